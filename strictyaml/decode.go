@@ -1,0 +1,123 @@
+package strictyaml
+
+import (
+	"fmt"
+	"reflect"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Decode sets into, a pointer, from node. Keys that are absent or null leave
+// what into held before, so defaults can be set first. The error, of type
+// Errors, holds everything that is wrong; what is right is decoded all the
+// same. file is only used in messages. A nil node counts as empty.
+func Decode(file string, node *yaml.Node, into any) error {
+	return newDecoder(file, false).run(node, reflect.ValueOf(into), where{})
+}
+
+// DecodeAs is Decode for a part of a document; what names the part in
+// messages, as in "host m1".
+func DecodeAs(file, what string, node *yaml.Node, into any) error {
+	return newDecoder(file, false).run(node, reflect.ValueOf(into), where{of: what})
+}
+
+// CheckKeys reports what Decode would, without changing into, for a node whose
+// strings may be templates: a string that contains "{{" is taken to fit
+// anywhere, since what it becomes is not known yet.
+func CheckKeys(file string, node *yaml.Node, into any) error {
+	t := indirect(reflect.TypeOf(into))
+	return newDecoder(file, true).run(node, reflect.New(t), where{})
+}
+
+type decoder struct {
+	file      string
+	templated bool
+	shapes    map[reflect.Type]*shape
+	visited   int
+	errs      Errors
+}
+
+func newDecoder(file string, templated bool) *decoder {
+	return &decoder{file: file, templated: templated, shapes: map[reflect.Type]*shape{}}
+}
+
+func (d *decoder) run(n *yaml.Node, into reflect.Value, at where) error {
+	if into.Kind() != reflect.Pointer || into.IsNil() {
+		return fmt.Errorf("decoding YAML into %s: want a pointer", into.Type())
+	}
+	if n == nil {
+		n = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	}
+	d.value(content(n), into.Elem(), at)
+	return d.errs.orNil()
+}
+
+func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
+	d.errs = append(d.errs, At(d.file, n).Errorf(format, args...))
+}
+
+// wrong reports a value that is not what the type wants.
+func (d *decoder) wrong(n *yaml.Node, at where, want string) {
+	d.fail(n, "%swant %s, got %s", at.prefix(), want, got(n))
+}
+
+// got describes a node for messages. Values with an explicit tag may be
+// secrets and are not repeated.
+func got(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case isNull(n):
+		return "nothing"
+	case n.Style&yaml.TaggedStyle != 0:
+		return "a value with a tag"
+	}
+	text := []rune(n.Value)
+	if len(text) > 60 {
+		text = append(text[:60], '…')
+	}
+	return fmt.Sprintf("%q", string(text))
+}
+
+// where names a value for people: a dotted path, of something with a name.
+type where struct{ path, of string }
+
+func (w where) key(name string) where {
+	if w.path != "" {
+		name = w.path + "." + name
+	}
+	return where{name, w.of}
+}
+
+// entry is where a value of a map stands; each is the noun of its field.
+func (w where) entry(each, key string) where {
+	if each == "" {
+		return w.key(key)
+	}
+	return where{of: each + " " + key}
+}
+
+func (w where) item(i int) where { return where{fmt.Sprintf("%s[%d]", w.path, i), w.of} }
+
+func (w where) prefix() string {
+	if s := w.text(); s != "" {
+		return s + ": "
+	}
+	return ""
+}
+
+func (w where) in() string {
+	if s := w.text(); s != "" {
+		return " in " + s
+	}
+	return ""
+}
+
+func (w where) text() string {
+	if w.path != "" && w.of != "" {
+		return w.path + " of " + w.of
+	}
+	return w.path + w.of
+}
