@@ -1,0 +1,53 @@
+package inventory
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Compress writes names with ranges where neighbours in the list count up by
+// one: n1, n2, n3, x is n[1:3], x. Expanding each result gives the names back,
+// in the same order.
+func Compress(names []string) []string {
+	var out []string
+	for i := 0; i < len(names); {
+		n := run(names[i:])
+		if n < 2 {
+			out = append(out, names[i])
+			i++
+			continue
+		}
+		head, first := splitNumber(names[i])
+		_, last := splitNumber(names[i+n-1])
+		out = append(out, fmt.Sprintf("%s[%s:%s]", head, first, last))
+		i += n
+	}
+	return out
+}
+
+// CompressText is Compress in one line, for messages.
+func CompressText(names []string) string { return strings.Join(Compress(names), ", ") }
+
+// run returns how many of the first names form one range.
+func run(names []string) int {
+	head, first := splitNumber(names[0])
+	start, err := strconv.Atoi(first)
+	if err != nil || strings.ContainsAny(head, "[]") {
+		return 1
+	}
+	n := 1
+	for n < len(names) && n < MaxHosts && names[n] == fmt.Sprintf("%s%0*d", head, len(first), start+n) && start+n < 1e9 {
+		n++
+	}
+	return n
+}
+
+// splitNumber parts a name from the digits it ends with, at most nine of them.
+func splitNumber(name string) (head, number string) {
+	i := len(name)
+	for i > 0 && len(name)-i < 9 && name[i-1] >= '0' && name[i-1] <= '9' {
+		i--
+	}
+	return name[:i], name[i:]
+}

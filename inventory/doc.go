@@ -1,0 +1,23 @@
+// Package inventory reads the file that says which hosts there are, how to
+// reach them and what they are for.
+//
+//	cluster: {...}        what to install; kept as it is, for package cluster
+//	ssh: {user: root}     how to reach hosts; also in groups and hosts
+//	vars: {...}           variables for playbooks; also in groups and hosts
+//	hosts:
+//	  m1: {address: 10.0.0.11}
+//	  n[001:1000]: {address: "10.1.[0:3].[1:250]"}
+//	groups:
+//	  rack1: {hosts: "n[001:100]", children: [rack2]}
+//	roles:
+//	  master: [m1]
+//	  minion: "n[001:1000]"
+//
+// Values given more than once are settled by precedence: what stands at the
+// top of the file, then groups (a parent before its children, otherwise in the
+// order of the file), then the host; the later one wins. ssh and vars win key
+// by key; overrides merge deeply, where mappings merge and all else replaces.
+//
+// The package knows nothing of engines and clusters. It reads the file and,
+// for !env, the environment, and touches no network.
+package inventory

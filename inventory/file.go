@@ -1,0 +1,53 @@
+package inventory
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// file is the shape of an inventory. The schema and the reference are made
+// from its tags.
+type file struct {
+	Cluster   *yaml.Node                   `yaml:"cluster" doc:"What to install, and how."`
+	Artifacts *yaml.Node                   `yaml:"artifacts" doc:"Where binaries and images come from: upstream, a mirror or a directory."`
+	SSH       strictyaml.Section[SSH]      `yaml:"ssh" doc:"How to reach all hosts."`
+	Vars      freeSection                  `yaml:"vars" doc:"Variables for the playbooks of all hosts."`
+	Hosts     strictyaml.Map[hostSection]  `yaml:"hosts" each:"host" required:"true" doc:"The hosts by name; a name may hold ranges, as in n[001:997]."`
+	Groups    strictyaml.Map[groupSection] `yaml:"groups" each:"group" doc:"Sets of hosts that share settings."`
+	Roles     roleSection                  `yaml:"roles" doc:"What hosts are for; each a list of hosts, ranges and groups."`
+	MaxFail   strictyaml.Map[Limit]        `yaml:"max_fail" doc:"How many hosts of a role, a group or all may fail before a run stops: a number or a percentage, rounded down."`
+	Forks     int                          `yaml:"forks" doc:"How many hosts are worked on at once." default:"50"`
+}
+
+type freeSection = strictyaml.Section[map[string]any]
+
+type hostSection struct {
+	Address   string                  `yaml:"address" doc:"IP address or name; may hold ranges, one address for each host of the name; default: the host's name."`
+	SSH       strictyaml.Section[SSH] `yaml:"ssh" doc:"How to reach this host, over what its groups and the file say."`
+	Vars      freeSection             `yaml:"vars" doc:"Variables for playbooks."`
+	Overrides freeSection             `yaml:"overrides" doc:"Settings of components on this host, merged deeply over those of its groups and of the cluster."`
+	Labels    strictyaml.Map[string]  `yaml:"labels" doc:"Labels of the Kubernetes node."`
+	Taints    []taint                 `yaml:"taints" doc:"Taints of the Kubernetes node, as key=value:Effect."`
+}
+
+type groupSection struct {
+	Hosts     nameList                `yaml:"hosts" doc:"Hosts and ranges of hosts."`
+	Children  nameList                `yaml:"children" doc:"Groups whose hosts belong to this group too."`
+	SSH       strictyaml.Section[SSH] `yaml:"ssh" doc:"How to reach the hosts of this group."`
+	Vars      freeSection             `yaml:"vars" doc:"Variables for playbooks."`
+	Overrides freeSection             `yaml:"overrides" doc:"Settings of components on the hosts of this group."`
+	Labels    strictyaml.Map[string]  `yaml:"labels" doc:"Labels of the Kubernetes nodes of this group."`
+	Taints    []taint                 `yaml:"taints" doc:"Taints of the Kubernetes nodes of this group, as key=value:Effect."`
+}
+
+type roleSection struct {
+	Master nameList `yaml:"master" doc:"Hosts that run the control plane."`
+	Minion nameList `yaml:"minion" doc:"Hosts that run the users' pods."`
+	Etcd   nameList `yaml:"etcd" doc:"Hosts that run etcd; default: the masters."`
+	Proxy  nameList `yaml:"proxy" doc:"Hosts that offer the API on their address to clients outside."`
+}
+
+func (r roleSection) lists() map[string]nameList {
+	return map[string]nameList{Master: r.Master, Minion: r.Minion, Etcd: r.Etcd, Proxy: r.Proxy}
+}

@@ -1,0 +1,123 @@
+package inventory
+
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// Inventory is a file that was read and found consistent.
+type Inventory struct {
+	File  string // as given to Load or Parse
+	Dir   string // absolute; relative paths in the file are relative to it
+	Hosts []Host // in the order of the file
+	// Groups holds the hosts of each group, with those of its children, in the
+	// order of Hosts.
+	Groups map[string][]string
+	// GroupNames lists the groups by rising precedence, Children the groups that
+	// stand directly in a group.
+	GroupNames []string
+	Children   map[string][]string
+	// Roles holds the hosts of every role, as written; roles without hosts are
+	// there with none.
+	Roles map[string][]string
+	// Cluster and Artifacts are the sections of those names, for the packages
+	// that know their types to decode with File in messages; nil when absent.
+	Cluster   *yaml.Node
+	Artifacts *yaml.Node
+	// MaxFail is how many hosts of a group, a role or all may fail before a
+	// run stops; what is not named here has the engine's default.
+	MaxFail map[string]Limit
+	// Forks is how many hosts are worked on at once; 0 means the engine's default.
+	Forks int
+
+	index   map[string]int
+	secrets []string
+	layers  [][]layer // of each host, by rising precedence
+}
+
+// Host is one machine with everything that holds for it, merged.
+//
+// Its maps are its own; changing them changes no other host.
+type Host struct {
+	Name    string
+	Address string // an IP address, or a name to be looked up
+	SSH     SSH
+	Vars    map[string]any
+	// Overrides are component settings of groups and the host, merged deeply.
+	Overrides map[string]any
+	Labels    map[string]string
+	Taints    []string // "key=value:Effect" or "key:Effect"
+	Roles     []string
+	Groups    []string // by rising precedence
+	Pos       strictyaml.Pos
+}
+
+// The roles that a host can have.
+const (
+	Master = "master"
+	Minion = "minion"
+	Etcd   = "etcd"
+	Proxy  = "proxy"
+)
+
+// RoleNames lists the roles.
+func RoleNames() []string { return []string{Master, Minion, Etcd, Proxy} }
+
+// Host returns the host of a name.
+func (inv *Inventory) Host(name string) (Host, bool) {
+	i, ok := inv.index[name]
+	if !ok {
+		return Host{}, false
+	}
+	return inv.Hosts[i], true
+}
+
+// Names lists all hosts in the order of the file.
+func (inv *Inventory) Names() []string {
+	out := make([]string, len(inv.Hosts))
+	for i, h := range inv.Hosts {
+		out[i] = h.Name
+	}
+	return out
+}
+
+// Secrets lists the texts marked !secret or !env, which must not reach any
+// output.
+func (inv *Inventory) Secrets() []string { return slices.Clone(inv.secrets) }
+
+// Table holds the hosts of every group and role, and of the names that always
+// exist: all, node (masters and minions), and etcd, which is the masters when
+// no host has that role. Each list is in the order of the file.
+func (inv *Inventory) Table() map[string][]string {
+	out := make(map[string][]string, len(inv.Groups)+len(inv.Roles)+2)
+	for name, hosts := range inv.Groups {
+		out[name] = slices.Clone(hosts)
+	}
+	for name, hosts := range inv.Roles {
+		out[name] = slices.Clone(hosts)
+	}
+	if len(out[Etcd]) == 0 {
+		out[Etcd] = slices.Clone(out[Master])
+	}
+	out["all"] = inv.Names()
+	out["node"] = inv.sorted(append(slices.Clone(out[Master]), out[Minion]...))
+	return out
+}
+
+// sorted puts names of hosts into the order of the file, each once.
+func (inv *Inventory) sorted(names []string) []string {
+	at := make([]int, len(names))
+	for i, name := range names {
+		at[i] = inv.index[name]
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	out := make([]string, len(at))
+	for i, x := range at {
+		out[i] = inv.Hosts[x].Name
+	}
+	return out
+}

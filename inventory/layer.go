@@ -1,0 +1,82 @@
+package inventory
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// layer is one place of the file that says something about a host.
+type layer struct {
+	name      string // "all", "group rack1" or "host m1"
+	ssh       *yaml.Node
+	vars      *yaml.Node
+	overrides *yaml.Node
+	labels    strictyaml.Map[string]
+	taints    []taint
+}
+
+// fileLayer, groupLayer and hostLayer read the layers from the sections.
+func fileLayer(f *file) layer {
+	return layer{name: "all", ssh: f.SSH.Node, vars: f.Vars.Node}
+}
+
+func groupLayer(e strictyaml.Entry[groupSection]) layer {
+	g := e.Value
+	return layer{"group " + e.Key, g.SSH.Node, g.Vars.Node, g.Overrides.Node, g.Labels, g.Taints}
+}
+
+func hostLayer(e strictyaml.Entry[hostSection]) layer {
+	h := e.Value
+	return layer{"host " + e.Key, h.SSH.Node, h.Vars.Node, h.Overrides.Node, h.Labels, h.Taints}
+}
+
+// pick takes one section of each layer, by rising precedence.
+func pick(layers []layer, section func(layer) *yaml.Node) []*yaml.Node {
+	out := make([]*yaml.Node, len(layers))
+	for i, l := range layers {
+		out[i] = section(l)
+	}
+	return out
+}
+
+// shallow merges mappings key by key: the last one that has a key wins it.
+func shallow(nodes []*yaml.Node) *yaml.Node {
+	return merge(nodes, func(_, upper *yaml.Node) *yaml.Node { return upper })
+}
+
+// deep merges mappings, and the mappings in them, key by key; any other value
+// is replaced whole. Merging more than two is done from the left.
+func deep(nodes []*yaml.Node) *yaml.Node {
+	return merge(nodes, func(lower, upper *yaml.Node) *yaml.Node {
+		if lower.Kind == yaml.MappingNode && upper.Kind == yaml.MappingNode {
+			return deep([]*yaml.Node{lower, upper})
+		}
+		return upper
+	})
+}
+
+// merge makes a new mapping of several; both settles a key that two of them
+// have. Nodes that are no mappings (absent sections) are passed over. The
+// values keep their positions.
+func merge(nodes []*yaml.Node, both func(lower, upper *yaml.Node) *yaml.Node) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	at := map[string]int{}
+	for _, n := range nodes {
+		if n == nil || n.Kind != yaml.MappingNode {
+			continue
+		}
+		out.Line, out.Column = n.Line, n.Column
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			if j, ok := at[key.Value]; ok {
+				out.Content[j] = key
+				out.Content[j+1] = both(out.Content[j+1], value)
+				continue
+			}
+			at[key.Value] = len(out.Content)
+			out.Content = append(out.Content, key, value)
+		}
+	}
+	return out
+}

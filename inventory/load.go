@@ -1,0 +1,99 @@
+package inventory
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"deployer/strictyaml"
+)
+
+// Load reads the inventory file at path. Errors about its content are of type
+// strictyaml.Errors and hold everything that is wrong, not the first thing. With
+// such an error comes an inventory of which only File, Dir, Cluster and
+// Artifacts may be used, so that the caller can say at the same time what is
+// wrong in those sections; it is nil when the file could not be read as YAML.
+func Load(path string) (*Inventory, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading inventory: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse is Load for data that was read already; relative paths inside are
+// relative to the directory of file.
+func Parse(file string, data []byte) (*Inventory, error) {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return nil, fmt.Errorf("finding the directory of %s: %w", file, err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/" // only matters for paths with ~
+	}
+	return parse(file, data, dir, home, os.LookupEnv)
+}
+
+func parse(name string, data []byte, dir, home string, env func(string) (string, bool)) (*Inventory, error) {
+	root, err := strictyaml.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	secrets, tagErr := strictyaml.ResolveTags(name, root, env)
+	b := &builder{home: home, inv: &Inventory{File: name, Dir: dir, secrets: secrets}}
+	b.err(tagErr)
+	b.err(strictyaml.Decode(name, root, &b.file))
+	b.build()
+	if err := strictyaml.Join(b.errs...); err != nil {
+		return &Inventory{File: name, Dir: dir, Cluster: b.inv.Cluster, Artifacts: b.inv.Artifacts, secrets: secrets}, err
+	}
+	return b.inv, nil
+}
+
+// builder makes an Inventory of a decoded file, step by step, collecting what
+// is wrong on the way.
+type builder struct {
+	file file
+	home string
+	inv  *Inventory
+	errs []error
+	// entry is the index in file.Hosts of each host's entry.
+	entry []int
+	// groups holds the members of each group as indices of hosts.
+	groups map[string]members
+	order  []int // indices in file.Groups by rising precedence
+	ssh    map[string]SSH
+}
+
+func (b *builder) err(err error) {
+	if err != nil {
+		b.errs = append(b.errs, err)
+	}
+}
+
+func (b *builder) errorf(pos strictyaml.Pos, format string, args ...any) {
+	b.errs = append(b.errs, pos.Errorf(format, args...))
+}
+
+func (b *builder) build() {
+	b.inv.Cluster, b.inv.Artifacts = b.file.Cluster, b.file.Artifacts
+	b.inv.Forks = b.file.Forks
+	if b.file.Forks < 0 {
+		b.errorf(strictyaml.Pos{File: b.inv.File}, "forks must not be negative")
+	}
+	b.addHosts()
+	b.checkAddresses()
+	b.addGroups()
+	b.addRoles()
+	b.addLimits()
+	b.mergeHosts()
+	b.resolveBastions()
+}
+
+// at completes the position of a reference, which was decoded without the name
+// of the file.
+func (b *builder) at(pos strictyaml.Pos) strictyaml.Pos {
+	pos.File = b.inv.File
+	return pos
+}

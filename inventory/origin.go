@@ -1,0 +1,143 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// Origin is one value of a host and where it was settled.
+type Origin struct {
+	Key   string         `json:"key"`          // "ssh.user", "vars.mtu", "overrides.kubelet.maxPods"
+	Value any            `json:"value"`        // secrets are masked
+	Layer string         `json:"layer"`        // "default", "all", "group rack1" or "host m1"
+	Pos   strictyaml.Pos `json:"pos,omitzero"` // zero for defaults
+}
+
+// Origins lists all merged values of a host, in the order ssh, vars, overrides,
+// labels, taints. It returns nil for a name that is no host.
+func (inv *Inventory) Origins(host string) []Origin {
+	i, ok := inv.index[host]
+	if !ok {
+		return nil
+	}
+	o := &origins{inv: inv, layers: inv.layers[i]}
+	o.ssh(inv.Hosts[i].SSH)
+	o.section("vars", varsOf(o.layers), func(l layer) *yaml.Node { return l.vars }, 1)
+	o.section("overrides", overridesOf(o.layers), func(l layer) *yaml.Node { return l.overrides }, 64)
+	o.labels()
+	return o.out
+}
+
+type origins struct {
+	inv    *Inventory
+	layers []layer
+	out    []Origin
+}
+
+// ssh lists every setting, with those that nobody gave as defaults.
+func (o *origins) ssh(s SSH) {
+	given := sshOf(o.layers)
+	settings := map[string]any{"user": s.User, "port": s.Port, "key": s.Key, "agent": s.Agent, "sudo": s.Sudo,
+		"known_hosts": s.KnownHosts, "host_keys": s.HostKeys, "connect_timeout": s.ConnectTimeout.String()}
+	for _, k := range strictyaml.Describe(SSH{}) {
+		value, always := settings[k.Path]
+		switch n := valueOf(given, k.Path); {
+		case n != nil && always:
+			o.add("ssh."+k.Path, value, n, func(l layer) *yaml.Node { return l.ssh }, []string{k.Path})
+		case n != nil:
+			o.add("ssh."+k.Path, o.decode(n), n, func(l layer) *yaml.Node { return l.ssh }, []string{k.Path})
+		case always && value != "":
+			o.out = append(o.out, Origin{Key: "ssh." + k.Path, Value: value, Layer: "default"})
+		}
+	}
+}
+
+// section lists the values of a merged mapping, down to depth mappings deep.
+func (o *origins) section(name string, merged *yaml.Node, of func(layer) *yaml.Node, depth int, path ...string) {
+	for i := 0; i+1 < len(merged.Content); i += 2 {
+		here := append(path[:len(path):len(path)], merged.Content[i].Value)
+		value := merged.Content[i+1]
+		if value.Kind == yaml.MappingNode && depth > 1 && len(value.Content) > 0 {
+			o.section(name, value, of, depth-1, here...)
+			continue
+		}
+		o.add(name+"."+strings.Join(here, "."), o.decode(value), value, of, here)
+	}
+}
+
+// add finds the layer that the value at path came from: the highest one that
+// has this very node there.
+func (o *origins) add(key string, value any, n *yaml.Node, of func(layer) *yaml.Node, path []string) {
+	for i := len(o.layers) - 1; i >= 0; i-- {
+		if at(of(o.layers[i]), path) == n {
+			o.out = append(o.out, Origin{key, value, o.layers[i].name, strictyaml.At(o.inv.File, n)})
+			return
+		}
+	}
+}
+
+func at(n *yaml.Node, path []string) *yaml.Node {
+	for _, key := range path {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return nil
+		}
+		n = valueOf(n, key)
+	}
+	return n
+}
+
+func (o *origins) labels() {
+	won := map[string]Origin{}
+	var order []string
+	for _, l := range o.layers {
+		for _, e := range l.labels {
+			if _, ok := won[e.Key]; !ok {
+				order = append(order, e.Key)
+			}
+			won[e.Key] = Origin{"labels." + e.Key, o.mask(e.Value), l.name, e.Pos}
+		}
+		for _, t := range l.taints {
+			id := "taints " + t.id()
+			if _, ok := won[id]; !ok {
+				order = append(order, id)
+			}
+			won[id] = Origin{Key: "taints", Value: o.mask(string(t)), Layer: l.name}
+		}
+	}
+	for _, key := range order {
+		o.out = append(o.out, won[key])
+	}
+}
+
+func (o *origins) decode(n *yaml.Node) any {
+	var v any
+	if err := strictyaml.Decode(o.inv.File, n, &v); err != nil {
+		return fmt.Sprintf("(%v)", err) // cannot be: the file was decoded before
+	}
+	return o.mask(v)
+}
+
+// mask hides the secrets in a value.
+func (o *origins) mask(v any) any {
+	switch v := v.(type) {
+	case string:
+		for _, s := range o.inv.secrets {
+			if strings.Contains(v, s) {
+				return "(secret)"
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = o.mask(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = o.mask(v[k])
+		}
+	}
+	return v
+}

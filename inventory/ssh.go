@@ -1,0 +1,122 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// SSH is how a host is reached. Paths are absolute after Load.
+type SSH struct {
+	User             string        `yaml:"user" doc:"Login name." default:"root"`
+	Port             int           `yaml:"port" doc:"Port of the SSH server." default:"22"`
+	Key              string        `yaml:"key" doc:"Private key file; default: keys of the agent, then the usual files in ~/.ssh."`
+	KeyPassphraseEnv string        `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key."`
+	Agent            bool          `yaml:"agent" doc:"Use the SSH agent of SSH_AUTH_SOCK when there is one." default:"true"`
+	Sudo             bool          `yaml:"sudo" doc:"Become root with sudo; needed unless user is root." default:"false"`
+	SudoPasswordEnv  string        `yaml:"sudo_password_env" doc:"Environment variable that holds the password for sudo."`
+	SudoPasswordFile string        `yaml:"sudo_password_file" doc:"File whose first line is the password for sudo."`
+	KnownHosts       string        `yaml:"known_hosts" doc:"File of known host keys." default:"~/.ssh/known_hosts"`
+	HostKeys         string        `yaml:"host_keys" doc:"Hosts that are not in known_hosts: strict refuses them, accept-new adds them; a changed key is always refused." enum:"strict,accept-new" default:"strict"`
+	Bastion          Hops          `yaml:"bastion" doc:"Host, or list of hosts in order, through which the connection goes; an empty list means none."`
+	ConnectTimeout   time.Duration `yaml:"connect_timeout" doc:"Time for one attempt to connect and log in." default:"10s"`
+}
+
+// Hop is one host on the way. What it does not say is as for the host behind.
+type Hop struct {
+	Host             string `yaml:"host" doc:"Name of a host of this inventory, whose address and login are used."`
+	Address          string `yaml:"address" doc:"IP address or name; this or host."`
+	User             string `yaml:"user" doc:"Login name; default: as for the host behind."`
+	Port             int    `yaml:"port" doc:"Port of the SSH server." default:"22"`
+	Key              string `yaml:"key" doc:"Private key file; default: as for the host behind."`
+	KeyPassphraseEnv string `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key."`
+
+	pos strictyaml.Pos
+}
+
+// Hops are the hosts on the way, the first one nearest to the controller.
+type Hops []Hop
+
+// UnmarshalYAML reads one hop or a list of hops.
+func (h *Hops) UnmarshalYAML(n *yaml.Node) error {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
+	}
+	var errs []error
+	*h = Hops{}
+	for _, item := range items {
+		hop := Hop{pos: strictyaml.At("", item)}
+		errs = append(errs, strictyaml.DecodeAs("", "bastion", item, &hop), hop.check())
+		*h = append(*h, hop)
+	}
+	return strictyaml.Join(errs...)
+}
+
+// YAMLSchema describes the type to strictyaml.Schema.
+func (Hops) YAMLSchema() map[string]any {
+	one := strictyaml.Schema(Hop{})
+	return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
+}
+
+// YAMLItem describes the type to strictyaml.Describe.
+func (Hops) YAMLItem() any { return Hop{} }
+
+func (h Hop) check() error {
+	if (h.Host == "") == (h.Address == "") {
+		return h.pos.Errorf("a bastion wants either an address, or host with the name of a host of this inventory")
+	}
+	if h.Port < 0 || h.Port > 65535 {
+		return h.pos.Errorf("port %d of the bastion is not from 1 to 65535", h.Port)
+	}
+	return nil
+}
+
+func sshDefaults() SSH {
+	return SSH{User: "root", Port: 22, Agent: true, KnownHosts: "~/.ssh/known_hosts", HostKeys: "strict",
+		ConnectTimeout: 10 * time.Second}
+}
+
+// check finds what is wrong with the merged settings of a host, and names the
+// key to blame.
+func (s SSH) check() (key string, err error) {
+	switch {
+	case s.Port < 1 || s.Port > 65535:
+		return "port", fmt.Errorf("ssh.port %d is not from 1 to 65535", s.Port)
+	case s.ConnectTimeout <= 0:
+		return "connect_timeout", errors.New("ssh.connect_timeout must be more than 0")
+	case s.SudoPasswordEnv != "" && s.SudoPasswordFile != "":
+		return "sudo_password_env", errors.New("ssh.sudo_password_env and ssh.sudo_password_file are both set; keep one")
+	case !s.Sudo && s.SudoPasswordEnv != "":
+		return "sudo_password_env", errors.New("there is a password for sudo, but ssh.sudo is not true")
+	case !s.Sudo && s.SudoPasswordFile != "":
+		return "sudo_password_file", errors.New("there is a password for sudo, but ssh.sudo is not true")
+	}
+	return "", nil
+}
+
+// resolvePaths makes the paths absolute: ~ is home, the rest is relative to dir.
+func (s *SSH) resolvePaths(dir, home string) {
+	for _, p := range []*string{&s.Key, &s.SudoPasswordFile, &s.KnownHosts} {
+		*p = absolute(*p, dir, home)
+	}
+	for i := range s.Bastion {
+		s.Bastion[i].Key = absolute(s.Bastion[i].Key, dir, home)
+	}
+}
+
+func absolute(p, dir, home string) string {
+	switch {
+	case p == "" || filepath.IsAbs(p):
+		return p
+	case p == "~" || strings.HasPrefix(p, "~/"):
+		return filepath.Join(home, strings.TrimPrefix(p[1:], "/"))
+	}
+	return filepath.Join(dir, p)
+}
