@@ -1,0 +1,72 @@
+package cluster
+
+// apiServerFiles are the configuration files of the API server that hold no
+// secret. The one with the encryption key is the keyring's.
+func (r *resolver) apiServerFiles() []ConfigFile {
+	out := []ConfigFile{{
+		Src:   "authentication.yaml.tmpl",
+		Dest:  authenticationFile,
+		Value: authenticationConfig(),
+	}}
+	if r.out.Audit.Enabled {
+		out = append(out, ConfigFile{
+			Src:   "audit-policy.yaml.tmpl",
+			Dest:  auditPolicyFile,
+			Value: r.out.Audit.Policy,
+		})
+	}
+	return out
+}
+
+// authenticationConfig lets requests without credentials see health endpoints
+// and nothing else, so that probes and load balancers need no secret. Structured
+// authentication and the conditions on paths are stable since Kubernetes 1.34
+// (apiserver/pkg/features: StructuredAuthenticationConfiguration,
+// AnonymousAuthConfigurableEndpoints).
+func authenticationConfig() map[string]any {
+	return map[string]any{
+		"apiVersion": "apiserver.config.k8s.io/v1",
+		"kind":       "AuthenticationConfiguration",
+		"anonymous": map[string]any{
+			"enabled": true,
+			"conditions": []any{
+				map[string]any{"path": "/livez"},
+				map[string]any{"path": "/readyz"},
+				map[string]any{"path": "/healthz"},
+			},
+		},
+	}
+}
+
+// auditPolicy is the user's, or one that records who changed what: the metadata
+// of writes, nothing of reads, and of the noise that leases, events and nodes
+// make nothing either. No request body is recorded, so no secret can be.
+func auditPolicy(s AuditSpec) map[string]any {
+	if len(s.Policy) > 0 {
+		return cloneMap(s.Policy)
+	}
+	return map[string]any{
+		"apiVersion": "audit.k8s.io/v1",
+		"kind":       "Policy",
+		"omitStages": []any{"RequestReceived"},
+		"rules": []any{
+			map[string]any{"level": "None", "verbs": []any{"get", "list", "watch"}},
+			map[string]any{
+				"level": "None",
+				"resources": []any{
+					map[string]any{"group": "", "resources": []any{"events"}},
+					map[string]any{"group": "events.k8s.io", "resources": []any{"events"}},
+					map[string]any{"group": "coordination.k8s.io", "resources": []any{"leases"}},
+				},
+			},
+			map[string]any{
+				"level":      "None",
+				"userGroups": []any{"system:nodes"},
+				"resources": []any{
+					map[string]any{"group": "", "resources": []any{"nodes/status", "pods/status"}},
+				},
+			},
+			map[string]any{"level": "Metadata"},
+		},
+	}
+}

@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+)
+
+// PluginBGP is the network plugin in which nodes tell each other their pod
+// ranges over BGP.
+const PluginBGP = "bgp"
+
+// sessionsPerNode is how many reflectors a node that is none talks to. Two: one
+// may fail, or be in maintenance, and every route still arrives.
+const sessionsPerNode = 2
+
+// Speaker is a node that takes part in the exchange of routes.
+type Speaker struct {
+	Name   string
+	IP     netip.Addr
+	Master bool
+}
+
+// Routes says who exchanges routes with whom. All are in one autonomous system
+// (iBGP), so a route learned from a neighbour is not passed on, except by a
+// reflector to and from its clients (RFC 4456).
+type Routes struct {
+	Mesh       bool
+	Reflectors []string            // in inventory order; empty in a mesh
+	Peers      map[string][]string // neighbours of each node, in inventory order
+	speakers   map[string]Speaker
+	ids        map[string]string          // router ids
+	clients    map[string]map[string]bool // of each reflector
+}
+
+// Topology decides the sessions. A full mesh below meshBelow nodes when no
+// reflector is named. Otherwise reflectors mesh among themselves and every other
+// node is a client of two of them (of one, when only one is named).
+//
+// Reflectors that are not named are chosen: as many as keep each at about
+// perReflector sessions, minions before masters, because a session costs little
+// but a master that is being replaced costs enough by itself.
+//
+// Which two a node gets follows from the names alone (the highest of a hash of
+// both), so a node that is added or removed moves nobody else, and a reflector
+// that is added or removed moves only its share.
+func Topology(speakers []Speaker, named []string, meshBelow, perReflector int) Routes {
+	t := Routes{
+		Peers: map[string][]string{}, Reflectors: []string{}, clients: map[string]map[string]bool{},
+		speakers: map[string]Speaker{}, ids: routerIDs(speakers),
+	}
+	var names []string
+	for _, s := range speakers {
+		names = append(names, s.Name)
+		t.speakers[s.Name] = s
+	}
+	t.Mesh = len(named) == 0 && len(speakers) < meshBelow
+	if t.Mesh {
+		for _, n := range names {
+			t.Peers[n] = others(names, n)
+		}
+		return t
+	}
+	t.Reflectors = reflectors(speakers, named, perReflector)
+	for _, r := range t.Reflectors {
+		t.clients[r] = map[string]bool{}
+		t.Peers[r] = others(t.Reflectors, r)
+	}
+	for _, n := range names {
+		if slices.Contains(t.Reflectors, n) {
+			continue
+		}
+		t.Peers[n] = pick(n, t.Reflectors)
+		for _, r := range t.Peers[n] {
+			t.clients[r][n] = true
+			t.Peers[r] = append(t.Peers[r], n)
+		}
+	}
+	return t
+}
+
+// reflectors returns the named ones, or chooses.
+func reflectors(speakers []Speaker, named []string, perReflector int) []string {
+	var out []string
+	if len(named) > 0 {
+		for _, s := range speakers {
+			if slices.Contains(named, s.Name) {
+				out = append(out, s.Name)
+			}
+		}
+		return out
+	}
+	count := reflectorCount(len(speakers), perReflector)
+	byRole := slices.Clone(speakers)
+	slices.SortStableFunc(byRole, func(a, b Speaker) int { return cmp.Compare(weight(a), weight(b)) })
+	for _, s := range byRole[:min(count, len(byRole))] {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+func weight(s Speaker) int {
+	if s.Master {
+		return 1
+	}
+	return 0
+}
+
+// reflectorCount is three at least, so that with one in maintenance a failure
+// of a second still cuts only the nodes that have just these two; and then as
+// many as keep each at perReflector sessions on average.
+func reflectorCount(nodes, perReflector int) int {
+	sessions := sessionsPerNode * nodes
+	return max(3, (sessions+perReflector-1)/perReflector)
+}
+
+// pick returns the reflectors of a node: those with the highest hash of both
+// names (rendezvous hashing), in the reflectors' order.
+func pick(node string, reflectors []string) []string {
+	ranked := slices.Clone(reflectors)
+	slices.SortStableFunc(ranked, func(a, b string) int { return cmp.Compare(pairHash(node, b), pairHash(node, a)) })
+	ranked = ranked[:min(sessionsPerNode, len(ranked))]
+	return slices.DeleteFunc(slices.Clone(reflectors), func(r string) bool { return !slices.Contains(ranked, r) })
+}
+
+func pairHash(a, b string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(a + "\x00" + b)) // a hash never fails
+	// FNV's high bits barely depend on the last bytes; mix them (splitmix64).
+	x := h.Sum64()
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9
+	x = (x ^ (x >> 27)) * 0x94d049bb133111eb
+	return x ^ (x >> 31)
+}
+
+func others(names []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
+}
+
+// routerIDs gives every node its id: its IPv4 address. An IPv6 node has none, so
+// its id is made from its address; where two come out equal the later one in the
+// inventory takes the next free number. An id only has to be unique and not 0.
+func routerIDs(speakers []Speaker) map[string]string {
+	out, taken := map[string]string{}, map[uint32]bool{}
+	for _, s := range speakers {
+		id := addressNumber(s.IP)
+		for id == 0 || taken[id] {
+			id++
+		}
+		taken[id] = true
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], id)
+		out[s.Name] = netip.AddrFrom4(b).String()
+	}
+	return out
+}
+
+func addressNumber(ip netip.Addr) uint32 {
+	if ip.Is4() {
+		b := ip.As4()
+		return binary.BigEndian.Uint32(b[:])
+	}
+	h := fnv.New32a()
+	_, _ = h.Write(ip.AsSlice()) // a hash never fails
+	return h.Sum32()
+}
+
+// node returns one node's part.
+func (t Routes) node(name string, asn uint32) BGP {
+	id := t.ids[name]
+	out := BGP{ASN: asn, RouterID: id, IsReflector: slices.Contains(t.Reflectors, name), Peers: []Peer{}}
+	if out.IsReflector {
+		// Each reflector is a cluster of its own: two with one id would drop what
+		// the other reflects, and a client of only one of them would miss routes.
+		out.ClusterID = id
+	}
+	for _, p := range t.Peers[name] {
+		s := t.speakers[p]
+		out.Peers = append(out.Peers, Peer{Name: p, IP: s.IP.String(), RouterID: t.ids[p], Client: t.clients[name][p]})
+	}
+	return out
+}
+
+// topology is the one of the cluster being resolved.
+func (r *resolver) topology() Routes {
+	var speakers []Speaker
+	for _, h := range r.hosts {
+		if h.isNode() {
+			speakers = append(speakers, Speaker{Name: h.Name, IP: h.ip(), Master: h.has(RoleMaster)})
+		}
+	}
+	n := r.spec.Network
+	return Topology(speakers, n.Reflectors, n.MeshBelow, n.NodesPerReflector)
+}

@@ -1,0 +1,182 @@
+package cluster
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// The authorities that sign certificates, one for each domain of trust.
+const (
+	AuthorityCluster    = "cluster"
+	AuthorityEtcd       = "etcd"
+	AuthorityFrontProxy = "front-proxy"
+)
+
+// Where files lie: kubeadm's places (kubernetes.io/docs/setup/
+// best-practices/certificates), so that its tools and its users' habits work.
+const (
+	dirKubernetes = "/etc/kubernetes"
+	dirPKI        = dirKubernetes + "/pki"
+	dirKubeletPKI = "/var/lib/kubelet/pki"
+)
+
+// AdminGroup is the group of the admin certificate. It has its rights from a
+// ClusterRoleBinding, which can be taken away; those of system:masters cannot.
+const AdminGroup = "deployer:cluster-admins"
+
+// userKubeletClient is who the API server is to the kubelets. As with AdminGroup
+// its rights come from a binding.
+const userKubeletClient = "kube-apiserver-kubelet-client"
+
+// Certificate is a leaf certificate that a host is entitled to. The host makes
+// the key; everything else in the certificate is decided here, never by what
+// the host asks for.
+type Certificate struct {
+	Name      string   `json:"name"`      // unique on the host, and what a signing request names
+	Authority string   `json:"authority"` // cluster, etcd or front-proxy
+	CN        string   `json:"cn"`
+	Orgs      []string `json:"orgs"`
+	DNS       []string `json:"dns"`
+	IPs       []string `json:"ips"`
+	Usages    []string `json:"usages"` // server, client
+	CertPath  string   `json:"cert_path"`
+	KeyPath   string   `json:"key_path"`
+	CAPath    string   `json:"ca_path"` // of the authority's certificate on the host
+	Owner     string   `json:"owner"`
+}
+
+// CAPath returns where an authority's certificate lies on a host.
+func CAPath(authority string) string {
+	switch authority {
+	case AuthorityEtcd:
+		return dirPKI + "/etcd/ca.crt"
+	case AuthorityFrontProxy:
+		return dirPKI + "/front-proxy-ca.crt"
+	default:
+		return dirPKI + "/ca.crt"
+	}
+}
+
+// Certificates lists the leaf certificates of a host, in a fixed order. It is
+// the only source of what a host may be given: a name that is not in the list
+// is refused. An unknown host gets none.
+//
+// Names, subjects and usages are kubeadm's (kubernetes.io/docs/setup/
+// best-practices/certificates, "All certificates"), except that the clients of
+// the API have certificate files of their own, because kubeconfigs refer to
+// files instead of holding copies.
+func Certificates(c *Cluster, host string) []Certificate {
+	n, ok := c.Nodes[host]
+	if !ok {
+		return nil
+	}
+	out := []Certificate{}
+	if n.RunsAPIServer {
+		out = append(out, masterCertificates(c, n)...)
+	}
+	if n.IsEtcd {
+		out = append(out, etcdCertificates(n)...)
+	}
+	if n.IsNode {
+		out = append(out, nodeCertificates(n)...)
+	}
+	return out
+}
+
+func masterCertificates(c *Cluster, n Node) []Certificate {
+	names, ips := apiServerSANs(c, n)
+	server := leaf(AuthorityCluster, "apiserver", "kube-apiserver", "server")
+	server.DNS, server.IPs = names, ips
+	admin := leaf(AuthorityCluster, "admin", "kubernetes-admin", "client")
+	admin.Orgs = []string{c.AdminGroup}
+	return []Certificate{
+		server,
+		leaf(AuthorityCluster, "apiserver-kubelet-client", userKubeletClient, "client"),
+		leaf(AuthorityEtcd, "apiserver-etcd-client", "kube-apiserver-etcd-client", "client"),
+		leaf(AuthorityFrontProxy, "front-proxy-client", "front-proxy-client", "client"),
+		leaf(AuthorityCluster, "controller-manager", "system:kube-controller-manager", "client"),
+		leaf(AuthorityCluster, "scheduler", "system:kube-scheduler", "client"),
+		admin,
+	}
+}
+
+// etcd wants the client usage in its server certificate too: its gateway dials
+// itself with it (etcd-io/etcd#9785).
+func etcdCertificates(n Node) []Certificate {
+	server := leaf(AuthorityEtcd, "etcd/server", n.Name, "server", "client")
+	peer := leaf(AuthorityEtcd, "etcd/peer", n.Name, "server", "client")
+	server.DNS, server.IPs = localSANs(n)
+	peer.DNS, peer.IPs = localSANs(n)
+	health := leaf(AuthorityEtcd, "etcd/healthcheck-client", "kube-etcd-healthcheck-client", "client")
+	return []Certificate{server, peer, health}
+}
+
+func nodeCertificates(n Node) []Certificate {
+	identity := "system:node:" + n.Name
+	client := leaf(AuthorityCluster, "kubelet-client", identity, "client")
+	client.Orgs = []string{"system:nodes"}
+	serving := leaf(AuthorityCluster, "kubelet-serving", identity, "server")
+	serving.Orgs = []string{"system:nodes"}
+	serving.DNS, serving.IPs = localSANs(n)
+	for _, cert := range []*Certificate{&client, &serving} {
+		cert.CertPath = fmt.Sprintf("%s/%s.crt", dirKubeletPKI, cert.Name)
+		cert.KeyPath = fmt.Sprintf("%s/%s.key", dirKubeletPKI, cert.Name)
+	}
+	return []Certificate{client, serving, leaf(AuthorityCluster, "kube-proxy", "system:kube-proxy", "client")}
+}
+
+// leaf is a certificate without names, in kubeadm's place for it.
+func leaf(authority, name, cn string, usages ...string) Certificate {
+	return Certificate{
+		Name:      name,
+		Authority: authority,
+		CN:        cn,
+		Orgs:      []string{},
+		DNS:       []string{},
+		IPs:       []string{},
+		Usages:    usages,
+		CertPath:  fmt.Sprintf("%s/%s.crt", dirPKI, name),
+		KeyPath:   fmt.Sprintf("%s/%s.key", dirPKI, name),
+		CAPath:    CAPath(authority),
+		Owner:     "root",
+	}
+}
+
+// localSANs are the names and addresses of a host, for its neighbours and for
+// itself.
+func localSANs(n Node) (names, ips []string) {
+	return []string{n.Name, "localhost"}, unique([]string{n.IP, "127.0.0.1", "::1"})
+}
+
+// apiServerSANs are those of the host, of the Service, of the external proxies
+// that hand connections through, and what the user adds. Every master has the
+// same but for its own host, so any of them can answer for any name.
+func apiServerSANs(c *Cluster, n Node) (names, ips []string) {
+	names, ips = localSANs(n)
+	names = append(names, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+c.DNS.Domain)
+	ips = append(ips, c.ServiceIP)
+	for _, p := range c.Proxies {
+		names = append(names, p)
+		ips = append(ips, c.Nodes[p].IP)
+	}
+	for _, san := range c.API.SANs {
+		if a, err := netip.ParseAddr(san); err == nil {
+			ips = append(ips, a.String())
+		} else {
+			names = append(names, san)
+		}
+	}
+	return unique(names), unique(ips)
+}
+
+// unique keeps the first of equal strings, in order.
+func unique(in []string) []string {
+	out := []string{}
+	for _, s := range in {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

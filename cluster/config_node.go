@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"maps"
+	"strings"
+)
+
+// Paths of a node that more than one component knows.
+const (
+	kubeletConfigFile   = "/var/lib/kubelet/config.yaml"
+	kubeProxyConfigFile = "/etc/kubernetes/kube-proxy.yaml"
+	manifestsDir        = dirKubernetes + "/manifests"
+	containerdSocket    = "unix:///run/containerd/containerd.sock"
+)
+
+// kubeletFlags are only what the kubelet's configuration file has no field for.
+func kubeletFlags(n Node) map[string]string {
+	return map[string]string{
+		"config":            kubeletConfigFile,
+		"kubeconfig":        dirKubernetes + "/kubelet.conf",
+		"hostname-override": n.Name,
+		"node-ip":           n.IP,
+	}
+}
+
+// kubeletConfig is a KubeletConfiguration. What is not named stays at the
+// kubelet's default. Sources: kubeadm's set, CIS Kubernetes benchmark section 4.2.
+func (r *resolver) kubeletConfig(n Node) map[string]any {
+	taints := []any{}
+	for _, t := range n.Taints {
+		taints = append(taints, map[string]any{"key": t.Key, "value": t.Value, "effect": t.Effect})
+	}
+	return map[string]any{
+		"apiVersion": "kubelet.config.k8s.io/v1beta1",
+		"kind":       "KubeletConfiguration",
+		"authentication": map[string]any{
+			"anonymous": map[string]any{"enabled": false},
+			"webhook":   map[string]any{"enabled": true},
+			"x509":      map[string]any{"clientCAFile": CAPath(AuthorityCluster)},
+		},
+		"authorization":            map[string]any{"mode": "Webhook"},
+		"cgroupDriver":             "systemd", // one manager of cgroups on a host that systemd runs
+		"clusterDNS":               []any{r.out.DNS.IP},
+		"clusterDomain":            r.out.DNS.Domain,
+		"containerRuntimeEndpoint": containerdSocket,
+		"healthzBindAddress":       localAddress,
+		"healthzPort":              10248,
+		"protectKernelDefaults":    true, // deployer sets what the kubelet wants, see sysctls
+		"maxPods":                  r.spec.Kubelet.MaxPods,
+		"readOnlyPort":             0,
+		"registerWithTaints":       taints,
+		"rotateCertificates":       true,
+		"staticPodPath":            manifestsDir,
+		"tlsCertFile":              dirKubeletPKI + "/kubelet-serving.crt",
+		"tlsPrivateKeyFile":        dirKubeletPKI + "/kubelet-serving.key",
+		"tlsMinVersion":            "VersionTLS12",
+	}
+}
+
+// kubeProxyConfig is a KubeProxyConfiguration.
+func (r *resolver) kubeProxyConfig(n Node) map[string]any {
+	return map[string]any{
+		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
+		"kind":               "KubeProxyConfiguration",
+		"clientConnection":   map[string]any{"kubeconfig": dirKubernetes + "/kube-proxy.conf"},
+		"clusterCIDR":        strings.Join(r.out.PodCIDRs, ","),
+		"hostnameOverride":   n.Name,
+		"mode":               r.spec.KubeProxy.Mode,
+		"metricsBindAddress": hostPort(localAddress, 10249),
+	}
+}
+
+// swapAllowed says whether swap may stay on: the kubelet was told not to mind.
+func (r *resolver) swapAllowed() bool {
+	for _, h := range r.hosts {
+		over := mergeLayers(r.spec.Overrides, h.Overrides)
+		if section(over, componentKubelet)["failSwapOn"] == false {
+			return true
+		}
+	}
+	return false
+}
+
+// kubeletSysctls are the kernel settings that a kubelet with
+// protectKernelDefaults insists on and does not touch
+// (component-helpers/node/util/sysctl: what setupKernelTunables wants).
+func kubeletSysctls() map[string]string {
+	return map[string]string{
+		"kernel.keys.root_maxbytes": "25000000",
+		"kernel.keys.root_maxkeys":  "1000000",
+		"kernel.panic":              "10",
+		"kernel.panic_on_oops":      "1",
+		"vm.overcommit_memory":      "1",
+		"vm.panic_on_oom":           "0",
+	}
+}
+
+// sysctls are the kernel settings of every node. Written to a file they hold from
+// boot on, and nobody wonders who changed them.
+func sysctls(s Spec) map[string]string {
+	out := kubeletSysctls()
+	out["net.ipv4.ip_forward"] = "1" // pods are routed
+	// 128 instances for all of root are soon used up by kubelet, containerd and
+	// pods, and then each says "too many open files". kind's documentation names
+	// 512 and 524288 for a few nodes on one machine (known issues, "Pod errors").
+	out["fs.inotify.max_user_instances"] = "8192"
+	out["fs.inotify.max_user_watches"] = "524288"
+	maps.Copy(out, s.Sysctls)
+	return out
+}

@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"cmp"
+	"net/netip"
+	"time"
+)
+
+// DefaultKubernetes is the version that is installed when none is named.
+const DefaultKubernetes = "v1.36.3"
+
+// WithDefaults returns the spec with every value filled in that does not depend
+// on the hosts. What depends on them (size, the proxy's port, whether masters
+// take pods) is decided by [Resolve].
+func (s Spec) WithDefaults() Spec {
+	s.Name = cmp.Or(s.Name, "kubernetes")
+	s.Kubernetes = cmp.Or(s.Kubernetes, DefaultKubernetes)
+	s.Versions = s.Versions.or(releaseOf(s.Kubernetes).Versions)
+	// kubeadm's usual ranges, so that addresses look familiar: 10.96.0.0 for
+	// Services (its default), 10.244.0.0 for pods (what most of its guides use).
+	s.PodCIDR = cmp.Or(s.PodCIDR, "10.244.0.0/16")
+	s.ServiceCIDR = cmp.Or(s.ServiceCIDR, "10.96.0.0/16")
+	s.NodePrefix = cmp.Or(s.NodePrefix, defaultNodePrefix(s.PodCIDR))
+	s.Size = cmp.Or(s.Size, SizeAuto)
+	// 110 pods is the kubelet's default and what Kubernetes is tested with:
+	// kubernetes.io/docs/setup/best-practices/cluster-large.
+	s.Kubelet.MaxPods = cmp.Or(s.Kubelet.MaxPods, 110)
+	s.KubeProxy.Mode = cmp.Or(s.KubeProxy.Mode, "iptables")
+	s.Encryption.AtRest = orTrue(s.Encryption.AtRest)
+	s.DNS = s.DNS.withDefaults()
+	s.API = s.API.withDefaults()
+	s.Etcd = s.Etcd.withDefaults()
+	s.LeaderElect = s.LeaderElect.withDefaults()
+	s.Proxy = s.Proxy.withDefaults()
+	s.Network = s.Network.withDefaults()
+	return s
+}
+
+func (d DNSSpec) withDefaults() DNSSpec {
+	d.Domain = cmp.Or(d.Domain, "cluster.local")
+	// 30 s is what kubeadm's Corefile caches.
+	d.CacheTTL = cmp.Or(d.CacheTTL, 30*time.Second)
+	// 9984 is CoreDNS' own default capacity: coredns.io/plugins/cache.
+	d.CacheSize = cmp.Or(d.CacheSize, 9984)
+	return d
+}
+
+func (a APISpec) withDefaults() APISpec {
+	a.Port = cmp.Or(a.Port, 6443)
+	a.Audit.LogDir = cmp.Or(a.Audit.LogDir, "/var/log/kubernetes/audit")
+	// 30 days, 10 files, 100 MiB: the figures of the CIS Kubernetes benchmark
+	// (1.2.17 to 1.2.19); a master needs 1.1 GiB for them.
+	a.Audit.MaxAgeDays = cmp.Or(a.Audit.MaxAgeDays, 30)
+	a.Audit.MaxBackups = cmp.Or(a.Audit.MaxBackups, 10)
+	a.Audit.MaxSizeMiB = cmp.Or(a.Audit.MaxSizeMiB, 100)
+	return a
+}
+
+func (e EtcdSpec) withDefaults() EtcdSpec {
+	e.DataDir = cmp.Or(e.DataDir, "/var/lib/etcd")
+	// etcd.io/docs/v3.6/tuning: the defaults suit one data centre; heartbeat
+	// about one round trip, election at least ten round trips.
+	e.HeartbeatInterval = cmp.Or(e.HeartbeatInterval, 100*time.Millisecond)
+	e.ElectionTimeout = cmp.Or(e.ElectionTimeout, time.Second)
+	// etcd 3.6's default, down from 100000: less memory for the same safety.
+	e.SnapshotCount = cmp.Or(e.SnapshotCount, 10000)
+	e.AutoCompactionMode = cmp.Or(e.AutoCompactionMode, "periodic")
+	// The API server compacts every 5 minutes (--etcd-compaction-interval); a
+	// second compactor would only race it.
+	e.AutoCompactionRetention = cmp.Or(e.AutoCompactionRetention, "0")
+	// 2381 is kubeadm's port for metrics and health without a certificate; on
+	// loopback nobody else reaches it.
+	e.MetricsURL = cmp.Or(e.MetricsURL, "http://127.0.0.1:2381")
+	return e
+}
+
+func (l LeaderSpec) withDefaults() LeaderSpec {
+	// client-go's recommended values (component-base/config LeaderElection).
+	l.LeaseDuration = cmp.Or(l.LeaseDuration, 15*time.Second)
+	l.RenewDeadline = cmp.Or(l.RenewDeadline, 10*time.Second)
+	l.RetryPeriod = cmp.Or(l.RetryPeriod, 2*time.Second)
+	return l
+}
+
+func (p ProxySpec) withDefaults() ProxySpec {
+	p.Kind = cmp.Or(p.Kind, ProxyNginx)
+	// A master that does not answer within a second is left; watches are idle
+	// for minutes and must outlive nginx' own ten minutes at the least.
+	p.ConnectTimeout = cmp.Or(p.ConnectTimeout, time.Second)
+	p.Timeout = cmp.Or(p.Timeout, 10*time.Minute)
+	// One refused connection is enough to leave a master, and ten seconds
+	// bound how long a master that came back stays unused
+	// (nginx.org/en/docs/stream/ngx_stream_upstream_module.html: defaults).
+	p.MaxFails = cmp.Or(p.MaxFails, 1)
+	p.FailTimeout = cmp.Or(p.FailTimeout, 10*time.Second)
+	return p
+}
+
+func (n NetworkSpec) withDefaults() NetworkSpec {
+	n.Plugin = cmp.Or(n.Plugin, PluginBGP)
+	n.CNI = cmp.Or(n.CNI, "bridge")
+	n.ASN = cmp.Or(n.ASN, 64512)
+	// Calico's documentation recommends a full mesh up to about 100 nodes and
+	// reflectors above (docs.tigera.io, Configure BGP peering). At 50 it is 1225
+	// sessions, and adding a node still rewrites only 49 others' peer lists.
+	n.MeshBelow = cmp.Or(n.MeshBelow, 50)
+	n.NodesPerReflector = cmp.Or(n.NodesPerReflector, 200)
+	return n
+}
+
+// or returns v with its empty fields taken from d.
+func (v Versions) or(d Versions) Versions {
+	return Versions{
+		Etcd:       cmp.Or(v.Etcd, d.Etcd),
+		Containerd: cmp.Or(v.Containerd, d.Containerd),
+		Runc:       cmp.Or(v.Runc, d.Runc),
+		CNI:        cmp.Or(v.CNI, d.CNI),
+		CoreDNS:    cmp.Or(v.CoreDNS, d.CoreDNS),
+		Pause:      cmp.Or(v.Pause, d.Pause),
+		Nginx:      cmp.Or(v.Nginx, d.Nginx),
+		HAProxy:    cmp.Or(v.HAProxy, d.HAProxy),
+	}
+}
+
+// defaultNodePrefix is 24 for IPv4: 253 addresses for 110 pods, so that an
+// address rests before it is used again. For IPv6 it is 64, one subnet.
+func defaultNodePrefix(podCIDR string) int {
+	p, err := netip.ParsePrefix(podCIDR)
+	if err == nil && p.Addr().Is6() {
+		return 64
+	}
+	return 24
+}
+
+func orTrue(b *bool) *bool {
+	if b != nil {
+		return b
+	}
+	t := true
+	return &t
+}

@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// planExisting decides for hosts of a cluster that answers.
+func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
+	plan := EtcdPlan{Hosts: map[string]EtcdStep{}, Order: []string{}}
+	for _, h := range probes {
+		plan.Hosts[h.Name] = stepExisting(probes, h, live)
+	}
+	// First what only needs starting or a vote, because it makes the quorum stronger, then
+	// what takes a lost member's place, then what makes the cluster larger.
+	for _, action := range []string{EtcdMember, EtcdStart, EtcdReplace, EtcdJoin} {
+		for _, h := range probes {
+			if step := plan.Hosts[h.Name]; step.Action == action && (action != EtcdMember || step.Promote) {
+				plan.Order = append(plan.Order, h.Name)
+			}
+		}
+	}
+	return plan
+}
+
+// stepExisting decides for one host.
+func stepExisting(probes []EtcdProbe, h EtcdProbe, live *EtcdLive) EtcdStep {
+	member, counted := live.member(h)
+	switch {
+	case !h.Reachable && counted:
+		return refuse("cannot be reached; it stays a member")
+	case !h.Reachable:
+		return refuse("cannot be reached")
+	case h.HasData && h.ClusterID != 0 && live.ClusterID != 0 && h.ClusterID != live.ClusterID:
+		return refuse("holds the data of another cluster (%x, this one is %x): move it away, then it can join", h.ClusterID, live.ClusterID)
+	case h.HasData && !counted:
+		return refuse("holds data, but the cluster does not count it as a member: it was removed, or the data is foreign; move it away, then it can join")
+	case h.HasData && h.MemberID != 0 && h.MemberID != member.ID:
+		return refuse("holds the data of member %x, but the cluster knows it as %x: move the data away, then it is replaced", h.MemberID, member.ID)
+	case h.HasData:
+		step := keep(probes, "is a member")
+		step.Promote = member.Learner
+		return step
+	case !counted:
+		step := EtcdStep{Action: EtcdJoin, InitialState: "existing", Promote: true, Reason: "is not a member yet"}
+		step.InitialCluster = live.InitialCluster(h)
+		return guarded(step, EtcdMayChange(live, 0))
+	case !member.Started:
+		return EtcdStep{
+			Action: EtcdStart, InitialState: "existing", InitialCluster: live.InitialCluster(h),
+			Promote: member.Learner, Reason: "is a member that has not started yet",
+		}
+	case member.Healthy:
+		// It answers from data that the probe did not see, such as another directory.
+		return refuse("runs as a member, but its data is not where it should be: check cluster.etcd.data_dir")
+	default:
+		step := EtcdStep{Action: EtcdReplace, InitialState: "existing", RemoveID: member.ID, Promote: true, Reason: "was a member and has lost its data"}
+		step.InitialCluster = live.without(member.ID).InitialCluster(h)
+		return guarded(step, EtcdMayChange(live, member.ID))
+	}
+}
+
+func guarded(step EtcdStep, risk error) EtcdStep {
+	if risk != nil {
+		return refuse("%s, but %v", step.Reason, risk)
+	}
+	return step
+}
+
+// EtcdMayChange says whether the membership of a running cluster may change now:
+// a member be added as a learner, after the one with removeID has been removed
+// when that is not 0. It is asked right before each change, with the members as
+// they are then; an error says what to wait for.
+//
+// Everyone that votes now must count towards a majority that is there without
+// the new member, and must still be one when the new member votes too. A second
+// learner is never added: etcd itself allows one (max-learners), and two members
+// on their way would be two changes at a time.
+func EtcdMayChange(live *EtcdLive, removeID uint64) error {
+	voters, healthy := 0, 0
+	for _, m := range live.Members {
+		if m.ID == removeID && m.Healthy {
+			return fmt.Errorf("member %s answers and is not to be removed", m.Name)
+		}
+		if m.ID == removeID && m.Learner {
+			continue
+		}
+		if m.ID != removeID && (m.Learner || !m.Started) {
+			return fmt.Errorf("member %s is still on its way into the cluster: one change at a time", label(m))
+		}
+		voters++
+		if m.Healthy {
+			healthy++
+		}
+	}
+	if healthy < quorum(voters) {
+		return fmt.Errorf("only %d of %d members are healthy: a change needs %d", healthy, voters, quorum(voters))
+	}
+	after := voters + 1
+	if removeID != 0 && live.counts(removeID) {
+		after = voters // one goes, one comes
+	}
+	if healthy+1 < quorum(after) {
+		return fmt.Errorf("only %d of %d members are healthy: with one more voter a majority would be lost", healthy, voters)
+	}
+	return nil
+}
+
+// EtcdMayPromote says whether a learner may become a voter: it answers, and the
+// voters with it keep a majority.
+func EtcdMayPromote(live *EtcdLive, id uint64) error {
+	voters, healthy := 0, 0
+	for _, m := range live.Members {
+		if m.Learner && m.ID != id {
+			continue
+		}
+		if m.ID == id && (!m.Started || !m.Healthy) {
+			return fmt.Errorf("member %s does not serve yet", label(m))
+		}
+		voters++
+		if m.Healthy {
+			healthy++
+		}
+	}
+	if healthy < quorum(voters) {
+		return fmt.Errorf("only %d of %d members would be healthy: a majority would be lost", healthy, voters)
+	}
+	return nil
+}
+
+// member returns the live member of a host: by the identity of its data, else by
+// its peer URL, else by its name.
+func (l *EtcdLive) member(h EtcdProbe) (LiveMember, bool) {
+	for _, same := range []func(LiveMember) bool{
+		func(m LiveMember) bool { return slices.Contains(m.PeerURLs, h.PeerURL) },
+		func(m LiveMember) bool { return m.Name == h.Name },
+	} {
+		if i := slices.IndexFunc(l.Members, same); i >= 0 {
+			return l.Members[i], true
+		}
+	}
+	return LiveMember{}, false
+}
+
+// counts says whether a member votes.
+func (l *EtcdLive) counts(id uint64) bool {
+	return slices.ContainsFunc(l.Members, func(m LiveMember) bool { return m.ID == id && !m.Learner })
+}
+
+func (l *EtcdLive) without(id uint64) *EtcdLive {
+	rest := slices.DeleteFunc(slices.Clone(l.Members), func(m LiveMember) bool { return m.ID == id })
+	return &EtcdLive{ClusterID: l.ClusterID, Members: rest}
+}
+
+// InitialCluster is the value of etcd's flag for a host that joins the live
+// members: all of them and the host itself, under its own name, for a member
+// that never started has none.
+func (l *EtcdLive) InitialCluster(h EtcdProbe) string {
+	own, counted := l.member(h)
+	peers := []Endpoint{}
+	for _, m := range l.Members {
+		name := m.Name
+		if counted && m.ID == own.ID {
+			name = h.Name
+		}
+		for _, u := range m.PeerURLs {
+			peers = append(peers, Endpoint{Name: name, URL: u})
+		}
+	}
+	if !counted {
+		peers = append(peers, Endpoint{Name: h.Name, URL: h.PeerURL})
+	}
+	slices.SortFunc(peers, func(a, b Endpoint) int { return strings.Compare(a.Name+a.URL, b.Name+b.URL) })
+	return InitialCluster(peers)
+}
+
+func label(m LiveMember) string {
+	if m.Name != "" {
+		return m.Name
+	}
+	return fmt.Sprintf("%x", m.ID)
+}

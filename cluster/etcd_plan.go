@@ -1,0 +1,188 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+)
+
+// What a host has to do about etcd.
+const (
+	EtcdBootstrap = "bootstrap" // start as part of a new cluster, all at once
+	EtcdMember    = "member"    // has its data: start it, if it does not run
+	EtcdStart     = "start"     // counted by the cluster but never started: start it with the live members
+	EtcdJoin      = "join"      // add it as a learner, start it, promote it
+	EtcdReplace   = "replace"   // lost its data: remove the old member, then join
+	EtcdRefuse    = "refuse"    // do nothing, the reason says why
+)
+
+// EtcdProbe is what was found on one host of role etcd.
+type EtcdProbe struct {
+	Name      string
+	PeerURL   string
+	Reachable bool
+	HasData   bool
+	ClusterID uint64 // of the data; 0 when unknown
+	MemberID  uint64 // of the data; 0 when unknown
+	// Established: something on the host shows that an etcd cluster once worked
+	// here, whole: deployer's own mark, or the manifest of an API server, which
+	// is written only after etcd was healthy.
+	Established bool
+}
+
+// LiveMember is one member as the running cluster lists it.
+type LiveMember struct {
+	ID       uint64
+	Name     string // empty until a member that was added has started
+	PeerURLs []string
+	Started  bool // it has published its client URLs
+	Healthy  bool // it answers
+	Learner  bool
+}
+
+// EtcdLive is the running cluster. Nil, or without members: none answers.
+type EtcdLive struct {
+	ClusterID uint64
+	Members   []LiveMember
+}
+
+// EtcdStep is what one host has to do.
+type EtcdStep struct {
+	Action         string `json:"action"`
+	InitialCluster string `json:"initial_cluster"` // for etcd's flag; ignored by a member with data
+	InitialState   string `json:"initial_state"`   // new or existing, likewise
+	RemoveID       uint64 `json:"remove_id"`       // of the member that a replacement takes the place of
+	Promote        bool   `json:"promote"`         // once it serves, make it a voter
+	Reason         string `json:"reason"`          // for people
+}
+
+// EtcdPlan is what all hosts have to do. Steps that change the membership are
+// taken one at a time, in Order, each only when [EtcdMayChange] allows it.
+type EtcdPlan struct {
+	Bootstrap bool                `json:"bootstrap"` // all start at once; none can serve before most of them run
+	Hosts     map[string]EtcdStep `json:"hosts"`
+	Order     []string            `json:"order"` // hosts whose step changes or completes the membership
+}
+
+// Refused lists the hosts that must not be touched, in the order of probes.
+func (p EtcdPlan) Refused(probes []EtcdProbe) []string {
+	var out []string
+	for _, h := range probes {
+		if p.Hosts[h.Name].Action == EtcdRefuse {
+			out = append(out, h.Name)
+		}
+	}
+	return out
+}
+
+// PlanEtcd decides what each etcd host has to do. Probes come in inventory
+// order. It never plans a second cluster, never lets a member come back without
+// the data that it once had, and finishes an installation that was killed half
+// way as the same cluster.
+func PlanEtcd(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
+	if live != nil && len(live.Members) > 0 {
+		return planExisting(probes, live)
+	}
+	if reason := silentReason(probes); reason != "" {
+		return refuseAll(probes, reason)
+	}
+	data := slices.ContainsFunc(probes, func(h EtcdProbe) bool { return h.HasData })
+	established := slices.ContainsFunc(probes, func(h EtcdProbe) bool { return h.Established })
+	if data && established {
+		return wake(probes)
+	}
+	return bootstrap(probes)
+}
+
+// silentReason says why nothing may be done while no cluster answers.
+func silentReason(probes []EtcdProbe) string {
+	var clusterID uint64
+	var first string
+	withData, established := 0, ""
+	for _, h := range probes {
+		if !h.Reachable {
+			return fmt.Sprintf("no etcd answers, and %s cannot be reached: it may hold the cluster's data, so nothing is started without it", h.Name)
+		}
+		if h.Established && established == "" {
+			established = h.Name
+		}
+		if !h.HasData {
+			continue
+		}
+		withData++
+		if h.ClusterID == 0 {
+			continue
+		}
+		if clusterID != 0 && clusterID != h.ClusterID {
+			return fmt.Sprintf("%s and %s hold the data of two different clusters (%x and %x): move away that of the wrong one", first, h.Name, clusterID, h.ClusterID)
+		}
+		clusterID, first = h.ClusterID, h.Name
+	}
+	if established != "" && withData == 0 {
+		return fmt.Sprintf("%s shows that the cluster has worked before, but no host has its data: starting empty would lose what was stored; check cluster.etcd.data_dir, bring the data back or restore a backup", established)
+	}
+	return ""
+}
+
+// bootstrap starts every host with the same list of members. Where a first
+// attempt was killed, a member that already has data ignores the list, and the
+// others complete the cluster that it waits for.
+func bootstrap(probes []EtcdProbe) EtcdPlan {
+	plan := EtcdPlan{Bootstrap: true, Hosts: map[string]EtcdStep{}, Order: []string{}}
+	for _, h := range probes {
+		reason := "starts with all others as a new cluster"
+		if h.HasData {
+			reason = "has begun a new cluster and waits for the others"
+		}
+		plan.Hosts[h.Name] = EtcdStep{
+			Action: EtcdBootstrap, InitialCluster: initialClusterOf(probes), InitialState: "new", Reason: reason,
+		}
+	}
+	return plan
+}
+
+// wake starts the members that have their data, which can do no harm. The others
+// wait: only the cluster that then answers can say whether they were members, so
+// the next run decides on them. When too many have lost their data for a
+// majority, nothing answers, and no run will make it.
+func wake(probes []EtcdProbe) EtcdPlan {
+	plan := EtcdPlan{Bootstrap: true, Hosts: map[string]EtcdStep{}, Order: []string{}}
+	for _, h := range probes {
+		if h.HasData {
+			plan.Hosts[h.Name] = keep(probes, "starts with its data")
+			continue
+		}
+		plan.Hosts[h.Name] = refuse("has no data, and the cluster is down: run again when the others serve; if they cannot, a majority has lost its data: restore a backup")
+	}
+	return plan
+}
+
+// keep is the step of a member that has its data. etcd ignores both flags then;
+// they are those of a new cluster so that they never change from run to run, and
+// because with them etcd refuses to start a member that has lost its data, while
+// with "existing" it would start it empty under its old identity
+// (etcd server/etcdserver/bootstrap.go: isMemberBootstrapped).
+func keep(probes []EtcdProbe, reason string) EtcdStep {
+	return EtcdStep{Action: EtcdMember, InitialCluster: initialClusterOf(probes), InitialState: "new", Reason: reason}
+}
+
+func refuse(format string, args ...any) EtcdStep {
+	return EtcdStep{Action: EtcdRefuse, Reason: fmt.Sprintf(format, args...)}
+}
+
+func refuseAll(probes []EtcdProbe, reason string) EtcdPlan {
+	plan := EtcdPlan{Hosts: map[string]EtcdStep{}, Order: []string{}}
+	for _, h := range probes {
+		plan.Hosts[h.Name] = EtcdStep{Action: EtcdRefuse, Reason: reason}
+	}
+	return plan
+}
+
+func initialClusterOf(probes []EtcdProbe) string {
+	var peers []Endpoint
+	for _, h := range probes {
+		peers = append(peers, Endpoint{Name: h.Name, URL: h.PeerURL})
+	}
+	return InitialCluster(peers)
+}
+
+func quorum(members int) int { return members/2 + 1 }

@@ -1,0 +1,159 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	"deployer/cluster"
+)
+
+func probe(name string, with ...func(*cluster.EtcdProbe)) cluster.EtcdProbe {
+	p := cluster.EtcdProbe{Name: name, PeerURL: "https://" + name + ":2380", Reachable: true}
+	for _, f := range with {
+		f(&p)
+	}
+	return p
+}
+
+func data(p *cluster.EtcdProbe)        { p.HasData = true }
+func unreachable(p *cluster.EtcdProbe) { p.Reachable = false }
+func established(p *cluster.EtcdProbe) { p.Established = true }
+func of(id uint64) func(*cluster.EtcdProbe) {
+	return func(p *cluster.EtcdProbe) { p.HasData, p.ClusterID = true, id }
+}
+
+func voter(id uint64, name string) cluster.LiveMember {
+	return cluster.LiveMember{ID: id, Name: name, PeerURLs: []string{"https://" + name + ":2380"}, Started: true, Healthy: true}
+}
+
+func dead(m cluster.LiveMember) cluster.LiveMember { m.Healthy = false; return m }
+
+func unstarted(m cluster.LiveMember) cluster.LiveMember {
+	m.Started, m.Healthy = false, false
+	return m
+}
+
+func learner(m cluster.LiveMember) cluster.LiveMember { m.Learner = true; return m }
+
+func live(members ...cluster.LiveMember) *cluster.EtcdLive {
+	return &cluster.EtcdLive{ClusterID: 7, Members: members}
+}
+
+func TestPlanEtcd(t *testing.T) {
+	cases := []struct {
+		name   string
+		probes []cluster.EtcdProbe
+		live   *cluster.EtcdLive
+		want   string // actions in order of probes
+		reason string // part of some reason
+		order  string
+	}{
+		{name: "bare hosts", probes: []cluster.EtcdProbe{probe("a"), probe("b"), probe("c")}, want: "bootstrap bootstrap bootstrap"},
+		{name: "killed when one had started", probes: []cluster.EtcdProbe{probe("a", data), probe("b"), probe("c")}, want: "bootstrap bootstrap bootstrap"},
+		{name: "killed when two had started", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c")},
+			live: live(voter(1, "a"), voter(2, "b"), unstarted(voter(3, "c"))), want: "member member start", order: "c"},
+		{name: "second run", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c", data)},
+			live: live(voter(1, "a"), voter(2, "b"), voter(3, "c")), want: "member member member"},
+		{name: "power came back", probes: []cluster.EtcdProbe{probe("a", data, established), probe("b", data), probe("c", data)}, want: "member member member"},
+		{name: "power came back, one disk did not", probes: []cluster.EtcdProbe{probe("a", data, established), probe("b", data), probe("c")},
+			want: "member member refuse", reason: "run again"},
+		{name: "majority lost its data", probes: []cluster.EtcdProbe{probe("a", data, established), probe("b"), probe("c")},
+			want: "member refuse refuse", reason: "restore a backup"},
+		{name: "another data directory", probes: []cluster.EtcdProbe{probe("a", established), probe("b"), probe("c")},
+			want: "refuse refuse refuse", reason: "check cluster.etcd.data_dir"},
+		{name: "one is unreachable before the first start", probes: []cluster.EtcdProbe{probe("a"), probe("b", unreachable), probe("c")},
+			want: "refuse refuse refuse", reason: "b cannot be reached"},
+		{name: "two clusters", probes: []cluster.EtcdProbe{probe("a", of(1)), probe("b", of(2)), probe("c")},
+			want: "refuse refuse refuse", reason: "two different clusters"},
+		{name: "a host is added", probes: []cluster.EtcdProbe{probe("a", data), probe("b")},
+			live: live(voter(1, "a")), want: "member join", order: "b"},
+		{name: "two hosts are added", probes: []cluster.EtcdProbe{probe("c"), probe("a", data), probe("b")},
+			live: live(voter(1, "a")), want: "join member join", order: "c b"},
+		{name: "a disk was lost", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c")},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "member member replace", order: "c"},
+		{name: "two disks of five were lost", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c", data), probe("d"), probe("e")},
+			live: live(voter(1, "a"), voter(2, "b"), voter(3, "c"), dead(voter(4, "d")), dead(voter(5, "e"))),
+			want: "member member member replace replace", order: "d e"},
+		{name: "killed between add and start", probes: []cluster.EtcdProbe{probe("a", data), probe("b"), probe("c")},
+			live: live(voter(1, "a"), cluster.LiveMember{ID: 2, PeerURLs: []string{"https://b:2380"}, Learner: true}),
+			want: "member start refuse", reason: "one change at a time", order: "b"},
+		{name: "killed before the promotion", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data)},
+			live: live(voter(1, "a"), learner(voter(2, "b"))), want: "member member", order: "b"},
+		{name: "data of another cluster", probes: []cluster.EtcdProbe{probe("a", data), probe("b", of(9))},
+			live: live(voter(1, "a")), want: "member refuse", reason: "another cluster"},
+		{name: "data of a removed member", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data)},
+			live: live(voter(1, "a")), want: "member refuse", reason: "does not count it"},
+		{name: "a member is away", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c", unreachable)},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "member member refuse", reason: "stays a member"},
+		{name: "data directory was changed", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c")},
+			live: live(voter(1, "a"), voter(2, "b"), voter(3, "c")), want: "member member refuse", reason: "data_dir"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := cluster.PlanEtcd(tc.probes, tc.live)
+			var actions, reasons []string
+			for _, p := range tc.probes {
+				actions = append(actions, plan.Hosts[p.Name].Action)
+				reasons = append(reasons, plan.Hosts[p.Name].Reason)
+			}
+			if got := strings.Join(actions, " "); got != tc.want {
+				t.Errorf("actions are %q, want %q (%q)", got, tc.want, reasons)
+			}
+			if all := strings.Join(reasons, "\n"); !strings.Contains(all, tc.reason) {
+				t.Errorf("no reason says %q:\n%s", tc.reason, all)
+			}
+			if got := strings.Join(plan.Order, " "); got != tc.order {
+				t.Errorf("order is %q, want %q", got, tc.order)
+			}
+		})
+	}
+}
+
+func TestEtcdMayChange(t *testing.T) {
+	a, b, c, d := voter(1, "a"), voter(2, "b"), voter(3, "c"), voter(4, "d")
+	cases := []struct {
+		name   string
+		live   *cluster.EtcdLive
+		remove uint64
+		ok     bool
+	}{
+		{"one grows to two", live(a), 0, true},
+		{"two of three, third dead, add", live(a, b, dead(c)), 0, true},
+		{"two of three, third replaced", live(a, b, dead(c)), 3, true},
+		{"three of four, fourth replaced", live(a, b, c, dead(d)), 4, true},
+		{"one of two", live(a, dead(b)), 0, false},
+		{"remove a healthy one", live(a, b, c), 3, false},
+		{"a learner is on its way", live(a, b, learner(c)), 0, false},
+		{"a member has not started", live(a, b, unstarted(c)), 0, false},
+		{"a dead learner is replaced", live(a, b, learner(dead(c))), 3, true},
+	}
+	for _, tc := range cases {
+		if err := cluster.EtcdMayChange(tc.live, tc.remove); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+func TestEtcdMayPromote(t *testing.T) {
+	a, b, c := voter(1, "a"), voter(2, "b"), voter(3, "c")
+	if err := cluster.EtcdMayPromote(live(a, b, learner(c)), 3); err != nil {
+		t.Errorf("a healthy learner: %v", err)
+	}
+	if err := cluster.EtcdMayPromote(live(a, b, learner(dead(c))), 3); err == nil {
+		t.Error("a learner that does not serve was promoted")
+	}
+	if err := cluster.EtcdMayPromote(live(a, dead(b), dead(c), learner(voter(4, "d"))), 4); err == nil {
+		t.Error("promoted although two of four would be a majority")
+	}
+}
+
+func TestInitialClusterNamesUnstartedMember(t *testing.T) {
+	l := live(voter(1, "a"), cluster.LiveMember{ID: 2, PeerURLs: []string{"https://b:2380"}})
+	want := "a=https://a:2380,b=https://b:2380"
+	if got := l.InitialCluster(probe("b")); got != want {
+		t.Errorf("initial cluster is %s, want %s", got, want)
+	}
+	if got := live(voter(1, "a")).InitialCluster(probe("b")); got != want {
+		t.Errorf("initial cluster of a joining host is %s, want %s", got, want)
+	}
+}

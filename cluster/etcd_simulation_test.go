@@ -1,0 +1,70 @@
+package cluster_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// harm is what happens between runs.
+func (w *world) harm(r *rand.Rand) {
+	name := w.names[r.IntN(len(w.names))]
+	switch r.IntN(5) {
+	case 0:
+		w.note("power is lost")
+		for _, h := range w.hosts {
+			h.running = false
+		}
+	case 1:
+		w.note("%s stops", name)
+		w.hosts[name].running = false
+	case 2: // a disk dies, never so many that a majority is gone
+		if w.marked && w.majorityWithout(name) {
+			w.note("%s loses its data", name)
+			*w.hosts[name] = machine{}
+		}
+	case 3: // a host is added
+		if w.marked && len(w.names) < 7 {
+			added := fmt.Sprintf("e%d", len(w.names)+1)
+			w.note("%s is added to the inventory", added)
+			w.names = append(w.names, added)
+			w.hosts[added] = &machine{}
+		}
+	}
+}
+
+// majorityWithout says whether the voters' data outlives the loss of a host.
+func (w *world) majorityWithout(name string) bool {
+	voters, left := 0, 0
+	for _, m := range w.members {
+		if m.Learner {
+			continue
+		}
+		voters++
+		if h := w.hostOf(m.ID); h != nil && h != w.hosts[name] {
+			left++
+		}
+	}
+	return left >= voters/2+1
+}
+
+func TestEtcdSurvivesKilledRuns(t *testing.T) {
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		w := newWorld(t, 1+2*r.IntN(3))
+		w.note("seed %d", seed)
+		for range 1 + r.IntN(8) {
+			done := w.install(r.IntN(12))
+			w.note("-- install done=%v", done)
+			w.harm(r)
+		}
+		// However it went, a few undisturbed runs end in one whole cluster.
+		for range 2 * len(w.names) {
+			w.install(1 << 30)
+			w.note("-- undisturbed install")
+		}
+		if !w.whole() {
+			w.fail("the cluster is not whole: %+v", w.members)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package cluster_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"testing"
+
+	"deployer/cluster"
+)
+
+// world is a model of etcd on n hosts, just exact enough to show what a plan
+// does to a cluster: who has which data, who runs, who votes.
+type world struct {
+	t       *testing.T
+	names   []string
+	hosts   map[string]*machine
+	members []cluster.LiveMember // of the one cluster, once it was founded
+	id      uint64               // of that cluster
+	nextID  uint64
+	marked  bool // deployer saw the cluster serve
+	log     []string
+}
+
+type machine struct {
+	data    uint64 // cluster id of its data, 0 for none
+	member  uint64
+	running bool
+}
+
+func newWorld(t *testing.T, n int) *world {
+	w := &world{t: t, hosts: map[string]*machine{}, nextID: 100}
+	for i := range n {
+		name := fmt.Sprintf("e%d", i+1)
+		w.names = append(w.names, name)
+		w.hosts[name] = &machine{}
+	}
+	return w
+}
+
+func (w *world) note(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), strings.Join(w.log, "\n"))
+}
+
+func (w *world) probes() []cluster.EtcdProbe {
+	var out []cluster.EtcdProbe
+	for _, n := range w.names {
+		p := probe(n)
+		m := w.hosts[n]
+		p.HasData, p.ClusterID, p.MemberID, p.Established = m.data != 0, m.data, m.member, w.marked
+		out = append(out, p)
+	}
+	return out
+}
+
+// live is the cluster as it answers: nothing without a majority of its voters.
+func (w *world) live() *cluster.EtcdLive {
+	var list []cluster.LiveMember
+	voters, up := 0, 0
+	for _, m := range w.members {
+		host := w.hostOf(m.ID)
+		m.Healthy = host != nil && host.running
+		if m.Healthy {
+			m.Started = true
+		}
+		list = append(list, m)
+		if !m.Learner {
+			voters++
+			if m.Healthy {
+				up++
+			}
+		}
+	}
+	if voters == 0 || up < voters/2+1 {
+		return nil
+	}
+	w.members = list // Started is what members published, and it stays
+	return &cluster.EtcdLive{ClusterID: w.id, Members: slices.Clone(list)}
+}
+
+func (w *world) hostOf(member uint64) *machine {
+	for _, n := range w.names {
+		if h := w.hosts[n]; h.data != 0 && h.member == member {
+			return h
+		}
+	}
+	return nil
+}
+
+// start starts etcd on a host with the flags of its step.
+func (w *world) start(name string, step cluster.EtcdStep) {
+	h := w.hosts[name]
+	w.note("start %s (%s, state %s)", name, step.Action, step.InitialState)
+	if h.data != 0 {
+		h.running = true
+		return
+	}
+	if step.InitialState == "new" {
+		w.found(name, step)
+		return
+	}
+	i := slices.IndexFunc(w.members, func(m cluster.LiveMember) bool { return slices.Contains(m.PeerURLs, probe(name).PeerURL) })
+	if i < 0 {
+		w.fail("%s starts as a member that nobody added", name)
+	}
+	if got, want := strings.Count(step.InitialCluster, "="), len(w.members); got != want {
+		w.fail("%s starts with %d members in its list, the cluster has %d", name, got, want)
+	}
+	w.takeIdentity(name, w.members[i])
+	w.members[i].Name = name
+}
+
+// found starts a host without data as part of a new cluster. The identities
+// follow from the list, as in etcd, so equal lists make one cluster.
+func (w *world) found(name string, step cluster.EtcdStep) {
+	id := fingerprint(step.InitialCluster)
+	if w.id == 0 {
+		w.id = id
+		for _, n := range w.names {
+			w.members = append(w.members, cluster.LiveMember{
+				ID: fingerprint(n), Name: n, PeerURLs: []string{probe(n).PeerURL},
+			})
+		}
+	}
+	if id != w.id {
+		w.fail("%s founds a second cluster", name)
+	}
+	i := slices.IndexFunc(w.members, func(m cluster.LiveMember) bool { return m.ID == fingerprint(name) })
+	if i < 0 {
+		w.fail("%s comes back under an identity that was removed", name)
+	}
+	w.takeIdentity(name, w.members[i])
+}
+
+// takeIdentity gives a host without data a member's identity, which no host may
+// have had before: a voter that forgot its votes can lose what was committed.
+func (w *world) takeIdentity(name string, m cluster.LiveMember) {
+	if m.Started {
+		w.fail("%s takes the identity of a member that has served before, without its data", name)
+	}
+	h := w.hosts[name]
+	h.data, h.member, h.running = w.id, m.ID, true
+}
+
+func fingerprint(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	return h.Sum64()
+}
+
+// install does what the roles do, and stops after a number of steps as a killed
+// run would.
+func (w *world) install(budget int) (done bool) {
+	spent := func() bool { budget--; return budget < 0 }
+	probes := w.probes()
+	plan := cluster.PlanEtcd(probes, w.live())
+	for _, n := range w.names {
+		if step := plan.Hosts[n]; step.Action == cluster.EtcdBootstrap || step.Action == cluster.EtcdMember {
+			if spent() {
+				return false
+			}
+			w.start(n, step)
+		}
+	}
+	for _, n := range plan.Order {
+		if !w.change(n, plan.Hosts[n], spent) {
+			return false
+		}
+	}
+	if w.live() != nil {
+		w.marked = true
+	}
+	return true
+}
+
+// change takes one host through its change of the membership, asking the gates.
+func (w *world) change(name string, step cluster.EtcdStep, spent func() bool) bool {
+	live := w.live()
+	if live == nil {
+		w.fail("%s is changed while no cluster answers", name)
+	}
+	self := probe(name)
+	if step.Action == cluster.EtcdReplace || step.Action == cluster.EtcdJoin {
+		if err := cluster.EtcdMayChange(live, step.RemoveID); err != nil {
+			w.note("not now: %v", err)
+			return true
+		}
+		if step.RemoveID != 0 {
+			if spent() {
+				return false
+			}
+			w.remove(step.RemoveID)
+		}
+		if spent() {
+			return false
+		}
+		w.add(name)
+		live = w.live()
+	}
+	if step.Action != cluster.EtcdMember {
+		if spent() {
+			return false
+		}
+		step.InitialCluster = live.InitialCluster(self)
+		w.start(name, step)
+	}
+	if spent() {
+		return false
+	}
+	w.promote(name)
+	return true
+}
+
+func (w *world) remove(id uint64) {
+	w.note("remove %x", id)
+	w.members = slices.DeleteFunc(w.members, func(m cluster.LiveMember) bool { return m.ID == id })
+	w.mustServe("removing a member")
+}
+
+func (w *world) add(name string) {
+	for _, m := range w.members {
+		if m.Learner || !m.Started {
+			w.fail("%s is added while %q is on its way", name, m.Name)
+		}
+	}
+	w.nextID++
+	w.note("add %s as %x", name, w.nextID)
+	w.members = append(w.members, cluster.LiveMember{ID: w.nextID, PeerURLs: []string{probe(name).PeerURL}, Learner: true})
+	w.mustServe("adding a learner")
+}
+
+func (w *world) promote(name string) {
+	live := w.live()
+	for i, m := range w.members {
+		if m.Learner && w.hosts[name].member == m.ID {
+			if err := cluster.EtcdMayPromote(live, m.ID); err != nil {
+				w.note("no promotion: %v", err)
+				return
+			}
+			w.note("promote %s", name)
+			w.members[i].Learner = false
+			w.mustServe("promoting a learner")
+		}
+	}
+}
+
+func (w *world) mustServe(after string) {
+	if w.live() == nil {
+		w.fail("%s lost the quorum", after)
+	}
+}
+
+// whole says whether every host is a running voter.
+func (w *world) whole() bool {
+	live := w.live()
+	if live == nil || len(live.Members) != len(w.names) {
+		return false
+	}
+	return !slices.ContainsFunc(live.Members, func(m cluster.LiveMember) bool { return m.Learner || !m.Healthy })
+}

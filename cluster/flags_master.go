@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The components that overrides may name.
+const (
+	componentAPIServer         = "apiserver"
+	componentControllerManager = "controller_manager"
+	componentScheduler         = "scheduler"
+	componentKubelet           = "kubelet"
+	componentKubeProxy         = "kube_proxy"
+	componentContainerd        = "containerd"
+	componentEtcd              = "etcd"
+)
+
+// Files that only the API server reads.
+const (
+	dirAPIServer       = dirKubernetes + "/apiserver"
+	authenticationFile = dirAPIServer + "/authentication.yaml"
+	auditPolicyFile    = dirAPIServer + "/audit-policy.yaml"
+	encryptionFile     = dirKubernetes + "/encryption.yaml"
+)
+
+func pki(file string) string { return dirPKI + "/" + file }
+
+// apiServerFlags are the flags of one API server. Sources of the secure ones:
+// kubeadm's own set, and the CIS Kubernetes benchmark, section 1.2.
+func (r *resolver) apiServerFlags(n Node) map[string]string {
+	c := r.out
+	out := map[string]string{
+		"advertise-address":                  n.IP,
+		"allow-privileged":                   "true", // kube-proxy and other node agents need it; Pod Security admission guards the rest
+		"authentication-config":              authenticationFile,
+		"authorization-mode":                 "Node,RBAC",
+		"client-ca-file":                     CAPath(AuthorityCluster),
+		"enable-admission-plugins":           "NodeRestriction",
+		"etcd-cafile":                        CAPath(AuthorityEtcd),
+		"etcd-certfile":                      pki("apiserver-etcd-client.crt"),
+		"etcd-keyfile":                       pki("apiserver-etcd-client.key"),
+		"etcd-servers":                       strings.Join(etcdServers(c.Etcd, n), ","),
+		"kubelet-certificate-authority":      CAPath(AuthorityCluster), // kubelets serve certificates of this cluster, so check them
+		"kubelet-client-certificate":         pki("apiserver-kubelet-client.crt"),
+		"kubelet-client-key":                 pki("apiserver-kubelet-client.key"),
+		"kubelet-preferred-address-types":    "InternalIP,ExternalIP,Hostname",
+		"max-mutating-requests-inflight":     strconv.Itoa(c.Size.MutatingInflight),
+		"max-requests-inflight":              strconv.Itoa(c.Size.RequestsInflight),
+		"profiling":                          "false",
+		"proxy-client-cert-file":             pki("front-proxy-client.crt"),
+		"proxy-client-key-file":              pki("front-proxy-client.key"),
+		"requestheader-allowed-names":        "front-proxy-client",
+		"requestheader-client-ca-file":       CAPath(AuthorityFrontProxy),
+		"requestheader-extra-headers-prefix": "X-Remote-Extra-",
+		"requestheader-group-headers":        "X-Remote-Group",
+		"requestheader-username-headers":     "X-Remote-User",
+		"secure-port":                        strconv.Itoa(c.API.Port),
+		"service-account-issuer":             "https://kubernetes.default.svc." + c.DNS.Domain,
+		"service-account-key-file":           pki("sa.pub"),
+		"service-account-signing-key-file":   pki("sa.key"),
+		"service-cluster-ip-range":           strings.Join(c.ServiceCIDRs, ","),
+		"tls-cert-file":                      pki("apiserver.crt"),
+		"tls-min-version":                    "VersionTLS12",
+		"tls-private-key-file":               pki("apiserver.key"),
+	}
+	if c.Encryption.AtRest {
+		out["encryption-provider-config"] = c.Encryption.File
+	}
+	if len(c.Masters) > 1 {
+		// Connections live long and would all stay with the masters that did not
+		// restart; one request in a thousand moves its connection. The flag's own
+		// help recommends the figure, and not to use it with a single server.
+		out["goaway-chance"] = "0.001"
+	}
+	if a := r.spec.API.Audit; a.Enabled {
+		out["audit-policy-file"] = auditPolicyFile
+		out["audit-log-path"] = a.LogDir + "/audit.log"
+		out["audit-log-maxage"] = strconv.Itoa(a.MaxAgeDays)
+		out["audit-log-maxbackup"] = strconv.Itoa(a.MaxBackups)
+		out["audit-log-maxsize"] = strconv.Itoa(a.MaxSizeMiB)
+	}
+	return out
+}
+
+// etcdServers lists the client URLs of etcd, that of this host first and over
+// loopback: it is there even when the host's own address is being moved.
+func etcdServers(e Etcd, n Node) []string {
+	if !n.IsEtcd {
+		return e.Servers
+	}
+	own := httpsURL(localAddress, portEtcdClient)
+	others := slices.DeleteFunc(slices.Clone(e.Servers), func(u string) bool { return u == n.Etcd.ClientURL })
+	return append([]string{own}, others...)
+}
+
+func (r *resolver) controllerManagerFlags() map[string]string {
+	c := r.out
+	kubeconfig := dirKubernetes + "/controller-manager.conf"
+	out := map[string]string{
+		"allocate-node-cidrs":              "false", // deployer allocates them, before the kubelet starts
+		"authentication-kubeconfig":        kubeconfig,
+		"authorization-kubeconfig":         kubeconfig,
+		"bind-address":                     localAddress,
+		"client-ca-file":                   CAPath(AuthorityCluster),
+		"cluster-cidr":                     strings.Join(c.PodCIDRs, ","),
+		"cluster-name":                     c.Name,
+		"cluster-signing-cert-file":        CAPath(AuthorityCluster),
+		"cluster-signing-key-file":         pki("ca.key"),
+		"controllers":                      "*",
+		"kube-api-burst":                   strconv.Itoa(c.Size.ControllerBurst),
+		"kube-api-qps":                     strconv.Itoa(c.Size.ControllerQPS),
+		"kubeconfig":                       kubeconfig,
+		"profiling":                        "false",
+		"requestheader-client-ca-file":     CAPath(AuthorityFrontProxy),
+		"root-ca-file":                     CAPath(AuthorityCluster),
+		"service-account-private-key-file": pki("sa.key"),
+		"service-cluster-ip-range":         strings.Join(c.ServiceCIDRs, ","),
+		"use-service-account-credentials":  "true",
+	}
+	r.leaderElection(out)
+	return out
+}
+
+func (r *resolver) schedulerFlags() map[string]string {
+	kubeconfig := dirKubernetes + "/scheduler.conf"
+	out := map[string]string{
+		"authentication-kubeconfig": kubeconfig,
+		"authorization-kubeconfig":  kubeconfig,
+		"bind-address":              localAddress,
+		"kube-api-burst":            strconv.Itoa(r.out.Size.SchedulerBurst),
+		"kube-api-qps":              strconv.Itoa(r.out.Size.SchedulerQPS),
+		"kubeconfig":                kubeconfig,
+		"profiling":                 "false",
+	}
+	r.leaderElection(out)
+	return out
+}
+
+func (r *resolver) leaderElection(flags map[string]string) {
+	l := r.spec.LeaderElect
+	flags["leader-elect"] = "true"
+	flags["leader-elect-lease-duration"] = l.LeaseDuration.String()
+	flags["leader-elect-renew-deadline"] = l.RenewDeadline.String()
+	flags["leader-elect-retry-period"] = l.RetryPeriod.String()
+}
+
+// etcdFlags are the flags of one etcd member, less initial-cluster and
+// initial-cluster-state.
+func (r *resolver) etcdFlags(n Node) map[string]string {
+	s := r.spec.Etcd
+	out := map[string]string{
+		"name":                        n.Etcd.Name,
+		"data-dir":                    s.DataDir,
+		"listen-client-urls":          fmt.Sprintf("%s,%s", n.Etcd.ClientURL, httpsURL(localAddress, portEtcdClient)),
+		"advertise-client-urls":       n.Etcd.ClientURL,
+		"listen-peer-urls":            n.Etcd.PeerURL,
+		"initial-advertise-peer-urls": n.Etcd.PeerURL,
+		"initial-cluster-token":       r.out.Etcd.Token,
+		"listen-metrics-urls":         s.MetricsURL,
+		"cert-file":                   pki("etcd/server.crt"),
+		"key-file":                    pki("etcd/server.key"),
+		"client-cert-auth":            "true",
+		"trusted-ca-file":             CAPath(AuthorityEtcd),
+		"peer-cert-file":              pki("etcd/peer.crt"),
+		"peer-key-file":               pki("etcd/peer.key"),
+		"peer-client-cert-auth":       "true",
+		"peer-trusted-ca-file":        CAPath(AuthorityEtcd),
+		"tls-min-version":             "TLS1.2",
+		"heartbeat-interval":          strconv.FormatInt(s.HeartbeatInterval.Milliseconds(), 10), // ms
+		"election-timeout":            strconv.FormatInt(s.ElectionTimeout.Milliseconds(), 10),   // ms
+		"snapshot-count":              strconv.Itoa(s.SnapshotCount),
+		"quota-backend-bytes":         strconv.FormatInt(r.out.Size.EtcdQuotaBytes, 10),
+		"auto-compaction-mode":        s.AutoCompactionMode,
+		"auto-compaction-retention":   s.AutoCompactionRetention,
+	}
+	// Two flags lost their "experimental" with etcd 3.6. A member that starts
+	// compares its data with the others first and refuses to serve what differs;
+	// the API server's watch cache wants news at least every 5 s. kubeadm sets
+	// both (cmd/kubeadm/app/phases/etcd/local.go).
+	if atLeast(r.out.Versions.Etcd, "3.6.0") {
+		out["feature-gates"] = "InitialCorruptCheck=true"
+		out["watch-progress-notify-interval"] = "5s"
+	} else {
+		out["experimental-initial-corrupt-check"] = "true"
+		out["experimental-watch-progress-notify-interval"] = "5s"
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package cluster
+
+import "fmt"
+
+// Health is one health endpoint of a component on a host, in the form of the
+// task http_check.
+type Health struct {
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	CA       string `json:"ca"`
+	Insecure bool   `json:"insecure"` // the component signs its own certificate, on loopback
+}
+
+// healthOf lists the endpoints that tell whether a host's components serve. The
+// local API is asked through whatever listens there, the API server or the local
+// proxy; so a node whose way to the API is broken shows.
+func healthOf(c *Cluster, n Node) []Health {
+	out := []Health{}
+	local := func(name, scheme string, port int, path string, insecure bool) {
+		out = append(out, Health{Name: name, URL: fmt.Sprintf("%s://%s%s", scheme, hostPort(localAddress, port), path), Insecure: insecure})
+	}
+	if n.IsEtcd {
+		out = append(out, Health{Name: "etcd", URL: c.Etcd.MetricsURL + "/readyz"})
+	}
+	if n.RunsAPIServer {
+		local("kube-controller-manager", "https", 10257, "/healthz", true)
+		local("kube-scheduler", "https", 10259, "/healthz", true)
+	}
+	if n.IsNode {
+		out = append(out, Health{Name: "API through " + localAddress, URL: c.API.Local + "/readyz", CA: CAPath(AuthorityCluster)})
+		local("kubelet", "http", 10248, "/healthz", false)
+		local("kube-proxy", "http", 10256, "/livez", false)
+	}
+	if n.RunsExternalProxy {
+		// A host that is no node has no authority to check the certificate with;
+		// that the answer is the API's shows in its body.
+		out = append(out, Health{
+			Name: "API through the proxy", URL: fmt.Sprintf("https://%s/readyz", hostPort(n.IP, c.Proxy.Port)), Insecure: !n.IsNode,
+			CA: ifNode(n, CAPath(AuthorityCluster)),
+		})
+	}
+	return out
+}
+
+func ifNode(n Node, path string) string {
+	if n.IsNode {
+		return path
+	}
+	return ""
+}
+
+// unitsOf lists the systemd units that deployer runs on a host.
+func unitsOf(c *Cluster, n Node) []string {
+	out := []string{}
+	if n.IsEtcd {
+		out = append(out, "etcd.service")
+	}
+	if n.IsNode {
+		out = append(out, "containerd.service", "kubelet.service")
+		if c.Network.Plugin == PluginBGP {
+			out = append(out, "bird.service", "deployer-masquerade.service")
+		}
+	}
+	if n.RunsExternalProxy && !n.IsNode {
+		out = append(out, "deployer-proxy.service")
+	}
+	return out
+}

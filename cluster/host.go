@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// The roles that a host can have. RoleNode is never given: it is what masters
+// and minions have in common, a kubelet.
+const (
+	RoleMaster = "master"
+	RoleMinion = "minion"
+	RoleEtcd   = "etcd"
+	RoleProxy  = "proxy"
+	RoleNode   = "node"
+)
+
+// Host is what the inventory knows of one machine.
+type Host struct {
+	Name      string            // unique; becomes the node's name
+	Address   string            // the IP address that other hosts of the cluster reach it at
+	Roles     []string          // of the Role constants
+	Overrides map[string]any    // free settings by component, groups and host already merged
+	Labels    map[string]string // labels of the node
+	Taints    []string          // taints of the node, as key=value:Effect
+}
+
+func (h Host) has(role string) bool { return slices.Contains(h.Roles, role) }
+
+// isNode says whether the host runs a kubelet.
+func (h Host) isNode() bool { return h.has(RoleMaster) || h.has(RoleMinion) }
+
+// ip returns the host's address; the zero Addr when it is not an IP address.
+func (h Host) ip() netip.Addr {
+	a, err := netip.ParseAddr(h.Address)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap()
+}
+
+// placement is which host does what, names in inventory order.
+type placement struct {
+	masters, minions, etcd, proxies, nodes []string
+	etcdDedicated                          bool // etcd hosts were named
+	schedulableMasters                     bool
+}
+
+// place applies the rules of placement: etcd runs on the masters unless hosts
+// are named for it; every master and minion is a node; masters take ordinary
+// pods only when nothing else can, unless the spec says so.
+func place(spec Spec, hosts []Host) placement {
+	var p placement
+	for _, h := range hosts {
+		if h.has(RoleMaster) {
+			p.masters = append(p.masters, h.Name)
+		}
+		if h.has(RoleMinion) {
+			p.minions = append(p.minions, h.Name)
+		}
+		if h.has(RoleEtcd) {
+			p.etcd = append(p.etcd, h.Name)
+		}
+		if h.has(RoleProxy) {
+			p.proxies = append(p.proxies, h.Name)
+		}
+		if h.isNode() {
+			p.nodes = append(p.nodes, h.Name)
+		}
+	}
+	p.etcdDedicated = len(p.etcd) > 0
+	if !p.etcdDedicated {
+		p.etcd = slices.Clone(p.masters)
+	}
+	p.schedulableMasters = len(p.minions) == 0
+	if spec.Schedulable != nil {
+		p.schedulableMasters = *spec.Schedulable
+	}
+	return p
+}
+
+// taintsMaster says whether a host's node repels ordinary pods. A host that is
+// master and minion was asked to do both, so it does.
+func (p placement) taintsMaster(h Host) bool {
+	return h.has(RoleMaster) && !h.has(RoleMinion) && !p.schedulableMasters
+}
+
+// sharesMaster says whether some host is proxy and master at once.
+func (p placement) sharesMaster() bool {
+	return slices.ContainsFunc(p.proxies, func(n string) bool { return slices.Contains(p.masters, n) })
+}

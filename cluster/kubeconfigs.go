@@ -1,0 +1,50 @@
+package cluster
+
+// Kubeconfig is a file with which a component on the host reaches the API. It
+// names certificate files instead of holding copies, so that a renewed
+// certificate needs no new kubeconfig: client-go reads the files again
+// (client-go/transport/cert_rotation.go).
+type Kubeconfig struct {
+	Name     string `json:"name"` // of the user entry
+	Path     string `json:"path"`
+	Server   string `json:"server"`
+	Cluster  string `json:"cluster"` // name of the cluster entry
+	CAPath   string `json:"ca_path"`
+	CertPath string `json:"cert_path"`
+	KeyPath  string `json:"key_path"`
+}
+
+// Kubeconfigs lists the kubeconfigs of a host. All of them point at the host's
+// own API server or local proxy.
+func Kubeconfigs(c *Cluster, host string) []Kubeconfig {
+	out := []Kubeconfig{}
+	for _, cert := range Certificates(c, host) {
+		path, user := kubeconfigOf(cert)
+		if path == "" {
+			continue
+		}
+		out = append(out, Kubeconfig{
+			Name:     user,
+			Path:     path,
+			Server:   c.API.Local,
+			Cluster:  c.Name,
+			CAPath:   CAPath(AuthorityCluster),
+			CertPath: cert.CertPath,
+			KeyPath:  cert.KeyPath,
+		})
+	}
+	return out
+}
+
+// kubeconfigOf returns the kubeconfig in which a certificate is used, or
+// nothing.
+func kubeconfigOf(cert Certificate) (path, user string) {
+	switch cert.Name {
+	case "admin", "controller-manager", "scheduler", "kube-proxy":
+		return dirKubernetes + "/" + cert.Name + ".conf", cert.CN
+	case "kubelet-client":
+		return dirKubernetes + "/kubelet.conf", cert.CN
+	default:
+		return "", ""
+	}
+}

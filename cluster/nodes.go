@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// basicNode decides what a host is, without what depends on other hosts.
+func (r *resolver) basicNode(h Host, t Routes) Node {
+	ip := h.ip()
+	n := Node{
+		Name:     h.Name,
+		Address:  h.Address,
+		IP:       ip.String(),
+		IsMaster: h.has(RoleMaster),
+		IsMinion: h.has(RoleMinion),
+		IsEtcd:   slices.Contains(r.place.etcd, h.Name),
+		IsProxy:  h.has(RoleProxy),
+		IsNode:   h.isNode(),
+		Labels:   map[string]string{},
+		Taints:   []Taint{},
+		BGP:      BGP{Peers: []Peer{}},
+		LocalAPI: r.out.API.Local,
+		Etcd:     LocalEtcd{},
+		Roles:    []string{},
+		Args:     emptyArgs(),
+		Packages: []string{},
+		Images:   []Image{},
+	}
+	n.RunsAPIServer = n.IsMaster
+	n.RunsLocalProxy = n.IsNode && !n.IsMaster
+	n.RunsExternalProxy = n.IsProxy
+	n.RunsProxyPod = n.IsNode && (n.RunsLocalProxy || n.RunsExternalProxy)
+	n.RunsProxyUnit = n.RunsExternalProxy && !n.IsNode
+	n.ProxyListen = r.proxyListen(n)
+	n.Roles = rolesOf(n)
+	if n.IsEtcd {
+		n.Etcd = LocalEtcd{
+			Name:      h.Name,
+			ClientURL: httpsURL(n.IP, portEtcdClient),
+			PeerURL:   httpsURL(n.IP, portEtcdPeer),
+		}
+	}
+	if n.IsNode {
+		n.Labels = r.labels(h, n)
+		n.Taints = r.taints(h)
+		n.BGP = t.node(h.Name, r.spec.Network.ASN)
+	}
+	return n
+}
+
+// fullNode adds to a host what is derived from the whole cluster.
+func (r *resolver) fullNode(h Host, n Node) Node {
+	over := mergeLayers(r.spec.Overrides, h.Overrides)
+	n.KubeletConfig, n.KubeProxyConfig, n.Containerd = map[string]any{}, map[string]any{}, map[string]any{}
+	n.APIServerFiles = []ConfigFile{}
+	if n.RunsAPIServer {
+		n.APIServerFiles = r.apiServerFiles()
+		n.Args.APIServer = flags(r.apiServerFlags(n), section(over, componentAPIServer))
+		n.Args.ControllerManager = flags(r.controllerManagerFlags(), section(over, componentControllerManager))
+		n.Args.Scheduler = flags(r.schedulerFlags(), section(over, componentScheduler))
+	}
+	if n.IsEtcd {
+		n.Args.Etcd = flags(r.etcdFlags(n), section(over, componentEtcd))
+	}
+	if n.IsNode {
+		kubelet, proxy := section(over, componentKubelet), section(over, componentKubeProxy)
+		n.KubeletConfig = merge(r.kubeletConfig(n), without(kubelet, extraArgs))
+		n.Args.Kubelet = flags(kubeletFlags(n), kubelet)
+		n.KubeProxyConfig = merge(r.kubeProxyConfig(n), without(proxy, extraArgs))
+		n.Args.KubeProxy = flags(map[string]string{"config": kubeProxyConfigFile}, proxy)
+		n.Containerd = r.containerdConfig(n, section(over, componentContainerd))
+	}
+	n.Certificates = Certificates(r.out, n.Name)
+	n.Kubeconfigs = Kubeconfigs(r.out, n.Name)
+	n.Images = r.images(n)
+	n.Packages = r.packages(n)
+	n.Requirements = Requirements(r.out, n)
+	n.Units, n.Health = unitsOf(r.out, n), healthOf(r.out, n)
+	return n
+}
+
+// proxyListen is where the proxy of a host listens: on loopback for the node
+// itself, on the host's address for clients outside.
+func (r *resolver) proxyListen(n Node) []string {
+	out := []string{}
+	if n.RunsLocalProxy {
+		out = append(out, hostPort(localAddress, r.spec.API.Port))
+	}
+	if n.RunsExternalProxy {
+		out = append(out, hostPort(n.IP, r.spec.Proxy.Port))
+	}
+	return out
+}
+
+func rolesOf(n Node) []string {
+	out := []string{}
+	for _, role := range []struct {
+		name string
+		has  bool
+	}{
+		{RoleMaster, n.IsMaster}, {RoleMinion, n.IsMinion}, {RoleEtcd, n.IsEtcd},
+		{RoleProxy, n.IsProxy}, {RoleNode, n.IsNode},
+	} {
+		if role.has {
+			out = append(out, role.name)
+		}
+	}
+	return out
+}
+
+// labels are the user's and those by which Kubernetes knows masters
+// (kubernetes.io/docs/reference/labels-annotations-taints). The second keeps
+// load balancers of cloud integrations off masters that take no pods.
+func (r *resolver) labels(h Host, n Node) map[string]string {
+	out := map[string]string{}
+	if n.IsMaster {
+		out["node-role.kubernetes.io/control-plane"] = ""
+		if r.place.taintsMaster(h) {
+			out["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
+		}
+	}
+	maps.Copy(out, h.Labels)
+	return out
+}
+
+func (r *resolver) taints(h Host) []Taint {
+	out := []Taint{}
+	if r.place.taintsMaster(h) {
+		out = append(out, Taint{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"})
+	}
+	for _, text := range h.Taints {
+		t, _ := parseTaint(text)
+		out = append(out, t)
+	}
+	return out
+}
+
+// parseTaint reads key=value:Effect or key:Effect.
+func parseTaint(text string) (Taint, bool) {
+	body, effect, ok := strings.Cut(text, ":")
+	key, value, _ := strings.Cut(body, "=")
+	known := slices.Contains([]string{"NoSchedule", "PreferNoSchedule", "NoExecute"}, effect)
+	return Taint{Key: key, Value: value, Effect: effect}, ok && known && key != ""
+}
+
+func emptyArgs() Args {
+	return Args{
+		APIServer: []string{}, ControllerManager: []string{}, Scheduler: []string{},
+		Etcd: []string{}, Kubelet: []string{}, KubeProxy: []string{},
+	}
+}
+
+// images are those of a host's static pods.
+func (r *resolver) images(n Node) []Image {
+	out := []Image{}
+	if !n.IsNode {
+		return out
+	}
+	v := r.out.Versions
+	if n.RunsAPIServer {
+		for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+			out = append(out, Image{Name: name, Version: v.Kubernetes})
+		}
+	}
+	out = append(out, Image{"kube-proxy", v.Kubernetes}, Image{"pause", v.Pause})
+	if n.RunsProxyPod {
+		version := v.Nginx
+		if r.spec.Proxy.Kind == ProxyHAProxy {
+			version = v.HAProxy
+		}
+		out = append(out, Image{r.spec.Proxy.Kind, version})
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+)
+
+// The local API address: every node reaches the API on its own loopback,
+// through its own API server or its local proxy.
+const localAddress = "127.0.0.1"
+
+// Ports of etcd, fixed by IANA and by every tool that looks for it.
+const (
+	portEtcdClient = 2379
+	portEtcdPeer   = 2380
+)
+
+// resolver carries what the steps of one [Resolve] share.
+type resolver struct {
+	spec  Spec
+	hosts []Host
+	place placement
+	out   *Cluster
+}
+
+// Resolve decides everything about a cluster. Hosts come in inventory order,
+// which is the order of everything that has one. When spec and hosts cannot
+// make a working cluster the error is of type [Problems], with all of them.
+func Resolve(spec Spec, hosts []Host) (*Cluster, error) {
+	if problems := Validate(spec, hosts); len(problems) > 0 {
+		return nil, problems
+	}
+	spec = spec.WithDefaults()
+	r := resolver{spec: spec, hosts: hosts, place: place(spec, hosts)}
+	r.spec.Proxy.Port = proxyPort(spec, r.place)
+	r.clusterWide()
+	topology := r.topology()
+	r.out.Network.Mesh, r.out.Network.Reflectors = topology.Mesh, topology.Reflectors
+	r.out.Nodes = make(map[string]Node, len(hosts))
+	for _, h := range hosts {
+		r.out.Nodes[h.Name] = r.basicNode(h, topology)
+	}
+	// Certificates, flags and files need to see every host.
+	for _, h := range hosts {
+		r.out.Nodes[h.Name] = r.fullNode(h, r.out.Nodes[h.Name])
+	}
+	return r.out, nil
+}
+
+// proxyPort is where hosts of role proxy listen: the API's port, so that clients
+// cannot tell a proxy from a master. A host that is both has an API server on
+// that port, so then all proxies move aside, to one port for all of them.
+func proxyPort(spec Spec, p placement) int {
+	switch {
+	case spec.Proxy.Port != 0:
+		return spec.Proxy.Port
+	case p.sharesMaster():
+		return 8443
+	default:
+		return spec.API.Port
+	}
+}
+
+func (r *resolver) clusterWide() {
+	s := r.spec
+	services := netip.MustParsePrefix(s.ServiceCIDR)
+	serviceIP, _ := nthAddr(services, 1)
+	dnsIP, _ := nthAddr(services, 10)
+	size := profileOf(s.Size, len(r.place.nodes), r.schedulableNodes(), s.Kubelet.MaxPods)
+	size.EtcdQuotaBytes = cmp.Or(s.Etcd.QuotaBackendBytes, size.EtcdQuotaBytes)
+	size.ProxyConnections = cmp.Or(s.Proxy.WorkerConnections, size.ProxyConnections)
+	r.out = &Cluster{
+		Name:         s.Name,
+		Versions:     versionSet(s),
+		PodCIDRs:     []string{s.PodCIDR},
+		ServiceCIDRs: []string{s.ServiceCIDR},
+		NodePrefix:   s.NodePrefix,
+		ServiceIP:    serviceIP.String(),
+		Masters:      orEmpty(r.place.masters),
+		Minions:      orEmpty(r.place.minions),
+		NodeNames:    orEmpty(r.place.nodes),
+		Proxies:      orEmpty(r.place.proxies),
+		DNS:          size.dns(s.DNS, dnsIP.String()),
+		Size:         size,
+		API:          r.api(),
+		Etcd:         r.etcd(),
+		KubeProxy:    KubeProxy{Mode: s.KubeProxy.Mode},
+		Containerd:   Containerd{Mirrors: mirrors(s.Containerd)},
+		Kubelet:      Kubelet{MaxPods: s.Kubelet.MaxPods, SwapAllowed: r.swapAllowed()},
+		Audit:        Audit{Enabled: s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, Policy: auditPolicy(s.API.Audit)},
+		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},
+		AdminGroup:   AdminGroup,
+		Sysctls:      sysctls(s),
+		Modules:      []string{"overlay", "br_netfilter"},
+		Order:        []string{},
+		Network: Network{
+			Plugin: s.Network.Plugin, CNI: s.Network.CNI, ASN: s.Network.ASN, MTU: s.Network.MTU,
+		},
+	}
+	for _, h := range r.hosts {
+		r.out.Order = append(r.out.Order, h.Name)
+	}
+	r.out.Proxy = r.proxy(size)
+}
+
+func versionSet(s Spec) VersionSet {
+	v := s.Versions
+	return VersionSet{
+		Kubernetes: s.Kubernetes, Etcd: v.Etcd, Containerd: v.Containerd, Runc: v.Runc, CNI: v.CNI,
+		CoreDNS: v.CoreDNS, Pause: v.Pause, Nginx: v.Nginx, HAProxy: v.HAProxy,
+	}
+}
+
+func (r *resolver) host(name string) Host {
+	return r.hosts[slices.IndexFunc(r.hosts, func(h Host) bool { return h.Name == name })]
+}
+
+// schedulableNodes is how many nodes take ordinary pods.
+func (r *resolver) schedulableNodes() int {
+	n := 0
+	for _, h := range r.hosts {
+		if h.isNode() && !r.place.taintsMaster(h) {
+			n++
+		}
+	}
+	return n
+}
+
+func orEmpty(s []string) []string { return append([]string{}, s...) }

@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+)
+
+func (r *resolver) endpoints(names []string, port int) []Endpoint {
+	out := []Endpoint{}
+	for _, name := range names {
+		out = append(out, endpoint(name, r.host(name).ip().String(), port))
+	}
+	return out
+}
+
+func (r *resolver) api() API {
+	api := API{
+		Port:      r.spec.API.Port,
+		Local:     httpsURL(localAddress, r.spec.API.Port),
+		Endpoints: r.endpoints(r.place.masters, r.spec.API.Port),
+		SANs:      orEmpty(r.spec.API.SANs),
+	}
+	api.External = api.Endpoints[0].URL
+	if proxies := r.endpoints(r.place.proxies, r.spec.Proxy.Port); len(proxies) > 0 {
+		api.External = proxies[0].URL
+	}
+	return api
+}
+
+func (r *resolver) etcd() Etcd {
+	e := Etcd{
+		DataDir:    r.spec.Etcd.DataDir,
+		Token:      r.spec.Name,
+		Members:    r.endpoints(r.place.etcd, portEtcdClient),
+		Peers:      r.endpoints(r.place.etcd, portEtcdPeer),
+		Servers:    []string{},
+		MetricsURL: r.spec.Etcd.MetricsURL,
+		Dedicated:  r.place.etcdDedicated,
+	}
+	for _, m := range e.Members {
+		e.Servers = append(e.Servers, m.URL)
+	}
+	e.InitialCluster = InitialCluster(e.Peers)
+	return e
+}
+
+func (r *resolver) proxy(size SizeProfile) Proxy {
+	p := r.spec.Proxy
+	return Proxy{
+		Kind:              p.Kind,
+		Port:              p.Port,
+		ConnectTimeout:    shortDuration(p.ConnectTimeout),
+		Timeout:           shortDuration(p.Timeout),
+		MaxFails:          p.MaxFails,
+		FailTimeout:       shortDuration(p.FailTimeout),
+		WorkerConnections: size.ProxyConnections,
+		Backends:          r.endpoints(r.place.masters, r.spec.API.Port),
+	}
+}
+
+func mirrors(s ContainerdSpec) []Mirror {
+	out := []Mirror{}
+	for _, registry := range slices.Sorted(maps.Keys(s.Mirrors)) {
+		server := "https://" + registry
+		if registry == "docker.io" {
+			server = "https://registry-1.docker.io" // the registry's real name
+		}
+		out = append(out, Mirror{Registry: registry, Server: server, URLs: orEmpty(s.Mirrors[registry])})
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package cluster
+
+import "cmp"
+
+// The size profiles. With auto the number of nodes decides.
+const (
+	SizeAuto   = "auto"
+	SizeSmall  = "small"  // up to 10 nodes
+	SizeMedium = "medium" // up to 100 nodes
+	SizeLarge  = "large"  // up to 500 nodes
+	SizeXLarge = "xlarge" // more
+)
+
+// SizeProfile is the set of values that follow the size of a cluster. Every one
+// that is not here stays at its component's default on purpose.
+type SizeProfile struct {
+	Name                string `json:"name"`
+	Nodes               int    `json:"nodes"`
+	RequestsInflight    int    `json:"max_requests_inflight"`
+	MutatingInflight    int    `json:"max_mutating_requests_inflight"`
+	ControllerQPS       int    `json:"controller_qps"`
+	ControllerBurst     int    `json:"controller_burst"`
+	SchedulerQPS        int    `json:"scheduler_qps"`
+	SchedulerBurst      int    `json:"scheduler_burst"`
+	EtcdQuotaBytes      int64  `json:"etcd_quota_bytes"`
+	ProxyConnections    int    `json:"proxy_worker_connections"`
+	DNSReplicas         int    `json:"dns_replicas"`
+	DNSMaxConcurrent    int    `json:"dns_max_concurrent"`
+	DNSMemoryRequestMiB int    `json:"dns_memory_request_mib"`
+	DNSMemoryLimitMiB   int    `json:"dns_memory_limit_mib"`
+}
+
+const gib = int64(1) << 30
+
+// profileOf returns the profile of a name, or with auto that of the number of
+// nodes. The borders are those at which the documentation's table of master
+// sizes steps up (kubernetes.io/docs/setup/best-practices/cluster-large, the
+// sizes of kube-up: 10, 100, 500 nodes).
+//
+// maxPods is per node, dnsNodes the number of nodes that take ordinary pods.
+func profileOf(name string, nodes, dnsNodes, maxPods int) SizeProfile {
+	p := controlProfile(sizeName(name, nodes))
+	p.Nodes = nodes
+	p.DNSReplicas = dnsReplicas(dnsNodes)
+	p.DNSMemoryRequestMiB, p.DNSMemoryLimitMiB = dnsMemory(nodes, maxPods)
+	return p
+}
+
+func sizeName(name string, nodes int) string {
+	switch {
+	case name != SizeAuto:
+		return name
+	case nodes <= 10:
+		return SizeSmall
+	case nodes <= 100:
+		return SizeMedium
+	case nodes <= 500:
+		return SizeLarge
+	default:
+		return SizeXLarge
+	}
+}
+
+// controlProfile returns what depends on the profile's name alone.
+//
+// Requests in flight: the API server's defaults are 400 and 200; kube-up raises
+// them to 1500 and 500 above 500 nodes (cluster/gce/gci/
+// configure-kubeapiserver.sh). Large takes the middle: the default is per API
+// server, and with one of three down two carry 500 nodes.
+//
+// Queries per second: controller manager defaults to 20 with burst 30,
+// scheduler to 50 with 100. A node of 110 pods that dies is 110 evictions and
+// as many bindings; at 20 a second that is six seconds for one node and minutes
+// for a rack. Kubernetes' own scale tests run both at 100 and above
+// (perf-tests, clusterloader2). API priority and fairness protects the others.
+//
+// etcd: 2 GiB is its default quota, 8 GiB the most that its documentation
+// suggests (etcd.io/docs/v3.6/dev-guide/limit). The quota reserves nothing; but
+// the whole database is copied to a member that joins, so small stays small.
+//
+// Proxy: a node holds two to four connections to the API, each costs nginx two;
+// 1024 is ample on a node, but an external proxy carries every client.
+//
+// DNS: CoreDNS needs about 2 kB for each query that waits upstream
+// (coredns.io/plugins/forward, max_concurrent); 1000 is kubeadm's figure.
+func controlProfile(name string) SizeProfile {
+	// The controller manager asks about a hundred things while its controllers
+	// start. With Kubernetes' own rate of 20 and burst of 30 that takes 3.9 s, with
+	// 100 and 200 it takes 0.4 s (measured twice each, v1.36.3), and a cluster that
+	// lost its leader waits for it. The burst covers the start; the rate stays.
+	small := SizeProfile{
+		Name: SizeSmall, RequestsInflight: 400, MutatingInflight: 200,
+		ControllerQPS: 20, ControllerBurst: 200, SchedulerQPS: 50, SchedulerBurst: 100,
+		EtcdQuotaBytes: 2 * gib, ProxyConnections: 1024, DNSMaxConcurrent: 1000,
+	}
+	switch name {
+	case SizeMedium:
+		small.Name, small.EtcdQuotaBytes = SizeMedium, 4*gib
+		small.ControllerQPS, small.ControllerBurst = 50, 200
+		small.ProxyConnections = 2048
+	case SizeLarge:
+		small.Name, small.EtcdQuotaBytes = SizeLarge, 8*gib
+		small.RequestsInflight, small.MutatingInflight = 800, 400
+		small.ControllerQPS, small.ControllerBurst = 100, 200
+		small.SchedulerQPS, small.SchedulerBurst = 100, 200
+		small.ProxyConnections, small.DNSMaxConcurrent = 8192, 2000
+	case SizeXLarge:
+		small.Name, small.EtcdQuotaBytes = SizeXLarge, 8*gib
+		small.RequestsInflight, small.MutatingInflight = 1500, 500
+		small.ControllerQPS, small.ControllerBurst = 200, 400
+		small.SchedulerQPS, small.SchedulerBurst = 200, 400
+		small.ProxyConnections, small.DNSMaxConcurrent = 16384, 4000
+	}
+	return small
+}
+
+// dnsReplicas is one pod for 16 nodes and at least two, the default of the DNS
+// autoscaler (cluster/addons/dns-horizontal-autoscaler); one when there is only
+// one node to run on.
+func dnsReplicas(nodes int) int {
+	if nodes <= 1 {
+		return 1
+	}
+	return max(2, (nodes+15)/16)
+}
+
+// dnsMemory is the request and the limit of a CoreDNS pod in MiB. CoreDNS holds
+// every Service and Pod that it answers for: (pods + services) / 1000 + 54 MB
+// with its default settings (coredns/deployment, Scaling_CoreDNS.md). Pods are
+// counted as if every node were full, up to the 150000 that Kubernetes is built
+// for, and services as a tenth of them. The limit leaves half as much again for
+// the moment of a full resync; 70 and 170 are kubeadm's figures and the floor.
+func dnsMemory(nodes, maxPods int) (request, limit int) {
+	pods := min(nodes*maxPods, 150000)
+	need := (pods+pods/10)/1000 + 54
+	return max(70, need), max(170, need+need/2)
+}
+
+// dns resolves the DNS section against the profile.
+func (p SizeProfile) dns(spec DNSSpec, ip string) DNS {
+	limit := cmp.Or(spec.MemoryLimit, p.DNSMemoryLimitMiB)
+	return DNS{
+		Domain:           spec.Domain,
+		IP:               ip,
+		Replicas:         cmp.Or(spec.Replicas, p.DNSReplicas),
+		CacheSeconds:     int(spec.CacheTTL.Seconds()),
+		CacheSize:        spec.CacheSize,
+		MaxConcurrent:    cmp.Or(spec.MaxConcurrent, p.DNSMaxConcurrent),
+		MemoryRequestMiB: min(p.DNSMemoryRequestMiB, limit),
+		MemoryLimitMiB:   limit,
+		Upstreams:        append([]string{}, spec.Upstreams...),
+	}
+}

@@ -1,0 +1,92 @@
+package cluster
+
+import "time"
+
+// Spec is the `cluster:` section of an inventory. Zero values mean "the
+// default"; [Spec.WithDefaults] fills them in and names the reason for each.
+type Spec struct {
+	Name          string            `yaml:"name" default:"kubernetes" doc:"Name of the cluster; letters, digits and dashes."`
+	Kubernetes    string            `yaml:"kubernetes" default:"v1.36.3" doc:"Kubernetes version, such as v1.36.3."`
+	Versions      Versions          `yaml:"versions" doc:"Versions of what Kubernetes runs on; default: what was tested with the Kubernetes version."`
+	PodCIDR       string            `yaml:"pod_cidr" default:"10.244.0.0/16" doc:"Range that pods get their addresses from."`
+	ServiceCIDR   string            `yaml:"service_cidr" default:"10.96.0.0/16" doc:"Range of Service addresses; the first is the API's, the tenth the DNS server's."`
+	NodePrefix    int               `yaml:"node_prefix" doc:"Prefix length of the part of pod_cidr that each node gets; default 24 for IPv4 (253 pods), 64 for IPv6."`
+	DNS           DNSSpec           `yaml:"dns" doc:"The DNS server inside the cluster."`
+	API           APISpec           `yaml:"api" doc:"The Kubernetes API server."`
+	Encryption    EncryptionSpec    `yaml:"encryption" doc:"Encryption of what etcd stores."`
+	Etcd          EtcdSpec          `yaml:"etcd" doc:"The etcd cluster."`
+	LeaderElect   LeaderSpec        `yaml:"leader_election" doc:"Leader election of controller manager and scheduler."`
+	Proxy         ProxySpec         `yaml:"proxy" doc:"The API proxy on nodes without an API server and on hosts of role proxy."`
+	Network       NetworkSpec       `yaml:"network" doc:"The pod network."`
+	KubeProxy     KubeProxySpec     `yaml:"kube_proxy" doc:"kube-proxy."`
+	Containerd    ContainerdSpec    `yaml:"containerd" doc:"The container runtime."`
+	Kubelet       KubeletSpec       `yaml:"kubelet" doc:"The kubelet."`
+	Schedulable   *bool             `yaml:"schedulable_masters" doc:"Whether ordinary pods may run on masters; default true only when the cluster has no minion."`
+	Size          string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile; auto goes by the number of nodes."`
+	Sysctls       map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; these win."`
+	Overrides     map[string]any    `yaml:"overrides" doc:"Free settings by component: apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args."`
+	AllowUntested bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions outside the table of tested ones."`
+	AllowSingleRR bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`
+}
+
+// Versions names the releases of everything around Kubernetes.
+type Versions struct {
+	Etcd       string `yaml:"etcd" doc:"etcd; default by Kubernetes version."`
+	Containerd string `yaml:"containerd" doc:"containerd; default by Kubernetes version."`
+	Runc       string `yaml:"runc" doc:"runc; default by Kubernetes version."`
+	CNI        string `yaml:"cni" doc:"CNI plugins; default by Kubernetes version."`
+	CoreDNS    string `yaml:"coredns" doc:"CoreDNS; default by Kubernetes version."`
+	Pause      string `yaml:"pause" doc:"The pause image, without a leading v; default by Kubernetes version."`
+	Nginx      string `yaml:"nginx" doc:"The nginx image of the API proxy; default by Kubernetes version."`
+	HAProxy    string `yaml:"haproxy" doc:"The HAProxy image of the API proxy; default by Kubernetes version."`
+}
+
+// DNSSpec is the `cluster.dns:` section.
+type DNSSpec struct {
+	Domain        string        `yaml:"domain" default:"cluster.local" doc:"Domain of the cluster."`
+	Replicas      int           `yaml:"replicas" doc:"Number of CoreDNS pods; default by size."`
+	CacheTTL      time.Duration `yaml:"cache_ttl" default:"30s" doc:"Longest time an answer is cached."`
+	CacheSize     int           `yaml:"cache_size" default:"9984" doc:"Number of answers kept, for successes and denials each."`
+	MaxConcurrent int           `yaml:"max_concurrent" doc:"Queries forwarded at the same time by each CoreDNS pod; default by size."`
+	Upstreams     []string      `yaml:"upstreams" doc:"Servers asked for names outside the cluster; default: those of the node's /etc/resolv.conf."`
+	MemoryLimit   int           `yaml:"memory_limit_mib" doc:"Memory limit of each CoreDNS pod in MiB; default by size."`
+}
+
+// APISpec is the `cluster.api:` section.
+type APISpec struct {
+	Port  int       `yaml:"port" default:"6443" doc:"Port of the API server, and of the local proxy in front of it."`
+	SANs  []string  `yaml:"sans" doc:"Further names and addresses that the API server's certificate is valid for."`
+	Audit AuditSpec `yaml:"audit" doc:"The audit log."`
+}
+
+// AuditSpec is the `cluster.api.audit:` section.
+type AuditSpec struct {
+	Enabled    bool           `yaml:"enabled" default:"false" doc:"Whether the API server writes an audit log."`
+	Policy     map[string]any `yaml:"policy" doc:"An audit.k8s.io/v1 Policy; default: metadata of every write, nothing of reads, never the content of secrets."`
+	LogDir     string         `yaml:"log_dir" default:"/var/log/kubernetes/audit" doc:"Directory of the audit log on masters."`
+	MaxAgeDays int            `yaml:"max_age_days" default:"30" doc:"Days that old log files are kept."`
+	MaxBackups int            `yaml:"max_backups" default:"10" doc:"Number of old log files kept."`
+	MaxSizeMiB int            `yaml:"max_size_mib" default:"100" doc:"Size in MiB at which the log file is rotated."`
+}
+
+// EncryptionSpec is the `cluster.encryption:` section.
+type EncryptionSpec struct {
+	AtRest *bool `yaml:"at_rest" default:"true" doc:"Whether secrets are encrypted before etcd stores them."`
+}
+
+// LeaderSpec is the `cluster.leader_election:` section.
+type LeaderSpec struct {
+	LeaseDuration time.Duration `yaml:"lease_duration" default:"15s" doc:"Time after which others may take over from a silent leader."`
+	RenewDeadline time.Duration `yaml:"renew_deadline" default:"10s" doc:"Time within which a leader must renew or give up."`
+	RetryPeriod   time.Duration `yaml:"retry_period" default:"2s" doc:"Time between attempts."`
+}
+
+// KubeProxySpec is the `cluster.kube_proxy:` section.
+type KubeProxySpec struct {
+	Mode string `yaml:"mode" enum:"iptables,nftables" default:"iptables" doc:"How nodes bring traffic for Services to pods."`
+}
+
+// KubeletSpec is the `cluster.kubelet:` section.
+type KubeletSpec struct {
+	MaxPods int `yaml:"max_pods" default:"110" doc:"Pods that a node may run."`
+}

@@ -1,0 +1,43 @@
+package cluster
+
+import "time"
+
+// EtcdSpec is the `cluster.etcd:` section.
+type EtcdSpec struct {
+	DataDir                 string        `yaml:"data_dir" default:"/var/lib/etcd" doc:"Directory of the data."`
+	HeartbeatInterval       time.Duration `yaml:"heartbeat_interval" default:"100ms" doc:"Time between heartbeats of the leader; about one round trip between members."`
+	ElectionTimeout         time.Duration `yaml:"election_timeout" default:"1s" doc:"Time without a heartbeat before an election; at least five heartbeats."`
+	QuotaBackendBytes       int64         `yaml:"quota_backend_bytes" doc:"Size of the database in bytes at which etcd refuses writes; default by size profile."`
+	SnapshotCount           int           `yaml:"snapshot_count" default:"10000" doc:"Number of writes between snapshots of the log."`
+	AutoCompactionMode      string        `yaml:"auto_compaction_mode" enum:"periodic,revision" default:"periodic" doc:"Whether auto_compaction_retention is a time or a number of revisions."`
+	AutoCompactionRetention string        `yaml:"auto_compaction_retention" default:"0" doc:"History that etcd's own compaction keeps; 0 turns it off, because the API server compacts every five minutes."`
+	MetricsURL              string        `yaml:"metrics_url" default:"http://127.0.0.1:2381" doc:"Where metrics and health are served without a certificate."`
+	AllowEven               bool          `yaml:"allow_even" default:"false" doc:"Accept an even number of members, which tolerates no more failures than one member less."`
+}
+
+// ProxySpec is the `cluster.proxy:` section.
+type ProxySpec struct {
+	Kind              string        `yaml:"kind" enum:"nginx,haproxy" default:"nginx" doc:"Program that passes connections on to the API servers."`
+	Port              int           `yaml:"port" doc:"Port on which hosts of role proxy listen for clients outside; default the API's port, or 8443 when a proxy host is a master too."`
+	ConnectTimeout    time.Duration `yaml:"connect_timeout" default:"1s" doc:"Time that a connection to an API server may take."`
+	Timeout           time.Duration `yaml:"timeout" default:"10m" doc:"Time that an idle connection is kept."`
+	MaxFails          int           `yaml:"max_fails" default:"1" doc:"Failed connections after which an API server is left alone for fail_timeout."`
+	FailTimeout       time.Duration `yaml:"fail_timeout" default:"10s" doc:"Time that a failed API server is left alone."`
+	WorkerConnections int           `yaml:"worker_connections" doc:"Connections that one proxy process holds, both sides counted; default by size."`
+}
+
+// NetworkSpec is the `cluster.network:` section.
+type NetworkSpec struct {
+	Plugin            string   `yaml:"plugin" enum:"bgp" default:"bgp" doc:"bgp: the nodes tell each other their routes, by BIRD."`
+	CNI               string   `yaml:"cni" enum:"bridge,ptp" default:"bridge" doc:"How a pod is wired to its node: to a bridge, or point to point."`
+	ASN               uint32   `yaml:"asn" default:"64512" doc:"Number of the autonomous system; the first private one unless given."`
+	Reflectors        []string `yaml:"reflectors" doc:"Nodes that are route reflectors; default: none below mesh_below nodes, chosen above it."`
+	MeshBelow         int      `yaml:"mesh_below" default:"50" doc:"Number of nodes from which on route reflectors are used instead of a full mesh."`
+	NodesPerReflector int      `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many reflectors are chosen."`
+	MTU               int      `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: that of the node's interface."`
+}
+
+// ContainerdSpec is the `cluster.containerd:` section.
+type ContainerdSpec struct {
+	Mirrors map[string][]string `yaml:"mirrors" doc:"Mirrors of each registry, asked in order before the registry itself, such as docker.io: [https://mirror.example]."`
+}

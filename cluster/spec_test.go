@@ -1,0 +1,65 @@
+package cluster_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"deployer/cluster"
+	"deployer/strictyaml"
+)
+
+// testdata/every-key.yaml sets every key of the section, so that one which the
+// type lacks, or which nothing documents, is seen.
+func TestEveryKeyDecodes(t *testing.T) {
+	file := filepath.Join("testdata", "every-key.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := strictyaml.Parse(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec cluster.Spec
+	if err := strictyaml.Decode(file, node, &spec); err != nil {
+		t.Fatal(err)
+	}
+	everyField(t, "cluster", reflect.ValueOf(spec))
+	if problems := cluster.Validate(spec, fleet(masters(3), minions(3))); len(problems) > 0 {
+		t.Errorf("the example is refused:\n%v", problems)
+	}
+}
+
+// everyField checks that a field is set in the example, and has a sentence for
+// the reference.
+func everyField(t *testing.T, path string, v reflect.Value) {
+	t.Helper()
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		key := path + "." + field.Tag.Get("yaml")
+		if field.Tag.Get("yaml") == "" || !strings.HasSuffix(field.Tag.Get("doc"), ".") {
+			t.Errorf("%s (%s) needs a key and a sentence", key, field.Name)
+		}
+		if v.Field(i).IsZero() {
+			t.Errorf("%s is not in the example", key)
+		}
+		if v.Field(i).Kind() == reflect.Struct {
+			everyField(t, key, v.Field(i))
+		}
+	}
+}
+
+func TestMisspeltKeyIsFound(t *testing.T) {
+	node, err := strictyaml.Parse("inventory.yaml", []byte("etcd:\n  heartbeat_intervall: 100ms\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec cluster.Spec
+	err = strictyaml.Decode("inventory.yaml", node, &spec)
+	if err == nil || !strings.Contains(err.Error(), "inventory.yaml:2:3") || !strings.Contains(err.Error(), `"heartbeat_interval"`) {
+		t.Errorf("error is %v", err)
+	}
+}

@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// checker gathers the problems of one [Validate].
+type checker struct {
+	spec     Spec // with defaults
+	hosts    []Host
+	place    placement
+	problems Problems
+}
+
+// Validate checks without any network whether spec and hosts can make a working
+// cluster, and returns every reason why not, in a fixed order. Each has a stable
+// code and one line that says what to do.
+func Validate(spec Spec, hosts []Host) Problems {
+	spec = spec.WithDefaults()
+	c := &checker{spec: spec, hosts: hosts, place: place(spec, hosts)}
+	c.checkHosts()
+	c.checkPlacement()
+	c.checkVersions()
+	c.checkRanges()
+	c.checkNames()
+	c.checkPorts()
+	c.checkTimes()
+	c.checkNetwork()
+	c.checkOverrides()
+	c.checkSysctls()
+	c.checkPlainValues()
+	return c.problems
+}
+
+func (c *checker) add(code, subject, format string, args ...any) {
+	c.problems = append(c.problems, Problem{Code: code, Subject: subject, Message: fmt.Sprintf(format, args...)})
+}
+
+// checkHosts looks at each host by itself and at what two may not share.
+func (c *checker) checkHosts() {
+	byAddress, byName := map[string]string{}, map[string]bool{}
+	for _, h := range c.hosts {
+		if byName[h.Name] {
+			c.add("duplicate-host", h.Name, "two hosts have this name: rename one")
+		}
+		byName[h.Name] = true
+		for _, role := range h.Roles {
+			if !slices.Contains([]string{RoleMaster, RoleMinion, RoleEtcd, RoleProxy}, role) {
+				c.add("unknown-role", h.Name, "there is no role %q: the roles are master, minion, etcd and proxy", role)
+			}
+		}
+		for _, t := range h.Taints {
+			if _, ok := parseTaint(t); !ok {
+				c.add("bad-taint", h.Name, "taint %q is not key=value:Effect with NoSchedule, PreferNoSchedule or NoExecute", t)
+			}
+		}
+		if len(h.Roles) == 0 {
+			continue // not part of the cluster, so its address does not matter
+		}
+		ip := h.ip()
+		if !ip.IsValid() {
+			c.add("bad-address", h.Name, "address %q is not an IP address: the cluster's hosts know each other by address, so write the one that the others reach", h.Address)
+			continue
+		}
+		if ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() {
+			c.add("bad-address", h.Name, "address %s cannot be reached by other hosts: write the one that the others reach", ip)
+		}
+		if first, taken := byAddress[ip.String()]; taken {
+			c.add("duplicate-address", h.Name, "address %s is that of %s too: correct one of them", ip, first)
+			continue
+		}
+		byAddress[ip.String()] = h.Name
+	}
+}
+
+func (c *checker) checkPlacement() {
+	if len(c.place.masters) == 0 {
+		c.add("no-master", "roles.master", "no host is a master: give at least one host the role master, three for high availability")
+	}
+	switch n := len(c.place.etcd); {
+	case n > 0 && n%2 == 0 && !c.spec.Etcd.AllowEven:
+		c.add("even-etcd", "roles.etcd", "%d etcd members survive no more failures than %d: use %d or %d, or set etcd.allow_even: true", n, n-1, n-1, n+1)
+	case n > 7:
+		// etcd.io/docs/v3.6/faq, "What is maximum cluster size?": seven at most.
+		c.add("too-many-etcd", "roles.etcd", "%d etcd members make every write slow: use 3, 5 or 7", n)
+	}
+}
+
+// checkSysctls refuses values with which the kubelet would not start.
+func (c *checker) checkSysctls() {
+	fixed := kubeletSysctls()
+	for _, name := range sortedKeys(c.spec.Sysctls) {
+		if want, isFixed := fixed[name]; isFixed && c.spec.Sysctls[name] != want {
+			c.add("fixed-sysctl", "cluster.sysctls", "%s must be %s, or the kubelet does not start: leave it out", name, want)
+		}
+	}
+}
+
+// componentKeys are the keys that overrides may have.
+func componentKeys() []string {
+	return []string{
+		componentAPIServer, componentControllerManager, componentScheduler,
+		componentKubelet, componentKubeProxy, componentContainerd, componentEtcd,
+	}
+}
+
+// onlyFlags are components without a configuration file of their own: their
+// overrides are flags.
+func onlyFlags() []string {
+	return []string{componentAPIServer, componentControllerManager, componentScheduler, componentEtcd}
+}
+
+func (c *checker) checkOverrides() {
+	c.checkOverrideMap("cluster.overrides", c.spec.Overrides)
+	for _, h := range c.hosts {
+		c.checkOverrideMap(h.Name+": overrides", h.Overrides)
+	}
+}
+
+func (c *checker) checkOverrideMap(where string, over map[string]any) {
+	for _, name := range sortedKeys(over) {
+		if !slices.Contains(componentKeys(), name) {
+			c.add("unknown-component", where, "there is no component %q: the components are %s", name, strings.Join(componentKeys(), ", "))
+			continue
+		}
+		settings, isMap := over[name].(map[string]any)
+		if !isMap {
+			if over[name] != nil {
+				c.add("bad-override", where+"."+name, "settings are a map: write %s: {extra_args: {...}}", name)
+			}
+			continue
+		}
+		if args, has := settings[extraArgs]; has && args != nil {
+			c.checkExtraArgs(where+"."+name, args)
+		}
+		if !slices.Contains(onlyFlags(), name) {
+			continue
+		}
+		for _, key := range sortedKeys(settings) {
+			if key != extraArgs {
+				c.add("unknown-override", where+"."+name, "there is no setting %q: flags go below extra_args", key)
+			}
+		}
+	}
+}
+
+func (c *checker) checkExtraArgs(where string, args any) {
+	m, isMap := args.(map[string]any)
+	if !isMap {
+		c.add("bad-override", where+"."+extraArgs, "flags are a map of names to values, without leading dashes")
+		return
+	}
+	for _, name := range sortedKeys(m) {
+		if strings.HasPrefix(name, "-") || strings.ContainsAny(name, "= \t\n") || name == "" {
+			c.add("bad-flag", where+"."+extraArgs, "%q is not the name of a flag: write it without leading dashes and without its value", name)
+		}
+		if _, nested := m[name].(map[string]any); nested {
+			c.add("bad-flag", where+"."+extraArgs, "the value of %q is a map: a flag has a text, a number, a list or null, which removes it", name)
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// urlPort returns the port of a URL.
+func urlPort(raw string) (int, bool) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return 0, false
+	}
+	port, err := strconv.Atoi(u.Port())
+	return port, err == nil
+}

@@ -1,0 +1,114 @@
+package cluster
+
+import "slices"
+
+// port is one that something listens on.
+type port struct {
+	key    string // of the spec, or empty when nobody can change it
+	name   string
+	number int
+}
+
+// checkPorts looks for two things on one port of one host, and for numbers that
+// are none.
+func (c *checker) checkPorts() {
+	valid := func(key string, number int) bool {
+		if number >= 1 && number <= 65535 {
+			return true
+		}
+		c.add("bad-port", key, "%d is not a port: use 1 to 65535", number)
+		return false
+	}
+	proxy := proxyPort(c.spec, c.place)
+	okAPI := valid("cluster.api.port", c.spec.API.Port)
+	okProxy := c.spec.Proxy.Port == 0 || valid("cluster.proxy.port", proxy)
+	metrics, okMetrics := urlPort(c.spec.Etcd.MetricsURL)
+	if !okMetrics {
+		c.add("bad-url", "cluster.etcd.metrics_url", "%q is not an address such as http://127.0.0.1:2381", c.spec.Etcd.MetricsURL)
+	}
+	if !okAPI || !okProxy || !okMetrics {
+		return
+	}
+	reported := map[port]bool{} // one line for a key, not one for each host
+	for _, h := range c.hosts {
+		ports := c.portsOf(h, proxy, metrics)
+		for i, a := range ports {
+			for _, b := range ports[:i] {
+				key := a.key
+				if key == "" {
+					key = b.key
+				}
+				clash := port{key: key, number: a.number}
+				if a.number != b.number || reported[clash] {
+					continue
+				}
+				reported[clash] = true
+				c.add("port-clash", key, "%s and %s would both listen on port %d of %s: choose another port", b.name, a.name, a.number, h.Name)
+			}
+		}
+	}
+}
+
+// portsOf lists the ports of a host, the fixed ones first. A local proxy stands
+// in for the API server, on loopback, so an external one may share its port.
+func (c *checker) portsOf(h Host, proxy, metrics int) []port {
+	var out []port
+	node := h.isNode()
+	if node {
+		out = append(out, port{name: "the kubelet", number: 10250}, port{name: "the kubelet's health check", number: 10248},
+			port{name: "kube-proxy's metrics", number: 10249}, port{name: "kube-proxy's health check", number: 10256})
+		if c.spec.Network.Plugin == PluginBGP {
+			out = append(out, port{name: "BIRD", number: 179})
+		}
+	}
+	if slices.Contains(c.place.etcd, h.Name) {
+		out = append(out, port{name: "etcd", number: portEtcdClient}, port{name: "etcd's peer port", number: portEtcdPeer},
+			port{"cluster.etcd.metrics_url", "etcd's metrics", metrics})
+	}
+	if h.has(RoleMaster) {
+		out = append(out, port{name: "the controller manager", number: 10257}, port{name: "the scheduler", number: 10259},
+			port{"cluster.api.port", "the API server", c.spec.API.Port})
+	} else if node && !(h.has(RoleProxy) && proxy == c.spec.API.Port) {
+		out = append(out, port{"cluster.api.port", "the local API proxy", c.spec.API.Port})
+	}
+	if h.has(RoleProxy) {
+		out = append(out, port{"cluster.proxy.port", "the API proxy", proxy})
+	}
+	return out
+}
+
+// checkNetwork looks at route reflectors and the numbers of the pod network.
+func (c *checker) checkNetwork() {
+	n := c.spec.Network
+	seen := map[string]bool{}
+	for _, name := range n.Reflectors {
+		if seen[name] {
+			c.add("duplicate-reflector", "cluster.network.reflectors", "%s is named twice: remove one", name)
+			continue
+		}
+		seen[name] = true
+		known := slices.ContainsFunc(c.hosts, func(h Host) bool { return h.Name == name })
+		switch {
+		case !known:
+			c.add("unknown-reflector", "cluster.network.reflectors", "there is no host %q", name)
+		case !slices.Contains(c.place.nodes, name):
+			c.add("reflector-not-a-node", "cluster.network.reflectors", "%s is neither master nor minion, so it has no BIRD: name a node", name)
+		}
+	}
+	if len(seen) == 1 && len(c.place.nodes) > 1 && !c.spec.AllowSingleRR {
+		c.add("single-reflector", "cluster.network.reflectors", "with one reflector its failure cuts the pod network: name two, or set allow_single_reflector: true")
+	}
+	// 0 and 23456 are reserved, as are the last of each size (RFC 7607, 6793, 7300).
+	if slices.Contains([]uint32{0, 23456, 65535, 4294967295}, n.ASN) {
+		c.add("bad-asn", "cluster.network.asn", "%d is a reserved number: use a private one such as 64512", n.ASN)
+	}
+	if n.MTU != 0 && (n.MTU < 576 || n.MTU > 65535) {
+		c.add("bad-mtu", "cluster.network.mtu", "%d is not an MTU: use 576 to 65535, or 0 for that of the node's interface", n.MTU)
+	}
+	if n.MeshBelow < 1 {
+		c.add("bad-mesh", "cluster.network.mesh_below", "%d is not a number of nodes", n.MeshBelow)
+	}
+	if n.NodesPerReflector < 1 {
+		c.add("bad-mesh", "cluster.network.nodes_per_reflector", "%d is not a number of nodes", n.NodesPerReflector)
+	}
+}

@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"math"
+	"net/url"
+	"path"
+)
+
+// checkPlainValues looks at paths, addresses and numbers that only have to make
+// sense by themselves.
+func (c *checker) checkPlainValues() {
+	for _, p := range []struct{ key, value string }{
+		{"cluster.etcd.data_dir", c.spec.Etcd.DataDir},
+		{"cluster.api.audit.log_dir", c.spec.API.Audit.LogDir},
+	} {
+		if !path.IsAbs(p.value) || path.Clean(p.value) != p.value || p.value == "/" {
+			c.add("bad-path", p.key, "%q is not the absolute path of a directory of its own", p.value)
+		}
+	}
+	for _, registry := range sortedKeys(c.spec.Containerd.Mirrors) {
+		for _, mirror := range c.spec.Containerd.Mirrors[registry] {
+			u, err := url.Parse(mirror)
+			if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+				c.add("bad-mirror", "cluster.containerd.mirrors."+registry, "%q is not an address such as https://mirror.example.com", mirror)
+			}
+		}
+	}
+	// 0 never gets here: it stands for the default.
+	for _, n := range []struct {
+		key    string
+		value  int64
+		lowest int64
+	}{
+		{"cluster.dns.replicas", int64(c.spec.DNS.Replicas), 0},
+		{"cluster.dns.cache_size", int64(c.spec.DNS.CacheSize), 1},
+		{"cluster.dns.max_concurrent", int64(c.spec.DNS.MaxConcurrent), 0},
+		{"cluster.dns.memory_limit_mib", int64(c.spec.DNS.MemoryLimit), 0},
+		{"cluster.etcd.snapshot_count", int64(c.spec.Etcd.SnapshotCount), 1},
+		{"cluster.etcd.quota_backend_bytes", c.spec.Etcd.QuotaBackendBytes, 0},
+		{"cluster.proxy.max_fails", int64(c.spec.Proxy.MaxFails), 1},
+		{"cluster.proxy.worker_connections", int64(c.spec.Proxy.WorkerConnections), 0},
+		{"cluster.api.audit.max_age_days", int64(c.spec.API.Audit.MaxAgeDays), 1},
+		{"cluster.api.audit.max_backups", int64(c.spec.API.Audit.MaxBackups), 1},
+		{"cluster.api.audit.max_size_mib", int64(c.spec.API.Audit.MaxSizeMiB), 1},
+	} {
+		if n.value < n.lowest {
+			c.add("bad-number", n.key, "%d is too small: use at least 1", n.value)
+		}
+	}
+}
+
+// maxPodsOf is how many pods a host's kubelet may run, with its overrides.
+func (c *checker) maxPodsOf(h Host) int {
+	over := section(mergeLayers(c.spec.Overrides, h.Overrides), componentKubelet)
+	switch n := over["maxPods"].(type) {
+	case int:
+		return n
+	case int64:
+		return int(n)
+	case uint64:
+		return int(min(n, math.MaxInt32)) //nolint:gosec // bounded here
+	case float64:
+		return int(n)
+	default:
+		return c.spec.Kubelet.MaxPods
+	}
+}

@@ -1,0 +1,199 @@
+package cluster_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/cluster"
+)
+
+// good is a spec and hosts without a problem, for cases to spoil.
+func good() (cluster.Spec, []cluster.Host) {
+	return cluster.Spec{}, fleet(masters(3), minions(2))
+}
+
+var brokenClusters = []struct {
+	name  string
+	spoil func(s *cluster.Spec, h *[]cluster.Host)
+	want  string // code and subject
+	says  string
+}{
+	{"no master", func(_ *cluster.Spec, h *[]cluster.Host) { *h = minions(2) }, "no-master roles.master", "three for high availability"},
+	{"nothing at all", func(_ *cluster.Spec, h *[]cluster.Host) { *h = nil }, "no-master roles.master", "at least one"},
+	{"even etcd", func(_ *cluster.Spec, h *[]cluster.Host) { *h = masters(2) }, "even-etcd roles.etcd", "use 1 or 3"},
+	{"eleven etcd", func(_ *cluster.Spec, h *[]cluster.Host) { *h = masters(11) }, "too-many-etcd roles.etcd", "3, 5 or 7"},
+	{"unknown role", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Roles = []string{"worker"} }, "unknown-role n2", `"worker"`},
+	{"same name", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Name = "n1" }, "duplicate-host n1", "rename"},
+	{"same address", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "172.31.0.11" }, "duplicate-address n2", "that of m1"},
+	{"a name as address", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "n2.example" }, "bad-address n2", "not an IP address"},
+	{"loopback", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "127.0.0.1" }, "bad-address n2", "cannot be reached"},
+	{"bad taint", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Taints = []string{"a=b"} }, "bad-taint n2", "key=value:Effect"},
+
+	{"not a version", func(s *cluster.Spec, _ *[]cluster.Host) { s.Kubernetes = "1.36" }, "bad-version cluster.kubernetes", "v1.36.3"},
+	{"old version", func(s *cluster.Spec, _ *[]cluster.Host) { s.Kubernetes = "v1.30.1" }, "unknown-version cluster.kubernetes", "v1.36, v1.35"},
+	{"prerelease", func(s *cluster.Spec, _ *[]cluster.Host) { s.Kubernetes = "v1.36.0-rc.1" }, "unknown-version cluster.kubernetes", "pre-release"},
+	{"etcd without v", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Etcd = "3.6.8" }, "bad-version cluster.versions.etcd", "v1.2.3"},
+	{"bad tag", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Nginx = "a b" }, "bad-version cluster.versions.nginx", "tag"},
+	{"old etcd", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Etcd = "v3.5.21" }, "version-skew cluster.versions.etcd", "v3.5.24"},
+	{"containerd 1", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Containerd = "v1.7.29" }, "version-skew cluster.versions.containerd", "v2.0.0"},
+
+	{"not a range", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "10.244.0.0" }, "bad-cidr cluster.pod_cidr", "not a range"},
+	{"stray host part", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "10.96.1.0/16" }, "bad-cidr cluster.service_cidr", "write 10.96.0.0/16"},
+	{"pods over services", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "10.96.128.0/17" }, "overlap cluster.service_cidr", "10.96.128.0/17"},
+	{"hosts in pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "172.31.0.0/16" }, "overlap cluster.pod_cidr", "of host m1"},
+	{"hosts in services", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "172.31.0.0/16" }, "overlap cluster.service_cidr", "of host m1"},
+	{"two families", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "fd00::/112" }, "mixed-families cluster.service_cidr", "different families"},
+	{"IPv6 pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR, s.ServiceCIDR = "fd00:1::/48", "fd00::/112" }, "ipv6-pods cluster.pod_cidr", "use an IPv4 range"},
+	{"IPv6 host", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "fd00:1::41" }, "mixed-families cluster.pod_cidr", "node n2"},
+	{"prefix too short", func(s *cluster.Spec, _ *[]cluster.Host) { s.NodePrefix = 8 }, "bad-node-prefix cluster.node_prefix", "between 16 and 30"},
+	{"too few ranges", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "10.244.0.0/22" }, "pod-cidr-too-small cluster.pod_cidr", "4 ranges of /24, but there are 5 nodes"},
+	{"too few addresses", func(s *cluster.Spec, _ *[]cluster.Host) { s.NodePrefix = 26 }, "node-range-too-small cluster.node_prefix", "61 pods"},
+	{"negative pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.Kubelet.MaxPods = -1 }, "bad-max-pods cluster.kubelet.max_pods", "at least 1"},
+	{"huge services", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "10.0.0.0/9" }, "service-cidr-too-large cluster.service_cidr", "/12"},
+	{"tiny services", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "10.96.0.0/29" }, "service-cidr-too-small cluster.service_cidr", "6 Services"},
+
+	{"bad name", func(s *cluster.Spec, _ *[]cluster.Host) { s.Name = "My Cluster" }, "bad-name cluster.name", "small letters"},
+	{"bad domain", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Domain = "cluster..local" }, "bad-domain cluster.dns.domain", "cluster.local"},
+	{"bad upstream", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Upstreams = []string{"dns.example"} }, "bad-upstream cluster.dns.upstreams", "10.0.0.2:53"},
+	{"bad san", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.SANs = []string{"https://x"} }, "bad-san cluster.api.sans", "neither"},
+	{"unknown proxy", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.Kind = "envoy" }, "unknown-proxy cluster.proxy.kind", "nginx, haproxy"},
+	{"unknown size", func(s *cluster.Spec, _ *[]cluster.Host) { s.Size = "huge" }, "unknown-size cluster.size", "xlarge"},
+	{"unknown mode", func(s *cluster.Spec, _ *[]cluster.Host) { s.KubeProxy.Mode = "ipvs" }, "unknown-mode cluster.kube_proxy.mode", "nftables"},
+	{"unknown plugin", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Plugin = "flannel" }, "unknown-plugin cluster.network.plugin", "bgp"},
+	{"unknown cni", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.CNI = "macvlan" }, "unknown-cni cluster.network.cni", "ptp"},
+	{"unknown compaction", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.AutoCompactionMode = "daily" }, "unknown-compaction cluster.etcd.auto_compaction_mode", "revision"},
+
+	{"no such port", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.Port = 70000 }, "bad-port cluster.api.port", "65535"},
+	{"API on the kubelet's port", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.Port = 10250 }, "port-clash cluster.api.port", "the kubelet and the API server"},
+	{"metrics on etcd's port", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.MetricsURL = "http://127.0.0.1:2379" }, "port-clash cluster.etcd.metrics_url", "port 2379"},
+	{"proxy on a master's API port", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Proxy.Port, (*h)[0].Roles = 6443, []string{"master", "proxy"}
+	}, "port-clash cluster.proxy.port", "port 6443 of m1"},
+	{"metrics address", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.MetricsURL = "127.0.0.1" }, "bad-url cluster.etcd.metrics_url", "http://127.0.0.1:2381"},
+
+	{"lease", func(s *cluster.Spec, _ *[]cluster.Host) { s.LeaderElect.LeaseDuration = 10 * time.Second }, "bad-lease cluster.leader_election", "longer than renew_deadline"},
+	{"renew", func(s *cluster.Spec, _ *[]cluster.Host) { s.LeaderElect.RetryPeriod = 9 * time.Second }, "bad-lease cluster.leader_election", "1.2 times"},
+	{"election", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.HeartbeatInterval = 300 * time.Millisecond }, "bad-election cluster.etcd.election_timeout", "1.5s"},
+	{"slow election", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.ElectionTimeout = time.Minute }, "bad-election cluster.etcd.election_timeout", "50s"},
+	{"negative time", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.ConnectTimeout = -time.Second }, "bad-time cluster.proxy.connect_timeout", "1ms"},
+
+	{"reflector unknown", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Reflectors = []string{"n1", "n2", "n9"} }, "unknown-reflector cluster.network.reflectors", `"n9"`},
+	{"reflector twice", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Reflectors = []string{"n1", "n2", "n1"} }, "duplicate-reflector cluster.network.reflectors", "n1"},
+	{"one reflector", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Reflectors = []string{"n1"} }, "single-reflector cluster.network.reflectors", "name two"},
+	{"reflector is no node", func(s *cluster.Spec, h *[]cluster.Host) {
+		*h = append(*h, hosts("p", 31, 1, "proxy")...)
+		s.Network.Reflectors = []string{"n1", "n2", "p1"}
+	}, "reflector-not-a-node cluster.network.reflectors", "p1"},
+	{"reserved number", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.ASN = 23456 }, "bad-asn cluster.network.asn", "64512"},
+	{"tiny MTU", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.MTU = 100 }, "bad-mtu cluster.network.mtu", "576"},
+	{"negative mesh", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.MeshBelow = -1 }, "bad-mesh cluster.network.mesh_below", "-1"},
+
+	{"unknown component", override(map[string]any{"api_server": map[string]any{}}), "unknown-component cluster.overrides", "apiserver"},
+	{"settings are no map", override(map[string]any{"kubelet": "x"}), "bad-override cluster.overrides.kubelet", "map"},
+	{"flags are no map", override(map[string]any{"etcd": map[string]any{"extra_args": []any{"--v=2"}}}), "bad-override cluster.overrides.etcd.extra_args", "map"},
+	{"flag with dashes", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"--v": 2}}}), "bad-flag cluster.overrides.etcd.extra_args", "without leading dashes"},
+	{"flag beside extra_args", override(map[string]any{"apiserver": map[string]any{"v": 2}}), "unknown-override cluster.overrides.apiserver", "below extra_args"},
+	{"override of a host", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[3].Overrides = map[string]any{"kublet": nil} }, "unknown-component n1: overrides", `"kublet"`},
+	{"pods of one host", func(_ *cluster.Spec, h *[]cluster.Host) {
+		(*h)[3].Overrides = map[string]any{"kubelet": map[string]any{"maxPods": 400}}
+	}, "node-range-too-small cluster.node_prefix", "n1 overrides"},
+	{"relative path", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.DataDir = "etcd" }, "bad-path cluster.etcd.data_dir", "absolute"},
+	{"mirror without scheme", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Containerd.Mirrors = map[string][]string{"docker.io": {"mirror:5000"}}
+	}, "bad-mirror cluster.containerd.mirrors.docker.io", "https://"},
+	{"negative number", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Replicas = -1 }, "bad-number cluster.dns.replicas", "at least 1"},
+	{"sysctl of the kubelet", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"kernel.panic": "0"} }, "fixed-sysctl cluster.sysctls", "must be 10"},
+}
+
+func override(m map[string]any) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, _ *[]cluster.Host) { s.Overrides = m }
+}
+
+func TestValidate(t *testing.T) {
+	for _, tc := range brokenClusters {
+		t.Run(tc.name, func(t *testing.T) {
+			spec, hosts := good()
+			tc.spoil(&spec, &hosts)
+			problems := cluster.Validate(spec, hosts)
+			var all []string
+			for _, p := range problems {
+				all = append(all, p.Code+" "+p.Subject+": "+p.Message)
+			}
+			fits := func(line string) bool {
+				return strings.HasPrefix(line, tc.want+": ") && strings.Contains(line, tc.says)
+			}
+			if len(all) != 1 || !fits(all[0]) {
+				t.Errorf("want one problem %q that says %q, got:\n%s", tc.want, tc.says, strings.Join(all, "\n"))
+			}
+			if _, err := cluster.Resolve(spec, hosts); err == nil {
+				t.Error("such a cluster was resolved")
+			}
+			for _, line := range all {
+				if strings.Contains(line, "\n") {
+					t.Errorf("more than one line: %q", line)
+				}
+			}
+		})
+	}
+}
+
+// Every code in the source is shown by a case above.
+func TestEveryCodeIsTested(t *testing.T) {
+	files, err := filepath.Glob("validate*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, tc := range brokenClusters {
+		code, _, _ := strings.Cut(tc.want, " ")
+		shown[code] = true
+	}
+	call := regexp.MustCompile(`c\.(?:add|oneOf)\("([a-z-]+)"`)
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
+			if !shown[m[1]] {
+				t.Errorf("%s: no case shows %s", f, m[1])
+			}
+		}
+	}
+}
+
+func TestSeveralProblemsAreReportedTogether(t *testing.T) {
+	_, err := cluster.Resolve(cluster.Spec{Kubernetes: "v1.2.3", PodCIDR: "x", Size: "big"}, minions(1))
+	if err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("want four lines, got:\n%v", err)
+	}
+}
+
+// What these allow is risky, and only then allowed.
+func TestAllowed(t *testing.T) {
+	cases := map[string]struct {
+		spec  cluster.Spec
+		hosts []cluster.Host
+	}{
+		"even":        {cluster.Spec{Etcd: cluster.EtcdSpec{AllowEven: true}}, masters(2)},
+		"untested":    {cluster.Spec{Kubernetes: "v1.99.0", AllowUntested: true}, masters(1)},
+		"reflector":   {cluster.Spec{AllowSingleRR: true, Network: cluster.NetworkSpec{Reflectors: []string{"n1"}}}, fleet(masters(1), minions(2))},
+		"idle host":   {cluster.Spec{}, fleet(masters(1), []cluster.Host{{Name: "spare", Address: "spare.example"}})},
+		"proxy+node":  {cluster.Spec{}, fleet(masters(1), hosts("p", 31, 1, "proxy", "minion"))},
+		"a thousand":  {cluster.Spec{PodCIDR: "10.128.0.0/13"}, fleet(masters(3), minions(997))},
+		"v1.35":       {cluster.Spec{Kubernetes: "v1.35.4"}, masters(1)},
+		"own release": {cluster.Spec{Versions: cluster.Versions{Etcd: "v3.5.25"}}, masters(1)},
+	}
+	for name, tc := range cases {
+		if p := cluster.Validate(tc.spec, tc.hosts); len(p) > 0 {
+			t.Errorf("%s: %v", name, p)
+		}
+	}
+}
