@@ -1,0 +1,194 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/images"
+)
+
+// recipeVersion is part of every key: raise it when a recipe changes in a way
+// that its inputs do not show.
+const recipeVersion = "1"
+
+// Options say what to build and where.
+type Options struct {
+	// Dir becomes the directory source: artifacts.yaml and the files.
+	Dir string
+	// Work keeps compiled programs and downloaded packages between builds;
+	// default: build beside the artifact store, see images.DefaultRoot.
+	Work string
+	// Kubernetes lists versions; default: the catalogue's.
+	Kubernetes []string
+	// Arch is in Go's spelling; default: this machine's. Debian packages of
+	// another architecture need `dpkg --add-architecture`.
+	Arch string
+	// Names limits the build to these artifacts; default: all.
+	Names []string
+	// Progress is called from one goroutine at a time; may be nil.
+	Progress func(Event)
+}
+
+// State is where one output stands.
+type State string
+
+// The states of an output. Running is repeated every two seconds while
+// something is built.
+const (
+	Started State = "started"
+	Running State = "running"
+	Built   State = "built"
+	Cached  State = "cached"
+	Failed  State = "failed"
+)
+
+// Event is one piece of progress.
+type Event struct {
+	State State
+	// What is the artifact, or "programs of <module>" while one is compiled.
+	What string
+	// Number counts outputs from 1 to Total.
+	Number, Total int
+	// Elapsed is the time since What was started.
+	Elapsed time.Duration
+}
+
+// builder holds what stays the same during one Build.
+type builder struct {
+	catalogue *images.Catalogue
+	options   Options
+	arch      string
+	goVersion string
+	debs      debCache
+	progress  *reporter
+}
+
+// Build makes every wanted artifact that is missing or whose inputs changed, and
+// returns the index it wrote into options.Dir. Outputs are made one after
+// another, since the Go compiler uses all cores by itself, and two processes
+// that build into one directory take turns. One that fails does
+// not stop the others; all errors are reported together, and the index lists
+// what is there.
+func Build(ctx context.Context, catalogue *images.Catalogue, options Options) (*images.Index, error) {
+	b, err := newBuilder(ctx, catalogue, options)
+	if err != nil {
+		return nil, fmt.Errorf("building artifacts: %w", err)
+	}
+	var release func() error
+	err = b.progress.during("turn to build into "+b.options.Dir, func() error {
+		release, err = exclusive(ctx, b.options.Dir)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("building artifacts: %w", err)
+	}
+	defer release()
+	index, err := images.ReadIndex(b.options.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		index, err = &images.Index{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("building artifacts: %w", err)
+	}
+	var all []output
+	err = b.progress.during("list of Debian packages", func() error {
+		for _, kubernetes := range b.options.Kubernetes {
+			some, err := b.outputs(ctx, kubernetes)
+			if err != nil {
+				return fmt.Errorf("building artifacts for kubernetes %s: %w", kubernetes, err)
+			}
+			all = append(all, some...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all = slices.CompactFunc(sortedOutputs(all), func(x, y output) bool { return x.ref == y.ref })
+	return index, b.makeAll(ctx, index, all)
+}
+
+// sortedOutputs keeps the order of the catalogue within equal refs only; what
+// is compiled together is cached together, so order costs nothing.
+func sortedOutputs(all []output) []output {
+	slices.SortStableFunc(all, func(x, y output) int { return x.ref.Compare(y.ref) })
+	return all
+}
+
+func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Options) (*builder, error) {
+	if options.Dir == "" {
+		return nil, errors.New("no directory given for the result")
+	}
+	if options.Work == "" {
+		root, err := images.DefaultRoot()
+		if err != nil {
+			return nil, err
+		}
+		options.Work = filepath.Join(root, "build")
+	}
+	if options.Arch == "" {
+		options.Arch = runtime.GOARCH
+	}
+	if len(options.Kubernetes) == 0 {
+		options.Kubernetes = []string{catalogue.Default}
+	}
+	for _, name := range options.Names {
+		if _, err := catalogue.Artifact(name); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(options.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	version, err := run(ctx, "", []string{"GOTOOLCHAIN=local", "GOFLAGS="}, "go", "env", "GOVERSION")
+	if err != nil {
+		return nil, err
+	}
+	debs, err := openDebCache(filepath.Join(options.Work, "debs"), options.Arch)
+	if err != nil {
+		return nil, err
+	}
+	return &builder{
+		catalogue: catalogue, options: options, arch: options.Arch, debs: debs,
+		goVersion: strings.TrimSpace(string(version)), progress: &reporter{report: options.Progress},
+	}, nil
+}
+
+func (b *builder) wanted(name string) bool {
+	return len(b.options.Names) == 0 || slices.Contains(b.options.Names, name)
+}
+
+// keys joins the keys of several modules.
+func (b *builder) keys(modules ...module) (string, error) {
+	var all []string
+	for _, m := range modules {
+		key, err := m.key(b.goVersion, b.arch)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, key)
+	}
+	return keyOf(all...), nil
+}
+
+// binaries compiles the module unless that was done before, and returns where
+// each program is.
+func (b *builder) binaries(ctx context.Context, m module) (func(program string) string, error) {
+	key, err := m.key(b.goVersion, b.arch)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(b.options.Work, "modules", m.name+"-"+key)
+	at := func(program string) string { return filepath.Join(dir, "bin", program) }
+	if _, err := os.Stat(dir); err == nil {
+		return at, nil
+	}
+	return at, b.progress.during("programs of "+m.name, func() error { return m.compile(ctx, b.arch, dir) })
+}

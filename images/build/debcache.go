@@ -1,0 +1,152 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"deployer/images"
+
+	"github.com/google/renameio/v2"
+)
+
+// aptLists is where apt keeps what it knows of packages.
+const aptLists = "/var/lib/apt/lists"
+
+// debCache keeps dependency closures and downloaded packages under one
+// directory, so that a second build asks apt nothing.
+type debCache struct {
+	dir   string
+	arch  string
+	lists string // fingerprint of apt's lists
+	// known is what apt said in this process: the closures overlap, and each
+	// call of apt-cache reads all its lists.
+	known map[string]deb
+}
+
+func openDebCache(dir, arch string) (debCache, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return debCache{}, err
+	}
+	var inputs []string
+	err := filepath.WalkDir(aptLists, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+			return fs.SkipDir // no lists at all, or apt's private directory of partial downloads
+		case err != nil:
+			return err
+		case entry.IsDir() || !strings.Contains(entry.Name(), "_"):
+			return nil // lock files are not lists
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return fmt.Errorf("reading apt's lists: %w", err)
+		}
+		inputs = append(inputs, fmt.Sprint(path, info.Size(), info.ModTime().UnixNano()))
+		return nil
+	})
+	return debCache{dir, arch, keyOf(inputs...), map[string]deb{}}, err
+}
+
+// closure is the remembered closure of roots, computed anew when apt's lists
+// have changed since.
+func (c debCache) closure(ctx context.Context, roots ...string) ([]deb, error) {
+	path := filepath.Join(c.dir, "closure-"+keyOf("closure 1", c.lists, c.arch, strings.Join(roots, " "))+".json")
+	var debs []deb
+	if content, err := os.ReadFile(path); err == nil && json.Unmarshal(content, &debs) == nil {
+		return debs, nil
+	}
+	debs, err := closure(roots, func(names []string) (map[string]deb, error) { return c.show(ctx, names) })
+	if err != nil {
+		return nil, fmt.Errorf("for architecture %s: %w", c.arch, err)
+	}
+	content, err := json.Marshal(debs)
+	if err != nil {
+		return nil, err
+	}
+	return debs, renameio.WriteFile(path, content, 0o644)
+}
+
+// show answers from memory as far as it can.
+func (c debCache) show(ctx context.Context, names []string) (map[string]deb, error) {
+	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.known[name].Name != "" })
+	if len(unknown) > 0 {
+		packages, err := showPackages(ctx, c.arch, unknown)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(c.known, packages)
+	}
+	answer := map[string]deb{}
+	for _, name := range names {
+		if d, ok := c.known[name]; ok {
+			answer[name] = d
+		}
+	}
+	return answer, nil
+}
+
+// fetch returns the paths of the package files, in the order of debs: downloaded
+// by apt in one go, and checked against the digests in Debian's signed lists.
+func (c debCache) fetch(ctx context.Context, debs []deb) ([]string, error) {
+	paths := make([]string, len(debs))
+	missing := map[string]deb{}
+	for i, d := range debs {
+		paths[i] = c.path(d)
+		if digest, _, err := images.HashFile(paths[i]); err != nil || digest != d.SHA256 {
+			missing[d.SHA256] = d
+		}
+	}
+	if len(missing) == 0 {
+		return paths, nil
+	}
+	return paths, c.download(ctx, missing)
+}
+
+func (c debCache) path(d deb) string { return filepath.Join(c.dir, d.SHA256+".deb") }
+
+// download fetches what is missing, by digest.
+func (c debCache) download(ctx context.Context, missing map[string]deb) error {
+	tmp, err := os.MkdirTemp(c.dir, ".download-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	// Without a sandbox user, or apt warns that it cannot write to a private directory.
+	args := []string{"-qq", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3", "download"}
+	for _, digest := range slices.Sorted(maps.Keys(missing)) {
+		args = append(args, missing[digest].Name+":"+c.arch+"="+missing[digest].Version)
+	}
+	if _, err := run(ctx, tmp, nil, "apt-get", args...); err != nil {
+		return fmt.Errorf("downloading Debian packages (lists out of date? run apt-get update): %w", err)
+	}
+	files, err := filepath.Glob(filepath.Join(tmp, "*.deb"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		digest, _, err := images.HashFile(file)
+		if err != nil {
+			return err
+		}
+		d, ok := missing[digest]
+		if !ok {
+			return fmt.Errorf("debian package file %s has sha256 %s, which apt's lists do not state for any package asked for", filepath.Base(file), digest)
+		}
+		if err := os.Rename(file, c.path(d)); err != nil {
+			return err
+		}
+		delete(missing, digest)
+	}
+	for _, d := range missing {
+		return fmt.Errorf("debian package %s %s: apt-get brought no file with sha256 %s", d.Name, d.Version, d.SHA256)
+	}
+	return nil
+}

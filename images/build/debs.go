@@ -1,0 +1,141 @@
+package build
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// deb is what apt knows of one Debian package.
+type deb struct {
+	Name     string   `json:"name"`
+	Version  string   `json:"version"`
+	Arch     string   `json:"arch"`
+	SHA256   string   `json:"sha256"`
+	Depends  []string `json:"depends"`
+	Provides []string `json:"provides"`
+}
+
+// omitted packages serve the package manager, or carry documents only. An image
+// has no package database, so nothing in it calls them; the check of shared
+// libraries (see missingLibraries) proves each build that none was needed.
+func omitted(name string) bool {
+	return slices.Contains([]string{
+		"adduser", "debconf", "dpkg", "gcc-12-base", "gcc-14-base", "init-system-helpers",
+		"iproute2", "lsb-base", "passwd", "perl-base", "sysvinit-utils", "ucf",
+	}, name)
+}
+
+// closure returns the roots and all they depend on, sorted by name. It calls
+// show once for each level of the tree.
+func closure(roots []string, show func(names []string) (map[string]deb, error)) ([]deb, error) {
+	found := map[string]deb{}
+	wanted := slices.Clone(roots)
+	for len(wanted) > 0 {
+		level, err := show(wanted)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range wanted {
+			if _, ok := level[name]; !ok {
+				return nil, fmt.Errorf("no Debian package %s in apt's lists: run apt-get update, and check the sources", name)
+			}
+		}
+		maps.Copy(found, level)
+		wanted = nextLevel(found, level)
+	}
+	sorted := slices.Collect(maps.Values(found))
+	slices.SortFunc(sorted, func(a, b deb) int { return strings.Compare(a.Name, b.Name) })
+	return sorted, nil
+}
+
+// nextLevel lists the dependencies of level that were not found yet and that
+// nothing found provides.
+func nextLevel(found, level map[string]deb) []string {
+	next := map[string]bool{}
+	for _, d := range level {
+		for _, dependency := range d.Depends {
+			if _, ok := found[dependency]; ok || omitted(dependency) || provided(found, dependency) {
+				continue
+			}
+			next[dependency] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(next))
+}
+
+func provided(found map[string]deb, name string) bool {
+	for _, d := range found {
+		if slices.Contains(d.Provides, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func showPackages(ctx context.Context, arch string, names []string) (map[string]deb, error) {
+	args := []string{"show", "--no-all-versions"}
+	for _, n := range names {
+		args = append(args, n+":"+arch)
+	}
+	out, err := run(ctx, "", nil, "apt-cache", args...)
+	if err != nil {
+		return nil, err
+	}
+	packages := map[string]deb{}
+	for stanza := range bytes.SplitSeq(out, []byte("\n\n")) {
+		if d := parseStanza(stanza); d.Name != "" {
+			packages[d.Name] = d
+		}
+	}
+	return packages, nil
+}
+
+// parseStanza reads one record of Debian's control format.
+func parseStanza(stanza []byte) deb {
+	var d deb
+	lines := bufio.NewScanner(bytes.NewReader(stanza))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		field, value, found := strings.Cut(lines.Text(), ": ")
+		if !found {
+			continue
+		}
+		switch field {
+		case "Package":
+			d.Name = value
+		case "Version":
+			d.Version = value
+		case "Architecture":
+			d.Arch = value
+		case "SHA256":
+			d.SHA256 = value
+		case "Depends", "Pre-Depends":
+			d.Depends = append(d.Depends, relationNames(value)...)
+		case "Provides":
+			d.Provides = append(d.Provides, relationNames(value)...)
+		}
+	}
+	return d
+}
+
+// relationNames keeps the package names of a dependency field; of alternatives
+// it takes the first, as apt does.
+func relationNames(field string) []string {
+	var names []string
+	for relation := range strings.SplitSeq(field, ",") {
+		first, _, _ := strings.Cut(relation, "|")
+		if name := relationName.FindString(strings.TrimSpace(first)); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// relationName matches the name in front of a version or architecture clause.
+var relationName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*`)

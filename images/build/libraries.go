@@ -1,0 +1,45 @@
+package build
+
+import (
+	"archive/tar"
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// missingLibraries names every shared library that a program or library of the
+// tree needs and the tree does not have. It is the proof that leaving out
+// packages broke nothing, made at build time and not on a host.
+func (t tree) missingLibraries() error {
+	have := map[string]bool{}
+	for name := range t {
+		have[path.Base(name)] = true
+	}
+	var missing []string
+	for name, n := range t {
+		if n.header.Typeflag != tar.TypeReg || !bytes.HasPrefix(n.content, []byte(elf.ELFMAG)) {
+			continue
+		}
+		file, err := elf.NewFile(bytes.NewReader(n.content))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		needed, err := file.ImportedLibraries()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for _, library := range needed {
+			if !have[library] {
+				missing = append(missing, name+" needs "+library)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("the image lacks shared libraries: %s", strings.Join(missing, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package build
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed modules pause/main.go shim/main.go
+var sources embed.FS
+
+// module is one Go project to build.
+type module struct {
+	// name is its directory under modules, or of its main.go when own is set.
+	name string
+	own  bool
+	// tags and ldflags go to the linker beside "-s -w".
+	tags    string
+	ldflags string
+	// extra is set when the caller brings the files of the set.
+	extra *Extra
+}
+
+// kubernetesModule stamps the version the way the publisher does, or kubelet
+// and kubectl would call themselves v0.0.0.
+func kubernetesModule(version string) module {
+	const pkg = "k8s.io/component-base/version"
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	return module{
+		name:    "kubernetes-" + version,
+		ldflags: fmt.Sprintf("-X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s", pkg, version, parts[0], parts[1]),
+	}
+}
+
+func etcdModule(version string) module { return module{name: "etcd-" + version} }
+
+// containerdModule leaves out the snapshotters that need C libraries.
+func containerdModule(version string) module {
+	return module{
+		name: "containerd-" + version, tags: "no_btrfs no_devmapper no_zfs",
+		ldflags: "-X github.com/containerd/containerd/v2/version.Version=" + version,
+	}
+}
+
+func cniModule(version string) module {
+	return module{
+		name:    "cni-plugins-" + version,
+		ldflags: "-X github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=" + version,
+	}
+}
+
+func corednsModule(version string) module { return module{name: "coredns-" + version} }
+
+// files returns the module's go.mod, go.sum and main.go, whichever it has, by
+// the name they have in a build directory.
+func (m module) files() (map[string][]byte, error) {
+	if m.own {
+		main, err := sources.ReadFile(m.name + "/main.go")
+		goMod := fmt.Appendf(nil, "module deployer.build/%s\n\ngo 1.26\n", m.name)
+		return map[string][]byte{"go.mod": goMod, "main.go": main}, err
+	}
+	if m.extra != nil {
+		return map[string][]byte{"go.mod": m.extra.GoMod, "go.sum": m.extra.GoSum}, nil
+	}
+	files := map[string][]byte{}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		content, err := sources.ReadFile("modules/" + m.name + "/" + name + ".txt")
+		if err != nil {
+			return nil, fmt.Errorf("no recipe to build %s: %w", m.name, err)
+		}
+		files[name] = content
+	}
+	return files, nil
+}
+
+// key covers everything the binaries depend on.
+func (m module) key(goVersion, arch string) (string, error) {
+	files, err := m.files()
+	if err != nil {
+		return "", err
+	}
+	return keyOf("module", m.name, m.tags, m.ldflags, goVersion, arch,
+		string(files["go.mod"]), string(files["go.sum"]), string(files["main.go"])), nil
+}
+
+// compile builds the module into dir/bin, through a temporary directory so
+// that an interrupted build leaves nothing that looks complete.
+func (m module) compile(ctx context.Context, arch, dir string) error {
+	files, err := m.files()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".building-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(tmp, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	target := "tool" // the pattern for all `tool` lines of go.mod
+	if m.own {
+		target = "."
+	}
+	args := []string{"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", strings.TrimSpace("-s -w " + m.ldflags)}
+	if m.tags != "" {
+		args = append(args, "-tags", m.tags)
+	}
+	args = append(args, "-o", "bin/", target)
+	env := []string{
+		"GO111MODULE=on", "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=local", "CGO_ENABLED=0",
+		"GOOS=linux", "GOARCH=" + arch, "GOAMD64=v1", "GOEXPERIMENT=",
+	}
+	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
+		return err
+	}
+	if _, err := run(ctx, tmp, env, "go", args...); err != nil {
+		return fmt.Errorf("building %s: %w", m.name, err)
+	}
+	err = os.Rename(tmp, dir)
+	if _, statErr := os.Stat(dir); statErr == nil {
+		return nil // made here, or by another process meanwhile: the same inputs
+	}
+	return err
+}

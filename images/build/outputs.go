@@ -1,0 +1,155 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"deployer/images"
+)
+
+// output is one artifact to make: a pure description until make is called.
+type output struct {
+	artifact images.Artifact
+	ref      images.Ref
+	origin   string
+	key      string
+	make     func(ctx context.Context, path string) error
+}
+
+// outputs describes every artifact wanted for one Kubernetes version.
+func (b *builder) outputs(ctx context.Context, kubernetes string) ([]output, error) {
+	var all []output
+	for _, artifact := range b.catalogue.Artifacts {
+		version, err := b.catalogue.Version(artifact.Name, kubernetes)
+		if err != nil {
+			return nil, err
+		}
+		if !b.wanted(artifact.Name) {
+			continue
+		}
+		o, err := b.output(ctx, artifact, version)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", artifact.Name, version, err)
+		}
+		o.artifact = artifact
+		o.key = keyOf(recipeVersion, artifact.Name, string(artifact.Kind), artifact.ImageName(o.ref), o.key)
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// output chooses the recipe for one artifact.
+func (b *builder) output(ctx context.Context, a images.Artifact, version string) (output, error) {
+	switch a.Name {
+	case "kubelet", "kubectl":
+		return b.program(a, version, kubernetesModule(version))
+	case "etcd":
+		// The publisher's server is main.go of the server module.
+		return b.archive(a, version, etcdModule(version), map[string]string{"etcd": "server"})
+	case "containerd":
+		return b.archive(a, version, containerdModule(version), nil)
+	case "cni-plugins":
+		return b.archive(a, version, cniModule(version), nil)
+	case "runc":
+		return b.runc(ctx, a)
+	case "kube-apiserver", "kube-controller-manager", "kube-scheduler":
+		return b.static(ctx, a, version, kubernetesModule(version))
+	case "coredns":
+		return b.static(ctx, a, version, corednsModule(version))
+	case "pause":
+		return b.static(ctx, a, version, module{name: "pause", own: true})
+	case "kube-proxy":
+		return b.kubeProxy(ctx, a, version)
+	case "nginx", "haproxy":
+		return b.balancer(ctx, a)
+	}
+	return output{}, fmt.Errorf("the builder has no recipe for it; fetch it from upstream or a mirror")
+}
+
+func (b *builder) ref(a images.Artifact, version string) images.Ref {
+	return images.Ref{Name: a.Name, Version: version, Arch: b.arch}
+}
+
+// program is a file straight from a module.
+func (b *builder) program(a images.Artifact, version string, m module) (output, error) {
+	key, err := m.key(b.goVersion, b.arch)
+	return output{
+		ref: b.ref(a, version), key: key, origin: b.fromModule(m),
+		make: func(ctx context.Context, path string) error {
+			bin, err := b.binaries(ctx, m)
+			if err != nil {
+				return err
+			}
+			return copyFile(bin(a.Name), path)
+		},
+	}, err
+}
+
+// archive packs a module's programs at the member paths of the catalogue;
+// renamed maps a member to what `go build` calls it, where that differs.
+func (b *builder) archive(a images.Artifact, version string, m module, renamed map[string]string) (output, error) {
+	ref := b.ref(a, version)
+	paths := a.MemberPaths(ref)
+	key, err := m.key(b.goVersion, b.arch)
+	return output{
+		ref: ref, key: keyOf(key, strings.Join(paths, " ")), origin: b.fromModule(m),
+		make: func(ctx context.Context, target string) error {
+			bin, err := b.binaries(ctx, m)
+			if err != nil {
+				return err
+			}
+			members := make([]member, len(paths))
+			for i, p := range paths {
+				built := path.Base(p)
+				if other, ok := renamed[built]; ok {
+					built = other
+				}
+				members[i] = member{p, bin(built)}
+			}
+			return writeArchive(target, members)
+		},
+	}, err
+}
+
+// runc comes from Debian: it needs C, so it is no pure Go build.
+func (b *builder) runc(ctx context.Context, a images.Artifact) (output, error) {
+	debs, err := b.debs.closure(ctx, "runc")
+	if err != nil {
+		return output{}, err
+	}
+	runc := find(debs, "runc")
+	return output{
+		ref: b.ref(a, debianVersion(runc)), key: runc.SHA256, origin: "Debian package runc " + runc.Version,
+		make: func(ctx context.Context, target string) error {
+			t := tree{}
+			if err := t.unpackAll(ctx, b.debs, []deb{runc}); err != nil {
+				return err
+			}
+			return writeFile(target, t["usr/sbin/runc"].content)
+		},
+	}, nil
+}
+
+func (b *builder) fromModule(m module) string {
+	return "built from Go module set " + m.name + " with " + b.goVersion
+}
+
+// debianVersion turns a package version into one that image tags allow too.
+func debianVersion(d deb) string {
+	_, version, found := strings.Cut(d.Version, ":")
+	if !found {
+		version = d.Version
+	}
+	return strings.NewReplacer("+", ".", "~", ".").Replace(version)
+}
+
+func find(debs []deb, name string) deb {
+	for _, d := range debs {
+		if d.Name == name {
+			return d
+		}
+	}
+	return deb{}
+}

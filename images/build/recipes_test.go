@@ -1,0 +1,121 @@
+package build
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"deployer/images"
+)
+
+func catalogueOf(t *testing.T) *images.Catalogue {
+	t.Helper()
+	c, err := images.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Every version in the catalogue has its pins: a raised version without a new
+// go.mod would only show when somebody builds.
+func TestPinsMatchTheCatalogue(t *testing.T) {
+	c := catalogueOf(t)
+	projects := map[string]struct {
+		module func(string) module
+		path   string
+	}{
+		"kubelet":     {kubernetesModule, "k8s.io/kubernetes"},
+		"etcd":        {etcdModule, "go.etcd.io/etcd/server/v3"},
+		"containerd":  {containerdModule, "github.com/containerd/containerd/v2"},
+		"cni-plugins": {cniModule, "github.com/containernetworking/plugins"},
+		"coredns":     {corednsModule, "github.com/coredns/coredns"},
+	}
+	for _, kubernetes := range c.KubernetesVersions() {
+		for artifact, project := range projects {
+			version, err := c.Version(artifact, kubernetes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := project.module(version)
+			files, err := m.files()
+			if err != nil {
+				t.Errorf("kubernetes %s: %v", kubernetes, err)
+				continue
+			}
+			required := regexp.MustCompile(`(?m)^(?:require )?\s*` + regexp.QuoteMeta(project.path+" "+version) + `(\s|$)`)
+			if !required.Match(files["go.mod"]) {
+				t.Errorf("%s does not require %s %s", m.name, project.path, version)
+			}
+			if !strings.Contains(string(files["go.sum"]), project.path+" "+version+" h1:") {
+				t.Errorf("%s: go.sum does not pin %s %s", m.name, project.path, version)
+			}
+		}
+	}
+}
+
+// A change of any input changes the key; the same inputs give the same key.
+func TestModuleKey(t *testing.T) {
+	key := func(m module, goVersion, arch string) string {
+		k, err := m.key(goVersion, arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	c := catalogueOf(t)
+	version, err := c.Version("etcd", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := etcdModule(version)
+	want := key(base, "go1", "amd64")
+	if key(base, "go1", "amd64") != want {
+		t.Error("the key is not stable")
+	}
+	tagged, stamped := base, base
+	tagged.tags, stamped.ldflags = "x", "x"
+	for name, other := range map[string]string{
+		"go version": key(base, "go2", "amd64"), "arch": key(base, "go1", "arm64"),
+		"tags": key(tagged, "go1", "amd64"), "ldflags": key(stamped, "go1", "amd64"),
+		"module": key(cniModule("v1.9.1"), "go1", "amd64"),
+	} {
+		if other == want {
+			t.Errorf("another %s has the same key", name)
+		}
+	}
+	if keyOf("ab", "c") == keyOf("a", "bc") {
+		t.Error("inputs run into one another")
+	}
+}
+
+func TestKubernetesStamp(t *testing.T) {
+	got := kubernetesModule("v1.36.3").ldflags
+	want := regexp.MustCompile(`version\.gitVersion=v1\.36\.3 .*gitMajor=1 .*gitMinor=36$`)
+	if !want.MatchString(got) {
+		t.Errorf("ldflags are %q", got)
+	}
+}
+
+func TestUnknownModuleIsAClearError(t *testing.T) {
+	_, err := kubernetesModule("v1.30.0").files()
+	if err == nil || !strings.Contains(err.Error(), "no recipe to build kubernetes-v1.30.0") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// Each image says how it is run; the programs are where the publishers have
+// them.
+func TestConfigOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"kube-apiserver": "/usr/local/bin/kube-apiserver", "kube-proxy": "/usr/local/bin/kube-proxy",
+		"coredns": "/coredns", "pause": "/pause",
+	} {
+		if got := configOf(name).Entrypoint; len(got) != 1 || got[0] != want {
+			t.Errorf("%s: entrypoint %q, want %s", name, got, want)
+		}
+	}
+	if got := strings.Join(configOf("nginx").Cmd, " "); got != "nginx -g daemon off;" {
+		t.Errorf("nginx runs %q", got)
+	}
+}

@@ -1,0 +1,98 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// packageOf says which Debian package brings a program the builder runs.
+func packageOf(program string) string {
+	switch program {
+	case "go":
+		return "golang-go (1.26 or later; Debian's own may be older, see go.dev/dl)"
+	case "dpkg-deb":
+		return "dpkg"
+	}
+	return "apt"
+}
+
+// run carries out a program in dir with env added, and returns its output. What
+// the program wrote to standard error becomes part of the error, as does the
+// Debian package to install when the program is missing. The whole process
+// group ends with ctx: `go build` has children of its own.
+func run(ctx context.Context, dir string, env []string, program string, args ...string) ([]byte, error) {
+	if _, err := exec.LookPath(program); err != nil {
+		return nil, fmt.Errorf("%s is not installed: install Debian package %s", program, packageOf(program))
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), append([]string{"LC_ALL=C"}, env...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w%s", program, strings.Join(args, " "), err, lastLines(stderr.String()))
+	}
+	return stdout.Bytes(), nil
+}
+
+// stream is run for large outputs: consume reads them as they come.
+func stream(ctx context.Context, consume func(io.Reader) error, program string, args ...string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("%s is not installed: install Debian package %s", program, packageOf(program))
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	consumed := consume(stdout)
+	_, drained := io.Copy(io.Discard, stdout)
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%s %s: %w%s", program, strings.Join(args, " "), err, lastLines(stderr.String()))
+	}
+	return errors.Join(consumed, drained)
+}
+
+// lastLines keeps what a person needs of a compiler's complaint.
+func lastLines(text string) string {
+	const keep = 20
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) > keep {
+		lines = lines[len(lines)-keep:]
+	}
+	if joined := strings.Join(lines, "\n  "); joined != "" {
+		return "\n  " + joined
+	}
+	return ""
+}
+
+// keyOf is one digest over all inputs; lengths keep them apart.
+func keyOf(inputs ...string) string {
+	sum := sha256.New()
+	for _, in := range inputs {
+		fmt.Fprintf(sum, "%d:%s,", len(in), in)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:32]
+}

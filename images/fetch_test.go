@@ -1,0 +1,265 @@
+package images
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+func TestFetchPinsAndResolves(t *testing.T) {
+	p := newPublisher(t)
+	content := payload(300_000)
+	p.put(toolPath, content)
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+
+	if _, err := r.Resolve(t.Context(), toolRef); !errors.Is(err, ErrUnpinned) {
+		t.Fatalf("before fetch: %v, want ErrUnpinned", err)
+	}
+	if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
+		t.Fatal(err)
+	}
+	blob, err := r.Resolve(t.Context(), toolRef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkBlob(t, blob, content)
+
+	// A new process with the same lock and store needs no network.
+	p.Close()
+	lock, err := ReadLock(r.Lock.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Pin{Ref: toolRef, SHA256: hexOf(content), Size: int64(len(content)), Source: p.URL + toolPath}
+	if pin, _ := lock.Pin(toolRef); pin != want {
+		t.Errorf("pin is %+v, want %+v", pin, want)
+	}
+	later := &Resolver{Catalogue: r.Catalogue, Store: r.Store, Lock: lock, Source: r.Source}
+	if err := later.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func checkBlob(t *testing.T, blob Blob, content []byte) {
+	t.Helper()
+	raw, err := os.ReadFile(blob.Path)
+	if err != nil || !bytes.Equal(raw, content) {
+		t.Errorf("raw content differs (%v)", err)
+	}
+	compressed, err := os.Open(blob.CompressedPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer compressed.Close()
+	decoder, err := zstd.NewReader(compressed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	if unpacked, err := io.ReadAll(decoder); err != nil || !bytes.Equal(unpacked, content) {
+		t.Errorf("compressed content differs (%v)", err)
+	}
+	if blob.Digest != hexOf(content) || blob.Size != int64(len(content)) {
+		t.Errorf("blob is %+v", blob)
+	}
+}
+
+// A publisher's server misbehaves in every way seen in practice: the result is
+// either the right content or a clear error and nothing in the store.
+func TestFetchFaults(t *testing.T) {
+	content := payload(200_000)
+	half := len(content) / 2
+	truncated := func(w http.ResponseWriter, _ *http.Request, content []byte) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		_, _ = w.Write(content[:half])
+	}
+	tests := []struct {
+		name    string
+		prepare func(p *publisher)
+		err     string // part of the error; empty when the fetch must succeed
+		asked   string // a request that must have been made
+	}{
+		{"cut once, goes on by range", func(p *publisher) { p.fault(toolPath, 1, truncated) }, "", toolPath + " bytes=100000-"},
+		{"server busy twice", func(p *publisher) {
+			p.fault(toolPath, 2, func(w http.ResponseWriter, _ *http.Request, _ []byte) { w.WriteHeader(503) })
+		}, "", toolPath},
+		{"range ignored by the server", func(p *publisher) {
+			p.fault(toolPath, 2, func(w http.ResponseWriter, r *http.Request, content []byte) {
+				if r.Header.Get("Range") == "" {
+					truncated(w, r, content)
+					return
+				}
+				_, _ = w.Write(content)
+			})
+		}, "", toolPath + " bytes=100000-"},
+		{"file shorter on the server", func(p *publisher) { p.files[toolPath] = content[:half] }, "digest mismatch", toolPath},
+		{"file tampered with", func(p *publisher) {
+			tampered := bytes.Clone(content)
+			tampered[half] ^= 1
+			p.files[toolPath] = tampered
+		}, "digest mismatch", toolPath},
+		{"always cut", func(p *publisher) {
+			p.fault(toolPath, 99, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
+				w.Header().Set("Content-Length", "200000")
+				_, _ = w.Write(content[:10])
+			})
+		}, "tried 5 times", toolPath},
+		{"no such file", func(p *publisher) { delete(p.files, toolPath) }, "server answers 404", toolPath},
+		{"no checksum file", func(p *publisher) { delete(p.files, toolPath+".sha256") }, "tool.sha256: server answers 404", ""},
+		{"checksum file of another file", func(p *publisher) {
+			p.files[toolPath+".sha256"] = []byte(hexOf(content) + "  kubelet\n")
+		}, "checksum file has no SHA-256 for tool", ""},
+		{"checksum file is a web page", func(p *publisher) {
+			p.files[toolPath+".sha256"] = []byte("<html>log in first</html>")
+		}, "checksum file has no SHA-256 for tool", ""},
+		{"checksum file states another digest", func(p *publisher) {
+			p.files[toolPath+".sha256"] = []byte(hexOf([]byte("other")))
+		}, "digest mismatch", toolPath},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPublisher(t)
+			p.put(toolPath, content)
+			test.prepare(p)
+			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+			err := r.Fetch(t.Context(), []Ref{toolRef}, nil)
+			if test.asked != "" && p.asked(test.asked) == 0 {
+				t.Errorf("no request %q among %q", test.asked, p.requests)
+			}
+			if test.err == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				blob, err := r.Resolve(t.Context(), toolRef)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkBlob(t, blob, content)
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), toolRef.String()) {
+				t.Errorf("error %v, want one with %q and %q", err, test.err, toolRef)
+			}
+			if _, err := r.Resolve(t.Context(), toolRef); !errors.Is(err, ErrUnpinned) {
+				t.Errorf("after a failed fetch Resolve gives %v", err)
+			}
+			if stored, err := os.ReadDir(r.Store.path("")); err != nil || len(stored) > 0 {
+				t.Errorf("the store holds %v (%v)", stored, err)
+			}
+		})
+	}
+}
+
+// A run was killed in the middle: the next one asks for the rest only. When the
+// part that is there belongs to another file, everything is fetched again.
+func TestFetchResumesAfterKill(t *testing.T) {
+	content := payload(100_000)
+	for name, left := range map[string][]byte{
+		"good part":  content[:60_000],
+		"wrong part": bytes.Repeat([]byte("x"), 60_000),
+		"all of it":  content,
+		"too much":   bytes.Repeat([]byte("x"), 150_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPublisher(t)
+			p.put(toolPath, content)
+			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+			if err := os.WriteFile(r.Store.partialPath(hexOf(content)), left, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
+				t.Fatal(err)
+			}
+			blob, err := r.Resolve(t.Context(), toolRef)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkBlob(t, blob, content)
+			wantWhole := map[string]int{"wrong part": 1, "too much": 1}[name]
+			if whole := p.asked(toolPath); whole != wantWhole {
+				t.Errorf("%d requests for the whole file, want %d: %q", whole, wantWhole, p.requests)
+			}
+		})
+	}
+}
+
+func TestFetchEndsAStalledDownload(t *testing.T) {
+	p := newPublisher(t)
+	content := payload(100_000)
+	p.put(toolPath, content)
+	p.fault(toolPath, 1, func(w http.ResponseWriter, r *http.Request, content []byte) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		_, _ = w.Write(content[:50_000])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r.Stall = 50 * time.Millisecond
+	if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if p.asked(toolPath+" bytes=50000-") != 1 {
+		t.Errorf("the rest was not asked for: %q", p.requests)
+	}
+}
+
+func TestFetchReportsAllErrorsAndKeepsTheGood(t *testing.T) {
+	p := newPublisher(t)
+	p.put(toolPath, payload(1000))
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	bundle := Ref{"bundle", "v4.5.6", "amd64"}
+	other := Ref{"tool", "v9.9.9", "amd64"}
+	err := r.Fetch(t.Context(), []Ref{bundle, toolRef, other}, nil)
+	for _, want := range []string{"fetching " + bundle.String(), "fetching " + other.String(), "/SUMS"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error lacks %q: %v", want, err)
+		}
+	}
+	if _, err := r.Resolve(t.Context(), toolRef); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFetchStopsWithItsContext(t *testing.T) {
+	p := newPublisher(t)
+	p.put(toolPath, payload(1000))
+	started := make(chan struct{})
+	p.fault(toolPath, 1, func(w http.ResponseWriter, r *http.Request, _ []byte) {
+		w.(http.Flusher).Flush()
+		close(started)
+		<-r.Context().Done()
+	})
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { <-started; cancel(errors.New("stopped by the user")) }()
+	err := r.Fetch(ctx, []Ref{toolRef}, nil)
+	if err == nil || !strings.Contains(err.Error(), "stopped by the user") {
+		t.Errorf("error %v does not carry the cause", err)
+	}
+}
+
+func TestFetchReportsProgress(t *testing.T) {
+	p := newPublisher(t)
+	p.put(toolPath, payload(100_000))
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	var seen []Progress
+	if err := r.Fetch(t.Context(), []Ref{toolRef}, func(p Progress) { seen = append(seen, p) }); err != nil {
+		t.Fatal(err)
+	}
+	first, last := seen[0], seen[len(seen)-1]
+	if first.Phase != Downloading || first.Total != 100_000 || first.Done == 0 {
+		t.Errorf("first report is %+v", first)
+	}
+	if want := (Progress{toolRef, Ready, 100_000, 100_000}); last != want {
+		t.Errorf("last report is %+v, want %+v", last, want)
+	}
+}

@@ -1,0 +1,162 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// headerTimeout is how long a server may take to begin its answer.
+const headerTimeout = 30 * time.Second
+
+// maxSums is more than any publisher's checksum file, in bytes.
+const maxSums = 1 << 20
+
+// httpSource is a source over HTTP: the publishers themselves, or a mirror.
+type httpSource struct {
+	client *http.Client
+	// mirror is the base address; nil for upstream.
+	mirror *url.URL
+}
+
+// NewUpstream is the source of the publishers' own servers, as the catalogue
+// has them. Proxies come from the environment (HTTPS_PROXY, NO_PROXY).
+func NewUpstream() Source { return &httpSource{client: newClient()} }
+
+// NewMirror is a server with the publishers' layout below base, the publisher's
+// host moved into the first path element: dl.k8s.io/release/... for files,
+// registry.k8s.io/kube-proxy for images. Credentials for files may be part of
+// the address, those for images come from docker's config.
+func NewMirror(base string) (Source, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("artifact mirror %q is not an http or https address", base)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("artifact mirror %q: an address without ? and # is needed", u.Redacted())
+	}
+	return &httpSource{client: newClient(), mirror: u}, nil
+}
+
+func newClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = headerTimeout
+	return &http.Client{Transport: transport}
+}
+
+func (r *httpSource) String() string {
+	if r.mirror == nil {
+		return "upstream"
+	}
+	return "mirror " + publicAddress(r.mirror.String())
+}
+
+func (r *httpSource) Versions() map[string]string { return nil }
+
+func (r *httpSource) Offer(ctx context.Context, a Artifact, ref Ref) (Offer, error) {
+	if a.Kind == KindImage {
+		return r.offerImage(ctx, a, ref)
+	}
+	sumsAddress, address := r.locate(a.SumsAddress(ref)), r.locate(a.Address(ref))
+	answer, err := r.get(ctx, sumsAddress, 0)
+	if err != nil {
+		return Offer{}, err
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(answer.Body, maxSums))
+	if err != nil {
+		return Offer{}, fmt.Errorf("reading %s: %w", publicAddress(sumsAddress), err)
+	}
+	digest, err := parseSums(content, path.Base(a.Address(ref)))
+	if err != nil {
+		return Offer{}, final{fmt.Errorf("%s: %w", publicAddress(sumsAddress), err)}
+	}
+	return Offer{SHA256: digest, Address: publicAddress(address)}, nil
+}
+
+func (r *httpSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (Content, error) {
+	if a.Kind == KindImage {
+		return r.openImage(ctx, a, ref, want)
+	}
+	answer, err := r.get(ctx, r.locate(a.Address(ref)), offset)
+	var status *StatusError
+	if offset > 0 && errors.As(err, &status) && status.Code == http.StatusRequestedRangeNotSatisfiable {
+		// The server's file is shorter than what is here: begin again.
+		offset = 0
+		answer, err = r.get(ctx, r.locate(a.Address(ref)), 0)
+	}
+	if err != nil {
+		return Content{}, err
+	}
+	content := Content{ReadCloser: answer.Body, Total: max(answer.ContentLength, 0)}
+	if answer.StatusCode == http.StatusPartialContent {
+		content.Offset, content.Total = contentRange(answer.Header.Get("Content-Range"))
+		if content.Offset != offset {
+			_ = answer.Body.Close()
+			return Content{}, fmt.Errorf("%s: asked for bytes from %d, got from %d", publicAddress(r.locate(a.Address(ref))), offset, content.Offset)
+		}
+	}
+	return content, nil
+}
+
+// get asks for address from offset on. Any answer but 200 and 206 is a
+// *StatusError.
+func (r *httpSource) get(ctx context.Context, address string, offset int64) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	// Never a compressed form of the file: its digest is of the plain one.
+	request.Header.Set("Accept-Encoding", "identity")
+	if offset > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	answer, err := r.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusPartialContent {
+		_ = answer.Body.Close()
+		return nil, &StatusError{Address: publicAddress(address), Code: answer.StatusCode}
+	}
+	return answer, nil
+}
+
+// locate turns a publisher's address into the one to ask.
+func (r *httpSource) locate(address string) string {
+	if r.mirror == nil {
+		return address
+	}
+	return r.mirror.JoinPath(mirrorPath(address)).String()
+}
+
+// publicAddress is the address without user and password.
+func publicAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
+// contentRange reads "bytes 100-199/200" as 100 and 200.
+func contentRange(header string) (start, total int64) {
+	span, whole, _ := strings.Cut(strings.TrimPrefix(header, "bytes "), "/")
+	first, _, _ := strings.Cut(span, "-")
+	start, err := strconv.ParseInt(first, 10, 64)
+	if err != nil {
+		return -1, 0
+	}
+	if total, err = strconv.ParseInt(whole, 10, 64); err != nil {
+		total = 0
+	}
+	return start, total
+}

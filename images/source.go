@@ -1,0 +1,71 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Source is a place that artifacts come from. Implementations are safe for
+// concurrent use, and never judge content: whoever reads it checks the digest.
+type Source interface {
+	// String names the source in messages.
+	String() string
+	// Versions says which artifacts the source has in another version than the
+	// catalogue names, by artifact name. It may be nil.
+	Versions() map[string]string
+	// Offer returns the digest that the publisher states for the artifact,
+	// without its content. An offer has SHA256, or Manifest for images, or
+	// both; a source that cannot state one returns an error.
+	Offer(ctx context.Context, a Artifact, ref Ref) (Offer, error)
+	// Open returns the content that was offered or pinned, from offset in bytes
+	// where the source can do that. Content.Offset says where it really starts.
+	Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (Content, error)
+}
+
+// Offer is what a publisher says of an artifact.
+type Offer struct {
+	// SHA256 of the file in hex; empty for images of a registry, whose archive
+	// is made on the way.
+	SHA256 string
+	// Manifest is the manifest digest of an image, sha256:....
+	Manifest string
+	// Address is where the content is; it never holds credentials.
+	Address string
+}
+
+// Content is a running download.
+type Content struct {
+	io.ReadCloser
+	// Offset is where the stream starts, Total the size of the whole artifact
+	// in bytes, 0 when unknown.
+	Offset, Total int64
+}
+
+// OpenSource chooses a source by its spelling in the inventory: "upstream" or
+// nothing, an http or https address of a mirror, or the path of a directory;
+// a relative path starts at dir.
+func OpenSource(spec, dir string) (Source, error) {
+	switch {
+	case spec == "" || spec == "upstream":
+		return NewUpstream(), nil
+	case strings.HasPrefix(spec, "http://"), strings.HasPrefix(spec, "https://"):
+		return NewMirror(spec)
+	case strings.Contains(spec, "://"):
+		return nil, fmt.Errorf("artifact source %q: neither upstream, nor an http or https address, nor a directory", spec)
+	}
+	if rest, ok := strings.CutPrefix(spec, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("artifact source %q: %w", spec, err)
+		}
+		spec = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(spec) {
+		spec = filepath.Join(dir, spec)
+	}
+	return NewDirectory(spec)
+}
