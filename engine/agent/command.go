@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"deployer/engine"
+)
+
+// defaultOutput is how much of a command's output is kept when its module does
+// not say, in bytes of each stream.
+const defaultOutput = 1 << 20
+
+// drainDelay bounds how long output is waited for after the command itself has
+// ended: a daemon that it started may hold it open for ever.
+const drainDelay = 2 * time.Second
+
+// runCommand runs a program on this machine. When ctx ends it is killed with
+// all that it started.
+//
+// Messages come in the C locale unless the command says otherwise: modules
+// read them.
+func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, error) {
+	if len(c.Argv) == 0 {
+		return engine.CommandResult{}, errors.New("a command without a program")
+	}
+	limit := c.MaxOutput
+	if limit <= 0 {
+		limit = defaultOutput
+	}
+	stdout, stderr := middle{limit: limit}, middle{limit: limit}
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, &stderr, c.Dir
+	cmd.Env = append(append(os.Environ(), "LC_ALL=C"), c.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = drainDelay
+	if c.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.Stdin)
+	}
+	began := time.Now()
+	err := cmd.Run()
+	result := engine.CommandResult{Stdout: stdout.String(), Stderr: stderr.String(), Elapsed: time.Since(began)}
+	if ctx.Err() != nil {
+		return result, fmt.Errorf("running %s: %w", c.Argv[0], context.Cause(ctx))
+	}
+	var status *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return result, nil
+	case errors.As(err, &status):
+		result.Exit = exitCode(status)
+		return result, nil
+	}
+	return result, fmt.Errorf("running %s: %w", c.Argv[0], err)
+}
+
+// exitCode follows the shells: 128 and the signal's number when one killed it.
+func exitCode(e *exec.ExitError) int {
+	if ws, ok := e.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return e.ExitCode()
+}
+
+// middle keeps the beginning and the end of what is written to it, half the
+// limit each, and says how much it dropped between.
+type middle struct {
+	limit   int
+	head    []byte
+	tail    []byte
+	dropped int
+}
+
+func (m *middle) Write(p []byte) (int, error) {
+	n := len(p)
+	if room := m.limit/2 - len(m.head); room > 0 {
+		take := min(room, len(p))
+		m.head = append(m.head, p[:take]...)
+		p = p[take:]
+	}
+	m.tail = append(m.tail, p...)
+	// Cut only now and then, so that many small writes stay cheap.
+	if len(m.tail) > m.limit {
+		m.cut()
+	}
+	return n, nil
+}
+
+func (m *middle) cut() {
+	if over := len(m.tail) - (m.limit - m.limit/2); over > 0 {
+		m.dropped += over
+		m.tail = append(m.tail[:0], m.tail[over:]...)
+	}
+}
+
+func (m *middle) String() string {
+	m.cut()
+	if m.dropped == 0 {
+		return string(m.head) + string(m.tail)
+	}
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", m.head, m.dropped, m.tail)
+}

@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"deployer/engine/wire"
+)
+
+// download is a blob on its way to the host.
+type download struct{ stream *wire.Stream }
+
+func (d *download) end(err error) { d.stream.End(err) }
+
+// blob asks for a blob and returns its plain content. A request for a blob that
+// is already on its way waits until that has come, so that the line never
+// carries the same blob twice at a time.
+func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error) {
+	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
+		return nil, fmt.Errorf("%q is not the SHA-256 digest of a blob", digest)
+	}
+	release, err := s.claim(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.nextID++
+	id := s.nextID
+	d := &download{stream: wire.NewStream(s.conn, id)}
+	s.blobs[id] = d
+	gone := s.cause != nil
+	s.mu.Unlock()
+	drop := func() {
+		s.mu.Lock()
+		delete(s.blobs, id)
+		s.mu.Unlock()
+		release()
+	}
+	if gone {
+		drop()
+		return nil, s.lostError()
+	}
+	b, err := s.openBlob(ctx, id, digest, d)
+	if err != nil {
+		drop()
+		return nil, fmt.Errorf("blob %.12s: %w", digest, err)
+	}
+	b.drop = drop
+	return b, nil
+}
+
+// claim waits until nobody else fetches the same blob.
+func (s *server) claim(ctx context.Context, digest string) (release func(), err error) {
+	for {
+		s.mu.Lock()
+		busy := s.fetching[digest]
+		if busy == nil {
+			done := make(chan struct{})
+			s.fetching[digest] = done
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				delete(s.fetching, digest)
+				s.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *server) openBlob(ctx context.Context, id uint32, digest string, d *download) (*blobReader, error) {
+	if err := s.conn.SendJSON(wire.BlobRequest, id, wire.BlobMessage{Digest: digest}); err != nil {
+		return nil, err
+	}
+	b := &blobReader{server: s, id: id, digest: digest, download: d, hash: sha256.New()}
+	b.unhook = context.AfterFunc(ctx, func() { d.end(context.Cause(ctx)) })
+	decoder, err := zstd.NewReader(d.stream, zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(2))
+	if err != nil {
+		b.unhook()
+		return nil, err
+	}
+	b.decoder = decoder
+	return b, nil
+}
+
+// blobFrame takes in a frame of a download. One that is no longer wanted may
+// still be on its way, so an unknown id is no mistake.
+func (s *server) blobFrame(f wire.Frame) error {
+	s.mu.Lock()
+	d := s.blobs[f.ID]
+	s.mu.Unlock()
+	if d == nil {
+		if f.Type == wire.BlobChunk {
+			s.conn.Recycle(f.Payload)
+		}
+		return nil
+	}
+	if f.Type == wire.BlobChunk {
+		return d.stream.Push(f.Payload)
+	}
+	var m wire.EndMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	if m.Error != "" {
+		d.end(errors.New(m.Error))
+	} else {
+		d.end(nil)
+	}
+	return nil
+}
+
+// blobReader is the plain content of a blob, verified at its end.
+type blobReader struct {
+	server   *server
+	id       uint32
+	digest   string
+	download *download
+	decoder  *zstd.Decoder
+	hash     hash.Hash
+	read     int64
+	drop     func()
+	unhook   func() bool
+	ended    error // io.EOF once verified
+}
+
+func (b *blobReader) Read(p []byte) (int, error) {
+	if b.ended != nil {
+		return 0, b.ended
+	}
+	n, err := b.decoder.Read(p)
+	b.hash.Write(p[:n])
+	b.read += int64(n)
+	if err != nil {
+		b.ended = b.verdict(err)
+		return n, b.ended
+	}
+	return n, nil
+}
+
+// WriteTo lets io.Copy take whole decoded blocks.
+func (b *blobReader) WriteTo(w io.Writer) (int64, error) {
+	if b.ended != nil {
+		if errors.Is(b.ended, io.EOF) {
+			return 0, nil
+		}
+		return 0, b.ended
+	}
+	n, err := b.decoder.WriteTo(io.MultiWriter(w, b.hash))
+	b.read += n
+	if err == nil {
+		err = io.EOF
+	}
+	if b.ended = b.verdict(err); errors.Is(b.ended, io.EOF) {
+		return n, nil
+	}
+	return n, b.ended
+}
+
+// verdict is io.EOF when all of the right content was read.
+func (b *blobReader) verdict(err error) error {
+	if !errors.Is(err, io.EOF) {
+		return fmt.Errorf("blob %.12s: %w", b.digest, err)
+	}
+	if sum := hex.EncodeToString(b.hash.Sum(nil)); sum != b.digest {
+		return fmt.Errorf("blob %.12s: %d bytes came and their SHA-256 is %s, not %s: the controller's copy is damaged; run deployer artifacts verify",
+			b.digest, b.read, sum, b.digest)
+	}
+	return io.EOF
+}
+
+// Close gives the blob up if it was not read to its end.
+func (b *blobReader) Close() error {
+	if b.drop == nil {
+		return nil
+	}
+	b.unhook()
+	if !errors.Is(b.ended, io.EOF) {
+		b.download.end(errors.New("the blob was closed"))
+		_ = b.server.conn.Send(wire.BlobStop, b.id, nil)
+	}
+	b.decoder.Close()
+	b.drop()
+	b.drop = nil
+	return nil
+}

@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/wire"
+)
+
+// JournalEntry is one line of a run's journal on a host.
+type JournalEntry struct {
+	Time time.Time `json:"time"`
+	Step string    `json:"step"`
+	// Begun is set for the entry that is written before a step is applied. A
+	// step with such an entry and no result after it was cut short by the
+	// death of the agent.
+	Begun bool `json:"begun,omitempty"`
+	// Result is set for the entry that is written when a step has ended. It
+	// has neither diffs nor output: those may hold secrets, and are many.
+	Result *engine.Result `json:"result,omitempty"`
+}
+
+// journal is an open journal. A nil journal, that of a dry run, keeps nothing.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+// journal opens the journal of a run; it stays open while the agent lives.
+func (s *state) journal(run string) (*journal, error) {
+	dir, err := s.runDir(run)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.journals[run]; j != nil {
+		return j, nil
+	}
+	_, err = os.Stat(dir)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the journal of the run on the host: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the journal of the run on the host: %w", err)
+	}
+	if err := endLine(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("opening the journal of the run on the host: %w", err)
+	}
+	if fresh {
+		_ = s.prune() // what cannot be removed now is tried again by the next run
+	}
+	j := &journal{file: f}
+	s.journals[run] = j
+	return j, nil
+}
+
+// endLine ends a line that a power cut left unfinished.
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.WriteString("\n")
+	return err
+}
+
+// begin notes that a step is about to be applied. It must succeed: a host
+// whose disk is full is left as it is.
+func (j *journal) begin(step string) error {
+	return j.write(JournalEntry{Time: time.Now(), Step: step, Begun: true}, false)
+}
+
+// end notes the result of a step, on the disk itself when sync is set.
+func (j *journal) end(r engine.Result, sync bool) error {
+	r.Change, r.Output = nil, nil
+	if r.Secret && r.Failure != nil {
+		r.Failure = &engine.Failure{Message: "kept out of the journal, as the step is secret"}
+	}
+	return j.write(JournalEntry{Time: time.Now(), Step: r.Step, Result: &r}, sync)
+}
+
+func (j *journal) write(e JournalEntry, sync bool) error {
+	if j == nil {
+		return nil
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encoding a journal entry: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("writing the journal on the host: %w", err)
+	}
+	if sync {
+		if err := j.file.Sync(); err != nil {
+			return fmt.Errorf("writing the journal on the host: %w", err)
+		}
+	}
+	return nil
+}
+
+func (j *journal) close() { _ = j.file.Close() }
+
+// maxPage bounds the bytes of entries in one message; a journal is a few
+// hundred kB at most, so the newest entries are what counts beyond that.
+const maxPage = 16 << 20
+
+// sendJournal answers a request for the journal of a run.
+func (s *server) sendJournal(f wire.Frame) error {
+	var ask wire.JournalMessage
+	if err := f.Decode(&ask); err != nil {
+		return err
+	}
+	s.steps.Go(func() {
+		page := wire.JournalMessage{Run: ask.Run}
+		entries, err := s.state.read(ask.Run)
+		if err != nil {
+			page.Error = err.Error()
+		}
+		page.Entries = newest(entries, maxPage)
+		_ = s.conn.SendJSON(wire.JournalPage, f.ID, page)
+	})
+	return nil
+}
+
+// read returns the lines of a run's journal; none when the host knows nothing of
+// the run. A line cut short is left out.
+func (s *state) read(run string) ([]json.RawMessage, error) {
+	dir, err := s.runDir(run)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(dir, "journal.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the journal on the host: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	var entries []json.RawMessage
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, wire.MaxFrame)
+	for lines.Scan() {
+		if json.Valid(lines.Bytes()) {
+			entries = append(entries, json.RawMessage(lines.Text()))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading the journal on the host: %w", err)
+	}
+	return entries, nil
+}
+
+func newest(entries []json.RawMessage, limit int) []json.RawMessage {
+	size := 0
+	for i := len(entries) - 1; i >= 0; i-- {
+		if size += len(entries[i]) + 1; size > limit {
+			return entries[i+1:]
+		}
+	}
+	return entries
+}

@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"deployer/engine"
+)
+
+// Main is the agent program on a host. Its arguments are one of
+//
+//	serve [--state-dir DIR]   serve the controller on in and out
+//	digest                    print the SHA-256 of the program
+//
+// It returns the exit status: 0 after a good-bye of the controller, 1 when that
+// was lost or something failed, 2 for wrong arguments.
+func Main(args []string, in io.Reader, out, complaints io.Writer, registry engine.Registry) int {
+	err := run(args, in, out, registry)
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(complaints, "deployer-agent:", err)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
+}
+
+type usageError struct{ reason string }
+
+func (e *usageError) Error() string {
+	return e.reason + "; deployer starts this program by itself, nobody else need"
+}
+
+func run(args []string, in io.Reader, out io.Writer, registry engine.Registry) error {
+	if len(args) == 0 {
+		return &usageError{"no command given"}
+	}
+	switch args[0] {
+	case "serve":
+		return serveProgram(args[1:], in, out, registry)
+	case "digest":
+		return printDigest(out)
+	}
+	return &usageError{fmt.Sprintf("unknown command %q", args[0])}
+}
+
+func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Registry) error {
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	state := flags.String("state-dir", DefaultStateDir, "")
+	if err := flags.Parse(args); err != nil {
+		return &usageError{err.Error()}
+	}
+	// The probe's shell made it 077 for its own files; those of modules get
+	// the usual one.
+	syscall.Umask(0o022)
+	// Not the user's home directory: it may be unmounted while a step runs.
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	if err := os.Setenv("PATH", withSystemPath(os.Getenv("PATH"))); err != nil {
+		return err
+	}
+	// The end of the connection must not kill the step in flight. Being told
+	// to end does cancel it: the host is going down.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if _, err := fmt.Fprintf(out, "\n%s\n", Banner); err != nil {
+		return err
+	}
+	if own, err := os.Executable(); err == nil {
+		// Old programs cost only space: what is not removed now is next time.
+		_ = removeOldPrograms(filepath.Dir(own), filepath.Base(own))
+	}
+	return Serve(ctx, in, out, registry, ServeOptions{StateDir: *state})
+}
+
+// withSystemPath adds the directories of administrators' programs, which the
+// PATH of a plain user's session often lacks.
+func withSystemPath(path string) string {
+	have := filepath.SplitList(path)
+	for _, dir := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {
+		found := false
+		for _, h := range have {
+			found = found || h == dir
+		}
+		if !found {
+			have = append(have, dir)
+		}
+	}
+	return strings.Join(have, string(filepath.ListSeparator))
+}
+
+func printDigest(out io.Writer) error {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, hex.EncodeToString(h.Sum(nil)))
+	return err
+}

@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// BinarySource holds the agent programs that a build brings along.
+type BinarySource interface {
+	// AgentBinary returns the program for an architecture in Go's words
+	// (amd64, arm64), plain or as a zstd stream.
+	AgentBinary(arch string) ([]byte, error)
+}
+
+// architectures are those that agents are built for.
+var architectures = [...]string{"amd64", "arm64"}
+
+// Binaries prepares the programs of a source for sending, each once and when
+// it is first needed. All connections of a run share one.
+type Binaries struct {
+	programs map[string]func() (*program, error)
+}
+
+// NewBinaries returns the prepared programs of a source.
+func NewBinaries(source BinarySource) *Binaries {
+	b := &Binaries{programs: map[string]func() (*program, error){}}
+	for _, arch := range architectures {
+		b.programs[arch] = sync.OnceValues(func() (*program, error) { return newProgram(source, arch) })
+	}
+	return b
+}
+
+// program is the agent for one architecture.
+type program struct {
+	digest  string // hex SHA-256
+	plain   []byte
+	gzipped func() []byte
+}
+
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+func newProgram(source BinarySource, arch string) (*program, error) {
+	data, err := source.AgentBinary(arch)
+	if err != nil {
+		return nil, fmt.Errorf("agent for %s: %w", arch, err)
+	}
+	if bytes.HasPrefix(data, zstdMagic) {
+		decoder, err := zstd.NewReader(nil)
+		if err != nil {
+			return nil, err
+		}
+		defer decoder.Close()
+		if data, err = decoder.DecodeAll(data, nil); err != nil {
+			return nil, fmt.Errorf("agent for %s: %w", arch, err)
+		}
+	}
+	p := &program{plain: data, digest: digestOf(data)}
+	p.gzipped = sync.OnceValue(func() []byte { return gzipped(data) })
+	return p, nil
+}
+
+// gzipped compresses for hosts, which all have gzip but not zstd. The fastest
+// level is chosen as somebody waits for the first of it.
+func gzipped(data []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err) // a valid level, and writing to memory
+	}
+	return out.Bytes()
+}
+
+// digest returns the digest for an architecture, and "-" where there is no
+// program for it: what a host of that kind then answers is clearer than an
+// error before anybody knows whether there is such a host.
+func (b *Binaries) digest(arch string) string {
+	p, err := b.programs[arch]()
+	if err != nil {
+		return "-"
+	}
+	return p.digest
+}
+
+func (b *Binaries) program(arch string) (*program, error) {
+	get := b.programs[arch]
+	if get == nil {
+		return nil, fmt.Errorf("there is no agent for the architecture %q; there is one for %v", arch, architectures)
+	}
+	return get()
+}
+
+// built returns the architectures that there are programs for.
+func (b *Binaries) built() []string {
+	var archs []string
+	for _, a := range architectures {
+		if b.digest(a) != "-" {
+			archs = append(archs, a)
+		}
+	}
+	return archs
+}

@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/engine/wire"
+)
+
+// maxSegments bounds how many segments run at once. One is usual: others are
+// single modules that an action runs on the side.
+const maxSegments = 32
+
+// running is a segment in flight.
+type running struct {
+	finish chan struct{} // closed: end after the step in flight
+	reason string        // why; valid once finish is closed
+	cancel context.CancelCauseFunc
+}
+
+// stopped is the cause when the controller cancelled a segment.
+type stopped struct{ reason string }
+
+func (e *stopped) Error() string {
+	if e.reason == "" {
+		return "cancelled"
+	}
+	return "cancelled: " + e.reason
+}
+
+// begin starts a segment in a goroutine of its own.
+func (s *server) begin(ctx context.Context, f wire.Frame) error {
+	var seg engine.Segment
+	if err := f.Decode(&seg); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	run := &running{finish: make(chan struct{}), cancel: cancel}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, twice := s.segments[f.ID]; twice || len(s.segments) == maxSegments {
+		cancel(nil)
+		return &wire.ProtocolError{Reason: fmt.Sprintf("segment %d is one too many", f.ID)}
+	}
+	if s.cause != nil {
+		cancel(nil)
+		return s.cause
+	}
+	s.segments[f.ID] = run
+	s.steps.Go(func() {
+		defer cancel(nil)
+		err := s.runSegment(ctx, f.ID, seg, run)
+		s.mu.Lock()
+		delete(s.segments, f.ID)
+		s.mu.Unlock()
+		end := wire.EndMessage{}
+		var stop *stopped
+		switch {
+		case errors.As(err, &stop):
+			end.Stopped = true
+		case err != nil:
+			end.Error = err.Error()
+		}
+		_ = s.conn.SendJSON(wire.SegmentEnd, f.ID, end)
+	})
+	return nil
+}
+
+// cancel ends a segment early; one that has ended meanwhile is no mistake.
+func (s *server) cancel(f wire.Frame) error {
+	var m wire.CancelMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := s.segments[f.ID]
+	if run == nil {
+		return nil
+	}
+	select {
+	case <-run.finish:
+	default:
+		run.reason = m.Reason
+		close(run.finish)
+	}
+	if m.Now {
+		run.cancel(&stopped{reason: m.Reason})
+	}
+	return nil
+}
+
+// ended says why no further step of the segment may begin, if so.
+func (s *server) ended(ctx context.Context, run *running) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.gone:
+		return s.lostError()
+	case <-run.finish:
+		return &stopped{reason: run.reason}
+	default:
+		return nil
+	}
+}
+
+// runSegment runs steps until one fails or the segment is ended.
+func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *running) error {
+	var log *journal
+	if !seg.Check {
+		unlock, err := s.state.lock(ctx, s.gone, func(text string) { s.progress(id, seg, text) })
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		if log, err = s.state.journal(seg.Run); err != nil {
+			return err
+		}
+	}
+	altered := map[string]bool{}
+	for _, step := range seg.Steps {
+		if err := s.ended(ctx, run); err != nil {
+			return err
+		}
+		r := &stepRun{server: s, segment: id, run: seg.Run, step: step, check: seg.Check, log: log, stop: run}
+		result := r.result(ctx, altered)
+		altered[step.ID] = result.Status == engine.Altered
+		if err := s.conn.SendJSON(wire.Result, id, result); err != nil {
+			return err
+		}
+		if result.Failure != nil && !result.Ignored || result.Status == engine.Cancelled {
+			return s.ended(ctx, run)
+		}
+	}
+	return nil
+}
+
+// progress reports on the segment's first step, before it began.
+func (s *server) progress(id uint32, seg engine.Segment, text string) {
+	if len(seg.Steps) > 0 {
+		_ = s.conn.SendJSON(wire.Progress, id, wire.StepMessage{Step: seg.Steps[0].ID, Text: text})
+	}
+}

@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"deployer/engine"
+	"deployer/engine/facts"
+	"deployer/engine/wire"
+)
+
+// DefaultStateDir is where an agent that runs as root keeps its journals.
+const DefaultStateDir = "/var/lib/deployer"
+
+// ServeOptions say on which host an agent serves.
+type ServeOptions struct {
+	// Root is the directory that stands for / ; empty on real hosts.
+	Root string
+	// StateDir is a path on the host, below Root; DefaultStateDir when empty.
+	StateDir string
+	// Facts returns what the host reports; facts.Read(Root) when nil.
+	Facts func() engine.Facts
+	// Command runs the programs of modules; on this machine when nil.
+	Command func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error)
+}
+
+// Serve serves one controller until it says good-bye or is lost, and returns
+// when the steps in flight have ended: nil after a good-bye. It does not close
+// in or out; a caller that goes on afterwards must, as a read may still wait.
+//
+// When ctx ends, steps in flight are cancelled.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Registry, opts ServeOptions) error {
+	if opts.StateDir == "" {
+		opts.StateDir = DefaultStateDir
+	}
+	if opts.Facts == nil {
+		opts.Facts = func() engine.Facts { return facts.Read(opts.Root) }
+	}
+	if opts.Command == nil {
+		opts.Command = runCommand
+	}
+	gone := make(chan struct{})
+	s := &server{
+		opts: opts, registry: registry, state: openState(opts), gone: gone,
+		conn: wire.NewConn(in, newDroppingWriter(out, gone)), segments: map[uint32]*running{}, calls: map[uint32]chan wire.ReplyMessage{},
+		blobs: map[uint32]*download{}, fetching: map[string]chan struct{}{},
+	}
+	return s.serve(ctx)
+}
+
+// server is the host's end of one session.
+type server struct {
+	opts     ServeOptions
+	registry engine.Registry
+	conn     *wire.Conn
+	state    *state
+
+	gone  chan struct{} // closed when the controller is
+	steps sync.WaitGroup
+
+	mu       sync.Mutex
+	cause    error // why it is gone
+	segments map[uint32]*running
+	nextID   uint32
+	calls    map[uint32]chan wire.ReplyMessage
+	blobs    map[uint32]*download
+	fetching map[string]chan struct{} // by digest, closed when that download is over
+}
+
+// errGoodbye is the cause of an orderly end.
+var errGoodbye = errors.New("the controller has ended the session")
+
+func (s *server) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	hello, err := s.greetInTime(ctx)
+	if err != nil {
+		s.leave(err)
+		return err
+	}
+	go func() {
+		beat, silence := pulseOf(hello)
+		if err := s.conn.Pulse(ctx, beat, silence); err != nil {
+			s.leave(err)
+		}
+	}()
+	go func() { s.leave(s.receive(ctx)) }()
+	select {
+	case <-s.gone:
+	case <-ctx.Done():
+		s.leave(context.Cause(ctx))
+	}
+	s.steps.Wait()
+	s.state.close()
+	if errors.Is(s.cause, errGoodbye) {
+		return nil
+	}
+	return s.cause
+}
+
+// leave marks the controller as gone: no new step begins, and whatever waits
+// for an answer of the controller fails.
+func (s *server) leave(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause != nil {
+		return
+	}
+	if errors.Is(cause, io.EOF) {
+		cause = errors.New("the controller has closed the connection")
+	}
+	s.cause = cause
+	close(s.gone)
+	for _, b := range s.blobs {
+		b.end(s.lostError())
+	}
+}
+
+func (s *server) lostError() error {
+	return fmt.Errorf("the connection to the controller was lost: %w", s.cause)
+}
+
+// receive handles messages until the session ends, and returns why it did.
+func (s *server) receive(ctx context.Context) error {
+	for {
+		f, err := s.conn.Receive()
+		if err == nil {
+			err = s.handle(ctx, f)
+		}
+		if err != nil {
+			var wrong *wire.ProtocolError
+			if errors.As(err, &wrong) {
+				_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: err.Error()})
+			}
+			return err
+		}
+	}
+}
+
+func (s *server) handle(ctx context.Context, f wire.Frame) error {
+	switch f.Type {
+	case wire.Heartbeat:
+		return nil
+	case wire.Segment:
+		return s.begin(ctx, f)
+	case wire.Cancel:
+		return s.cancel(f)
+	case wire.Reply:
+		return s.answered(f)
+	case wire.BlobChunk, wire.BlobEnd:
+		return s.blobFrame(f)
+	case wire.Journal:
+		return s.sendJournal(f)
+	case wire.Bye:
+		return errGoodbye
+	}
+	return &wire.ProtocolError{Reason: fmt.Sprintf("%v is not for the agent", f.Type)}
+}

@@ -1,0 +1,445 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/engine/transport"
+)
+
+// bench is a session with a served root directory, in this process.
+type bench struct {
+	*Session
+	root   string
+	events *events
+	blobs  *memory
+	served chan error
+}
+
+func newBench(t testing.TB, change func(*Options)) *bench {
+	t.Helper()
+	b := &bench{root: t.TempDir(), events: &events{}, blobs: &memory{}, served: make(chan error, 1)}
+	opts := Options{Host: "m1", Blobs: b.blobs, Sink: b.events}
+	if change != nil {
+		change(&opts)
+	}
+	here, there := net.Pipe()
+	go func() {
+		b.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
+		_ = there.Close()
+	}()
+	s, err := Attach(here, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Session = s
+	t.Cleanup(func() { _ = s.Close() })
+	return b
+}
+
+func step(t testing.TB, id, module string, a any) engine.Step {
+	return engine.Step{ID: id, Name: "step " + id, Module: module, Args: args(t, a)}
+}
+
+// run runs a segment that must end well, and returns its results.
+func (b *bench) run(t testing.TB, steps ...engine.Step) []engine.Result {
+	t.Helper()
+	var results []engine.Result
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: steps}, func(r engine.Result) { results = append(results, r) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func statuses(results []engine.Result) string {
+	var s []string
+	for _, r := range results {
+		s = append(s, r.Step+"="+string(r.Status))
+	}
+	return strings.Join(s, " ")
+}
+
+func want(t testing.TB, results []engine.Result, wanted string) {
+	t.Helper()
+	if got := statuses(results); got != wanted {
+		t.Fatalf("got %s\nwant %s\n%+v", got, wanted, results)
+	}
+}
+
+func TestSegmentChangesOnceAndHandlersFollow(t *testing.T) {
+	b := newBench(t, nil)
+	handler := step(t, "h", "odd", odd{Do: "nothing"})
+	handler.OnChange = []string{"a"}
+	steps := []engine.Step{step(t, "a", "write", write{"/f", "one"}), handler}
+	results := b.run(t, steps...)
+	want(t, results, "a=changed h=changed")
+	r := results[0]
+	if r.Host != "m1" || r.Name != "step a" || r.Tries != 1 || r.Change == nil || r.Change.Effects[0].Target != "/f" {
+		t.Errorf("got %+v", r)
+	}
+	if diff := cmp.Diff(engine.Output{"size": 3.0, "run": "r1"}, r.Output); diff != "" {
+		t.Error(diff)
+	}
+	results = b.run(t, steps...)
+	want(t, results, "a=ok h=skipped")
+	if results[1].Reason == "" || results[0].Change != nil {
+		t.Errorf("got %+v", results)
+	}
+	if n := len(b.events.of(engine.StepStart)); n != 3 {
+		t.Errorf("%d step.start events, want 3: a skipped step does not start", n)
+	}
+}
+
+func TestCheckChangesNothing(t *testing.T) {
+	b := newBench(t, nil)
+	handler := step(t, "h", "odd", odd{Do: "fail"})
+	handler.OnChange = []string{"a"}
+	var results []engine.Result
+	seg := engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{step(t, "a", "write", write{"/f", "one"}), handler}}
+	if err := b.Run(t.Context(), seg, func(r engine.Result) { results = append(results, r) }); err != nil {
+		t.Fatal(err)
+	}
+	want(t, results, "a=changed h=changed")
+	if left, _ := filepath.Glob(b.root + "/*"); len(left) > 0 {
+		t.Errorf("a dry run left %v", left)
+	}
+}
+
+func TestFailureEndsTheSegment(t *testing.T) {
+	b := newBench(t, nil)
+	ignored := step(t, "i", "odd", odd{Do: "fail", Text: "never mind"})
+	ignored.IgnoreErrors = true
+	results := b.run(t, ignored, step(t, "a", "odd", odd{Do: "fail", Text: "broken"}), step(t, "b", "odd", odd{Do: "nothing"}))
+	want(t, results, "i=ok a=failed")
+	if !results[0].Ignored || results[0].Failure.Message != "never mind" {
+		t.Errorf("got %+v", results[0])
+	}
+	if diff := cmp.Diff(&engine.Failure{Message: "broken", Detail: "the detail"}, results[1].Failure); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
+	b := newBench(t, nil)
+	limited := step(t, "x", "odd", odd{Do: "wait", For: time.Minute})
+	limited.Timeout = 20 * time.Millisecond
+	for name, tt := range map[string]struct {
+		step   engine.Step
+		text   string
+		detail string
+	}{
+		"panic":            {step(t, "x", "odd", odd{Do: "panic", Text: "ouch"}), "ouch", "fake_test.go"},
+		"failing check":    {step(t, "x", "odd", odd{Do: "fail-check", Text: "no way"}), "no way", ""},
+		"unknown module":   {step(t, "x", "nope", odd{}), `knows no module "nope"`, ""},
+		"unknown argument": {step(t, "x", "write", map[string]string{"Paht": "/"}), "Paht", ""},
+		"huge output":      {step(t, "x", "odd", odd{Do: "huge"}), "the limit is", ""},
+		"timeout":          {limited, "longer than its timeout of 20ms", ""},
+		"wrong digest":     {step(t, "x", "fetch", fetch{Digest: "../etc"}), "not the SHA-256", ""},
+		"missing blob":     {step(t, "x", "fetch", fetch{Digest: strings.Repeat("ab", 32)}), "there is no blob", ""},
+		"unknown call":     {step(t, "x", "odd", odd{Do: "call", Text: "x.y"}), `answers no call "x.y"`, ""},
+		"missing program":  {step(t, "x", "odd", odd{Do: "run", Text: ""}), "", ""},
+	} {
+		results := b.run(t, tt.step)
+		if name == "missing program" {
+			want(t, results, "x=changed")
+			continue
+		}
+		want(t, results, "x=failed")
+		f := results[0].Failure
+		if !strings.Contains(f.Message, tt.text) || !strings.Contains(f.Detail, tt.detail) {
+			t.Errorf("%s: got %+v", name, f)
+		}
+	}
+	want(t, b.run(t, step(t, "a", "odd", odd{Do: "nothing"})), "a=changed")
+}
+
+func TestRetriesUntilItWorks(t *testing.T) {
+	b := newBench(t, nil)
+	s := step(t, "a", "odd", odd{Do: "count-to-fail", Text: "/n"})
+	s.Retries = 1
+	results := b.run(t, s)
+	want(t, results, "a=failed")
+	if results[0].Tries != 2 || results[0].Failure.Message != "only 2" {
+		t.Errorf("got %+v", results[0])
+	}
+	s.Retries, s.Delay = 5, time.Millisecond
+	results = b.run(t, s)
+	want(t, results, "a=changed")
+	if results[0].Tries != 1 {
+		t.Errorf("got %+v", results[0])
+	}
+}
+
+func TestCallsAndCommands(t *testing.T) {
+	b := newBench(t, func(o *Options) {
+		o.Calls = map[string]CallFunc{
+			"x.good": func(_ context.Context, host string, in json.RawMessage) (any, error) {
+				return map[string]string{"host": host, "in": string(in)}, nil
+			},
+			"x.bad": func(context.Context, string, json.RawMessage) (any, error) { return nil, errors.New("not you") },
+		}
+	})
+	results := b.run(t, step(t, "a", "odd", odd{Do: "call", Text: "x.good"}),
+		step(t, "b", "odd", odd{Do: "run", Text: "echo out; echo err >&2; exit 3"}),
+		step(t, "c", "odd", odd{Do: "run", Text: "kill -9 $$"}),
+		step(t, "d", "odd", odd{Do: "call", Text: "x.bad"}))
+	want(t, results, "a=changed b=changed c=changed d=failed")
+	if diff := cmp.Diff(map[string]any{"host": "m1", "in": `{"ask":"me"}`}, results[0].Output["answer"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(engine.Output{"exit": 3.0, "stdout": "out\n", "stderr": "err\n"}, results[1].Output); diff != "" {
+		t.Error(diff)
+	}
+	if results[2].Output["exit"] != 137.0 {
+		t.Errorf("got %+v", results[2].Output)
+	}
+	if m := results[3].Failure.Message; m != "calling x.bad: not you" {
+		t.Errorf("got %q", m)
+	}
+}
+
+func TestBlobs(t *testing.T) {
+	b := newBench(t, nil)
+	data := []byte(strings.Repeat("some content, ", 1<<20))
+	digest := b.blobs.add(t, data)
+	wrong := digestOf([]byte("other"))
+	b.blobs.blobs[wrong] = b.blobs.blobs[digest]
+	results := b.run(t, step(t, "a", "fetch", fetch{Digest: digest, Path: "/f"}),
+		step(t, "b", "fetch", fetch{Digest: digest, Only: 100}),
+		step(t, "c", "fetch", fetch{Digest: digest}),
+		step(t, "d", "fetch", fetch{Digest: wrong}))
+	want(t, results, "a=changed b=changed c=changed d=failed")
+	if got, err := os.ReadFile(b.root + "/f"); err != nil || string(got) != string(data) {
+		t.Errorf("the content differs (%v)", err)
+	}
+	if m := results[3].Failure.Message; !strings.Contains(m, "artifacts verify") {
+		t.Errorf("got %q", m)
+	}
+	all := b.events.of(engine.Transfer)
+	last := all[len(all)-1]
+	if size := int64(len(b.blobs.blobs[digest])); last.Bytes != size || last.Total != size || last.Host != "m1" {
+		t.Errorf("got %+v, want %d bytes", last, size)
+	}
+}
+
+func TestSecretStaysOutOfTheJournal(t *testing.T) {
+	b := newBench(t, nil)
+	good, bad := step(t, "a", "write", write{"/f", "hunter2"}), step(t, "b", "odd", odd{Do: "fail", Text: "hunter2"})
+	good.Secret, bad.Secret = true, true
+	results := b.run(t, good, bad)
+	want(t, results, "a=changed b=failed")
+	if e := results[0].Change.Effects[0]; e.Diff != "" || !e.Secret || !results[0].Secret {
+		t.Errorf("got %+v", e)
+	}
+	raw, err := os.ReadFile(b.root + DefaultStateDir + "/runs/r1/journal.jsonl")
+	if err != nil || strings.Contains(string(raw), "hunter2") || !strings.Contains(string(raw), `"step":"b"`) {
+		t.Errorf("%s (%v)", raw, err)
+	}
+}
+
+func TestHostTextIsCleaned(t *testing.T) {
+	b := newBench(t, nil)
+	evil := "a\x1b[2Jb\x1b]0;title\x07c\u202ed\xff\x00\r"
+	results := b.run(t, step(t, "a", "odd", odd{Do: "say", Text: evil}), step(t, "b", "odd", odd{Do: "fail", Text: evil}))
+	cleaned := "abcd\ufffd"
+	if r := results[0]; r.Output["text"] != cleaned || r.Output["list"].([]any)[0] != cleaned {
+		t.Errorf("got %q", r.Output)
+	}
+	if m := results[1].Failure.Message; m != cleaned {
+		t.Errorf("got %q", m)
+	}
+	if texts := b.events.of(engine.StepText); len(texts) != 1 || texts[0].Text != cleaned {
+		t.Errorf("got %+v", texts)
+	}
+}
+
+func TestCancelNowEndsTheStepInFlight(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	cause := errors.New("too many hosts have failed")
+	ctx, stop := context.WithCancelCause(t.Context())
+	go func() {
+		for e := range b.opts.Sink.(*events).seen {
+			if e.Type == engine.StepText {
+				stop(cause)
+				return
+			}
+		}
+	}()
+	var results []engine.Result
+	err := b.Run(ctx, engine.Segment{Run: "r1", Steps: []engine.Step{
+		step(t, "a", "odd", odd{Do: "wait", For: time.Minute}), step(t, "b", "odd", odd{Do: "nothing"}),
+	}}, func(r engine.Result) { results = append(results, r) })
+	if !errors.Is(err, cause) {
+		t.Fatalf("got %v", err)
+	}
+	want(t, results, "a=cancelled")
+	if r := results[0].Reason; r != "cancelled: "+cause.Error() {
+		t.Errorf("got %q", r)
+	}
+	want(t, b.run(t, step(t, "c", "odd", odd{Do: "nothing"})), "c=changed")
+}
+
+func TestStopFinishesTheStepInFlight(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	go func() {
+		for e := range b.opts.Sink.(*events).seen {
+			if e.Type == engine.StepText {
+				b.Stop("interrupted")
+				return
+			}
+		}
+	}()
+	var results []engine.Result
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{
+		step(t, "a", "odd", odd{Do: "wait", Text: "/f", For: 100 * time.Millisecond}), step(t, "b", "odd", odd{Do: "nothing"}),
+	}}, func(r engine.Result) { results = append(results, r) })
+	if !errors.Is(err, ErrStopped) {
+		t.Fatalf("got %v", err)
+	}
+	want(t, results, "a=changed")
+}
+
+// The line is cut in the middle of a step: the step is finished, its result is
+// in the journal, and the next agent waits for that.
+func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	ended := make(chan error, 1)
+	go func() {
+		ended <- b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{
+			step(t, "a", "odd", odd{Do: "wait", Text: "/f", For: 700 * time.Millisecond}), step(t, "b", "odd", odd{Do: "nothing"}),
+		}}, func(engine.Result) { t.Error("a result came over a cut line") })
+	}()
+	for e := range b.opts.Sink.(*events).seen {
+		if e.Type == engine.StepText {
+			break
+		}
+	}
+	_ = b.link.close()
+	var lost *transport.Error
+	if err := <-ended; !errors.As(err, &lost) || !lost.Retryable() || lost.Kind != transport.Lost {
+		t.Fatalf("got %v", err)
+	}
+	// The next connection, while the first agent is still busy.
+	second := &bench{root: b.root, events: &events{}, served: make(chan error, 1)}
+	here, there := net.Pipe()
+	go func() {
+		second.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
+	}()
+	s, err := Attach(here, Options{Host: "m1", Sink: second.events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	second.Session = s
+	results := second.run(t, step(t, "c", "write", write{"/g", "x"}))
+	want(t, results, "c=changed")
+	if text := second.events.of(engine.StepText); len(text) != 1 || !strings.Contains(text[0].Text, "another agent") {
+		t.Errorf("got %+v", text)
+	}
+	if err := <-b.served; err == nil {
+		t.Error("the first agent takes a cut line for a good-bye")
+	}
+	if done, err := os.ReadFile(b.root + "/f"); string(done) != "done" {
+		t.Errorf("the step in flight was not finished: %v", err)
+	}
+	entries, err := s.Journal(t.Context(), "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if e.Begun {
+			got = append(got, e.Step+" begun")
+		} else {
+			got = append(got, e.Step+" "+string(e.Result.Status))
+		}
+	}
+	if diff := cmp.Diff([]string{"a begun", "a changed", "c begun", "c changed"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A gate is not finished when the controller is lost: nothing is half done, and
+// the next agent would have to wait for it.
+func TestLostConnectionEndsAGate(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	go func() {
+		_ = b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{step(t, "a", "gate", gate{})}}, func(engine.Result) {})
+	}()
+	for e := range b.opts.Sink.(*events).seen {
+		if e.Type == engine.StepText {
+			break
+		}
+	}
+	_ = b.link.close()
+	select {
+	case <-b.served:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the agent still waits")
+	}
+}
+
+// A gate that opens is ok and not a change; one that is waited for does not
+// keep a stop waiting, and is neither done nor failed.
+func TestStopEndsAGate(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	go func() {
+		for e := range b.opts.Sink.(*events).seen {
+			if e.Type == engine.StepText {
+				b.Stop("interrupted")
+				return
+			}
+		}
+	}()
+	handler := step(t, "h", "odd", odd{Do: "nothing"})
+	handler.OnChange = []string{"g"}
+	var results []engine.Result
+	seg := engine.Segment{Run: "r1", Steps: []engine.Step{step(t, "g", "gate", gate{Open: true}), handler, step(t, "a", "gate", gate{}), step(t, "b", "odd", odd{Do: "nothing"})}}
+	err := b.Run(t.Context(), seg, func(r engine.Result) { results = append(results, r) })
+	if !errors.Is(err, ErrStopped) {
+		t.Fatalf("got %v", err)
+	}
+	want(t, results, "g=ok h=skipped a=cancelled")
+	if r := results[2]; r.Reason != "cancelled: interrupted" || r.Failure != nil {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestCloseIsAGoodbye(t *testing.T) {
+	b := newBench(t, nil)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-b.served; err != nil {
+		t.Errorf("the agent ended with %v", err)
+	}
+	err := b.Run(t.Context(), engine.Segment{Run: "r", Steps: []engine.Step{step(t, "a", "odd", odd{})}}, nil)
+	if transport.KindOf(err) != transport.Lost {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestJournalOfAnUnknownRun(t *testing.T) {
+	b := newBench(t, nil)
+	if entries, err := b.Journal(t.Context(), "never"); err != nil || len(entries) > 0 {
+		t.Errorf("got %v, %v", entries, err)
+	}
+	if _, err := b.Journal(t.Context(), "../etc"); err == nil {
+		t.Error("a path was taken for a run")
+	}
+	err := b.Run(t.Context(), engine.Segment{Run: "../x", Steps: []engine.Step{step(t, "a", "odd", odd{Do: "nothing"})}}, func(engine.Result) { t.Error("it ran") })
+	if err == nil || !strings.Contains(err.Error(), "no name of a run") {
+		t.Errorf("got %v", err)
+	}
+}

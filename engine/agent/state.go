@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// keptRuns is how many runs' journals and kept files stay on a host. Each may
+// hold old versions of binaries, so there cannot be many; ten runs back is
+// further than anybody reverts.
+const keptRuns = 10
+
+// state is the directory where a host remembers what was done to it:
+//
+//	lock                          held while a segment runs
+//	runs/RUN/journal.jsonl        one JournalEntry a line
+//	runs/RUN/kept/STEP/...        what steps have replaced
+type state struct {
+	dir  string // a path of this machine
+	real func(string) string
+
+	mu       sync.Mutex
+	holders  int
+	lockFile *os.File
+	locking  chan struct{} // holds one token: who may take or release the lock
+	journals map[string]*journal
+}
+
+func openState(opts ServeOptions) *state {
+	s := &server{opts: opts}
+	return &state{
+		dir: s.path(opts.StateDir), real: s.path,
+		locking: make(chan struct{}, 1), journals: map[string]*journal{},
+	}
+}
+
+// runDir is the directory of a run. A run's name is made by the controller, but
+// comes over the wire.
+func (s *state) runDir(run string) (string, error) {
+	if run == "" || run != filepath.Base(run) || run[0] == '.' {
+		return "", fmt.Errorf("%q is no name of a run", run)
+	}
+	return filepath.Join(s.dir, "runs", run), nil
+}
+
+// lock takes the state directory for a segment. Segments of one agent share it;
+// another agent that still finishes a step of a lost connection keeps it away.
+// say reports the waiting, and an end of ctx or a close of gone ends it.
+func (s *state) lock(ctx context.Context, gone <-chan struct{}, say func(string)) (unlock func(), err error) {
+	select {
+	case s.locking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.locking }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holders == 0 {
+		s.mu.Unlock()
+		f, err := takeLock(ctx, gone, filepath.Join(s.dir, "lock"), say)
+		s.mu.Lock()
+		if err != nil {
+			return nil, err
+		}
+		s.lockFile = f
+	}
+	s.holders++
+	return s.unlock, nil
+}
+
+func (s *state) unlock() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holders--
+	if s.holders == 0 {
+		_ = s.lockFile.Close()
+		s.lockFile = nil
+	}
+}
+
+// lockPoll is how often a taken lock is tried again.
+const lockPoll = 200 * time.Millisecond
+
+func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(string)) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("making the agent's state directory: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the agent's lock: %w", err)
+	}
+	tick := time.NewTicker(lockPoll)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			_ = f.Close()
+			return nil, fmt.Errorf("locking %s: %w", path, err)
+		}
+		if !told {
+			say("waiting for another agent on this host: it finishes a step of an earlier connection, or serves another run")
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-gone:
+			err = errors.New("the connection was lost while waiting for another agent on this host")
+		}
+		_ = f.Close()
+		return nil, err
+	}
+}
+
+// prune removes the oldest runs but for keptRuns.
+func (s *state) prune() error {
+	runs := filepath.Join(s.dir, "runs")
+	entries, err := os.ReadDir(runs)
+	if err != nil {
+		return err
+	}
+	type aged struct {
+		name string
+		time time.Time
+	}
+	var all []aged
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			all = append(all, aged{e.Name(), info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b aged) int { return cmp.Or(b.time.Compare(a.time), cmp.Compare(b.name, a.name)) })
+	var errs []error
+	for _, old := range all[min(len(all), keptRuns):] {
+		errs = append(errs, os.RemoveAll(filepath.Join(runs, old.name)))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *state) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.journals {
+		j.close()
+	}
+	clear(s.journals)
+}

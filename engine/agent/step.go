@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/wire"
+)
+
+// stepRun is one step in flight.
+type stepRun struct {
+	server  *server
+	segment uint32
+	run     string
+	step    engine.Step
+	check   bool
+	log     *journal // nil in a dry run
+	stop    *running
+
+	tries   int
+	applied *engine.Change // of the last try that began to apply
+	cut     error          // why a wait was cut short
+}
+
+// result carries the step out and journals its result.
+func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Result {
+	began := time.Now()
+	result := engine.Result{Step: r.step.ID, Name: r.step.Name, Started: began, Secret: r.step.Secret}
+	if !wanted(r.step, altered) {
+		result.Status, result.Reason = engine.Skipped, "nothing that it waits for has changed"
+		return result
+	}
+	_ = r.server.conn.SendJSON(wire.StepStart, r.segment, wire.StepMessage{Step: r.step.ID})
+	change, err := r.tryUntilGood(ctx)
+	result.Tries = r.tries
+	r.judge(ctx, &result, change, err)
+	result.Elapsed = time.Since(began)
+	bound(&result)
+	// Only what may have changed the host must survive a power cut.
+	if err := r.log.end(result, r.applied != nil); err != nil {
+		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: err.Error()})
+	}
+	return result
+}
+
+// wanted is false for a handler whose notifiers have not changed anything.
+func wanted(step engine.Step, altered map[string]bool) bool {
+	for _, id := range step.OnChange {
+		if altered[id] {
+			return true
+		}
+	}
+	return len(step.OnChange) == 0
+}
+
+// judge fills in how the step ended.
+func (r *stepRun) judge(ctx context.Context, result *engine.Result, change engine.Change, err error) {
+	result.Output = change.Output
+	if change.Needed || len(change.Effects) > 0 {
+		change.Output = nil
+		result.Change = &change
+	}
+	if r.step.Secret && result.Change != nil {
+		result.Change.Effects = withoutDiffs(result.Change.Effects)
+	}
+	switch {
+	case err == nil && (change.Needed || r.applied != nil) && !change.Wait:
+		result.Status = engine.Altered
+	case err == nil:
+		result.Status = engine.OK
+	case ctx.Err() != nil:
+		result.Status, result.Reason = engine.Cancelled, context.Cause(ctx).Error()
+		result.Failure = failure(err)
+	case r.cut != nil:
+		result.Status, result.Reason = engine.Cancelled, r.cut.Error()
+	case r.step.IgnoreErrors:
+		result.Status, result.Ignored = engine.OK, true
+		result.Failure = failure(err)
+	default:
+		result.Status = engine.Failed
+		result.Failure = failure(err)
+	}
+}
+
+func withoutDiffs(effects []engine.Effect) []engine.Effect {
+	out := make([]engine.Effect, len(effects))
+	for i, e := range effects {
+		e.Diff, e.Secret = "", true
+		out[i] = e
+	}
+	return out
+}
+
+// failure makes an error travel. An error may bring its own failure, with
+// detail, along.
+func failure(err error) *engine.Failure {
+	var f *engine.Failure
+	if errors.As(err, &f) {
+		return &engine.Failure{Message: err.Error(), Detail: f.Detail}
+	}
+	var p *panicError
+	if errors.As(err, &p) {
+		return &engine.Failure{Message: err.Error(), Detail: p.stack}
+	}
+	return &engine.Failure{Message: err.Error()}
+}

@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"deployer/engine"
+	"deployer/engine/wire"
+)
+
+// system is the host as one step sees it.
+type system struct{ step *stepRun }
+
+var _ engine.System = (*system)(nil)
+
+func (s *system) Path(p string) string { return s.step.server.path(p) }
+
+// path maps a path of the host to one of this machine.
+func (s *server) path(p string) string {
+	if s.opts.Root == "" {
+		return p
+	}
+	// Cleaned with a leading slash, "..", too, stays below the root.
+	return filepath.Join(s.opts.Root, filepath.Clean("/"+p))
+}
+
+func (s *system) RunID() string { return s.step.run }
+
+func (s *system) Run(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
+	return s.step.server.opts.Command(ctx, cmd)
+}
+
+// maxProgress bounds a line of progress in bytes; it is for people.
+const maxProgress = 1 << 10
+
+func (s *system) Progress(text string) {
+	text = cutEnd(text, maxProgress)
+	_ = s.step.server.conn.SendJSON(wire.Progress, s.step.segment, wire.StepMessage{Step: s.step.step.ID, Text: text})
+}
+
+func (s *system) Keep(path string) error {
+	if s.step.check {
+		return nil
+	}
+	return s.step.server.state.keep(s.step.run, s.step.step.ID, path)
+}
+
+func (s *system) Blob(ctx context.Context, digest string) (io.ReadCloser, error) {
+	return s.step.server.blob(ctx, digest)
+}
+
+func (s *system) Call(ctx context.Context, method string, in, out any) error {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("calling %s: %w", method, err)
+	}
+	answer, err := s.step.server.call(ctx, method, raw)
+	if err != nil {
+		return fmt.Errorf("calling %s: %w", method, err)
+	}
+	if out == nil || len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("calling %s: decoding the answer: %w", method, err)
+	}
+	return nil
+}

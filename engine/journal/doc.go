@@ -1,0 +1,61 @@
+// Package journal keeps the log of a run on the controller: one file of JSON
+// Lines a run, written from the event stream as things happen, so that a run
+// that was killed can be told from one that ended, and how far it came.
+//
+// The first line is the [Header], every other line is an event. Outputs of
+// steps are left out: they are data, some of it secret. The file is appended to
+// only, readable by its owner only, and on the disk at most [SyncDelay] after a
+// step ended. While the run lives it holds a lock on the file.
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"deployer/engine"
+)
+
+// SyncDelay is the longest time that a step's end may be lost after a power
+// cut. A killed deployer loses nothing.
+const SyncDelay = 100 * time.Millisecond
+
+// Header says what a run is.
+type Header struct {
+	Run     string    `json:"run"`
+	Name    string    `json:"name"` // the playbook or verb
+	Started time.Time `json:"started"`
+	Argv    []string  `json:"argv"`
+	// Inventory is its path, InventoryDigest the hex SHA-256 of its content.
+	Inventory       string            `json:"inventory,omitempty"`
+	InventoryDigest string            `json:"inventory_digest,omitempty"`
+	Versions        map[string]string `json:"versions,omitempty"`
+	Check           bool              `json:"check,omitempty"`
+	User            string            `json:"user,omitempty"`
+	PID             int               `json:"pid,omitempty"`
+}
+
+// line is one line of the file.
+type line struct {
+	Header *Header       `json:"header,omitempty"`
+	Event  *engine.Event `json:"event,omitempty"`
+}
+
+// Dir is where the runs of this user are kept: $XDG_STATE_HOME/deployer/runs,
+// or ~/.local/state/deployer/runs.
+func Dir() (string, error) {
+	if base := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
+		return filepath.Join(base, "deployer", "runs"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("cannot find a place for the logs of runs: set XDG_STATE_HOME or HOME")
+	}
+	return filepath.Join(home, ".local", "state", "deployer", "runs"), nil
+}
+
+// Path is the file of a run.
+func Path(dir, run string) string { return filepath.Join(dir, run+suffix) }
+
+const suffix = ".jsonl"

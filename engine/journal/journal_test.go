@@ -1,0 +1,272 @@
+package journal
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+func header(run string) Header {
+	return Header{Run: run, Name: "install", Started: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Argv: []string{"deployer", "install"},
+		InventoryDigest: "abc", Versions: map[string]string{"kubernetes": "v1.36.3"}, PID: 42}
+}
+
+func create(t *testing.T, dir, run string) *Log {
+	t.Helper()
+	l, err := Create(dir, header(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func ended(host, step string, status engine.Status) engine.Event {
+	return engine.Event{Time: time.Now(), Type: engine.StepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: status,
+		Output: engine.Output{"token": "do-not-keep"}, Change: &engine.Change{Output: engine.Output{"token": "do-not-keep"},
+			Effects: []engine.Effect{{Kind: engine.EffectFile, Target: "/a", Action: "create"}}}}}
+}
+
+func started(host, step string) engine.Event {
+	return engine.Event{Time: time.Now(), Type: engine.StepStart, Host: host, Step: step}
+}
+
+func end(r engine.Report) engine.Event {
+	return engine.Event{Time: time.Now(), Type: engine.RunEnd, Report: &r}
+}
+
+func TestOutcomes(t *testing.T) {
+	tests := map[string]struct {
+		events []engine.Event
+		want   Outcome
+		open   map[string][]string
+	}{
+		"complete":    {[]engine.Event{started("a", "1"), ended("a", "1", engine.OK), end(engine.Report{})}, Complete, map[string][]string{}},
+		"aborted":     {[]engine.Event{end(engine.Report{Aborted: "too many"})}, Aborted, map[string][]string{}},
+		"interrupted": {[]engine.Event{end(engine.Report{Interrupted: true})}, Interrupted, map[string][]string{}},
+		"killed":      {[]engine.Event{started("a", "1"), started("b", "1"), ended("a", "1", engine.Altered)}, Killed, map[string][]string{"b": {"1"}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l := create(t, dir, "r1")
+			for _, e := range tt.events {
+				l.Emit(e)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := Read(Path(dir, "r1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Outcome != tt.want {
+				t.Errorf("outcome is %s, want %s", r.Outcome, tt.want)
+			}
+			if diff := cmp.Diff(tt.open, r.Open); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(header("r1"), r.Header); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRunningIsKnownByTheLock(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	r, err := Read(Path(dir, "r1"))
+	if err != nil || r.Outcome != Running {
+		t.Fatalf("outcome is %v (%v), want running", r, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Read(Path(dir, "r1")); err != nil || r.Outcome != Killed {
+		t.Fatalf("outcome is %v (%v), want killed", r.Outcome, err)
+	}
+}
+
+// TestKilledProcess kills a real process in the middle of writing.
+func TestKilledProcess(t *testing.T) {
+	if dir := os.Getenv("JOURNAL_TEST_DIR"); dir != "" {
+		l := create(t, dir, "victim")
+		for i := 0; ; i++ {
+			l.Emit(ended("h", strings.Repeat("x", 1000), engine.OK))
+			if i == 100 {
+				os.Stdout.WriteString("ready\n")
+			}
+		}
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProcess$")
+	cmd.Env = append(os.Environ(), "JOURNAL_TEST_DIR="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	r, err := Read(Path(dir, "victim"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Killed || r.Results[engine.OK] < 101 {
+		t.Errorf("outcome %s with %d results, want killed with at least 101", r.Outcome, r.Results[engine.OK])
+	}
+}
+
+func TestCutLastLine(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	l.Emit(ended("a", "1", engine.OK))
+	l.Emit(ended("a", "2", engine.OK))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(Path(dir, "r1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	firstTwo := len(bytes.SplitAfterN(data, []byte("\n"), 3)[0]) + len(bytes.SplitAfterN(data, []byte("\n"), 3)[1])
+	for cut := len(data) - 1; cut > firstTwo; cut -= 7 {
+		if err := os.WriteFile(Path(dir, "r1"), data[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Read(Path(dir, "r1"))
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if r.Results[engine.OK] != 1 || r.Outcome != Killed {
+			t.Fatalf("cut at %d: %d results, %s", cut, r.Results[engine.OK], r.Outcome)
+		}
+	}
+}
+
+func TestPrivateAndWithoutOutput(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	l := create(t, dir, "r1")
+	e := ended("a", "1", engine.Altered)
+	l.Emit(e)
+	l.Emit(engine.Event{Type: engine.Transfer, Host: "a"})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e.Result.Output == nil || e.Result.Change.Output == nil {
+		t.Error("the journal changed the event of others")
+	}
+	data, err := os.ReadFile(Path(dir, "r1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(data, []byte("do-not-keep")) || bytes.Contains(data, []byte(`"transfer"`)) {
+		t.Errorf("the journal holds what it should not: %s", data)
+	}
+	if !bytes.Contains(data, []byte(`"target":"/a"`)) {
+		t.Errorf("the journal lacks the effects: %s", data)
+	}
+	for path, want := range map[string]os.FileMode{Path(dir, "r1"): 0o600, dir: 0o700} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	dir := t.TempDir()
+	defer create(t, dir, "r1").Close()
+	for _, run := range []string{"r1", "", "../x", ".hidden", "a/b"} {
+		if l, err := Create(dir, header(run)); err == nil {
+			l.Close()
+			t.Errorf("run id %q was taken", run)
+		}
+	}
+}
+
+func TestListNewestFirst(t *testing.T) {
+	dir := t.TempDir()
+	for i, run := range []string{"b", "a", "c"} {
+		h := header(run)
+		h.Started = h.Started.Add(time.Duration(i) * time.Hour)
+		l, err := Create(dir, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bad.jsonl"), []byte("{}\nnonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	records, err := List(dir)
+	if err == nil || !strings.Contains(err.Error(), "bad.jsonl:2") {
+		t.Errorf("error is %v, want one that names bad.jsonl:2", err)
+	}
+	var got []string
+	for _, r := range records {
+		got = append(got, r.Header.Run)
+	}
+	if diff := cmp.Diff([]string{"c", "a", "b"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if none, err := List(filepath.Join(dir, "missing")); err != nil || none != nil {
+		t.Errorf("a missing directory gives %v, %v", none, err)
+	}
+}
+
+func TestConcurrentEmit(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			for range 50 {
+				l.Emit(ended("a", "1", engine.OK))
+			}
+		})
+	}
+	all.Wait()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.Emit(ended("a", "late", engine.OK)) // after Close: nothing happens
+	r, err := Read(Path(dir, "r1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Results[engine.OK] != 1000 {
+		t.Errorf("%d results, want 1000", r.Results[engine.OK])
+	}
+}
+
+func TestDir(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "/state")
+	if got, err := Dir(); err != nil || got != "/state/deployer/runs" {
+		t.Errorf("Dir() = %q, %v", got, err)
+	}
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", "/home/me")
+	if got, err := Dir(); err != nil || got != "/home/me/.local/state/deployer/runs" {
+		t.Errorf("Dir() = %q, %v", got, err)
+	}
+}

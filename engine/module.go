@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Module is a task that runs on the host. The implementing struct holds the
+// task's arguments; the controller decodes it strictly from YAML (yaml tags,
+// doc tags for the reference) and sends it to the agent as JSON under its Go
+// field names.
+//
+// Errors say what is wrong and what to do; the engine adds host and step.
+type Module interface {
+	// Check reports what is and what would change. It must not change the
+	// host, and must tolerate that an earlier step of the same run has not
+	// been applied (a directory that does not exist yet): in a dry run it
+	// has not.
+	Check(ctx context.Context, sys System) (Change, error)
+	// Apply makes the change that Check reported. It is not called when
+	// Check reported none. The returned output is what `register` sees,
+	// merged over the output of Check; nil adds nothing.
+	Apply(ctx context.Context, sys System, change Change) (Output, error)
+}
+
+// System is the host as a module sees it. It is implemented by the agent, and
+// by fakes in tests; everything that a module does to its host goes through it.
+type System interface {
+	// Path maps an absolute path of the host to the path to open. It is the
+	// identity on real hosts; in-process test hosts live below a directory.
+	Path(p string) string
+	// Blob opens a content-addressed blob that the controller holds. digest is
+	// the hex SHA-256 of the plain content. The stream ends with an error, not
+	// with io.EOF, when the content does not match. Blobs already on the host
+	// are not sent again within a run.
+	Blob(ctx context.Context, digest string) (io.ReadCloser, error)
+	// Call asks the controller and waits for its answer; in and out travel as
+	// JSON. Methods are named by the package that handles them, as in
+	// "certificate.sign".
+	Call(ctx context.Context, method string, in, out any) error
+	// Keep saves the present content and metadata of path, or that it does not
+	// exist, so that this step can be reverted. Call it before replacing.
+	Keep(path string) error
+	// Run runs a program on the host and waits for it. A non-zero exit is not
+	// an error: look at the result.
+	Run(ctx context.Context, cmd Command) (CommandResult, error)
+	// Progress reports what a long step is doing, for people.
+	Progress(text string)
+	// RunID names the run that the step belongs to.
+	RunID() string
+}
+
+// Command is a program to run on a host.
+type Command struct {
+	Argv  []string
+	Env   []string // added to the agent's environment, KEY=value
+	Dir   string
+	Stdin []byte
+	// MaxOutput bounds each of stdout and stderr in bytes; what is beyond is
+	// dropped from the middle. Default 1 MiB.
+	MaxOutput int
+}
+
+// CommandResult is how a command ended.
+type CommandResult struct {
+	Exit    int
+	Stdout  string
+	Stderr  string
+	Elapsed time.Duration
+}
+
+// Output is the data of a result that later tasks can use under the name given
+// with `register`.
+type Output map[string]any
+
+// Preparer is a task that the controller turns into a host module before
+// sending it.
+type Preparer interface {
+	// Prepare returns the module's registered name and its arguments.
+	Prepare(ctx context.Context, c Controller) (name string, module Module, err error)
+}
+
+// Controller is what a Preparer may use.
+type Controller interface {
+	// Host names the host that the task is for.
+	Host() string
+	// Vars are the variables of that host at this moment.
+	Vars() map[string]any
+	// Render renders a template file of the role (or playbook) that the task
+	// stands in, with the host's variables.
+	Render(name string) ([]byte, error)
+	// File reads a plain file of the role (or playbook).
+	File(name string) ([]byte, error)
+	// AddBlob makes content available to hosts and returns its digest.
+	AddBlob(content []byte) (digest string)
+	// Artifact names the blob of a catalogued artifact for this host's
+	// architecture: a binary, an archive or an image tarball. It is resolved
+	// through the lock file; nothing unverified has a digest.
+	Artifact(ctx context.Context, name, version string) (Blob, error)
+}
+
+// Blob is content by its digest.
+type Blob struct {
+	Digest string // hex SHA-256 of the plain content
+	Size   int64  // bytes of the plain content
+}

@@ -1,0 +1,174 @@
+package playbook
+
+import (
+	"reflect"
+	"text/template"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// Args are the arguments of a task as written, their templates compiled.
+type Args struct {
+	doc  *document
+	root *argNode
+	refs Refs
+}
+
+// argNode is a node of the arguments with what its target wants, so that a
+// rendered text becomes a value of the right type.
+type argNode struct {
+	node     *yaml.Node
+	tpl      *Template
+	want     want
+	children []*argNode // one for each of node.Content; nil when nothing below is a template
+}
+
+// compileArgs compiles the templates of a node that will be decoded into t.
+func compileArgs(d *document, n *yaml.Node, t reflect.Type, funcs template.FuncMap) (*Args, []error) {
+	a := &Args{doc: d}
+	var errs []error
+	a.root = a.compile(n, t, funcs, &errs)
+	return a, errs
+}
+
+// Templated tells whether the arguments differ from host to host.
+func (a *Args) Templated() bool { return a.root.dynamic() }
+
+func (n *argNode) dynamic() bool { return n.tpl != nil || n.children != nil }
+
+func (a *Args) compile(n *yaml.Node, t reflect.Type, funcs template.FuncMap, errs *[]error) *argNode {
+	out := &argNode{node: n, want: wantOf(t)}
+	if n.Kind == yaml.ScalarNode {
+		if n.ShortTag() != "!!str" || !isTemplate(n.Value) {
+			return out
+		}
+		tpl, err := compileTemplate(n.Value, a.doc.origin(n), funcs)
+		if err != nil {
+			*errs = append(*errs, err)
+			return out
+		}
+		out.tpl = tpl
+		a.refs.merge(tpl.refs)
+		return out
+	}
+	children := make([]*argNode, len(n.Content))
+	dynamic := false
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			children[i] = &argNode{node: c}
+			continue
+		}
+		children[i] = a.compile(c, childType(t, n, i), funcs, errs)
+		dynamic = dynamic || children[i].dynamic()
+	}
+	if dynamic {
+		out.children = children
+	}
+	return out
+}
+
+// Render returns the arguments with all templates rendered.
+func (a *Args) Render(vars map[string]any) (*yaml.Node, error) { return a.root.render(vars) }
+
+func (n *argNode) render(vars map[string]any) (*yaml.Node, error) {
+	if n.tpl != nil {
+		return n.scalar(vars)
+	}
+	if n.children == nil {
+		return n.node, nil
+	}
+	out := *n.node
+	out.Content = make([]*yaml.Node, len(n.children))
+	for i, c := range n.children {
+		child, err := c.render(vars)
+		if err != nil {
+			return nil, err
+		}
+		out.Content[i] = child
+	}
+	return &out, nil
+}
+
+func (n *argNode) scalar(vars map[string]any) (*yaml.Node, error) {
+	switch n.want {
+	case wantAny:
+		v, err := n.tpl.value(vars)
+		if err != nil {
+			return nil, err
+		}
+		return n.encode(v)
+	case wantOther:
+		v, native, err := n.tpl.native(vars)
+		if err != nil {
+			return nil, err
+		}
+		if _, isText := v.(string); native && !isText {
+			return n.encode(v)
+		}
+		return n.reread(vars)
+	}
+	return n.text(vars)
+}
+
+// text renders for a string. A list or mapping there would be printed in Go's
+// notation, which nobody wants.
+func (n *argNode) text(vars map[string]any) (*yaml.Node, error) {
+	if n.tpl.one != nil && n.tpl.one.path != nil {
+		v, _, err := n.tpl.native(vars)
+		if err != nil {
+			return nil, err
+		}
+		switch v.(type) {
+		case map[string]any, []any:
+			return nil, n.tpl.orig.start.Errorf("template %s gives %s where a text is wanted; use toJson, toYaml or join",
+				n.tpl.src, describe(v))
+		}
+	}
+	s, err := n.tpl.Text(vars)
+	if err != nil {
+		return nil, err
+	}
+	return n.like(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}), nil
+}
+
+func (n *argNode) encode(v any) (*yaml.Node, error) {
+	if s, ok := v.(string); ok { // also when it looks like a number
+		return n.like(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}), nil
+	}
+	out := &yaml.Node{}
+	if err := out.Encode(v); err != nil {
+		return nil, n.tpl.orig.start.Errorf("template %s: %v", n.tpl.src, err)
+	}
+	return n.like(out), nil
+}
+
+func (n *argNode) reread(vars map[string]any) (*yaml.Node, error) {
+	s, err := n.tpl.Text(vars)
+	if err != nil {
+		return nil, err
+	}
+	pos := n.tpl.orig.start
+	root, err := strictyaml.Parse(pos.File, []byte(s))
+	if err != nil {
+		return nil, pos.Errorf("template %s gives %q, which is not YAML", n.tpl.src, shorten(s))
+	}
+	return n.like(root), nil
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}
+
+// like gives a made node the place of the text that it was made from.
+func (n *argNode) like(made *yaml.Node) *yaml.Node {
+	made.Line, made.Column = n.node.Line, n.node.Column
+	for _, c := range made.Content {
+		n.like(c)
+	}
+	return made
+}

@@ -1,0 +1,191 @@
+package playbook
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"deployer/strictyaml"
+)
+
+// finish computes what tasks and blocks look at, once all is compiled.
+func (c *compiler) finish() {
+	for _, t := range c.allTasks() {
+		parts := []Refs{}
+		for _, e := range t.When {
+			parts = append(parts, e.refs)
+		}
+		t.whenRefs = closure(t.Scopes, parts...)
+		if t.Loop != nil {
+			parts = append(parts, t.Loop.refs)
+		}
+		if t.Throttle != nil {
+			parts = append(parts, t.Throttle.refs)
+		}
+		if t.Args != nil {
+			parts = append(parts, t.Args.refs)
+		}
+		if t.nameTpl != nil {
+			parts = append(parts, t.nameTpl.refs)
+		}
+		t.refs = closure(t.Scopes, parts...)
+		var after []Refs
+		for _, e := range slices.Concat(t.ChangedWhen, t.FailedWhen, t.Until) {
+			after = append(after, e.refs)
+		}
+		t.afterRef = closure(t.Scopes, after...)
+	}
+	for _, op := range c.prog.Ops {
+		if b := op.Block; op.Kind == OpBlock {
+			var parts []Refs
+			for _, e := range b.When {
+				parts = append(parts, e.refs)
+			}
+			if b.Throttle != nil {
+				parts = append(parts, b.Throttle.refs)
+			}
+			b.refs = closure(b.Scopes, parts...)
+		}
+	}
+}
+
+func (c *compiler) allTasks() []*Task {
+	all := slices.Clone(c.prog.Tasks)
+	for _, p := range c.prog.Plays {
+		all = append(all, p.Handlers...)
+	}
+	return all
+}
+
+// closure adds what the variables of the scopes refer to in turn.
+func closure(scopes []*Scope, parts ...Refs) Refs {
+	var out Refs
+	out.merge(parts...)
+	todo := out.Names()
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		for _, s := range scopes {
+			value := s.vars[name]
+			if value == nil {
+				continue
+			}
+			out.all = out.all || value.refs.all
+			for _, r := range value.refs.Names() {
+				if _, known := out.names[r]; !known {
+					out.add(r)
+					todo = append(todo, r)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Applies evaluates the task's conditions; reason is the one that does not hold.
+func (t *Task) Applies(vars *Vars) (ok bool, reason string, err error) {
+	return applies(t.When, t.Scopes, t.refs, vars)
+}
+
+// Applies evaluates the block's conditions; reason is the one that does not hold.
+func (b *Block) Applies(vars *Vars) (ok bool, reason string, err error) {
+	return applies(b.When, b.Scopes, b.refs, vars)
+}
+
+func applies(when []*Expr, scopes []*Scope, refs Refs, vars *Vars) (bool, string, error) {
+	if len(when) == 0 {
+		return true, "", nil
+	}
+	defer vars.Leave(vars.Mark())
+	var needed Refs
+	for _, e := range when {
+		needed.merge(e.refs)
+	}
+	if err := vars.Enter(scopes, needed); err != nil {
+		return false, "", err
+	}
+	ok, failed, err := allTrue(when, vars.m)
+	if err != nil || ok {
+		return ok, "", err
+	}
+	return false, failed.Src, nil
+}
+
+// WhenPerItem tells whether the conditions look at the item of the loop, so
+// that they are evaluated for each item.
+func (t *Task) WhenPerItem() bool {
+	return t.Loop != nil && slices.ContainsFunc(t.When, func(e *Expr) bool { return e.refs.Has("item") })
+}
+
+// Items returns the items of the task's loop; the task must have one.
+func (t *Task) Items(vars *Vars) ([]any, error) {
+	defer vars.Leave(vars.Mark())
+	if err := vars.Enter(t.Scopes, t.Loop.refs); err != nil {
+		return nil, err
+	}
+	return t.Loop.Items(vars.m)
+}
+
+// ThrottleLimit evaluates a throttle in the given scopes; 0 means no limit.
+func ThrottleLimit(e *Expr, scopes []*Scope, vars *Vars) (int, error) {
+	defer vars.Leave(vars.Mark())
+	if err := vars.Enter(scopes, e.refs); err != nil {
+		return 0, err
+	}
+	n, err := e.Int(vars.m)
+	if err == nil && n < 0 {
+		return 0, e.Pos.Errorf("throttle %q gives %d; want a number of hosts, or 0 for no limit", e.Src, n)
+	}
+	return n, err
+}
+
+// Build renders and decodes the arguments into a new value of the task's kind.
+// The caller has entered the task's scopes and set the item.
+func (t *Task) Build(vars *Vars) (any, error) {
+	node, err := t.Args.Render(vars.m)
+	if err != nil {
+		return nil, err
+	}
+	into := t.Kind.New()
+	if err := strictyaml.Decode(t.Args.doc.name, node, into); err != nil {
+		return nil, err
+	}
+	return into, nil
+}
+
+// Fixed is the JSON of the arguments of a module that are the same on all
+// hosts; nil for other tasks. It must not be changed.
+func (t *Task) Fixed() json.RawMessage { return t.fixed }
+
+// Title is the task's name rendered, or as written where it cannot be.
+func (t *Task) Title(vars *Vars) string {
+	if t.nameTpl == nil {
+		return t.Name
+	}
+	if s, err := t.nameTpl.Text(vars.m); err == nil {
+		return s
+	}
+	return t.Name
+}
+
+// Closure adds to refs what the task's variables refer to in turn.
+func (t *Task) Closure(refs Refs) Refs { return closure(t.Scopes, refs) }
+
+// Holds evaluates conditions on the task's result, which the caller has put
+// into vars.
+func (t *Task) Holds(conditions []*Expr, vars *Vars) (bool, error) {
+	if err := vars.Enter(t.Scopes, t.afterRef); err != nil {
+		return false, err
+	}
+	ok, _, err := allTrue(conditions, vars.m)
+	return ok, err
+}
+
+// Sources are conditions as they are written.
+func Sources(conditions []*Expr) string {
+	var out []string
+	for _, c := range conditions {
+		out = append(out, c.Src)
+	}
+	return strings.Join(out, " and ")
+}

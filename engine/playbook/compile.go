@@ -1,0 +1,180 @@
+package playbook
+
+import (
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"text/template"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+	"deployer/strictyaml"
+)
+
+// Library is what playbooks are compiled against.
+type Library struct {
+	// Registry holds the kinds of task that may be used.
+	Registry engine.Registry
+	// Roles are searched in order for NAME/tasks/main.yaml.
+	Roles []Tree
+	// Templates is searched for ROLE/FILE, then for FILE, after the role's own
+	// templates/ folder; its FS may be nil.
+	Templates Tree
+	// Tags selects tasks that have one of them, or the tag "always"; empty
+	// selects all but those tagged "never". SkipTags leaves tasks out.
+	Tags, SkipTags []string
+	// Match resolves a pattern of hosts. With it, patterns are checked when
+	// compiling, and circular waits between plays are found; it may be nil.
+	Match func(pattern string) ([]string, error)
+}
+
+// Compile reads a playbook and everything that it refers to. The error is of
+// type strictyaml.Errors and holds everything that is wrong.
+func (l *Library) Compile(tree Tree, file string) (*Program, error) {
+	c := &compiler{
+		lib: l, tree: tree, funcs: Functions(), prog: &Program{Name: file},
+		docs: map[string]*document{}, labels: map[string]*Label{}, roles: map[string]*role{},
+	}
+	d := c.load(tree, file)
+	if d != nil {
+		c.playbook(d, path.Dir(file))
+		c.resolveNeeds()
+		c.finish()
+		c.checkWaits()
+	}
+	if err := strictyaml.Join(c.errs...); err != nil {
+		return nil, err
+	}
+	return c.prog, nil
+}
+
+type compiler struct {
+	lib    *Library
+	tree   Tree
+	funcs  template.FuncMap
+	prog   *Program
+	docs   map[string]*document
+	labels map[string]*Label
+	roles  map[string]*role
+	needs  []pendingNeed
+	errs   []error
+}
+
+func (c *compiler) fail(err error) {
+	if err != nil {
+		c.errs = append(c.errs, err)
+	}
+}
+
+// load parses a file once; nil when it cannot be used, and then said so.
+func (c *compiler) load(tree Tree, file string) *document {
+	shown := tree.show(file)
+	if d, ok := c.docs[shown]; ok {
+		return d
+	}
+	data, err := fs.ReadFile(tree.FS, file)
+	if err != nil {
+		c.fail(fmt.Errorf("reading %s: %w", shown, err))
+		return nil
+	}
+	d, err := parseDocument(shown, data)
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	c.docs[shown] = d
+	return d
+}
+
+// emit appends an operation and returns its index.
+func (c *compiler) emit(op Op) int {
+	c.prog.Ops = append(c.prog.Ops, op)
+	return len(c.prog.Ops) - 1
+}
+
+// list checks that a node is a list and returns its elements.
+func (c *compiler) list(d *document, n *yaml.Node, what string) []*yaml.Node {
+	if n.ShortTag() == "!!null" || n.Kind == 0 {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		c.fail(d.at(n).Errorf("%s: want a list", what))
+		return nil
+	}
+	return n.Content
+}
+
+func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+
+// scene is what tasks inherit from what they stand in.
+type scene struct {
+	doc    *document
+	play   *Play
+	scopes []*Scope
+	role   string
+	files  *Files
+	tags   []string
+	block  *Block
+	// dir is where include_tasks looks, in tree.
+	tree     Tree
+	dir      string
+	includes []string // for circular includes
+	state    *playState
+}
+
+// playState is what one play gathers while it is compiled.
+type playState struct {
+	tasks    int
+	handlers []*Task
+	byName   map[string]map[string]*Task // role ("" for the play) -> name -> handler
+	notifies []pendingNotify
+	applied  map[string]bool // roles whose handlers and dependencies are in
+}
+
+type pendingNotify struct {
+	from *Task
+	name string
+	role string
+	pos  strictyaml.Pos
+}
+
+// with returns a copy with one more layer of variables.
+func (x scene) with(scope *Scope) scene {
+	if scope != nil {
+		x.scopes = append(slices.Clip(x.scopes), scope)
+	}
+	return x
+}
+
+// tagged returns a copy with more tags.
+func (x scene) tagged(tags []string) scene {
+	x.tags = append(slices.Clip(x.tags), tags...)
+	return x
+}
+
+func (c *compiler) tags(d *document, n *yaml.Node) []string {
+	var out []string
+	for _, t := range c.texts(d, n, "tags") {
+		out = append(out, t.Value)
+	}
+	return out
+}
+
+// selected applies Tags and SkipTags to the tags of a task.
+func (c *compiler) selected(tags []string) bool {
+	has := func(t string) bool { return slices.Contains(tags, t) }
+	if slices.ContainsFunc(c.lib.SkipTags, has) {
+		return false
+	}
+	if slices.ContainsFunc(c.lib.Tags, has) {
+		return true
+	}
+	if has("never") {
+		return false
+	}
+	return len(c.lib.Tags) == 0 || has("always")
+}

@@ -1,0 +1,69 @@
+// Package playbook turns YAML plays, roles and tasks into a [Program]: one list
+// of operations that the scheduler takes every host through. What can be wrong
+// without looking at a host is found here, all of it at once, each with file,
+// line and column.
+//
+// # Plays
+//
+// A playbook is a list of plays. A play has hosts (a pattern, required), name,
+// vars, roles, pre_tasks, tasks, post_tasks, handlers, tags, max_fail (how many
+// hosts of a group may be lost: a number or a share) and barrier (wait for all
+// live hosts of the play before its first task). Its tasks run in the order
+// pre_tasks, roles, tasks, post_tasks; then its handlers.
+//
+// # Tasks
+//
+// A task names one module and its arguments. Beside it may stand:
+//
+//	name           for people; may have templates
+//	when           a condition, or a list of conditions that must all hold
+//	loop           a list, or an expression that gives one; the task runs for each item, as `item`
+//	register       keep the result under this name: changed, failed, skipped, message, and what
+//	               the task put out; of a loop: results, changed, failed, skipped
+//	notify         handlers to run if this task changes something
+//	changed_when, failed_when   decide by the result, which is `result` and the registered name
+//	until          try again until this holds (retries 3, delay 5s)
+//	retries, delay, timeout     how often more to try, the wait between, the limit of one try
+//	ignore_errors  go on after a failure
+//	throttle       at most so many hosts at once: a number or an expression, 0 for no limit
+//	run_once       the first host to come does it for all; the others wait and see its result
+//	barrier        before this task, wait for all live hosts of the play
+//	label, needs   wait until all (or count) live hosts that run the labelled task have passed it
+//	vars, tags, secret (neither diff nor output is shown)
+//
+// Instead of a module: block (with rescue, always, when, throttle, vars, tags,
+// needs, barrier, label), include_role, include_tasks, or meta: flush_handlers.
+// A block's condition is evaluated once, on entering; its throttle holds for the
+// whole of it. In rescue and always, `failure` has message, detail and step.
+// A task whose condition does not hold waits for no label and takes no turn.
+//
+// # Handlers
+//
+// Handlers run at the end of the play, or at flush_handlers, once, in the order
+// of definition; one that is notified by another handler comes after it. A name
+// is looked for in the role of the task first, then in the play, then in its
+// other roles.
+//
+// # Expressions and templates
+//
+// Conditions, loops and throttles are expressions of https://expr-lang.org.
+// Everything else may hold text/template with the functions of sprig (but for
+// env, expandenv and getHostByName) and toYaml, fromYaml, toToml; template files
+// may also include each other. A name that does not
+// exist is an error; where it may be missing, expressions have `a ?? b`, `a?.b`
+// and `"a" in $env`, templates have hasKey, get and dig. A template that prints
+// null is an error. An argument that is not a text gets the value of a template
+// that is one action only, with its type, or else its text read as YAML.
+//
+// # Variables
+//
+// From the weakest to the strongest: defaults of a role, the inventory, the
+// play, vars of a role, parameters of a role, block, task, command line. They
+// may refer to each other. The names of [Reserved] are the engine's.
+//
+// # Roles
+//
+// A role is a directory with tasks/main.yaml, handlers/main.yaml,
+// defaults/main.yaml, vars/main.yaml, meta/main.yaml (dependencies, which come
+// before it, once a play), templates/ and files/; all are optional.
+package playbook

@@ -1,0 +1,162 @@
+package playbook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm/runtime"
+
+	"deployer/strictyaml"
+)
+
+// The expr language gives nil for a name or key that does not exist, so a
+// misspelt condition would quietly be false. strictness rewrites look-ups into
+// calls of get, which fails, or try, which gives nil where the author allowed
+// for it.
+const (
+	getName = "__get"
+	tryName = "__try"
+)
+
+type strictness struct {
+	refs Refs
+	// By place in the source: the tree is parsed once to fill these and once
+	// more by the compiler, which walks it from the leaves up.
+	tolerant map[file.Location]bool // nil instead of an error
+	keep     map[file.Location]bool // names of functions
+	locals   map[string]bool        // let x = ...
+	unknown  []*ast.IdentifierNode  // functions that do not exist
+}
+
+func newStrictness(src string) (*strictness, error) {
+	tree, err := parser.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}}
+	ast.Walk(&tree.Node, visit(s.collect))
+	ast.Walk(&tree.Node, visit(s.collectRefs))
+	for _, f := range s.unknown {
+		err := &file.Error{Location: f.Location(), Message: fmt.Sprintf("unknown function %q%s", f.Value, didYouMean(f.Value, builtin.Names))}
+		return nil, err.Bind(tree.Source)
+	}
+	return s, nil
+}
+
+type visit func(*ast.Node)
+
+// Visit is for package ast.
+func (v visit) Visit(n *ast.Node) { v(n) }
+
+func (s *strictness) collect(n *ast.Node) {
+	switch t := (*n).(type) {
+	case *ast.VariableDeclaratorNode:
+		s.locals[t.Name] = true
+	case *ast.CallNode:
+		s.keep[t.Callee.Location()] = true
+		// The language's own functions are another kind of node.
+		if f, ok := t.Callee.(*ast.IdentifierNode); ok {
+			s.unknown = append(s.unknown, f)
+		}
+	case *ast.MemberNode:
+		if t.Optional {
+			s.tolerant[t.Location()] = true
+			s.tolerant[t.Node.Location()] = true
+		}
+	case *ast.BinaryNode:
+		if t.Operator == "??" {
+			ast.Walk(&t.Left, visit(func(l *ast.Node) { s.tolerant[(*l).Location()] = true }))
+		}
+		// "x" in $env asks for one name, not for all.
+		if name, ok := t.Left.(*ast.StringNode); ok && t.Operator == "in" && isEnv(t.Right) {
+			s.refs.add(name.Value)
+			s.keep[t.Right.Location()] = true
+		}
+	}
+}
+
+func (s *strictness) collectRefs(n *ast.Node) {
+	id, ok := (*n).(*ast.IdentifierNode)
+	switch {
+	case !ok || s.keep[id.Location()] || s.locals[id.Value]:
+	case isEnv(id):
+		s.refs.all = true
+	default:
+		s.refs.add(id.Value)
+	}
+}
+
+func isEnv(n ast.Node) bool {
+	id, ok := n.(*ast.IdentifierNode)
+	return ok && id.Value == "$env"
+}
+
+// Visit rewrites one look-up.
+func (s *strictness) Visit(n *ast.Node) {
+	loc := (*n).Location()
+	if s.keep[loc] {
+		return
+	}
+	switch t := (*n).(type) {
+	case *ast.IdentifierNode:
+		if !isEnv(t) && !s.locals[t.Value] {
+			s.patch(n, &ast.IdentifierNode{Value: "$env"}, &ast.StringNode{Value: t.Value})
+		}
+	case *ast.MemberNode:
+		if !t.Method {
+			s.patch(n, t.Node, t.Property)
+		}
+	}
+}
+
+func (s *strictness) patch(n *ast.Node, of, key ast.Node) {
+	name := getName
+	if s.tolerant[(*n).Location()] {
+		name = tryName
+	}
+	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{of, key}})
+}
+
+// get looks key up in a mapping, list or text.
+func get(args ...any) (any, error) {
+	of, key := args[0], args[1]
+	switch m := of.(type) {
+	case nil:
+		return nil, fmt.Errorf("cannot look up %v in nothing; use ?? or ?. where it may be missing", key)
+	case map[string]any:
+		k, ok := key.(string)
+		if !ok {
+			return nil, fmt.Errorf("keys are texts, and %v is not one", key)
+		}
+		v, ok := m[k]
+		if !ok {
+			return nil, fmt.Errorf("unknown name %q%s", k, hint(k, m))
+		}
+		return v, nil
+	}
+	return runtime.Fetch(of, key), nil // panics are turned into errors by the vm
+}
+
+// try is get for where the author allowed that there is nothing.
+func try(args ...any) (any, error) {
+	switch m := args[0].(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		k, _ := args[1].(string)
+		return m[k], nil
+	}
+	return get(args...)
+}
+
+func hint(name string, known map[string]any) string {
+	if s := strictyaml.Suggest(name, slices.Collect(maps.Keys(known))); s != "" {
+		return fmt.Sprintf("; did you mean %q?", s)
+	}
+	return ""
+}

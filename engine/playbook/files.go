@@ -1,0 +1,110 @@
+package playbook
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"text/template"
+)
+
+// Tree is a directory, and the name under which messages show it.
+type Tree struct {
+	Name string // "roles", "/home/me/site/roles"; joined with the file's path
+	FS   fs.FS
+}
+
+func (t Tree) show(name string) string { return path.Join(t.Name, name) }
+
+// Files finds the templates and plain files that tasks of one role, or of a
+// playbook, name. It is safe for concurrent use.
+type Files struct {
+	owner  string // for messages: "role etcd"
+	places []place
+	funcs  template.FuncMap
+
+	mu     sync.Mutex
+	parsed map[string]*Template
+}
+
+// place is a directory to look in, for templates, files or both.
+type place struct {
+	tree             Tree
+	dir              string
+	templates, plain bool
+}
+
+func newFiles(owner string, funcs template.FuncMap, places ...place) *Files {
+	f := &Files{owner: owner, places: places, funcs: maps.Clone(funcs), parsed: map[string]*Template{}}
+	f.funcs[includeFunc] = f.include
+	return f
+}
+
+// File reads a plain file: from files/ of the role, or by an absolute path.
+func (f *Files) File(name string) ([]byte, error) {
+	data, _, err := f.find(name, func(p place) bool { return p.plain }, "file")
+	return data, err
+}
+
+// Template returns a compiled template file: from templates/ of the role, or
+// from the shared templates, or by an absolute path.
+func (f *Files) Template(name string) (*Template, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.template(name, nil)
+}
+
+// template is Template with the lock held. chain are the files whose includes
+// lead here.
+func (f *Files) template(name string, chain []string) (*Template, error) {
+	if t, ok := f.parsed[name]; ok {
+		return t, nil
+	}
+	if slices.Contains(chain, name) {
+		return nil, circle(chain, name)
+	}
+	data, shown, err := f.find(name, func(p place) bool { return p.templates }, "template")
+	if err != nil {
+		return nil, err
+	}
+	t, err := compileTemplate(string(data), fileOrigin(shown), f.funcs)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.included(t, append(chain, name)); err != nil {
+		return nil, err
+	}
+	f.parsed[name] = t
+	return t, nil
+}
+
+func (f *Files) find(name string, fits func(place) bool, what string) (data []byte, shown string, err error) {
+	if filepath.IsAbs(name) {
+		data, err := os.ReadFile(name)
+		return data, name, err
+	}
+	var tried []string
+	for _, p := range f.places {
+		if !fits(p) || p.tree.FS == nil {
+			continue
+		}
+		full := path.Join(p.dir, name)
+		if !fs.ValidPath(full) {
+			return nil, "", fmt.Errorf("the name %q leads out of %s", name, f.owner)
+		}
+		data, err := fs.ReadFile(p.tree.FS, full)
+		if err == nil {
+			return data, p.tree.show(full), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", fmt.Errorf("reading %s %s: %w", what, p.tree.show(full), err)
+		}
+		tried = append(tried, p.tree.show(full))
+	}
+	return nil, "", fmt.Errorf("%s has no %s %q; looked for %v", f.owner, what, name, tried)
+}

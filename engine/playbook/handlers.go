@@ -1,0 +1,100 @@
+package playbook
+
+import (
+	"fmt"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/graph"
+)
+
+// handlers compiles the handlers of a play or role.
+func (c *compiler) handlers(x scene, nodes []*yaml.Node) {
+	for _, n := range nodes {
+		raw := c.readTask(x.doc, n)
+		if raw == nil {
+			continue
+		}
+		if raw.module == nil {
+			c.fail(x.doc.at(n).Errorf("a handler is a task with a module"))
+			continue
+		}
+		if !c.only(x.doc, raw, "a handler", "name", "when", "loop", "register", "notify", "changed_when", "failed_when",
+			"ignore_errors", "retries", "delay", "until", "timeout", "throttle", "run_once", "vars", "secret") {
+			continue
+		}
+		if raw.Name == "" {
+			c.fail(x.doc.at(n).Errorf("a handler needs a name, by which tasks notify it"))
+			continue
+		}
+		h := c.task(x, raw)
+		h.Handler = true
+		h.Block = nil
+		names := x.state.byName[x.role]
+		if names == nil {
+			names = map[string]*Task{}
+			x.state.byName[x.role] = names
+		}
+		if first := names[h.Name]; first != nil {
+			c.fail(h.Pos.Errorf("handler %q exists already, at %s", h.Name, first.Pos))
+			continue
+		}
+		names[h.Name] = h
+		x.state.handlers = append(x.state.handlers, h)
+	}
+}
+
+// notify connects tasks with the handlers that they name: those of their own
+// role first, then of the play, then of other roles of the play.
+func (c *compiler) notify(state *playState) {
+	for _, p := range state.notifies {
+		h := state.byName[p.role][p.name]
+		if h == nil {
+			h = state.byName[""][p.name]
+		}
+		for _, other := range state.handlers {
+			if h == nil && other.Name == p.name {
+				h = other
+			}
+		}
+		if h == nil {
+			c.fail(p.pos.Errorf("notify: this play has no handler %q%s", p.name, didYouMean(p.name, names(state.handlers))))
+			continue
+		}
+		if !slices.Contains(p.from.Notify, h) {
+			p.from.Notify = append(p.from.Notify, h)
+		}
+	}
+}
+
+func names(tasks []*Task) []string {
+	out := make([]string, len(tasks))
+	for i, t := range tasks {
+		out[i] = t.Name
+	}
+	return out
+}
+
+// orderHandlers keeps the order of definition, except that a handler which
+// another handler notifies comes after that one, so that one pass is enough.
+func (c *compiler) orderHandlers(p *Play, state *playState) {
+	g := graph.New[*Task]()
+	g.Add(state.handlers...)
+	for _, h := range state.handlers {
+		for _, n := range h.Notify {
+			g.Before(h, n)
+		}
+	}
+	order, err := g.Order()
+	if err != nil {
+		cycle := g.Cycle()
+		c.fail(cycle[0].Pos.Errorf("handlers notify each other in a circle: %s",
+			joinArrow(names(append(cycle, cycle[0])))))
+		return
+	}
+	p.Handlers = order
+	for i, h := range order {
+		h.ID = fmt.Sprintf("%d.%s.handler%d", p.Index+1, roleOr(h.Role, "play"), i+1)
+	}
+}

@@ -1,0 +1,81 @@
+package playbook
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+type rawPlay struct {
+	Name      string           `yaml:"name"`
+	Hosts     string           `yaml:"hosts" required:"true"`
+	Vars      yaml.Node        `yaml:"vars"`
+	Roles     yaml.Node        `yaml:"roles"`
+	PreTasks  yaml.Node        `yaml:"pre_tasks"`
+	Tasks     yaml.Node        `yaml:"tasks"`
+	PostTasks yaml.Node        `yaml:"post_tasks"`
+	Handlers  yaml.Node        `yaml:"handlers"`
+	MaxFail   map[string]Limit `yaml:"max_fail"`
+	Barrier   bool             `yaml:"barrier"`
+	Tags      yaml.Node        `yaml:"tags"`
+}
+
+func (c *compiler) playbook(d *document, dir string) {
+	plays := c.list(d, d.root, "playbook")
+	if len(plays) == 0 && len(c.errs) == 0 {
+		c.fail(d.at(d.root).Errorf("the playbook has no play"))
+	}
+	for _, n := range plays {
+		c.play(d, n, dir)
+	}
+}
+
+func (c *compiler) play(d *document, n *yaml.Node, dir string) {
+	var raw rawPlay
+	if err := strictyaml.DecodeAs(d.name, "play", n, &raw); err != nil {
+		c.fail(err)
+		return
+	}
+	p := &Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.at(n), Hosts: raw.Hosts, MaxFail: raw.MaxFail}
+	if p.Name == "" {
+		p.Name = raw.Hosts
+	}
+	if c.lib.Match != nil {
+		if _, err := c.lib.Match(p.Hosts); err != nil {
+			c.fail(keyPos(d, n, "hosts").Errorf("hosts: %v", err))
+		}
+	}
+	c.prog.Plays = append(c.prog.Plays, p)
+	x := scene{
+		doc: d, play: p, tree: c.tree, dir: dir, tags: c.tags(d, &raw.Tags),
+		files: newFiles("the playbook", c.funcs,
+			place{tree: c.tree, dir: dir + "/templates", templates: true},
+			place{tree: c.tree, dir: dir + "/files", plain: true},
+			place{tree: c.tree, dir: dir, templates: true, plain: true}),
+		state: &playState{byName: map[string]map[string]*Task{}, applied: map[string]bool{}},
+	}
+	x = x.with(c.compileScope(d, &raw.Vars, false))
+	p.Begin = c.emit(Op{Kind: OpPlay, Play: p})
+	if raw.Barrier {
+		c.emit(Op{Kind: OpBarrier, Play: p})
+	}
+	c.handlers(x, c.list(d, &raw.Handlers, "handlers"))
+	c.tasks(x, c.list(d, &raw.PreTasks, "pre_tasks"))
+	c.rolesOf(x, d, &raw.Roles)
+	c.tasks(x, c.list(d, &raw.Tasks, "tasks"))
+	c.tasks(x, c.list(d, &raw.PostTasks, "post_tasks"))
+	c.emit(Op{Kind: OpFlush, Play: p})
+	p.End = c.emit(Op{Kind: OpPlayEnd, Play: p})
+	c.notify(x.state)
+	c.orderHandlers(p, x.state)
+}
+
+// keyPos is the place of the value of a key.
+func keyPos(d *document, n *yaml.Node, key string) strictyaml.Pos {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return d.at(n.Content[i+1])
+		}
+	}
+	return d.at(n)
+}

@@ -1,0 +1,170 @@
+package playbook
+
+import (
+	"encoding/json"
+	"time"
+
+	"deployer/engine"
+	"deployer/strictyaml"
+)
+
+// Program is a compiled playbook: a list of operations that every host goes
+// through with its own cursor, from the first to the last.
+type Program struct {
+	Name  string
+	Plays []*Play
+	Ops   []Op
+	// Tasks are the tasks of Ops in order, without handlers.
+	Tasks []*Task
+	// Labels are the points that tasks wait for with needs.
+	Labels []*Label
+}
+
+// Play is one play of a program.
+type Play struct {
+	Index int
+	Name  string
+	Pos   strictyaml.Pos
+	// Hosts is the pattern of the hosts that take part.
+	Hosts string
+	// MaxFail overrides the budget of the run for groups while a host is in
+	// this play.
+	MaxFail map[string]Limit
+	// Handlers are in an order in which each comes after those that notify it.
+	Handlers []*Task
+	// Begin and End are the indexes of its first and last operation.
+	Begin, End int
+}
+
+// OpKind says what an operation is.
+type OpKind int
+
+// The operations. Index ranges of a Block say where its parts are.
+const (
+	OpPlay    OpKind = iota // a host not in Play goes to Play.End
+	OpBarrier               // wait for all live hosts of the play
+	OpTask                  // Task
+	OpBlock                 // Block begins: its condition and throttle
+	OpRescue                // reached without a failure: go to Block.Always or Block.End
+	OpAlways                // from here on, failures are kept until Block.End
+	OpEnd                   // Block ends
+	OpLabel                 // Label is passed
+	OpFlush                 // run the handlers of Play that were notified
+	OpPlayEnd
+)
+
+// Op is one operation.
+type Op struct {
+	Kind  OpKind
+	Play  *Play
+	Task  *Task
+	Block *Block
+	Label *Label
+}
+
+// Block is a group of tasks with a condition, a throttle, or a rescue. Rescue
+// and Always are 0 when there is none.
+type Block struct {
+	Name   string
+	Pos    strictyaml.Pos
+	Parent *Block
+	// When is evaluated once for each host, on entering.
+	When     []*Expr
+	Throttle *Expr
+	Needs    []Need
+	Scopes   []*Scope
+	refs     Refs
+	// Begin, Rescue, Always and End are indexes into Program.Ops.
+	Begin, Rescue, Always, End int
+}
+
+// Label is a point in the program that other tasks may wait for.
+type Label struct {
+	Name  string
+	Index int // into Program.Labels
+	Op    int // into Program.Ops
+	Play  *Play
+	Pos   strictyaml.Pos
+}
+
+// Need is a wait for a label.
+type Need struct {
+	Label *Label
+	// Count is how many hosts must have passed it; 0 means all that are live.
+	Count int
+	Pos   strictyaml.Pos
+}
+
+// Mode says where a task runs.
+type Mode int
+
+// The modes.
+const (
+	OnHost       Mode = iota // a Module
+	Prepared                 // a Preparer: becomes a Module on the controller
+	OnController             // an Action
+)
+
+// Task is one compiled task.
+type Task struct {
+	// ID is unique in the program and the same in the next run of the same
+	// playbook: "<play from 1>.<role>.<number in the play>".
+	ID   string
+	Name string
+	Role string
+	Pos  strictyaml.Pos
+	Play *Play
+	Kind engine.Kind
+	Mode Mode
+	Args *Args
+
+	When        []*Expr
+	Loop        *Loop
+	Register    string
+	ChangedWhen []*Expr
+	FailedWhen  []*Expr
+	Until       []*Expr
+
+	IgnoreErrors bool
+	Retries      int
+	Delay        time.Duration
+	Timeout      time.Duration
+	Throttle     *Expr
+	RunOnce      bool
+	Secret       bool
+	Needs        []Need
+	Tags         []string
+	Handler      bool
+	// Notify are the handlers that run later when this task changed something.
+	Notify []*Task
+	// Block is the innermost block that the task stands in.
+	Block *Block
+	// Scopes are the layers of variables, outer ones first.
+	Scopes []*Scope
+
+	files    *Files
+	nameTpl  *Template
+	refs     Refs // of everything that is evaluated before the task is sent
+	whenRefs Refs // of its conditions alone
+	afterRef Refs // of what is evaluated on its result
+	fixed    json.RawMessage
+}
+
+// Judged tells whether the controller must look at the task's result before
+// the host may go on.
+func (t *Task) Judged() bool {
+	return t.ChangedWhen != nil || t.FailedWhen != nil || t.Until != nil
+}
+
+// Refs are the variables that must be known before the task can be rendered,
+// those that its scopes' variables refer to included.
+func (t *Task) Refs() Refs { return t.refs }
+
+// WhenRefs are those of the variables that the task's conditions look at.
+func (t *Task) WhenRefs() Refs { return t.whenRefs }
+
+// Refs are the variables that the block's condition and throttle look at.
+func (b *Block) Refs() Refs { return b.refs }
+
+// Files are the templates and files that the task's role has.
+func (t *Task) Files() *Files { return t.files }

@@ -1,0 +1,143 @@
+package playbook
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// role is a role as its files have it.
+type role struct {
+	name     string
+	tree     Tree
+	files    *Files
+	defaults *Scope
+	vars     *Scope
+	tasks    *document
+	handlers *document
+	uses     []roleUse // dependencies
+}
+
+// roleUse is one mention of a role in a play, a task or another role.
+type roleUse struct {
+	name string
+	pos  strictyaml.Pos
+	vars *Scope
+	when []*Expr
+	tags []string
+	// params is true when the mention sets variables, so that it is another
+	// use than a plain mention.
+	params bool
+}
+
+type rawUse struct {
+	Role string    `yaml:"role" required:"true"`
+	Vars yaml.Node `yaml:"vars"`
+	When yaml.Node `yaml:"when"`
+	Tags yaml.Node `yaml:"tags"`
+}
+
+func (c *compiler) uses(d *document, n *yaml.Node, what string) []roleUse {
+	var out []roleUse
+	for _, e := range c.list(d, n, what) {
+		if e.Kind == yaml.ScalarNode {
+			out = append(out, roleUse{name: e.Value, pos: d.at(e)})
+			continue
+		}
+		var raw rawUse
+		if err := strictyaml.DecodeAs(d.name, what, e, &raw); err != nil {
+			c.fail(err)
+			continue
+		}
+		vars := c.compileScope(d, &raw.Vars, false)
+		out = append(out, roleUse{name: raw.Role, pos: keyPos(d, e, "role"), vars: vars, params: vars != nil,
+			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags)})
+	}
+	return out
+}
+
+func (c *compiler) rolesOf(x scene, d *document, n *yaml.Node) {
+	for _, u := range c.uses(d, n, "roles") {
+		c.useRole(x, u)
+	}
+}
+
+// useRole puts the tasks of a role, and of the roles it depends on, in place.
+func (c *compiler) useRole(x scene, u roleUse) {
+	if !c.acyclicRole(u) {
+		return
+	}
+	c.place(x, u)
+}
+
+func (c *compiler) place(x scene, u roleUse) {
+	r := c.role(u.name, u.pos)
+	if r == nil {
+		return
+	}
+	for _, dep := range r.uses {
+		if !dep.params && x.state.applied[dep.name] {
+			continue
+		}
+		c.place(x, dep)
+	}
+	x.doc, x.role, x.files, x.tree = r.tasks, r.name, r.files, r.tree
+	x.dir = r.name + "/tasks"
+	x = x.with(r.defaults).with(r.vars).with(u.vars).tagged(u.tags)
+	if !x.state.applied[r.name] {
+		x.state.applied[r.name] = true
+		if r.handlers != nil {
+			h := x
+			h.doc = r.handlers
+			c.handlers(h, c.list(r.handlers, r.handlers.root, "handlers"))
+		}
+	}
+	if r.tasks == nil {
+		return
+	}
+	nodes := c.list(r.tasks, r.tasks.root, "tasks")
+	if len(u.when) == 0 {
+		c.tasks(x, nodes)
+		return
+	}
+	b := &Block{Name: "role " + r.name, Pos: u.pos, Parent: x.block, When: u.when, Scopes: x.scopes}
+	c.block(x, b, nodes, nil, nil)
+}
+
+// role loads a role once; nil when it cannot be used, and then said so once.
+func (c *compiler) role(name string, pos strictyaml.Pos) *role {
+	if r, ok := c.roles[name]; ok {
+		return r
+	}
+	c.roles[name] = nil
+	tree, ok := c.findRole(name)
+	if !ok {
+		c.fail(pos.Errorf("unknown role %q%s", name, didYouMean(name, c.roleNames())))
+		return nil
+	}
+	r := &role{name: name, tree: tree, files: newFiles("role "+name, c.funcs,
+		place{tree: tree, dir: name + "/templates", templates: true},
+		place{tree: tree, dir: name + "/files", plain: true},
+		place{tree: c.lib.Templates, dir: name, templates: true},
+		place{tree: c.lib.Templates, dir: ".", templates: true})}
+	r.tasks = c.roleFile(r, "tasks")
+	r.handlers = c.roleFile(r, "handlers")
+	if d := c.roleFile(r, "defaults"); d != nil {
+		r.defaults = c.compileScope(d, d.root, true)
+	}
+	if d := c.roleFile(r, "vars"); d != nil {
+		r.vars = c.compileScope(d, d.root, false)
+	}
+	if d := c.roleFile(r, "meta"); d != nil {
+		var meta struct {
+			Dependencies yaml.Node `yaml:"dependencies"`
+			Description  string    `yaml:"description"`
+		}
+		if err := strictyaml.DecodeAs(d.name, "role "+name, d.root, &meta); err != nil {
+			c.fail(err)
+		}
+		r.uses = c.uses(d, &meta.Dependencies, "dependencies")
+	}
+	c.roles[name] = r
+	return r
+}

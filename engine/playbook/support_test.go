@@ -1,0 +1,100 @@
+package playbook
+
+import (
+	"context"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"deployer/engine"
+)
+
+// fileArgs is a host module with arguments of many types.
+type fileArgs struct {
+	Path     string            `yaml:"path" required:"true"`
+	Mode     string            `yaml:"mode"`
+	Lines    []string          `yaml:"lines"`
+	Count    int               `yaml:"count"`
+	Force    *bool             `yaml:"force"`
+	Labels   map[string]string `yaml:"labels"`
+	Rules    []rule            `yaml:"rules"`
+	Value    any               `yaml:"value"`
+	Settings map[string]any    `yaml:"settings"`
+	Wait     time.Duration     `yaml:"wait"`
+}
+
+type rule struct {
+	Port int    `yaml:"port"`
+	Name string `yaml:"name"`
+}
+
+func (*fileArgs) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*fileArgs) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+type planArgs struct {
+	From string `yaml:"from"`
+}
+
+func (*planArgs) Check(context.Context, engine.Site) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*planArgs) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+type prepArgs struct {
+	Src string `yaml:"src"`
+}
+
+func (p *prepArgs) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+	text, err := c.Render(p.Src)
+	return "file", &fileArgs{Path: string(text)}, err
+}
+
+func registry() engine.Registry {
+	return engine.NewRegistry([]engine.Kind{
+		{Name: "file", New: func() any { return &fileArgs{Mode: "0644"} }},
+		{Name: "plan", New: func() any { return &planArgs{} }},
+		{Name: "template", New: func() any { return &prepArgs{} }},
+	})
+}
+
+// files makes a file system of name, text, name, text, ...
+func files(pairs ...string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return out
+}
+
+// compile compiles site.yaml of the given files; roles are below roles/.
+func compileFiles(t *testing.T, lib *Library, pairs ...string) (*Program, error) {
+	t.Helper()
+	tree := files(pairs...)
+	if lib == nil {
+		lib = &Library{}
+	}
+	lib.Registry = registry()
+	roles, err := tree.Sub("roles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib.Roles = []Tree{{Name: "roles", FS: roles}}
+	return lib.Compile(Tree{FS: tree}, "site.yaml")
+}
+
+func mustCompile(t *testing.T, pairs ...string) *Program {
+	t.Helper()
+	p, err := compileFiles(t, nil, pairs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

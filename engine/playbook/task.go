@@ -1,0 +1,162 @@
+package playbook
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+	"deployer/strictyaml"
+)
+
+// Defaults of a task with `until`.
+const (
+	untilRetries = 3
+	untilDelay   = 5 * time.Second
+)
+
+func (c *compiler) moduleItem(x scene, raw *rawTask) {
+	d := x.doc
+	t := c.task(x, raw)
+	x.state.tasks++
+	t.ID = fmt.Sprintf("%d.%s.%d", x.play.Index+1, roleOr(x.role, "play"), x.state.tasks)
+	selected := c.selected(t.Tags)
+	if raw.Barrier && selected {
+		c.barrier(x, d.at(raw.set["barrier"]))
+	}
+	c.need(x, d, &raw.Needs, &t.Needs)
+	if !selected {
+		return
+	}
+	c.emit(Op{Kind: OpTask, Play: x.play, Task: t, Block: x.block})
+	c.prog.Tasks = append(c.prog.Tasks, t)
+	if raw.Label != "" {
+		c.label(x, raw.Label, d.at(raw.set["label"]))
+	}
+}
+
+// task compiles what tasks and handlers have in common.
+func (c *compiler) task(x scene, raw *rawTask) *Task {
+	d := x.doc
+	t := &Task{
+		Name: raw.Name, Role: x.role, Pos: d.at(raw.node), Play: x.play, Kind: c.lib.Registry[raw.module.Value],
+		When: c.conditions(d, &raw.When, "when"), Register: raw.Register,
+		ChangedWhen: c.conditions(d, &raw.ChangedWhen, "changed_when"),
+		FailedWhen:  c.conditions(d, &raw.FailedWhen, "failed_when"),
+		Until:       c.conditions(d, &raw.Until, "until"), IgnoreErrors: raw.IgnoreErrors,
+		Delay: raw.Delay, Timeout: raw.Timeout, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
+		Secret: raw.Secret, Tags: slices.Concat(x.tags, c.tags(d, &raw.Tags)), Block: x.block, files: x.files,
+		Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes,
+	}
+	if raw.Loop.Kind != 0 {
+		t.Loop = c.compileLoop(d, &raw.Loop)
+	}
+	c.taskRetries(t, raw)
+	c.taskName(d, t, raw)
+	c.taskArgs(d, t, raw)
+	if slices.Contains(Reserved(), t.Register) {
+		c.fail(d.at(raw.set["register"]).Errorf("the name %q belongs to the engine; choose another one", t.Register))
+	}
+	for _, n := range c.texts(d, &raw.Notify, "notify") {
+		x.state.notifies = append(x.state.notifies, pendingNotify{from: t, name: n.Value, role: x.role, pos: d.at(n)})
+	}
+	return t
+}
+
+func roleOr(role, other string) string {
+	if role == "" {
+		return other
+	}
+	return role
+}
+
+func (c *compiler) taskRetries(t *Task, raw *rawTask) {
+	switch {
+	case raw.Retries != nil:
+		t.Retries = *raw.Retries
+	case t.Until != nil:
+		t.Retries = untilRetries
+	}
+	if t.Until != nil && raw.set["delay"] == nil {
+		t.Delay = untilDelay
+	}
+	if t.Retries < 0 || t.Delay < 0 || t.Timeout < 0 {
+		c.fail(t.Pos.Errorf("retries, delay and timeout cannot be negative"))
+	}
+}
+
+func (c *compiler) taskName(d *document, t *Task, raw *rawTask) {
+	if t.Name == "" {
+		t.Name = t.Kind.Name
+	}
+	if !isTemplate(t.Name) {
+		return
+	}
+	tpl, err := compileTemplate(t.Name, d.origin(valueOf(raw.node, "name")), c.funcs)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	t.nameTpl = tpl
+}
+
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return n
+}
+
+// taskArgs checks the arguments as far as they are known now.
+func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
+	into := t.Kind.New()
+	switch into.(type) {
+	case engine.Preparer:
+		t.Mode = Prepared
+	case engine.Action:
+		t.Mode = OnController
+	}
+	args, errs := compileArgs(d, raw.args, reflect.TypeOf(into), c.funcs)
+	t.Args = args
+	for _, err := range errs {
+		c.fail(err)
+	}
+	if err := strictyaml.CheckKeys(d.name, raw.args, into); err != nil {
+		c.fail(err)
+		return
+	}
+	if args.Templated() {
+		return
+	}
+	if err := strictyaml.Decode(d.name, raw.args, into); err != nil {
+		c.fail(err)
+		return
+	}
+	if t.Mode == OnHost {
+		data, err := json.Marshal(into)
+		if err != nil {
+			c.fail(t.Pos.Errorf("arguments of %s: %v", t.Kind.Name, err))
+			return
+		}
+		t.fixed = data
+	}
+}
+
+func (c *compiler) throttle(d *document, n *yaml.Node) *Expr {
+	if n.Kind == 0 || n.ShortTag() == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.ScalarNode {
+		c.fail(d.at(n).Errorf("throttle: want a number or an expression"))
+		return nil
+	}
+	e, err := compileExpr(n.Value, d.origin(n))
+	c.fail(err)
+	return e
+}

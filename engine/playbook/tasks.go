@@ -1,0 +1,134 @@
+package playbook
+
+import (
+	"path"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+func (c *compiler) tasks(x scene, nodes []*yaml.Node) {
+	for _, n := range nodes {
+		if raw := c.readTask(x.doc, n); raw != nil {
+			c.item(x, raw)
+		}
+	}
+}
+
+// item compiles one entry of a list of tasks.
+func (c *compiler) item(x scene, raw *rawTask) {
+	d := x.doc
+	forms := raw.forms()
+	if len(forms) == 0 {
+		c.fail(d.at(raw.node).Errorf("the task does nothing: name a module, a block, include_role, include_tasks or meta"))
+		return
+	}
+	if len(forms) > 1 {
+		c.fail(d.at(raw.node).Errorf("a task is one thing, and this one is %s and %s", forms[0], forms[1]))
+		return
+	}
+	switch forms[0] {
+	case "block":
+		c.blockItem(x, raw)
+	case "include_role", "include_tasks":
+		c.includeItem(x, raw, forms[0])
+	case "meta":
+		if c.only(d, raw, "meta", "name", "tags") && c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
+			c.emit(Op{Kind: OpFlush, Play: x.play, Block: x.block})
+		}
+	default:
+		if c.only(d, raw, "a task with a module", slices.Collect(mapKeys(withoutBlocks(raw)))...) {
+			c.moduleItem(x, raw)
+		}
+	}
+}
+
+// withoutBlocks are the keywords of a task but for those of a block.
+func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
+	out := map[string]*yaml.Node{}
+	for word, key := range raw.set {
+		if word != "rescue" && word != "always" {
+			out[word] = key
+		}
+	}
+	return out
+}
+
+func (c *compiler) blockItem(x scene, raw *rawTask) {
+	d := x.doc
+	c.only(d, raw, "block", "name", "when", "throttle", "rescue", "always", "vars", "tags", "needs", "barrier", "label")
+	name := raw.Name
+	if name == "" {
+		name = "block"
+	}
+	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false))
+	b := &Block{Name: name, Pos: d.at(raw.node), Parent: x.block, Scopes: x.scopes,
+		When: c.conditions(d, &raw.When, "when"), Throttle: c.throttle(d, &raw.Throttle)}
+	selected := c.selected(x.tags)
+	if raw.Barrier && selected {
+		c.barrier(x, d.at(raw.set["barrier"]))
+	}
+	c.need(x, d, &raw.Needs, &b.Needs)
+	c.block(x, b, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))
+	if raw.Label != "" && selected {
+		c.label(x, raw.Label, d.at(raw.set["label"]))
+	}
+}
+
+// block lays out body, rescue and always of a block.
+func (c *compiler) block(x scene, b *Block, body, rescue, always []*yaml.Node) {
+	x.block = b
+	b.Begin = c.emit(Op{Kind: OpBlock, Play: x.play, Block: b})
+	c.tasks(x, body)
+	if len(rescue) > 0 {
+		b.Rescue = c.emit(Op{Kind: OpRescue, Play: x.play, Block: b})
+		c.tasks(x, rescue)
+	}
+	if len(always) > 0 {
+		b.Always = c.emit(Op{Kind: OpAlways, Play: x.play, Block: b})
+		c.tasks(x, always)
+	}
+	b.End = c.emit(Op{Kind: OpEnd, Play: x.play, Block: b})
+}
+
+func pointers(nodes []yaml.Node) []*yaml.Node {
+	out := make([]*yaml.Node, len(nodes))
+	for i := range nodes {
+		out[i] = &nodes[i]
+	}
+	return out
+}
+
+// includeItem puts the tasks of a role or a file in place, as a block when it
+// has a condition.
+func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
+	d := x.doc
+	if !c.only(d, raw, form, "name", "when", "vars", "tags") {
+		return
+	}
+	scope := c.compileScope(d, &raw.Vars, false)
+	when, tags := c.conditions(d, &raw.When, "when"), c.tags(d, &raw.Tags)
+	pos := keyPos(d, raw.node, form)
+	if form == "include_role" {
+		c.useRole(x, roleUse{name: raw.IncludeRole, pos: pos, vars: scope, when: when, tags: tags, params: scope != nil})
+		return
+	}
+	file := path.Join(x.dir, raw.IncludeTasks)
+	shown := x.tree.show(file)
+	if slices.Contains(x.includes, shown) {
+		c.fail(pos.Errorf("files include each other in a circle: %s", joinArrow(append(slices.Clone(x.includes), shown))))
+		return
+	}
+	included := c.load(x.tree, file)
+	if included == nil {
+		return
+	}
+	x = x.with(scope).tagged(tags)
+	x.doc, x.includes = included, append(slices.Clip(x.includes), shown)
+	nodes := c.list(included, included.root, "tasks")
+	if len(when) == 0 {
+		c.tasks(x, nodes)
+		return
+	}
+	c.block(x, &Block{Name: raw.IncludeTasks, Pos: pos, Parent: x.block, When: when, Scopes: x.scopes}, nodes, nil, nil)
+}

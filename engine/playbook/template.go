@@ -1,0 +1,131 @@
+package playbook
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"deployer/strictyaml"
+)
+
+// Template is a compiled text/template. A variable that does not exist is an
+// error with its place. It is safe for concurrent use.
+type Template struct {
+	orig origin
+	src  string
+	tpl  *template.Template
+	refs Refs
+	// one is set when the whole text is a single {{ action }}: its value can
+	// then be had with its type.
+	one *single
+}
+
+// isTemplate tells whether a text has template syntax at all.
+func isTemplate(s string) bool { return strings.Contains(s, "{{") }
+
+func compileTemplate(src string, orig origin, funcs template.FuncMap) (*Template, error) {
+	t := &Template{orig: orig, src: src}
+	tpl, err := template.New(".").Option("missingkey=error").Funcs(funcs).Parse(src)
+	if err != nil {
+		return nil, t.parseError(err, funcs)
+	}
+	t.tpl, t.refs = tpl, templateRefs(tpl)
+	t.one, err = singleAction(src, tpl, funcs)
+	if err != nil {
+		return nil, orig.start.Errorf("template: %v", err)
+	}
+	return t, nil
+}
+
+// Refs are the variables that the template looks at.
+func (t *Template) Refs() Refs { return t.refs }
+
+// Text renders the template.
+func (t *Template) Text(vars map[string]any) (string, error) {
+	var b strings.Builder
+	if err := t.tpl.Execute(&b, vars); err != nil {
+		return "", t.execError(err, vars)
+	}
+	out := b.String()
+	if strings.Contains(out, noValue) && !strings.Contains(t.src, noValue) {
+		return "", t.orig.start.Errorf("the template prints a value that is null; give it a default or test it with if")
+	}
+	return out, nil
+}
+
+// noValue is what text/template prints for null.
+const noValue = "<no value>"
+
+var (
+	execErrorText  = regexp.MustCompile(`(?s)^template: [^:]*:(\d+):(\d+): executing ".*?" at <(.*?)>: (.*)$`)
+	parseErrorText = regexp.MustCompile(`(?s)^template: [^:]*:(\d+): (.*)$`)
+	noEntryText    = regexp.MustCompile(`map has no entry for key "(.*)"`)
+	noFuncText     = regexp.MustCompile(`function "(.*)" not defined`)
+)
+
+// execError gives an error of rendering its place in the file.
+func (t *Template) execError(err error, vars map[string]any) error {
+	m := execErrorText.FindStringSubmatch(err.Error())
+	if m == nil {
+		return t.orig.start.Errorf("template: %v", err)
+	}
+	line, _ := strconv.Atoi(m[1])
+	col, _ := strconv.Atoi(m[2])
+	msg := m[4]
+	if missing := noEntryText.FindStringSubmatch(msg); missing != nil {
+		msg = fmt.Sprintf("unknown name %q%s", missing[1], t.hint(m[3], missing[1], vars))
+	}
+	return t.orig.at(line, t.begin(line, col, m[3])).Errorf("template {{ %s }}: %s", m[3], msg)
+}
+
+// begin finds where code begins in a line of the template: text/template gives
+// the column of the last part of a chain such as .a.b.c.
+func (t *Template) begin(line, col int, code string) int {
+	lines := strings.Split(t.src, "\n")
+	if line < 1 || line > len(lines) || col > len(lines[line-1]) {
+		return col
+	}
+	text, code := lines[line-1], strings.TrimSuffix(code, "...")
+	if i := strings.LastIndex(text[:min(len(text), col+len(code))], code); i >= 0 && i <= col {
+		return i
+	}
+	return col
+}
+
+// hint looks for a similar name beside the one that is missing in a chain
+// such as .cluster.dns.domian.
+func (t *Template) hint(chain, name string, vars map[string]any) string {
+	at := vars
+	for _, step := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(chain, "$"), "."), ".") {
+		if step == name {
+			return hint(name, at)
+		}
+		next, ok := at[step].(map[string]any)
+		if !ok {
+			return ""
+		}
+		at = next
+	}
+	return ""
+}
+
+func (t *Template) parseError(err error, funcs template.FuncMap) error {
+	m := parseErrorText.FindStringSubmatch(err.Error())
+	if m == nil {
+		return t.orig.start.Errorf("template: %v", err)
+	}
+	line, _ := strconv.Atoi(m[1])
+	msg := m[2]
+	if f := noFuncText.FindStringSubmatch(msg); f != nil {
+		known := make([]string, 0, len(funcs))
+		for name := range funcs {
+			known = append(known, name)
+		}
+		if s := strictyaml.Suggest(f[1], known); s != "" {
+			msg += fmt.Sprintf("; did you mean %q?", s)
+		}
+	}
+	return t.orig.at(line, 0).Errorf("template: %s", msg)
+}

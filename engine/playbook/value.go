@@ -1,0 +1,197 @@
+package playbook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// Scope is one layer of variables: of a play, a role, a block or a task.
+type Scope struct {
+	// Default marks a role's defaults, which the inventory wins over. All
+	// other layers win over the inventory, inner ones over outer ones.
+	Default bool
+	vars    map[string]*Value
+	names   []string
+}
+
+func joinArrow(path []string) string { return strings.Join(path, " -> ") }
+
+// compileScope reads a mapping of variables. It returns nil when there is none.
+func (c *compiler) compileScope(d *document, n *yaml.Node, isDefault bool) *Scope {
+	if n == nil || n.Kind == 0 || n.ShortTag() == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		c.fail(d.at(n).Errorf("variables must be a mapping of names to values"))
+		return nil
+	}
+	s := &Scope{Default: isDefault, vars: map[string]*Value{}}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if slices.Contains(Reserved(), key.Value) {
+			c.fail(d.at(key).Errorf("the variable %q belongs to the engine; choose another name", key.Value))
+			continue
+		}
+		if s.vars[key.Value] != nil {
+			c.fail(d.at(key).Errorf("variable %q is given twice", key.Value))
+			continue
+		}
+		value, err := compileValue(d, n.Content[i+1], c.funcs)
+		if err != nil {
+			c.fail(err)
+			continue
+		}
+		s.vars[key.Value] = value
+		s.names = append(s.names, key.Value)
+	}
+	return s
+}
+
+// Value is a YAML value of any shape that may have templates in its texts. A
+// text that is one template action keeps the type of its value: "{{ .ports }}"
+// is a list when ports is one.
+type Value struct {
+	Pos   strictyaml.Pos
+	konst any
+	tpl   *Template
+	list  []*Value
+	keys  []string
+	refs  Refs
+	isMap bool
+	fixed bool
+}
+
+func compileValue(d *document, n *yaml.Node, funcs template.FuncMap) (*Value, error) {
+	v := &Value{Pos: d.at(n)}
+	switch n.Kind {
+	case yaml.MappingNode:
+		v.isMap = true
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			v.keys = append(v.keys, n.Content[i].Value)
+			if err := v.child(d, n.Content[i+1], funcs); err != nil {
+				return nil, err
+			}
+		}
+	case yaml.SequenceNode:
+		for _, e := range n.Content {
+			if err := v.child(d, e, funcs); err != nil {
+				return nil, err
+			}
+		}
+	case yaml.ScalarNode:
+		return v, v.scalar(d, n, funcs)
+	default:
+		return nil, v.Pos.Errorf("cannot use this as a value")
+	}
+	v.fixed = !slices.ContainsFunc(v.list, func(c *Value) bool { return !c.fixed })
+	if v.fixed {
+		v.konst, _ = v.assemble(nil)
+	}
+	return v, nil
+}
+
+func (v *Value) child(d *document, n *yaml.Node, funcs template.FuncMap) error {
+	c, err := compileValue(d, n, funcs)
+	if err != nil {
+		return err
+	}
+	v.list = append(v.list, c)
+	v.refs.merge(c.refs)
+	return nil
+}
+
+func (v *Value) scalar(d *document, n *yaml.Node, funcs template.FuncMap) error {
+	if n.ShortTag() == "!!str" && isTemplate(n.Value) {
+		tpl, err := compileTemplate(n.Value, d.origin(n), funcs)
+		if err != nil {
+			return err
+		}
+		v.tpl, v.refs = tpl, tpl.refs
+		return nil
+	}
+	v.fixed = true
+	if err := n.Decode(&v.konst); err != nil {
+		return v.Pos.Errorf("cannot read the value: %v", err)
+	}
+	v.konst = Normalize(v.konst)
+	return nil
+}
+
+// Refs are the variables that the value's templates look at.
+func (v *Value) Refs() Refs { return v.refs }
+
+// Eval computes the value.
+func (v *Value) Eval(vars map[string]any) (any, error) {
+	switch {
+	case v.fixed:
+		return v.konst, nil
+	case v.tpl != nil:
+		return v.tpl.value(vars)
+	}
+	return v.assemble(vars)
+}
+
+func (v *Value) assemble(vars map[string]any) (any, error) {
+	items := make([]any, len(v.list))
+	for i, c := range v.list {
+		item, err := c.Eval(vars)
+		if err != nil {
+			return nil, err
+		}
+		items[i] = item
+	}
+	if !v.isMap {
+		return items, nil
+	}
+	m := make(map[string]any, len(items))
+	for i, k := range v.keys {
+		m[k] = items[i]
+	}
+	return m, nil
+}
+
+// value renders a template where any type is welcome.
+func (t *Template) value(vars map[string]any) (any, error) {
+	v, ok, err := t.native(vars)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return t.Text(vars)
+	}
+	if text, isText := v.(string); isText && t.one.encoded {
+		out, err := fromYAML(text)
+		if err != nil {
+			return nil, t.orig.start.Errorf("template %s: %v", t.src, err)
+		}
+		return out, nil
+	}
+	return plain(v)
+}
+
+// plain brings what template functions return into the form of variables.
+func plain(v any) (any, error) {
+	switch t := v.(type) {
+	case nil, string, bool, int, float64, map[string]any, []any:
+		return t, nil
+	case int64:
+		return int(t), nil
+	case []string:
+		out := make([]any, len(t))
+		for i, s := range t {
+			out[i] = s
+		}
+		return out, nil
+	}
+	text, err := toJSON(v)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use a %T as a value: %w", v, err)
+	}
+	return fromJSON(text)
+}

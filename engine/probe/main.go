@@ -1,0 +1,53 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+)
+
+// Main is the program in a pod. Its arguments are one of
+//
+//	serve [--listen ADDRESS]   the HTTP service, on :8080
+//	hold                       do nothing until told to end
+//
+// It returns the exit status: 0, 1 when it failed, 2 for wrong arguments.
+func Main(args []string, complaints io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	err := run(ctx, args)
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(complaints, "deployer-agent probe:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
+}
+
+var errUsage = errors.New("usage: deployer-agent probe serve [--listen :8080] | hold")
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	switch args[0] {
+	case "serve":
+		flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		listen := flags.String("listen", ":8080", "")
+		if err := flags.Parse(args[1:]); err != nil || flags.NArg() > 0 {
+			return errUsage
+		}
+		return Serve(ctx, *listen)
+	case "hold":
+		<-ctx.Done()
+		return nil
+	}
+	return errUsage
+}

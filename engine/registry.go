@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Kind describes one kind of task under the name that playbooks use.
+type Kind struct {
+	Name string
+	// Doc is one sentence for the reference.
+	Doc string
+	// New returns a pointer to a struct with the defaults filled in; it
+	// implements exactly one of Module, Preparer and Action.
+	New func() any
+}
+
+// Registry is the set of kinds that a playbook may use.
+type Registry map[string]Kind
+
+// NewRegistry builds a registry from tables of kinds. A name given twice, or a
+// value that is not exactly one of Module, Preparer and Action, is an error of
+// the programmer and panics.
+func NewRegistry(tables ...[]Kind) Registry {
+	r := Registry{}
+	for _, table := range tables {
+		for _, k := range table {
+			if _, dup := r[k.Name]; dup {
+				panic(fmt.Sprintf("engine: kind %q is registered twice", k.Name))
+			}
+			if kinds := implemented(k.New()); kinds != 1 {
+				panic(fmt.Sprintf("engine: kind %q implements %d of Module, Preparer and Action, want exactly 1", k.Name, kinds))
+			}
+			r[k.Name] = k
+		}
+	}
+	return r
+}
+
+func implemented(v any) int {
+	n := 0
+	if _, ok := v.(Module); ok {
+		n++
+	}
+	if _, ok := v.(Preparer); ok {
+		n++
+	}
+	if _, ok := v.(Action); ok {
+		n++
+	}
+	return n
+}
+
+// Names returns the names of all kinds, sorted.
+func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
+
+// Module returns a new host module of that name.
+func (r Registry) Module(name string) (Module, error) {
+	k, ok := r[name]
+	if !ok {
+		return nil, fmt.Errorf("this agent knows no module %q", name)
+	}
+	m, ok := k.New().(Module)
+	if !ok {
+		return nil, fmt.Errorf("%q does not run on hosts", name)
+	}
+	return m, nil
+}

@@ -1,0 +1,149 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// act runs an action on the controller.
+func (h *host) act(ctx context.Context, c *call, loop *loopRun, item any, b *built) error {
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	if err := h.run.actions.acquire(h.run.stop); err != nil {
+		return err
+	}
+	defer h.run.actions.release()
+	t := c.task
+	e := &entry{op: c.op, task: t, loop: loop, item: item, step: &engine.Step{ID: stepID(c.id, loop), Name: b.title}}
+	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
+	s := &site{host: h, call: c, step: e.step, item: item, loop: loop != nil}
+	started := time.Now()
+	var res engine.Result
+	for try := 1; ; try++ {
+		res = h.tryAction(ctx, s, b.action, t)
+		res.Tries = try
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if res.Status == engine.Cancelled {
+			break
+		}
+		again := h.judgeResult(t, e, &res)
+		if !again || try > t.Retries || h.run.stop.Err() != nil {
+			break
+		}
+		if err := h.sleep(ctx, t.Delay); err != nil {
+			return err
+		}
+		// The arguments may look at something that changed meanwhile.
+		rebuilt, err := h.build(ctx, c, loop, item)
+		if err != nil {
+			return h.failItem(ctx, c, loop, item, err)
+		}
+		b.action = rebuilt.action
+	}
+	res.Started, res.Elapsed = started, time.Since(started)
+	if res.Status == engine.Cancelled {
+		h.record(e, res)
+		return context.Cause(h.run.stop)
+	}
+	return h.end(e, res)
+}
+
+// tryAction checks and applies once. What changes nothing, a check or a wait
+// for others, is cut short when the run is stopped; what changes something is
+// brought to its end.
+func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playbook.Task) (res engine.Result) {
+	res = engine.Result{Status: engine.OK, Secret: t.Secret}
+	fail := func(ctx context.Context, err error) engine.Result {
+		if cause := context.Cause(ctx); h.run.stop.Err() != nil && cause == context.Cause(h.run.stop) { //nolint:errorlint // the very same
+			res.Status, res.Reason = engine.Cancelled, cause.Error()
+			return res
+		}
+		res.Status, res.Failure = engine.Failed, asFailure(timedOut(ctx, err))
+		return res
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			res.Status = engine.Failed
+			res.Failure = &engine.Failure{Message: fmt.Sprintf("internal error in %s: %v", t.Kind.Name, p), Detail: string(debug.Stack())}
+		}
+	}()
+	if t.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, fmt.Errorf("not done within %s", t.Timeout))
+		defer cancel()
+	}
+	idle, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.run.stop, func() { cancel(context.Cause(h.run.stop)) })()
+	change, err := a.Check(idle, s)
+	res.Change = &change
+	if err != nil {
+		return fail(idle, err)
+	}
+	if res.Output, err = jsonLike(change.Output); err != nil {
+		return fail(ctx, err)
+	}
+	res.Change.Output = nil // as for modules, it is the result's
+	if !change.Needed {
+		return res
+	}
+	if !change.Wait {
+		res.Status = engine.Altered
+	}
+	if h.run.opts.Check {
+		return res
+	}
+	if change.Wait {
+		ctx = idle
+	}
+	out, err := a.Apply(ctx, s, change)
+	if err != nil {
+		return fail(ctx, err)
+	}
+	applied, err := jsonLike(out)
+	if err != nil {
+		return fail(ctx, err)
+	}
+	res.Output = merged(res.Output, applied)
+	return res
+}
+
+// timedOut says why a context ended, which "context deadline exceeded" does not.
+func timedOut(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return err
+}
+
+// merged is what the check learned with what the apply returned over it.
+func merged(check, apply engine.Output) engine.Output {
+	if len(check) == 0 {
+		return apply
+	}
+	out := maps.Clone(check)
+	maps.Copy(out, apply)
+	return out
+}
+
+// jsonLike brings an action's output into the form that registered results and
+// the redactor know.
+func jsonLike(o engine.Output) (engine.Output, error) {
+	if len(o) == 0 {
+		return nil, nil
+	}
+	m, err := asMap(o)
+	if err != nil {
+		return nil, fmt.Errorf("output of the action: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,97 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"deployer/engine/playbook"
+)
+
+// budget counts the hosts that were lost, by group, and says when there are
+// too many. Hosts that were only cancelled do not count: the cause does.
+type budget struct {
+	mu      sync.Mutex
+	base    map[string]playbook.Limit
+	members map[string]map[string]bool // group -> targeted hosts
+	lost    map[string]bool
+}
+
+func newBudget(r *run) (*budget, error) {
+	b := &budget{base: map[string]playbook.Limit{"master": {}, "etcd": {}}, members: map[string]map[string]bool{},
+		lost: map[string]bool{}}
+	maps.Copy(b.base, r.opts.Budget)
+	groups := map[string]bool{}
+	for _, g := range slices.Collect(maps.Keys(b.base)) {
+		groups[g] = true
+	}
+	for _, p := range r.prog.Plays {
+		for g := range p.MaxFail {
+			groups[g] = true
+		}
+	}
+	for g := range groups {
+		hosts, err := r.opts.Match(g)
+		if err != nil {
+			if _, asked := r.opts.Budget[g]; !asked && (g == "master" || g == "etcd") {
+				continue // an inventory without these groups
+			}
+			return nil, fmt.Errorf("max_fail: group %q: %w", g, err)
+		}
+		b.members[g] = map[string]bool{}
+		for _, name := range hosts {
+			if h := r.byName[name]; h != nil && slices.Contains(h.plays, true) {
+				b.members[g][name] = true
+			}
+		}
+	}
+	return b, nil
+}
+
+// lose counts a host as lost while it was in play p, and checks the budget.
+func (b *budget) lose(host string, p *playbook.Play) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lost[host] = true
+	return b.exceeded(p)
+}
+
+// check tells whether what was lost so far is too much for play p.
+func (b *budget) check(p *playbook.Play) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.exceeded(p)
+}
+
+func (b *budget) exceeded(p *playbook.Play) error {
+	limits := maps.Clone(b.base)
+	if p != nil {
+		maps.Copy(limits, p.MaxFail)
+	}
+	for _, g := range slices.Sorted(maps.Keys(limits)) {
+		members := b.members[g]
+		var gone []string
+		for h := range members {
+			if b.lost[h] {
+				gone = append(gone, h)
+			}
+		}
+		allowed := limits[g].Of(len(members))
+		if len(gone) > allowed {
+			slices.Sort(gone)
+			return fmt.Errorf("too many hosts of %q failed: %d of %d (%s), allowed are %d",
+				g, len(gone), len(members), listed(gone), allowed)
+		}
+	}
+	return nil
+}
+
+// listed joins the first few of many names.
+func listed(names []string) string {
+	if len(names) <= 5 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
+}

@@ -1,0 +1,149 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// built is a task rendered for one host and item.
+type built struct {
+	step   *engine.Step
+	action engine.Action
+	title  string
+	// late: it cannot be rendered before the segment is sent.
+	late   bool
+	skip   bool
+	reason string
+}
+
+// build renders the task. The variables are as before when it returns.
+func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*built, error) {
+	t := c.task
+	defer h.vars.Leave(h.vars.Mark())
+	if loop != nil {
+		h.vars.Push("item", item)
+	}
+	if t.WhenPerItem() {
+		ok, reason, err := t.Applies(h.vars)
+		if err != nil || !ok {
+			return &built{skip: true, reason: reason}, err
+		}
+	}
+	if err := h.vars.Enter(t.Scopes, t.Refs()); err != nil {
+		return nil, err
+	}
+	b := &built{title: t.Title(h.vars)}
+	module, raw := t.Kind.Name, t.Fixed()
+	if raw == nil {
+		args, err := t.Build(h.vars)
+		if err != nil {
+			return nil, err
+		}
+		if action, ok := args.(engine.Action); ok {
+			b.action = action
+			return b, nil
+		}
+		if p, ok := args.(engine.Preparer); ok {
+			site := &preparation{host: h, ctx: ctx, task: t}
+			module, args, err = prepare(ctx, p, site)
+			if site.late {
+				b.late = true
+				return b, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if raw, err = json.Marshal(args); err != nil {
+			return nil, fmt.Errorf("arguments of %s: %w", module, err)
+		}
+	}
+	b.step = &engine.Step{ID: stepID(c.id, loop), Name: b.title, Module: module, Args: raw, OnChange: c.onChange,
+		IgnoreErrors: t.IgnoreErrors, Timeout: t.Timeout, Secret: t.Secret}
+	if t.Until == nil {
+		b.step.Retries, b.step.Delay = t.Retries, t.Delay
+	}
+	return b, nil
+}
+
+func prepare(ctx context.Context, p engine.Preparer, site *preparation) (string, any, error) {
+	name, module, err := p.Prepare(ctx, site)
+	if err != nil {
+		return "", nil, err
+	}
+	if _, known := site.host.run.opts.Registry[name]; !known {
+		return "", nil, fmt.Errorf("%s is made into the module %q, which does not exist", site.task.Kind.Name, name)
+	}
+	return name, module, nil
+}
+
+// preparation is the controller as a Preparer sees it.
+type preparation struct {
+	host *host
+	ctx  context.Context
+	task *playbook.Task
+	late bool
+}
+
+var errLate = errors.New("waits for the result of an earlier step")
+
+// Host names the host that the task is for.
+func (p *preparation) Host() string { return p.host.name }
+
+// Vars are the variables of the host at this moment.
+func (p *preparation) Vars() map[string]any {
+	if len(p.host.seg.names) > 0 {
+		p.late = true
+	}
+	_ = p.host.vars.Enter(p.task.Scopes, playbook.Everything()) // as for site.Vars
+	return p.host.vars.Clone()
+}
+
+// Render renders a template file with the host's variables.
+func (p *preparation) Render(name string) ([]byte, error) {
+	text, err := p.host.render(p.task, name)
+	p.late = p.late || errors.Is(err, errLate)
+	return text, err
+}
+
+// render renders a template file for a task; errLate when it looks at what the
+// segment will register. The caller takes the task's variables away again.
+func (h *host) render(t *playbook.Task, name string) ([]byte, error) {
+	tpl, err := t.Files().Template(name)
+	if err != nil {
+		return nil, err
+	}
+	if h.seg.registers(t.Closure(tpl.Refs())) {
+		return nil, errLate
+	}
+	if err := h.vars.Enter(t.Scopes, tpl.Refs()); err != nil {
+		return nil, err
+	}
+	text, err := tpl.Text(h.vars.Map())
+	return []byte(text), err
+}
+
+// File reads a plain file of the role or playbook.
+func (p *preparation) File(name string) ([]byte, error) { return p.task.Files().File(name) }
+
+// AddBlob makes content available to hosts.
+func (p *preparation) AddBlob(content []byte) string {
+	if p.host.run.opts.Blobs == nil {
+		panic("this run was started without a store for blobs")
+	}
+	return p.host.run.opts.Blobs.AddBlob(content)
+}
+
+// Artifact names the blob of an artifact for the host's architecture.
+func (p *preparation) Artifact(ctx context.Context, name, version string) (engine.Blob, error) {
+	if p.host.run.opts.Artifacts == nil {
+		return engine.Blob{}, errors.New("this run was started without a source of artifacts")
+	}
+	arch := p.host.live().Facts().Arch
+	return p.host.run.opts.Artifacts.Artifact(ctx, name, version, arch)
+}

@@ -1,0 +1,156 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"deployer/engine/playbook"
+)
+
+// coord is where hosts wait for each other. One lock guards all of it; nothing
+// slow is done under it.
+type coord struct {
+	mu    sync.Mutex
+	hosts []*host
+	// gates are the barriers and labels in program order; byOp finds them.
+	gates []*gate
+	byOp  map[int]*gate
+	// throttles and onces are made when the first host comes.
+	throttles map[any]*throttle
+	onces     map[onceKey]*once
+	// active counts the hosts that work; when it is 0 while some wait, nothing
+	// can ever move again.
+	active  int
+	waiting map[*waiter]struct{}
+}
+
+func newCoord(prog *playbook.Program, hosts []*host) *coord {
+	c := &coord{hosts: hosts, active: len(hosts), byOp: map[int]*gate{}, waiting: map[*waiter]struct{}{},
+		throttles: map[any]*throttle{}, onces: map[onceKey]*once{}}
+	for i, op := range prog.Ops {
+		what := ""
+		switch op.Kind {
+		case playbook.OpBarrier:
+			what = fmt.Sprintf("the barrier in play %q", op.Play.Name)
+		case playbook.OpLabel:
+			what = fmt.Sprintf("label %q", op.Label.Name)
+		default:
+			continue
+		}
+		g := &gate{op: i, play: op.Play, what: what, fate: map[*host]fate{}}
+		for _, h := range hosts {
+			if h.plays[op.Play.Index] {
+				g.targeted++
+			}
+		}
+		c.gates = append(c.gates, g)
+		c.byOp[i] = g
+	}
+	return c
+}
+
+// settle records how h went past the gates before op, and at op itself when
+// it is one.
+func (c *coord) settle(h *host, op int, f fate) {
+	for h.nextGate < len(c.gates) && c.gates[h.nextGate].op <= op {
+		g := c.gates[h.nextGate]
+		h.nextGate++
+		if !h.plays[g.play.Index] {
+			continue
+		}
+		how := skipped
+		if g.op == op || f == lost {
+			how = f
+		}
+		g.settle(h, how)
+		c.look(g)
+	}
+}
+
+// look releases those whose wait at g is over.
+func (c *coord) look(g *gate) {
+	g.waiters = slices.DeleteFunc(g.waiters, func(w *gateWaiter) bool {
+		if w.free {
+			return true
+		}
+		ok, err := w.over(g)
+		if ok || err != nil {
+			c.release(w.waiter, err)
+		}
+		return w.free
+	})
+}
+
+// pass records that h came to the label or barrier at op.
+func (c *coord) pass(h *host, op int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(h, op, passed)
+}
+
+// jump records that h goes on at op, past all gates before it: because of a
+// condition, or because of a failure.
+func (c *coord) jump(h *host, op int, f fate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(h, op-1, f)
+}
+
+// barrier waits until every live host of the play has come to op.
+func (c *coord) barrier(ctx context.Context, h *host, op int) error {
+	c.mu.Lock()
+	c.settle(h, op, passed)
+	g := c.byOp[op]
+	if g.open() {
+		c.mu.Unlock()
+		return nil
+	}
+	w := newWaiter(h, g.what+g.missing(c.hosts))
+	g.waiters = append(g.waiters, &gateWaiter{waiter: w, count: barrierCount})
+	return c.await(ctx, w)
+}
+
+// need waits until enough hosts have passed a label. ready is true when there
+// is nothing to wait for; with try it returns at once.
+func (c *coord) need(ctx context.Context, h *host, n playbook.Need, try bool) (ready bool, err error) {
+	c.mu.Lock()
+	g := c.byOp[n.Label.Op]
+	ok, err := g.met(n.Count)
+	if ok || err != nil || try {
+		c.mu.Unlock()
+		return ok, err
+	}
+	w := newWaiter(h, g.what+g.missing(c.hosts))
+	g.waiters = append(g.waiters, &gateWaiter{waiter: w, count: n.Count})
+	return true, c.await(ctx, w)
+}
+
+// leave takes a host out: nobody waits for it any more. ok is true when it came
+// to the end of the program.
+func (c *coord) leave(h *host, cause string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.cause = cause
+	c.active--
+	if !ok {
+		c.lose(h)
+	}
+	for _, t := range c.throttles {
+		c.drop(t, h)
+	}
+	c.abandon(h)
+	c.checkStall()
+}
+
+// lose turns everything that h passed, or would have, into lost.
+func (c *coord) lose(h *host) {
+	h.nextGate = len(c.gates)
+	for _, g := range c.gates {
+		if f, decided := g.fate[h]; h.plays[g.play.Index] && !(decided && f == skipped) {
+			g.settle(h, lost)
+			c.look(g)
+		}
+	}
+}

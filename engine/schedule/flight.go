@@ -1,0 +1,178 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"deployer/engine"
+)
+
+// lostEarly is a session that ended a segment before its last step.
+type lostEarly struct{}
+
+// Error says what happened.
+func (lostEarly) Error() string { return "the agent ended before the last step" }
+
+// Retryable is true: a new agent goes on where this one stopped.
+func (lostEarly) Retryable() bool { return true }
+
+var errShort error = lostEarly{}
+
+// send sends the steps that are not done, and takes in their results. The
+// number of steps sent is returned.
+func (f *flight) send(ctx context.Context) (int, error) {
+	h := f.host
+	if err := h.run.forks.acquire(h.run.stop); err != nil {
+		return 0, err
+	}
+	defer h.run.forks.release()
+	steps := f.steps()
+	if len(steps) == 0 {
+		return 0, nil
+	}
+	session := h.live()
+	if session == nil {
+		return 0, errShort
+	}
+	in := &intake{flight: f}
+	if s, ok := session.(Stopper); ok {
+		in.stop = func() { s.Stop(context.Cause(h.run.stop).Error()) }
+		defer context.AfterFunc(h.run.stop, in.stop)()
+	}
+	seg := engine.Segment{Run: h.run.opts.RunID, Steps: steps, Check: h.run.opts.Check}
+	err := session.Run(ctx, seg, in.take)
+	in.close()
+	if judged := f.judged(); judged != nil {
+		f.settle(judged, h.judge(ctx, session, judged))
+	}
+	return len(steps), err
+}
+
+// steps are those to be sent. A handler that was to run after a step which is
+// done by now either must run, or is done as well.
+func (f *flight) steps() []engine.Step {
+	done := map[string]bool{} // step -> it changed something
+	for _, e := range f.entries {
+		switch {
+		case e.step != nil && e.unsure: // also if its next run finds nothing to do
+			done[e.step.ID] = true
+		case e.result != nil:
+			done[e.step.ID] = e.result.Status == engine.Altered
+		}
+	}
+	var out []engine.Step
+	for _, e := range f.entries[f.next:] {
+		if e.step == nil || e.result != nil {
+			continue
+		}
+		s := *e.step
+		if len(s.OnChange) > 0 {
+			notified := slices.ContainsFunc(s.OnChange, func(id string) bool { return done[id] })
+			s.OnChange = slices.DeleteFunc(slices.Clone(s.OnChange), func(id string) bool { _, d := done[id]; return d })
+			switch {
+			case notified:
+				s.OnChange, e.conditional = nil, false
+			case len(s.OnChange) == 0:
+				e.step, e.local = nil, func() {}
+				continue
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// take takes in the result of the next step.
+func (f *flight) take(res engine.Result) {
+	for f.next < len(f.entries) {
+		e := f.entries[f.next]
+		if e.step == nil {
+			e.local()
+			f.next++
+			continue
+		}
+		if e.step.ID != res.Step || e.result != nil {
+			return // not ours, or told twice
+		}
+		if e.judge {
+			e.result = &res
+			return
+		}
+		f.settle(e, res)
+		return
+	}
+}
+
+// settle records a result; the flight goes on behind it unless it failed.
+func (f *flight) settle(e *entry, res engine.Result) {
+	if e.unsure && res.Status == engine.OK {
+		// It had begun when the connection was lost: what it changed then is
+		// not seen any more, but must still be followed by its handlers.
+		f.host.notify(e.task)
+	}
+	e.judge = false
+	e.result = f.host.record(e, res)
+	if e.went() {
+		f.next++
+		f.locals()
+	}
+}
+
+// judged is the entry whose result waits for the controller's judgement.
+func (f *flight) judged() *entry {
+	if f.next < len(f.entries) {
+		if e := f.entries[f.next]; e.judge && e.result != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// reconnect comes back to a host that was lost.
+func (f *flight) reconnect(ctx context.Context, lost error) error {
+	h := f.host
+	h.close()
+	h.run.emit(engine.Event{Type: engine.HostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
+	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
+	var down *failed
+	if errors.As(err, &down) {
+		down.step = f.stepName()
+	}
+	if err == nil {
+		f.resume(ctx)
+	}
+	return err
+}
+
+// resume learns from the journal on the host what the step did that was in
+// flight when the connection was lost. Without an answer it may have changed
+// something: running its handlers once too often does no harm.
+func (f *flight) resume(ctx context.Context) {
+	f.locals()
+	if f.next == len(f.entries) {
+		return
+	}
+	e := f.entries[f.next]
+	e.unsure = true
+	j, ok := f.host.live().(Journaler)
+	if !ok {
+		return
+	}
+	entries, err := j.Journal(ctx, f.host.run.opts.RunID)
+	if err != nil {
+		return
+	}
+	e.unsure = false
+	for _, entry := range entries {
+		if entry.Step != e.step.ID {
+			continue
+		}
+		if e.unsure = entry.Begun; entry.Result == nil {
+			continue
+		}
+		// The journal has no output and no diff, so the step runs again, and
+		// finds its work done.
+		e.unsure = entry.Result.Status == engine.Altered
+	}
+}

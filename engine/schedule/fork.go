@@ -1,0 +1,60 @@
+package schedule
+
+import (
+	"context"
+	"sync"
+)
+
+// slots bounds how many of something happen at one time; those who wait are
+// served in the order in which they came.
+type slots struct {
+	mu    sync.Mutex
+	free  int
+	queue []chan struct{}
+}
+
+func newSlots(n int) *slots { return &slots{free: n} }
+
+// acquire waits for a slot. The error is the context's cause.
+func (s *slots) acquire(ctx context.Context) error {
+	s.mu.Lock()
+	if ctx.Err() != nil {
+		s.mu.Unlock()
+		return context.Cause(ctx)
+	}
+	if s.free > 0 {
+		s.free--
+		s.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	s.queue = append(s.queue, turn)
+	s.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for i, q := range s.queue {
+		if q == turn {
+			s.queue = append(s.queue[:i], s.queue[i+1:]...)
+			s.mu.Unlock()
+			return context.Cause(ctx)
+		}
+	}
+	s.mu.Unlock()
+	s.release() // the turn came at the same moment
+	return context.Cause(ctx)
+}
+
+func (s *slots) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) > 0 {
+		close(s.queue[0])
+		s.queue = s.queue[1:]
+		return
+	}
+	s.free++
+}

@@ -1,0 +1,138 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"deployer/engine/playbook"
+)
+
+// gate counts the hosts of a play that have come to one point of the program: a
+// barrier or a label. Every host of the play ends up in exactly one of passed,
+// skipped and lost. It is guarded by the coord's lock.
+type gate struct {
+	op       int
+	play     *playbook.Play
+	what     string
+	targeted int
+	fate     map[*host]fate
+	count    [3]int
+	waiters  []*gateWaiter
+}
+
+// fate is how a host went past a gate.
+type fate int
+
+const (
+	passed  fate = iota // came to it
+	skipped             // went around it, by a condition
+	lost                // failed before it, or is parked
+)
+
+func (g *gate) settle(h *host, f fate) {
+	if old, ok := g.fate[h]; ok {
+		if old == f {
+			return
+		}
+		g.count[old]--
+	}
+	g.fate[h] = f
+	g.count[f]++
+}
+
+func (g *gate) decided() bool { return len(g.fate) == g.targeted }
+
+// open tells whether a barrier is open: everybody came to it, or never will.
+func (g *gate) open() bool { return g.decided() }
+
+// met tells whether a need is met; err says that it can no longer be. Hosts
+// that go around a label do not count, neither do those that are not in the run:
+// with --limit, what the others do counts as done.
+func (g *gate) met(count int) (bool, error) {
+	toRun := g.targeted - g.count[skipped]
+	possible := toRun - g.count[lost]
+	if count == 0 {
+		if !g.decided() {
+			return false, nil
+		}
+		if toRun == 0 || g.count[passed] > 0 {
+			return true, nil
+		}
+		return false, g.cannot()
+	}
+	required := min(count, toRun)
+	switch {
+	case g.count[passed] >= count, g.decided() && g.count[passed] >= required:
+		return true, nil
+	case possible < required:
+		return false, g.cannot()
+	}
+	return false, nil
+}
+
+func (g *gate) cannot() error {
+	return fmt.Errorf("cannot get past %s: %s", g.what, g.blame())
+}
+
+// blame names hosts that were lost, with the cause of the first that has one.
+func (g *gate) blame() string {
+	causes := map[string]string{}
+	for h, f := range g.fate {
+		if f == lost {
+			causes[h.name] = h.cause
+		}
+	}
+	names := slices.Sorted(maps.Keys(causes))
+	text := "lost " + strings.Join(names[:min(len(names), 3)], ", ")
+	if len(names) > 3 {
+		text += fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	for _, n := range names {
+		if causes[n] != "" {
+			return text + "; " + n + ": " + causes[n]
+		}
+	}
+	return text
+}
+
+// missing names hosts that have not come yet, for people who wait.
+func (g *gate) missing(hosts []*host) string {
+	var names []string
+	more := 0
+	for _, h := range hosts {
+		if _, ok := g.fate[h]; ok || !h.plays[g.play.Index] {
+			continue
+		}
+		if len(names) < 3 {
+			names = append(names, h.name)
+		} else {
+			more++
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := ": " + strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// gateWaiter is a host that waits at a gate for a number of others; 0 means
+// all that are to run the label, barrierCount all of the play.
+type gateWaiter struct {
+	*waiter
+	count int
+}
+
+const barrierCount = -1
+
+func (w *gateWaiter) over(g *gate) (bool, error) {
+	if w.count == barrierCount {
+		return g.open(), nil
+	}
+	return g.met(w.count)
+}

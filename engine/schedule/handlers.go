@@ -1,0 +1,82 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"deployer/engine/playbook"
+)
+
+// handlers runs those handlers of the play that were notified. A handler whose
+// notifiers are still in the segment goes into the same segment, and the agent
+// decides by what they changed.
+func (h *host) handlers(ctx context.Context, p *playbook.Play) error {
+	nth := h.flushes[p] + 1
+	h.flushes[p] = nth
+	for _, t := range p.Handlers {
+		c := &call{task: t, op: h.cursor, id: t.ID, nth: nth}
+		if nth > 1 {
+			c.id += fmt.Sprintf("@%d", nth)
+		}
+		if !h.due(t) {
+			c.onChange = h.notifiers(t)
+			if len(c.onChange) == 0 {
+				continue
+			}
+			if !h.unattended(t) {
+				if err := h.flush(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		if !h.stillWanted(c) {
+			continue
+		}
+		if err := h.perform(ctx, c); err != nil {
+			return err
+		}
+		h.after(func() { delete(h.notified, t) })
+		h.seg.ran(t)
+	}
+	h.cursor++
+	return nil
+}
+
+// due tells whether a handler was notified and has not been seen to since.
+func (h *host) due(t *playbook.Task) bool {
+	_, ran := h.seg.handled[t]
+	return h.notified[t] && !ran
+}
+
+// notifiers are the steps of the segment that notify t if they change
+// something, since t was last in the segment.
+func (h *host) notifiers(t *playbook.Task) []string {
+	var out []string
+	for _, e := range h.seg.entries[h.seg.handled[t]:] {
+		if e.step != nil && slices.Contains(e.task.Notify, t) {
+			out = append(out, e.step.ID)
+		}
+	}
+	return out
+}
+
+// unattended tells whether the agent can carry out the handler without the
+// controller's decision.
+func (h *host) unattended(t *playbook.Task) bool {
+	return t.Mode != playbook.OnController && !t.Judged() && t.Throttle == nil && !t.RunOnce && !h.seg.registers(t.Refs())
+}
+
+// stillWanted tells whether a handler has to run, or may have to. When the
+// segment with its notifiers was sent meanwhile, that is known.
+func (h *host) stillWanted(c *call) bool {
+	if len(c.onChange) == 0 {
+		return true
+	}
+	if h.due(c.task) {
+		c.onChange = nil
+		return true
+	}
+	c.onChange = h.notifiers(c.task)
+	return len(c.onChange) > 0
+}

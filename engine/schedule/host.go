@@ -1,0 +1,205 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// host is one host's way through the program. Its goroutine owns everything
+// but what the comments say.
+type host struct {
+	run   *run
+	index int
+	name  string
+	plays []bool // by index; fixed before the run
+
+	cursor int
+	vars   *playbook.Vars
+	// notified are the handlers of the present play that must run.
+	notified map[*playbook.Task]bool
+	// flushes counts how often the handlers of a play were run, to tell apart
+	// their run_once tasks.
+	flushes map[*playbook.Play]int
+	// pending is a failure that a block's rescue or always part is handling.
+	pending map[*playbook.Block]*failed
+	seg     segment
+
+	mu      sync.Mutex // guards what follows
+	session Host
+	// registered are this host's registered results, for actions of others.
+	registered map[string]engine.Output
+	rep        engine.HostReport
+
+	// Guarded by the coord's lock.
+	nextGate int
+	cause    string // why it left the run, if it did
+}
+
+func newHost(r *run, index int, name string, base map[string]any) *host {
+	fixed := map[string]any{}
+	for k, v := range r.opts.Extra {
+		fixed[k] = playbook.Normalize(v)
+	}
+	clean := r.shared.normalize(base)
+	for _, k := range playbook.Reserved() {
+		if v, ok := clean[k]; ok {
+			fixed[k] = v
+		}
+	}
+	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.Check}
+	return &host{run: r, index: index, name: name, plays: make([]bool, len(r.prog.Plays)),
+		vars: playbook.NewVars(clean, fixed), notified: map[*playbook.Task]bool{},
+		flushes: map[*playbook.Play]int{}, pending: map[*playbook.Block]*failed{},
+		registered: map[string]engine.Output{}, rep: engine.HostReport{Host: name}}
+}
+
+// failed is what takes a host out of a block, or out of the run.
+type failed struct {
+	failure *engine.Failure
+	step    string // its name
+	// unreachable: the connection is gone, so no rescue can run.
+	unreachable bool
+	// cancelled: the host did nothing wrong, but cannot go on; it does not
+	// count against the budget.
+	cancelled bool
+	// forAll: the host did it for all hosts of the play, so all of them fail.
+	forAll bool
+}
+
+// Error makes failed an error.
+func (f *failed) Error() string { return f.failure.Message }
+
+// work takes the host through the program, and out of it.
+func (h *host) work(ctx context.Context) {
+	err := h.walk(ctx)
+	h.park(ctx, err)
+}
+
+// walk turns a panic of the scheduler or of an action into a failure of this
+// host, so that one bad task never ends the run of all.
+func (h *host) walk(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &failed{failure: &engine.Failure{Message: fmt.Sprintf("internal error: %v", p), Detail: string(debug.Stack())}}
+		}
+	}()
+	if err := h.connect(ctx, h.run.opts.Retry.Attempts); err != nil {
+		return err
+	}
+	for {
+		if h.cursor == len(h.run.prog.Ops) && len(h.seg.entries) == 0 {
+			break
+		}
+		if h.run.stop.Err() != nil {
+			return context.Cause(h.run.stop)
+		}
+		err := h.advance(ctx)
+		var f *failed
+		if errors.As(err, &f) && !f.unreachable {
+			err = h.rescue(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	h.run.coord.jump(h, len(h.run.prog.Ops), skipped)
+	return nil
+}
+
+// advance takes one operation; after the last one it sends what is gathered.
+func (h *host) advance(ctx context.Context) error {
+	if h.cursor == len(h.run.prog.Ops) {
+		return h.flush(ctx)
+	}
+	return h.step(ctx, h.run.prog.Ops[h.cursor])
+}
+
+// park takes the host out of the run, with the reason if it did not come to
+// the end.
+func (h *host) park(ctx context.Context, err error) {
+	if err == nil {
+		h.run.coord.leave(h, "", true)
+		return
+	}
+	var f *failed
+	counts := false
+	h.mu.Lock()
+	switch {
+	case ctx.Err() != nil || !errors.As(err, &f) || f.cancelled:
+		h.rep.Cancelled = true
+	default:
+		counts = true
+		h.rep.Failure = h.run.opts.Redactor.Failure(f.failure)
+		h.rep.FailedStep, h.rep.Unreachable = f.step, f.unreachable
+	}
+	h.mu.Unlock()
+	text := h.run.opts.Redactor.Text(err.Error())
+	h.run.emit(engine.Event{Type: engine.HostParked, Host: h.name, Text: text})
+	// The budget comes first: when it is exceeded, those who wait for this
+	// host are to see that as the cause.
+	if counts && f.forAll {
+		h.run.abort(fmt.Errorf("%q failed on %s, which did it for all: %s", f.step, h.name, text))
+	} else if counts {
+		if over := h.run.budget.lose(h.name, h.play()); over != nil {
+			h.run.abort(fmt.Errorf("%w; first cause on %s: %s", over, h.name, text))
+		}
+	}
+	h.run.coord.leave(h, text, false)
+	if f != nil && f.unreachable {
+		h.close()
+	}
+}
+
+// play is the one the host is in, nil before the first.
+func (h *host) play() *playbook.Play {
+	if h.cursor < len(h.run.prog.Ops) {
+		return h.run.prog.Ops[h.cursor].Play
+	}
+	return nil
+}
+
+// rescue finds where the program goes on after a failure: the rescue or always
+// part of a block around it. Without one, the failure is returned.
+func (h *host) rescue(f *failed) error {
+	at := h.cursor
+	for b := h.run.prog.Ops[at].Block; b != nil; b = b.Parent {
+		to := 0
+		switch inside := at > b.Begin && at < b.End; {
+		case inside && b.Rescue > at:
+			to = b.Rescue + 1
+			h.pending[b] = f
+		case inside && b.Always > at:
+			to = b.Always + 1
+			h.pending[b] = f
+		default: // in its last part, or at its doors
+			h.exit(b)
+			delete(h.pending, b)
+			continue
+		}
+		h.vars.Set("failure", map[string]any{"message": f.failure.Message, "detail": f.failure.Detail, "step": f.step})
+		h.run.coord.jump(h, to, lost)
+		h.cursor = to
+		return nil
+	}
+	return f
+}
+
+// exit leaves a block's throttle.
+func (h *host) exit(b *playbook.Block) { h.run.coord.exit(h, b) }
+
+// waits tells the world what the host waits for; empty when it goes on.
+func (h *host) waits(what string) {
+	h.run.emit(engine.Event{Type: engine.Waiting, Host: h.name, Text: what})
+}
+
+func (h *host) reportNow() engine.HostReport {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rep
+}

@@ -1,0 +1,35 @@
+package schedule
+
+import (
+	"sync"
+
+	"deployer/engine"
+)
+
+// intake takes results in while a session runs, and nothing once it is closed.
+type intake struct {
+	mu     sync.Mutex
+	flight *flight
+	closed bool
+	stop   func() // may be nil
+}
+
+func (in *intake) take(res engine.Result) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return
+	}
+	in.flight.take(res)
+	// The run may have been stopped at the moment when the segment was sent,
+	// too early for the session to know of it.
+	if in.stop != nil && in.flight.host.run.stop.Err() != nil {
+		in.stop()
+	}
+}
+
+func (in *intake) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+}

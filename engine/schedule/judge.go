@@ -1,0 +1,116 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// judge decides how a step ended whose task has changed_when, failed_when or
+// until, and runs it again as long as until asks for it.
+func (h *host) judge(ctx context.Context, session Host, e *entry) engine.Result {
+	res := *e.result
+	for try := 1; ; try++ {
+		again := h.judgeResult(e.task, e, &res)
+		if e.task.Until != nil {
+			res.Tries = try
+		}
+		if !again || e.task.Until == nil || try > e.task.Retries || h.run.stop.Err() != nil {
+			return res
+		}
+		h.run.emit(engine.Event{Type: engine.StepText, Host: h.name, Step: e.step.ID, Name: e.step.Name,
+			Text: fmt.Sprintf("try %d of %d did not meet until; trying again in %s", try, e.task.Retries+1, e.task.Delay)})
+		if err := h.sleep(ctx, e.task.Delay); err != nil {
+			return res
+		}
+		next, err := h.runStep(ctx, session, *e.step)
+		if err != nil {
+			return res // the connection is lost; what was learned last holds
+		}
+		res = next
+	}
+}
+
+// runStep runs one step by itself.
+func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (engine.Result, error) {
+	step.OnChange = nil
+	var res engine.Result
+	got := false
+	err := session.Run(ctx, engine.Segment{Run: h.run.opts.RunID, Steps: []engine.Step{step}, Check: h.run.opts.Check},
+		func(r engine.Result) { res, got = r, true })
+	if err == nil && !got {
+		err = errShort
+	}
+	return res, err
+}
+
+// judgeResult applies the task's own conditions to a result. again tells that
+// it failed, or is not what until wants.
+func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (again bool) {
+	if !t.Judged() || res.Status == engine.Skipped {
+		return res.Failure != nil
+	}
+	fail := func(err error) {
+		res.Status, res.Failure = engine.Failed, asFailure(err)
+	}
+	seen := view(*res)
+	if t.FailedWhen != nil {
+		failed, why, err := h.holds(t, t.FailedWhen, e, seen)
+		switch {
+		case err != nil && res.Failure != nil: // it failed so early that there is nothing to judge
+		case err != nil:
+			fail(err)
+		case failed:
+			detail := ""
+			if res.Failure != nil {
+				detail = strings.TrimSpace(res.Failure.Message + "\n" + res.Failure.Detail)
+			}
+			res.Status, res.Failure = engine.Failed, &engine.Failure{Message: "failed_when holds: " + why, Detail: detail}
+		case res.Failure != nil:
+			res.Status, res.Failure = engine.Altered, nil
+		}
+	}
+	if t.ChangedWhen != nil && res.Failure == nil {
+		changed, _, err := h.holds(t, t.ChangedWhen, e, view(*res))
+		switch {
+		case err != nil:
+			fail(err)
+		case changed:
+			res.Status = engine.Altered
+		default:
+			res.Status = engine.OK
+		}
+	}
+	if t.Until == nil {
+		return res.Failure != nil
+	}
+	done, _, err := h.holds(t, t.Until, e, view(*res))
+	switch {
+	case err != nil && res.Failure == nil:
+		fail(err)
+	case err == nil && !done && res.Failure == nil:
+		fail(fmt.Errorf("until does not hold: %s", playbook.Sources(t.Until)))
+		return true
+	case err == nil && done:
+		return false
+	}
+	return true
+}
+
+// holds evaluates conditions on a result: under the task's registered name,
+// and as `result`.
+func (h *host) holds(t *playbook.Task, conditions []*playbook.Expr, e *entry, seen map[string]any) (bool, string, error) {
+	defer h.vars.Leave(h.vars.Mark())
+	h.vars.Push("result", seen)
+	if t.Register != "" {
+		h.vars.Push(t.Register, seen)
+	}
+	if e.loop != nil {
+		h.vars.Push("item", e.item)
+	}
+	ok, err := t.Holds(conditions, h.vars)
+	return ok, playbook.Sources(conditions), err
+}

@@ -1,0 +1,198 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// loopRun gathers the results of a task's items.
+type loopRun struct {
+	total, begun, done       int
+	results                  []any
+	changed, failed, skipped int
+}
+
+// record takes in how a step ended: counters, events, handlers and registered
+// names. It returns the result as it counts.
+func (h *host) record(e *entry, res engine.Result) *engine.Result {
+	res.Host, res.Secret = h.name, res.Secret || e.task.Secret
+	if e.step != nil {
+		res.Step, res.Name = e.step.ID, e.step.Name
+	}
+	if e.conditional && res.Status == engine.Skipped {
+		return &res // a handler that nothing notified after all
+	}
+	if res.Failure != nil && res.Status != engine.Cancelled && (e.task.IgnoreErrors || e.rescued()) {
+		res.Ignored = true
+	}
+	h.count(res)
+	if res.Status == engine.Altered {
+		h.notify(e.task)
+	}
+	if e.task.Register != "" {
+		h.registerResult(e, res)
+	}
+	h.run.emit(engine.Event{Type: engine.StepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: &res})
+	return &res
+}
+
+// rescued tells whether a failure of the entry is dealt with by a block.
+func (e *entry) rescued() bool {
+	for b := e.task.Block; b != nil; b = b.Parent {
+		if b.Rescue > e.op && e.op > b.Begin && !e.task.Handler {
+			return !e.task.IgnoreErrors
+		}
+	}
+	return false
+}
+
+func (h *host) count(res engine.Result) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case res.Status == engine.Cancelled:
+	case res.Failure != nil && res.Ignored:
+		h.rep.OK++
+	case res.Failure != nil:
+		h.rep.Failed++
+	case res.Status == engine.Altered:
+		h.rep.Changed++
+	case res.Status == engine.Skipped:
+		h.rep.Skipped++
+	case res.Status == engine.OK:
+		h.rep.OK++
+	}
+}
+
+func (h *host) notify(t *playbook.Task) {
+	for _, n := range t.Notify {
+		h.notified[n] = true
+	}
+}
+
+// view is a result as tasks see it under its registered name.
+func view(res engine.Result) map[string]any {
+	out := map[string]any{}
+	if res.Change != nil {
+		maps.Copy(out, playbook.Normalize(map[string]any(res.Change.Output)).(map[string]any))
+	}
+	if res.Output != nil {
+		maps.Copy(out, playbook.Normalize(map[string]any(res.Output)).(map[string]any))
+	}
+	out["changed"] = res.Status == engine.Altered
+	out["failed"] = res.Failure != nil
+	out["skipped"] = res.Status == engine.Skipped
+	if res.Failure != nil {
+		out["message"] = res.Failure.Message
+	}
+	return out
+}
+
+func (h *host) registerResult(e *entry, res engine.Result) {
+	out := view(res)
+	if e.loop == nil {
+		h.register(e.task.Register, out)
+		return
+	}
+	l := e.loop
+	l.done++
+	out["item"] = e.item
+	l.results = append(l.results, out)
+	for key, n := range map[string]*int{"changed": &l.changed, "failed": &l.failed, "skipped": &l.skipped} {
+		if out[key] == true {
+			*n++
+		}
+	}
+	if l.done == l.total || l.failed > 0 {
+		h.register(e.task.Register, map[string]any{"results": l.results, "changed": l.changed > 0,
+			"failed": l.failed > 0, "skipped": l.skipped == l.total})
+	}
+}
+
+// register makes a result visible to the host's later tasks, and to actions.
+func (h *host) register(name string, value map[string]any) {
+	h.vars.Set(name, value)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.registered[name] = value
+}
+
+func (h *host) registeredMap(name string) (map[string]any, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v, ok := h.registered[name]
+	return v, ok
+}
+
+// skip records that a task does not apply.
+func (h *host) skip(t *playbook.Task, op int, reason string) {
+	h.skipItem(&call{task: t, op: op, id: t.ID}, nil, nil, reason)
+}
+
+func (h *host) skipItem(c *call, loop *loopRun, item any, reason string) {
+	e := &entry{op: c.op, task: c.task, loop: loop, item: item}
+	res := engine.Result{Step: stepID(c.id, loop), Name: c.task.Name, Status: engine.Skipped, Reason: reason, Started: time.Now()}
+	if name := c.task.Register; name != "" && h.seg.steps > 0 {
+		// That it was skipped is known now, so tasks that look at it need not
+		// wait for the segment; unless an earlier step registers that name too,
+		// or other items of the loop do.
+		if loop == nil && len(c.onChange) == 0 && !h.seg.names[name] {
+			h.register(name, view(res))
+		} else {
+			h.seg.promise(name)
+		}
+	}
+	h.after(func() {
+		if len(c.onChange) == 0 || h.notified[c.task] {
+			h.record(e, res)
+		}
+	})
+}
+
+// failTask records that a task could not even be begun, once what comes before
+// it is done.
+func (h *host) failTask(ctx context.Context, c *call, err error) error {
+	return h.failItem(ctx, c, nil, nil, err)
+}
+
+func (h *host) failItem(ctx context.Context, c *call, loop *loopRun, item any, err error) error {
+	if ferr := h.flush(ctx); ferr != nil {
+		return ferr
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !h.stillWanted(c) {
+		return nil
+	}
+	e := &entry{op: c.op, task: c.task, loop: loop, item: item}
+	return h.end(e, engine.Result{Step: stepID(c.id, loop), Name: c.task.Name, Status: engine.Failed,
+		Failure: asFailure(err), Started: time.Now()})
+}
+
+// end records a result that did not come from the agent, and returns its
+// failure unless that is ignored.
+func (h *host) end(e *entry, res engine.Result) error {
+	e.result = h.record(e, res)
+	if e.went() {
+		return nil
+	}
+	return &failed{failure: e.result.Failure, step: e.result.Name}
+}
+
+// asFailure makes an error travel: its first line is the message, the rest the
+// detail.
+func asFailure(err error) *engine.Failure {
+	var f *engine.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	message, detail, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	return &engine.Failure{Message: message, Detail: detail}
+}

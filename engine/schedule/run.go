@@ -1,0 +1,175 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// run is one run of a program.
+type run struct {
+	opts    Options
+	prog    *playbook.Program
+	coord   *coord
+	forks   *slots
+	actions *slots
+	hosts   []*host
+	byName  map[string]*host
+	budget  *budget
+	started time.Time
+	shared  normalizer
+	// stop is done when the run must end after the steps in flight; its cause
+	// says why.
+	stop    context.Context
+	stopNow context.CancelCauseFunc
+	entered []sync.Once // of each play
+}
+
+// ErrInterrupted is the cause of what is cancelled when the user stops the run.
+var ErrInterrupted = errors.New("interrupted; run the same command again to go on")
+
+// Run carries out a program and returns when every host has come to its end,
+// or is parked, or the run was aborted or interrupted. What went wrong on hosts
+// is in the report; an error means that the run could not begin.
+func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Report, error) {
+	r, err := newRun(ctx, prog, opts.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	defer r.stopNow(context.Canceled)
+	r.emit(engine.Event{Type: engine.RunStart, Name: prog.Name, Text: opts.RunID})
+	over := make(chan struct{})
+	watched := r.watchInterrupt(over)
+	var all sync.WaitGroup
+	for _, h := range r.hosts {
+		all.Go(func() { h.work(ctx) })
+	}
+	all.Wait()
+	close(over)
+	<-watched
+	r.closeSessions()
+	report := r.report(ctx)
+	r.emit(engine.Event{Type: engine.RunEnd, Name: prog.Name, Report: report})
+	return report, nil
+}
+
+func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, error) {
+	r := &run{opts: opts, prog: prog, forks: newSlots(opts.Forks), actions: newSlots(opts.ActionParallelism),
+		byName: map[string]*host{}, started: time.Now(), entered: make([]sync.Once, len(prog.Plays))}
+	for i, name := range opts.Hosts {
+		base, err := opts.Vars(name)
+		if err != nil {
+			return nil, fmt.Errorf("variables of %s: %w", name, err)
+		}
+		h := newHost(r, i, name, base)
+		if r.byName[name] != nil {
+			return nil, fmt.Errorf("host %s is given twice", name)
+		}
+		r.hosts = append(r.hosts, h)
+		r.byName[name] = h
+	}
+	for _, p := range prog.Plays {
+		names, err := opts.Match(p.Hosts)
+		if err != nil {
+			return nil, fmt.Errorf("%s: hosts: %w", p.Pos, err)
+		}
+		for _, n := range names {
+			if h := r.byName[n]; h != nil {
+				h.plays[p.Index] = true
+			}
+		}
+	}
+	// Hosts that no play names are not connected to.
+	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !slices.Contains(h.plays, true) })
+	r.coord = newCoord(prog, r.hosts)
+	var err error
+	if r.budget, err = newBudget(r); err != nil {
+		return nil, err
+	}
+	r.stop, r.stopNow = context.WithCancelCause(ctx)
+	engine.Provide[func() []engine.HostReport](opts.Services, r.parked)
+	return r, nil
+}
+
+// watchInterrupt waits for the user to stop the run, until over is closed.
+func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-r.opts.Interrupt: // never, when nil
+			r.emit(engine.Event{Type: engine.Interrupted, Text: "finishing the steps in flight; interrupt again to stop now"})
+			r.stopNow(ErrInterrupted)
+		case <-over:
+		}
+	}()
+	return ended
+}
+
+// abort ends the run after the steps in flight.
+func (r *run) abort(cause error) { r.stopNow(cause) }
+
+func (r *run) emit(e engine.Event) {
+	e.Time = time.Now()
+	r.opts.Sink.Emit(r.opts.Redactor.Event(e))
+}
+
+// enter announces a play when its first host comes.
+func (r *run) enter(p *playbook.Play) {
+	r.entered[p.Index].Do(func() { r.emit(engine.Event{Type: engine.PlayStart, Name: p.Name}) })
+}
+
+func (r *run) closeSessions() {
+	var all sync.WaitGroup
+	for _, h := range r.hosts {
+		all.Go(h.close)
+	}
+	all.Wait()
+}
+
+// live are the hosts of a play that are still in the run, in order.
+func (r *run) live(p *playbook.Play) []string {
+	r.coord.mu.Lock()
+	defer r.coord.mu.Unlock()
+	var out []string
+	for _, h := range r.hosts {
+		if h.plays[p.Index] && h.cause == "" {
+			out = append(out, h.name)
+		}
+	}
+	return out
+}
+
+// parked reports the hosts that are out of the run so far.
+func (r *run) parked() []engine.HostReport {
+	var out []engine.HostReport
+	for _, h := range r.hosts {
+		if rep := h.reportNow(); rep.Failure != nil || rep.Cancelled {
+			out = append(out, rep)
+		}
+	}
+	return out
+}
+
+func (r *run) report(ctx context.Context) *engine.Report {
+	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.Check, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}}
+	for _, h := range r.hosts {
+		out.Hosts = append(out.Hosts, h.reportNow())
+	}
+	switch cause := context.Cause(r.stop); {
+	case ctx.Err() != nil:
+		out.Interrupted = true
+		out.Aborted = r.opts.Redactor.Text(context.Cause(ctx).Error())
+	case errors.Is(cause, ErrInterrupted):
+		out.Interrupted = true
+	case cause != nil:
+		out.Aborted = r.opts.Redactor.Text(cause.Error())
+	}
+	return out
+}

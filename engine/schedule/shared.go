@@ -1,0 +1,39 @@
+package schedule
+
+import (
+	"reflect"
+
+	"deployer/engine/playbook"
+)
+
+// normalizer brings the variables of all hosts into the form that playbooks
+// know. Parts that hosts share, such as the map of all hosts, are looked at
+// once, not once a host: on a thousand hosts that is a million entries less.
+type normalizer struct{ seen map[uintptr]normalized }
+
+// normalized keeps what was given as well: as long as it lives, no other map
+// can have its address.
+type normalized struct {
+	given  map[string]any
+	result any
+}
+
+func (n *normalizer) normalize(base map[string]any) map[string]any {
+	if n.seen == nil {
+		n.seen = map[uintptr]normalized{}
+	}
+	out := make(map[string]any, len(base))
+	for name, value := range base {
+		m, isMap := value.(map[string]any)
+		if !isMap {
+			out[name] = playbook.Normalize(value)
+			continue
+		}
+		at := reflect.ValueOf(m).Pointer()
+		if _, ok := n.seen[at]; !ok {
+			n.seen[at] = normalized{m, playbook.Normalize(m)}
+		}
+		out[name] = n.seen[at].result
+	}
+	return out
+}

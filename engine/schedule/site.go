@@ -1,0 +1,113 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"sync"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// site is the run as an action sees it.
+type site struct {
+	host *host
+	call *call
+	step *engine.Step
+	item any
+	loop bool
+	// vars are copied when first asked for; actions may ask from anywhere.
+	once sync.Once
+	vars map[string]any
+}
+
+// Host names the host that the action is for.
+func (s *site) Host() string { return s.host.name }
+
+// Vars are the variables of that host at this moment.
+func (s *site) Vars() map[string]any {
+	s.once.Do(func() { s.vars = s.copyVars() })
+	return s.vars
+}
+
+func (s *site) copyVars() map[string]any {
+	h := s.host
+	defer h.vars.Leave(h.vars.Mark())
+	if s.loop {
+		h.vars.Push("item", s.item)
+	}
+	// A variable that cannot be rendered here is one that the task does not
+	// use: what it uses was rendered with its arguments.
+	_ = h.vars.Enter(s.call.task.Scopes, playbook.Everything())
+	return h.vars.Clone()
+}
+
+// Targets are the hosts of the play that are still in the run.
+func (s *site) Targets() []string { return s.host.run.live(s.call.task.Play) }
+
+// Render renders a template file of the role or playbook that the task stands
+// in. It is for actions that take one, beside what engine.Site asks for.
+func (s *site) Render(name string) ([]byte, error) {
+	h := s.host
+	defer h.vars.Leave(h.vars.Mark())
+	if s.loop {
+		h.vars.Push("item", s.item)
+	}
+	return h.render(s.call.task, name)
+}
+
+// Registered returns what a host registered under name.
+func (s *site) Registered(host, name string) engine.Output {
+	h := s.host.run.byName[host]
+	if h == nil {
+		return nil
+	}
+	v, _ := h.registeredMap(name)
+	return v
+}
+
+// Dial opens a connection from a host.
+func (s *site) Dial(ctx context.Context, host, network, address string) (net.Conn, error) {
+	session, err := s.session(host)
+	if err != nil {
+		return nil, err
+	}
+	return session.Dial(ctx, network, address)
+}
+
+// RunOn runs one host module on a host.
+func (s *site) RunOn(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
+	session, err := s.session(host)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return engine.Result{}, fmt.Errorf("arguments of %s: %w", module, err)
+	}
+	step := engine.Step{ID: s.step.ID + "." + module, Name: s.step.Name, Module: module, Args: raw, Secret: s.step.Secret}
+	return s.host.runStep(ctx, session, step)
+}
+
+func (s *site) session(host string) (Host, error) {
+	h := s.host.run.byName[host]
+	if h == nil {
+		return nil, fmt.Errorf("host %q is not in this run", host)
+	}
+	session := h.live()
+	if session == nil {
+		return nil, fmt.Errorf("there is no connection to %s", host)
+	}
+	return session, nil
+}
+
+// Services are what the program that started the run gives its actions.
+func (s *site) Services() engine.Services { return s.host.run.opts.Services }
+
+// Progress reports what the action is doing or waiting for.
+func (s *site) Progress(text string) {
+	s.host.run.emit(engine.Event{Type: engine.StepText, Host: s.host.name, Step: s.step.ID, Name: s.step.Name,
+		Role: s.call.task.Role, Text: text})
+}

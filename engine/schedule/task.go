@@ -1,0 +1,173 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// task brings one task to the host: into the segment, or at once where it runs
+// on the controller or has to take its turn.
+func (h *host) task(ctx context.Context, t *playbook.Task, at int) error {
+	return h.perform(ctx, &call{task: t, op: at, id: t.ID})
+}
+
+// call is one use of a task: in the program, or as a handler.
+type call struct {
+	task *playbook.Task
+	op   int
+	id   string
+	nth  int // of a handler's runs
+	// onChange are the steps of the segment that notify a handler.
+	onChange []string
+}
+
+func (h *host) perform(ctx context.Context, c *call) error {
+	t := c.task
+	// A task that does not apply need not wait for what only its arguments
+	// look at.
+	if err := h.need(ctx, t.WhenRefs()); err != nil {
+		return err
+	}
+	if !t.WhenPerItem() {
+		ok, reason, err := t.Applies(h.vars)
+		if err != nil {
+			return h.failTask(ctx, c, err)
+		}
+		if !ok {
+			h.skipItem(c, nil, nil, reason)
+			return nil
+		}
+	}
+	if err := h.need(ctx, t.Refs()); err != nil {
+		return err
+	}
+	if err := h.needs(ctx, t.Needs); err != nil {
+		return err
+	}
+	if t.Throttle == nil {
+		return h.performOnce(ctx, c)
+	}
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	limit, err := playbook.ThrottleLimit(t.Throttle, t.Scopes, h.vars)
+	if err != nil {
+		return h.failTask(ctx, c, err)
+	}
+	if err := h.run.coord.enter(ctx, h, t, fmt.Sprintf("%q", t.Name), limit); err != nil {
+		return h.cannotWait(err)
+	}
+	defer h.run.coord.exit(h, t)
+	if err := h.performOnce(ctx, c); err != nil {
+		return err
+	}
+	return h.flush(ctx)
+}
+
+// performOnce does a run_once task if this host is elected, and else takes over
+// what the elected one registered.
+func (h *host) performOnce(ctx context.Context, c *call) error {
+	t := c.task
+	if !t.RunOnce {
+		return h.items(ctx, c)
+	}
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	key := onceKey{t, c.nth}
+	owner, out, err := h.run.coord.elect(ctx, h, key)
+	if err != nil {
+		return h.cannotWait(err)
+	}
+	if !owner {
+		return h.shareOnce(t, out)
+	}
+	err = h.items(ctx, c)
+	if err == nil {
+		err = h.flush(ctx)
+	}
+	out = outcome{host: h.name}
+	if f, ok := err.(*failed); ok && !f.unreachable && !f.cancelled { //nolint:errorlint // never wrapped
+		out.failure = f.failure
+		f.forAll = true
+	} else if err != nil {
+		return err // another host will be elected
+	}
+	if t.Register != "" {
+		out.registered, _ = h.registeredMap(t.Register)
+	}
+	h.run.coord.complete(key, out)
+	return err
+}
+
+func (h *host) shareOnce(t *playbook.Task, out outcome) error {
+	if out.failure != nil {
+		return &failed{step: t.Name, cancelled: true, failure: &engine.Failure{
+			Message: fmt.Sprintf("%q failed on %s, which did it for all: %s", t.Name, out.host, out.failure.Message)}}
+	}
+	if out.registered != nil {
+		h.register(t.Register, out.registered)
+	}
+	return nil
+}
+
+// items does the task, once for each item when it has a loop.
+func (h *host) items(ctx context.Context, c *call) error {
+	if c.task.Loop == nil {
+		return h.one(ctx, c, nil, nil)
+	}
+	items, err := c.task.Items(h.vars)
+	if err != nil {
+		return h.failTask(ctx, c, err)
+	}
+	if len(items) == 0 {
+		h.skipItem(c, nil, nil, "the loop has no items")
+		return nil
+	}
+	loop := &loopRun{total: len(items)}
+	for _, item := range items {
+		if err := h.one(ctx, c, loop, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one does the task for one item; loop is nil when there is none.
+func (h *host) one(ctx context.Context, c *call, loop *loopRun, item any) error {
+	if loop != nil {
+		loop.begun++
+	}
+	for {
+		if !h.stillWanted(c) {
+			return nil
+		}
+		built, err := h.build(ctx, c, loop, item)
+		switch {
+		case err != nil:
+			return h.failItem(ctx, c, loop, item, err)
+		case built.late: // it looks at what the segment will register
+			if err := h.flush(ctx); err != nil {
+				return err
+			}
+			continue
+		case built.skip:
+			h.skipItem(c, loop, item, built.reason)
+			return nil
+		case built.action != nil:
+			return h.act(ctx, c, loop, item, built)
+		}
+		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, loop: loop, item: item,
+			judge: c.task.Judged(), conditional: len(c.onChange) > 0})
+	}
+}
+
+func stepID(id string, loop *loopRun) string {
+	if loop == nil {
+		return id
+	}
+	return fmt.Sprintf("%s#%d", id, loop.begun)
+}

@@ -1,0 +1,61 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// throttle lets a limited number of hosts be inside a task or block at one
+// time, first come first served. It is guarded by the coord's lock.
+type throttle struct {
+	what   string
+	inside map[*host]bool
+	queue  []*throttleWaiter
+}
+
+type throttleWaiter struct {
+	*waiter
+	limit int
+}
+
+// enter waits until fewer than limit hosts are inside. key tells throttles
+// apart: a task or block of the program.
+func (c *coord) enter(ctx context.Context, h *host, key any, what string, limit int) error {
+	c.mu.Lock()
+	t := c.throttles[key]
+	if t == nil {
+		t = &throttle{what: what, inside: map[*host]bool{}}
+		c.throttles[key] = t
+	}
+	if limit == 0 || len(t.queue) == 0 && len(t.inside) < limit {
+		t.inside[h] = true
+		c.mu.Unlock()
+		return nil
+	}
+	w := &throttleWaiter{limit: limit, waiter: newWaiter(h,
+		fmt.Sprintf("its turn in %s (%d at a time)", what, limit))}
+	t.queue = append(t.queue, w)
+	return c.await(ctx, w.waiter)
+}
+
+// exit makes room. It has no effect for a host that is not inside.
+func (c *coord) exit(h *host, key any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.throttles[key]; t != nil {
+		c.drop(t, h)
+	}
+}
+
+// drop takes a host out of a throttle and lets the next ones in.
+func (c *coord) drop(t *throttle, h *host) {
+	delete(t.inside, h)
+	t.queue = slices.DeleteFunc(t.queue, func(w *throttleWaiter) bool { return w.free || w.host == h })
+	for len(t.queue) > 0 && len(t.inside) < t.queue[0].limit {
+		w := t.queue[0]
+		t.queue = t.queue[1:]
+		t.inside[w.host] = true
+		c.release(w.waiter, nil)
+	}
+}

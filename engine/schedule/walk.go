@@ -1,0 +1,186 @@
+package schedule
+
+import (
+	"context"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// step carries out the operation at the cursor and moves the cursor on.
+func (h *host) step(ctx context.Context, op playbook.Op) error {
+	switch op.Kind {
+	case playbook.OpPlay:
+		return h.enterPlay(ctx, op)
+	case playbook.OpBarrier:
+		if err := h.flush(ctx); err != nil {
+			return err
+		}
+		if err := h.run.coord.barrier(ctx, h, h.cursor); err != nil {
+			return h.cannotWait(err)
+		}
+	case playbook.OpTask:
+		if err := h.task(ctx, op.Task, h.cursor); err != nil {
+			return err
+		}
+	case playbook.OpBlock:
+		return h.enterBlock(ctx, op.Block)
+	case playbook.OpRescue: // nothing failed
+		to := op.Block.End
+		if op.Block.Always > 0 {
+			to = op.Block.Always
+		}
+		h.after(func() { h.run.coord.jump(h, to, skipped) })
+		h.cursor = to
+		return nil
+	case playbook.OpAlways:
+		if err := h.settleRescue(ctx, op.Block); err != nil {
+			return err
+		}
+	case playbook.OpEnd:
+		return h.leaveBlock(ctx, op.Block)
+	case playbook.OpLabel:
+		at := h.cursor
+		h.after(func() { h.run.coord.pass(h, at) })
+	case playbook.OpFlush:
+		return h.handlers(ctx, op.Play)
+	case playbook.OpPlayEnd:
+		h.after(func() { clear(h.notified) })
+	}
+	h.cursor++
+	return nil
+}
+
+func (h *host) enterPlay(ctx context.Context, op playbook.Op) error {
+	if !h.plays[op.Play.Index] {
+		h.cursor = op.Play.End + 1
+		return nil
+	}
+	if err := h.run.budget.check(op.Play); err != nil {
+		// A play before this one allowed more.
+		if ferr := h.flush(ctx); ferr != nil {
+			return ferr
+		}
+		h.run.abort(err)
+		return err
+	}
+	h.run.enter(op.Play)
+	h.cursor++
+	return nil
+}
+
+// enterBlock evaluates the block's condition, and takes its turn.
+func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
+	if err := h.need(ctx, b.Refs()); err != nil {
+		return err
+	}
+	ok, reason, err := b.Applies(h.vars)
+	if err != nil {
+		return h.broken(ctx, b.Name, err)
+	}
+	if !ok {
+		h.skipBlock(b, reason)
+		return nil
+	}
+	if err := h.needs(ctx, b.Needs); err != nil {
+		return err
+	}
+	if b.Throttle != nil {
+		if err := h.flush(ctx); err != nil {
+			return err
+		}
+		limit, err := playbook.ThrottleLimit(b.Throttle, b.Scopes, h.vars)
+		if err != nil {
+			return h.broken(ctx, b.Name, err)
+		}
+		if err := h.run.coord.enter(ctx, h, b, b.Name, limit); err != nil {
+			return h.cannotWait(err)
+		}
+	}
+	h.cursor++
+	return nil
+}
+
+// skipBlock records every task of the block as skipped.
+func (h *host) skipBlock(b *playbook.Block, reason string) {
+	for i := b.Begin; i < b.End; i++ {
+		if b.Rescue > 0 && i >= b.Rescue && (b.Always == 0 || i < b.Always) {
+			continue // these would not have run either
+		}
+		if t := h.run.prog.Ops[i].Task; h.run.prog.Ops[i].Kind == playbook.OpTask {
+			h.skip(t, i, reason)
+		}
+	}
+	end := b.End + 1
+	h.after(func() { h.run.coord.jump(h, end, skipped) })
+	h.cursor = end
+}
+
+// settleRescue is where a block's always part begins. It is only come to when
+// nothing failed, or when the rescue part dealt with it.
+func (h *host) settleRescue(ctx context.Context, b *playbook.Block) error {
+	if h.pending[b] == nil {
+		return nil
+	}
+	if err := h.flush(ctx); err != nil { // the rescue is not over before its steps are
+		return err
+	}
+	delete(h.pending, b)
+	return nil
+}
+
+// leaveBlock ends a block: a failure that was kept for its always part goes on.
+func (h *host) leaveBlock(ctx context.Context, b *playbook.Block) error {
+	if f := h.pending[b]; f != nil {
+		if err := h.flush(ctx); err != nil {
+			return err
+		}
+		delete(h.pending, b)
+		if b.Always > 0 {
+			return f
+		}
+	}
+	if b.Throttle != nil {
+		h.after(func() { h.exit(b) })
+	}
+	h.cursor++
+	return nil
+}
+
+// needs waits for labels that others have to pass. What is met already does
+// not end the segment.
+func (h *host) needs(ctx context.Context, needs []playbook.Need) error {
+	for _, n := range needs {
+		ready, err := h.run.coord.need(ctx, h, n, true)
+		if err == nil && !ready {
+			if err := h.flush(ctx); err != nil {
+				return err
+			}
+			_, err = h.run.coord.need(ctx, h, n, false)
+		}
+		if err != nil {
+			if ferr := h.flush(ctx); ferr != nil {
+				return ferr
+			}
+			return h.cannotWait(err)
+		}
+	}
+	return nil
+}
+
+// cannotWait tells a wait that can never end from the end of the run.
+func (h *host) cannotWait(err error) error {
+	if h.run.stop.Err() != nil {
+		return context.Cause(h.run.stop)
+	}
+	return &failed{failure: &engine.Failure{Message: err.Error()}, cancelled: true}
+}
+
+// broken is a failure of something that is no task, such as the condition of
+// a block.
+func (h *host) broken(ctx context.Context, what string, err error) error {
+	if ferr := h.flush(ctx); ferr != nil {
+		return ferr
+	}
+	return &failed{failure: asFailure(err), step: what}
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Segment is what a host is sent at once: steps that it can carry out one after
+// another without hearing from the controller in between.
+type Segment struct {
+	Run   string `json:"run"`
+	Steps []Step `json:"steps"`
+	// Check means: only check, change nothing.
+	Check bool `json:"check,omitempty"`
+}
+
+// Step is a task rendered for one host.
+type Step struct {
+	// ID is unique within the run and host, and the same in the next run of the
+	// same playbook: the task's position, with "#i" for the i-th loop item.
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Module string          `json:"module"`
+	Args   json.RawMessage `json:"args"`
+	// OnChange names steps of this segment; when it is not empty the step runs
+	// only if one of them changed. Handlers use it.
+	OnChange []string `json:"on_change,omitempty"`
+	// IgnoreErrors lets the segment go on after this step failed.
+	IgnoreErrors bool `json:"ignore_errors,omitempty"`
+	// Retries is how many more times to try after a failure, Delay apart.
+	Retries int           `json:"retries,omitempty"`
+	Delay   time.Duration `json:"delay,omitempty"`
+	// Timeout bounds one try; 0 means none.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Secret keeps diff and output of the step out of events and journals.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Status is how a step ended on a host.
+type Status string
+
+// The statuses. Failed and Unreachable count against the failure budget.
+const (
+	OK          Status = "ok"          // everything was as wanted
+	Altered     Status = "changed"     // something was changed; in a check, would be
+	Skipped     Status = "skipped"     // not tried, because a condition did not hold
+	Failed      Status = "failed"      // tried and not done
+	Unreachable Status = "unreachable" // the host was lost before it was done
+	Cancelled   Status = "cancelled"   // not tried, because of something elsewhere
+)
+
+// Result is how one step ended on one host.
+type Result struct {
+	Host   string  `json:"host,omitempty"`   // on which it ran
+	Step   string  `json:"step"`             // id of the step
+	Name   string  `json:"name,omitempty"`   // of the step
+	Status Status  `json:"status"`           // how it ended; see the statuses
+	Change *Change `json:"change,omitempty"` // what the check found
+	Output Output  `json:"output,omitempty"` // what `register` sees
+	// Failure is set when the status is failed or unreachable, or when the
+	// failure was ignored.
+	Failure *Failure `json:"failure,omitempty"`
+	Ignored bool     `json:"ignored,omitempty"` // it failed, and the run goes on as if it had not
+	// Reason says why a step was skipped or cancelled.
+	Reason  string        `json:"reason,omitempty"`
+	Tries   int           `json:"tries,omitempty"`  // more than 1 when it was tried again
+	Started time.Time     `json:"started"`          // by the clock of where it ran
+	Elapsed time.Duration `json:"elapsed"`          // over all tries
+	Secret  bool          `json:"secret,omitempty"` // change and output are left out
+}
+
+// Failure is an error in a form that travels.
+type Failure struct {
+	// Message is one line: what failed and what to do.
+	Message string `json:"message"`
+	// Detail is more to read, such as the end of a command's stderr.
+	Detail string `json:"detail,omitempty"`
+}
+
+func (f *Failure) Error() string { return f.Message }

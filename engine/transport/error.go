@@ -1,0 +1,97 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind classifies why a host could not be reached or was lost.
+type Kind string
+
+// The kinds of error.
+const (
+	Unreachable    Kind = "unreachable"      // refused, no route, name not found
+	Timeout        Kind = "timeout"          // no answer in time
+	Lost           Kind = "lost"             // the connection was there and ended
+	Auth           Kind = "auth"             // the host accepts none of the keys
+	HostKeyUnknown Kind = "host-key-unknown" // the host's key is in no known_hosts file
+	HostKeyChanged Kind = "host-key-changed" // the host's key is not the known one
+	SudoPassword   Kind = "sudo-password"    // sudo wants a password, or refused it
+	Config         Kind = "config"           // settings here or on the host make it impossible
+)
+
+// Stage says how far the way to a host had been gone.
+type Stage string
+
+// The stages, in order.
+const (
+	StageSettings  Stage = "settings"  // reading keys and known_hosts files
+	StageBastion   Stage = "bastion"   // reaching the bastion
+	StageConnect   Stage = "connect"   // TCP
+	StageHandshake Stage = "handshake" // SSH key exchange and host key
+	StageAuth      Stage = "auth"      // SSH user authentication
+	StageSession   Stage = "session"   // opening a session, running a command
+	StageSudo      Stage = "sudo"      // becoming root
+	StageAgent     Stage = "agent"     // sending and starting the agent
+	StageRun       Stage = "run"       // after that
+)
+
+// Error is an error of reaching a host.
+type Error struct {
+	Host  string
+	Stage Stage
+	Kind  Kind
+	// Advice is what to do about it; the kind's usual advice when empty.
+	Advice string
+	Err    error
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %s", e.Host, e.Stage)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	if a := e.advice(); a != "" {
+		text += "; " + a
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable is true when the same attempt may succeed a little later. A wrong
+// key, password or setting never does by itself.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case Unreachable, Timeout, Lost:
+		return true
+	}
+	return false
+}
+
+var advice = map[Kind]string{
+	Unreachable:    "check that the host is up, that its address and ssh.port are right, and that no firewall is between",
+	Timeout:        "check the network and the load of the host, or raise ssh.connect_timeout",
+	Lost:           "the host or the network between went away; deployer can be run again and goes on from there",
+	Auth:           "check ssh.user and ssh.key, that the SSH agent holds the key, and authorized_keys on the host",
+	HostKeyUnknown: "add the host's key to the known_hosts file after checking it, or set ssh.host_keys to accept-new",
+	HostKeyChanged: "if the host was installed anew, remove its old line from the known_hosts file; if not, somebody may be between you and it",
+	SudoPassword:   "set ssh.sudo_password_env or ssh.sudo_password_file, or let the user run sudo without a password",
+}
+
+func (e *Error) advice() string {
+	if e.Advice != "" {
+		return e.Advice
+	}
+	return advice[e.Kind]
+}
+
+// KindOf returns the kind of the first *Error in err's tree, and "" when there
+// is none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}

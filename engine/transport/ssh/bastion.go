@@ -1,0 +1,106 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"deployer/engine/transport"
+)
+
+// bastion is a client that other connections go through. It is dialed once and
+// shared; whoever comes while it is dialed waits for the same attempt.
+type bastion struct {
+	ready chan struct{}
+	conn  *Conn // valid once ready is closed
+	err   error // likewise
+}
+
+// bastion returns the client of the last hop of via, for the sake of t.
+func (d *Dialer) bastion(ctx context.Context, t Target, via []Target) (*Conn, error) {
+	last := len(via) - 1
+	hop := via[last]
+	hop.Bastions = via[:last]
+	if hop.Host == "" {
+		hop.Host = "bastion " + hop.address()
+	}
+	b, mine, err := d.shared(hop.route())
+	if err != nil {
+		return nil, settingsError(t, err)
+	}
+	if mine {
+		// Not ended by ctx: others may wait for it too. Every stage of it has
+		// a deadline of its own.
+		go d.dialBastion(context.WithoutCancel(ctx), b, hop)
+	}
+	select {
+	case <-b.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if b.err != nil {
+		return nil, throughBastion(t, b.err)
+	}
+	return b.conn, nil
+}
+
+var errDialerClosed = errors.New("the dialer is closed")
+
+func (d *Dialer) shared(route string) (b *bastion, mine bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, false, errDialerClosed
+	}
+	if b := d.bastions[route]; b != nil {
+		return b, false, nil
+	}
+	b = &bastion{ready: make(chan struct{})}
+	d.bastions[route] = b
+	return b, true, nil
+}
+
+// dialBastion dials, and takes the entry away when that fails or when the
+// connection is lost, so that the next host tries anew.
+func (d *Dialer) dialBastion(ctx context.Context, b *bastion, hop Target) {
+	b.conn, b.err = d.client(ctx, hop, hop.Bastions)
+	forget := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.bastions[hop.route()] == b {
+			delete(d.bastions, hop.route())
+		}
+	}
+	if b.err != nil {
+		forget()
+		close(b.ready)
+		return
+	}
+	close(b.ready)
+	<-b.conn.Lost()
+	forget()
+}
+
+func (b *bastion) close() error {
+	<-b.ready
+	if b.conn == nil {
+		return nil
+	}
+	return b.conn.Close()
+}
+
+// throughBastion makes the bastion's error one of the host behind it.
+func throughBastion(t Target, err error) error {
+	var e *transport.Error
+	if !errors.As(err, &e) {
+		return transport.Classify(t.Host, transport.StageBastion, err, transport.Unreachable)
+	}
+	return &transport.Error{Host: t.Host, Stage: transport.StageBastion, Kind: e.Kind, Advice: e.Advice,
+		Err: fmt.Errorf("%s: %s: %w", e.Host, e.Stage, e.Err)}
+}
+
+// dialTCP opens a channel to an address as the host sees it.
+func (c *Conn) dialTCP(ctx context.Context, network, address string) (net.Conn, error) {
+	return c.client.DialContext(ctx, network, address)
+}

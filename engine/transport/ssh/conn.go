@@ -1,0 +1,162 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"deployer/engine/transport"
+)
+
+// Conn is an authenticated connection to one host.
+type Conn struct {
+	host   string
+	client *gossh.Client
+	wire   *activeConn
+
+	lost chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+	cause  error // why it was lost
+}
+
+var _ transport.Conn = (*Conn)(nil)
+
+func newConn(host string, client *gossh.Client, wire *activeConn, beat, silence time.Duration) *Conn {
+	c := &Conn{host: host, client: client, wire: wire, lost: make(chan struct{})}
+	go c.watch()
+	go c.keepalive(beat, silence)
+	return c
+}
+
+// watch waits for the end of the connection.
+func (c *Conn) watch() {
+	err := c.client.Wait()
+	c.end(err)
+	close(c.lost)
+}
+
+// end notes why the connection ends; the first reason counts.
+func (c *Conn) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.cause != nil {
+		return
+	}
+	if err == nil || isEOF(err) {
+		err = errors.New("the host closed the connection")
+	}
+	c.cause = &transport.Error{Host: c.host, Stage: transport.StageRun, Kind: transport.Lost, Err: err}
+}
+
+// Lost implements transport.Conn.
+func (c *Conn) Lost() <-chan struct{} { return c.lost }
+
+// Err implements transport.Conn.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause
+}
+
+// Close implements transport.Conn.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	err := c.client.Close()
+	<-c.lost
+	if isEOF(err) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// keepalive asks the server for any answer when nothing has come for a while.
+// OpenSSH answers requests that it does not know with a refusal, which is one.
+func (c *Conn) keepalive(beat, silence time.Duration) {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	asking := make(chan struct{}, 1)
+	for {
+		select {
+		case <-c.lost:
+			return
+		case <-tick.C:
+		}
+		quiet := c.wire.silence()
+		if quiet > silence {
+			c.end(fmt.Errorf("nothing was received for %v", quiet.Round(time.Second)))
+			_ = c.client.Close()
+			return
+		}
+		if quiet < beat {
+			continue
+		}
+		select {
+		case asking <- struct{}{}:
+			go func() {
+				_, _, _ = c.client.SendRequest("keepalive@openssh.com", true, nil)
+				<-asking
+			}()
+		default: // the last one is still out
+		}
+	}
+}
+
+// fail makes an error of what a session or a dial returned.
+func (c *Conn) fail(stage transport.Stage, err error, fallback transport.Kind) error {
+	if cause := c.Err(); cause != nil {
+		return cause
+	}
+	if isEOF(err) || errors.Is(err, net.ErrClosed) {
+		fallback = transport.Lost
+	}
+	return transport.Classify(c.host, stage, err, fallback)
+}
+
+// Dial implements transport.Conn.
+func (c *Conn) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := c.dialTCP(ctx, network, address)
+	if err == nil {
+		return conn, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var refused *gossh.OpenChannelError
+	if errors.As(err, &refused) && refused.Reason == gossh.Prohibited {
+		return nil, &transport.Error{Host: c.host, Stage: transport.StageRun, Kind: transport.Config, Err: err,
+			Advice: "allow TCP forwarding (AllowTcpForwarding, PermitOpen) in the host's sshd_config"}
+	}
+	return nil, c.fail(transport.StageRun, fmt.Errorf("connecting to %s from the host: %w", address, err), transport.Unreachable)
+}
+
+// activeConn notes when bytes arrive.
+type activeConn struct {
+	net.Conn
+	last atomic.Int64 // unix nanoseconds
+}
+
+func (a *activeConn) Read(p []byte) (int, error) {
+	n, err := a.Conn.Read(p)
+	if n > 0 {
+		a.touch()
+	}
+	return n, err
+}
+
+func (a *activeConn) touch()                 { a.last.Store(time.Now().UnixNano()) }
+func (a *activeConn) silence() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }
+
+func isEOF(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

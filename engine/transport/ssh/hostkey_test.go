@@ -1,0 +1,112 @@
+package ssh
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/skeema/knownhosts"
+	gossh "golang.org/x/crypto/ssh"
+
+	"deployer/engine/transport"
+	"deployer/engine/transport/sshtest"
+)
+
+func lines(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+func TestAcceptNewRecordsOnceAndThenIsStrict(t *testing.T) {
+	s := newSite(t, sshtest.Config{})
+	write(t, s.target.KnownHosts[0], "other ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJqaGTYTIzM8NxnX1OHhLBqzVjyNCYfKPKTYZ7A8jsoF") // without a line end
+	s.target.HostKeys = AcceptNew
+	var all sync.WaitGroup
+	for range 2 { // two processes, so to say
+		d := dialer(t, Options{})
+		for range 4 {
+			all.Go(func() {
+				c, err := d.Dial(t.Context(), s.target)
+				if err != nil {
+					t.Errorf("dialing: %v", err)
+					return
+				}
+				_ = c.Close()
+			})
+		}
+	}
+	all.Wait()
+	got := lines(t, s.target.KnownHosts[0])
+	want := knownhosts.Line([]string{s.server.Addr}, s.server.HostKeys[0].PublicKey())
+	if len(got) != 2 || got[1] != want {
+		t.Fatalf("recorded %q, want once %q", got, want)
+	}
+	s.target.HostKeys = Strict
+	_ = s.open(dialer(t, Options{}))(t).Close()
+}
+
+// Somebody else records another key for the host while we are at it.
+func TestAcceptNewSeesWhatOthersRecorded(t *testing.T) {
+	s := newSite(t, sshtest.Config{})
+	other, err := sshtest.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.target.HostKeys = AcceptNew
+	write(t, s.target.KnownHosts[0], "")
+	d := dialer(t, Options{})
+	if _, err := d.known.open(s.target); err != nil { // has read the empty file
+		t.Fatal(err)
+	}
+	s.know(t, other)
+	if _, err := d.Dial(t.Context(), s.target); transport.KindOf(err) != transport.HostKeyChanged {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestAcceptNewThatCannotRecordRefuses(t *testing.T) {
+	s := newSite(t, sshtest.Config{})
+	s.target.HostKeys = AcceptNew
+	s.target.KnownHosts = []string{"/proc/none/known_hosts"}
+	_, err := dialer(t, Options{}).Dial(t.Context(), s.target)
+	if transport.KindOf(err) != transport.Config || !strings.Contains(err.Error(), "recording the host's key") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// A host has two keys and one of them is known: that one must be asked for, or
+// the other would look like a changed key.
+func TestKnownKeyIsAskedFor(t *testing.T) {
+	ed, err := sshtest.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ec, err := gossh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, sshtest.Config{HostKeys: []gossh.Signer{ed, ec}})
+	for _, key := range []gossh.Signer{ed, ec} {
+		s.know(t, key)
+		_ = s.open(dialer(t, Options{}))(t).Close()
+	}
+	// And with a dialer that has just accepted it.
+	s.know(t)
+	s.target.HostKeys = AcceptNew
+	d := dialer(t, Options{})
+	for range 2 {
+		_ = s.open(d)(t).Close()
+	}
+}

@@ -1,0 +1,160 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"deployer/engine/transport"
+)
+
+// Exec implements transport.Conn.
+func (c *Conn) Exec(ctx context.Context, command string, stdin io.Reader, stdout io.Writer) (transport.Exit, error) {
+	p, err := c.Start(ctx, command)
+	if err != nil {
+		return transport.Exit{}, err
+	}
+	return transport.Finish(ctx, p, stdin, stdout)
+}
+
+// Start implements transport.Conn.
+func (c *Conn) Start(ctx context.Context, command string) (transport.Process, error) {
+	type outcome struct {
+		p   *process
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		p, err := c.start(command)
+		done <- outcome{p, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return nil, o.err
+		}
+		return o.p, nil
+	case <-ctx.Done():
+		// The host may still answer; what it then started is of no use.
+		go func() {
+			if o := <-done; o.p != nil {
+				_ = o.p.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *Conn) start(command string) (*process, error) {
+	session, err := c.client.NewSession()
+	if err != nil {
+		return nil, c.fail(transport.StageSession, err, transport.Config)
+	}
+	p := &process{conn: c, session: session, ended: make(chan struct{}), closed: make(chan struct{})}
+	session.Stderr = &p.stderr
+	p.stdin, err = session.StdinPipe()
+	var output io.Reader
+	if err == nil {
+		output, err = session.StdoutPipe()
+	}
+	if err == nil {
+		err = session.Start(command)
+	}
+	if err != nil {
+		go func() { _ = session.Close() }()
+		return nil, c.fail(transport.StageSession, err, transport.Config)
+	}
+	// A pipe between: a read of the channel itself ends only when the server
+	// agrees, and Close must not depend on that.
+	var in *io.PipeWriter
+	p.stdout, in = io.Pipe()
+	go func() {
+		_, err := io.Copy(in, output)
+		_ = in.CloseWithError(err)
+	}()
+	go p.wait()
+	return p, nil
+}
+
+// process is a command that runs on the host.
+type process struct {
+	conn    *Conn
+	session *gossh.Session
+	stdin   io.WriteCloser
+	stdout  *io.PipeReader
+	stderr  transport.Tail
+	once    sync.Once
+	closed  chan struct{}
+	ended   chan struct{}
+	exit    transport.Exit // valid once ended is closed
+	err     error          // likewise
+}
+
+// wait runs in a goroutine of its own.
+func (p *process) wait() {
+	defer close(p.ended)
+	err := p.session.Wait()
+	p.exit.Stderr = p.stderr.String()
+	var status *gossh.ExitError
+	switch {
+	case err == nil:
+	case errors.As(err, &status):
+		p.exit.Code, p.exit.Signal = status.ExitStatus(), status.Signal()
+		if p.exit.Signal != "" {
+			p.exit.Code = -1
+		}
+	default:
+		p.err = p.conn.fail(transport.StageSession, err, transport.Lost)
+	}
+}
+
+func (p *process) Stdin() io.WriteCloser { return p.stdin }
+func (p *process) Stdout() io.Reader     { return p.stdout }
+
+func (p *process) Stderr() string { return p.stderr.String() }
+
+// closeDelay bounds how long the server may take to confirm that a command
+// was given up.
+const closeDelay = time.Second
+
+func (p *process) Wait() (transport.Exit, error) {
+	select {
+	case <-p.ended:
+		return p.exit, p.err
+	case <-p.closed:
+	}
+	select {
+	case <-p.ended:
+		return p.exit, p.err
+	case <-time.After(closeDelay):
+		return transport.Exit{Code: -1, Stderr: p.stderr.String()}, p.conn.fail(transport.StageSession, net.ErrClosed, transport.Lost)
+	}
+}
+
+// Close returns at once; what is to be said to the server is said meanwhile, as
+// the network may hang.
+func (p *process) Close() error {
+	p.abandon(false)
+	return nil
+}
+
+// Kill closes too. OpenSSH kills the command when asked, since 7.9.
+func (p *process) Kill() { p.abandon(true) }
+
+func (p *process) abandon(kill bool) {
+	p.once.Do(func() {
+		close(p.closed)
+		_ = p.stdout.CloseWithError(net.ErrClosed)
+		go func() {
+			if kill {
+				_ = p.session.Signal(gossh.SIGKILL)
+			}
+			_ = p.session.Close()
+		}()
+	})
+}

@@ -1,0 +1,203 @@
+// Package sshtest is an SSH server in this process, for tests and for fleets of
+// made-up hosts: it listens on loopback, or serves given connections.
+package sshtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+)
+
+// Config says how a server behaves. The zero value accepts every key and runs
+// commands with /bin/sh.
+type Config struct {
+	// Authorized are the accepted user keys; every key when nil.
+	Authorized []gossh.PublicKey
+	// HostKeys are the host's keys; a new ed25519 key when empty.
+	HostKeys []gossh.Signer
+	// Exec runs one command; Shell when nil. ctx ends with the connection.
+	Exec func(ctx context.Context, c Command) (exit int)
+	// Dial makes the connections of direct-tcpip channels; nil means a
+	// net.Dialer, and NoForwarding refuses them.
+	Dial         func(ctx context.Context, network, address string) (net.Conn, error)
+	NoForwarding bool
+	// Banner is shown before authentication.
+	Banner string
+}
+
+// Command is a command as a client asked for it.
+type Command struct {
+	User   string
+	Line   string
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// Server is a running server.
+type Server struct {
+	// Addr is the address it listens on.
+	Addr     string
+	HostKeys []gossh.Signer
+
+	cfg      Config
+	ssh      gossh.ServerConfig
+	listener net.Listener
+	ctx      context.Context
+	stop     context.CancelFunc
+
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{}
+	frozen bool
+	served int
+}
+
+// Start starts a server on a free port of loopback.
+func Start(cfg Config) (*Server, error) {
+	s, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s.Addr = s.listener.Addr().String()
+	go s.accept()
+	return s, nil
+}
+
+// New returns a server that does not listen; see Serve.
+func New(cfg Config) (*Server, error) {
+	if cfg.Exec == nil {
+		cfg.Exec = Shell
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
+	}
+	s := &Server{cfg: cfg, HostKeys: cfg.HostKeys, conns: map[net.Conn]struct{}{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.ssh.PublicKeyCallback = s.authorize
+	if cfg.Banner != "" {
+		s.ssh.BannerCallback = func(gossh.ConnMetadata) string { return cfg.Banner }
+	}
+	if len(s.HostKeys) == 0 {
+		key, err := NewKey()
+		if err != nil {
+			return nil, err
+		}
+		s.HostKeys = []gossh.Signer{key}
+	}
+	for _, k := range s.HostKeys {
+		s.ssh.AddHostKey(k)
+	}
+	return s, nil
+}
+
+// NewKey returns a new ed25519 key.
+func NewKey() (gossh.Signer, error) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, err
+	}
+	return gossh.NewSignerFromKey(private)
+}
+
+func (s *Server) authorize(_ gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permissions, error) {
+	if s.cfg.Authorized == nil {
+		return nil, nil
+	}
+	for _, a := range s.cfg.Authorized {
+		if bytes.Equal(a.Marshal(), key.Marshal()) {
+			return nil, nil
+		}
+	}
+	return nil, errors.New("not an authorized key")
+}
+
+func (s *Server) accept() {
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		go s.Serve(conn)
+	}
+}
+
+// Serve serves one client until its connection ends.
+func (s *Server) Serve(raw net.Conn) {
+	conn := &freezable{Conn: raw, server: s, closed: make(chan struct{})}
+	if !s.add(conn) {
+		_ = conn.Close()
+		return
+	}
+	defer s.remove(conn)
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	sc, channels, requests, err := gossh.NewServerConn(conn, &s.ssh)
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	_ = conn.SetDeadline(time.Time{})
+	ctx, stop := context.WithCancel(s.ctx)
+	defer stop()
+	go gossh.DiscardRequests(requests)
+	for c := range channels {
+		switch c.ChannelType() {
+		case "session":
+			go s.session(ctx, sc.User(), c)
+		case "direct-tcpip":
+			go s.forward(ctx, c)
+		default:
+			_ = c.Reject(gossh.UnknownChannelType, "unknown channel type")
+		}
+	}
+}
+
+func (s *Server) add(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[conn] = struct{}{}
+	s.served++
+	return s.ctx.Err() == nil
+}
+
+func (s *Server) remove(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, conn)
+}
+
+// Served is how many connections there have been.
+func (s *Server) Served() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.served
+}
+
+// Cut closes all connections; new ones are served.
+func (s *Server) Cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+// Close stops listening and closes all connections.
+func (s *Server) Close() error {
+	s.stop()
+	s.Cut()
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Close()
+}

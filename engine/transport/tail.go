@@ -1,0 +1,39 @@
+package transport
+
+import "sync"
+
+// Tail keeps the last bytes written to it, for the standard error of commands.
+type Tail struct {
+	// Limit is how many bytes to keep; 0 means StderrLimit.
+	Limit int
+
+	mu  sync.Mutex
+	buf []byte
+}
+
+// Write implements io.Writer; it never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := t.Limit
+	if limit == 0 {
+		limit = StderrLimit
+	}
+	t.buf = append(t.buf, p...)
+	// Cut only now and then, so that many small writes stay cheap.
+	if len(t.buf) > 2*limit {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-limit:]...)
+	}
+	return len(p), nil
+}
+
+// String returns what was kept.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := t.Limit
+	if limit == 0 {
+		limit = StderrLimit
+	}
+	return string(t.buf[max(0, len(t.buf)-limit):])
+}

@@ -1,0 +1,186 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+)
+
+// teller turns events into the lines that Lines and Live have in common.
+type teller struct {
+	opt   Options
+	width int // of the column of hosts
+	// parked are the causes that were told already: when a run ends early, a
+	// thousand hosts are parked for one reason, and the summary names them all.
+	parked map[string]bool
+}
+
+// below begins the lines that belong to the one above; it is as wide as the
+// time and a little more.
+const below = "            "
+
+// The column of hosts is as wide as the longest name, within these.
+const (
+	narrowest = 8
+	widest    = 24
+)
+
+func newTeller(opt Options) *teller {
+	t := &teller{opt: opt, width: narrowest, parked: map[string]bool{}}
+	for _, h := range opt.Hosts {
+		t.width = min(widest, max(t.width, len(h)))
+	}
+	return t
+}
+
+// line is "host  word  text", in columns.
+func (t *teller) line(host, word, text string) string {
+	return fmt.Sprintf("%-*s  %-7s  %s", t.width, host, word, text)
+}
+
+// tell gives the text of an event, empty for none.
+func (t *teller) tell(e engine.Event) string {
+	switch e.Type {
+	case engine.RunStart:
+		return fmt.Sprintf("%s, %s, run %s", t.verb(e.Name), count(len(t.opt.Hosts), "host"), e.Text)
+	case engine.PlayStart:
+		return "== " + e.Name
+	case engine.HostParked:
+		return t.tellParked(e)
+	case engine.HostRetry:
+		return t.line(e.Host, "retry", firstLine(e.Text))
+	case engine.HostUp:
+		if t.opt.Verbose >= 2 {
+			return t.line(e.Host, "up", e.Text)
+		}
+	case engine.Warning:
+		return "warning: " + strings.TrimSpace(e.Host+" "+e.Text)
+	case engine.Interrupted:
+		return e.Text
+	case engine.Waiting:
+		if t.opt.Verbose >= 2 && e.Text != "" {
+			return t.line(e.Host, "waits", e.Text)
+		}
+	case engine.StepEnd:
+		return t.tellResult(e)
+	}
+	return ""
+}
+
+func (t *teller) verb(name string) string {
+	if t.opt.Check {
+		return name + " (check only)"
+	}
+	return name
+}
+
+// progress is what is behind all hosts together.
+func (t *teller) progress(m *model) string {
+	ok, changed, _, _ := m.totals()
+	word := "changed"
+	if t.opt.Check {
+		word = "differ"
+	}
+	return fmt.Sprintf("%s done, %d %s", count(ok+changed, "step"), changed, word)
+}
+
+func (t *teller) tellParked(e engine.Event) string {
+	cause := firstLine(e.Text)
+	if t.parked[cause] && t.opt.Verbose < 2 {
+		return ""
+	}
+	t.parked[cause] = true
+	return t.line(e.Host, "PARKED", "left out from here on: "+cause)
+}
+
+func (t *teller) tellResult(e engine.Event) string {
+	r := e.Result
+	if r == nil || !t.shown(r) {
+		return ""
+	}
+	line := t.line(e.Host, t.word(r), label(e.Role, e.Name)) + remarks(r)
+	if r.Failure != nil {
+		line += "\n" + indent(r.Failure.Message, below)
+		if r.Failure.Detail != "" {
+			line += "\n" + indent(strings.TrimRight(r.Failure.Detail, "\n"), below+"| ")
+		}
+	}
+	if t.opt.Verbose >= 1 && r.Change != nil {
+		for _, effect := range r.Change.Effects {
+			line += "\n" + describeEffect(effect)
+		}
+	}
+	return line
+}
+
+// remarks are what stands in parentheses behind a step.
+func remarks(r *engine.Result) string {
+	var out []string
+	if r.Reason != "" {
+		out = append(out, r.Reason)
+	}
+	if r.Tries > 1 {
+		out = append(out, fmt.Sprintf("%d tries", r.Tries))
+	}
+	if r.Elapsed >= 100*time.Millisecond {
+		out = append(out, clock(r.Elapsed))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(out, ", ") + ")"
+}
+
+func (t *teller) shown(r *engine.Result) bool {
+	switch r.Status {
+	case engine.OK:
+		return t.opt.Verbose >= 1 || r.Ignored
+	case engine.Skipped, engine.Cancelled:
+		return t.opt.Verbose >= 2
+	}
+	return true
+}
+
+func (t *teller) word(r *engine.Result) string {
+	switch {
+	case r.Ignored:
+		return "ignored"
+	case r.Status == engine.Failed:
+		return "FAILED"
+	case r.Status == engine.Unreachable:
+		return "LOST"
+	case r.Status == engine.Cancelled:
+		return "stopped"
+	case r.Status == engine.Altered && t.opt.Check:
+		return "differs"
+	}
+	return string(r.Status)
+}
+
+func describeEffect(e engine.Effect) string {
+	text := fmt.Sprintf(below+"%s %s: %s", e.Kind, e.Target, e.Action)
+	if e.Secret {
+		return text + " (secret content is not shown)"
+	}
+	if e.Diff != "" {
+		text += "\n" + indent(strings.TrimRight(e.Diff, "\n"), below)
+	}
+	return text
+}
+
+func indent(s, by string) string {
+	return by + strings.ReplaceAll(s, "\n", "\n"+by)
+}
+
+// clock prints a duration for people: 0.3s, 12.4s, 3m07s, 1h02m.
+func clock(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"deployer/engine"
+)
+
+// quietFor is how long Lines stays silent before it says what the run waits
+// for: short enough that nobody thinks it hangs, long enough for a CI log.
+const quietFor = 10 * time.Second
+
+// quietHosts is how many hosts that line names.
+const quietHosts = 3
+
+// Lines writes plain lines: one for each change, failure and parked host, and a
+// line of progress whenever nothing was written for ten seconds.
+func Lines(w io.Writer, opt Options) Renderer {
+	l := newLines(w, opt, time.Now)
+	l.ticker.Add(1)
+	go l.heartbeat()
+	return l
+}
+
+func newLines(w io.Writer, opt Options, now func() time.Time) *lines {
+	return &lines{w: w, tell: newTeller(opt), model: newModel(opt.Hosts), now: now, start: now(), last: now(), stop: make(chan struct{})}
+}
+
+type lines struct {
+	mu     sync.Mutex
+	w      io.Writer
+	tell   *teller
+	model  *model
+	now    func() time.Time
+	start  time.Time
+	last   time.Time // when something was written
+	stop   chan struct{}
+	once   sync.Once
+	ticker sync.WaitGroup
+}
+
+func (l *lines) Emit(e engine.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.model.apply(e)
+	if text := l.tell.tell(e); text != "" {
+		l.print(text)
+	}
+}
+
+func (l *lines) Close() {
+	l.once.Do(func() { close(l.stop) })
+	l.ticker.Wait()
+}
+
+func (l *lines) print(text string) {
+	l.last = l.now()
+	fmt.Fprintf(l.w, "%6s  %s\n", clock(l.last.Sub(l.start)), text)
+}
+
+func (l *lines) heartbeat() {
+	defer l.ticker.Done()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-tick.C:
+			l.sayIfQuiet()
+		}
+	}
+}
+
+func (l *lines) sayIfQuiet() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if l.model.done || now.Sub(l.last) < quietFor {
+		return
+	}
+	text := "... " + l.tell.progress(l.model)
+	busy := l.model.busy()
+	for _, h := range busy[:min(quietHosts, len(busy))] {
+		text += "; " + h.name + " " + h.doing(now)
+	}
+	if more := len(busy) - quietHosts; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	l.print(text)
+}

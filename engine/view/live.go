@@ -1,0 +1,109 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"deployer/engine"
+)
+
+// liveRows is how many hosts the terminal shows at once, the slowest first.
+const liveRows = 10
+
+// Live draws on a terminal: changes and failures scroll by, below them stand
+// the overall state and the hosts that the run waits for.
+func Live(w io.Writer, opt Options) Renderer {
+	l := newLive(opt, time.Now)
+	l.progress = mpb.New(mpb.WithOutput(w), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithAutoRefresh())
+	rows := min(liveRows, max(1, len(opt.Hosts)))
+	l.bars = append(l.bars, l.row(l.headline))
+	for i := range rows {
+		l.bars = append(l.bars, l.row(func() string { return l.hostLine(i) }))
+	}
+	return l
+}
+
+func newLive(opt Options, now func() time.Time) *live {
+	return &live{tell: newTeller(opt), model: newModel(opt.Hosts), now: now, start: now()}
+}
+
+type live struct {
+	mu       sync.Mutex
+	tell     *teller
+	model    *model
+	now      func() time.Time
+	start    time.Time
+	progress *mpb.Progress
+	bars     []*mpb.Bar
+}
+
+// row adds a line of text that is drawn again at every refresh.
+func (l *live) row(text func() string) *mpb.Bar {
+	return l.progress.New(1, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(
+		decor.Any(func(decor.Statistics) string { return text() }),
+	))
+}
+
+func (l *live) Emit(e engine.Event) {
+	// Written outside the lock: the drawing goroutine takes it for the rows.
+	if text := l.take(e); text != "" {
+		fmt.Fprintf(l.progress, "%6s  %s\n", clock(l.now().Sub(l.start)), text)
+	}
+}
+
+func (l *live) take(e engine.Event) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.model.apply(e)
+	return l.tell.tell(e)
+}
+
+func (l *live) Close() {
+	for _, b := range l.bars {
+		b.Abort(true)
+	}
+	l.progress.Wait()
+}
+
+// headline is the state of the whole run.
+func (l *live) headline() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _, failed, parked := l.model.totals()
+	text := fmt.Sprintf("%6s  %s", clock(l.now().Sub(l.start)), l.tell.progress(l.model))
+	if l.model.sent > 0 {
+		text += ", " + megabytes(l.model.sent) + " sent"
+	}
+	if failed > 0 {
+		text += fmt.Sprintf(", %d FAILED", failed)
+	}
+	if parked > 0 {
+		text += fmt.Sprintf(", %s parked", count(parked, "host"))
+	}
+	return text + fmt.Sprintf("; %d of %s at work", len(l.model.busy()), count(len(l.model.order), "host"))
+}
+
+// hostLine is the i-th slowest host that is at work; empty when there are fewer.
+func (l *live) hostLine(i int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	busy := l.model.busy()
+	if i >= len(busy) {
+		return ""
+	}
+	h := busy[i]
+	return fmt.Sprintf("        %-*s  %3d  %s", l.tell.width, h.name, h.steps(), shorten(h.doing(l.now()), 80))
+}
+
+// shorten keeps a row on one line of the terminal.
+func shorten(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}

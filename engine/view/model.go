@@ -1,0 +1,183 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/engine"
+)
+
+// model is what a display knows of a run; it only follows events.
+type model struct {
+	play  string // the last one that a host entered
+	hosts map[string]*hostState
+	order []string
+	sent  int64 // bytes of blobs sent to hosts
+	done  bool
+}
+
+type hostState struct {
+	name    string
+	step    string // what it does now; empty between two steps
+	text    string // progress of that step
+	since   time.Time
+	waits   string // what it waits for, when it does
+	stepID  string // of step
+	parked  bool
+	blobs   map[string]int64 // bytes sent of each
+	ok      int
+	changed int
+	failed  int
+	skipped int
+}
+
+func newModel(hosts []string) *model {
+	m := &model{hosts: map[string]*hostState{}}
+	for _, h := range hosts {
+		m.host(h).step = "connecting"
+	}
+	return m
+}
+
+func (m *model) host(name string) *hostState {
+	h := m.hosts[name]
+	if h == nil {
+		h = &hostState{name: name, blobs: map[string]int64{}}
+		m.hosts[name] = h
+		m.order = append(m.order, name)
+	}
+	return h
+}
+
+func (m *model) apply(e engine.Event) {
+	switch e.Type {
+	case engine.PlayStart:
+		m.play = e.Name
+	case engine.RunEnd:
+		m.done = true
+	}
+	if e.Host == "" {
+		return
+	}
+	h := m.host(e.Host)
+	switch e.Type {
+	case engine.HostUp:
+		h.set("", "", e.Time)
+	case engine.HostRetry:
+		h.set("connecting", firstLine(e.Text), e.Time)
+	case engine.HostParked:
+		h.parked = true
+	case engine.StepStart:
+		h.set(label(e.Role, e.Name), "", e.Time)
+		h.stepID = e.Step
+	case engine.StepText:
+		h.text = firstLine(e.Text)
+	case engine.Waiting:
+		h.waits, h.since = firstLine(e.Text), e.Time
+	case engine.Transfer:
+		m.sent += h.transfer(e)
+	case engine.StepEnd:
+		h.count(e.Result)
+		if h.stepID == e.Step { // else the next one has begun already
+			h.set("", "", e.Time)
+		}
+	}
+}
+
+func (h *hostState) set(step, text string, since time.Time) {
+	h.step, h.text, h.waits, h.since = step, text, "", since
+}
+
+// transfer takes in how much of a blob was sent, and returns how much of that
+// is new.
+func (h *hostState) transfer(e engine.Event) int64 {
+	more := e.Bytes - h.blobs[e.Name]
+	if more < 0 { // sent again from its beginning, after a lost connection
+		more = e.Bytes
+	}
+	h.blobs[e.Name] = e.Bytes
+	h.text = fmt.Sprintf("sending, %s", megabytes(e.Bytes))
+	if e.Total > 0 {
+		h.text = fmt.Sprintf("sending, %s of %s", megabytes(e.Bytes), megabytes(e.Total))
+	}
+	if e.Bytes == e.Total {
+		h.text = ""
+	}
+	return more
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+func (h *hostState) count(r *engine.Result) {
+	if r == nil {
+		return
+	}
+	switch {
+	case r.Status == engine.OK, r.Ignored:
+		h.ok++
+	case r.Status == engine.Altered:
+		h.changed++
+	case r.Status == engine.Skipped:
+		h.skipped++
+	case r.Status == engine.Failed, r.Status == engine.Unreachable:
+		h.failed++
+	}
+}
+
+func (h *hostState) steps() int { return h.ok + h.changed + h.skipped + h.failed }
+
+// busy lists the hosts that do something or wait for something, those with the
+// fewest steps behind them first: they are what the run waits for.
+func (m *model) busy() []*hostState {
+	var out []*hostState
+	for _, name := range m.order {
+		if h := m.hosts[name]; !h.parked && (h.step != "" || h.waits != "") {
+			out = append(out, h)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *hostState) int { return cmp.Compare(a.steps(), b.steps()) })
+	return out
+}
+
+func (m *model) totals() (ok, changed, failed, parked int) {
+	for _, h := range m.hosts {
+		ok += h.ok
+		changed += h.changed
+		failed += h.failed
+		if h.parked {
+			parked++
+		}
+	}
+	return ok, changed, failed, parked
+}
+
+// doing says in one line what the host does, and for how long once that is
+// worth knowing.
+func (h *hostState) doing(now time.Time) string {
+	what := h.step
+	switch {
+	case h.waits != "":
+		what = "waits: " + h.waits
+	case h.text != "":
+		what += ": " + h.text
+	}
+	if age := now.Sub(h.since); !h.since.IsZero() && age >= time.Second {
+		what += " (" + clock(age) + ")"
+	}
+	return what
+}
+
+func label(role, name string) string {
+	if role == "" {
+		return name
+	}
+	return role + ": " + name
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

@@ -1,0 +1,40 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"deployer/engine"
+)
+
+func TestSummary(t *testing.T) {
+	failure := &engine.Failure{Message: "etcd.service ended with exit code 2; see `journalctl -u etcd`", Detail: "bad flag\n"}
+	lost := &engine.Failure{Message: "no answer from 10.0.0.9:22 within 10s"}
+	fine := engine.HostReport{Host: "m1", OK: 40, Changed: 7, Skipped: 3}
+	same := engine.HostReport{Host: "m2", OK: 47, Skipped: 3}
+	var many []engine.HostReport
+	for i := range 30 {
+		many = append(many, engine.HostReport{Host: fmt.Sprintf("minion-%03d", i+1), Failure: lost, Unreachable: true})
+	}
+	for name, r := range map[string]engine.Report{
+		"done":           {Hosts: []engine.HostReport{fine, same}},
+		"nothing":        {Hosts: []engine.HostReport{same}},
+		"check":          {Hosts: []engine.HostReport{fine, same}, Check: true},
+		"check-nothing":  {Hosts: []engine.HostReport{same}, Check: true},
+		"partial":        {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 2, Failed: 1, Failure: failure, FailedStep: "etcd runs"}, {Host: "n2", Failure: failure, FailedStep: "etcd runs"}, {Host: "n3", Failure: lost, Unreachable: true}}},
+		"partial-many":   {Hosts: many},
+		"aborted-budget": {Hosts: []engine.HostReport{fine, {Host: "m2", Failed: 1, Failure: failure, FailedStep: "etcd runs"}, {Host: "m3", Cancelled: true}}, Aborted: `too many hosts of "master" failed: 1 of 3 (m2), allowed are 0; first cause on m2: ` + failure.Message},
+		"refused":        {Hosts: []engine.HostReport{{Host: "m1", OK: 3, Failed: 1, FailedStep: "report", Failure: &engine.Failure{Message: "preflight found 1 problem on 1 host; nothing was changed", Detail: "HOST  PROBLEM\nm2    swap is on"}}, {Host: "m2", Cancelled: true}}, Aborted: `"report" failed on m1, which did it for all: preflight found 1 problem on 1 host; nothing was changed`},
+		"interrupted":    {Hosts: []engine.HostReport{fine, {Host: "m2", OK: 3, Cancelled: true}}, Interrupted: true},
+		"stopped":        {Hosts: []engine.HostReport{{Host: "m2", Cancelled: true}}, Interrupted: true, Aborted: "stopped by a second interrupt; steps in flight may be half done, and the next run repairs them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			r.Elapsed = 83 * time.Second
+			Summary(&out, "install", &r, "deployer install -i inventory.yaml")
+			golden(t, "summary-"+name+".txt", out.String())
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Conn sends and receives messages. Any number of goroutines may send; one
+// receives.
+type Conn struct {
+	r    *bufio.Reader
+	last atomic.Int64 // unix nanoseconds when bytes last arrived
+
+	mu     sync.Mutex // guards what follows
+	w      io.Writer
+	out    []byte
+	broken error // of the first failed write; there is none after it
+
+	parts   map[partKey]*[]byte
+	pending int // bytes in parts
+
+	pool sync.Pool // of *[]byte with ChunkSize capacity
+}
+
+// ChunkSize is the greatest payload of a blob chunk in bytes. It is well below
+// MaxFrame so that a result never waits long behind a chunk.
+const ChunkSize = 128 << 10
+
+// readBuffer is for small frames: the payload of a large one is read past it.
+// Small, as a controller has a thousand of them.
+const readBuffer = 16 << 10
+
+// NewConn returns a Conn over the two streams. It starts no goroutine and
+// closes nothing.
+func NewConn(r io.Reader, w io.Writer) *Conn {
+	c := &Conn{w: w, parts: map[partKey]*[]byte{}}
+	c.pool.New = func() any { b := make([]byte, ChunkSize); return &b }
+	c.last.Store(time.Now().UnixNano())
+	c.r = bufio.NewReaderSize(activityReader{r, &c.last}, readBuffer)
+	return c
+}
+
+// activityReader notes when bytes arrive. Bytes, not frames: on a slow line one
+// frame may take longer than the time after which silence means loss.
+type activityReader struct {
+	r    io.Reader
+	last *atomic.Int64
+}
+
+func (a activityReader) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	if n > 0 {
+		a.last.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+// Silence is how long nothing has arrived.
+func (c *Conn) Silence() time.Duration {
+	return time.Since(time.Unix(0, c.last.Load()))
+}
+
+// Send sends one message. An error is that of the underlying writer; the
+// connection is of no use after it.
+func (c *Conn) Send(t Type, id uint32, payload []byte) error {
+	if len(payload) > MaxMessage {
+		return &ProtocolError{Reason: fmt.Sprintf("%v message of %d bytes, the limit is %d", t, len(payload), MaxMessage)}
+	}
+	for {
+		part := payload
+		if len(part) > MaxFrame {
+			part = part[:MaxFrame]
+		}
+		payload = payload[len(part):]
+		if err := c.sendFrame(t, id, part, len(payload) > 0); err != nil {
+			return fmt.Errorf("sending %v: %w", t, err)
+		}
+		if len(payload) == 0 {
+			return nil
+		}
+	}
+}
+
+// SendJSON sends one message with v as JSON.
+func (c *Conn) SendJSON(t Type, id uint32, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding %v: %w", t, err)
+	}
+	return c.Send(t, id, payload)
+}
+
+// sendFrame writes header and payload with one Write, which saves a packet on
+// transports that make one of each.
+func (c *Conn) sendFrame(t Type, id uint32, payload []byte, unfinished bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return c.broken
+	}
+	var header [HeaderSize]byte
+	putHeader(header[:], t, id, len(payload), unfinished)
+	c.out = append(append(c.out[:0], header[:]...), payload...)
+	if _, c.broken = c.w.Write(c.out); c.broken == nil && cap(c.out) > 2*ChunkSize {
+		c.out = nil // grown for a rare large message
+	}
+	return c.broken
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Version is the version of the protocol. Both ends say theirs in their hello
+// and refuse to go on when they differ: the controller brings the agent that
+// fits it, so there is no need to speak older versions.
+const Version = 1
+
+const (
+	// HeaderSize is the length of a frame's header in bytes.
+	HeaderSize = 9
+	// MaxFrame is the greatest payload of one frame in bytes.
+	MaxFrame = 1 << 20
+	// MaxMessage is the greatest payload of one message in bytes, and also of
+	// all unfinished messages that one end keeps for the other. A segment of
+	// thousands of steps with their files is a few MiB.
+	MaxMessage = 64 << 20
+	// more marks a frame that is continued by another.
+	more = 0x80
+)
+
+// Type says what a frame carries.
+type Type uint8
+
+// The types of frame. "C>A" are sent by the controller, "A>C" by the agent.
+const (
+	Hello       Type = iota + 1 // both, first frame: HelloMessage
+	Segment                     // C>A: engine.Segment
+	StepStart                   // A>C: StepMessage
+	Progress                    // A>C: StepMessage
+	Result                      // A>C: engine.Result
+	SegmentEnd                  // A>C: EndMessage
+	Cancel                      // C>A: CancelMessage
+	Call                        // A>C: CallMessage
+	Reply                       // C>A: ReplyMessage
+	BlobRequest                 // A>C: BlobMessage
+	BlobChunk                   // C>A: raw
+	BlobGrant                   // A>C: uint32, bytes that may be sent beyond those granted before
+	BlobEnd                     // C>A: EndMessage
+	BlobStop                    // A>C: nothing; the rest of the blob is not wanted
+	Journal                     // C>A: JournalMessage
+	JournalPage                 // A>C: JournalMessage
+	Heartbeat                   // both: nothing
+	Bye                         // both, last frame: EndMessage
+	lastType
+)
+
+var names = [...]string{
+	Hello: "hello", Segment: "segment", StepStart: "step-start", Progress: "progress", Result: "result",
+	SegmentEnd: "segment-end", Cancel: "cancel", Call: "call", Reply: "reply", BlobRequest: "blob-request",
+	BlobChunk: "blob-chunk", BlobGrant: "blob-grant", BlobEnd: "blob-end",
+	BlobStop: "blob-stop", Journal: "journal", JournalPage: "journal-page", Heartbeat: "heartbeat", Bye: "bye",
+}
+
+func (t Type) String() string {
+	if t.known() {
+		return names[t]
+	}
+	return fmt.Sprintf("type %d", uint8(t))
+}
+
+func (t Type) known() bool { return t > 0 && t < lastType }
+
+// Frame is one message as received.
+type Frame struct {
+	Type    Type
+	ID      uint32
+	Payload []byte
+}
+
+func putHeader(b []byte, t Type, id uint32, length int, unfinished bool) {
+	binary.BigEndian.PutUint32(b, uint32(length))
+	b[4] = byte(t)
+	if unfinished {
+		b[4] |= more
+	}
+	binary.BigEndian.PutUint32(b[5:], id)
+}
+
+// parseHeader refuses what cannot be a frame of this protocol.
+func parseHeader(b []byte) (t Type, id uint32, length int, unfinished bool, err error) {
+	n := binary.BigEndian.Uint32(b)
+	t, unfinished = Type(b[4]&^more), b[4]&more != 0
+	if !t.known() {
+		return 0, 0, 0, false, &ProtocolError{Reason: fmt.Sprintf("unknown frame %v", t)}
+	}
+	if n > MaxFrame {
+		return 0, 0, 0, false, &ProtocolError{Reason: fmt.Sprintf("%v frame of %d bytes, the limit is %d", t, n, MaxFrame)}
+	}
+	return t, binary.BigEndian.Uint32(b[5:]), int(n), unfinished, nil
+}
+
+// ProtocolError says that the other end sent what this protocol does not allow:
+// it is another version, another program, or its bytes were disturbed.
+type ProtocolError struct{ Reason string }
+
+func (e *ProtocolError) Error() string { return "protocol: " + e.Reason }

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+)
+
+// HelloMessage is the first message of both ends.
+type HelloMessage struct {
+	Version int `json:"version"`
+	// Facts are set by the agent: engine.Facts.
+	Facts json.RawMessage `json:"facts,omitempty"`
+	UID   int             `json:"uid,omitempty"`
+	PID   int             `json:"pid,omitempty"`
+	// Beat and Silence are set by the controller, in milliseconds: how often
+	// the agent sends a heartbeat, and after how long without any byte it
+	// takes the controller for lost.
+	Beat    int64 `json:"beat,omitempty"`
+	Silence int64 `json:"silence,omitempty"`
+}
+
+// CheckVersion says what to do when the other end speaks another version.
+func (h HelloMessage) CheckVersion() error {
+	if h.Version == Version {
+		return nil
+	}
+	return &ProtocolError{Reason: fmt.Sprintf(
+		"the other end speaks version %d and this one version %d: the agent and deployer come from different builds; build both again and run the new deployer",
+		h.Version, Version)}
+}
+
+// StepMessage reports the start or the progress of a step.
+type StepMessage struct {
+	Step string `json:"step"`
+	Text string `json:"text,omitempty"`
+}
+
+// EndMessage ends a segment, a blob or the connection.
+type EndMessage struct {
+	// Error is empty when it ended well.
+	Error string `json:"error,omitempty"`
+	// Stopped is set when a segment ended early because of a Cancel.
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// CancelMessage ends a segment early.
+type CancelMessage struct {
+	// Now cancels the step in flight; otherwise it is finished first.
+	Now bool `json:"now,omitempty"`
+	// Reason is the cause, as the cancelled step will report it.
+	Reason string `json:"reason,omitempty"`
+}
+
+// CallMessage asks the controller on behalf of a step.
+type CallMessage struct {
+	Method string          `json:"method"`
+	In     json.RawMessage `json:"in,omitempty"`
+}
+
+// ReplyMessage answers a call.
+type ReplyMessage struct {
+	Out   json.RawMessage `json:"out,omitempty"`
+	Error string          `json:"error,omitempty"`
+}
+
+// BlobMessage asks for a blob. It comes as a zstd stream.
+type BlobMessage struct {
+	Digest string `json:"digest"` // hex SHA-256 of the plain content
+}
+
+// JournalMessage asks for a run's journal on the host, or holds it.
+type JournalMessage struct {
+	Run string `json:"run,omitempty"`
+	// Entries are the journal's lines, each the JSON of one entry.
+	Entries []json.RawMessage `json:"entries,omitempty"`
+	Error   string            `json:"error,omitempty"`
+}
+
+// SendGrant allows n more bytes of blob id to be sent.
+func (c *Conn) SendGrant(id uint32, n int) error {
+	return c.Send(BlobGrant, id, binary.BigEndian.AppendUint32(nil, uint32(n)))
+}
+
+// Grant returns the bytes that a BlobGrant frame allows.
+func (f Frame) Grant() (int, error) {
+	if len(f.Payload) != 4 {
+		return 0, &ProtocolError{Reason: fmt.Sprintf("blob-grant of %d bytes, want 4", len(f.Payload))}
+	}
+	return int(binary.BigEndian.Uint32(f.Payload)), nil
+}

@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// DefaultBeat and DefaultSilence let a hung network be noticed within 15
+// seconds, and allow four heartbeats to be late for whatever reason.
+const (
+	DefaultBeat    = 3 * time.Second
+	DefaultSilence = 15 * time.Second
+)
+
+// SilenceError says that the other end was not heard of for too long.
+type SilenceError struct{ For time.Duration }
+
+func (e *SilenceError) Error() string {
+	return fmt.Sprintf("nothing was received for %v", e.For.Round(time.Millisecond))
+}
+
+// Timeout marks it as a time-out for errors that look for one.
+func (e *SilenceError) Timeout() bool { return true }
+
+// Pulse sends a heartbeat every beat until ctx ends, and returns a
+// *SilenceError once no byte has arrived for silence. It returns nil when ctx
+// ended, and the error of a heartbeat that could not be sent.
+//
+// Heartbeats are sent by a goroutine of their own: on a hung network a send
+// blocks, and silence must be noticed just then.
+func (c *Conn) Pulse(ctx context.Context, beat, silence time.Duration) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	failed := make(chan error, 1)
+	go func() {
+		failed <- c.beat(ctx, beat)
+	}()
+	check := time.NewTicker(max(silence/8, time.Millisecond))
+	defer check.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-check.C:
+			if s := c.Silence(); s > silence {
+				return &SilenceError{For: s}
+			}
+		}
+	}
+}
+
+func (c *Conn) beat(ctx context.Context, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := c.Send(Heartbeat, 0, nil); err != nil {
+				return err
+			}
+		}
+	}
+}

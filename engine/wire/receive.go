@@ -1,0 +1,104 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxParts bounds the number of unfinished messages; a handful is usual.
+const maxParts = 1024
+
+type partKey struct {
+	t  Type
+	id uint32
+}
+
+// Receive returns the next whole message. At the end of the stream between two
+// messages it returns io.EOF, within one io.ErrUnexpectedEOF. Bytes that are no
+// message give a *ProtocolError. After any error the connection is of no use.
+//
+// The payload belongs to the caller, who may give that of a BlobChunk back with
+// Recycle.
+func (c *Conn) Receive() (Frame, error) {
+	for {
+		f, unfinished, err := c.receiveFrame()
+		if err != nil {
+			return Frame{}, err
+		}
+		key := partKey{f.Type, f.ID}
+		part := c.parts[key]
+		if part == nil && !unfinished {
+			return f, nil
+		}
+		if part == nil {
+			if len(c.parts) == maxParts {
+				return Frame{}, &ProtocolError{Reason: fmt.Sprintf("more than %d unfinished messages", maxParts)}
+			}
+			part = new([]byte)
+			c.parts[key] = part
+		}
+		c.pending += len(f.Payload)
+		if c.pending > MaxMessage {
+			return Frame{}, &ProtocolError{Reason: fmt.Sprintf("more than %d bytes of unfinished messages", MaxMessage)}
+		}
+		*part = append(*part, f.Payload...)
+		if unfinished {
+			continue
+		}
+		delete(c.parts, key)
+		c.pending -= len(*part)
+		return Frame{Type: f.Type, ID: f.ID, Payload: *part}, nil
+	}
+}
+
+func (c *Conn) receiveFrame() (Frame, bool, error) {
+	var h [HeaderSize]byte
+	if _, err := io.ReadFull(c.r, h[:]); err != nil {
+		return Frame{}, false, err
+	}
+	t, id, n, unfinished, err := parseHeader(h[:])
+	if err != nil {
+		return Frame{}, false, err
+	}
+	// An empty unfinished frame would be a way to fill the table for nothing.
+	if unfinished && n == 0 {
+		return Frame{}, false, &ProtocolError{Reason: fmt.Sprintf("empty part of a %v message", t)}
+	}
+	payload := c.buffer(t, n)
+	if _, err := io.ReadFull(c.r, payload); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return Frame{}, false, err
+	}
+	return Frame{Type: t, ID: id, Payload: payload}, unfinished, nil
+}
+
+func (c *Conn) buffer(t Type, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	if t == BlobChunk && n <= ChunkSize && n > ChunkSize/4 {
+		return (*c.pool.Get().(*[]byte))[:n]
+	}
+	return make([]byte, n)
+}
+
+// Recycle gives the payload of a BlobChunk back for later ones.
+func (c *Conn) Recycle(payload []byte) {
+	if cap(payload) == ChunkSize {
+		payload = payload[:ChunkSize]
+		c.pool.Put(&payload)
+	}
+}
+
+// Decode decodes the JSON payload of the frame. What does not decode is a
+// *ProtocolError.
+func (f Frame) Decode(into any) error {
+	if err := json.Unmarshal(f.Payload, into); err != nil {
+		return &ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"io"
+	"sync"
+)
+
+// Stream is the receiving side of one blob: chunks are pushed into it by the
+// goroutine that receives frames, and read from it by another. It holds at most
+// Window bytes and grants the sender more as they are read.
+type Stream struct {
+	conn *Conn
+	id   uint32
+
+	mu      sync.Mutex
+	ready   sync.Cond
+	chunks  [][]byte // not yet read
+	granted int      // bytes that the sender may still send
+	owed    int      // bytes read since the last grant
+	head    []byte   // of the chunk being read, what is left
+	whole   []byte   // the chunk being read
+	end     error    // io.EOF when all was received
+}
+
+// NewStream returns the stream of blob id, which is granted Window bytes.
+func NewStream(conn *Conn, id uint32) *Stream {
+	s := &Stream{conn: conn, id: id, granted: Window}
+	s.ready.L = &s.mu
+	return s
+}
+
+// Push takes in one chunk. It never blocks. It returns a *ProtocolError when
+// the sender sent more than it was granted.
+func (s *Stream) Push(chunk []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.granted -= len(chunk)
+	if s.granted < 0 {
+		return &ProtocolError{Reason: "blob chunk beyond the window"}
+	}
+	if s.end != nil || len(chunk) == 0 {
+		s.conn.Recycle(chunk)
+		return nil
+	}
+	s.chunks = append(s.chunks, chunk)
+	s.ready.Signal()
+	return nil
+}
+
+// End ends the stream after what was pushed: with io.EOF when err is nil. Only
+// the first end counts.
+func (s *Stream) End(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		err = io.EOF
+	}
+	if s.end == nil {
+		s.end = err
+	}
+	s.ready.Broadcast()
+}
+
+// Read implements io.Reader.
+func (s *Stream) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if len(s.head) == 0 {
+		if err := s.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.head)
+	s.head = s.head[n:]
+	if len(s.head) == 0 {
+		s.conn.Recycle(s.whole)
+		s.whole = nil
+	}
+	return n, nil
+}
+
+// next waits for a chunk and grants the sender what was read, half a window at
+// a time. Sending happens outside of the lock: Push must never wait for it.
+func (s *Stream) next() error {
+	s.mu.Lock()
+	for len(s.chunks) == 0 && s.end == nil {
+		s.ready.Wait()
+	}
+	if len(s.chunks) == 0 {
+		defer s.mu.Unlock()
+		return s.end
+	}
+	s.whole, s.head = s.chunks[0], s.chunks[0]
+	s.chunks[0] = nil
+	s.chunks = s.chunks[1:]
+	s.owed += len(s.whole)
+	grant := 0
+	if s.owed >= Window/2 && s.end == nil {
+		grant, s.owed = s.owed, 0
+		s.granted += grant
+	}
+	s.mu.Unlock()
+	if grant > 0 {
+		return s.conn.SendGrant(s.id, grant)
+	}
+	return nil
+}
