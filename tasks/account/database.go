@@ -1,0 +1,65 @@
+// Package account has the modules for the host's users and groups.
+package account
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"deployer/engine"
+)
+
+// validName is what useradd(8) accepts everywhere.
+var validName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+
+// entry finds the line of a name in a file such as /etc/passwd; nil when there
+// is none. Users of LDAP and the like are not seen: they are not ours to change.
+func entry(sys engine.System, database, name string) ([]string, error) {
+	f, err := os.Open(sys.Path(database))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if fields := strings.Split(lines.Text(), ":"); fields[0] == name {
+			return fields, nil
+		}
+	}
+	return nil, lines.Err()
+}
+
+// groupsOf lists the groups that have the user as a further member.
+func groupsOf(sys engine.System, user string) ([]string, error) {
+	data, err := os.ReadFile(sys.Path("/etc/group"))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		if len(fields) < 4 {
+			continue
+		}
+		for _, member := range strings.Split(fields[3], ",") {
+			if member == user {
+				out = append(out, fields[0])
+			}
+		}
+	}
+	return out, nil
+}
+
+func validState(state string) error {
+	if state != "" && state != "present" && state != "absent" {
+		return fmt.Errorf("state is %q, want present or absent", state)
+	}
+	return nil
+}

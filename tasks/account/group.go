@@ -1,0 +1,68 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// Group is a group of the host.
+type Group struct {
+	Name   string `yaml:"name" required:"true" doc:"name of the group"`
+	GID    int    `yaml:"gid" doc:"number; default: the system picks one. An existing group keeps its own, and another number is an error"`
+	System bool   `yaml:"system" doc:"pick the number among those of the system; default false"`
+	State  string `yaml:"state" doc:"present or absent; default present"`
+}
+
+var (
+	_ engine.Module = (*Group)(nil)
+	_ engine.Module = (*User)(nil)
+)
+
+// Check reads /etc/group.
+func (g *Group) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	if err := validState(g.State); err != nil {
+		return engine.Change{}, err
+	}
+	if !validName.MatchString(g.Name) {
+		return engine.Change{}, fmt.Errorf("%q is not a name for a group", g.Name)
+	}
+	have, err := entry(sys, "/etc/group", g.Name)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	effect := engine.Effect{Kind: engine.EffectFile, Target: "group " + g.Name}
+	switch {
+	case g.State == "absent" && have == nil:
+		return engine.NoChange(nil), nil
+	case g.State == "absent":
+		effect.Action = "remove"
+		return engine.Changed(effect), nil
+	case have == nil:
+		effect.Action = "create"
+		return engine.Changed(effect), nil
+	case g.GID != 0 && len(have) > 2 && have[2] != strconv.Itoa(g.GID):
+		return engine.Change{}, fmt.Errorf("group %s has the number %s, not %d: files would change hands, so change it by hand", g.Name, have[2], g.GID)
+	}
+	return engine.NoChange(nil), nil
+}
+
+// Apply runs groupadd or groupdel.
+func (g *Group) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if g.State == "absent" {
+		_, err := hostcmd.Run(ctx, sys, "groupdel", g.Name)
+		return nil, err
+	}
+	argv := []string{"groupadd"}
+	if g.System {
+		argv = append(argv, "--system")
+	}
+	if g.GID != 0 {
+		argv = append(argv, "--gid", strconv.Itoa(g.GID))
+	}
+	_, err := hostcmd.Run(ctx, sys, append(argv, g.Name)...)
+	return nil, err
+}

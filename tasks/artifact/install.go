@@ -1,0 +1,161 @@
+// Package artifact installs binaries and members of archives from blobs that
+// the controller holds.
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+	"deployer/tasks/receipt"
+)
+
+// Install puts a blob, or members of it, in place. It needs no blob to see that
+// nothing changed.
+type Install struct {
+	Name    string            `yaml:"name" doc:"what is installed, for people; default the digest"`
+	Blob    string            `yaml:"blob" required:"true" doc:"hex SHA-256 of the file or archive"`
+	Dest    string            `yaml:"dest" doc:"absolute path, when the blob is a single file"`
+	Members map[string]string `yaml:"members" doc:"path in the tar archive (plain or gzip) -> absolute path; with a slash at the end of both: everything below. A path is also looked for below the archive's first directory"`
+	Mode    string            `yaml:"mode" doc:"octal mode of what is installed; default \"0755\""`
+}
+
+var (
+	_ engine.Module   = (*Install)(nil)
+	_ engine.Preparer = (*Artifact)(nil)
+)
+
+// installed is what the receipt says of one file.
+type installed struct {
+	receipt.Stamp
+	SHA256 string `json:"sha256"`
+}
+
+// record is the receipt of one step's destinations.
+type record struct {
+	Blob  string               `json:"blob"`
+	Files map[string]installed `json:"files"`
+}
+
+func (i *Install) valid() error {
+	if i.Blob == "" {
+		return errors.New("blob is missing")
+	}
+	if (i.Dest == "") == (len(i.Members) == 0) {
+		return errors.New("want either dest or members")
+	}
+	for _, dest := range i.dests() {
+		if !filepath.IsAbs(dest) {
+			return fmt.Errorf("destination %q is not an absolute path", dest)
+		}
+	}
+	for from, to := range i.Members {
+		if strings.HasSuffix(from, "/") != strings.HasSuffix(to, "/") {
+			return fmt.Errorf("member %q -> %q: both end in a slash, or neither", from, to)
+		}
+	}
+	_, err := hostfile.ParseMode(i.mode())
+	return err
+}
+
+func (i *Install) mode() string {
+	if i.Mode == "" {
+		return "0755"
+	}
+	return i.Mode
+}
+
+func (i *Install) name() string {
+	if i.Name == "" {
+		return "blob " + i.Blob[:min(12, len(i.Blob))]
+	}
+	return i.Name
+}
+
+// dests are the destinations as given, sorted; they name the receipt.
+func (i *Install) dests() []string {
+	if i.Dest != "" {
+		return []string{i.Dest}
+	}
+	var out []string
+	for from, to := range i.Members {
+		if strings.HasSuffix(to, "/") {
+			to += from // two directories may go to the same place
+		}
+		out = append(out, to)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (i *Install) receiptPath() string { return receipt.Path("artifact", i.dests()...) }
+
+// Check compares the receipt and what is there.
+func (i *Install) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	if err := i.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	var rec record
+	if receipt.Read(sys, i.receiptPath(), &rec) && rec.Blob == i.Blob {
+		return i.checkFiles(sys, rec.Files)
+	}
+	if i.Dest != "" { // the blob's digest is the file's own
+		return i.checkFiles(sys, map[string]installed{i.Dest: {SHA256: i.Blob}})
+	}
+	var effects []engine.Effect
+	for _, dest := range slices.Sorted(maps.Values(i.Members)) {
+		effects = append(effects, engine.Effect{Kind: engine.EffectFile, Target: dest, Action: "install from " + i.name()})
+	}
+	return engine.Changed(effects...), nil
+}
+
+func (i *Install) checkFiles(sys engine.System, files map[string]installed) (engine.Change, error) {
+	var change engine.Change
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		action, err := i.checkFile(sys, path, files[path])
+		if err != nil {
+			return engine.Change{}, err
+		}
+		if action == "" {
+			continue
+		}
+		change.Needed = true
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action})
+	}
+	return change, nil
+}
+
+func (i *Install) checkFile(sys engine.System, path string, want installed) (string, error) {
+	info, err := os.Lstat(sys.Path(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "install from " + i.name(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return "", fmt.Errorf("%s is a directory: remove it first", path)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return "replace the link by " + i.name(), nil
+	}
+	if have, err := receipt.Take(sys, path); err != nil || have != want.Stamp {
+		sum, err := hostfile.SHA256(sys, path)
+		if err != nil {
+			return "", err
+		}
+		if sum != want.SHA256 {
+			return "replace from " + i.name(), nil
+		}
+	}
+	differences, err := hostfile.Access{Mode: i.mode()}.Differences(sys, info)
+	return strings.Join(differences, ", "), err
+}

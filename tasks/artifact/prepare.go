@@ -1,0 +1,32 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+)
+
+// Artifact installs a catalogued binary or members of a catalogued archive.
+type Artifact struct {
+	Name    string            `yaml:"name" required:"true" doc:"name in the catalogue"`
+	Version string            `yaml:"version" required:"true" doc:"version in the catalogue"`
+	Dest    string            `yaml:"dest" doc:"absolute path on the host, when the artifact is a single file"`
+	Members map[string]string `yaml:"members" doc:"path in the archive -> absolute path on the host; with a slash at the end of both: everything below. A path is also looked for below the archive's first directory"`
+	Mode    string            `yaml:"mode" doc:"octal mode of what is installed; default \"0755\""`
+}
+
+// Prepare finds the blob for the host's architecture.
+func (a *Artifact) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+	if a.Name == "" || a.Version == "" {
+		return "", nil, errors.New("name and version are wanted")
+	}
+	blob, err := c.Artifact(ctx, a.Name, a.Version)
+	if err != nil {
+		return "", nil, fmt.Errorf("finding artifact %s %s: %w", a.Name, a.Version, err)
+	}
+	return "blob_install", &Install{
+		Name: a.Name + " " + a.Version, Blob: blob.Digest, Dest: a.Dest, Members: a.Members, Mode: a.Mode,
+	}, nil
+}

@@ -1,0 +1,110 @@
+package artifact
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip" // half the time of the standard library's
+)
+
+// unpack hands the wanted members of a tar archive, plain or gzip, to the stage
+// and reads the blob to its end, so that its digest is checked whole.
+func unpack(blob io.Reader, members map[string]string, s *stage) error {
+	in := bufio.NewReader(blob)
+	var archive io.Reader = in
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return err
+		}
+		archive = z
+	}
+	found, names, err := walk(tar.NewReader(archive), members, s)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return err
+	}
+	for from := range members {
+		if !found[from] {
+			return fmt.Errorf("the archive has no member %q; it has %s", from, some(names))
+		}
+	}
+	return nil
+}
+
+func walk(t *tar.Reader, members map[string]string, s *stage) (found map[string]bool, names []string, err error) {
+	found = map[string]bool{}
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return found, names, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		name := path.Clean("/" + h.Name)[1:]
+		names = append(names, name)
+		from, dest, exact := pick(name, members)
+		if dest == "" {
+			continue
+		}
+		found[from] = true
+		if err := s.add(dest, t, exact); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// pick finds the destination of a member. Publishers put some archives below a
+// directory with the version in its name; a wanted name without it fits too.
+func pick(name string, members map[string]string) (from, dest string, exact bool) {
+	_, below, nested := strings.Cut(name, "/")
+	for key, to := range members {
+		want := path.Clean("/" + key)[1:]
+		if !strings.HasSuffix(key, "/") {
+			if name == want {
+				return key, to, true
+			}
+			if nested && below == want {
+				from, dest = key, to
+			}
+			continue
+		}
+		prefix := want + "/"
+		if want == "" {
+			prefix = ""
+		}
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return key, path.Join(to, rest), true
+		}
+		if rest, ok := strings.CutPrefix(below, prefix); ok && nested {
+			from, dest = key, path.Join(to, rest)
+		}
+	}
+	return from, dest, false
+}
+
+// some lists the first names of an archive for an error.
+func some(names []string) string {
+	if len(names) == 0 {
+		return "no files at all"
+	}
+	slices.Sort(names)
+	const shown = 12
+	if len(names) > shown {
+		return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,87 @@
+package certificate
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/row"
+)
+
+// Checks looks whether certificates are as wanted and live long enough, and
+// never fails for what it finds.
+type Checks struct {
+	Certificates []Want        `yaml:"certificates" doc:"certificates to compare with what is wanted, as for the task certificate"`
+	Paths        []string      `yaml:"paths" doc:"certificates of which only the dates matter, such as those of authorities"`
+	RenewBefore  time.Duration `yaml:"renew_before" doc:"what must be left of a certificate's life; default 720h (30 days)"`
+}
+
+var _ engine.Module = (*Checks)(nil)
+
+// Check reads; the output has a row for each certificate.
+func (c *Checks) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	wants, err := (&Certificates{Certificates: c.Certificates, RenewBefore: c.RenewBefore}).wants()
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var rows []row.Row
+	for _, w := range wants {
+		rows = append(rows, w.check(sys).Named("certificate "+w.CertPath))
+	}
+	for _, path := range c.Paths {
+		rows = append(rows, c.checkDates(sys, path).Named("certificate "+path))
+	}
+	return engine.NoChange(row.Output(rows)), nil
+}
+
+const renewFix = "run deployer install: it renews what is due"
+
+func (w Want) check(sys engine.System) row.Row {
+	s, err := look(sys, w, time.Now())
+	switch {
+	case err != nil:
+		return row.Bad("", "%v", err)
+	case s.noKey != "":
+		return row.Bad(renewFix, "key %s: %s", w.KeyPath, s.noKey)
+	case s.stale != "":
+		return row.Bad(renewFix, "%s", s.stale)
+	case len(s.access) > 0:
+		return row.Bad(renewFix, "needs to %s", s.access[0])
+	}
+	return validUntil(sys, w.CertPath)
+}
+
+func (c *Checks) checkDates(sys engine.System, path string) row.Row {
+	data, err := os.ReadFile(sys.Path(path))
+	if err != nil {
+		return row.Bad("", "%v", err)
+	}
+	certs, err := parseCertificates(data)
+	if err != nil {
+		return row.Bad("", "it cannot be read: %v", err)
+	}
+	left := time.Until(certs[0].NotAfter)
+	if left < cmp.Or(c.RenewBefore, defaultRenewBefore) {
+		return row.Bad("", "it expires on %s", day(certs[0].NotAfter))
+	}
+	return validUntil(sys, path)
+}
+
+func validUntil(sys engine.System, path string) row.Row {
+	data, err := os.ReadFile(sys.Path(path))
+	if err != nil {
+		return row.Bad("", "%v", err)
+	}
+	certs, err := parseCertificates(data)
+	if err != nil {
+		return row.Bad("", "it cannot be read: %v", err)
+	}
+	return row.OK("valid until %s", day(certs[0].NotAfter))
+}
+
+// Apply is never needed.
+func (*Checks) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}

@@ -1,0 +1,130 @@
+package certificate
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+	"deployer/tasks/receipt"
+)
+
+// Apply makes what is missing. A key is kept as long as it can be read; so a
+// run that is killed between key and certificate leaves a key that the next run
+// has certified, and a renewal never parts a running process from its key.
+func (c *Certificates) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	wants, err := c.wants()
+	if err != nil {
+		return nil, err
+	}
+	if err := receipt.Claim(sys); err != nil {
+		return nil, err
+	}
+	issued := []string{}
+	for _, w := range wants {
+		s, err := look(sys, w, time.Now())
+		if err == nil && !s.settled() {
+			err = s.repair(ctx, sys)
+			issued = append(issued, w.Name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("certificate %s: %w", w.Name, err)
+		}
+	}
+	return engine.Output{"issued": issued}, nil
+}
+
+func (s *state) repair(ctx context.Context, sys engine.System) error {
+	for _, path := range []string{s.want.KeyPath, s.want.CertPath} {
+		if err := os.MkdirAll(filepath.Dir(sys.Path(path)), 0o755); err != nil {
+			return err
+		}
+	}
+	if s.key == nil {
+		if err := s.makeKey(sys); err != nil {
+			return fmt.Errorf("making key %s: %w", s.want.KeyPath, err)
+		}
+	}
+	if err := s.want.keyAccess().Set(sys, sys.Path(s.want.KeyPath)); err != nil {
+		return err
+	}
+	if s.stale == "" {
+		return s.want.certAccess().Set(sys, sys.Path(s.want.CertPath))
+	}
+	cert, err := s.request(ctx, sys)
+	if err != nil {
+		return err
+	}
+	if err := sys.Keep(s.want.CertPath); err != nil {
+		return err
+	}
+	return hostfile.Write(sys, s.want.CertPath, bytes.NewReader(cert), s.want.certAccess())
+}
+
+func (s *state) makeKey(sys engine.System) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := sys.Keep(s.want.KeyPath); err != nil {
+		return err
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	if err := hostfile.Write(sys, s.want.KeyPath, bytes.NewReader(block), s.want.keyAccess()); err != nil {
+		return err
+	}
+	s.key = key
+	return nil
+}
+
+// request has the controller sign and checks what comes back: a wrong table on
+// the controller must not end in a file that a component then fails with.
+func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) {
+	csr, err := requestFor(s.want.CN, s.key)
+	if err != nil {
+		return nil, err
+	}
+	in := struct {
+		Name string `json:"name"`
+		CSR  string `json:"csr"`
+	}{s.want.Name, string(csr)}
+	var out struct {
+		Cert string `json:"cert"`
+	}
+	if err := sys.Call(ctx, "certificate.sign", in, &out); err != nil {
+		return nil, fmt.Errorf("having it signed: %w", err)
+	}
+	ca, err := os.ReadFile(sys.Path(s.want.CAPath))
+	if err != nil {
+		return nil, fmt.Errorf("reading its authority: %w", err)
+	}
+	if why := s.want.judge([]byte(out.Cert), ca, s.key, time.Now()); why != "" {
+		return nil, fmt.Errorf("what the controller signed was not put in place: %s", why)
+	}
+	return []byte(out.Cert), nil
+}
+
+// requestFor makes a signing request. The controller reads nothing from it but
+// the public key; the name is for people who look at it.
+func requestFor(cn string, key crypto.Signer) ([]byte, error) {
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: cn}}, key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
+}

@@ -1,0 +1,84 @@
+// Package certificate has the host's part in the cluster's certificates. The
+// private key of a leaf is made on its host and never leaves it: the host sends
+// a request that names only the certificate, and the controller decides what
+// that name may say.
+package certificate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"deployer/engine"
+)
+
+// defaultRenewBefore leaves a month in which a failed renewal can be noticed;
+// leaves live for a year.
+const defaultRenewBefore = 30 * 24 * time.Hour
+
+// Certificates makes sure that the host has its certificates and keys.
+type Certificates struct {
+	Certificates []Want        `yaml:"certificates" required:"true" doc:"the certificates wanted on this host"`
+	RenewBefore  time.Duration `yaml:"renew_before" doc:"renew a certificate when less than this is left of its life; default 720h (30 days)"`
+}
+
+// Want is one certificate.
+type Want struct {
+	Name        string        `yaml:"name" required:"true" doc:"name under which the controller knows it; unique on the host"`
+	Authority   string        `yaml:"authority" doc:"the authority that signs it, for people"`
+	CN          string        `yaml:"cn" doc:"common name of the subject"`
+	Orgs        []string      `yaml:"orgs" doc:"organizations of the subject"`
+	DNS         []string      `yaml:"dns" doc:"DNS names it is valid for"`
+	IPs         []string      `yaml:"ips" doc:"addresses it is valid for"`
+	Usages      []string      `yaml:"usages" doc:"server, client"`
+	CertPath    string        `yaml:"cert_path" required:"true" doc:"absolute path of the certificate"`
+	KeyPath     string        `yaml:"key_path" required:"true" doc:"absolute path of the key; always mode 0600"`
+	CAPath      string        `yaml:"ca_path" required:"true" doc:"absolute path of the authority's certificate; what the controller sends must be signed by it"`
+	Owner       string        `yaml:"owner" doc:"user name or number of both files; default: what they have"`
+	Mode        string        `yaml:"mode" doc:"octal mode of the certificate; default \"0644\""`
+	RenewBefore time.Duration `yaml:"renew_before" doc:"as for all certificates of the task; default that"`
+}
+
+var (
+	_ engine.Module = (*Certificates)(nil)
+	_ engine.Module = (*AuthorityFiles)(nil)
+	_ engine.Module = (*AuthorityRead)(nil)
+)
+
+func (c *Certificates) wants() ([]Want, error) {
+	if len(c.Certificates) == 0 {
+		return nil, nil
+	}
+	out := make([]Want, 0, len(c.Certificates))
+	for _, w := range c.Certificates {
+		w.RenewBefore = cmp.Or(w.RenewBefore, c.RenewBefore, defaultRenewBefore)
+		w.Mode = cmp.Or(w.Mode, "0644")
+		if err := w.valid(); err != nil {
+			return nil, fmt.Errorf("certificate %q: %w", w.Name, err)
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+func (w Want) valid() error {
+	if w.Name == "" || w.CertPath == "" || w.KeyPath == "" || w.CAPath == "" {
+		return errors.New("name, cert_path, key_path and ca_path are wanted")
+	}
+	if w.CertPath == w.KeyPath {
+		return errors.New("cert_path and key_path are the same file")
+	}
+	for _, ip := range w.IPs {
+		if _, err := netip.ParseAddr(ip); err != nil {
+			return err
+		}
+	}
+	for _, u := range w.Usages {
+		if u != "server" && u != "client" {
+			return fmt.Errorf("usage %q is neither server nor client", u)
+		}
+	}
+	return nil
+}

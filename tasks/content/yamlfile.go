@@ -1,0 +1,47 @@
+package content
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+)
+
+// YAMLFile writes a value as a YAML file, keys sorted.
+type YAMLFile struct {
+	Dest     string   `yaml:"dest" required:"true" doc:"absolute path on the host"`
+	Value    any      `yaml:"value" required:"true" doc:"what the file says: a map or list"`
+	Header   string   `yaml:"header" doc:"comment at the top of the file, without the #; default none"`
+	Mode     string   `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
+	Owner    string   `yaml:"owner" doc:"user name or number; default: what the file has"`
+	Group    string   `yaml:"group" doc:"group name or number; default: what the file has"`
+	Secret   bool     `yaml:"secret" doc:"never show the content or a diff of it; default false"`
+	Follow   bool     `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
+	Validate []string `yaml:"validate" doc:"command that must succeed before the file gets its name; %s stands for the path of the new content"`
+}
+
+// Prepare marshals the value. The same value always gives the same bytes.
+func (y *YAMLFile) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+	var out bytes.Buffer
+	if y.Header != "" {
+		for line := range strings.Lines(strings.TrimRight(y.Header, "\n")) {
+			out.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
+		}
+	}
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(y.Value); err != nil {
+		return "", nil, fmt.Errorf("writing the value of %s as YAML: %w", y.Dest, err)
+	}
+	if err := enc.Close(); err != nil {
+		return "", nil, fmt.Errorf("writing the value of %s as YAML: %w", y.Dest, err)
+	}
+	return fileWith(c, out.Bytes(), file.File{
+		Path: y.Dest, Mode: y.Mode, Owner: y.Owner, Group: y.Group, Secret: y.Secret, Follow: y.Follow, Validate: y.Validate,
+	})
+}

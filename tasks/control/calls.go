@@ -1,0 +1,67 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"deployer/cluster"
+	"deployer/tasks/control/keyring"
+)
+
+// Call answers what a module on a host asks the controller.
+type Call = func(ctx context.Context, host string, in json.RawMessage) (any, error)
+
+// signRequest is what a host sends for "certificate.sign".
+type signRequest struct {
+	Name string `json:"name"`
+	CSR  string `json:"csr"` // PEM
+}
+
+// signReply is what it gets back.
+type signReply struct {
+	Cert string `json:"cert"` // PEM
+}
+
+// filesReply is the answer to "authority.files".
+type filesReply struct {
+	Files []keyring.File `json:"files"`
+}
+
+// Calls returns the handlers for what host modules ask of the controller:
+//
+//   - "certificate.sign": {name, csr} -> {cert}; signed as the cluster's table
+//     says for that host and name, whatever the request claims.
+//   - "authority.files": nothing -> {files: [{path, mode, content, secret}]};
+//     only what the host needs for its roles.
+//
+// host is the name under which the engine knows the session that asks; a host
+// cannot choose it.
+func Calls(ring *keyring.Keyring, c *cluster.Cluster) map[string]Call {
+	wanted, share := wantedBy(c), shareOf(c)
+	return map[string]Call{
+		"certificate.sign": func(_ context.Context, host string, in json.RawMessage) (any, error) {
+			var req signRequest
+			if err := json.Unmarshal(in, &req); err != nil {
+				return nil, fmt.Errorf("reading what host %s sent to be signed: %w", host, err)
+			}
+			keys, err := ring.Keys()
+			if err != nil {
+				return nil, err
+			}
+			cert, err := keys.SignRequest(wanted, host, req.Name, []byte(req.CSR), time.Now())
+			if err != nil {
+				return nil, err
+			}
+			return signReply{Cert: string(cert)}, nil
+		},
+		"authority.files": func(_ context.Context, host string, _ json.RawMessage) (any, error) {
+			keys, err := ring.Keys()
+			if err != nil {
+				return nil, err
+			}
+			return filesReply{Files: keys.Share(share(host))}, nil
+		},
+	}
+}

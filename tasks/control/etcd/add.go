@@ -1,0 +1,180 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/poll"
+)
+
+// AddMember is the action `etcd_add_member`: it makes room for a host in a
+// running cluster, as etcd_plan decided: removes the member that lost its data,
+// then adds the host as a learner, each only when the quorum is safe. It does
+// nothing for a host that is a member or starts with a new cluster, and fails
+// for one that must not be touched.
+type AddMember struct {
+	Plan    string        `yaml:"plan" doc:"Name under which etcd_plan was registered." required:"true"`
+	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait until the quorum allows the change; default 2m."`
+}
+
+// NewAddMember returns the action with its defaults.
+func NewAddMember() *AddMember { return &AddMember{Timeout: 2 * time.Minute} }
+
+type step struct{ action, reason, removeID string }
+
+// Check says what will be done to the membership.
+func (a *AddMember) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	self, hosts, err := place(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	s, err := a.step(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	switch s.action {
+	case cluster.EtcdRefuse:
+		return engine.Change{}, fmt.Errorf("etcd must not be touched on %s: %s", self.Name, s.reason)
+	case cluster.EtcdJoin, cluster.EtcdReplace:
+	default:
+		return engine.NoChange(nil), nil
+	}
+	open, err := opener(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if live := Take(ctx, open, hosts).Live(); live != nil && s.removeID == "" && listed(live, self) {
+		return engine.NoChange(nil), nil // an earlier run was stopped after it
+	}
+	var effects []engine.Effect
+	if s.removeID != "" {
+		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + s.removeID, Action: "remove; its data is lost"})
+	}
+	effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + self.Name, Action: "add as a learner"})
+	return engine.Changed(effects...), nil
+}
+
+// Apply waits until the change is safe, makes it, and returns the flags that the
+// new member starts with.
+func (a *AddMember) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+	self, hosts, err := place(site)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.step(site)
+	if err != nil {
+		return nil, err
+	}
+	removeID, err := parseID(s.removeID)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", a.Plan, err)
+	}
+	open, err := opener(site)
+	if err != nil {
+		return nil, err
+	}
+	live, err := Add(ctx, open, hosts, self, removeID, a.Timeout, site.Progress)
+	if err != nil {
+		return nil, err
+	}
+	probe := cluster.EtcdProbe{Name: self.Name, PeerURL: self.PeerURL}
+	return engine.Output{"initial_cluster": live.InitialCluster(probe), "initial_state": "existing"}, nil
+}
+
+func (a *AddMember) step(site engine.Site) (step, error) {
+	plan := map[string]any(site.Registered(site.Host(), a.Plan))
+	if plan == nil {
+		plan, _ = site.Vars()[a.Plan].(map[string]any)
+	}
+	hosts, _ := plan["hosts"].(map[string]any)
+	mine, ok := hosts[site.Host()].(map[string]any)
+	if !ok {
+		return step{}, fmt.Errorf("%q holds no decision for host %s; etcd_plan must be registered under that name", a.Plan, site.Host())
+	}
+	text := func(key string) string { s, _ := mine[key].(string); return s }
+	return step{text("action"), text("reason"), text("remove_id")}, nil
+}
+
+// Add makes host a learner of the cluster, after removing the member removeID
+// when that is not 0. It asks the rule right before each change, and waits up to
+// timeout for the quorum to allow it. It may be repeated after any interruption.
+func Add(ctx context.Context, open Opener, hosts []Host, host Host, removeID uint64, timeout time.Duration, progress func(string)) (*cluster.EtcdLive, error) {
+	var added *cluster.EtcdLive
+	progress = changes(progress)
+	err := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		survey := Take(ctx, open, hosts)
+		live := survey.Live()
+		if live == nil {
+			return "", false, poll.Later(errNoMember)
+		}
+		gone := !slices.ContainsFunc(live.Members, func(m cluster.LiveMember) bool { return m.ID == removeID })
+		if listed(live, host) && gone {
+			added = live
+			return "", true, nil
+		}
+		target := removeID
+		if gone {
+			target = 0
+		}
+		if err := cluster.EtcdMayChange(live, target); err != nil {
+			return "", false, poll.Later(err)
+		}
+		return change(ctx, open, survey, hosts, host, target, progress)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("adding %s to the etcd cluster: %w", host.Name, err)
+	}
+	return added, nil
+}
+
+// change makes one change; the caller looks again after it.
+func change(ctx context.Context, open Opener, survey *Survey, hosts []Host, host Host, removeID uint64, progress func(string)) (string, bool, error) {
+	member, err := survey.serving(open, hosts)
+	if err != nil {
+		return "", false, poll.Later(err)
+	}
+	defer func() { _ = member.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
+	defer cancel()
+	if removeID != 0 {
+		progress(fmt.Sprintf("removing etcd member %x", removeID))
+		err = member.Remove(ctx, removeID)
+	} else {
+		progress("adding " + host.Name + " as a learner")
+		err = member.AddLearner(ctx, host.PeerURL)
+	}
+	switch {
+	case err == nil:
+		return "the member list to show the change", false, nil
+	case passing(err):
+		return "", false, poll.Later(err)
+	}
+	return "", false, err
+}
+
+func listed(live *cluster.EtcdLive, host Host) bool {
+	return slices.ContainsFunc(live.Members, func(m cluster.LiveMember) bool { return slices.Contains(m.PeerURLs, host.PeerURL) })
+}
+
+// passing tells errors that a later attempt may not meet: the request timed out
+// or met an election, and what it asked for may even have been done.
+func passing(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || transient(err)
+}
+
+// changes passes on only what differs from the text before: etcd may refuse a
+// change many times, until its members have been connected for five seconds.
+func changes(progress func(string)) func(string) {
+	last := ""
+	return func(text string) {
+		if text != last {
+			last = text
+			progress(text)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/poll"
+	"deployer/tasks/control/situation"
+)
+
+// Healthy is the action `etcd_healthy`: a gate that opens when the host's own
+// member serves linearizable reads, the member list counts it, and it agrees
+// with all other members that answer on the leader. A learner that has caught
+// up is promoted, when the quorum is safe with it.
+type Healthy struct {
+	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait; default 60s."`
+}
+
+// NewHealthy returns the action with its defaults.
+func NewHealthy() *Healthy { return &Healthy{Timeout: time.Minute} }
+
+// Check waits, and says whether a promotion is needed. In a dry run it looks
+// once and fails at nothing.
+func (h *Healthy) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	self, hosts, err := place(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	open, err := opener(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if situation.CheckOnly(site) {
+		state := Judge(Take(ctx, open, hosts), self)
+		return engine.NoChange(engine.Output{"healthy": state.OK, "detail": state.Text}), nil
+	}
+	state, err := WaitHealthy(ctx, open, hosts, self, h.Timeout, site.Progress)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	out := engine.Output{"healthy": true, "detail": state.Text}
+	if !state.Learner {
+		return engine.NoChange(out), nil
+	}
+	change := engine.Changed(engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + self.Name, Action: "promote from learner to voting member"})
+	change.Output = out
+	return change, nil
+}
+
+// Apply promotes the learner and waits until it is healthy as a voter.
+func (h *Healthy) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+	self, hosts, err := place(site)
+	if err != nil {
+		return nil, err
+	}
+	open, err := opener(site)
+	if err != nil {
+		return nil, err
+	}
+	if err := Promote(ctx, open, hosts, self, h.Timeout, site.Progress); err != nil {
+		return nil, err
+	}
+	state, err := WaitHealthy(ctx, open, hosts, self, h.Timeout, site.Progress)
+	return engine.Output{"detail": state.Text}, err
+}
+
+// State is the judgement on one host's member.
+type State struct {
+	OK      bool
+	Learner bool   // OK as far as a learner can be
+	Text    string // what is wrong, or the version and the leader
+}
+
+// Judge says whether a host's member is healthy.
+func Judge(s *Survey, host Host) State {
+	look := s.Hosts[host.Name]
+	entry, counted := s.Entry(host)
+	switch {
+	case !look.Answers:
+		return State{Text: fmt.Sprintf("etcd on %s does not answer: %v", host.Name, look.Err)}
+	case look.Err != nil:
+		return State{Text: fmt.Sprintf("etcd on %s: %v", host.Name, look.Err)}
+	case look.Status.Leader == 0:
+		return State{Text: fmt.Sprintf("etcd on %s knows no leader", host.Name)}
+	case s.Entries == nil:
+		return State{Text: errNoMember.Error()}
+	case !counted || entry.ID != look.Status.MemberID:
+		return State{Text: fmt.Sprintf("the etcd cluster does not count %s (member %x)", host.Name, look.Status.MemberID)}
+	}
+	for name, other := range s.Hosts {
+		if other.Answers && other.Status.Leader != look.Status.Leader {
+			return State{Text: fmt.Sprintf("%s and %s follow different etcd leaders (%x and %x)", host.Name, name, look.Status.Leader, other.Status.Leader)}
+		}
+	}
+	text := fmt.Sprintf("etcd %s, %d of %d members, leader %s", look.Status.Version, s.serve(), len(s.Entries), s.leader(look.Status.Leader))
+	return State{OK: true, Learner: look.Status.Learner, Text: text}
+}
+
+// serve counts the members that serve.
+func (s *Survey) serve() int {
+	n := 0
+	for _, e := range s.Entries {
+		if look, ok := s.byID(e.ID); ok && look.Err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Survey) leader(id uint64) string {
+	for _, e := range s.Entries {
+		if e.ID == id && e.Name != "" {
+			return e.Name
+		}
+	}
+	return fmt.Sprintf("%x", id)
+}
+
+// WaitHealthy waits until a host's member is healthy.
+func WaitHealthy(ctx context.Context, open Opener, hosts []Host, host Host, timeout time.Duration, progress func(string)) (State, error) {
+	var state State
+	progress = changes(progress)
+	err := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		state = Judge(Take(ctx, open, hosts), host)
+		if !state.OK {
+			progress("waiting: " + state.Text)
+		}
+		return state.Text, state.OK, nil
+	})
+	return state, err
+}
+
+// Promote makes a host's learner a voting member as soon as it has caught up and
+// the rule allows it. A member that votes already is left alone.
+func Promote(ctx context.Context, open Opener, hosts []Host, host Host, timeout time.Duration, progress func(string)) error {
+	progress = changes(progress)
+	err := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		survey := Take(ctx, open, hosts)
+		entry, ok := survey.Entry(host)
+		switch {
+		case survey.Entries == nil:
+			return "", false, poll.Later(errNoMember)
+		case !ok:
+			return "", false, fmt.Errorf("%s is no member", host.Name)
+		case !entry.Learner:
+			return "", true, nil
+		}
+		if err := cluster.EtcdMayPromote(survey.Live(), entry.ID); err != nil {
+			return "", false, poll.Later(err)
+		}
+		progress("promoting " + host.Name)
+		member, err := survey.serving(open, hosts)
+		if err != nil {
+			return "", false, poll.Later(err)
+		}
+		defer func() { _ = member.Close() }()
+		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		defer cancel()
+		if err := member.Promote(ctx, entry.ID); err != nil && !catchingUp(err) && !passing(err) {
+			return "", false, err
+		} else if err != nil {
+			return "", false, poll.Later(err)
+		}
+		return "the member list to show the promotion", false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("promoting the etcd member of %s: %w", host.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// Status is what one member says of itself.
+type Status struct {
+	ClusterID, MemberID uint64
+	Leader              uint64 // member ID; 0 when it knows none
+	Learner             bool
+	Version             string
+	DBSize, DBInUse     int64 // bytes
+	Errors              []string
+}
+
+// Entry is one row of the member list.
+type Entry struct {
+	ID         uint64
+	Name       string
+	PeerURLs   []string
+	ClientURLs []string
+	Learner    bool
+}
+
+// Member is a connection to one member. Every call needs a context with a
+// deadline: etcd's client tries for as long as it may.
+type Member interface {
+	Status(ctx context.Context) (Status, error)
+	// Read makes one linearizable read: it succeeds only when a majority agrees.
+	Read(ctx context.Context) error
+	// Members lists the members, linearizably.
+	Members(ctx context.Context) ([]Entry, error)
+	AddLearner(ctx context.Context, peerURL string) error
+	Promote(ctx context.Context, id uint64) error
+	Remove(ctx context.Context, id uint64) error
+	// Alarms lists active alarms, as in "NOSPACE on member 8e9e05c52164694d".
+	Alarms(ctx context.Context) ([]string, error)
+	Close() error
+}
+
+// Opener connects to the member at an address through a host.
+type Opener func(via, address string) (Member, error)
+
+// Dialer opens a connection from a host, as seen by it.
+type Dialer func(ctx context.Context, host, network, address string) (net.Conn, error)
+
+// Open returns the opener for real members. identity gives the client's
+// certificate and roots the authority that members' certificates must be of.
+func Open(dial Dialer, config *tls.Config) Opener {
+	return func(via, address string) (Member, error) {
+		ip, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, fmt.Errorf("address of an etcd member: %w", err)
+		}
+		tlsConfig := config.Clone()
+		tlsConfig.ServerName = ip
+		client, err := clientv3.New(clientv3.Config{
+			Endpoints:            []string{"https://" + address},
+			TLS:                  tlsConfig,
+			Logger:               zap.NewNop(), // only views print
+			MaxUnaryRetries:      1,            // this package tries again where that makes sense
+			DialKeepAliveTime:    10 * time.Second,
+			DialKeepAliveTimeout: 5 * time.Second,
+			DialOptions: []grpc.DialOption{
+				grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+					return dial(ctx, via, "tcp", address)
+				}),
+			},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("connecting to the etcd member at %s: %w", address, err)
+		}
+		return &remote{client}, nil
+	}
+}
+
+type remote struct{ client *clientv3.Client }
+
+func (r *remote) Close() error { return r.client.Close() }
+
+// Status goes over the connection that is there; the client's own Status would
+// open another one for each call.
+func (r *remote) Status(ctx context.Context) (Status, error) {
+	resp, err := pb.NewMaintenanceClient(r.client.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
+	if err != nil {
+		return Status{}, plain(err)
+	}
+	return Status{
+		ClusterID: resp.Header.ClusterId, MemberID: resp.Header.MemberId,
+		Leader: resp.Leader, Learner: resp.IsLearner, Version: resp.Version,
+		DBSize: resp.DbSize, DBInUse: resp.DbSizeInUse, Errors: resp.Errors,
+	}, nil
+}
+
+func (r *remote) Read(ctx context.Context) error {
+	_, err := r.client.Get(ctx, "deployer/health", clientv3.WithKeysOnly())
+	return plain(err)
+}
+
+func (r *remote) Members(ctx context.Context) ([]Entry, error) {
+	resp, err := r.client.MemberList(ctx)
+	if err != nil {
+		return nil, plain(err)
+	}
+	var out []Entry
+	for _, m := range resp.Members {
+		out = append(out, Entry{ID: m.ID, Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.IsLearner})
+	}
+	return out, nil
+}
+
+func (r *remote) AddLearner(ctx context.Context, peerURL string) error {
+	_, err := r.client.MemberAddAsLearner(ctx, []string{peerURL})
+	return plain(err)
+}
+
+func (r *remote) Promote(ctx context.Context, id uint64) error {
+	_, err := r.client.MemberPromote(ctx, id)
+	return plain(err)
+}
+
+func (r *remote) Remove(ctx context.Context, id uint64) error {
+	_, err := r.client.MemberRemove(ctx, id)
+	return plain(err)
+}
+
+func (r *remote) Alarms(ctx context.Context) ([]string, error) {
+	resp, err := r.client.AlarmList(ctx)
+	if err != nil {
+		return nil, plain(err)
+	}
+	var out []string
+	for _, a := range resp.Alarms {
+		out = append(out, fmt.Sprintf("%s on member %x", a.Alarm, a.MemberID))
+	}
+	return out, nil
+}

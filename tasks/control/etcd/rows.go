@@ -1,0 +1,97 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"deployer/tasks/control/report"
+)
+
+// Rows tell the health of an etcd cluster: one for each host, and for the
+// cluster whether there is one leader, whether all members serve, and alarms.
+func Rows(ctx context.Context, open Opener, hosts []Host) []report.Row {
+	survey := Take(ctx, open, hosts)
+	var rows []report.Row
+	for _, h := range hosts {
+		rows = append(rows, survey.row(h))
+	}
+	if survey.Entries == nil {
+		return append(rows, report.Bad("etcd", "", "%v: a majority of the members is down", errNoMember).
+			Advised("start etcd on the hosts above; journalctl -u etcd tells why it is down"))
+	}
+	return append(rows, survey.leaderRow(), survey.membersRow(), alarmsRow(ctx, open, survey, hosts))
+}
+
+func (s *Survey) row(h Host) report.Row {
+	state := Judge(s, h)
+	if !state.OK {
+		return report.Bad("etcd member", h.Name, "%s", state.Text).Advised("look at journalctl -u etcd on the host")
+	}
+	if state.Learner {
+		return report.Bad("etcd member", h.Name, "it is a learner and does not vote").Advised("run install again: it is promoted when it has caught up")
+	}
+	status := s.Hosts[h.Name].Status
+	return report.OK("etcd member", h.Name, "etcd %s serves, database %s, %s in use", status.Version, mebibytes(status.DBSize), mebibytes(status.DBInUse))
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+func (s *Survey) leaderRow() report.Row {
+	leaders := map[uint64]bool{}
+	for _, l := range s.Hosts {
+		if l.Answers {
+			leaders[l.Status.Leader] = true
+		}
+	}
+	if len(leaders) != 1 {
+		return report.Bad("etcd leader", "", "members name %d different leaders", len(leaders)).Advised("wait for the election to end; if it does not, look at the network between the members")
+	}
+	for id := range leaders {
+		if id != 0 {
+			return report.OK("etcd leader", "", "%s", s.leader(id))
+		}
+	}
+	return report.Bad("etcd leader", "", "there is none")
+}
+
+func (s *Survey) membersRow() report.Row {
+	var broken []string
+	for _, e := range s.Entries {
+		if look, ok := s.byID(e.ID); !ok || look.Err != nil {
+			broken = append(broken, nameOf(e))
+		}
+	}
+	slices.Sort(broken)
+	if len(broken) > 0 {
+		return report.Bad("etcd members", "", "%d of %d serve; not %s", len(s.Entries)-len(broken), len(s.Entries), strings.Join(broken, ", "))
+	}
+	return report.OK("etcd members", "", "%d of %d serve", len(s.Entries), len(s.Entries))
+}
+
+func nameOf(e Entry) string {
+	if e.Name != "" {
+		return e.Name
+	}
+	return fmt.Sprintf("member %x, which never started", e.ID)
+}
+
+func alarmsRow(ctx context.Context, open Opener, s *Survey, hosts []Host) report.Row {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	member, err := s.serving(open, hosts)
+	if err != nil {
+		return report.Bad("etcd alarms", "", "%v", err)
+	}
+	defer func() { _ = member.Close() }()
+	alarms, err := member.Alarms(ctx)
+	switch {
+	case err != nil:
+		return report.Bad("etcd alarms", "", "%v", err)
+	case len(alarms) > 0:
+		return report.Bad("etcd alarms", "", "%s", strings.Join(alarms, ", ")).
+			Advised("NOSPACE: free space (defragment, or raise cluster.etcd.quota_backend_bytes), then disarm the alarm; CORRUPT: replace the member")
+	}
+	return report.OK("etcd alarms", "", "none")
+}

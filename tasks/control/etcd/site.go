@@ -1,0 +1,81 @@
+package etcd
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/situation"
+)
+
+// identityTTL is how long the controller's client certificate lasts; each
+// action makes its own.
+const identityTTL = time.Hour
+
+// opener connects to members with an identity of the run's keyring. A program
+// may provide an Opener of its own instead.
+func opener(site engine.Site) (Opener, error) {
+	if open, ok := engine.Service[Opener](site.Services()); ok {
+		return open, nil
+	}
+	ring, ok := engine.Service[*keyring.Keyring](site.Services())
+	if !ok {
+		return nil, errors.New("the program that started this run provides no keyring")
+	}
+	return OpenWith(ring, site.Dial)
+}
+
+// OpenWith returns an opener that authenticates with the keys of ring.
+func OpenWith(ring *keyring.Keyring, dial Dialer) (Opener, error) {
+	keys, err := ring.Keys()
+	if err != nil {
+		return nil, err
+	}
+	authority, err := keys.Authority(keyring.Etcd)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := keys.Identity(keyring.Etcd, "deployer", nil, identityTTL, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return Open(dial, &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		RootCAs:      authority.Pool(),
+		Certificates: []tls.Certificate{*identity},
+	}), nil
+}
+
+// place finds the host of the task among the etcd hosts.
+func place(site engine.Site) (self Host, all []Host, err error) {
+	c, err := situation.Cluster(site)
+	if err != nil {
+		return Host{}, nil, err
+	}
+	all = Hosts(c)
+	i := slices.IndexFunc(all, func(h Host) bool { return h.Name == site.Host() })
+	if i < 0 {
+		return Host{}, nil, fmt.Errorf("host %s is no etcd host of the cluster", site.Host())
+	}
+	return all[i], all, nil
+}
+
+// Member IDs travel through variables as text: they do not fit a JSON number.
+func formatID(id uint64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatUint(id, 16)
+}
+
+func parseID(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(text, 16, 64)
+}

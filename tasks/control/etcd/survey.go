@@ -1,0 +1,188 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"deployer/cluster"
+)
+
+// lookTimeout bounds each look at one member: a healthy one answers within
+// milliseconds, one without a majority never does.
+const lookTimeout = 3 * time.Second
+
+// Host is where an etcd member is expected.
+type Host struct {
+	Name    string
+	Address string // host:port of its client URL, as seen by the host
+	PeerURL string
+}
+
+// Hosts are the cluster's etcd hosts in inventory order.
+func Hosts(c *cluster.Cluster) []Host {
+	var out []Host
+	for i, m := range c.Etcd.Members {
+		out = append(out, Host{Name: m.Name, Address: m.HostPort, PeerURL: c.Etcd.Peers[i].URL})
+	}
+	return out
+}
+
+// Look is what was found of one member.
+type Look struct {
+	Host   string // empty when it is no host of the cluster
+	Status Status
+	// Err is nil when the member answers and, unless it is a learner, serves
+	// linearizable reads.
+	Err error
+	// Answers is true when it told its status, even though it may not serve.
+	Answers bool
+}
+
+// Survey is what was found of all members.
+type Survey struct {
+	Hosts   map[string]Look // by name of the host
+	Entries []Entry         // the member list; nil when no member could tell it
+	Others  map[uint64]Look // members that are no host of the cluster, by ID
+	via     string          // a host that answers
+}
+
+// Take looks at all hosts, and at the members that they list, in parallel. It
+// takes at most about two times lookTimeout.
+func Take(ctx context.Context, open Opener, hosts []Host) *Survey {
+	s := &Survey{Hosts: map[string]Look{}, Others: map[uint64]Look{}}
+	lists := map[string][]Entry{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, h := range hosts {
+		wg.Go(func() {
+			look, entries := look(ctx, open, h.Name, h.Address)
+			look.Host = h.Name
+			mu.Lock()
+			defer mu.Unlock()
+			s.Hosts[h.Name], lists[h.Name] = look, entries
+		})
+	}
+	wg.Wait()
+	for _, h := range hosts {
+		if lists[h.Name] != nil {
+			s.Entries, s.via = lists[h.Name], h.Name
+			break
+		}
+	}
+	s.lookAtOthers(ctx, open)
+	return s
+}
+
+// lookAtOthers looks at listed members that no host answered as, through a host
+// that answers.
+func (s *Survey) lookAtOthers(ctx context.Context, open Opener) {
+	var missing []Entry
+	for _, e := range s.Entries {
+		if _, ok := s.byID(e.ID); !ok && len(e.ClientURLs) > 0 {
+			missing = append(missing, e)
+		}
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, e := range missing {
+		address, err := url.Parse(e.ClientURLs[0])
+		if err != nil {
+			continue
+		}
+		wg.Go(func() {
+			found, _ := look(ctx, open, s.via, address.Host)
+			mu.Lock()
+			defer mu.Unlock()
+			if found.Status.MemberID == e.ID {
+				s.Others[e.ID] = found
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func look(ctx context.Context, open Opener, via, address string) (Look, []Entry) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	m, err := open(via, address)
+	if err != nil {
+		return Look{Err: err}, nil
+	}
+	defer func() { _ = m.Close() }()
+	status, err := m.Status(ctx)
+	if err != nil {
+		return Look{Err: err}, nil
+	}
+	found := Look{Status: status, Answers: true}
+	if status.Learner {
+		return found, nil // it may not be asked for more
+	}
+	if err := m.Read(ctx); err != nil {
+		found.Err = fmt.Errorf("it serves no linearizable read: %w", err)
+		return found, nil
+	}
+	entries, err := m.Members(ctx)
+	if err != nil {
+		found.Err = fmt.Errorf("it lists no members: %w", err)
+	}
+	return found, entries
+}
+
+func (s *Survey) byID(id uint64) (Look, bool) {
+	for _, l := range s.Hosts {
+		if l.Answers && l.Status.MemberID == id {
+			return l, true
+		}
+	}
+	l, ok := s.Others[id]
+	return l, ok
+}
+
+// Live is the running cluster as the rules of package cluster see it; nil when
+// no member serves.
+func (s *Survey) Live() *cluster.EtcdLive {
+	if s.Entries == nil {
+		return nil
+	}
+	live := &cluster.EtcdLive{ClusterID: s.Hosts[s.via].Status.ClusterID}
+	for _, e := range s.Entries {
+		found, ok := s.byID(e.ID)
+		live.Members = append(live.Members, cluster.LiveMember{
+			ID: e.ID, Name: e.Name, PeerURLs: e.PeerURLs, Learner: e.Learner,
+			Started: len(e.ClientURLs) > 0,
+			Healthy: ok && found.Err == nil,
+		})
+	}
+	slices.SortFunc(live.Members, func(a, b cluster.LiveMember) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	return live
+}
+
+// Entry returns the row of the member list for a host: by the ID that its
+// member tells, else by its peer URL.
+func (s *Survey) Entry(h Host) (Entry, bool) {
+	for _, e := range s.Entries {
+		if look := s.Hosts[h.Name]; look.Answers && look.Status.MemberID == e.ID || slices.Contains(e.PeerURLs, h.PeerURL) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// errNoMember says that the cluster cannot be asked.
+var errNoMember = errors.New("no etcd member serves")
+
+// serving opens a member that serves, for changes of the membership.
+func (s *Survey) serving(open Opener, hosts []Host) (Member, error) {
+	for _, h := range hosts {
+		if h.Name == s.via {
+			return open(h.Name, h.Address)
+		}
+	}
+	return nil, errNoMember
+}

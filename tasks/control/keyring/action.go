@@ -1,0 +1,89 @@
+package keyring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+)
+
+// Load is the action `authority`: it loads the cluster's keys from what the
+// masters hold, or makes those of a new cluster, into the run's keyring. It
+// writes nothing to hosts; their task `authority` fetches the files.
+//
+// Put it in a run_once task after the task `authority_read` was registered on
+// every master. In a dry run it makes keys too, in memory only, so that the
+// tasks behind it can be checked.
+type Load struct {
+	Found    string `yaml:"found" doc:"Name under which the masters registered what authority_read found." required:"true"`
+	Existing bool   `yaml:"existing" doc:"Fail when something would have to be made, for tasks that only look at a cluster; default false."`
+}
+
+// Check reports which files have to be made, and fails when those that are
+// there cannot be joined.
+func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error) {
+	if _, ok := engine.Service[*Keyring](site.Services()); !ok {
+		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	}
+	held := map[string]Files{}
+	for _, host := range site.Targets() {
+		if out := site.Registered(host, l.Found); out != nil {
+			held[host] = filesOf(out)
+		}
+	}
+	if len(held) == 0 {
+		return engine.Change{}, fmt.Errorf("no master registered %q; run authority_read on every master before", l.Found)
+	}
+	merged, err := Merge(held)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	keys, made, err := Complete(merged, time.Now())
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if l.Existing && len(made) > 0 {
+		return engine.Change{}, fmt.Errorf("no master holds %s: there is no cluster here, or its install did not come far; run deployer install", strings.Join(made, ", "))
+	}
+	if err := fill(site, keys); err != nil {
+		return engine.Change{}, err
+	}
+	change := engine.Change{Needed: len(made) > 0, Output: engine.Output{"made": made}}
+	for _, path := range made {
+		change.Effects = append(change.Effects, engine.Effect{
+			Kind: engine.EffectFile, Target: path, Action: "make, in memory", Secret: !public(path),
+		})
+	}
+	return change, nil
+}
+
+// Apply has nothing left to do: the keys are in the keyring already.
+func (l *Load) Apply(_ context.Context, site engine.Site, change engine.Change) (engine.Output, error) {
+	made, _ := change.Output["made"].([]string)
+	site.Progress("made " + strings.Join(made, ", "))
+	return nil, nil
+}
+
+func fill(site engine.Site, keys *Keys) error {
+	ring, _ := engine.Service[*Keyring](site.Services())
+	return ring.Fill(keys)
+}
+
+// filesOf reads the output of authority_read: contents by path, at the top or
+// under "files".
+func filesOf(out engine.Output) Files {
+	values := map[string]any(out)
+	if nested, ok := values["files"].(map[string]any); ok {
+		values = nested
+	}
+	files := Files{}
+	for path, content := range values {
+		if text, ok := content.(string); ok && strings.HasPrefix(path, "/") && strings.TrimSpace(text) != "" {
+			files[path] = []byte(text)
+		}
+	}
+	return files
+}

@@ -1,0 +1,115 @@
+package keyring
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// Names of the authorities, as [Certificate] refers to them.
+const (
+	Cluster    = "cluster"
+	Etcd       = "etcd"
+	FrontProxy = "front-proxy"
+)
+
+// How long certificates are valid: kubeadm's numbers, CACertificateValidityPeriod,
+// CertificateValidityPeriod and CertificateBackdate of
+// cmd/kubeadm/app/constants/constants.go in Kubernetes v1.36.
+const (
+	authorityValidity = 10 * 365 * 24 * time.Hour
+	leafValidity      = 365 * 24 * time.Hour
+	// Certificates start to be valid a little before they are made, because
+	// the clocks of hosts differ.
+	backdate = 5 * time.Minute
+)
+
+// Authority is a certificate authority with its key.
+type Authority struct {
+	Name string
+	Cert *x509.Certificate
+	key  crypto.Signer
+
+	certPEM, keyPEM []byte
+}
+
+// domain is one row of the table of trust domains. The common names are
+// kubeadm's (cmd/kubeadm/app/phases/certs/certlist.go).
+type domain struct {
+	name, commonName  string
+	certPath, keyPath string
+}
+
+func domains() []domain {
+	return []domain{
+		{Cluster, "kubernetes", ClusterCert, ClusterKey},
+		{Etcd, "etcd-ca", EtcdCert, EtcdKey},
+		{FrontProxy, "front-proxy-ca", FrontProxyCert, FrontProxyKey},
+	}
+}
+
+// newAuthority makes a new authority with a new ECDSA P-256 key.
+func newAuthority(d domain, now time.Time) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making the key of the %s authority: %w", d.name, err)
+	}
+	keyPEM, err := encodeKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return selfSign(d, key, keyPEM, now)
+}
+
+// selfSign makes the certificate of an authority from its key. The subject and
+// the key identifier depend on the domain and the key alone, so certificates
+// that the key has signed before verify against the new certificate too.
+func selfSign(d domain, key crypto.Signer, keyPEM []byte, now time.Time) (*Authority, error) {
+	serial, err := newSerial()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: d.commonName},
+		DNSNames:              []string{d.commonName},
+		NotBefore:             now.Add(-backdate).UTC(),
+		NotAfter:              now.Add(authorityValidity).UTC(),
+		KeyUsage:              x509.KeyUsageKeyEncipherment | x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("making the certificate of the %s authority: %w", d.name, err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("reading back the certificate of the %s authority: %w", d.name, err)
+	}
+	return &Authority{Name: d.name, Cert: cert, key: key, certPEM: encodeCert(der), keyPEM: keyPEM}, nil
+}
+
+// Pool returns a pool with this authority alone.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.Cert)
+	return pool
+}
+
+// newSerial returns a random serial number of 127 bits; RFC 5280 wants it
+// positive and at most 20 bytes long.
+func newSerial() (*big.Int, error) {
+	limit := new(big.Int).Lsh(big.NewInt(1), 127)
+	n, err := rand.Int(rand.Reader, limit)
+	if err != nil {
+		return nil, fmt.Errorf("making a serial number: %w", err)
+	}
+	return n.Add(n, big.NewInt(1)), nil
+}

@@ -1,0 +1,161 @@
+package keyring
+
+import (
+	"crypto/x509"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func without(files Files, paths ...string) Files {
+	out := files.Clone()
+	for _, p := range paths {
+		delete(out, p)
+	}
+	return out
+}
+
+func only(files Files, paths ...string) Files {
+	out := Files{}
+	for _, p := range paths {
+		out[p] = files[p]
+	}
+	return out
+}
+
+func TestMergeJoinsWhatMastersHold(t *testing.T) {
+	files := newKeys(t).Files()
+	got, err := Merge(map[string]Files{
+		"m1": without(files, EtcdCert, EtcdKey),
+		"m2": only(files, EtcdCert, EtcdKey),
+		"m3": {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(files, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMergeRefusesDifferentKeysAndNamesHosts(t *testing.T) {
+	a, b := newKeys(t), newKeys(t)
+	_, err := Merge(map[string]Files{"m1": a.Files(), "m2": b.Files(), "m3": a.Files()})
+	if err == nil {
+		t.Fatal("merged two clusters")
+	}
+	for _, want := range []string{ClusterCert, "m1, m3", "m2", fingerprint(a.files[ClusterCert]), fingerprint(b.files[ClusterCert])} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the message lacks %q: %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "PRIVATE") {
+		t.Error("the message shows a key")
+	}
+}
+
+func TestMergeTakesAFileThatWasCutShortAsAbsent(t *testing.T) {
+	files := newKeys(t).Files()
+	cut := files.Clone()
+	cut[ClusterKey] = []byte("\n")
+	got, err := Merge(map[string]Files{"m1": cut, "m2": files})
+	if err != nil || string(got[ClusterKey]) != string(files[ClusterKey]) {
+		t.Errorf("got %q, %v", got[ClusterKey], err)
+	}
+}
+
+// A host that is killed while it writes its first files leaves any prefix of
+// the list; every one of them must lead to complete keys without a person.
+func TestEveryCutOfTheFirstWriteHeals(t *testing.T) {
+	files := newKeys(t).Files()
+	for n := range Paths() {
+		held := only(files, Paths()[:n]...)
+		keys, made, err := Complete(held, time.Now())
+		if err != nil {
+			t.Errorf("after %d files: %v", n, err)
+			continue
+		}
+		if diff := cmp.Diff(Paths()[n:], made); diff != "" {
+			t.Errorf("after %d files: made %s", n, diff)
+		}
+		for _, path := range Paths()[:n] {
+			if string(keys.files[path]) != string(held[path]) {
+				t.Errorf("after %d files: %s was replaced", n, path)
+			}
+		}
+	}
+}
+
+func TestWhatALivingClusterLacks(t *testing.T) {
+	files := newKeys(t).Files()
+	for _, c := range []struct {
+		name  string
+		lacks []string
+		want  string // part of the error; empty: healed
+	}{
+		{"sa.pub", []string{AccountPub}, ""},
+		{"encryption", []string{EncryptionConf}, ""},
+		{"front proxy", []string{FrontProxyCert, FrontProxyKey}, ""},
+		{"certificate whose key is there", []string{EtcdCert}, ""},
+		{"cluster certificate", []string{ClusterCert}, ""},
+		{"cluster key", []string{ClusterKey}, "put " + ClusterKey + " back"},
+		{"etcd key", []string{EtcdKey}, "put " + EtcdKey + " back"},
+		{"front-proxy key", []string{FrontProxyKey}, "put " + FrontProxyKey + " back"},
+		{"etcd authority", []string{EtcdCert, EtcdKey}, "put both back"},
+		{"account key", []string{AccountKey}, AccountKey},
+		{"account keys", []string{AccountKey, AccountPub}, AccountKey},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, made, err := Complete(without(files, c.lacks...), time.Now())
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("not healed: %v", err)
+			case c.want == "" && len(made) != len(c.lacks):
+				t.Errorf("made %v, want %v", made, c.lacks)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestLeavesOutliveTheLossOfTheirAuthoritysCertificate(t *testing.T) {
+	keys := newKeys(t)
+	pair, err := keys.Identity(Etcd, "x", nil, time.Hour, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := Complete(without(keys.Files(), EtcdCert), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, _ := again.Authority(Etcd)
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: authority.Pool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFilesThatDoNotBelongTogether(t *testing.T) {
+	a, b := newKeys(t).Files(), newKeys(t).Files()
+	for _, c := range []struct {
+		path string
+		from Files
+		want string
+	}{
+		{ClusterKey, b, "does not belong to"},
+		{AccountPub, b, "does not hold the public half"},
+		{EncryptionConf, Files{EncryptionConf: []byte("kind: Pod")}, "is not an EncryptionConfiguration"},
+		{EtcdCert, Files{EtcdCert: []byte("garbage")}, "reading " + EtcdCert},
+	} {
+		mixed := a.Clone()
+		mixed[c.path] = c.from[c.path]
+		if _, _, err := Complete(mixed, time.Now()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.path, err, c.want)
+		}
+	}
+	if _, _, err := Complete(a, time.Now().Add(11*365*24*time.Hour)); err == nil || !strings.Contains(err.Error(), "expired on") {
+		t.Errorf("expired authorities: %v", err)
+	}
+}

@@ -1,0 +1,69 @@
+package keyring
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Merge joins what several masters hold into one set of files. A file that is
+// the same wherever it is found is taken; masters that lack it will get it. A
+// file that differs between masters is an error that names every host and the
+// fingerprint of what it holds: no rule could tell which cluster is the right
+// one, so nothing is chosen.
+func Merge(held map[string]Files) (Files, error) {
+	merged := Files{}
+	var conflicts []string
+	for _, path := range Paths() {
+		content, conflict := mergeFile(path, held)
+		if conflict != "" {
+			conflicts = append(conflicts, conflict)
+		}
+		if content != nil {
+			merged[path] = content
+		}
+	}
+	if len(conflicts) > 0 {
+		return nil, fmt.Errorf("masters hold different keys: %s; keep the files of the masters that belong to the cluster and remove them from the others",
+			strings.Join(conflicts, "; "))
+	}
+	return merged, nil
+}
+
+func mergeFile(path string, held map[string]Files) (content []byte, conflict string) {
+	hosts := map[string][]string{} // fingerprint -> hosts
+	for _, host := range slices.Sorted(maps.Keys(held)) {
+		data := bytes.TrimSpace(held[host][path])
+		if len(data) == 0 {
+			continue // absent, or cut short before the first byte
+		}
+		sum := fingerprint(data)
+		hosts[sum] = append(hosts[sum], host)
+		if content == nil {
+			content = held[host][path]
+		}
+	}
+	if len(hosts) < 2 {
+		return content, ""
+	}
+	var rows []string
+	for _, sum := range slices.Sorted(maps.Keys(hosts)) {
+		rows = append(rows, fmt.Sprintf("%s on %s", sum, strings.Join(hosts[sum], ", ")))
+	}
+	return nil, fmt.Sprintf("%s is %s", path, strings.Join(rows, " and "))
+}
+
+// fingerprint names content without showing it: for a certificate the SHA-256
+// of its DER form, as openssl x509 -fingerprint prints it, for anything else
+// that of the bytes. 8 bytes of it are enough to tell files apart.
+func fingerprint(data []byte) string {
+	if cert, err := decodeCert(data); err == nil {
+		data = cert.Raw
+	}
+	digest := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(digest[:8])
+}

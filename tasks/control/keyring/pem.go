@@ -1,0 +1,81 @@
+package keyring
+
+import (
+	"crypto"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+// The types of PEM blocks that keyring files hold.
+const (
+	certBlock   = "CERTIFICATE"
+	requestType = "CERTIFICATE REQUEST"
+	publicBlock = "PUBLIC KEY"
+	pkcs8Block  = "PRIVATE KEY"
+	ecBlock     = "EC PRIVATE KEY"
+	rsaBlock    = "RSA PRIVATE KEY"
+)
+
+func encodeCert(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: certBlock, Bytes: der})
+}
+
+func encodeKey(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: pkcs8Block, Bytes: der}), nil
+}
+
+// decodeKey reads a private key in any form that openssl, kubeadm and this
+// package write: PKCS#8, SEC 1 and PKCS#1. Other blocks before it, such as EC
+// parameters, are passed over.
+func decodeKey(data []byte) (crypto.Signer, error) {
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		switch block.Type {
+		case pkcs8Block:
+			key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+			if err != nil {
+				return nil, err
+			}
+			signer, ok := key.(crypto.Signer)
+			if !ok {
+				return nil, fmt.Errorf("a key of type %T cannot sign", key)
+			}
+			return signer, nil
+		case ecBlock:
+			return x509.ParseECPrivateKey(block.Bytes)
+		case rsaBlock:
+			return x509.ParsePKCS1PrivateKey(block.Bytes)
+		}
+	}
+	return nil, errors.New("no private key in PEM form in it")
+}
+
+// decodeCert reads the first certificate of a file.
+func decodeCert(data []byte) (*x509.Certificate, error) {
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == certBlock {
+			return x509.ParseCertificate(block.Bytes)
+		}
+	}
+	return nil, errors.New("no certificate in PEM form in it")
+}
+
+// publicPEM encodes the public half of a key.
+func publicPEM(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return nil, fmt.Errorf("encoding a public key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: der}), nil
+}
+
+// samePublic tells whether two public keys are the same.
+func samePublic(a, b crypto.PublicKey) bool {
+	k, ok := a.(interface{ Equal(crypto.PublicKey) bool })
+	return ok && k.Equal(b)
+}

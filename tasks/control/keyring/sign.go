@@ -1,0 +1,131 @@
+package keyring
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Certificate says what one leaf certificate holds.
+type Certificate struct {
+	Name          string // as hosts ask for it
+	Authority     string // Cluster, Etcd or FrontProxy
+	CommonName    string
+	Organizations []string
+	DNSNames      []string
+	IPs           []net.IP
+	Server        bool // for TLS servers
+	Client        bool // for TLS clients
+	// Validity is how long it is valid; 0 means one year, kubeadm's number.
+	// It never outlives its authority.
+	Validity time.Duration
+}
+
+// Wanted is the controller's table of certificates: what the certificate of
+// that name says for that host, and false when the host has none of that name.
+type Wanted func(host, name string) (Certificate, bool)
+
+// SignRequest signs the public key of a PEM encoded PKCS#10 request as the
+// table says for host and name. Nothing else is taken from the request; its
+// signature proves that the host has the private key. The result is PEM.
+func (k *Keys) SignRequest(wanted Wanted, host, name string, requestPEM []byte, now time.Time) ([]byte, error) {
+	spec, ok := wanted(host, name)
+	if !ok {
+		return nil, fmt.Errorf("host %s is not to have a certificate %q", host, name)
+	}
+	pub, err := requestKey(requestPEM)
+	if err != nil {
+		return nil, fmt.Errorf("reading the request of host %s for certificate %q: %w", host, name, err)
+	}
+	return k.Sign(spec, pub, now)
+}
+
+// Sign makes a leaf certificate for a public key. The result is PEM.
+func (k *Keys) Sign(spec Certificate, pub crypto.PublicKey, now time.Time) ([]byte, error) {
+	authority, err := k.Authority(spec.Authority)
+	if err != nil {
+		return nil, fmt.Errorf("signing certificate %q: %w", spec.Name, err)
+	}
+	template, err := leaf(spec, authority.Cert.NotAfter, now)
+	if err != nil {
+		return nil, fmt.Errorf("signing certificate %q: %w", spec.Name, err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, authority.Cert, pub, authority.key)
+	if err != nil {
+		return nil, fmt.Errorf("signing certificate %q: %w", spec.Name, err)
+	}
+	return encodeCert(der), nil
+}
+
+func leaf(spec Certificate, limit, now time.Time) (*x509.Certificate, error) {
+	if spec.CommonName == "" {
+		return nil, errors.New("it has no common name")
+	}
+	if !spec.Server && !spec.Client {
+		return nil, errors.New("it is neither for servers nor for clients")
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return nil, err
+	}
+	validity := spec.Validity
+	if validity == 0 {
+		validity = leafValidity
+	}
+	end := now.Add(validity)
+	if end.After(limit) {
+		end = limit
+	}
+	cert := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: spec.CommonName, Organization: spec.Organizations},
+		DNSNames:              spec.DNSNames,
+		IPAddresses:           spec.IPs,
+		NotBefore:             now.Add(-backdate).UTC(),
+		NotAfter:              end.UTC(),
+		KeyUsage:              x509.KeyUsageKeyEncipherment | x509.KeyUsageDigitalSignature,
+		BasicConstraintsValid: true,
+	}
+	if spec.Server {
+		cert.ExtKeyUsage = append(cert.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+	}
+	if spec.Client {
+		cert.ExtKeyUsage = append(cert.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	}
+	return cert, nil
+}
+
+// requestKey returns the public key of a request whose signature verifies.
+// Keys weaker than RSA 2048 or P-256 are refused.
+func requestKey(requestPEM []byte) (crypto.PublicKey, error) {
+	block, _ := pem.Decode(requestPEM)
+	if block == nil || block.Type != requestType {
+		return nil, errors.New("it is not a certificate request in PEM form")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	if err := request.CheckSignature(); err != nil {
+		return nil, fmt.Errorf("its signature is wrong: %w", err)
+	}
+	switch pub := request.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		if pub.Curve.Params().BitSize < 256 {
+			return nil, errors.New("its key is weaker than P-256")
+		}
+	case *rsa.PublicKey:
+		if pub.N.BitLen() < 2048 {
+			return nil, errors.New("its key is weaker than RSA 2048")
+		}
+	}
+	return request.PublicKey, nil
+}

@@ -1,0 +1,154 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"deployer/engine"
+	"deployer/tasks/control/situation"
+)
+
+// ApplyManifests is the action `kube_apply`.
+type ApplyManifests struct {
+	Manifests Source        `yaml:"manifests" doc:"Where the objects come from."`
+	Content   string        `yaml:"content" doc:"The objects themselves, as YAML documents, instead of manifests."`
+	Force     bool          `yaml:"force" doc:"Take over fields that another program manages; default true."`
+	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments and DaemonSets among them are rolled out; default false."`
+	Available float64       `yaml:"available" doc:"Share of the wanted pods that must be available, for wait; default 1."`
+	Timeout   time.Duration `yaml:"timeout" doc:"Longest time to wait for the rollout; default 5m."`
+}
+
+// Source says where manifests come from.
+type Source struct {
+	Template string `yaml:"template" doc:"Template file of the role, rendered with the host's variables."`
+}
+
+// NewApplyManifests returns the action with its defaults.
+func NewApplyManifests() *ApplyManifests {
+	return &ApplyManifests{Force: true, Available: 1, Timeout: 5 * time.Minute}
+}
+
+// renderer is a site that can render the files of the role.
+type renderer interface {
+	Render(name string) ([]byte, error)
+}
+
+// Check asks the server what would change. When nothing would, and wait is
+// set, it waits for the rollout all the same: an earlier run may have been
+// killed between the two.
+func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	objects, err := a.objects(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	client, err := anyClient(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	dry := situation.CheckOnly(site)
+	if dry {
+		client = client.Impatient(-1)
+	}
+	plan, err := Plan(ctx, client, objects, a.Force)
+	if dry && err != nil && passing(err) {
+		return notYet(objects), nil
+	}
+	if err != nil {
+		return engine.Change{}, err
+	}
+	change := engine.Change{Memo: plan, Output: engine.Output{"objects": len(objects)}}
+	for _, p := range plan {
+		if p.Needed {
+			change.Needed = true
+			change.Effects = append(change.Effects, p.Effect)
+		}
+	}
+	if !change.Needed && a.Wait && !dry {
+		return change, a.wait(ctx, client, objects, site)
+	}
+	return change, nil
+}
+
+// Apply applies what Check found to be needed, and waits for the rollout.
+func (a *ApplyManifests) Apply(ctx context.Context, site engine.Site, change engine.Change) (engine.Output, error) {
+	client, err := anyClient(site)
+	if err != nil {
+		return nil, err
+	}
+	plan, ok := change.Memo.([]Planned)
+	if !ok {
+		return nil, errors.New("kube_apply: Apply needs the change that Check returned")
+	}
+	if err := Execute(ctx, client, plan, a.Force, site.Progress); err != nil {
+		return nil, err
+	}
+	if !a.Wait {
+		return nil, nil
+	}
+	objects := make([]*unstructured.Unstructured, len(plan))
+	for i, p := range plan {
+		objects[i] = p.Object
+	}
+	return nil, a.wait(ctx, client, objects, site)
+}
+
+func (a *ApplyManifests) wait(ctx context.Context, c *Client, objects []*unstructured.Unstructured, site engine.Site) error {
+	var workloads []Workload
+	for _, o := range objects {
+		if gvk := o.GroupVersionKind(); gvk == DeploymentKind() || gvk == DaemonSetKind() {
+			workloads = append(workloads, Workload{gvk, o.GetNamespace(), o.GetName()})
+		}
+	}
+	return WaitRollouts(ctx, c, workloads, a.Available, a.Timeout, site.Progress)
+}
+
+func (a *ApplyManifests) objects(site engine.Site) ([]*unstructured.Unstructured, error) {
+	text := []byte(a.Content)
+	switch {
+	case (a.Manifests.Template == "") == (a.Content == ""):
+		return nil, errors.New("give either manifests with a template, or content")
+	case a.Manifests.Template != "":
+		r, ok := site.(renderer)
+		if !ok {
+			return nil, errors.New("templates cannot be rendered here; give content")
+		}
+		rendered, err := r.Render(a.Manifests.Template)
+		if err != nil {
+			return nil, err
+		}
+		text = rendered
+	}
+	objects, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 {
+		return nil, errors.New("the manifests hold no object")
+	}
+	return objects, nil
+}
+
+// notYet is the change of a dry run in which there is no API to ask.
+func notYet(objects []*unstructured.Unstructured) engine.Change {
+	var effects []engine.Effect
+	for _, o := range objects {
+		effects = append(effects, objectEffect(describe(o), "apply; the API does not answer now", "", o))
+	}
+	return engine.Changed(effects...)
+}
+
+func anyClient(site engine.Site) (*Client, error) {
+	access, err := AccessOf(site)
+	if err != nil {
+		return nil, err
+	}
+	client, err := access.Any()
+	if err != nil {
+		return nil, fmt.Errorf("reaching the Kubernetes API: %w", err)
+	}
+	return client, nil
+}

@@ -1,0 +1,22 @@
+package kube
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"deployer/tasks/control/kube/kubetest"
+)
+
+// serve starts the fake and returns a client of it that does not wait long.
+func serve(t *testing.T, api *kubetest.API) *Client {
+	t.Helper()
+	server := api.Start(t.Cleanup)
+	client, err := New(Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, Patience: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func silent(string) {}

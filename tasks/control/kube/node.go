@@ -1,0 +1,153 @@
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"deployer/engine"
+)
+
+// managedAnnotation records which labels and taints of a node come from the
+// inventory, so that those removed there are removed from the node, and those
+// of others are left alone.
+const managedAnnotation = "deployer/managed"
+
+// NodeWish is what a Node object should have. Nil labels or taints mean: those
+// that it has; an empty map or list means: none of the inventory's.
+type NodeWish struct {
+	Labels  map[string]string
+	Taints  []corev1.Taint
+	PodCIDR string // empty: whatever it has
+}
+
+type managed struct {
+	Labels []string `json:"labels,omitempty"`
+	Taints []string `json:"taints,omitempty"` // key:effect
+}
+
+// NodePatch returns the JSON merge patch that gives the node what is wished,
+// nil when it has it. The patch names the version it was made for.
+func NodePatch(node *corev1.Node, wish NodeWish) (patch []byte, effects []engine.Effect, err error) {
+	if wish.PodCIDR != "" && node.Spec.PodCIDR != "" && node.Spec.PodCIDR != wish.PodCIDR {
+		return nil, nil, fmt.Errorf("node %s has the pod range %s, but is to have %s; a node's range cannot change: drain and delete the Node object, then run this again",
+			node.Name, node.Spec.PodCIDR, wish.PodCIDR)
+	}
+	var had managed
+	if text := node.Annotations[managedAnnotation]; text != "" {
+		if err := json.Unmarshal([]byte(text), &had); err != nil {
+			return nil, nil, fmt.Errorf("annotation %s of node %s: %w; remove the annotation", managedAnnotation, node.Name, err)
+		}
+	}
+	meta, spec, has := map[string]any{}, map[string]any{}, had
+	if wish.Labels != nil {
+		effects = append(effects, labelChanges(node, wish, had, meta)...)
+		has.Labels = slices.Sorted(maps.Keys(wish.Labels))
+	}
+	if wish.Taints != nil {
+		effects = append(effects, taintChanges(node, wish, had, spec)...)
+		has.Taints = taintKeys(wish.Taints)
+	}
+	if wish.PodCIDR != "" && node.Spec.PodCIDR == "" {
+		spec["podCIDR"], spec["podCIDRs"] = wish.PodCIDR, []string{wish.PodCIDR}
+		effects = append(effects, nodeEffect(node, "set pod range "+wish.PodCIDR))
+	}
+	if !slices.Equal(has.Labels, had.Labels) || !slices.Equal(has.Taints, had.Taints) {
+		text, err := json.Marshal(has)
+		if err != nil {
+			return nil, nil, err
+		}
+		meta["annotations"] = map[string]any{managedAnnotation: string(text)}
+		if len(effects) == 0 {
+			effects = append(effects, nodeEffect(node, "note what comes from the inventory"))
+		}
+	}
+	if len(effects) == 0 {
+		return nil, nil, nil
+	}
+	meta["resourceVersion"] = node.ResourceVersion
+	patch, err = json.Marshal(map[string]any{"metadata": meta, "spec": spec})
+	return patch, effects, err
+}
+
+func labelChanges(node *corev1.Node, wish NodeWish, had managed, meta map[string]any) (effects []engine.Effect) {
+	changed := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(wish.Labels)) {
+		if now, ok := node.Labels[key]; !ok || now != wish.Labels[key] {
+			changed[key] = wish.Labels[key]
+			effects = append(effects, nodeEffect(node, "set label "+key+"="+wish.Labels[key]))
+		}
+	}
+	for _, key := range had.Labels {
+		_, wanted := wish.Labels[key]
+		if _, there := node.Labels[key]; there && !wanted {
+			changed[key] = nil // a merge patch removes what is null
+			effects = append(effects, nodeEffect(node, "remove label "+key))
+		}
+	}
+	if len(changed) > 0 {
+		meta["labels"] = changed
+	}
+	return effects
+}
+
+// taintChanges puts the whole list into the patch when it changes: a list is
+// replaced as one. Taints that are not the inventory's, such as those of the
+// node lifecycle controller, stay.
+func taintChanges(node *corev1.Node, wish NodeWish, had managed, spec map[string]any) (effects []engine.Effect) {
+	wanted := map[string]corev1.Taint{}
+	for _, t := range wish.Taints {
+		wanted[taintKey(t)] = t
+	}
+	taints := []corev1.Taint{}
+	for _, t := range node.Spec.Taints {
+		want, ours := wanted[taintKey(t)]
+		switch {
+		case ours && want.Value != t.Value:
+			effects = append(effects, nodeEffect(node, "set taint "+taintText(want)))
+			taints = append(taints, want)
+		case ours || !slices.Contains(had.Taints, taintKey(t)):
+			taints = append(taints, t)
+		default:
+			effects = append(effects, nodeEffect(node, "remove taint "+taintText(t)))
+		}
+		delete(wanted, taintKey(t))
+	}
+	for _, t := range wish.Taints {
+		if _, missing := wanted[taintKey(t)]; missing {
+			effects = append(effects, nodeEffect(node, "set taint "+taintText(t)))
+			taints = append(taints, t)
+			delete(wanted, taintKey(t))
+		}
+	}
+	if len(effects) > 0 {
+		spec["taints"] = taints
+	}
+	return effects
+}
+
+func taintKey(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
+
+func taintKeys(taints []corev1.Taint) []string {
+	var keys []string
+	for _, t := range taints {
+		keys = append(keys, taintKey(t))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// taintText writes a taint as kubectl does: key=value:effect.
+func taintText(t corev1.Taint) string {
+	if t.Value == "" {
+		return t.Key + ":" + string(t.Effect)
+	}
+	return t.Key + "=" + t.Value + ":" + string(t.Effect)
+}
+
+func nodeEffect(node *corev1.Node, action string) engine.Effect {
+	return engine.Effect{Kind: engine.EffectObject, Target: "Node " + node.Name, Action: action}
+}

@@ -1,0 +1,158 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"deployer/engine"
+	"deployer/tasks/control/poll"
+	"deployer/tasks/control/situation"
+)
+
+// Node is the action `kube_node`: the Node object of a host, which the host's
+// kubelet makes, gets its labels, taints and pod range.
+type Node struct {
+	Name    string            `yaml:"name" doc:"Name of the node; default: the host."`
+	Labels  map[string]string `yaml:"labels" doc:"Labels to set; those that an earlier run set and that are not listed any more are removed; default: leave labels alone."`
+	Taints  []Taint           `yaml:"taints" doc:"Taints to set, likewise; default: leave taints alone."`
+	PodCIDR string            `yaml:"pod_cidr" doc:"Pod range of the node; it can be set once only; default: leave it alone."`
+	Ready   bool              `yaml:"ready" doc:"Wait until the node is Ready; default false."`
+	Timeout time.Duration     `yaml:"timeout" doc:"Longest time to wait for the Node object, and for Ready; default 2m."`
+}
+
+// Taint is a taint as playbooks write it.
+type Taint struct {
+	Key    string `yaml:"key" doc:"Key." required:"true"`
+	Value  string `yaml:"value" doc:"Value; default empty."`
+	Effect string `yaml:"effect" doc:"NoSchedule, PreferNoSchedule or NoExecute." required:"true"`
+}
+
+// NewNode returns the action with its defaults.
+func NewNode() *Node { return &Node{Timeout: 2 * time.Minute} }
+
+// Check waits for the Node object, and tells what it lacks. When it lacks
+// nothing it waits until the node is Ready, if that is asked for.
+func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	client, err := anyClient(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	name, dry := n.name(site), situation.CheckOnly(site)
+	timeout := n.Timeout
+	if dry {
+		client, timeout = client.Impatient(-1), 0
+	}
+	node, err := WaitNode(ctx, client, name, timeout, site.Progress)
+	if dry && err != nil && (apierrors.IsNotFound(err) || passing(err)) {
+		return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "set labels, taints and pod range; there is no such node now"}), nil
+	}
+	if err != nil {
+		return engine.Change{}, err
+	}
+	patch, effects, err := NodePatch(node, n.wish())
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if patch == nil && n.Ready && !dry {
+		return engine.Change{}, WaitReady(ctx, client, []string{name}, 1, n.Timeout, site.Progress)
+	}
+	return engine.Change{Needed: patch != nil, Effects: effects}, nil
+}
+
+// Apply patches the node. Another program may change it at the same time, and
+// the kubelet does so often while the node is new; the patch is made again
+// from what is there then.
+func (n *Node) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+	client, err := anyClient(site)
+	if err != nil {
+		return nil, err
+	}
+	if err := UpdateNode(ctx, client, n.name(site), n.wish()); err != nil {
+		return nil, err
+	}
+	if n.Ready {
+		return nil, WaitReady(ctx, client, []string{n.name(site)}, 1, n.Timeout, site.Progress)
+	}
+	return nil, nil
+}
+
+func (n *Node) name(site engine.Site) string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return site.Host()
+}
+
+func (n *Node) wish() NodeWish {
+	wish := NodeWish{Labels: n.Labels, PodCIDR: n.PodCIDR}
+	if n.Taints != nil {
+		wish.Taints = []corev1.Taint{}
+	}
+	for _, t := range n.Taints {
+		wish.Taints = append(wish.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	return wish
+}
+
+// UpdateNode gives a node what is wished, and tries again when somebody else
+// changed it in between.
+func UpdateNode(ctx context.Context, c *Client, name string, wish NodeWish) error {
+	for try := 1; ; try++ {
+		node, err := GetNode(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		patch, _, err := NodePatch(node, wish)
+		if err != nil || patch == nil {
+			return err
+		}
+		_, err = c.Patch(ctx, NodeKind(), "", name, patch, Manager)
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsConflict(err) || try == 10 {
+			return fmt.Errorf("patching node %s: %w", name, err)
+		}
+	}
+}
+
+// GetNode reads one node.
+func GetNode(ctx context.Context, c *Client, name string) (*corev1.Node, error) {
+	o, err := c.Get(ctx, NodeKind(), "", name)
+	if err != nil {
+		return nil, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	var node corev1.Node
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &node); err != nil {
+		return nil, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	return &node, nil
+}
+
+// WaitNode waits until the node exists. Timeout 0 means one look.
+func WaitNode(ctx context.Context, c *Client, name string, timeout time.Duration, progress func(string)) (*corev1.Node, error) {
+	node, err := GetNode(ctx, c, name)
+	if !apierrors.IsNotFound(err) {
+		return node, err
+	}
+	if timeout == 0 {
+		return nil, err
+	}
+	progress("waiting until the kubelet has made node " + name)
+	late := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		node, err = GetNode(ctx, c, name)
+		if apierrors.IsNotFound(err) {
+			return "there is no such node", false, nil
+		}
+		return "", err == nil, err
+	})
+	if late != nil {
+		return nil, fmt.Errorf("node %s did not appear; look at the kubelet's log on the host (journalctl -u kubelet): %w", name, late)
+	}
+	return node, nil
+}

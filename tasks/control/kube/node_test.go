@@ -1,0 +1,171 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"deployer/tasks/control/kube/kubetest"
+)
+
+var master = corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}
+
+func putNode(t *testing.T, api *kubetest.API, node corev1.Node) {
+	t.Helper()
+	node.APIVersion, node.Kind = "v1", "Node"
+	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.Put("/api/v1/nodes/"+node.Name, o)
+}
+
+func readNode(t *testing.T, c *Client, name string) *corev1.Node {
+	t.Helper()
+	node, err := GetNode(context.Background(), c, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+func TestNodeGetsWhatTheInventorySaysAndLosesItAgain(t *testing.T) {
+	api := &kubetest.API{}
+	c := serve(t, api)
+	ctx := context.Background()
+	var n corev1.Node
+	n.Name = "n1"
+	n.Labels = map[string]string{"kubernetes.io/hostname": "n1", "rack": "old"}
+	n.Spec.Taints = []corev1.Taint{{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}}
+	putNode(t, api, n)
+
+	wish := NodeWish{Labels: map[string]string{"rack": "r1", "disk": "ssd"}, Taints: []corev1.Taint{master}, PodCIDR: "10.244.3.0/24"}
+	if err := UpdateNode(ctx, c, "n1", wish); err != nil {
+		t.Fatal(err)
+	}
+	got := readNode(t, c, "n1")
+	if diff := cmp.Diff(map[string]string{"kubernetes.io/hostname": "n1", "rack": "r1", "disk": "ssd"}, got.Labels); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]corev1.Taint{n.Spec.Taints[0], master}, got.Spec.Taints); diff != "" {
+		t.Error(diff)
+	}
+	if got.Spec.PodCIDR != "10.244.3.0/24" || len(got.Spec.PodCIDRs) != 1 {
+		t.Errorf("pod range %q %v", got.Spec.PodCIDR, got.Spec.PodCIDRs)
+	}
+	if patch, effects, err := NodePatch(got, wish); patch != nil || err != nil {
+		t.Errorf("a second time: %s %v %v", patch, effects, err)
+	}
+
+	if patch, _, err := NodePatch(got, NodeWish{}); patch != nil || err != nil {
+		t.Errorf("a wish that says nothing changes something: %s %v", patch, err)
+	}
+	if err := UpdateNode(ctx, c, "n1", NodeWish{Labels: map[string]string{"disk": "ssd"}, Taints: []corev1.Taint{}}); err != nil {
+		t.Fatal(err)
+	}
+	got = readNode(t, c, "n1")
+	if diff := cmp.Diff(map[string]string{"kubernetes.io/hostname": "n1", "disk": "ssd"}, got.Labels); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(n.Spec.Taints, got.Spec.Taints); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAPodRangeDoesNotChange(t *testing.T) {
+	var n corev1.Node
+	n.Name, n.Spec.PodCIDR = "n1", "10.244.1.0/24"
+	_, _, err := NodePatch(&n, NodeWish{PodCIDR: "10.244.2.0/24"})
+	if err == nil || !strings.Contains(err.Error(), "node n1 has the pod range 10.244.1.0/24, but is to have 10.244.2.0/24") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAPatchThatLostTheRaceIsMadeAgain(t *testing.T) {
+	api := &kubetest.API{}
+	c := serve(t, api)
+	var n corev1.Node
+	n.Name = "n1"
+	putNode(t, api, n)
+	races := 2
+	api.Before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPatch && races > 0 {
+			races--
+			putNode(t, api, n) // another version
+		}
+		return false
+	}
+	if err := UpdateNode(context.Background(), c, "n1", NodeWish{Labels: map[string]string{"a": "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readNode(t, c, "n1"); got.Labels["a"] != "b" || races != 0 {
+		t.Errorf("labels %v", got.Labels)
+	}
+}
+
+func TestThePatchNamesItsVersion(t *testing.T) {
+	var n corev1.Node
+	n.Name, n.ResourceVersion = "n1", "7"
+	patch, _, err := NodePatch(&n, NodeWish{Labels: map[string]string{"a": "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if err := json.Unmarshal(patch, &got); err != nil || got.Metadata.ResourceVersion != "7" {
+		t.Errorf("%s", patch)
+	}
+}
+
+func TestWaitNodeWaitsForTheKubelet(t *testing.T) {
+	api := &kubetest.API{}
+	c := serve(t, api)
+	said := make(chan string, 1)
+	go func() {
+		<-said
+		var n corev1.Node
+		n.Name = "n1"
+		putNode(t, api, n)
+	}()
+	node, err := WaitNode(context.Background(), c, "n1", 10*time.Second, func(text string) { said <- text })
+	if err != nil || node.Name != "n1" {
+		t.Errorf("got %v, %v", node, err)
+	}
+	if _, err := WaitNode(context.Background(), c, "n2", 50*time.Millisecond, silent); err == nil || !strings.Contains(err.Error(), "not within 50ms: there is no such node") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWaitReadySaysWhoIsNot(t *testing.T) {
+	api := &kubetest.API{}
+	c := serve(t, api)
+	for _, name := range []string{"n1", "n2"} {
+		var n corev1.Node
+		n.Name = name
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		if name == "n2" {
+			n.Status.Conditions[0] = corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "cni plugin not initialized"}
+		}
+		putNode(t, api, n)
+	}
+	ctx := context.Background()
+	if err := WaitReady(ctx, c, []string{"n1"}, 1, time.Second, silent); err != nil {
+		t.Error(err)
+	}
+	err := WaitReady(ctx, c, []string{"n1", "n2", "n3"}, 1, 100*time.Millisecond, silent)
+	want := "waiting for nodes: not within 100ms: 2 of 3 nodes are not Ready: n2 (KubeletNotReady cni plugin not initialized), n3 (there is no such node)"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if err := WaitReady(ctx, c, []string{"n1", "n2"}, 0.5, time.Second, silent); err != nil {
+		t.Errorf("half of them: %v", err)
+	}
+}

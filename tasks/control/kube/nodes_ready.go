@@ -1,0 +1,41 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/situation"
+)
+
+// NodesReady is the action `nodes_ready`: a gate that opens when nodes are
+// Ready.
+type NodesReady struct {
+	Nodes   []string      `yaml:"nodes" doc:"Nodes to wait for; default: the hosts of the task."`
+	Share   float64       `yaml:"share" doc:"Share of them that must be Ready; default 1."`
+	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait; default 5m."`
+}
+
+// NewNodesReady returns the action with its defaults.
+func NewNodesReady() *NodesReady { return &NodesReady{Share: 1, Timeout: 5 * time.Minute} }
+
+// Check waits, except in a dry run.
+func (n *NodesReady) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	if situation.CheckOnly(site) {
+		return engine.NoChange(nil), nil
+	}
+	client, err := anyClient(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	names := n.Nodes
+	if len(names) == 0 {
+		names = site.Targets()
+	}
+	return engine.NoChange(nil), WaitReady(ctx, client, names, n.Share, n.Timeout, site.Progress)
+}
+
+// Apply is never needed.
+func (n *NodesReady) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}

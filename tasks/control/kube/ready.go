@@ -1,0 +1,123 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"deployer/tasks/control/poll"
+)
+
+// NodeState is what of a node matters for being ready.
+type NodeState struct {
+	Name    string
+	Ready   bool
+	Reason  string // why it is not
+	Version string // of the kubelet
+	PodCIDR string
+	Created time.Time
+}
+
+// Nodes reads the state of all nodes, or of the named ones. A named node that
+// does not exist is in the answer, not ready. Reads come from the API server's
+// cache, so that asking often costs little.
+func Nodes(ctx context.Context, c *Client, names []string) ([]NodeState, error) {
+	if len(names) == 1 {
+		node, err := GetNode(ctx, c, names[0])
+		if ignoreNotFound(err) != nil {
+			return nil, err
+		}
+		return []NodeState{stateOf(names[0], node)}, nil
+	}
+	items, err := c.List(ctx, NodeKind(), "", v1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	found := map[string]NodeState{}
+	var all []string
+	for i := range items {
+		var node corev1.Node
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &node); err != nil {
+			return nil, fmt.Errorf("reading node %s: %w", items[i].GetName(), err)
+		}
+		found[node.Name] = stateOf(node.Name, &node)
+		all = append(all, node.Name)
+	}
+	if names == nil {
+		names = all
+	}
+	states := make([]NodeState, len(names))
+	for i, name := range names {
+		states[i] = found[name]
+		if states[i].Name == "" {
+			states[i] = stateOf(name, nil)
+		}
+	}
+	return states, nil
+}
+
+func stateOf(name string, node *corev1.Node) NodeState {
+	if node == nil {
+		return NodeState{Name: name, Reason: "there is no such node"}
+	}
+	s := NodeState{
+		Name: name, Version: node.Status.NodeInfo.KubeletVersion, PodCIDR: node.Spec.PodCIDR,
+		Created: node.CreationTimestamp.Time, Reason: "its kubelet has not reported yet",
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			s.Ready = c.Status == corev1.ConditionTrue
+			s.Reason = strings.TrimSpace(c.Reason + " " + c.Message)
+		}
+	}
+	return s
+}
+
+// WaitReady waits until the share of the named nodes is Ready.
+func WaitReady(ctx context.Context, c *Client, names []string, share float64, timeout time.Duration, progress func(string)) error {
+	last := ""
+	err := poll.Until(ctx, timeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		states, err := Nodes(ctx, c, names)
+		if err != nil {
+			return "", false, err
+		}
+		ready := len(states) - len(unready(states))
+		if ready >= int(portion(int32(len(names)), share)) {
+			return "", true, nil
+		}
+		saw := notReadyText(states)
+		if saw != last {
+			last = saw
+			progress("waiting: " + saw)
+		}
+		return saw, false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for nodes: %w", err)
+	}
+	return nil
+}
+
+func unready(states []NodeState) []NodeState {
+	return slices.DeleteFunc(slices.Clone(states), func(s NodeState) bool { return s.Ready })
+}
+
+// notReadyText names at most five nodes with their reasons.
+func notReadyText(states []NodeState) string {
+	bad := unready(states)
+	var parts []string
+	for i, s := range bad {
+		if i == 5 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(bad)-5))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", s.Name, s.Reason))
+	}
+	return fmt.Sprintf("%d of %d nodes are not Ready: %s", len(bad), len(states), strings.Join(parts, ", "))
+}

@@ -1,0 +1,151 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"deployer/engine"
+	"deployer/tasks/control/poll"
+)
+
+// Workload names a Deployment or DaemonSet.
+type Workload struct {
+	Kind            schema.GroupVersionKind
+	Namespace, Name string
+}
+
+func (w Workload) String() string {
+	return strings.ToLower(w.Kind.Kind) + " " + w.Namespace + "/" + w.Name
+}
+
+// Rollout is how far a workload is with what its spec says.
+type Rollout struct {
+	Done bool
+	// Failed is true when the controller has given up.
+	Failed bool
+	// Text says what is waited for, as in "2 of 3 pods available".
+	Text string
+}
+
+// RolloutOf reads how far a workload is. The rules are those of `kubectl
+// rollout status` (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go).
+// share, above 0 and at most 1, is the part of the wanted pods that must be
+// available.
+func RolloutOf(o *unstructured.Unstructured, share float64) (Rollout, error) {
+	switch o.GetKind() {
+	case "Deployment":
+		var d appsv1.Deployment
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &d); err != nil {
+			return Rollout{}, err
+		}
+		return deploymentRollout(&d, share), nil
+	case "DaemonSet":
+		var d appsv1.DaemonSet
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &d); err != nil {
+			return Rollout{}, err
+		}
+		return daemonSetRollout(&d, share), nil
+	}
+	return Rollout{Done: true}, nil
+}
+
+func deploymentRollout(d *appsv1.Deployment, share float64) Rollout {
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	if d.Status.ObservedGeneration < d.Generation {
+		return Rollout{Text: "its controller has not seen the change yet"}
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
+			return Rollout{Failed: true, Text: c.Message}
+		}
+	}
+	switch {
+	case d.Status.UpdatedReplicas < want:
+		return Rollout{Text: fmt.Sprintf("%d of %d pods are of the new version", d.Status.UpdatedReplicas, want)}
+	case d.Status.Replicas > d.Status.UpdatedReplicas:
+		return Rollout{Text: fmt.Sprintf("%d old pods still run", d.Status.Replicas-d.Status.UpdatedReplicas)}
+	case d.Status.AvailableReplicas < portion(want, share):
+		return Rollout{Text: fmt.Sprintf("%d of %d pods available", d.Status.AvailableReplicas, want)}
+	}
+	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods available", d.Status.AvailableReplicas, want)}
+}
+
+func daemonSetRollout(d *appsv1.DaemonSet, share float64) Rollout {
+	want := d.Status.DesiredNumberScheduled
+	switch {
+	case d.Status.ObservedGeneration < d.Generation:
+		return Rollout{Text: "its controller has not seen the change yet"}
+	case d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && d.Status.UpdatedNumberScheduled < portion(want, share):
+		return Rollout{Text: fmt.Sprintf("%d of %d pods are of the new version", d.Status.UpdatedNumberScheduled, want)}
+	case d.Status.NumberAvailable < portion(want, share):
+		return Rollout{Text: fmt.Sprintf("%d of %d pods available", d.Status.NumberAvailable, want)}
+	}
+	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods available", d.Status.NumberAvailable, want)}
+}
+
+// portion is the share of n, rounded up: 90% of 5 is 5, of 20 is 18.
+func portion(n int32, share float64) int32 {
+	if share <= 0 || share >= 1 {
+		return n
+	}
+	return int32(math.Ceil(float64(n)*share - 1e-9))
+}
+
+// WaitRollouts waits until all workloads are rolled out. When time is over the
+// error names those that are not, and its detail why their pods do not run.
+func WaitRollouts(ctx context.Context, c *Client, workloads []Workload, share float64, timeout time.Duration, progress func(string)) error {
+	left := slices.Clone(workloads)
+	last := ""
+	err := poll.Until(ctx, timeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		var waiting []Workload
+		var texts []string
+		for _, w := range left {
+			text, done, err := rolloutText(ctx, c, w, share)
+			if err != nil {
+				return "", false, err
+			}
+			if !done {
+				waiting = append(waiting, w)
+				texts = append(texts, text)
+			}
+		}
+		left = waiting
+		saw := strings.Join(texts, "; ")
+		if saw != last {
+			last = saw
+			progress("waiting: " + saw)
+		}
+		return saw, len(left) == 0, nil
+	})
+	if err == nil {
+		return nil
+	}
+	return &engine.Failure{Message: "rollout: " + err.Error(), Detail: podTroubles(context.WithoutCancel(ctx), c, left)}
+}
+
+func rolloutText(ctx context.Context, c *Client, w Workload, share float64) (text string, done bool, err error) {
+	o, err := c.Get(ctx, w.Kind, w.Namespace, w.Name)
+	if err != nil {
+		return "", false, fmt.Errorf("reading %s: %w", w, err)
+	}
+	r, err := RolloutOf(o, share)
+	if err != nil {
+		return "", false, fmt.Errorf("reading %s: %w", w, err)
+	}
+	if r.Failed {
+		return "", false, fmt.Errorf("%s failed: %s", w, r.Text)
+	}
+	return w.String() + ": " + r.Text, r.Done, nil
+}

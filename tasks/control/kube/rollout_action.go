@@ -1,0 +1,63 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/situation"
+)
+
+// RolledOut is the action `kube_rollout`: a gate that opens when workloads run
+// as their specs say.
+type RolledOut struct {
+	Deployments []string      `yaml:"deployments" doc:"Deployments, as namespace/name."`
+	DaemonSets  []string      `yaml:"daemonsets" doc:"DaemonSets, as namespace/name."`
+	Available   float64       `yaml:"available" doc:"Share of the wanted pods that must be available; default 1."`
+	Timeout     time.Duration `yaml:"timeout" doc:"Longest time to wait; default 5m."`
+}
+
+// NewRolledOut returns the action with its defaults.
+func NewRolledOut() *RolledOut { return &RolledOut{Available: 1, Timeout: 5 * time.Minute} }
+
+// Check waits, except in a dry run.
+func (r *RolledOut) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	workloads, err := r.workloads()
+	if err != nil || situation.CheckOnly(site) {
+		return engine.Change{}, err
+	}
+	client, err := anyClient(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	return engine.NoChange(nil), WaitRollouts(ctx, client, workloads, r.Available, r.Timeout, site.Progress)
+}
+
+// Apply is never needed.
+func (r *RolledOut) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func (r *RolledOut) workloads() ([]Workload, error) {
+	var out []Workload
+	for _, list := range []struct {
+		names []string
+		w     Workload
+	}{{r.Deployments, Workload{Kind: DeploymentKind()}}, {r.DaemonSets, Workload{Kind: DaemonSetKind()}}} {
+		for _, text := range list.names {
+			namespace, name, ok := strings.Cut(text, "/")
+			if !ok {
+				return nil, fmt.Errorf("%q: write namespace/name", text)
+			}
+			list.w.Namespace, list.w.Name = namespace, name
+			out = append(out, list.w)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("name a Deployment or DaemonSet to wait for")
+	}
+	return out, nil
+}

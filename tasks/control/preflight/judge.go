@@ -1,0 +1,107 @@
+package preflight
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/tasks/control/report"
+)
+
+// judge makes rows of what one host alone tells.
+func (r *Report) judge(id identity) []report.Row {
+	if id.err != nil {
+		return []report.Row{report.Bad("identity", id.host, "%v", id.err)}
+	}
+	return []report.Row{clock(id, r.MaxSkew), platform(id), operatingSystem(id)}
+}
+
+// clock compares clocks. What the network may have added is given to the host.
+func clock(id identity, limit time.Duration) report.Row {
+	off := id.skew.Abs()
+	if off-id.blur <= limit {
+		return report.OK("time", id.host, "clocks differ by %s", off.Round(time.Millisecond))
+	}
+	way := "ahead of"
+	if id.skew < 0 {
+		way = "behind"
+	}
+	return report.Bad("time", id.host, "the host's clock is %s %s this machine's", off.Round(10*time.Millisecond), way).
+		Advised("set up a time service, such as chrony or systemd-timesyncd, on both")
+}
+
+func platform(id identity) report.Row {
+	switch id.arch {
+	case "x86_64", "aarch64", "arm64":
+		return report.OK("architecture", id.host, "%s", id.arch)
+	}
+	return report.Bad("architecture", id.host, "%s is not supported", id.arch).Advised("use a host with x86_64 or aarch64")
+}
+
+// operatingSystem accepts Debian, Ubuntu and what says that it is like them:
+// the packages that roles ask for carry Debian's names. A release that is too
+// old lacks what the components need (kernel, cgroup v2, nftables).
+func operatingSystem(id identity) report.Row {
+	name := cmp.Or(id.os, "unknown") + " " + id.version
+	oldest := map[string]string{"debian": "12", "ubuntu": "22.04"}
+	minimum, known := oldest[id.os]
+	switch {
+	case known && id.version != "" && older(id.version, minimum):
+		return report.Bad("os", id.host, "%s is too old", name).Advised("use " + id.os + " " + minimum + " or newer")
+	case known, slices.Contains(strings.Fields(id.like), "debian"):
+		return report.OK("os", id.host, "%s", name)
+	}
+	return report.Bad("os", id.host, "%s is not supported", name).Advised("use Debian 12 or newer, or Ubuntu 22.04 or newer")
+}
+
+// older compares versions of the form 22.04 by their numbers.
+func older(a, b string) bool {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(as), len(bs)) {
+		x, y := part(as, i), part(bs, i)
+		if x != y {
+			return len(x) < len(y) || len(x) == len(y) && x < y
+		}
+	}
+	return false
+}
+
+func part(parts []string, i int) string {
+	if i >= len(parts) {
+		return ""
+	}
+	return strings.TrimLeft(parts[i], "0")
+}
+
+// duplicates finds what must be different on every host: the name, which the
+// hosts of a cluster tell each other apart by, and the machine ID, which cloned
+// machines share and DHCP and kubelets take for identity.
+func duplicates(found []identity) []report.Row {
+	var rows []report.Row
+	for _, what := range []struct {
+		check, text, fix string
+		value            func(identity) string
+	}{
+		{"hostname", "has the host name", "give each host a name of its own with hostnamectl", func(i identity) string { return i.hostname }},
+		{"machine-id", "has the machine ID", "remove /etc/machine-id on the clone and run systemd-machine-id-setup", func(i identity) string { return i.machineID }},
+	} {
+		owners := map[string][]string{}
+		for _, id := range found {
+			if v := what.value(id); id.err == nil && v != "" {
+				owners[v] = append(owners[v], id.host)
+			}
+		}
+		for _, value := range slices.Sorted(maps.Keys(owners)) {
+			hosts := owners[value]
+			for _, host := range hosts {
+				if len(hosts) > 1 {
+					others := slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return h == host })
+					rows = append(rows, report.Bad(what.check, host, "%s %s, as %s", what.text, value, strings.Join(others, ", ")).Advised(what.fix))
+				}
+			}
+		}
+	}
+	return rows
+}

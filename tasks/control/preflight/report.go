@@ -1,0 +1,110 @@
+// Package preflight joins what is known of all hosts before the first change,
+// and ends a run that would fail later with all problems at once.
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/report"
+)
+
+// Report is the action `preflight_report`. It fails with a *Problems when any
+// host has one.
+type Report struct {
+	Checks   string        `yaml:"checks" doc:"Name under which the hosts registered host_checks." required:"true"`
+	Expected []string      `yaml:"expected" doc:"Hosts that should take part; those that are not in the run any more are problems; default: the hosts of the task."`
+	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between a host's clock and this machine's; default 2s."`
+}
+
+// NewReport returns the action with its defaults. Two seconds of skew are far
+// below what certificates are backdated by (5 min) and what leases bear (15 s),
+// and far above what a host with a working time service has.
+func NewReport() *Report { return &Report{MaxSkew: 2 * time.Second} }
+
+// Problems is the error of a preflight that found any.
+type Problems struct {
+	Rows []report.Row
+}
+
+func (p *Problems) Error() string {
+	return p.summary() + "\n" + report.Table(p.Rows)
+}
+
+// Unwrap gives the form in which failures travel.
+func (p *Problems) Unwrap() error {
+	return &engine.Failure{Message: p.summary(), Detail: report.Table(p.Rows)}
+}
+
+func (p *Problems) summary() string {
+	return fmt.Sprintf("preflight found %s on %s; nothing was changed", count(len(p.Rows), "problem"), count(report.Hosts(p.Rows), "host"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Check collects, and fails when there is a problem. All rows are in the output
+// either way.
+func (r *Report) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	rows := r.Gather(ctx, site)
+	change := engine.NoChange(report.Output(rows))
+	if problems := report.Problems(rows); len(problems) > 0 {
+		return change, &Problems{Rows: problems}
+	}
+	return change, nil
+}
+
+// Apply is never needed.
+func (r *Report) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// lookers bounds the hosts that are asked at the same time; more would only
+// queue in the controller and blur the clock readings.
+const lookers = 50
+
+// Gather returns the rows of all hosts: their own checks, what only the
+// controller can compare, and hosts that are missing.
+func (r *Report) Gather(ctx context.Context, site engine.Site) []report.Row {
+	targets := site.Targets()
+	var rows []report.Row
+	for _, host := range r.Expected {
+		if !slices.Contains(targets, host) {
+			rows = append(rows, report.Bad("connection", host, "the host dropped out before its checks were done").
+				Advised("see the failure of this host above"))
+		}
+	}
+	for _, host := range targets {
+		rows = append(rows, report.Collect(host, site.Registered(host, r.Checks))...)
+	}
+	found := lookAt(ctx, site, targets)
+	for _, id := range found {
+		rows = append(rows, r.judge(id)...)
+	}
+	rows = append(rows, duplicates(found)...)
+	report.Sort(rows)
+	return rows
+}
+
+func lookAt(ctx context.Context, site engine.Site, hosts []string) []identity {
+	found := make([]identity, len(hosts))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, lookers)
+	for i, host := range hosts {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			found[i] = identify(ctx, site, host)
+		})
+	}
+	wg.Wait()
+	return found
+}

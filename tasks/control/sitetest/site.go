@@ -1,0 +1,73 @@
+// Package sitetest has an engine.Site for tests of actions.
+package sitetest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+
+	"deployer/engine"
+)
+
+// Site is an engine.Site whose answers are given by its fields. The zero value
+// is a site without hosts.
+type Site struct {
+	Name     string
+	Hosts    []string
+	Values   map[string]any
+	Results  map[string]map[string]engine.Output // host -> registered name -> output
+	DialFunc func(ctx context.Context, host, network, address string) (net.Conn, error)
+	RunFunc  func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error)
+	Provided engine.Services
+
+	mu    sync.Mutex
+	texts []string
+}
+
+var _ engine.Site = (*Site)(nil)
+
+// Host implements engine.Site.
+func (s *Site) Host() string { return s.Name }
+
+// Vars implements engine.Site.
+func (s *Site) Vars() map[string]any { return s.Values }
+
+// Targets implements engine.Site.
+func (s *Site) Targets() []string { return s.Hosts }
+
+// Registered implements engine.Site.
+func (s *Site) Registered(host, name string) engine.Output { return s.Results[host][name] }
+
+// Dial implements engine.Site; without a DialFunc every host is unreachable.
+func (s *Site) Dial(ctx context.Context, host, network, address string) (net.Conn, error) {
+	if s.DialFunc == nil {
+		return nil, fmt.Errorf("host %s is unreachable", host)
+	}
+	return s.DialFunc(ctx, host, network, address)
+}
+
+// RunOn implements engine.Site.
+func (s *Site) RunOn(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
+	if s.RunFunc == nil {
+		return engine.Result{}, fmt.Errorf("host %s is unreachable", host)
+	}
+	return s.RunFunc(ctx, host, module, args)
+}
+
+// Services implements engine.Site.
+func (s *Site) Services() engine.Services { return s.Provided }
+
+// Progress implements engine.Site and records the text.
+func (s *Site) Progress(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.texts = append(s.texts, text)
+}
+
+// Texts returns what was reported as progress.
+func (s *Site) Texts() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.texts...)
+}

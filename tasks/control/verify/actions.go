@@ -1,0 +1,132 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/report"
+	"deployer/tasks/control/situation"
+	"deployer/tasks/inspect"
+)
+
+// ClusterTask is the action `verify_cluster`. Like the others here it finds
+// problems without failing: its output has a row for each check under "checks",
+// and those that are not ok under "problems" too.
+type ClusterTask struct{}
+
+// Check looks.
+func (ClusterTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	c, client, err := tools(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	return engine.NoChange(report.Output(Cluster(ctx, client, c))), nil
+}
+
+// Apply is never needed.
+func (ClusterTask) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// EtcdTask is the action `verify_etcd`.
+type EtcdTask struct{}
+
+// Check looks.
+func (EtcdTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	c, err := situation.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	ring, ok := engine.Service[*keyring.Keyring](site.Services())
+	if !ok {
+		return engine.Change{}, fmt.Errorf("the program that started this run provides no keyring")
+	}
+	open, err := etcd.OpenWith(ring, site.Dial)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	return engine.NoChange(report.Output(etcd.Rows(ctx, open, etcd.Hosts(c)))), nil
+}
+
+// Apply is never needed.
+func (EtcdTask) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// PodsTask is the action `verify_pods`.
+type PodsTask struct {
+	Image   string        `yaml:"image" doc:"Image of the probe, which must be on the nodes." required:"true"`
+	Nodes   int           `yaml:"nodes" doc:"Number of nodes that get a test pod at most; default 10."`
+	Outside string        `yaml:"outside" doc:"Name outside of the cluster that pods resolve; default none."`
+	Timeout time.Duration `yaml:"timeout" doc:"Longest time for all of it; default 90s."`
+}
+
+// Check does all of it: what it makes in the cluster it removes again, so it
+// changes nothing. In a dry run it makes nothing.
+func (p *PodsTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	c, client, err := tools(site)
+	if err != nil || situation.CheckOnly(site) {
+		return engine.Change{}, err
+	}
+	o := Options{
+		Image: p.Image, Nodes: p.Nodes, Outside: p.Outside, Timeout: p.Timeout,
+		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Progress: site.Progress,
+	}
+	if o.Outside != "" && !resolvable(ctx, site, c) {
+		o.Outside, o.NoOutside = "", "no upstream resolver: cluster.dns.upstreams is empty and the nodes' /etc/resolv.conf names none"
+	}
+	return engine.NoChange(report.Output(Pods(ctx, client, o))), nil
+}
+
+// Apply is never needed.
+func (p *PodsTask) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// resolvable tells whether the cluster's DNS has anybody to ask about names
+// outside: servers in the inventory, or those that a node uses itself. When no
+// node can be asked it is taken to have.
+func resolvable(ctx context.Context, site engine.Site, c *cluster.Cluster) bool {
+	if len(c.DNS.Upstreams) > 0 {
+		return true
+	}
+	const path = "/etc/resolv.conf"
+	for _, node := range c.NodeNames {
+		result, err := site.RunOn(ctx, node, "read", &inspect.Read{Paths: []string{path}, MissingOK: true})
+		if err != nil || result.Failure != nil {
+			continue
+		}
+		files, _ := result.Output["files"].(map[string]any)
+		text, _ := files[path].(string)
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(strings.TrimSpace(line), "nameserver") {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+func tools(site engine.Site) (*cluster.Cluster, *kube.Client, error) {
+	c, err := situation.Cluster(site)
+	if err != nil {
+		return nil, nil, err
+	}
+	access, err := kube.AccessOf(site)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := access.Any()
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, client.Impatient(5 * time.Second), nil
+}

@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"deployer/cluster"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/report"
+)
+
+// system is the namespace of what every cluster needs.
+const system = "kube-system"
+
+// clusterTimeout bounds all questions to the API together. An API without etcd
+// lets every one of them hang for as long as it may.
+const clusterTimeout = 15 * time.Second
+
+// young is the age up to which a node's kubelet may not have told the API of its
+// static pods: it tells when it next looks at them, which is every minute to
+// minute and a half (syncFrequency, with jitter).
+const young = 2 * time.Minute
+
+// Cluster checks what the API tells of itself: nodes, static pods, and the
+// workloads of kube-system.
+func Cluster(ctx context.Context, c *kube.Client, want *cluster.Cluster) []report.Row {
+	if saw, ok := c.FindReady(ctx); !ok {
+		return []report.Row{report.Bad("Kubernetes API", "", "%s", saw)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
+	defer cancel()
+	states, err := kube.Nodes(ctx, c, nil)
+	if err != nil {
+		return []report.Row{report.Bad("nodes", "", "%v", err)}
+	}
+	parts := make([][]report.Row, 3)
+	var wg sync.WaitGroup
+	wg.Go(func() { parts[0] = staticPods(ctx, c, want, states) })
+	wg.Go(func() { parts[1] = workloads(ctx, c, kube.DeploymentKind()) })
+	wg.Go(func() { parts[2] = workloads(ctx, c, kube.DaemonSetKind()) })
+	wg.Wait()
+	return slices.Concat(nodes(want, states), parts[0], parts[1], parts[2])
+}
+
+func nodes(want *cluster.Cluster, states []kube.NodeState) []report.Row {
+	found := map[string]kube.NodeState{}
+	for _, s := range states {
+		found[s.Name] = s
+	}
+	var rows []report.Row
+	for _, name := range want.NodeNames {
+		rows = append(rows, nodeRow(name, found, want.Versions.Kubernetes))
+		delete(found, name)
+	}
+	for _, s := range states {
+		if _, extra := found[s.Name]; extra {
+			rows = append(rows, report.Skip("node", s.Name, "the inventory does not know this node"))
+		}
+	}
+	return rows
+}
+
+func nodeRow(name string, found map[string]kube.NodeState, version string) report.Row {
+	s, ok := found[name]
+	switch {
+	case !ok:
+		return report.Bad("node", name, "there is no such node").Advised("look at journalctl -u kubelet on the host")
+	case !s.Ready:
+		return report.Bad("node", name, "not Ready: %s", s.Reason)
+	case s.Version != version:
+		return report.Bad("node", name, "Ready, but its kubelet is %s and not %s", s.Version, version).Advised("run install again")
+	}
+	return report.OK("node", name, "Ready, kubelet %s", s.Version)
+}
+
+// staticOf lists the static pods that a host is to run.
+func staticOf(n cluster.Node) []string {
+	var names []string
+	if n.RunsAPIServer {
+		names = append(names, "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+	}
+	if n.IsNode {
+		names = append(names, "kube-proxy")
+	}
+	if n.RunsLocalProxy {
+		names = append(names, "api-proxy")
+	}
+	return names
+}
+
+// staticPods checks the mirror pods, which kubelets keep in the API for the
+// static pods that they run.
+func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, states []kube.NodeState) []report.Row {
+	items, err := c.List(ctx, kube.PodKind(), system, v1.ListOptions{})
+	if err != nil {
+		return []report.Row{report.Bad("static pods", "", "%v", err)}
+	}
+	found := map[string]*unstructured.Unstructured{}
+	for i := range items {
+		found[items[i].GetName()] = &items[i]
+	}
+	fresh := map[string]bool{}
+	for _, s := range states {
+		fresh[s.Name] = time.Since(s.Created) < young
+	}
+	var rows []report.Row
+	for _, host := range want.NodeNames {
+		for _, name := range staticOf(want.Nodes[host]) {
+			rows = append(rows, staticRow(name, host, found[name+"-"+host], fresh[host]))
+		}
+	}
+	return rows
+}
+
+func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) report.Row {
+	const untold = "the kubelet of this new node has not told the API about it yet"
+	if o == nil && fresh {
+		return report.Skip(name, host, untold)
+	}
+	if o == nil {
+		return report.Bad(name, host, "it does not run").Advised("look at journalctl -u kubelet on the host")
+	}
+	var p corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
+		return report.Bad(name, host, "%v", err)
+	}
+	if fresh && p.Status.Phase == corev1.PodPending && len(p.Status.ContainerStatuses) == 0 {
+		return report.Skip(name, host, untold)
+	}
+	restarts := int32(0)
+	for _, s := range p.Status.ContainerStatuses {
+		restarts += s.RestartCount
+	}
+	if !ready(&p) {
+		return report.Bad(name, host, "not Ready: %s", reason(&p)).Advised("crictl or ctr on the host shows its log")
+	}
+	return report.OK(name, host, "Ready, %d restarts", restarts)
+}
+
+func ready(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// reason says why a pod does not run.
+func reason(p *corev1.Pod) string {
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		switch {
+		case s.State.Waiting != nil && s.State.Waiting.Reason != "":
+			return strings.TrimSpace(s.State.Waiting.Reason + " " + s.State.Waiting.Message)
+		case s.State.Terminated != nil:
+			return fmt.Sprintf("exited with %d %s", s.State.Terminated.ExitCode, s.State.Terminated.Message)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Status == corev1.ConditionFalse && c.Message != "" {
+			return c.Message
+		}
+	}
+	return fmt.Sprintf("phase %q %s", p.Status.Phase, p.Status.Message)
+}
+
+func workloads(ctx context.Context, c *kube.Client, kind schema.GroupVersionKind) []report.Row {
+	items, err := c.List(ctx, kind, system, v1.ListOptions{})
+	if err != nil {
+		return []report.Row{report.Bad(strings.ToLower(kind.Kind)+"s", "", "%v", err)}
+	}
+	var rows []report.Row
+	for i := range items {
+		name := strings.ToLower(kind.Kind) + " " + items[i].GetName()
+		r, err := kube.RolloutOf(&items[i], 1)
+		switch {
+		case err != nil:
+			rows = append(rows, report.Bad(name, "", "%v", err))
+		case !r.Done:
+			rows = append(rows, report.Bad(name, "", "%s", r.Text))
+		default:
+			rows = append(rows, report.OK(name, "", "%s", r.Text))
+		}
+	}
+	return rows
+}

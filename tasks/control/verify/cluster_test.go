@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/cluster"
+	"deployer/tasks/control/report"
+)
+
+func TestClusterRows(t *testing.T) {
+	c, err := cluster.Resolve(cluster.Spec{Name: "test"}, []cluster.Host{
+		{Name: "n1", Address: "10.0.0.1", Roles: []string{cluster.RoleMaster}},
+		{Name: "n2", Address: "10.0.0.2", Roles: []string{cluster.RoleMinion}},
+		{Name: "n3", Address: "10.0.0.3", Roles: []string{cluster.RoleMinion}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "n1", "n2", "extra")
+	young := w.api.Object("/api/v1/nodes/n2")
+	young["metadata"].(map[string]any)["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	w.api.Put("/api/v1/nodes/n2", young)
+	pod := func(name string, ready string) {
+		w.api.Put("/api/v1/namespaces/kube-system/pods/"+name, map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": "kube-system"},
+			"status": map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": ready, "message": "probe failed"}}},
+		})
+	}
+	for _, name := range []string{"kube-controller-manager-n1", "kube-proxy-n1", "kube-proxy-n2", "kube-proxy-n3", "api-proxy-n3"} {
+		pod(name, "True")
+	}
+	pod("kube-proxy-n2", "False")
+	untold := func(name string) {
+		w.api.Put("/api/v1/namespaces/kube-system/pods/"+name, map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": "kube-system"},
+			"status": map[string]any{"phase": "Pending"},
+		})
+	}
+	untold("api-proxy-n2")      // its node is new: the kubelet may not have told yet
+	untold("kube-apiserver-n1") // its node is old
+	w.api.Put("/apis/apps/v1/namespaces/kube-system/deployments/coredns", map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "coredns", "namespace": "kube-system"},
+		"spec":   map[string]any{"replicas": 2},
+		"status": map[string]any{"replicas": 2, "updatedReplicas": 2, "availableReplicas": 1},
+	})
+	rows := Cluster(context.Background(), w.client, c)
+	if !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Host == "n2" && r.Check == "api-proxy" && r.Skipped }) {
+		t.Error("the static pods of a new node are missed too early")
+	}
+	got := texts(report.Problems(rows))
+	want := []string{
+		"n3 node: there is no such node",
+		`n1 kube-apiserver: not Ready: phase "Pending" `,
+		"n1 kube-scheduler: it does not run",
+		"n2 kube-proxy: not Ready: probe failed",
+		"deployment coredns: 1 of 2 pods available",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnAPIThatIsNotReadyIsAskedNothingElse(t *testing.T) {
+	w := newWorld(t, "n1")
+	asked := 0
+	w.api.Before = func(rw http.ResponseWriter, _ *http.Request) bool {
+		asked++
+		rw.WriteHeader(http.StatusInternalServerError)
+		_, _ = rw.Write([]byte("[+]ping ok\n[-]etcd failed: reason withheld\n"))
+		return true
+	}
+	want := []string{"Kubernetes API: /readyz answers 500, not ok: etcd"}
+	if diff := cmp.Diff(want, texts(Cluster(context.Background(), w.client, nil))); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{"test pods: /readyz answers 500, not ok: etcd"}
+	if diff := cmp.Diff(want, texts(Pods(context.Background(), w.client, options()))); diff != "" || asked != 2 {
+		t.Errorf("asked %d times: %s", asked, diff)
+	}
+}

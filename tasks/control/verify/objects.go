@@ -1,0 +1,148 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"golang.org/x/sync/errgroup"
+
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/poll"
+)
+
+// markLabel marks what this package makes.
+const markLabel = "deployer/verify"
+
+// staleAfter is the age after which a namespace of a check belongs to one that
+// was killed: none lasts longer than its timeout of 90 s.
+const staleAfter = 10 * time.Minute
+
+// serviceName is the name of the Service of the probes.
+const serviceName = "probe"
+
+// sweep removes what killed checks left behind. What it cannot remove it leaves
+// to the next check.
+func sweep(ctx context.Context, c *kube.Client, now time.Time) {
+	items, err := c.List(ctx, kube.NamespaceKind(), "", v1.ListOptions{LabelSelector: markLabel + "=true"})
+	if err != nil {
+		return
+	}
+	for _, ns := range items {
+		if now.Sub(ns.GetCreationTimestamp().Time) > staleAfter && ns.GetDeletionTimestamp() == nil {
+			_ = c.Delete(ctx, kube.NamespaceKind(), "", ns.GetName(), 0)
+		}
+	}
+}
+
+func newNamespace(ctx context.Context, c *kube.Client) (string, error) {
+	name := randomName()
+	return name, create(ctx, c, &corev1.Namespace{
+		TypeMeta: v1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: v1.ObjectMeta{Name: name, Labels: map[string]string{
+			markLabel:                            "true",
+			"app.kubernetes.io/managed-by":       "deployer",
+			"pod-security.kubernetes.io/enforce": "restricted", // the probes need nothing
+		}},
+	})
+}
+
+// start makes the Service and the pods, and returns the Service's address.
+func start(ctx context.Context, c *kube.Client, namespace string, nodes []string, o Options) (string, error) {
+	service := &corev1.Service{
+		TypeMeta:   v1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: v1.ObjectMeta{Name: serviceName, Namespace: namespace},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{markLabel: "probe"},
+			Ports:    []corev1.ServicePort{{Port: probePort, TargetPort: intstr.FromInt32(probePort)}},
+		},
+	}
+	if err := create(ctx, c, service); err != nil {
+		return "", fmt.Errorf("making a Service: %w", err)
+	}
+	var group errgroup.Group
+	group.SetLimit(8)
+	errs := make([]error, len(nodes))
+	for i, node := range nodes {
+		group.Go(func() error {
+			errs[i] = startPod(ctx, c, probePod(namespace, node, o.Image))
+			return nil
+		})
+	}
+	_ = group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return "", fmt.Errorf("making pods: %w", err)
+	}
+	made, err := c.Get(ctx, kube.ServiceKind(), namespace, serviceName)
+	if err != nil {
+		return "", fmt.Errorf("reading the Service: %w", err)
+	}
+	ip, _, _ := unstructured.NestedString(made.Object, "spec", "clusterIP")
+	return ip, nil
+}
+
+// startPod makes a pod. In a new namespace this is forbidden until a controller
+// has made the default service account.
+func startPod(ctx context.Context, c *kube.Client, pod *corev1.Pod) error {
+	return poll.Until(ctx, 15*time.Second, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		err := create(ctx, c, pod)
+		if apierrors.IsForbidden(err) {
+			return "", false, poll.Later(err)
+		}
+		return "", err == nil, err
+	})
+}
+
+func probePod(namespace, node, image string) *corev1.Pod {
+	no, yes, grace, user := false, true, int64(0), int64(65534)
+	return &corev1.Pod{
+		TypeMeta: v1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: v1.ObjectMeta{
+			Name: podName(node), Namespace: namespace, Labels: map[string]string{markLabel: "probe"},
+		},
+		Spec: corev1.PodSpec{
+			NodeName:                      node, // no scheduler: this very node is looked at
+			Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			AutomountServiceAccountToken:  &no,
+			EnableServiceLinks:            &no,
+			TerminationGracePeriodSeconds: &grace,
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: &yes, RunAsUser: &user,
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Containers: []corev1.Container{{
+				Name: "probe", Image: image, ImagePullPolicy: corev1.PullNever,
+				Args:  []string{"probe", "serve", "--listen", fmt.Sprintf(":%d", probePort)},
+				Ports: []corev1.ContainerPort{{ContainerPort: probePort}},
+				ReadinessProbe: &corev1.Probe{
+					ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/ok", Port: intstr.FromInt32(probePort)}},
+					PeriodSeconds: 1,
+				},
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+			}},
+		},
+	}
+}
+
+func podName(node string) string { return "probe-" + node }
+
+// create makes a typed object.
+func create(ctx context.Context, c *kube.Client, o any) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return err
+	}
+	return c.Create(ctx, &unstructured.Unstructured{Object: content})
+}

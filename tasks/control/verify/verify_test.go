@@ -1,0 +1,254 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine/probe"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/kube/kubetest"
+	"deployer/tasks/control/report"
+)
+
+// world is a cluster whose pods answer as told.
+type world struct {
+	api    *kubetest.API
+	client *kube.Client
+
+	mu     sync.Mutex
+	reach  func(node string, t probe.Target, try int) error
+	tries  map[string]int // by node
+	broken map[string]map[string]any
+}
+
+func newWorld(t *testing.T, nodes ...string) *world {
+	t.Helper()
+	w := &world{api: &kubetest.API{}, tries: map[string]int{}, broken: map[string]map[string]any{}}
+	w.reach = func(string, probe.Target, int) error { return nil }
+	for _, name := range nodes {
+		w.api.Put("/api/v1/nodes/"+name, map[string]any{
+			"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"},
+			"status": map[string]any{"nodeInfo": map[string]any{"kubeletVersion": "v1.36.3"}, "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
+		})
+	}
+	w.api.Written = w.control
+	w.api.Before = w.proxy
+	server := w.api.Start(t.Cleanup)
+	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, Patience: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.client = client
+	return w
+}
+
+// control does what controllers and kubelets do to what is stored.
+func (w *world) control(path string, o map[string]any) {
+	meta := o["metadata"].(map[string]any)
+	if meta["creationTimestamp"] == nil {
+		meta["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	}
+	switch {
+	case o["kind"] == "Service":
+		o["spec"].(map[string]any)["clusterIP"] = "10.96.7.7"
+	case o["kind"] == "Pod" && strings.Contains(path, "deployer-verify-"):
+		node := o["spec"].(map[string]any)["nodeName"].(string)
+		status := w.broken[node]
+		if status == nil {
+			status = map[string]any{"phase": "Running", "podIP": ip(node), "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+		}
+		o["status"] = status
+	}
+}
+
+func ip(node string) string { return "10.244." + strings.TrimLeft(node, "n") + ".2" }
+
+// proxy is the API server's way to pods, and the probes in them.
+func (w *world) proxy(rw http.ResponseWriter, r *http.Request) bool {
+	_, rest, ok := strings.Cut(r.URL.Path, "/pods/probe-")
+	node, _, proxied := strings.Cut(rest, ":8080/proxy/check")
+	if !ok || !proxied {
+		return false
+	}
+	var request probe.Request
+	_ = json.NewDecoder(r.Body).Decode(&request)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tries[node]++
+	var response probe.Response
+	for _, t := range request.Targets {
+		result := probe.Result{OK: true}
+		if err := w.reach(node, t, w.tries[node]); err != nil {
+			result = probe.Result{Detail: err.Error()}
+		}
+		response.Results = append(response.Results, result)
+	}
+	_ = json.NewEncoder(rw).Encode(response)
+	return true
+}
+
+func options() Options {
+	return Options{Image: "deployer.local/probe:x", ServiceIP: "10.96.0.1", Outside: "example.org"}
+}
+
+func texts(rows []report.Row) (out []string) {
+	for _, r := range rows {
+		out = append(out, strings.TrimSpace(r.Host+" "+r.Check)+": "+r.Detail)
+	}
+	return out
+}
+
+// left are the namespaces of checks that exist.
+func (w *world) left() (out []string) {
+	for _, path := range w.api.Paths() {
+		if strings.Contains(path, "deployer-verify-") {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+func TestPodsOfAHealthyClusterFindNothingAndLeaveNothing(t *testing.T) {
+	w := newWorld(t, "n1", "n2", "n3")
+	rows := Pods(context.Background(), w.client, options())
+	if bad := report.Problems(rows); len(bad) != 0 {
+		t.Errorf("%v", texts(bad))
+	}
+	var got []string
+	for _, r := range rows {
+		if r.Host == "n2" {
+			got = append(got, r.Check+" "+r.Detail)
+		}
+	}
+	want := []string{"test pod runs", "DNS inside 2 of 2", "DNS outside 1 of 1", "pod to pod 2 of 2", "service by IP 2 of 2", "service by name 1 of 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if left := w.left(); left != nil {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestPodsTellWhatDoesNotReachWhat(t *testing.T) {
+	w := newWorld(t, "n1", "n2", "n3")
+	w.reach = func(node string, target probe.Target, try int) error {
+		switch {
+		case node == "n1" && strings.Contains(target.Address, ip("n3")):
+			return errors.New("no answer within 3s")
+		case strings.Contains(target.Address, "10.96.7.7") && try == 1:
+			return errors.New("connection refused") // the rules come a moment later
+		case target.Kind == "dns" && strings.HasPrefix(target.Name, "example"):
+			return errors.New("server misbehaving")
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+	defer cancel()
+	got := texts(report.Problems(Pods(ctx, w.client, options())))
+	want := []string{
+		"n1 DNS outside: 1 of 1 fail: example.org: server misbehaving",
+		"n1 pod to pod: 1 of 2 fail: n3 (10.244.3.2): no answer within 3s",
+		"n2 DNS outside: 1 of 1 fail: example.org: server misbehaving",
+		"n3 DNS outside: 1 of 1 fail: example.org: server misbehaving",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAPodThatDoesNotStartIsToldAndTheOthersGoOn(t *testing.T) {
+	w := newWorld(t, "n1", "n2")
+	w.broken["n2"] = map[string]any{"phase": "Pending", "containerStatuses": []any{
+		map[string]any{"name": "probe", "state": map[string]any{"waiting": map[string]any{"reason": "ErrImageNeverPull", "message": "no such image"}}},
+	}}
+	o := options()
+	o.Outside = ""
+	rows := Pods(context.Background(), w.client, o)
+	want := []string{"n2 test pod: it does not become ready: ErrImageNeverPull no such image"}
+	if diff := cmp.Diff(want, texts(report.Problems(rows))); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Host == "n1" && r.Check == "service by IP" && r.OK }) {
+		t.Error("n1 was not asked")
+	}
+	if !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Check == "DNS outside" && r.Skipped && r.OK }) {
+		t.Error("a check that was not made is not told")
+	}
+}
+
+func TestAnInterruptedCheckCleansUp(t *testing.T) {
+	w := newWorld(t, "n1")
+	ctx, cancel := context.WithCancel(context.Background())
+	w.reach = func(string, probe.Target, int) error {
+		cancel()
+		return errors.New("x")
+	}
+	_ = Pods(ctx, w.client, options())
+	if ctx.Err() == nil {
+		t.Fatal("the check was not interrupted")
+	}
+	if left := w.left(); left != nil {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestWhatKilledChecksLeftIsRemoved(t *testing.T) {
+	w := newWorld(t, "n1")
+	for name, age := range map[string]time.Duration{"old": time.Hour, "young": time.Minute} {
+		w.api.Put("/api/v1/namespaces/deployer-verify-"+name, map[string]any{
+			"apiVersion": "v1", "kind": "Namespace",
+			"metadata": map[string]any{
+				"name": "deployer-verify-" + name, "labels": map[string]any{markLabel: "true"},
+				"creationTimestamp": time.Now().Add(-age).UTC().Format(time.RFC3339),
+			},
+		})
+	}
+	_ = Pods(context.Background(), w.client, options())
+	if diff := cmp.Diff([]string{"/api/v1/namespaces/deployer-verify-young"}, w.left()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPartnersAreAllPairsUpToTenAndBoundedAbove(t *testing.T) {
+	for _, n := range []int{1, 2, 10, 11, 200} {
+		var pods []running
+		for i := range n {
+			pods = append(pods, running{node: fmt.Sprintf("n%d", i), ip: fmt.Sprintf("10.244.%d.2", i)})
+		}
+		tried := map[string]bool{}
+		for node, others := range partners(pods) {
+			if n <= allPairs && len(others) != n-1 || n > allPairs && (len(others) < ringNext || len(others) > ringNext+ringRandom) {
+				t.Errorf("%d pods: %s tries %d others", n, node, len(others))
+			}
+			for _, o := range others {
+				tried[o.node] = true
+				if o.node == node {
+					t.Errorf("%s tries itself", node)
+				}
+			}
+		}
+		if n > 1 && len(tried) != n {
+			t.Errorf("%d of %d pods are tried", len(tried), n)
+		}
+	}
+}
+
+func TestSpreadMeetsAllParts(t *testing.T) {
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprint(i))
+	}
+	if diff := cmp.Diff([]string{"0", "25", "50", "75"}, spread(names, 4)); diff != "" {
+		t.Error(diff)
+	}
+}

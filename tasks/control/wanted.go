@@ -1,0 +1,48 @@
+package control
+
+import (
+	"net"
+	"slices"
+
+	"deployer/cluster"
+	"deployer/tasks/control/keyring"
+)
+
+// wantedBy is the cluster's table of certificates, as signing reads it.
+func wantedBy(c *cluster.Cluster) keyring.Wanted {
+	return func(host, name string) (keyring.Certificate, bool) {
+		for _, cert := range cluster.Certificates(c, host) {
+			if cert.Name == name {
+				return specOf(cert), true
+			}
+		}
+		return keyring.Certificate{}, false
+	}
+}
+
+func specOf(cert cluster.Certificate) keyring.Certificate {
+	spec := keyring.Certificate{
+		Name:          cert.Name,
+		Authority:     cert.Authority,
+		CommonName:    cert.CN,
+		Organizations: cert.Orgs,
+		DNSNames:      cert.DNS,
+		Server:        slices.Contains(cert.Usages, "server"),
+		Client:        slices.Contains(cert.Usages, "client"),
+	}
+	for _, text := range cert.IPs {
+		if ip := net.ParseIP(text); ip != nil {
+			spec.IPs = append(spec.IPs, ip)
+		}
+	}
+	return spec
+}
+
+// shareOf says what each host needs of the keyring. A host that is not of the
+// cluster needs nothing.
+func shareOf(c *cluster.Cluster) func(host string) keyring.Share {
+	return func(host string) keyring.Share {
+		n := c.Nodes[host]
+		return keyring.Share{Master: n.RunsAPIServer, Etcd: n.IsEtcd, Node: n.IsNode}
+	}
+}

@@ -1,0 +1,98 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"deployer/engine"
+)
+
+// Absent removes files, links and whole directories.
+type Absent struct {
+	Path  string   `yaml:"path" doc:"absolute path on the host"`
+	Paths []string `yaml:"paths" doc:"more paths; a directory goes with everything below it"`
+}
+
+// Check lists what is there.
+func (a *Absent) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	return checkAbsent(sys, a.all())
+}
+
+// Apply removes it.
+func (a *Absent) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	return nil, removeAll(sys, a.all())
+}
+
+func (a *Absent) all() []string {
+	if a.Path == "" {
+		return a.Paths
+	}
+	return append([]string{a.Path}, a.Paths...)
+}
+
+// refuse guards against a variable that rendered to nothing: "/" and its direct
+// children are never removed.
+func refuse(path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("path %q is not absolute", path)
+	}
+	if clean := filepath.Clean(path); strings.Count(clean, "/") < 2 {
+		return fmt.Errorf("refusing to remove %s: it is the root or one of its direct children", clean)
+	}
+	return nil
+}
+
+func checkAbsent(sys engine.System, paths []string) (engine.Change, error) {
+	if len(paths) == 0 {
+		return engine.Change{}, errors.New("path or paths is missing")
+	}
+	var change engine.Change
+	for _, path := range paths {
+		if err := refuse(path); err != nil {
+			return engine.Change{}, err
+		}
+		info, err := os.Lstat(sys.Path(path))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return engine.Change{}, err
+		}
+		action := "remove"
+		if info.IsDir() {
+			action = "remove with everything below (cannot be undone)"
+		}
+		change.Needed = true
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action})
+	}
+	return change, nil
+}
+
+func removeAll(sys engine.System, paths []string) error {
+	for _, path := range paths {
+		if err := refuse(path); err != nil {
+			return err
+		}
+		info, err := os.Lstat(sys.Path(path))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			if err := sys.Keep(path); err != nil {
+				return err
+			}
+		}
+		if err := os.RemoveAll(sys.Path(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+)
+
+// Directory makes sure of directories and their access.
+type Directory struct {
+	Path   string   `yaml:"path" doc:"absolute path on the host"`
+	Paths  []string `yaml:"paths" doc:"more paths with the same access"`
+	Mode   string   `yaml:"mode" doc:"octal mode; default: what the directory has, \"0755\" for a new one. Missing parents get 0755"`
+	Owner  string   `yaml:"owner" doc:"user name or number; default: what the directory has"`
+	Group  string   `yaml:"group" doc:"group name or number; default: what the directory has"`
+	Follow bool     `yaml:"follow" doc:"accept a symbolic link to a directory; default false"`
+}
+
+func (d *Directory) all() ([]string, error) {
+	paths := d.Paths
+	if d.Path != "" {
+		paths = append([]string{d.Path}, paths...)
+	}
+	if len(paths) == 0 {
+		return nil, errors.New("path or paths is missing")
+	}
+	return paths, nil
+}
+
+// action says in words what one path needs; empty when nothing.
+func (d *Directory) action(sys engine.System, path string) (target, action string, err error) {
+	if target, err = hostfile.Resolve(sys, path, d.Follow); err != nil {
+		return "", "", err
+	}
+	info, err := os.Lstat(sys.Path(target))
+	if errors.Is(err, fs.ErrNotExist) {
+		return target, "create directory", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if !info.IsDir() {
+		return "", "", fmt.Errorf("%s is not a directory but %s: remove it first", target, describeOther(info))
+	}
+	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
+	differences, err := access.Differences(sys, info)
+	return target, strings.Join(differences, ", "), err
+}
+
+func describeOther(info fs.FileInfo) string {
+	if info.Mode().IsRegular() {
+		return "a regular file"
+	}
+	return describe(info)
+}
+
+// Check looks at each path.
+func (d *Directory) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	paths, err := d.all()
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var change engine.Change
+	for _, path := range paths {
+		target, action, err := d.action(sys, path)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		if action != "" {
+			change.Needed = true
+			change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: target, Action: action})
+		}
+	}
+	return change, nil
+}
+
+// Apply makes the directories, parents first.
+func (d *Directory) Apply(_ context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
+	for _, effect := range change.Effects {
+		p := sys.Path(effect.Target)
+		if err := sys.Keep(effect.Target); err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			return nil, err
+		}
+		err := os.Mkdir(p, 0o755)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		set := access
+		if err == nil && set.Mode == "" {
+			set.Mode = "0755" // whatever the agent's umask is
+		}
+		if err := set.Set(sys, p); err != nil {
+			return nil, fmt.Errorf("setting access of %s: %w", effect.Target, err)
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,229 @@
+package file
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/tasks/tasktest"
+)
+
+func TestConverges(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		prepare func(t *testing.T, sys *tasktest.System)
+		module  engine.Module
+		actions []string
+		kept    []string
+	}{
+		"new file": {
+			module:  &File{Path: "/etc/x", Content: "hello\n", Mode: "0600"},
+			actions: []string{"/etc/x: create"},
+			kept:    []string{"/etc/x"},
+		},
+		"changed content and mode": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "old\n", 0o644) },
+			module:  &File{Path: "/etc/x", Content: "new\n", Mode: "0600"},
+			actions: []string{"/etc/x: replace, set mode 0644 -> 0600"},
+			kept:    []string{"/etc/x"},
+		},
+		"same size, other content": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "old", 0o644) },
+			module:  &File{Path: "/etc/x", Content: "new"},
+			actions: []string{"/etc/x: replace"},
+			kept:    []string{"/etc/x"},
+		},
+		"mode only": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "keep", 0o644) },
+			module:  &File{Path: "/etc/x", Mode: "4755"},
+			actions: []string{"/etc/x: set mode 0644 -> 4755"},
+			kept:    []string{"/etc/x"},
+		},
+		"made empty": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "old", 0o644) },
+			module:  &File{Path: "/etc/x", Empty: true},
+			actions: []string{"/etc/x: replace"},
+			kept:    []string{"/etc/x"},
+		},
+		"absent": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "old", 0o644) },
+			module:  &File{Path: "/etc/x", State: "absent"},
+			actions: []string{"/etc/x: remove"},
+			kept:    []string{"/etc/x"},
+		},
+		"through a link": {
+			prepare: func(t *testing.T, sys *tasktest.System) {
+				sys.Write(t, "/run/real", "old", 0o644)
+				symlink(t, sys, "/run/real", "/etc/x")
+			},
+			module:  &File{Path: "/etc/x", Content: "new", Follow: true},
+			actions: []string{"/run/real: replace"},
+			kept:    []string{"/run/real"},
+		},
+		"directories": {
+			module:  &Directory{Path: "/srv/a/b", Paths: []string{"/srv/c"}, Mode: "0700"},
+			actions: []string{"/srv/a/b: create directory", "/srv/c: create directory"},
+			kept:    []string{"/srv/a/b", "/srv/c"},
+		},
+		"mode of a directory": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Mkdir(t, "/srv/a") },
+			module:  &Directory{Path: "/srv/a", Mode: "1777"},
+			actions: []string{"/srv/a: set mode 0755 -> 1777"},
+			kept:    []string{"/srv/a"},
+		},
+		"link": {
+			module:  &Link{Path: "/etc/l", To: "/etc/x"},
+			actions: []string{"/etc/l: link to /etc/x"},
+			kept:    []string{"/etc/l"},
+		},
+		"other target": {
+			prepare: func(t *testing.T, sys *tasktest.System) { symlink(t, sys, "/etc/y", "/etc/l") },
+			module:  &Link{Path: "/etc/l", To: "x"},
+			actions: []string{"/etc/l: link to x instead of /etc/y"},
+			kept:    []string{"/etc/l"},
+		},
+		"link instead of a file": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/l", "x", 0o644) },
+			module:  &Link{Path: "/etc/l", To: "x", Force: true},
+			actions: []string{"/etc/l: replace the file by a link to x"},
+			kept:    []string{"/etc/l"},
+		},
+		"file and tree gone": {
+			prepare: func(t *testing.T, sys *tasktest.System) {
+				sys.Write(t, "/srv/tree/below/x", "x", 0o644)
+				sys.Write(t, "/srv/file", "x", 0o644)
+			},
+			module:  &Absent{Paths: []string{"/srv/tree", "/srv/file", "/srv/never"}},
+			actions: []string{"/srv/tree: remove with everything below (cannot be undone)", "/srv/file: remove"},
+			kept:    []string{"/srv/file"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sys := tasktest.New(t)
+			sys.Mkdir(t, "/etc")
+			if tt.prepare != nil {
+				tt.prepare(t, sys)
+			}
+			change := tasktest.Converge(t, sys, tt.module)
+			if diff := cmp.Diff(tt.actions, tasktest.Actions(change)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.kept, sys.Kept()); diff != "" {
+				t.Error("kept:", diff)
+			}
+		})
+	}
+}
+
+func symlink(t *testing.T, sys *tasktest.System, to, path string) {
+	t.Helper()
+	if err := os.Symlink(to, sys.Path(path)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Mkdir(t, "/etc/dir")
+	sys.Write(t, "/etc/file", "x", 0o644)
+	symlink(t, sys, "/etc/file", "/etc/link")
+	tests := map[string]struct {
+		module engine.Module
+		want   string
+	}{
+		"link":                 {&File{Path: "/etc/link", Content: "x"}, "symbolic link to /etc/file"},
+		"directory":            {&File{Path: "/etc/dir", Content: "x"}, "not a regular file but a directory"},
+		"no parent":            {&File{Path: "/none/x", Content: "x"}, "make it with the directory module first"},
+		"relative":             {&File{Path: "etc/x"}, "not absolute"},
+		"two contents":         {&File{Path: "/etc/x", Content: "x", Blob: "y"}, "exclude each other"},
+		"state":                {&File{Path: "/etc/x", State: "gone"}, "want present or absent"},
+		"mode":                 {&File{Path: "/etc/file", Mode: "rw"}, "octal"},
+		"file as directory":    {&Directory{Path: "/etc/file"}, "not a directory but a regular file"},
+		"no path":              {&Directory{}, "path or paths is missing"},
+		"link over file":       {&Link{Path: "/etc/file", To: "x"}, "force: true"},
+		"link over directory":  {&Link{Path: "/etc/dir", To: "x", Force: true}, "is a directory"},
+		"root":                 {&Absent{Path: "/"}, "refusing to remove"},
+		"child of root":        {&Absent{Path: "/etc"}, "refusing to remove"},
+		"child of root by ../": {&Absent{Path: "/srv/../etc/"}, "refusing to remove"},
+		"relative removal":     {&Absent{Path: "x"}, "not absolute"},
+		"nothing":              {&Absent{}, "missing"},
+	}
+	for name, tt := range tests {
+		_, _, err := tasktest.Run(t, sys, tt.module)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+func TestBlobIsFetchedOnlyWhenTheFileDiffers(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Mkdir(t, "/etc")
+	f := &File{Path: "/etc/x", Blob: sys.AddBlob([]byte("\xff\x00binary"))}
+	tasktest.Converge(t, sys, f)
+	if got := len(sys.Fetched()); got != 1 {
+		t.Errorf("%d transfers, want 1", got)
+	}
+	if got := sys.Read(t, "/etc/x"); got != "\xff\x00binary" {
+		t.Errorf("content %q", got)
+	}
+}
+
+func TestSecretHasNoDiff(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/x", "old password", 0o600)
+	change := tasktest.Check(t, sys, &File{Path: "/etc/x", Content: "new password", Secret: true})
+	if e := change.Effects[0]; e.Diff != "" || !e.Secret {
+		t.Errorf("effect %+v", e)
+	}
+	change = tasktest.Check(t, sys, &File{Path: "/etc/x", Content: "new password"})
+	if !strings.Contains(change.Effects[0].Diff, "+new password") {
+		t.Errorf("diff %q", change.Effects[0].Diff)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Exec = tasktest.RealExec
+	sys.Write(t, "/etc/x", "good old", 0o644)
+	check := []string{"grep", "-q", "good", "%s"}
+	_, _, err := tasktest.Run(t, sys, &File{Path: "/etc/x", Content: "bad", Validate: check})
+	if err == nil || !strings.Contains(err.Error(), "was not put in place") {
+		t.Errorf("error %v", err)
+	}
+	if got := sys.Read(t, "/etc/x"); got != "good old" {
+		t.Errorf("content %q, want the old one", got)
+	}
+	loud := []string{"sh", "-c", "cat %s >&2; exit 1"}
+	_, _, err = tasktest.Run(t, sys, &File{Path: "/etc/x", Content: "password", Secret: true, Validate: loud})
+	if err == nil || strings.Contains(err.Error(), "password") {
+		t.Errorf("error %v: missing, or with the secret in it", err)
+	}
+	tasktest.Converge(t, sys, &File{Path: "/etc/x", Content: "good new", Validate: check})
+	if left, err := os.ReadDir(sys.Path("/etc")); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestDryRunToleratesWhatEarlierStepsWouldMake(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	for _, m := range []engine.Module{
+		&File{Path: "/none/x", Content: "x", Owner: "later"},
+		&Link{Path: "/none/l", To: "x"},
+		&Directory{Path: "/none/d", Owner: "later"},
+	} {
+		if change := tasktest.Check(t, sys, m); !change.Needed {
+			t.Errorf("%T: no change", m)
+		}
+	}
+}

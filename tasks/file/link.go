@@ -1,0 +1,67 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+)
+
+// Link is a symbolic link.
+type Link struct {
+	Path  string `yaml:"path" required:"true" doc:"absolute path of the link"`
+	To    string `yaml:"to" required:"true" doc:"what the link points to, absolute or relative; need not exist"`
+	Force bool   `yaml:"force" doc:"replace a regular file that stands at path; default false"`
+}
+
+// Check reads the link.
+func (l *Link) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	if !filepath.IsAbs(l.Path) || l.To == "" {
+		return engine.Change{}, fmt.Errorf("want an absolute path and a target to, have %q and %q", l.Path, l.To)
+	}
+	info, err := os.Lstat(sys.Path(l.Path))
+	effect := engine.Effect{Kind: engine.EffectFile, Target: l.Path}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		effect.Action = "link to " + l.To
+		return engine.Changed(effect), nil
+	case err != nil:
+		return engine.Change{}, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		have, err := os.Readlink(sys.Path(l.Path))
+		if err != nil || have == l.To {
+			return engine.Change{}, err
+		}
+		effect.Action = fmt.Sprintf("link to %s instead of %s", l.To, have)
+		return engine.Changed(effect), nil
+	case info.Mode().IsRegular() && l.Force:
+		effect.Action = "replace the file by a link to " + l.To
+		return engine.Changed(effect), nil
+	}
+	return engine.Change{}, fmt.Errorf("%s is %s, not a link: remove it first, or say force: true for a regular file", l.Path, describeOther(info))
+}
+
+// Apply makes the link beside its place and renames it.
+func (l *Link) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if err := sys.Keep(l.Path); err != nil {
+		return nil, err
+	}
+	final := sys.Path(l.Path)
+	dir, base := filepath.Split(final)
+	temp := filepath.Join(dir, "."+base+".deployer-link")
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.Symlink(l.To, temp); err != nil {
+		return nil, fmt.Errorf("linking %s: %w", l.Path, err)
+	}
+	if err := os.Rename(temp, final); err != nil {
+		return nil, fmt.Errorf("linking %s: %w", l.Path, err)
+	}
+	return nil, hostfile.SyncDir(dir)
+}

@@ -1,0 +1,96 @@
+// Package hostcheck looks whether a host offers what its roles need, before
+// anything is changed on it.
+package hostcheck
+
+import (
+	"context"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/tasks/receipt"
+	"deployer/tasks/row"
+)
+
+// Checks looks at every requirement and never fails for what it finds: the
+// output has a row for each, so that the problems of all hosts can be shown
+// together.
+type Checks struct {
+	Requirements []Requirement `yaml:"requirements" doc:"what the host must offer"`
+}
+
+// Requirement is one thing that the host must offer. Fields that a kind has no
+// use for are ignored.
+type Requirement struct {
+	Kind     string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
+	Name     string   `yaml:"name" doc:"what it is called in the report"`
+	Port     int      `yaml:"port" doc:"of kind port"`
+	Protocol string   `yaml:"protocol" doc:"of kind port: tcp or udp; default tcp"`
+	Path     string   `yaml:"path" doc:"of the kinds disk and foreign"`
+	MinMiB   int      `yaml:"min_mib" doc:"of the kinds disk and memory, in MiB"`
+	MinCount int      `yaml:"min_count" doc:"of kind cpu"`
+	Owners   []string `yaml:"owners" doc:"of kind port: programs that may hold it"`
+	Why      string   `yaml:"why" doc:"what needs it"`
+}
+
+var _ engine.Module = (*Checks)(nil)
+
+// Check looks; the output has all rows under "checks", those that are not ok
+// under "problems", and under "claimed" whether deployer has installed on this
+// host before.
+func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	out := row.Output(append(basics(sys), c.rows(ctx, sys)...))
+	out["claimed"] = receipt.Claimed(sys)
+	return engine.NoChange(out), nil
+}
+
+// Apply is never needed.
+func (*Checks) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func (c *Checks) rows(ctx context.Context, sys engine.System) []row.Row {
+	var rows []row.Row
+	open := &sockets{sys: sys}
+	for _, r := range c.Requirements {
+		found := r.look(ctx, sys, open)
+		if !found.OK && r.Why != "" {
+			found.Detail += "; " + r.Why
+		}
+		rows = append(rows, found.Named(r.title()))
+	}
+	return rows
+}
+
+func (r Requirement) title() string {
+	switch {
+	case r.Kind == "port":
+		return fmt.Sprintf("port %d", r.Port)
+	case r.Name == "" || r.Name == r.Kind:
+		return r.Kind
+	}
+	return r.Kind + " " + r.Name
+}
+
+func (r Requirement) look(ctx context.Context, sys engine.System, open *sockets) row.Row {
+	switch r.Kind {
+	case "port":
+		return r.port(open)
+	case "disk":
+		return r.disk(sys)
+	case "memory":
+		return r.memory(sys)
+	case "cpu":
+		return r.cpu(sys)
+	case "swap":
+		return swap(sys)
+	case "kernel":
+		return r.kernel(ctx, sys)
+	case "cgroup":
+		return cgroup(sys)
+	case "program":
+		return r.program(sys)
+	case "foreign":
+		return r.foreign(sys)
+	}
+	return row.Bad("use an agent and a deployer of the same build", "this agent knows no requirement of kind %q", r.Kind)
+}

@@ -1,0 +1,98 @@
+package hostcheck
+
+import (
+	"bufio"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"deployer/engine"
+	"deployer/tasks/receipt"
+	"deployer/tasks/row"
+)
+
+const mib = 1 << 20
+
+// installedShare: a host that is installed already has spent the space that is
+// asked for; a tenth of it is enough for what changes later.
+const installedShare = 10
+
+func (r Requirement) disk(sys engine.System) row.Row {
+	dir := r.Path
+	var st syscall.Statfs_t
+	for {
+		err := syscall.Statfs(sys.Path(dir), &st)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == "/" {
+			return row.Bad("look at the file system", "%s cannot be looked at: %v", dir, err)
+		}
+		dir = filepath.Dir(dir) // it will be made below what is there
+	}
+	want := int64(r.MinMiB)
+	if receipt.Claimed(sys) {
+		want /= installedShare
+	}
+	free := int64(st.Bavail) * st.Bsize / mib
+	switch {
+	case st.Flags&unix.ST_RDONLY != 0:
+		return row.Bad("mount it writable", "the file system of %s is read-only", r.Path)
+	case st.Flags&unix.ST_NOEXEC != 0 && strings.Contains(r.Path+"/", "/bin/"):
+		return row.Bad("mount it without noexec", "the file system of %s forbids to run programs", r.Path)
+	case unix.Access(sys.Path(dir), unix.W_OK) != nil:
+		return row.Bad("run as root: set ssh.sudo", "%s cannot be written to", dir)
+	case free < want:
+		return row.Bad("make room on the file system", "%d MiB free at %s, %d are needed", free, r.Path, want)
+	}
+	return row.OK("%d MiB free", free)
+}
+
+func (r Requirement) memory(sys engine.System) row.Row {
+	kib, err := meminfo(sys, "MemTotal")
+	if err != nil {
+		return row.Bad("look at /proc/meminfo", "the size of memory cannot be read: %v", err)
+	}
+	if have := kib / 1024; have < int64(r.MinMiB) {
+		return row.Bad("give the host more memory", "%d MiB, %d are needed", have, r.MinMiB)
+	}
+	return row.OK("%d MiB", kib/1024)
+}
+
+func meminfo(sys engine.System, key string) (int64, error) {
+	f, err := os.Open(sys.Path("/proc/meminfo"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if rest, found := strings.CutPrefix(lines.Text(), key+":"); found {
+			return strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		}
+	}
+	return 0, errors.New("no line " + key)
+}
+
+func (r Requirement) cpu(sys engine.System) row.Row {
+	data, err := os.ReadFile(sys.Path("/proc/stat"))
+	if err != nil {
+		return row.Bad("look at /proc/stat", "the processors cannot be counted: %v", err)
+	}
+	count := 0
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "cpu") && !strings.HasPrefix(line, "cpu ") {
+			count++
+		}
+	}
+	if count < r.MinCount {
+		return row.Bad("give the host more processors", "%d, %d are needed", count, r.MinCount)
+	}
+	return row.OK("%d", count)
+}

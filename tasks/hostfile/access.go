@@ -1,0 +1,135 @@
+package hostfile
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"deployer/engine"
+)
+
+// Access says who owns a file and what they may do. An empty field leaves that
+// property as it is, or at its default for a new file.
+type Access struct {
+	Mode  string // octal, "0644"
+	Owner string // name or number
+	Group string // name or number
+}
+
+// ParseMode reads an octal mode of up to 12 bits, such as "0640" or "1777".
+func ParseMode(s string) (fs.FileMode, error) {
+	n, err := strconv.ParseUint(s, 8, 12)
+	if err != nil {
+		return 0, fmt.Errorf("mode %q is not an octal number such as \"0644\"", s)
+	}
+	mode := fs.FileMode(n & 0o777)
+	for bit, flag := range map[uint64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if n&bit != 0 {
+			mode |= flag
+		}
+	}
+	return mode, nil
+}
+
+// FormatMode writes a mode as ParseMode reads it.
+func FormatMode(m fs.FileMode) string {
+	n := uint32(m.Perm())
+	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if m&flag != 0 {
+			n |= bit
+		}
+	}
+	return fmt.Sprintf("%04o", n)
+}
+
+const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// Differences lists what would have to change for a file to have this access,
+// in words for an effect. A user or group that does not exist yet is a
+// difference, since an earlier step of a dry run may be the one that makes it.
+func (a Access) Differences(sys engine.System, info fs.FileInfo) ([]string, error) {
+	var out []string
+	if a.Mode != "" {
+		want, err := ParseMode(a.Mode)
+		if err != nil {
+			return nil, err
+		}
+		if have := info.Mode() & modeBits; have != want {
+			out = append(out, fmt.Sprintf("set mode %s -> %s", FormatMode(have), FormatMode(want)))
+		}
+	}
+	stat := info.Sys().(*syscall.Stat_t)
+	if a.Owner != "" {
+		if id, err := lookup(sys, "/etc/passwd", a.Owner); err != nil || id != int(stat.Uid) {
+			out = append(out, fmt.Sprintf("set owner %d -> %s", stat.Uid, a.Owner))
+		}
+	}
+	if a.Group != "" {
+		if id, err := lookup(sys, "/etc/group", a.Group); err != nil || id != int(stat.Gid) {
+			out = append(out, fmt.Sprintf("set group %d -> %s", stat.Gid, a.Group))
+		}
+	}
+	return out, nil
+}
+
+// Set gives the file at the real path this access. Owner before mode, because a
+// change of owner clears the setuid bits.
+func (a Access) Set(sys engine.System, realPath string) error {
+	uid, gid := -1, -1
+	var err error
+	if a.Owner != "" {
+		if uid, err = lookup(sys, "/etc/passwd", a.Owner); err != nil {
+			return err
+		}
+	}
+	if a.Group != "" {
+		if gid, err = lookup(sys, "/etc/group", a.Group); err != nil {
+			return err
+		}
+	}
+	if uid >= 0 || gid >= 0 {
+		if err := os.Lchown(realPath, uid, gid); err != nil {
+			return err
+		}
+	}
+	if a.Mode == "" {
+		return nil
+	}
+	mode, err := ParseMode(a.Mode)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(realPath, mode)
+}
+
+// lookup finds a user or group by name in the host's own files. It reads them
+// itself because os/user without cgo knows only the running machine's.
+func lookup(sys engine.System, database, name string) (int, error) {
+	if id, err := strconv.Atoi(name); err == nil && id >= 0 {
+		return id, nil
+	}
+	kind := "user"
+	if database == "/etc/group" {
+		kind = "group"
+	}
+	f, err := os.Open(sys.Path(database))
+	if err != nil {
+		return 0, fmt.Errorf("looking up %s %q: %w", kind, name, err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), ":")
+		if len(fields) >= 3 && fields[0] == name {
+			return strconv.Atoi(fields[2])
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return 0, fmt.Errorf("looking up %s %q: %w", kind, name, err)
+	}
+	return 0, fmt.Errorf("there is no %s %q in %s: make it first", kind, name, database)
+}

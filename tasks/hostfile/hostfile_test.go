@@ -1,0 +1,155 @@
+package hostfile
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"deployer/tasks/tasktest"
+)
+
+func TestModes(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"0644", "0600", "1777", "2755", "4755", "0000"} {
+		mode, err := ParseMode(s)
+		if err != nil || FormatMode(mode) != s {
+			t.Errorf("%s: %s, %v", s, FormatMode(mode), err)
+		}
+	}
+	for _, s := range []string{"", "rwx", "0888", "10000", "-1"} {
+		if _, err := ParseMode(s); err == nil {
+			t.Errorf("%q is taken for a mode", s)
+		}
+	}
+}
+
+func TestWriteKeepsModeOfWhatItReplaces(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/x", "old", 0o640)
+	if err := Write(sys, "/etc/x", strings.NewReader("new"), Access{}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(sys.Path("/etc/x"))
+	if err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v; want 0640", info.Mode(), err)
+	}
+	if got := sys.Read(t, "/etc/x"); got != "new" {
+		t.Errorf("content %q", got)
+	}
+}
+
+func TestBrokenWriteLeavesNothing(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/x", "old", 0o644)
+	err := Write(sys, "/etc/x", iotest.ErrReader(errors.New("cut")), Access{})
+	if err == nil || sys.Read(t, "/etc/x") != "old" {
+		t.Errorf("error %v, content %q; want the old content", err, sys.Read(t, "/etc/x"))
+	}
+	entries, err := os.ReadDir(sys.Path("/etc"))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestSweepsWhatAKilledRunLeft(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	alive := strconv.Itoa(os.Getppid())
+	files := map[string]struct {
+		name  string
+		age   time.Duration
+		stays bool
+	}{
+		"of a writer that was killed":   {name: ".x.deployer-" + strconv.Itoa(dead.Process.Pid) + "-1"},
+		"of one that writes now":        {name: ".x.deployer-" + alive + "-2", stays: true},
+		"old, its number is used again": {name: ".x.deployer-" + alive + "-3", age: 2 * staleAfter},
+		"of another file":               {name: ".xy.deployer-" + strconv.Itoa(dead.Process.Pid) + "-4", stays: true},
+	}
+	for _, f := range files {
+		sys.Write(t, "/etc/"+f.name, "part", 0o600)
+		when := time.Now().Add(-f.age)
+		if err := os.Chtimes(sys.Path("/etc/"+f.name), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Write(sys, "/etc/x", strings.NewReader("new"), Access{}); err != nil {
+		t.Fatal(err)
+	}
+	for what, f := range files {
+		if _, err := os.Stat(sys.Path("/etc/" + f.name)); (err == nil) != f.stays {
+			t.Errorf("%s: %v, want it to stay: %t", what, err, f.stays)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/real", "x", 0o644)
+	for link, to := range map[string]string{"/etc/abs": "/etc/real", "/etc/rel": "real", "/etc/two": "abs", "/etc/loop": "loop", "/etc/dangling": "/etc/new"} {
+		if err := os.Symlink(to, sys.Path(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{"/etc/abs": "/etc/real", "/etc/rel": "/etc/real", "/etc/two": "/etc/real", "/etc/real": "/etc/real", "/etc/dangling": "/etc/new"} {
+		if got, err := Resolve(sys, path, true); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", path, got, err, want)
+		}
+	}
+	if _, err := Resolve(sys, "/etc/loop", true); err == nil {
+		t.Error("a loop is followed")
+	}
+	if _, err := Resolve(sys, "/etc/abs", false); err == nil || !strings.Contains(err.Error(), "follow: true") {
+		t.Errorf("error %v, want one that says follow: true", err)
+	}
+	if _, err := Resolve(sys, "etc", false); err == nil {
+		t.Error("a relative path is accepted")
+	}
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	if got := Diff("/x", []byte("a\nb\n"), []byte("a\nc\n")); !strings.Contains(got, "-b\n+c\n") {
+		t.Errorf("diff %q", got)
+	}
+	if got := Diff("/x", []byte("a\x00"), []byte("b")); got != "" {
+		t.Errorf("a diff of what is not text: %q", got)
+	}
+	long := strings.Repeat("line of some length\n", 10000)
+	got := Diff("/x", nil, []byte(long))
+	if len(got) > maxDiff+200 || !strings.Contains(got, "more bytes of this diff are not shown") {
+		t.Errorf("a diff of %d bytes that does not say it was cut", len(got))
+	}
+}
+
+func TestAccessByName(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/passwd", "root:x:0:0::/root:/bin/sh\nme:x:"+strconv.Itoa(os.Getuid())+":0::/:/bin/sh\n", 0o644)
+	sys.Write(t, "/etc/x", "x", 0o644)
+	info, err := os.Stat(sys.Path("/etc/x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (Access{Owner: "me"}).Differences(sys, info); err != nil || len(got) != 0 {
+		t.Errorf("own file: %v, %v", got, err)
+	}
+	if got, err := (Access{Owner: "later"}).Differences(sys, info); err != nil || len(got) != 1 {
+		t.Errorf("a user that is not there yet: %v, %v; want one difference", got, err)
+	}
+	err = Access{Owner: "later"}.Set(sys, sys.Path("/etc/x"))
+	if err == nil || !strings.Contains(err.Error(), `no user "later"`) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,79 @@
+// Package identity has the modules for a host's name and for the names that it
+// knows without DNS.
+package identity
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
+)
+
+// Hostname is the host's name.
+type Hostname struct {
+	Name string `yaml:"name" required:"true" doc:"lower case letters, digits, dashes and dots; at most 63 characters a part"`
+}
+
+var (
+	_ engine.Module = (*Hostname)(nil)
+	_ engine.Module = (*HostsEntry)(nil)
+)
+
+// validHost is a DNS name as RFC 1123 has it, in lower case, because the kubelet
+// wants it so.
+var validHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+
+func (h *Hostname) file() *file.File {
+	return &file.File{Path: "/etc/hostname", Content: h.Name + "\n", Mode: "0644", Follow: true}
+}
+
+func (h *Hostname) live(sys engine.System) (string, error) {
+	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/hostname"))
+	return strings.TrimSpace(string(data)), err
+}
+
+// Check compares the kernel's name and /etc/hostname.
+func (h *Hostname) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if !validHost.MatchString(h.Name) || len(h.Name) > 253 {
+		return engine.Change{}, fmt.Errorf("%q is not a host name: use lower case letters, digits, dashes and dots", h.Name)
+	}
+	change, err := h.file().Check(ctx, sys)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	live, err := h.live(sys)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if live != h.Name {
+		change.Needed = true
+		change.Effects = append(change.Effects, engine.Effect{
+			Kind: engine.EffectKernel, Target: "hostname", Action: fmt.Sprintf("set %q -> %q", live, h.Name),
+		})
+	}
+	return change, nil
+}
+
+// Apply writes /etc/hostname and has the kernel take the name.
+func (h *Hostname) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	f := h.file()
+	change, err := f.Check(ctx, sys)
+	if err == nil && change.Needed {
+		_, err = f.Apply(ctx, sys, change)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if live, err := h.live(sys); err != nil || live == h.Name {
+		return nil, err
+	}
+	if _, err := hostcmd.Run(ctx, sys, "hostname", "--", h.Name); err != nil {
+		return nil, fmt.Errorf("setting the running host's name: %w", err)
+	}
+	return nil, nil
+}

@@ -1,0 +1,111 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"deployer/engine"
+	"deployer/tasks/containerd"
+	"deployer/tasks/receipt"
+)
+
+// parallel imports keep the disk busy while the next image is on its way; more
+// only make unpacking compete for the same disk.
+const parallel = 2
+
+// spool is where tarballs wait on the host for their import.
+const spool = "/var/lib/deployer/tmp"
+
+// Apply imports what is missing. All failures are reported together.
+func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if err := os.MkdirAll(sys.Path(spool), 0o700); err != nil {
+		return nil, err
+	}
+	sweep(sys)
+	c := containerd.Connect(sys, i.Ctr, i.Socket)
+	missing := i.missing(ctx, sys)
+	failures := make([]error, len(missing))
+	imported := make([]string, len(missing))
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for n, t := range missing {
+		group.Go(func() error {
+			imported[n] = t.name()
+			if err := t.bring(ctx, sys, c); err != nil {
+				failures[n] = fmt.Errorf("importing %s: %w", t.name(), err)
+			}
+			return nil // the other images are imported all the same
+		})
+	}
+	_ = group.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return nil, err
+	}
+	return engine.Output{"imported": imported}, nil
+}
+
+// sweep removes tarballs of killed runs that no import has come back for. An
+// import that is under way is younger than an hour.
+func sweep(sys engine.System) {
+	entries, err := os.ReadDir(sys.Path(spool))
+	if err != nil {
+		return // what comes next says what is wrong
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(filepath.Join(sys.Path(spool), e.Name()))
+		}
+	}
+}
+
+// bring fetches one tarball, imports it, looks that its names are there, and
+// writes the receipt.
+func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Client) error {
+	sys.Progress("fetching " + t.name())
+	path := filepath.Join(spool, t.Blob+".tar")
+	defer func() { _ = os.Remove(sys.Path(path)) }()
+	refs, err := t.fetch(ctx, sys, path)
+	if err != nil {
+		return err
+	}
+	sys.Progress("importing " + t.name())
+	if err := c.Load(ctx, sys.Path(path)); err != nil {
+		return err
+	}
+	present, err := c.Refs(ctx)
+	if err != nil {
+		return err
+	}
+	if ref := lacks(present, refs); ref != "" {
+		return fmt.Errorf("ctr imported the tarball, but containerd lists no image %s", ref)
+	}
+	return receipt.Write(sys, t.receiptPath(), record{Refs: refs})
+}
+
+func (t Tarball) fetch(ctx context.Context, sys engine.System, path string) (refs []string, err error) {
+	blob, err := sys.Blob(ctx, t.Blob)
+	if err != nil {
+		return nil, err
+	}
+	defer blob.Close()
+	// Not synced: the file is gone again in a moment.
+	f, err := os.OpenFile(sys.Path(path), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := io.Copy(f, blob); err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return refsOf(f)
+}

@@ -1,0 +1,231 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/tasks/tasktest"
+)
+
+// tarball makes an image tarball of file name, content pairs.
+func tarball(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		if err := w.WriteHeader(&tar.Header{Name: files[i], Typeflag: tar.TypeReg, Size: int64(len(files[i+1]))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(files[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func dockerSave(t *testing.T, tag string) []byte {
+	return tarball(t, "layer.tar", strings.Repeat(tag, 100), "manifest.json", `[{"Config":"c","RepoTags":["`+tag+`"],"Layers":["layer.tar"]}]`)
+}
+
+// fakeContainerd plays ctr; it lists what was imported.
+type fakeContainerd struct {
+	t        *testing.T
+	sys      *tasktest.System
+	mu       sync.Mutex
+	refs     []string
+	busy     int
+	atOnce   int
+	failures atomic.Int32 // so many imports fail as if containerd was starting
+	broken   bool         // imports fail for good
+}
+
+func newContainerd(t *testing.T, listen bool) *fakeContainerd {
+	f := &fakeContainerd{t: t, sys: tasktest.New(t)}
+	f.sys.Exec = f.exec
+	if listen {
+		f.listen()
+	}
+	return f
+}
+
+func (f *fakeContainerd) listen() {
+	f.sys.Mkdir(f.t, "/run/containerd")
+	l, err := net.Listen("unix", f.sys.Path("/run/containerd/containerd.sock"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+}
+
+func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {
+	line := strings.Join(cmd.Argv, " ")
+	if strings.HasSuffix(line, "images ls -q") {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return engine.CommandResult{Stdout: strings.Join(f.refs, "\n") + "\n"}, nil
+	}
+	if !strings.Contains(line, "--namespace k8s.io images import --local --digests=false ") {
+		return engine.CommandResult{}, errors.New("unexpected: " + line)
+	}
+	f.enter(1)
+	defer f.enter(-1)
+	time.Sleep(5 * time.Millisecond) // an import takes time; overlapping ones are counted
+	if f.failures.Add(-1) >= 0 {
+		return engine.CommandResult{Exit: 1, Stderr: "ctr: connection error: dial unix: connect: connection refused\n"}, nil
+	}
+	if f.broken {
+		return engine.CommandResult{Exit: 1, Stderr: "ctr: unrecognized image format\n"}, nil
+	}
+	file, err := os.Open(cmd.Argv[len(cmd.Argv)-1])
+	if err != nil {
+		return engine.CommandResult{}, err
+	}
+	defer file.Close()
+	refs, err := refsOf(file)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refs = append(f.refs, refs...)
+	return engine.CommandResult{}, err
+}
+
+func (f *fakeContainerd) enter(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy += n
+	f.atOnce = max(f.atOnce, f.busy)
+}
+
+func TestConverges(t *testing.T) {
+	t.Parallel()
+	f := newContainerd(t, true)
+	var m Import
+	for _, name := range []string{"registry.k8s.io/a:v1", "nginx:1", "docker.io/x/y:2", "localhost/z:3", "quay.io/w:4"} {
+		m.Images = append(m.Images, Tarball{Name: name, Blob: f.sys.AddBlob(dockerSave(t, name))})
+	}
+	leftover := spool + "/of-a-killed-run.tar"
+	f.sys.Write(t, leftover, "part", 0o600)
+	long := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(f.sys.Path(leftover), long, long); err != nil {
+		t.Fatal(err)
+	}
+	change := tasktest.Converge(t, f.sys, &m)
+	if got := len(change.Effects); got != 5 {
+		t.Errorf("%d effects, want 5", got)
+	}
+	if f.atOnce != parallel {
+		t.Errorf("%d imports at once, want %d", f.atOnce, parallel)
+	}
+	if left, err := os.ReadDir(f.sys.Path(spool)); err != nil || len(left) != 0 {
+		t.Errorf("left in the spool: %v, %v", left, err)
+	}
+	f.refs = f.refs[1:] // the kubelet's collection of unused images took one
+	fetched := len(f.sys.Fetched())
+	if change := tasktest.Converge(t, f.sys, &m); len(change.Effects) != 1 {
+		t.Errorf("effects %+v, want one", change.Effects)
+	}
+	if got := len(f.sys.Fetched()) - fetched; got != 1 {
+		t.Errorf("%d transfers for one image", got)
+	}
+}
+
+func TestWaitsForContainerdThatIsStarting(t *testing.T) {
+	t.Parallel()
+	f := newContainerd(t, false)
+	f.failures.Store(2)
+	go func() {
+		time.Sleep(150 * time.Millisecond) // it starts while the import already waits
+		f.listen()
+	}()
+	tasktest.Converge(t, f.sys, &Import{Images: []Tarball{{Blob: f.sys.AddBlob(dockerSave(t, "a.b/c:1"))}}})
+}
+
+func TestFailuresAreReportedTogether(t *testing.T) {
+	t.Parallel()
+	f := newContainerd(t, true)
+	f.broken = true
+	_, _, err := tasktest.Run(t, f.sys, &Import{Images: []Tarball{
+		{Name: "one", Blob: f.sys.AddBlob(dockerSave(t, "a.b/c:1"))},
+		{Name: "two", Blob: "0123"},
+		{Name: "three", Blob: f.sys.AddBlob([]byte("no tar at all, but long enough for one, because a tar has blocks of 512 bytes" + strings.Repeat(".", 1024)))},
+	}})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"importing one: ", "unrecognized image format", "importing two: the controller has no blob", "importing three: "} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v lacks %q", err, want)
+		}
+	}
+	if left, err := filepath.Glob(f.sys.Path(spool) + "/*"); err != nil || len(left) != 0 {
+		t.Errorf("left in the spool: %v, %v", left, err)
+	}
+}
+
+func TestRefs(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		tarball []byte
+		want    []string
+	}{
+		"docker save": {dockerSave(t, "index.docker.io/library/nginx:1"), []string{"docker.io/library/nginx:1"}},
+		"oci with containerd's name": {
+			tarball(t, "index.json", `{"manifests":[{"annotations":{"io.containerd.image.name":"a.b/c:1","org.opencontainers.image.ref.name":"1"}}]}`),
+			[]string{"a.b/c:1"},
+		},
+		"both": {
+			tarball(t, "manifest.json", `[{"RepoTags":["x:1"]}]`, "./index.json", `{"manifests":[{"annotations":{"org.opencontainers.image.ref.name":"a.b/c:1"}}]}`),
+			[]string{"a.b/c:1"},
+		},
+		"short docker.io": {dockerSave(t, "docker.io/nginx:1"), []string{"docker.io/library/nginx:1"}},
+	}
+	for name, tt := range tests {
+		got, err := refsOf(bytes.NewReader(tt.tarball))
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+	if _, err := refsOf(bytes.NewReader(tarball(t, "x", "y"))); err == nil {
+		t.Error("a tarball without names is accepted")
+	}
+}
+
+func TestPrepare(t *testing.T) {
+	t.Parallel()
+	c := &tasktest.Controller{Artifacts: map[string]engine.Blob{"pause 3": {Digest: "abc"}, "coredns 1": {Digest: "def"}}}
+	kind, m, err := (&Image{Images: []Request{{"pause", "3"}, {"coredns", "1"}}}).Prepare(context.Background(), c)
+	if err != nil || kind != "image_import" {
+		t.Fatal(kind, err)
+	}
+	want := &Import{Images: []Tarball{{"pause 3", "abc"}, {"coredns 1", "def"}}}
+	if diff := cmp.Diff(want, m); diff != "" {
+		t.Error(diff)
+	}
+	if _, _, err := (&Image{}).Prepare(context.Background(), c); err == nil {
+		t.Error("no image is accepted")
+	}
+}

@@ -1,0 +1,80 @@
+package image
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/tasks/containerd"
+	"deployer/tasks/receipt"
+)
+
+// Import brings image tarballs into containerd's namespace k8s.io, where the
+// kubelet finds them.
+type Import struct {
+	Images []Tarball `yaml:"images" required:"true" doc:"the tarballs, imported two at a time"`
+	Ctr    string    `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
+	Socket string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+}
+
+// Tarball is one image, or several, as docker save or an OCI layout in a tar.
+type Tarball struct {
+	Name string `yaml:"name" doc:"for people; default the digest"`
+	Blob string `yaml:"blob" required:"true" doc:"hex SHA-256 of the tarball"`
+}
+
+func (t Tarball) name() string { return cmp.Or(t.Name, t.Blob) }
+
+func (t Tarball) receiptPath() string { return receipt.Path("image", t.Blob) }
+
+// record is the receipt of an imported tarball: the names that it brought.
+type record struct {
+	Refs []string `json:"refs"`
+}
+
+// Check compares the receipts with the names that containerd has. When
+// containerd does not answer (it may not be installed yet), every image is
+// taken to be missing.
+func (i *Import) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if len(i.Images) == 0 {
+		return engine.Change{}, errors.New("images is empty")
+	}
+	for _, t := range i.Images {
+		if t.Blob == "" {
+			return engine.Change{}, fmt.Errorf("image %q has no blob", t.Name)
+		}
+	}
+	var change engine.Change
+	for _, t := range i.missing(ctx, sys) {
+		change.Needed = true
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: t.name(), Action: "import"})
+	}
+	return change, nil
+}
+
+func (i *Import) missing(ctx context.Context, sys engine.System) []Tarball {
+	present, err := containerd.Connect(sys, i.Ctr, i.Socket).Refs(ctx)
+	if err != nil {
+		return i.Images
+	}
+	var out []Tarball
+	for _, t := range i.Images {
+		var rec record
+		if !receipt.Read(sys, t.receiptPath(), &rec) || len(rec.Refs) == 0 || lacks(present, rec.Refs) != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// lacks returns the first wanted name that is not there.
+func lacks(have map[string]bool, want []string) string {
+	for _, w := range want {
+		if !have[w] {
+			return w
+		}
+	}
+	return ""
+}

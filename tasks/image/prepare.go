@@ -1,0 +1,51 @@
+// Package image brings container images into containerd from tarballs that the
+// controller holds; no registry is needed.
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+)
+
+// Image makes sure that containerd has catalogued images.
+type Image struct {
+	Name    string    `yaml:"name" doc:"name in the catalogue; instead of images"`
+	Version string    `yaml:"version" doc:"version in the catalogue"`
+	Images  []Request `yaml:"images" doc:"several images, imported two at a time"`
+	Ctr     string    `yaml:"ctr" doc:"path of the ctr program; default ctr"`
+	Socket  string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+}
+
+// Request names an image of the catalogue.
+type Request struct {
+	Name    string `yaml:"name" required:"true" doc:"name in the catalogue"`
+	Version string `yaml:"version" required:"true" doc:"version in the catalogue"`
+}
+
+var (
+	_ engine.Preparer = (*Image)(nil)
+	_ engine.Module   = (*Import)(nil)
+)
+
+// Prepare finds the blobs for the host's architecture.
+func (i *Image) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+	wanted := i.Images
+	if i.Name != "" {
+		wanted = append([]Request{{Name: i.Name, Version: i.Version}}, wanted...)
+	}
+	if len(wanted) == 0 {
+		return "", nil, errors.New("name and version, or images, are wanted")
+	}
+	m := &Import{Ctr: i.Ctr, Socket: i.Socket}
+	for _, w := range wanted {
+		blob, err := c.Artifact(ctx, w.Name, w.Version)
+		if err != nil {
+			return "", nil, fmt.Errorf("finding image %s %s: %w", w.Name, w.Version, err)
+		}
+		m.Images = append(m.Images, Tarball{Name: w.Name + " " + w.Version, Blob: blob.Digest})
+	}
+	return "image_import", m, nil
+}

@@ -1,0 +1,67 @@
+// Package tasks is the table of the modules that run on hosts, and of the
+// preparers that make their arguments on the controller. The agent links all of
+// it: nothing heavy belongs below this package, except below control.
+package tasks
+
+import (
+	"deployer/engine"
+	"deployer/tasks/account"
+	"deployer/tasks/artifact"
+	"deployer/tasks/certificate"
+	"deployer/tasks/command"
+	"deployer/tasks/content"
+	"deployer/tasks/file"
+	"deployer/tasks/flow"
+	"deployer/tasks/hostcheck"
+	"deployer/tasks/identity"
+	"deployer/tasks/image"
+	"deployer/tasks/inspect"
+	"deployer/tasks/kernel"
+	"deployer/tasks/packages"
+	"deployer/tasks/probe"
+	"deployer/tasks/staticpod"
+	"deployer/tasks/unit"
+	"deployer/tasks/wait"
+)
+
+// Modules returns every kind of task that runs on hosts, with its preparers.
+func Modules() []engine.Kind {
+	return []engine.Kind{
+		{Name: "absent", Doc: "Removes files, links and directories.", New: func() any { return &file.Absent{} }},
+		{Name: "artifact", Doc: "Installs a catalogued binary, or members of a catalogued archive.", New: func() any { return &artifact.Artifact{} }},
+		{Name: "authority_files", Doc: "Writes the files of the certificate authorities that the controller has for the host.", New: func() any { return &certificate.AuthorityFiles{} }},
+		{Name: "authority_read", Doc: "Reads what a master holds of the certificate authorities.", New: func() any { return &certificate.AuthorityRead{} }},
+		{Name: "blob_install", Doc: "Installs a file, or members of an archive, from a blob; artifact is made of it.", New: func() any { return &artifact.Install{} }},
+		{Name: "cert_check", Doc: "Looks whether certificates are as wanted and live long enough; has rows.", New: func() any { return &certificate.Checks{} }},
+		{Name: "certificate", Doc: "Makes keys on the host and has the controller sign their certificates.", New: func() any { return &certificate.Certificates{} }},
+		{Name: "command", Doc: "Runs a program; the last resort where no module fits.", New: func() any { return &command.Command{} }},
+		{Name: "copy", Doc: "Puts a file of the role, or the content given, on the host.", New: func() any { return &content.Copy{} }},
+		{Name: "debug", Doc: "Shows text or a value.", New: func() any { return &flow.Debug{} }},
+		{Name: "directory", Doc: "Makes sure of directories and their access.", New: func() any { return &file.Directory{} }},
+		{Name: "fail", Doc: "Ends the host's run with a message.", New: func() any { return &flow.Fail{} }},
+		{Name: "file", Doc: "Makes sure of a file's content and access.", New: func() any { return &file.File{} }},
+		{Name: "group", Doc: "Makes sure of a group.", New: func() any { return &account.Group{} }},
+		{Name: "host_checks", Doc: "Looks whether the host offers what its roles need; has rows.", New: func() any { return &hostcheck.Checks{} }},
+		{Name: "hostname", Doc: "Sets the host's name.", New: func() any { return &identity.Hostname{} }},
+		{Name: "hosts_entry", Doc: "Makes sure of names in /etc/hosts.", New: func() any { return &identity.HostsEntry{} }},
+		{Name: "http_check", Doc: "Asks addresses and compares the answers; has rows.", New: func() any { return &probe.Checks{} }},
+		{Name: "image", Doc: "Makes sure that containerd has catalogued images.", New: func() any { return &image.Image{} }},
+		{Name: "image_import", Doc: "Imports image tarballs from blobs; image is made of it.", New: func() any { return &image.Import{} }},
+		{Name: "kernel_module", Doc: "Makes sure that the kernel has its modules, now and after a reboot.", New: func() any { return &kernel.Modules{} }},
+		{Name: "link", Doc: "Makes sure of a symbolic link.", New: func() any { return &file.Link{} }},
+		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
+		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
+		{Name: "set", Doc: "Gives values names for later tasks.", New: func() any { return &flow.Set{} }},
+		{Name: "shell", Doc: "Runs lines in a shell; the last resort where no module fits.", New: func() any { return &command.Shell{} }},
+		{Name: "stat", Doc: "Tells what is at a path.", New: func() any { return &inspect.Stat{} }},
+		{Name: "static_pod_ready", Doc: "Waits until the kubelet runs a static pod as its manifest says.", New: func() any { return &staticpod.Ready{} }},
+		{Name: "swap", Doc: "Turns swap off, now and after a reboot.", New: func() any { return &kernel.Swap{} }},
+		{Name: "sysctl", Doc: "Makes kernel settings hold, now and after a reboot.", New: func() any { return &kernel.Sysctl{} }},
+		{Name: "template", Doc: "Renders a template of the role and puts it on the host.", New: func() any { return &content.Template{} }},
+		{Name: "unit", Doc: "Brings a systemd unit to its wanted state and waits for the effect.", New: func() any { return &unit.Unit{} }},
+		{Name: "unit_check", Doc: "Looks whether systemd units run; has rows.", New: func() any { return &unit.Checks{} }},
+		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return &account.User{} }},
+		{Name: "wait_for", Doc: "Waits until a port, path, socket or address answers.", New: func() any { return &wait.For{} }},
+		{Name: "yaml_file", Doc: "Writes a value as a YAML file.", New: func() any { return &content.YAMLFile{} }},
+	}
+}

@@ -1,0 +1,55 @@
+package staticpod
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// logFiles lists the logs of the pod's containers. The kubelet puts them at
+// /var/log/pods/NAMESPACE_NAME-NODE_UID/CONTAINER/RESTARTS.log, so a new file
+// means a new container.
+func logFiles(sys engine.System, m manifest) []string {
+	pattern := fmt.Sprintf("/var/log/pods/%s_%s-*_*/*/*.log", m.Metadata.Namespace, m.Metadata.Name)
+	files, err := filepath.Glob(sys.Path(pattern))
+	if err != nil {
+		return nil // only of a wrong pattern
+	}
+	return files
+}
+
+// lastLog is the end of the newest log of the pod's containers.
+func lastLog(sys engine.System, m manifest) string {
+	newest, when := "", time.Time{}
+	for _, f := range logFiles(sys, m) {
+		if info, err := os.Stat(f); err == nil && info.ModTime().After(when) {
+			newest, when = f, info.ModTime()
+		}
+	}
+	if newest == "" {
+		return "none of its containers has written a log: is the kubelet running, and what does journalctl -u kubelet say?"
+	}
+	return hostcmd.Tail(readEnd(newest, 16<<10), 20)
+}
+
+// readEnd reads at most n bytes of the end of a file; what cannot be read is
+// left out of a message that is about something else.
+func readEnd(realPath string, n int64) string {
+	f, err := os.Open(realPath)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	start := max(0, info.Size()-n)
+	buf := make([]byte, info.Size()-start)
+	read, _ := f.ReadAt(buf, start)
+	return string(buf[:read])
+}

@@ -1,0 +1,122 @@
+// Package staticpod has the gate for static pods: a manifest has taken effect
+// when containers made from it run and answer, not when it was written.
+package staticpod
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+	"deployer/tasks/containerd"
+	"deployer/tasks/probe"
+)
+
+// HashAnnotation is the annotation of a manifest by which its containers are
+// recognized. Whatever should restart the pod belongs in its value.
+const HashAnnotation = "deployer/hash"
+
+// Ready waits until the kubelet runs a static pod as its manifest says. The
+// kubelet need not run yet. It asks containerd and not the kubelet, because the
+// kubelet answers only those whom the API server vouches for, and the API server
+// is one of the pods that are waited for.
+type Ready struct {
+	Manifest string        `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
+	Health   *probe.HTTP   `yaml:"health" doc:"request that the pod must answer; default none"`
+	Timeout  time.Duration `yaml:"timeout" doc:"how long to wait; default 2m"`
+	Ctr      string        `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
+	Socket   string        `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+}
+
+var _ engine.Module = (*Ready)(nil)
+
+const defaultTimeout = 2 * time.Minute
+
+// manifest is what the gate needs of a pod.
+type manifest struct {
+	Metadata struct {
+		Name        string            `yaml:"name"`
+		Namespace   string            `yaml:"namespace"`
+		Annotations map[string]string `yaml:"annotations"`
+	} `yaml:"metadata"`
+	Spec struct {
+		Containers []struct {
+			Name string `yaml:"name"`
+		} `yaml:"containers"`
+	} `yaml:"spec"`
+}
+
+func (r *Ready) read(sys engine.System) (manifest, error) {
+	var m manifest
+	data, err := os.ReadFile(sys.Path(r.Manifest))
+	if err != nil {
+		return m, fmt.Errorf("reading the manifest: %w", err)
+	}
+	if err := yaml.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("manifest %s: %w", r.Manifest, err)
+	}
+	m.Metadata.Namespace = cmp.Or(m.Metadata.Namespace, "default")
+	switch {
+	case m.Metadata.Name == "" || len(m.Spec.Containers) == 0:
+		return m, fmt.Errorf("manifest %s is not that of a pod with a name and containers", r.Manifest)
+	case m.Metadata.Annotations[HashAnnotation] == "":
+		return m, fmt.Errorf("manifest %s has no annotation %s, by which its containers could be recognized", r.Manifest, HashAnnotation)
+	}
+	return m, nil
+}
+
+// Check looks once. In a dry run the manifest may not be there yet.
+func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if !filepath.IsAbs(r.Manifest) {
+		return engine.Change{}, fmt.Errorf("manifest %q is not an absolute path", r.Manifest)
+	}
+	m, err := r.read(sys)
+	if err == nil && r.look(ctx, sys, m) == nil {
+		return engine.NoChange(nil), nil
+	}
+	return engine.Change{Needed: true, Wait: true}, nil
+}
+
+// Apply waits. When the time is over it shows the end of the pod's log.
+func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	m, err := r.read(sys)
+	if err != nil {
+		return nil, err
+	}
+	timeout := cmp.Or(r.Timeout, defaultTimeout)
+	began := time.Now()
+	err = probe.Poll(ctx, timeout, glanceEvery, sys.Progress, (&watch{ready: r, sys: sys, manifest: m}).try)
+	if err != nil {
+		return nil, &engine.Failure{
+			Message: fmt.Sprintf("static pod %s is not up after %s: %v", m.Metadata.Name, time.Since(began).Round(time.Second), err),
+			Detail:  lastLog(sys, m),
+		}
+	}
+	return engine.Output{"elapsed_seconds": time.Since(began).Seconds()}, nil
+}
+
+// look returns nil when the pod runs and answers. The request comes first: it is
+// the cheapest, and the last to succeed on a new host.
+func (r *Ready) look(ctx context.Context, sys engine.System, m manifest) error {
+	if err := r.answers(ctx, sys); err != nil {
+		return err
+	}
+	return r.runs(ctx, sys, m)
+}
+
+func (r *Ready) answers(ctx context.Context, sys engine.System) error {
+	if r.Health == nil {
+		return nil
+	}
+	_, err := r.Health.Do(ctx, sys)
+	return err
+}
+
+func (r *Ready) runs(ctx context.Context, sys engine.System, m manifest) error {
+	return running(ctx, containerd.Connect(sys, r.Ctr, r.Socket), m)
+}

@@ -1,0 +1,182 @@
+// Package tasktest is a host for tests of modules: a directory as the root of
+// its file system, blobs and calls in memory, and commands that are scripted or
+// real.
+package tasktest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"deployer/engine"
+)
+
+// System is a fake engine.System. Its methods are safe for concurrent use; the
+// exported fields must be set before the modules run.
+type System struct {
+	// Root stands for the host's "/".
+	Root string
+	// Exec answers commands; nil refuses every command.
+	Exec func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error)
+	// Calls are the methods that the controller knows.
+	Calls map[string]func(in json.RawMessage) (any, error)
+
+	mu      sync.Mutex
+	blobs   map[string][]byte
+	fetched []string
+	kept    []string
+	ran     [][]string
+}
+
+var _ engine.System = (*System)(nil)
+
+// New returns a host with an empty root below a directory of the test.
+func New(t testing.TB) *System {
+	t.Helper()
+	return &System{Root: t.TempDir(), blobs: map[string][]byte{}, Calls: map[string]func(json.RawMessage) (any, error){}}
+}
+
+// Path maps a path of the host below Root.
+func (s *System) Path(p string) string { return filepath.Join(s.Root, p) }
+
+// AddBlob gives the controller a blob and returns its digest.
+func (s *System) AddBlob(content []byte) string {
+	sum := sha256.Sum256(content)
+	digest := hex.EncodeToString(sum[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blobs[digest] = content
+	return digest
+}
+
+// Blob opens a blob added by AddBlob and counts the transfer.
+func (s *System) Blob(_ context.Context, digest string) (io.ReadCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, ok := s.blobs[digest]
+	if !ok {
+		return nil, fmt.Errorf("the controller has no blob %s", digest)
+	}
+	s.fetched = append(s.fetched, digest)
+	return io.NopCloser(bytes.NewReader(content)), nil
+}
+
+// Call asks the function in Calls; in and out travel as JSON, as they do on the
+// wire.
+func (s *System) Call(_ context.Context, method string, in, out any) error {
+	f, ok := s.Calls[method]
+	if !ok {
+		return fmt.Errorf("the controller knows no method %q", method)
+	}
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	answer, err := f(raw)
+	if err != nil {
+		return err
+	}
+	if raw, err = json.Marshal(answer); err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, out)
+}
+
+// Keep notes the path.
+func (s *System) Keep(path string) error {
+	if strings.HasPrefix(path, s.Root) {
+		return fmt.Errorf("Keep got the mapped path %s, want the host's path", path)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, path)
+	return nil
+}
+
+// Run notes the command and asks Exec.
+func (s *System) Run(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
+	s.mu.Lock()
+	s.ran = append(s.ran, cmd.Argv)
+	s.mu.Unlock()
+	if s.Exec == nil {
+		return engine.CommandResult{}, fmt.Errorf("running %q: %w", cmd.Argv, errors.New("this test host runs no commands"))
+	}
+	return s.Exec(ctx, cmd)
+}
+
+// Progress drops the text.
+func (*System) Progress(string) {}
+
+// RunID is always "test".
+func (*System) RunID() string { return "test" }
+
+// Fetched returns the digests of the blobs that were opened, in order.
+func (s *System) Fetched() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.fetched)
+}
+
+// Kept returns the paths that were kept, in order.
+func (s *System) Kept() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.kept)
+}
+
+// Ran returns the commands that were run since the last call of Ran, each as
+// one line.
+func (s *System) Ran() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, argv := range s.ran {
+		out = append(out, strings.Join(argv, " "))
+	}
+	s.ran = nil
+	return out
+}
+
+// Write puts a file on the host, with the directories above it.
+func (s *System) Write(t testing.TB, path, content string, mode os.FileMode) {
+	t.Helper()
+	p := s.Path(path)
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(p, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Mkdir makes a directory on the host.
+func (s *System) Mkdir(t testing.TB, path string) {
+	t.Helper()
+	if err := os.MkdirAll(s.Path(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Read returns the content of a file of the host.
+func (s *System) Read(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(s.Path(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,136 @@
+package unit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"deployer/engine"
+	"deployer/tasks/receipt"
+)
+
+// action is a systemctl verb and the reason for it.
+type action struct{ verb, why string }
+
+func (a action) effect(unit string) engine.Effect {
+	e := effect(unit, a.verb)
+	if a.verb == "restart" || a.verb == "reload" {
+		e.Kind = engine.EffectRestart
+	}
+	if a.why != "" {
+		e.Action += ": " + a.why
+	}
+	return e
+}
+
+// decide says what to do to a unit in this status; an empty verb for nothing.
+func (u *Unit) decide(sys engine.System, now status) (action, error) {
+	switch u.State {
+	case "stopped":
+		if now.Active == "inactive" || now.Active == "failed" || now.Load == "not-found" {
+			return action{}, nil
+		}
+		return action{verb: "stop"}, nil
+	case "restarted":
+		return action{verb: "restart"}, nil
+	case "reloaded":
+		if !now.up() {
+			return action{verb: "start", why: "it does not run yet"}, nil
+		}
+		return action{verb: "reload"}, nil
+	case "started":
+		return u.decideStarted(sys, now)
+	}
+	return action{}, nil
+}
+
+func (u *Unit) decideStarted(sys engine.System, now status) (action, error) {
+	began := now.up() || u.NoBlock && now.Active == "activating"
+	if !began {
+		return action{verb: "start"}, nil
+	}
+	var rec marks
+	known := receipt.Read(sys, u.receiptPath(), &rec) && rec.Invocation == now.Invocation
+	changed, err := newest(sys, u.restartPaths(), now.Started, rec.Restart, known)
+	if err != nil {
+		return action{}, err
+	}
+	if changed != "" {
+		return action{verb: "restart", why: "it started before " + changed + " changed"}, nil
+	}
+	changed, err = newest(sys, u.ReloadIfOlderThan, max(now.Started, now.Changed), rec.Reload, known)
+	if err != nil || changed == "" {
+		return action{}, err
+	}
+	return action{verb: "reload", why: "it has not read " + changed + " since it changed"}, nil
+}
+
+// marks is the receipt of a unit: which files the process of this invocation
+// has seen. It is exact where clocks are not: after a step of the wall clock
+// only a process that somebody else started is judged by times.
+type marks struct {
+	Invocation string                   `json:"invocation"`
+	Restart    map[string]receipt.Stamp `json:"restart,omitempty"`
+	Reload     map[string]receipt.Stamp `json:"reload,omitempty"`
+}
+
+func (u *Unit) receiptPath() string { return receipt.Path("unit", u.Name) }
+
+func takeMarks(sys engine.System, restart, reload []string) marks {
+	stamps := func(paths []string) map[string]receipt.Stamp {
+		out := map[string]receipt.Stamp{}
+		for _, p := range paths {
+			if s, err := receipt.Take(sys, p); err == nil {
+				out[p] = s
+			}
+		}
+		return out
+	}
+	return marks{Restart: stamps(restart), Reload: stamps(reload)}
+}
+
+// remember writes which files the process has seen. A reload reads only the
+// files that a reload is for; what the process saw at its start stays.
+func (u *Unit) remember(sys engine.System, act action, after status, seen marks) error {
+	if act.verb == "stop" || len(seen.Restart)+len(seen.Reload) == 0 || after.Invocation == "" {
+		return nil
+	}
+	if act.verb == "reload" {
+		var rec marks
+		seen.Restart = nil
+		if receipt.Read(sys, u.receiptPath(), &rec) && rec.Invocation == after.Invocation {
+			seen.Restart = rec.Restart
+		}
+	}
+	seen.Invocation = after.Invocation
+	return receipt.Write(sys, u.receiptPath(), seen)
+}
+
+// newest returns a path that changed since the process has seen it, or empty.
+// Files that are not there ask for nothing: a dry run has not made them yet.
+func newest(sys engine.System, paths []string, since int64, seen map[string]receipt.Stamp, known bool) (string, error) {
+	for _, path := range paths {
+		stamp, err := receipt.Take(sys, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if old, ok := seen[path]; known && ok {
+			if stamp != old {
+				return path, nil
+			}
+			continue
+		}
+		info, err := os.Stat(sys.Path(path))
+		if err != nil {
+			return "", fmt.Errorf("looking at %s: %w", path, err)
+		}
+		if info.ModTime().After(wall(since)) {
+			return path, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,96 @@
+package unit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// status is what systemd says of a unit.
+type status struct {
+	Load        string // loaded, not-found, masked, bad-setting, error
+	LoadError   string
+	Active      string // active, inactive, failed, activating, deactivating, reloading
+	Sub         string
+	FileState   string // enabled, disabled, static, ...
+	Type        string // of a service: notify, simple, ...
+	NeedsReload bool   // the unit file is newer than what is loaded
+	CanReload   bool
+	MainPID     int
+	Restarts    int    // by systemd itself
+	Invocation  string // one id for each time the unit was started
+	Result      string // success, exit-code, ...
+	// Started is when the main process began, Changed when the unit last went
+	// from one state to another (a reload counts); in microseconds of the
+	// monotonic clock, 0 when never.
+	Started, Changed int64
+}
+
+// up is true for a unit that runs, or whose one-time job is done and remembered.
+func (s status) up() bool { return s.Active == "active" || s.Active == "reloading" }
+
+const properties = "LoadState,LoadError,ActiveState,SubState,UnitFileState,Type,NeedDaemonReload,CanReload,MainPID," +
+	"NRestarts,InvocationID,Result,ExecMainStartTimestampMonotonic,ActiveEnterTimestampMonotonic,StateChangeTimestampMonotonic"
+
+func show(ctx context.Context, sys engine.System, name string) (status, error) {
+	out, err := hostcmd.Run(ctx, sys, "systemctl", "show", "--property="+properties, "--", name)
+	if err != nil {
+		return status{}, fmt.Errorf("asking systemd about %s: %w", name, err)
+	}
+	return parse(out), nil
+}
+
+func parse(out string) status {
+	p := map[string]string{}
+	for line := range strings.Lines(out) {
+		if key, value, ok := strings.Cut(strings.TrimRight(line, "\n"), "="); ok {
+			p[key] = value
+		}
+	}
+	s := status{
+		Load: p["LoadState"], LoadError: p["LoadError"], Active: p["ActiveState"], Sub: p["SubState"],
+		FileState: p["UnitFileState"], Type: p["Type"], Result: p["Result"], Invocation: p["InvocationID"],
+		NeedsReload: p["NeedDaemonReload"] == "yes", CanReload: p["CanReload"] == "yes",
+		MainPID: int(number(p["MainPID"])), Restarts: int(number(p["NRestarts"])),
+		Started: number(p["ExecMainStartTimestampMonotonic"]), Changed: number(p["StateChangeTimestampMonotonic"]),
+	}
+	if s.Started == 0 { // no process of its own: a target, a timer, a mount
+		s.Started = number(p["ActiveEnterTimestampMonotonic"])
+	}
+	return s
+}
+
+// number reads a decimal, 0 when there is none: systemd leaves properties empty
+// that a kind of unit does not have.
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+// wall turns a time of the monotonic clock, in microseconds, into one that can
+// be compared with the time of a file. systemctl prints wall clock times to the
+// second only, and the option for more is not in every systemd that is in use.
+func wall(monotonic int64) time.Time {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return time.Time{} // cannot happen on Linux; every file then counts as newer
+	}
+	ago := time.Duration(ts.Nano()) - time.Duration(monotonic)*time.Microsecond
+	return time.Now().Add(-ago)
+}
+
+// journal returns the unit's last 20 lines.
+func journal(ctx context.Context, sys engine.System, name string) string {
+	out, err := hostcmd.Run(ctx, sys, "journalctl", "--unit="+name, "--lines=20", "--no-pager", "--output=short-iso", "--no-hostname")
+	if err != nil {
+		return "its journal cannot be read: " + err.Error()
+	}
+	return strings.TrimSpace(out)
+}

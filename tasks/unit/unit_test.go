@@ -1,0 +1,267 @@
+package unit
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/tasks/tasktest"
+)
+
+var on = true
+
+func quick() *time.Duration {
+	d := time.Duration(0)
+	return &d
+}
+
+func host(t *testing.T, units map[string]*tasktest.FakeUnit) (*tasktest.System, *tasktest.Systemd) {
+	t.Helper()
+	sys := tasktest.New(t)
+	systemd := tasktest.NewSystemd(units)
+	sys.Exec = systemd.Exec
+	sys.Mkdir(t, "/etc/systemd/system")
+	return sys, systemd
+}
+
+func TestConverges(t *testing.T) {
+	t.Parallel()
+	off := false
+	tests := map[string]struct {
+		have    tasktest.FakeUnit
+		want    Unit
+		actions []string
+	}{
+		"enable and start": {
+			want:    Unit{Enabled: &on, State: "started"},
+			actions: []string{"x.service: enable", "x.service: start"},
+		},
+		"stop and disable": {
+			have:    tasktest.FakeUnit{Active: "active", Enabled: true},
+			want:    Unit{Enabled: &off, State: "stopped"},
+			actions: []string{"x.service: disable", "x.service: stop"},
+		},
+		"unit file newer than what is loaded": {
+			have:    tasktest.FakeUnit{Active: "active", Reload: true},
+			want:    Unit{State: "started"},
+			actions: []string{"x.service: read its file again (daemon-reload)"},
+		},
+		"own content": {
+			want:    Unit{Content: "[Service]\n", State: "started"},
+			actions: []string{"/etc/systemd/system/x.service: create", "x.service: start"},
+		},
+		"new content of a running unit": {
+			have:    tasktest.FakeUnit{Active: "active"},
+			want:    Unit{Content: "[Service]\n", State: "started"},
+			actions: []string{"/etc/systemd/system/x.service: create", "x.service: restart: its file changes"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": &tt.have})
+			tt.want.Name, tt.want.StableFor = "x.service", quick()
+			change := tasktest.Converge(t, sys, &tt.want)
+			if diff := cmp.Diff(tt.actions, tasktest.Actions(change)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestRepairsKilledRun is the promise of restart_if_older_than: a run that was
+// killed between a change and its restart is made good by the next one.
+func TestRepairsKilledRun(t *testing.T) {
+	t.Parallel()
+	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active"}})
+	u := &Unit{Name: "x.service", State: "started", StableFor: quick(), RestartIfOlderThan: []string{"/etc/x.conf", "/etc/not-there"}}
+	if tasktest.Check(t, sys, u).Needed {
+		t.Fatal("a restart is wanted for files that do not exist")
+	}
+	sys.Write(t, "/etc/x.conf", "new", 0o644) // and here the run was killed
+	change := tasktest.Converge(t, sys, u)
+	if diff := cmp.Diff([]string{"x.service: restart: it started before /etc/x.conf changed"}, tasktest.Actions(change)); diff != "" {
+		t.Error(diff)
+	}
+	if change.Effects[0].Kind != engine.EffectRestart {
+		t.Errorf("kind %s, want a restart", change.Effects[0].Kind)
+	}
+	if got := systemd.Starts("x.service"); got != 2 {
+		t.Errorf("%d starts, want 2", got)
+	}
+	sys.Write(t, "/etc/x.conf", "newer", 0o644)
+	tasktest.Converge(t, sys, u)
+}
+
+func TestRestartByReceiptWhenTheClockWasWrong(t *testing.T) {
+	t.Parallel()
+	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {}})
+	sys.Write(t, "/etc/x.conf", "a", 0o644)
+	future := time.Now().Add(time.Hour)
+	if err := os.Chtimes(sys.Path("/etc/x.conf"), future, future); err != nil {
+		t.Fatal(err)
+	}
+	u := &Unit{Name: "x.service", State: "started", StableFor: quick(), RestartIfOlderThan: []string{"/etc/x.conf"}}
+	tasktest.Converge(t, sys, u) // not restarted for ever, though the file is from the future
+
+	past := time.Now().Add(-time.Hour)
+	sys.Write(t, "/etc/x.conf", "b", 0o644)
+	if err := os.Chtimes(sys.Path("/etc/x.conf"), past, past); err != nil {
+		t.Fatal(err)
+	}
+	tasktest.Converge(t, sys, u) // restarted, though the file looks old
+
+	systemd.Crash("x.service") // a new process has read what is there
+	if change := tasktest.Check(t, sys, u); change.Needed {
+		t.Errorf("after a crash: %+v, want nothing", change.Effects)
+	}
+}
+
+func TestReload(t *testing.T) {
+	t.Parallel()
+	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active", CanReload: true}})
+	u := &Unit{Name: "x.service", State: "started", StableFor: quick(), ReloadIfOlderThan: []string{"/etc/x.conf"}, RestartIfOlderThan: []string{"/bin/x"}}
+	sys.Write(t, "/etc/x.conf", "new", 0o644)
+	change := tasktest.Converge(t, sys, u)
+	if diff := cmp.Diff([]string{"x.service: reload: it has not read /etc/x.conf since it changed"}, tasktest.Actions(change)); diff != "" {
+		t.Error(diff)
+	}
+	if got := systemd.Starts("x.service"); got != 1 {
+		t.Errorf("%d starts, want 1: a reload is enough", got)
+	}
+	sys.Write(t, "/bin/x", "program", 0o755)
+	if diff := cmp.Diff([]string{"x.service: restart: it started before /bin/x changed"}, tasktest.Actions(tasktest.Converge(t, sys, u))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHandlersActEveryTime(t *testing.T) {
+	t.Parallel()
+	for state, verb := range map[string]string{"restarted": "restart", "reloaded": "reload"} {
+		sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active", CanReload: true}})
+		u := &Unit{Name: "x.service", State: state, StableFor: quick()}
+		for range 2 {
+			_, out, err := tasktest.Run(t, sys, u)
+			if err != nil || out["did"] != verb {
+				t.Errorf("%s: did %v, %v; want %s", state, out["did"], err, verb)
+			}
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		have tasktest.FakeUnit
+		want string
+	}{
+		"fails at once": {
+			have: tasktest.FakeUnit{FailStart: true, OnStart: func(int) string { return "failed" }},
+			want: "unit x.service did not start",
+		},
+		"fails later": {
+			have: tasktest.FakeUnit{OnStart: func(int) string { return "failed" }},
+			want: "unit x.service failed (exit-code)",
+		},
+		"ends": {
+			have: tasktest.FakeUnit{OnStart: func(int) string { return "inactive" }},
+			want: "ended right after its start",
+		},
+		"never up": {
+			have: tasktest.FakeUnit{OnStart: func(int) string { return "activating" }},
+			want: "is not up after 300ms",
+		},
+		"crashes again and again": {
+			have: tasktest.FakeUnit{Crashes: 100},
+			want: "ended 3 times after its start",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": &tt.have})
+			u := &Unit{Name: "x.service", State: "started"}
+			if name == "never up" {
+				u.Timeout = 300 * time.Millisecond
+			}
+			_, _, err := tasktest.Run(t, sys, u)
+			failure, ok := errors.AsType[*engine.Failure](err)
+			if !ok || !strings.Contains(failure.Message, tt.want) {
+				t.Fatalf("error %v, want %q", err, tt.want)
+			}
+			if failure.Detail != "line of the journal" {
+				t.Errorf("detail %q, want the journal", failure.Detail)
+			}
+		})
+	}
+}
+
+func TestUnknownUnit(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, map[string]*tasktest.FakeUnit{})
+	if change := tasktest.Check(t, sys, &Unit{Name: "x.service", State: "stopped"}); change.Needed {
+		t.Errorf("stopping what does not exist: %+v", change.Effects)
+	}
+	change, _, err := tasktest.Run(t, sys, &Unit{Name: "x.service", State: "started"})
+	if !change.Needed || err == nil || !strings.Contains(err.Error(), "systemd knows no unit x.service") {
+		t.Errorf("needed %t, error %v", change.Needed, err)
+	}
+}
+
+func TestNoBlock(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Type: "notify", OnStart: func(int) string { return "activating" }}})
+	sys.Write(t, "/etc/x.conf", "a", 0o644)
+	tasktest.Converge(t, sys, &Unit{Name: "x.service", State: "started", NoBlock: true, RestartIfOlderThan: []string{"/etc/x.conf"}})
+}
+
+// TestWatchNeedsOneProcessForTheWholeTime feeds statuses at given times.
+func TestWatchNeedsOneProcessForTheWholeTime(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	up := func(pid, restarts int) status {
+		return status{Active: "active", Type: "simple", MainPID: pid, Restarts: restarts, Started: int64(pid), Invocation: "new"}
+	}
+	w := watch{before: status{Active: "active", MainPID: 1, Started: 1, Invocation: "old"}}
+	for i, step := range []struct {
+		now  status
+		at   time.Duration
+		done bool
+	}{
+		{status{Active: "active", Type: "simple", MainPID: 1, Started: 1, Invocation: "old"}, 0, false}, // still the old one
+		{up(2, 0), time.Second, false},
+		{up(2, 0), 1900 * time.Millisecond, false},
+		{status{Active: "activating", Sub: "auto-restart"}, 2100 * time.Millisecond, false},
+		{up(3, 1), 2200 * time.Millisecond, false},
+		{up(3, 1), 3100 * time.Millisecond, false},
+		{up(3, 1), 3200 * time.Millisecond, true},
+	} {
+		if done, wrong := w.observe(step.now, began.Add(step.at)); done != step.done || wrong != "" {
+			t.Errorf("step %d: done %t, wrong %q; want %t", i, done, wrong, step.done)
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, map[string]*tasktest.FakeUnit{"up.service": {Active: "active"}, "down.service": {Active: "failed"}})
+	change := tasktest.Check(t, sys, &Checks{Units: []string{"up.service", "down.service", "none.service"}})
+	var got []string
+	for _, row := range change.Output["checks"].([]any) {
+		m := row.(map[string]any)
+		if m["ok"] == true {
+			got = append(got, m["check"].(string))
+		}
+	}
+	if diff := cmp.Diff([]string{"unit up.service"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(change.Output["problems"].([]any)); n != 2 {
+		t.Errorf("%d problems, want 2", n)
+	}
+}
