@@ -1,0 +1,84 @@
+package roles
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"deployer/cluster"
+	"deployer/inventory"
+	"deployer/strictyaml"
+)
+
+// Spec reads the cluster section of an inventory. Its errors are of type
+// strictyaml.Errors.
+func Spec(inv *inventory.Inventory) (cluster.Spec, error) {
+	var spec cluster.Spec
+	err := strictyaml.DecodeAs(inv.File, "cluster", inv.Cluster, &spec)
+	return spec, err
+}
+
+// Resolve decides everything about the cluster that an inventory describes.
+// offered are the versions that the source of artifacts has instead of the
+// usual ones, by artifact name; the inventory's own choice goes before them.
+// Errors name the file and line, or are cluster.Problems.
+func Resolve(inv *inventory.Inventory, offered map[string]string) (*cluster.Cluster, error) {
+	spec, err := Spec(inv)
+	if err != nil {
+		return nil, err
+	}
+	prefer(&spec.Versions, offered)
+	hosts := make([]cluster.Host, 0, len(inv.Hosts))
+	for _, h := range inv.Hosts {
+		hosts = append(hosts, cluster.Host{
+			Name:      h.Name,
+			Address:   h.Address,
+			Roles:     h.Roles,
+			Overrides: h.Overrides,
+			Labels:    h.Labels,
+			Taints:    h.Taints,
+		})
+	}
+	c, err := cluster.Resolve(spec, hosts)
+	var problems cluster.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return nil, fmt.Errorf("%s: %w", inv.File, err)
+	}
+	return c, err
+}
+
+func prefer(v *cluster.Versions, offered map[string]string) {
+	v.Etcd = cmp.Or(v.Etcd, offered["etcd"])
+	v.Containerd = cmp.Or(v.Containerd, offered["containerd"])
+	v.Runc = cmp.Or(v.Runc, offered["runc"])
+	v.CNI = cmp.Or(v.CNI, offered["cni-plugins"])
+	v.CoreDNS = cmp.Or(v.CoreDNS, offered["coredns"])
+	v.Pause = cmp.Or(v.Pause, offered["pause"])
+	v.Nginx = cmp.Or(v.Nginx, offered["nginx"])
+	v.HAProxy = cmp.Or(v.HAProxy, offered["haproxy"])
+}
+
+// Versions are the versions of all artifacts of a cluster, by artifact name.
+func Versions(c *cluster.Cluster) map[string]string {
+	v := c.Versions
+	out := map[string]string{
+		"etcd": v.Etcd, "containerd": v.Containerd, "runc": v.Runc, "cni-plugins": v.CNI,
+		"coredns": v.CoreDNS, "pause": v.Pause, "nginx": v.Nginx, "haproxy": v.HAProxy,
+	}
+	for _, name := range []string{"kubelet", "kubectl", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"} {
+		out[name] = v.Kubernetes
+	}
+	return out
+}
+
+// InRun are the hosts that have a part in the cluster, in inventory order; hosts
+// without a role are left alone.
+func InRun(inv *inventory.Inventory, c *cluster.Cluster) []string {
+	var out []string
+	for _, name := range inv.Names() {
+		if len(c.Nodes[name].Roles) > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package roles_test
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/roles"
+	"deployer/templates"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files; read the diff before you believe it")
+
+// goldenHosts are the hosts of each sample inventory whose files are kept to
+// compare with: one of each kind.
+func goldenHosts() map[string][]string {
+	return map[string][]string{
+		"nginx":         {"m1", "n1"},
+		"haproxy":       {"m1", "n2"},
+		"single":        {"solo"},
+		"apart":         {"e1", "m2", "p1"},
+		"apart-haproxy": {"n1", "p1"},
+	}
+}
+
+// TestGolden compares everything that install writes to a host with what was
+// read and found good before.
+func TestGolden(t *testing.T) {
+	for name, hosts := range goldenHosts() {
+		s := newSite(t, name)
+		for _, host := range hosts {
+			t.Run(name+"/"+host, func(t *testing.T) {
+				got := archive(s.files(t, host))
+				golden := filepath.Join("testdata", "golden", name, host+".txt")
+				if *update {
+					if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(golden, got, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), string(got)); diff != "" {
+					t.Errorf("%s (-want +got; go test ./roles -update rewrites it):\n%s", golden, diff)
+				}
+			})
+		}
+	}
+}
+
+// TestEveryTemplateIsRendered holds that the samples reach all of them, so that
+// none can break unseen.
+func TestEveryTemplateIsRendered(t *testing.T) {
+	seen := map[string]int{}
+	for name := range goldenHosts() {
+		s := newSite(t, name)
+		for _, host := range roles.InRun(s.inv, s.cluster) {
+			s.files(t, host)
+		}
+		for template, n := range s.templates {
+			seen[template] += n
+			seen[path.Base(template)] += n // one that several roles share
+		}
+	}
+	err := fs.WalkDir(templates.FS, ".", func(file string, d fs.DirEntry, err error) error {
+		// The Corefile is a part of coredns.yaml.
+		if err == nil && !d.IsDir() && seen[file] == 0 && !strings.HasSuffix(file, "/Corefile.tmpl") {
+			t.Errorf("no sample renders %s", file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

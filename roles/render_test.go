@@ -1,0 +1,256 @@
+package roles_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/engine/playbook"
+	"deployer/images"
+	"deployer/inventory"
+	"deployer/roles"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/file"
+)
+
+// site is a sample inventory resolved and the install playbook compiled for it,
+// with what a first run finds out before it renders.
+type site struct {
+	inv     *inventory.Inventory
+	cluster *cluster.Cluster
+	vars    *roles.Variables
+	program *playbook.Program
+	found   map[string]any
+	images  map[string]string
+	// templates counts how often each was rendered, by role and name.
+	templates map[string]int
+}
+
+func newSite(t *testing.T, name string) *site {
+	t.Helper()
+	inv, err := inventory.Load(filepath.Join("testdata", "inventories", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{inv: inv, templates: map[string]int{}}
+	if s.cluster, err = roles.Resolve(inv, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.images = imageNames(t, s.cluster)
+	if s.vars, err = roles.NewVariables(inv, s.cluster, s.images); err != nil {
+		t.Fatal(err)
+	}
+	lib := library()
+	lib.Match = func(pattern string) ([]string, error) {
+		return inventory.Match(pattern, roles.InRun(inv, s.cluster), roles.Groups(inv, s.cluster))
+	}
+	if s.program, err = lib.Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	s.found = findings(t, s.cluster)
+	return s
+}
+
+func imageNames(t *testing.T, c *cluster.Cluster) map[string]string {
+	t.Helper()
+	catalogue, err := images.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{"probe": "deployer.local/probe:sample"} // made of the agent, not catalogued
+	for _, name := range catalogue.Names() {
+		artifact, err := catalogue.Artifact(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if artifact.Kind == images.KindImage {
+			out[name] = artifact.ImageName(images.Ref{Name: name, Version: roles.Versions(c)[name]})
+		}
+	}
+	return out
+}
+
+// findings are what the tasks of a first run register: ranges of pods, and the
+// plan of a new etcd cluster.
+func findings(t *testing.T, c *cluster.Cluster) map[string]any {
+	t.Helper()
+	var nodes []cluster.PodRange
+	for _, name := range c.NodeNames {
+		nodes = append(nodes, cluster.PodRange{Name: name})
+	}
+	got, err := cluster.AllocatePodCIDRs(c.PodCIDRs[0], c.NodePrefix, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranges := map[string]any{}
+	for name, list := range got.Ranges {
+		ranges[name] = list[0]
+	}
+	var probes []cluster.EtcdProbe
+	for _, p := range c.Etcd.Peers {
+		probes = append(probes, cluster.EtcdProbe{Name: p.Name, PeerURL: p.URL, Reachable: true})
+	}
+	plan, hosts := cluster.PlanEtcd(probes, nil), map[string]any{}
+	for name, step := range plan.Hosts {
+		hosts[name] = map[string]any{"action": step.Action, "initial_cluster": step.InitialCluster, "initial_state": step.InitialState}
+	}
+	return map[string]any{
+		"pod_cidrs":  ranges,
+		"etcd_plan":  map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
+		"etcd_added": map[string]any{"changed": false, "failed": false, "skipped": false},
+		"facts":      map[string]any{"os": "debian", "os_version": "12", "arch": "amd64", "cpus": 2},
+		"run":        map[string]any{"id": "20260102-030405.000", "check": false},
+	}
+}
+
+// files renders everything that the playbook writes to a host, and the objects
+// that it applies, by path; objects are below "kubernetes:".
+func (s *site) files(t *testing.T, host string) map[string]string {
+	t.Helper()
+	vars := playbook.NewVars(s.vars.Of(host), s.found)
+	out := map[string]string{}
+	for _, task := range s.program.Tasks {
+		if !s.targets(t, task, host) || !s.applies(t, task, vars) {
+			continue
+		}
+		for _, item := range s.items(t, task, vars) {
+			mark := vars.Mark()
+			if task.Loop != nil {
+				vars.Push("item", item)
+			}
+			if err := s.render(task, host, vars, out); err != nil {
+				t.Errorf("%s: task %q: %v", host, task.Name, err)
+			}
+			vars.Leave(mark)
+		}
+	}
+	return out
+}
+
+func (s *site) targets(t *testing.T, task *playbook.Task, host string) bool {
+	t.Helper()
+	hosts, err := inventory.Match(task.Play.Hosts, roles.InRun(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Contains(hosts, host)
+}
+
+func (s *site) applies(t *testing.T, task *playbook.Task, vars *playbook.Vars) bool {
+	t.Helper()
+	for b := task.Block; b != nil; b = b.Parent {
+		ok, _, err := b.Applies(vars)
+		if err != nil {
+			t.Errorf("block %q: %v", b.Name, err)
+		}
+		if !ok {
+			return false
+		}
+	}
+	ok, _, err := task.Applies(vars)
+	if err != nil {
+		t.Errorf("task %q: %v", task.Name, err)
+	}
+	return ok
+}
+
+func (s *site) items(t *testing.T, task *playbook.Task, vars *playbook.Vars) []any {
+	t.Helper()
+	if task.Loop == nil {
+		return []any{nil}
+	}
+	items, err := task.Items(vars)
+	if err != nil {
+		t.Errorf("task %q: %v", task.Name, err)
+	}
+	return items
+}
+
+// render does for one task what the scheduler does before it sends it.
+func (s *site) render(task *playbook.Task, host string, vars *playbook.Vars, out map[string]string) error {
+	defer vars.Leave(vars.Mark())
+	if err := vars.Enter(task.Scopes, task.Refs()); err != nil {
+		return err
+	}
+	args, err := task.Build(vars)
+	if err != nil {
+		return err
+	}
+	c := &controller{site: s, task: task, host: host, vars: vars}
+	switch a := args.(type) {
+	case *kube.ApplyManifests:
+		text, err := c.Render(a.Manifests.Template)
+		if err != nil {
+			return err
+		}
+		out["kubernetes:"+a.Manifests.Template] = string(text)
+	case engine.Preparer:
+		_, module, err := a.Prepare(context.Background(), c)
+		if err != nil {
+			return err
+		}
+		if f, ok := module.(*file.File); ok {
+			out[f.Path] = f.Content
+		}
+	}
+	return nil
+}
+
+// controller is the controller as a Preparer sees it.
+type controller struct {
+	site *site
+	task *playbook.Task
+	host string
+	vars *playbook.Vars
+}
+
+func (c *controller) Host() string { return c.host }
+
+func (c *controller) Vars() map[string]any { return c.vars.Clone() }
+
+func (c *controller) Render(name string) ([]byte, error) {
+	tpl, err := c.task.Files().Template(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.vars.Enter(c.task.Scopes, tpl.Refs()); err != nil {
+		return nil, err
+	}
+	c.site.templates[c.task.Role+"/"+name]++
+	text, err := tpl.Text(c.vars.Map())
+	return []byte(text), err
+}
+
+func (c *controller) File(name string) ([]byte, error) { return c.task.Files().File(name) }
+
+func (c *controller) AddBlob([]byte) string { return strings.Repeat("0", 64) }
+
+func (c *controller) Artifact(_ context.Context, name, version string) (engine.Blob, error) {
+	if version == "" {
+		return engine.Blob{}, fmt.Errorf("artifact %s has no version", name)
+	}
+	return engine.Blob{Digest: strings.Repeat("0", 64), Size: 1}, nil
+}
+
+// archive puts files into one text, sorted by path.
+func archive(files map[string]string) []byte {
+	paths := make([]string, 0, len(files))
+	for p := range files {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	var b bytes.Buffer
+	for _, p := range paths {
+		fmt.Fprintf(&b, "-- %s --\n%s", p, files[p])
+		if !strings.HasSuffix(files[p], "\n") {
+			b.WriteString("\n")
+		}
+	}
+	return b.Bytes()
+}

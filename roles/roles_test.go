@@ -1,0 +1,39 @@
+package roles_test
+
+import (
+	"testing"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+	"deployer/roles"
+	"deployer/tasks"
+	"deployer/tasks/control"
+	"deployer/templates"
+)
+
+func library() *playbook.Library {
+	return &playbook.Library{
+		Registry:  engine.NewRegistry(tasks.Modules(), control.Actions()),
+		Roles:     []playbook.Tree{{Name: "roles", FS: roles.FS}},
+		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
+	}
+}
+
+// TestPlaybooksCompile checks every playbook against the registry: unknown tasks
+// and arguments, syntax of templates and conditions, labels and handlers.
+func TestPlaybooksCompile(t *testing.T) {
+	books, err := roles.FS.ReadDir("playbooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range books {
+		p, err := library().Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+b.Name())
+		if err != nil {
+			t.Errorf("%s:\n%v", b.Name(), err)
+			continue
+		}
+		if len(p.Tasks) == 0 {
+			t.Errorf("%s has no tasks", b.Name())
+		}
+	}
+}

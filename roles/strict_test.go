@@ -1,0 +1,237 @@
+package roles_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
+	"sigs.k8s.io/yaml"
+
+	"deployer/roles"
+)
+
+// TestFilesAreWhatTheirReadersTake decodes every file of every host of every
+// sample with the types, or by the rules, of the program that reads it: a field
+// that does not exist there is an error here.
+func TestFilesAreWhatTheirReadersTake(t *testing.T) {
+	for name := range goldenHosts() {
+		s := newSite(t, name)
+		for _, host := range roles.InRun(s.inv, s.cluster) {
+			for file, text := range s.files(t, host) {
+				if err := readable(file, text); err != nil {
+					t.Errorf("%s: %s of %s: %v", name, file, host, err)
+				}
+			}
+		}
+	}
+}
+
+// readable finds the reader of a file. A file without one is an error, so that a
+// new template gets its check.
+func readable(file, text string) error {
+	if strings.Contains(text, "<no value>") || strings.Contains(text, "%!") {
+		return fmt.Errorf("a template printed nothing or a wrong verb")
+	}
+	switch ext := path.Ext(file); {
+	case strings.HasPrefix(file, "kubernetes:"):
+		return eachDocument(text, object)
+	case strings.HasPrefix(file, "/etc/kubernetes/manifests/"):
+		return staticPod(text)
+	case ext == ".conf" && path.Dir(file) == "/etc/kubernetes":
+		return kubeconfig(text)
+	case ext == ".yaml":
+		return anyObject(text)
+	case ext == ".conflist":
+		return networkList(text)
+	case ext == ".toml":
+		return toml.Unmarshal([]byte(text), &map[string]any{})
+	case ext == ".service":
+		return unitFile(text)
+	case ext == ".env":
+		return environment(text)
+	case ext == ".conf", ext == ".nft":
+		return balanced(text)
+	}
+	return fmt.Errorf("no check knows this kind of file")
+}
+
+func eachDocument(text string, check func(string) error) error {
+	for i, doc := range strings.Split(text, "\n---\n") {
+		if err := check(doc); err != nil {
+			return fmt.Errorf("document %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// object decodes one Kubernetes object into its own type.
+func object(doc string) error {
+	var head struct{ Kind string }
+	if err := yaml.Unmarshal([]byte(doc), &head); err != nil {
+		return err
+	}
+	types := map[string]any{
+		"ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
+		"ConfigMap": &corev1.ConfigMap{}, "Deployment": &appsv1.Deployment{},
+		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
+		"Service":             &corev1.Service{}, "ServiceAccount": &corev1.ServiceAccount{},
+	}
+	into, ok := types[head.Kind]
+	if !ok {
+		return fmt.Errorf("no type for kind %q here", head.Kind)
+	}
+	return yaml.UnmarshalStrict([]byte(doc), into)
+}
+
+// staticPod also holds that every mount has its volume, which the kubelet only
+// finds out on the host.
+func staticPod(text string) error {
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict([]byte(text), &pod); err != nil {
+		return err
+	}
+	volumes := map[string]bool{}
+	for _, v := range pod.Spec.Volumes {
+		if v.HostPath == nil || !path.IsAbs(v.HostPath.Path) {
+			return fmt.Errorf("volume %s is not a path of the host", v.Name)
+		}
+		volumes[v.Name] = true
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Image == "" || !pod.Spec.HostNetwork || pod.Namespace != "kube-system" {
+			return fmt.Errorf("container %s has no image, or the pod is not on the host's network in kube-system", c.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			if !volumes[m.Name] {
+				return fmt.Errorf("mount %s has no volume", m.Name)
+			}
+			delete(volumes, m.Name)
+		}
+		if c.Resources.Requests.Cpu().Cmp(resource.MustParse("1m")) < 0 {
+			return fmt.Errorf("container %s requests no CPU", c.Name)
+		}
+	}
+	if len(volumes) > 0 {
+		return fmt.Errorf("volumes without a mount: %v", volumes)
+	}
+	return nil
+}
+
+func kubeconfig(text string) error {
+	var c clientcmdv1.Config
+	if err := yaml.UnmarshalStrict([]byte(text), &c); err != nil {
+		return err
+	}
+	if len(c.Contexts) != 1 || c.CurrentContext != c.Contexts[0].Name ||
+		c.Contexts[0].Context.Cluster != c.Clusters[0].Name || c.Contexts[0].Context.AuthInfo != c.AuthInfos[0].Name {
+		return fmt.Errorf("the context does not lead to the cluster and the user")
+	}
+	return nil
+}
+
+// anyObject is for configuration whose types are in modules that deployer does
+// not link (kubelet, kube-proxy, API server).
+func anyObject(text string) error {
+	var o struct{ APIVersion, Kind string }
+	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+		return err
+	}
+	if o.APIVersion == "" || o.Kind == "" {
+		return fmt.Errorf("neither apiVersion nor kind")
+	}
+	return nil
+}
+
+func networkList(text string) error {
+	var list struct {
+		CNIVersion string `json:"cniVersion"`
+		Name       string `json:"name"`
+		Plugins    []struct {
+			Type         string          `json:"type"`
+			Bridge       string          `json:"bridge"`
+			IsGateway    bool            `json:"isGateway"`
+			HairpinMode  bool            `json:"hairpinMode"`
+			IPMasq       bool            `json:"ipMasq"`
+			MTU          int             `json:"mtu"`
+			Capabilities map[string]bool `json:"capabilities"`
+			IPAM         *struct {
+				Type   string              `json:"type"`
+				Ranges [][]subnet          `json:"ranges"`
+				Routes []map[string]string `json:"routes"`
+			} `json:"ipam"`
+		} `json:"plugins"`
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&list); err != nil {
+		return err
+	}
+	_, err := netip.ParsePrefix(list.Plugins[0].IPAM.Ranges[0][0].Subnet)
+	return err
+}
+
+type subnet struct {
+	Subnet string `json:"subnet"`
+}
+
+var unitLine = regexp.MustCompile(`^(\[[A-Z][a-z]+\]|[A-Z][A-Za-z]+=.+)$`)
+
+// unitFile holds that a unit has its three sections, that every line outside of
+// a continued one is a comment, a section or a setting, and that it starts with
+// an absolute path.
+func unitFile(text string) error {
+	for _, section := range []string{"\n[Unit]\n", "\n[Service]\n", "\n[Install]\n"} {
+		if strings.Count("\n"+text, section) != 1 {
+			return fmt.Errorf("not exactly one section %q", strings.TrimSpace(section))
+		}
+	}
+	joined := strings.ReplaceAll(text, "\\\n", "")
+	for line := range strings.Lines(joined) {
+		line = strings.TrimSuffix(line, "\n")
+		if line != "" && !strings.HasPrefix(line, "#") && !unitLine.MatchString(line) {
+			return fmt.Errorf("line %q is neither a comment nor a setting", line)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^ExecStart=/`).MatchString(joined) {
+		return fmt.Errorf("no ExecStart with an absolute path")
+	}
+	return nil
+}
+
+func environment(text string) error {
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if !strings.HasPrefix(line, "#") && (!ok || key != strings.ToUpper(key) || value == "") {
+			return fmt.Errorf("line %q is not a variable with a value", line)
+		}
+	}
+	return nil
+}
+
+// balanced is what can be said of nginx, HAProxy, BIRD and nftables without
+// those programs; they check these files themselves before they are used.
+func balanced(text string) error {
+	depth := 0
+	for i, line := range strings.Split(text, "\n") {
+		code, _, _ := strings.Cut(line, "#")
+		depth += strings.Count(code, "{") - strings.Count(code, "}")
+		if depth < 0 {
+			return fmt.Errorf("line %d closes a brace that is not open", i+1)
+		}
+	}
+	if depth != 0 {
+		return fmt.Errorf("%d braces are not closed", depth)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package roles
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"deployer/cluster"
+	"deployer/inventory"
+)
+
+// Variables are what every task of a run can see, before facts and registered
+// results; docs/reference/variables.md lists them.
+type Variables struct {
+	shared map[string]any
+	hosts  map[string]map[string]any
+	inv    *inventory.Inventory
+}
+
+// NewVariables builds them once for all hosts. images maps the catalogue's names
+// of container images to their full references.
+func NewVariables(inv *inventory.Inventory, c *cluster.Cluster, images map[string]string) (*Variables, error) {
+	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, inv: inv}
+	wide, err := plain(c)
+	if err != nil {
+		return nil, fmt.Errorf("variables of the cluster: %w", err)
+	}
+	all := map[string]any{}
+	for name, node := range c.Nodes {
+		m, err := plain(node)
+		if err != nil {
+			return nil, fmt.Errorf("variables of host %s: %w", name, err)
+		}
+		v.hosts[name] = m.(map[string]any)
+		all[name] = m
+	}
+	refs := map[string]any{}
+	for name, ref := range images {
+		refs[name] = ref
+	}
+	v.shared["cluster"], v.shared["hosts"], v.shared["images"] = wide, all, refs
+	v.shared["groups"] = groups(Groups(inv, c))
+	return v, nil
+}
+
+// Of returns the variables of a host. The map is the caller's; what it holds is
+// shared and must not be changed.
+func (v *Variables) Of(host string) map[string]any {
+	out := map[string]any{}
+	if h, ok := v.inv.Host(host); ok {
+		maps.Copy(out, h.Vars)
+	}
+	maps.Copy(out, v.shared)
+	out["host"] = v.hosts[host]
+	return out
+}
+
+// Groups maps every group and role to its hosts. Roles are those of the resolved
+// cluster, so that etcd holds the masters when no host was named for it, and
+// node holds masters and minions.
+func Groups(inv *inventory.Inventory, c *cluster.Cluster) map[string][]string {
+	out := inv.Table()
+	for _, role := range []string{cluster.RoleMaster, cluster.RoleMinion, cluster.RoleEtcd, cluster.RoleProxy, cluster.RoleNode} {
+		out[role] = nil
+	}
+	out["all"] = InRun(inv, c)
+	for _, name := range out["all"] {
+		for _, role := range c.Nodes[name].Roles {
+			out[role] = append(out[role], name)
+		}
+	}
+	return out
+}
+
+func groups(table map[string][]string) map[string]any {
+	out := map[string]any{}
+	for name, hosts := range table {
+		list := make([]any, 0, len(hosts))
+		for _, h := range hosts {
+			list = append(list, h)
+		}
+		out[name] = list
+	}
+	return out
+}
+
+// plain turns a value into maps, lists, strings, ints and floats under its JSON
+// names, which is what templates and conditions work on. Whole numbers stay
+// whole: a template must not print 1e+06.
+func plain(value any) (any, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var out any
+	if err := dec.Decode(&out); err != nil {
+		return nil, err
+	}
+	return numbers(out), nil
+}
+
+func numbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = numbers(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = numbers(e)
+		}
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return int(i)
+		}
+		f, _ := v.Float64()
+		return f
+	}
+	return v
+}

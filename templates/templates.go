@@ -1,0 +1,13 @@
+// Package templates holds the files that the built-in roles render: units,
+// configurations, static pod manifests and cluster objects. Each role finds its
+// templates in the folder of its name, and what several roles share beside the
+// folders. They are text/template with sprig, and
+// see the variables that docs/reference/variables.md lists.
+package templates
+
+import "embed"
+
+// FS holds the templates, one folder a role.
+//
+//go:embed *.tmpl */*.tmpl
+var FS embed.FS
