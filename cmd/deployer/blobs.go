@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"deployer/cmd/deployer/agents"
+	"deployer/engine"
+	"deployer/images"
+)
+
+// probeName is the image that verify runs on nodes. It is made of the agent that
+// deployer carries, so no registry needs to have it.
+const probeName = "probe"
+
+// blobs is the content that hosts may ask for: the artifacts in the store, and
+// what a run makes itself. It is safe for concurrent use.
+type blobs struct {
+	resolver *images.Resolver
+	tagOf    string // the architecture whose agent gives the probe's tag
+	enc      *zstd.Encoder
+	mu       sync.Mutex
+	made     map[string]madeBlob // by digest of the plain content
+	probes   map[string]engine.Blob
+}
+
+// madeBlob is content in its zstd form.
+type madeBlob struct {
+	packed []byte
+	size   int64 // bytes of the plain content
+}
+
+func newBlobs(p *project) (*blobs, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return nil, err
+	}
+	return &blobs{resolver: p.artifacts, tagOf: p.arch, enc: enc, made: map[string]madeBlob{}, probes: map[string]engine.Blob{}}, nil
+}
+
+// AddBlob implements schedule.Blobs.
+func (b *blobs) AddBlob(content []byte) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.add(content)
+}
+
+func (b *blobs) add(content []byte) string {
+	sum := sha256.Sum256(content)
+	digest := hex.EncodeToString(sum[:])
+	if _, ok := b.made[digest]; !ok {
+		b.made[digest] = madeBlob{packed: b.enc.EncodeAll(content, nil), size: int64(len(content))}
+	}
+	return digest
+}
+
+// Artifact implements schedule.Artifacts.
+func (b *blobs) Artifact(ctx context.Context, name, version, arch string) (engine.Blob, error) {
+	if name == probeName {
+		return b.probe(arch)
+	}
+	blob, err := b.resolver.Resolve(ctx, images.Ref{Name: name, Version: version, Arch: arch})
+	if err != nil {
+		return engine.Blob{}, err
+	}
+	return engine.Blob{Digest: blob.Digest, Size: blob.Size}, nil
+}
+
+func (b *blobs) probe(arch string) (engine.Blob, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if blob, ok := b.probes[arch]; ok {
+		return blob, nil
+	}
+	image, err := probeImage(arch, b.tagOf)
+	if err != nil {
+		return engine.Blob{}, err
+	}
+	blob := engine.Blob{Digest: b.add(image.Archive), Size: int64(len(image.Archive))}
+	b.probes[arch] = blob
+	return blob, nil
+}
+
+// probeImage makes the probe for an architecture, with the tag of another one:
+// the first that the inventory names, so that all nodes know it by one name.
+func probeImage(arch, tagOf string) (images.Probe, error) {
+	named, err := agents.Embedded{}.AgentBinary(tagOf)
+	if err != nil {
+		return images.Probe{}, err
+	}
+	program, err := agents.Embedded{}.AgentBinary(arch)
+	if err != nil {
+		return images.Probe{}, err
+	}
+	return images.ProbeImage(images.ProbeTag(named), program, arch)
+}
+
+// Open implements agent.Blobs.
+func (b *blobs) Open(digest string) (io.ReadCloser, int64, error) {
+	b.mu.Lock()
+	made, ok := b.made[digest]
+	b.mu.Unlock()
+	if ok {
+		return inMemory{bytes.NewReader(made.packed)}, made.size, nil
+	}
+	blob, err := b.resolver.Store.Blob(digest)
+	if err != nil {
+		return nil, 0, err
+	}
+	packed, err := os.Open(blob.CompressedPath)
+	if err != nil {
+		return nil, 0, err
+	}
+	return packed, blob.Size, nil
+}
+
+// inMemory is a stream whose length is known, so that progress can be shown.
+type inMemory struct{ *bytes.Reader }
+
+// Close implements io.Closer.
+func (inMemory) Close() error { return nil }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"deployer/cmd/deployer/agents"
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/schedule"
+	"deployer/engine/transport/ssh"
+	"deployer/inventory"
+)
+
+// connector opens agent sessions over SSH.
+type connector struct {
+	inv      *inventory.Inventory
+	dialer   *ssh.Dialer
+	binaries *agent.Binaries
+	blobs    agent.Blobs
+	calls    map[string]agent.CallFunc
+	sink     engine.Sink
+}
+
+func newConnector(p *project, blobs *blobs, calls map[string]agent.CallFunc, sink engine.Sink) *connector {
+	return &connector{
+		inv:      p.inv,
+		dialer:   newDialer(p.inv),
+		binaries: agent.NewBinaries(agents.Embedded{}),
+		blobs:    blobs,
+		calls:    calls,
+		sink:     sink,
+	}
+}
+
+// Connect implements schedule.Connector.
+func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
+	h, ok := c.inv.Host(host)
+	if !ok {
+		return nil, fmt.Errorf("%s is not in the inventory", host)
+	}
+	t, err := target(c.inv, h)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.dialer.Dial(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	session, err := agent.Connect(ctx, conn, agent.Options{
+		Host:         host,
+		Binaries:     c.binaries,
+		Blobs:        c.blobs,
+		Calls:        c.calls,
+		Sink:         c.sink,
+		Sudo:         h.SSH.Sudo,
+		SudoPassword: func() (string, error) { return sudoPassword(h) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return session, nil
+}
+
+func (c *connector) Close() { _ = c.dialer.Close() }

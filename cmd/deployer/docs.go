@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// page is one generated page of the reference.
+type page struct {
+	file string
+	make func(e env, root string) (string, error)
+}
+
+// pages are all that `deployer docs` writes; root is deployer's source tree,
+// whose comments say what fields are.
+func pages() []page {
+	return []page{
+		{"commands.md", func(e env, _ string) (string, error) { return commandsPage(newRoot(e)), nil }},
+		{"tasks.md", func(env, string) (string, error) { return tasksPage(), nil }},
+		{"exit-codes.md", func(env, string) (string, error) { return exitCodesPage(), nil }},
+		{"events.md", func(_ env, root string) (string, error) { return eventsPage(root) }},
+		{"variables.md", func(_ env, root string) (string, error) { return variablesPage(root) }},
+		{"inventory.md", func(env, string) (string, error) { return inventoryReference(), nil }},
+	}
+}
+
+func newDocsCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:    "docs DIR",
+		Hidden: true,
+		Short:  "Generate the reference pages; in deployer's source tree",
+		Args:   cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			root, err := sourceRoot()
+			if err != nil {
+				return usageError(err)
+			}
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			for _, p := range pages() {
+				text, err := p.make(e, root)
+				if err != nil {
+					return fmt.Errorf("making %s: %w", p.file, err)
+				}
+				if err := os.WriteFile(filepath.Join(args[0], p.file), []byte(text), 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// sourceRoot is the directory with go.mod at or above the working directory.
+func sourceRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not in deployer's source tree, whose comments the reference is made of", start)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The exit codes; docs/reference/exit-codes.md is generated from this table.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitPartial     = 3
+	exitRefused     = 4
+	exitUnhealthy   = 5
+	exitInterrupted = 130
+)
+
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitOK, "everything is as wanted"},
+	{exitFailed, "the run failed: more hosts failed than the budget allows, or deployer could not go on"},
+	{exitUsage, "unknown command or flag, or invalid input; nothing was contacted"},
+	{exitPartial, "the run is done, but some hosts, within the budget, were left out; the summary names them"},
+	{exitRefused, "refused before any change: hosts did not pass the checks or could not be reached"},
+	{exitUnhealthy, "verify found something that is not healthy"},
+	{exitInterrupted, "interrupted by the user; the same command goes on where it stopped"},
+}
+
+// exitError is an error that knows its exit code. A nil Err ends silently:
+// everything has been said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError marks err as the user's input being wrong.
+func usageError(err error) error { return &exitError{exitUsage, err} }
+
+// silent ends with a code after everything has been printed.
+func silent(code int) error { return &exitError{code: code} }
+
+func exitCode(err error) int {
+	var e *exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &e):
+		return e.code
+	}
+	return exitFailed
+}

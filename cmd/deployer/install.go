@@ -1,0 +1,34 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func newInstallCommand(e env) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:     "install",
+		GroupID: "cluster",
+		Short:   "Make the hosts of the inventory a healthy cluster, or repair what differs",
+		Long: `Install takes hosts with an operating system and sshd to a healthy cluster. All
+hosts are checked before any is changed. Run it again at any time, also after it
+was interrupted or killed: it changes only what differs, masters and etcd
+members one by one, each gated on its health.
+
+An interrupt (Ctrl-C) ends it after the steps in flight; a second one at once.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			x, err := newExecution(e, "install", "install", o)
+			if err != nil {
+				return err
+			}
+			x.journal = true
+			report, err := x.run(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return x.finish(report)
+		},
+	}
+	runFlags(cmd, &o)
+	cmd.Flags().BoolVar(&o.check, "check", false, "change nothing, show what would be changed")
+	return cmd
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"deployer/inventory"
+	"deployer/strictyaml"
+)
+
+func newInventoryCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "inventory",
+		GroupID: "input",
+		Short:   "List hosts, show where a host's settings come from, draw the groups",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, verb := range []*cobra.Command{newInventoryList(e), newInventoryShow(e), newInventoryGraph(e)} {
+		verb.Args = usageArgs(verb.Args)
+		cmd.AddCommand(verb)
+	}
+	return cmd
+}
+
+// readInventory reads the file alone, without resolving the cluster: these
+// verbs also serve inventories that have none.
+func readInventory(path string) (*inventory.Inventory, error) {
+	inv, err := inventory.Load(path)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return inv, nil
+}
+
+func newInventoryList(e env) *cobra.Command {
+	var path, output string
+	cmd := &cobra.Command{
+		Use:   "list [PATTERN]",
+		Short: "List the hosts, or those that a pattern names",
+		Long: `List prints the hosts with address, login, roles and groups. A pattern is a list
+of hosts, ranges n[1:9], globs n*, groups and roles; &NAME keeps only what is
+in NAME, !NAME takes it away: "minion,!rack1".`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			inv, err := readInventory(path)
+			if err != nil {
+				return err
+			}
+			hosts, err := matching(inv, args)
+			if err != nil {
+				return usageError(err)
+			}
+			if output == "json" {
+				return printJSON(e.stdout, hosts)
+			}
+			return printHosts(e.stdout, hosts)
+		},
+	}
+	inventoryFlag(cmd, &path)
+	outputFlag(cmd, &output, "table", "json")
+	return cmd
+}
+
+// hostRow is what list tells of a host.
+type hostRow struct {
+	Name    string            `json:"name"`
+	Address string            `json:"address"`
+	User    string            `json:"user"`
+	Port    int               `json:"port"`
+	Roles   []string          `json:"roles"`
+	Groups  []string          `json:"groups"`
+	Labels  map[string]string `json:"labels"`
+	Taints  []string          `json:"taints"`
+	Pos     strictyaml.Pos    `json:"pos"`
+}
+
+func rowOf(h inventory.Host) hostRow {
+	return hostRow{Name: h.Name, Address: h.Address, User: h.SSH.User, Port: h.SSH.Port, Pos: h.Pos, Labels: h.Labels,
+		Roles: append([]string{}, h.Roles...), Groups: append([]string{}, h.Groups...), Taints: append([]string{}, h.Taints...)}
+}
+
+func matching(inv *inventory.Inventory, args []string) ([]hostRow, error) {
+	pattern := "all"
+	if len(args) > 0 {
+		pattern = args[0]
+	}
+	names, err := inv.Match(pattern)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]hostRow, 0, len(names))
+	for _, name := range names {
+		h, _ := inv.Host(name)
+		rows = append(rows, rowOf(h))
+	}
+	return rows, nil
+}
+
+func printHosts(w io.Writer, hosts []hostRow) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tADDRESS\tLOGIN\tROLES\tGROUPS")
+	for _, h := range hosts {
+		login := h.User
+		if h.Port != 22 {
+			login = fmt.Sprintf("%s, port %d", h.User, h.Port)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", h.Name, h.Address, login, dash(h.Roles), dash(h.Groups))
+	}
+	return t.Flush()
+}
+
+func dash(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ",")
+}
+
+func newInventoryShow(e env) *cobra.Command {
+	var path, output string
+	cmd := &cobra.Command{
+		Use:   "show HOST",
+		Short: "Show every setting of a host, and where it comes from",
+		Long: `Show prints the merged settings of a host. Each line tells which layer settled
+the value (the file itself, a group or the host) and where it stands. Secrets
+are masked.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			inv, err := readInventory(path)
+			if err != nil {
+				return err
+			}
+			h, ok := inv.Host(args[0])
+			if !ok {
+				return usageError(fmt.Errorf("there is no host %q in %s%s", args[0], path, strictyaml.DidYouMean(args[0], inv.Names())))
+			}
+			origins := inv.Origins(h.Name)
+			if output == "json" {
+				return printJSON(e.stdout, struct {
+					hostRow
+					Values []inventory.Origin `json:"values"`
+				}{rowOf(h), origins})
+			}
+			return printOrigins(e.stdout, h, origins)
+		},
+	}
+	inventoryFlag(cmd, &path)
+	outputFlag(cmd, &output, "table", "json")
+	return cmd
+}
+
+func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "host\t%s\t%s\n", h.Name, h.Pos)
+	fmt.Fprintf(t, "address\t%s\n", h.Address)
+	fmt.Fprintf(t, "roles\t%s\n", dash(h.Roles))
+	fmt.Fprintf(t, "groups\t%s\n", dash(h.Groups))
+	for _, o := range origins {
+		from := o.Layer
+		if pos := o.Pos.String(); pos != "" {
+			from = fmt.Sprintf("%s (%s)", o.Layer, pos)
+		}
+		text, err := shown(o.Value)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", o.Key, text, from)
+	}
+	return t.Flush()
+}
+
+// shown is a value on one line: text as it is, all else as JSON.
+func shown(v any) (string, error) {
+	if s, ok := v.(string); ok && !strings.ContainsAny(s, "\n\t") && s != "" {
+		return s, nil
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

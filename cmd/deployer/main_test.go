@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the scripts run the real main as `deployer`.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"deployer": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the scripts of testdata: the command line as a user sees it.
+// UPDATE_SCRIPTS=1 rewrites the expected output; read the diff before you
+// believe it.
+func TestScripts(t *testing.T) {
+	for _, dir := range []string{"testdata/validate", "testdata/cli"} {
+		testscript.Run(t, testscript.Params{
+			Dir:           dir,
+			UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+			Setup: func(env *testscript.Env) error {
+				env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/cache")
+				env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+				env.Setenv("HOME", env.WorkDir)
+				return nil
+			},
+			Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		})
+	}
+}
+
+// exits CODE COMMAND...: runs a command that must end with exactly that code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// env is what a verb gets from the process.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// run is main without the process: arguments in, exit code out. Tests call it.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot(env{stdin, stdout, stderr})
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var e *exitError
+	if err != nil && (!errors.As(err, &e) || e.err != nil) {
+		fmt.Fprintf(stderr, "deployer: %v\n", err)
+	}
+	return exitCode(err)
+}
+
+func newRoot(e env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "deployer",
+		Short: "Install and run highly available Kubernetes on your own hosts",
+		Long: `deployer reads an inventory that maps hosts to roles and makes them a highly
+available Kubernetes cluster, over plain SSH, in parallel, and with nothing
+preinstalled on the hosts but sshd. Run it again at any time: it changes only
+what differs.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          usageArgs(cobra.NoArgs),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
+	})
+	root.AddGroup(
+		&cobra.Group{ID: "cluster", Title: "The cluster:"},
+		&cobra.Group{ID: "input", Title: "Before it runs:"},
+	)
+	for _, c := range verbs(e) {
+		c.Args = usageArgs(c.Args)
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// usageArgs gives wrong arguments the exit code of wrong usage.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		return nil
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"deployer/cluster"
+	"deployer/inventory"
+)
+
+func newSchemaCommand(e env) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "schema",
+		GroupID: "input",
+		Short:   "Print the JSON Schema of inventory files",
+		Long: `Schema prints the JSON Schema (draft 2020-12) of inventory files, for editors and
+checks outside deployer; or, with -o markdown, the reference of their keys. An
+editor that knows the YAML language server takes the schema from the first line:
+
+  # yaml-language-server: $schema=inventory.schema.json`,
+		Example: "  deployer schema > inventory.schema.json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if output == "markdown" {
+				_, err := fmt.Fprint(e.stdout, inventoryReference())
+				return err
+			}
+			text, err := inventory.Schema(cluster.Spec{}, artifactsSpec{})
+			if err != nil {
+				return err
+			}
+			_, err = e.stdout.Write(text)
+			return err
+		},
+	}
+	outputFlag(cmd, &output, "json", "markdown")
+	return cmd
+}

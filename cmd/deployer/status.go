@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"deployer/cluster"
+	"deployer/tasks/control/report"
+)
+
+// statusHosts is how many hosts status lists one by one; of larger clusters it
+// lists those with problems only, so that one screen is enough.
+const statusHosts = 30
+
+func newStatusCommand(e env) *cobra.Command {
+	var o runOptions
+	var output string
+	cmd := &cobra.Command{
+		Use:     "status",
+		GroupID: "cluster",
+		Short:   "Show the cluster on one screen",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.output = "text"
+			rows, p, err := look(cmd.Context(), e, "status", o, nil)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				err = printJSON(e.stdout, rows)
+			} else {
+				err = printStatus(e.stdout, p.cluster, p.hosts, rows)
+			}
+			if err == nil && len(report.Problems(rows)) > 0 {
+				return silent(exitUnhealthy)
+			}
+			return err
+		},
+	}
+	inventoryFlag(cmd, &o.inventory)
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}
+
+func printStatus(w io.Writer, c *cluster.Cluster, hosts []string, rows []report.Row) error {
+	fmt.Fprintf(w, "cluster %s  Kubernetes %s  API %s\n", c.Name, c.Versions.Kubernetes, c.API.External)
+	for _, check := range []string{"etcd leader", "etcd members", "etcd alarms", "deployment coredns"} {
+		for _, r := range rows {
+			if r.Check == check {
+				fmt.Fprintf(w, "%s: %s\n", check, r.Detail)
+			}
+		}
+	}
+	fmt.Fprintln(w)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "HOST\tROLES\tADDRESS\tNODE\tPROBLEMS")
+	for _, host := range hosts {
+		node, bad := "-", []string{}
+		for _, r := range rows {
+			if r.Host != host {
+				continue
+			}
+			if r.Check == "node" {
+				node = r.Detail
+			}
+			if !r.OK {
+				bad = append(bad, r.Check+": "+r.Detail)
+			}
+		}
+		if len(hosts) > statusHosts && len(bad) == 0 {
+			continue
+		}
+		problems := "none"
+		if len(bad) > 0 {
+			problems = strings.Join(bad, "; ")
+		}
+		n := c.Nodes[host]
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", host, strings.Join(given(n.Roles), ","), n.Address, node, problems)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if bad := report.Problems(rows); len(bad) > 0 {
+		_, err := fmt.Fprintf(w, "\n%d problems; `deployer verify` tells more\n", len(bad))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%d hosts, no problems\n", len(hosts))
+	return err
+}
+
+// given leaves out the role node, which masters and minions have in common.
+func given(roles []string) []string {
+	var out []string
+	for _, r := range roles {
+		if r != cluster.RoleNode {
+			out = append(out, r)
+		}
+	}
+	return out
+}

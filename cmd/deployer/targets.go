@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"deployer/engine/transport/ssh"
+	"deployer/inventory"
+)
+
+// target says how to reach a host of the inventory.
+func target(inv *inventory.Inventory, h inventory.Host) (ssh.Target, error) {
+	t := ssh.Target{
+		Host:       h.Name,
+		Address:    h.Address,
+		Port:       h.SSH.Port,
+		User:       h.SSH.User,
+		NoAgent:    !h.SSH.Agent,
+		KnownHosts: []string{h.SSH.KnownHosts},
+		HostKeys:   ssh.Policy(h.SSH.HostKeys),
+		Timeout:    h.SSH.ConnectTimeout,
+	}
+	if h.SSH.Key != "" {
+		t.Keys = []string{h.SSH.Key}
+	}
+	for _, hop := range h.SSH.Bastion {
+		b, err := bastion(inv, t, hop)
+		if err != nil {
+			return t, fmt.Errorf("bastion of host %s: %w", h.Name, err)
+		}
+		t.Bastions = append(t.Bastions, b)
+	}
+	return t, nil
+}
+
+// bastion is reached like the host behind it, but for what its entry says, or
+// like the host of the inventory that it names.
+func bastion(inv *inventory.Inventory, behind ssh.Target, hop inventory.Hop) (ssh.Target, error) {
+	b := behind
+	b.Bastions = nil
+	b.Host, b.Address, b.Port = hop.Address, hop.Address, hop.Port
+	if hop.Host != "" {
+		h, ok := inv.Host(hop.Host)
+		if !ok {
+			return b, fmt.Errorf("%s is not a host of this inventory", hop.Host)
+		}
+		h.SSH.Bastion = nil
+		named, err := target(inv, h)
+		if err != nil {
+			return b, err
+		}
+		b = named
+		if hop.Port != 0 {
+			b.Port = hop.Port
+		}
+	}
+	if hop.User != "" {
+		b.User = hop.User
+	}
+	if hop.Key != "" {
+		b.Keys = []string{hop.Key}
+	}
+	return b, nil
+}
+
+// passphrases answers for encrypted keys from the environment variables that the
+// inventory names.
+func passphrases(inv *inventory.Inventory) func(path string) ([]byte, error) {
+	variables := map[string]string{}
+	for _, h := range inv.Hosts {
+		if h.SSH.KeyPassphraseEnv != "" {
+			variables[h.SSH.Key] = h.SSH.KeyPassphraseEnv
+		}
+		for _, hop := range h.SSH.Bastion {
+			if hop.KeyPassphraseEnv != "" {
+				variables[hop.Key] = hop.KeyPassphraseEnv
+			}
+		}
+	}
+	return func(path string) ([]byte, error) {
+		name, ok := variables[path]
+		if !ok {
+			return nil, fmt.Errorf("key %s is encrypted: set ssh.key_passphrase_env, or add the key to an SSH agent", path)
+		}
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			return nil, fmt.Errorf("key %s is encrypted, and the environment variable %s (ssh.key_passphrase_env) is not set", path, name)
+		}
+		return []byte(value), nil
+	}
+}
+
+// sudoPassword reads a host's password for sudo, empty when it has none.
+func sudoPassword(h inventory.Host) (string, error) {
+	switch {
+	case h.SSH.SudoPasswordEnv != "":
+		value, ok := os.LookupEnv(h.SSH.SudoPasswordEnv)
+		if !ok {
+			return "", fmt.Errorf("%s: the environment variable %s (ssh.sudo_password_env) is not set", h.Name, h.SSH.SudoPasswordEnv)
+		}
+		return value, nil
+	case h.SSH.SudoPasswordFile != "":
+		content, err := os.ReadFile(h.SSH.SudoPasswordFile)
+		if err != nil {
+			return "", fmt.Errorf("%s: reading ssh.sudo_password_file: %w", h.Name, err)
+		}
+		line, _, _ := strings.Cut(string(content), "\n")
+		return line, nil
+	}
+	return "", nil
+}
+
+// newDialer makes what all SSH connections of a run share.
+func newDialer(inv *inventory.Inventory) *ssh.Dialer {
+	return ssh.NewDialer(ssh.Options{
+		Passphrase:  passphrases(inv),
+		AgentSocket: os.Getenv("SSH_AUTH_SOCK"),
+		Beat:        5 * time.Second,
+		Silence:     15 * time.Second,
+	})
+}

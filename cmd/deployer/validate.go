@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newValidateCommand(e env) *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:     "validate",
+		GroupID: "input",
+		Short:   "Check the inventory without touching the network",
+		Long: `Validate reads the inventory and checks everything that can be known without
+the network: keys and values, roles on known hosts, a master, an odd number of
+etcd members, address ranges that fit and do not overlap, versions and their
+skew. Every problem is one line; all are reported at once.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			p, err := load(path)
+			if err != nil {
+				return err
+			}
+			c := p.cluster
+			_, err = fmt.Fprintf(e.stdout, "%s is valid: cluster %s, Kubernetes %s, %d masters, %d minions, %d etcd members, %d proxies\n",
+				path, c.Name, c.Versions.Kubernetes, len(c.Masters), len(c.Minions), len(c.Etcd.Members), len(c.Proxies))
+			return err
+		},
+	}
+	inventoryFlag(cmd, &path)
+	return cmd
+}

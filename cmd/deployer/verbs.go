@@ -1,0 +1,19 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// verbs are all commands, in the order of the help.
+func verbs(e env) []*cobra.Command {
+	return []*cobra.Command{
+		newInstallCommand(e),
+		newVerifyCommand(e),
+		newStatusCommand(e),
+		newKubeconfigCommand(e),
+		newValidateCommand(e),
+		newInventoryCommand(e),
+		newSchemaCommand(e),
+		newArtifactsCommand(e),
+		newVersionCommand(e),
+		newDocsCommand(e),
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"deployer/engine"
+	"deployer/tasks/control/report"
+)
+
+func newVerifyCommand(e env) *cobra.Command {
+	var o runOptions
+	var outside, output string
+	cmd := &cobra.Command{
+		Use:     "verify",
+		GroupID: "cluster",
+		Short:   "Test the cluster from the inside: nodes, etcd, DNS, pods, services, API, certificates",
+		Long: `Verify looks at every host and at the cluster as a whole, and has test pods on a
+sample of the nodes reach each other, a Service and names. It changes nothing
+that stays. Exit code 0 means that everything is healthy, 5 that something is
+not.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.output = "text"
+			rows, _, err := look(cmd.Context(), e, "verify", o, map[string]any{"verify_outside": outside})
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				err = printJSON(e.stdout, rows)
+			} else {
+				err = printRows(e.stdout, rows)
+			}
+			if err == nil && len(report.Problems(rows)) > 0 {
+				return silent(exitUnhealthy)
+			}
+			return err
+		},
+	}
+	inventoryFlag(cmd, &o.inventory)
+	outputFlag(cmd, &output, "table", "json")
+	cmd.Flags().StringVar(&outside, "outside", "", "a name outside of the cluster that pods must be able to resolve")
+	return cmd
+}
+
+// look runs a playbook that only looks, shows its progress on stderr, and
+// returns the rows that its tasks found, with the project that it read for that.
+// A host that cannot be looked at is a row too.
+func look(ctx context.Context, e env, book string, o runOptions, extra map[string]any) ([]report.Row, *project, error) {
+	found := &rowSink{}
+	x, err := newExecution(env{e.stdin, e.stderr, e.stderr}, book, book, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	x.results, x.extra = found, extra
+	r, err := x.run(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Interrupted {
+		return nil, nil, silent(exitInterrupted)
+	}
+	for _, h := range r.Broken() {
+		found.rows = append(found.rows, report.Row{Check: "host", Host: h.Host, Detail: h.Failure.Message})
+	}
+	return found.rows, x.project, nil
+}
+
+// rowSink gathers the rows that tasks have in their output.
+type rowSink struct {
+	mu   sync.Mutex
+	rows []report.Row
+}
+
+// Emit implements engine.Sink.
+func (s *rowSink) Emit(e engine.Event) {
+	if e.Type != engine.StepEnd || e.Result == nil {
+		return
+	}
+	rows := report.Collect(e.Host, e.Result.Output)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows = append(s.rows, rows...)
+}
+
+// printRows prints a line for each check with how many of its rows are good, so
+// that a thousand hosts fit on a screen, and every bad row on its own.
+func printRows(w io.Writer, rows []report.Row) error {
+	type tally struct {
+		good, skipped, total int
+		detail               string
+	}
+	var order []string
+	checks := map[string]*tally{}
+	for _, r := range rows {
+		t := checks[r.Check]
+		if t == nil {
+			t = &tally{detail: r.Detail}
+			checks[r.Check] = t
+			order = append(order, r.Check)
+		}
+		t.total++
+		switch {
+		case r.Skipped:
+			t.skipped++
+		case r.OK:
+			t.good++
+		}
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CHECK\tRESULT\tDETAIL")
+	for _, name := range order {
+		t := checks[name]
+		result := fmt.Sprintf("ok %d/%d", t.good, t.total)
+		switch {
+		case t.skipped == t.total:
+			result = "skipped"
+		case t.good+t.skipped < t.total:
+			result = fmt.Sprintf("BAD %d/%d", t.total-t.good-t.skipped, t.total)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", name, result, strings.ReplaceAll(t.detail, "\n", " "))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	bad := report.Problems(rows)
+	fmt.Fprintln(w)
+	for _, r := range bad {
+		fmt.Fprintf(w, "BAD  %s  %s: %s\n", r.Host, r.Check, r.Detail)
+		if r.Fix != "" {
+			fmt.Fprintf(w, "     %s\n", r.Fix)
+		}
+	}
+	if len(bad) == 0 {
+		_, err := fmt.Fprintf(w, "healthy: %d checks passed\n", len(rows))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "not healthy: %d of %d checks found problems\n", len(bad), len(rows))
+	return err
+}
