@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"deployer/test/lab/lab"
+	"deployer/test/lab/plan"
+)
+
+// What is measured.
+const (
+	toolDeployer = "deployer"
+	toolKubeadm  = "kubeadm"
+)
+
+// bench is the whole benchmark; its fields are set by flags.
+type bench struct {
+	out              io.Writer
+	runs             int
+	only             string
+	keep             bool
+	deployer         string
+	artifacts        string
+	logs             string
+	cache            string
+	masters, minions int
+}
+
+// phase is one part of a measured time.
+type phase struct {
+	name string
+	took time.Duration
+}
+
+// measurement is one cluster, from bare hosts to all Ready.
+type measurement struct {
+	took   time.Duration
+	usage  usage
+	phases []phase
+	notes  []string // lines to print below the phases
+}
+
+// run measures both in turns, so that what changes on the machine over time
+// hits both, and one lab at a time, so that neither slows the other.
+func (b *bench) run(ctx context.Context) error {
+	took := map[string][]time.Duration{}
+	for n := 1; n <= b.runs; n++ {
+		for _, tool := range []string{toolDeployer, toolKubeadm} {
+			if b.only != "" && b.only != tool {
+				continue
+			}
+			m, err := b.measure(ctx, tool, n)
+			if err != nil {
+				return fmt.Errorf("%s, run %d: %w", tool, n, err)
+			}
+			b.show(tool, n, m)
+			took[tool] = append(took[tool], m.took)
+		}
+	}
+	fmt.Fprintln(b.out, closingLine(took[toolDeployer], took[toolKubeadm]))
+	return nil
+}
+
+// measure boots bare hosts, measures, and removes them however it ends.
+func (b *bench) measure(ctx context.Context, tool string, n int) (m measurement, err error) {
+	spec := plan.Spec{Name: fmt.Sprintf("bench-%s-%d", tool, n), Masters: b.masters, Minions: b.minions}
+	b.say("%s, run %d of %d: %s", tool, n, b.runs, machineState())
+	l, err := lab.Up(ctx, spec, lab.Options{Tied: !b.keep})
+	if err != nil {
+		return m, err
+	}
+	defer func() {
+		if b.keep {
+			b.say("lab %s is left up; `go run ./test/lab down --name %s` removes it", l.Name, l.Name)
+			return
+		}
+		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+		defer cancel()
+		err = errors.Join(err, l.Down(again))
+	}()
+	b.say("%d bare hosts are up", len(l.Hosts))
+	if tool == toolKubeadm {
+		return b.measureKubeadm(ctx, l, b.logFile(tool, n, "log"))
+	}
+	return b.measureDeployer(ctx, l, b.logFile(tool, n, "jsonl"))
+}
+
+func (b *bench) logFile(tool string, n int, ext string) string {
+	return filepath.Join(b.logs, fmt.Sprintf("%s-%d.%s", tool, n, ext))
+}
+
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(b.out, "%s %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+}
+
+// show prints one measurement.
+func (b *bench) show(tool string, n int, m measurement) {
+	fmt.Fprintf(b.out, "\n%s, run %d: %.1f s until all Ready; %s\n", tool, n, m.took.Seconds(), m.usage)
+	for _, p := range m.phases {
+		fmt.Fprintf(b.out, "  %-48s %6.1f s\n", p.name, p.took.Seconds())
+	}
+	if len(m.notes) > 0 {
+		fmt.Fprintln(b.out, "  "+strings.Join(m.notes, "\n  "))
+	}
+	fmt.Fprintln(b.out)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"deployer/test/lab/lab"
+)
+
+// installLimit bounds one install; it is over long before, or it hangs.
+const installLimit = 10 * time.Minute
+
+// measureDeployer times `deployer install` until it exits and until all nodes
+// are Ready, whichever is later. What it needs is in the controller's cache
+// before that.
+func (b *bench) measureDeployer(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
+	if _, err := b.runDeployer(ctx, l, log+".fetch", "artifacts", "fetch"); err != nil {
+		return m, err
+	}
+	settle()
+	b.say("deployer install starts; events go to %s", log)
+	before, err := look(ctx, l)
+	if err != nil {
+		return m, err
+	}
+	start := time.Now()
+	controller, err := b.runDeployer(ctx, l, log, "install", "--output", "json")
+	exited := time.Now()
+	if err != nil {
+		return m, errors.Join(err, failures(log))
+	}
+	if err := waitReady(ctx, l); err != nil {
+		return m, fmt.Errorf("deployer exited with 0, but %w", err)
+	}
+	after, err := look(ctx, l)
+	if err != nil {
+		return m, err
+	}
+	m.usage = after.since(before)
+	m.usage.own += controller
+	return m, m.explain(ctx, l, log, start, exited)
+}
+
+// explain fills in what the time was, and where it went. Should a node have
+// become Ready only after deployer exited, the time goes on until then.
+func (m *measurement) explain(ctx context.Context, l *lab.Lab, log string, start, exited time.Time) error {
+	ready, err := lastReady(ctx, l)
+	if err != nil {
+		return err
+	}
+	m.took = exited.Sub(start)
+	if ready.After(exited) {
+		m.took = ready.Sub(start)
+		m.notes = append(m.notes, fmt.Sprintf("deployer exited %.0f s before the last node was Ready", ready.Sub(exited).Seconds()))
+	}
+	m.phases = []phase{
+		{"until the last node said Ready (to the second)", ready.Sub(start)},
+		{"until deployer install exited", exited.Sub(start)},
+	}
+	events, err := readEvents(log)
+	if err != nil {
+		return err
+	}
+	m.notes = append(m.notes, account(events, start, exited)...)
+	lines, err := outcome(ctx, l)
+	m.notes = append(m.notes, lines...)
+	return err
+}
+
+// settle writes out what booting and preparing left in memory, so that it is
+// not written in the measured time, when etcd waits for its own writes.
+func settle() { syscall.Sync() }
+
+// runDeployer runs a verb as the controller, with its output in a file and its
+// state, such as known hosts, apart from the user's. It returns the processor
+// time that the verb took on the controller.
+func (b *bench) runDeployer(ctx context.Context, l *lab.Lab, log string, verb ...string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, fmt.Errorf("not done within %s", installLimit))
+	defer cancel()
+	file, err := os.Create(log)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	argv := append([]string{b.deployer}, verb...)
+	cmd := l.Command(ctx, append(argv, "-i", l.Files.Inventory())...)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+l.Files.Dir)
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = file, &stderr
+	err = cmd.Run()
+	if err == nil {
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	}
+	var exit *exec.ExitError
+	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &exit) {
+		err = context.Cause(ctx)
+	}
+	return 0, fmt.Errorf("deployer %s: %w\n%s", strings.Join(verb, " "), err, strings.TrimSpace(stderr.String()))
+}
+
+// failures names the root causes in the last event of a run that failed.
+func failures(log string) error {
+	events, err := readEvents(log)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	report := events[len(events)-1].Report
+	if report == nil {
+		return fmt.Errorf("its last event is not the end of the run; see %s", log)
+	}
+	var all []error
+	for _, h := range report.Broken() {
+		all = append(all, fmt.Errorf("%s: %s: %s %s", h.Host, h.FailedStep, h.Failure.Message, h.Failure.Detail))
+	}
+	if report.Aborted != "" {
+		all = append(all, errors.New(report.Aborted))
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"deployer/test/lab/lab"
+	"deployer/test/lab/plan"
+)
+
+// initConfigPath is where the first master has kubeadm's configuration.
+const initConfigPath = "/root/kubeadm.yaml"
+
+// measureKubeadm prepares the hosts, then times init, the joins and the wait
+// until all nodes are Ready.
+func (b *bench) measureKubeadm(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
+	run, err := b.prepareKubeadm(ctx, l)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, os.WriteFile(log, run.said.Bytes(), 0o644)) }()
+	settle()
+	b.say("kubeadm starts; what it says goes to %s", log)
+	before, err := look(ctx, l)
+	if err != nil {
+		return m, err
+	}
+	start := time.Now()
+	for _, p := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"kubeadm init", run.init},
+		{"kubeadm join, masters one after the other", run.joinMasters},
+		{"kubeadm join, minions together", run.joinMinions},
+		{"until all nodes are Ready", func(ctx context.Context) error { return waitReady(ctx, l) }},
+	} {
+		begun := time.Now()
+		if err := p.do(ctx); err != nil {
+			return m, fmt.Errorf("%s: %w", p.name, err)
+		}
+		m.phases = append(m.phases, phase{p.name, time.Since(begun)})
+	}
+	m.took = time.Since(start)
+	after, err := look(ctx, l)
+	if err != nil {
+		return m, err
+	}
+	m.usage = after.since(before)
+	m.notes, err = outcome(ctx, l)
+	return m, err
+}
+
+// kubeadmRun is one cluster that is made with kubeadm.
+type kubeadmRun struct {
+	lab     *lab.Lab
+	secrets secrets
+	caHash  string       // known after init
+	said    bytes.Buffer // what the programs printed, for the log
+}
+
+func (b *bench) prepareKubeadm(ctx context.Context, l *lab.Lab) (*kubeadmRun, error) {
+	material, err := b.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	special, err := readOverrides(l.Files.Inventory())
+	if err != nil {
+		return nil, err
+	}
+	b.say("preparing the hosts for kubeadm; this is not measured")
+	if err := prepare(ctx, l, material, special); err != nil {
+		return nil, err
+	}
+	run := &kubeadmRun{lab: l, secrets: newSecrets()}
+	first := l.Hosts[0]
+	config, err := initConfig(first, material, special, run.secrets)
+	if err != nil {
+		return nil, err
+	}
+	if err := feed(ctx, l, first.Name, place(initConfigPath, "0600"), bytes.NewReader(config)); err != nil {
+		return nil, err
+	}
+	return run, checkImages(ctx, l, material)
+}
+
+// newSecrets follows kubeadm's forms: a token of 6 and 16 characters, an AES-256
+// key in hexadecimal.
+func newSecrets() secrets {
+	random := func(bytes int) string {
+		b := make([]byte, bytes)
+		rand.Read(b) // never fails, see crypto/rand
+		return hex.EncodeToString(b)
+	}
+	return secrets{token: random(3) + "." + random(8), certificateKey: random(32)}
+}
+
+var caHash = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+
+func (r *kubeadmRun) init(ctx context.Context) error {
+	out, err := r.on(ctx, r.lab.Hosts[0], "kubeadm init --upload-certs --config "+initConfigPath)
+	if err != nil {
+		return err
+	}
+	if r.caHash = caHash.FindString(out); r.caHash == "" {
+		return fmt.Errorf("kubeadm init printed no digest of the authority to join with:\n%s", out)
+	}
+	return nil
+}
+
+// joinMasters adds one after the other: each join changes the membership of
+// etcd, which takes one change at a time.
+func (r *kubeadmRun) joinMasters(ctx context.Context) error {
+	for _, h := range r.lab.Hosts[1:] {
+		if h.Role != "master" {
+			continue
+		}
+		line := r.join() + fmt.Sprintf(" --control-plane --certificate-key %s --apiserver-advertise-address %s", r.secrets.certificateKey, h.Address)
+		if _, err := r.on(ctx, h, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *kubeadmRun) joinMinions(ctx context.Context) error {
+	work, ctx := errgroup.WithContext(ctx)
+	outputs := make([]string, len(r.lab.Hosts))
+	for i, h := range r.lab.Hosts {
+		if h.Role == "minion" {
+			work.Go(func() (err error) { outputs[i], err = r.ask(ctx, h, r.join()); return err })
+		}
+	}
+	err := work.Wait()
+	r.said.WriteString(strings.Join(outputs, ""))
+	return err
+}
+
+func (r *kubeadmRun) join() string {
+	return fmt.Sprintf("kubeadm join %s --token %s --discovery-token-ca-cert-hash %s --ignore-preflight-errors %s",
+		endpoint(r.lab.Hosts[0]), r.secrets.token, r.caHash, strings.Join(ignoredChecks(), ","))
+}
+
+// on runs a line on a host and keeps what it printed.
+func (r *kubeadmRun) on(ctx context.Context, h plan.Host, line string) (string, error) {
+	out, err := r.ask(ctx, h, line)
+	r.said.WriteString(out)
+	return out, err
+}
+
+// ask runs a line on a host. Secrets are taken out of what it printed.
+func (r *kubeadmRun) ask(ctx context.Context, h plan.Host, line string) (string, error) {
+	out, err := r.lab.SSH(ctx, h.Name, line+" 2>&1")
+	out = strings.NewReplacer(r.secrets.token, "[token]", r.secrets.certificateKey, "[key]").Replace(out)
+	out = fmt.Sprintf("== %s: %s\n%s\n", h.Name, strings.Join(strings.Fields(line)[:2], " "), out)
+	if err != nil {
+		return out, fmt.Errorf("on %s: %w\n%s", h.Name, err, out)
+	}
+	return out, nil
+}

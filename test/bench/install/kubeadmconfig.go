@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/test/lab/plan"
+)
+
+// The networks are deployer's defaults, so that both clusters are alike.
+const (
+	podSubnet     = "10.244.0.0/16"
+	serviceSubnet = "10.96.0.0/16"
+	apiPort       = 6443
+)
+
+// secrets let hosts join: kubeadm's bootstrap token, and the key under which
+// it leaves the authorities in the cluster for further masters.
+type secrets struct{ token, certificateKey string }
+
+// ignoredChecks are the preflight checks that cannot pass here.
+//   - SystemVerification refuses cgroup v1, which a lab's machine may mount, and
+//     wants the configuration of the kernel, which a machine need not publish.
+//   - Swap: the machine's shows in every host; the lab's kubelets accept it.
+func ignoredChecks() []string { return []string{"SystemVerification", "Swap"} }
+
+// initConfig is what `kubeadm init` reads. API types by kubeadm's reference,
+// kubeadm.k8s.io/v1beta4.
+func initConfig(first plan.Host, m *material, o overrides, s secrets) ([]byte, error) {
+	const api = "kubeadm.k8s.io/v1beta4"
+	image := func(artifact string) map[string]any { return map[string]any{"imageTag": m.versions[artifact]} }
+	documents := []map[string]any{
+		{
+			"apiVersion": api, "kind": "InitConfiguration",
+			"bootstrapTokens":  []any{map[string]any{"token": s.token, "ttl": "1h0m0s"}},
+			"certificateKey":   s.certificateKey,
+			"localAPIEndpoint": map[string]any{"advertiseAddress": first.Address.String(), "bindPort": apiPort},
+			"nodeRegistration": map[string]any{"ignorePreflightErrors": ignoredChecks()},
+		},
+		{
+			"apiVersion": api, "kind": "ClusterConfiguration",
+			"kubernetesVersion":    plan.Kubernetes,
+			"controlPlaneEndpoint": endpoint(first),
+			"networking":           map[string]any{"podSubnet": podSubnet, "serviceSubnet": serviceSubnet},
+			"dns":                  image("coredns"),
+			"etcd":                 map[string]any{"local": image("etcd")},
+		},
+		component("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration", o.Kubelet),
+		component("kubeproxy.config.k8s.io/v1alpha1", "KubeProxyConfiguration", o.KubeProxy),
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	for _, d := range documents {
+		if err := encoder.Encode(d); err != nil {
+			return nil, fmt.Errorf("rendering kubeadm's configuration: %w", err)
+		}
+	}
+	return out.Bytes(), encoder.Close()
+}
+
+func component(api, kind string, settings map[string]any) map[string]any {
+	document := map[string]any{"apiVersion": api, "kind": kind}
+	maps.Copy(document, settings)
+	return document
+}
+
+// endpoint is where all hosts reach the API: kubeadm wants one address, and
+// brings no balancer.
+func endpoint(first plan.Host) string { return fmt.Sprintf("%s:%d", first.Address, apiPort) }

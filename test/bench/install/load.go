@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"deployer/test/lab/lab"
+)
+
+// userHZ is the unit of /proc/stat: 1/100 s on every Linux architecture that Go
+// runs on (proc(5), sysconf(_SC_CLK_TCK)).
+const userHZ = 100
+
+// busyTime is how long all processors together have been busy since the machine
+// booted. A run that keeps them all busy is bound by the machine, not by waits.
+func busyTime() time.Duration {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(stat), "\n")
+	return parseBusy(first)
+}
+
+// parseBusy adds up the first line of /proc/stat: user nice system idle iowait
+// irq softirq steal; guest time after that is counted in user already.
+func parseBusy(line string) time.Duration {
+	fields := strings.Fields(line)
+	var ticks int64
+	for i, field := range fields {
+		if i == 0 || i == 4 || i == 5 || i > 8 { // the word cpu, idle, iowait, guests
+			continue
+		}
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / userHZ
+}
+
+// hostsBusy is the processor time that the hosts of a lab have used. Each reads
+// its own cgroup: cpu.stat in version 2 of the interface (microseconds), else
+// cpuacct.usage (nanoseconds).
+func hostsBusy(ctx context.Context, l *lab.Lab) (time.Duration, error) {
+	var sum time.Duration
+	for _, h := range l.Hosts {
+		out, err := l.SSH(ctx, h.Name, "cat /sys/fs/cgroup/cpu.stat 2>/dev/null || cat /sys/fs/cgroup/cpuacct/cpuacct.usage")
+		if err != nil {
+			return 0, fmt.Errorf("reading the processor time of %s: %w", h.Name, err)
+		}
+		used, err := parseUsage(out)
+		if err != nil {
+			return 0, fmt.Errorf("reading the processor time of %s: %w", h.Name, err)
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
+func parseUsage(text string) (time.Duration, error) {
+	unit, number := time.Nanosecond, strings.TrimSpace(text)
+	for line := range strings.Lines(text) {
+		if usec, ok := strings.CutPrefix(line, "usage_usec "); ok {
+			unit, number = time.Microsecond, strings.TrimSpace(usec)
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	return time.Duration(n) * unit, err
+}
+
+// usage is processor time between two looks.
+type usage struct {
+	machine time.Duration // of everything on the machine
+	own     time.Duration // of the lab's hosts and the program that is measured
+}
+
+// noisy is the part of the machine's busy time from which on somebody else's
+// work spoils a measurement.
+const noisy = 0.1
+
+// String warns when the machine was not the benchmark's own.
+func (u usage) String() string {
+	text := fmt.Sprintf("processor time %.1f s", u.own.Seconds())
+	if other := u.machine - u.own; other.Seconds() > noisy*u.machine.Seconds() {
+		text += fmt.Sprintf(", and %.1f s of other work on the machine: measure again when it is idle", other.Seconds())
+	}
+	return text
+}
+
+// look reads both clocks; the difference of two looks is a usage.
+func look(ctx context.Context, l *lab.Lab) (usage, error) {
+	own, err := hostsBusy(ctx, l)
+	return usage{machine: busyTime(), own: own}, err
+}
+
+func (u usage) since(before usage) usage {
+	return usage{machine: u.machine - before.machine, own: u.own - before.own}
+}
+
+// machineState says how much of the machine the benchmark has for itself.
+func machineState() string {
+	load, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return fmt.Sprintf("%d processors", runtime.NumCPU())
+	}
+	minute, _, _ := strings.Cut(string(load), " ")
+	return fmt.Sprintf("%d processors, load %s before the start", runtime.NumCPU(), minute)
+}

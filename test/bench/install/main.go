@@ -1,0 +1,83 @@
+// Command install measures how long it takes from bare hosts to a cluster of
+// three masters and two minions that are Ready: with deployer, and with kubeadm
+// by hand, on hosts of the same lab. See docs/performance.md.
+//
+// The kubeadm hosts get programs, images and routes beforehand and outside the
+// measured time; deployer brings all of that within it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"deployer/images"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := benchCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-install:", err)
+		os.Exit(1)
+	}
+}
+
+func benchCommand() *cobra.Command {
+	b := bench{out: os.Stdout}
+	cmd := &cobra.Command{
+		Use:           "install",
+		Short:         "Time from bare hosts to all Ready: deployer, and kubeadm by hand",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PreRunE:       func(*cobra.Command, []string) error { return b.complete() },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&b.runs, "runs", 1, "how often each is measured, in turns; the closing line has the medians")
+	f.StringVar(&b.only, "only", "", "measure one of them: deployer or kubeadm")
+	f.BoolVar(&b.keep, "keep", false, "leave the labs up, for a look at what was made")
+	f.StringVar(&b.deployer, "deployer", "bin/deployer", "the program to measure")
+	f.StringVar(&b.artifacts, "artifacts", "", "directory of built artifacts (default: artifacts-src in deployer's cache)")
+	f.StringVar(&b.logs, "logs", "", "directory for events and logs (default: bench-install in deployer's cache)")
+	f.IntVar(&b.masters, "masters", 3, "masters of each cluster")
+	f.IntVar(&b.minions, "minions", 2, "minions of each cluster")
+	return cmd
+}
+
+// complete checks the flags and fills in what was left to default.
+func (b *bench) complete() error {
+	switch b.only {
+	case "", toolDeployer, toolKubeadm:
+	default:
+		return fmt.Errorf("--only %q: want %s or %s", b.only, toolDeployer, toolKubeadm)
+	}
+	if b.runs < 1 || b.masters < 1 || b.minions < 0 {
+		return fmt.Errorf("--runs and --masters must be at least 1, --minions at least 0")
+	}
+	root, err := images.DefaultRoot()
+	if err != nil {
+		return err
+	}
+	b.cache = root
+	if b.artifacts == "" {
+		b.artifacts = filepath.Join(root, "artifacts-src")
+	}
+	if b.logs == "" {
+		b.logs = filepath.Join(root, "bench-install")
+	}
+	if b.deployer, err = filepath.Abs(b.deployer); err != nil {
+		return err
+	}
+	if _, err := os.Stat(b.deployer); err != nil && b.only != toolKubeadm {
+		return fmt.Errorf("%w: run `make build` first", err)
+	}
+	return os.MkdirAll(b.logs, 0o755)
+}

@@ -1,0 +1,204 @@
+//go:build lab
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/lab/plan"
+)
+
+// TestCluster is the life of one cluster of three masters and two minions, from
+// bare hosts to the loss of a master.
+func TestCluster(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 3, Minions: 2})
+	hosts := []string{"m1", "m2", "m3", "n1", "n2"}
+
+	t.Run("install", func(t *testing.T) {
+		s.must("install")
+		for _, h := range hosts {
+			if got := s.kubectl("m1", "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); got != "True" {
+				t.Errorf("node %s: Ready is %q", h, got)
+			}
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	t.Run("verify", func(t *testing.T) { s.must("verify") })
+	t.Run("service by name from another node", func(t *testing.T) { serviceByName(t, s) })
+	t.Run("second install changes nothing", func(t *testing.T) {
+		before := map[string]string{}
+		for _, h := range hosts {
+			before[h] = s.processes(h)
+			if !strings.Contains(before[h], "kubelet") {
+				t.Fatalf("%s: no kubelet among its processes:\n%s", h, before[h])
+			}
+		}
+		_, r := s.events(s.must("install", "--output", "json"))
+		if len(r.Hosts) != 5 || r.changed() != 0 {
+			t.Errorf("second install: %d hosts, %d changed; want 5 and 0", len(r.Hosts), r.changed())
+		}
+		for _, h := range hosts {
+			if diff := cmp.Diff(before[h], s.processes(h)); diff != "" {
+				t.Errorf("%s: processes changed (-before +after):\n%s", h, diff)
+			}
+		}
+	})
+	t.Run("one value changes one file on the masters, one by one", func(t *testing.T) { oneValue(t, s) })
+	t.Run("a master dies", func(t *testing.T) { masterDies(t, s) })
+}
+
+// serviceByName runs a Deployment with a Service, and asks for it by DNS name
+// from a pod on another node. Image and programs are those that deployer put on
+// the hosts, since the lab reaches no registry.
+func serviceByName(t *testing.T, s *site) {
+	image := s.shell("n1", `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:' | head -1`)
+	manifest := fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeName: n1
+      containers: [{name: web, image: %[1]s, imagePullPolicy: Never, args: [probe, serve, --listen, ":8080"]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: client}
+spec:
+  nodeName: n2
+  containers: [{name: client, image: %[1]s, imagePullPolicy: Never, args: [probe, serve, --listen, ":8080"]}]
+`, image)
+	s.shell("m1", "cat > /tmp/web.yaml <<'EOF'\n"+manifest+"EOF")
+	s.kubectl("m1", "apply -f /tmp/web.yaml")
+	s.kubectl("m1", "rollout status deployment/web --timeout=60s")
+	s.kubectl("m1", "wait --for=condition=Ready pod/client --timeout=60s")
+	check := `{"targets":[{"kind":"http","address":"http://web.default.svc.cluster.local/hostname","timeout":"5s"}]}`
+	ip := s.kubectl("m1", "get pod client -o 'jsonpath={.status.podIP}'")
+	s.eventually(30*time.Second, "the service answers by name", func() error {
+		out, err := s.SSH(t.Context(), "m1", fmt.Sprintf("curl -sS -X POST -d '%s' http://%s:8080/check", check, ip))
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(out, `"ok":true`) {
+			return errors.New(out)
+		}
+		return nil
+	})
+	s.kubectl("m1", "delete -f /tmp/web.yaml --wait=false")
+}
+
+// oneValue changes one argument of the API server and looks at what changes.
+func oneValue(t *testing.T, s *site) {
+	s.edit(func(inv map[string]any) {
+		section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "2h"
+	})
+	events, r := s.events(s.must("install", "--output", "json"))
+	changed := map[string]int{}
+	for _, h := range r.Hosts {
+		if h.Changed > 0 {
+			changed[h.Host] = h.Changed
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"m1": 1, "m2": 1, "m3": 1}, changed); diff != "" {
+		t.Errorf("changed steps by host (-want +got):\n%s", diff)
+	}
+	for _, m := range []string{"m1", "m2", "m3"} {
+		if got := s.shell(m, "tr '\\0' '\\n' < /proc/$(pidof kube-apiserver)/cmdline | grep event-ttl"); got != "--event-ttl=2h" {
+			t.Errorf("%s: the running API server has %q", m, got)
+		}
+	}
+	// One by one: between the change on one master and the change on the next
+	// stands the first one's gate.
+	inside := ""
+	for _, e := range events {
+		host, _ := e["host"].(string)
+		result, _ := e["result"].(map[string]any)
+		switch {
+		case e["type"] != "step.end" || result == nil:
+		case result["status"] == "changed":
+			if inside != "" && inside != host {
+				t.Errorf("%s was changed before %s had passed its gate", host, inside)
+			}
+			inside = host
+		case e["name"] == "the API server is ready" && host == inside:
+			inside = ""
+		}
+	}
+}
+
+// masterDies stops a master hard: writes go on through every minion's proxy,
+// and the other nodes stay Ready.
+func masterDies(t *testing.T, s *site) {
+	for _, n := range []string{"n1", "n2"} {
+		s.copyAdmin(n)
+	}
+	if err := s.Kill(t.Context(), "m2"); err != nil {
+		t.Fatal(err)
+	}
+	died := time.Now()
+	for _, n := range []string{"n1", "n2"} {
+		slowest := time.Duration(0)
+		for i := range 10 {
+			start := time.Now()
+			out, err := s.write(n, fmt.Sprintf("after-%s-%d", n, i))
+			if err != nil {
+				t.Errorf("write %d through the proxy of %s: %v\n%s", i, n, err, out)
+			}
+			slowest = max(slowest, time.Since(start))
+		}
+		t.Logf("%s: 10 writes, the slowest took %.1fs", n, slowest.Seconds())
+	}
+	// The node controller gives a silent node 50 s (node-monitor-grace-period,
+	// Kubernetes 1.32 and later); looking for 75 s sees whether others went too.
+	notReady := map[string]bool{}
+	for time.Since(died) < 75*time.Second {
+		out := s.kubectl("m1", `get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status} {end}'`)
+		for _, pair := range strings.Fields(out) {
+			if name, status, _ := strings.Cut(pair, "="); status != "True" {
+				notReady[name] = true
+			}
+		}
+		time.Sleep(time.Second)
+	}
+	delete(notReady, "m2")
+	if len(notReady) > 0 {
+		t.Errorf("nodes that were not Ready for a while: %v", slices.Sorted(maps.Keys(notReady)))
+	}
+}
+
+// copyAdmin gives a minion the admin's certificate, to write through its local
+// proxy.
+func (s *site) copyAdmin(minion string) {
+	s.t.Helper()
+	for _, ext := range []string{"crt", "key"} {
+		pem := s.shell("m1", "cat /etc/kubernetes/pki/admin."+ext)
+		s.shell(minion, "umask 077; cat > /root/admin."+ext+" <<'EOF'\n"+pem+"\nEOF")
+	}
+}
+
+// write creates a ConfigMap through the proxy of a minion.
+func (s *site) write(minion, name string) (string, error) {
+	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q}}`, name)
+	return s.SSH(s.t.Context(), minion, "curl -sS --fail-with-body --max-time 20 --cacert /etc/kubernetes/pki/ca.crt --cert /root/admin.crt --key /root/admin.key "+
+		"-H 'Content-Type: application/json' -d '"+body+"' https://127.0.0.1:6443/api/v1/namespaces/default/configmaps")
+}

@@ -1,0 +1,132 @@
+//go:build lab
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deployer/test/lab/plan"
+)
+
+// TestRefusals shows deployer hosts and settings that it cannot work with. Every
+// time the message must name host and remedy, the exit code be the documented
+// one, and no host be touched.
+func TestRefusals(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 1, Minions: 2})
+	pristine, err := os.ReadFile(s.inventory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ssh := func(set map[string]any) func(map[string]any) {
+		return func(inv map[string]any) {
+			for k, v := range set {
+				section(inv, "ssh")[k] = v
+			}
+		}
+	}
+	cases := []struct {
+		name    string
+		prepare func(t *testing.T)
+		edit    func(map[string]any)
+		code    int
+		want    []string // in the output
+	}{
+		{
+			name: "unreachable host",
+			prepare: func(t *testing.T) {
+				if err := s.Partition(t.Context(), "n2"); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := s.Heal(context.WithoutCancel(t.Context()), "n2"); err != nil {
+						t.Error(err)
+					}
+				})
+			},
+			edit: func(inv map[string]any) { section(inv, "ssh")["connect_timeout"] = "2s" },
+			code: 4, want: []string{"UNREACHABLE  n2", "check the network"},
+		},
+		{
+			name: "wrong key",
+			prepare: func(t *testing.T) {
+				s.shell("n1", "true")
+				if _, err := s.Ctl(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(filepath.Dir(s.inventory), "stranger")); err != nil {
+					t.Fatal(err)
+				}
+			},
+			edit: ssh(map[string]any{"key": "stranger", "agent": false}),
+			code: 4, want: []string{"m1", "n1", "n2", "ssh.key"},
+		},
+		{
+			name: "changed host key",
+			prepare: func(t *testing.T) {
+				known, err := os.ReadFile(s.Files.KnownHosts())
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Swap the keys of n1 and n2: both hosts show a key that is not the known one.
+				n1, n2 := s.address("n1"), s.address("n2")
+				swapped := strings.NewReplacer(n1, n2, n2, n1).Replace(string(known))
+				if err := os.WriteFile(filepath.Join(filepath.Dir(s.inventory), "known_hosts"), []byte(swapped), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+			edit: ssh(map[string]any{"known_hosts": "known_hosts"}),
+			code: 4, want: []string{"n1", "n2", "known_hosts"},
+		},
+		{
+			name: "sudo needs a password",
+			edit: ssh(map[string]any{"user": "pw", "sudo": true}),
+			code: 4, want: []string{"m1", "sudo_password"},
+		},
+		{
+			name:    "full disk",
+			prepare: func(t *testing.T) { fillDisk(t, s, "n1") },
+			code:    4, want: []string{"n1", "disk"},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.WriteFile(s.inventory, pristine, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.edit != nil {
+				s.edit(c.edit)
+			}
+			if c.prepare != nil {
+				c.prepare(t)
+			}
+			o := s.deployer("install")
+			if o.code != c.code {
+				t.Errorf("exit %d, want %d\n%s", o.code, c.code, o.all())
+			}
+			for _, w := range c.want {
+				if !strings.Contains(o.all(), w) {
+					t.Errorf("output does not say %q:\n%s", w, o.all())
+				}
+			}
+			for _, h := range []string{"m1", "n1", "n2"} {
+				out, err := s.Exec(t.Context(), h, "sh", "-c", "find /etc/kubernetes /etc/containerd /usr/local/bin -type f 2>/dev/null; true")
+				if err != nil || strings.TrimSpace(out) != "" {
+					t.Errorf("%s was touched: %s %v", h, out, err)
+				}
+			}
+		})
+	}
+}
+
+// fillDisk makes the root of a host's data look full: a small file system is
+// mounted where containerd keeps its data, and filled.
+func fillDisk(t *testing.T, s *site, host string) {
+	t.Helper()
+	s.shell(host, "mkdir -p /var/lib/containerd && mount -t tmpfs -o size=16m tmpfs /var/lib/containerd && dd if=/dev/zero of=/var/lib/containerd/fill bs=1M count=16 2>/dev/null || true")
+	t.Cleanup(func() {
+		if _, err := s.SSH(context.WithoutCancel(t.Context()), host, "umount /var/lib/containerd"); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,221 @@
+//go:build lab
+
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/test/lab/plan"
+)
+
+// TestSingleNode gives one host every role, with the older of the two versions
+// of Kubernetes.
+func TestSingleNode(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 1})
+	s.edit(func(inv map[string]any) {
+		roles := section(inv, "roles")
+		for _, r := range []string{"master", "minion", "etcd", "proxy"} {
+			roles[r] = []any{"m1"}
+		}
+		section(inv, "cluster")["kubernetes"] = older
+	})
+	s.must("install")
+	s.must("verify")
+	if got := s.kubectl("m1", "get node m1 -o 'jsonpath={.status.nodeInfo.kubeletVersion}'"); got != older {
+		t.Errorf("the kubelet is %s, want %s", got, older)
+	}
+	if got := s.kubectl("m1", "get node m1 -o 'jsonpath={.spec.taints}'"); got != "" {
+		t.Errorf("the only node has taints %s; nothing could run on it", got)
+	}
+	rebooted(t, s, "m1")
+}
+
+// rebooted holds that a host comes back by itself as it was.
+func rebooted(t *testing.T, s *site, host string) {
+	if err := s.Reboot(t.Context(), host); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(2*time.Minute, "the cluster is healthy after a reboot", func() error {
+		if o := s.deployer("verify"); o.code != 0 {
+			return errors.New(o.stdout)
+		}
+		return nil
+	})
+	if _, r := s.events(s.must("install", "--output", "json")); r.changed() != 0 {
+		t.Errorf("install after a reboot: %d changed, want 0", r.changed())
+	}
+}
+
+// TestDedicatedEtcd runs etcd elsewhere than on the master, and a load balancer
+// for clients outside on a host that is no node; with the other kind of CNI, an
+// audit log, a registry mirror, and an override for one host only.
+func TestDedicatedEtcd(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 1, Minions: 1, Etcd: 3, Proxies: 1})
+	s.edit(func(inv map[string]any) {
+		section(inv, "cluster", "network")["cni"] = "ptp"
+		section(inv, "cluster", "api", "audit")["enabled"] = true
+		section(inv, "cluster", "containerd")["mirrors"] = map[string]any{"docker.io": []any{"http://172.31.0.1:5000"}}
+		section(inv, "hosts", "n1", "overrides", "kubelet")["maxPods"] = 42
+	})
+	s.must("install")
+	s.must("verify")
+	if out, _ := s.SSH(t.Context(), "m1", "pidof etcd"); strings.TrimSpace(out) != "" {
+		t.Error("etcd runs on the master although hosts were named for it")
+	}
+	s.shell("m1", "test -s /var/log/kubernetes/audit/audit.log")
+	s.shell("n1", "grep -q http://172.31.0.1:5000 /etc/containerd/certs.d/docker.io/hosts.toml")
+	if m1, n1 := s.pods("m1"), s.pods("n1"); m1 != "110" || n1 != "42" {
+		t.Errorf("m1 may run %s pods and n1 %s, want 110 and 42", m1, n1)
+	}
+	for _, h := range []string{"e1", "e2", "e3"} {
+		s.shell(h, "systemctl is-active etcd")
+	}
+	if got := s.shell("n1", fmt.Sprintf("curl -sS --cacert /etc/kubernetes/pki/ca.crt https://%s:6443/readyz", s.address("p1"))); got != "ok" {
+		t.Errorf("the API through the proxy host says %q", got)
+	}
+}
+
+// pods is how many pods a node may run.
+func (s *site) pods(node string) string {
+	return s.kubectl("m1", "get node "+node+" -o 'jsonpath={.status.capacity.pods}'")
+}
+
+// older is the version of Kubernetes before the default one.
+const older = "v1.35.4"
+
+// TestHAProxy is a cluster whose nodes reach the API through HAProxy and learn
+// routes from two reflectors, and the loss of a master, a reflector, under it.
+func TestHAProxy(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 3, Minions: 2})
+	s.edit(func(inv map[string]any) {
+		section(inv, "cluster", "proxy")["kind"] = "haproxy"
+		section(inv, "cluster", "network")["reflectors"] = []any{"m1", "m2"}
+	})
+	s.must("install")
+	s.must("verify")
+	s.shell("n1", "pidof haproxy")
+	if got := s.shell("n1", "birdc show protocols | grep -c Established"); got != "2" {
+		t.Errorf("n1 has %s BGP sessions, want one with each of the 2 reflectors", got)
+	}
+	masterDies(t, s)
+	routes := s.shell("n1", "ip route show proto bird")
+	for _, node := range []string{"m1", "m3", "n2"} {
+		if !strings.Contains(routes, "via "+s.address(node)+" ") {
+			t.Errorf("n1 has no route to the pods of %s after a reflector died:\n%s", node, routes)
+		}
+	}
+}
+
+// TestKilledInstall interrupts an install once, then kills deployer with -9 in
+// the middle of it several times, and installs again.
+func TestKilledInstall(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 3, Minions: 1})
+	interrupted(t, s, 2*time.Second)
+	for _, after := range []time.Duration{3 * time.Second, 8 * time.Second, 15 * time.Second} {
+		cmd := s.command(t.Context(), "install")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		timer.Stop()
+		t.Logf("killed after %s: %v", after, err)
+	}
+	s.must("install")
+	s.must("verify")
+	if out := s.shell("m1", "etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key member list"); strings.Count(out, "started") != 3 || len(strings.Split(out, "\n")) != 3 {
+		t.Errorf("etcd members, want 3 started:\n%s", out)
+	}
+	_, r := s.events(s.must("install", "--output", "json"))
+	if r.changed() != 0 {
+		t.Errorf("install after the repaired one: %d changed, want 0", r.changed())
+	}
+}
+
+// interrupted sends SIGINT to an install: the steps in flight end, and deployer
+// says how to go on.
+func interrupted(t *testing.T, s *site, after time.Duration) {
+	cmd := s.command(t.Context(), "install")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	defer timer.Stop()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("interrupted install: exit %d, want 130", code)
+	}
+	for _, want := range []string{"finishing the steps in flight", "install interrupted", "to go on:"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("output of the interrupted install does not say %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestOddHosts installs as a user with sudo, on hosts whose shell start-up makes
+// noise and whose /tmp allows no execution; one of them lies behind the other as
+// its bastion, and its sudo wants a password.
+func TestOddHosts(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 1, Minions: 1})
+	for _, h := range []string{"m1", "n1"} {
+		s.shell(h, "mount -t tmpfs -o noexec,nosuid tmpfs /tmp")
+		for _, file := range []string{"/home/ops/.bashrc", "/home/ops/.profile", "/home/pw/.bashrc", "/etc/bash.bashrc"} {
+			s.shell(h, fmt.Sprintf(`sed -i '1i echo "Welcome to %s, have a nice day"; echo "this host is noisy" >&2' %s 2>/dev/null || printf 'echo Welcome\necho noisy >&2\n' > %s`, h, file, file))
+		}
+	}
+	s.edit(func(inv map[string]any) {
+		ssh := section(inv, "ssh")
+		ssh["user"], ssh["sudo"] = "ops", true
+		behind := section(inv, "hosts", "n1", "ssh")
+		behind["user"], behind["sudo_password_env"] = "pw", "LAB_SUDO_PASSWORD"
+		behind["bastion"] = map[string]any{"host": "m1"}
+	})
+	t.Setenv("LAB_SUDO_PASSWORD", "lab-password")
+	o := s.must("install", "-v", "-v")
+	noSecrets(t, s, o)
+	s.must("verify")
+}
+
+// noSecrets looks for the keys that an install makes in everything that it said
+// and kept on the controller.
+func noSecrets(t *testing.T, s *site, o outcome) {
+	journals, err := filepath.Glob(filepath.Join(s.state, "deployer", "runs", "*"))
+	if err != nil || len(journals) == 0 {
+		t.Fatalf("no journal in %s: %v", s.state, err)
+	}
+	texts := map[string]string{"output": o.all()}
+	for _, path := range journals {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(content)
+	}
+	secrets := []string{"PRIVATE KEY", "lab-password"}
+	for _, file := range []string{"/etc/kubernetes/pki/ca.key", "/etc/kubernetes/pki/sa.key", "/etc/kubernetes/encryption.yaml"} {
+		for line := range strings.Lines(s.shell("m1", "cat "+file)) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "secret:") || len(line) == 64 {
+				secrets = append(secrets, strings.TrimSpace(strings.TrimPrefix(line, "secret:")))
+			}
+		}
+	}
+	if len(secrets) < 5 {
+		t.Fatalf("found only %d secrets to look for", len(secrets))
+	}
+	for name, text := range texts {
+		for _, secret := range secrets {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s holds a secret (%.8s...)", name, secret)
+			}
+		}
+	}
+}

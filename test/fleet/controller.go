@@ -1,0 +1,157 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/journal"
+	"deployer/engine/playbook"
+	"deployer/engine/schedule"
+	"deployer/engine/transport/ssh"
+	"deployer/engine/view"
+	"deployer/inventory"
+	"deployer/tasks"
+)
+
+// Controller runs a playbook on the hosts of an inventory, put together as the
+// deployer program does it.
+type Controller struct {
+	Inventory *inventory.Inventory
+	// Playbook holds the file Main, with its templates/ and files/.
+	Playbook fs.FS
+	Main     string
+	// Blobs is the content that hosts may ask for; required.
+	Blobs *Blobs
+	// Sink gets the events, without secrets; may be nil.
+	Sink engine.Sink
+	// JournalDir is where the run's journal goes; none is kept when empty.
+	JournalDir string
+	Check      bool
+	Retry      schedule.Retry
+	// Silence is after how long without a byte a host's agent is taken for
+	// lost, by host; the usual time for those not in it.
+	Silence map[string]time.Duration
+}
+
+// Run carries the playbook out under the id of a run, new each time.
+func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) {
+	library := playbook.Library{Registry: engine.NewRegistry(tasks.Modules()), Match: c.Inventory.Match}
+	program, err := library.Compile(playbook.Tree{Name: "playbook", FS: c.Playbook}, c.Main)
+	if err != nil {
+		return nil, err
+	}
+	sinks, log, err := c.sinks(id)
+	if err != nil {
+		return nil, err
+	}
+	sink, redactor := view.Tee(sinks...), schedule.NewRedactor(c.Inventory.Secrets())
+	conn := newConnector(c, redactor.Wrap(sink))
+	defer conn.dialer.Close()
+	report, err := schedule.Run(ctx, program, schedule.Options{
+		RunID: id, Check: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
+		Registry: library.Registry, Connector: conn, Blobs: c.Blobs, Forks: c.Inventory.Forks, Budget: c.budget(),
+		Retry: c.Retry, Sink: sink, Redactor: redactor,
+	})
+	if log != nil {
+		err = errors.Join(err, log.Close())
+	}
+	return report, err
+}
+
+func (c Controller) sinks(id string) ([]engine.Sink, *journal.Log, error) {
+	var sinks []engine.Sink
+	if c.Sink != nil {
+		sinks = append(sinks, c.Sink)
+	}
+	if c.JournalDir == "" {
+		return sinks, nil, nil
+	}
+	log, err := journal.Create(c.JournalDir, journal.Header{Run: id, Name: c.Main, Started: time.Now()})
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(sinks, log), log, nil
+}
+
+// vars are what the tasks of a host see.
+func (c Controller) vars() func(host string) (map[string]any, error) {
+	groups := map[string]any{}
+	for name, hosts := range c.Inventory.Table() {
+		list := make([]any, len(hosts))
+		for i, h := range hosts {
+			list[i] = h
+		}
+		groups[name] = list
+	}
+	return func(host string) (map[string]any, error) {
+		h, ok := c.Inventory.Host(host)
+		if !ok {
+			return nil, fmt.Errorf("%s is not in the inventory", host)
+		}
+		vars := maps.Clone(h.Vars)
+		if vars == nil {
+			vars = map[string]any{}
+		}
+		vars["host"] = map[string]any{"name": h.Name, "address": h.Address}
+		vars["groups"] = groups
+		return vars, nil
+	}
+}
+
+func (c Controller) budget() map[string]playbook.Limit {
+	out := map[string]playbook.Limit{}
+	for group, l := range c.Inventory.MaxFail {
+		out[group] = playbook.Limit{Count: l.Count, Percent: l.Percent, Share: l.IsPercent}
+	}
+	return out
+}
+
+// connector opens agent sessions over SSH.
+type connector struct {
+	controller Controller
+	dialer     *ssh.Dialer
+	binaries   *agent.Binaries
+	sink       engine.Sink
+}
+
+func newConnector(c Controller, sink engine.Sink) *connector {
+	return &connector{
+		controller: c, sink: sink, binaries: agent.NewBinaries(program{}),
+		dialer: ssh.NewDialer(ssh.Options{}),
+	}
+}
+
+// Connect implements schedule.Connector.
+func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
+	h, ok := c.controller.Inventory.Host(host)
+	if !ok {
+		return nil, fmt.Errorf("%s is not in the inventory", host)
+	}
+	conn, err := c.dialer.Dial(ctx, ssh.Target{
+		Host: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User, Keys: []string{h.SSH.Key}, NoAgent: !h.SSH.Agent,
+		KnownHosts: []string{h.SSH.KnownHosts}, HostKeys: ssh.Policy(h.SSH.HostKeys), Timeout: h.SSH.ConnectTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	silence := c.controller.Silence[host]
+	session, err := agent.Connect(ctx, conn, agent.Options{
+		Host: host, Binaries: c.binaries, Blobs: c.controller.Blobs, Sink: c.sink, Silence: silence, Beat: silence / 5,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return session, nil
+}
+
+// program stands for the agent's, which the hosts have already.
+type program struct{}
+
+// AgentBinary implements agent.BinarySource.
+func (program) AgentBinary(string) ([]byte, error) { return []byte("the agent"), nil }

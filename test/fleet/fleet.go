@@ -1,0 +1,177 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"deployer/engine"
+	"deployer/engine/transport/sshtest"
+	"deployer/tasks"
+)
+
+// Options say what sort of fleet it is.
+type Options struct {
+	// Dir is where keys and the hosts' directories are; required. It is not
+	// removed by Close.
+	Dir string
+	// Name returns the name of the i-th host, from 0. Default n001, n002, ...
+	Name func(i int) string
+	// Modules are what the hosts' agents can do; tasks.Modules when nil.
+	Modules []engine.Kind
+	// Before is called on the host before each check of a step, by module; it
+	// may take its time. nil for nothing.
+	Before func(ctx context.Context, h *Host, module string)
+}
+
+// Fleet is a set of running hosts.
+type Fleet struct {
+	Hosts []*Host
+	// Port is the SSH port of all hosts; their addresses differ.
+	Port int
+	// Key is the file with the private key that the hosts accept, KnownHosts
+	// the one with their host key.
+	Key, KnownHosts string
+
+	byName map[string]*Host
+	load   load
+}
+
+// MaxHosts is how many addresses a fleet has, of those below 127.77.0.0/16.
+const MaxHosts = 250 * 250
+
+// Start starts n hosts. After an error nothing is left running.
+func Start(n int, o Options) (*Fleet, error) {
+	if n < 1 || n > MaxHosts {
+		return nil, fmt.Errorf("a fleet has 1 to %d hosts, not %d", MaxHosts, n)
+	}
+	if o.Name == nil {
+		o.Name = func(i int) string { return fmt.Sprintf("n%03d", i+1) }
+	}
+	if o.Modules == nil {
+		o.Modules = tasks.Modules()
+	}
+	f := &Fleet{byName: map[string]*Host{}, Key: filepath.Join(o.Dir, "key"), KnownHosts: filepath.Join(o.Dir, "known_hosts")}
+	hostKey, user, err := f.writeKeys()
+	if err != nil {
+		return nil, fmt.Errorf("making the fleet's keys: %w", err)
+	}
+	for i := range n {
+		h := &Host{
+			Name: o.Name(i), Address: fmt.Sprintf("127.77.%d.%d", i/250, 1+i%250),
+			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before,
+		}
+		if f.byName[h.Name] != nil {
+			return nil, fmt.Errorf("two hosts have the name %s", h.Name)
+		}
+		if err := os.MkdirAll(h.Root, 0o755); err != nil {
+			return nil, fmt.Errorf("making the directory of %s: %w", h.Name, err)
+		}
+		h.registry = h.watch(o.Modules)
+		h.config = sshtest.Config{Authorized: []gossh.PublicKey{user}, HostKeys: []gossh.Signer{hostKey}, Exec: h.exec}
+		f.Hosts, f.byName[h.Name] = append(f.Hosts, h), h
+	}
+	err = f.listen()
+	if err == nil {
+		err = f.writeKnownHosts(hostKey.PublicKey())
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("starting the fleet: %w", err)
+	}
+	return f, nil
+}
+
+// listen gives all hosts the same port: one that is free on every address.
+func (f *Fleet) listen() error {
+	var last error
+	for range 20 {
+		free, err := net.Listen("tcp", net.JoinHostPort(f.Hosts[0].Address, "0"))
+		if err != nil {
+			return fmt.Errorf("looking for a free port: %w", err)
+		}
+		f.Port = free.Addr().(*net.TCPAddr).Port
+		_ = free.Close()
+		if last = f.startAll(); last == nil {
+			return nil
+		}
+		f.Close()
+	}
+	return last
+}
+
+func (f *Fleet) startAll() error {
+	for _, h := range f.Hosts {
+		if err := h.Start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Host returns the host of a name; nil when there is none.
+func (f *Fleet) Host(name string) *Host { return f.byName[name] }
+
+// Names lists the hosts in order.
+func (f *Fleet) Names() []string {
+	names := make([]string, len(f.Hosts))
+	for i, h := range f.Hosts {
+		names[i] = h.Name
+	}
+	return names
+}
+
+// Busy is how many hosts were at most, at one moment, being connected to or
+// working on a step, as seen by the hosts.
+func (f *Fleet) Busy() int { return f.load.most() }
+
+// Close stops all hosts and waits until their steps in flight have ended.
+func (f *Fleet) Close() {
+	var all sync.WaitGroup
+	for _, h := range f.Hosts {
+		all.Go(func() { h.Stop(); h.Wait() })
+	}
+	all.Wait()
+}
+
+// writeKeys makes one key for all hosts and one for the user; that hosts are
+// told apart by their keys is tested elsewhere, and keys cost time.
+func (f *Fleet) writeKeys() (host gossh.Signer, user gossh.PublicKey, err error) {
+	host, err = sshtest.NewKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	block, err := gossh.MarshalPrivateKey(private, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	user, err = gossh.NewPublicKey(public)
+	return host, user, errors.Join(err,
+		os.MkdirAll(filepath.Dir(f.Key), 0o700),
+		os.WriteFile(f.Key, pem.EncodeToMemory(block), 0o600))
+}
+
+// writeKnownHosts makes the hosts known, so that none is accepted unseen.
+func (f *Fleet) writeKnownHosts(key gossh.PublicKey) error {
+	var lines bytes.Buffer
+	for _, h := range f.Hosts {
+		fmt.Fprintf(&lines, "[%s]:%d %s", h.Address, f.Port, gossh.MarshalAuthorizedKey(key))
+	}
+	return os.WriteFile(f.KnownHosts, lines.Bytes(), 0o600)
+}
+
+func (f *Fleet) port() string { return strconv.Itoa(f.Port) }

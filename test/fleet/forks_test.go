@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"context"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// meeting holds hosts back until enough of them are there at once.
+type meeting struct {
+	mu    sync.Mutex
+	here  int
+	want  int
+	full  chan struct{}
+	limit time.Duration
+}
+
+// come waits for the others. It is for the first steps of a run only: once the
+// meeting was full, nobody is held back.
+func (m *meeting) come(ctx context.Context, _ *Host, _ string) {
+	m.mu.Lock()
+	m.here++
+	if m.here == m.want {
+		close(m.full)
+	}
+	m.mu.Unlock()
+	select {
+	case <-m.full:
+	case <-time.After(m.limit):
+	case <-ctx.Done():
+	}
+}
+
+// TestForks: as many hosts as forks allow are worked on at once, and never one
+// more; and a run leaves neither goroutines nor files behind. It is not
+// parallel: other tests would disturb the count.
+func TestForks(t *testing.T) {
+	const forks = 7
+	warmUp(t)
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	m := &meeting{want: forks, full: make(chan struct{}), limit: 10 * time.Second}
+	tr := newTrial(t, size/2, Options{Before: m.come})
+	tr.site.Forks = forks
+	tr.c.JournalDir = inMemory(t)
+	started, opened := runtime.NumGoroutine(), openFiles(t)
+
+	report, _ := tr.run()
+	tr.changed(report, firstChanges)
+	if busy := tr.fleet.Busy(); busy != forks {
+		t.Errorf("%d hosts were worked on at once, want %d", busy, forks)
+	}
+	settle(t, "after the run", started, opened)
+	tr.fleet.Close()
+	settle(t, "after the fleet is closed", goroutines, files)
+}
+
+// warmUp opens what the runtime opens for the first connection of a process and
+// keeps.
+func warmUp(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settle waits until no more goroutines and files are left than before; what
+// ends with a connection may take a moment.
+func settle(t *testing.T, when string, goroutines, files int) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		g, f := runtime.NumGoroutine(), openFiles(t)
+		if g <= goroutines && f <= files {
+			return
+		}
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%s there are %d goroutines, %d before, and %d open files, %d before\n%s",
+				when, g, goroutines, f, files, stacks[:runtime.Stack(stacks, true)])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}

@@ -1,0 +1,140 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/facts"
+	"deployer/engine/transport/sshtest"
+)
+
+// Host is one made-up host.
+type Host struct {
+	Name    string
+	Address string // its own, on loopback; the port is the fleet's
+	Root    string // the directory that stands for /
+
+	fleet    *Fleet
+	before   func(ctx context.Context, h *Host, module string)
+	registry engine.Registry
+	config   sshtest.Config
+
+	sessions   sync.WaitGroup // connections, and agents whose controller may be gone
+	mu         sync.Mutex
+	server     *sshtest.Server // nil when stopped
+	listener   net.Listener
+	connecting bool
+}
+
+// Start makes the host reachable, at the address that it had before.
+func (h *Host) Start() error {
+	server, err := sshtest.New(h.config)
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", h.Name, err)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(h.Address, h.fleet.port()))
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", h.Name, err)
+	}
+	h.mu.Lock()
+	h.server, h.listener = server, listener
+	h.mu.Unlock()
+	h.sessions.Go(func() { h.accept(listener, server) })
+	return nil
+}
+
+func (h *Host) accept(listener net.Listener, server *sshtest.Server) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		h.arrive()
+		h.sessions.Go(func() {
+			defer h.greeted()
+			server.Serve(conn)
+		})
+	}
+}
+
+// Stop cuts all connections and refuses new ones. Like on a host whose sshd
+// died, a step in flight goes on.
+func (h *Host) Stop() {
+	h.mu.Lock()
+	server, listener := h.server, h.listener
+	h.server, h.listener = nil, nil
+	h.mu.Unlock()
+	if server != nil {
+		_ = listener.Close()
+		_ = server.Close()
+	}
+}
+
+// Cut closes all connections; new ones are served.
+func (h *Host) Cut() { h.reach(func(s *sshtest.Server) { s.Cut() }) }
+
+// Freeze makes the host's network hang, or go on.
+func (h *Host) Freeze(frozen bool) { h.reach(func(s *sshtest.Server) { s.Freeze(frozen) }) }
+
+func (h *Host) reach(do func(*sshtest.Server)) {
+	h.mu.Lock()
+	server := h.server
+	h.mu.Unlock()
+	if server != nil {
+		do(server)
+	}
+}
+
+// Wait returns when no connection and no step of a stopped host is left.
+func (h *Host) Wait() { h.sessions.Wait() }
+
+// exec is what sshd does with a command.
+func (h *Host) exec(ctx context.Context, c sshtest.Command) int {
+	if !h.enter() {
+		return 1
+	}
+	defer h.sessions.Done()
+	opts := agent.ServeOptions{Root: h.Root, Facts: func() engine.Facts {
+		found := facts.Read(h.Root)
+		found.Hostname = h.Name
+		h.greeted()
+		return found
+	}}
+	// A step in flight outlives its connection, as on a real host.
+	if err := agent.Pretend(context.WithoutCancel(ctx), c.Line, c.Stdin, c.Stdout, h.registry, opts); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// enter counts a session, unless the host was stopped before it began.
+func (h *Host) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.server == nil {
+		return false
+	}
+	h.sessions.Add(1)
+	return true
+}
+
+// arrive and greeted bound the time in which a controller connects.
+func (h *Host) arrive() { h.connects(true) }
+
+func (h *Host) greeted() { h.connects(false) }
+
+func (h *Host) connects(now bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case now && !h.connecting:
+		h.fleet.load.begin()
+	case !now && h.connecting:
+		h.fleet.load.end()
+	}
+	h.connecting = now
+}

@@ -1,0 +1,210 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/engine/schedule"
+)
+
+const size = 60
+
+// recorder keeps the events of a run.
+type recorder struct {
+	mu     sync.Mutex
+	events []engine.Event
+}
+
+func (r *recorder) Emit(e engine.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+func (r *recorder) all() []engine.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events
+}
+
+// trial is a fleet with a controller, in a test.
+type trial struct {
+	t     *testing.T
+	fleet *Fleet
+	site  Site
+	c     Controller
+	runs  int
+}
+
+func newTrial(t *testing.T, n int, o Options) *trial {
+	t.Helper()
+	o.Dir = inMemory(t)
+	f, err := Start(n, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	blobs, err := NewBlobs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &trial{t: t, fleet: f, site: siteOf(f), c: Controller{
+		Playbook: os.DirFS("testdata/site"), Main: "site.yaml", Blobs: blobs,
+		Retry: schedule.Retry{First: 20 * time.Millisecond, Most: 100 * time.Millisecond},
+	}}
+	for _, h := range f.Hosts {
+		plant(t, h, "var/lib/fleet/stale", "left behind\n")
+	}
+	return tr
+}
+
+// inMemory is a directory in memory where there is one: agents write through to
+// the disk, which for many hosts on one disk takes longer than all the rest.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "fleet-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func plant(t *testing.T, h *Host, path, content string) {
+	t.Helper()
+	path = filepath.Join(h.Root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// siteOf is the inventory of the site playbook: the last fifth are stores.
+func siteOf(f *Fleet) Site {
+	n := len(f.Hosts)
+	web := n - n/5
+	s := Site{
+		Forks:    16, // handshakes at once; two processors are the fleet's and the controller's
+		Vars:     map[string]any{"release": "1.0", "port": 8080},
+		HostVars: map[string]map[string]any{},
+		Groups:   map[string]string{"web": fmt.Sprintf("n[001:%03d]", web), "store": fmt.Sprintf("n[%03d:%03d]", web+1, n)},
+	}
+	for i, h := range f.Hosts {
+		s.HostVars[h.Name] = map[string]any{"index": i + 1}
+	}
+	return s
+}
+
+// run carries the playbook out and returns what was told of it.
+func (tr *trial) run() (*engine.Report, *recorder) {
+	tr.t.Helper()
+	inv, err := tr.fleet.Inventory(tr.site)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	rec := &recorder{}
+	tr.runs++
+	c := tr.c
+	c.Inventory, c.Sink = inv, rec
+	ctx, stop := context.WithTimeout(tr.t.Context(), 3*time.Minute)
+	defer stop()
+	began := time.Now()
+	report, err := c.Run(ctx, fmt.Sprintf("run-%d", tr.runs))
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	tr.t.Logf("run %d took %v", tr.runs, time.Since(began).Round(time.Millisecond))
+	return report, rec
+}
+
+// changed compares the number of changed steps of each host with what is
+// wanted, and wants nothing to have failed.
+func (tr *trial) changed(r *engine.Report, want func(i int) int) {
+	tr.t.Helper()
+	if len(r.Hosts) != len(tr.fleet.Hosts) {
+		tr.t.Fatalf("the report has %d hosts, want %d", len(r.Hosts), len(tr.fleet.Hosts))
+	}
+	for i, h := range r.Hosts {
+		if h.Host != tr.fleet.Hosts[i].Name || h.Changed != want(i+1) || h.Failure != nil || h.Failed > 0 || h.Cancelled {
+			data, _ := json.Marshal(h)
+			tr.t.Errorf("want %d changed steps: %s", want(i+1), data)
+		}
+	}
+	if r.Aborted != "" {
+		tr.t.Errorf("aborted: %s", r.Aborted)
+	}
+}
+
+// trees compares what is on every host with what should be, but for some.
+func (tr *trial) trees(but ...string) {
+	tr.t.Helper()
+	wrong := 0
+	for i, h := range tr.fleet.Hosts {
+		if slices.Contains(but, h.Name) {
+			continue
+		}
+		if diff := cmp.Diff(wanted(tr.fleet, tr.site, i), tree(tr.t, h)); diff != "" {
+			tr.t.Errorf("%s is not as it should be (- want, + got):\n%s", h.Name, diff)
+			if wrong++; wrong == 3 {
+				tr.t.Fatal("the other hosts are not looked at")
+			}
+		}
+	}
+}
+
+// tree describes all that is on a host but the agent's own state: path -> mode
+// and content, or where a link leads.
+func tree(t *testing.T, h *Host) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(h.Root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == h.Root {
+			return err
+		}
+		name := strings.TrimPrefix(path, h.Root)
+		if name == "/var/lib/deployer" {
+			return fs.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		content := ""
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			content, err = os.Readlink(path)
+			out[name] = "-> " + content
+			return err
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			content = " " + string(data)
+		}
+		out[name] = info.Mode().String() + content
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// errHeld says that another process holds the lock.
+var errHeld = errors.New("held by another process")
+
+// lock is an flock(2) on a file of its own. The kernel drops it when the process
+// ends, however it ends; that is how the next one tells a lab in use from one
+// that was left behind. Children do not inherit it.
+type lock struct{ f *os.File }
+
+// acquire takes the lock, waiting for it when wait is set; otherwise it returns
+// errHeld at once when somebody else has it.
+func acquire(path string, wait bool) (*lock, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("taking lock: %w", err)
+	}
+	how := unix.LOCK_EX
+	if !wait {
+		how |= unix.LOCK_NB
+	}
+	for {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("taking lock: %w", err)
+		}
+		err = unix.Flock(int(f.Fd()), how)
+		for errors.Is(err, unix.EINTR) {
+			err = unix.Flock(int(f.Fd()), how)
+		}
+		if err != nil {
+			_ = f.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				return nil, errHeld
+			}
+			return nil, fmt.Errorf("taking lock %s: %w", path, err)
+		}
+		if same(f, path) {
+			return &lock{f: f}, nil
+		}
+		_ = f.Close() // its last holder removed the file; a lock on it means nothing
+	}
+}
+
+func same(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+// release removes the file and gives the lock back. A nil lock is fine.
+func (l *lock) release() {
+	if l == nil {
+		return
+	}
+	_ = os.Remove(l.f.Name()) // a file that stays is only untidy
+	_ = l.f.Close()
+}

@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Files are the paths in a lab's state directory.
+type Files struct{ Dir string }
+
+// Key is the controller's private key, PublicKey its public half.
+func (f Files) Key() string { return filepath.Join(f.Dir, "id_ed25519") }
+
+// PublicKey is what the hosts' authorized_keys files hold.
+func (f Files) PublicKey() string { return f.Key() + ".pub" }
+
+// KnownHosts holds the host keys as read from the hosts themselves.
+func (f Files) KnownHosts() string { return filepath.Join(f.Dir, "known_hosts") }
+
+// SSHConfig is for `ssh -F`: every host by its name.
+func (f Files) SSHConfig() string { return filepath.Join(f.Dir, "ssh_config") }
+
+// Inventory is deployer's inventory of the lab.
+func (f Files) Inventory() string { return filepath.Join(f.Dir, "inventory.yaml") }
+
+// Artifacts is where `deployer artifacts build` puts binaries and images: the
+// lab reaches no publisher, so its hosts get what was built on the machine.
+func (f Files) Artifacts() string {
+	return filepath.Join(filepath.Dir(filepath.Dir(f.Dir)), "artifacts-src")
+}
+
+// State is the lab's own record.
+func (f Files) State() string { return filepath.Join(f.Dir, "state.json") }
+
+// The inventory is marshalled from these types so that key order is fixed and
+// nothing is quoted by hand. Maps in it are sorted by the marshaller.
+type inventory struct {
+	Cluster   clusterPart         `yaml:"cluster"`
+	Artifacts artifactsPart       `yaml:"artifacts"`
+	SSH       sshPart             `yaml:"ssh"`
+	Hosts     map[string]hostPart `yaml:"hosts"`
+	Roles     map[string][]string `yaml:"roles"`
+}
+
+type clusterPart struct {
+	Name       string                    `yaml:"name"`
+	Kubernetes string                    `yaml:"kubernetes"`
+	Overrides  map[string]map[string]any `yaml:"overrides"`
+}
+
+type artifactsPart struct {
+	Source string `yaml:"source"`
+}
+
+type sshPart struct {
+	User       string `yaml:"user"`
+	Key        string `yaml:"key"`
+	KnownHosts string `yaml:"known_hosts"`
+}
+
+type hostPart struct {
+	Address string `yaml:"address"`
+}
+
+// Kubernetes is the version in a generated inventory.
+const Kubernetes = "v1.36.3"
+
+// Inventory renders the inventory of a lab with these hosts.
+func Inventory(files Files, hosts []Host) ([]byte, error) {
+	inv := inventory{
+		Cluster:   clusterPart{Name: "lab", Kubernetes: Kubernetes, Overrides: nestedOverrides()},
+		Artifacts: artifactsPart{Source: files.Artifacts()},
+		SSH:       sshPart{User: "root", Key: files.Key(), KnownHosts: files.KnownHosts()},
+		Hosts:     map[string]hostPart{},
+		Roles:     map[string][]string{},
+	}
+	for _, h := range hosts {
+		inv.Hosts[h.Name] = hostPart{Address: h.Address.String()}
+		if h.Role != "" {
+			inv.Roles[h.Role] = append(inv.Roles[h.Role], h.Name)
+		}
+	}
+	out, err := yaml.Marshal(inv)
+	if err != nil {
+		return nil, fmt.Errorf("rendering inventory: %w", err)
+	}
+	return out, nil
+}
+
+// nestedOverrides are what hosts need that are containers on one machine; none
+// of it belongs in deployer's defaults.
+//   - restrict_oom_score_adj: without CAP_SYS_RESOURCE no score may be lowered.
+//   - failCgroupV1, cgroupDriver: the machine may mount cgroup v1, and a nested
+//     host's cgroup files are writable directly.
+//   - failSwapOn: the machine's swap shows in every host.
+//   - KubeletInUserNamespace: kubelet then tolerates sysctls and limits that it
+//     may not set.
+//   - conntrack maxPerCore 0: nf_conntrack_max belongs to the machine.
+func nestedOverrides() map[string]map[string]any {
+	return map[string]map[string]any{
+		"containerd": {"restrict_oom_score_adj": true},
+		"kubelet": {
+			"failCgroupV1": false,
+			"cgroupDriver": "cgroupfs",
+			"failSwapOn":   false,
+			"featureGates": map[string]bool{"KubeletInUserNamespace": true},
+		},
+		"kube_proxy": {"conntrack": map[string]int{"maxPerCore": 0}},
+	}
+}
