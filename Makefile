@@ -1,0 +1,92 @@
+# deployer: make help lists the targets.
+SHELL := /bin/bash -o pipefail
+.DEFAULT_GOAL := build
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+GOFLAGS_STATIC := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+AGENT_FLAGS := -trimpath -ldflags "-s -w"
+AGENTS := cmd/deployer/agents/deployer-agent-linux-amd64.zst cmd/deployer/agents/deployer-agent-linux-arm64.zst
+GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' go.mod go.sum)
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
+LINT_VERSION := v2.15.0
+LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
+
+# Debian packages: those of the tests (the race detector needs cgo), and those of
+# the lab and the artifact builder.
+TEST_PACKAGES := gcc libc6-dev git
+LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev
+
+# install-missing PACKAGES: asks apt only when something is missing.
+define install-missing
+	@missing=$$(for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
+	if [ -n "$$missing" ]; then echo "installing" $$missing; apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing; fi
+endef
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+.PHONY: build
+build: bin/deployer ## build bin/deployer with the agents inside
+
+bin/deployer: $(AGENTS) $(GO_FILES)
+	CGO_ENABLED=0 go build $(GOFLAGS_STATIC) -o $@ ./cmd/deployer
+
+# The agents travel inside the deployer binary, compressed.
+cmd/deployer/agents/deployer-agent-linux-%.zst: $(GO_FILES)
+	@mkdir -p $(CACHE)/agents
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(AGENT_FLAGS) -o $(CACHE)/agents/deployer-agent-linux-$* ./cmd/deployer-agent
+	go run ./cmd/deployer/agents/pack $(CACHE)/agents/deployer-agent-linux-$* $@
+
+.PHONY: test-packages
+test-packages:
+	$(call install-missing,$(TEST_PACKAGES))
+
+.PHONY: packages
+packages: ## install the Debian packages that demo and e2e need
+	$(call install-missing,$(LAB_PACKAGES))
+
+.PHONY: artifacts
+artifacts: build packages ## build Kubernetes and friends from Go modules and Debian packages (cached)
+	bin/deployer artifacts build
+
+.PHONY: demo
+demo: artifacts ## 3 masters and 2 minions from nothing, with deployer install
+	test/demo.sh
+
+$(LINT):
+	mkdir -p $(dir $(LINT))
+	GOBIN=$(dir $(LINT))tmp go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	mv $(dir $(LINT))tmp/golangci-lint $@
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
+	$(LINT) run ./...
+
+.PHONY: test
+test: test-packages $(AGENTS) lint ## unit, property, golden, CLI and small fleet tests
+	go vet ./...
+	go test -race ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzzer for FUZZTIME (default 20s)
+	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | cut -d' ' -f2); do \
+	    go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),20s) $$p || exit 1; done; done
+
+.PHONY: e2e
+e2e: build packages ## the lab scenarios on real hosts (needs root)
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 60m ./test/e2e/...
+
+.PHONY: bench-install
+bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
+	go run -tags lab ./test/bench/install
+
+.PHONY: docs
+docs: ## generate docs/reference from the code
+	go run ./cmd/deployer docs docs/reference
+
+.PHONY: clean
+clean: ## remove what was built here
+	rm -rf bin $(AGENTS)
