@@ -64,13 +64,15 @@ func await(ctx context.Context, c *kube.Client, namespace string, nodes []string
 	return up, rows
 }
 
-// hopeless tells pods that waiting does not help.
+// hopeless tells pods that waiting does not help. CreateContainerConfigError is
+// not among the reasons: a kubelet that has just started gives it until it has
+// read the services for the first time.
 func hopeless(p *corev1.Pod) bool {
 	if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
 		return true
 	}
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.State.Waiting != nil && slices.Contains([]string{"ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError"}, s.State.Waiting.Reason)
+		return s.State.Waiting != nil && slices.Contains([]string{"ErrImageNeverPull", "InvalidImageName"}, s.State.Waiting.Reason)
 	})
 }
 
