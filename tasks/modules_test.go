@@ -106,3 +106,14 @@ func TestArgumentsDecode(t *testing.T) {
 		}
 	}
 }
+
+// TestRenamedNamesAreNotTaken: a name that is ours, too, would never be told.
+func TestRenamedNamesAreNotTaken(t *testing.T) {
+	t.Parallel()
+	registry := engine.NewRegistry(Modules())
+	for theirs := range Renamed() {
+		if _, taken := registry[theirs]; taken {
+			t.Errorf("%s is a module of deployer", theirs)
+		}
+	}
+}

@@ -70,6 +70,7 @@ func newExecution(e env, verb, book string, o runOptions) (*execution, error) {
 	registry := engine.NewRegistry(tasks.Modules(), control.Actions())
 	library := playbook.Library{
 		Registry:  registry,
+		Renamed:   tasks.Renamed(),
 		Roles:     []playbook.Tree{{Name: "roles", FS: roles.FS}},
 		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
 		Match:     p.match,

@@ -19,6 +19,9 @@ import (
 type Library struct {
 	// Registry holds the kinds of task that may be used.
 	Registry engine.Registry
+	// Renamed maps names of Ansible to what the registry calls the same; an
+	// unknown module of such a name is answered with it. It may be nil.
+	Renamed map[string]string
 	// Roles are searched in order for NAME/tasks/main.yaml.
 	Roles []Tree
 	// Templates is searched for ROLE/FILE, then for FILE, after the role's own

@@ -75,8 +75,7 @@ func (c *compiler) readTask(d *document, n *yaml.Node) *rawTask {
 			words.Content = append(words.Content, key, value)
 			raw.set[key.Value] = key
 		case !isModule:
-			all := append(slices.Clone(known), c.lib.Registry.Names()...)
-			c.fail(d.at(key).Errorf("unknown task keyword or module %q%s", key.Value, didYouMean(key.Value, all)))
+			c.fail(d.at(key).Errorf("%s", c.unknownWord(key.Value, known)))
 			return nil
 		case raw.module != nil:
 			c.fail(d.at(key).Errorf("a task has one module, and this one has %s and %s", raw.module.Value, key.Value))
@@ -90,6 +89,23 @@ func (c *compiler) readTask(d *document, n *yaml.Node) *rawTask {
 		return nil
 	}
 	return raw
+}
+
+// unknownWord says what is wrong with a key of a task that is neither a keyword
+// nor a module. Ansible has its modules in collections: ansible.builtin.copy.
+func (c *compiler) unknownWord(word string, keywords []string) string {
+	bare := word
+	if parts := strings.Split(word, "."); len(parts) == 3 {
+		bare = parts[2]
+	}
+	if ours, ok := c.lib.Renamed[bare]; ok {
+		return fmt.Sprintf("unknown task keyword or module %q: deployer calls it %s", word, ours)
+	}
+	all := append(slices.Clone(keywords), c.lib.Registry.Names()...)
+	if bare != word && slices.Contains(all, bare) {
+		return fmt.Sprintf("unknown task keyword or module %q: write %s; there are no collections here", word, bare)
+	}
+	return fmt.Sprintf("unknown task keyword or module %q%s", word, didYouMean(bare, all))
 }
 
 func didYouMean(word string, known []string) string {

@@ -1,0 +1,48 @@
+package tasks
+
+// Renamed says what deployer calls the modules and task keywords of Ansible
+// that have another name here. Names that are the same are not in it, nor those
+// for which there is nothing. Collections are left out of the names:
+// ansible.posix.mount is mount.
+func Renamed() map[string]string {
+	return map[string]string{
+		"apt":                 "package",
+		"apt_key":             "repository, which takes the key with the source that it signs",
+		"apt_repository":      "repository",
+		"deb822_repository":   "repository",
+		"dnf":                 "package",
+		"dnf5":                "package",
+		"gather_facts":        "facts",
+		"get_url":             "download",
+		"import_role":         "include_role",
+		"import_tasks":        "include_tasks",
+		"include":             "include_tasks",
+		"include_vars":        "vars_files",
+		"lineinfile":          "line",
+		"local_action":        "delegate_to: localhost",
+		"modprobe":            "kernel_module",
+		"mount_facts":         "facts, with gather: [mounts]",
+		"no_log":              "secret",
+		"package_facts":       "facts, with gather: [packages]",
+		"raw":                 "shell",
+		"rpm_key":             "repository, which takes the key with the source that it signs",
+		"service_facts":       "facts, with gather: [services]",
+		"set_fact":            "set",
+		"setup":               "facts",
+		"slurp":               "read",
+		"synchronize":         "copy",
+		"systemd":             "unit",
+		"systemd_service":     "unit",
+		"sysvinit":            "unit",
+		"uri":                 "wait_for, with http",
+		"with_dict":           "loop",
+		"with_items":          "loop",
+		"with_list":           "loop",
+		"with_sequence":       "loop",
+		"yum":                 "package",
+		"yum_repository":      "repository",
+		"zypper":              "package",
+		"zypper_repository":   "repository",
+		"wait_for_connection": "reboot, which waits until the host is back",
+	}
+}
