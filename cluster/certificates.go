@@ -34,16 +34,16 @@ const userKubeletClient = "kube-apiserver-kubelet-client"
 // the host asks for.
 type Certificate struct {
 	Name      string   `json:"name"`      // unique on the host, and what a signing request names
-	Authority string   `json:"authority"` // cluster, etcd or front-proxy
-	CN        string   `json:"cn"`
-	Orgs      []string `json:"orgs"`
-	DNS       []string `json:"dns"`
-	IPs       []string `json:"ips"`
-	Usages    []string `json:"usages"` // server, client
-	CertPath  string   `json:"cert_path"`
-	KeyPath   string   `json:"key_path"`
-	CAPath    string   `json:"ca_path"` // of the authority's certificate on the host
-	Owner     string   `json:"owner"`
+	Authority string   `json:"authority"` // that signs it: cluster, etcd or front-proxy
+	CN        string   `json:"cn"`        // common name of the subject
+	Orgs      []string `json:"orgs"`      // organizations of the subject; to Kubernetes these are groups
+	DNS       []string `json:"dns"`       // names that it is valid for
+	IPs       []string `json:"ips"`       // addresses that it is valid for
+	Usages    []string `json:"usages"`    // of the certificate: server, client
+	CertPath  string   `json:"cert_path"` // on the host
+	KeyPath   string   `json:"key_path"`  // on the host; mode 0600
+	CAPath    string   `json:"ca_path"`   // of the authority's certificate on the host
+	Owner     string   `json:"owner"`     // user whom the files belong to; empty: root
 }
 
 // CAPath returns where an authority's certificate lies on a host.

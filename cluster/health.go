@@ -5,9 +5,9 @@ import "fmt"
 // Health is one health endpoint of a component on a host, in the form of the
 // task http_check.
 type Health struct {
-	Name     string `json:"name"`
-	URL      string `json:"url"`
-	CA       string `json:"ca"`
+	Name     string `json:"name"`     // of the component
+	URL      string `json:"url"`      // that answers 200 when it is well
+	CA       string `json:"ca"`       // path of the certificate that must have signed the answer; empty: none
 	Insecure bool   `json:"insecure"` // the component signs its own certificate, on loopback
 }
 

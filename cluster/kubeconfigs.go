@@ -5,13 +5,13 @@ package cluster
 // certificate needs no new kubeconfig: client-go reads the files again
 // (client-go/transport/cert_rotation.go).
 type Kubeconfig struct {
-	Name     string `json:"name"` // of the user entry
-	Path     string `json:"path"`
-	Server   string `json:"server"`
-	Cluster  string `json:"cluster"` // name of the cluster entry
-	CAPath   string `json:"ca_path"`
-	CertPath string `json:"cert_path"`
-	KeyPath  string `json:"key_path"`
+	Name     string `json:"name"`      // of the user entry
+	Path     string `json:"path"`      // on the host
+	Server   string `json:"server"`    // URL of the API as this host reaches it
+	Cluster  string `json:"cluster"`   // name of the cluster entry
+	CAPath   string `json:"ca_path"`   // of the certificate that the API must be signed by
+	CertPath string `json:"cert_path"` // of the component's certificate
+	KeyPath  string `json:"key_path"`  // of its key
 }
 
 // Kubeconfigs lists the kubeconfigs of a host. All of them point at the host's

@@ -17,15 +17,15 @@ const (
 // Requirement is one thing that a host must offer before it is touched. Fields
 // that a kind has no use for are empty.
 type Requirement struct {
-	Kind     string   `json:"kind"`
-	Name     string   `json:"name"`
-	Port     int      `json:"port"`
-	Protocol string   `json:"protocol"`
-	Path     string   `json:"path"`
-	MinMiB   int      `json:"min_mib"`
-	MinCount int      `json:"min_count"`
-	Owners   []string `json:"owners"` // program names that may hold the port already
-	Why      string   `json:"why"`
+	Kind     string   `json:"kind"`      // port, disk, memory, cpu, swap, kernel, cgroup, foreign
+	Name     string   `json:"name"`      // of it in reports; of kind kernel: the feature
+	Port     int      `json:"port"`      // of kind port
+	Protocol string   `json:"protocol"`  // of kind port: tcp or udp
+	Path     string   `json:"path"`      // of the kinds disk and foreign
+	MinMiB   int      `json:"min_mib"`   // of the kinds disk and memory, in MiB
+	MinCount int      `json:"min_count"` // of kind cpu
+	Owners   []string `json:"owners"`    // program names that may hold the port already
+	Why      string   `json:"why"`       // what needs it, for people
 }
 
 // Requirements lists what a host must offer for the roles that it has, in a

@@ -14,20 +14,20 @@ const (
 // SizeProfile is the set of values that follow the size of a cluster. Every one
 // that is not here stays at its component's default on purpose.
 type SizeProfile struct {
-	Name                string `json:"name"`
-	Nodes               int    `json:"nodes"`
-	RequestsInflight    int    `json:"max_requests_inflight"`
-	MutatingInflight    int    `json:"max_mutating_requests_inflight"`
-	ControllerQPS       int    `json:"controller_qps"`
-	ControllerBurst     int    `json:"controller_burst"`
-	SchedulerQPS        int    `json:"scheduler_qps"`
-	SchedulerBurst      int    `json:"scheduler_burst"`
-	EtcdQuotaBytes      int64  `json:"etcd_quota_bytes"`
-	ProxyConnections    int    `json:"proxy_worker_connections"`
-	DNSReplicas         int    `json:"dns_replicas"`
-	DNSMaxConcurrent    int    `json:"dns_max_concurrent"`
-	DNSMemoryRequestMiB int    `json:"dns_memory_request_mib"`
-	DNSMemoryLimitMiB   int    `json:"dns_memory_limit_mib"`
+	Name                string `json:"name"`                           // small, medium, large or xlarge
+	Nodes               int    `json:"nodes"`                          // masters and minions
+	RequestsInflight    int    `json:"max_requests_inflight"`          // reads that an API server works on at the same time
+	MutatingInflight    int    `json:"max_mutating_requests_inflight"` // writes, likewise
+	ControllerQPS       int    `json:"controller_qps"`                 // requests a second of the controller manager
+	ControllerBurst     int    `json:"controller_burst"`               // requests at once of the controller manager
+	SchedulerQPS        int    `json:"scheduler_qps"`                  // requests a second of the scheduler
+	SchedulerBurst      int    `json:"scheduler_burst"`                // requests at once of the scheduler
+	EtcdQuotaBytes      int64  `json:"etcd_quota_bytes"`               // database size at which etcd refuses writes
+	ProxyConnections    int    `json:"proxy_worker_connections"`       // connections of one API proxy process, both sides counted
+	DNSReplicas         int    `json:"dns_replicas"`                   // number of CoreDNS pods
+	DNSMaxConcurrent    int    `json:"dns_max_concurrent"`             // queries that one CoreDNS pod forwards at the same time
+	DNSMemoryRequestMiB int    `json:"dns_memory_request_mib"`         // memory reserved for each CoreDNS pod
+	DNSMemoryLimitMiB   int    `json:"dns_memory_limit_mib"`           // memory at which a CoreDNS pod is ended
 }
 
 const gib = int64(1) << 30

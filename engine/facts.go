@@ -3,21 +3,21 @@ package engine
 // Facts are what the agent reports of its host when it starts. Playbooks see
 // them as `facts`, under the JSON names.
 type Facts struct {
-	Hostname     string   `json:"hostname"`
-	OS           string   `json:"os"`         // ID of os-release: debian, ubuntu, rocky
-	OSVersion    string   `json:"os_version"` // VERSION_ID
-	OSLike       []string `json:"os_like"`    // ID_LIKE
-	Arch         string   `json:"arch"`       // amd64, arm64
-	Kernel       string   `json:"kernel"`     // uname -r
-	CPUs         int      `json:"cpus"`
-	MemoryBytes  int64    `json:"memory_bytes"`
-	SwapBytes    int64    `json:"swap_bytes"`
-	Addresses    []string `json:"addresses"` // global unicast addresses, no loopback
-	DefaultIface string   `json:"default_iface"`
-	DefaultIP    string   `json:"default_ip"`
-	MachineID    string   `json:"machine_id"`
-	BootID       string   `json:"boot_id"`
-	Init         string   `json:"init"`      // systemd, or the name of pid 1
-	CgroupV2     bool     `json:"cgroup_v2"` // cgroup v2 only
-	UnixTime     float64  `json:"unix_time"` // the host's clock when it answered, seconds
+	Hostname     string   `json:"hostname"`      // the kernel's name of the host
+	OS           string   `json:"os"`            // ID of os-release: debian, ubuntu, rocky
+	OSVersion    string   `json:"os_version"`    // VERSION_ID of os-release: 12, 24.04; may be empty
+	OSLike       []string `json:"os_like"`       // ID_LIKE of os-release: what it resembles
+	Arch         string   `json:"arch"`          // of the processor: amd64 or arm64
+	Kernel       string   `json:"kernel"`        // release, as uname -r says
+	CPUs         int      `json:"cpus"`          // processors that the host sees
+	MemoryBytes  int64    `json:"memory_bytes"`  // all there is
+	SwapBytes    int64    `json:"swap_bytes"`    // all there is, used or not
+	Addresses    []string `json:"addresses"`     // global unicast addresses, no loopback
+	DefaultIface string   `json:"default_iface"` // interface of the default route
+	DefaultIP    string   `json:"default_ip"`    // address of that interface
+	MachineID    string   `json:"machine_id"`    // of /etc/machine-id
+	BootID       string   `json:"boot_id"`       // another one after each boot
+	Init         string   `json:"init"`          // what runs as process 1: systemd, or another name
+	CgroupV2     bool     `json:"cgroup_v2"`     // the host has cgroup v2 and not v1
+	UnixTime     float64  `json:"unix_time"`     // the host's clock when it answered, seconds
 }

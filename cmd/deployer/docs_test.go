@@ -62,6 +62,32 @@ func TestReferenceIsComplete(t *testing.T) {
 	}
 }
 
+// TestVariablesHaveText holds that the reference of variables says of each what
+// it is.
+func TestVariablesHaveText(t *testing.T) {
+	root, err := sourceRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, types := range map[string][]string{"cluster": {"Cluster", "Node"}, "engine": {"Facts"}} {
+		src, err := readSource(filepath.Join(root, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range types {
+			rows := src.rows(name, name+".")
+			if len(rows) < 15 {
+				t.Errorf("only %d fields of %s were found", len(rows), name)
+			}
+			for _, r := range rows {
+				if r.doc == "" {
+					t.Errorf("%s has no comment that says what it is", r.path)
+				}
+			}
+		}
+	}
+}
+
 func TestDocsCommandWritesEveryPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	if out, code := call(t, newDocsCommand, dir); code != exitOK {
