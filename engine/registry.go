@@ -11,6 +11,8 @@ type Kind struct {
 	Name string
 	// Doc is one sentence for the reference.
 	Doc string
+	// Example is a short list of tasks, as YAML, for the reference.
+	Example string
 	// New returns a pointer to a struct with the defaults filled in; it
 	// implements exactly one of Module, Preparer and Action.
 	New func() any

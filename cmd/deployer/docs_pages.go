@@ -93,8 +93,11 @@ func exitCodesPage() string {
 	return b.String()
 }
 
+// kinds are all that a task can be.
+func kinds() engine.Registry { return engine.NewRegistry(tasks.Modules(), control.Actions()) }
+
 func tasksPage() string {
-	r := engine.NewRegistry(tasks.Modules(), control.Actions())
+	r := kinds()
 	var b strings.Builder
 	b.WriteString(generated("Tasks", "the types that hold their arguments"))
 	b.WriteString(`
@@ -112,25 +115,41 @@ All of them look before they act: what is as wanted already is not touched, and 
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", name, name, whereItRuns(r[name]), cell(r[name].Doc))
 	}
 	for _, name := range r.Names() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s Runs %s.\n\n", name, sentence(r[name].Doc), whereItRuns(r[name]))
-		keys := strictyaml.Describe(r[name].New())
-		if len(keys) == 0 {
-			b.WriteString("It takes no arguments.\n")
-			continue
-		}
-		b.WriteString("| Argument | Type | | What it is |\n|---|---|---|---|\n")
-		for _, k := range keys {
-			kind, must := k.Type, ""
-			if len(k.Enum) > 0 {
-				kind = oneOf(k.Enum)
-			}
-			if k.Required {
-				must = "required"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Path, kind, must, cell(capital(k.Doc)))
-		}
+		fmt.Fprintf(&b, "\n## %s\n\n", name)
+		writeKind(&b, r[name])
 	}
 	return b.String()
+}
+
+// writeKind is what the reference says of one kind of task.
+func writeKind(b *strings.Builder, k engine.Kind) {
+	fmt.Fprintf(b, "%s Runs %s.\n\n", sentence(k.Doc), whereItRuns(k))
+	keys := strictyaml.Describe(k.New())
+	if len(keys) == 0 {
+		b.WriteString("It takes no arguments.\n")
+	} else {
+		b.WriteString("| Argument | Type | | What it is |\n|---|---|---|---|\n")
+	}
+	for _, key := range keys {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", key.Path, keyType(key), must(key), cell(capital(key.Doc)))
+	}
+	if k.Example != "" {
+		fmt.Fprintf(b, "\n```yaml\n%s```\n", k.Example)
+	}
+}
+
+func keyType(k strictyaml.Key) string {
+	if len(k.Enum) > 0 {
+		return oneOf(k.Enum)
+	}
+	return k.Type
+}
+
+func must(k strictyaml.Key) string {
+	if k.Required {
+		return "required"
+	}
+	return ""
 }
 
 func whereItRuns(k engine.Kind) string {

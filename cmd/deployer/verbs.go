@@ -12,6 +12,7 @@ func verbs(e env) []*cobra.Command {
 		newValidateCommand(e),
 		newInventoryCommand(e),
 		newSchemaCommand(e),
+		newDocCommand(e),
 		newArtifactsCommand(e),
 		newVersionCommand(e),
 		newDocsCommand(e),

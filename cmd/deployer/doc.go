@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"deployer/engine"
+	"deployer/strictyaml"
+)
+
+func newDocCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "doc [module] [NAME]",
+		GroupID: "input",
+		Short:   "Show what a task of a playbook can do, and its arguments",
+		Long: `Doc lists the modules that tasks of a playbook may name; with the name of one,
+it shows what the module does, where it runs, its arguments and an example.`,
+		Example: "  deployer doc\n  deployer doc module file",
+		Args:    cobra.MaximumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 2 && args[0] != "module" {
+				return usageError(fmt.Errorf("there is documentation of modules, not of %q: deployer doc module %s", args[0], args[1]))
+			}
+			if len(args) > 0 && args[0] == "module" {
+				args = args[1:]
+			}
+			all := kinds()
+			if len(args) == 0 {
+				return listKinds(e.stdout, all)
+			}
+			kind, ok := all[args[0]]
+			if !ok {
+				return usageError(unknownKind(args[0], all))
+			}
+			return showKind(e.stdout, kind)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return kinds().Names(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+func unknownKind(name string, all engine.Registry) error {
+	hint := "deployer doc lists all"
+	if s := strictyaml.Suggest(name, all.Names()); s != "" {
+		hint = fmt.Sprintf("did you mean %q?", s)
+	}
+	return fmt.Errorf("there is no module %q; %s", name, hint)
+}
+
+func listKinds(w io.Writer, all engine.Registry) error {
+	for _, name := range all.Names() {
+		if _, err := fmt.Fprintf(w, "%-20s %s\n", name, all[name].Doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showKind is writeKind for a terminal.
+func showKind(w io.Writer, k engine.Kind) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s Runs %s.\n\nArguments:\n", k.Name, sentence(k.Doc), whereItRuns(k))
+	keys := strictyaml.Describe(k.New())
+	if len(keys) == 0 {
+		b.WriteString("  none\n")
+	}
+	for _, key := range keys {
+		fmt.Fprintf(&b, "  %s%s (%s)\n", strings.Repeat("  ", key.Depth), key.Path, strings.TrimSuffix(keyType(key)+", "+must(key), ", "))
+		fmt.Fprintf(&b, "  %s    %s\n", strings.Repeat("  ", key.Depth), sentence(key.Doc))
+	}
+	fmt.Fprintf(&b, "\nExample:\n  %s\n", strings.ReplaceAll(strings.TrimSpace(k.Example), "\n", "\n  "))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
