@@ -10,7 +10,7 @@ import (
 // is what a generator writes, with settings for each host.
 func thousand(listed bool) []byte {
 	var b strings.Builder
-	b.WriteString("ssh: {user: ops, sudo: true}\nvars: {a: 1, b: {c: [1, 2, 3]}, d: text}\nhosts:\n  m[1:3]: {address: \"10.0.0.[1:3]\"}\n")
+	b.WriteString("ssh: {user: ops, become: sudo}\nvars: {a: 1, b: {c: [1, 2, 3]}, d: text}\nhosts:\n  m[1:3]: {address: \"10.0.0.[1:3]\"}\n")
 	if !listed {
 		b.WriteString("  n[001:1000]: {address: \"10.1.[0:3].[1:250]\"}\n")
 	}

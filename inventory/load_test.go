@@ -36,8 +36,8 @@ artifacts: {source: upstream}
 ssh:
   user: ops
   key: keys/id
-  sudo: true
-  sudo_password_env: SUDO_PASSWORD
+  become: sudo
+  become_password_env: SUDO_PASSWORD
   known_hosts: ~/hosts
   host_keys: accept-new
   bastion: {address: jump.example.org, user: gate}
@@ -47,7 +47,7 @@ hosts:
   m[1:3]: {address: "10.0.0.[11:13]", overrides: {kubelet: {maxPods: 50}}}
   n1: {address: fd00::1, ssh: {port: 2222, bastion: []}, vars: {mtu: 9000}, labels: {disk: ssd}, taints: ["gpu=yes:NoSchedule"]}
   n2:
-  lb.example.org: {ssh: {sudo: false, sudo_password_env: null}}
+  lb.example.org: {ssh: {become: none, become_password_env: null}}
 groups:
   rack2: {hosts: [n1], vars: {mtu: 1400, rack: two}, labels: {rack: "2", disk: hdd}, taints: ["gpu=no:NoSchedule", "gpu:NoExecute"]}
   row: {children: [rack1, rack2], vars: {mtu: 1300, rack: none, row: 1}, overrides: {kubelet: {maxPods: 10, a: {x: 1}}, list: [1, 2]}}
@@ -95,7 +95,7 @@ func TestPrecedence(t *testing.T) {
 		}
 		return more
 	}
-	ssh := SSH{User: "ops", Port: 22, Key: "/etc/site/keys/id", Agent: true, Sudo: true, SudoPasswordEnv: "SUDO_PASSWORD",
+	ssh := SSH{User: "ops", Port: 22, Key: "/etc/site/keys/id", Agent: true, Become: "sudo", BecomePasswordEnv: "SUDO_PASSWORD",
 		KnownHosts: "/home/u/hosts", HostKeys: "accept-new", ConnectTimeout: 5 * time.Second,
 		Bastion: Hops{{Address: "jump.example.org", User: "gate", Port: 22, Key: "/etc/site/keys/id"}}}
 	direct := ssh

@@ -41,7 +41,7 @@ type origins struct {
 // ssh lists every setting, with those that nobody gave as defaults.
 func (o *origins) ssh(s SSH) {
 	given := sshOf(o.layers)
-	settings := map[string]any{"user": s.User, "port": s.Port, "key": s.Key, "agent": s.Agent, "sudo": s.Sudo,
+	settings := map[string]any{"user": s.User, "port": s.Port, "key": s.Key, "agent": s.Agent, "become": s.Become,
 		"known_hosts": s.KnownHosts, "host_keys": s.HostKeys, "connect_timeout": s.ConnectTimeout.String()}
 	for _, k := range strictyaml.Describe(SSH{}) {
 		value, always := settings[k.Path]

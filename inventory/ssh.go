@@ -14,18 +14,18 @@ import (
 
 // SSH is how a host is reached. Paths are absolute after Load.
 type SSH struct {
-	User             string        `yaml:"user" doc:"Login name." default:"root"`
-	Port             int           `yaml:"port" doc:"Port of the SSH server." default:"22"`
-	Key              string        `yaml:"key" doc:"Private key file; default: keys of the agent, then the usual files in ~/.ssh."`
-	KeyPassphraseEnv string        `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key."`
-	Agent            bool          `yaml:"agent" doc:"Use the SSH agent of SSH_AUTH_SOCK when there is one." default:"true"`
-	Sudo             bool          `yaml:"sudo" doc:"Become root with sudo; needed unless user is root." default:"false"`
-	SudoPasswordEnv  string        `yaml:"sudo_password_env" doc:"Environment variable that holds the password for sudo."`
-	SudoPasswordFile string        `yaml:"sudo_password_file" doc:"File whose first line is the password for sudo."`
-	KnownHosts       string        `yaml:"known_hosts" doc:"File of known host keys." default:"~/.ssh/known_hosts"`
-	HostKeys         string        `yaml:"host_keys" doc:"Hosts that are not in known_hosts: strict refuses them, accept-new adds them; a changed key is always refused." enum:"strict,accept-new" default:"strict"`
-	Bastion          Hops          `yaml:"bastion" doc:"Host, or list of hosts in order, through which the connection goes; an empty list means none."`
-	ConnectTimeout   time.Duration `yaml:"connect_timeout" doc:"Time for one attempt to connect and log in." default:"10s"`
+	User               string        `yaml:"user" doc:"Login name." default:"root"`
+	Port               int           `yaml:"port" doc:"Port of the SSH server." default:"22"`
+	Key                string        `yaml:"key" doc:"Private key file; default: keys of the agent, then the usual files in ~/.ssh."`
+	KeyPassphraseEnv   string        `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key."`
+	Agent              bool          `yaml:"agent" doc:"Use the SSH agent of SSH_AUTH_SOCK when there is one." default:"true"`
+	Become             string        `yaml:"become" doc:"How the login user becomes root; not needed when it is root." enum:"none,sudo" default:"none"`
+	BecomePasswordEnv  string        `yaml:"become_password_env" doc:"Environment variable that holds the password that ssh.become asks for."`
+	BecomePasswordFile string        `yaml:"become_password_file" doc:"File whose first line is that password."`
+	KnownHosts         string        `yaml:"known_hosts" doc:"File of known host keys." default:"~/.ssh/known_hosts"`
+	HostKeys           string        `yaml:"host_keys" doc:"Hosts that are not in known_hosts: strict refuses them, accept-new adds them; a changed key is always refused." enum:"strict,accept-new" default:"strict"`
+	Bastion            Hops          `yaml:"bastion" doc:"Host, or list of hosts in order, through which the connection goes; an empty list means none."`
+	ConnectTimeout     time.Duration `yaml:"connect_timeout" doc:"Time for one attempt to connect and log in." default:"10s"`
 }
 
 // Hop is one host on the way. What it does not say is as for the host behind.
@@ -79,7 +79,7 @@ func (h Hop) check() error {
 }
 
 func sshDefaults() SSH {
-	return SSH{User: "root", Port: 22, Agent: true, KnownHosts: "~/.ssh/known_hosts", HostKeys: "strict",
+	return SSH{User: "root", Port: 22, Agent: true, Become: "none", KnownHosts: "~/.ssh/known_hosts", HostKeys: "strict",
 		ConnectTimeout: 10 * time.Second}
 }
 
@@ -91,19 +91,19 @@ func (s SSH) check() (key string, err error) {
 		return "port", fmt.Errorf("ssh.port %d is not from 1 to 65535", s.Port)
 	case s.ConnectTimeout <= 0:
 		return "connect_timeout", errors.New("ssh.connect_timeout must be more than 0")
-	case s.SudoPasswordEnv != "" && s.SudoPasswordFile != "":
-		return "sudo_password_env", errors.New("ssh.sudo_password_env and ssh.sudo_password_file are both set; keep one")
-	case !s.Sudo && s.SudoPasswordEnv != "":
-		return "sudo_password_env", errors.New("there is a password for sudo, but ssh.sudo is not true")
-	case !s.Sudo && s.SudoPasswordFile != "":
-		return "sudo_password_file", errors.New("there is a password for sudo, but ssh.sudo is not true")
+	case s.BecomePasswordEnv != "" && s.BecomePasswordFile != "":
+		return "become_password_env", errors.New("ssh.become_password_env and ssh.become_password_file are both set; keep one")
+	case s.Become == "none" && s.BecomePasswordEnv != "":
+		return "become_password_env", errors.New("there is a password to become root with, but ssh.become is none")
+	case s.Become == "none" && s.BecomePasswordFile != "":
+		return "become_password_file", errors.New("there is a password to become root with, but ssh.become is none")
 	}
 	return "", nil
 }
 
 // resolvePaths makes the paths absolute: ~ is home, the rest is relative to dir.
 func (s *SSH) resolvePaths(dir, home string) {
-	for _, p := range []*string{&s.Key, &s.SudoPasswordFile, &s.KnownHosts} {
+	for _, p := range []*string{&s.Key, &s.BecomePasswordFile, &s.KnownHosts} {
 		*p = absolute(*p, dir, home)
 	}
 	for i := range s.Bastion {

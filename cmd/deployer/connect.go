@@ -48,13 +48,13 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 		return nil, err
 	}
 	session, err := agent.Connect(ctx, conn, agent.Options{
-		Host:         host,
-		Binaries:     c.binaries,
-		Blobs:        c.blobs,
-		Calls:        c.calls,
-		Sink:         c.sink,
-		Sudo:         h.SSH.Sudo,
-		SudoPassword: func() (string, error) { return sudoPassword(h) },
+		Host:     host,
+		Binaries: c.binaries,
+		Blobs:    c.blobs,
+		Calls:    c.calls,
+		Sink:     c.sink,
+		Become:   agent.Become(h.SSH.Become),
+		Password: func() (string, error) { return becomePassword(h) },
 	})
 	if err != nil {
 		return nil, err

@@ -166,11 +166,11 @@ func (x *execution) sinks(id string, started time.Time) ([]engine.Sink, *journal
 }
 
 // secretsOf are the texts that reach no output: what the inventory marks as
-// secret, and passwords for sudo.
+// secret, and the passwords to become root with.
 func secretsOf(inv *inventory.Inventory) ([]string, error) {
 	secrets := inv.Secrets()
 	for _, h := range inv.Hosts {
-		password, err := sudoPassword(h)
+		password, err := becomePassword(h)
 		if err != nil {
 			return nil, usageError(err)
 		}

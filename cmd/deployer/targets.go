@@ -92,22 +92,23 @@ func passphrases(inv *inventory.Inventory) func(path string) ([]byte, error) {
 	}
 }
 
-// sudoPassword reads a host's password for sudo, empty when it has none.
-func sudoPassword(h inventory.Host) (string, error) {
+// becomePassword reads the password with which a host's login user becomes root,
+// empty when it has none.
+func becomePassword(h inventory.Host) (string, error) {
 	switch {
-	case h.SSH.SudoPasswordEnv != "":
-		value, ok := os.LookupEnv(h.SSH.SudoPasswordEnv)
+	case h.SSH.BecomePasswordEnv != "":
+		value, ok := os.LookupEnv(h.SSH.BecomePasswordEnv)
 		if !ok {
-			return "", fmt.Errorf("%s: the environment variable %s (ssh.sudo_password_env) is not set", h.Name, h.SSH.SudoPasswordEnv)
+			return "", fmt.Errorf("%s: the environment variable %s (ssh.become_password_env) is not set", h.Name, h.SSH.BecomePasswordEnv)
 		}
 		return value, nil
-	case h.SSH.SudoPasswordFile != "":
-		content, err := os.ReadFile(h.SSH.SudoPasswordFile)
+	case h.SSH.BecomePasswordFile != "":
+		content, err := os.ReadFile(h.SSH.BecomePasswordFile)
 		if err != nil {
-			return "", fmt.Errorf("%s: reading ssh.sudo_password_file: %w", h.Name, err)
+			return "", fmt.Errorf("%s: reading ssh.become_password_file: %w", h.Name, err)
 		}
 		line, _, _ := strings.Cut(string(content), "\n")
-		return line, nil
+		return strings.TrimSuffix(line, "\r"), nil
 	}
 	return "", nil
 }

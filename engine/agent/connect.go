@@ -64,10 +64,10 @@ func (c *connector) connect(ctx context.Context) (*Session, error) {
 	if strings.ContainsAny(c.opts.Dir, "'\\!\n") {
 		return nil, fmt.Errorf("the agent's directory %q must have no quotes, backslashes, exclamation marks and line ends", c.opts.Dir)
 	}
-	if c.opts.Sudo && c.opts.SudoPassword != nil {
+	if c.opts.Become == Sudo && c.opts.Password != nil {
 		var err error
-		if c.password, err = c.opts.SudoPassword(); err != nil {
-			return nil, c.fail(transport.StageSudo, transport.Config, fmt.Errorf("reading the sudo password: %w", err))
+		if c.password, err = c.opts.Password(); err != nil {
+			return nil, c.fail(transport.StageBecome, transport.Config, fmt.Errorf("reading the password to become root with: %w", err))
 		}
 	}
 	for {
@@ -104,7 +104,7 @@ func (c *connector) connect(ctx context.Context) (*Session, error) {
 // privilege says how to become root.
 func (c *connector) privilege() privilege {
 	switch {
-	case !c.opts.Sudo:
+	case c.opts.Become != Sudo:
 		return plain
 	case c.password != "":
 		return password
@@ -180,7 +180,7 @@ func (c *connector) answers(ctx context.Context, p *started) (*probed, error) {
 		case <-look.C:
 			if strings.Count(p.Stderr(), sudoPrompt) > 1 {
 				_ = p.Close()
-				return nil, c.fail(transport.StageSudo, transport.SudoPassword, errPassword)
+				return nil, c.fail(transport.StageBecome, transport.BecomePassword, errPassword)
 			}
 		case <-limit.C:
 			_ = p.Close()
@@ -199,7 +199,7 @@ func (c *connector) silent(p *started, host *probed, err error) error {
 		return lost
 	}
 	if host.sudoAsked && host.system == "" {
-		return c.fail(transport.StageSudo, transport.SudoPassword, fmt.Errorf("sudo did not become root%s", words))
+		return c.fail(transport.StageBecome, transport.BecomePassword, fmt.Errorf("sudo did not become root%s", words))
 	}
 	return &transport.Error{Host: c.opts.Host, Stage: transport.StageAgent, Kind: transport.Config,
 		Err:    fmt.Errorf("%w%s", err, words),

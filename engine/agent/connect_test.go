@@ -167,8 +167,8 @@ func TestOddHostsWork(t *testing.T) {
 case "$*" in *"/dep/agent/.try"*) exec /bin/chmod 600 "$2";; esac
 exec /bin/chmod "$@"
 `
-	bySudo := func(o *Options) { o.Sudo = true }
-	byPassword := func(o *Options) { o.Sudo, o.SudoPassword = true, rightPassword }
+	bySudo := func(o *Options) { o.Become = Sudo }
+	byPassword := func(o *Options) { o.Become, o.Password = Sudo, rightPassword }
 	for name, tt := range map[string]struct {
 		noise    string
 		programs shims
@@ -215,20 +215,20 @@ func TestHostsThatCannotWorkSayWhy(t *testing.T) {
 		kind     transport.Kind
 		text     string
 	}{
-		"sudo wants a password": {programs: shims{"id": fakeID, "sudo": fakeSudo}, options: func(o *Options) { o.Sudo = true },
-			kind: transport.SudoPassword, text: "a password is required; set ssh.sudo_password_env"},
+		"sudo wants a password": {programs: shims{"id": fakeID, "sudo": fakeSudo}, options: func(o *Options) { o.Become = Sudo },
+			kind: transport.BecomePassword, text: "a password is required; set ssh.become_password_env"},
 		"sudo refuses the password": {programs: shims{"id": fakeID, "sudo": fakeSudo},
 			options: func(o *Options) {
-				o.Sudo, o.SudoPassword = true, func() (string, error) { return "wrong", nil }
+				o.Become, o.Password = Sudo, func() (string, error) { return "wrong", nil }
 			},
-			kind: transport.SudoPassword, text: "sudo refused the password"},
+			kind: transport.BecomePassword, text: "sudo refused the password"},
 		"sudo is not allowed": {programs: shims{"id": fakeID, "sudo": "#!/bin/sh\necho ops is not in the sudoers file >&2; exit 1\n"},
-			options: func(o *Options) { o.Sudo, o.SudoPassword = true, rightPassword },
-			kind:    transport.SudoPassword, text: "not in the sudoers file"},
-		"there is no sudo": {programs: shims{"id": fakeID}, options: func(o *Options) { o.Sudo = true },
+			options: func(o *Options) { o.Become, o.Password = Sudo, rightPassword },
+			kind:    transport.BecomePassword, text: "not in the sudoers file"},
+		"there is no sudo": {programs: shims{"id": fakeID}, options: func(o *Options) { o.Become = Sudo },
 			kind: transport.Config, text: "there is no sudo on the host; install sudo there"},
 		"the password cannot be read": {options: func(o *Options) {
-			o.Sudo, o.SudoPassword = true, func() (string, error) { return "", errors.New("no such variable") }
+			o.Become, o.Password = Sudo, func() (string, error) { return "", errors.New("no such variable") }
 		}, kind: transport.Config, text: "no such variable"},
 		"another architecture": {programs: shims{"uname": "#!/bin/sh\necho Linux riscv64\n"},
 			kind: transport.Config, text: "no agent for Linux riscv64"},

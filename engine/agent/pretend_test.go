@@ -65,7 +65,7 @@ func useHost(t *testing.T, d *ssh.Dialer, target ssh.Target, binaries *Binaries)
 	if err != nil {
 		return err
 	}
-	s, err := Connect(t.Context(), conn, Options{Host: target.Host, Binaries: binaries, Sudo: true, SudoPassword: rightPassword})
+	s, err := Connect(t.Context(), conn, Options{Host: target.Host, Binaries: binaries, Become: Sudo, Password: rightPassword})
 	if err != nil {
 		return err
 	}

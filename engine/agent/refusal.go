@@ -44,10 +44,10 @@ func (c *connector) refusal(h *probed) error {
 	case "":
 		return nil
 	case "sudo-missing":
-		return &transport.Error{Host: c.opts.Host, Stage: transport.StageSudo, Kind: transport.Config,
+		return &transport.Error{Host: c.opts.Host, Stage: transport.StageBecome, Kind: transport.Config,
 			Err: errors.New("there is no sudo on the host"), Advice: "install sudo there, or log in as root (ssh.user: root)"}
 	case "sudo-password":
-		return c.fail(transport.StageSudo, transport.SudoPassword, fmt.Errorf("sudo does not let the user (uid %s) in without a password%s", h.uid, said(h.sudoSays)))
+		return c.fail(transport.StageBecome, transport.BecomePassword, fmt.Errorf("sudo does not let the user (uid %s) in without a password%s", h.uid, said(h.sudoSays)))
 	case "unsupported":
 		return &transport.Error{Host: c.opts.Host, Stage: transport.StageAgent, Kind: transport.Config,
 			Err:    fmt.Errorf("there is no agent for %s", clean(h.system)),

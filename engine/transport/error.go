@@ -16,7 +16,7 @@ const (
 	Auth           Kind = "auth"             // the host accepts none of the keys
 	HostKeyUnknown Kind = "host-key-unknown" // the host's key is in no known_hosts file
 	HostKeyChanged Kind = "host-key-changed" // the host's key is not the known one
-	SudoPassword   Kind = "sudo-password"    // sudo wants a password, or refused it
+	BecomePassword Kind = "become-password"  // becoming root wants a password, or refused it
 	Config         Kind = "config"           // settings here or on the host make it impossible
 )
 
@@ -31,7 +31,7 @@ const (
 	StageHandshake Stage = "handshake" // SSH key exchange and host key
 	StageAuth      Stage = "auth"      // SSH user authentication
 	StageSession   Stage = "session"   // opening a session, running a command
-	StageSudo      Stage = "sudo"      // becoming root
+	StageBecome    Stage = "become"    // becoming root
 	StageAgent     Stage = "agent"     // sending and starting the agent
 	StageRun       Stage = "run"       // after that
 )
@@ -76,7 +76,7 @@ var advice = map[Kind]string{
 	Auth:           "check ssh.user and ssh.key, that the SSH agent holds the key, and authorized_keys on the host",
 	HostKeyUnknown: "add the host's key to the known_hosts file after checking it, or set ssh.host_keys to accept-new",
 	HostKeyChanged: "if the host was installed anew, remove its old line from the known_hosts file; if not, somebody may be between you and it",
-	SudoPassword:   "set ssh.sudo_password_env or ssh.sudo_password_file, or let the user run sudo without a password",
+	BecomePassword: "set ssh.become_password_env or ssh.become_password_file, or let the user become root without a password",
 }
 
 func (e *Error) advice() string {

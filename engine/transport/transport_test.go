@@ -44,7 +44,7 @@ func TestErrorsAreClassifiedByType(t *testing.T) {
 }
 
 func TestEveryKindSaysWhatToDo(t *testing.T) {
-	for _, kind := range []Kind{Unreachable, Timeout, Lost, Auth, HostKeyUnknown, HostKeyChanged, SudoPassword} {
+	for _, kind := range []Kind{Unreachable, Timeout, Lost, Auth, HostKeyUnknown, HostKeyChanged, BecomePassword} {
 		e := &Error{Host: "m1", Stage: StageConnect, Kind: kind, Err: errors.New("cause")}
 		if text := e.Error(); !strings.HasPrefix(text, "m1: connect: cause; ") || KindOf(fmt.Errorf("x: %w", e)) != kind {
 			t.Errorf("%s: %q", kind, text)

@@ -47,7 +47,7 @@ func (r Requirement) disk(sys engine.System) row.Row {
 	case st.Flags&unix.ST_NOEXEC != 0 && strings.Contains(r.Path+"/", "/bin/"):
 		return row.Bad("mount it without noexec", "the file system of %s forbids to run programs", r.Path)
 	case unix.Access(sys.Path(dir), unix.W_OK) != nil:
-		return row.Bad("run as root: set ssh.sudo", "%s cannot be written to", dir)
+		return row.Bad("run as root: set ssh.become", "%s cannot be written to", dir)
 	case free < want:
 		return row.Bad("make room on the file system", "%d MiB free at %s, %d are needed", free, r.Path, want)
 	}

@@ -80,8 +80,8 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			name: "sudo needs a password",
-			edit: ssh(map[string]any{"user": "pw", "sudo": true}),
-			code: 4, want: []string{"m1", "sudo_password"},
+			edit: ssh(map[string]any{"user": "pw", "become": "sudo"}),
+			code: 4, want: []string{"m1", "become_password"},
 		},
 		{
 			name:    "full disk",

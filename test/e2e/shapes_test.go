@@ -174,9 +174,9 @@ func TestOddHosts(t *testing.T) {
 	}
 	s.edit(func(inv map[string]any) {
 		ssh := section(inv, "ssh")
-		ssh["user"], ssh["sudo"] = "ops", true
+		ssh["user"], ssh["become"] = "ops", "sudo"
 		behind := section(inv, "hosts", "n1", "ssh")
-		behind["user"], behind["sudo_password_env"] = "pw", "LAB_SUDO_PASSWORD"
+		behind["user"], behind["become_password_env"] = "pw", "LAB_SUDO_PASSWORD"
 		behind["bastion"] = map[string]any{"host": "m1"}
 	})
 	t.Setenv("LAB_SUDO_PASSWORD", "lab-password")
