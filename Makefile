@@ -83,6 +83,10 @@ e2e: build packages ## the lab scenarios on real hosts (needs root)
 bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
 	go run -tags lab ./test/bench/install
 
+.PHONY: bench-fleet
+bench-fleet: build ## what 100 to 3000 hosts cost the controller
+	go run ./test/bench/fleet
+
 .PHONY: docs
 docs: ## generate docs/reference from the code
 	go run ./cmd/deployer docs docs/reference

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	gossh "golang.org/x/crypto/ssh"
 
@@ -29,6 +30,9 @@ type Options struct {
 	Name func(i int) string
 	// Modules are what the hosts' agents can do; tasks.Modules when nil.
 	Modules []engine.Kind
+	// Latency is how long an answer of a host is on its way: a round trip of
+	// the network. 0 for none beyond loopback's.
+	Latency time.Duration
 	// Before is called on the host before each check of a step, by module; it
 	// may take its time. nil for nothing.
 	Before func(ctx context.Context, h *Host, module string)
@@ -43,8 +47,10 @@ type Fleet struct {
 	// the one with their host key.
 	Key, KnownHosts string
 
-	byName map[string]*Host
-	load   load
+	byName  map[string]*Host
+	latency time.Duration
+	load    load
+	meter   meter
 }
 
 // MaxHosts is how many addresses a fleet has, of those below 127.77.0.0/16.
@@ -61,7 +67,10 @@ func Start(n int, o Options) (*Fleet, error) {
 	if o.Modules == nil {
 		o.Modules = tasks.Modules()
 	}
-	f := &Fleet{byName: map[string]*Host{}, Key: filepath.Join(o.Dir, "key"), KnownHosts: filepath.Join(o.Dir, "known_hosts")}
+	f := &Fleet{
+		byName: map[string]*Host{}, latency: o.Latency,
+		Key: filepath.Join(o.Dir, "key"), KnownHosts: filepath.Join(o.Dir, "known_hosts"),
+	}
 	hostKey, user, err := f.writeKeys()
 	if err != nil {
 		return nil, fmt.Errorf("making the fleet's keys: %w", err)
@@ -134,6 +143,15 @@ func (f *Fleet) Names() []string {
 // Busy is how many hosts were at most, at one moment, being connected to or
 // working on a step, as seen by the hosts.
 func (f *Fleet) Busy() int { return f.load.most() }
+
+// Traffic is what the hosts have seen of their controller so far.
+func (f *Fleet) Traffic() Traffic { return f.meter.read() }
+
+// Forget begins Busy and Traffic anew.
+func (f *Fleet) Forget() {
+	f.load.forget()
+	f.meter.reset()
+}
 
 // Close stops all hosts and waits until their steps in flight have ended.
 func (f *Fleet) Close() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"deployer/engine"
 	"deployer/engine/agent"
@@ -56,7 +57,10 @@ func (h *Host) accept(listener net.Listener, server *sshtest.Server) {
 		h.arrive()
 		h.sessions.Go(func() {
 			defer h.greeted()
-			server.Serve(conn)
+			time.Sleep(h.fleet.latency) // of the TCP handshake
+			l := newLine(conn, &h.fleet.meter, h.fleet.latency)
+			defer l.Close() //nolint:errcheck // the server has closed it, or never will
+			server.Serve(l)
 		})
 	}
 }

@@ -28,14 +28,15 @@ func Secret(text string) *yaml.Node {
 
 // Inventory writes the fleet's inventory file and reads it as deployer does.
 func (f *Fleet) Inventory(s Site) (*inventory.Inventory, error) {
-	data, err := yaml.Marshal(f.document(s))
+	data, err := yaml.Marshal(f.Document(s))
 	if err != nil {
 		return nil, fmt.Errorf("writing the fleet's inventory: %w", err)
 	}
 	return inventory.Parse("fleet.yaml", data)
 }
 
-func (f *Fleet) document(s Site) map[string]any {
+// Document is the fleet's inventory file, to be written as YAML.
+func (f *Fleet) Document(s Site) map[string]any {
 	ssh := map[string]any{"port": f.Port, "key": f.Key, "known_hosts": f.KnownHosts, "agent": false, "connect_timeout": "30s"}
 	hosts := map[string]any{}
 	for _, h := range f.Hosts {

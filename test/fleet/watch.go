@@ -28,6 +28,13 @@ func (l *load) end() {
 	l.now--
 }
 
+// forget begins to count anew, from what happens now.
+func (l *load) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.peak = l.now
+}
+
 func (l *load) most() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

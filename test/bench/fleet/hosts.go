@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"deployer/test/fleet"
+)
+
+// The process of the hosts writes one line of JSON when they are up, and one of
+// figures for each line that it reads. It ends with its input, so that no hosts
+// are left behind however the benchmark ends.
+
+// figures are what the hosts saw since they were asked last.
+type figures struct {
+	fleet.Traffic
+	Busy int           // hosts that were connected to or worked on at one moment, at most
+	CPU  time.Duration // processor time of all hosts, user and system
+}
+
+func hostsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "hosts N LATENCY FORKS DIR",
+		Hidden: true,
+		Args:   cobra.ExactArgs(4),
+		// The flags of the benchmark are not for the hosts.
+		PreRunE: func(*cobra.Command, []string) error { return nil },
+		RunE: func(_ *cobra.Command, args []string) error {
+			n, nErr := strconv.Atoi(args[0])
+			latency, latencyErr := time.ParseDuration(args[1])
+			forks, forksErr := strconv.Atoi(args[2])
+			for _, err := range []error{nErr, latencyErr, forksErr} {
+				if err != nil {
+					return err
+				}
+			}
+			return serveHosts(n, latency, forks, args[3], os.Stdin, os.Stdout)
+		},
+	}
+}
+
+// serveHosts runs the hosts and leaves two inventories in dir.
+func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reader, out io.Writer) error {
+	f, err := fleet.Start(n, fleet.Options{Dir: dir, Latency: latency, Name: hostName})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := writeInventories(f, forks, dir); err != nil {
+		return err
+	}
+	answers := json.NewEncoder(out)
+	var before time.Duration
+	for lines := bufio.NewScanner(in); ; {
+		now, err := processorTime()
+		if err != nil {
+			return err
+		}
+		if err := answers.Encode(figures{Traffic: f.Traffic(), Busy: f.Busy(), CPU: now - before}); err != nil {
+			return err
+		}
+		f.Forget()
+		before = now
+		if !lines.Scan() {
+			return lines.Err()
+		}
+	}
+}
+
+// processorTime is what this process has used.
+func processorTime() (time.Duration, error) {
+	var used syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), err
+}
+
+// hosts is the process of the hosts, as the benchmark sees it.
+type hosts struct {
+	process *exec.Cmd
+	ask     io.WriteCloser
+	answers *json.Decoder
+}
+
+func startHosts(ctx context.Context, n int, latency time.Duration, forks int, dir string) (*hosts, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "hosts", strconv.Itoa(n), latency.String(), strconv.Itoa(forks), dir)
+	cmd.Stderr = os.Stderr
+	ask, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	h := &hosts{process: cmd, ask: ask, answers: json.NewDecoder(answers)}
+	var up figures
+	if err := h.answers.Decode(&up); err != nil {
+		return nil, fmt.Errorf("the hosts did not start: %w", err)
+	}
+	return h, nil
+}
+
+// figures are what the hosts saw since the last call.
+func (h *hosts) figures() (figures, error) {
+	var f figures
+	if _, err := io.WriteString(h.ask, "figures\n"); err != nil {
+		return f, fmt.Errorf("asking the hosts: %w", err)
+	}
+	err := h.answers.Decode(&f)
+	return f, err
+}
+
+// stop ends the process of the hosts.
+func (h *hosts) stop() error {
+	_ = h.ask.Close()
+	return h.process.Wait()
+}
