@@ -28,7 +28,7 @@ type EventType string
 const (
 	RunStart    EventType = "run.start"   // the run begins; name is its playbook, text its id
 	RunEnd      EventType = "run.end"     // the run is over; report says how
-	PlayStart   EventType = "play.start"  // the first host entered the play
+	PlayStart   EventType = "play.start"  // the first host entered the play, or one of its batches, which text names
 	HostUp      EventType = "host.up"     // the host is connected and its agent runs
 	HostRetry   EventType = "host.retry"  // the host was lost or not reached; text says why, and when it is tried again
 	HostParked  EventType = "host.parked" // the host is taken out of the run; text is the root cause

@@ -17,6 +17,8 @@ func listing(p *Program) string {
 			fmt.Fprintf(&b, "play %s\n", op.Play.Name)
 		case OpBarrier:
 			b.WriteString("barrier\n")
+		case OpBatch:
+			b.WriteString("batch\n")
 		case OpTask:
 			fmt.Fprintf(&b, "task %s %s\n", op.Task.ID, op.Task.Name)
 		case OpBlock:

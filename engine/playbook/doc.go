@@ -11,6 +11,13 @@
 // live hosts of the play before its first task). Its tasks run in the order
 // pre_tasks, roles, tasks, post_tasks; then its handlers.
 //
+// Hosts run free: none waits for another unless a task says so. With serial (a
+// number, a share such as 10%, or a list of both whose last entry repeats) the
+// hosts go through the play in batches, in inventory order. A batch begins when
+// every host of those before has ended the play, handlers included, or is lost;
+// when a whole batch was lost the run stops. Barriers, run_once and needs inside
+// of the play are those of a batch; another play waits for all batches.
+//
 // # Tasks
 //
 // A task names one module and its arguments. Beside it may stand:

@@ -17,6 +17,7 @@ type rawPlay struct {
 	Handlers  yaml.Node        `yaml:"handlers"`
 	MaxFail   map[string]Limit `yaml:"max_fail"`
 	Barrier   bool             `yaml:"barrier"`
+	Serial    yaml.Node        `yaml:"serial"`
 	Tags      yaml.Node        `yaml:"tags"`
 }
 
@@ -36,7 +37,8 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 		c.fail(err)
 		return
 	}
-	p := &Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.at(n), Hosts: raw.Hosts, MaxFail: raw.MaxFail}
+	p := &Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.at(n), Hosts: raw.Hosts, MaxFail: raw.MaxFail,
+		Serial: c.serial(d, &raw.Serial)}
 	if p.Name == "" {
 		p.Name = raw.Hosts
 	}
@@ -58,6 +60,9 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 	p.Begin = c.emit(Op{Kind: OpPlay, Play: p})
 	if raw.Barrier {
 		c.emit(Op{Kind: OpBarrier, Play: p})
+	}
+	if len(p.Serial) > 0 {
+		p.Batch = c.emit(Op{Kind: OpBatch, Play: p})
 	}
 	c.handlers(x, c.list(d, &raw.Handlers, "handlers"))
 	c.tasks(x, c.list(d, &raw.PreTasks, "pre_tasks"))

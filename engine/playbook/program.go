@@ -32,8 +32,11 @@ type Play struct {
 	MaxFail map[string]Limit
 	// Handlers are in an order in which each comes after those that notify it.
 	Handlers []*Task
-	// Begin and End are the indexes of its first and last operation.
-	Begin, End int
+	// Serial cuts the hosts of the play into batches.
+	Serial Serial
+	// Begin and End are the indexes of its first and last operation. Batch is
+	// that of OpBatch, 0 when all hosts go at once.
+	Begin, Batch, End int
 }
 
 // OpKind says what an operation is.
@@ -42,7 +45,8 @@ type OpKind int
 // The operations. Index ranges of a Block say where its parts are.
 const (
 	OpPlay    OpKind = iota // a host not in Play goes to Play.End
-	OpBarrier               // wait for all live hosts of the play
+	OpBarrier               // wait for all live hosts of the play; after OpBatch, of the batch
+	OpBatch                 // wait until the batches before the host's own have ended the play
 	OpTask                  // Task
 	OpBlock                 // Block begins: its condition and throttle
 	OpRescue                // reached without a failure: go to Block.Always or Block.End

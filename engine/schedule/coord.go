@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -13,10 +12,7 @@ import (
 // slow is done under it.
 type coord struct {
 	mu    sync.Mutex
-	hosts []*host
-	// gates are the barriers and labels in program order; byOp finds them.
-	gates []*gate
-	byOp  map[int]*gate
+	gates map[gateKey]*gate
 	// throttles and onces are made when the first host comes.
 	throttles map[any]*throttle
 	onces     map[onceKey]*once
@@ -26,27 +22,16 @@ type coord struct {
 	waiting map[*waiter]struct{}
 }
 
-func newCoord(prog *playbook.Program, hosts []*host) *coord {
-	c := &coord{hosts: hosts, active: len(hosts), byOp: map[int]*gate{}, waiting: map[*waiter]struct{}{},
+func newCoord(r *run) *coord {
+	c := &coord{gates: map[gateKey]*gate{}, active: len(r.hosts), waiting: map[*waiter]struct{}{},
 		throttles: map[any]*throttle{}, onces: map[onceKey]*once{}}
-	for i, op := range prog.Ops {
-		what := ""
-		switch op.Kind {
-		case playbook.OpBarrier:
-			what = fmt.Sprintf("the barrier in play %q", op.Play.Name)
-		case playbook.OpLabel:
-			what = fmt.Sprintf("label %q", op.Label.Name)
-		default:
-			continue
-		}
-		g := &gate{op: i, play: op.Play, what: what, fate: map[*host]fate{}}
-		for _, h := range hosts {
-			if h.plays[op.Play.Index] {
-				g.targeted++
+	for i := range r.prog.Ops {
+		for _, g := range r.gatesAt(i) {
+			c.gates[g.gateKey] = g
+			for _, h := range g.members {
+				h.gates = append(h.gates, g)
 			}
 		}
-		c.gates = append(c.gates, g)
-		c.byOp[i] = g
 	}
 	return c
 }
@@ -54,12 +39,9 @@ func newCoord(prog *playbook.Program, hosts []*host) *coord {
 // settle records how h went past the gates before op, and at op itself when
 // it is one.
 func (c *coord) settle(h *host, op int, f fate) {
-	for h.nextGate < len(c.gates) && c.gates[h.nextGate].op <= op {
-		g := c.gates[h.nextGate]
+	for h.nextGate < len(h.gates) && h.gates[h.nextGate].op <= op {
+		g := h.gates[h.nextGate]
 		h.nextGate++
-		if !h.plays[g.play.Index] {
-			continue
-		}
 		how := skipped
 		if g.op == op || f == lost {
 			how = f
@@ -102,12 +84,12 @@ func (c *coord) jump(h *host, op int, f fate) {
 func (c *coord) barrier(ctx context.Context, h *host, op int) error {
 	c.mu.Lock()
 	c.settle(h, op, passed)
-	g := c.byOp[op]
+	g := c.gate(h, op, h.run.prog.Ops[op].Play)
 	if g.open() {
 		c.mu.Unlock()
 		return nil
 	}
-	w := newWaiter(h, g.what+g.missing(c.hosts))
+	w := newWaiter(h, g.what+g.missing())
 	g.waiters = append(g.waiters, &gateWaiter{waiter: w, count: barrierCount})
 	return c.await(ctx, w)
 }
@@ -116,13 +98,16 @@ func (c *coord) barrier(ctx context.Context, h *host, op int) error {
 // is nothing to wait for; with try it returns at once.
 func (c *coord) need(ctx context.Context, h *host, n playbook.Need, try bool) (ready bool, err error) {
 	c.mu.Lock()
-	g := c.byOp[n.Label.Op]
+	g := c.gates[gateKey{n.Label.Op, nil}]
+	if h.play() == n.Label.Play {
+		g = c.gate(h, n.Label.Op, n.Label.Play)
+	}
 	ok, err := g.met(n.Count)
 	if ok || err != nil || try {
 		c.mu.Unlock()
 		return ok, err
 	}
-	w := newWaiter(h, g.what+g.missing(c.hosts))
+	w := newWaiter(h, g.what+g.missing())
 	g.waiters = append(g.waiters, &gateWaiter{waiter: w, count: n.Count})
 	return true, c.await(ctx, w)
 }
@@ -132,7 +117,7 @@ func (c *coord) need(ctx context.Context, h *host, n playbook.Need, try bool) (r
 func (c *coord) leave(h *host, cause string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h.cause = cause
+	h.cause, h.leftIn = cause, h.play()
 	c.active--
 	if !ok {
 		c.lose(h)
@@ -146,9 +131,10 @@ func (c *coord) leave(h *host, cause string, ok bool) {
 
 // lose turns everything that h passed, or would have, into lost.
 func (c *coord) lose(h *host) {
-	h.nextGate = len(c.gates)
-	for _, g := range c.gates {
-		if f, decided := g.fate[h]; h.plays[g.play.Index] && !(decided && f == skipped) {
+	h.nextGate = len(h.gates)
+	for _, g := range h.gates {
+		f, decided := g.fate[h]
+		if !decided || f == passed && !g.end {
 			g.settle(h, lost)
 			c.look(g)
 		}

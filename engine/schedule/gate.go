@@ -5,21 +5,29 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"deployer/engine/playbook"
 )
 
-// gate counts the hosts of a play that have come to one point of the program: a
-// barrier or a label. Every host of the play ends up in exactly one of passed,
-// skipped and lost. It is guarded by the coord's lock.
+// gate counts the hosts of a play, or of one batch of it, that have come to one
+// point of the program: a barrier, a label, or the end of a serial play. Every
+// member ends up in exactly one of passed, skipped and lost. It is guarded by
+// the coord's lock.
 type gate struct {
-	op       int
-	play     *playbook.Play
-	what     string
-	targeted int
-	fate     map[*host]fate
-	count    [3]int
-	waiters  []*gateWaiter
+	gateKey
+	what    string
+	members []*host
+	// end is true for the end of a play: what becomes of a host later does not
+	// change that it came there.
+	end     bool
+	fate    map[*host]fate
+	count   [3]int
+	waiters []*gateWaiter
+}
+
+// gateKey is an operation, and the batch for which it is a gate; nil for all
+// hosts of the play.
+type gateKey struct {
+	op    int
+	batch *batch
 }
 
 // fate is how a host went past a gate.
@@ -42,7 +50,7 @@ func (g *gate) settle(h *host, f fate) {
 	g.count[f]++
 }
 
-func (g *gate) decided() bool { return len(g.fate) == g.targeted }
+func (g *gate) decided() bool { return len(g.fate) == len(g.members) }
 
 // open tells whether a barrier is open: everybody came to it, or never will.
 func (g *gate) open() bool { return g.decided() }
@@ -51,7 +59,7 @@ func (g *gate) open() bool { return g.decided() }
 // that go around a label do not count, neither do those that are not in the run:
 // with --limit, what the others do counts as done.
 func (g *gate) met(count int) (bool, error) {
-	toRun := g.targeted - g.count[skipped]
+	toRun := len(g.members) - g.count[skipped]
 	possible := toRun - g.count[lost]
 	if count == 0 {
 		if !g.decided() {
@@ -98,11 +106,11 @@ func (g *gate) blame() string {
 }
 
 // missing names hosts that have not come yet, for people who wait.
-func (g *gate) missing(hosts []*host) string {
+func (g *gate) missing() string {
 	var names []string
 	more := 0
-	for _, h := range hosts {
-		if _, ok := g.fate[h]; ok || !h.plays[g.play.Index] {
+	for _, h := range g.members {
+		if _, ok := g.fate[h]; ok {
 			continue
 		}
 		if len(names) < 3 {

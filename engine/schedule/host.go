@@ -18,6 +18,8 @@ type host struct {
 	index int
 	name  string
 	plays []bool // by index; fixed before the run
+	// batches are the host's by index of the play, nil where it is not serial.
+	batches []*batch
 
 	cursor int
 	vars   *playbook.Vars
@@ -37,8 +39,10 @@ type host struct {
 	rep        engine.HostReport
 
 	// Guarded by the coord's lock.
+	gates    []*gate // those that concern the host, in program order
 	nextGate int
-	cause    string // why it left the run, if it did
+	cause    string         // why it left the run, if it did
+	leftIn   *playbook.Play // where it was then
 }
 
 func newHost(r *run, index int, name string, base map[string]any) *host {
@@ -54,7 +58,8 @@ func newHost(r *run, index int, name string, base map[string]any) *host {
 	}
 	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.Check}
 	return &host{run: r, index: index, name: name, plays: make([]bool, len(r.prog.Plays)),
-		vars: playbook.NewVars(clean, fixed), notified: map[*playbook.Task]bool{},
+		batches: make([]*batch, len(r.prog.Plays)),
+		vars:    playbook.NewVars(clean, fixed), notified: map[*playbook.Task]bool{},
 		flushes: map[*playbook.Play]int{}, pending: map[*playbook.Block]*failed{},
 		registered: map[string]engine.Output{}, rep: engine.HostReport{Host: name}}
 }
@@ -156,10 +161,16 @@ func (h *host) park(ctx context.Context, err error) {
 	}
 }
 
-// play is the one the host is in, nil before the first.
+// play is the one the host is in, before its first play that one; nil after the
+// last.
 func (h *host) play() *playbook.Play {
-	if h.cursor < len(h.run.prog.Ops) {
-		return h.run.prog.Ops[h.cursor].Play
+	if h.cursor == len(h.run.prog.Ops) {
+		return nil
+	}
+	for _, p := range h.run.prog.Plays[h.run.prog.Ops[h.cursor].Play.Index:] {
+		if h.plays[p.Index] {
+			return p
+		}
 	}
 	return nil
 }

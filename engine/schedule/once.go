@@ -17,10 +17,12 @@ type once struct {
 	waiters []*waiter
 }
 
-// onceKey tells apart a task's runs: handlers may run more than once.
+// onceKey tells apart a task's runs: handlers may run more than once, and every
+// batch of a serial play runs the task for itself.
 type onceKey struct {
-	task *playbook.Task
-	nth  int
+	task  *playbook.Task
+	nth   int
+	batch *batch
 }
 
 // outcome is what a run_once task left for all hosts.

@@ -42,9 +42,18 @@ type world struct {
 	broken []string
 }
 
-type worldPlay struct{ hosts map[string]bool }
+type worldPlay struct {
+	hosts       map[string]bool
+	batch       map[string]int // of a host, in a serial play
+	first, last int            // tasks, last not included
+}
 
-type worldBarrier struct{ play, task int } // before this task
+// worldBarrier stands before a task; whole is true for that of a play, where no
+// batch has begun yet.
+type worldBarrier struct {
+	play, task int
+	whole      bool
+}
 
 type throttleRule struct{ id, limit int }
 
@@ -78,7 +87,7 @@ func (w *world) generate() string {
 			}
 		}
 		play.hosts[w.hosts[p%len(w.hosts)]] = true
-		w.plays = append(w.plays, play)
+		play.first = w.next
 		names := []string{}
 		for _, h := range w.hosts {
 			if play.hosts[h] {
@@ -88,8 +97,12 @@ func (w *world) generate() string {
 		w.line(0, "- hosts: %q", strings.Join(names, ","))
 		if w.chance(30) {
 			w.line(2, "barrier: true")
-			w.barriers = append(w.barriers, worldBarrier{p, w.next})
+			w.barriers = append(w.barriers, worldBarrier{p, w.next, true})
 		}
+		if w.chance(30) {
+			play.batch = w.serial(names)
+		}
+		w.plays = append(w.plays, play)
 		w.line(2, "handlers:")
 		count := 1 + w.rand.IntN(3)
 		for i := range count {
@@ -105,8 +118,20 @@ func (w *world) generate() string {
 			w.line(4, "- meta: flush_handlers")
 			w.item(p, 4, count, &labels, 0)
 		}
+		w.plays[p].last = w.next
 	}
 	return w.yaml.String()
+}
+
+// serial cuts the play into batches of one size, the last one smaller.
+func (w *world) serial(names []string) map[string]int {
+	size := 1 + w.rand.IntN(3)
+	w.line(2, "serial: %d", size)
+	batch := map[string]int{}
+	for i, h := range names {
+		batch[h] = i / size
+	}
+	return batch
 }
 
 // item writes a task or a block. Barriers stand at the top only: those in a
@@ -122,7 +147,7 @@ func (w *world) item(p, indent, handlers int, labels *[]string, depth int) {
 	indent += 2
 	if depth == 0 && w.chance(15) {
 		w.line(indent, "barrier: true")
-		w.barriers = append(w.barriers, worldBarrier{p, n})
+		w.barriers = append(w.barriers, worldBarrier{p, n, false})
 	}
 	if depth == 0 && w.chance(15) {
 		w.line(indent, "throttle: %d", 1+n%3)
@@ -312,18 +337,42 @@ func (w *world) checkOrder() {
 // before it.
 func (w *world) checkBarriers() {
 	for _, b := range w.barriers {
-		beyond := ""
+		beyond := map[int]string{} // by batch
 		for _, s := range w.log {
-			if s.task < 0 || !w.plays[b.play].hosts[s.host] {
+			play := w.plays[b.play]
+			if s.task < 0 || !play.hosts[s.host] {
 				continue
 			}
+			batch := play.batch[s.host]
+			if b.whole {
+				batch = 0
+			}
 			switch {
-			case s.task >= b.task && beyond == "":
-				beyond = s.host
-			case s.task < b.task && beyond != "":
-				w.errorf("%s did t%d while %s was beyond the barrier before t%d", s.host, s.task, beyond, b.task)
+			case s.task >= b.task && beyond[batch] == "":
+				beyond[batch] = s.host
+			case s.task < b.task && beyond[batch] != "":
+				w.errorf("%s did t%d while %s was beyond the barrier before t%d", s.host, s.task, beyond[batch], b.task)
 				return
 			}
+		}
+	}
+}
+
+// checkBatches: once a host of a batch works, those of earlier batches are done
+// with the play, its handlers included.
+func (w *world) checkBatches() {
+	for i, play := range w.plays {
+		latest := 0
+		for _, s := range w.log {
+			in := s.task >= play.first && s.task < play.last || s.handler != "" && w.handlers[s.handler] == i
+			if !in {
+				continue
+			}
+			if play.batch[s.host] < latest {
+				w.errorf("%s of batch %d worked after batch %d had begun: %v", s.host, play.batch[s.host], latest, s)
+				return
+			}
+			latest = play.batch[s.host]
 		}
 	}
 }
@@ -436,6 +485,7 @@ func TestPropertyPromisesHoldWhateverFails(t *testing.T) {
 		}
 		w.checkOrder()
 		w.checkBarriers()
+		w.checkBatches()
 		w.checkHandlers(report)
 		w.checkBlame(report, s)
 		if t.Failed() {

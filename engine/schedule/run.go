@@ -87,7 +87,8 @@ func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, er
 	}
 	// Hosts that no play names are not connected to.
 	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !slices.Contains(h.plays, true) })
-	r.coord = newCoord(prog, r.hosts)
+	r.cutBatches()
+	r.coord = newCoord(r)
 	var err error
 	if r.budget, err = newBudget(r); err != nil {
 		return nil, err
@@ -133,13 +134,14 @@ func (r *run) closeSessions() {
 	all.Wait()
 }
 
-// live are the hosts of a play that are still in the run, in order.
-func (r *run) live(p *playbook.Play) []string {
+// live are the hosts of a play, or of one batch of it, that are still in the
+// run, in order.
+func (r *run) live(p *playbook.Play, b *batch) []string {
 	r.coord.mu.Lock()
 	defer r.coord.mu.Unlock()
 	var out []string
 	for _, h := range r.hosts {
-		if h.plays[p.Index] && h.cause == "" {
+		if h.plays[p.Index] && h.batches[p.Index] == b && h.cause == "" {
 			out = append(out, h.name)
 		}
 	}

@@ -44,8 +44,12 @@ func (s *site) copyVars() map[string]any {
 	return h.vars.Clone()
 }
 
-// Targets are the hosts of the play that are still in the run.
-func (s *site) Targets() []string { return s.host.run.live(s.call.task.Play) }
+// Targets are the hosts of the play, or of the host's batch, that are still in
+// the run.
+func (s *site) Targets() []string {
+	p := s.call.task.Play
+	return s.host.run.live(p, s.host.batches[p.Index])
+}
 
 // Render renders a template file of the role or playbook that the task stands
 // in. It is for actions that take one, beside what engine.Site asks for.

@@ -77,7 +77,7 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	key := onceKey{t, c.nth}
+	key := onceKey{t, c.nth, h.batches[t.Play.Index]}
 	owner, out, err := h.run.coord.elect(ctx, h, key)
 	if err != nil {
 		return h.cannotWait(err)

@@ -19,6 +19,8 @@ func (h *host) step(ctx context.Context, op playbook.Op) error {
 		if err := h.run.coord.barrier(ctx, h, h.cursor); err != nil {
 			return h.cannotWait(err)
 		}
+	case playbook.OpBatch:
+		return h.enterBatch(ctx, op.Play)
 	case playbook.OpTask:
 		if err := h.task(ctx, op.Task, h.cursor); err != nil {
 			return err
@@ -45,7 +47,11 @@ func (h *host) step(ctx context.Context, op playbook.Op) error {
 	case playbook.OpFlush:
 		return h.handlers(ctx, op.Play)
 	case playbook.OpPlayEnd:
-		h.after(func() { clear(h.notified) })
+		at := h.cursor
+		h.after(func() {
+			clear(h.notified)
+			h.run.coord.pass(h, at)
+		})
 	}
 	h.cursor++
 	return nil
@@ -56,17 +62,28 @@ func (h *host) enterPlay(ctx context.Context, op playbook.Op) error {
 		h.cursor = op.Play.End + 1
 		return nil
 	}
-	if err := h.run.budget.check(op.Play); err != nil {
-		// A play before this one allowed more.
-		if ferr := h.flush(ctx); ferr != nil {
-			return ferr
-		}
-		h.run.abort(err)
+	if err := h.checkBudget(ctx, op.Play); err != nil {
 		return err
 	}
-	h.run.enter(op.Play)
+	if len(op.Play.Serial) == 0 {
+		h.run.enter(op.Play)
+	}
 	h.cursor++
 	return nil
+}
+
+// checkBudget aborts the run when what was lost so far, where more was allowed,
+// is too much for this play.
+func (h *host) checkBudget(ctx context.Context, p *playbook.Play) error {
+	err := h.run.budget.check(p)
+	if err == nil {
+		return nil
+	}
+	if ferr := h.flush(ctx); ferr != nil {
+		return ferr
+	}
+	h.run.abort(err)
+	return err
 }
 
 // enterBlock evaluates the block's condition, and takes its turn.

@@ -46,6 +46,9 @@ func (t *teller) tell(e engine.Event) string {
 	case engine.RunStart:
 		return fmt.Sprintf("%s, %s, run %s", t.verb(e.Name), count(len(t.opt.Hosts), "host"), e.Text)
 	case engine.PlayStart:
+		if e.Text != "" {
+			return fmt.Sprintf("== %s (%s)", e.Name, e.Text)
+		}
 		return "== " + e.Name
 	case engine.HostParked:
 		return t.tellParked(e)

@@ -1,0 +1,53 @@
+package schedule
+
+import (
+	"fmt"
+
+	"deployer/engine/playbook"
+)
+
+// gatesAt are the gates at an operation. Inside a serial play barriers are those
+// of a batch; a label is one for each batch, and for other plays one of all.
+func (r *run) gatesAt(i int) []*gate {
+	op := r.prog.Ops[i]
+	inBatch := op.Play.Batch > 0 && i > op.Play.Batch
+	whole, each, what := false, false, ""
+	switch op.Kind {
+	case playbook.OpBarrier:
+		whole, each, what = !inBatch, inBatch, fmt.Sprintf("the barrier in play %q", op.Play.Name)
+	case playbook.OpLabel:
+		whole, each, what = true, inBatch, fmt.Sprintf("label %q", op.Label.Name)
+	case playbook.OpPlayEnd:
+		each, what = inBatch, fmt.Sprintf("the end of play %q", op.Play.Name)
+	}
+	var members []*host
+	for _, h := range r.hosts {
+		if h.plays[op.Play.Index] {
+			members = append(members, h)
+		}
+	}
+	var out []*gate
+	if whole {
+		out = append(out, &gate{gateKey: gateKey{i, nil}, what: what, members: members, fate: map[*host]fate{}})
+	}
+	if !each || len(members) == 0 {
+		return out
+	}
+	for _, b := range members[0].batches[op.Play.Index].all {
+		g := &gate{gateKey: gateKey{i, b}, what: what, members: b.hosts, fate: map[*host]fate{}}
+		if g.end = op.Kind == playbook.OpPlayEnd; g.end {
+			b.end = g
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// gate is the one at an operation of the play that h takes part in: of its
+// batch, or of all hosts.
+func (c *coord) gate(h *host, op int, p *playbook.Play) *gate {
+	if g := c.gates[gateKey{op, h.batches[p.Index]}]; g != nil {
+		return g
+	}
+	return c.gates[gateKey{op, nil}]
+}
