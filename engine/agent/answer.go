@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"deployer/engine"
 	"deployer/engine/wire"
 )
 
@@ -90,10 +91,7 @@ func entriesOf(m wire.JournalMessage) ([]JournalEntry, error) {
 		if err := json.Unmarshal(raw, &e); err != nil {
 			continue // of another version of deployer
 		}
-		e.Step = clean(e.Step)
-		if e.Result != nil {
-			cleanResult(e.Result)
-		}
+		e.Step, e.Status = clean(e.Step), engine.Status(clean(string(e.Status)))
 		entries = append(entries, e)
 	}
 	return entries, nil

@@ -15,17 +15,21 @@ import (
 	"deployer/engine/wire"
 )
 
-// JournalEntry is one line of a run's journal on a host.
+// JournalEntry is one line of a run's journal on a host. It says what happened
+// to which step and no more: names, messages, diffs and outputs may hold secrets
+// that the host is not told of as such. The controller's journal has them, with
+// the secrets taken out.
 type JournalEntry struct {
 	Time time.Time `json:"time"`
 	Step string    `json:"step"`
 	// Begun is set for the entry that is written before a step is applied. A
-	// step with such an entry and no result after it was cut short by the
+	// step with such an entry and no status after it was cut short by the
 	// death of the agent.
 	Begun bool `json:"begun,omitempty"`
-	// Result is set for the entry that is written when a step has ended. It
-	// has neither diffs nor output: those may hold secrets, and are many.
-	Result *engine.Result `json:"result,omitempty"`
+	// Status is set for the entry that is written when a step has ended.
+	Status  engine.Status `json:"status,omitempty"`
+	Tries   int           `json:"tries,omitempty"`
+	Elapsed time.Duration `json:"elapsed,omitempty"` // over all tries
 }
 
 // journal is an open journal. A nil journal, that of a dry run, keeps nothing.
@@ -86,13 +90,9 @@ func (j *journal) begin(step string) error {
 	return j.write(JournalEntry{Time: time.Now(), Step: step, Begun: true}, false)
 }
 
-// end notes the result of a step, on the disk itself when sync is set.
+// end notes how a step ended, on the disk itself when sync is set.
 func (j *journal) end(r engine.Result, sync bool) error {
-	r.Change, r.Output = nil, nil
-	if r.Secret && r.Failure != nil {
-		r.Failure = &engine.Failure{Message: "kept out of the journal, as the step is secret"}
-	}
-	return j.write(JournalEntry{Time: time.Now(), Step: r.Step, Result: &r}, sync)
+	return j.write(JournalEntry{Time: time.Now(), Step: r.Step, Status: r.Status, Tries: r.Tries, Elapsed: r.Elapsed}, sync)
 }
 
 func (j *journal) write(e JournalEntry, sync bool) error {

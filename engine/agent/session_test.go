@@ -362,7 +362,7 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 		if e.Begun {
 			got = append(got, e.Step+" begun")
 		} else {
-			got = append(got, e.Step+" "+string(e.Result.Status))
+			got = append(got, e.Step+" "+string(e.Status))
 		}
 	}
 	if diff := cmp.Diff([]string{"a begun", "a changed", "c begun", "c changed"}, got); diff != "" {

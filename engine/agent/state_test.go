@@ -96,7 +96,9 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := log.end(engine.Result{Step: "c", Status: engine.OK, Output: engine.Output{"x": 1}, Change: &engine.Change{Needed: true}}, true); err != nil {
+	told := engine.Result{Step: "c", Name: "hunter2", Status: engine.Failed, Reason: "hunter2", Output: engine.Output{"x": "hunter2"},
+		Change: &engine.Change{Needed: true}, Failure: &engine.Failure{Message: "hunter2", Detail: "hunter2"}}
+	if err := log.end(told, true); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := s.read("r1")
@@ -104,8 +106,11 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 		t.Fatalf("%s, %v", entries, err)
 	}
 	var last JournalEntry
-	if err := json.Unmarshal(entries[1], &last); err != nil || last.Step != "c" || last.Result.Output != nil || last.Result.Change != nil {
+	if err := json.Unmarshal(entries[1], &last); err != nil || last.Step != "c" || last.Status != engine.Failed {
 		t.Errorf("%s, %v", entries[1], err)
+	}
+	if strings.Contains(string(entries[1]), "hunter2") {
+		t.Errorf("the journal tells more than what became of the step: %s", entries[1])
 	}
 	if got := newest(entries, len(entries[1])+1); len(got) != 1 {
 		t.Errorf("%d entries", len(got))

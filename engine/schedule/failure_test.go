@@ -313,9 +313,9 @@ func TestJournalOnTheHostDecides(t *testing.T) {
 	}{
 		"never begun":         {nil, []string{"b", "b"}},
 		"begun and cut short": {[]agent.JournalEntry{{Step: "1.play.1", Begun: true}}, []string{"b", "b", "h"}},
-		"changed": {[]agent.JournalEntry{{Step: "1.play.1", Begun: true}, {Step: "1.play.1", Result: &engine.Result{Status: engine.Altered}}},
+		"changed": {[]agent.JournalEntry{{Step: "1.play.1", Begun: true}, {Step: "1.play.1", Status: engine.Altered}},
 			[]string{"b", "b", "h"}},
-		"was fine": {[]agent.JournalEntry{{Step: "1.play.1", Result: &engine.Result{Status: engine.OK}}}, []string{"b", "b"}},
+		"was fine": {[]agent.JournalEntry{{Step: "1.play.1", Status: engine.OK}}, []string{"b", "b"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -168,11 +168,11 @@ func (f *flight) resume(ctx context.Context) {
 		if entry.Step != e.step.ID {
 			continue
 		}
-		if e.unsure = entry.Begun; entry.Result == nil {
+		if e.unsure = entry.Begun; entry.Status == "" {
 			continue
 		}
 		// The journal has no output and no diff, so the step runs again, and
 		// finds its work done.
-		e.unsure = entry.Result.Status == engine.Altered
+		e.unsure = entry.Status == engine.Altered
 	}
 }

@@ -65,8 +65,6 @@ func TestSecrets(t *testing.T) {
 }
 
 // onHosts looks at what the secrets were for, and at the hosts' own journals.
-// Hosts are not told what the inventory marks, so there only what is secret by
-// its task or file is looked for.
 func onHosts(t *testing.T, tr *trial) {
 	t.Helper()
 	for _, h := range tr.fleet.Hosts {
@@ -82,9 +80,7 @@ func onHosts(t *testing.T, tr *trial) {
 			t.Errorf("%s has %d journals, %v", h.Name, len(journals), err)
 		}
 		for _, path := range journals {
-			if bytes.Contains(read(t, path), []byte(unmarked)) {
-				t.Errorf("%s tells a secret", path)
-			}
+			silent(t, map[string][]byte{path: read(t, path)})
 		}
 	}
 }
