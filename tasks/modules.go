@@ -52,6 +52,8 @@ func Modules() []engine.Kind {
 		{Name: "link", Doc: "Makes sure of a symbolic link.", New: func() any { return &file.Link{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
+		{Name: "script", Doc: "Runs a script of the role on the host.", New: func() any { return &command.Script{} }},
+		{Name: "script_run", Doc: "Writes, runs and removes a script; script is made of it.", New: func() any { return &command.Run{} }},
 		{Name: "set", Doc: "Gives values names for later tasks.", New: func() any { return &flow.Set{} }},
 		{Name: "shell", Doc: "Runs lines in a shell; the last resort where no module fits.", New: func() any { return &command.Shell{} }},
 		{Name: "stat", Doc: "Tells what is at a path.", New: func() any { return &inspect.Stat{} }},

@@ -3,12 +3,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,8 +17,8 @@ import (
 
 // Command runs a program.
 type Command struct {
-	Argv     []string          `yaml:"argv" doc:"the program and its arguments; no shell sees them"`
-	Cmd      string            `yaml:"cmd" doc:"a line for /bin/sh -c; instead of argv"`
+	Cmd      hostcmd.Words     `yaml:"cmd" short:"true" doc:"the program and its arguments: a list, or a text that is split at blanks outside of quotes. No shell sees it, so |, > and $ mean nothing"`
+	Argv     []string          `yaml:"argv" doc:"as cmd, always a list; instead of cmd"`
 	Creates  string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
 	Removes  string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
 	Chdir    string            `yaml:"chdir" doc:"working directory; default the agent's"`
@@ -29,32 +28,38 @@ type Command struct {
 	ReadOnly bool              `yaml:"read_only" doc:"the program only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
-// Shell is a line for /bin/sh.
+// Shell is one or more lines for a shell.
 type Shell struct {
-	Cmd      string            `yaml:"cmd" required:"true" doc:"one or more lines for /bin/sh -c"`
-	Creates  string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
-	Removes  string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
-	Chdir    string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env      map[string]string `yaml:"env" doc:"added to the agent's environment"`
-	Stdin    string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits  []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
-	ReadOnly bool              `yaml:"read_only" doc:"the lines only read: they are run in a dry run too and never count as a change. Default false"`
+	Cmd        string            `yaml:"cmd" short:"true" required:"true" doc:"one or more lines for the shell"`
+	Executable string            `yaml:"executable" doc:"absolute path of the shell, which must know -c; default /bin/sh"`
+	Creates    string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
+	Removes    string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
+	Chdir      string            `yaml:"chdir" doc:"working directory; default the agent's"`
+	Env        map[string]string `yaml:"env" doc:"added to the agent's environment"`
+	Stdin      string            `yaml:"stdin" doc:"standard input; default empty"`
+	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+	ReadOnly   bool              `yaml:"read_only" doc:"the lines only read: they are run in a dry run too and never count as a change. Default false"`
 }
 
 var (
-	_ engine.Module = (*Command)(nil)
-	_ engine.Module = (*Shell)(nil)
+	_ engine.Module   = (*Command)(nil)
+	_ engine.Module   = (*Shell)(nil)
+	_ engine.Module   = (*Run)(nil)
+	_ engine.Preparer = (*Script)(nil)
 )
 
 func (s *Shell) command() *Command {
 	return &Command{
-		Cmd: s.Cmd, Creates: s.Creates, Removes: s.Removes, Chdir: s.Chdir,
+		Argv: []string{cmp.Or(s.Executable, "/bin/sh"), "-c", s.Cmd}, Creates: s.Creates, Removes: s.Removes, Chdir: s.Chdir,
 		Env: s.Env, Stdin: s.Stdin, OKExits: s.OKExits, ReadOnly: s.ReadOnly,
 	}
 }
 
 // Check does what Command's does.
 func (s *Shell) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if strings.TrimSpace(s.Cmd) == "" {
+		return engine.Change{}, errors.New("cmd is empty")
+	}
 	return s.command().Check(ctx, sys)
 }
 
@@ -64,18 +69,18 @@ func (s *Shell) Apply(ctx context.Context, sys engine.System, change engine.Chan
 }
 
 func (c *Command) argv() []string {
-	if c.Cmd != "" {
-		return []string{"/bin/sh", "-c", c.Cmd}
+	if len(c.Cmd) > 0 {
+		return c.Cmd
 	}
 	return c.Argv
 }
 
 // Check decides by creates and removes; a command that only reads runs here.
 func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if (c.Cmd == "") == (len(c.Argv) == 0) {
-		return engine.Change{}, errors.New("want either argv or cmd")
+	if (len(c.Cmd) == 0) == (len(c.Argv) == 0) {
+		return engine.Change{}, errors.New("want either cmd or argv")
 	}
-	if why, err := c.settled(sys); err != nil || why != "" {
+	if why, err := settled(sys, c.Creates, c.Removes); err != nil || why != "" {
 		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
 	}
 	if c.ReadOnly {
@@ -83,34 +88,6 @@ func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, 
 		return engine.NoChange(out), err
 	}
 	return engine.Changed(engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(c.argv()), Action: "run"}), nil
-}
-
-// settled says why nothing has to be run; empty when something has.
-func (c *Command) settled(sys engine.System) (string, error) {
-	if c.Creates != "" {
-		there, err := exists(sys, c.Creates)
-		if err != nil || there {
-			return c.Creates + " exists", err
-		}
-	}
-	if c.Removes != "" {
-		there, err := exists(sys, c.Removes)
-		if err != nil || !there {
-			return c.Removes + " does not exist", err
-		}
-	}
-	return "", nil
-}
-
-func exists(sys engine.System, pattern string) (bool, error) {
-	if !filepath.IsAbs(pattern) {
-		return false, fmt.Errorf("path %q is not absolute", pattern)
-	}
-	if _, err := os.Lstat(sys.Path(pattern)); err == nil {
-		return true, nil
-	}
-	found, err := filepath.Glob(sys.Path(pattern))
-	return len(found) > 0, err
 }
 
 // Apply runs the program. What it said is in the output even when it failed.
@@ -123,16 +100,22 @@ func (c *Command) run(ctx context.Context, sys engine.System) (engine.Output, er
 	for _, key := range slices.Sorted(maps.Keys(c.Env)) {
 		cmd.Env = append(cmd.Env, key+"="+c.Env[key])
 	}
+	return outcome(ctx, sys, cmd, cmd.Argv, c.OKExits)
+}
+
+// outcome runs a program. said is how messages call it; the output has ran, rc,
+// stdout and stderr, of each of these at most the first and last 512 KiB.
+func outcome(ctx context.Context, sys engine.System, cmd engine.Command, said []string, okExits []int) (engine.Output, error) {
 	res, err := sys.Run(ctx, cmd)
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(cmd.Argv), err)
+		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(said), err)
 	}
 	out := engine.Output{
 		"ran": true, "rc": res.Exit,
 		"stdout": strings.TrimRight(res.Stdout, "\n"), "stderr": strings.TrimRight(res.Stderr, "\n"),
 	}
-	if res.Exit == 0 && len(c.OKExits) == 0 || slices.Contains(c.OKExits, res.Exit) {
+	if res.Exit == 0 && len(okExits) == 0 || slices.Contains(okExits, res.Exit) {
 		return out, nil
 	}
-	return out, hostcmd.Failed(cmd.Argv, res)
+	return out, hostcmd.Failed(said, res)
 }

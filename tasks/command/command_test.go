@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/tasks/hostcmd"
 	"deployer/tasks/tasktest"
 )
 
@@ -21,7 +22,8 @@ func TestRuns(t *testing.T) {
 	}{
 		"argv":  {&Command{Argv: []string{"printf", "%s|", "a b", "c"}}, engine.Output{"ran": true, "rc": 0, "stdout": "a b|c|", "stderr": ""}},
 		"shell": {&Shell{Cmd: "cat; echo $X; pwd; echo err >&2; exit 3", Stdin: "in ", Env: map[string]string{"X": "y"}, Chdir: "/", OKExits: []int{3}}, engine.Output{"ran": true, "rc": 3, "stdout": "in y\n/", "stderr": "err"}},
-		"cmd":   {&Command{Cmd: "echo $((1+1))"}, engine.Output{"ran": true, "rc": 0, "stdout": "2", "stderr": ""}},
+		"cmd":   {&Command{Cmd: hostcmd.Words{"echo", "$X", "|"}}, engine.Output{"ran": true, "rc": 0, "stdout": "$X |", "stderr": ""}},
+		"bash":  {&Shell{Cmd: "echo ${BASH_VERSION:+bash}", Executable: "/bin/bash"}, engine.Output{"ran": true, "rc": 0, "stdout": "bash", "stderr": ""}},
 	}
 	for name, tt := range tests {
 		change, out, err := tasktest.Run(t, sys, tt.module)
@@ -72,8 +74,9 @@ func TestErrors(t *testing.T) {
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec
 	for want, m := range map[string]engine.Module{
-		"want either argv or cmd": &Command{},
+		"want either cmd or argv": &Command{},
 		"running none-such":       &Command{Argv: []string{"none-such"}},
+		"cmd is empty":            &Shell{Cmd: " "},
 		"not absolute":            &Command{Argv: []string{"true"}, Creates: "x"},
 	} {
 		if _, _, err := tasktest.Run(t, sys, m); err == nil || !strings.Contains(err.Error(), want) {

@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"deployer/tasks/tasktest"
 )
 
@@ -41,6 +43,62 @@ func TestWriteKeepsModeOfWhatItReplaces(t *testing.T) {
 	}
 	if got := sys.Read(t, "/etc/x"); got != "new" {
 		t.Errorf("content %q", got)
+	}
+}
+
+func TestWriteKeepsAttributes(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/x", "old", 0o644)
+	if err := unix.Setxattr(sys.Path("/etc/x"), "user.note", []byte("stays"), 0); err != nil {
+		t.Fatalf("the file system of %s has no extended attributes: %v", sys.Root, err)
+	}
+	if err := Write(sys, "/etc/x", strings.NewReader("new"), Access{Mode: "0600"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := attribute(func(buf []byte) (int, error) { return unix.Lgetxattr(sys.Path("/etc/x"), "user.note", buf) })
+	if err != nil || string(got) != "stays" {
+		t.Errorf("attribute %q, %v", got, err)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	if to, err := Backup(sys, "/etc/x"); err != nil || to != "" {
+		t.Errorf("backup of nothing: %q, %v", to, err)
+	}
+	sys.Write(t, "/etc/x", "old", 0o640)
+	for range 2 { // the second try of a step finds the first one's copy
+		to, err := Backup(sys, "/etc/x")
+		if err != nil || to != "/etc/x.test~" {
+			t.Fatalf("%q, %v", to, err)
+		}
+		if err := Write(sys, "/etc/x", strings.NewReader("new"), Access{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(sys.Path("/etc/x.test~"))
+	if err != nil || info.Mode().Perm() != 0o640 || sys.Read(t, "/etc/x.test~") != "old" {
+		t.Errorf("%v, %v, %q", info, err, sys.Read(t, "/etc/x.test~"))
+	}
+}
+
+// TestLinkIsReplacedNotFollowed: a write never goes where a link leads, and
+// takes nothing over from there.
+func TestLinkIsReplacedNotFollowed(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/target", "theirs", 0o600)
+	if err := os.Symlink("target", sys.Path("/etc/x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(sys, "/etc/x", strings.NewReader("new"), Access{}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(sys.Path("/etc/x"))
+	if err != nil || info.Mode() != 0o644 || sys.Read(t, "/etc/target") != "theirs" {
+		t.Errorf("%v, %v; target has %q", info, err, sys.Read(t, "/etc/target"))
 	}
 }
 

@@ -88,7 +88,11 @@ func (t *Temp) Commit() error {
 	if err := os.Chtimes(t.Name(), now, now); err != nil {
 		return err
 	}
-	if err := os.Rename(t.Name(), t.final); err != nil {
+	err := os.Rename(t.Name(), t.final)
+	if errors.Is(err, syscall.EBUSY) {
+		return fmt.Errorf("%s is a mount of its own and cannot be replaced: change the file that is mounted there", t.final)
+	}
+	if err != nil {
 		return err
 	}
 	return SyncDir(filepath.Dir(t.final))
@@ -103,16 +107,25 @@ func (t *Temp) Discard() {
 
 // Dress gives the temporary file the access that the final file shall have:
 // what is wanted, else what the file has that it replaces, else 0644 and the
-// agent's own user.
-func (t *Temp) Dress(sys engine.System, want Access) error {
+// agent's own user. Extended attributes, the SELinux label among them, are those
+// of the file that is replaced.
+func (t *Temp) Dress(sys engine.System, want Access) error { return t.dressAs(sys, t.final, want) }
+
+// dressAs is Dress by the model of another file, given by its real path. The
+// mode comes last: a change of owner clears bits of it, and until then nobody
+// else may read the content.
+func (t *Temp) dressAs(sys engine.System, model string, want Access) error {
 	mode := fs.FileMode(0o644)
-	if old, err := os.Stat(t.final); err == nil {
+	if old, err := os.Lstat(model); err == nil && old.Mode().IsRegular() {
 		mode = old.Mode() & modeBits
 		stat := old.Sys().(*syscall.Stat_t)
 		if int(stat.Uid) != os.Geteuid() || int(stat.Gid) != os.Getegid() {
 			if err := t.Chown(int(stat.Uid), int(stat.Gid)); err != nil {
 				return err
 			}
+		}
+		if err := copyAttributes(model, t.Name()); err != nil {
+			return err
 		}
 	}
 	if want.Mode == "" {

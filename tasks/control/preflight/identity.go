@@ -66,7 +66,7 @@ func identify(ctx context.Context, site engine.Site, host string) identity {
 }
 
 func answer(ctx context.Context, site engine.Site, host string) ([]string, error) {
-	result, err := site.RunOn(ctx, host, "command", &command.Command{Cmd: ask, ReadOnly: true})
+	result, err := site.RunOn(ctx, host, "shell", &command.Shell{Cmd: ask, ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func newSite(machines map[string]machine, checks map[string][]any) *sitetest.Sit
 	}
 	s.RunFunc = func(_ context.Context, host, module string, _ engine.Module) (engine.Result, error) {
 		m := machines[host]
-		if module != "command" || m.hostname == "" {
+		if module != "shell" || m.hostname == "" {
 			return engine.Result{}, fmt.Errorf("no %s on %s", module, host)
 		}
 		now := time.Now().Add(m.skew)

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// Run writes a script to a place of its own, runs it and removes it.
+type Run struct {
+	Name    string            `yaml:"name" required:"true" doc:"what the script is called, for people"`
+	Content string            `yaml:"content" doc:"the script"`
+	Blob    string            `yaml:"blob" doc:"hex SHA-256 of the script, fetched from the controller; instead of content"`
+	Program []string          `yaml:"program" doc:"what reads the script: its path is appended, then args. Default: the script itself is the program"`
+	Args    []string          `yaml:"args" doc:"arguments of the script"`
+	Creates string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
+	Removes string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
+	Chdir   string            `yaml:"chdir" doc:"working directory; default the agent's"`
+	Env     map[string]string `yaml:"env" doc:"added to the agent's environment"`
+	Stdin   string            `yaml:"stdin" doc:"standard input; default empty"`
+	OKExits []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+
+	ReadOnly bool `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
+}
+
+// said is how messages call what is run.
+func (r *Run) said() []string { return append([]string{r.Name}, r.Args...) }
+
+// Check decides by creates and removes; a script that only reads runs here.
+func (r *Run) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if (r.Content == "") == (r.Blob == "") {
+		return engine.Change{}, errors.New("want either content or blob")
+	}
+	if why, err := settled(sys, r.Creates, r.Removes); err != nil || why != "" {
+		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
+	}
+	if r.ReadOnly {
+		out, err := r.run(ctx, sys)
+		return engine.NoChange(out), err
+	}
+	return engine.Changed(engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(r.said()), Action: "run script"}), nil
+}
+
+// Apply runs the script. What it said is in the output even when it failed.
+func (r *Run) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	return r.run(ctx, sys)
+}
+
+// run keeps the script from all other users: it may hold what they must not see.
+func (r *Run) run(ctx context.Context, sys engine.System) (engine.Output, error) {
+	dir, err := os.MkdirTemp(sys.Path("/tmp"), "deployer-script-*")
+	if err != nil {
+		return nil, fmt.Errorf("making a place for script %s: %w", r.Name, err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, filepath.Base(r.Name))
+	if err := r.write(ctx, sys, path); err != nil {
+		return nil, fmt.Errorf("writing script %s: %w", r.Name, err)
+	}
+	cmd := engine.Command{Argv: slices.Concat(r.Program, []string{path}, r.Args), Dir: r.Chdir, Stdin: []byte(r.Stdin)}
+	for _, key := range slices.Sorted(maps.Keys(r.Env)) {
+		cmd.Env = append(cmd.Env, key+"="+r.Env[key])
+	}
+	for range busyTries {
+		out, err := outcome(ctx, sys, cmd, r.said(), r.OKExits)
+		if !errors.Is(err, syscall.ETXTBSY) {
+			return out, err
+		}
+		time.Sleep(busyWait)
+	}
+	return outcome(ctx, sys, cmd, r.said(), r.OKExits)
+}
+
+// A program that was just written is busy while another step's new process,
+// which inherited the open file, has not begun its own program yet.
+const (
+	busyTries = 20
+	busyWait  = 10 * time.Millisecond
+)
+
+func (r *Run) write(ctx context.Context, sys engine.System, path string) error {
+	var content io.ReadCloser = io.NopCloser(strings.NewReader(r.Content))
+	if r.Blob != "" {
+		var err error
+		if content, err = sys.Blob(ctx, r.Blob); err != nil {
+			return err
+		}
+	}
+	defer content.Close()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
+}

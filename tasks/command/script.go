@@ -1,0 +1,72 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// Script runs a script of the role on the host. It is sent, run and removed.
+type Script struct {
+	Cmd        hostcmd.Words     `yaml:"cmd" short:"true" required:"true" doc:"name of the script in the role's files directory, and its arguments: a list, or a text that is split at blanks outside of quotes"`
+	Executable string            `yaml:"executable" doc:"absolute path of the program that reads the script; default: what its first line names after #!, else /bin/sh"`
+	Creates    string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
+	Removes    string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
+	Chdir      string            `yaml:"chdir" doc:"working directory; default the agent's"`
+	Env        map[string]string `yaml:"env" doc:"added to the agent's environment"`
+	Stdin      string            `yaml:"stdin" doc:"standard input; default empty"`
+	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+	ReadOnly   bool              `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
+}
+
+// inlineLimit is the size in bytes up to which a script travels inside the step.
+const inlineLimit = 32 << 10
+
+// Prepare reads the script.
+func (s *Script) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+	if len(s.Cmd) == 0 {
+		return "", nil, errors.New("cmd is empty: it names a script in the role's files directory")
+	}
+	content, err := c.File(s.Cmd[0])
+	if err != nil {
+		return "", nil, fmt.Errorf("reading script %s: %w", s.Cmd[0], err)
+	}
+	run := &Run{
+		Name: s.Cmd[0], Args: s.Cmd[1:], Program: reader(content, s.Executable), Creates: s.Creates, Removes: s.Removes,
+		Chdir: s.Chdir, Env: s.Env, Stdin: s.Stdin, OKExits: s.OKExits, ReadOnly: s.ReadOnly,
+	}
+	if len(content) > inlineLimit || !utf8.Valid(content) {
+		run.Blob = c.AddBlob(content)
+	} else {
+		run.Content = string(content)
+	}
+	return "script_run", run, nil
+}
+
+// reader is the command that the script's path is appended to. Starting it by
+// name, not by the script's own mode, works where /tmp forbids to execute. It is
+// empty for a program that needs no reader.
+func reader(content []byte, executable string) []string {
+	if executable != "" {
+		return []string{executable}
+	}
+	if bytes.HasPrefix(content, []byte("\x7fELF")) {
+		return nil
+	}
+	first, _, _ := bytes.Cut(content, []byte("\n"))
+	line, ok := bytes.CutPrefix(first, []byte("#!"))
+	program, argument, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+	if !ok || len(program) == 0 {
+		return []string{"/bin/sh"}
+	}
+	words := []string{string(program)}
+	if argument = bytes.TrimSpace(argument); len(argument) > 0 {
+		words = append(words, string(argument)) // one, blanks and all, as the kernel does it
+	}
+	return words
+}

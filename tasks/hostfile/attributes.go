@@ -1,0 +1,68 @@
+package hostfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ofContent are the extended attributes that vouch for a file's content. The
+// kernel takes them away from a file that is written to; new content has to earn
+// them again.
+var ofContent = map[string]bool{"security.capability": true, "security.ima": true, "security.evm": true}
+
+// copyAttributes gives a new file the extended attributes of the one that it
+// replaces: the SELinux label, access lists, and what users have set. File
+// systems and users that may not have some of them are passed over, as cp does.
+func copyAttributes(from, to string) error {
+	list, err := attribute(func(buf []byte) (int, error) { return unix.Llistxattr(from, buf) })
+	if err != nil {
+		return fmt.Errorf("listing the extended attributes of %s: %w", from, err)
+	}
+	for name := range strings.SplitSeq(string(list), "\x00") {
+		if name == "" || ofContent[name] {
+			continue
+		}
+		value, err := attribute(func(buf []byte) (int, error) { return unix.Lgetxattr(from, name, buf) })
+		if err != nil {
+			return fmt.Errorf("reading %s of %s: %w", name, from, err)
+		}
+		if err := unix.Lsetxattr(to, name, value, 0); err != nil && !mayLack(err) {
+			return fmt.Errorf("keeping %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// attribute asks for a size, then for the value. One that grew between is asked
+// for again; one that is gone is empty.
+func attribute(read func([]byte) (int, error)) ([]byte, error) {
+	for {
+		size, err := read(nil)
+		if size == 0 || err != nil {
+			return nil, unlessLacking(err)
+		}
+		buf := make([]byte, size)
+		size, err = read(buf)
+		if errors.Is(err, unix.ERANGE) {
+			continue
+		}
+		if err != nil {
+			return nil, unlessLacking(err)
+		}
+		return buf[:size], nil
+	}
+}
+
+func unlessLacking(err error) error {
+	if mayLack(err) {
+		return nil
+	}
+	return err
+}
+
+func mayLack(err error) bool {
+	return errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENODATA)
+}
