@@ -31,6 +31,7 @@ const (
 	EffectKernel  EffectKind = "kernel"  // sysctl, module, swap, mount
 	EffectObject  EffectKind = "object"  // create, change or delete of a Kubernetes object
 	EffectMember  EffectKind = "member"  // add or remove of an etcd member
+	EffectShow    EffectKind = "show"    // nothing happens; diff is text for people, shown however quiet the run is
 )
 
 // Effect is one thing that would happen.

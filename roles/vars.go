@@ -18,6 +18,24 @@ type Variables struct {
 	inv    *inventory.Inventory
 }
 
+// PlainVariables are those of an inventory without a cluster: hosts, host and
+// groups, and what the inventory says itself.
+func PlainVariables(inv *inventory.Inventory) *Variables {
+	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, inv: inv}
+	all := map[string]any{}
+	for _, h := range inv.Hosts {
+		labels := map[string]any{}
+		for name, value := range h.Labels {
+			labels[name] = value
+		}
+		v.hosts[h.Name] = map[string]any{"name": h.Name, "address": h.Address, "roles": list(h.Roles), "labels": labels,
+			"groups": list(h.Groups), "vars": h.Vars}
+		all[h.Name] = v.hosts[h.Name]
+	}
+	v.shared["hosts"], v.shared["groups"] = all, groups(inv.Table())
+	return v
+}
+
 // NewVariables builds them once for all hosts. images maps the catalogue's names
 // of container images to their full references.
 func NewVariables(inv *inventory.Inventory, c *cluster.Cluster, images map[string]string) (*Variables, error) {
@@ -33,6 +51,9 @@ func NewVariables(inv *inventory.Inventory, c *cluster.Cluster, images map[strin
 			return nil, fmt.Errorf("variables of host %s: %w", name, err)
 		}
 		v.hosts[name] = m.(map[string]any)
+		if h, ok := inv.Host(name); ok {
+			v.hosts[name]["vars"], v.hosts[name]["groups"] = h.Vars, list(h.Groups)
+		}
 		all[name] = m
 	}
 	refs := map[string]any{}
@@ -76,11 +97,15 @@ func Groups(inv *inventory.Inventory, c *cluster.Cluster) map[string][]string {
 func groups(table map[string][]string) map[string]any {
 	out := map[string]any{}
 	for name, hosts := range table {
-		list := make([]any, 0, len(hosts))
-		for _, h := range hosts {
-			list = append(list, h)
-		}
-		out[name] = list
+		out[name] = list(hosts)
+	}
+	return out
+}
+
+func list(texts []string) []any {
+	out := make([]any, 0, len(texts))
+	for _, t := range texts {
+		out = append(out, t)
 	}
 	return out
 }

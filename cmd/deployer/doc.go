@@ -9,12 +9,13 @@ import (
 
 	"deployer/engine"
 	"deployer/strictyaml"
+	"deployer/tasks"
 )
 
 func newDocCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "doc [module] [NAME]",
-		GroupID: "input",
+		GroupID: "playbooks",
 		Short:   "Show what a task of a playbook can do, and its arguments",
 		Long: `Doc lists the modules that tasks of a playbook may name; with the name of one,
 it shows what the module does, where it runs, its arguments and an example.`,
@@ -45,7 +46,9 @@ it shows what the module does, where it runs, its arguments and an example.`,
 
 func unknownKind(name string, all engine.Registry) error {
 	hint := "deployer doc lists all"
-	if s := strictyaml.Suggest(name, all.Names()); s != "" {
+	if ours := tasks.Renamed()[strings.TrimPrefix(name, "ansible.builtin.")]; ours != "" {
+		hint = "deployer calls it " + ours
+	} else if s := strictyaml.Suggest(name, all.Names()); s != "" {
 		hint = fmt.Sprintf("did you mean %q?", s)
 	}
 	return fmt.Errorf("there is no module %q; %s", name, hint)

@@ -6,23 +6,24 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"deployer/cluster"
 	"deployer/engine"
+	"deployer/engine/agent"
 	"deployer/engine/journal"
 	"deployer/engine/playbook"
 	"deployer/engine/schedule"
 	"deployer/engine/view"
 	"deployer/inventory"
 	"deployer/roles"
-	"deployer/tasks"
 	"deployer/tasks/control"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
-	"deployer/templates"
 )
 
 // runOptions are the flags of verbs that run a playbook.
@@ -32,6 +33,11 @@ type runOptions struct {
 	verbose   int
 	forks     int
 	check     bool
+	// Of playbooks of the user's own; see playFlags.
+	diff           bool
+	limit          string
+	tags, skipTags []string
+	extraVars      []string
 }
 
 func runFlags(cmd *cobra.Command, o *runOptions) {
@@ -41,25 +47,32 @@ func runFlags(cmd *cobra.Command, o *runOptions) {
 	cmd.Flags().IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the inventory's, or 50)")
 }
 
-// execution is one run of one of deployer's playbooks.
+// execution is one run of a playbook.
 type execution struct {
 	env      env
 	project  *project
 	options  runOptions
-	verb     string
 	registry engine.Registry
 	program  *playbook.Program
-	again    string // the command that goes on
+	hosts    []string // of the run: those of the project, limited
+	again    string   // the command that goes on
 	// results gets every event beside the renderer; may be nil.
 	results engine.Sink
+	// show is the renderer; nil means the one that the options ask for.
+	show view.Renderer
+	// budget is how many hosts may fail; nil means what the inventory says.
+	budget map[string]playbook.Limit
 	// journal keeps the events on the controller.
 	journal bool
+	// artifacts are fetched before the run.
+	artifacts bool
 	// extra are variables that win over those of the inventory.
 	extra map[string]any
 }
 
-// newExecution loads and compiles; its errors are found without the network.
-func newExecution(e env, verb, book string, o runOptions) (*execution, error) {
+// ownExecution makes ready a run of one of deployer's playbooks; its errors are
+// found without the network.
+func ownExecution(e env, verb, name string, o runOptions) (*execution, error) {
 	p, err := load(o.inventory)
 	if err != nil {
 		return nil, err
@@ -67,28 +80,41 @@ func newExecution(e env, verb, book string, o runOptions) (*execution, error) {
 	if err := p.addProbe(); err != nil {
 		return nil, err
 	}
-	registry := engine.NewRegistry(tasks.Modules(), control.Actions())
-	library := playbook.Library{
-		Registry:  registry,
-		Renamed:   tasks.Renamed(),
-		Roles:     []playbook.Tree{{Name: "roles", FS: roles.FS}},
-		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
-		Match:     p.match,
-	}
-	program, err := library.Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml")
+	x, err := newExecution(e, p, ownBook(verb, name), o)
 	if err != nil {
-		return nil, fmt.Errorf("deployer's own playbook %s does not compile: %w", book, err)
+		return nil, err
 	}
-	program.Name = verb
-	return &execution{env: e, project: p, options: o, verb: verb, registry: registry, program: program,
-		again: fmt.Sprintf("deployer %s -i %s", verb, o.inventory)}, nil
+	x.artifacts = true
+	x.again = strings.Join(append([]string{"deployer", verb}, o.words()...), " ")
+	return x, nil
+}
+
+// newExecution compiles a playbook for a project.
+func newExecution(e env, p *project, b book, o runOptions) (*execution, error) {
+	x := &execution{env: e, project: p, options: o, hosts: p.hosts}
+	var err error
+	if x.extra, err = extraVars(o.extraVars); err != nil {
+		return nil, err
+	}
+	if o.limit != "" {
+		if x.hosts, err = p.match(o.limit); err != nil {
+			return nil, usageError(fmt.Errorf("--limit: %w", err))
+		}
+		if len(x.hosts) == 0 {
+			return nil, usageError(fmt.Errorf("--limit %s leaves no host", o.limit))
+		}
+	}
+	x.program, x.registry, err = b.compile(p, o)
+	return x, err
 }
 
 // run carries the playbook out and shows it. The report is nil when the run
 // could not begin.
 func (x *execution) run(ctx context.Context) (*engine.Report, error) {
-	if err := x.project.fetch(ctx, x.env.stderr); err != nil {
-		return nil, err
+	if x.artifacts {
+		if err := x.project.fetch(ctx, x.env.stderr); err != nil {
+			return nil, err
+		}
 	}
 	content, err := newBlobs(x.project)
 	if err != nil {
@@ -106,20 +132,19 @@ func (x *execution) run(ctx context.Context) (*engine.Report, error) {
 	}
 	ctx, interrupt, stop := signals(ctx)
 	defer stop()
-	renderer := x.renderer()
+	renderer := x.show
+	if renderer == nil {
+		renderer = x.renderer()
+	}
 	sink := view.Tee(append(sinks, renderer)...)
 	redactor := schedule.NewRedactor(secrets)
-	ring := &keyring.Keyring{}
-	connector := newConnector(x.project, content, control.Calls(ring, x.project.cluster), redactor.Wrap(sink))
+	services, calls := clusterServices(x.project.cluster)
+	connector := newConnector(x.project, content, calls, redactor.Wrap(sink))
 	defer connector.Close()
-	services := engine.Services{}
-	engine.Provide(services, ring)
-	engine.Provide(services, kube.NewAccess(ring))
-	engine.Provide(services, x.project.cluster)
 	report, err := schedule.Run(ctx, x.program, schedule.Options{
 		RunID:     id,
 		Check:     x.options.check,
-		Hosts:     x.project.hosts,
+		Hosts:     x.hosts,
 		Match:     x.project.match,
 		Vars:      func(host string) (map[string]any, error) { return x.project.variables.Of(host), nil },
 		Extra:     x.extra,
@@ -129,7 +154,7 @@ func (x *execution) run(ctx context.Context) (*engine.Report, error) {
 		Artifacts: content,
 		Blobs:     content,
 		Forks:     x.forks(),
-		Budget:    budget(x.project),
+		Budget:    x.limits(),
 		Sink:      sink,
 		Redactor:  redactor,
 		Interrupt: interrupt,
@@ -139,6 +164,20 @@ func (x *execution) run(ctx context.Context) (*engine.Report, error) {
 		err = errors.Join(err, log.Close())
 	}
 	return report, err
+}
+
+// clusterServices are what actions and hosts may ask for; nothing without a
+// cluster.
+func clusterServices(c *cluster.Cluster) (engine.Services, map[string]agent.CallFunc) {
+	services := engine.Services{}
+	if c == nil {
+		return services, nil
+	}
+	ring := &keyring.Keyring{}
+	engine.Provide(services, ring)
+	engine.Provide(services, kube.NewAccess(ring))
+	engine.Provide(services, c)
+	return services, control.Calls(ring, c)
 }
 
 // sinks are what gets the events beside the renderer: who gathers results, and
@@ -155,10 +194,12 @@ func (x *execution) sinks(id string, started time.Time) ([]engine.Sink, *journal
 	if err != nil {
 		return nil, nil, err
 	}
-	log, err := journal.Create(dir, journal.Header{
-		Run: id, Name: x.verb, Started: started, Argv: os.Args, Inventory: x.options.inventory,
-		Versions: roles.Versions(x.project.cluster), Check: x.options.check, PID: os.Getpid(),
-	})
+	header := journal.Header{Run: id, Name: x.program.Name, Started: started, Argv: os.Args, Inventory: x.options.inventory,
+		Check: x.options.check, PID: os.Getpid()}
+	if x.project.cluster != nil {
+		header.Versions = roles.Versions(x.project.cluster)
+	}
+	log, err := journal.Create(dir, header)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,7 +225,7 @@ func secretsOf(inv *inventory.Inventory) ([]string, error) {
 // finish prints the summary and chooses the exit code.
 func (x *execution) finish(report *engine.Report) error {
 	if x.options.output == "text" {
-		view.Summary(x.env.stdout, x.verb, report, x.again)
+		view.Summary(x.env.stdout, x.program.Name, report, x.again)
 	}
 	return outcome(report)
 }
@@ -197,7 +238,7 @@ func (x *execution) forks() int {
 }
 
 func (x *execution) renderer() view.Renderer {
-	o := view.Options{Verbose: x.options.verbose, Check: x.options.check, Hosts: x.project.hosts}
+	o := x.options.viewOptions(x.hosts)
 	if x.options.output == "json" {
 		return view.JSON(x.env.stdout)
 	}
@@ -207,13 +248,19 @@ func (x *execution) renderer() view.Renderer {
 	return view.Lines(x.env.stdout, o)
 }
 
-// budget is how many hosts may fail before a run stops: the inventory's
+// limits are how many hosts may fail before a run stops: the inventory's
 // max_fail; without it a tenth of the minions, rounded down, so that a dead one
 // among many is left out and a run on few hosts is all or nothing. The engine
 // adds that masters and etcd hosts may not fail.
-func budget(p *project) map[string]playbook.Limit {
-	out := map[string]playbook.Limit{"minion": {Percent: 10, Share: true}}
-	for group, limit := range p.inv.MaxFail {
+func (x *execution) limits() map[string]playbook.Limit {
+	if x.budget != nil {
+		return x.budget
+	}
+	out := map[string]playbook.Limit{}
+	if x.project.cluster != nil {
+		out["minion"] = playbook.Limit{Percent: 10, Share: true}
+	}
+	for group, limit := range x.project.inv.MaxFail {
 		if l, err := playbook.ParseLimit(limit.String()); err == nil {
 			out[group] = l
 		}

@@ -16,7 +16,7 @@ members one by one, each gated on its health.
 An interrupt (Ctrl-C) ends it after the steps in flight; a second one at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			x, err := newExecution(e, "install", "install", o)
+			x, err := ownExecution(e, "install", "install", o)
 			if err != nil {
 				return err
 			}

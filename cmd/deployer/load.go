@@ -28,13 +28,13 @@ func inventoryFlag(cmd *cobra.Command, path *string) {
 // project is everything that is known without touching the network.
 type project struct {
 	inv       *inventory.Inventory
-	cluster   *cluster.Cluster
+	cluster   *cluster.Cluster // nil when the inventory has no master
 	artifacts *images.Resolver
 	refs      []images.Ref      // of the artifacts that this cluster needs
 	images    map[string]string // full references of container images by catalogue name
-	variables *roles.Variables  // set by addProbe
+	variables *roles.Variables  // with a cluster, set by addProbe
 	arch      string            // that most hosts have: the first of artifacts.architectures
-	hosts     []string          // those with a part in the cluster, in inventory order
+	hosts     []string          // that runs are about, in inventory order
 	groups    map[string][]string
 }
 
@@ -50,7 +50,33 @@ func load(path string) (*project, error) {
 	if err != nil {
 		return nil, usageError(err)
 	}
-	p := &project{inv: inv, arch: spec.Architectures[0]}
+	return resolve(inv, spec)
+}
+
+// loadAny reads an inventory for playbooks of the user's own, which may be
+// without a cluster. All its hosts take part, those without a role too.
+func loadAny(path string) (*project, error) {
+	inv, spec, err := read(path)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	if len(inv.Roles[inventory.Master]) == 0 {
+		p := &project{inv: inv, arch: spec.Architectures[0], hosts: inv.Names(), groups: inv.Table(), variables: roles.PlainVariables(inv)}
+		p.artifacts, err = resolver(inv, spec)
+		return p, err
+	}
+	p, err := resolve(inv, spec)
+	if err != nil {
+		return nil, err
+	}
+	p.hosts = inv.Names()
+	p.groups["all"] = p.hosts
+	return p, p.addProbe()
+}
+
+// resolve decides what can be known of the cluster that an inventory describes.
+func resolve(inv *inventory.Inventory, spec artifactsSpec) (p *project, err error) {
+	p = &project{inv: inv, arch: spec.Architectures[0]}
 	if p.artifacts, err = resolver(inv, spec); err != nil {
 		return nil, err
 	}

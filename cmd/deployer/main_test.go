@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 // UPDATE_SCRIPTS=1 rewrites the expected output; read the diff before you
 // believe it.
 func TestScripts(t *testing.T) {
-	for _, dir := range []string{"testdata/validate", "testdata/cli"} {
+	for _, dir := range []string{"testdata/validate", "testdata/cli", "testdata/run"} {
 		testscript.Run(t, testscript.Params{
 			Dir:           dir,
 			UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",

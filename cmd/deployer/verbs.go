@@ -9,6 +9,8 @@ func verbs(e env) []*cobra.Command {
 		newVerifyCommand(e),
 		newStatusCommand(e),
 		newKubeconfigCommand(e),
+		newRunCommand(e),
+		newExecCommand(e),
 		newValidateCommand(e),
 		newInventoryCommand(e),
 		newSchemaCommand(e),

@@ -54,7 +54,7 @@ not.`,
 // A host that cannot be looked at is a row too.
 func look(ctx context.Context, e env, book string, o runOptions, extra map[string]any) ([]report.Row, *project, error) {
 	found := &rowSink{}
-	x, err := newExecution(env{e.stdin, e.stderr, e.stderr}, book, book, o)
+	x, err := ownExecution(env{e.stdin, e.stderr, e.stderr}, book, book, o)
 	if err != nil {
 		return nil, nil, err
 	}

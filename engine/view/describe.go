@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,8 +111,14 @@ func (t *teller) tellResult(e engine.Event) string {
 			line += "\n" + indent(strings.TrimRight(r.Failure.Detail, "\n"), below+"| ")
 		}
 	}
-	if t.opt.Verbose >= 1 && r.Change != nil {
-		for _, effect := range r.Change.Effects {
+	if r.Change == nil {
+		return line
+	}
+	for _, effect := range r.Change.Effects {
+		switch {
+		case effect.Kind == engine.EffectShow:
+			line += "\n" + indent(strings.TrimRight(effect.Diff, "\n"), below)
+		case t.opt.Diff || t.opt.Verbose >= 1:
 			line += "\n" + describeEffect(effect)
 		}
 	}
@@ -139,11 +146,16 @@ func remarks(r *engine.Result) string {
 func (t *teller) shown(r *engine.Result) bool {
 	switch r.Status {
 	case engine.OK:
-		return t.opt.Verbose >= 1 || r.Ignored
+		return t.opt.Verbose >= 1 || r.Ignored || shows(r)
 	case engine.Skipped, engine.Cancelled:
 		return t.opt.Verbose >= 2
 	}
 	return true
+}
+
+// shows tells whether the step is there to show something.
+func shows(r *engine.Result) bool {
+	return r.Change != nil && slices.ContainsFunc(r.Change.Effects, func(e engine.Effect) bool { return e.Kind == engine.EffectShow })
 }
 
 func (t *teller) word(r *engine.Result) string {

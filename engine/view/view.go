@@ -15,6 +15,8 @@ type Options struct {
 	// Verbose is the number of -v: 0 shows changes and failures, 1 adds diffs
 	// and unchanged steps, 2 adds skipped steps and waits.
 	Verbose int
+	// Diff shows the effects of changes, with diffs of files.
+	Diff bool
 	// Check is true when the run changes nothing and only finds what differs.
 	Check bool
 	// Hosts are the hosts of the run in inventory order.

@@ -5,6 +5,9 @@ package flow
 import (
 	"cmp"
 	"context"
+	"fmt"
+
+	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
 )
@@ -42,17 +45,25 @@ func (*Fail) Apply(context.Context, engine.System, engine.Change) (engine.Output
 	return nil, nil
 }
 
-// Check reports the text as progress and returns both as output.
-func (d *Debug) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	out := engine.Output{}
+// Check shows both, and returns them as output.
+func (d *Debug) Check(context.Context, engine.System) (engine.Change, error) {
+	change := engine.NoChange(engine.Output{})
+	show := func(name, text string) {
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectShow, Target: name, Diff: text})
+	}
 	if d.Msg != "" {
-		sys.Progress(d.Msg)
-		out["msg"] = d.Msg
+		change.Output["msg"] = d.Msg
+		show("msg", d.Msg)
 	}
 	if d.Value != nil {
-		out["value"] = d.Value
+		change.Output["value"] = d.Value
+		text, err := yaml.Marshal(d.Value)
+		if err != nil {
+			return change, fmt.Errorf("value: %w", err)
+		}
+		show("value", string(text))
 	}
-	return engine.NoChange(out), nil
+	return change, nil
 }
 
 // Apply is never needed.

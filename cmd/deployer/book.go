@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+	"deployer/inventory"
+	"deployer/roles"
+	"deployer/tasks"
+	"deployer/tasks/control"
+	"deployer/templates"
+)
+
+// book is a playbook and where it finds what it names.
+type book struct {
+	name  string // of the run
+	tree  playbook.Tree
+	file  string          // in tree
+	roles []playbook.Tree // before deployer's own
+	own   bool            // it is deployer's own, so that a mistake in it is not the user's
+}
+
+var ownRoles = playbook.Tree{Name: "roles", FS: roles.FS}
+
+// ownBook is one of deployer's playbooks.
+func ownBook(verb, name string) book {
+	return book{name: verb, tree: ownRoles, file: "playbooks/" + name + ".yaml", own: true}
+}
+
+// userBook is a playbook of the user's own. Roles are looked for in roles/ beside
+// it, then in roles/ beside the inventory, then among deployer's own.
+func userBook(file string, inv *inventory.Inventory) (book, error) {
+	if info, err := os.Stat(file); err != nil {
+		return book{}, usageError(fmt.Errorf("reading the playbook: %w", err))
+	} else if info.IsDir() {
+		return book{}, usageError(fmt.Errorf("%s is a directory; name a playbook in it, such as %s", file, filepath.Join(file, "playbook.yaml")))
+	}
+	dir := filepath.Dir(file)
+	b := book{name: filepath.Base(file), tree: playbook.Tree{Name: shownDir(dir), FS: os.DirFS(dir)}, file: filepath.Base(file)}
+	for _, d := range []string{filepath.Join(dir, "roles"), filepath.Join(inv.Dir, "roles")} {
+		if tree := (playbook.Tree{Name: shownDir(d), FS: os.DirFS(d)}); isDir(d) && !sameAsLast(b.roles, d) {
+			b.roles = append(b.roles, tree)
+		}
+	}
+	return b, nil
+}
+
+// shownDir leaves out the working directory: messages show paths as typed.
+func shownDir(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return dir
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// sameAsLast tells whether the directory is the one that was added last, under
+// another name: the inventory may stand beside the playbook.
+func sameAsLast(trees []playbook.Tree, dir string) bool {
+	if len(trees) == 0 {
+		return false
+	}
+	a, errA := fs.Stat(trees[len(trees)-1].FS, ".")
+	b, errB := os.Stat(dir)
+	return errors.Join(errA, errB) == nil && os.SameFile(a, b)
+}
+
+// compile finds everything that is wrong with a playbook without the network.
+func (b book) compile(p *project, o runOptions) (*playbook.Program, engine.Registry, error) {
+	registry := engine.NewRegistry(tasks.Modules())
+	if p.cluster != nil {
+		registry = engine.NewRegistry(tasks.Modules(), control.Actions())
+	}
+	library := playbook.Library{
+		Registry:  registry,
+		Renamed:   tasks.Renamed(),
+		Roles:     append(b.roles, ownRoles),
+		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
+		Match:     p.match,
+		Tags:      o.tags,
+		SkipTags:  o.skipTags,
+	}
+	program, err := library.Compile(b.tree, b.file)
+	switch {
+	case err != nil && b.own:
+		return nil, nil, fmt.Errorf("deployer's own playbook %s does not compile: %w", b.file, err)
+	case err != nil:
+		return nil, nil, usageError(err)
+	}
+	program.Name = b.name
+	return program, registry, nil
+}
