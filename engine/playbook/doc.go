@@ -11,7 +11,11 @@
 // live hosts of the play before its first task). Its tasks run in the order
 // pre_tasks, roles, tasks, post_tasks; then its handlers.
 //
-// Hosts run free: none waits for another unless a task says so. With serial (a
+// Hosts run free: none waits for another unless a task says so. With strategy:
+// linear each task waits until all live hosts of the play have done the one
+// before; a throttled block counts as one task, and so do the handlers. A task
+// then costs a round trip for all, so it is for plays that count on lockstep.
+// With serial (a
 // number, a share such as 10%, or a list of both whose last entry repeats) the
 // hosts go through the play in batches, in inventory order. A batch begins when
 // every host of those before has ended the play, handlers included, or is lost;

@@ -18,6 +18,7 @@ type rawPlay struct {
 	MaxFail   map[string]Limit `yaml:"max_fail"`
 	Barrier   bool             `yaml:"barrier"`
 	Serial    yaml.Node        `yaml:"serial"`
+	Strategy  string           `yaml:"strategy" enum:"free,linear"`
 	Tags      yaml.Node        `yaml:"tags"`
 }
 
@@ -38,7 +39,7 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 		return
 	}
 	p := &Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.at(n), Hosts: raw.Hosts, MaxFail: raw.MaxFail,
-		Serial: c.serial(d, &raw.Serial)}
+		Serial: c.serial(d, &raw.Serial), Linear: raw.Strategy == "linear"}
 	if p.Name == "" {
 		p.Name = raw.Hosts
 	}
@@ -58,7 +59,7 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 	}
 	x = x.with(c.compileScope(d, &raw.Vars, false))
 	p.Begin = c.emit(Op{Kind: OpPlay, Play: p})
-	if raw.Barrier {
+	if raw.Barrier || p.Linear {
 		c.emit(Op{Kind: OpBarrier, Play: p})
 	}
 	if len(p.Serial) > 0 {
@@ -69,6 +70,7 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 	c.rolesOf(x, d, &raw.Roles)
 	c.tasks(x, c.list(d, &raw.Tasks, "tasks"))
 	c.tasks(x, c.list(d, &raw.PostTasks, "post_tasks"))
+	c.lockstep(x)
 	c.emit(Op{Kind: OpFlush, Play: p})
 	p.End = c.emit(Op{Kind: OpPlayEnd, Play: p})
 	c.notify(x.state)

@@ -34,6 +34,8 @@ type Play struct {
 	Handlers []*Task
 	// Serial cuts the hosts of the play into batches.
 	Serial Serial
+	// Linear is true when there is a barrier before each of its tasks.
+	Linear bool
 	// Begin and End are the indexes of its first and last operation. Batch is
 	// that of OpBatch, 0 when all hosts go at once.
 	Begin, Batch, End int

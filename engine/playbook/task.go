@@ -32,6 +32,7 @@ func (c *compiler) moduleItem(x scene, raw *rawTask) {
 	if !selected {
 		return
 	}
+	c.lockstep(x)
 	c.emit(Op{Kind: OpTask, Play: x.play, Task: t, Block: x.block})
 	c.prog.Tasks = append(c.prog.Tasks, t)
 	if raw.Label != "" {

@@ -34,6 +34,7 @@ func (c *compiler) item(x scene, raw *rawTask) {
 		c.includeItem(x, raw, forms[0])
 	case "meta":
 		if c.only(d, raw, "meta", "name", "tags") && c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
+			c.lockstep(x)
 			c.emit(Op{Kind: OpFlush, Play: x.play, Block: x.block})
 		}
 	default:
@@ -67,6 +68,9 @@ func (c *compiler) blockItem(x scene, raw *rawTask) {
 	selected := c.selected(x.tags)
 	if raw.Barrier && selected {
 		c.barrier(x, d.at(raw.set["barrier"]))
+	}
+	if b.Throttle != nil {
+		c.lockstep(x)
 	}
 	c.need(x, d, &raw.Needs, &b.Needs)
 	c.block(x, b, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))

@@ -20,13 +20,32 @@ type pendingNeed struct {
 // barrier lays out a wait for all hosts of the play. Inside a throttled block
 // it could never open: those inside would wait for those who may not enter.
 func (c *compiler) barrier(x scene, pos strictyaml.Pos) {
-	for b := x.block; b != nil; b = b.Parent {
-		if b.Throttle != nil {
-			c.fail(pos.Errorf("a barrier cannot stand inside a throttled block: hosts inside would wait for hosts that may not enter"))
-			return
-		}
+	if x.throttled() {
+		c.fail(pos.Errorf("a barrier cannot stand inside a throttled block: hosts inside would wait for hosts that may not enter"))
+		return
 	}
 	c.emit(Op{Kind: OpBarrier, Play: x.play, Block: x.block})
+}
+
+// lockstep puts the barrier of strategy: linear before a task, a throttled
+// block, or the handlers. A throttled block is one step: inside of it hosts run
+// free.
+func (c *compiler) lockstep(x scene) {
+	if !x.play.Linear || x.throttled() {
+		return
+	}
+	if last := c.prog.Ops[len(c.prog.Ops)-1]; last.Kind != OpBarrier || last.Block != x.block {
+		c.emit(Op{Kind: OpBarrier, Play: x.play, Block: x.block})
+	}
+}
+
+func (x scene) throttled() bool {
+	for b := x.block; b != nil; b = b.Parent {
+		if b.Throttle != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *compiler) label(x scene, name string, pos strictyaml.Pos) {

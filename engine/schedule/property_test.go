@@ -102,6 +102,9 @@ func (w *world) generate() string {
 		if w.chance(30) {
 			play.batch = w.serial(names)
 		}
+		if w.chance(20) {
+			w.line(2, "strategy: linear")
+		}
 		w.plays = append(w.plays, play)
 		w.line(2, "handlers:")
 		count := 1 + w.rand.IntN(3)

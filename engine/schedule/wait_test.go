@@ -75,6 +75,40 @@ func TestBarrierInSkippedBlock(t *testing.T) {
 	}
 }
 
+// TestLinear: no host begins a task before all have ended the one before, also
+// when some go around a block, fail, or do only a rescue.
+func TestLinear(t *testing.T) {
+	s := of(6)
+	s.fleet.delay = time.Millisecond
+	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
+		if st.Name == "b" && host == "h2" || st.Name == "c" && host == "h3" {
+			return "fail"
+		}
+		return ""
+	}
+	report := s.run(t, t.Context(), `
+- hosts: all
+  tasks: [{name: before, do: {}}]
+- hosts: all
+  strategy: linear
+  tasks:
+    - {name: a, do: {do: change}, notify: h}
+    - block: [{name: b, do: {}}]
+      when: host.name != "h4"
+      rescue: [{name: saved, do: {}}]
+    - {name: c, do: {}}
+    - {name: d, do: {}}
+  handlers: [{name: h, do: {}}]
+`)
+	order := []string{"before", "a", "b", "saved", "c", "d", "h"}
+	for i := range order[1:] {
+		before(t, s.fleet.log, order[i], order[i+1])
+	}
+	if len(report.Broken()) != 1 || !slices.Contains(s.fleet.of("h2"), "h") {
+		t.Errorf("%s\n%v", summary(report), s.fleet.log)
+	}
+}
+
 func TestFreeRunningBetweenBarriers(t *testing.T) {
 	s := of(2)
 	release := make(chan struct{})
