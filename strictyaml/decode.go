@@ -32,13 +32,12 @@ func CheckKeys(file string, node *yaml.Node, into any) error {
 type decoder struct {
 	file      string
 	templated bool
-	shapes    map[reflect.Type]*shape
 	visited   int
 	errs      Errors
 }
 
 func newDecoder(file string, templated bool) *decoder {
-	return &decoder{file: file, templated: templated, shapes: map[reflect.Type]*shape{}}
+	return &decoder{file: file, templated: templated}
 }
 
 func (d *decoder) run(n *yaml.Node, into reflect.Value, at where) error {

@@ -34,21 +34,12 @@ func (d *decoder) pairs(n *yaml.Node, at where) []pair {
 	return out
 }
 
-func (d *decoder) shape(t reflect.Type) *shape {
-	s := d.shapes[t]
-	if s == nil {
-		s = shapeOf(t)
-		d.shapes[t] = s
-	}
-	return s
-}
-
 func (d *decoder) structure(n *yaml.Node, v reflect.Value, at where) {
 	if n.Kind != yaml.MappingNode && !isNull(n) {
 		d.wrong(n, at, "a mapping")
 		return
 	}
-	s := d.shape(v.Type())
+	s := shapeOf(v.Type())
 	rest := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}
 	present := map[string]bool{}
 	for _, p := range d.pairs(n, at) {

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -37,8 +38,21 @@ func (s *shape) names() []string {
 	return out
 }
 
-// shapeOf reads the tags of a struct type.
+// shapes holds what shapeOf has read: types do not change, and a controller
+// decodes the same few of them a million times.
+var shapes sync.Map // reflect.Type -> *shape
+
+// shapeOf reads the tags of a struct type. What it returns must not be changed.
 func shapeOf(t reflect.Type) *shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(*shape)
+	}
+	s := readShape(t)
+	shapes.Store(t, s)
+	return s
+}
+
+func readShape(t reflect.Type) *shape {
 	s := &shape{byName: map[string]*field{}}
 	s.add(t, nil)
 	for i := range s.fields {
@@ -121,7 +135,19 @@ const (
 	kindText      // UnmarshalText
 )
 
+// kinds holds what kindOf has found, for the reason of shapes.
+var kinds sync.Map // reflect.Type -> kind
+
 func kindOf(t reflect.Type) kind {
+	if known, ok := kinds.Load(t); ok {
+		return known.(kind)
+	}
+	k := findKind(t)
+	kinds.Store(t, k)
+	return k
+}
+
+func findKind(t reflect.Type) kind {
 	switch p := reflect.PointerTo(t); {
 	case t == reflect.TypeFor[yaml.Node]():
 		return kindNode
