@@ -21,13 +21,10 @@ type Probe struct {
 	Digest string
 }
 
-// ProbeTag is the first twelve digits of a program's SHA-256, so that a host that
-// has the image has exactly this program. In a cluster of several architectures
-// one of them gives the tag for all.
-func ProbeTag(binary []byte) string {
-	sum := sha256.Sum256(binary)
-	return hex.EncodeToString(sum[:])[:12]
-}
+// ProbeTag is the first twelve digits of a program's SHA-256 in hex, so that a
+// host that has the image has exactly this program. In a cluster of several
+// architectures one of them gives the tag for all.
+func ProbeTag(digest string) string { return digest[:12] }
 
 // ProbeName is the name of the image with a tag.
 func ProbeName(tag string) string { return "deployer.local/probe:" + tag }

@@ -265,11 +265,11 @@ func TestWriteImageIsDeterministicAndSized(t *testing.T) {
 }
 
 func TestProbeImage(t *testing.T) {
-	probe, err := ProbeImage(ProbeTag([]byte("a program")), []byte("a program"), "arm64")
+	probe, err := ProbeImage(ProbeTag(hexOf([]byte("a program"))), []byte("a program"), "arm64")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ProbeImage(ProbeTag([]byte("a program")), []byte("a program"), "arm64")
+	again, err := ProbeImage(ProbeTag(hexOf([]byte("a program"))), []byte("a program"), "arm64")
 	if err != nil || again.Digest != probe.Digest || again.Digest != hexOf(probe.Archive) {
 		t.Errorf("digests are %s and %s (%v)", probe.Digest, again.Digest, err)
 	}

@@ -91,7 +91,7 @@ func (b *blobs) probe(arch string) (engine.Blob, error) {
 // probeImage makes the probe for an architecture, with the tag of another one:
 // the first that the inventory names, so that all nodes know it by one name.
 func probeImage(arch, tagOf string) (images.Probe, error) {
-	named, err := agents.Embedded{}.AgentBinary(tagOf)
+	named, err := agents.Embedded{}.AgentDigest(tagOf)
 	if err != nil {
 		return images.Probe{}, err
 	}

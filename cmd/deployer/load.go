@@ -169,11 +169,11 @@ func (p *project) nameArtifacts(architectures []string) error {
 // addProbe names the image that verify runs, which is made of the agent, and
 // completes the variables with it.
 func (p *project) addProbe() error {
-	program, err := agents.Embedded{}.AgentBinary(p.arch)
+	digest, err := agents.Embedded{}.AgentDigest(p.arch)
 	if err != nil {
 		return err
 	}
-	p.images[probeName] = images.ProbeName(images.ProbeTag(program))
+	p.images[probeName] = images.ProbeName(images.ProbeTag(digest))
 	if p.variables, err = roles.NewVariables(p.inv, p.cluster, p.images); err != nil {
 		return err
 	}

@@ -39,6 +39,11 @@ func (o ownBinary) AgentBinary(arch string) ([]byte, error) {
 	return os.ReadFile("/proc/self/exe")
 }
 
+func (o ownBinary) AgentDigest(arch string) (string, error) {
+	data, err := o.AgentBinary(arch)
+	return digestOf(data), err
+}
+
 // ownBinaries prepares the test binary once: it is large.
 var ownBinaries = sync.OnceValue(func() *Binaries { return NewBinaries(ownBinary{runtime.GOARCH}) })
 

@@ -5,15 +5,16 @@ import (
 	"compress/gzip"
 	"fmt"
 	"sync"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // BinarySource holds the agent programs that a build brings along.
 type BinarySource interface {
 	// AgentBinary returns the program for an architecture in Go's words
-	// (amd64, arm64), plain or as a zstd stream.
+	// (amd64, arm64).
 	AgentBinary(arch string) ([]byte, error)
+	// AgentDigest returns the hex SHA-256 of that program. It is asked for in
+	// every run, the program only when a host does not have it.
+	AgentDigest(arch string) (string, error)
 }
 
 // architectures are those that agents are built for.
@@ -37,29 +38,24 @@ func NewBinaries(source BinarySource) *Binaries {
 // program is the agent for one architecture.
 type program struct {
 	digest  string // hex SHA-256
-	plain   []byte
-	gzipped func() []byte
+	plain   func() ([]byte, error)
+	gzipped func() ([]byte, error)
 }
 
-var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-
 func newProgram(source BinarySource, arch string) (*program, error) {
-	data, err := source.AgentBinary(arch)
+	digest, err := source.AgentDigest(arch)
 	if err != nil {
 		return nil, fmt.Errorf("agent for %s: %w", arch, err)
 	}
-	if bytes.HasPrefix(data, zstdMagic) {
-		decoder, err := zstd.NewReader(nil)
+	p := &program{digest: digest}
+	p.plain = sync.OnceValues(func() ([]byte, error) { return source.AgentBinary(arch) })
+	p.gzipped = sync.OnceValues(func() ([]byte, error) {
+		data, err := p.plain()
 		if err != nil {
 			return nil, err
 		}
-		defer decoder.Close()
-		if data, err = decoder.DecodeAll(data, nil); err != nil {
-			return nil, fmt.Errorf("agent for %s: %w", arch, err)
-		}
-	}
-	p := &program{plain: data, digest: digestOf(data)}
-	p.gzipped = sync.OnceValue(func() []byte { return gzipped(data) })
+		return gzipped(data), nil
+	})
 	return p, nil
 }
 

@@ -16,9 +16,13 @@ func (c *connector) store(ctx context.Context, host *probed) error {
 	if err != nil {
 		return err
 	}
-	data, form := program.plain, "plain"
+	content, form := program.plain, "plain"
 	if host.gzip {
-		data, form = program.gzipped(), "gzip"
+		content, form = program.gzipped, "gzip"
+	}
+	data, err := content()
+	if err != nil {
+		return fmt.Errorf("agent for %s: %w", host.arch(), err)
 	}
 	p, err := c.begin(ctx, command(storeScript, c.marker, c.privilege(), host.dir, program.digest, form))
 	if err != nil {

@@ -81,7 +81,9 @@ type realFleet struct {
 
 type noBinaries struct{}
 
-func (noBinaries) AgentBinary(string) ([]byte, error) { return []byte("program"), nil }
+func (noBinaries) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+
+func (noBinaries) AgentDigest(string) (string, error) { return "digest", nil }
 
 func newRealFleet(t *testing.T, hosts []string) *realFleet {
 	f := &realFleet{t: t, dir: t.TempDir(), servers: map[string]*sshtest.Server{}, dialer: ssh.NewDialer(ssh.Options{}),

@@ -154,4 +154,7 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 type program struct{}
 
 // AgentBinary implements agent.BinarySource.
-func (program) AgentBinary(string) ([]byte, error) { return []byte("the agent"), nil }
+func (program) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+
+// AgentDigest implements agent.BinarySource.
+func (program) AgentDigest(string) (string, error) { return "digest", nil }

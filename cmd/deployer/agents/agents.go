@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/klauspost/compress/zstd"
+	"deployer/cmd/deployer/agents/packing"
 )
 
 //go:embed *
@@ -21,22 +21,35 @@ type Embedded struct{}
 // AgentBinary returns the agent for an architecture in Go's naming (amd64,
 // arm64).
 func (Embedded) AgentBinary(arch string) ([]byte, error) {
-	name := "deployer-agent-linux-" + arch + ".zst"
-	packed, err := files.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("this deployer carries no agent for linux/%s; build it with `make build`", arch)
-	}
+	f, err := packed(arch)
 	if err != nil {
 		return nil, err
 	}
-	dec, err := zstd.NewReader(nil)
-	if err != nil {
-		return nil, err
-	}
-	defer dec.Close()
-	plain, err := dec.DecodeAll(packed, nil)
+	plain, err := f.Program()
 	if err != nil {
 		return nil, fmt.Errorf("unpacking the agent for linux/%s: %w", arch, err)
 	}
 	return plain, nil
+}
+
+// AgentDigest returns the hex SHA-256 of the agent for an architecture, without
+// unpacking it.
+func (Embedded) AgentDigest(arch string) (string, error) {
+	f, err := packed(arch)
+	if err != nil {
+		return "", err
+	}
+	digest, err := f.Digest()
+	if err != nil {
+		return "", fmt.Errorf("the agent for linux/%s: %w", arch, err)
+	}
+	return digest, nil
+}
+
+func packed(arch string) (packing.File, error) {
+	f, err := files.ReadFile("deployer-agent-linux-" + arch + ".zst")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("this deployer carries no agent for linux/%s; build it with `make build`", arch)
+	}
+	return packing.File(f), err
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/klauspost/compress/zstd"
+	"deployer/cmd/deployer/agents/packing"
 )
 
 func main() {
@@ -24,9 +24,9 @@ func pack(source, dest string) error {
 	if err != nil {
 		return err
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	packed, err := packing.Pack(plain)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(dest, enc.EncodeAll(plain, nil), 0o644)
+	return os.WriteFile(dest, packed, 0o644)
 }
