@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -76,7 +75,7 @@ func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 	for _, step := range seg.Steps {
 		run.steps[step.ID] = step
 	}
-	payload, err := json.Marshal(seg)
+	payload, err := encodeSegment(seg)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: encoding a segment: %w", s.opts.Host, err)
 	}

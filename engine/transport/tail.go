@@ -1,6 +1,10 @@
 package transport
 
-import "sync"
+import (
+	"errors"
+	"io"
+	"sync"
+)
 
 // Tail keeps the last bytes written to it, for the standard error of commands.
 type Tail struct {
@@ -25,6 +29,21 @@ func (t *Tail) Write(p []byte) (int, error) {
 		t.buf = append(t.buf[:0], t.buf[len(t.buf)-limit:]...)
 	}
 	return len(p), nil
+}
+
+// ReadFrom implements io.ReaderFrom, with less memory than io.Copy takes: most
+// commands say nothing there, and a controller has thousands of them.
+func (t *Tail) ReadFrom(r io.Reader) (int64, error) {
+	var buf [512]byte
+	for total := int64(0); ; {
+		n, err := r.Read(buf[:])
+		_, _ = t.Write(buf[:n])
+		if total += int64(n); errors.Is(err, io.EOF) {
+			return total, nil
+		} else if err != nil {
+			return total, err
+		}
+	}
 }
 
 // String returns what was kept.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 )
 
 func TestErrorsAreClassifiedByType(t *testing.T) {
@@ -57,6 +59,17 @@ func TestEveryKindSaysWhatToDo(t *testing.T) {
 	own := &Error{Host: "m1", Stage: StageAgent, Kind: Config, Err: errors.New("cause"), Advice: "do this"}
 	if text := own.Error(); text != "m1: agent: cause; do this" {
 		t.Errorf("got %q", text)
+	}
+}
+
+func TestTailReadsToTheEnd(t *testing.T) {
+	text := strings.Repeat("0123456789", 300)
+	for name, want := range map[string]error{"end": nil, "trouble": syscall.ECONNRESET} {
+		var tail Tail
+		n, err := io.Copy(&tail, io.MultiReader(strings.NewReader(text), iotest.ErrReader(cmp.Or(want, io.EOF))))
+		if !errors.Is(err, want) || n != int64(len(text)) || tail.String() != text {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
+		}
 	}
 }
 

@@ -18,7 +18,6 @@ type Conn struct {
 
 	mu     sync.Mutex // guards what follows
 	w      io.Writer
-	out    []byte
 	broken error // of the first failed write; there is none after it
 
 	parts   map[partKey]*[]byte
@@ -33,7 +32,11 @@ const ChunkSize = 128 << 10
 
 // readBuffer is for small frames: the payload of a large one is read past it.
 // Small, as a controller has a thousand of them.
-const readBuffer = 16 << 10
+const readBuffer = 4 << 10
+
+// outgoing holds buffers for frames on their way out. All connections share
+// them: of a thousand, few send at one moment.
+var outgoing = sync.Pool{New: func() any { return new([]byte) }}
 
 // NewConn returns a Conn over the two streams. It starts no goroutine and
 // closes nothing.
@@ -103,11 +106,11 @@ func (c *Conn) sendFrame(t Type, id uint32, payload []byte, unfinished bool) err
 	if c.broken != nil {
 		return c.broken
 	}
+	out := outgoing.Get().(*[]byte)
+	defer outgoing.Put(out)
 	var header [HeaderSize]byte
 	putHeader(header[:], t, id, len(payload), unfinished)
-	c.out = append(append(c.out[:0], header[:]...), payload...)
-	if _, c.broken = c.w.Write(c.out); c.broken == nil && cap(c.out) > 2*ChunkSize {
-		c.out = nil // grown for a rare large message
-	}
+	*out = append(append((*out)[:0], header[:]...), payload...)
+	_, c.broken = c.w.Write(*out)
 	return c.broken
 }

@@ -74,12 +74,16 @@ func (c *Conn) start(command string) (*process, error) {
 	var in *io.PipeWriter
 	p.stdout, in = io.Pipe()
 	go func() {
-		_, err := io.Copy(in, output)
+		_, err := io.CopyBuffer(in, output, make([]byte, outputBuffer))
 		_ = in.CloseWithError(err)
 	}()
 	go p.wait()
 	return p, nil
 }
+
+// outputBuffer is for what commands say, in bytes. It is small, as little of it
+// is long and a controller has a thousand of them.
+const outputBuffer = 4 << 10
 
 // process is a command that runs on the host.
 type process struct {
