@@ -31,14 +31,14 @@ type Node struct {
 	KubeProxyConfig map[string]any `json:"kube_proxy_config"` // content of its configuration file
 	Containerd      map[string]any `json:"containerd"`        // content of its configuration file, but for the sandbox's image
 
-	Certificates   []Certificate `json:"certificates"`    // those that it is entitled to
-	Kubeconfigs    []Kubeconfig  `json:"kubeconfigs"`     // those of its components
-	APIServerFiles []ConfigFile  `json:"apiserver_files"` // those that the API server reads
-	Images         []Image       `json:"images"`          // those of its static pods
-	Packages       []string      `json:"packages"`        // names in Debian
-	Requirements   []Requirement `json:"requirements"`    // what preflight looks at
-	Units          []string      `json:"units"`           // systemd units that run on the host
-	Health         []Health      `json:"health"`          // endpoints of its components
+	Certificates   []Certificate       `json:"certificates"`    // those that it is entitled to
+	Kubeconfigs    []Kubeconfig        `json:"kubeconfigs"`     // those of its components
+	APIServerFiles []ConfigFile        `json:"apiserver_files"` // those that the API server reads
+	Images         []Image             `json:"images"`          // those of its static pods
+	Packages       map[string][]string `json:"packages"`        // host packages by facts.os_family, in the words of package managers
+	Requirements   []Requirement       `json:"requirements"`    // what preflight looks at
+	Units          []string            `json:"units"`           // systemd units that run on the host
+	Health         []Health            `json:"health"`          // endpoints of its components
 }
 
 // Taint repels pods from a node.

@@ -25,7 +25,6 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 		Etcd:     LocalEtcd{},
 		Roles:    []string{},
 		Args:     emptyArgs(),
-		Packages: []string{},
 		Images:   []Image{},
 	}
 	n.RunsAPIServer = n.IsMaster

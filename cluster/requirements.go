@@ -144,24 +144,3 @@ func kernelRequirements(c *Cluster) []Requirement {
 func foreign(path, why string) Requirement {
 	return Requirement{Kind: RequireForeign, Name: path, Path: path, Why: why}
 }
-
-// packages are the host packages, by their names in Debian: what kubelet,
-// kube-proxy and CNI plugins call (conntrack, iptables, nft, mount), BIRD for
-// the routes, and the proxy itself where no kubelet can run it.
-func (r *resolver) packages(n Node) []string {
-	out := []string{}
-	if n.IsNode {
-		out = append(out, "conntrack", "iptables", "nftables", "iproute2", "mount", "util-linux")
-		if r.spec.Network.Plugin == PluginBGP {
-			out = append(out, "bird2")
-		}
-	}
-	if n.RunsProxyUnit {
-		if r.spec.Proxy.Kind == ProxyHAProxy {
-			out = append(out, "haproxy")
-		} else {
-			out = append(out, "nginx", "libnginx-mod-stream")
-		}
-	}
-	return out
-}

@@ -7,6 +7,7 @@ type Facts struct {
 	OS           string   `json:"os"`            // ID of os-release: debian, ubuntu, rocky
 	OSVersion    string   `json:"os_version"`    // VERSION_ID of os-release: 12, 24.04; may be empty
 	OSLike       []string `json:"os_like"`       // ID_LIKE of os-release: what it resembles
+	OSFamily     string   `json:"os_family"`     // debian, redhat or suse: how packages are named; empty: none of them
 	Arch         string   `json:"arch"`          // of the processor: amd64 or arm64
 	Kernel       string   `json:"kernel"`        // release, as uname -r says
 	CPUs         int      `json:"cpus"`          // processors that the host sees

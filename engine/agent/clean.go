@@ -128,7 +128,7 @@ func cleanValue(v any) any {
 
 // cleanFacts cleans the text of facts.
 func cleanFacts(f *engine.Facts) {
-	for _, s := range []*string{&f.Hostname, &f.OS, &f.OSVersion, &f.Arch, &f.Kernel, &f.DefaultIface,
+	for _, s := range []*string{&f.Hostname, &f.OS, &f.OSVersion, &f.OSFamily, &f.Arch, &f.Kernel, &f.DefaultIface,
 		&f.DefaultIP, &f.MachineID, &f.BootID, &f.Init} {
 		*s = clean(*s)
 	}

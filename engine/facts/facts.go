@@ -34,6 +34,7 @@ func Read(root string) engine.Facts {
 	}
 	f.Hostname, _ = os.Hostname()
 	f.OS, f.OSVersion, f.OSLike = h.release()
+	f.OSFamily = Family(f.OS, f.OSLike)
 	f.MemoryBytes, f.SwapBytes = h.memory()
 	f.Addresses = addresses()
 	f.DefaultIface, f.DefaultIP = h.defaultRoute()

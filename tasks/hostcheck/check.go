@@ -16,6 +16,7 @@ import (
 // together.
 type Checks struct {
 	Requirements []Requirement `yaml:"requirements" doc:"what the host must offer"`
+	Packages     []string      `yaml:"packages" doc:"host packages that must be installed, or offered by a package source that answers; as in the task package"`
 }
 
 // Requirement is one thing that the host must offer. Fields that a kind has no
@@ -57,6 +58,9 @@ func (c *Checks) rows(ctx context.Context, sys engine.System) []row.Row {
 			found.Detail += "; " + r.Why
 		}
 		rows = append(rows, found.Named(r.title()))
+	}
+	if len(c.Packages) > 0 {
+		rows = append(rows, installable(ctx, sys, c.Packages).Named("packages"))
 	}
 	return rows
 }

@@ -18,6 +18,8 @@ type manager struct {
 	installed func(ctx context.Context, sys engine.System, names []string) (map[string]bool, error)
 	install   func(ctx context.Context, sys engine.System, names []string) error
 	remove    func(ctx context.Context, sys engine.System, names []string) error
+	// offered returns nil when the sources answer and have all of these; see Offered.
+	offered func(ctx context.Context, sys engine.System, names []string) error
 }
 
 func detect(sys engine.System) (manager, error) {
@@ -42,14 +44,18 @@ func apt() manager {
 				return err
 			}
 			sys.Progress("reading the lists of packages again")
-			if err := aptGet(ctx, sys, "update", "-o", "APT::Update::Error-Mode=any"); err != nil {
-				return err
+			// One source that is down is no harm when another one has the packages.
+			silent := aptGet(ctx, sys, "update", "-o", "APT::Update::Error-Mode=any")
+			err = aptGet(ctx, sys, append([]string{"install", "-y", "--no-install-recommends"}, names...)...)
+			if err != nil && silent != nil {
+				return silent
 			}
-			return aptGet(ctx, sys, append([]string{"install", "-y", "--no-install-recommends"}, names...)...)
+			return err
 		},
 		remove: func(ctx context.Context, sys engine.System, names []string) error {
 			return aptGet(ctx, sys, append([]string{"remove", "-y"}, names...)...)
 		},
+		offered: aptOffered,
 	}
 }
 
@@ -100,7 +106,7 @@ func dnf() manager {
 		_, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
 		return err
 	}
-	return rpmManager("dnf", run)
+	return rpmManager("dnf", run, dnfOffered)
 }
 
 func zypper() manager {
@@ -112,10 +118,10 @@ func zypper() manager {
 		_, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
 		return err
 	}
-	return rpmManager("zypper", run)
+	return rpmManager("zypper", run, zypperOffered)
 }
 
-func rpmManager(name string, run func(ctx context.Context, sys engine.System, args ...string) error) manager {
+func rpmManager(name string, run func(ctx context.Context, sys engine.System, args ...string) error, offered func(context.Context, engine.System, []string) error) manager {
 	return manager{
 		name:      name,
 		installed: rpmInstalled,
@@ -125,6 +131,7 @@ func rpmManager(name string, run func(ctx context.Context, sys engine.System, ar
 		remove: func(ctx context.Context, sys engine.System, names []string) error {
 			return run(ctx, sys, append([]string{"remove"}, names...)...)
 		},
+		offered: offered,
 	}
 }
 

@@ -123,7 +123,7 @@ var unreachableSigns = []string{
 	"Could not resolve", "Temporary failure resolving", "Could not connect", "Failed to fetch", "Unable to connect",
 	"Unable to locate package", "has no installation candidate", // apt without any source
 	"Cannot download repomd.xml", "Could not resolve host", "Failed to download metadata", "There are no enabled repositories",
-	"No more mirrors to try", "Download (curl) error", "No repositories defined",
+	"No more mirrors to try", "Download (curl) error", "No repositories defined", "Unable to find a match", "No provider of",
 }
 
 // unreachable adds what to do when no package source answered.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"deployer/engine/facts"
 	"deployer/tasks/control/report"
 )
 
@@ -40,20 +41,28 @@ func platform(id identity) report.Row {
 	return report.Bad("architecture", id.host, "%s is not supported", id.arch).Advised("use a host with x86_64 or aarch64")
 }
 
-// operatingSystem accepts Debian, Ubuntu and what says that it is like them:
-// the packages that roles ask for carry Debian's names. A release that is too
-// old lacks what the components need (kernel, cgroup v2, nftables).
+// oldest are the oldest releases that have what the components need: kernel,
+// cgroup v2, nftables. Their derivatives count their releases differently, so
+// they are taken as they are.
+var oldest = map[string]string{
+	"debian": "12", "ubuntu": "22.04",
+	"rhel": "9", "rocky": "9", "almalinux": "9", "centos": "9", "ol": "9",
+	"sles": "15.5", "opensuse-leap": "15.5",
+}
+
+// operatingSystem accepts the families of distributions whose package names are
+// known.
 func operatingSystem(id identity) report.Row {
 	name := cmp.Or(id.os, "unknown") + " " + id.version
-	oldest := map[string]string{"debian": "12", "ubuntu": "22.04"}
-	minimum, known := oldest[id.os]
+	minimum := oldest[id.os]
 	switch {
-	case known && id.version != "" && older(id.version, minimum):
+	case facts.Family(id.os, strings.Fields(id.like)) == "":
+		return report.Bad("os", id.host, "%s is not supported", name).
+			Advised("use Debian 12, Ubuntu 22.04, RHEL 9 or a rebuild of it, or SUSE 15.5, or newer")
+	case minimum != "" && id.version != "" && older(id.version, minimum):
 		return report.Bad("os", id.host, "%s is too old", name).Advised("use " + id.os + " " + minimum + " or newer")
-	case known, slices.Contains(strings.Fields(id.like), "debian"):
-		return report.OK("os", id.host, "%s", name)
 	}
-	return report.Bad("os", id.host, "%s is not supported", name).Advised("use Debian 12 or newer, or Ubuntu 22.04 or newer")
+	return report.OK("os", id.host, "%s", name)
 }
 
 // older compares versions of the form 22.04 by their numbers.

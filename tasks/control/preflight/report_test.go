@@ -123,6 +123,30 @@ func TestTheRoundTripIsNotSkew(t *testing.T) {
 	}
 }
 
+func TestOperatingSystems(t *testing.T) {
+	for _, c := range []struct {
+		os, version, like string
+		ok                bool
+		want              string
+	}{
+		{"debian", "12", "", true, "debian 12"},
+		{"debian", "11", "", false, "use debian 12 or newer"},
+		{"linuxmint", "21", "ubuntu debian", true, "linuxmint 21"},
+		{"rocky", "9.4", "rhel centos fedora", true, "rocky 9.4"},
+		{"almalinux", "8.10", "rhel centos fedora", false, "almalinux 8.10 is too old"},
+		{"opensuse-leap", "15.6", "suse opensuse", true, "opensuse-leap 15.6"},
+		{"opensuse-tumbleweed", "20261101", "opensuse suse", true, "20261101"},
+		{"sles", "15.4", "suse", false, "too old"},
+		{"alpine", "3.20", "", false, "alpine 3.20 is not supported"},
+		{"", "", "", false, "unknown"},
+	} {
+		r := operatingSystem(identity{host: "h", os: c.os, version: c.version, like: c.like})
+		if text := r.Detail + "; " + r.Fix; r.OK != c.ok || !strings.Contains(text, c.want) {
+			t.Errorf("%s %s: ok %t, %q; want %t and %q", c.os, c.version, r.OK, text, c.ok, c.want)
+		}
+	}
+}
+
 func TestOlder(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -1,0 +1,52 @@
+package cluster
+
+// packageNames are the host packages that a component needs, by the families of
+// distributions that facts.os_family tells apart.
+type packageNames struct{ debian, redhat, suse []string }
+
+// The names are those of packages.debian.org (bookworm, trixie) and
+// packages.ubuntu.com; of src.fedoraproject.org for RHEL 9 and its rebuilds; and
+// of software.opensuse.org for Leap 15.6. On RHEL iptables is a name that
+// iptables-nft provides, and bird comes from EPEL.
+var (
+	// What kubelet, kube-proxy and the network plugins call: conntrack, iptables,
+	// nft, ip, mount, and nsenter.
+	nodePackages = packageNames{
+		debian: []string{"conntrack", "iptables", "nftables", "iproute2", "mount", "util-linux"},
+		redhat: []string{"conntrack-tools", "iptables", "nftables", "iproute", "util-linux"},
+		suse:   []string{"conntrack-tools", "iptables", "nftables", "iproute2", "util-linux"},
+	}
+	birdPackages    = packageNames{debian: []string{"bird2"}, redhat: []string{"bird"}, suse: []string{"bird"}}
+	haproxyPackages = packageNames{debian: []string{"haproxy"}, redhat: []string{"haproxy"}, suse: []string{"haproxy"}}
+	nginxPackages   = packageNames{
+		debian: []string{"nginx", "libnginx-mod-stream"},
+		redhat: []string{"nginx", "nginx-mod-stream"},
+		suse:   []string{"nginx"},
+	}
+)
+
+// packages lists the host packages of a host for each family: those of a node,
+// BIRD for the routes, and the proxy itself where no kubelet can run it.
+func (r *resolver) packages(n Node) map[string][]string {
+	var wanted []packageNames
+	if n.IsNode {
+		wanted = append(wanted, nodePackages)
+		if r.spec.Network.Plugin == PluginBGP {
+			wanted = append(wanted, birdPackages)
+		}
+	}
+	if n.RunsProxyUnit {
+		if r.spec.Proxy.Kind == ProxyHAProxy {
+			wanted = append(wanted, haproxyPackages)
+		} else {
+			wanted = append(wanted, nginxPackages)
+		}
+	}
+	out := map[string][]string{"debian": {}, "redhat": {}, "suse": {}}
+	for _, w := range wanted {
+		out["debian"] = append(out["debian"], w.debian...)
+		out["redhat"] = append(out["redhat"], w.redhat...)
+		out["suse"] = append(out["suse"], w.suse...)
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// scratch is where lists of packages are read into that the host shall not keep.
+const scratch = "/var/lib/deployer/tmp"
+
+// Missing lists those of the wanted packages that are not installed, sorted. As
+// in [Package], "a|b" is satisfied by either; the first is named.
+func Missing(ctx context.Context, sys engine.System, names []string) ([]string, error) {
+	p := &Package{Names: names}
+	if err := p.valid(); err != nil || len(names) == 0 {
+		return nil, err
+	}
+	m, err := detect(sys)
+	if err != nil {
+		return nil, err
+	}
+	installed, err := m.installed(ctx, sys, p.all())
+	if err != nil {
+		return nil, err
+	}
+	return p.todo(installed), nil
+}
+
+// Offered returns nil when the host's package sources answer now and offer every
+// name, with all that it depends on. It installs nothing, and what the host knows
+// of its sources stays as it is.
+func Offered(ctx context.Context, sys engine.System, names []string) error {
+	m, err := detect(sys)
+	if err != nil {
+		return err
+	}
+	return unreachable(m.offered(ctx, sys, names), names)
+}
+
+// Reason is why packages cannot be had, in the words of the package manager and
+// in one line.
+func Reason(err error) string {
+	failure, ok := errors.AsType[*engine.Failure](err)
+	if !ok {
+		return err.Error()
+	}
+	lines := strings.Split(failure.Detail, "\n")
+	for _, mark := range []string{"E:", "Error:", "W:"} {
+		if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), mark) }); i >= 0 {
+			return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(lines[i]), mark))
+		}
+	}
+	return failure.Message
+}
+
+// aptOffered reads the lists of all sources into a directory that is removed
+// again, and lets apt solve the installation from these.
+func aptOffered(ctx context.Context, sys engine.System, names []string) error {
+	if err := os.MkdirAll(sys.Path(scratch), 0o700); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(sys.Path(scratch), "apt-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	for _, sub := range []string{"lists/partial", "archives/partial"} {
+		if err := os.MkdirAll(path.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	own := path.Join(scratch, path.Base(dir))
+	// As root: apt's own user cannot reach the directory.
+	options := []string{
+		"-o", "Dir::State::lists=" + own + "/lists", "-o", "Dir::Cache=" + own, "-o", "APT::Sandbox::User=root",
+		"-o", "Acquire::http::Timeout=10", "-o", "Acquire::https::Timeout=10", "-o", "Acquire::Retries=0",
+	}
+	// One source that is down is no harm when another one has the packages.
+	silent := aptGet(ctx, sys, slices.Concat(options, []string{"update", "-o", "APT::Update::Error-Mode=any"})...)
+	err = aptGet(ctx, sys, slices.Concat(options, []string{"install", "--simulate", "--no-install-recommends"}, names)...)
+	if err != nil && silent != nil {
+		return silent
+	}
+	return err
+}
+
+// dnfOffered asks for each name which available package provides it; an answer
+// without a line is none.
+func dnfOffered(ctx context.Context, sys engine.System, names []string) error {
+	for _, name := range names {
+		argv := []string{"dnf", "--quiet", "repoquery", "--available", "--whatprovides", name}
+		out, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(out) == "" {
+			return &engine.Failure{Message: "no package " + name, Detail: fmt.Sprintf("Error: Unable to find a match: %s", name)}
+		}
+	}
+	return nil
+}
+
+func zypperOffered(ctx context.Context, sys engine.System, names []string) error {
+	argv := append([]string{"zypper", "--non-interactive", "--quiet", "install", "--dry-run", "--no-recommends"}, names...)
+	_, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
+	return err
+}
