@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 
 	"deployer/engine"
@@ -48,6 +49,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Reg
 		conn: wire.NewConn(in, newDroppingWriter(out, gone)), segments: map[uint32]*running{}, calls: map[uint32]chan wire.ReplyMessage{},
 		blobs: map[uint32]*download{}, fetching: map[string]chan struct{}{},
 	}
+	s.runLock = &runLock{path: filepath.Join(s.state.dir, "run.lock")}
 	return s.serve(ctx)
 }
 
@@ -57,6 +59,7 @@ type server struct {
 	registry engine.Registry
 	conn     *wire.Conn
 	state    *state
+	runLock  *runLock
 
 	gone  chan struct{} // closed when the controller is
 	steps sync.WaitGroup
@@ -95,6 +98,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.steps.Wait()
 	s.state.close()
+	s.runLock.release()
 	if errors.Is(s.cause, errGoodbye) {
 		return nil
 	}
@@ -114,6 +118,7 @@ func (s *server) leave(cause error) {
 	}
 	s.cause = cause
 	close(s.gone)
+	s.runLock.leaving()
 	for _, b := range s.blobs {
 		b.end(s.lostError())
 	}
@@ -154,6 +159,8 @@ func (s *server) handle(ctx context.Context, f wire.Frame) error {
 		return s.blobFrame(f)
 	case wire.Journal:
 		return s.sendJournal(f)
+	case wire.Lock:
+		return s.lockFrame(f)
 	case wire.Bye:
 		return errGoodbye
 	}

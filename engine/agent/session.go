@@ -33,6 +33,7 @@ type Session struct {
 	segments map[uint32]*segment
 	uploads  map[uint32]*upload
 	pages    map[uint32]chan wire.JournalMessage
+	locks    map[uint32]chan wire.LockMessage
 	asked    int // calls being answered
 }
 
@@ -90,6 +91,8 @@ func (s *Session) handle(f wire.Frame) error {
 		return s.blobFrame(f)
 	case wire.JournalPage:
 		return s.paged(f)
+	case wire.Locked:
+		return s.lockedFrame(f)
 	case wire.Bye:
 		return byeError(f)
 	}

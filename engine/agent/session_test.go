@@ -28,7 +28,13 @@ type bench struct {
 
 func newBench(t testing.TB, change func(*Options)) *bench {
 	t.Helper()
-	b := &bench{root: t.TempDir(), events: &events{}, blobs: &memory{}, served: make(chan error, 1)}
+	return newBenchAt(t, t.TempDir(), change)
+}
+
+// newBenchAt is newBench for a host that other sessions may serve as well.
+func newBenchAt(t testing.TB, root string, change func(*Options)) *bench {
+	t.Helper()
+	b := &bench{root: root, events: &events{}, blobs: &memory{}, served: make(chan error, 1)}
 	opts := Options{Host: "m1", Blobs: b.blobs, Sink: b.events}
 	if change != nil {
 		change(&opts)

@@ -22,6 +22,7 @@ const keptRuns = 10
 // state is the directory where a host remembers what was done to it:
 //
 //	lock                          held while a segment runs
+//	run.lock                      held by the agent of a run; names that run
 //	runs/RUN/journal.jsonl        one JournalEntry a line
 //	runs/RUN/kept/STEP/...        what steps have replaced
 type state struct {

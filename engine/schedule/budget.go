@@ -42,7 +42,7 @@ func newBudget(r *run) (*budget, error) {
 		}
 		b.members[g] = map[string]bool{}
 		for _, name := range hosts {
-			if h := r.byName[name]; h != nil && slices.Contains(h.plays, true) {
+			if h := r.byName[name]; h != nil && r.takesPart(h) {
 				b.members[g][name] = true
 			}
 		}

@@ -19,7 +19,10 @@ func (h *host) connect(ctx context.Context, attempts int) error {
 	for try := 1; ; try++ {
 		err := h.connectOnce(ctx)
 		if err == nil {
-			return nil
+			if err = h.run.claim.join(ctx, h); err == nil {
+				return nil
+			}
+			h.close()
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -27,7 +30,9 @@ func (h *host) connect(ctx context.Context, attempts int) error {
 		if h.run.stop.Err() != nil {
 			return context.Cause(h.run.stop)
 		}
-		if try >= attempts || !retryable(err) {
+		last := try >= attempts || !retryable(err)
+		h.run.claim.miss(h, last)
+		if last {
 			return h.unreachable(err, try)
 		}
 		pause := shortened(wait)

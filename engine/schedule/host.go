@@ -34,6 +34,8 @@ type host struct {
 
 	mu      sync.Mutex // guards what follows
 	session Host
+	// lockedBy is the session that holds the host's lock.
+	lockedBy Host
 	// registered are this host's registered results, for actions of others.
 	registered map[string]engine.Output
 	rep        engine.HostReport

@@ -81,6 +81,8 @@ type Options struct {
 	// ActionParallelism is the largest number of actions that run on the
 	// controller at one time. Default 50.
 	ActionParallelism int
+	// Claim locks the hosts for this run; nil locks nothing.
+	Claim *Claim
 	// Budget says how many hosts of a group (or role, or "all") may fail or be
 	// unreachable before the run is aborted. Groups "master" and "etcd" are 0
 	// unless said otherwise; other groups that are not named have no limit.

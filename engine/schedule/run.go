@@ -20,7 +20,9 @@ type run struct {
 	forks   *slots
 	actions *slots
 	hosts   []*host
+	guards  []*host // only locked; see Claim
 	byName  map[string]*host
+	claim   *claim
 	budget  *budget
 	started time.Time
 	shared  normalizer
@@ -46,13 +48,18 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 	r.emit(engine.Event{Type: engine.RunStart, Name: prog.Name, Text: opts.RunID})
 	over := make(chan struct{})
 	watched := r.watchInterrupt(over)
-	var all sync.WaitGroup
+	var all, guards sync.WaitGroup
+	for _, h := range r.guards {
+		guards.Go(func() { h.guard(ctx, over) })
+	}
 	for _, h := range r.hosts {
 		all.Go(func() { h.work(ctx) })
 	}
 	all.Wait()
 	close(over)
 	<-watched
+	guards.Wait()
+	r.claim.end()
 	r.closeSessions()
 	report := r.report(ctx)
 	r.emit(engine.Event{Type: engine.RunEnd, Name: prog.Name, Report: report})
@@ -86,7 +93,8 @@ func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, er
 		}
 	}
 	// Hosts that no play names are not connected to.
-	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !slices.Contains(h.plays, true) })
+	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !r.takesPart(h) })
+	r.newGuards()
 	r.cutBatches()
 	r.coord = newCoord(r)
 	var err error
@@ -94,9 +102,13 @@ func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, er
 		return nil, err
 	}
 	r.stop, r.stopNow = context.WithCancelCause(ctx)
+	r.claim = newClaim(r)
 	engine.Provide[func() []engine.HostReport](opts.Services, r.parked)
 	return r, nil
 }
+
+// takesPart tells whether a play names the host.
+func (r *run) takesPart(h *host) bool { return slices.Contains(h.plays, true) }
 
 // watchInterrupt waits for the user to stop the run, until over is closed.
 func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
@@ -128,7 +140,7 @@ func (r *run) enter(p *playbook.Play) {
 
 func (r *run) closeSessions() {
 	var all sync.WaitGroup
-	for _, h := range r.hosts {
+	for _, h := range slices.Concat(r.hosts, r.guards) {
 		all.Go(h.close)
 	}
 	all.Wait()

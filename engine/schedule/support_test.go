@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/lock"
 	"deployer/engine/playbook"
 )
 
@@ -90,9 +91,24 @@ type fleet struct {
 	delay  time.Duration
 	action func(ctx context.Context, name string, with map[string]any, s engine.Site) (engine.Output, error)
 	quiet  bool // keep no log and no events
+	// locks are the hosts' locks and who holds them; fleets may share them.
+	locks *lockTable
 }
 
-func newFleet() *fleet { return &fleet{flights: map[string]int{}, tries: map[string]int{}} }
+// lockTable are the locks of hosts.
+type lockTable struct {
+	mu     sync.Mutex
+	byHost map[string]*fakeHost
+	holder map[string]lock.Holder
+}
+
+func newLockTable() *lockTable {
+	return &lockTable{byHost: map[string]*fakeHost{}, holder: map[string]lock.Holder{}}
+}
+
+func newFleet() *fleet {
+	return &fleet{flights: map[string]int{}, tries: map[string]int{}, locks: newLockTable()}
+}
 
 func (f *fleet) Emit(e engine.Event) {
 	if f.quiet && e.Type != engine.HostParked {
@@ -131,8 +147,34 @@ func (f *fleet) Connect(ctx context.Context, host string) (Host, error) {
 	f.mu.Lock()
 	f.opened++
 	f.mu.Unlock()
-	return &fakeHost{fleet: f, name: host}, nil
+	return &fakeHost{fleet: f, name: host, lost: make(chan struct{})}, nil
 }
+
+// Lock implements Locker.
+func (h *fakeHost) Lock(_ context.Context, who lock.Holder) error {
+	t := h.fleet.locks
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if have := t.byHost[h.name]; have != nil && have != h {
+		return &lock.Held{Host: h.name, By: t.holder[h.name]}
+	}
+	t.byHost[h.name], t.holder[h.name] = h, who
+	return nil
+}
+
+// Unlock implements Locker.
+func (h *fakeHost) Unlock(context.Context) error {
+	t := h.fleet.locks
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byHost[h.name] == h {
+		delete(t.byHost, h.name)
+	}
+	return nil
+}
+
+// Lost is closed when the connection is.
+func (h *fakeHost) Lost() <-chan struct{} { return h.lost }
 
 // fakeHost is a session that follows the contract of Host.
 type fakeHost struct {
@@ -141,6 +183,7 @@ type fakeHost struct {
 	mu     sync.Mutex
 	finish bool
 	dead   bool
+	lost   chan struct{}
 }
 
 type flaky struct{ text string }
@@ -157,6 +200,7 @@ func (h *fakeHost) Dial(context.Context, string, string) (net.Conn, error) {
 }
 
 func (h *fakeHost) Close() error {
+	_ = h.Unlock(context.Background())
 	h.fleet.mu.Lock()
 	defer h.fleet.mu.Unlock()
 	h.fleet.closed++

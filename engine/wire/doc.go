@@ -13,8 +13,8 @@
 // frames of other messages may stand between them. Payloads are JSON (see the
 // message structs), or raw bytes for [BlobChunk] and [BlobGrant].
 //
-// The id ties an answer to its question. The controller numbers segments and
-// journal requests, the agent numbers calls and blob requests; as no type is
+// The id ties an answer to its question. The controller numbers segments,
+// journal requests and locks, the agent numbers calls and blob requests; as no type is
 // used in both directions for different purposes, the two never clash.
 //
 // # Flow control

@@ -44,6 +44,8 @@ const (
 	BlobStop                    // A>C: nothing; the rest of the blob is not wanted
 	Journal                     // C>A: JournalMessage
 	JournalPage                 // A>C: JournalMessage
+	Lock                        // C>A: LockMessage
+	Locked                      // A>C: LockMessage
 	Heartbeat                   // both: nothing
 	Bye                         // both, last frame: EndMessage
 	lastType
@@ -53,7 +55,7 @@ var names = [...]string{
 	Hello: "hello", Segment: "segment", StepStart: "step-start", Progress: "progress", Result: "result",
 	SegmentEnd: "segment-end", Cancel: "cancel", Call: "call", Reply: "reply", BlobRequest: "blob-request",
 	BlobChunk: "blob-chunk", BlobGrant: "blob-grant", BlobEnd: "blob-end",
-	BlobStop: "blob-stop", Journal: "journal", JournalPage: "journal-page", Heartbeat: "heartbeat", Bye: "bye",
+	BlobStop: "blob-stop", Journal: "journal", JournalPage: "journal-page", Lock: "lock", Locked: "locked", Heartbeat: "heartbeat", Bye: "bye",
 }
 
 func (t Type) String() string {

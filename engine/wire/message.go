@@ -77,6 +77,15 @@ type JournalMessage struct {
 	Error   string            `json:"error,omitempty"`
 }
 
+// LockMessage asks for the lock of the host on behalf of a run, gives it back
+// when there is no holder, or answers.
+type LockMessage struct {
+	// Holder is a lock.Holder: who asks; in the answer, who has the lock if not
+	// the one who asked.
+	Holder json.RawMessage `json:"holder,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
 // SendGrant allows n more bytes of blob id to be sent.
 func (c *Conn) SendGrant(id uint32, n int) error {
 	return c.Send(BlobGrant, id, binary.BigEndian.AppendUint32(nil, uint32(n)))

@@ -11,6 +11,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/journal"
+	"deployer/engine/lock"
 	"deployer/engine/playbook"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/ssh"
@@ -34,6 +35,9 @@ type Controller struct {
 	JournalDir string
 	Check      bool
 	Retry      schedule.Retry
+	// Patience is how long a run that changes hosts waits for the locks of
+	// others.
+	Patience time.Duration
 	// Silence is after how long without a byte a host's agent is taken for
 	// lost, by host; the usual time for those not in it.
 	Silence map[string]time.Duration
@@ -53,10 +57,14 @@ func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) 
 	sink, redactor := view.Tee(sinks...), schedule.NewRedactor(c.Inventory.Secrets())
 	conn := newConnector(c, redactor.Wrap(sink))
 	defer conn.dialer.Close()
+	var claim *schedule.Claim
+	if !c.Check {
+		claim = &schedule.Claim{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, Patience: c.Patience}
+	}
 	report, err := schedule.Run(ctx, program, schedule.Options{
 		RunID: id, Check: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
 		Registry: library.Registry, Connector: conn, Blobs: c.Blobs, Forks: c.Inventory.Forks, Budget: c.budget(),
-		Retry: c.Retry, Sink: sink, Redactor: redactor,
+		Claim: claim, Retry: c.Retry, Sink: sink, Redactor: redactor,
 	})
 	if log != nil {
 		err = errors.Join(err, log.Close())

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/lock"
+)
+
+// holds wants the lock to be held by the run, as told to somebody else.
+func holds(t *testing.T, s *bench, want lock.Holder) {
+	t.Helper()
+	err := s.Lock(t.Context(), lock.Holder{Run: "other"})
+	var held *lock.Held
+	if !errors.As(err, &held) || held.By != want || held.Host != "m1" {
+		t.Errorf("%v, want a lock held by %v", err, want)
+	}
+}
+
+// TestRunLock: one run at a time holds the lock of a host; it is named, and gives
+// the lock up by asking, or by the end of its agent.
+func TestRunLock(t *testing.T) {
+	first := newBench(t, nil)
+	second := newBenchAt(t, first.root, nil)
+	ann := lock.Holder{Run: "r1", Verb: "install", By: "ann@ci", PID: 7, Since: time.Date(2026, 3, 4, 2, 13, 0, 0, time.UTC)}
+	for range 2 { // asking again does no harm
+		if err := first.Lock(t.Context(), ann); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds(t, second, ann)
+	if err := first.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Lock(t.Context(), lock.Holder{Run: "r2"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Unlock(t.Context()); err != nil { // of a lock that it has not
+		t.Fatal(err)
+	}
+	holds(t, first, lock.Holder{Run: "r2"})
+	_ = second.Close()
+	<-second.served
+	if err := first.Lock(t.Context(), ann); err != nil {
+		t.Errorf("after the end of its agent: %v", err)
+	}
+}
+
+// TestLockOfALostController: the agent of a lost controller keeps the lock while
+// it finishes its step, says that it is leaving, and then gives it up.
+func TestLockOfALostController(t *testing.T) {
+	first := newBench(t, nil)
+	second := newBenchAt(t, first.root, nil)
+	if err := first.Lock(t.Context(), lock.Holder{Run: "r1"}); err != nil {
+		t.Fatal(err)
+	}
+	first.events.seen = make(chan engine.Event, 10)
+	go func() {
+		_ = first.Run(context.Background(), engine.Segment{Run: "r1", Steps: []engine.Step{
+			step(t, "a", "odd", odd{Do: "wait", For: 300 * time.Millisecond})}}, func(engine.Result) {})
+	}()
+	for e := range first.events.seen {
+		if e.Type == engine.StepText {
+			break
+		}
+	}
+	_ = first.link.close()
+	left := lock.Holder{Run: "r1", Leaving: true}
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var held *lock.Held
+		err := second.Lock(t.Context(), lock.Holder{Run: "r2"})
+		if errors.As(err, &held) && held.By == left {
+			break
+		}
+		if err == nil || time.Now().After(deadline) {
+			t.Fatalf("%v, want a lock whose holder is leaving", err)
+		}
+	}
+	<-first.served
+	if err := second.Lock(t.Context(), lock.Holder{Run: "r2"}); err != nil {
+		t.Errorf("after the step: %v", err)
+	}
+}
