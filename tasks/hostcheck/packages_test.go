@@ -18,8 +18,8 @@ func TestPackages(t *testing.T) {
 		ok        bool
 		detail    string
 	}{
-		"installed":    {"/usr/bin/apt-get", "conntrack installed\nipset installed\n", engine.CommandResult{}, true, "all 2 installed"},
-		"installable":  {"/usr/bin/apt-get", "ipset installed\n", engine.CommandResult{}, true, "not installed yet: conntrack; a package source offers them"},
+		"installed":    {"/usr/bin/apt-get", "conntrack amd64 installed 1\nipset amd64 installed 1\n", engine.CommandResult{}, true, "all 2 installed"},
+		"installable":  {"/usr/bin/apt-get", "ipset amd64 installed 1\n", engine.CommandResult{}, true, "not installed yet: conntrack; a package source offers them"},
 		"no source":    {"/usr/bin/apt-get", "", engine.CommandResult{Exit: 100, Stderr: "E: Failed to fetch http://x/  Could not connect\n"}, false, "not installed: conntrack, ipset; and no package source offers them: Failed to fetch http://x/"},
 		"no way to be": {"/usr/bin/pacman", "", engine.CommandResult{}, false, "none of apt-get, dnf and zypper"},
 	} {

@@ -19,30 +19,28 @@ const scratch = "/var/lib/deployer/tmp"
 // Missing lists those of the wanted packages that are not installed, sorted. As
 // in [Package], "a|b" is satisfied by either; the first is named.
 func Missing(ctx context.Context, sys engine.System, names []string) ([]string, error) {
-	p := &Package{Names: names}
-	if err := p.valid(); err != nil || len(names) == 0 {
+	p := &Package{Name: names}
+	wants, err := p.wants()
+	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	m, err := detect(sys)
+	m, err := detect(sys, p.options())
 	if err != nil {
 		return nil, err
 	}
-	installed, err := m.installed(ctx, sys, p.all())
-	if err != nil {
-		return nil, err
-	}
-	return p.todo(installed), nil
+	jobs, err := p.jobs(ctx, sys, m, wants)
+	return targets(jobs), err
 }
 
 // Offered returns nil when the host's package sources answer now and offer every
 // name, with all that it depends on. It installs nothing, and what the host knows
 // of its sources stays as it is.
 func Offered(ctx context.Context, sys engine.System, names []string) error {
-	m, err := detect(sys)
+	m, err := detect(sys, (&Package{}).options())
 	if err != nil {
 		return err
 	}
-	return unreachable(m.offered(ctx, sys, names), names)
+	return noSource(m.offered(ctx, sys, names), names)
 }
 
 // Reason is why packages cannot be had, in the words of the package manager and
@@ -61,9 +59,9 @@ func Reason(err error) string {
 	return failure.Message
 }
 
-// aptOffered reads the lists of all sources into a directory that is removed
+// offered reads the lists of all sources into a directory that is removed
 // again, and lets apt solve the installation from these.
-func aptOffered(ctx context.Context, sys engine.System, names []string) error {
+func (a apt) offered(ctx context.Context, sys engine.System, names []string) error {
 	if err := os.MkdirAll(sys.Path(scratch), 0o700); err != nil {
 		return err
 	}
@@ -84,17 +82,17 @@ func aptOffered(ctx context.Context, sys engine.System, names []string) error {
 		"-o", "Acquire::http::Timeout=10", "-o", "Acquire::https::Timeout=10", "-o", "Acquire::Retries=0",
 	}
 	// One source that is down is no harm when another one has the packages.
-	silent := aptGet(ctx, sys, slices.Concat(options, []string{"update", "-o", "APT::Update::Error-Mode=any"})...)
-	err = aptGet(ctx, sys, slices.Concat(options, []string{"install", "--simulate", "--no-install-recommends"}, names)...)
+	silent := a.get(ctx, sys, slices.Concat(options, []string{"update", "-o", "APT::Update::Error-Mode=any"})...)
+	err = a.get(ctx, sys, slices.Concat(options, []string{"install", "--simulate", "--no-install-recommends"}, names)...)
 	if err != nil && silent != nil {
 		return silent
 	}
 	return err
 }
 
-// dnfOffered asks for each name which available package provides it; an answer
+// offered asks for each name which available package provides it; an answer
 // without a line is none.
-func dnfOffered(ctx context.Context, sys engine.System, names []string) error {
+func (dnf) offered(ctx context.Context, sys engine.System, names []string) error {
 	for _, name := range names {
 		argv := []string{"dnf", "--quiet", "repoquery", "--available", "--whatprovides", name}
 		out, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
@@ -108,7 +106,7 @@ func dnfOffered(ctx context.Context, sys engine.System, names []string) error {
 	return nil
 }
 
-func zypperOffered(ctx context.Context, sys engine.System, names []string) error {
+func (zypper) offered(ctx context.Context, sys engine.System, names []string) error {
 	argv := append([]string{"zypper", "--non-interactive", "--quiet", "install", "--dry-run", "--no-recommends"}, names...)
 	_, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
 	return err

@@ -95,7 +95,7 @@ func TestOffered(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	d := &distribution{installed: []string{"a"}}
+	d := &distribution{installed: map[string]string{"a": "1"}}
 	sys := host(t, "/usr/bin/apt-get", d)
 	got, err := Missing(t.Context(), sys, []string{"a", "z|a", "c|d", "b"})
 	if err != nil || !slices.Equal(got, []string{"b", "c"}) {

@@ -1,144 +1,186 @@
-// Package packages has the module for packages of the host's distribution.
+// Package packages has the modules for packages of the host's distribution and
+// for the sources that they come from: apt, dnf and zypper behind one interface.
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"deployer/engine"
+	"deployer/strictyaml"
 )
 
-// Package makes sure that packages are there, or are not.
+// Package makes sure that packages are there, or are not. All of them are
+// installed in one transaction.
 type Package struct {
-	Names []string `yaml:"names" required:"true" doc:"names in the host's distribution; \"a|b\" is satisfied by either, and installs the first"`
-	State string   `yaml:"state" doc:"present or absent; default present"`
+	Name              strictyaml.Texts `yaml:"name" required:"true" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version (* stands for anything), \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest is all that is installed"`
+	State             string           `yaml:"state" enum:"present,latest,absent" doc:"present, absent, or latest: the newest version that the package sources offer. Default present"`
+	UpdateCache       bool             `yaml:"update_cache" doc:"read the lists of packages again before looking, in a dry run too, when they are older than cache_valid_time or than a package source. Without it this is done only when a package is not found. Default false"`
+	CacheValidTime    time.Duration    `yaml:"cache_valid_time" doc:"how old lists may be with update_cache; default 1h"`
+	InstallRecommends bool             `yaml:"install_recommends" doc:"install what packages recommend, too; default false"`
+	AllowDowngrade    bool             `yaml:"allow_downgrade" doc:"go back to an older version where one is asked for; dnf does so in any case. Default false"`
+	Purge             bool             `yaml:"purge" doc:"with state absent and apt: remove configuration files of the package, too. Default false"`
+	Autoremove        bool             `yaml:"autoremove" doc:"with state absent: remove what was only installed for the removed packages, too. Default false"`
+	LockTimeout       time.Duration    `yaml:"lock_timeout" doc:"how long to wait for another package manager to end, such as unattended upgrades; default 10m"`
 }
 
 var _ engine.Module = (*Package)(nil)
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_:-]*$`)
+const (
+	defaultLockTimeout = 10 * time.Minute // unattended upgrades after boot may take that long
+	defaultCacheValid  = time.Hour
+)
 
-func (p *Package) valid() error {
-	if p.State != "" && p.State != "present" && p.State != "absent" {
-		return fmt.Errorf("state is %q, want present or absent", p.State)
-	}
-	for _, name := range p.Names {
-		for _, one := range strings.Split(name, "|") {
-			if !validName.MatchString(one) {
-				return fmt.Errorf("%q is not the name of a package", one)
-			}
-		}
-	}
-	return nil
+// options are what a package manager is told beside the names.
+type options struct {
+	recommends, downgrade, purge, autoremove bool
+	lockTimeout                              time.Duration
 }
 
-// todo lists the packages to install or to remove.
-func (p *Package) todo(installed map[string]bool) []string {
-	var out []string
-	for _, name := range p.Names {
-		choices := strings.Split(name, "|")
-		has := func(one string) bool { return installed[one] }
-		switch {
-		case p.State != "absent" && !slices.ContainsFunc(choices, has):
-			out = append(out, choices[0])
-		case p.State == "absent":
-			out = append(out, slices.DeleteFunc(choices, func(one string) bool { return !installed[one] })...)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+func (p *Package) options() options {
+	return options{p.InstallRecommends, p.AllowDowngrade, p.Purge, p.Autoremove, cmp.Or(p.LockTimeout, defaultLockTimeout)}
 }
 
-func (p *Package) all() []string {
-	var out []string
-	for _, name := range p.Names {
-		out = append(out, strings.Split(name, "|")...)
-	}
-	return out
-}
-
-// Check asks the package database; no package source is needed.
+// Check asks the package database, and the package sources only where it must.
 func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := p.valid(); err != nil {
+	wants, err := p.wants()
+	if err != nil || len(wants) == 0 {
 		return engine.Change{}, err
 	}
-	if len(p.Names) == 0 {
-		return engine.NoChange(nil), nil
-	}
-	m, err := detect(sys)
+	m, err := detect(sys, p.options())
 	if err != nil {
 		return engine.Change{}, err
 	}
-	installed, err := m.installed(ctx, sys, p.all())
+	if p.UpdateCache {
+		if err := freshen(ctx, sys, m, cmp.Or(p.CacheValidTime, defaultCacheValid)); err != nil {
+			return engine.Change{}, err
+		}
+	}
+	jobs, err := p.jobs(ctx, sys, m, wants)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	action := "install"
-	if p.State == "absent" {
-		action = "remove"
+	change := engine.Change{Needed: len(jobs) > 0, Memo: jobs}
+	for _, j := range jobs {
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectPackage, Target: j.name, Action: j.action()})
 	}
-	var effects []engine.Effect
-	for _, name := range p.todo(installed) {
-		effects = append(effects, engine.Effect{Kind: engine.EffectPackage, Target: name, Action: action})
-	}
-	return engine.Change{Needed: len(effects) > 0, Effects: effects}, nil
+	return change, nil
 }
 
-// Apply installs or removes, and looks that it did.
+// jobs lists what there is to do.
+func (p *Package) jobs(ctx context.Context, sys engine.System, m manager, wants []want) ([]job, error) {
+	for i, w := range wants {
+		if w.file == "" {
+			continue
+		}
+		var err error
+		if wants[i].choices, wants[i].version, err = contents(ctx, sys, m, w.file); err != nil {
+			return nil, err
+		}
+	}
+	if everything(wants) {
+		return allJobs(ctx, sys, m)
+	}
+	installed, err := m.installed(ctx, sys, names(wants))
+	if err != nil {
+		return nil, err
+	}
+	switch p.State {
+	case "absent":
+		return toRemove(wants, installed, p.Purge), nil
+	case "latest":
+		newer, err := m.newer(ctx, sys, names(wants))
+		return toUpgrade(wants, installed, newer), noSource(err, names(wants))
+	}
+	return toInstall(wants, installed), nil
+}
+
+func allJobs(ctx context.Context, sys engine.System, m manager) ([]job, error) {
+	newer, err := m.newer(ctx, sys, nil)
+	if err != nil {
+		return nil, noSource(err, []string{"newer packages"})
+	}
+	installed, err := m.installed(ctx, sys, slices.Sorted(maps.Keys(newer)))
+	return toUpgradeAll(installed, newer), err
+}
+
+// Apply installs, upgrades or removes, and looks that it did.
 func (p *Package) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
-	m, err := detect(sys)
+	jobs, _ := change.Memo.([]job)
+	m, err := detect(sys, p.options())
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, e := range change.Effects {
-		names = append(names, e.Target)
+	install, upgrade, remove := sorted(jobs)
+	upgradeThem := func(ctx context.Context, sys engine.System, jobs []job) error {
+		return m.upgrade(ctx, sys, jobs, slices.Equal(p.Name, []string{all}))
 	}
-	if p.State == "absent" {
-		sys.Progress("removing " + strings.Join(names, " "))
-		err = m.remove(ctx, sys, names)
-	} else {
-		sys.Progress("installing " + strings.Join(names, " "))
-		err = m.install(ctx, sys, names)
+	for _, do := range []struct {
+		what string
+		jobs []job
+		run  func(context.Context, engine.System, []job) error
+	}{{"removing", remove, m.remove}, {"installing", install, m.install}, {"upgrading", upgrade, upgradeThem}} {
+		if len(do.jobs) == 0 {
+			continue
+		}
+		sys.Progress(do.what + " " + strings.Join(targets(do.jobs), " "))
+		if err := do.run(ctx, sys, do.jobs); err != nil {
+			return nil, noSource(err, targets(do.jobs))
+		}
 	}
-	if err != nil {
-		return nil, unreachable(err, names)
+	return engine.Output{"packages": targets(jobs)}, p.confirm(ctx, sys, m)
+}
+
+// confirm looks into the package database again: managers end with success
+// when a name stands for something else, or a version is held.
+func (p *Package) confirm(ctx context.Context, sys engine.System, m manager) error {
+	again := *p
+	if p.State == "latest" {
+		again.State = "present"
 	}
-	installed, err := m.installed(ctx, sys, p.all())
-	if err != nil {
-		return nil, err
+	wants, err := p.wants()
+	if err != nil || everything(wants) {
+		return err
 	}
-	if left := p.todo(installed); len(left) > 0 {
-		return nil, fmt.Errorf("%s succeeded, but the package database says otherwise of %s", m.name, strings.Join(left, ", "))
+	left, err := again.jobs(ctx, sys, m, wants)
+	if err == nil && len(left) > 0 {
+		return fmt.Errorf("%s succeeded, but the package database says otherwise of %s", m.name(), strings.Join(targets(left), ", "))
 	}
-	return engine.Output{"packages": names}, nil
+	return err
 }
 
 // signs in the words of apt, dnf and zypper that packages could not be fetched.
-var unreachableSigns = []string{
+var noSourceSigns = []string{
 	"Could not resolve", "Temporary failure resolving", "Could not connect", "Failed to fetch", "Unable to connect",
 	"Unable to locate package", "has no installation candidate", // apt without any source
 	"Cannot download repomd.xml", "Could not resolve host", "Failed to download metadata", "There are no enabled repositories",
 	"No more mirrors to try", "Download (curl) error", "No repositories defined", "Unable to find a match", "No provider of",
 }
 
-// unreachable adds what to do when no package source answered.
-func unreachable(err error, names []string) error {
+// noSource adds what to do when no package source answered.
+func noSource(err error, names []string) error {
 	failure, ok := errors.AsType[*engine.Failure](err)
-	if !ok {
+	if !ok || !says(failure, noSourceSigns...) {
 		return err
 	}
-	for _, sign := range unreachableSigns {
-		if strings.Contains(failure.Detail, sign) {
-			return &engine.Failure{
-				Message: fmt.Sprintf("no package source of this host offers %s: give it a source that can be reached, or install the packages in its image", strings.Join(names, " ")),
-				Detail:  failure.Detail,
-			}
+	return &engine.Failure{
+		Message: fmt.Sprintf("no package source of this host offers %s: give it a source that can be reached, or install the packages in its image",
+			strings.Join(names, " ")),
+		Detail: failure.Detail,
+	}
+}
+
+func says(failure *engine.Failure, signs ...string) bool {
+	for _, sign := range signs {
+		if strings.Contains(failure.Detail, sign) || strings.Contains(failure.Message, sign) {
+			return true
 		}
 	}
-	return err
+	return false
 }

@@ -1,103 +1,216 @@
 package packages
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/strictyaml"
 	"deployer/tasks/tasktest"
 )
 
-// distribution plays the package programs of a host.
-type distribution struct {
-	installed []string
-	offered   []string // by the package source, once the lists are fresh
-	fresh     bool
-	offline   bool
-}
+var programs = []string{"/usr/bin/apt-get", "/usr/bin/dnf", "/usr/bin/zypper"}
 
-func (d *distribution) exec(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {
-	args := slices.DeleteFunc(slices.Clone(cmd.Argv), func(a string) bool {
-		return strings.HasPrefix(a, "-") || strings.Contains(a, "::") || strings.Contains(a, "=")
-	})
-	switch args[0] {
-	case "dpkg-query":
-		var res engine.CommandResult
-		for _, name := range args[1:] {
-			if slices.Contains(d.installed, name) {
-				res.Stdout += name + " installed\n"
-			} else {
-				res.Exit, res.Stderr = 1, "no packages found matching "+name
-			}
-		}
-		return res, nil
-	case "rpm":
-		if slices.Contains(d.installed, args[1]) {
-			return engine.CommandResult{Stdout: args[1] + "-1.0\n"}, nil
-		}
-		return engine.CommandResult{Exit: 1, Stdout: "no package provides " + args[1] + "\n"}, nil
-	case "apt-get", "dnf", "zypper":
-		return d.manage(args[1], args[2:]), nil
-	}
-	return engine.CommandResult{}, errors.New("no such program " + args[0])
-}
-
-func (d *distribution) manage(verb string, names []string) engine.CommandResult {
-	if d.offline && verb != "remove" {
-		return engine.CommandResult{Exit: 100, Stderr: "E: Failed to fetch http://deb.example/x  Temporary failure resolving 'deb.example'\n"}
-	}
-	switch verb {
-	case "update":
-		d.fresh = true
-	case "install":
-		for _, n := range names {
-			if !d.fresh || !slices.Contains(d.offered, n) {
-				return engine.CommandResult{Exit: 100, Stderr: "E: Unable to locate package " + n + "\n"}
-			}
-			d.installed = append(d.installed, n)
-		}
-	case "remove":
-		d.installed = slices.DeleteFunc(d.installed, func(n string) bool { return slices.Contains(names, n) })
-	}
-	return engine.CommandResult{}
-}
-
-func host(t *testing.T, program string, d *distribution) *tasktest.System {
-	t.Helper()
-	sys := tasktest.New(t)
-	sys.Exec = d.exec
-	sys.Write(t, program, "", 0o755)
-	return sys
-}
-
+// TestConverges: the same arguments mean the same with each package manager.
 func TestConverges(t *testing.T) {
 	t.Parallel()
-	for _, program := range []string{"/usr/bin/apt-get", "/usr/bin/dnf", "/usr/bin/zypper"} {
-		d := &distribution{installed: []string{"a", "old"}, offered: []string{"b", "c"}, fresh: program != "/usr/bin/apt-get"}
+	tests := map[string]struct {
+		have, offered map[string]string
+		module        *Package
+		actions       []string
+	}{
+		"present": {
+			map[string]string{"a": "1"}, map[string]string{"b": "1", "c": "1"},
+			&Package{Name: strictyaml.Texts{"a", "b", "x|a", "c|d", "b"}}, []string{"b: install", "c: install"},
+		},
+		"absent": {
+			map[string]string{"old": "1"}, nil,
+			&Package{Name: strictyaml.Texts{"old", "never", "other|old"}, State: "absent"}, []string{"old: remove"},
+		},
+		"version": {
+			map[string]string{"b": "3"}, map[string]string{"a": "1", "b": "3"},
+			&Package{Name: strictyaml.Texts{"a=1", "b=2"}, AllowDowngrade: true}, []string{"a: install 1", "b: 3 -> 2"},
+		},
+		"virtual": {
+			map[string]string{"postfix": "1"}, map[string]string{"b": "1"},
+			&Package{Name: strictyaml.Texts{"mail-agent", "b"}}, []string{"b: install"},
+		},
+	}
+	for name, tt := range tests {
+		for _, program := range programs {
+			d := &distribution{installed: clone(tt.have), offered: tt.offered, fresh: true, provides: map[string]string{"mail-agent": "postfix"}}
+			change := tasktest.Converge(t, host(t, program, d), tt.module)
+			got := tasktest.Actions(change)
+			for i := range got {
+				got[i] = strings.ReplaceAll(got[i], "-1.el9", "") // rpm shows the release
+			}
+			if diff := cmp.Diff(tt.actions, got); diff != "" {
+				t.Error(name, program, diff)
+			}
+		}
+	}
+}
+
+func clone(m map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	for _, program := range programs {
+		d := &distribution{installed: map[string]string{"a": "1", "b": "1", "c": "2"}, offered: map[string]string{"a": "2", "b": "2", "c": "2", "new": "2"}, fresh: true}
 		sys := host(t, program, d)
-		change := tasktest.Converge(t, sys, &Package{Names: []string{"a", "b", "x|a", "c|d"}})
-		if diff := cmp.Diff([]string{"b: install", "c: install"}, tasktest.Actions(change)); diff != "" {
-			t.Error(program, diff)
+		change := tasktest.Converge(t, sys, &Package{Name: strictyaml.Texts{"a", "c", "new"}, State: "latest"})
+		if got := targets(change.Memo.([]job)); !slices.Equal(got, []string{"a", "new"}) || d.installed["a"] != "2" || d.installed["b"] != "1" {
+			t.Errorf("%s: upgraded %v, have %v", program, got, d.installed)
 		}
-		change = tasktest.Converge(t, sys, &Package{Names: []string{"old", "never"}, State: "absent"})
-		if diff := cmp.Diff([]string{"old: remove"}, tasktest.Actions(change)); diff != "" {
-			t.Error(program, diff)
+		change = tasktest.Check(t, sys, &Package{Name: strictyaml.Texts{"*"}, State: "latest"})
+		if len(change.Effects) != 1 || change.Effects[0].Target != "b" || !strings.HasSuffix(change.Effects[0].Action, " -> 2") {
+			t.Errorf("%s: of all packages it upgrades %+v", program, change.Effects)
 		}
+	}
+}
+
+func TestFileOnTheHost(t *testing.T) {
+	t.Parallel()
+	for _, program := range programs {
+		version := "2"
+		if program != "/usr/bin/apt-get" {
+			version = "2-1.el9"
+		}
+		d := &distribution{installed: map[string]string{"tool": "1"}, files: map[string]string{"/root/tool.pkg": "tool " + version}}
+		sys := host(t, program, d)
+		m := &Package{Name: strictyaml.Texts{"/root/tool.pkg"}}
+		if change := tasktest.Check(t, sys, m); len(change.Effects) != 1 || change.Effects[0].Target != "tool.pkg" {
+			t.Errorf("%s: of a file that is not there yet: %+v", program, change.Effects)
+		}
+		sys.Write(t, "/root/tool.pkg", "", 0o644)
+		d.files["/root/tool.pkg"] = "tool 2"
+		if program != "/usr/bin/apt-get" {
+			d.files["/root/tool.pkg"] = "tool 2-1.el9"
+			change := tasktest.Check(t, sys, m)
+			if got := tasktest.Actions(change); !slices.Equal(got, []string{"tool: 1-1.el9 -> 2-1.el9"}) {
+				t.Errorf("%s: %v", program, got)
+			}
+			continue
+		}
+		tasktest.Converge(t, sys, m)
+	}
+}
+
+// TestOptions: what a manager is told, in its own words.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	yes := Package{InstallRecommends: true, AllowDowngrade: true, Purge: true, Autoremove: true}
+	for _, tt := range []struct {
+		program   string
+		arguments Package
+		want      []string
+	}{
+		{"/usr/bin/apt-get", Package{}, []string{"install -o APT::Install-Recommends=false a", "--force-confold"}},
+		{"/usr/bin/apt-get", yes, []string{"install -o APT::Install-Recommends=true --allow-downgrades a", "remove --purge --auto-remove old"}},
+		{"/usr/bin/dnf", Package{}, []string{"-y --quiet --setopt=install_weak_deps=false --setopt=clean_requirements_on_remove=false install a"}},
+		{"/usr/bin/dnf", yes, []string{"install_weak_deps=true", "clean_requirements_on_remove=true remove old"}},
+		{"/usr/bin/zypper", Package{}, []string{"--non-interactive --quiet install --auto-agree-with-licenses --no-recommends a"}},
+		{"/usr/bin/zypper", yes, []string{"--recommends --oldpackage a", "remove --clean-deps old"}},
+	} {
+		sys := host(t, tt.program, &distribution{installed: map[string]string{"old": "1"}, offered: map[string]string{"a": "1"}, fresh: true})
+		install, remove := tt.arguments, tt.arguments
+		install.Name, remove.Name, remove.State = strictyaml.Texts{"a"}, strictyaml.Texts{"old"}, "absent"
+		tasktest.Converge(t, sys, &install)
+		tasktest.Converge(t, sys, &remove)
+		ran := strings.Join(sys.Ran(), "\n")
+		for _, want := range tt.want {
+			if !strings.Contains(ran, want) {
+				t.Errorf("%s: want %q in\n%s", tt.program, want, ran)
+			}
+		}
+	}
+}
+
+func TestStaleListsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	d := &distribution{offered: map[string]string{"a": "1"}}
+	tasktest.Converge(t, host(t, "/usr/bin/apt-get", d), &Package{Name: strictyaml.Texts{"a"}})
+	if d.refreshed != 1 {
+		t.Errorf("the lists were read %d times, want once", d.refreshed)
+	}
+}
+
+// TestUpdateCache: lists are read when nobody knows how old they are, and when a
+// package source changed; not when they are young.
+func TestUpdateCache(t *testing.T) {
+	t.Parallel()
+	for _, program := range programs {
+		d := &distribution{installed: map[string]string{"a": "1"}}
+		sys := host(t, program, d)
+		look := func(m Package) int {
+			m.Name, m.UpdateCache = strictyaml.Texts{"a"}, true
+			d.fresh, d.refreshed = false, 0
+			tasktest.Check(t, sys, &m)
+			return d.refreshed
+		}
+		if n := look(Package{}); n != 1 {
+			t.Errorf("%s: at first: read %d times", program, n)
+		}
+		if n := look(Package{}); n != 0 {
+			t.Errorf("%s: right after: read %d times", program, n)
+		}
+		if n := look(Package{CacheValidTime: time.Nanosecond}); n != 1 {
+			t.Errorf("%s: when they are too old: read %d times", program, n)
+		}
+		time.Sleep(20 * time.Millisecond) // times of files are coarse
+		for _, m := range []manager{apt{}, dnf{}, zypper{}} {
+			sys.Write(t, m.sources()[len(m.sources())-1]+"/new.source", "", 0o644)
+		}
+		if n := look(Package{}); n != 1 {
+			t.Errorf("%s: with a new source: read %d times", program, n)
+		}
+	}
+}
+
+func TestWaitsForAnotherPackageManager(t *testing.T) {
+	t.Parallel()
+	const locked = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 77 (unattended-upgr)\nE: more\n"
+	d := &distribution{offered: map[string]string{"a": "1"}, fresh: true, fail: []string{locked, locked}}
+	sys := host(t, "/usr/bin/apt-get", d)
+	tasktest.Converge(t, sys, &Package{Name: strictyaml.Texts{"a"}, LockTimeout: 500 * time.Millisecond})
+	d.fail = slices.Repeat([]string{locked}, 100)
+	delete(d.installed, "a")
+	_, _, err := tasktest.Run(t, sys, &Package{Name: strictyaml.Texts{"a"}, LockTimeout: 30 * time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "at work for 30ms: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 77 (unattended-upgr)") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestFinishesAnInterruptedInstallation(t *testing.T) {
+	t.Parallel()
+	d := &distribution{offered: map[string]string{"a": "1"}, fresh: true,
+		fail: []string{"E: dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the problem.\n"}}
+	sys := host(t, "/usr/bin/apt-get", d)
+	tasktest.Converge(t, sys, &Package{Name: strictyaml.Texts{"a"}})
+	if !slices.Contains(sys.Ran(), "dpkg --force-confdef --force-confold --configure -a") {
+		t.Error("dpkg was not told to finish")
 	}
 }
 
 func TestNoSource(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]*distribution{"offline": {offline: true}, "not offered": {}} {
+	offline := "E: Failed to fetch http://deb.example/x  Temporary failure resolving 'deb.example'\n"
+	for name, d := range map[string]*distribution{"offline": {fail: []string{offline, offline}}, "not offered": {}} {
 		sys := host(t, "/usr/bin/apt-get", d)
-		_, _, err := tasktest.Run(t, sys, &Package{Names: []string{"conntrack"}})
+		_, _, err := tasktest.Run(t, sys, &Package{Name: strictyaml.Texts{"conntrack"}})
 		failure, ok := errors.AsType[*engine.Failure](err)
-		if !ok || !strings.Contains(failure.Message, "no package source of this host offers conntrack") || failure.Detail == "" {
+		if !ok || name == "not offered" && !strings.Contains(failure.Message, "no package source of this host offers conntrack") || failure.Detail == "" {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -105,14 +218,21 @@ func TestNoSource(t *testing.T) {
 
 func TestNothingWantedNeedsNoPackageManager(t *testing.T) {
 	t.Parallel()
-	sys := tasktest.New(t)
-	if tasktest.Check(t, sys, &Package{}).Needed {
+	if tasktest.Check(t, tasktest.New(t), &Package{}).Needed {
 		t.Error("an empty list needs a change")
 	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
 	for want, p := range map[string]*Package{
-		"has none of apt-get, dnf and zypper": {Names: []string{"a"}},
-		"is not the name of a package":        {Names: []string{"--purge"}},
-		"want present or absent":              {State: "latest"},
+		"has none of apt-get, dnf and zypper": {Name: strictyaml.Texts{"a"}},
+		"is not the name of a package":        {Name: strictyaml.Texts{"--purge"}},
+		"is not a version of a package":       {Name: strictyaml.Texts{"a=1 b"}},
+		"is for state latest":                 {Name: strictyaml.Texts{"*"}},
+		"leave the others out":                {Name: strictyaml.Texts{"*", "a"}, State: "latest"},
+		"and state latest another one":        {Name: strictyaml.Texts{"a=1"}, State: "latest"},
 	} {
 		if _, _, err := tasktest.Run(t, sys, p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
