@@ -6,9 +6,11 @@ import (
 	"deployer/strictyaml"
 )
 
-// layer is one place of the file that says something about a host.
+// layer is one place of the file, or one file beside it, that says something
+// about a host.
 type layer struct {
-	name      string // "all", "group rack1" or "host m1"
+	name      string // "all", "group rack1", "host m1", or the name of the file beside
+	file      string // that its nodes are of, as shown; empty for the inventory itself
 	ssh       *yaml.Node
 	vars      *yaml.Node
 	overrides *yaml.Node
@@ -23,12 +25,12 @@ func fileLayer(f *file) layer {
 
 func groupLayer(e strictyaml.Entry[groupSection]) layer {
 	g := e.Value
-	return layer{"group " + e.Key, g.SSH.Node, g.Vars.Node, g.Overrides.Node, g.Labels, g.Taints}
+	return layer{"group " + e.Key, "", g.SSH.Node, g.Vars.Node, g.Overrides.Node, g.Labels, g.Taints}
 }
 
 func hostLayer(e strictyaml.Entry[hostSection]) layer {
 	h := e.Value
-	return layer{"host " + e.Key, h.SSH.Node, h.Vars.Node, h.Overrides.Node, h.Labels, h.Taints}
+	return layer{"host " + e.Key, "", h.SSH.Node, h.Vars.Node, h.Overrides.Node, h.Labels, h.Taints}
 }
 
 // pick takes one section of each layer, by rising precedence.

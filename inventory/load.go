@@ -13,35 +13,54 @@ import (
 // such an error comes an inventory of which only File, Dir, Cluster and
 // Artifacts may be used, so that the caller can say at the same time what is
 // wrong in those sections; it is nil when the file could not be read as YAML.
-func Load(path string) (*Inventory, error) {
+//
+// Variables in group_vars and host_vars beside the file belong to it.
+func Load(path string, o Options) (*Inventory, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading inventory: %w", err)
 	}
-	return Parse(path, data)
+	dir, home, err := places(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, data, dir, home, os.LookupEnv, readVarsFiles(dir, filepath.Dir(path), o))
 }
 
-// Parse is Load for data that was read already; relative paths inside are
-// relative to the directory of file.
+// Options are what reading an inventory may need from outside.
+type Options struct {
+	// Open decrypts a file whose name ends in .age; nil when there is no key,
+	// and such a file is an error.
+	Open func(name string, data []byte) ([]byte, error)
+}
+
+// Parse is Load for data that was read already, without what lies beside the
+// file; relative paths inside are relative to the directory of file.
 func Parse(file string, data []byte) (*Inventory, error) {
-	dir, err := filepath.Abs(filepath.Dir(file))
+	dir, home, err := places(file)
 	if err != nil {
-		return nil, fmt.Errorf("finding the directory of %s: %w", file, err)
+		return nil, err
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
+	return parse(file, data, dir, home, os.LookupEnv, nil)
+}
+
+func places(file string) (dir, home string, err error) {
+	if dir, err = filepath.Abs(filepath.Dir(file)); err != nil {
+		return "", "", fmt.Errorf("finding the directory of %s: %w", file, err)
+	}
+	if home, err = os.UserHomeDir(); err != nil {
 		home = "/" // only matters for paths with ~
 	}
-	return parse(file, data, dir, home, os.LookupEnv)
+	return dir, home, nil
 }
 
-func parse(name string, data []byte, dir, home string, env func(string) (string, bool)) (*Inventory, error) {
+func parse(name string, data []byte, dir, home string, env func(string) (string, bool), vars *varsFiles) (*Inventory, error) {
 	root, err := strictyaml.Parse(name, data)
 	if err != nil {
 		return nil, err
 	}
 	secrets, tagErr := strictyaml.ResolveTags(name, root, env)
-	b := &builder{home: home, inv: &Inventory{File: name, Dir: dir, secrets: secrets}}
+	b := &builder{home: home, vars: vars, inv: &Inventory{File: name, Dir: dir, secrets: secrets}}
 	b.err(tagErr)
 	b.err(strictyaml.Decode(name, root, &b.file))
 	b.build()
@@ -64,6 +83,7 @@ type builder struct {
 	groups map[string]members
 	order  []int // indices in file.Groups by rising precedence
 	ssh    map[string]SSH
+	vars   *varsFiles // beside the inventory; nil when nobody looked
 }
 
 func (b *builder) err(err error) {
@@ -87,6 +107,7 @@ func (b *builder) build() {
 	b.addGroups()
 	b.addRoles()
 	b.addLimits()
+	b.addVarsFiles()
 	b.mergeHosts()
 	b.resolveBastions()
 }

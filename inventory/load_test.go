@@ -18,7 +18,7 @@ func read(text string, env map[string]string) (*Inventory, error) {
 	return parse("inventory.yaml", []byte(text), "/etc/site", "/home/u", func(k string) (string, bool) {
 		v, ok := env[k]
 		return v, ok
-	})
+	}, nil)
 }
 
 func mustRead(t testing.TB, text string) *Inventory {
@@ -191,14 +191,14 @@ func TestLoadReadsBesideTheFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("ssh: {key: id}\nhosts: {a: }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inv, err := Load(path)
+	inv, err := Load(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := inv.Hosts[0].SSH.Key; got != filepath.Join(dir, "id") {
 		t.Errorf("key is %s", got)
 	}
-	if _, err := Load(filepath.Join(dir, "none.yaml")); err == nil || !strings.Contains(err.Error(), "reading inventory") {
+	if _, err := Load(filepath.Join(dir, "none.yaml"), Options{}); err == nil || !strings.Contains(err.Error(), "reading inventory") {
 		t.Errorf("missing file: %v", err)
 	}
 }

@@ -18,17 +18,25 @@ func (b *builder) mergeHosts() {
 	done := map[string]merged{}
 	for i := range b.inv.Hosts {
 		h := &b.inv.Hosts[i]
-		layers := []layer{fileLayer(&b.file)}
 		var key strings.Builder
+		layers := append([]layer{fileLayer(&b.file)}, b.vars.groups["all"]...)
+		for _, role := range h.Roles {
+			layers = append(layers, b.vars.groups[role]...)
+			fmt.Fprintf(&key, "%s ", role)
+		}
 		for _, g := range b.order {
 			if e := b.file.Groups[g]; len(b.groups[e.Key]) > i && b.groups[e.Key][i] {
 				h.Groups = append(h.Groups, e.Key)
-				layers = append(layers, groupLayer(e))
+				layers = append(append(layers, groupLayer(e)), b.vars.groups[e.Key]...)
 				fmt.Fprintf(&key, "%d ", g)
 			}
 		}
 		layers = append(layers, hostLayer(b.file.Hosts[b.entry[i]]))
 		fmt.Fprintf(&key, "host %d", b.entry[i])
+		if own := b.vars.hosts[h.Name]; len(own) > 0 {
+			layers = append(layers, own...)
+			fmt.Fprintf(&key, " %s", h.Name)
+		}
 		m, ok := done[key.String()]
 		if !ok {
 			m = b.merge(layers)

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 type Origin struct {
 	Key   string         `json:"key"`          // "ssh.user", "vars.mtu", "overrides.kubelet.maxPods"
 	Value any            `json:"value"`        // secrets are masked
-	Layer string         `json:"layer"`        // "default", "all", "group rack1" or "host m1"
+	Layer string         `json:"layer"`        // "default", "all", "group rack1", "host m1" or a file beside the inventory
 	Pos   strictyaml.Pos `json:"pos,omitzero"` // zero for defaults
 }
 
@@ -74,7 +75,7 @@ func (o *origins) section(name string, merged *yaml.Node, of func(layer) *yaml.N
 func (o *origins) add(key string, value any, n *yaml.Node, of func(layer) *yaml.Node, path []string) {
 	for i := len(o.layers) - 1; i >= 0; i-- {
 		if at(of(o.layers[i]), path) == n {
-			o.out = append(o.out, Origin{key, value, o.layers[i].name, strictyaml.At(o.inv.File, n)})
+			o.out = append(o.out, Origin{key, value, o.layers[i].name, strictyaml.At(cmp.Or(o.layers[i].file, o.inv.File), n)})
 			return
 		}
 	}

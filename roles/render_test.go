@@ -34,7 +34,7 @@ type site struct {
 
 func newSite(t *testing.T, name string) *site {
 	t.Helper()
-	inv, err := inventory.Load(filepath.Join("testdata", "inventories", name+".yaml"))
+	inv, err := inventory.Load(filepath.Join("testdata", "inventories", name+".yaml"), inventory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func newInventoryCommand(e env) *cobra.Command {
 // readInventory reads the file alone, without resolving the cluster: these
 // verbs also serve inventories that have none.
 func readInventory(path string) (*inventory.Inventory, error) {
-	inv, err := inventory.Load(path)
+	inv, err := inventory.Load(path, inventory.Options{Open: ownKeys().Open})
 	if err != nil {
 		return nil, usageError(err)
 	}

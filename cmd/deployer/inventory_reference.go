@@ -25,7 +25,7 @@ children, otherwise in the order of the file), then the host; the later one wins
 key. ` + "`overrides`" + ` merge deeply: mappings merge, anything else replaces. ` + "`deployer inventory show HOST`" + ` prints each value with
 the place it came from.
 
-**Secrets.** ` + "`!secret TEXT`" + ` marks a text (or all texts below a mapping or list) as secret, ` + "`!env NAME`" + ` reads one from the
+**Files of variables.** Beside the inventory, 'group_vars/NAME.yaml' ` + "`!secret TEXT`" + ` marks a text (or all texts below a mapping or list) as secret, ` + "`!env NAME`" + ` reads one from the
 environment. Neither reaches any output.
 
 **Paths** are relative to the directory of the file; ` + "`~`" + ` is the home directory.

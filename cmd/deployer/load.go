@@ -93,7 +93,7 @@ func resolve(inv *inventory.Inventory, spec artifactsSpec) (p *project, err erro
 // read reports what is wrong anywhere in the file at once, its sections
 // included.
 func read(path string) (*inventory.Inventory, artifactsSpec, error) {
-	inv, err := inventory.Load(path)
+	inv, err := inventory.Load(path, inventory.Options{Open: ownKeys().Open})
 	if inv == nil {
 		return nil, artifactsSpec{}, err
 	}

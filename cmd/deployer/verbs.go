@@ -13,6 +13,7 @@ func verbs(e env) []*cobra.Command {
 		newExecCommand(e),
 		newValidateCommand(e),
 		newInventoryCommand(e),
+		newSecretsCommand(e),
 		newSchemaCommand(e),
 		newDocCommand(e),
 		newArtifactsCommand(e),

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"filippo.io/age"
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"deployer/secrets"
+)
+
+// ownKeys are the keys of who runs deployer, for encrypted files.
+var ownKeys = sync.OnceValue(func() *secrets.Keys {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/"
+	}
+	return secrets.Environment(os.LookupEnv, home)
+})
+
+func newSecretsCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "secrets",
+		GroupID: "input",
+		Short:   "Encrypt, read and edit files of variables (age)",
+		Long: `Secrets works on files that are encrypted with age (https://age-encryption.org),
+such as group_vars/all.yaml.age beside an inventory. Whose public keys stand in
+the nearest file .age-recipients at or above a file can read it. Your own key is
+looked for in $DEPLOYER_AGE_KEY, in the files of $DEPLOYER_AGE_IDENTITIES, in
+~/.config/deployer/age.txt, and in ~/.ssh/id_ed25519 and id_rsa without passphrase.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, verb := range []*cobra.Command{newSecretsKeygen(e), newSecretsEncrypt(e), newSecretsDecrypt(e), newSecretsEdit(e)} {
+		verb.Args = usageArgs(verb.Args)
+		cmd.AddCommand(verb)
+	}
+	return cmd
+}
+
+func newSecretsKeygen(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "keygen",
+		Short: "Make a key of your own and print its public part, for .age-recipients",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return err
+			}
+			file := secrets.DefaultFiles(home)[0]
+			content, public, err := secrets.Generate()
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+				return err
+			}
+			out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if errors.Is(err, os.ErrExist) {
+				return usageError(fmt.Errorf("%s exists already: what it opens could not be read without it", file))
+			}
+			if err != nil {
+				return err
+			}
+			_, err = out.WriteString(content)
+			if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+				return err
+			}
+			fmt.Fprintf(e.stderr, "the key is in %s: keep a copy of it where you keep passwords\n", file)
+			_, err = fmt.Fprintln(e.stdout, public)
+			return err
+		},
+	}
+}
+
+func newSecretsEncrypt(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "encrypt FILE",
+		Short: "Encrypt FILE to FILE.age, and remove FILE",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			file := args[0]
+			if strings.HasSuffix(file, secrets.Suffix) {
+				return usageError(fmt.Errorf("%s is encrypted already", file))
+			}
+			sealed := file + secrets.Suffix
+			if _, err := os.Lstat(sealed); err == nil {
+				return usageError(fmt.Errorf("%s exists: use deployer secrets edit, or remove it", sealed))
+			}
+			to, err := secrets.Recipients(filepath.Dir(file))
+			if err != nil {
+				return usageError(err)
+			}
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return usageError(err)
+			}
+			if err := seal(sealed, content, to); err != nil {
+				return err
+			}
+			if err := os.Remove(file); err != nil {
+				return err
+			}
+			fmt.Fprintf(e.stderr, "%s is in place of %s, readable by %s of %s; what git or a backup kept of the old file is still there\n",
+				sealed, file, plural(len(to), "key"), secrets.RecipientsFile)
+			return nil
+		},
+	}
+}
+
+func seal(file string, content []byte, to []age.Recipient) error {
+	sealed, err := secrets.Seal(content, to)
+	if err != nil {
+		return fmt.Errorf("encrypting %s: %w", file, err)
+	}
+	return renameio.WriteFile(file, sealed, 0o644)
+}
+
+func newSecretsDecrypt(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "decrypt FILE.age",
+		Short: "Print what an encrypted file holds",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			content, err := unseal(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = e.stdout.Write(content)
+			return err
+		},
+	}
+}
+
+func unseal(file string) ([]byte, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	content, err := ownKeys().Open(file, data)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return content, nil
+}
+
+func newSecretsEdit(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "edit FILE.age",
+		Short: "Open an encrypted file in $EDITOR, and encrypt it again; or begin a new one",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := args[0]
+			if !strings.HasSuffix(file, secrets.Suffix) {
+				return usageError(fmt.Errorf("the name of an encrypted file ends in %s, and %s does not", secrets.Suffix, file))
+			}
+			to, err := secrets.Recipients(filepath.Dir(file))
+			if err != nil {
+				return usageError(err)
+			}
+			before, err := unseal(file)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			after, err := edited(cmd, e, filepath.Base(strings.TrimSuffix(file, secrets.Suffix)), before)
+			if err != nil {
+				return err
+			}
+			if bytes.Equal(before, after) {
+				fmt.Fprintf(e.stderr, "%s is as it was\n", file)
+				return nil
+			}
+			return seal(file, after, to)
+		},
+	}
+}
+
+// edited has the user edit content in a file that only they can read, in memory
+// where the system has such a place.
+func edited(cmd *cobra.Command, e env, name string, content []byte) ([]byte, error) {
+	editor := os.Getenv("EDITOR")
+	if editor == "" {
+		editor = "vi"
+	}
+	parent := "/dev/shm"
+	if !isDir(parent) {
+		parent = ""
+	}
+	dir, err := os.MkdirTemp(parent, "deployer-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(cmd.Context(), "sh", "-c", editor+` "$1"`, "sh", file)
+	c.Stdin, c.Stdout, c.Stderr = e.stdin, e.stdout, e.stderr
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("the editor %s ended with an error, so nothing was changed: %w", editor, err)
+	}
+	return os.ReadFile(file)
+}

@@ -1,0 +1,176 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// The directories beside an inventory that hold variables, as Ansible has them:
+// group_vars/NAME.yaml for a group, a role or all, host_vars/NAME.yaml for a
+// host; or a directory NAME with any number of such files. A file that ends in
+// .age is opened first, and all texts in it are secrets.
+const (
+	groupVars = "group_vars"
+	hostVars  = "host_vars"
+)
+
+// encrypted is the suffix of files that Options.Open is asked to open.
+const encrypted = ".age"
+
+// varsFiles are the variables beside the inventory, by whom they are for.
+type varsFiles struct {
+	groups, hosts map[string][]layer
+	secrets       []string
+	errs          []error
+}
+
+// readVarsFiles reads all of dir, so that a file for nobody is noticed.
+func readVarsFiles(dir, shown string, o Options) *varsFiles {
+	f := &varsFiles{groups: map[string][]layer{}, hosts: map[string][]layer{}}
+	f.readDir(filepath.Join(dir, groupVars), filepath.Join(shown, groupVars), f.groups, o)
+	f.readDir(filepath.Join(dir, hostVars), filepath.Join(shown, hostVars), f.hosts, o)
+	return f
+}
+
+func (f *varsFiles) readDir(dir, shown string, into map[string][]layer, o Options) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			f.errs = append(f.errs, fmt.Errorf("reading variables: %w", err))
+		}
+		return
+	}
+	for _, e := range entries {
+		path, name := filepath.Join(dir, e.Name()), filepath.Join(shown, e.Name())
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			f.readMember(path, name, e.Name(), into, o)
+			continue
+		}
+		if whose, ok := varsName(e.Name()); ok {
+			f.readFile(path, name, whose, into, o)
+		}
+	}
+}
+
+// readMember reads the directory of one group or host.
+func (f *varsFiles) readMember(dir, shown, whose string, into map[string][]layer, o Options) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		f.errs = append(f.errs, fmt.Errorf("reading variables: %w", err))
+	}
+	for _, e := range files {
+		if _, ok := varsName(e.Name()); ok {
+			f.readFile(filepath.Join(dir, e.Name()), filepath.Join(shown, e.Name()), whose, into, o)
+		}
+	}
+}
+
+// varsName is the name of a file without what tells its form; false for files
+// that hold no variables, such as a README.
+func varsName(file string) (string, bool) {
+	name := strings.TrimSuffix(file, encrypted)
+	ext := filepath.Ext(name)
+	if ext != ".yaml" && ext != ".yml" || strings.HasPrefix(name, ".") {
+		return "", false
+	}
+	return strings.TrimSuffix(name, ext), true
+}
+
+func (f *varsFiles) readFile(path, shown, whose string, into map[string][]layer, o Options) {
+	root, err := f.parse(path, shown, o)
+	if err != nil {
+		f.errs = append(f.errs, err)
+		return
+	}
+	into[whose] = append(into[whose], layer{name: shown, file: shown, vars: root})
+}
+
+func (f *varsFiles) parse(path, shown string, o Options) (*yaml.Node, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading variables: %w", err)
+	}
+	sealed := strings.HasSuffix(path, encrypted)
+	if sealed {
+		if o.Open == nil {
+			return nil, fmt.Errorf("%s is encrypted, and nothing was given to open it with", shown)
+		}
+		if data, err = o.Open(shown, data); err != nil {
+			return nil, err
+		}
+	}
+	root, err := strictyaml.Parse(shown, data)
+	if err != nil {
+		return nil, err
+	}
+	if root == nil || root.Kind == 0 || root.ShortTag() == "!!null" {
+		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}, nil
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, strictyaml.At(shown, root).Errorf("want a mapping of variables to values")
+	}
+	secrets, err := strictyaml.ResolveTags(shown, root, os.LookupEnv)
+	f.secrets = append(f.secrets, secrets...)
+	if sealed {
+		f.secrets = append(f.secrets, scalars(root)...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var whole map[string]any
+	return root, strictyaml.Decode(shown, root, &whole)
+}
+
+// scalars are the values below n that are worth hiding: texts and numbers, which
+// keep their types.
+func scalars(n *yaml.Node) []string {
+	var out []string
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if tag := n.ShortTag(); tag != "!!null" && tag != "!!bool" && n.Value != "" {
+			out = append(out, n.Value)
+		}
+	case yaml.MappingNode:
+		for i := 1; i < len(n.Content); i += 2 {
+			out = append(out, scalars(n.Content[i])...)
+		}
+	case yaml.SequenceNode:
+		for _, c := range n.Content {
+			out = append(out, scalars(c)...)
+		}
+	}
+	return out
+}
+
+// addVarsFiles takes in what was read beside the inventory, and reports files
+// that are for nobody.
+func (b *builder) addVarsFiles() {
+	if b.vars == nil {
+		b.vars = &varsFiles{}
+		return
+	}
+	b.errs = append(b.errs, b.vars.errs...)
+	b.inv.secrets = append(b.inv.secrets, b.vars.secrets...)
+	slices.Sort(b.inv.secrets)
+	b.inv.secrets = slices.Compact(b.inv.secrets)
+	groups := append([]string{"all"}, append(RoleNames(), b.file.Groups.Keys()...)...)
+	b.forSomebody(b.vars.groups, groups, "group or role")
+	b.forSomebody(b.vars.hosts, b.inv.Names(), "host")
+}
+
+func (b *builder) forSomebody(files map[string][]layer, known []string, what string) {
+	for name, layers := range files {
+		if !slices.Contains(known, name) {
+			b.errs = append(b.errs, fmt.Errorf("%s: there is no %s %q%s", layers[0].file, what, name, strictyaml.DidYouMean(name, known)))
+		}
+	}
+}
