@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"io"
+	"io/fs"
 	"time"
 )
 
@@ -92,12 +93,29 @@ type Controller interface {
 	Render(name string) ([]byte, error)
 	// File reads a plain file of the role (or playbook).
 	File(name string) ([]byte, error)
+	// Walk lists what a directory of the role's (or playbook's) files holds, by
+	// names relative to it, sorted, directories before what is in them. Of a
+	// plain file it lists that file alone, under the name "".
+	Walk(name string) ([]FileEntry, error)
+	// FileBlob makes a plain file of the role (or playbook) available to hosts,
+	// whatever its size. It is read once in a run.
+	FileBlob(ctx context.Context, name string) (Blob, error)
+	// Download makes what is at a URL available to hosts, if its hex SHA-256 is
+	// digest. What the controller has already is not fetched again.
+	Download(ctx context.Context, url, digest string) (Blob, error)
 	// AddBlob makes content available to hosts and returns its digest.
 	AddBlob(content []byte) (digest string)
 	// Artifact names the blob of a catalogued artifact for this host's
 	// architecture: a binary, an archive or an image tarball. It is resolved
 	// through the lock file; nothing unverified has a digest.
 	Artifact(ctx context.Context, name, version string) (Blob, error)
+}
+
+// FileEntry is a file or directory of a role.
+type FileEntry struct {
+	Name string      // relative to what was walked, with slashes
+	Mode fs.FileMode // type and permissions, of what a link leads to
+	Size int64       // bytes of a plain file
 }
 
 // Blob is content by its digest.

@@ -85,12 +85,17 @@ func (r *httpSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, 
 	if a.Kind == KindImage {
 		return r.openImage(ctx, a, ref, want)
 	}
-	answer, err := r.get(ctx, r.locate(a.Address(ref)), offset)
+	return r.open(ctx, r.locate(a.Address(ref)), offset)
+}
+
+// open asks for a file from offset on.
+func (r *httpSource) open(ctx context.Context, address string, offset int64) (Content, error) {
+	answer, err := r.get(ctx, address, offset)
 	var status *StatusError
 	if offset > 0 && errors.As(err, &status) && status.Code == http.StatusRequestedRangeNotSatisfiable {
 		// The server's file is shorter than what is here: begin again.
 		offset = 0
-		answer, err = r.get(ctx, r.locate(a.Address(ref)), 0)
+		answer, err = r.get(ctx, address, 0)
 	}
 	if err != nil {
 		return Content{}, err
@@ -100,7 +105,7 @@ func (r *httpSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, 
 		content.Offset, content.Total = contentRange(answer.Header.Get("Content-Range"))
 		if content.Offset != offset {
 			_ = answer.Body.Close()
-			return Content{}, fmt.Errorf("%s: asked for bytes from %d, got from %d", publicAddress(r.locate(a.Address(ref))), offset, content.Offset)
+			return Content{}, fmt.Errorf("%s: asked for bytes from %d, got from %d", publicAddress(address), offset, content.Offset)
 		}
 	}
 	return content, nil

@@ -61,6 +61,7 @@ func Modules() []engine.Kind {
 		{Name: "swap", Doc: "Turns swap off, now and after a reboot.", New: func() any { return &kernel.Swap{} }},
 		{Name: "sysctl", Doc: "Makes kernel settings hold, now and after a reboot.", New: func() any { return &kernel.Sysctl{} }},
 		{Name: "template", Doc: "Renders a template of the role and puts it on the host.", New: func() any { return &content.Template{} }},
+		{Name: "tree", Doc: "Makes sure of a directory with what is below it; copy of a directory is made of it.", New: func() any { return &file.Tree{} }},
 		{Name: "unit", Doc: "Brings a systemd unit to its wanted state and waits for the effect.", New: func() any { return &unit.Unit{} }},
 		{Name: "unit_check", Doc: "Looks whether systemd units run; has rows.", New: func() any { return &unit.Checks{} }},
 		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return &account.User{} }},

@@ -29,6 +29,8 @@ type blobs struct {
 	mu       sync.Mutex
 	made     map[string]madeBlob // by digest of the plain content
 	probes   map[string]engine.Blob
+	files    map[any]*roleFile // by what names them in the run
+	spooled  map[string]*spool // by digest of the plain content
 }
 
 // madeBlob is content in its zstd form.
@@ -42,7 +44,8 @@ func newBlobs(p *project) (*blobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &blobs{resolver: p.artifacts, tagOf: p.arch, enc: enc, made: map[string]madeBlob{}, probes: map[string]engine.Blob{}}, nil
+	return &blobs{resolver: p.artifacts, tagOf: p.arch, enc: enc, made: map[string]madeBlob{},
+		probes: map[string]engine.Blob{}, files: map[any]*roleFile{}, spooled: map[string]*spool{}}, nil
 }
 
 // AddBlob implements schedule.Blobs.
@@ -102,11 +105,22 @@ func probeImage(arch, tagOf string) (images.Probe, error) {
 	return images.ProbeImage(images.ProbeTag(named), program, arch)
 }
 
+// Download implements schedule.Blobs.
+func (b *blobs) Download(ctx context.Context, url, digest string) (engine.Blob, error) {
+	blob, err := b.resolver.Store.FromAddress(ctx, url, digest)
+	return engine.Blob{Digest: blob.Digest, Size: blob.Size}, err
+}
+
 // Open implements agent.Blobs.
 func (b *blobs) Open(digest string) (io.ReadCloser, int64, error) {
 	b.mu.Lock()
 	made, ok := b.made[digest]
+	spooled := b.spooled[digest]
 	b.mu.Unlock()
+	if spooled != nil {
+		stream, size := spooled.open()
+		return stream, size, nil
+	}
 	if ok {
 		return inMemory{bytes.NewReader(made.packed)}, made.size, nil
 	}

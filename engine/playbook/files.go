@@ -84,9 +84,29 @@ func (f *Files) template(name string, chain []string) (*Template, error) {
 }
 
 func (f *Files) find(name string, fits func(place) bool, what string) (data []byte, shown string, err error) {
+	tree, full, err := f.locate(name, fits, what)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = fs.ReadFile(tree.FS, full)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading %s %s: %w", what, tree.show(full), err)
+	}
+	return data, tree.show(full), nil
+}
+
+// locate returns the first place that has something of that name.
+func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tree, full string, err error) {
 	if filepath.IsAbs(name) {
-		data, err := os.ReadFile(name)
-		return data, name, err
+		dir, base := filepath.Split(filepath.Clean(name))
+		if base == "" {
+			base = "."
+		}
+		tree, full = Tree{Name: dir, FS: os.DirFS(dir)}, base
+		if _, err := fs.Stat(tree.FS, full); err != nil {
+			return Tree{}, "", fmt.Errorf("reading %s %s: %w", what, name, err)
+		}
+		return tree, full, nil
 	}
 	var tried []string
 	for _, p := range f.places {
@@ -95,16 +115,16 @@ func (f *Files) find(name string, fits func(place) bool, what string) (data []by
 		}
 		full := path.Join(p.dir, name)
 		if !fs.ValidPath(full) {
-			return nil, "", fmt.Errorf("the name %q leads out of %s", name, f.owner)
+			return Tree{}, "", fmt.Errorf("the name %q leads out of %s", name, f.owner)
 		}
-		data, err := fs.ReadFile(p.tree.FS, full)
+		_, err := fs.Stat(p.tree.FS, full)
 		if err == nil {
-			return data, p.tree.show(full), nil
+			return p.tree, full, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, "", fmt.Errorf("reading %s %s: %w", what, p.tree.show(full), err)
+			return Tree{}, "", fmt.Errorf("reading %s %s: %w", what, p.tree.show(full), err)
 		}
 		tried = append(tried, p.tree.show(full))
 	}
-	return nil, "", fmt.Errorf("%s has no %s %q; looked for %v", f.owner, what, name, tried)
+	return Tree{}, "", fmt.Errorf("%s has no %s %q; looked for %v", f.owner, what, name, tried)
 }

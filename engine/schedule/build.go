@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"deployer/engine"
 	"deployer/engine/playbook"
@@ -131,12 +132,34 @@ func (h *host) render(t *playbook.Task, name string) ([]byte, error) {
 // File reads a plain file of the role or playbook.
 func (p *preparation) File(name string) ([]byte, error) { return p.task.Files().File(name) }
 
+// Walk lists a directory of the role's or playbook's files.
+func (p *preparation) Walk(name string) ([]engine.FileEntry, error) { return p.task.Files().Walk(name) }
+
 // AddBlob makes content available to hosts.
-func (p *preparation) AddBlob(content []byte) string {
+func (p *preparation) AddBlob(content []byte) string { return p.blobs().AddBlob(content) }
+
+// roleFile tells files of one run apart.
+type roleFile struct {
+	of   *playbook.Files
+	name string
+}
+
+// FileBlob makes a plain file of the role or playbook available to hosts.
+func (p *preparation) FileBlob(ctx context.Context, name string) (engine.Blob, error) {
+	files := p.task.Files()
+	return p.blobs().AddFile(ctx, roleFile{files, name}, func() (io.ReadCloser, error) { return files.Open(name) })
+}
+
+// Download makes what is at a URL available to hosts.
+func (p *preparation) Download(ctx context.Context, url, digest string) (engine.Blob, error) {
+	return p.blobs().Download(ctx, url, digest)
+}
+
+func (p *preparation) blobs() Blobs {
 	if p.host.run.opts.Blobs == nil {
 		panic("this run was started without a store for blobs")
 	}
-	return p.host.run.opts.Blobs.AddBlob(content)
+	return p.host.run.opts.Blobs
 }
 
 // Artifact names the blob of an artifact for the host's architecture.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"io"
 	"net"
 	"time"
 
@@ -47,9 +48,15 @@ type Artifacts interface {
 	Artifact(ctx context.Context, name, version, arch string) (engine.Blob, error)
 }
 
-// Blobs makes content available to hosts and returns its digest.
+// Blobs makes content available to hosts.
 type Blobs interface {
+	// AddBlob returns the content's digest.
 	AddBlob(content []byte) (digest string)
+	// AddFile makes a file of any size available. It is opened and read once
+	// for each key, also when many hosts ask at one time.
+	AddFile(ctx context.Context, key any, open func() (io.ReadCloser, error)) (engine.Blob, error)
+	// Download makes what is at a URL available, if its hex SHA-256 is digest.
+	Download(ctx context.Context, url, digest string) (engine.Blob, error)
 }
 
 // Options say how a program is run.

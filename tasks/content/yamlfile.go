@@ -10,19 +10,22 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
 )
 
 // YAMLFile writes a value as a YAML file, keys sorted.
 type YAMLFile struct {
-	Dest     string   `yaml:"dest" required:"true" doc:"absolute path on the host"`
-	Value    any      `yaml:"value" required:"true" doc:"what the file says: a map or list"`
-	Header   string   `yaml:"header" doc:"comment at the top of the file, without the #; default none"`
-	Mode     string   `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
-	Owner    string   `yaml:"owner" doc:"user name or number; default: what the file has"`
-	Group    string   `yaml:"group" doc:"group name or number; default: what the file has"`
-	Secret   bool     `yaml:"secret" doc:"never show the content or a diff of it; default false"`
-	Follow   bool     `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
-	Validate []string `yaml:"validate" doc:"command that must succeed before the file gets its name; %s stands for the path of the new content"`
+	Dest     string        `yaml:"dest" required:"true" doc:"absolute path on the host"`
+	Value    any           `yaml:"value" required:"true" doc:"what the file says: a map or list"`
+	Header   string        `yaml:"header" doc:"comment at the top of the file, without the #; default none"`
+	Mode     string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
+	Owner    string        `yaml:"owner" doc:"user name or number; default: what the file has"`
+	Group    string        `yaml:"group" doc:"group name or number; default: what the file has"`
+	Secret   bool          `yaml:"secret" doc:"never show the content or a diff of it; default false"`
+	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
+	Force    *bool         `yaml:"force" doc:"replace the content of a file that exists; default true"`
+	Backup   bool          `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
+	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
 }
 
 // Prepare marshals the value. The same value always gives the same bytes.
@@ -42,6 +45,7 @@ func (y *YAMLFile) Prepare(_ context.Context, c engine.Controller) (string, engi
 		return "", nil, fmt.Errorf("writing the value of %s as YAML: %w", y.Dest, err)
 	}
 	return fileWith(c, out.Bytes(), file.File{
-		Path: y.Dest, Mode: y.Mode, Owner: y.Owner, Group: y.Group, Secret: y.Secret, Follow: y.Follow, Validate: y.Validate,
+		Path: y.Dest, Mode: y.Mode, Owner: y.Owner, Group: y.Group, Secret: y.Secret, Follow: y.Follow,
+		Force: y.Force, Backup: y.Backup, Validate: y.Validate,
 	})
 }

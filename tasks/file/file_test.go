@@ -48,6 +48,44 @@ func TestConverges(t *testing.T) {
 			actions: []string{"/etc/x: replace"},
 			kept:    []string{"/etc/x"},
 		},
+		"not forced": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "theirs", 0o644) },
+			module:  &File{Path: "/etc/x", Content: "ours", Mode: "0600", Force: new(false)},
+			actions: []string{"/etc/x: set mode 0644 -> 0600"},
+			kept:    []string{"/etc/x"},
+		},
+		"not forced, not there": {
+			module:  &File{Path: "/etc/x", Content: "ours", Force: new(false)},
+			actions: []string{"/etc/x: create"},
+			kept:    []string{"/etc/x"},
+		},
+		"from another file": {
+			prepare: func(t *testing.T, sys *tasktest.System) {
+				sys.Write(t, "/usr/share/x", "model", 0o750)
+				sys.Write(t, "/etc/x", "other", 0o644)
+			},
+			module:  &File{Path: "/etc/x", From: "/usr/share/x", Mode: "preserve"},
+			actions: []string{"/etc/x: replace, set mode 0644 -> 0750"},
+			kept:    []string{"/etc/x"},
+		},
+		"tree": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/srv/t/b", "old", 0o600) },
+			module: &Tree{Path: "/srv/t", DirMode: "0750", Entries: []TreeEntry{
+				{Name: "a", Dir: true}, {Name: "a/x", Content: "x"}, {Name: "b", Content: "new"}, {Name: "c", Mode: "0755"},
+			}},
+			actions: []string{"/srv/t: set mode 0755 -> 0750", "/srv/t/a: create directory", "/srv/t/a/x: create", "/srv/t/b: replace", "/srv/t/c: create"},
+			kept:    []string{"/srv/t", "/srv/t/a", "/srv/t/a/x", "/srv/t/b", "/srv/t/c"},
+		},
+		"tree from the host": {
+			prepare: func(t *testing.T, sys *tasktest.System) {
+				sys.Write(t, "/usr/share/s/a/x", "x", 0o755)
+				symlink(t, sys, "a/x", "/usr/share/s/l")
+				sys.Mkdir(t, "/srv")
+			},
+			module:  &Tree{Path: "/srv/t", From: "/usr/share/s", Mode: "preserve"},
+			actions: []string{"/srv/t: create directory", "/srv/t/a: create directory", "/srv/t/a/x: create", "/srv/t/l: create"},
+			kept:    []string{"/srv/t", "/srv/t/a", "/srv/t/a/x", "/srv/t/l"},
+		},
 		"absent": {
 			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "old", 0o644) },
 			module:  &File{Path: "/etc/x", State: "absent"},
@@ -142,6 +180,14 @@ func TestRefusals(t *testing.T) {
 		"no parent":            {&File{Path: "/none/x", Content: "x"}, "make it with the directory module first"},
 		"relative":             {&File{Path: "etc/x"}, "not absolute"},
 		"two contents":         {&File{Path: "/etc/x", Content: "x", Blob: "y"}, "exclude each other"},
+		"state of a directory": {&File{Path: "/etc/x", State: "directory"}, "write directory instead of file"},
+		"preserve what":        {&File{Path: "/etc/x", Content: "x", Mode: "preserve"}, "needs from"},
+		"from nothing":         {&File{Path: "/etc/x", From: "/none"}, "/none does not exist on the host"},
+		"from a directory":     {&File{Path: "/etc/x", From: "/etc/dir"}, "slash at the end of src"},
+		"over a directory":     {&File{Path: "/etc/file", From: "/etc/dir"}, "not a regular file but a directory"},
+		"tree from nothing":    {&Tree{Path: "/etc/t", From: "/none"}, "no such file"},
+		"tree outside":         {&Tree{Path: "/etc/t", Entries: []TreeEntry{{Name: "../x"}}}, "leads out of the tree"},
+		"tree over a link":     {&Tree{Path: "/etc", Entries: []TreeEntry{{Name: "link", Content: "x"}}}, "symbolic link to /etc/file"},
 		"state":                {&File{Path: "/etc/x", State: "gone"}, "want present or absent"},
 		"mode":                 {&File{Path: "/etc/file", Mode: "rw"}, "octal"},
 		"file as directory":    {&Directory{Path: "/etc/file"}, "not a directory but a regular file"},
@@ -159,6 +205,32 @@ func TestRefusals(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
 		}
+	}
+}
+
+func TestBackupIsNamed(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/x", "old", 0o640)
+	_, out, err := tasktest.Run(t, sys, &File{Path: "/etc/x", Content: "new", Backup: true})
+	if err != nil || out["backup_file"] != "/etc/x.test~" || sys.Read(t, "/etc/x.test~") != "old" {
+		t.Errorf("%v, %v", out, err)
+	}
+	_, out, err = tasktest.Run(t, sys, &Tree{Path: "/etc", Entries: []TreeEntry{{Name: "x", Content: "newer"}, {Name: "y"}}, Backup: true})
+	if diff := cmp.Diff(engine.Output{"backup_files": []string{"/etc/x.test~"}}, out); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// TestCopyOfALargeFile compares what does not fit one read.
+func TestCopyOfALargeFile(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	large := strings.Repeat("0123456789abcde\n", 10_000)
+	sys.Write(t, "/a", large, 0o644)
+	sys.Write(t, "/b", large[:len(large)-1]+"X", 0o644)
+	if change := tasktest.Converge(t, sys, &File{Path: "/b", From: "/a"}); !strings.Contains(change.Effects[0].Diff, "X") {
+		t.Errorf("diff of %d bytes", len(change.Effects[0].Diff))
 	}
 }
 
@@ -220,6 +292,9 @@ func TestDryRunToleratesWhatEarlierStepsWouldMake(t *testing.T) {
 	for _, m := range []engine.Module{
 		&File{Path: "/none/x", Content: "x", Owner: "later"},
 		&Link{Path: "/none/l", To: "x"},
+		&File{Path: "/none/y", From: "/none/x", Mode: "preserve"},
+		&Tree{Path: "/none/t", From: "/none/s"},
+		&Tree{Path: "/none/t", Entries: []TreeEntry{{Name: "a", Dir: true}, {Name: "a/x"}}},
 		&Directory{Path: "/none/d", Owner: "later"},
 	} {
 		if change := tasktest.Check(t, sys, m); !change.Needed {

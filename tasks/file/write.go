@@ -2,8 +2,11 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 
 	"deployer/engine"
@@ -20,11 +23,15 @@ func (f *File) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	if err != nil {
 		return nil, err
 	}
+	access, err := f.access(sys)
+	if err != nil {
+		return nil, err
+	}
 	if err := sys.Keep(have.path); err != nil {
 		return nil, err
 	}
 	if !have.rewrite {
-		if err := f.access().Set(sys, sys.Path(have.path)); err != nil {
+		if err := access.Set(sys, sys.Path(have.path)); err != nil {
 			return nil, fmt.Errorf("setting access of %s: %w", have.path, err)
 		}
 		return nil, nil
@@ -34,35 +41,72 @@ func (f *File) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 		return nil, err
 	}
 	defer content.Close()
-	return nil, f.write(ctx, sys, have.path, content)
+	backup, err := f.write(ctx, sys, have.path, content, access)
+	if err != nil {
+		return nil, err
+	}
+	if backup == "" {
+		return nil, nil
+	}
+	return engine.Output{"backup_file": backup}, nil
 }
 
 func (f *File) open(ctx context.Context, sys engine.System) (io.ReadCloser, error) {
-	if f.Blob != "" {
+	switch {
+	case f.Blob != "":
 		return sys.Blob(ctx, f.Blob)
+	case f.From != "":
+		return openPlain(sys, f.From)
 	}
 	return io.NopCloser(strings.NewReader(f.Content)), nil
 }
 
-func (f *File) write(ctx context.Context, sys engine.System, path string, content io.Reader) error {
-	if len(f.Validate) == 0 {
-		return hostfile.Write(sys, path, content, f.access())
+func openPlain(sys engine.System, path string) (io.ReadCloser, error) {
+	content, err := os.Open(sys.Path(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist on the host, and its content is wanted", path)
 	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := content.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file but %s; of a directory, a slash at the end of src copies what is in it", path, describe(info))
+	}
+	if err != nil {
+		_ = content.Close()
+		return nil, err
+	}
+	return content, nil
+}
+
+// write puts the content in place, when it is valid.
+func (f *File) write(ctx context.Context, sys engine.System, path string, content io.Reader, access hostfile.Access) (backup string, err error) {
 	t, err := hostfile.Create(sys.Path(path))
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer t.Discard()
 	if _, err := io.Copy(t, content); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return "", fmt.Errorf("writing %s: %w", path, err)
 	}
-	if err := t.Dress(sys, f.access()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+	if err := t.Dress(sys, access); err != nil {
+		return "", fmt.Errorf("writing %s: %w", path, err)
 	}
-	if err := f.validate(ctx, sys, t.Name()); err != nil {
-		return err
+	if len(f.Validate) > 0 {
+		if err := f.validate(ctx, sys, t.Name()); err != nil {
+			return "", err
+		}
 	}
-	return t.Commit()
+	if f.Backup {
+		if backup, err = hostfile.Backup(sys, path); err != nil {
+			return "", err
+		}
+	}
+	if err := t.Commit(); err != nil {
+		return backup, fmt.Errorf("writing %s: %w", path, err)
+	}
+	return backup, nil
 }
 
 func (f *File) validate(ctx context.Context, sys engine.System, temp string) error {

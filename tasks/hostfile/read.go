@@ -84,4 +84,19 @@ func Diff(path string, before, after []byte) string {
 	return fmt.Sprintf("%s... %d more bytes of this diff are not shown\n", diff[:cut], len(diff)-cut)
 }
 
+// Readable returns the content of the file at the host's path as far as a diff
+// can use it: nothing of a file that is not there, or larger than is diffed.
+func Readable(sys engine.System, path string) []byte {
+	f, err := os.Open(sys.Path(path))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	content, err := io.ReadAll(io.LimitReader(f, maxDiffed+1)) // one more, so that Diff sees that it is too large
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
 func isText(b []byte) bool { return bytes.IndexByte(b, 0) < 0 && utf8.Valid(b) }

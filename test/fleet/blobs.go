@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"deployer/engine"
 )
 
 // Blobs is the content that hosts may ask for. It counts how often they do.
@@ -44,6 +47,22 @@ func (b *Blobs) AddBlob(content []byte) string {
 		b.packed[digest] = packed{b.enc.EncodeAll(content, nil), int64(len(content))}
 	}
 	return digest
+}
+
+// AddFile implements schedule.Blobs.
+func (b *Blobs) AddFile(_ context.Context, _ any, open func() (io.ReadCloser, error)) (engine.Blob, error) {
+	f, err := open()
+	if err != nil {
+		return engine.Blob{}, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(f)
+	return engine.Blob{Digest: b.AddBlob(content), Size: int64(len(content))}, err
+}
+
+// Download implements schedule.Blobs: a fleet reaches nothing outside.
+func (b *Blobs) Download(_ context.Context, url, _ string) (engine.Blob, error) {
+	return engine.Blob{}, fmt.Errorf("%s: a fleet does not download", url)
 }
 
 // Open implements agent.Blobs.

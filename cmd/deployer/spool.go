@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"deployer/engine"
+)
+
+// roleFile is a file that is packed once for all hosts.
+type roleFile struct {
+	mu   sync.Mutex // held while it is packed; who comes later waits
+	blob engine.Blob
+}
+
+// spool is content in its zstd form in a file without a name: it takes no memory,
+// and is gone with the process, however that ends.
+type spool struct {
+	packed *os.File
+	length int64 // bytes of the zstd form
+	size   int64 // bytes of the plain content
+}
+
+// AddFile implements schedule.Blobs.
+func (b *blobs) AddFile(ctx context.Context, key any, open func() (io.ReadCloser, error)) (engine.Blob, error) {
+	b.mu.Lock()
+	f := b.files[key]
+	if f == nil {
+		f = &roleFile{}
+		b.files[key] = f
+	}
+	b.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.blob.Digest != "" {
+		return f.blob, nil
+	}
+	var err error
+	f.blob, err = b.spool(ctx, open)
+	return f.blob, err
+}
+
+func (b *blobs) spool(ctx context.Context, open func() (io.ReadCloser, error)) (engine.Blob, error) {
+	content, err := open()
+	if err != nil {
+		return engine.Blob{}, err
+	}
+	defer content.Close()
+	s, digest, err := newSpool(ctx, content)
+	if err != nil {
+		return engine.Blob{}, fmt.Errorf("packing it for the hosts: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old := b.spooled[digest]; old != nil { // the same content under another name
+		_ = s.packed.Close()
+		s = old
+	}
+	b.spooled[digest] = s
+	return engine.Blob{Digest: digest, Size: s.size}, nil
+}
+
+func newSpool(ctx context.Context, content io.Reader) (*spool, string, error) {
+	packed, err := os.CreateTemp("", "deployer-blob-*")
+	if err != nil {
+		return nil, "", err
+	}
+	s := &spool{packed: packed}
+	digest, err := s.fill(ctx, content)
+	if err = errors.Join(err, os.Remove(packed.Name())); err != nil {
+		_ = packed.Close()
+		return nil, "", err
+	}
+	return s, digest, nil
+}
+
+func (s *spool) fill(ctx context.Context, content io.Reader) (digest string, err error) {
+	enc, err := zstd.NewWriter(s.packed, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	s.size, err = io.Copy(io.MultiWriter(enc, sum), unlessEnded{ctx, content})
+	if err = errors.Join(err, enc.Close()); err != nil {
+		return "", err
+	}
+	s.length, err = s.packed.Seek(0, io.SeekCurrent)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// open returns the zstd stream, which many may read at once.
+func (s *spool) open() (io.ReadCloser, int64) {
+	return section{io.NewSectionReader(s.packed, 0, s.length)}, s.size
+}
+
+// section is a stream whose length is known, so that progress can be shown.
+type section struct{ *io.SectionReader }
+
+// Close implements io.Closer.
+func (section) Close() error { return nil }
+
+// unlessEnded ends a copy when ctx ends.
+type unlessEnded struct {
+	ctx     context.Context
+	content io.Reader
+}
+
+func (u unlessEnded) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.content.Read(p)
+}

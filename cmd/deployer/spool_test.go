@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
+	b, err := newBlobs(&project{arch: "amd64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := bytes.Repeat([]byte("a large file "), 100_000)
+	var opened atomic.Int32
+	open := func() (io.ReadCloser, error) {
+		opened.Add(1)
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			blob, err := b.AddFile(t.Context(), "key", open)
+			if err != nil || blob.Size != int64(len(content)) {
+				t.Errorf("%+v, %v", blob, err)
+				return
+			}
+			stream, size, err := b.Open(blob.Digest)
+			if err != nil || size != blob.Size {
+				t.Errorf("opening: %d, %v", size, err)
+				return
+			}
+			defer stream.Close()
+			unpacked, err := zstd.NewReader(stream)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unpacked.Close()
+			if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+		})
+	}
+	group.Wait()
+	if n := opened.Load(); n != 1 {
+		t.Errorf("the file was opened %d times", n)
+	}
+	if blob, err := b.AddFile(t.Context(), "other name", open); err != nil || len(b.spooled) != 1 {
+		t.Errorf("%+v, %v, %d spools for one content", blob, err, len(b.spooled))
+	}
+}
+
+func TestRoleFileOfAnEndedRun(t *testing.T) {
+	b, err := newBlobs(&project{arch: "amd64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = b.AddFile(ctx, "key", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil })
+	if err == nil || len(b.spooled) != 0 {
+		t.Errorf("error %v, %d spools", err, len(b.spooled))
+	}
+}

@@ -1,0 +1,36 @@
+package images
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+)
+
+// FromAddress returns the content at an http or https address whose hex SHA-256
+// is digest: from the store, or from the network, resumed where an earlier
+// attempt ended. Proxies come from the environment. It may be called many times
+// at once; the content is downloaded by one of them.
+func (s *Store) FromAddress(ctx context.Context, address, digest string) (Blob, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return Blob{}, fmt.Errorf("%q is not an http or https address", publicAddress(address))
+	}
+	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != 32 || hex.EncodeToString(raw) != digest {
+		return Blob{}, fmt.Errorf("%q is not a SHA-256 in lower-case hex", digest)
+	}
+	r := &Resolver{Store: s, Source: addressSource{&httpSource{client: newClient()}, address}}
+	return r.obtain(ctx, Artifact{Kind: KindFile}, Ref{}, Offer{SHA256: digest, Address: publicAddress(address)},
+		func(Phase, int64, int64) {})
+}
+
+// addressSource is a source of one file.
+type addressSource struct {
+	*httpSource
+	address string
+}
+
+// Open implements Source.
+func (a addressSource) Open(ctx context.Context, _ Artifact, _ Ref, _ Offer, offset int64) (Content, error) {
+	return a.open(ctx, a.address, offset)
+}

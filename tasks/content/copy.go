@@ -1,0 +1,106 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
+)
+
+// Copy puts a file or directory of the role, one of the host, or the content
+// given, on the host.
+type Copy struct {
+	Src       string        `yaml:"src" doc:"name of the file or directory in the role's files directory; of a directory with a slash at its end only what is in it is copied"`
+	Content   string        `yaml:"content" doc:"the content itself; instead of src"`
+	Dest      string        `yaml:"dest" required:"true" doc:"absolute path on the host; with a slash at its end a directory that src is put into"`
+	RemoteSrc bool          `yaml:"remote_src" doc:"src is an absolute path on the host; a directory needs a slash at its end. Default false"`
+	Mode      string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one. Preserve takes that of src"`
+	DirMode   string        `yaml:"directory_mode" doc:"octal mode of directories that are copied; default: what the directory has, \"0755\" for a new one"`
+	Owner     string        `yaml:"owner" doc:"user name or number; default: what the file has"`
+	Group     string        `yaml:"group" doc:"group name or number; default: what the file has"`
+	Secret    bool          `yaml:"secret" doc:"never show the content or a diff of it; default false"`
+	Follow    bool          `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
+	Force     *bool         `yaml:"force" doc:"replace the content of a file that exists; default true"`
+	Backup    bool          `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file, of a directory as backup_files. Default false"`
+	Validate  hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+}
+
+// Prepare reads the file or directory.
+func (p *Copy) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+	if p.Src == "" {
+		if strings.HasSuffix(p.Dest, "/") {
+			return "", nil, fmt.Errorf("dest %s is a directory: name the file that gets the content", p.Dest)
+		}
+		return fileWith(c, []byte(p.Content), p.file(p.Dest))
+	}
+	if p.Content != "" {
+		return "", nil, errors.New("src and content exclude each other")
+	}
+	if p.RemoteSrc {
+		return p.onHost()
+	}
+	entries, err := c.Walk(strings.TrimSuffix(p.Src, "/"))
+	if err != nil {
+		return "", nil, fmt.Errorf("reading %s: %w", p.Src, err)
+	}
+	if len(entries) == 1 && entries[0].Name == "" {
+		return p.one(ctx, c, entries[0])
+	}
+	return p.tree(ctx, c, entries)
+}
+
+// file is the module for one file at dest, without content.
+func (p *Copy) file(dest string) file.File {
+	return file.File{
+		Path: dest, Mode: p.Mode, Owner: p.Owner, Group: p.Group, Secret: p.Secret, Follow: p.Follow,
+		Force: p.Force, Backup: p.Backup, Validate: p.Validate,
+	}
+}
+
+// within is where a thing called as src goes: dest, or into it.
+func (p *Copy) within() string {
+	if strings.HasSuffix(p.Dest, "/") {
+		return path.Join(p.Dest, path.Base(p.Src))
+	}
+	return p.Dest
+}
+
+func (p *Copy) onHost() (string, engine.Module, error) {
+	if !path.IsAbs(p.Src) {
+		return "", nil, fmt.Errorf("with remote_src, src %q must be an absolute path on the host", p.Src)
+	}
+	if strings.HasSuffix(p.Src, "/") {
+		t := p.base(path.Clean(p.Dest))
+		t.From, t.Mode = path.Clean(p.Src), p.Mode
+		return "tree", t, nil
+	}
+	f := p.file(p.within())
+	f.From = p.Src
+	return "file", &f, nil
+}
+
+func (p *Copy) one(ctx context.Context, c engine.Controller, e engine.FileEntry) (string, engine.Module, error) {
+	f := p.file(p.within())
+	if f.Mode == preserve {
+		f.Mode = hostfile.FormatMode(e.Mode)
+	}
+	if e.Size > inlineLimit {
+		blob, err := c.FileBlob(ctx, p.Src)
+		if err != nil {
+			return "", nil, fmt.Errorf("reading %s: %w", p.Src, err)
+		}
+		f.Blob = blob.Digest
+		return "file", &f, nil
+	}
+	content, err := c.File(p.Src)
+	if err != nil {
+		return "", nil, fmt.Errorf("reading %s: %w", p.Src, err)
+	}
+	return fileWith(c, content, f)
+}

@@ -1,0 +1,78 @@
+package content
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+	"deployer/tasks/hostfile"
+)
+
+// preserve is the mode of what is copied with its mode.
+const preserve = "preserve"
+
+// treeLimit bounds what the files of one directory may weigh together, in bytes,
+// to travel inside the step; what comes after goes as blobs.
+const treeLimit = 256 << 10
+
+// base is the module for a directory, without what is in it.
+func (p *Copy) base(dest string) *file.Tree {
+	return &file.Tree{
+		Path: dest, DirMode: p.DirMode, Owner: p.Owner, Group: p.Group, Secret: p.Secret, Follow: p.Follow,
+		Force: p.Force, Backup: p.Backup, Validate: p.Validate,
+	}
+}
+
+// tree copies a directory of the role: what is in it when src ends in a slash,
+// else the directory itself into dest.
+func (p *Copy) tree(ctx context.Context, c engine.Controller, entries []engine.FileEntry) (string, engine.Module, error) {
+	dest := path.Clean(p.Dest)
+	if !strings.HasSuffix(p.Src, "/") {
+		dest = path.Join(dest, path.Base(p.Src))
+	}
+	t := p.base(dest)
+	if p.Mode != preserve {
+		t.Mode = p.Mode
+	}
+	room := int64(treeLimit)
+	for _, e := range entries {
+		entry, err := p.entry(ctx, c, e, &room)
+		if err != nil {
+			return "", nil, err
+		}
+		t.Entries = append(t.Entries, entry)
+	}
+	return "tree", t, nil
+}
+
+func (p *Copy) entry(ctx context.Context, c engine.Controller, e engine.FileEntry, room *int64) (file.TreeEntry, error) {
+	entry := file.TreeEntry{Name: e.Name, Dir: e.Mode.IsDir()}
+	if entry.Dir {
+		return entry, nil
+	}
+	if p.Mode == preserve {
+		entry.Mode = hostfile.FormatMode(e.Mode)
+	}
+	name := path.Join(p.Src, e.Name)
+	if e.Size <= min(inlineLimit, *room) {
+		content, err := c.File(name)
+		if err != nil {
+			return entry, fmt.Errorf("reading %s: %w", name, err)
+		}
+		if utf8.Valid(content) {
+			*room -= e.Size
+			entry.Content = string(content)
+			return entry, nil
+		}
+	}
+	blob, err := c.FileBlob(ctx, name)
+	if err != nil {
+		return entry, fmt.Errorf("reading %s: %w", name, err)
+	}
+	entry.Blob = blob.Digest
+	return entry, nil
+}
