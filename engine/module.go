@@ -41,8 +41,16 @@ type System interface {
 	// "certificate.sign".
 	Call(ctx context.Context, method string, in, out any) error
 	// Keep saves the present content and metadata of path, or that it does not
-	// exist, so that this step can be reverted. Call it before replacing.
+	// exist, so that this step can be reverted; directories above it that do
+	// not exist either are noted too. Call it before making or replacing
+	// anything, directories included. What is below a directory is not kept.
 	Keep(path string) error
+	// KeepState saves what something other than a file is now; kind names the
+	// Kind whose Restorer can put it back. Call it before changing it.
+	KeepState(kind, name string, now State) error
+	// Lose notes that name will not be what it was after this step, and why it
+	// cannot be put back.
+	Lose(name, why string) error
 	// Run runs a program on the host and waits for it. A non-zero exit is not
 	// an error: look at the result.
 	Run(ctx context.Context, cmd Command) (CommandResult, error)

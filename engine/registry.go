@@ -16,6 +16,9 @@ type Kind struct {
 	// New returns a pointer to a struct with the defaults filled in; it
 	// implements exactly one of Module, Preparer and Action.
 	New func() any
+	// Restorer puts back what modules keep under the name of this kind; nil
+	// when there is no such thing.
+	Restorer *Restorer
 }
 
 // Registry is the set of kinds that a playbook may use.

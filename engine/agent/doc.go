@@ -17,4 +17,12 @@
 // both take the lock of the state directory. So no two steps ever run at once on
 // a host, and [Session.Journal] tells what became of a step whose result did
 // not arrive.
+//
+// # What can be undone
+//
+// Before a module changes something it has the agent keep what is there: files
+// with their content, other things with a state that the restorer of their kind
+// understands. At its end a step notes what it left. The agent's own module
+// [engine.RevertModule] puts back what a run has kept, unless somebody has
+// changed it since.
 package agent

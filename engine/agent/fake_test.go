@@ -54,6 +54,7 @@ func testRegistry() engine.Registry {
 		{Name: "append", New: func() any { return new(appendOnce) }},
 		{Name: "gate", New: func() any { return new(gate) }},
 		{Name: "fetch", New: func() any { return new(fetch) }},
+		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs},
 	})
 }
 

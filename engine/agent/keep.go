@@ -1,104 +1,71 @@
 package agent
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"syscall"
-	"time"
+
+	"deployer/engine"
 )
 
-// Kept is what was at a path before a step replaced it. It is stored as JSON in
-// runs/RUN/kept/STEP/N.json, and the content of a plain file beside it in
-// N.data, where STEP is the escaped step id and N the escaped path.
-type Kept struct {
-	Path   string `json:"path"`
-	Exists bool   `json:"exists"`
-	// Mode has the type and permission bits of fs.FileMode.
-	Mode    fs.FileMode `json:"mode,omitempty"`
-	UID     int         `json:"uid,omitempty"`
-	GID     int         `json:"gid,omitempty"`
-	Size    int64       `json:"size,omitempty"` // bytes
-	ModTime time.Time   `json:"mod_time,omitzero"`
-	Link    string      `json:"link,omitempty"` // target of a symbolic link
-}
-
-// keep saves what is at path. What the step has kept before stays: a second try
-// would keep what the first one left behind.
-func (s *state) keep(run, step, path string) error {
-	dir, err := s.runDir(run)
+// keep saves what is at path, and notes the directories above it that do not
+// exist: the step will make them.
+func (k *keeper) keep(line Kept, real func(string) string) error {
+	line.Kind, line.Name = kindFile, filepath.Clean("/"+line.Name)
+	missing, err := missingAbove(line.Name, real)
 	if err != nil {
-		return err
+		return fmt.Errorf("keeping file %s: %w", line.Name, err)
 	}
-	dir = filepath.Join(dir, "kept", escape(step))
-	base := filepath.Join(dir, escape(path))
-	if _, err := os.Lstat(base + ".json"); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keeping %s: %w", path, err)
-	}
-	kept, err := describe(s.real(path))
-	if err != nil {
-		return fmt.Errorf("keeping %s: %w", path, err)
-	}
-	kept.Path = path
-	if kept.Exists && kept.Mode.IsRegular() {
-		if err := copyContent(s.real(path), base+".data"); err != nil {
-			return fmt.Errorf("keeping %s: %w", path, err)
+	for _, dir := range missing {
+		above := line
+		above.Name = dir
+		if err := k.keeps(above, func(*Kept) error { return nil }); err != nil {
+			return err
 		}
 	}
-	meta, err := json.Marshal(kept)
-	if err != nil {
+	return k.keeps(line, func(l *Kept) error {
+		if l.File, err = look(real(l.Name)); err != nil || l.File == nil {
+			return err
+		}
+		switch {
+		case l.File.Mode.IsRegular():
+			l.Data = fmt.Sprintf("%06d", k.lines)
+			return copyContent(real(l.Name), filepath.Join(k.dir, "kept", l.Data))
+		case l.File.Mode&fs.ModeSymlink == 0 && !l.File.Mode.IsDir():
+			l.File, l.Lost = nil, "it is a special file ("+l.File.Mode.Type().String()+")"
+		}
+		return nil
+	})
+}
+
+// missingAbove lists the directories above path that do not exist, the topmost
+// first.
+func missingAbove(path string, real func(string) string) ([]string, error) {
+	var out []string
+	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+		_, err := os.Lstat(real(dir))
+		if err == nil {
+			break
+		}
+		if !isMissing(err) {
+			return nil, err
+		}
+		out = append([]string{dir}, out...)
+	}
+	return out, nil
+}
+
+// copyContent copies to a new file, with copy_file_range, which Go uses for two
+// files; file systems that can share the blocks do. The copy is on the disk when
+// it returns.
+func copyContent(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	// The description comes last and at once: with it the keeping is complete.
-	if err := writeSynced(base+".json.new", meta); err != nil {
-		return fmt.Errorf("keeping %s: %w", path, err)
-	}
-	return os.Rename(base+".json.new", base+".json")
-}
-
-// escape makes one file name of a step id or a path. Names are at most 255
-// bytes long, and ".json.new" must fit.
-func escape(s string) string {
-	name := url.QueryEscape(s)
-	if name == "." || name == ".." {
-		name = "%2E" + name[1:]
-	}
-	if len(name) > 240 {
-		sum := digestOf([]byte(s))
-		name = name[:170] + "-" + sum
-	}
-	return name
-}
-
-func describe(path string) (Kept, error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Kept{}, nil
-	}
-	if err != nil {
-		return Kept{}, err
-	}
-	k := Kept{Exists: true, Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime()}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		k.UID, k.GID = int(st.Uid), int(st.Gid)
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		k.Link, err = os.Readlink(path)
-	}
-	return k, err
-}
-
-// copyContent copies with copy_file_range, which Go uses for two files; file
-// systems that can share the blocks do.
-func copyContent(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -109,17 +76,95 @@ func copyContent(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
 	return errors.Join(err, out.Close())
 }
 
-func writeSynced(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// Keep saves what is at a path before the step changes it.
+func (s *system) Keep(path string) error {
+	k, err := s.keeper()
+	if k == nil || err != nil {
+		return err
+	}
+	return k.keep(s.line("", path), s.Path)
+}
+
+// KeepState saves what something other than a file is.
+func (s *system) KeepState(kind, name string, now engine.State) error {
+	k, err := s.keeper()
+	if k == nil || err != nil {
+		return err
+	}
+	if s.step.server.registry[kind].Restorer == nil {
+		return fmt.Errorf("keeping %s %s: nothing could put it back; this is a bug of the module", kind, name)
+	}
+	return k.keeps(s.line(kind, name), func(l *Kept) error {
+		l.State = now
+		return nil
+	})
+}
+
+// Lose notes what cannot be put back.
+func (s *system) Lose(name, why string) error {
+	k, err := s.keeper()
+	if k == nil || err != nil {
+		return err
+	}
+	line := s.line("lost", name)
+	line.Lost = why
+	return k.keeps(line, func(*Kept) error { return nil })
+}
+
+// keeper keeps for the step's run; nil in a dry run, which changes nothing.
+func (s *system) keeper() (*keeper, error) {
+	if s.step.check {
+		return nil, nil
+	}
+	return s.step.server.state.keeper(s.step.run)
+}
+
+func (s *system) line(kind, name string) Kept {
+	return Kept{Step: s.step.step.ID, Kind: kind, Name: name, Secret: s.step.secret()}
+}
+
+// secret tells whether contents that the step deals with may be shown.
+func (r *stepRun) secret() bool {
+	if r.step.Secret || r.applied == nil {
+		return r.step.Secret
+	}
+	for _, e := range r.applied.Effects {
+		if e.Secret {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves notes what the step left of all that it kept. It is also called for a
+// step that failed, or found its work done that an earlier try had begun.
+func (r *stepRun) leaves(ctx context.Context) error {
+	if r.check {
+		return nil
+	}
+	k, err := r.server.state.keeper(r.run)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	sys := &system{step: r}
+	for _, line := range k.pending(r.step.ID) {
+		if line.Kind == kindFile {
+			line.File, err = lookWell(sys.Path(line.Name))
+		} else {
+			line.State, err = r.server.registry[line.Kind].Restorer.Look(ctx, sys, line.Name)
+		}
+		if err == nil {
+			err = k.left(line)
+		}
+		if err != nil {
+			return fmt.Errorf("looking what became of %s %s: %w", line.Kind, line.Name, err)
+		}
 	}
-	return errors.Join(err, f.Close())
+	return nil
 }

@@ -1,30 +1,24 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// keptRuns is how many runs' journals and kept files stay on a host. Each may
-// hold old versions of binaries, so there cannot be many; ten runs back is
-// further than anybody reverts.
-const keptRuns = 10
-
 // state is the directory where a host remembers what was done to it:
 //
 //	lock                          held while a segment runs
 //	run.lock                      held by the agent of a run; names that run
 //	runs/RUN/journal.jsonl        one JournalEntry a line
-//	runs/RUN/kept/STEP/...        what steps have replaced
+//	runs/RUN/kept.jsonl           what steps have changed: one Kept a line
+//	runs/RUN/kept/N               contents of files that steps have replaced
 type state struct {
 	dir  string // a path of this machine
 	real func(string) string
@@ -34,13 +28,17 @@ type state struct {
 	lockFile *os.File
 	locking  chan struct{} // holds one token: who may take or release the lock
 	journals map[string]*journal
+	keepers  map[string]*keeper
+	pasts    map[string]*past          // runs that are looked back at
+	others   map[string][]JournalEntry // journals of other runs, which change no more
 }
 
 func openState(opts ServeOptions) *state {
 	s := &server{opts: opts}
 	return &state{
 		dir: s.path(opts.StateDir), real: s.path,
-		locking: make(chan struct{}, 1), journals: map[string]*journal{},
+		locking: make(chan struct{}, 1), journals: map[string]*journal{}, keepers: map[string]*keeper{},
+		pasts: map[string]*past{}, others: map[string][]JournalEntry{},
 	}
 }
 
@@ -126,36 +124,15 @@ func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(s
 	}
 }
 
-// prune removes the oldest runs but for keptRuns.
-func (s *state) prune() error {
-	runs := filepath.Join(s.dir, "runs")
-	entries, err := os.ReadDir(runs)
-	if err != nil {
-		return err
-	}
-	type aged struct {
-		name string
-		time time.Time
-	}
-	var all []aged
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			all = append(all, aged{e.Name(), info.ModTime()})
-		}
-	}
-	slices.SortFunc(all, func(a, b aged) int { return cmp.Or(b.time.Compare(a.time), cmp.Compare(b.name, a.name)) })
-	var errs []error
-	for _, old := range all[min(len(all), keptRuns):] {
-		errs = append(errs, os.RemoveAll(filepath.Join(runs, old.name)))
-	}
-	return errors.Join(errs...)
-}
-
 func (s *state) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range s.journals {
 		j.close()
 	}
+	for _, k := range s.keepers {
+		k.close()
+	}
 	clear(s.journals)
+	clear(s.keepers)
 }

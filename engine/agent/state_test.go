@@ -38,57 +38,6 @@ func put(t *testing.T, path, content string, mode fs.FileMode, age time.Duration
 	}
 }
 
-func TestKeepSavesWhatWasThere(t *testing.T) {
-	s, root := testState(t)
-	put(t, root+"/etc/a", "old", 0o640, 0)
-	if err := os.Symlink("a", root+"/etc/link"); err != nil {
-		t.Fatal(err)
-	}
-	step := "play.role.task#1/../x"
-	for _, path := range []string{"/etc/a", "/etc", "/etc/link", "/etc/none"} {
-		if err := s.keep("r1", step, path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(t, root+"/etc/a", "half done", 0o600, 0)
-	if err := s.keep("r1", step, "/etc/a"); err != nil { // a second try
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, DefaultStateDir, "runs", "r1", "kept", escape(step))
-	got := map[string]string{}
-	for _, path := range []string{"/etc/a", "/etc", "/etc/link", "/etc/none"} {
-		raw, err := os.ReadFile(filepath.Join(dir, escape(path)+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var k Kept
-		if err := json.Unmarshal(raw, &k); err != nil || k.Path != path {
-			t.Fatalf("%s: %v", raw, err)
-		}
-		got[path] = fmt.Sprint(k.Exists, " ", k.Mode, " ", k.Link)
-	}
-	want := map[string]string{"/etc/a": "true -rw-r----- ", "/etc": "true drwxr-xr-x ", "/etc/link": "true Lrwxrwxrwx a", "/etc/none": "false ---------- "}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if data, err := os.ReadFile(filepath.Join(dir, escape("/etc/a")+".data")); string(data) != "old" {
-		t.Errorf("kept %q, %v", data, err)
-	}
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("others may look into %s", dir)
-	}
-}
-
-func TestEscapedNamesFitAndDiffer(t *testing.T) {
-	long := strings.Repeat("/very/long", 60)
-	names := []string{escape(".."), escape("."), escape("a/b"), escape("a b"), escape(long + "1"), escape(long + "2")}
-	for i, n := range names {
-		if n != filepath.Base(n) || n == ".." || n == "." || len(n)+len(".json.new") > 255 || slices.Contains(names[:i], n) {
-			t.Errorf("%q", n)
-		}
-	}
-}
-
 func TestJournalSurvivesAPowerCut(t *testing.T) {
 	s, root := testState(t)
 	put(t, root+DefaultStateDir+"/runs/r1/journal.jsonl", `{"step":"a","begun":true}`+"\n"+`{"step":"b","be`, 0o600, 0)
@@ -121,20 +70,56 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 func TestOldRunsAreRemoved(t *testing.T) {
 	s, root := testState(t)
 	runs := root + DefaultStateDir + "/runs/"
-	for i := range keptRuns + 5 {
-		put(t, fmt.Sprintf("%sr%02d/journal.jsonl", runs, i), "", 0o600, 0)
-		when := time.Now().Add(-time.Duration(i+1) * time.Hour)
-		if err := os.Chtimes(fmt.Sprintf("%sr%02d", runs, i), when, when); err != nil {
+	made := func(name string, kept bool, age time.Duration) {
+		put(t, runs+name+"/journal.jsonl", "", 0o600, 0)
+		if kept {
+			put(t, runs+name+"/kept.jsonl", "", 0o600, 0)
+			put(t, runs+name+"/kept/000000", "0123456789", 0o600, 0)
+		}
+		when := time.Now().Add(-age)
+		if err := os.Chtimes(runs+name, when, when); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for i := range keptRuns + 2 {
+		made(fmt.Sprintf("k%02d", i), true, time.Duration(i+1)*time.Hour)
+	}
+	for i := range bareRuns + 3 {
+		made(fmt.Sprintf("b%02d", i), false, time.Duration(i+1)*time.Minute)
 	}
 	if _, err := s.journal("new"); err != nil {
 		t.Fatal(err)
 	}
 	s.close()
 	left, _ := filepath.Glob(runs + "*")
-	if len(left) != keptRuns || !slices.Contains(left, runs+"new") || !slices.Contains(left, runs+"r08") || slices.Contains(left, runs+"r09") {
-		t.Errorf("left: %v", left)
+	for name, stays := range map[string]bool{"new": true, "k00": true, "k09": true, "k10": false, "b18": true, "b19": false} {
+		if slices.Contains(left, runs+name) != stays {
+			t.Errorf("%s: stays should be %t; left are %v", name, stays, left)
+		}
+	}
+	if len(left) != keptRuns+bareRuns || bytesIn(runs+"k00/kept") != 10 {
+		t.Errorf("%d runs are left", len(left))
+	}
+}
+
+func TestStaleByBytes(t *testing.T) {
+	now := time.Now()
+	run := func(name string, age int, bytes int64) pastRun {
+		return pastRun{name: name, used: now.Add(-time.Duration(age) * time.Hour), kept: true, bytes: bytes}
+	}
+	tests := map[string]struct {
+		runs []pastRun
+		want []string
+	}{
+		"nothing":                         {},
+		"the newest always stays":         {runs: []pastRun{run("a", 1, 3*keptBytes)}},
+		"the oldest go":                   {runs: []pastRun{run("c", 3, 1), run("a", 1, keptBytes/2), run("b", 2, keptBytes/2)}, want: []string{"c"}},
+		"what is behind a large one goes": {runs: []pastRun{run("a", 1, 1), run("b", 2, keptBytes), run("c", 3, 1)}, want: []string{"b", "c"}},
+	}
+	for name, tt := range tests {
+		if diff := cmp.Diff(tt.want, stale(tt.runs)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 

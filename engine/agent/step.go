@@ -39,7 +39,8 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	result.Elapsed = time.Since(began)
 	bound(&result)
 	// Only what may have changed the host must survive a power cut.
-	if err := r.log.end(result, r.applied != nil); err != nil {
+	err = errors.Join(r.leaves(context.WithoutCancel(ctx)), r.log.end(result, r.applied != nil))
+	if err != nil {
 		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: err.Error()})
 	}
 	return result

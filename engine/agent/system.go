@@ -41,13 +41,6 @@ func (s *system) Progress(text string) {
 	_ = s.step.server.conn.SendJSON(wire.Progress, s.step.segment, wire.StepMessage{Step: s.step.step.ID, Text: text})
 }
 
-func (s *system) Keep(path string) error {
-	if s.step.check {
-		return nil
-	}
-	return s.step.server.state.keep(s.step.run, s.step.step.ID, path)
-}
-
 func (s *system) Blob(ctx context.Context, digest string) (io.ReadCloser, error) {
 	return s.step.server.blob(ctx, digest)
 }

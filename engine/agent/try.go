@@ -76,8 +76,16 @@ func (r *stepRun) try(ctx context.Context) (change engine.Change, err error) {
 	return change, err
 }
 
+// module is the step's, of the registry or the agent's own.
+func (r *stepRun) module() (engine.Module, error) {
+	if r.step.Module == engine.RevertModule {
+		return &reverting{step: r}, nil
+	}
+	return r.server.registry.Module(r.step.Module)
+}
+
 func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
-	module, err := r.server.registry.Module(r.step.Module)
+	module, err := r.module()
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,8 @@ type System struct {
 	blobs   map[string][]byte
 	fetched []string
 	kept    []string
+	states  []string
+	lost    []string
 	ran     [][]string
 }
 
@@ -104,6 +107,30 @@ func (s *System) Keep(path string) error {
 	return nil
 }
 
+// KeepState notes what was kept.
+func (s *System) KeepState(kind, name string, now engine.State) error {
+	text := kind + " " + name + ": none"
+	if now != nil {
+		var values []string
+		for _, key := range slices.Sorted(maps.Keys(now)) {
+			values = append(values, key+"="+now[key])
+		}
+		text = kind + " " + name + ": " + strings.Join(values, " ")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.states = append(s.states, text)
+	return nil
+}
+
+// Lose notes what cannot be put back.
+func (s *System) Lose(name, why string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost = append(s.lost, name+": "+why)
+	return nil
+}
+
 // Run notes the command and asks Exec.
 func (s *System) Run(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
 	s.mu.Lock()
@@ -133,6 +160,21 @@ func (s *System) Kept() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.kept)
+}
+
+// States returns what KeepState was given, in order: "kind name: key=value ...",
+// or "kind name: none" for what did not exist.
+func (s *System) States() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.states)
+}
+
+// Lost returns what Lose was told, in order: "name: why".
+func (s *System) Lost() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lost)
 }
 
 // Ran returns the commands that were run since the last call of Ran, each as

@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"deployer/engine"
+)
+
+// verdict is what is to be done with a thing.
+type verdict struct {
+	*changed
+	now, to engine.State // not of files
+	fate    engine.Fate
+	why     string
+	effect  engine.Effect // when it is put back
+}
+
+// judge looks at what a thing is now.
+func (v *reverting) judge(ctx context.Context, sys engine.System, c *changed) (*verdict, error) {
+	out := &verdict{changed: c}
+	var err error
+	switch {
+	case c.was.Lost != "":
+		out.fate, out.why = engine.Lost, c.was.Lost
+	case c.kind == kindFile:
+		err = v.judgeFile(out, sys.Path(c.name))
+	default:
+		err = v.judgeState(ctx, sys, out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking at %s %s: %w", c.kind, c.name, err)
+	}
+	if out.fate == engine.Drifted {
+		out.why = "somebody has changed it since"
+		if v.Force {
+			out.fate, out.why = engine.PutBack, ""
+		}
+	}
+	return out, nil
+}
+
+func (v *reverting) judgeState(ctx context.Context, sys engine.System, out *verdict) (err error) {
+	restorer := v.step.server.registry[out.kind].Restorer
+	if restorer == nil {
+		out.fate, out.why = engine.Lost, "this version of deployer cannot put it back"
+		return nil
+	}
+	if out.now, err = restorer.Look(ctx, sys, out.name); err != nil {
+		return err
+	}
+	out.to, out.fate = out.restored(out.now)
+	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: words(out.now, out.to)}
+	return nil
+}
+
+func (v *reverting) judgeFile(out *verdict, path string) error {
+	now, err := look(path)
+	if err != nil {
+		return err
+	}
+	settled, err := v.fileIsOne(now, path, append(out.before, out.was))
+	if err != nil {
+		return err
+	}
+	if settled {
+		out.fate = engine.Settled
+		return nil
+	}
+	known, err := v.fileIsOne(now, path, out.after)
+	if err != nil {
+		return err
+	}
+	if out.fate = engine.Drifted; known || out.cut {
+		out.fate = engine.PutBack
+	}
+	out.effect = engine.Effect{Kind: engine.EffectFile, Target: out.name, Action: fileWords(now, out.was.File), Secret: out.secret}
+	if !out.secret {
+		out.effect.Diff = diff(out.name, path, now, v.data(out.was), out.was.File)
+	}
+	return nil
+}
+
+// fileIsOne tells whether what is at path now is what one of the lines says.
+func (v *reverting) fileIsOne(now *File, path string, lines []Kept) (bool, error) {
+	for _, k := range lines {
+		if is, err := v.fileIs(now, path, k); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// fileIs tells whether what is at path now is what a line says.
+func (v *reverting) fileIs(now *File, path string, k Kept) (bool, error) {
+	switch {
+	case now == nil || k.File == nil:
+		return now == nil && k.File == nil, nil
+	case !now.sameAccess(k.File) || now.Mode.IsRegular() && now.Size != k.File.Size:
+		return false, nil
+	case !now.Mode.IsRegular():
+		return true, nil
+	case k.Data != "":
+		return sameContent(path, v.data(k))
+	case now.sameWriting(k.File):
+		return true, nil
+	case k.File.Digest == "":
+		return false, nil
+	}
+	digest, err := digestFile(path)
+	return digest == k.File.Digest, err
+}
+
+// data is the path of the content that a line refers to.
+func (v *reverting) data(k Kept) string { return filepath.Join(v.past.dir, "kept", k.Data) }
+
+func sameContent(a, b string) (bool, error) {
+	one, err := os.Open(a)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = one.Close() }()
+	other, err := os.Open(b)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = other.Close() }()
+	left, right := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(one, left)
+		m, err2 := io.ReadFull(other, right)
+		if !bytes.Equal(left[:n], right[:m]) {
+			return false, nil
+		}
+		if err != nil || err2 != nil {
+			return ended(err) && ended(err2), errors.Join(unlessEnd(err), unlessEnd(err2))
+		}
+	}
+}
+
+func unlessEnd(err error) error {
+	if ended(err) {
+		return nil
+	}
+	return err
+}
+
+func fileWords(now, was *File) string {
+	switch {
+	case was == nil && now.Mode.IsDir():
+		return "remove the directory if it is empty: it was not there before"
+	case was == nil:
+		return "remove: it was not there before"
+	case now == nil:
+		return "bring back"
+	case was.Mode&fs.ModeSymlink != 0:
+		return "link to " + was.Link + " again"
+	case was.Mode == now.Mode && was.UID == now.UID && was.GID == now.GID:
+		return "put back the content"
+	case was.Mode.IsDir():
+		return fmt.Sprintf("put back mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
+	}
+	return fmt.Sprintf("put back content, mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
+}
+
+// maxDiffed is how much of each side a diff is made of, in bytes.
+const maxDiffed = 512 << 10
+
+// diff shows what putting back does to a text; empty for what is none.
+func diff(name, path string, now *File, data string, was *File) string {
+	before, ok := text(path, now)
+	after, ok2 := text(data, was)
+	if !ok || !ok2 {
+		return ""
+	}
+	return udiff.Unified(name, name, before, after)
+}
+
+func text(path string, f *File) (string, bool) {
+	if f == nil {
+		return "", true
+	}
+	if !f.Mode.IsRegular() || f.Size > maxDiffed {
+		return "", false
+	}
+	content, err := os.ReadFile(path)
+	return string(content), err == nil && utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
+}

@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"deployer/engine"
+)
+
+// unfinished names the run in which the step of a revert was begun, when no
+// revert of that run has come to its end on this host since: what followed it,
+// such as the restart of a service, may not have been done.
+func (s *state) unfinished(step, reverted, present string) string {
+	last := engine.Revert{Run: reverted}.ID()
+	var ended, begun time.Time
+	found := ""
+	for _, run := range s.runs() {
+		if run == present {
+			continue
+		}
+		for _, e := range s.other(run) {
+			switch {
+			case e.Step == last && (e.Status == engine.OK || e.Status == engine.Altered) && e.Time.After(ended):
+				ended = e.Time
+			case e.Step == step && e.Begun && e.Time.After(begun):
+				begun, found = e.Time, run
+			}
+		}
+	}
+	if ended.After(begun) {
+		return ""
+	}
+	return found
+}
+
+// changedLater names the last run that has changed something after a run did;
+// empty when none has.
+func (s *state) changedLater(what thing, after string) string {
+	found, newest := "", s.started(after)
+	for _, run := range s.runs() {
+		if began := s.started(run); run == after || !began.After(newest) {
+			continue
+		}
+		dir, _ := s.runDir(run) // its name is that of a directory
+		lines, err := readKept(dir)
+		if err == nil && slices.ContainsFunc(lines, func(k Kept) bool { return k.thing() == what }) {
+			found, newest = run, s.started(run)
+		}
+	}
+	return found
+}
+
+// started is when a run began on this host.
+func (s *state) started(run string) time.Time {
+	if entries := s.other(run); len(entries) > 0 {
+		return entries[0].Time
+	}
+	return time.Time{}
+}
+
+// other is the journal of a run that goes on no more; empty when it cannot be
+// read.
+func (s *state) other(run string) []JournalEntry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entries, ok := s.others[run]
+	if !ok {
+		entries, _ = s.entries(run)
+		s.others[run] = entries
+	}
+	return entries
+}
+
+// runs are the names of the runs that this host knows.
+func (s *state) runs() []string {
+	dirs, err := os.ReadDir(filepath.Join(s.dir, "runs"))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, d := range dirs {
+		out = append(out, d.Name())
+	}
+	return out
+}
+
+// entries are the lines of a run's journal, decoded.
+func (s *state) entries(run string) ([]JournalEntry, error) {
+	raw, err := s.read(run)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]JournalEntry, 0, len(raw))
+	for _, line := range raw {
+		var e JournalEntry
+		if json.Unmarshal(line, &e) == nil {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// What stays on a host of past runs. A run that kept nothing costs a few kB; one
+// that replaced programs may cost hundreds of MB.
+const (
+	keptRuns  = 10      // runs that can be reverted
+	bareRuns  = 20      // runs that kept nothing
+	keptBytes = 2 << 30 // of what runs have kept; the newest stays, whatever its size
+)
+
+// pastRun is what decides whether a run's directory stays.
+type pastRun struct {
+	name  string
+	used  time.Time // when it was begun or looked back at
+	kept  bool
+	bytes int64 // of its kept contents
+}
+
+// stale lists the runs to be forgotten.
+func stale(runs []pastRun) []string {
+	slices.SortFunc(runs, func(a, b pastRun) int { return cmp.Or(b.used.Compare(a.used), cmp.Compare(b.name, a.name)) })
+	var out []string
+	kept, bare, bytes := 0, 0, int64(0)
+	for _, r := range runs {
+		if !r.kept {
+			if bare++; bare > bareRuns {
+				out = append(out, r.name)
+			}
+			continue
+		}
+		kept++
+		bytes += r.bytes
+		if kept > keptRuns || kept > 1 && bytes > keptBytes {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
+// prune forgets old runs.
+func (s *state) prune() error {
+	runs := filepath.Join(s.dir, "runs")
+	entries, err := os.ReadDir(runs)
+	if err != nil {
+		return err
+	}
+	var all []pastRun
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		_, err = os.Lstat(filepath.Join(runs, e.Name(), keptFile))
+		all = append(all, pastRun{name: e.Name(), used: info.ModTime(), kept: err == nil, bytes: bytesIn(filepath.Join(runs, e.Name(), "kept"))})
+	}
+	var errs []error
+	for _, name := range stale(all) {
+		errs = append(errs, os.RemoveAll(filepath.Join(runs, name)))
+	}
+	return errors.Join(errs...)
+}
+
+// bytesIn adds up the files of a directory.
+func bytesIn(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}

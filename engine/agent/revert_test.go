@@ -1,0 +1,508 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+// alter changes one path, or a knob, in the way of modules: kept first.
+type alter struct {
+	Op, Path, Content string
+	Secret            bool
+}
+
+func (a *alter) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: a.Path, Action: a.Op, Secret: a.Secret}), nil
+}
+
+func (a *alter) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	p := sys.Path(a.Path)
+	if a.Op == "turn" {
+		now, err := lookKnob(ctx, sys, a.Path)
+		if err == nil {
+			err = sys.KeepState("alter", a.Path, now)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return nil, writeKnob(sys, a.Path, engine.State{"turned": a.Content, "colour": now["colour"]})
+	}
+	if a.Op == "lose" {
+		return nil, sys.Lose(a.Path, "it is gone for good")
+	}
+	if a.Op == "bare" {
+		return nil, nil
+	}
+	if err := sys.Keep(a.Path); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(p)
+	isDir := err == nil && info.IsDir()
+	switch a.Op {
+	case "write":
+		if isDir {
+			return nil, nil
+		}
+		temp := p + ".new"
+		return nil, errors.Join(os.WriteFile(temp, []byte(a.Content), 0o640), os.Rename(temp, p))
+	case "link":
+		if isDir {
+			return nil, nil
+		}
+		_ = os.Remove(p)
+		return nil, os.Symlink(a.Content, p)
+	case "mkdir":
+		if err == nil {
+			return nil, nil
+		}
+		return nil, os.Mkdir(p, 0o700)
+	case "remove":
+		_ = os.Remove(p) // a directory with something in it stays
+		return nil, nil
+	case "chmod":
+		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return nil, nil
+		}
+		return nil, os.Chmod(p, 0o711)
+	}
+	return nil, fmt.Errorf("cannot %q", a.Op)
+}
+
+// A knob is no file, as far as the agent knows: its state lies below /proc.
+func knobPath(sys engine.System, name string) string { return sys.Path("/proc/knobs/" + name) }
+
+func lookKnob(_ context.Context, sys engine.System, name string) (engine.State, error) {
+	raw, err := os.ReadFile(knobPath(sys, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var s engine.State
+	return s, errors.Join(err, json.Unmarshal(raw, &s))
+}
+
+func writeKnob(sys engine.System, name string, s engine.State) error {
+	if s == nil {
+		return os.Remove(knobPath(sys, name))
+	}
+	raw, err := json.Marshal(s)
+	return errors.Join(err, os.MkdirAll(filepath.Dir(knobPath(sys, name)), 0o755), os.WriteFile(knobPath(sys, name), raw, 0o600))
+}
+
+var knobs = &engine.Restorer{
+	Effect: engine.EffectUnit, Look: lookKnob,
+	Restore: func(_ context.Context, sys engine.System, name string, _, to engine.State) error {
+		if to["turned"] == "stuck" {
+			return &engine.Stays{Why: "it is stuck"}
+		}
+		return writeKnob(sys, name, to)
+	},
+	Late: func(to engine.State) bool { return to["turned"] == "late" },
+}
+
+// past of a host with steps to revert.
+type history struct {
+	*bench
+	t     *testing.T
+	steps int
+}
+
+func newHistory(t *testing.T) *history { return &history{bench: newBench(t, nil), t: t} }
+
+// reconnect ends the session and begins another, as after a crash.
+func (h *history) reconnect() {
+	h.t.Helper()
+	_ = h.Close()
+	here, there := net.Pipe()
+	go func() {
+		_ = Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: h.root})
+		_ = there.Close()
+	}()
+	s, err := Attach(here, Options{Host: "m1", Sink: h.events})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.Session = s
+	h.t.Cleanup(func() { _ = s.Close() })
+}
+
+// in carries out one step in a run.
+func (h *history) in(run string, s engine.Step, check bool) engine.Result {
+	h.t.Helper()
+	r, err := h.RunOne(h.t.Context(), run, s, check)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r
+}
+
+// does alters something as the next step of a run.
+func (h *history) does(run, op, path, content string) {
+	h.t.Helper()
+	h.steps++
+	if r := h.in(run, step(h.t, fmt.Sprintf("1.play.%d", h.steps), "alter", alter{Op: op, Path: path, Content: content}), false); r.Failure != nil {
+		h.t.Fatalf("%s %s: %v", op, path, r.Failure)
+	}
+}
+
+// reverts carries out one step of a revert.
+func (h *history) reverts(run string, v engine.Revert) engine.Result {
+	h.t.Helper()
+	return h.in(run, engine.Step{ID: v.ID(), Module: engine.RevertModule, Args: args(h.t, v)}, v.Look)
+}
+
+// looks asks for the past of a run.
+func (h *history) looks(run string) engine.Past {
+	h.t.Helper()
+	r := h.reverts("look", engine.Revert{Run: run, Look: true})
+	raw, _ := json.Marshal(r.Output)
+	var p engine.Past
+	if err := json.Unmarshal(raw, &p); err != nil || r.Failure != nil {
+		h.t.Fatalf("%v, %v", err, r.Failure)
+	}
+	return p
+}
+
+// tree is all that is on the host but the agent's state.
+func (h *history) tree() map[string]string {
+	h.t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(h.root, func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, h.root)
+		switch {
+		case err != nil:
+			return err
+		case name == DefaultStateDir || name == "/var" || name == "/proc" || name == "/proc/knobs" || name == "/var/lib":
+			if name == DefaultStateDir {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		f, err := lookWell(path)
+		if err == nil {
+			out[name] = fmt.Sprint(f.Mode, f.UID, f.Link, f.Digest)
+		}
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return out
+}
+
+func fates(p engine.Past) []string {
+	var out []string
+	for _, it := range p.Items {
+		out = append(out, it.Name+": "+string(it.Fate)+" "+it.Why)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestRevertPutsBack is a property: whatever small steps a run was made of,
+// reverting it step by step, the last first, each in a session of its own, gives
+// the tree of before, also when the agent died in each step of the run; and
+// reverting the revert gives the tree of after.
+func TestRevertPutsBack(t *testing.T) {
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		t.Setenv("TMPDIR", "/dev/shm") // what is kept is written through to the disk
+	}
+	ops := []string{"write", "write", "link", "mkdir", "remove", "chmod", "turn"}
+	paths := []string{"/a", "/b", "/d", "/d/x", "/d/e/y", "/f/g/h"}
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			h := newHistory(t)
+			run := func(name string) {
+				for range 1 + rnd.IntN(8) {
+					op, path := ops[rnd.IntN(len(ops))], paths[rnd.IntN(len(paths))]
+					if op == "turn" {
+						path = filepath.Base(path)
+					}
+					func() { // some steps cannot be: a file is where a directory should be
+						h.steps++
+						h.in(name, step(t, fmt.Sprintf("1.play.%d", h.steps), "alter", alter{Op: op, Path: path, Content: fmt.Sprint(rnd.IntN(4))}), false)
+					}()
+				}
+			}
+			run("r0") // something to begin with
+			before := h.tree()
+			run("r1")
+			after := h.tree()
+			if seed%3 == 0 { // as if the agent had died in every step
+				forgetWhatWasLeft(t, filepath.Join(h.root, DefaultStateDir, "runs", "r1", keptFile))
+				h.reconnect()
+			}
+			for task := h.steps; task > 0; task-- {
+				h.reconnect()
+				if r := h.reverts("r2", engine.Revert{Run: "r1", Task: fmt.Sprintf("1.play.%d", task)}); r.Failure != nil {
+					t.Fatal(r.Failure)
+				}
+			}
+			if diff := cmp.Diff(before, h.tree()); diff != "" {
+				t.Fatalf("after the revert (- wanted, + got): %s", diff)
+			}
+			if r := h.reverts("r2", engine.Revert{Run: "r1"}); r.Status != engine.OK {
+				t.Errorf("a second time: %s, %+v, %v", r.Status, r.Change, r.Failure)
+			}
+			h.reconnect()
+			if r := h.reverts("r3", engine.Revert{Run: "r2"}); r.Failure != nil {
+				t.Fatal(r.Failure)
+			}
+			if diff := cmp.Diff(after, h.tree()); diff != "" {
+				t.Fatalf("after the revert of the revert (- wanted, + got): %s", diff)
+			}
+		})
+	}
+}
+
+// forgetWhatWasLeft removes what steps note at their end.
+func forgetWhatWasLeft(t *testing.T, path string) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var kept []string
+	for line := range strings.Lines(string(raw)) {
+		if !strings.Contains(line, `"left":true`) {
+			kept = append(kept, line)
+		}
+	}
+	if err := errors.Join(err, os.WriteFile(path, []byte(strings.Join(kept, "")), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRevertRefusesWhatHasDrifted(t *testing.T) {
+	h := newHistory(t)
+	put(t, h.root+"/a", "old", 0o644, 0)
+	put(t, h.root+"/b", "old", 0o644, 0)
+	for _, path := range []string{"/a", "/b", "/c"} {
+		h.does("r1", "write", path, "new")
+	}
+	h.does("r2", "write", "/b", "newer")
+	put(t, h.root+"/c", "by hand", 0o644, 0)
+	h.reconnect()
+	past := h.looks("r1")
+	want := []string{"/a: put back ", "/b: drifted somebody has changed it since", "/c: drifted somebody has changed it since"}
+	if diff := cmp.Diff(want, fates(past)); diff != "" {
+		t.Error(diff)
+	}
+	for _, it := range past.Items {
+		if it.Name == "/b" && it.Run != "r2" || it.Name == "/c" && (it.Run != "" || !it.Made) {
+			t.Errorf("got %+v", it)
+		}
+	}
+	r := h.reverts("r3", engine.Revert{Run: "r1"})
+	if r.Failure == nil || !strings.Contains(r.Failure.Message, "changed /c, /b since run r1") {
+		t.Errorf("got %+v", r)
+	}
+	if r = h.reverts("r3", engine.Revert{Run: "r1", Task: "1.play.1"}); r.Status != engine.Altered {
+		t.Errorf("what is as it was left is not put back: %+v", r)
+	}
+	if r = h.reverts("r3", engine.Revert{Run: "r1", Force: true}); r.Failure != nil {
+		t.Error(r.Failure)
+	}
+	for path, want := range map[string]string{"/a": "old", "/b": "old", "/c": ""} {
+		if got, _ := os.ReadFile(h.root + path); string(got) != want {
+			t.Errorf("%s is %q", path, got)
+		}
+	}
+	// Also what was overwritten by force comes back.
+	if r = h.reverts("r4", engine.Revert{Run: "r3"}); r.Failure != nil {
+		t.Error(r.Failure)
+	}
+	if got, _ := os.ReadFile(h.root + "/c"); string(got) != "by hand" {
+		t.Errorf("/c is %q", got)
+	}
+}
+
+func TestRevertTellsWhatItCannot(t *testing.T) {
+	h := newHistory(t)
+	h.does("r1", "lose", "/srv/data", "")
+	h.does("r1", "bare", "", "")
+	h.does("r1", "write", "/made/here", "x")
+	h.does("r0", "turn", "tap", "stuck")
+	h.does("r1", "turn", "tap", "on")
+	put(t, h.root+"/made/theirs", "x", 0o644, 0)
+	h.reconnect()
+	past := h.looks("r1")
+	want := []string{"/made/here: put back ", "/made: lost there is something in it: theirs", "/srv/data: lost it is gone for good", "tap: put back "}
+	if diff := cmp.Diff(want, fates(past)); diff != "" {
+		t.Error(diff)
+	}
+	if !past.Known || !slices.Equal(past.Bare, []string{"1.play.2"}) {
+		t.Errorf("got %+v", past)
+	}
+	r := h.reverts("r2", engine.Revert{Run: "r1"})
+	if raw, _ := json.Marshal(r.Output); r.Failure != nil || string(raw) != `{"stays":[{"kind":"alter","name":"tap","why":"it is stuck"},{"kind":"file","name":"/made","why":"there is something in it"}]}` {
+		t.Errorf("%s, %v", raw, r.Failure)
+	}
+	if p := h.looks("never"); p.Known || len(p.Items) > 0 {
+		t.Errorf("got %+v", p)
+	}
+	for _, run := range []string{"../r1", "r2"} {
+		if r := h.reverts("r2", engine.Revert{Run: run}); r.Failure == nil {
+			t.Errorf("reverted %s", run)
+		}
+	}
+}
+
+// TestRevertGoesOnWhereAnotherStopped: what a revert put back whose end was never
+// seen counts as changed once more, so that handlers run.
+func TestRevertGoesOnWhereAnotherStopped(t *testing.T) {
+	h := newHistory(t)
+	put(t, h.root+"/a", "old", 0o644, 0)
+	h.does("r1", "write", "/a", "new")
+	one, all := engine.Revert{Run: "r1", Task: "1.play.1"}, engine.Revert{Run: "r1"}
+	for i, tt := range []struct {
+		what engine.Revert
+		want engine.Status
+	}{{one, engine.Altered}, {one, engine.Altered}, {all, engine.OK}, {one, engine.OK}, {all, engine.OK}} {
+		h.reconnect()
+		if r := h.reverts(fmt.Sprint("v", i), tt.what); r.Status != tt.want {
+			t.Errorf("%d: %s, want %s", i, r.Status, tt.want)
+		}
+	}
+}
+
+func TestRevertWaitsForFiles(t *testing.T) {
+	h := newHistory(t)
+	h.does("r0", "turn", "late", "late")
+	h.does("r0", "turn", "soon", "off")
+	h.steps = 0
+	h.does("r1", "turn", "late", "on")
+	h.does("r1", "turn", "soon", "on")
+	turned := func() string {
+		out := ""
+		for _, name := range []string{"late", "soon"} {
+			raw, _ := os.ReadFile(h.root + "/proc/knobs/" + name)
+			var s engine.State
+			_ = json.Unmarshal(raw, &s)
+			out += name + " " + s["turned"] + " "
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		what engine.Revert
+		want string
+	}{
+		{engine.Revert{Run: "r1", Task: "1.play.1"}, "late on soon on "},
+		{engine.Revert{Run: "r1", Task: "1.play.2"}, "late on soon off "},
+		{engine.Revert{Run: "r1", Task: "1.play.1", Late: true}, "late late soon off "},
+	} {
+		if r := h.reverts("r2", tt.what); r.Failure != nil || turned() != tt.want {
+			t.Errorf("%+v: %s, %v", tt.what, turned(), r.Failure)
+		}
+	}
+}
+
+func TestRevertShowsNoSecret(t *testing.T) {
+	h := newHistory(t)
+	put(t, h.root+"/a", "hunter1\n", 0o600, 0)
+	put(t, h.root+"/b", "public\n", 0o600, 0)
+	h.in("r1", step(t, "1.play.1", "alter", alter{Op: "write", Path: "/a", Content: "hunter2\n", Secret: true}), false)
+	h.does("r1", "write", "/b", "visible\n")
+	r := h.reverts("look", engine.Revert{Run: "r1", Look: true})
+	raw, _ := json.Marshal(r)
+	if strings.Contains(string(raw), "hunter") || !strings.Contains(string(raw), "+public") || !strings.Contains(string(raw), "-visible") {
+		t.Errorf("got %s", raw)
+	}
+}
+
+func TestRestoredMerges(t *testing.T) {
+	line := func(s engine.State) Kept { return Kept{Left: true, State: s} }
+	type st = engine.State
+	tests := map[string]struct {
+		was, left, now st
+		cut            bool // nobody knows what the run left
+		to             st
+		fate           engine.Fate
+	}{
+		"as left":                         {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.PutBack},
+		"as it was":                       {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.Settled},
+		"changed since":                   {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "3"}, to: st{"a": "1"}, fate: engine.Drifted},
+		"other key changed since":         {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "1"}, now: st{"a": "2", "b": "9"}, to: st{"a": "1", "b": "9"}, fate: engine.PutBack},
+		"the run changed nothing":         {was: st{"a": "1"}, left: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "2"}, fate: engine.Settled},
+		"made":                            {left: st{"a": "1"}, now: st{"a": "1"}, fate: engine.PutBack},
+		"made, and gone":                  {left: st{"a": "1"}, fate: engine.Settled},
+		"made, and changed since":         {left: st{"a": "1"}, now: st{"a": "2"}, fate: engine.Drifted},
+		"removed":                         {was: st{"a": "1"}, to: st{"a": "1"}, fate: engine.PutBack},
+		"removed, and made by others":     {was: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.Drifted},
+		"removed since":                   {was: st{"a": "1"}, left: st{"a": "2"}, to: st{"a": "1"}, fate: engine.Drifted},
+		"cut short":                       {was: st{"a": "1"}, now: st{"a": "3"}, cut: true, to: st{"a": "1"}, fate: engine.PutBack},
+		"half put back, half as left":     {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "2"}, now: st{"a": "1", "b": "2"}, to: st{"a": "1", "b": "1"}, fate: engine.PutBack},
+		"exists without anything to note": {was: st{}, to: st{}, fate: engine.PutBack},
+	}
+	for name, tt := range tests {
+		c := &changed{was: Kept{State: tt.was}, cut: tt.cut}
+		if !tt.cut {
+			l := line(tt.left)
+			c.left, c.after = &l, []Kept{l}
+		}
+		if to, fate := c.restored(tt.now); fate != tt.fate || !same(to, tt.to) && fate != engine.Drifted {
+			t.Errorf("%s: %v, %s", name, to, fate)
+		}
+	}
+	if got := words(st{"a": "1", "secret_hash": "x", "c": "same"}, st{"a": "", "secret_hash": "y", "c": "same"}); got != "put back a 1 -> none, hash" {
+		t.Errorf("got %q", got)
+	}
+	if keys := slices.Collect(maps.Keys(st(nil))); len(keys) > 0 {
+		t.Error(keys)
+	}
+}
+
+func TestStepsOfATask(t *testing.T) {
+	for step, want := range map[string]bool{"1.web.1": true, "1.web.1#2": true, "1.web.1@2#1": true, "1.web.1.stat": true, "1.web.10": false, "1.web": false} {
+		if ofTask(step, "1.web.1") != want {
+			t.Errorf("%s: want %t", step, want)
+		}
+	}
+}
+
+// TestKeptLinesSurviveAPowerCut: a line that was cut short is as if it had never
+// been, and the next one is whole.
+func TestKeptLinesSurviveAPowerCut(t *testing.T) {
+	s, root := testState(t)
+	dir := root + DefaultStateDir + "/runs/r1"
+	put(t, dir+"/"+keptFile, `{"step":"a","kind":"file","name":"/x"}`+"\n"+`{"step":"b","ki`, 0o600, 0)
+	k, err := s.keeper("r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, root+"/y", "content", 0o640, 0)
+	for _, name := range []string{"/x", "/y", "/y"} {
+		if err := k.keep(Kept{Step: "a", Name: name}, s.real); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.close()
+	lines, err := readKept(dir)
+	if err != nil || len(lines) != 2 || lines[1].Name != "/y" || lines[1].File.Mode != 0o640 {
+		t.Fatalf("%+v, %v", lines, err)
+	}
+	if got, err := os.ReadFile(dir + "/kept/" + lines[1].Data); string(got) != "content" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if info, err := os.Stat(dir + "/kept"); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("others may look into what is kept: %v, %v", info, err)
+	}
+}

@@ -1,0 +1,98 @@
+package engine
+
+import "context"
+
+// State is what something other than a file is: a unit, a package, a user. It
+// is nil for what does not exist. Values are compared as they are, key by key;
+// the values of keys that begin with SecretKey are never shown.
+type State map[string]string
+
+// SecretKey begins the keys of a State whose values nobody may see.
+const SecretKey = "secret_"
+
+// Restorer knows how to put back one kind of thing that is no file. Modules keep
+// its states with System.KeepState.
+type Restorer struct {
+	// Effect is how plans count what putting back does.
+	Effect EffectKind
+	// Look returns what name is now.
+	Look func(ctx context.Context, sys System, name string) (State, error)
+	// Restore brings name from the state that it has now into another one. It
+	// returns a *Stays for what can never be put back.
+	Restore func(ctx context.Context, sys System, name string, now, to State) error
+	// Late tells whether putting back has to wait until the files around it
+	// are back: a unit can only start then. nil means never.
+	Late func(to State) bool
+}
+
+// Stays is why something stays as a run left it, for good: trying again does
+// not help, and the rest of a revert goes on without it.
+type Stays struct{ Why string }
+
+func (s *Stays) Error() string { return s.Why }
+
+// RevertModule is the name of the module that every agent brings along, beside
+// those of its registry; its arguments are a Revert.
+const RevertModule = "revert"
+
+// Revert puts back on a host what the steps of an earlier run have kept there.
+type Revert struct {
+	// Run is the run whose changes are put back.
+	Run string
+	// Task is the id of the task whose steps are meant; empty for all steps of
+	// the run that are not put back yet.
+	Task string `json:",omitempty"`
+	// Late is true for what must wait for files (see Restorer.Late), false for
+	// the rest. Without a task both are done.
+	Late bool `json:",omitempty"`
+	// Force puts back also what somebody has changed since.
+	Force bool `json:",omitempty"`
+	// Look only tells what there is to do: the output is a Past.
+	Look bool `json:",omitempty"`
+}
+
+// ID is the id of the step that carries the revert out. It is the same each time
+// the run is reverted, so that a host can tell a revert that came to its end
+// from one that did not.
+func (r Revert) ID() string {
+	id := "revert:" + r.Run + ":" + r.Task
+	if r.Late {
+		id += ":late"
+	}
+	return id
+}
+
+// Past is what a host knows of a run that is to be reverted.
+type Past struct {
+	// Known is false when the host has no record of the run: it was not in it,
+	// or has forgotten it.
+	Known bool       `json:"known"`
+	Items []PastItem `json:"items,omitempty"`
+	// Bare are the steps that began to change something and kept nothing, by
+	// id: they cannot be put back.
+	Bare []string `json:"bare,omitempty"`
+}
+
+// PastItem is one thing that the run has changed on the host.
+type PastItem struct {
+	// Steps are the ids of the steps that changed it, the first first.
+	Steps []string `json:"steps"`
+	Kind  string   `json:"kind"` // "file", or the kind of its Restorer
+	Name  string   `json:"name"` // a path, a unit, a package
+	Fate  Fate     `json:"fate"`
+	Why   string   `json:"why,omitempty"`  // it has drifted, or stays
+	Run   string   `json:"run,omitempty"`  // that changed it later, when it has drifted
+	Made  bool     `json:"made,omitempty"` // it did not exist before the run
+	Late  bool     `json:"late,omitempty"`
+}
+
+// Fate says what a revert does with something.
+type Fate string
+
+// The fates.
+const (
+	PutBack Fate = "put back" // it is as the run left it and will be put back
+	Settled Fate = "settled"  // it is as it was before the run
+	Drifted Fate = "drifted"  // somebody has changed it since the run
+	Lost    Fate = "lost"     // what was there could not be kept
+)
