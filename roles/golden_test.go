@@ -83,3 +83,25 @@ func TestEveryTemplateIsRendered(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestUnitsAreSigned holds that units begin as tasks/receipt expects: by that a
+// host without receipts is known as deployer's own.
+func TestUnitsAreSigned(t *testing.T) {
+	for name, hosts := range goldenHosts() {
+		s := newSite(t, name)
+		for _, host := range hosts {
+			units := 0
+			for file, content := range s.files(t, host) {
+				if strings.HasPrefix(file, "/etc/systemd/system/") {
+					units++
+					if !strings.HasPrefix(content, "# Written by deployer") {
+						t.Errorf("%s of %s begins with %.40q", file, host, content)
+					}
+				}
+			}
+			if units == 0 {
+				t.Errorf("%s has no unit", host)
+			}
+		}
+	}
+}

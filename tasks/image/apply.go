@@ -23,7 +23,8 @@ const parallel = 2
 // spool is where tarballs wait on the host for their import.
 const spool = "/var/lib/deployer/tmp"
 
-// Apply imports what is missing. All failures are reported together.
+// Apply imports what is missing and removes what is left over. All failures of
+// imports are reported together.
 func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if err := os.MkdirAll(sys.Path(spool), 0o700); err != nil {
 		return nil, err
@@ -48,7 +49,13 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	if err := errors.Join(failures...); err != nil {
 		return nil, err
 	}
-	return engine.Output{"imported": imported}, nil
+	old := i.leftovers(ctx, sys)
+	if len(old) > 0 {
+		if err := c.Forget(ctx, old...); err != nil {
+			return nil, fmt.Errorf("removing older versions of imported images: %w", err)
+		}
+	}
+	return engine.Output{"imported": imported, "removed": old}, nil
 }
 
 // sweep removes tarballs of killed runs that no import has come back for. An

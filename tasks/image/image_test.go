@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/tasks/containerd"
 	"deployer/tasks/tasktest"
 )
 
@@ -89,6 +92,25 @@ func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.Com
 		defer f.mu.Unlock()
 		return engine.CommandResult{Stdout: strings.Join(f.refs, "\n") + "\n"}, nil
 	}
+	if strings.HasSuffix(line, "images ls") {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		var table strings.Builder
+		for _, ref := range f.refs {
+			digest := "sha256:" + repository(ref) + "+" + strings.TrimPrefix(ref, repository(ref)+":")
+			if of, ok := strings.CutPrefix(ref, "sha256:id-of-"); ok {
+				digest = "sha256:" + of
+			}
+			fmt.Fprintf(&table, "%s type %s 1 MiB linux/amd64 -\n", ref, digest)
+		}
+		return engine.CommandResult{Stdout: table.String()}, nil
+	}
+	if _, refs, ok := strings.Cut(line, "images rm "); ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.refs = slices.DeleteFunc(f.refs, func(r string) bool { return slices.Contains(strings.Fields(refs), r) })
+		return engine.CommandResult{}, nil
+	}
 	if !strings.Contains(line, "--namespace k8s.io images import --local --digests=false ") {
 		return engine.CommandResult{}, errors.New("unexpected: " + line)
 	}
@@ -150,6 +172,43 @@ func TestConverges(t *testing.T) {
 	}
 	if got := len(f.sys.Fetched()) - fetched; got != 1 {
 		t.Errorf("%d transfers for one image", got)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	f := newContainerd(t, true)
+	f.refs = []string{
+		"deployer.local/probe:old", "sha256:id-of-deployer.local/probe+old",
+		"deployer.local/probe-of-others:old", "quay.io/probe:old", "sha256:id-of-quay.io/probe+old",
+	}
+	blob := f.sys.AddBlob(dockerSave(t, "deployer.local/probe:new"))
+	tasktest.Converge(t, f.sys, &Import{Images: []Tarball{{Blob: blob, Only: true}}})
+	want := []string{"deployer.local/probe-of-others:old", "quay.io/probe:old", "sha256:id-of-quay.io/probe+old", "deployer.local/probe:new"}
+	if diff := cmp.Diff(want, f.refs); diff != "" {
+		t.Error(diff)
+	}
+	f.refs = append(f.refs, "deployer.local/probe:older")
+	change := tasktest.Converge(t, f.sys, &Import{Images: []Tarball{{Blob: blob, Only: true}}})
+	if diff := cmp.Diff([]string{"deployer.local/probe:older: remove"}, tasktest.Actions(change)); diff != "" {
+		t.Error(diff)
+	}
+	if tasktest.Check(t, f.sys, &Import{Images: []Tarball{{Blob: blob}}}).Needed {
+		t.Error("without only, other versions matter")
+	}
+}
+
+func TestStaleKeepsContentThatHasAnotherName(t *testing.T) {
+	t.Parallel()
+	have := []containerd.Image{
+		{Ref: "a/x:1", Digest: "d1"}, {Ref: "a/x:2", Digest: "d2"}, {Ref: "mine/x:1", Digest: "d1"}, {Ref: "sha256:i1", Digest: "d1"},
+		{Ref: "a/x:0", Digest: "d2"}, {Ref: "sha256:i2", Digest: "d2"}, {Ref: "a:5000/x@sha256:9", Digest: "d9"},
+	}
+	if diff := cmp.Diff([]string{"a/x:0", "a/x:1"}, stale(have, []string{"a/x:2"})); diff != "" {
+		t.Error(diff)
+	}
+	if got := repository("a:5000/x@sha256:9"); got != "a:5000/x" {
+		t.Errorf("repository is %q", got)
 	}
 }
 
@@ -217,11 +276,11 @@ func TestRefs(t *testing.T) {
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	c := &tasktest.Controller{Artifacts: map[string]engine.Blob{"pause 3": {Digest: "abc"}, "coredns 1": {Digest: "def"}}}
-	kind, m, err := (&Image{Images: []Request{{"pause", "3"}, {"coredns", "1"}}}).Prepare(context.Background(), c)
+	kind, m, err := (&Image{Images: []Request{{Name: "pause", Version: "3"}, {Name: "coredns", Version: "1", Only: true}}}).Prepare(context.Background(), c)
 	if err != nil || kind != "image_import" {
 		t.Fatal(kind, err)
 	}
-	want := &Import{Images: []Tarball{{"pause 3", "abc"}, {"coredns 1", "def"}}}
+	want := &Import{Images: []Tarball{{Name: "pause 3", Blob: "abc"}, {Name: "coredns 1", Blob: "def", Only: true}}}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Error(diff)
 	}

@@ -23,6 +23,7 @@ type Import struct {
 type Tarball struct {
 	Name string `yaml:"name" doc:"for people; default the digest"`
 	Blob string `yaml:"blob" required:"true" doc:"hex SHA-256 of the tarball"`
+	Only bool   `yaml:"only" doc:"remove other versions of the images that it holds; default false"`
 }
 
 func (t Tarball) name() string { return cmp.Or(t.Name, t.Blob) }
@@ -48,9 +49,12 @@ func (i *Import) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	}
 	var change engine.Change
 	for _, t := range i.missing(ctx, sys) {
-		change.Needed = true
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: t.name(), Action: "import"})
 	}
+	for _, ref := range i.leftovers(ctx, sys) {
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: ref, Action: "remove"})
+	}
+	change.Needed = len(change.Effects) > 0
 	return change, nil
 }
 
@@ -67,6 +71,26 @@ func (i *Import) missing(ctx context.Context, sys engine.System) []Tarball {
 		}
 	}
 	return out
+}
+
+// leftovers are the names of other versions of images of which there should be
+// only one. What is not imported yet has no receipt and so none.
+func (i *Import) leftovers(ctx context.Context, sys engine.System) []string {
+	var wanted []string
+	for _, t := range i.Images {
+		var rec record
+		if t.Only && receipt.Read(sys, t.receiptPath(), &rec) {
+			wanted = append(wanted, rec.Refs...)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	have, err := containerd.Connect(sys, i.Ctr, i.Socket).Images(ctx)
+	if err != nil {
+		return nil // what is missing says that containerd does not answer
+	}
+	return stale(have, wanted)
 }
 
 // lacks returns the first wanted name that is not there.

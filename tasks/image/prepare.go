@@ -23,6 +23,7 @@ type Image struct {
 type Request struct {
 	Name    string `yaml:"name" required:"true" doc:"name in the catalogue"`
 	Version string `yaml:"version" required:"true" doc:"version in the catalogue"`
+	Only    bool   `yaml:"only" doc:"remove other versions of this image from the host; default false"`
 }
 
 var (
@@ -45,7 +46,7 @@ func (i *Image) Prepare(ctx context.Context, c engine.Controller) (string, engin
 		if err != nil {
 			return "", nil, fmt.Errorf("finding image %s %s: %w", w.Name, w.Version, err)
 		}
-		m.Images = append(m.Images, Tarball{Name: w.Name + " " + w.Version, Blob: blob.Digest})
+		m.Images = append(m.Images, Tarball{Name: w.Name + " " + w.Version, Blob: blob.Digest, Only: w.Only})
 	}
 	return "image_import", m, nil
 }

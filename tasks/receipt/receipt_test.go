@@ -50,3 +50,27 @@ func TestClaim(t *testing.T) {
 		}
 	}
 }
+
+func TestClaimedWithoutReceipts(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]bool{
+		"# Written by deployer. Settings are in ...\n[Unit]\n": true,
+		"[Unit]\nDescription=kubelet of kubeadm\n":             false,
+		"#": false,
+	} {
+		sys := tasktest.New(t)
+		sys.Write(t, "/etc/systemd/system/kubelet.service", content, 0o644)
+		if Claimed(sys) != want {
+			t.Errorf("a host with a kubelet unit %q: claimed is %t", content, !want)
+		}
+		if err := Claim(sys); err != nil {
+			t.Error(err)
+		}
+		if err := os.Remove(sys.Path("/etc/systemd/system/kubelet.service")); err != nil {
+			t.Error(err)
+		}
+		if !Claimed(sys) {
+			t.Error("the receipt was not written again")
+		}
+	}
+}

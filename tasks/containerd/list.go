@@ -1,0 +1,37 @@
+package containerd
+
+import (
+	"context"
+	"strings"
+)
+
+// Image is a name of an image and the digest of what it stands for. One image
+// may have several names; CRI adds one of the form sha256:ID.
+type Image struct{ Ref, Digest string }
+
+// Images lists all names of images.
+func (c Client) Images(ctx context.Context) ([]Image, error) {
+	out, err := c.Run(ctx, "images", "ls")
+	if err != nil {
+		return nil, err
+	}
+	return parseImages(out), nil
+}
+
+// parseImages reads the table of ctr images ls: REF, TYPE, DIGEST and more.
+func parseImages(out string) []Image {
+	var images []Image
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) > 3 && strings.HasPrefix(f[2], "sha256:") {
+			images = append(images, Image{Ref: f[0], Digest: f[2]})
+		}
+	}
+	return images
+}
+
+// Forget removes names of images. Content that has no name left is collected by
+// containerd.
+func (c Client) Forget(ctx context.Context, refs ...string) error {
+	_, err := c.Run(ctx, append([]string{"images", "rm"}, refs...)...)
+	return err
+}
