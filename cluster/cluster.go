@@ -121,14 +121,8 @@ type KubeProxy struct {
 // Containerd is the container runtime, as far as the cluster as a whole is
 // concerned.
 type Containerd struct {
-	Mirrors []Mirror `json:"mirrors"`
-}
-
-// Mirror is where images of one registry are looked for first.
-type Mirror struct {
-	Registry string   `json:"registry"` // such as docker.io
-	Server   string   `json:"server"`   // the registry itself, asked last
-	URLs     []string `json:"urls"`     // asked in this order
+	Registries  []Registry          `json:"registries"`
+	Authorities []RegistryAuthority `json:"authorities"`
 }
 
 // Kubelet is what other roles must know of the kubelets' configuration.

@@ -86,7 +86,7 @@ func (r *resolver) clusterWide() {
 		API:          r.api(),
 		Etcd:         r.etcd(),
 		KubeProxy:    KubeProxy{Mode: s.KubeProxy.Mode},
-		Containerd:   Containerd{Mirrors: mirrors(s.Containerd)},
+		Containerd:   Containerd{Registries: registries(s.Containerd), Authorities: authorities(s.Containerd)},
 		Kubelet:      Kubelet{MaxPods: s.Kubelet.MaxPods, SwapAllowed: r.swapAllowed()},
 		Audit:        Audit{Enabled: s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, Policy: auditPolicy(s.API.Audit)},
 		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},

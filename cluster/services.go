@@ -1,10 +1,5 @@
 package cluster
 
-import (
-	"maps"
-	"slices"
-)
-
 func (r *resolver) endpoints(names []string, port int) []Endpoint {
 	out := []Endpoint{}
 	for _, name := range names {
@@ -56,16 +51,4 @@ func (r *resolver) proxy(size SizeProfile) Proxy {
 		WorkerConnections: size.ProxyConnections,
 		Backends:          r.endpoints(r.place.masters, r.spec.API.Port),
 	}
-}
-
-func mirrors(s ContainerdSpec) []Mirror {
-	out := []Mirror{}
-	for _, registry := range slices.Sorted(maps.Keys(s.Mirrors)) {
-		server := "https://" + registry
-		if registry == "docker.io" {
-			server = "https://registry-1.docker.io" // the registry's real name
-		}
-		out = append(out, Mirror{Registry: registry, Server: server, URLs: orEmpty(s.Mirrors[registry])})
-	}
-	return out
 }

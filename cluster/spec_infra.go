@@ -39,5 +39,6 @@ type NetworkSpec struct {
 
 // ContainerdSpec is the `cluster.containerd:` section.
 type ContainerdSpec struct {
-	Mirrors map[string][]string `yaml:"mirrors" doc:"Mirrors of each registry, asked in order before the registry itself, such as docker.io: [https://mirror.example]."`
+	Mirrors     map[string][]string `yaml:"mirrors" doc:"Mirrors of each registry, asked in order before the registry itself, such as docker.io: [https://mirror.example]."`
+	Authorities map[string]string   `yaml:"authorities" doc:"Certificates in PEM form of those who sign the certificates of registries and mirrors, by host and port as in the address, such as mirror.example:5000; default: whom the host trusts."`
 }

@@ -33,6 +33,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkOverrides()
 	c.checkSysctls()
 	c.checkPlainValues()
+	c.checkRegistries()
 	return c.problems
 }
 

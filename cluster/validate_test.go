@@ -105,6 +105,15 @@ var brokenClusters = []struct {
 	{"mirror without scheme", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Containerd.Mirrors = map[string][]string{"docker.io": {"mirror:5000"}}
 	}, "bad-mirror cluster.containerd.mirrors.docker.io", "https://"},
+	{"mirror of a path", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Containerd.Mirrors = map[string][]string{"../../x": {"https://mirror"}}
+	}, "bad-registry cluster.containerd.mirrors.../../x", "docker.io"},
+	{"authority that is none", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Containerd.Authorities = map[string]string{"mirror:5000": "/etc/ssl/ca.pem"}
+	}, "bad-certificate cluster.containerd.authorities.mirror:5000", "PEM"},
+	{"authority with its key", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Containerd.Authorities = map[string]string{"mirror:5000": sampleCA + "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n"}
+	}, "bad-certificate cluster.containerd.authorities.mirror:5000", "not a certificate"},
 	{"negative number", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Replicas = -1 }, "bad-number cluster.dns.replicas", "at least 1"},
 	{"sysctl of the kubelet", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"kernel.panic": "0"} }, "fixed-sysctl cluster.sysctls", "must be 10"},
 }

@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// dirRegistryCA is where certificates of registries' authorities lie on nodes.
+const dirRegistryCA = "/etc/containerd/ca"
+
+// Registry is how images of one registry are pulled.
+type Registry struct {
+	Name    string           `json:"name"`    // such as docker.io
+	Server  string           `json:"server"`  // URL of the registry itself, asked last
+	CA      string           `json:"ca"`      // path of its authority's certificate; empty: one that the host trusts
+	Mirrors []RegistryMirror `json:"mirrors"` // asked in this order
+}
+
+// RegistryMirror is a server that is asked before the registry itself.
+type RegistryMirror struct {
+	URL string `json:"url"` // with http or https
+	CA  string `json:"ca"`  // path of its authority's certificate; empty: one that the host trusts
+}
+
+// RegistryAuthority is who signs the certificate of a registry or a mirror.
+type RegistryAuthority struct {
+	Host string `json:"host"` // of the URL, with its port
+	Path string `json:"path"` // of the certificate on nodes
+	PEM  string `json:"pem"`  // the certificate, or several
+}
+
+// registryHost matches a host with an optional port, as it stands in a reference
+// of an image and in the name of a directory.
+var registryHost = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?$`)
+
+func authorities(s ContainerdSpec) []RegistryAuthority {
+	out := []RegistryAuthority{}
+	for _, host := range slices.Sorted(maps.Keys(s.Authorities)) {
+		text := strings.TrimSpace(s.Authorities[host]) + "\n"
+		out = append(out, RegistryAuthority{Host: host, Path: dirRegistryCA + "/" + host + ".crt", PEM: text})
+	}
+	return out
+}
+
+// registries are those that have mirrors, and those whose authority is given.
+func registries(s ContainerdSpec) []Registry {
+	out := []Registry{}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(s.Mirrors)), maps.Keys(s.Authorities))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		r := Registry{Name: name, Server: "https://" + name, Mirrors: []RegistryMirror{}, CA: authorityPath(s, name)}
+		if name == "docker.io" {
+			r.Server = "https://registry-1.docker.io" // the registry's real name
+		}
+		for _, mirror := range s.Mirrors[name] {
+			m := RegistryMirror{URL: mirror}
+			if u, err := url.Parse(mirror); err == nil && u.Scheme == "https" {
+				m.CA = authorityPath(s, u.Host)
+			}
+			r.Mirrors = append(r.Mirrors, m)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func authorityPath(s ContainerdSpec, host string) string {
+	if _, ok := s.Authorities[host]; !ok {
+		return ""
+	}
+	return dirRegistryCA + "/" + host + ".crt"
+}
+
+func (c *checker) checkRegistries() {
+	s := c.spec.Containerd
+	for _, registry := range sortedKeys(s.Mirrors) {
+		key := "cluster.containerd.mirrors." + registry
+		if !registryHost.MatchString(registry) {
+			c.add("bad-registry", key, "%q is not a registry such as docker.io or registry.example:5000", registry)
+		}
+		for _, mirror := range s.Mirrors[registry] {
+			u, err := url.Parse(mirror)
+			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(mirror, "\"\\\n") {
+				c.add("bad-mirror", key, "%q is not an address such as https://mirror.example.com", mirror)
+			}
+		}
+	}
+	for _, host := range sortedKeys(s.Authorities) {
+		key := "cluster.containerd.authorities." + host
+		if !registryHost.MatchString(host) {
+			c.add("bad-registry", key, "%q is not a host with its port, such as mirror.example:5000", host)
+		}
+		if err := certificates(s.Authorities[host]); err != nil {
+			c.add("bad-certificate", key, "%v: give the PEM text of the authority's certificate", err)
+		}
+	}
+}
+
+// certificates returns nil for one certificate or several in PEM form and
+// nothing else: whatever else stood there, a key above all, would go to every
+// node.
+func certificates(text string) error {
+	rest, n := []byte(strings.TrimSpace(text)), 0
+	for ; len(rest) > 0; n++ {
+		var block *pem.Block
+		if !strings.HasPrefix(string(rest), "-----BEGIN CERTIFICATE-----") {
+			return errors.New("there is something that is not a certificate")
+		}
+		if block, rest = pem.Decode(rest); block == nil {
+			return errors.New("a certificate is cut")
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return err
+		}
+		rest = []byte(strings.TrimSpace(string(rest)))
+	}
+	if n == 0 {
+		return errors.New("there is no certificate")
+	}
+	return nil
+}
