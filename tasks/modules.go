@@ -32,6 +32,7 @@ func Modules() []engine.Kind {
 		{Name: "artifact", Doc: "Installs a catalogued binary, or members of a catalogued archive.", New: func() any { return &artifact.Artifact{} }},
 		{Name: "authority_files", Doc: "Writes the files of the certificate authorities that the controller has for the host.", New: func() any { return &certificate.AuthorityFiles{} }},
 		{Name: "authority_read", Doc: "Reads what a master holds of the certificate authorities.", New: func() any { return &certificate.AuthorityRead{} }},
+		{Name: "authorized_key", Doc: "Makes sure of the public keys that let in to a user's account.", New: func() any { return &account.AuthorizedKey{} }},
 		{Name: "blob_install", Doc: "Installs a file, or members of an archive, from a blob; artifact is made of it.", New: func() any { return &artifact.Install{} }},
 		{Name: "cert_check", Doc: "Looks whether certificates are as wanted and live long enough; has rows.", New: func() any { return &certificate.Checks{} }},
 		{Name: "certificate", Doc: "Makes keys on the host and has the controller sign their certificates.", New: func() any { return &certificate.Certificates{} }},
@@ -64,7 +65,7 @@ func Modules() []engine.Kind {
 		{Name: "tree", Doc: "Makes sure of a directory with what is below it; copy of a directory is made of it.", New: func() any { return &file.Tree{} }},
 		{Name: "unit", Doc: "Brings a systemd unit to its wanted state and waits for the effect.", New: func() any { return &unit.Unit{} }},
 		{Name: "unit_check", Doc: "Looks whether systemd units run; has rows.", New: func() any { return &unit.Checks{} }},
-		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return &account.User{} }},
+		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return account.NewUser() }},
 		{Name: "wait_for", Doc: "Waits until a port, path, socket or address answers.", New: func() any { return &wait.For{} }},
 		{Name: "yaml_file", Doc: "Writes a value as a YAML file.", New: func() any { return &content.YAMLFile{} }},
 	})

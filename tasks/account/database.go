@@ -4,7 +4,6 @@ package account
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -55,11 +54,4 @@ func groupsOf(sys engine.System, user string) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-func validState(state string) error {
-	if state != "" && state != "present" && state != "absent" {
-		return fmt.Errorf("state is %q, want present or absent", state)
-	}
-	return nil
 }

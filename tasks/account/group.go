@@ -14,7 +14,7 @@ type Group struct {
 	Name   string `yaml:"name" required:"true" doc:"name of the group"`
 	GID    int    `yaml:"gid" doc:"number; default: the system picks one. An existing group keeps its own, and another number is an error"`
 	System bool   `yaml:"system" doc:"pick the number among those of the system; default false"`
-	State  string `yaml:"state" doc:"present or absent; default present"`
+	State  string `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
 }
 
 var (
@@ -24,9 +24,6 @@ var (
 
 // Check reads /etc/group.
 func (g *Group) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if err := validState(g.State); err != nil {
-		return engine.Change{}, err
-	}
 	if !validName.MatchString(g.Name) {
 		return engine.Change{}, fmt.Errorf("%q is not a name for a group", g.Name)
 	}

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,25 +12,46 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// User is a user of the host. It gets no password.
+// User is a user of the host.
 type User struct {
-	Name   string   `yaml:"name" required:"true" doc:"name of the user"`
-	UID    int      `yaml:"uid" doc:"number; default: the system picks one. An existing user keeps its own, and another number is an error"`
-	Group  string   `yaml:"group" doc:"primary group, which must exist; default: one of the user's name"`
-	Groups []string `yaml:"groups" doc:"further groups that the user must be in; others are left alone"`
-	Home   string   `yaml:"home" doc:"home directory; default: what the system chooses"`
-	Shell  string   `yaml:"shell" doc:"login shell; default: what the user has, /usr/sbin/nologin for a new system user"`
-	System bool     `yaml:"system" doc:"a user for a service: number among those of the system, no home directory is made. Default false"`
-	State  string   `yaml:"state" doc:"present or absent; the home directory of a removed user stays. Default present"`
+	Name           string   `yaml:"name" required:"true" doc:"name of the user"`
+	UID            int      `yaml:"uid" doc:"number; default: the system picks one. An existing user keeps its own, and another number is an error"`
+	Group          string   `yaml:"group" doc:"primary group, which must exist; default: one of the user's name"`
+	Groups         []string `yaml:"groups" doc:"further groups that the user must be in"`
+	Append         bool     `yaml:"append" default:"true" doc:"false: the user is in the groups of the list and in no others; true: others are left alone"`
+	Comment        *string  `yaml:"comment" doc:"the user's full name or what it is for; default: what the user has"`
+	Home           string   `yaml:"home" doc:"home directory; default: what the system chooses"`
+	CreateHome     *bool    `yaml:"create_home" doc:"make the home directory of a new user; default true, but not for system users"`
+	MoveHome       bool     `yaml:"move_home" doc:"when home changes, move what is in the old directory; default false"`
+	Shell          string   `yaml:"shell" doc:"login shell; default: what the user has, /usr/sbin/nologin for a new system user"`
+	System         bool     `yaml:"system" doc:"a user for a service: number among those of the system, no home directory is made. Default false"`
+	Password       string   `yaml:"password" doc:"hash of the password, as mkpasswd --method=yescrypt prints; \"!\" or \"*\" for a user without one. Default: left alone; a new user has none"`
+	UpdatePassword string   `yaml:"update_password" enum:"always,on_create" doc:"on_create: only a new user gets the password. Default always"`
+	Locked         *bool    `yaml:"locked" doc:"forbid logins with the password, which stays; SSH keys go on working. Default: left alone"`
+	State          string   `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
+	Remove         bool     `yaml:"remove" doc:"with state absent: remove the home directory and mail, too. Default false"`
 }
 
-// Check reads /etc/passwd and /etc/group.
-func (u *User) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if err := validState(u.State); err != nil {
-		return engine.Change{}, err
-	}
+// NewUser returns the arguments with their defaults.
+func NewUser() *User { return &User{Append: true} }
+
+func (u *User) valid() error {
 	if !validName.MatchString(u.Name) {
-		return engine.Change{}, fmt.Errorf("%q is not a name for a user", u.Name)
+		return fmt.Errorf("%q is not a name for a user", u.Name)
+	}
+	if u.Password != "" && !strings.HasPrefix(u.Password, "$") && u.Password != "!" && u.Password != "*" {
+		return errors.New("password is not a hash that begins with $: make one with mkpasswd --method=yescrypt") // and never say what it is
+	}
+	if strings.ContainsAny(u.Password+u.Home+u.Shell, ":\n") || u.Comment != nil && strings.ContainsAny(*u.Comment, ":\n") {
+		return errors.New("comment, home, shell and password can have neither colons nor line ends")
+	}
+	return nil
+}
+
+// Check reads /etc/passwd, /etc/group and, for a password, /etc/shadow.
+func (u *User) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	if err := u.valid(); err != nil {
+		return engine.Change{}, err
 	}
 	have, err := entry(sys, "/etc/passwd", u.Name)
 	if err != nil {
@@ -39,33 +61,43 @@ func (u *User) Check(_ context.Context, sys engine.System) (engine.Change, error
 	switch {
 	case u.State == "absent" && have == nil:
 		return engine.NoChange(nil), nil
-	case u.State == "absent":
-		effect.Action = "remove"
-		return engine.Changed(effect), nil
 	case have == nil:
 		effect.Action = "create"
 		return engine.Changed(effect), nil
 	case len(have) < 7:
 		return engine.Change{}, fmt.Errorf("the line of %s in /etc/passwd is not whole: look at it", u.Name)
+	case u.State == "absent":
+		effect.Action = "remove"
+		if u.Remove {
+			effect.Action = "remove with " + have[5] + " (cannot be undone)"
+		}
+		return engine.Changed(effect), nil
 	case u.UID != 0 && have[2] != strconv.Itoa(u.UID):
 		return engine.Change{}, fmt.Errorf("user %s has the number %s, not %d: files would change hands, so change it by hand", u.Name, have[2], u.UID)
 	}
 	words, err := u.differences(sys, have)
 	if err != nil || len(words) == 0 {
-		return engine.Change{}, err
+		return engine.NoChange(engine.Output{"uid": number(have[2]), "home": have[5], "shell": have[6]}), err
 	}
 	effect.Action = "set " + strings.Join(words, ", ")
 	return engine.Changed(effect), nil
 }
 
+func number(s string) int {
+	n, _ := strconv.Atoi(s) // a line without a number is of no use to anybody
+	return n
+}
+
 // differences compares an existing user, in words.
 func (u *User) differences(sys engine.System, have []string) ([]string, error) {
 	var out []string
-	if u.Home != "" && have[5] != u.Home {
-		out = append(out, "home "+u.Home)
+	for _, d := range []struct{ what, want, have string }{{"home", u.Home, have[5]}, {"shell", u.Shell, have[6]}} {
+		if d.want != "" && d.want != d.have {
+			out = append(out, d.what+" "+d.want)
+		}
 	}
-	if u.Shell != "" && have[6] != u.Shell {
-		out = append(out, "shell "+u.Shell)
+	if u.Comment != nil && *u.Comment != have[4] {
+		out = append(out, fmt.Sprintf("comment %q", *u.Comment))
 	}
 	if u.Group != "" {
 		group, err := entry(sys, "/etc/group", u.Group)
@@ -76,72 +108,70 @@ func (u *User) differences(sys engine.System, have []string) ([]string, error) {
 			out = append(out, "group "+u.Group)
 		}
 	}
-	missing, err := u.missingGroups(sys)
-	if len(missing) > 0 {
-		out = append(out, "further groups "+strings.Join(missing, " "))
+	words, err := u.groupDifferences(sys)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	secrets, err := u.passwordDifferences(sys)
+	return slices.Concat(out, words, secrets), err
 }
 
-func (u *User) missingGroups(sys engine.System) ([]string, error) {
-	if len(u.Groups) == 0 {
+func (u *User) groupDifferences(sys engine.System) ([]string, error) {
+	if u.Groups == nil {
 		return nil, nil
 	}
 	in, err := groupsOf(sys, u.Name)
-	return slices.DeleteFunc(slices.Clone(u.Groups), func(g string) bool { return slices.Contains(in, g) }), err
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	if missing := without(u.Groups, in); len(missing) > 0 {
+		out = append(out, "further groups "+strings.Join(missing, " "))
+	}
+	if extra := without(in, u.Groups); len(extra) > 0 && !u.Append {
+		out = append(out, "no longer in groups "+strings.Join(extra, " "))
+	}
+	return out, nil
+}
+
+func without(list, taken []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(taken, s) })
 }
 
 // Apply runs useradd, usermod or userdel.
 func (u *User) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	if u.State == "absent" {
-		_, err := hostcmd.Run(ctx, sys, "userdel", u.Name)
-		return nil, err
-	}
 	have, err := entry(sys, "/etc/passwd", u.Name)
 	if err != nil {
 		return nil, err
 	}
-	argv := u.modify()
-	if have == nil {
-		argv = u.add()
+	switch {
+	case u.State == "absent":
+		return nil, u.remove(ctx, sys)
+	case have == nil:
+		err = u.create(ctx, sys)
+	default:
+		err = u.modify(ctx, sys)
 	}
-	_, err = hostcmd.Run(ctx, sys, append(argv, u.Name)...)
-	return nil, err
+	if err == nil {
+		err = u.setPassword(ctx, sys, have == nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if have, err = entry(sys, "/etc/passwd", u.Name); err != nil || len(have) < 7 {
+		return nil, errors.Join(err, fmt.Errorf("user %s is not in /etc/passwd after it was made", u.Name))
+	}
+	return engine.Output{"uid": number(have[2]), "home": have[5], "shell": have[6]}, nil
 }
 
-func (u *User) add() []string {
-	argv := []string{"useradd"}
-	shell := u.Shell
-	if u.System {
-		argv = append(argv, "--system", "--no-create-home")
-		if shell == "" {
-			shell = "/usr/sbin/nologin"
+func (u *User) remove(ctx context.Context, sys engine.System) error {
+	argv := []string{"userdel"}
+	if u.Remove {
+		if err := sys.Lose("home directory of "+u.Name, "it was removed with the user"); err != nil {
+			return err
 		}
-	} else {
-		argv = append(argv, "--create-home")
+		argv = append(argv, "--remove")
 	}
-	if u.UID != 0 {
-		argv = append(argv, "--uid", strconv.Itoa(u.UID))
-	}
-	if u.Group == "" {
-		argv = append(argv, "--user-group")
-	}
-	return append(argv, u.options(shell, "--groups")...)
-}
-
-func (u *User) modify() []string {
-	return append([]string{"usermod"}, u.options(u.Shell, "--append", "--groups")...)
-}
-
-func (u *User) options(shell string, groups ...string) []string {
-	var out []string
-	for _, o := range [][2]string{{"--gid", u.Group}, {"--home", u.Home}, {"--shell", shell}} {
-		if o[1] != "" {
-			out = append(out, o[0], o[1])
-		}
-	}
-	if len(u.Groups) > 0 {
-		out = append(append(out, groups...), strings.Join(u.Groups, ","))
-	}
-	return out
+	_, err := hostcmd.Run(ctx, sys, append(argv, u.Name)...)
+	return err
 }

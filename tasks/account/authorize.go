@@ -1,0 +1,103 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// Apply writes the file beside its place and renames it.
+func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	keys, err := a.keys()
+	if err != nil {
+		return nil, err
+	}
+	acc, err := findAccount(sys, a.User)
+	if err != nil {
+		return nil, err
+	}
+	if acc == nil {
+		return nil, fmt.Errorf("there is no user %s in /etc/passwd: make it with the user module first", a.User)
+	}
+	have, err := acc.look(sys)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(sys.Path(acc.home))
+	if err != nil {
+		return nil, fmt.Errorf("the home directory of %s: %w; make it first", a.User, err)
+	}
+	defer root.Close()
+	for _, name := range []string{sshDir, keysFile} {
+		if err := sys.Keep(filepath.Join(acc.home, name)); err != nil {
+			return nil, err
+		}
+	}
+	if err := acc.directory(root); err != nil {
+		return nil, fmt.Errorf("making %s: %w", filepath.Join(acc.home, sshDir), err)
+	}
+	want := edit(have.content, keys, a.State == "absent", a.Exclusive)
+	if err := acc.replace(root, want); err != nil {
+		return nil, fmt.Errorf("writing %s: %w", filepath.Join(acc.home, keysFile), err)
+	}
+	return nil, acc.label(ctx, sys)
+}
+
+// label gives a directory that was just made the SELinux label without which
+// sshd may not read it. A host without SELinux has no such program.
+func (acc *account) label(ctx context.Context, sys engine.System) error {
+	const restorecon = "/usr/sbin/restorecon"
+	if _, err := os.Stat(sys.Path(restorecon)); err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	_, err := hostcmd.Run(ctx, sys, restorecon, "-R", filepath.Join(acc.home, sshDir))
+	return err
+}
+
+func (acc *account) directory(root *os.Root) error {
+	if err := root.Mkdir(sshDir, modeOf(sshDir)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return acc.own(root, sshDir)
+}
+
+// own gives what others may write, or what is not the user's, to the user.
+func (acc *account) own(root *os.Root, name string) error {
+	info, err := root.Stat(name)
+	if err != nil || len(acc.wrong(name, info)) == 0 {
+		return err
+	}
+	if err := root.Chown(name, acc.uid, acc.gid); err != nil {
+		return err
+	}
+	if info.Mode()&0o022 == 0 {
+		return nil
+	}
+	return root.Chmod(name, modeOf(name))
+}
+
+func (acc *account) replace(root *os.Root, content string) (err error) {
+	temp := keysFile + ".deployer-" + rand.Text()
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeOf(keysFile))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = root.Remove(temp)
+		}
+	}()
+	_, err = f.WriteString(content)
+	err = errors.Join(err, f.Chown(acc.uid, acc.gid), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return root.Rename(temp, keysFile)
+}

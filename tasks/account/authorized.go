@@ -1,0 +1,177 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"deployer/engine"
+	"deployer/strictyaml"
+	"deployer/tasks/hostfile"
+)
+
+// AuthorizedKey makes sure of the public keys that let in to a user's account.
+// It works below the user's home directory without ever leaving it: what the
+// user put there, links for instance, cannot make it write elsewhere.
+type AuthorizedKey struct {
+	User      string           `yaml:"user" required:"true" doc:"user of the host whose account the keys open; its home directory must exist"`
+	Key       strictyaml.Texts `yaml:"key" required:"true" doc:"public key as in a .pub file, or a list; a text may have a key in each line"`
+	Options   string           `yaml:"key_options" doc:"options of the keys as in sshd(8), such as from=\"10.0.0.0/8\",no-pty; they replace those that stand in a key. Default none"`
+	Exclusive bool             `yaml:"exclusive" doc:"remove all other keys of the user; default false"`
+	State     string           `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
+}
+
+var _ engine.Module = (*AuthorizedKey)(nil)
+
+func (a *AuthorizedKey) keys() ([]publicKey, error) {
+	var out []publicKey
+	for _, text := range a.Key {
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			k, err := parseKey(line)
+			if err != nil {
+				return nil, err
+			}
+			if a.Options != "" {
+				k.options = a.Options
+			}
+			out = append(out, k)
+		}
+	}
+	if len(out) == 0 && !a.Exclusive {
+		return nil, errors.New("there is no key: with exclusive: true this would remove all keys of the user")
+	}
+	return out, nil
+}
+
+// account is where a user's keys are, and as whom to write them.
+type account struct {
+	home     string
+	uid, gid int
+}
+
+// findAccount returns nil for a user that is not there yet.
+func findAccount(sys engine.System, name string) (*account, error) {
+	fields, err := entry(sys, "/etc/passwd", name)
+	if err != nil || fields == nil {
+		return nil, err
+	}
+	if len(fields) < 7 || !filepath.IsAbs(fields[5]) {
+		return nil, fmt.Errorf("the line of %s in /etc/passwd has no home directory", name)
+	}
+	uid, err := strconv.Atoi(fields[2])
+	if err != nil {
+		return nil, fmt.Errorf("the number of %s in /etc/passwd is %q", name, fields[2])
+	}
+	gid, err := strconv.Atoi(fields[3])
+	if err != nil {
+		return nil, fmt.Errorf("the group of %s in /etc/passwd is %q", name, fields[3])
+	}
+	return &account{fields[5], uid, gid}, nil
+}
+
+// Both below the home directory.
+const (
+	sshDir   = ".ssh"
+	keysFile = ".ssh/authorized_keys"
+)
+
+// presence is what is there now.
+type presence struct {
+	content  string
+	fileThis bool     // the file exists
+	access   []string // what sshd would not accept, in words
+}
+
+// look reads the keys, never through a link that leaves the home directory.
+func (acc *account) look(sys engine.System) (have presence, err error) {
+	root, err := os.OpenRoot(sys.Path(acc.home))
+	if errors.Is(err, fs.ErrNotExist) {
+		return have, nil
+	}
+	if err != nil {
+		return have, err
+	}
+	defer root.Close()
+	for _, name := range []string{sshDir, keysFile} {
+		info, err := root.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return have, nil
+		}
+		if err != nil {
+			return have, fmt.Errorf("looking at %s: %w", filepath.Join(acc.home, name), err)
+		}
+		if name == keysFile && !info.Mode().IsRegular() {
+			return have, fmt.Errorf("%s is not a regular file", filepath.Join(acc.home, name))
+		}
+		have.access = append(have.access, acc.wrong(name, info)...)
+		have.fileThis = name == keysFile
+	}
+	data, err := root.ReadFile(keysFile)
+	have.content = string(data)
+	return have, err
+}
+
+// wrong says what sshd minds: another owner than the user, as whom it reads the
+// keys, and others who may write.
+func (acc *account) wrong(name string, info fs.FileInfo) []string {
+	var out []string
+	stat := info.Sys().(*syscall.Stat_t)
+	if int(stat.Uid) != acc.uid {
+		out = append(out, fmt.Sprintf("set owner of %s %d -> %d", name, stat.Uid, acc.uid))
+	}
+	if info.Mode()&0o022 != 0 {
+		out = append(out, fmt.Sprintf("set mode of %s %s -> %s", name, hostfile.FormatMode(info.Mode()), hostfile.FormatMode(modeOf(name))))
+	}
+	return out
+}
+
+func modeOf(name string) fs.FileMode {
+	if name == sshDir {
+		return 0o700
+	}
+	return 0o600
+}
+
+// Check compares the keys, and what sshd wants of owner and mode.
+func (a *AuthorizedKey) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	keys, err := a.keys()
+	if err != nil {
+		return engine.Change{}, err
+	}
+	acc, err := findAccount(sys, a.User)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var have presence
+	path := "keys of " + a.User
+	if acc != nil {
+		path = filepath.Join(acc.home, keysFile)
+		if have, err = acc.look(sys); err != nil {
+			return engine.Change{}, err
+		}
+	}
+	want := edit(have.content, keys, a.State == "absent", a.Exclusive)
+	var actions []string
+	if want != have.content {
+		actions = append(actions, map[bool]string{true: "replace", false: "create"}[have.fileThis])
+	}
+	if a.State != "absent" {
+		actions = append(actions, have.access...)
+	}
+	if len(actions) == 0 {
+		return engine.NoChange(nil), nil
+	}
+	return engine.Changed(engine.Effect{
+		Kind: engine.EffectFile, Target: path, Action: strings.Join(actions, ", "), Diff: hostfile.Diff(path, []byte(have.content), []byte(want)),
+	}), nil
+}
