@@ -23,7 +23,7 @@ func (c *claim) acquire(ctx context.Context) {
 	for began := time.Now(); c.run.stop.Err() == nil; {
 		held := c.lockAll(ctx)
 		if len(held) == 0 {
-			if len(c.here) > 0 && !c.enough((*host).locked) {
+			if len(c.here) > 0 && !c.enough(func(a arrival) bool { return a.session.locked.Load() }) {
 				c.run.abort(fmt.Errorf("refused: more than half of the masters (%s) must be reached and locked, so that no other run changes this cluster meanwhile; to lock only the hosts of this run, use --lock hosts", listed(c.Guards)))
 			}
 			return
@@ -36,9 +36,9 @@ func (c *claim) acquire(ctx context.Context) {
 		case lock.Yield:
 			c.unlockAll(ctx)
 		}
-		h := c.here[slices.IndexFunc(c.here, func(h *host) bool { return h.name == worst.Host })]
-		waits.on(h, worst)
-		_ = h.sleep(ctx, claimPoll+rand.N(claimPoll)) // its end is seen above
+		at := slices.IndexFunc(c.here, func(a arrival) bool { return a.link.name == worst.Host })
+		waits.on(c.here[at].link, worst)
+		_ = sleep(ctx, c.run.stop, claimPoll+rand.N(claimPoll)) // its end is seen above
 	}
 }
 
@@ -66,8 +66,8 @@ func refused(held *lock.Held, more int) error {
 func (c *claim) lockAll(ctx context.Context) []*lock.Held {
 	found := make([]*lock.Held, len(c.here))
 	var all sync.WaitGroup
-	for i, h := range c.here {
-		all.Go(func() { _ = errors.As(c.lock(ctx, h), &found[i]) })
+	for i, a := range c.here {
+		all.Go(func() { _ = errors.As(c.lock(ctx, a), &found[i]) })
 	}
 	all.Wait()
 	return slices.DeleteFunc(found, func(held *lock.Held) bool { return held == nil })
@@ -75,41 +75,37 @@ func (c *claim) lockAll(ctx context.Context) []*lock.Held {
 
 func (c *claim) unlockAll(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, h := range c.here {
-		if l, ok := h.live().(Locker); ok && h.locked() {
-			all.Go(func() {
-				h.setLocked(nil)
-				_ = l.Unlock(ctx) // a broken connection unlocks too
-			})
+	for _, a := range c.here {
+		if l, ok := a.session.Host.(Locker); ok && a.session.locked.Swap(false) {
+			all.Go(func() { _ = l.Unlock(ctx) }) // a broken connection unlocks too
 		}
 	}
 	all.Wait()
 }
 
 // lock tries once.
-func (c *claim) lock(ctx context.Context, h *host) error {
-	if h.locked() {
+func (c *claim) lock(ctx context.Context, a arrival) error {
+	if a.session.locked.Load() {
 		return nil
 	}
-	session := h.live()
-	l, ok := session.(Locker)
+	l, ok := a.session.Host.(Locker)
 	if !ok {
-		return fmt.Errorf("%s cannot be locked", h.name)
+		return fmt.Errorf("%s cannot be locked", a.link.name)
 	}
 	if err := l.Lock(ctx, c.Holder); err != nil {
 		return err
 	}
-	h.setLocked(session)
+	a.session.locked.Store(true)
 	return nil
 }
 
 // late locks a host that was not there, or is there again after its connection
 // was lost. The others are at work by now: there is nothing to give back.
-func (c *claim) late(ctx context.Context, h *host) error {
+func (c *claim) late(ctx context.Context, a arrival) error {
 	var waits lockWait
 	defer waits.over()
 	for began := time.Now(); ; {
-		err := c.lock(ctx, h)
+		err := c.lock(ctx, a)
 		var held *lock.Held
 		if !errors.As(err, &held) {
 			return err
@@ -118,8 +114,8 @@ func (c *claim) late(ctx context.Context, h *host) error {
 			c.run.abort(refused(held, 0))
 			return context.Cause(c.run.stop)
 		}
-		waits.on(h, held)
-		if err := h.sleep(ctx, claimPoll); err != nil {
+		waits.on(a.link, held)
+		if err := sleep(ctx, c.run.stop, claimPoll); err != nil {
 			return err
 		}
 	}
@@ -127,33 +123,20 @@ func (c *claim) late(ctx context.Context, h *host) error {
 
 // lockWait tells the world which lock is waited for, once.
 type lockWait struct {
-	host *host
+	link *link
 	text string
 }
 
-func (w *lockWait) on(h *host, held *lock.Held) {
-	if text := "for the lock: " + held.Error(); w.host != h || w.text != text {
+func (w *lockWait) on(l *link, held *lock.Held) {
+	if text := "for the lock: " + held.Error(); w.link != l || w.text != text {
 		w.over()
-		w.host, w.text = h, text
-		h.waits(text)
+		w.link, w.text = l, text
+		l.waits(text)
 	}
 }
 
 func (w *lockWait) over() {
-	if w.host != nil {
-		w.host.waits("")
+	if w.link != nil {
+		w.link.waits("")
 	}
-}
-
-// locked tells whether the present session holds the host's lock.
-func (h *host) locked() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.session != nil && h.session == h.lockedBy
-}
-
-func (h *host) setLocked(session Host) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lockedBy = session
 }

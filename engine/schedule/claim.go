@@ -34,6 +34,12 @@ type Locker interface {
 // locked by itself when it comes.
 const claimQuiet = 3 * time.Second
 
+// arrival is a host that is connected and not locked yet.
+type arrival struct {
+	link    *link
+	session *session
+}
+
 // claim is where hosts wait until the run has its locks. A nil claim locks
 // nothing.
 type claim struct {
@@ -42,8 +48,8 @@ type claim struct {
 	decided chan struct{} // closed when the locks are there, or the run is aborted
 
 	mu      sync.Mutex
-	awaited map[*host]bool // that may still arrive
-	here    []*host
+	awaited map[*link]bool // that may still arrive
+	here    []arrival
 	begun   bool
 	timer   *time.Timer
 }
@@ -52,23 +58,27 @@ func newClaim(r *run) *claim {
 	if r.opts.Claim == nil {
 		return nil
 	}
-	c := &claim{Claim: *r.opts.Claim, run: r, decided: make(chan struct{}), awaited: map[*host]bool{}}
-	for _, h := range slices.Concat(r.hosts, r.guards) {
-		c.awaited[h] = true
+	c := &claim{Claim: *r.opts.Claim, run: r, decided: make(chan struct{}), awaited: map[*link]bool{}}
+	for _, h := range r.hosts {
+		c.awaited[h.link] = true
+	}
+	for _, l := range r.guards {
+		c.awaited[l] = true
 	}
 	return c
 }
 
-// join is called for each connection, and returns when the host is locked.
-func (c *claim) join(ctx context.Context, h *host) error {
+// join is called for each new session with a host of the run, before it is used,
+// and returns when the host is locked.
+func (c *claim) join(ctx context.Context, l *link, s *session) error {
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
-	if c.awaited[h] && !c.begun {
-		c.here = append(c.here, h)
+	if c.awaited[l] && !c.begun {
+		c.here = append(c.here, arrival{l, s})
 	}
-	delete(c.awaited, h)
+	delete(c.awaited, l)
 	c.moved()
 	c.mu.Unlock()
 	select {
@@ -80,19 +90,19 @@ func (c *claim) join(ctx context.Context, h *host) error {
 	if c.run.stop.Err() != nil {
 		return context.Cause(c.run.stop)
 	}
-	return c.late(ctx, h)
+	return c.late(ctx, arrival{l, s})
 }
 
 // miss tells that an attempt to connect has failed. Only guards are waited for
 // until their last attempt.
-func (c *claim) miss(h *host, last bool) {
-	if c == nil || !last && slices.Contains(c.Guards, h.name) {
+func (c *claim) miss(l *link, last bool) {
+	if c == nil || !last && slices.Contains(c.Guards, l.name) {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.awaited[h] {
-		delete(c.awaited, h)
+	if c.awaited[l] {
+		delete(c.awaited, l)
 		c.moved()
 	}
 }
@@ -115,7 +125,7 @@ func (c *claim) moved() {
 func (c *claim) quiet() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.begun && len(c.here) > 0 && c.enough(func(*host) bool { return true }) {
+	if !c.begun && len(c.here) > 0 && c.enough(func(arrival) bool { return true }) {
 		c.begin()
 	}
 }
@@ -144,10 +154,10 @@ func (c *claim) end() {
 
 // enough tells whether more than half of the guards are among those that are
 // here and counted.
-func (c *claim) enough(counts func(*host) bool) bool {
+func (c *claim) enough(counts func(arrival) bool) bool {
 	n := 0
-	for _, h := range c.here {
-		if slices.Contains(c.Guards, h.name) && counts(h) {
+	for _, a := range c.here {
+		if slices.Contains(c.Guards, a.link.name) && counts(a) {
 			n++
 		}
 	}

@@ -36,11 +36,12 @@ func (f *flight) send(ctx context.Context) (int, error) {
 		return 0, errShort
 	}
 	in := &intake{flight: f}
-	if s, ok := session.(Stopper); ok {
+	if s, ok := session.Host.(Stopper); ok {
 		in.stop = func() { s.Stop(context.Cause(h.run.stop).Error()) }
 		defer context.AfterFunc(h.run.stop, in.stop)()
 	}
 	seg := engine.Segment{Run: h.run.opts.RunID, Steps: steps, Check: h.run.opts.Check}
+	f.session = session
 	err := session.Run(ctx, seg, in.take)
 	in.close()
 	if judged := f.judged(); judged != nil {
@@ -132,7 +133,7 @@ func (f *flight) judged() *entry {
 // reconnect comes back to a host that was lost.
 func (f *flight) reconnect(ctx context.Context, lost error) error {
 	h := f.host
-	h.close()
+	h.link.drop(f.session)
 	h.run.emit(engine.Event{Type: engine.HostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
 	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
 	var down *failed
@@ -155,7 +156,11 @@ func (f *flight) resume(ctx context.Context) {
 	}
 	e := f.entries[f.next]
 	e.unsure = true
-	j, ok := f.host.live().(Journaler)
+	session := f.host.live()
+	if session == nil {
+		return
+	}
+	j, ok := session.Host.(Journaler)
 	if !ok {
 		return
 	}

@@ -11,7 +11,8 @@ import (
 type flight struct {
 	host    *host
 	entries []*entry
-	next    int // the first entry that is not done
+	next    int      // the first entry that is not done
+	session *session // it was sent to last
 }
 
 // fly sends the steps, again after a lost connection, until all are done.
@@ -48,7 +49,7 @@ func (f *flight) fly(ctx context.Context) error {
 			return &failed{failure: asFailure(err), step: f.stepName()}
 		}
 		if !retryable(err) || idle > maxIdleLosses {
-			return h.unreachable(fmt.Errorf("connection lost in step %q: %w", f.stepName(), err), 1)
+			return unreachable(fmt.Errorf("connection lost in step %q: %w", f.stepName(), err), 1)
 		}
 		if err := f.reconnect(ctx, err); err != nil {
 			return err

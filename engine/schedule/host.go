@@ -32,10 +32,9 @@ type host struct {
 	pending map[*playbook.Block]*failed
 	seg     segment
 
-	mu      sync.Mutex // guards what follows
-	session Host
-	// lockedBy is the session that holds the host's lock.
-	lockedBy Host
+	link *link
+
+	mu sync.Mutex // guards what follows
 	// registered are this host's registered results, for actions of others.
 	registered map[string]engine.Output
 	rep        engine.HostReport
@@ -59,7 +58,7 @@ func newHost(r *run, index int, name string, base map[string]any) *host {
 		}
 	}
 	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.Check}
-	return &host{run: r, index: index, name: name, plays: make([]bool, len(r.prog.Plays)),
+	return &host{run: r, index: index, name: name, link: r.links.of(r, name), plays: make([]bool, len(r.prog.Plays)),
 		batches: make([]*batch, len(r.prog.Plays)),
 		vars:    playbook.NewVars(clean, fixed), notified: map[*playbook.Task]bool{},
 		flushes: map[*playbook.Play]int{}, pending: map[*playbook.Block]*failed{},
@@ -159,7 +158,7 @@ func (h *host) park(ctx context.Context, err error) {
 	}
 	h.run.coord.leave(h, text, false)
 	if f != nil && f.unreachable {
-		h.close()
+		h.link.drop(h.live())
 	}
 }
 

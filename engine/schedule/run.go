@@ -20,9 +20,10 @@ type run struct {
 	forks   *slots
 	actions *slots
 	hosts   []*host
-	guards  []*host // only locked; see Claim
+	guards  []*link // only locked; see Claim
 	byName  map[string]*host
 	claim   *claim
+	links   links
 	budget  *budget
 	started time.Time
 	shared  normalizer
@@ -49,8 +50,8 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 	over := make(chan struct{})
 	watched := r.watchInterrupt(over)
 	var all, guards sync.WaitGroup
-	for _, h := range r.guards {
-		guards.Go(func() { h.guard(ctx, over) })
+	for _, l := range r.guards {
+		guards.Go(func() { l.guard(ctx, over) })
 	}
 	for _, h := range r.hosts {
 		all.Go(func() { h.work(ctx) })
@@ -60,7 +61,7 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 	<-watched
 	guards.Wait()
 	r.claim.end()
-	r.closeSessions()
+	r.links.close()
 	report := r.report(ctx)
 	r.emit(engine.Event{Type: engine.RunEnd, Name: prog.Name, Report: report})
 	return report, nil
@@ -136,14 +137,6 @@ func (r *run) emit(e engine.Event) {
 // enter announces a play when its first host comes.
 func (r *run) enter(p *playbook.Play) {
 	r.entered[p.Index].Do(func() { r.emit(engine.Event{Type: engine.PlayStart, Name: p.Name}) })
-}
-
-func (r *run) closeSessions() {
-	var all sync.WaitGroup
-	for _, h := range slices.Concat(r.hosts, r.guards) {
-		all.Go(h.close)
-	}
-	all.Wait()
 }
 
 // live are the hosts of a play, or of one batch of it, that are still in the
