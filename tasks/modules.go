@@ -10,6 +10,7 @@ import (
 	"deployer/tasks/certificate"
 	"deployer/tasks/command"
 	"deployer/tasks/content"
+	"deployer/tasks/edit"
 	"deployer/tasks/examples"
 	"deployer/tasks/file"
 	"deployer/tasks/flow"
@@ -34,6 +35,7 @@ func Modules() []engine.Kind {
 		{Name: "authority_read", Doc: "Reads what a master holds of the certificate authorities.", New: func() any { return &certificate.AuthorityRead{} }},
 		{Name: "authorized_key", Doc: "Makes sure of the public keys that let in to a user's account.", New: func() any { return &account.AuthorizedKey{} }},
 		{Name: "blob_install", Doc: "Installs a file, or members of an archive, from a blob; artifact is made of it.", New: func() any { return &artifact.Install{} }},
+		{Name: "block", Doc: "Makes sure of lines between two markers in a file.", New: func() any { return &edit.Block{} }},
 		{Name: "cert_check", Doc: "Looks whether certificates are as wanted and live long enough; has rows.", New: func() any { return &certificate.Checks{} }},
 		{Name: "certificate", Doc: "Makes keys on the host and has the controller sign their certificates.", New: func() any { return &certificate.Certificates{} }},
 		{Name: "command", Doc: "Runs a program; the last resort where no module fits.", New: func() any { return &command.Command{} }},
@@ -50,9 +52,11 @@ func Modules() []engine.Kind {
 		{Name: "image", Doc: "Makes sure that containerd has catalogued images.", New: func() any { return &image.Image{} }},
 		{Name: "image_import", Doc: "Imports image tarballs from blobs; image is made of it.", New: func() any { return &image.Import{} }},
 		{Name: "kernel_module", Doc: "Makes sure that the kernel has its modules, now and after a reboot.", New: func() any { return &kernel.Modules{} }},
+		{Name: "line", Doc: "Makes sure of one line of a file, or that it is not there.", New: func() any { return &edit.Line{} }},
 		{Name: "link", Doc: "Makes sure of a symbolic link.", New: func() any { return &file.Link{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
+		{Name: "replace", Doc: "Puts something else in the place of all that matches a regular expression in a file.", New: func() any { return &edit.Replace{} }},
 		{Name: "script", Doc: "Runs a script of the role on the host.", New: func() any { return &command.Script{} }},
 		{Name: "script_run", Doc: "Writes, runs and removes a script; script is made of it.", New: func() any { return &command.Run{} }},
 		{Name: "set", Doc: "Gives values names for later tasks.", New: func() any { return &flow.Set{} }},

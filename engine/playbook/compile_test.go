@@ -2,10 +2,13 @@ package playbook
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
 )
 
 // listing shows a program as one line an operation.
@@ -122,5 +125,26 @@ handler 2.web.handler2 second
 `
 	if diff := cmp.Diff(want, listing(p)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestModuleCalledAsAKeyword: a list makes `block` the keyword, a mapping the
+// module of that name.
+func TestModuleCalledAsAKeyword(t *testing.T) {
+	t.Parallel()
+	lib := &Library{Registry: engine.NewRegistry([]engine.Kind{
+		{Name: "file", New: func() any { return &fileArgs{} }}, {Name: "block", New: func() any { return &fileArgs{} }},
+	})}
+	tree := files("site.yaml", "- hosts: all\n  tasks:\n  - block: {path: /a}\n  - block:\n    - block: {path: /b}\n    - file: {path: /c}\n")
+	p, err := lib.Compile(Tree{FS: tree}, "site.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, task := range p.Tasks {
+		got = append(got, task.Kind.Name)
+	}
+	if want := []string{"block", "block", "file"}; !slices.Equal(got, want) {
+		t.Errorf("tasks %v, want %v", got, want)
 	}
 }

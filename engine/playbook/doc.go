@@ -42,8 +42,9 @@
 //	label, needs   wait until all (or count) live hosts that run the labelled task have passed it
 //	vars, tags, secret (neither diff nor output is shown)
 //
-// Instead of a module: block (with rescue, always, when, throttle, vars, tags,
-// needs, barrier, label), include_role, include_tasks, or meta: flush_handlers.
+// Instead of a module: block with a list of tasks (and rescue, always, when,
+// throttle, vars, tags, needs, barrier, label), include_role, include_tasks, or
+// meta: flush_handlers. With a mapping, block is the module of that name.
 // A block's condition is evaluated once, on entering; its throttle holds for the
 // whole of it. In rescue and always, `failure` has message, detail and step.
 // A task whose condition does not hold waits for no label and takes no turn.

@@ -71,7 +71,8 @@ func (c *compiler) readTask(d *document, n *yaml.Node) *rawTask {
 		key, value := n.Content[i], n.Content[i+1]
 		_, isModule := c.lib.Registry[key.Value]
 		switch {
-		case slices.Contains(known, key.Value):
+		case slices.Contains(known, key.Value) && !(isModule && value.Kind == yaml.MappingNode):
+			// `block` with a list is the keyword, with a mapping the module.
 			words.Content = append(words.Content, key, value)
 			raw.set[key.Value] = key
 		case !isModule:

@@ -27,6 +27,12 @@ func (c *compiler) item(x scene, raw *rawTask) {
 		c.fail(d.at(raw.node).Errorf("a task is one thing, and this one is %s and %s", forms[0], forms[1]))
 		return
 	}
+	if raw.module != nil { // also when it is called as a keyword is
+		if c.only(d, raw, "a task with a module", slices.Collect(mapKeys(withoutBlocks(raw)))...) {
+			c.moduleItem(x, raw)
+		}
+		return
+	}
 	switch forms[0] {
 	case "block":
 		c.blockItem(x, raw)
@@ -36,10 +42,6 @@ func (c *compiler) item(x scene, raw *rawTask) {
 		if c.only(d, raw, "meta", "name", "tags") && c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
 			c.lockstep(x)
 			c.emit(Op{Kind: OpFlush, Play: x.play, Block: x.block})
-		}
-	default:
-		if c.only(d, raw, "a task with a module", slices.Collect(mapKeys(withoutBlocks(raw)))...) {
-			c.moduleItem(x, raw)
 		}
 	}
 }

@@ -1,0 +1,133 @@
+// Package edit has the modules that change part of a text file: a line, a block
+// between two markers, or what matches a regular expression. What they make of a
+// text is a pure function; the file module puts it in place.
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
+)
+
+// Options say how an edited file is put in place.
+type Options struct {
+	Create   bool          `yaml:"create" doc:"make the file when it does not exist; default false: that is an error"`
+	Mode     string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
+	Owner    string        `yaml:"owner" doc:"user name or number; default: what the file has, the agent's user for a new one"`
+	Group    string        `yaml:"group" doc:"group name or number; default as for owner"`
+	Secret   bool          `yaml:"secret" doc:"never show a diff of the file; default false"`
+	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at path instead of refusing it; default false"`
+	Backup   bool          `yaml:"backup" doc:"keep the file as it was beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
+	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+}
+
+// largest is the size in bytes of a file beyond which it is not a text that is
+// configured by editing.
+const largest = 32 << 20
+
+// edited is a file with what an edit makes of it.
+type edited struct {
+	path    string
+	options Options
+	absent  bool // the edit takes something away: no file has nothing to take
+	edit    func(text string) (string, error)
+}
+
+// file is the module that brings the edit about; nil when there is no file, and
+// none is to be made.
+func (e edited) file(sys engine.System) (*file.File, error) {
+	before, there, err := e.read(sys)
+	if err != nil || !there && !(e.options.Create && !e.absent) {
+		return nil, err
+	}
+	after, err := e.edit(before)
+	if err != nil {
+		return nil, err
+	}
+	if again, err := e.edit(after); err != nil || again != after {
+		return nil, fmt.Errorf("every run would change %s once more, since what is written is found again: make regexp tell the two apart", e.path)
+	}
+	o := e.options
+	f := &file.File{
+		Path: e.path, Mode: o.Mode, Owner: o.Owner, Group: o.Group, Secret: o.Secret,
+		Follow: o.Follow, Backup: o.Backup, Validate: o.Validate,
+	}
+	if after != before || !there {
+		f.Content, f.Empty = after, after == ""
+	}
+	return f, nil
+}
+
+func (e edited) read(sys engine.System) (text string, there bool, err error) {
+	path, err := hostfile.Resolve(sys, e.path, e.options.Follow)
+	if err != nil {
+		return "", false, err
+	}
+	info, err := os.Lstat(sys.Path(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if !info.Mode().IsRegular() {
+		return "", false, fmt.Errorf("%s is not a regular file", path)
+	}
+	if info.Size() > largest {
+		return "", false, fmt.Errorf("%s has %d bytes: files of more than %d are not edited", path, info.Size(), largest)
+	}
+	content, err := os.ReadFile(sys.Path(path))
+	return string(content), true, err
+}
+
+func (e edited) check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	f, err := e.file(sys)
+	switch {
+	case err != nil:
+		return engine.Change{}, err
+	case f != nil:
+		return f.Check(ctx, sys)
+	case e.absent:
+		return engine.NoChange(nil), nil
+	}
+	// In a dry run an earlier step has not made it; else Apply says what is wrong.
+	return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: e.path, Action: "edit, once it exists"}), nil
+}
+
+func (e edited) apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+	f, err := e.file(sys)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return nil, fmt.Errorf("%s does not exist: make it first, or say create: true", e.path)
+	}
+	return f.Apply(ctx, sys, change)
+}
+
+// compile reads a regular expression of an argument; nil when it is empty.
+func compile(name, expression string) (*regexp.Regexp, error) {
+	if expression == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile("(?m)" + expression)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (the syntax is Go's, https://go.dev/s/re2syntax, which has no look-around)", name, err)
+	}
+	return re, nil
+}
+
+func validState(state string) error {
+	if state != "" && state != "present" && state != "absent" {
+		return fmt.Errorf("state is %q, want present or absent", state)
+	}
+	return nil
+}

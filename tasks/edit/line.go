@@ -1,0 +1,113 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+)
+
+// Line makes sure of one line of a file, or that it is not there.
+type Line struct {
+	Path         string `yaml:"path" required:"true" doc:"absolute path on the host"`
+	Line         string `yaml:"line" doc:"the line, without its end; to take lines away, regexp does as well"`
+	Regexp       string `yaml:"regexp" doc:"regular expression (Go's syntax) of the line to replace, the last one that matches; of all lines to take away with state absent. Default: the line itself"`
+	State        string `yaml:"state" doc:"present or absent; default present"`
+	InsertAfter  string `yaml:"insert_after" doc:"regular expression of the line, the last one that matches, after which a new line goes, or EOF; default EOF, also when none matches"`
+	InsertBefore string `yaml:"insert_before" doc:"regular expression of the line before which a new line goes, or BOF; instead of insert_after"`
+	FirstMatch   bool   `yaml:"first_match" doc:"of several lines that match, take the first instead of the last; default false"`
+	Backrefs     bool   `yaml:"backrefs" doc:"${1} and ${name} in line stand for groups of regexp; without a match nothing is inserted. Default false"`
+	Options      `yaml:",inline" doc:"how the file is put in place"`
+}
+
+func (l *Line) edited() (edited, error) {
+	if err := l.valid(); err != nil {
+		return edited{}, err
+	}
+	re, err := compile("regexp", l.Regexp)
+	if err != nil {
+		return edited{}, err
+	}
+	where, err := newPlace(l.InsertAfter, l.InsertBefore, l.FirstMatch)
+	if err != nil {
+		return edited{}, err
+	}
+	edit := func(text string) (string, error) { return l.present(text, re, where), nil }
+	if l.State == "absent" {
+		edit = func(text string) (string, error) { return l.without(text, re), nil }
+	}
+	return edited{path: l.Path, options: l.Options, absent: l.State == "absent", edit: edit}, nil
+}
+
+func (l *Line) valid() error {
+	if err := validState(l.State); err != nil {
+		return err
+	}
+	switch {
+	case strings.ContainsAny(l.Line, "\r\n"):
+		return errors.New("line has a line end: it is one line; use block for more")
+	case l.State == "absent" && l.Line == "" && l.Regexp == "":
+		return errors.New("want line or regexp: what is to be taken away")
+	case l.State != "absent" && l.Line == "":
+		return errors.New("line is missing")
+	case l.Backrefs && l.Regexp == "":
+		return errors.New("backrefs needs regexp")
+	}
+	return nil
+}
+
+// present is the text with the line: in the place of what matches, else where it
+// belongs, unless it is there already.
+func (l *Line) present(text string, re *regexp.Regexp, where place) string {
+	lines, ended := splitLines(text)
+	if re != nil {
+		if i := match(lines, re, l.FirstMatch); i >= 0 {
+			lines = slices.Clone(lines)
+			lines[i] = l.replacement(lines[i], re)
+			return joinLines(lines, ended)
+		}
+	}
+	if l.Backrefs || slices.Contains(lines, l.Line) {
+		return text
+	}
+	return joinLines(where.insert(lines, []string{l.Line}, ended))
+}
+
+func (l *Line) replacement(old string, re *regexp.Regexp) string {
+	if !l.Backrefs {
+		return l.Line
+	}
+	return string(re.ExpandString(nil, l.Line, old, re.FindStringSubmatchIndex(old)))
+}
+
+// without is the text without the lines that match, or that are the line.
+func (l *Line) without(text string, re *regexp.Regexp) string {
+	lines, ended := splitLines(text)
+	return joinLines(slices.DeleteFunc(lines, func(s string) bool {
+		if re != nil {
+			return re.MatchString(s)
+		}
+		return s == l.Line
+	}), ended)
+}
+
+// Check compares the file with what the edit makes of it.
+func (l *Line) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	e, err := l.edited()
+	if err != nil {
+		return engine.Change{}, err
+	}
+	return e.check(ctx, sys)
+}
+
+// Apply writes the edited file.
+func (l *Line) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+	e, err := l.edited()
+	if err != nil {
+		return nil, err
+	}
+	return e.apply(ctx, sys, change)
+}
