@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"deployer/inventory"
+	"deployer/inventory/ansible"
+)
+
+func newInventoryImport(e env) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "import SOURCE",
+		Short: "Say an inventory of Ansible or Kubespray in deployer's words",
+		Long: `Import reads an inventory of Ansible: a file in its INI or YAML form, a directory
+of such files, or the JSON that ` + "`ansible-inventory --list`" + ` prints, with the
+group_vars and host_vars beside it. Groups, hosts, variables and how to reach hosts
+are taken over; from an inventory of Kubespray also the roles, and the settings of
+the cluster that have an equivalent. All else is listed, on standard error and at
+the end of the file, with the place that it stood at. Nothing is contacted.`,
+		Example: `  deployer inventory import hosts.ini -f inventory.yaml
+  deployer inventory import kubespray/inventory/mycluster -f inventory.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			source, err := ansible.Read(args[0])
+			if err != nil {
+				return usageError(err)
+			}
+			result, err := source.Convert()
+			if err != nil {
+				return err
+			}
+			if err := writeNew(e.stdout, file, result.Text); err != nil {
+				return err
+			}
+			return tellImport(e.stderr, file, source, result)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "file", "f", "", "file to write, which must not exist yet (default: standard output)")
+	return cmd
+}
+
+// writeNew writes to a new file, or to w when there is no name. Who may read the
+// file is not known, and it may hold secrets.
+func writeNew(w io.Writer, file string, text []byte) error {
+	if file == "" {
+		_, err := w.Write(text)
+		return err
+	}
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return usageError(fmt.Errorf("%s exists already: remove it, or name another file", file))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return errors.Join(err, out.Close())
+}
+
+func tellImport(w io.Writer, file string, source *ansible.Source, result *ansible.Result) error {
+	kind := "Ansible"
+	if result.Kubespray {
+		kind = "Kubespray"
+	}
+	fmt.Fprintf(w, "an inventory of %s: %s, %s\n", kind, plural(len(source.Hosts), "host"), plural(len(source.Groups), "group"))
+	if len(result.Notes) > 0 {
+		fmt.Fprintf(w, "not taken over as it was (%d, also at the end of the file):\n", len(result.Notes))
+	}
+	for _, n := range result.Notes {
+		fmt.Fprintf(w, "  %s\n", n)
+	}
+	if file == "" {
+		file = "inventory.yaml"
+	}
+	if _, err := inventory.Parse(file, result.Text); err != nil {
+		fmt.Fprintf(w, "to be mended by hand before deployer reads it:\n%v\n", err)
+	}
+	return nil
+}

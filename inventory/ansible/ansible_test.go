@@ -1,0 +1,127 @@
+package ansible
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/inventory"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files; read the diff before you believe it")
+
+// TestConvert compares each sample with what was read and found good, and has
+// deployer read the result.
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	for sample, kubespray := range map[string]bool{"ini/hosts": false, "yaml/hosts.yml": false, "listing": false, "kubespray": true} {
+		t.Run(sample, func(t *testing.T) {
+			t.Parallel()
+			s, err := Read(filepath.Join("testdata", sample))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Convert()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Kubespray != kubespray {
+				t.Errorf("taken for one of Kubespray: %t", got.Kubespray)
+			}
+			golden := filepath.Join("testdata", strings.Split(sample, "/")[0]+".golden.yaml")
+			if *update {
+				if err := os.WriteFile(golden, got.Text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got.Text)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", golden, diff)
+			}
+			if _, err := inventory.Parse("inventory.yaml", got.Text); err != nil {
+				t.Errorf("deployer does not read it: %v", err)
+			}
+			for _, hidden := range []string{"hunter2"} {
+				if strings.Contains(string(got.Text), hidden) {
+					t.Errorf("the result shows the password %s", hidden)
+				}
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                         "names no hosts",
+		"[web]\na b":               "hosts:2: want NAME=VALUE after the host",
+		"[web]\na x='1":            "hosts:2: a quote is not closed",
+		"[web]\nn[1:b]":            "hosts:2: n[1:b]: a range goes from number to number",
+		"[web]\nn[9:1]":            "goes backwards",
+		"[web]\nn[1:99999]":        "longer than 10000",
+		"[web:var]\na=1":           `no section of kind "var"`,
+		"[web:vars]\na":            "hosts:2: want NAME=VALUE",
+		"[web:children]\na b":      "want the name of a group",
+		"#!/usr/bin/env python3\n": "ansible-inventory -i",
+		"$ANSIBLE_VAULT;1.1\n":     "ansible-vault decrypt",
+		"all:\n  hosts: [a]\n":     "hosts:2: this is not the shape",
+		"all:\n  host:\n    a:\n":  `group all has "host"`,
+		"{\"web\": [1]}":           "hosts: group web:",
+	} {
+		file := filepath.Join(t.TempDir(), "hosts")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+	if _, err := Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "holds no inventory file") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]any{
+		"80": 80, "0123": "0123", "1.10": "1.10", "True": true, "no": false, "None": nil, "a b": "a b", "'80'": "80", `"x"`: "x",
+		"[1, 'a']": []any{1, "a"}, "{'a': True}": map[string]any{"a": true}, "[web": "[web", "": "",
+	} {
+		if diff := cmp.Diff(want, literal(text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// FuzzINI checks that no text crashes the reader, and that whatever it takes is
+// written as something that deployer reads or refuses with a message.
+func FuzzINI(f *testing.F) {
+	for _, file := range []string{"testdata/ini/hosts", "testdata/kubespray/inventory.ini"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(data))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := newSource()
+		if err := s.readINI("hosts", text); err != nil {
+			if !strings.HasPrefix(err.Error(), "hosts:") {
+				t.Errorf("an error without its place: %v", err)
+			}
+			return
+		}
+		r, err := s.Convert()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = inventory.Parse("inventory.yaml", r.Text)
+	})
+}
