@@ -2,9 +2,10 @@ package engine
 
 import "context"
 
-// State is what something other than a file is: a unit, a package, a user. It
-// is nil for what does not exist. Values are compared as they are, key by key;
-// the values of keys that begin with SecretKey are never shown.
+// State is what something other than a file is: a unit, a package, a user. What
+// does not exist has no keys; what exists has at least one. Values are compared
+// as they are, key by key; those of keys that begin with SecretKey are never
+// shown.
 type State map[string]string
 
 // SecretKey begins the keys of a State whose values nobody may see.
@@ -20,6 +21,9 @@ type Restorer struct {
 	// Restore brings name from the state that it has now into another one. It
 	// returns a *Stays for what can never be put back.
 	Restore func(ctx context.Context, sys System, name string, now, to State) error
+	// Cannot tells beforehand why Restore would end with a *Stays; empty when
+	// it would not. It may take longer than a look. nil means never.
+	Cannot func(ctx context.Context, sys System, name string, now, to State) (why string, err error)
 	// Late tells whether putting back has to wait until the files around it
 	// are back: a unit can only start then. nil means never.
 	Late func(to State) bool

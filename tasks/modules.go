@@ -28,7 +28,7 @@ import (
 
 // Modules returns every kind of task that runs on hosts, with its preparers.
 func Modules() []engine.Kind {
-	return examples.In([]engine.Kind{
+	return examples.In(restorable([]engine.Kind{
 		{Name: "absent", Doc: "Removes files, links and directories.", New: func() any { return &file.Absent{} }},
 		{Name: "artifact", Doc: "Installs a catalogued binary, or members of a catalogued archive.", New: func() any { return &artifact.Artifact{} }},
 		{Name: "authority_files", Doc: "Writes the files of the certificate authorities that the controller has for the host.", New: func() any { return &certificate.AuthorityFiles{} }},
@@ -72,5 +72,5 @@ func Modules() []engine.Kind {
 		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return account.NewUser() }},
 		{Name: "wait_for", Doc: "Waits until a port, path, socket or address answers.", New: func() any { return &wait.For{} }},
 		{Name: "yaml_file", Doc: "Writes a value as a YAML file.", New: func() any { return &content.YAMLFile{} }},
-	})
+	}))
 }

@@ -60,7 +60,14 @@ func (v *reverting) judgeState(ctx context.Context, sys engine.System, out *verd
 	}
 	out.to, out.fate = out.restored(out.now)
 	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: words(out.now, out.to)}
-	return nil
+	if !v.Look || out.fate != engine.PutBack || restorer.Cannot == nil {
+		return nil
+	}
+	why, err := restorer.Cannot(ctx, sys, out.name, out.now, out.to)
+	if why != "" {
+		out.fate, out.why = engine.Lost, why
+	}
+	return err
 }
 
 func (v *reverting) judgeFile(out *verdict, path string) error {

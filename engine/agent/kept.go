@@ -25,7 +25,7 @@ type Kept struct {
 	Left bool   `json:"left,omitempty"`
 	// File is what is at a path; nil when there is nothing.
 	File *File `json:"file,omitempty"`
-	// State is that of a kind other than kindFile; nil when it does not exist.
+	// State is that of a kind other than kindFile; empty when it does not exist.
 	State engine.State `json:"state,omitempty"`
 	// Data is the file in kept/ with the content of a regular file.
 	Data   string `json:"data,omitempty"`

@@ -83,7 +83,7 @@ func (c *changed) restored(now engine.State) (to engine.State, fate engine.Fate)
 		return was, engine.PutBack
 	case same(was, c.left.State):
 		return now, engine.Settled
-	case was == nil || c.left.State == nil || now == nil:
+	case len(was) == 0 || len(c.left.State) == 0 || len(now) == 0:
 		if c.cut || slices.ContainsFunc(c.after, is) {
 			return was, engine.PutBack
 		}
@@ -111,7 +111,7 @@ func (c *changed) merged(now engine.State) (to engine.State, fate engine.Fate) {
 	return to, engine.PutBack
 }
 
-func same(a, b engine.State) bool { return (a == nil) == (b == nil) && maps.Equal(a, b) }
+func same(a, b engine.State) bool { return maps.Equal(a, b) }
 
 func keysOf(states ...engine.State) []string {
 	all := map[string]bool{}
@@ -126,9 +126,9 @@ func keysOf(states ...engine.State) []string {
 // words say how one state becomes another, for a plan.
 func words(now, to engine.State) string {
 	switch {
-	case to == nil:
+	case len(to) == 0:
 		return "remove: it was not there before"
-	case now == nil:
+	case len(now) == 0:
 		return "bring back"
 	}
 	var out []string

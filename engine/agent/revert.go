@@ -154,7 +154,7 @@ func (v *reverting) output(verdicts []*verdict) (engine.Output, error) {
 	found := engine.Past{Known: v.past.known, Bare: v.past.bare}
 	for _, d := range verdicts {
 		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Fate: d.fate, Why: d.why, Late: v.late(d.changed),
-			Made: d.was.Lost == "" && d.was.File == nil && d.was.State == nil}
+			Made: d.was.Lost == "" && d.was.File == nil && len(d.was.State) == 0}
 		if d.fate == engine.Drifted {
 			p.Run = v.step.server.state.changedLater(d.thing, v.Run)
 		}

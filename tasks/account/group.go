@@ -49,6 +49,13 @@ func (g *Group) Check(_ context.Context, sys engine.System) (engine.Change, erro
 
 // Apply runs groupadd or groupdel.
 func (g *Group) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	now, err := lookGroup(sys, g.Name)
+	if err == nil {
+		err = sys.KeepState("group", g.Name, now)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if g.State == "absent" {
 		_, err := hostcmd.Run(ctx, sys, "groupdel", g.Name)
 		return nil, err
@@ -60,6 +67,6 @@ func (g *Group) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	if g.GID != 0 {
 		argv = append(argv, "--gid", strconv.Itoa(g.GID))
 	}
-	_, err := hostcmd.Run(ctx, sys, append(argv, g.Name)...)
+	_, err = hostcmd.Run(ctx, sys, append(argv, g.Name)...)
 	return nil, err
 }

@@ -144,6 +144,13 @@ func (u *User) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	if err != nil {
 		return nil, err
 	}
+	now, err := lookUser(sys, u.Name)
+	if err == nil {
+		err = sys.KeepState("user", u.Name, now)
+	}
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case u.State == "absent":
 		return nil, u.remove(ctx, sys)

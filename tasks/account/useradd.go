@@ -20,6 +20,9 @@ func (u *User) create(ctx context.Context, sys engine.System) error {
 		}
 	}
 	if u.CreateHome != nil && *u.CreateHome || u.CreateHome == nil && !u.System {
+		if err := u.keepHome(sys); err != nil {
+			return err
+		}
 		argv = append(argv, "--create-home")
 	} else {
 		argv = append(argv, "--no-create-home")

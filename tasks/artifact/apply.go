@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"deployer/engine"
@@ -77,7 +76,7 @@ func (s *stage) add(dest string, content io.Reader, exact bool) error {
 		delete(s.files, dest)
 	}
 	real := s.sys.Path(dest)
-	if err := os.MkdirAll(filepath.Dir(real), 0o755); err != nil {
+	if err := hostfile.Parents(s.sys, dest); err != nil {
 		return err
 	}
 	temp, err := hostfile.Create(real)
@@ -141,7 +140,14 @@ func (s *stage) same(dest string, f *staged) (bool, error) {
 	if sum, err := hostfile.SHA256(s.sys, dest); err != nil || sum != f.sum {
 		return false, err
 	}
-	return true, hostfile.Access{Mode: s.mode}.Set(s.sys, s.sys.Path(dest))
+	access := hostfile.Access{Mode: s.mode}
+	if differences, err := access.Differences(s.sys, info); err != nil || len(differences) == 0 {
+		return true, err
+	}
+	if err := s.sys.Keep(dest); err != nil {
+		return false, err
+	}
+	return true, access.Set(s.sys, s.sys.Path(dest))
 }
 
 func (s *stage) rename(dest string, f *staged) error {

@@ -12,6 +12,7 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/file"
+	"deployer/tasks/hostfile"
 	"deployer/tasks/receipt"
 )
 
@@ -85,7 +86,7 @@ func (a *AuthorityFiles) Apply(ctx context.Context, sys engine.System, _ engine.
 		if !change.Needed {
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(sys.Path(f.Path)), 0o755); err != nil {
+		if err := hostfile.Parents(sys, f.Path); err != nil {
 			return nil, err
 		}
 		if _, err := f.Apply(ctx, sys, change); err != nil {

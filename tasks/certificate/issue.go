@@ -12,7 +12,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"deployer/engine"
@@ -47,7 +46,10 @@ func (c *Certificates) Apply(ctx context.Context, sys engine.System, _ engine.Ch
 
 func (s *state) repair(ctx context.Context, sys engine.System) error {
 	for _, path := range []string{s.want.KeyPath, s.want.CertPath} {
-		if err := os.MkdirAll(filepath.Dir(sys.Path(path)), 0o755); err != nil {
+		if err := hostfile.Parents(sys, path); err != nil {
+			return err
+		}
+		if err := sys.Keep(path); err != nil {
 			return err
 		}
 	}
@@ -66,9 +68,6 @@ func (s *state) repair(ctx context.Context, sys engine.System) error {
 	if err != nil {
 		return err
 	}
-	if err := sys.Keep(s.want.CertPath); err != nil {
-		return err
-	}
 	return hostfile.Write(sys, s.want.CertPath, bytes.NewReader(cert), s.want.certAccess())
 }
 
@@ -79,9 +78,6 @@ func (s *state) makeKey(sys engine.System) error {
 	}
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return err
-	}
-	if err := sys.Keep(s.want.KeyPath); err != nil {
 		return err
 	}
 	block := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})

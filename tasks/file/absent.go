@@ -65,7 +65,13 @@ func checkAbsent(sys engine.System, paths []string) (engine.Change, error) {
 		}
 		action := "remove"
 		if info.IsDir() {
-			action = "remove with everything below (cannot be undone)"
+			_, tooMuch, err := below(sys, path)
+			if err != nil {
+				return engine.Change{}, err
+			}
+			if action = "remove with everything below"; tooMuch != "" {
+				action += " (cannot be undone)"
+			}
 		}
 		change.Needed = true
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action})
@@ -85,10 +91,8 @@ func removeAll(sys engine.System, paths []string) error {
 		if err != nil {
 			return err
 		}
-		if !info.IsDir() {
-			if err := sys.Keep(path); err != nil {
-				return err
-			}
+		if err := keepAll(sys, path, info); err != nil {
+			return err
 		}
 		if err := os.RemoveAll(sys.Path(path)); err != nil {
 			return err

@@ -135,8 +135,8 @@ func TestConverges(t *testing.T) {
 				sys.Write(t, "/srv/file", "x", 0o644)
 			},
 			module:  &Absent{Paths: []string{"/srv/tree", "/srv/file", "/srv/never"}},
-			actions: []string{"/srv/tree: remove with everything below (cannot be undone)", "/srv/file: remove"},
-			kept:    []string{"/srv/file"},
+			actions: []string{"/srv/tree: remove with everything below", "/srv/file: remove"},
+			kept:    []string{"/srv/tree/below/x", "/srv/tree/below", "/srv/tree", "/srv/file"},
 		},
 	}
 	for name, tt := range tests {

@@ -27,6 +27,9 @@ func Backup(sys engine.System, path string) (string, error) {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
 	defer func() { _ = from.Close() }()
+	if err := sys.Keep(to); err != nil {
+		return "", err
+	}
 	t, err := Create(sys.Path(to))
 	if err != nil {
 		return "", fmt.Errorf("backing up %s: %w", path, err)

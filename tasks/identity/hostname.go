@@ -69,7 +69,11 @@ func (h *Hostname) Apply(ctx context.Context, sys engine.System, _ engine.Change
 	if err != nil {
 		return nil, err
 	}
-	if live, err := h.live(sys); err != nil || live == h.Name {
+	live, err := h.live(sys)
+	if err != nil || live == h.Name {
+		return nil, err
+	}
+	if err := sys.KeepState("hostname", "hostname", engine.State{"name": live}); err != nil {
 		return nil, err
 	}
 	if _, err := hostcmd.Run(ctx, sys, "hostname", "--", h.Name); err != nil {

@@ -77,6 +77,11 @@ func (s *Swap) Check(ctx context.Context, sys engine.System) (engine.Change, err
 // Apply turns the areas off, then edits /etc/fstab.
 func (s *Swap) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if areas := Swaps(sys); len(areas) > 0 {
+		for _, area := range areas {
+			if err := sys.KeepState("swap", area, present(true)); err != nil {
+				return nil, err
+			}
+		}
 		sys.Progress("moving swapped pages back to memory")
 		if _, err := hostcmd.Run(ctx, sys, "swapoff", "--all"); err != nil {
 			return nil, fmt.Errorf("turning swap off: %w; inside a container it belongs to the machine outside", err)

@@ -126,6 +126,13 @@ func (s *Sysctl) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 		return nil, err
 	}
 	for _, key := range differ {
+		now, err := lookSetting(sys, key)
+		if err == nil {
+			err = sys.KeepState("sysctl", key, now)
+		}
+		if err != nil {
+			return nil, err
+		}
 		if err := setLive(sys, key, s.Settings[key]); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ type distribution struct {
 	provides  map[string]string // virtual name -> name
 	files     map[string]string // path -> "name version"
 	fresh     bool
+	strict    bool // the source has no version but the one that it offers
 	refreshed int
 	fail      []string // what the next managing commands say before they end with 100
 }
@@ -54,6 +55,13 @@ func (d *distribution) exec(_ context.Context, cmd engine.Command) (engine.Comma
 		return d.query(args[0], args[1:], strings.Contains(line, "--whatprovides")), nil
 	case args[0] == "dpkg-deb" || args[0] == "rpm":
 		return engine.CommandResult{Stdout: d.files[args[len(args)-1]]}, nil
+	case strings.Contains(line, "madison") || strings.Contains(line, "repoquery") || strings.Contains(line, "--details"):
+		name := args[len(args)-1]
+		release := "-1.el9"
+		if strings.Contains(line, "madison") {
+			release = ""
+		}
+		return engine.CommandResult{Stdout: name + " | " + d.offered[name] + release + " | source\n"}, nil
 	case args[0] == "apt-cache" || args[1] == "check-update" || args[1] == "list-updates" || strings.Contains(line, "--simulate"):
 		return d.newer(args), nil
 	case slices.Contains([]string{"apt-get", "dnf", "zypper"}, args[0]):
@@ -136,9 +144,13 @@ func (d *distribution) install(names []string) engine.CommandResult {
 			d.installed[name] = version
 			continue
 		}
-		name, version, _ := strings.Cut(strings.Replace(n, "-", "=", 1), "=")
+		name, version := n, ""
+		if i := strings.IndexAny(n, "=-"); i >= 0 {
+			name, version = n[:i], n[i+1:]
+		}
 		offered, ok := d.offered[name]
-		if !ok || !d.fresh {
+		version = strings.TrimSuffix(version, "-1.el9")
+		if !ok || !d.fresh || version != "" && d.strict && version != offered {
 			return engine.CommandResult{Exit: 100, Stderr: "E: Unable to locate package " + n + "\n"}
 		}
 		if version == "" {

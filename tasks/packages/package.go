@@ -117,6 +117,9 @@ func (p *Package) Apply(ctx context.Context, sys engine.System, change engine.Ch
 	if err != nil {
 		return nil, err
 	}
+	if err := keepAll(ctx, sys, m, jobs); err != nil {
+		return nil, err
+	}
 	install, upgrade, remove := sorted(jobs)
 	upgradeThem := func(ctx context.Context, sys engine.System, jobs []job) error {
 		return m.upgrade(ctx, sys, jobs, slices.Equal(p.Name, []string{all}))

@@ -26,6 +26,9 @@ func (a action) effect(unit string) engine.Effect {
 
 // decide says what to do to a unit in this status; an empty verb for nothing.
 func (u *Unit) decide(sys engine.System, now status) (action, error) {
+	if u.OnlyIfUp && !now.up() && now.Active != "failed" && now.Active != "activating" {
+		return action{}, nil
+	}
 	switch u.State {
 	case "stopped":
 		if now.Active == "inactive" || now.Active == "failed" || now.Load == "not-found" {

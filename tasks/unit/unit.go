@@ -23,6 +23,7 @@ type Unit struct {
 	Content            string         `yaml:"content" doc:"the unit file, written to /etc/systemd/system; default: the file is made elsewhere. A change restarts a started unit"`
 	Enabled            *bool          `yaml:"enabled" doc:"start at boot; default: leave as it is"`
 	State              string         `yaml:"state" doc:"started, stopped, restarted or reloaded; the last two act every time. Default: leave as it is"`
+	OnlyIfUp           bool           `yaml:"only_if_up" doc:"with state started, restarted or reloaded: leave a unit alone that somebody has stopped; one that failed is started. Default false"`
 	NoBlock            bool           `yaml:"no_block" doc:"do not wait until the unit is up, only until it began to start; for members that need each other. Default false"`
 	RestartIfOlderThan []string       `yaml:"restart_if_older_than" doc:"paths; with state started, restart when the running process began before one of them changed. This also repairs a run that was killed between a change and its restart"`
 	ReloadIfOlderThan  []string       `yaml:"reload_if_older_than" doc:"paths; as restart_if_older_than, but a reload will do"`
@@ -93,7 +94,7 @@ func (u *Unit) Check(ctx context.Context, sys engine.System) (engine.Change, err
 	if act.verb != "" {
 		change.Effects = append(change.Effects, act.effect(u.Name))
 	}
-	change.Needed = len(change.Effects) > 0
+	change.Needed, change.Memo = len(change.Effects) > 0, now
 	change.Output = engine.Output{"active_state": now.Active, "enabled_state": now.FileState, "main_pid": now.MainPID}
 	return change, nil
 }
@@ -124,6 +125,9 @@ func (u *Unit) enabling(now status) string {
 // Apply writes, reloads, enables and acts, in this order, and waits for the
 // effect.
 func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+	if err := u.keep(ctx, sys, change); err != nil {
+		return nil, err
+	}
 	if err := u.writeFile(ctx, sys); err != nil {
 		return nil, err
 	}
@@ -153,6 +157,24 @@ func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	return engine.Output{"active_state": after.Active, "main_pid": after.MainPID, "did": act.verb}, nil
 }
 
+// keep keeps the file before the unit, as a revert goes backwards and can only
+// disable a unit while its file is there.
+func (u *Unit) keep(ctx context.Context, sys engine.System, change engine.Change) error {
+	if u.Content != "" {
+		if err := sys.Keep(u.path()); err != nil {
+			return err
+		}
+	}
+	now, ok := change.Memo.(status)
+	if !ok {
+		var err error
+		if now, err = show(ctx, sys, u.Name); err != nil {
+			return err
+		}
+	}
+	return sys.KeepState("unit", u.Name, now.kept())
+}
+
 func (u *Unit) writeFile(ctx context.Context, sys engine.System) error {
 	if u.Content == "" {
 		return nil
@@ -180,7 +202,7 @@ func (u *Unit) loaded(ctx context.Context, sys engine.System) (status, error) {
 			return now, err
 		}
 	}
-	wanted := u.State != "stopped" && u.State != "" || u.Enabled != nil && *u.Enabled
+	wanted := u.State != "stopped" && u.State != "" && (!u.OnlyIfUp || now.up()) || u.Enabled != nil && *u.Enabled
 	switch {
 	case !wanted:
 		return now, nil

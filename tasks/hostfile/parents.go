@@ -1,0 +1,23 @@
+package hostfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"deployer/engine"
+)
+
+// Parents makes the directories above the host's path, mode 0755, and has those
+// that it makes go again when the run is reverted.
+func Parents(sys engine.System, path string) error {
+	dir := filepath.Dir(sys.Path(path))
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := sys.Keep(path); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o755)
+}

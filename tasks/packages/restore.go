@@ -1,0 +1,97 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"deployer/engine"
+)
+
+// Restorer puts back packages in the version that they had, as long as a package
+// source still offers it. What came along with a package stays.
+var Restorer = &engine.Restorer{Effect: engine.EffectPackage, Look: lookPackage, Restore: restorePackage, Cannot: notOffered}
+
+const keyVersion = "version"
+
+func lookPackage(ctx context.Context, sys engine.System, name string) (engine.State, error) {
+	m, err := detect(sys, (&Package{}).options())
+	if err != nil {
+		return nil, err
+	}
+	installed, err := m.installed(ctx, sys, []string{name})
+	return kept(installed, name), err
+}
+
+// kept is a package's state as far as it can be put back.
+func kept(installed versions, name string) engine.State {
+	if !installed.has(name) || installed[name].virtual {
+		return nil
+	}
+	return engine.State{keyVersion: installed[name].shown()}
+}
+
+// keepAll keeps what the jobs are about to change.
+func keepAll(ctx context.Context, sys engine.System, m manager, jobs []job) error {
+	installed, err := m.installed(ctx, sys, targets(jobs))
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if err := sys.KeepState("package", j.name, kept(installed, j.name)); err != nil {
+			return err
+		}
+		if !j.purge {
+			continue
+		}
+		if err := sys.Lose("configuration of package "+j.name, "it was removed with the package"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func restorePackage(ctx context.Context, sys engine.System, name string, _, to engine.State) error {
+	m, err := detect(sys, (&Package{AllowDowngrade: true}).options())
+	if err != nil {
+		return err
+	}
+	if len(to) == 0 {
+		return m.remove(ctx, sys, []job{{verb: "remove", name: name}})
+	}
+	err = m.install(ctx, sys, []job{{verb: "install", name: name, version: to[keyVersion]}})
+	if failure, ok := errors.AsType[*engine.Failure](err); ok && (says(failure, noSourceSigns...) || says(failure, noVersionSigns...)) {
+		return &engine.Stays{Why: noVersion(name, to)}
+	}
+	return err
+}
+
+// signs in the words of apt, dnf and zypper that a version is not to be had.
+var noVersionSigns = []string{"was not found", "No package ", "No match", "Nothing provides", "not found in package names"}
+
+func noVersion(name string, to engine.State) string {
+	return fmt.Sprintf("no package source of this host offers %s %s any more", name, to[keyVersion])
+}
+
+// notOffered looks for the old version in what the host knows of its package
+// sources. That may be older than the sources, so it is no promise.
+func notOffered(ctx context.Context, sys engine.System, name string, _, to engine.State) (string, error) {
+	if len(to) == 0 {
+		return "", nil
+	}
+	m, err := detect(sys, (&Package{}).options())
+	if err != nil {
+		return "", err
+	}
+	argv := map[string][]string{
+		"apt-get": {"apt-cache", "madison", name},
+		"dnf":     {"dnf", "--quiet", "repoquery", "--available", "--showduplicates", name},
+		"zypper":  {"zypper", "--non-interactive", "--quiet", "search", "--details", "--match-exact", name},
+	}[m.name()]
+	res, err := ask(ctx, sys, 1, argv...)
+	if err != nil || strings.Contains(res.Stdout, to[keyVersion]) {
+		return "", err
+	}
+	return noVersion(name, to), nil
+}

@@ -1,0 +1,97 @@
+package unit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// Restorer puts back whether a unit starts at boot, whether it may start at all,
+// and whether it runs.
+var Restorer = &engine.Restorer{
+	Effect: engine.EffectUnit,
+	Look: func(ctx context.Context, sys engine.System, name string) (engine.State, error) {
+		now, err := show(ctx, sys, name)
+		return now.kept(), err
+	},
+	Restore: restore,
+	// A unit must not start before its files are back.
+	Late: func(to engine.State) bool { return to[keyActive] == "yes" },
+}
+
+// The keys of a unit's state.
+const (
+	keyEnabled = "enabled" // systemd's UnitFileState
+	keyActive  = "active"  // yes or no
+)
+
+// kept is a unit's state as far as it can be put back.
+func (s status) kept() engine.State {
+	if s.Load == "not-found" && !s.up() {
+		return nil
+	}
+	active := "no"
+	if s.up() || s.Active == "activating" {
+		active = "yes"
+	}
+	return engine.State{keyEnabled: s.FileState, keyActive: active}
+}
+
+func restore(ctx context.Context, sys engine.System, name string, now, to engine.State) error {
+	verbs := unfiling(now, to)
+	if now[keyActive] == "yes" && to[keyActive] != "yes" {
+		verbs = append([]string{"stop"}, verbs...)
+	}
+	for _, verb := range verbs {
+		if _, err := hostcmd.Run(ctx, sys, "systemctl", verb, name); err != nil {
+			return fmt.Errorf("putting back unit %s: %w", name, err)
+		}
+	}
+	if now[keyActive] == "yes" || to[keyActive] != "yes" {
+		return nil
+	}
+	u := &Unit{Name: name, State: "started"}
+	_, err := u.Apply(ctx, sys, engine.Change{})
+	return err
+}
+
+// unfiling are the verbs that bring a unit's files below /etc from one state
+// into another.
+func unfiling(now, to engine.State) []string {
+	from, want := now[keyEnabled], to[keyEnabled]
+	on := []string{"enabled", "alias"}
+	var out []string
+	switch {
+	case from == want:
+		return nil
+	case from == "masked":
+		out = append(out, "unmask")
+	case slices.Contains(on, from) && !slices.Contains(on, want):
+		out = append(out, "disable")
+	}
+	switch {
+	case want == "masked":
+		out = append(out, "mask")
+	case slices.Contains(on, want):
+		out = append(out, "enable")
+	}
+	return out
+}
+
+// Gate makes what runs follow its files, and leaves alone what does not run: the
+// revert itself decides what is enabled, started and stopped.
+func (u *Unit) Gate() any {
+	if u.State == "" || u.State == "stopped" {
+		return nil
+	}
+	gate := *u
+	gate.RestartIfOlderThan = u.restartPaths()
+	if u.State != "started" {
+		gate.RestartIfOlderThan = nil
+	}
+	gate.Content, gate.Enabled, gate.OnlyIfUp = "", nil, true
+	return &gate
+}
