@@ -1,18 +1,20 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"runtime/pprof"
+	"strings"
 	"time"
 )
 
 // profile writes profiles of this process to a directory until the returned
 // function is called, for people who ask where the time and the memory of a run
-// go: cpu.pprof, heap.pprof of when it held the most, and allocs.pprof of all
-// that it ever took. What cannot be written is left out: it is no part of a run.
+// go: cpu.pprof; heap.pprof, goroutine.pprof and memory.txt of when it held the
+// most; and allocs.pprof of all that it ever took. What cannot be written is left out: it is no part of a run.
 func profile(dir string) (stop func()) {
 	if dir == "" || os.MkdirAll(dir, 0o755) != nil {
 		return func() {}
@@ -47,6 +49,8 @@ func watchHeap(dir string, over <-chan struct{}) {
 		if metrics.Read(live); live[0].Value.Uint64() > most+most/10 {
 			most = live[0].Value.Uint64()
 			writeProfile(dir, "heap")
+			writeProfile(dir, "goroutine")
+			writeMemory(dir)
 		}
 	}
 }
@@ -58,4 +62,21 @@ func writeProfile(dir, name string) {
 	}
 	defer f.Close()
 	_ = pprof.Lookup(name).WriteTo(f, 0)
+}
+
+// writeMemory writes what the runtime has taken from the system, by use, and how
+// many goroutines there are.
+func writeMemory(dir string) {
+	var all []metrics.Sample
+	for _, d := range metrics.All() {
+		if d.Kind == metrics.KindUint64 && (strings.HasPrefix(d.Name, "/memory/classes/") || d.Name == "/sched/goroutines:goroutines") {
+			all = append(all, metrics.Sample{Name: d.Name})
+		}
+	}
+	metrics.Read(all)
+	var out strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&out, "%12d %s\n", m.Value.Uint64(), m.Name)
+	}
+	_ = os.WriteFile(filepath.Join(dir, "memory.txt"), []byte(out.String()), 0o644)
 }
