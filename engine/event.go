@@ -32,7 +32,7 @@ const (
 	HostUp      EventType = "host.up"     // the host is connected and its agent runs
 	HostRetry   EventType = "host.retry"  // the host was lost or not reached; text says why, and when it is tried again
 	HostParked  EventType = "host.parked" // the host is taken out of the run; text is the root cause
-	StepStart   EventType = "step.start"  // the step was sent or begun
+	StepStart   EventType = "step.start"  // the step has begun; left out for most that are over at once
 	StepText    EventType = "step.text"   // text says what a long step is doing
 	StepEnd     EventType = "step.end"    // the step is over; result says how
 	Transfer    EventType = "transfer"    // a part of a blob went to the host; bytes says how much of it so far

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -272,12 +273,13 @@ func (e *events) Emit(ev engine.Event) {
 	}
 }
 
-func (e *events) of(kind engine.EventType) []engine.Event {
+// of returns the events of some types, in order.
+func (e *events) of(kinds ...engine.EventType) []engine.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var out []engine.Event
 	for _, ev := range e.list {
-		if ev.Type == kind {
+		if slices.Contains(kinds, ev.Type) {
 			out = append(out, ev)
 		}
 	}

@@ -19,6 +19,8 @@ type stepRun struct {
 	log     *journal // nil in a dry run
 	stop    *running
 
+	starting starting
+
 	tries   int
 	applied *engine.Change // of the last try that began to apply
 	cut     error          // why a wait was cut short
@@ -32,8 +34,11 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 		result.Status, result.Reason = engine.Skipped, "nothing that it waits for has changed"
 		return result
 	}
-	_ = r.server.conn.SendJSON(wire.StepStart, r.segment, wire.StepMessage{Step: r.step.ID})
+	r.starting.begin(func() {
+		_ = r.server.conn.SendJSON(wire.StepStart, r.segment, wire.StepMessage{Step: r.step.ID})
+	})
 	change, err := r.tryUntilGood(ctx)
+	r.starting.end()
 	result.Tries = r.tries
 	r.judge(ctx, &result, change, err)
 	result.Elapsed = time.Since(began)

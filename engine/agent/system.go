@@ -38,10 +38,12 @@ const maxProgress = 1 << 10
 
 func (s *system) Progress(text string) {
 	text = cutEnd(text, maxProgress)
+	s.step.starting.tell()
 	_ = s.step.server.conn.SendJSON(wire.Progress, s.step.segment, wire.StepMessage{Step: s.step.step.ID, Text: text})
 }
 
 func (s *system) Blob(ctx context.Context, digest string) (io.ReadCloser, error) {
+	s.step.starting.tell()
 	return s.step.server.blob(ctx, digest)
 }
 

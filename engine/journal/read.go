@@ -39,7 +39,7 @@ type Record struct {
 	Report *engine.Report
 	// Results counts the steps that ended, by status.
 	Results map[engine.Status]int
-	// Open are the steps that had begun and not ended, by host. After a kill
+	// Open are the steps that were told to have begun and not ended, by host. After a kill
 	// they may have been done on the host; the next run finds out.
 	Open map[string][]string
 	// Parked says why hosts were taken out.

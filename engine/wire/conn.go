@@ -107,10 +107,12 @@ func (c *Conn) sendFrame(t Type, id uint32, payload []byte, unfinished bool) err
 		return c.broken
 	}
 	out := outgoing.Get().(*[]byte)
-	defer outgoing.Put(out)
 	var header [HeaderSize]byte
 	putHeader(header[:], t, id, len(payload), unfinished)
 	*out = append(append((*out)[:0], header[:]...), payload...)
-	_, c.broken = c.w.Write(*out)
+	// After an error the writer may still read from the buffer.
+	if _, c.broken = c.w.Write(*out); c.broken == nil {
+		outgoing.Put(out)
+	}
 	return c.broken
 }
