@@ -20,6 +20,19 @@ func (g *segment) deliver(on func(engine.Result)) *wire.EndMessage {
 	return end
 }
 
+// step finds a step by its id, nil when there is none. Steps come in order, so
+// it is the last one that was found, or the next. Only the goroutine that
+// receives may call it.
+func (g *segment) step(id string) *engine.Step {
+	for range g.steps {
+		if s := &g.steps[g.at]; s.ID == id {
+			return s
+		}
+		g.at = (g.at + 1) % len(g.steps)
+	}
+	return nil
+}
+
 // segmentFrame takes in what the host says of a segment. One that is given up
 // may still go on there, so an unknown id is no mistake.
 func (s *Session) segmentFrame(f wire.Frame) error {
@@ -44,8 +57,8 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
-	step, ok := run.steps[m.Step]
-	if !ok {
+	step := run.step(m.Step)
+	if step == nil {
 		return &wire.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, clean(m.Step))}
 	}
 	e := engine.Event{Type: engine.StepStart, Step: step.ID, Name: step.Name}
@@ -61,8 +74,8 @@ func (s *Session) resultFrame(f wire.Frame, run *segment) error {
 	if err := f.Decode(&r); err != nil {
 		return err
 	}
-	step, ok := run.steps[r.Step]
-	if !ok || run.left == 0 {
+	step := run.step(r.Step)
+	if step == nil || run.left == 0 {
 		return &wire.ProtocolError{Reason: fmt.Sprintf("a result too many, of step %q", clean(r.Step))}
 	}
 	switch r.Status {

@@ -20,7 +20,8 @@ const cancelDelay = 10 * time.Second
 
 // segment is one in flight.
 type segment struct {
-	steps map[string]engine.Step
+	steps []engine.Step
+	at    int // the last one that was looked for
 
 	mu    sync.Mutex
 	queue []engine.Result
@@ -71,10 +72,7 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 }
 
 func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
-	run := &segment{steps: map[string]engine.Step{}, left: len(seg.Steps), news: make(chan struct{}, 1)}
-	for _, step := range seg.Steps {
-		run.steps[step.ID] = step
-	}
+	run := &segment{steps: seg.Steps, left: len(seg.Steps), news: make(chan struct{}, 1)}
 	payload, err := encodeSegment(seg)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: encoding a segment: %w", s.opts.Host, err)

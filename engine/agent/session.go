@@ -72,6 +72,7 @@ func (s *Session) receive() error {
 		f, err := s.conn.Receive()
 		if err == nil {
 			err = s.handle(f)
+			s.conn.Recycle(f.Payload) // decoding has copied what is kept
 		}
 		if err != nil {
 			return err

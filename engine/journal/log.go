@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,7 +46,9 @@ func Create(dir string, h Header) (*Log, error) {
 }
 
 func (l *Log) begin(dir string, h Header) error {
-	l.write(line{Header: &h})
+	text, done, err := encode(line{Header: &h})
+	defer done()
+	l.write(text, err)
 	if l.err != nil {
 		return l.err
 	}
@@ -73,12 +76,15 @@ func (l *Log) Emit(e engine.Event) {
 	case engine.StepEnd:
 		e.Result = withoutOutput(e.Result)
 	}
+	// Encoded before the lock is taken: all hosts of a run meet here.
+	text, done, err := encode(line{Event: &e})
+	defer done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return
 	}
-	l.write(line{Event: &e})
+	l.write(text, err)
 	switch e.Type {
 	case engine.RunEnd:
 		l.sync()
@@ -102,13 +108,33 @@ func withoutOutput(r *engine.Result) *engine.Result {
 	return &out
 }
 
-func (l *Log) write(v line) {
+// encoder makes lines; it is used again, as there are hundreds of thousands.
+type encoder struct {
+	buf bytes.Buffer
+	enc *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.enc = json.NewEncoder(&e.buf)
+	e.enc.SetEscapeHTML(false)
+	return e
+}}
+
+// encode returns the text of a line, which is good until done is called.
+func encode(v line) (text []byte, done func(), err error) {
+	e := encoders.Get().(*encoder)
+	e.buf.Reset()
+	err = e.enc.Encode(v)
+	return e.buf.Bytes(), func() { encoders.Put(e) }, err
+}
+
+func (l *Log) write(text []byte, err error) {
 	if l.err != nil {
 		return
 	}
-	data, err := json.Marshal(v)
 	if err == nil {
-		_, err = l.file.Write(append(data, '\n'))
+		_, err = l.file.Write(text)
 	}
 	l.err = err
 }
@@ -122,16 +148,29 @@ func (l *Log) syncSoon() {
 	l.dirty = true
 	l.timer = time.AfterFunc(SyncDelay, func() {
 		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.file != nil && l.dirty {
-			l.sync()
+		file := l.file
+		l.dirty = false
+		l.mu.Unlock()
+		if file == nil {
+			return
+		}
+		// Beside the lock: nobody waits for the disk. Close syncs by itself.
+		if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.keep(err)
 		}
 	})
 }
 
 func (l *Log) sync() {
 	l.dirty = false
-	if err := l.file.Sync(); err != nil && l.err == nil {
+	l.keep(l.file.Sync())
+}
+
+// keep notes the first error.
+func (l *Log) keep(err error) {
+	if l.err == nil {
 		l.err = err
 	}
 }
@@ -154,11 +193,8 @@ func (l *Log) Close() error {
 		l.timer.Stop()
 	}
 	l.sync()
-	err := l.file.Close()
+	l.keep(l.file.Close())
 	l.file = nil
-	if l.err == nil {
-		l.err = err
-	}
 	if l.err != nil {
 		return fmt.Errorf("writing the log of the run: %w", l.err)
 	}

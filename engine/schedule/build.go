@@ -40,6 +40,9 @@ func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*bu
 	}
 	b := &built{title: t.Title(h.vars)}
 	module, raw := t.Kind.Name, t.Fixed()
+	if same, ok := h.run.same.of(t); ok {
+		module, raw = same.module, same.args
+	}
 	if raw == nil {
 		args, err := t.Build(h.vars)
 		if err != nil {
@@ -49,8 +52,8 @@ func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*bu
 			b.action = action
 			return b, nil
 		}
+		site := &preparation{host: h, ctx: ctx, task: t}
 		if p, ok := args.(engine.Preparer); ok {
-			site := &preparation{host: h, ctx: ctx, task: t}
 			module, args, err = prepare(ctx, p, site)
 			if site.late {
 				b.late = true
@@ -62,6 +65,9 @@ func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*bu
 		}
 		if raw, err = json.Marshal(args); err != nil {
 			return nil, fmt.Errorf("arguments of %s: %w", module, err)
+		}
+		if !site.personal && !t.Args.Templated() {
+			h.run.same.keep(t, prepared{module, raw})
 		}
 	}
 	b.step = &engine.Step{ID: stepID(c.id, loop), Name: b.title, Module: module, Args: raw, OnChange: c.onChange,
@@ -89,15 +95,21 @@ type preparation struct {
 	ctx  context.Context
 	task *playbook.Task
 	late bool
+	// personal: it has looked at something that only this host has.
+	personal bool
 }
 
 var errLate = errors.New("waits for the result of an earlier step")
 
 // Host names the host that the task is for.
-func (p *preparation) Host() string { return p.host.name }
+func (p *preparation) Host() string {
+	p.personal = true
+	return p.host.name
+}
 
 // Vars are the variables of the host at this moment.
 func (p *preparation) Vars() map[string]any {
+	p.personal = true
 	if len(p.host.seg.names) > 0 {
 		p.late = true
 	}
@@ -107,6 +119,7 @@ func (p *preparation) Vars() map[string]any {
 
 // Render renders a template file with the host's variables.
 func (p *preparation) Render(name string) ([]byte, error) {
+	p.personal = true
 	text, err := p.host.render(p.task, name)
 	p.late = p.late || errors.Is(err, errLate)
 	return text, err
@@ -164,6 +177,7 @@ func (p *preparation) blobs() Blobs {
 
 // Artifact names the blob of an artifact for the host's architecture.
 func (p *preparation) Artifact(ctx context.Context, name, version string) (engine.Blob, error) {
+	p.personal = true // of its architecture
 	if p.host.run.opts.Artifacts == nil {
 		return engine.Blob{}, errors.New("this run was started without a source of artifacts")
 	}

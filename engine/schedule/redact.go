@@ -122,6 +122,9 @@ func (r *Redactor) Failure(f *engine.Failure) *engine.Failure {
 // Result returns a result without secrets. A result marked secret keeps neither
 // output nor diffs.
 func (r *Redactor) Result(res engine.Result) engine.Result {
+	if r.harmless(res) {
+		return res
+	}
 	if res.Change != nil {
 		c := *res.Change
 		c.Effects = slices.Clone(c.Effects)
@@ -142,6 +145,15 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	}
 	res.Name, res.Reason = r.Text(res.Name), r.Text(res.Reason)
 	return res
+}
+
+// harmless tells that there is nothing to take out, which is the case of nearly
+// all results.
+func (r *Redactor) harmless(res engine.Result) bool {
+	if res.Secret || r != nil && r.replacer.Load() != nil {
+		return false
+	}
+	return res.Change == nil || res.Change.Memo == nil && !slices.ContainsFunc(res.Change.Effects, func(e engine.Effect) bool { return e.Secret })
 }
 
 func (r *Redactor) output(o engine.Output, secret bool) engine.Output {

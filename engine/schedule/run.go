@@ -27,6 +27,7 @@ type run struct {
 	budget  *budget
 	started time.Time
 	shared  normalizer
+	same    sameness
 	// stop is done when the run must end after the steps in flight; its cause
 	// says why.
 	stop    context.Context

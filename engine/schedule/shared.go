@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"encoding/json"
 	"reflect"
+	"sync"
 
 	"deployer/engine/playbook"
 )
@@ -37,3 +39,24 @@ func (n *normalizer) normalize(base map[string]any) map[string]any {
 	}
 	return out
 }
+
+// prepared is a module and its arguments that are the same on all hosts.
+type prepared struct {
+	module string
+	args   json.RawMessage
+}
+
+// sameness keeps what was made of tasks that look at nothing of their host, such
+// as a copy of a file: one host reads the file, and all share what it made. It is
+// safe for concurrent use.
+type sameness struct{ tasks sync.Map } // *playbook.Task -> prepared
+
+func (s *sameness) of(t *playbook.Task) (prepared, bool) {
+	p, ok := s.tasks.Load(t)
+	if !ok {
+		return prepared{}, false
+	}
+	return p.(prepared), true
+}
+
+func (s *sameness) keep(t *playbook.Task, p prepared) { s.tasks.Store(t, p) }

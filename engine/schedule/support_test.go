@@ -72,6 +72,24 @@ func (p *prepArgs) Prepare(_ context.Context, c engine.Controller) (string, engi
 	return "do", &doArgs{Do: "ok", Text: string(text)}, err
 }
 
+// srcArgs puts a file into a do, with the host's name if told so.
+type srcArgs struct {
+	Src   string `yaml:"src"`
+	Named bool   `yaml:"named"`
+	fleet *fleet
+}
+
+func (a *srcArgs) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+	a.fleet.mu.Lock()
+	a.fleet.prepared++
+	a.fleet.mu.Unlock()
+	text, err := c.File(a.Src)
+	if a.Named {
+		text = append(text, c.Host()...)
+	}
+	return "do", &doArgs{Do: "ok", Text: string(text)}, err
+}
+
 // fleet is a set of fake hosts and what happened on them.
 type fleet struct {
 	mu sync.Mutex
@@ -81,8 +99,10 @@ type fleet struct {
 	flights map[string]int // segments sent, by host
 	busy    int            // hosts with a segment or connection attempt in flight
 	maxBusy int
-	closed  int
-	opened  int
+	// prepared counts how often a task src was prepared.
+	prepared int
+	closed   int
+	opened   int
 
 	connect func(host string, try int) error
 	tries   map[string]int
@@ -312,6 +332,7 @@ func (f *fleet) registry() engine.Registry {
 		{Name: "do", New: func() any { return &doArgs{Do: "ok"} }},
 		{Name: "act", New: func() any { return &actArgs{fn: f.action} }},
 		{Name: "tmpl", New: func() any { return &prepArgs{} }},
+		{Name: "src", New: func() any { return &srcArgs{fleet: f} }},
 	})
 }
 

@@ -22,8 +22,6 @@ type Conn struct {
 
 	parts   map[partKey]*[]byte
 	pending int // bytes in parts
-
-	pool sync.Pool // of *[]byte with ChunkSize capacity
 }
 
 // ChunkSize is the greatest payload of a blob chunk in bytes. It is well below
@@ -42,7 +40,6 @@ var outgoing = sync.Pool{New: func() any { return new([]byte) }}
 // closes nothing.
 func NewConn(r io.Reader, w io.Writer) *Conn {
 	c := &Conn{w: w, parts: map[partKey]*[]byte{}}
-	c.pool.New = func() any { b := make([]byte, ChunkSize); return &b }
 	c.last.Store(time.Now().UnixNano())
 	c.r = bufio.NewReaderSize(activityReader{r, &c.last}, readBuffer)
 	return c

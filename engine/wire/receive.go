@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // maxParts bounds the number of unfinished messages; a handful is usual.
@@ -19,8 +20,7 @@ type partKey struct {
 // messages it returns io.EOF, within one io.ErrUnexpectedEOF. Bytes that are no
 // message give a *ProtocolError. After any error the connection is of no use.
 //
-// The payload belongs to the caller, who may give that of a BlobChunk back with
-// Recycle.
+// The payload belongs to the caller, who may give it back with Recycle.
 func (c *Conn) Receive() (Frame, error) {
 	for {
 		f, unfinished, err := c.receiveFrame()
@@ -66,7 +66,7 @@ func (c *Conn) receiveFrame() (Frame, bool, error) {
 	if unfinished && n == 0 {
 		return Frame{}, false, &ProtocolError{Reason: fmt.Sprintf("empty part of a %v message", t)}
 	}
-	payload := c.buffer(t, n)
+	payload := buffer(t, n)
 	if _, err := io.ReadFull(c.r, payload); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
@@ -76,21 +76,37 @@ func (c *Conn) receiveFrame() (Frame, bool, error) {
 	return Frame{Type: t, ID: id, Payload: payload}, unfinished, nil
 }
 
-func (c *Conn) buffer(t Type, n int) []byte {
-	if n == 0 {
+// smallPayload is the capacity of buffers for payloads that are no chunks, in
+// bytes: most results fit.
+const smallPayload = 4 << 10
+
+// chunks and smalls hold payloads that were given back, of all connections.
+var (
+	chunks = sync.Pool{New: func() any { b := make([]byte, ChunkSize); return &b }}
+	smalls = sync.Pool{New: func() any { b := make([]byte, smallPayload); return &b }}
+)
+
+func buffer(t Type, n int) []byte {
+	switch {
+	case n == 0:
 		return nil
-	}
-	if t == BlobChunk && n <= ChunkSize && n > ChunkSize/4 {
-		return (*c.pool.Get().(*[]byte))[:n]
+	case t == BlobChunk && n <= ChunkSize && n > ChunkSize/4:
+		return (*chunks.Get().(*[]byte))[:n]
+	case n <= smallPayload && n > smallPayload/16:
+		return (*smalls.Get().(*[]byte))[:n]
 	}
 	return make([]byte, n)
 }
 
-// Recycle gives the payload of a BlobChunk back for later ones.
+// Recycle gives a payload back for later ones. The caller must not use it, or
+// what shares its bytes, any more.
 func (c *Conn) Recycle(payload []byte) {
-	if cap(payload) == ChunkSize {
-		payload = payload[:ChunkSize]
-		c.pool.Put(&payload)
+	payload = payload[:cap(payload)]
+	switch cap(payload) {
+	case ChunkSize:
+		chunks.Put(&payload)
+	case smallPayload:
+		smalls.Put(&payload)
 	}
 }
 
