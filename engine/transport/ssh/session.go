@@ -85,6 +85,30 @@ func (c *Conn) start(command string) (*process, error) {
 // is long and a controller has a thousand of them.
 const outputBuffer = 4 << 10
 
+// pieces writes what is short in small pieces, in bytes. golang.org/x/crypto/ssh
+// keeps two buffers of each connection as large as the largest piece that it ever
+// sent, which for a thousand connections adds up; and what is long shall be fast.
+type pieces struct{ io.WriteCloser }
+
+const (
+	shortWrite = 128 << 10
+	smallPiece = 8 << 10
+)
+
+func (w pieces) Write(p []byte) (int, error) {
+	if len(p) >= shortWrite {
+		return w.WriteCloser.Write(p)
+	}
+	done := 0
+	for done < len(p) {
+		n, err := w.WriteCloser.Write(p[done:min(done+smallPiece, len(p))])
+		if done += n; err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
 // process is a command that runs on the host.
 type process struct {
 	conn    *Conn
@@ -117,7 +141,7 @@ func (p *process) wait() {
 	}
 }
 
-func (p *process) Stdin() io.WriteCloser { return p.stdin }
+func (p *process) Stdin() io.WriteCloser { return pieces{p.stdin} }
 func (p *process) Stdout() io.Reader     { return p.stdout }
 
 func (p *process) Stderr() string { return p.stderr.String() }
