@@ -46,6 +46,8 @@ type Effect struct {
 	Diff string `json:"diff,omitempty"`
 	// Secret is true when the content must not be shown; there is no diff then.
 	Secret bool `json:"secret,omitempty"`
+	// Redacted is true when a secret was taken out of the texts above.
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 // NoChange is the change of a task that finds everything as wanted.

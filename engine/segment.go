@@ -32,6 +32,9 @@ type Step struct {
 	Delay   time.Duration `json:"delay,omitempty"`
 	// Timeout bounds one try; 0 means none.
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// Expect is what the plan that is applied allows the step to do; nil when
+	// there is no plan, or it left that open.
+	Expect *Expect `json:"expect,omitempty"`
 	// Secret keeps diff and output of the step out of events and journals.
 	Secret bool `json:"secret,omitempty"`
 }
@@ -61,6 +64,10 @@ type Result struct {
 	// failure was ignored.
 	Failure *Failure `json:"failure,omitempty"`
 	Ignored bool     `json:"ignored,omitempty"` // it failed, and the run goes on as if it had not
+	// Unknown says, in a check, why it cannot be known what the step would do.
+	Unknown string `json:"unknown,omitempty"`
+	// AtOnce is how many hosts at most do the step at one time; 0 for no limit.
+	AtOnce int `json:"at_once,omitempty"`
 	// Reason says why a step was skipped or cancelled.
 	Reason  string        `json:"reason,omitempty"`
 	Tries   int           `json:"tries,omitempty"`  // more than 1 when it was tried again

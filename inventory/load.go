@@ -16,7 +16,7 @@ import (
 //
 // Variables in group_vars and host_vars beside the file belong to it.
 func Load(path string, o Options) (*Inventory, error) {
-	data, err := os.ReadFile(path)
+	data, err := o.read(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading inventory: %w", err)
 	}
@@ -32,6 +32,15 @@ type Options struct {
 	// Open decrypts a file whose name ends in .age; nil when there is no key,
 	// and such a file is an error.
 	Open func(name string, data []byte) ([]byte, error)
+	// Read reads a file; os.ReadFile when nil.
+	Read func(path string) ([]byte, error)
+}
+
+func (o Options) read(path string) ([]byte, error) {
+	if o.Read == nil {
+		return os.ReadFile(path)
+	}
+	return o.Read(path)
 }
 
 // Parse is Load for data that was read already, without what lies beside the

@@ -95,7 +95,7 @@ func (f *varsFiles) readFile(path, shown, whose string, into map[string][]layer,
 }
 
 func (f *varsFiles) parse(path, shown string, o Options) (*yaml.Node, error) {
-	data, err := os.ReadFile(path)
+	data, err := o.read(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading variables: %w", err)
 	}

@@ -34,16 +34,16 @@ func ownBook(verb, name string) book {
 
 // userBook is a playbook of the user's own. Roles are looked for in roles/ beside
 // it, then in roles/ beside the inventory, then among deployer's own.
-func userBook(file string, inv *inventory.Inventory) (book, error) {
+func userBook(file string, inv *inventory.Inventory, w *witness) (book, error) {
 	if info, err := os.Stat(file); err != nil {
 		return book{}, usageError(fmt.Errorf("reading the playbook: %w", err))
 	} else if info.IsDir() {
 		return book{}, usageError(fmt.Errorf("%s is a directory; name a playbook in it, such as %s", file, filepath.Join(file, "playbook.yaml")))
 	}
 	dir := filepath.Dir(file)
-	b := book{name: filepath.Base(file), tree: playbook.Tree{Name: shownDir(dir), FS: os.DirFS(dir)}, file: filepath.Base(file)}
+	b := book{name: filepath.Base(file), tree: w.tree(dir), file: filepath.Base(file)}
 	for _, d := range []string{filepath.Join(dir, "roles"), filepath.Join(inv.Dir, "roles")} {
-		if tree := (playbook.Tree{Name: shownDir(d), FS: os.DirFS(d)}); isDir(d) && !sameAsLast(b.roles, d) {
+		if tree := w.tree(d); isDir(d) && !sameAsLast(b.roles, d) {
 			b.roles = append(b.roles, tree)
 		}
 	}

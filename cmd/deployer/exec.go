@@ -99,7 +99,8 @@ func execute(cmd *cobra.Command, e env, pattern string, task map[string]any, o r
 		return err
 	}
 	answers := &answers{}
-	x.journal, x.results, x.budget = !o.check, answers, everyHostMayFail()
+	x.journal, x.results, x.budget = true, answers, everyHostMayFail()
+	x.call = callOf("exec", "", o)
 	x.show = answering(e.stderr, x)
 	report, err := x.run(cmd.Context())
 	if err != nil {

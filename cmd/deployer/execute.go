@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,18 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"deployer/cluster"
 	"deployer/engine"
-	"deployer/engine/agent"
 	"deployer/engine/journal"
 	"deployer/engine/playbook"
-	"deployer/engine/schedule"
 	"deployer/engine/view"
 	"deployer/inventory"
-	"deployer/roles"
-	"deployer/tasks/control"
-	"deployer/tasks/control/keyring"
-	"deployer/tasks/control/kube"
 )
 
 // runOptions are the flags of verbs that run a playbook.
@@ -35,6 +26,8 @@ type runOptions struct {
 	check     bool
 	// Of playbooks of the user's own; see playFlags.
 	diff           bool
+	lock           string
+	lockTimeout    time.Duration
 	limit          string
 	tags, skipTags []string
 	extraVars      []string
@@ -55,15 +48,21 @@ type execution struct {
 	registry engine.Registry
 	program  *playbook.Program
 	hosts    []string // of the run: those of the project, limited
-	again    string   // the command that goes on
+	call     journal.Call
+	again    string // the command that goes on
 	// results gets every event beside the renderer; may be nil.
 	results engine.Sink
 	// show is the renderer; nil means the one that the options ask for.
 	show view.Renderer
 	// budget is how many hosts may fail; nil means what the inventory says.
 	budget map[string]playbook.Limit
-	// journal keeps the events on the controller.
+	// journal keeps the events on the controller, unless it is only a check.
 	journal bool
+	// locks keeps other runs away from the hosts, unless it is only a check.
+	locks bool
+	// resumes is the run that this one goes on from, plan the digest of the
+	// plan that it applies; or empty.
+	resumes, plan string
 	// artifacts are fetched before the run.
 	artifacts bool
 	// extra are variables that win over those of the inventory.
@@ -84,7 +83,7 @@ func ownExecution(e env, verb, name string, o runOptions) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.artifacts = true
+	x.artifacts, x.call = true, callOf(verb, "", o)
 	x.again = strings.Join(append([]string{"deployer", verb}, o.words()...), " ")
 	return x, nil
 }
@@ -108,115 +107,23 @@ func newExecution(e env, p *project, b book, o runOptions) (*execution, error) {
 	return x, err
 }
 
-// run carries the playbook out and shows it. The report is nil when the run
-// could not begin.
-func (x *execution) run(ctx context.Context) (*engine.Report, error) {
-	if x.artifacts {
-		if err := x.project.fetch(ctx, x.env.stderr); err != nil {
-			return nil, err
-		}
-	}
-	content, err := newBlobs(x.project)
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := secretsOf(x.project.inv)
-	if err != nil {
-		return nil, err
-	}
-	started := time.Now().UTC()
-	id := started.Format("20060102-150405.000")
-	sinks, log, err := x.sinks(id, started)
-	if err != nil {
-		return nil, err
-	}
-	ctx, interrupt, stop := signals(ctx)
-	defer stop()
-	renderer := x.show
-	if renderer == nil {
-		renderer = x.renderer()
-	}
-	sink := view.Tee(append(sinks, renderer)...)
-	redactor := schedule.NewRedactor(secrets)
-	services, calls := clusterServices(x.project.cluster)
-	connector := newConnector(x.project, content, calls, redactor.Wrap(sink))
-	defer connector.Close()
-	report, err := schedule.Run(ctx, x.program, schedule.Options{
-		RunID:     id,
-		Check:     x.options.check,
-		Hosts:     x.hosts,
-		Match:     x.project.match,
-		Vars:      func(host string) (map[string]any, error) { return x.project.variables.Of(host), nil },
-		Extra:     x.extra,
-		Registry:  x.registry,
-		Connector: connector,
-		Services:  services,
-		Artifacts: content,
-		Blobs:     content,
-		Forks:     x.forks(),
-		Budget:    x.limits(),
-		Sink:      sink,
-		Redactor:  redactor,
-		Interrupt: interrupt,
-	})
-	renderer.Close()
-	if log != nil {
-		err = errors.Join(err, log.Close())
-	}
-	return report, err
-}
-
-// clusterServices are what actions and hosts may ask for; nothing without a
-// cluster.
-func clusterServices(c *cluster.Cluster) (engine.Services, map[string]agent.CallFunc) {
-	services := engine.Services{}
-	if c == nil {
-		return services, nil
-	}
-	ring := &keyring.Keyring{}
-	engine.Provide(services, ring)
-	engine.Provide(services, kube.NewAccess(ring))
-	engine.Provide(services, c)
-	return services, control.Calls(ring, c)
-}
-
-// sinks are what gets the events beside the renderer: who gathers results, and
-// the journal of a run that changes hosts.
-func (x *execution) sinks(id string, started time.Time) ([]engine.Sink, *journal.Log, error) {
-	var sinks []engine.Sink
-	if x.results != nil {
-		sinks = append(sinks, x.results)
-	}
-	if !x.journal {
-		return sinks, nil, nil
-	}
-	dir, err := journal.Dir()
-	if err != nil {
-		return nil, nil, err
-	}
-	header := journal.Header{Run: id, Name: x.program.Name, Started: started, Argv: os.Args, Inventory: x.options.inventory,
-		Check: x.options.check, PID: os.Getpid()}
-	if x.project.cluster != nil {
-		header.Versions = roles.Versions(x.project.cluster)
-	}
-	log, err := journal.Create(dir, header)
-	if err != nil {
-		return nil, nil, err
-	}
-	return append(sinks, log), log, nil
-}
-
-// secretsOf are the texts that reach no output: what the inventory marks as
-// secret, and the passwords to become root with.
-func secretsOf(inv *inventory.Inventory) ([]string, error) {
-	secrets := inv.Secrets()
-	for _, h := range inv.Hosts {
+// secrets are the texts that reach no output: what the inventory marks as
+// secret, passwords to become root with, and variables of the command line that
+// look like one.
+func (x *execution) secrets() ([]string, error) {
+	secrets := x.project.inv.Secrets()
+	for _, h := range x.project.inv.Hosts {
 		password, err := becomePassword(h)
 		if err != nil {
 			return nil, usageError(err)
 		}
 		if password != "" && !slices.Contains(secrets, password) {
 			secrets = append(secrets, password)
+		}
+	}
+	for name, value := range x.extra {
+		if text, ok := value.(string); ok && journal.LooksSecret(name) {
+			secrets = append(secrets, text)
 		}
 	}
 	return secrets, nil

@@ -20,7 +20,7 @@ An interrupt (Ctrl-C) ends it after the steps in flight; a second one at once.`,
 			if err != nil {
 				return err
 			}
-			x.journal = true
+			x.journal, x.locks = true, true
 			report, err := x.run(cmd.Context())
 			if err != nil {
 				return err
@@ -29,6 +29,7 @@ An interrupt (Ctrl-C) ends it after the steps in flight; a second one at once.`,
 		},
 	}
 	runFlags(cmd, &o)
+	lockFlags(cmd, &o)
 	cmd.Flags().BoolVar(&o.check, "check", false, "change nothing, show what would be changed")
 	return cmd
 }

@@ -36,6 +36,7 @@ type project struct {
 	arch      string            // that most hosts have: the first of artifacts.architectures
 	hosts     []string          // that runs are about, in inventory order
 	groups    map[string][]string
+	witness   *witness
 }
 
 // artifactsSpec is the `artifacts:` section of an inventory.
@@ -46,26 +47,28 @@ type artifactsSpec struct {
 
 // load reads an inventory and resolves it. All its errors are the user's.
 func load(path string) (*project, error) {
-	inv, spec, err := read(path)
+	w := newWitness()
+	inv, spec, err := read(path, w)
 	if err != nil {
 		return nil, usageError(err)
 	}
-	return resolve(inv, spec)
+	return resolve(inv, spec, w)
 }
 
 // loadAny reads an inventory for playbooks of the user's own, which may be
 // without a cluster. All its hosts take part, those without a role too.
 func loadAny(path string) (*project, error) {
-	inv, spec, err := read(path)
+	w := newWitness()
+	inv, spec, err := read(path, w)
 	if err != nil {
 		return nil, usageError(err)
 	}
 	if len(inv.Roles[inventory.Master]) == 0 {
-		p := &project{inv: inv, arch: spec.Architectures[0], hosts: inv.Names(), groups: inv.Table(), variables: roles.PlainVariables(inv)}
+		p := &project{inv: inv, arch: spec.Architectures[0], hosts: inv.Names(), groups: inv.Table(), variables: roles.PlainVariables(inv), witness: w}
 		p.artifacts, err = resolver(inv, spec)
 		return p, err
 	}
-	p, err := resolve(inv, spec)
+	p, err := resolve(inv, spec, w)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +78,8 @@ func loadAny(path string) (*project, error) {
 }
 
 // resolve decides what can be known of the cluster that an inventory describes.
-func resolve(inv *inventory.Inventory, spec artifactsSpec) (p *project, err error) {
-	p = &project{inv: inv, arch: spec.Architectures[0]}
+func resolve(inv *inventory.Inventory, spec artifactsSpec, w *witness) (p *project, err error) {
+	p = &project{inv: inv, arch: spec.Architectures[0], witness: w}
 	if p.artifacts, err = resolver(inv, spec); err != nil {
 		return nil, err
 	}
@@ -92,8 +95,8 @@ func resolve(inv *inventory.Inventory, spec artifactsSpec) (p *project, err erro
 
 // read reports what is wrong anywhere in the file at once, its sections
 // included.
-func read(path string) (*inventory.Inventory, artifactsSpec, error) {
-	inv, err := inventory.Load(path, inventory.Options{Open: ownKeys().Open})
+func read(path string, w *witness) (*inventory.Inventory, artifactsSpec, error) {
+	inv, err := inventory.Load(path, inventory.Options{Open: ownKeys().Open, Read: w.read})
 	if inv == nil {
 		return nil, artifactsSpec{}, err
 	}

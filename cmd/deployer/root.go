@@ -49,6 +49,7 @@ what differs.`,
 	root.AddGroup(
 		&cobra.Group{ID: "cluster", Title: "The cluster:"},
 		&cobra.Group{ID: "playbooks", Title: "Playbooks of your own:"},
+		&cobra.Group{ID: "runs", Title: "Runs:"},
 		&cobra.Group{ID: "input", Title: "Before it runs:"},
 	)
 	for _, c := range verbs(e) {

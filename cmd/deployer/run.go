@@ -41,6 +41,7 @@ Run it again at any time: what is as wanted is not touched.`,
 	}
 	runFlags(cmd, &o)
 	playFlags(cmd, &o)
+	lockFlags(cmd, &o)
 	cmd.Flags().BoolVar(&list, "list", false, "print plays, hosts and tasks, and contact nobody")
 	return cmd
 }
@@ -62,7 +63,7 @@ func userExecution(e env, file string, o runOptions) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := userBook(file, p.inv)
+	b, err := userBook(file, p.inv, p.witness)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func userExecution(e env, file string, o runOptions) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.journal = !o.check
+	x.journal, x.locks, x.call = true, true, callOf("run", file, o)
 	x.again = strings.Join(append([]string{"deployer run", shellWord(file)}, o.words()...), " ")
 	return x, nil
 }

@@ -11,6 +11,8 @@ func verbs(e env) []*cobra.Command {
 		newKubeconfigCommand(e),
 		newRunCommand(e),
 		newExecCommand(e),
+		newRunsCommand(e),
+		newResumeCommand(e),
 		newValidateCommand(e),
 		newInventoryCommand(e),
 		newSecretsCommand(e),

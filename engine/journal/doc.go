@@ -6,6 +6,9 @@
 // steps are left out: they are data, some of it secret. The file is appended to
 // only, readable by its owner only, and on the disk at most [SyncDelay] after a
 // step ended. While the run lives it holds a lock on the file.
+//
+// The newest [KeptRuns] are kept, none longer than [KeptFor], and no more than
+// fit into [KeptBytes]; the newest one always is.
 package journal
 
 import (
@@ -24,16 +27,20 @@ const SyncDelay = 100 * time.Millisecond
 // Header says what a run is.
 type Header struct {
 	Run     string    `json:"run"`
-	Name    string    `json:"name"` // the playbook or verb
 	Started time.Time `json:"started"`
-	Argv    []string  `json:"argv"`
-	// Inventory is its path, InventoryDigest the hex SHA-256 of its content.
-	Inventory       string            `json:"inventory,omitempty"`
-	InventoryDigest string            `json:"inventory_digest,omitempty"`
-	Versions        map[string]string `json:"versions,omitempty"`
-	Check           bool              `json:"check,omitempty"`
-	User            string            `json:"user,omitempty"`
-	PID             int               `json:"pid,omitempty"`
+	// Call is what was asked for.
+	Call Call `json:"call"`
+	// Files are the files that the run began with: the inventory, the playbook
+	// and what that names, each with the hex SHA-256 of its content.
+	Files    map[string]string `json:"files,omitempty"`
+	Deployer string            `json:"deployer"` // version of the program
+	Versions map[string]string `json:"versions,omitempty"`
+	By       string            `json:"by"` // user@machine
+	PID      int               `json:"pid,omitempty"`
+	// Resumes is the run that this one goes on from, Plan the hex SHA-256 of the
+	// plan that it applies.
+	Resumes string `json:"resumes,omitempty"`
+	Plan    string `json:"plan,omitempty"`
 }
 
 // line is one line of the file.

@@ -16,8 +16,8 @@ import (
 )
 
 func header(run string) Header {
-	return Header{Run: run, Name: "install", Started: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Argv: []string{"deployer", "install"},
-		InventoryDigest: "abc", Versions: map[string]string{"kubernetes": "v1.36.3"}, PID: 42}
+	return Header{Run: run, Started: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Call: Call{Verb: "install", Inventory: "/site/inventory.yaml"},
+		Files: map[string]string{"/site/inventory.yaml": "abc"}, Versions: map[string]string{"kubernetes": "v1.36.3"}, PID: 42}
 }
 
 func create(t *testing.T, dir, run string) *Log {
@@ -46,12 +46,12 @@ func end(r engine.Report) engine.Event {
 func TestOutcomes(t *testing.T) {
 	tests := map[string]struct {
 		events []engine.Event
-		want   Outcome
+		want   engine.Outcome
 		open   map[string][]string
 	}{
-		"complete":    {[]engine.Event{started("a", "1"), ended("a", "1", engine.OK), end(engine.Report{})}, Complete, map[string][]string{}},
-		"aborted":     {[]engine.Event{end(engine.Report{Aborted: "too many"})}, Aborted, map[string][]string{}},
-		"interrupted": {[]engine.Event{end(engine.Report{Interrupted: true})}, Interrupted, map[string][]string{}},
+		"complete":    {[]engine.Event{started("a", "1"), ended("a", "1", engine.OK), end(engine.Report{})}, engine.RunDone, map[string][]string{}},
+		"aborted":     {[]engine.Event{end(engine.Report{Aborted: "too many"})}, engine.RunStopped, map[string][]string{}},
+		"interrupted": {[]engine.Event{end(engine.Report{Interrupted: true})}, engine.RunInterrupted, map[string][]string{}},
 		"killed":      {[]engine.Event{started("a", "1"), started("b", "1"), ended("a", "1", engine.Altered)}, Killed, map[string][]string{"b": {"1"}}},
 	}
 	for name, tt := range tests {
@@ -231,6 +231,91 @@ func TestListNewestFirst(t *testing.T) {
 	}
 	if none, err := List(filepath.Join(dir, "missing")); err != nil || none != nil {
 		t.Errorf("a missing directory gives %v, %v", none, err)
+	}
+}
+
+// TestListReadsTheEnd: of a run that is over the report counts, however long its
+// line is.
+func TestListReadsTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	l.Emit(ended("a", "1", engine.OK))
+	report := engine.Report{Run: "r1", Elapsed: time.Minute}
+	for i := range 3000 {
+		report.Hosts = append(report.Hosts, engine.HostReport{Host: strings.Repeat("h", 100), Changed: i})
+	}
+	report.Hosts[0].Failure = &engine.Failure{Message: "broken"}
+	l.Emit(end(report))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	records, err := List(dir)
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%v, %v", records, err)
+	}
+	r := records[0]
+	if diff := cmp.Diff(&report, r.Report); diff != "" || r.Outcome != engine.RunPartial || r.Elapsed() != time.Minute {
+		t.Errorf("%s, %v: %s", r.Outcome, r.Elapsed(), diff)
+	}
+	if diff := cmp.Diff(header("r1"), r.Header); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	for _, run := range []string{"2026-1", "2026-12", "2027"} {
+		if err := create(t, dir, run).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for run, want := range map[string]string{"2026-1": "2026-1", "2027": "2027", "202": "3 runs begin with", "2026-12": "2026-12", "x": `no run "x"`, "20": "3 runs"} {
+		r, err := Find(dir, run)
+		if err == nil && r.Header.Run != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, want %s", run, r, err, want)
+		}
+	}
+}
+
+// TestFollow: events come as they are written, a line that is half written waits,
+// and the end of the run, or of its process, is the end.
+func TestFollow(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		dir := t.TempDir()
+		l := create(t, dir, "r1")
+		var mu sync.Mutex
+		got := 0
+		over := make(chan error)
+		go func() {
+			over <- Follow(t.Context(), Path(dir, "r1"), func(_ *Header, e *engine.Event) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if e != nil {
+					got++
+				}
+				return nil
+			})
+		}()
+		l.Emit(ended("a", "1", engine.OK))
+		time.Sleep(2 * followPoll)
+		l.Emit(ended("a", "2", engine.OK))
+		if !killed {
+			l.Emit(end(engine.Report{}))
+			if err := <-over; err != nil || got != 3 {
+				t.Errorf("%d events, %v", got, err)
+			}
+		}
+		if _, err := l.file.WriteString(`{"event":{"ho`); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if killed {
+			if err := <-over; err != nil || got != 2 {
+				t.Errorf("%d events, %v", got, err)
+			}
+		}
 	}
 }
 

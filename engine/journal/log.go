@@ -42,6 +42,7 @@ func Create(dir string, h Header) (*Log, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("writing the log of the run: %w", err)
 	}
+	_ = prune(dir, time.Now()) // what cannot be removed now is tried again by the next run
 	return l, nil
 }
 

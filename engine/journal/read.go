@@ -6,33 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"deployer/engine"
 )
 
-// Outcome is how a run ended.
-type Outcome string
-
-// The outcomes.
+// The outcomes that no report has. All others are those of the report.
 const (
-	Running     Outcome = "running"
-	Complete    Outcome = "complete"    // came to its end; hosts may have failed
-	Aborted     Outcome = "aborted"     // ended early, because too much failed
-	Interrupted Outcome = "interrupted" // the user stopped it
-	Killed      Outcome = "killed"      // ended without a word
+	Running engine.Outcome = "running"
+	Killed  engine.Outcome = "killed" // ended without a word
 )
 
 // Record is what a journal says of a run.
 type Record struct {
 	Header  Header
-	Outcome Outcome
+	Outcome engine.Outcome
+	// Hosts are those that had a part in it, in the order in which they came.
+	Hosts []string
 	// Last is the time of the last event.
 	Last time.Time
 	// Report is that of the end; nil when there was none.
@@ -44,11 +37,13 @@ type Record struct {
 	Open map[string][]string
 	// Parked says why hosts were taken out.
 	Parked map[string]string
+
+	seen map[string]bool // of Hosts
 }
 
 // Read reads a journal. A last line that was cut short by a kill is left out.
 func Read(path string) (*Record, error) {
-	r := &Record{Results: map[engine.Status]int{}, Open: map[string][]string{}, Parked: map[string]string{}}
+	r := &Record{Results: map[engine.Status]int{}, Open: map[string][]string{}, Parked: map[string]string{}, seen: map[string]bool{}}
 	seen := false
 	err := Scan(path, func(h *Header, e *engine.Event) error {
 		if h != nil {
@@ -69,11 +64,21 @@ func Read(path string) (*Record, error) {
 		return nil, err
 	}
 	r.Outcome = r.outcome(alive)
+	if r.Report != nil { // in inventory order
+		r.Hosts = r.Hosts[:0]
+		for _, h := range r.Report.Hosts {
+			r.Hosts = append(r.Hosts, h.Host)
+		}
+	}
 	return r, nil
 }
 
 func (r *Record) event(e *engine.Event) {
 	r.Last = e.Time
+	if e.Host != "" && !r.seen[e.Host] {
+		r.seen[e.Host] = true
+		r.Hosts = append(r.Hosts, e.Host)
+	}
 	switch e.Type {
 	case engine.StepStart:
 		r.Open[e.Host] = append(r.Open[e.Host], e.Step)
@@ -92,18 +97,25 @@ func (r *Record) event(e *engine.Event) {
 	}
 }
 
-func (r *Record) outcome(alive bool) Outcome {
+func (r *Record) outcome(alive bool) engine.Outcome {
 	switch {
-	case r.Report == nil && alive:
+	case r.Report != nil:
+		return r.Report.Outcome()
+	case alive:
 		return Running
-	case r.Report == nil:
-		return Killed
-	case r.Report.Interrupted:
-		return Interrupted
-	case r.Report.Aborted != "":
-		return Aborted
 	}
-	return Complete
+	return Killed
+}
+
+// Finished tells whether nothing of the run is left to be done.
+func (r *Record) Finished() bool { return r.Outcome == engine.RunDone }
+
+// Elapsed is how long the run took, or has taken so far.
+func (r *Record) Elapsed() time.Duration {
+	if r.Report != nil {
+		return r.Report.Elapsed
+	}
+	return r.Last.Sub(r.Header.Started)
 }
 
 // locked tells whether the run that writes the file still lives.
@@ -151,31 +163,4 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 			return err
 		}
 	}
-}
-
-// List returns the runs of a directory, newest first. Files that cannot be
-// read are left out and reported in the error, beside the others.
-func List(dir string) ([]*Record, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the directory of run logs: %w", err)
-	}
-	var out []*Record
-	var bad []error
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), suffix) {
-			continue
-		}
-		r, err := Read(filepath.Join(dir, e.Name()))
-		if err != nil {
-			bad = append(bad, err)
-			continue
-		}
-		out = append(out, r)
-	}
-	slices.SortFunc(out, func(a, b *Record) int { return b.Header.Started.Compare(a.Header.Started) })
-	return out, errors.Join(bad...)
 }

@@ -25,6 +25,30 @@ func Lines(w io.Writer, opt Options) Renderer {
 	return l
 }
 
+// Replay is Lines for events of the past: times are those of the events.
+func Replay(w io.Writer, opt Options) Renderer {
+	r := &replay{}
+	r.lines = newLines(w, opt, func() time.Time { return r.at })
+	return r
+}
+
+// replay is a Lines whose clock stands at the time of the last event.
+type replay struct {
+	lines *lines
+	at    time.Time
+	begun bool
+}
+
+func (r *replay) Emit(e engine.Event) {
+	r.at = e.Time
+	if !r.begun {
+		r.begun, r.lines.start = true, e.Time
+	}
+	r.lines.Emit(e)
+}
+
+func (r *replay) Close() {}
+
 func newLines(w io.Writer, opt Options, now func() time.Time) *lines {
 	return &lines{w: w, tell: newTeller(opt), model: newModel(opt.Hosts), now: now, start: now(), last: now(), stop: make(chan struct{})}
 }

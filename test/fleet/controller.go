@@ -80,7 +80,7 @@ func (c Controller) sinks(id string) ([]engine.Sink, *journal.Log, error) {
 	if c.JournalDir == "" {
 		return sinks, nil, nil
 	}
-	log, err := journal.Create(c.JournalDir, journal.Header{Run: id, Name: c.Main, Started: time.Now()})
+	log, err := journal.Create(c.JournalDir, journal.Header{Run: id, Call: journal.Call{Verb: "run", Playbook: c.Main}, Started: time.Now()})
 	if err != nil {
 		return nil, nil, err
 	}

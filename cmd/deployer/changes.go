@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/plan"
+	"deployer/inventory"
+)
+
+// shownGroups is how many groups of hosts are shown one by one: with the lines
+// of their changes that fills a screen.
+const shownGroups = 12
+
+// printChanges shows what hosts have in common, so that many fit on a screen: one
+// entry for the hosts with the same changes, each distinct diff once.
+func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
+	groups := p.Fold()
+	shown := groups
+	if !all {
+		shown = groups[:min(len(groups), shownGroups)]
+	}
+	printed := map[string]int{} // number of a diff by its text
+	for _, g := range shown {
+		fmt.Fprintf(w, "%s (%s): %s\n", inventory.CompressText(g.Hosts), hostCount(len(g.Hosts)), p.Count(g.Changes))
+		for _, at := range g.Changes {
+			printChange(w, p.Changes[at], diffs, printed)
+		}
+	}
+	if more := groups[len(shown):]; len(more) > 0 {
+		hosts := 0
+		for _, g := range more {
+			hosts += len(g.Hosts)
+		}
+		fmt.Fprintf(w, "and %d more groups, %s in all; -v shows them\n", len(more), hostCount(hosts))
+	}
+}
+
+func printChange(w io.Writer, c plan.Change, diffs bool, printed map[string]int) {
+	name := c.Name
+	if c.Role != "" {
+		name = c.Role + ": " + name
+	}
+	if c.AtOnce > 0 {
+		name += fmt.Sprintf("  (at most %d at a time)", c.AtOnce)
+	}
+	fmt.Fprintf(w, "  %s\n", name)
+	if c.Unknown != "" {
+		fmt.Fprintf(w, "      unknown: %s\n", strings.ReplaceAll(c.Unknown, "\n", " "))
+	}
+	for _, e := range c.Effects {
+		if e.Kind == "" {
+			continue
+		}
+		fmt.Fprintf(w, "      %s %s: %s", e.Kind, e.Target, e.Action)
+		if e.Secret {
+			fmt.Fprint(w, " (secret content is not shown)")
+		}
+		number, seen := printed[e.Diff]
+		switch {
+		case !diffs || e.Diff == "":
+		case seen:
+			fmt.Fprintf(w, "  (diff %d, above)", number)
+		default:
+			printed[e.Diff] = len(printed) + 1
+			fmt.Fprintf(w, "  (diff %d)\n%s", len(printed), indented(e.Diff, "        "))
+			continue
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func indented(text, by string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		b.WriteString(by + line)
+	}
+	return b.String()
+}
+
+func hostCount(n int) string {
+	if n == 1 {
+		return "1 host"
+	}
+	return fmt.Sprintf("%d hosts", n)
+}
+
+// counts says how often each kind of effect would happen on all hosts.
+func counts(p *plan.Plan) string {
+	var all []int
+	for _, h := range p.Hosts {
+		all = append(all, h.Changes...)
+	}
+	return p.Count(slices.Clip(all))
+}
+
+// changedHosts are the hosts on which something would happen.
+func changedHosts(p *plan.Plan) []string {
+	var out []string
+	for _, h := range p.Hosts {
+		if len(h.Changes) > 0 {
+			out = append(out, h.Name)
+		}
+	}
+	return out
+}
+
+// restarts are the targets of restarts and of unit actions.
+func restarts(p *plan.Plan) []string {
+	var out []string
+	for _, c := range p.Changes {
+		for _, e := range c.Effects {
+			if e.Kind == engine.EffectRestart && !slices.Contains(out, e.Target) {
+				out = append(out, e.Target)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/engine/plan"
+	"deployer/engine/view"
+)
+
+func newRunsShow(e env) *cobra.Command {
+	var output string
+	var verbose int
+	cmd := &cobra.Command{
+		Use:   "show [RUN]",
+		Short: "Show how a run ended, and what it changed",
+		Long: `Show prints the summary of a run, why hosts failed, and the steps that changed
+something, hosts with the same changes together; with -v also diffs. Without RUN
+it is the last one. The beginning of a run's id is enough. With -o json it prints
+the log: a line with the header, then a line for each event.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, r, err := theRun(args)
+			if err != nil {
+				return err
+			}
+			path := journal.Path(dir, r.Header.Run)
+			if output == "json" {
+				return copyLog(e.stdout, path)
+			}
+			return showRun(e.stdout, r, path, verbose > 0)
+		},
+	}
+	outputFlag(cmd, &output, "text", "json")
+	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs too")
+	return cmd
+}
+
+func copyLog(w io.Writer, path string) error {
+	enc := json.NewEncoder(w)
+	return journal.Scan(path, func(h *journal.Header, ev *engine.Event) error {
+		if h != nil {
+			return enc.Encode(h)
+		}
+		return enc.Encode(ev)
+	})
+}
+
+func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
+	printHeader(w, r)
+	found := plan.NewCollector()
+	if err := journal.Scan(path, func(_ *journal.Header, ev *engine.Event) error {
+		if ev != nil {
+			found.Emit(*ev)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	changes := found.Everything(r.Hosts)
+	if len(changes.Changes) > 0 {
+		fmt.Fprintln(w, "\nchanged:")
+		printChanges(w, changes, diffs, diffs)
+	}
+	if r.Report != nil {
+		again := ""
+		if !r.Finished() && resumable(r.Header.Call) {
+			again = resumeCommand(r.Header.Run, r.Header.Call.Withheld)
+		}
+		view.Summary(w, runName(r.Header.Call), r.Report, again)
+		return nil
+	}
+	printOpen(w, r)
+	return nil
+}
+
+func printHeader(w io.Writer, r *journal.Record) {
+	h := r.Header
+	what := h.Call.Verb
+	if h.Call.Playbook != "" {
+		what += " " + relative(h.Call.Playbook)
+	}
+	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, what, relative(h.Call.Inventory), h.By,
+		h.Started.Local().Format("2006-01-02 15:04:05"), r.Outcome)
+	for _, o := range []struct{ name, value string }{
+		{"limit", h.Call.Limit}, {"tags", strings.Join(h.Call.Tags, ",")}, {"skip tags", strings.Join(h.Call.SkipTags, ",")},
+		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Call.Extra)), h.Call.Withheld...), ", ")},
+		{"resumes", h.Resumes}, {"applies plan", h.Plan},
+	} {
+		if o.value != "" {
+			fmt.Fprintf(w, "  %s: %s\n", o.name, o.value)
+		}
+	}
+}
+
+// printOpen tells of a run without an end what it had come to.
+func printOpen(w io.Writer, r *journal.Record) {
+	fmt.Fprintf(w, "\n%s after %s: %d steps changed something, %d found nothing to do\n", r.Outcome, r.Elapsed().Round(100*time.Millisecond),
+		r.Results[engine.Altered], r.Results[engine.OK])
+	for _, host := range slices.Sorted(maps.Keys(r.Open)) {
+		fmt.Fprintf(w, "  %s was at: %s\n", host, strings.Join(r.Open[host], ", "))
+	}
+	if r.Outcome == journal.Killed && resumable(r.Header.Call) {
+		fmt.Fprintf(w, "to go on:\n  %s\n", resumeCommand(r.Header.Run, r.Header.Call.Withheld))
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/engine/view"
+)
+
+func newRunsTail(e env) *cobra.Command {
+	var output string
+	var verbose int
+	cmd := &cobra.Command{
+		Use:   "tail [RUN]",
+		Short: "Follow a run from another terminal, until it ends",
+		Long: `Tail shows a run from its beginning, and goes on while it does. Without RUN it is
+the last one. An interrupt ends only the showing.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, r, err := theRun(args)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			var show view.Renderer
+			o := view.Options{Verbose: verbose, Hosts: r.Hosts}
+			switch f, terminal := e.stdout.(*os.File); {
+			case output == "json":
+				show = view.JSON(e.stdout)
+			case r.Outcome == journal.Running && terminal && term.IsTerminal(int(f.Fd())):
+				show = view.Live(e.stdout, o)
+			default:
+				show = view.Replay(e.stdout, o)
+			}
+			var report *engine.Report
+			err = journal.Follow(ctx, journal.Path(dir, r.Header.Run), func(_ *journal.Header, ev *engine.Event) error {
+				if ev != nil {
+					show.Emit(*ev)
+					report = ev.Report
+				}
+				return nil
+			})
+			show.Close()
+			if err != nil || output == "json" {
+				return err
+			}
+			if report != nil {
+				view.Summary(e.stdout, runName(r.Header.Call), report, "")
+			} else if ctx.Err() == nil {
+				fmt.Fprintf(e.stdout, "run %s was killed\n", r.Header.Run)
+			}
+			return nil
+		},
+	}
+	outputFlag(cmd, &output, "text", "json")
+	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show unchanged steps and diffs; twice: skipped steps and waits too")
+	return cmd
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/journal"
+	"deployer/engine/schedule"
+	"deployer/engine/view"
+	"deployer/roles"
+	"deployer/tasks/control"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
+)
+
+// session is a run on its way: what an execution needs beside the program, from
+// its first connection to its last.
+type session struct {
+	x         *execution
+	id        string
+	started   time.Time
+	ctx       context.Context // ends with the second interrupt
+	interrupt <-chan struct{}
+	stop      func()
+	log       *journal.Log // nil when nothing is changed
+	renderer  view.Renderer
+	sink      engine.Sink // of all events, without secrets
+	redactor  *schedule.Redactor
+	content   *blobs
+	services  engine.Services
+	connector schedule.Connector
+	dialer    *connector
+}
+
+// run carries the playbook out and shows it. The report is nil when the run
+// could not begin.
+func (x *execution) run(ctx context.Context) (*engine.Report, error) {
+	s, err := x.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report, err := schedule.Run(s.ctx, x.program, s.options())
+	return report, errors.Join(err, s.end())
+}
+
+// begin makes everything ready that is not a host.
+func (x *execution) begin(ctx context.Context) (*session, error) {
+	if x.artifacts {
+		if err := x.project.fetch(ctx, x.env.stderr); err != nil {
+			return nil, err
+		}
+	}
+	content, err := newBlobs(x.project)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := x.secrets()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{x: x, started: time.Now().UTC(), content: content, redactor: schedule.NewRedactor(secrets)}
+	s.id = s.started.Format("20060102-150405.000")
+	sinks, err := s.sinks()
+	if err != nil {
+		return nil, err
+	}
+	s.ctx, s.interrupt, s.stop = signals(ctx)
+	if s.renderer = x.show; s.renderer == nil {
+		s.renderer = x.renderer()
+	}
+	s.sink = view.Tee(append(sinks, s.renderer)...)
+	services, calls := clusterServices(x.project.cluster)
+	s.services = services
+	s.dialer = newConnector(x.project, content, calls, s.redactor.Wrap(s.sink))
+	s.connector = s.dialer
+	return s, nil
+}
+
+// options are those of the engine.
+func (s *session) options() schedule.Options {
+	x := s.x
+	return schedule.Options{
+		RunID:     s.id,
+		Check:     x.options.check,
+		Hosts:     x.hosts,
+		Match:     x.project.match,
+		Vars:      func(host string) (map[string]any, error) { return x.project.variables.Of(host), nil },
+		Extra:     x.extra,
+		Registry:  x.registry,
+		Connector: s.connector,
+		Services:  s.services,
+		Artifacts: s.content,
+		Blobs:     s.content,
+		Forks:     x.forks(),
+		Claim:     x.claim(s.id, s.started),
+		Budget:    x.limits(),
+		Sink:      s.sink,
+		Redactor:  s.redactor,
+		Interrupt: s.interrupt,
+	}
+}
+
+// end gives everything back. The error is that of the log.
+func (s *session) end() error {
+	s.dialer.Close()
+	s.stop()
+	s.renderer.Close()
+	if s.log == nil {
+		return nil
+	}
+	return s.log.Close()
+}
+
+// sinks are what gets the events beside the renderer: who gathers results, and
+// the journal of a run that changes hosts.
+func (s *session) sinks() ([]engine.Sink, error) {
+	x := s.x
+	var sinks []engine.Sink
+	if x.results != nil {
+		sinks = append(sinks, x.results)
+	}
+	if !x.journal || x.options.check {
+		return sinks, nil
+	}
+	dir, err := journal.Dir()
+	if err != nil {
+		return nil, err
+	}
+	if s.log, err = journal.Create(dir, s.header()); err != nil {
+		return nil, err
+	}
+	x.again = resumeCommand(s.id, x.call.Withheld)
+	return append(sinks, s.log), nil
+}
+
+func (s *session) header() journal.Header {
+	x := s.x
+	x.call.Extra, x.call.Withheld = journal.Withhold(x.extra, s.redactor.Text)
+	h := journal.Header{Run: s.id, Started: s.started, Call: x.call, Files: x.project.witness.files(), Deployer: version,
+		By: whoami(), PID: os.Getpid(), Resumes: x.resumes, Plan: x.plan}
+	if x.project.cluster != nil {
+		h.Versions = roles.Versions(x.project.cluster)
+	}
+	return h
+}
+
+// clusterServices are what actions and hosts may ask for; nothing without a
+// cluster.
+func clusterServices(c *cluster.Cluster) (engine.Services, map[string]agent.CallFunc) {
+	services := engine.Services{}
+	if c == nil {
+		return services, nil
+	}
+	ring := &keyring.Keyring{}
+	engine.Provide(services, ring)
+	engine.Provide(services, kube.NewAccess(ring))
+	engine.Provide(services, c)
+	return services, control.Calls(ring, c)
+}

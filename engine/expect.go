@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// Expect is what a plan showed of a step; a step that has it does nothing else.
+type Expect struct {
+	// Effects are the fingerprints of what it may do.
+	Effects []string `json:"effects,omitempty"`
+	// Targets are "KIND TARGET" of what it may do in whatever way: earlier steps
+	// of the same run change what it looks at, or the plan holds no secrets.
+	Targets []string `json:"targets,omitempty"`
+}
+
+// Fingerprint tells effects apart by all that they say: 32 hex digits of a
+// SHA-256.
+func (e Effect) Fingerprint() string {
+	h := sha256.New()
+	for _, part := range []string{string(e.Kind), e.Target, e.Action, e.Diff, fmt.Sprint(e.Secret)} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Pending are the effects that would be applied: none when nothing is needed or
+// all that is needed is to wait. A needed change that names no effect has an
+// empty one.
+func (c Change) Pending() []Effect {
+	switch {
+	case !c.Needed || c.Wait:
+		return nil
+	case len(c.Effects) == 0:
+		return []Effect{{}}
+	}
+	return c.Effects
+}
+
+// KindAndTarget is the effect without how it is done.
+func (e Effect) KindAndTarget() string { return string(e.Kind) + " " + e.Target }
+
+// Allows tells whether a change stays within the plan. Doing less than the plan
+// is allowed: a part may have been done before the connection was lost.
+func (x *Expect) Allows(c Change) error {
+	for _, e := range c.Pending() {
+		if x == nil || slices.Contains(x.Effects, e.Fingerprint()) || slices.Contains(x.Targets, e.KindAndTarget()) {
+			continue
+		}
+		what := fmt.Sprintf("%s %s: %s", e.Kind, e.Target, e.Action)
+		if e.Kind == "" {
+			what = "a change"
+		}
+		return &Failure{Message: "differs from the plan: " + what + " is not in it; nothing was done here. Somebody else may be changing this host: make a new plan"}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"deployer/engine"
+)
+
+func TestFingerprint(t *testing.T) {
+	base := engine.Effect{Kind: engine.EffectFile, Target: "/a", Action: "replace", Diff: "-1\n+2\n"}
+	seen := map[string]engine.Effect{}
+	for _, change := range []func(*engine.Effect){
+		func(*engine.Effect) {},
+		func(e *engine.Effect) { e.Kind = engine.EffectUnit },
+		func(e *engine.Effect) { e.Target = "/b" },
+		func(e *engine.Effect) { e.Action = "create" },
+		func(e *engine.Effect) { e.Diff = "-1\n+3\n" },
+		func(e *engine.Effect) { e.Diff, e.Secret = "", true },
+		func(e *engine.Effect) { e.Diff = "" },
+		func(e *engine.Effect) { e.Target, e.Action = "/arep", "lace" },
+	} {
+		e := base
+		change(&e)
+		f := e.Fingerprint()
+		if other, twice := seen[f]; twice || len(f) != 32 {
+			t.Errorf("%s: %+v and %+v", f, e, other)
+		}
+		seen[f] = e
+	}
+	if again := base; again.Fingerprint() != base.Fingerprint() {
+		t.Error("the same effect has two fingerprints")
+	}
+}
+
+func TestExpect(t *testing.T) {
+	file := engine.Effect{Kind: engine.EffectFile, Target: "/a", Action: "replace", Diff: "-1\n+2\n"}
+	other := file
+	other.Diff = "-x\n+2\n"
+	restart := engine.Effect{Kind: engine.EffectRestart, Target: "a.service", Action: "restart"}
+	strict := &engine.Expect{Effects: []string{file.Fingerprint(), restart.Fingerprint()}}
+	loose := &engine.Expect{Targets: []string{file.KindAndTarget()}}
+	for name, c := range map[string]struct {
+		expect *engine.Expect
+		change engine.Change
+		want   string
+	}{
+		"as planned":                 {strict, engine.Changed(file, restart), ""},
+		"less than planned":          {strict, engine.Changed(restart), ""},
+		"nothing to do":              {strict, engine.NoChange(nil), ""},
+		"only to wait":               {&engine.Expect{}, engine.Change{Needed: true, Wait: true}, ""},
+		"in another way":             {strict, engine.Changed(other), "file /a: replace is not in it"},
+		"in another way, as allowed": {loose, engine.Changed(other), ""},
+		"more than planned":          {loose, engine.Changed(file, restart), "restart a.service: restart is not in it"},
+		"not planned":                {&engine.Expect{}, engine.Changed(file), "file /a"},
+		"not planned, nameless":      {&engine.Expect{}, engine.Changed(), "a change is not in it"},
+		"planned, nameless":          {&engine.Expect{Effects: []string{engine.Effect{}.Fingerprint()}}, engine.Changed(), ""},
+		"no plan":                    {nil, engine.Changed(file), ""},
+	} {
+		err := c.expect.Allows(c.change)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package journal
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// Call is what the user asked for, so that it can be asked for again. Paths are
+// absolute.
+type Call struct {
+	Verb      string         `json:"verb"`
+	Playbook  string         `json:"playbook,omitempty"` // empty for deployer's own
+	Inventory string         `json:"inventory,omitempty"`
+	Limit     string         `json:"limit,omitempty"`
+	Tags      []string       `json:"tags,omitempty"`
+	SkipTags  []string       `json:"skip_tags,omitempty"`
+	Extra     map[string]any `json:"extra,omitempty"` // variables of the command line
+	// Withheld are the names of variables of the command line that are not
+	// written down, because they look like secrets.
+	Withheld []string `json:"withheld,omitempty"`
+	Forks    int      `json:"forks,omitempty"`
+	// LockHosts: only the hosts of the run were locked, not the masters.
+	LockHosts bool `json:"lock_hosts,omitempty"`
+}
+
+// Same tells whether two calls are about the same playbook and inventory, with
+// whatever options.
+func (c Call) Same(other Call) bool {
+	return c.Verb == other.Verb && c.Playbook == other.Playbook && c.Inventory == other.Inventory
+}
+
+// secretName matches names of variables whose values are not for others.
+var secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|private_?key|api_?key`)
+
+// LooksSecret tells whether a variable of that name is likely to hold a secret.
+func LooksSecret(name string) bool { return secretName.MatchString(name) }
+
+// Withhold parts variables of the command line into those that may be written
+// down and the names of those that may not: their names look like secrets, or
+// clean would change a text in them.
+func Withhold(extra map[string]any, clean func(string) string) (open map[string]any, withheld []string) {
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if secretIn(name, extra[name], clean) {
+			withheld = append(withheld, name)
+			continue
+		}
+		if open == nil {
+			open = map[string]any{}
+		}
+		open[name] = extra[name]
+	}
+	return open, withheld
+}
+
+func secretIn(name string, value any, clean func(string) string) bool {
+	if LooksSecret(name) {
+		return true
+	}
+	switch v := value.(type) {
+	case string:
+		return clean(v) != v
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return secretIn("", e, clean) })
+	case map[string]any:
+		for key, e := range v {
+			if secretIn(key, e, clean) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,75 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"deployer/engine"
+)
+
+// followPoll is how often Follow looks for more.
+const followPoll = 200 * time.Millisecond
+
+// Follow is Scan for a run that may still go on: at the end of the file it waits
+// for more, until the run is over or killed.
+func Follow(ctx context.Context, path string, on func(*Header, *engine.Event) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading the log of a run: %w", err)
+	}
+	defer f.Close()
+	var rest []byte
+	for {
+		alive, err := locked(path) // before reading: what was written until then is read
+		if err != nil {
+			return err
+		}
+		more, err := io.ReadAll(f)
+		if err != nil {
+			return fmt.Errorf("reading the log of a run: %w", err)
+		}
+		rest, err = lines(append(rest, more...), on)
+		if errors.Is(err, errEnough) || err == nil && !alive {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(followPoll):
+		}
+	}
+}
+
+// lines calls on for each complete line and returns what is left. It ends with
+// errEnough at the end of the run.
+func lines(data []byte, on func(*Header, *engine.Event) error) ([]byte, error) {
+	for {
+		text, rest, whole := bytes.Cut(data, []byte{'\n'})
+		if !whole {
+			return data, nil
+		}
+		data = rest
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			return nil, fmt.Errorf("not a line of a run's log: %w", err)
+		}
+		if l.Header == nil && l.Event == nil {
+			continue // of another version
+		}
+		if err := on(l.Header, l.Event); err != nil {
+			return nil, err
+		}
+		if l.Event != nil && l.Event.Type == engine.RunEnd {
+			return nil, errEnough
+		}
+	}
+}

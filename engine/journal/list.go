@@ -1,0 +1,124 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+)
+
+// List returns the runs of a directory, newest first. Of those that came to
+// their end only the header and the report are read, so Hosts, Results, Open
+// and Parked are empty. Files that cannot be read are left out and reported in the error,
+// beside the others.
+func List(dir string) ([]*Record, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the directory of run logs: %w", err)
+	}
+	var out []*Record
+	var bad []error
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		r, err := glance(filepath.Join(dir, e.Name()))
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *Record) int { return b.Header.Started.Compare(a.Header.Started) })
+	return out, errors.Join(bad...)
+}
+
+// glance reads the first and the last line, or everything when the last line is
+// not the end of the run.
+func glance(path string) (*Record, error) {
+	last, err := lastLine(path)
+	if err != nil {
+		return nil, err
+	}
+	var l line
+	if json.Unmarshal(last, &l) != nil || l.Event == nil || l.Event.Type != engine.RunEnd || l.Event.Report == nil {
+		return Read(path)
+	}
+	r := &Record{Last: l.Event.Time, Report: l.Event.Report}
+	err = Scan(path, func(h *Header, _ *engine.Event) error {
+		if h == nil {
+			return fmt.Errorf("%s is no log of a run: it has no header", path)
+		}
+		r.Header = *h
+		return errEnough
+	})
+	if !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	r.Outcome = r.outcome(false)
+	return r, nil
+}
+
+// errEnough ends a scan early.
+var errEnough = errors.New("enough")
+
+// lastLine returns the last complete line of a file.
+func lastLine(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the log of a run: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("reading the log of a run: %w", err)
+	}
+	for size := int64(64 << 10); ; size *= 8 { // a report has a line for each host
+		from := max(0, info.Size()-size)
+		tail, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+		if err != nil {
+			return nil, fmt.Errorf("reading the log of a run: %w", err)
+		}
+		end := bytes.LastIndexByte(tail, '\n')
+		if end >= 0 {
+			tail = tail[:end]
+		}
+		begin := bytes.LastIndexByte(tail, '\n')
+		if begin >= 0 || from == 0 {
+			return tail[begin+1:], nil
+		}
+	}
+}
+
+// Find returns the run of an id, or of the beginning of one that only one run
+// has.
+func Find(dir, run string) (*Record, error) {
+	all, err := List(dir)
+	var found []*Record
+	for _, r := range all {
+		if r.Header.Run == run {
+			return Read(Path(dir, run))
+		}
+		if strings.HasPrefix(r.Header.Run, run) {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return Read(Path(dir, found[0].Header.Run))
+	case len(found) > 1:
+		return nil, fmt.Errorf("%d runs begin with %q, such as %s and %s", len(found), run, found[0].Header.Run, found[1].Header.Run)
+	}
+	return nil, errors.Join(fmt.Errorf("there is no run %q in %s", run, dir), err)
+}

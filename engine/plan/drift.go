@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Drift is one way in which what there is differs from what a plan was made for.
+type Drift struct {
+	What string `json:"what"` // "n3", "inventory.yaml"
+	How  string `json:"how"`
+}
+
+// FileDrift names the files that are not those of the plan.
+func FileDrift(p *Plan, now map[string]string) []Drift {
+	var out []Drift
+	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
+		switch digest, ok := now[path]; {
+		case !ok:
+			out = append(out, Drift{path, "is not used any more"})
+		case digest != p.Files[path]:
+			out = append(out, Drift{path, "has changed"})
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if _, ok := p.Files[path]; !ok {
+			out = append(out, Drift{path, "was not used for the plan"})
+		}
+	}
+	return out
+}
+
+// HostDrift compares a plan with one made now, of the same hosts.
+func HostDrift(was, now *Plan) []Drift {
+	found := map[string]Host{}
+	for _, h := range now.Hosts {
+		found[h.Name] = h
+	}
+	var out []Drift
+	for _, h := range was.Hosts {
+		other, ok := found[h.Name]
+		if !ok {
+			why := now.LeftOut[h.Name]
+			if why == "" {
+				why = "is not in this run"
+			}
+			out = append(out, Drift{h.Name, why})
+			continue
+		}
+		for _, how := range differences(was.steps(h), now.steps(other)) {
+			out = append(out, Drift{h.Name, how})
+		}
+		delete(found, h.Name)
+	}
+	for _, h := range now.Hosts {
+		if _, extra := found[h.Name]; extra {
+			out = append(out, Drift{h.Name, "was not in the plan"})
+		}
+	}
+	return out
+}
+
+// steps are the changes of a host by step.
+func (p *Plan) steps(h Host) map[string]Change {
+	out := map[string]Change{}
+	for _, at := range h.Changes {
+		out[p.Changes[at].Step] = p.Changes[at]
+	}
+	return out
+}
+
+// differences are the steps that would do something else than they were to.
+func differences(was, now map[string]Change) []string {
+	var out []string
+	for _, step := range slices.Sorted(maps.Keys(was)) {
+		a, b := was[step], now[step]
+		switch {
+		case b.Step == "":
+			out = append(out, fmt.Sprintf("%q has nothing to do any more; planned: %s", a.Name, a.says()))
+		case a.Unknown != b.Unknown || !slices.Equal(a.Fingerprints, b.Fingerprints):
+			out = append(out, fmt.Sprintf("%q would now: %s; planned: %s", a.Name, b.says(), a.says()))
+		}
+	}
+	for _, step := range slices.Sorted(maps.Keys(now)) {
+		if _, planned := was[step]; !planned {
+			out = append(out, fmt.Sprintf("%q would now: %s; nothing was planned", now[step].Name, now[step].says()))
+		}
+	}
+	return out
+}
+
+// says is the change in a few words.
+func (c Change) says() string {
+	if c.Unknown != "" {
+		return "not known (" + c.Unknown + ")"
+	}
+	var parts []string
+	for _, e := range c.Effects {
+		switch text := e.Action + " " + e.Target; {
+		case e.Kind == "":
+			parts = append(parts, "change something")
+		case e.Diff != "":
+			parts = append(parts, fmt.Sprintf("%s (diff %s)", text, e.Fingerprint()[:8]))
+		default:
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

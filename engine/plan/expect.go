@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"sync"
+
+	"deployer/engine"
+)
+
+// Enforcer tells what each step of a run may do so that it stays within a plan.
+type Enforcer struct {
+	plan  *Plan
+	hosts map[string]*progress
+}
+
+// progress is how far one host has come.
+type progress struct {
+	mu     sync.Mutex
+	host   Host
+	steps  map[string]int // step -> change
+	opaque bool
+}
+
+// NewEnforcer makes the expectations of a plan.
+func NewEnforcer(p *Plan) *Enforcer {
+	e := &Enforcer{plan: p, hosts: map[string]*progress{}}
+	for _, h := range p.Hosts {
+		steps := map[string]int{}
+		for _, at := range h.Changes {
+			steps[p.Changes[at].Step] = at
+		}
+		e.hosts[h.Name] = &progress{host: h, steps: steps}
+	}
+	return e
+}
+
+// Of is what a step of a host may do; nil means anything. The steps of a host
+// must be asked for in their order, as what comes after an opaque one is open.
+func (e *Enforcer) Of(host, step string) *engine.Expect {
+	h := e.hosts[host]
+	if h == nil {
+		return &engine.Expect{} // no host of the plan
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, planned := h.steps[step]
+	was := h.opaque
+	if planned && h.host.Opaque != nil && *h.host.Opaque == at {
+		h.opaque = true
+	}
+	if !planned {
+		if was {
+			return nil
+		}
+		return &engine.Expect{}
+	}
+	_, loose := h.host.Loose[at]
+	return e.plan.Changes[at].expect(loose)
+}
+
+func (c Change) expect(loose bool) *engine.Expect {
+	if c.Unknown != "" {
+		return nil
+	}
+	x := &engine.Expect{}
+	for i, effect := range c.Effects {
+		if loose || effect.Redacted {
+			x.Targets = append(x.Targets, effect.KindAndTarget())
+		} else {
+			x.Effects = append(x.Effects, c.Fingerprints[i])
+		}
+	}
+	return x
+}

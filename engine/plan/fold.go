@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+)
+
+// Group is hosts on which the same would happen.
+type Group struct {
+	Hosts []string `json:"hosts"` // in inventory order
+	// Changes are indexes into Plan.Changes.
+	Changes []int `json:"changes"`
+}
+
+// Fold groups the hosts that have changes, those that most hosts share first.
+// Hosts with nothing to do are in no group.
+func (p *Plan) Fold() []Group {
+	at := map[string]int{}
+	var out []Group
+	for _, h := range p.Hosts {
+		if len(h.Changes) == 0 {
+			continue
+		}
+		key := fmt.Sprint(h.Changes)
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key] = i
+			out = append(out, Group{Changes: h.Changes})
+		}
+		out[i].Hosts = append(out[i].Hosts, h.Name)
+	}
+	slices.SortStableFunc(out, func(a, b Group) int { return len(b.Hosts) - len(a.Hosts) })
+	return out
+}
+
+// Count says in a few words what changes do: "3 files, 1 restart".
+func (p *Plan) Count(changes []int) string {
+	tally := map[engine.EffectKind]int{}
+	unknown := 0
+	for _, at := range changes {
+		if p.Changes[at].Unknown != "" {
+			unknown++
+		}
+		for _, e := range p.Changes[at].Effects {
+			tally[e.Kind]++
+		}
+	}
+	var parts []string
+	add := func(n int, what string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+what)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, what))
+		}
+	}
+	for _, k := range kinds {
+		add(tally[k.kind], k.word)
+		delete(tally, k.kind)
+	}
+	rest := 0
+	for _, n := range tally {
+		rest += n
+	}
+	add(rest, "other change")
+	add(unknown, "unknown step")
+	return strings.Join(parts, ", ")
+}
+
+// kinds are the effects in the order of a summary.
+var kinds = []struct {
+	kind engine.EffectKind
+	word string
+}{
+	{engine.EffectFile, "file"}, {engine.EffectPackage, "package"}, {engine.EffectImage, "image"},
+	{engine.EffectKernel, "kernel setting"}, {engine.EffectUnit, "unit action"}, {engine.EffectRestart, "restart"},
+	{engine.EffectCommand, "command"}, {engine.EffectMember, "etcd member"}, {engine.EffectObject, "object"},
+}

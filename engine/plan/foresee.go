@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"strings"
+
+	"deployer/engine"
+)
+
+// foresee decides which changes of a host are loose, and where it gets opaque.
+func (h *Host) foresee(changes []Change) {
+	for i, at := range h.Changes {
+		change := changes[at]
+		if change.Unknown == "" {
+			if cause := h.cause(changes, i); cause >= 0 {
+				if h.Loose == nil {
+					h.Loose = map[int]int{}
+				}
+				h.Loose[at] = h.Changes[cause]
+			}
+		}
+		if h.Opaque == nil && change.opaque() {
+			h.Opaque = &at
+		}
+	}
+}
+
+// cause is the place of the first change before the i-th that may change what it
+// looks at; -1 when there is none.
+func (h *Host) cause(changes []Change, i int) int {
+	for j, at := range h.Changes[:i] {
+		if changes[at].opaque() || overlap(changes[at].Effects, changes[h.Changes[i]].Effects) {
+			return j
+		}
+	}
+	return -1
+}
+
+// opaque tells whether it cannot be known what else the change brings: files of a
+// package, whatever a command does, what a unit makes when it starts.
+func (c Change) opaque() bool {
+	if c.Unknown != "" {
+		return true
+	}
+	for _, e := range c.Effects {
+		switch e.Kind {
+		case engine.EffectFile, engine.EffectKernel, engine.EffectRestart:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// overlap tells whether two changes touch the same thing, or one something below
+// what the other touches.
+func overlap(a, b []engine.Effect) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x.Target == y.Target || below(x.Target, y.Target) || below(y.Target, x.Target) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func below(path, dir string) bool {
+	return strings.HasPrefix(dir, "/") && strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

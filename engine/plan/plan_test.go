@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+func file(path, action string) engine.Effect {
+	return engine.Effect{Kind: engine.EffectFile, Target: path, Action: action, Diff: "+" + action}
+}
+
+func of(kind engine.EffectKind, target string) engine.Effect {
+	return engine.Effect{Kind: kind, Target: target, Action: "do"}
+}
+
+// did is the event of a step that would do something; with a text among the
+// effects, of one that is unknown for that reason.
+func did(host, step string, effects ...any) engine.Event {
+	r := &engine.Result{Step: step, Name: "step " + step, Status: engine.Altered, Change: &engine.Change{Needed: true}}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case engine.Effect:
+			r.Change.Effects = append(r.Change.Effects, e)
+		case string:
+			r.Unknown, r.Status, r.Change = e, engine.Skipped, nil
+		}
+	}
+	return engine.Event{Type: engine.StepEnd, Host: host, Step: step, Result: r}
+}
+
+func idle(host, step string) engine.Event {
+	return engine.Event{Type: engine.StepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: engine.OK}}
+}
+
+// made makes a plan of what happened on hosts.
+func made(events ...engine.Event) *Plan {
+	c := NewCollector()
+	var order []string
+	for _, e := range events {
+		c.Emit(e)
+		if len(order) == 0 || order[len(order)-1] != e.Host {
+			order = append(order, e.Host)
+		}
+	}
+	return c.Plan(order)
+}
+
+func TestCollect(t *testing.T) {
+	c := NewCollector()
+	for _, e := range []engine.Event{
+		did("n1", "1", file("/a", "replace")), did("n2", "1", file("/a", "replace")), did("n3", "1", file("/a", "create")),
+		idle("n1", "2"), did("n2", "2", "needs x"), did("n4", "1", file("/a", "replace")),
+		{Type: engine.StepEnd, Host: "n1", Step: "3", Result: &engine.Result{Step: "3", Status: engine.OK, Change: &engine.Change{Needed: true, Wait: true}}},
+		{Type: engine.StepEnd, Host: "n1", Step: "4", Result: &engine.Result{Step: "4", Status: engine.Failed, Failure: &engine.Failure{Message: "no"}, Change: &engine.Change{Needed: true}}},
+		{Type: engine.RunEnd, Report: &engine.Report{Hosts: []engine.HostReport{{Host: "n1"}, {Host: "n2"}, {Host: "n3"},
+			{Host: "n4", Failure: &engine.Failure{Message: "broken"}}, {Host: "n5", Cancelled: true}, {Host: "n6"}}}},
+	} {
+		c.Emit(e)
+	}
+	p := c.Plan(nil)
+	if len(p.Changes) != 3 {
+		t.Errorf("%d distinct changes, want 3: %+v", len(p.Changes), p.Changes)
+	}
+	got := map[string]string{}
+	for _, h := range p.Hosts {
+		got[h.Name] = fmt.Sprint(h.Changes)
+	}
+	if diff := cmp.Diff(map[string]string{"n1": "[0]", "n2": "[0 2]", "n3": "[1]", "n6": "[]"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"n4": "broken", "n5": "stopped because of other hosts"}, p.LeftOut); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEnforcer: what each step may do once it is applied.
+func TestEnforcer(t *testing.T) {
+	conf, link := file("/etc/a.conf", "replace"), file("/etc/a.conf", "set mode")
+	secret := conf
+	secret.Redacted = true
+	strict := func(e engine.Effect) *engine.Expect { return &engine.Expect{Effects: []string{e.Fingerprint()}} }
+	loose := func(e engine.Effect) *engine.Expect { return &engine.Expect{Targets: []string{e.KindAndTarget()}} }
+	nothing, anything := &engine.Expect{}, (*engine.Expect)(nil)
+	for name, c := range map[string]struct {
+		events []engine.Event
+		want   []*engine.Expect // of the steps 1, 2, ...
+	}{
+		"exact":                          {[]engine.Event{did("n1", "1", conf), idle("n1", "2")}, []*engine.Expect{strict(conf), nothing}},
+		"the same file twice":            {[]engine.Event{did("n1", "1", conf), did("n1", "2", link)}, []*engine.Expect{strict(conf), loose(link)}},
+		"below a directory":              {[]engine.Event{did("n1", "1", file("/etc", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "create")), loose(conf)}},
+		"beside it":                      {[]engine.Event{did("n1", "1", file("/et", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/et", "create")), strict(conf)}},
+		"a restart hides nothing":        {[]engine.Event{did("n1", "1", of(engine.EffectRestart, "a.service")), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{strict(of(engine.EffectRestart, "a.service")), strict(conf), nothing}},
+		"after a package":                {[]engine.Event{idle("n1", "1"), did("n1", "2", of(engine.EffectPackage, "a")), did("n1", "3", conf), idle("n1", "4")}, []*engine.Expect{nothing, strict(of(engine.EffectPackage, "a")), loose(conf), anything}},
+		"unknown":                        {[]engine.Event{did("n1", "1", "needs x"), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{anything, loose(conf), anything}},
+		"a secret is not in the plan":    {[]engine.Event{did("n1", "1", secret)}, []*engine.Expect{loose(conf)}},
+		"a host that is not in the plan": {[]engine.Event{did("n2", "1", conf)}, []*engine.Expect{nothing}},
+		"a change that names no effect":  {[]engine.Event{did("n1", "1")}, []*engine.Expect{strict(engine.Effect{})}},
+	} {
+		e := NewEnforcer(made(c.events...))
+		for i, want := range c.want {
+			if diff := cmp.Diff(want, e.Of("n1", fmt.Sprint(i+1))); diff != "" {
+				t.Errorf("%s, step %d: %s", name, i+1, diff)
+			}
+		}
+	}
+}
+
+func TestHostDrift(t *testing.T) {
+	conf := file("/etc/a.conf", "replace")
+	other := conf
+	other.Diff = "+something else"
+	was := made(did("n1", "1", conf), did("n2", "1", conf), did("n3", "1", "needs x"), did("n4", "1", conf), idle("n5", "1"))
+	if drift := HostDrift(was, was); len(drift) > 0 {
+		t.Errorf("a plan differs from itself: %v", drift)
+	}
+	now := made(did("n1", "1", conf), did("n2", "1", other), did("n3", "1", conf), did("n3", "2", conf), idle("n4", "1"), idle("n6", "1"))
+	now.LeftOut = map[string]string{"n5": "unreachable"}
+	got := map[string][]string{}
+	for _, d := range HostDrift(was, now) {
+		got[d.What] = append(got[d.What], d.How)
+	}
+	for host, want := range map[string][]string{
+		"n2": {`"step 1" would now: replace /etc/a.conf (diff `},
+		"n3": {`"step 1" would now: replace /etc/a.conf (diff `, `"step 2" would now: replace /etc/a.conf (diff `},
+		"n4": {`"step 1" has nothing to do any more; planned: replace /etc/a.conf`},
+		"n5": {"unreachable"},
+		"n6": {"was not in the plan"},
+	} {
+		if len(got[host]) != len(want) {
+			t.Errorf("%s: %q, want %q", host, got[host], want)
+			continue
+		}
+		for i := range want {
+			if !strings.HasPrefix(got[host][i], want[i]) {
+				t.Errorf("%s: %q, want %q", host, got[host][i], want[i])
+			}
+		}
+	}
+	if len(got) != 5 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestFileDrift(t *testing.T) {
+	p := &Plan{Files: map[string]string{"/a": "1", "/b": "2", "/c": "3"}}
+	want := []Drift{{"/b", "has changed"}, {"/c", "is not used any more"}, {"/d", "was not used for the plan"}}
+	if diff := cmp.Diff(want, FileDrift(p, map[string]string{"/a": "1", "/b": "x", "/d": "4"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFold: hosts with the same changes are one group, whatever the number.
+func TestFold(t *testing.T) {
+	var events []engine.Event
+	for i := range 1000 {
+		host := fmt.Sprintf("n%04d", i)
+		switch {
+		case i == 500:
+			events = append(events, did(host, "1", file("/a", "create")))
+		case i == 501:
+			events = append(events, idle(host, "1"))
+		default:
+			events = append(events, did(host, "1", file("/a", "replace"), file("/b", "create")), did(host, "2", of(engine.EffectRestart, "a")))
+		}
+	}
+	p := made(events...)
+	groups := p.Fold()
+	if len(groups) != 2 || len(groups[0].Hosts) != 998 || len(groups[1].Hosts) != 1 || groups[1].Hosts[0] != "n0500" {
+		t.Fatalf("%d groups", len(groups))
+	}
+	if got := p.Count(groups[0].Changes); got != "2 files, 1 restart" {
+		t.Error(got)
+	}
+}
