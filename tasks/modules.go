@@ -57,6 +57,7 @@ func Modules() []engine.Kind {
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
 		{Name: "replace", Doc: "Puts something else in the place of all that matches a regular expression in a file.", New: func() any { return &edit.Replace{} }},
+		{Name: "repository", Doc: "Makes sure of a package source of apt, dnf or zypper and of the key that signs it.", New: func() any { return packages.NewRepository() }},
 		{Name: "script", Doc: "Runs a script of the role on the host.", New: func() any { return &command.Script{} }},
 		{Name: "script_run", Doc: "Writes, runs and removes a script; script is made of it.", New: func() any { return &command.Run{} }},
 		{Name: "set", Doc: "Gives values names for later tasks.", New: func() any { return &flow.Set{} }},

@@ -38,8 +38,12 @@ func (a apt) get(ctx context.Context, sys engine.System, args ...string) error {
 	return err
 }
 
-func (a apt) refresh(ctx context.Context, sys engine.System) error {
-	return a.get(ctx, sys, "update", "-o", "APT::Update::Error-Mode=any")
+func (a apt) refresh(ctx context.Context, sys engine.System, source string) error {
+	args := []string{"update", "-o", "APT::Update::Error-Mode=any"}
+	if source != "" {
+		args = append(args, "-o", "Dir::Etc::sourcelist="+a.place().source(source), "-o", "Dir::Etc::sourceparts=-", "-o", "APT::Get::List-Cleanup=0")
+	}
+	return a.get(ctx, sys, args...)
 }
 
 func (a apt) install(ctx context.Context, sys engine.System, jobs []job) error {
@@ -55,7 +59,7 @@ func (a apt) fetch(ctx context.Context, sys engine.System, args ...string) error
 		return err
 	}
 	// One source that is down is no harm when another one has the packages.
-	silent := refresh(ctx, sys, a)
+	silent := refresh(ctx, sys, a, "")
 	if err := a.get(ctx, sys, args...); err == nil || silent == nil {
 		return err
 	}

@@ -26,7 +26,10 @@ func (d dnf) run(ctx context.Context, sys engine.System, args ...string) error {
 	})
 }
 
-func (d dnf) refresh(ctx context.Context, sys engine.System) error {
+func (d dnf) refresh(ctx context.Context, sys engine.System, source string) error {
+	if source != "" {
+		return d.run(ctx, sys, "makecache", "--refresh", "--disablerepo=*", "--enablerepo="+source)
+	}
 	return d.run(ctx, sys, "makecache", "--refresh")
 }
 

@@ -18,8 +18,11 @@ type manager interface {
 	name() string
 	// sources are the files and directories that say where packages come from.
 	sources() []string
-	// refresh reads the lists of packages again.
-	refresh(ctx context.Context, sys engine.System) error
+	// place is where a source of packages is written down.
+	place() place
+	// refresh reads the lists of packages again; those of one source only when
+	// it is named.
+	refresh(ctx context.Context, sys engine.System, source string) error
 	installed(ctx context.Context, sys engine.System, names []string) (versions, error)
 	// newer tells which of the named installed packages have a newer version,
 	// and which; of all packages without names.

@@ -19,7 +19,7 @@ import (
 // Package makes sure that packages are there, or are not. All of them are
 // installed in one transaction.
 type Package struct {
-	Name              strictyaml.Texts `yaml:"name" required:"true" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version (* stands for anything), \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest is all that is installed"`
+	Name              strictyaml.Texts `yaml:"name" required:"true" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest is all that is installed"`
 	State             string           `yaml:"state" enum:"present,latest,absent" doc:"present, absent, or latest: the newest version that the package sources offer. Default present"`
 	UpdateCache       bool             `yaml:"update_cache" doc:"read the lists of packages again before looking, in a dry run too, when they are older than cache_valid_time or than a package source. Without it this is done only when a package is not found. Default false"`
 	CacheValidTime    time.Duration    `yaml:"cache_valid_time" doc:"how old lists may be with update_cache; default 1h"`

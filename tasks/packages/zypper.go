@@ -24,7 +24,10 @@ func (z zypper) run(ctx context.Context, sys engine.System, args ...string) erro
 	})
 }
 
-func (z zypper) refresh(ctx context.Context, sys engine.System) error {
+func (z zypper) refresh(ctx context.Context, sys engine.System, source string) error {
+	if source != "" {
+		return z.run(ctx, sys, "refresh", source)
+	}
 	return z.run(ctx, sys, "refresh")
 }
 

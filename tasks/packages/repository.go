@@ -1,0 +1,166 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"deployer/engine"
+	"deployer/strictyaml"
+	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
+)
+
+// Repository makes sure of a package source of apt, dnf or zypper, with the key
+// that signs it. Arguments that the host's package manager has no use for are
+// passed over, so that one task can serve several distributions.
+type Repository struct {
+	Name          string            `yaml:"name" required:"true" doc:"names the files: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
+	Description   string            `yaml:"description" doc:"for people; default the name"`
+	URL           strictyaml.Texts  `yaml:"url" doc:"where packages are, or a list of places; required unless mirrorlist or metalink is given"`
+	Mirrorlist    string            `yaml:"mirrorlist" doc:"dnf and zypper: address of a list of places"`
+	Metalink      string            `yaml:"metalink" doc:"dnf: address of a metalink"`
+	Types         strictyaml.Texts  `yaml:"types" doc:"apt: deb, deb-src or both; default deb"`
+	Suites        strictyaml.Texts  `yaml:"suites" doc:"apt: suites as in bookworm, or a path that ends in / for a source without them; required there"`
+	Components    strictyaml.Texts  `yaml:"components" doc:"apt: as in main; required unless the suite is a path"`
+	Architectures strictyaml.Texts  `yaml:"architectures" doc:"apt: as in amd64; default those of the host"`
+	Key           string            `yaml:"key" doc:"public key that signs, as text that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----"`
+	KeyFile       string            `yaml:"key_file" doc:"absolute path of the public key on the host; instead of key"`
+	Trusted       bool              `yaml:"trusted" doc:"accept what nobody signed; default false"`
+	Enabled       bool              `yaml:"enabled" default:"true" doc:"false: the source is written down and not used"`
+	Options       map[string]string `yaml:"options" doc:"further lines of the file, as the package manager knows them; default none"`
+	UpdateCache   bool              `yaml:"update_cache" default:"true" doc:"read the lists of packages of this source after a change, so that a wrong address or key is found here"`
+	State         string            `yaml:"state" enum:"present,absent" doc:"present or absent; the key goes with the source. Default present"`
+}
+
+var _ engine.Module = (*Repository)(nil)
+
+// NewRepository returns the arguments with their defaults.
+func NewRepository() *Repository { return &Repository{Enabled: true, UpdateCache: true} }
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+const armour = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+
+func (r *Repository) valid() error {
+	switch {
+	case !plainName.MatchString(r.Name):
+		return fmt.Errorf("name %q may only have letters, digits, dots, dashes and underscores", r.Name)
+	case r.State == "absent":
+		return nil
+	case len(r.URL) == 0 && r.Mirrorlist == "" && r.Metalink == "":
+		return errors.New("url is missing")
+	case r.Key != "" && r.KeyFile != "":
+		return errors.New("key and key_file exclude each other")
+	case r.Key != "" && !strings.HasPrefix(strings.TrimSpace(r.Key), armour):
+		return errors.New("key is not a public key that begins with " + armour)
+	case r.Key == "" && r.KeyFile == "" && !r.Trusted:
+		return errors.New("key or key_file is missing; to take packages that nobody signed, say trusted: true")
+	}
+	return nil
+}
+
+// Check compares the files of the source and of its key.
+func (r *Repository) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if err := r.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	m, err := detect(sys, (&Package{}).options())
+	if err != nil {
+		return engine.Change{}, err
+	}
+	files, err := r.files(m)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var change engine.Change
+	for _, f := range files {
+		one, err := f.Check(ctx, sys)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		change.Needed = change.Needed || one.Needed
+		change.Effects = append(change.Effects, one.Effects...)
+	}
+	if r.reads() && (change.Needed || r.unread(sys, files)) {
+		change.Needed = true
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectPackage, Target: "lists of packages", Action: "read those of " + r.Name})
+	}
+	return change, nil
+}
+
+// files are the source and, when it comes with the task, its key.
+func (r *Repository) files(m manager) ([]*file.File, error) {
+	place := m.place()
+	source := &file.File{Path: place.source(r.Name), Mode: "0644", State: r.State}
+	key := &file.File{Path: place.key(r.Name), Mode: "0644", State: r.State}
+	if r.State == "absent" {
+		return []*file.File{source, key}, nil
+	}
+	keyPath := r.KeyFile
+	if r.Key != "" {
+		keyPath = key.Path
+		key.Content = strings.TrimSpace(r.Key) + "\n"
+	} else {
+		key.State = "absent" // one that an earlier version of the task brought
+	}
+	var err error
+	source.Content, err = place.write(r, keyPath)
+	return []*file.File{key, source}, err
+}
+
+// reads is true when a change is followed by a look at the source.
+func (r *Repository) reads() bool { return r.UpdateCache && r.Enabled && r.State != "absent" }
+
+// unread is true when the lists were not read since the source was written: a
+// run was killed in between, or the source did not answer.
+func (r *Repository) unread(sys engine.System, files []*file.File) bool {
+	read, err := os.Stat(sys.Path(listsReceipt(r.Name)))
+	if err != nil {
+		return true
+	}
+	for _, f := range files {
+		if written, err := os.Stat(sys.Path(f.Path)); err == nil && written.ModTime().After(read.ModTime()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Apply writes the files and reads the lists.
+func (r *Repository) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	m, err := detect(sys, (&Package{}).options())
+	if err != nil {
+		return nil, err
+	}
+	files, err := r.files(m)
+	if err != nil {
+		return nil, err
+	}
+	if r.Key != "" {
+		if err := os.MkdirAll(sys.Path(m.place().keys), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range files {
+		change, err := f.Check(ctx, sys)
+		if err == nil && change.Needed {
+			_, err = f.Apply(ctx, sys, change)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if m.name() == "zypper" && r.Key != "" {
+		if _, err := hostcmd.Run(ctx, sys, "rpm", "--import", m.place().key(r.Name)); err != nil {
+			return nil, err
+		}
+	}
+	if !r.reads() {
+		return nil, nil
+	}
+	return nil, refresh(ctx, sys, m, r.Name)
+}
