@@ -54,12 +54,14 @@ const (
 
 // Result is how one step ended on one host.
 type Result struct {
-	Host   string  `json:"host,omitempty"`   // on which it ran
-	Step   string  `json:"step"`             // id of the step
-	Name   string  `json:"name,omitempty"`   // of the step
-	Status Status  `json:"status"`           // how it ended; see the statuses
-	Change *Change `json:"change,omitempty"` // what the check found
-	Output Output  `json:"output,omitempty"` // what `register` sees
+	Host string `json:"host,omitempty"` // on which it ran
+	Step string `json:"step"`           // id of the step
+	Name string `json:"name,omitempty"` // of the step
+	// Delegate is the host on which it ran for Host, when that is another one.
+	Delegate string  `json:"delegate,omitempty"`
+	Status   Status  `json:"status"`           // how it ended; see the statuses
+	Change   *Change `json:"change,omitempty"` // what the check found
+	Output   Output  `json:"output,omitempty"` // what `register` sees
 	// Failure is set when the status is failed or unreachable, or when the
 	// failure was ignored.
 	Failure *Failure `json:"failure,omitempty"`

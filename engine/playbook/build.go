@@ -25,6 +25,9 @@ func (c *compiler) finish() {
 		if t.Args != nil {
 			parts = append(parts, t.Args.refs)
 		}
+		if t.Delegate != nil {
+			parts = append(parts, t.Delegate.refs)
+		}
 		if t.nameTpl != nil {
 			parts = append(parts, t.nameTpl.refs)
 		}

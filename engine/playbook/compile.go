@@ -30,6 +30,9 @@ type Library struct {
 	// Tags selects tasks that have one of them, or the tag "always"; empty
 	// selects all but those tagged "never". SkipTags leaves tasks out.
 	Tags, SkipTags []string
+	// Hosts are the names of all hosts of the inventory. With it, names in
+	// delegate_to are checked when compiling; it may be nil.
+	Hosts []string
 	// Match resolves a pattern of hosts. With it, patterns are checked when
 	// compiling, and circular waits between plays are found; it may be nil.
 	Match func(pattern string) ([]string, error)
@@ -122,6 +125,7 @@ type scene struct {
 	files  *Files
 	tags   []string
 	block  *Block
+	layer  layer
 	// dir is where include_tasks looks, in tree.
 	tree     Tree
 	dir      string

@@ -38,6 +38,9 @@
 //	ignore_errors  go on after a failure
 //	throttle       at most so many hosts at once: a number or an expression, 0 for no limit
 //	run_once       the first host to come does it for all; the others wait and see its result
+//	delegate_to    do it on another host, or on localhost: the machine that deployer runs on. Variables,
+//	               result and handlers stay those of the play's host; a delegate that cannot be reached
+//	               fails the task. May have templates
 //	barrier        before this task, wait for all live hosts of the play
 //	label, needs   wait until all (or count) live hosts that run the labelled task have passed it
 //	vars, tags, secret (neither diff nor output is shown)
@@ -45,6 +48,8 @@
 // Instead of a module: block with a list of tasks (and rescue, always, when,
 // throttle, vars, tags, needs, barrier, label), include_role, include_tasks, or
 // meta: flush_handlers. With a mapping, block is the module of that name.
+// ignore_errors, timeout and delegate_to may also stand at these, at a role and
+// at a play: what stands inside has them too, unless it says otherwise.
 // A block's condition is evaluated once, on entering; its throttle holds for the
 // whole of it. In rescue and always, `failure` has message, detail and step.
 // A task whose condition does not hold waits for no label and takes no turn.

@@ -49,13 +49,18 @@ func TestCompileErrors(t *testing.T) {
 		"meta":                 {"- meta: flush", `site.yaml:4:11: meta of task: want one of flush_handlers, got "flush"; did you mean "flush_handlers"?`},
 		"block keyword":        {"- {block: [], register: x}", `site.yaml:4:17: block does not take "register"`},
 		"barrier in throttle":  {"- throttle: 1\n    block: [{file: {path: /a}, barrier: true}]", `site.yaml:5:32: a barrier cannot stand inside a throttled block: hosts inside would wait for hosts that may not enter`},
-		"negative retries":     {"- {file: {path: /a}, retries: -1}", `site.yaml:4:5: retries, delay and timeout cannot be negative`},
+		"negative retries":     {"- {file: {path: /a}, retries: -1}", `site.yaml:4:5: retries and delay cannot be negative`},
+		"negative timeout":     {"- {file: {path: /a}, timeout: -1s}", `site.yaml:4:33: timeout cannot be negative`},
+		"delegated to nobody":  {"- {file: {path: /a}, delegate_to: ''}", `site.yaml:4:37: delegate_to: name a host`},
+		"delegated to a list":  {"- {block: [], delegate_to: [a]}", `site.yaml:4:30: delegate_to: want a text`},
+		"delegated to unknown": {"- include_role: web\n    delegate_to: lbb1", `site.yaml:5:18: delegate_to: the inventory has no host "lbb1"; did you mean "lb1"?`},
+		"delegated action":     {"- {plan: {}, delegate_to: lb1}", `site.yaml:4:29: plan runs on the machine that deployer runs on, for the host; leave delegate_to out`},
 		"loop over a mapping":  {"- {file: {path: /a}, loop: {a: b}}", `site.yaml:4:30: loop: want a list, or an expression that gives one`},
 		"rescue without block": {"- {file: {path: /a}, rescue: []}", `site.yaml:4:24: a task with a module does not take "rescue"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := compileFiles(t, nil,
+			_, err := compileFiles(t, &Library{Hosts: []string{"h1", "lb1"}},
 				"site.yaml", "- hosts: all\n  handlers: [{name: reload, file: {path: /h}}]\n  tasks:\n  "+tt.tasks+"\n",
 				"loop.yaml", "- include_tasks: loop.yaml\n",
 				"roles/web/tasks/main.yaml", "[]\n",

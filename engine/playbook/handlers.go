@@ -20,8 +20,8 @@ func (c *compiler) handlers(x scene, nodes []*yaml.Node) {
 			c.fail(x.doc.at(n).Errorf("a handler is a task with a module"))
 			continue
 		}
-		if !c.only(x.doc, raw, "a handler", "name", "when", "loop", "register", "notify", "changed_when", "failed_when",
-			"ignore_errors", "retries", "delay", "until", "timeout", "throttle", "run_once", "vars", "secret") {
+		if !c.only(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "register", "notify", "changed_when",
+			"failed_when", "retries", "delay", "until", "throttle", "run_once", "vars", "secret")...) {
 			continue
 		}
 		if raw.Name == "" {

@@ -7,6 +7,7 @@ import (
 )
 
 type rawPlay struct {
+	rawInherit
 	Name      string           `yaml:"name"`
 	Hosts     string           `yaml:"hosts" required:"true"`
 	Vars      yaml.Node        `yaml:"vars"`
@@ -57,7 +58,7 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 			place{tree: c.tree, dir: dir, templates: true, plain: true}),
 		state: &playState{byName: map[string]map[string]*Task{}, applied: map[string]bool{}},
 	}
-	x = x.with(c.compileScope(d, &raw.Vars, false))
+	x = x.with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, n, &raw.rawInherit))
 	p.Begin = c.emit(Op{Kind: OpPlay, Play: p})
 	if raw.Barrier || p.Linear {
 		c.emit(Op{Kind: OpBarrier, Play: p})

@@ -137,10 +137,12 @@ type Task struct {
 	Timeout      time.Duration
 	Throttle     *Expr
 	RunOnce      bool
-	Secret       bool
-	Needs        []Need
-	Tags         []string
-	Handler      bool
+	// Delegate names the host that the task is done on instead; may be nil.
+	Delegate *Text
+	Secret   bool
+	Needs    []Need
+	Tags     []string
+	Handler  bool
 	// Notify are the handlers that run later when this task changed something.
 	Notify []*Task
 	// Block is the innermost block that the task stands in.

@@ -14,6 +14,7 @@ import (
 
 // rawTask holds the keywords of a task as written; the module is beside them.
 type rawTask struct {
+	rawInherit
 	Name         string        `yaml:"name"`
 	When         yaml.Node     `yaml:"when"`
 	Loop         yaml.Node     `yaml:"loop"`
@@ -21,11 +22,9 @@ type rawTask struct {
 	Notify       yaml.Node     `yaml:"notify"`
 	ChangedWhen  yaml.Node     `yaml:"changed_when"`
 	FailedWhen   yaml.Node     `yaml:"failed_when"`
-	IgnoreErrors bool          `yaml:"ignore_errors"`
 	Retries      *int          `yaml:"retries"`
 	Delay        time.Duration `yaml:"delay"`
 	Until        yaml.Node     `yaml:"until"`
-	Timeout      time.Duration `yaml:"timeout"`
 	Throttle     yaml.Node     `yaml:"throttle"`
 	RunOnce      bool          `yaml:"run_once"`
 	Vars         yaml.Node     `yaml:"vars"`
@@ -51,6 +50,10 @@ type rawTask struct {
 func keywords(t reflect.Type) []string {
 	var out []string
 	for i := range t.NumField() {
+		if t.Field(i).Anonymous {
+			out = append(out, keywords(t.Field(i).Type)...)
+			continue
+		}
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
 			out = append(out, name)
 		}

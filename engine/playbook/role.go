@@ -28,9 +28,11 @@ type roleUse struct {
 	// params is true when the mention sets variables, so that it is another
 	// use than a plain mention.
 	params bool
+	layer  layer
 }
 
 type rawUse struct {
+	rawInherit
 	Role string    `yaml:"role" required:"true"`
 	Vars yaml.Node `yaml:"vars"`
 	When yaml.Node `yaml:"when"`
@@ -51,7 +53,7 @@ func (c *compiler) uses(d *document, n *yaml.Node, what string) []roleUse {
 		}
 		vars := c.compileScope(d, &raw.Vars, false)
 		out = append(out, roleUse{name: raw.Role, pos: keyPos(d, e, "role"), vars: vars, params: vars != nil,
-			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags)})
+			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags), layer: c.layer(d, e, &raw.rawInherit)})
 	}
 	return out
 }
@@ -83,7 +85,7 @@ func (c *compiler) place(x scene, u roleUse) {
 	}
 	x.doc, x.role, x.files, x.tree = r.tasks, r.name, r.files, r.tree
 	x.dir = r.name + "/tasks"
-	x = x.with(r.defaults).with(r.vars).with(u.vars).tagged(u.tags)
+	x = x.with(r.defaults).with(r.vars).with(u.vars).tagged(u.tags).inside(u.layer)
 	if !x.state.applied[r.name] {
 		x.state.applied[r.name] = true
 		if r.handlers != nil {

@@ -43,13 +43,15 @@ func (c *compiler) moduleItem(x scene, raw *rawTask) {
 // task compiles what tasks and handlers have in common.
 func (c *compiler) task(x scene, raw *rawTask) *Task {
 	d := x.doc
+	said := c.layer(d, raw.node, &raw.rawInherit)
+	has := said.over(x.layer)
 	t := &Task{
 		Name: raw.Name, Role: x.role, Pos: d.at(raw.node), Play: x.play, Kind: c.lib.Registry[raw.module.Value],
 		When: c.conditions(d, &raw.When, "when"), Register: raw.Register,
 		ChangedWhen: c.conditions(d, &raw.ChangedWhen, "changed_when"),
 		FailedWhen:  c.conditions(d, &raw.FailedWhen, "failed_when"),
-		Until:       c.conditions(d, &raw.Until, "until"), IgnoreErrors: raw.IgnoreErrors,
-		Delay: raw.Delay, Timeout: raw.Timeout, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
+		Until:       c.conditions(d, &raw.Until, "until"), IgnoreErrors: value(has.ignoreErrors),
+		Delay: raw.Delay, Timeout: value(has.timeout), Delegate: has.delegate, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
 		Secret: raw.Secret, Tags: slices.Concat(x.tags, c.tags(d, &raw.Tags)), Block: x.block, files: x.files,
 		Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes,
 	}
@@ -59,6 +61,7 @@ func (c *compiler) task(x scene, raw *rawTask) *Task {
 	c.taskRetries(t, raw)
 	c.taskName(d, t, raw)
 	c.taskArgs(d, t, raw)
+	c.taskPlace(t, said)
 	if slices.Contains(Reserved(), t.Register) {
 		c.fail(d.at(raw.set["register"]).Errorf("the name %q belongs to the engine; choose another one", t.Register))
 	}
@@ -85,8 +88,8 @@ func (c *compiler) taskRetries(t *Task, raw *rawTask) {
 	if t.Until != nil && raw.set["delay"] == nil {
 		t.Delay = untilDelay
 	}
-	if t.Retries < 0 || t.Delay < 0 || t.Timeout < 0 {
-		c.fail(t.Pos.Errorf("retries, delay and timeout cannot be negative"))
+	if t.Retries < 0 || t.Delay < 0 {
+		c.fail(t.Pos.Errorf("retries and delay cannot be negative"))
 	}
 }
 
@@ -103,6 +106,18 @@ func (c *compiler) taskName(d *document, t *Task, raw *rawTask) {
 		return
 	}
 	t.nameTpl = tpl
+}
+
+// taskPlace looks at where the task is to run. Actions run on the controller
+// anyhow, so that what they inherit means nothing to them.
+func (c *compiler) taskPlace(t *Task, said layer) {
+	if t.Mode != OnController {
+		return
+	}
+	if said.delegate != nil {
+		c.fail(said.delegate.Pos.Errorf("%s runs on the machine that deployer runs on, for the host; leave delegate_to out", t.Kind.Name))
+	}
+	t.Delegate = nil
 }
 
 func valueOf(n *yaml.Node, key string) *yaml.Node {

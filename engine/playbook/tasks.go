@@ -59,12 +59,13 @@ func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
 
 func (c *compiler) blockItem(x scene, raw *rawTask) {
 	d := x.doc
-	c.only(d, raw, "block", "name", "when", "throttle", "rescue", "always", "vars", "tags", "needs", "barrier", "label")
+	c.only(d, raw, "block", append(inheritable(), "name", "when", "throttle", "rescue", "always", "vars", "tags", "needs",
+		"barrier", "label")...)
 	name := raw.Name
 	if name == "" {
 		name = "block"
 	}
-	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false))
+	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, raw.node, &raw.rawInherit))
 	b := &Block{Name: name, Pos: d.at(raw.node), Parent: x.block, Scopes: x.scopes,
 		When: c.conditions(d, &raw.When, "when"), Throttle: c.throttle(d, &raw.Throttle)}
 	selected := c.selected(x.tags)
@@ -109,9 +110,10 @@ func pointers(nodes []yaml.Node) []*yaml.Node {
 // has a condition.
 func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 	d := x.doc
-	if !c.only(d, raw, form, "name", "when", "vars", "tags") {
+	if !c.only(d, raw, form, append(inheritable(), "name", "when", "vars", "tags")...) {
 		return
 	}
+	x = x.inside(c.layer(d, raw.node, &raw.rawInherit))
 	scope := c.compileScope(d, &raw.Vars, false)
 	when, tags := c.conditions(d, &raw.When, "when"), c.tags(d, &raw.Tags)
 	pos := keyPos(d, raw.node, form)

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,9 @@ import (
 type built struct {
 	step   *engine.Step
 	action engine.Action
-	title  string
+	// on is the machine to do it on, nil for the host's own.
+	on    *link
+	title string
 	// late: it cannot be rendered before the segment is sent.
 	late   bool
 	skip   bool
@@ -39,6 +42,13 @@ func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*bu
 		return nil, err
 	}
 	b := &built{title: t.Title(h.vars)}
+	if t.Delegate != nil {
+		on, err := h.delegate(t)
+		if err != nil {
+			return nil, err
+		}
+		b.on = on
+	}
 	module, raw := t.Kind.Name, t.Fixed()
 	if same, ok := h.run.same.of(t); ok {
 		module, raw = same.module, same.args
@@ -52,7 +62,7 @@ func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*bu
 			b.action = action
 			return b, nil
 		}
-		site := &preparation{host: h, ctx: ctx, task: t}
+		site := &preparation{host: h, ctx: ctx, task: t, on: cmp.Or(b.on, h.link)}
 		if p, ok := args.(engine.Preparer); ok {
 			module, args, err = prepare(ctx, p, site)
 			if site.late {
@@ -94,6 +104,7 @@ type preparation struct {
 	host *host
 	ctx  context.Context
 	task *playbook.Task
+	on   *link // where it will run
 	late bool
 	// personal: it has looked at something that only this host has.
 	personal bool
@@ -175,12 +186,16 @@ func (p *preparation) blobs() Blobs {
 	return p.host.run.opts.Blobs
 }
 
-// Artifact names the blob of an artifact for the host's architecture.
+// Artifact names the blob of an artifact for the architecture of where it goes.
 func (p *preparation) Artifact(ctx context.Context, name, version string) (engine.Blob, error) {
 	p.personal = true // of its architecture
 	if p.host.run.opts.Artifacts == nil {
 		return engine.Blob{}, errors.New("this run was started without a source of artifacts")
 	}
-	arch := p.host.live().Facts().Arch
-	return p.host.run.opts.Artifacts.Artifact(ctx, name, version, arch)
+	run := p.host.run
+	session, err := p.on.get(ctx, run.stop, run.opts.Retry.Attempts)
+	if err != nil {
+		return engine.Blob{}, err
+	}
+	return run.opts.Artifacts.Artifact(ctx, name, version, session.Facts().Arch)
 }

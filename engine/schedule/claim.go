@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -46,6 +47,9 @@ type claim struct {
 	Claim
 	run     *run
 	decided chan struct{} // closed when the locks are there, or the run is aborted
+	// ours are the hosts of the run. A machine that they only visit, by
+	// delegate_to, is not locked: other runs may visit it too.
+	ours map[*link]bool
 
 	mu      sync.Mutex
 	awaited map[*link]bool // that may still arrive
@@ -65,13 +69,14 @@ func newClaim(r *run) *claim {
 	for _, l := range r.guards {
 		c.awaited[l] = true
 	}
+	c.ours = maps.Clone(c.awaited)
 	return c
 }
 
 // join is called for each new session with a host of the run, before it is used,
 // and returns when the host is locked.
 func (c *claim) join(ctx context.Context, l *link, s *session) error {
-	if c == nil {
+	if c == nil || !c.ours[l] {
 		return nil
 	}
 	c.mu.Lock()

@@ -18,6 +18,7 @@ type link struct {
 	run     *run
 	name    string
 	connect func(ctx context.Context) (Host, error)
+	guests  *slots // for steps of other hosts
 
 	mu      sync.Mutex
 	session *session

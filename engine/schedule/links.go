@@ -2,10 +2,14 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"sync"
+
+	"deployer/engine/playbook"
 )
 
-// links are the connections of a run.
+// links are the connections of a run: to its hosts, and to machines that are not
+// in the run but that steps are delegated to.
 type links struct {
 	mu  sync.Mutex
 	all map[string]*link
@@ -16,6 +20,16 @@ func (ls *links) of(r *run, name string) *link {
 	return ls.make(r, name, func(ctx context.Context) (Host, error) { return r.opts.Connector.Connect(ctx, name) })
 }
 
+// local returns the link to the machine that deployer runs on.
+func (ls *links) local(r *run) *link {
+	return ls.make(r, playbook.Localhost, func(ctx context.Context) (Host, error) {
+		if r.opts.Local == nil {
+			return nil, errors.New("this run can do nothing on the machine that deployer runs on")
+		}
+		return r.opts.Local.Connect(ctx, playbook.Localhost)
+	})
+}
+
 func (ls *links) make(r *run, name string, connect func(context.Context) (Host, error)) *link {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -24,7 +38,7 @@ func (ls *links) make(r *run, name string, connect func(context.Context) (Host, 
 		if ls.all == nil {
 			ls.all = map[string]*link{}
 		}
-		l = &link{run: r, name: name, connect: connect}
+		l = &link{run: r, name: name, connect: connect, guests: newSlots(maxGuests)}
 		ls.all[name] = l
 	}
 	return l

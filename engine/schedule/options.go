@@ -78,6 +78,9 @@ type Options struct {
 
 	Registry  engine.Registry
 	Connector Connector
+	// Local opens sessions on the machine that deployer runs on, for
+	// delegate_to: localhost; nil when there is no such thing.
+	Local     Connector
 	Services  engine.Services
 	Artifacts Artifacts // may be nil when no task uses artifacts
 	Blobs     Blobs     // may be nil when no task makes blobs

@@ -169,9 +169,12 @@ func (w *world) item(p, indent, handlers int, labels *[]string, depth int) {
 			w.line(indent, "needs: %s", l)
 		}
 	}
-	switch w.rand.IntN(10) {
+	switch w.rand.IntN(11) {
 	case 0:
 		w.line(indent, "act: {name: t%d}", n)
+	case 10:
+		w.line(indent, "do: {}")
+		w.line(indent, "delegate_to: %s", []string{"lb", w.hosts[w.rand.IntN(len(w.hosts))]}[n%2])
 	case 1:
 		w.line(indent, "act: {name: t%d}", n)
 		w.line(indent, "run_once: true")
@@ -284,6 +287,9 @@ func (w *world) scenario(forks int) *scenario {
 		return tries[host+name]
 	}
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
+		if _, of, delegated := strings.Cut(st.ID, "/"); delegated {
+			host = of
+		}
 		outcome, end := w.begin(host, st.Name, again(host, st.Name))
 		defer end()
 		if w.seed%3 == 0 {
@@ -430,10 +436,10 @@ func (w *world) checkBlame(report *engine.Report, s *scenario) {
 			}
 		}
 	}
-	any := false
+	any := harmed["lb"]
 	for _, h := range report.Hosts {
 		any = any || harmed[h.Host]
-		if h.Failure != nil && !harmed[h.Host] {
+		if h.Failure != nil && !harmed[h.Host] && !strings.HasPrefix(h.Failure.Message, "delegated to") {
 			w.errorf("%s is blamed for nothing: %v", h.Host, h.Failure)
 		}
 		if h.Failure != nil && strings.Contains(h.Failure.Message, "internal error") {

@@ -36,7 +36,8 @@ type entry struct {
 	task  *playbook.Task
 	loop  *loopRun // nil without a loop
 	item  any
-	judge bool // the controller decides how it ended
+	on    string // the machine that it was delegated to
+	judge bool   // the controller decides how it ended
 	// conditional steps are handlers that run only if a step of this segment
 	// changed something.
 	conditional bool

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,7 +111,8 @@ type fleet struct {
 	onStep func(host string, s engine.Step, args doArgs) string
 	delay  time.Duration
 	action func(ctx context.Context, name string, with map[string]any, s engine.Site) (engine.Output, error)
-	quiet  bool // keep no log and no events
+	quiet  bool              // keep no log and no events
+	arch   map[string]string // by host; else amd64
 	// locks are the hosts' locks and who holds them; fleets may share them.
 	locks *lockTable
 }
@@ -212,7 +214,7 @@ func (e flaky) Error() string   { return e.text }
 func (e flaky) Retryable() bool { return true }
 
 func (h *fakeHost) Facts() engine.Facts {
-	return engine.Facts{Hostname: h.name, Arch: "amd64", CPUs: 2}
+	return engine.Facts{Hostname: h.name, Arch: cmp.Or(h.fleet.arch[h.name], "amd64"), CPUs: 2}
 }
 
 func (h *fakeHost) Dial(context.Context, string, string) (net.Conn, error) {
@@ -233,6 +235,12 @@ func (h *fakeHost) Stop(string) {
 	h.finish = true
 }
 
+func (h *fakeHost) gone() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dead
+}
+
 func (h *fakeHost) finishing() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -246,7 +254,7 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 	f.mu.Lock()
 	f.flights[h.name]++
 	f.mu.Unlock()
-	if h.dead {
+	if h.gone() {
 		return flaky{"the session is gone"}
 	}
 	changed := map[string]bool{}
@@ -263,7 +271,9 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 		}
 		res, lost := h.step(ctx, s)
 		if lost {
+			h.mu.Lock()
 			h.dead = true
+			h.mu.Unlock()
 			return flaky{"connection lost"}
 		}
 		changed[s.ID] = res.Status == engine.Altered
@@ -333,6 +343,7 @@ func (f *fleet) registry() engine.Registry {
 		{Name: "act", New: func() any { return &actArgs{fn: f.action} }},
 		{Name: "tmpl", New: func() any { return &prepArgs{} }},
 		{Name: "src", New: func() any { return &srcArgs{fleet: f} }},
+		{Name: "fetch", New: func() any { return &fetchArgs{} }},
 	})
 }
 

@@ -159,6 +159,8 @@ func (h *host) one(ctx context.Context, c *call, loop *loopRun, item any) error 
 			return nil
 		case built.action != nil:
 			return h.act(ctx, c, loop, item, built)
+		case built.on != nil:
+			return h.visit(ctx, c, loop, item, built)
 		}
 		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, loop: loop, item: item,
 			judge: c.task.Judged(), conditional: len(c.onChange) > 0})

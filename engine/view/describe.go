@@ -128,6 +128,9 @@ func (t *teller) tellResult(e engine.Event) string {
 // remarks are what stands in parentheses behind a step.
 func remarks(r *engine.Result) string {
 	var out []string
+	if r.Delegate != "" {
+		out = append(out, "on "+r.Delegate)
+	}
 	if r.Reason != "" {
 		out = append(out, r.Reason)
 	}

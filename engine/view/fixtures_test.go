@@ -80,6 +80,9 @@ func story() []engine.Event {
 		ends(17*s, "m2", "etcd", "etcd binaries", engine.Result{Status: engine.Altered, Elapsed: 15 * s, Tries: 2}),
 		at(17*s, engine.Event{Type: engine.Waiting, Host: "m1"}),
 		ends(18*s, "m2", "", "look", engine.Result{Status: engine.OK, Ignored: true, Failure: &engine.Failure{Message: "exit code 1"}}),
+		begins(19*s, "minion-01", "", "out of the load balancer"),
+		at(19*s, engine.Event{Type: engine.StepStart, Host: "m1", Step: "1..1/minion-01", Name: "out of the load balancer"}),
+		ends(20*s, "minion-01", "", "out of the load balancer", engine.Result{Status: engine.Altered, Delegate: "m1"}),
 		ends(95*s, "m2", "etcd", "etcd runs", engine.Result{Status: engine.Failed, Elapsed: 77 * s, Failure: &engine.Failure{
 			Message: "etcd.service was started and ended with exit code 2; see `journalctl -u etcd`", Detail: "bad flag\nusage: etcd\n"}}),
 		at(95*s, engine.Event{Type: engine.HostParked, Host: "m2", Text: "etcd.service was started and ended with exit code 2"}),

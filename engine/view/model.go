@@ -81,9 +81,20 @@ func (m *model) apply(e engine.Event) {
 		m.sent += h.transfer(e)
 	case engine.StepEnd:
 		h.count(e.Result)
+		m.leave(e)
 		if h.stepID == e.Step { // else the next one has begun already
 			h.set("", "", e.Time)
 		}
+	}
+}
+
+// leave ends what another host did for this one.
+func (m *model) leave(e engine.Event) {
+	if e.Result == nil || e.Result.Delegate == "" {
+		return
+	}
+	if d := m.host(e.Result.Delegate); strings.HasPrefix(d.stepID, e.Step+"/") {
+		d.set("", "", e.Time)
 	}
 }
 

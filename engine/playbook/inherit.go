@@ -1,0 +1,80 @@
+package playbook
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// rawInherit are the keywords that plays, roles, blocks, includes and tasks
+// share. A task has those of what it stands in, unless it says otherwise.
+type rawInherit struct {
+	IgnoreErrors *bool          `yaml:"ignore_errors"`
+	Timeout      *time.Duration `yaml:"timeout"`
+	DelegateTo   yaml.Node      `yaml:"delegate_to"`
+}
+
+func inheritable() []string { return keywords(reflect.TypeFor[rawInherit]()) }
+
+// layer is what is inherited, compiled. Nil stands for what was not said.
+type layer struct {
+	ignoreErrors *bool
+	timeout      *time.Duration
+	delegate     *Text
+}
+
+// layer compiles the keywords of the mapping n.
+func (c *compiler) layer(d *document, n *yaml.Node, raw *rawInherit) layer {
+	l := layer{ignoreErrors: raw.IgnoreErrors, timeout: raw.Timeout, delegate: c.text(d, &raw.DelegateTo, "delegate_to")}
+	if l.timeout != nil && *l.timeout < 0 {
+		c.fail(keyPos(d, n, "timeout").Errorf("timeout cannot be negative"))
+	}
+	if l.delegate != nil {
+		c.knownDelegate(l.delegate)
+	}
+	return l
+}
+
+// over returns l where it says something, and else outer.
+func (l layer) over(outer layer) layer {
+	if l.ignoreErrors == nil {
+		l.ignoreErrors = outer.ignoreErrors
+	}
+	if l.timeout == nil {
+		l.timeout = outer.timeout
+	}
+	if l.delegate == nil {
+		l.delegate = outer.delegate
+	}
+	return l
+}
+
+// inside returns the scene inside of something that has the given keywords.
+func (x scene) inside(l layer) scene {
+	x.layer = l.over(x.layer)
+	return x
+}
+
+// knownDelegate checks the name of a host that is written as it is.
+func (c *compiler) knownDelegate(t *Text) {
+	switch {
+	case t.tpl != nil:
+	case t.src == "":
+		c.fail(t.Pos.Errorf("delegate_to: name a host"))
+	case c.lib.Hosts != nil && t.src != Localhost && !slices.Contains(c.lib.Hosts, t.src):
+		c.fail(t.Pos.Errorf("delegate_to: the inventory has no host %q%s", t.src, didYouMean(t.src, append(slices.Clone(c.lib.Hosts), Localhost))))
+	}
+}
+
+// Localhost is the name under which delegate_to means the machine that deployer
+// runs on.
+const Localhost = "localhost"
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

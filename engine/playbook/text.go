@@ -1,0 +1,45 @@
+package playbook
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// Text is one text of a playbook that may have templates.
+type Text struct {
+	Pos  strictyaml.Pos
+	src  string
+	tpl  *Template
+	refs Refs
+}
+
+// text compiles a text; nil when there is none.
+func (c *compiler) text(d *document, n *yaml.Node, what string) *Text {
+	if n.Kind == 0 || n.ShortTag() == "!!null" {
+		return nil
+	}
+	t := &Text{Pos: d.at(n), src: n.Value}
+	if n.Kind != yaml.ScalarNode {
+		c.fail(t.Pos.Errorf("%s: want a text", what))
+		return nil
+	}
+	if !isTemplate(n.Value) {
+		return t
+	}
+	tpl, err := compileTemplate(n.Value, d.origin(n), c.funcs)
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	t.tpl, t.refs = tpl, tpl.refs
+	return t
+}
+
+// Value renders the text. The caller has entered the scopes.
+func (t *Text) Value(vars *Vars) (string, error) {
+	if t.tpl == nil {
+		return t.src, nil
+	}
+	return t.tpl.Text(vars.m)
+}

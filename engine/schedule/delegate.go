@@ -1,0 +1,120 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// maxGuests is how many steps of other hosts may be in flight on one at a time:
+// an agent has room for 32, and needs some for its own.
+const maxGuests = 24
+
+// guest is a session for steps of another host. Theirs have other ids than the
+// ones that the host does for itself.
+type guest struct {
+	Host
+	of string
+}
+
+// Run implements Host.
+func (g guest) Run(ctx context.Context, seg engine.Segment, on func(engine.Result)) error {
+	mark := "/" + g.of
+	steps := make([]engine.Step, len(seg.Steps))
+	for i, s := range seg.Steps {
+		s.ID += mark
+		steps[i] = s
+	}
+	seg.Steps = steps
+	return g.Host.Run(ctx, seg, func(r engine.Result) {
+		r.Step = strings.TrimSuffix(r.Step, mark)
+		on(r)
+	})
+}
+
+// delegate is the link to the machine that the task is to be done on.
+func (h *host) delegate(t *playbook.Task) (*link, error) {
+	name, err := t.Delegate.Value(h.vars)
+	if err != nil {
+		return nil, err
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		return nil, t.Delegate.Pos.Errorf("delegate_to gives no name of a host")
+	}
+	if name == playbook.Localhost && h.run.byName[name] == nil {
+		return h.run.links.local(h.run), nil
+	}
+	return h.run.links.of(h.run, name), nil
+}
+
+// visit does a step of this host on another machine. What comes of it is this
+// host's.
+func (h *host) visit(ctx context.Context, c *call, loop *loopRun, item any, b *built) error {
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	e := &entry{op: c.op, task: c.task, loop: loop, item: item, step: b.step, on: b.on.name}
+	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: b.step.ID, Name: b.title, Role: c.task.Role})
+	if err := b.on.guests.acquire(h.run.stop); err != nil {
+		return err
+	}
+	defer b.on.guests.release()
+	started := time.Now()
+	res, err := h.runThere(ctx, b.on, e)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && h.run.stop.Err() != nil:
+		h.record(e, engine.Result{Status: engine.Cancelled, Reason: err.Error(), Started: started})
+		return context.Cause(h.run.stop)
+	case err != nil:
+		failure := *asFailure(err)
+		failure.Message = fmt.Sprintf("delegated to %s: %s", b.on.name, failure.Message)
+		res = engine.Result{Status: engine.Failed, Failure: &failure, Started: started, Elapsed: time.Since(started)}
+	case e.unsure && res.Status == engine.OK:
+		h.notify(e.task) // it had begun when the connection was lost
+	}
+	return h.end(e, res)
+}
+
+// runThere sends the step until it has a result. A machine that cannot be
+// reached, or not again, is an error.
+func (h *host) runThere(ctx context.Context, l *link, e *entry) (engine.Result, error) {
+	attempts := h.run.opts.Retry.Attempts
+	for losses := 0; ; losses++ {
+		there, err := l.get(ctx, h.run.stop, attempts)
+		if err != nil {
+			return engine.Result{}, err
+		}
+		res, err := h.runOnce(ctx, there, e)
+		if err == nil || ctx.Err() != nil || h.run.stop.Err() != nil || !retryable(err) || losses == maxIdleLosses {
+			return res, err
+		}
+		e.unsure = true
+		h.run.emit(engine.Event{Type: engine.HostRetry, Host: l.name, Text: "connection lost (" + err.Error() + "); connecting again"})
+		l.drop(there)
+		attempts = h.run.opts.Retry.Reattempts
+	}
+}
+
+// runOnce sends the step, and judges its result.
+func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result, error) {
+	if err := h.run.forks.acquire(h.run.stop); err != nil {
+		return engine.Result{}, err
+	}
+	defer h.run.forks.release()
+	if stopper, ok := s.Host.(Stopper); ok {
+		defer context.AfterFunc(h.run.stop, func() { stopper.Stop(context.Cause(h.run.stop).Error()) })()
+	}
+	there := guest{s, h.name}
+	res, err := h.runStep(ctx, there, *e.step)
+	if err != nil || !e.task.Judged() {
+		return res, err
+	}
+	e.result = &res
+	return h.judge(ctx, there, e), nil
+}

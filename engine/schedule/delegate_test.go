@@ -1,0 +1,313 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+func TestDelegate(t *testing.T) {
+	tests := map[string]struct {
+		site string
+		want map[string][]string // host -> what ran there
+	}{
+		"variables, result and handlers are the host's own": {`
+- hosts: h1
+  tasks:
+    - {name: drain, do: {text: "{{ .host.name }}", do: change}, delegate_to: lb, register: drained, notify: h}
+    - {name: use, do: {text: "{{ .drained.changed }}"}}
+  handlers: [{name: h, do: {}}]
+`, map[string][]string{"h1": {"use true", "h"}, "lb": {"drain h1"}}},
+		"a host of the run, by a template": {`
+- hosts: h1
+  vars: {peer: h2}
+  tasks: [{name: a, do: {}}, {name: tell, do: {text: "{{ .host.name }}"}, delegate_to: "{{ .peer }}"}, {name: b, do: {}}]
+`, map[string][]string{"h1": {"a", "b"}, "h2": {"tell h1"}}},
+		"each item of a loop": {`
+- hosts: h1
+  tasks: [{name: a, do: {text: "{{ .item }}"}, loop: [lb, h1, lb], delegate_to: "{{ .item }}", register: r}, {name: b, do: {text: "{{ len .r.results }}"}}]
+`, map[string][]string{"h1": {"a h1", "b 3"}, "lb": {"a lb", "a lb"}}},
+		"once for all": {`
+- hosts: all
+  serial: 2
+  tasks: [{name: a, do: {}, run_once: true, delegate_to: lb, register: r}, {name: b, do: {text: "{{ .r.changed }}"}}]
+`, map[string][]string{"h1": {"b false"}, "h2": {"b false"}, "lb": {"a"}}},
+		"from a block, into a handler, not for actions": {`
+- hosts: h1
+  tasks:
+    - delegate_to: lb
+      block: [{name: a, do: {do: change}, notify: h}, {name: b, act: {}}, {name: c, do: {}, delegate_to: h1}]
+  handlers: [{name: h, do: {}, delegate_to: lb}]
+`, map[string][]string{"h1": {"c"}, "lb": {"a", "h"}}},
+		"a condition of the host itself": {`
+- hosts: all
+  tasks: [{name: a, do: {text: "{{ .host.name }}"}, delegate_to: lb, when: host.name == "h2"}]
+`, map[string][]string{"lb": {"a h2"}}},
+		"until": {`
+- hosts: h1
+  tasks: [{name: a, do: {say: {n: 1}}, delegate_to: lb, register: r, until: r.n == 1}, {name: b, do: {text: "{{ .r.n }}"}}]
+`, map[string][]string{"h1": {"b 1"}, "lb": {"a"}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := of(2)
+			report := s.run(t, t.Context(), tt.site)
+			if len(report.Broken()) > 0 || len(report.Hosts) > 2 {
+				t.Error(summary(report))
+			}
+			for _, host := range []string{"h1", "h2", "lb"} {
+				if diff := cmp.Diff(tt.want[host], s.fleet.of(host)); diff != "" {
+					t.Errorf("on %s: %s", host, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestDelegateIsTold: events are about the host, and name where it was done;
+// steps that many hosts do on one machine have ids of their own there.
+func TestDelegateIsTold(t *testing.T) {
+	s := of(2)
+	var mu sync.Mutex
+	var ids []string
+	s.fleet.onStep = func(_ string, st engine.Step, _ doArgs) string {
+		mu.Lock()
+		defer mu.Unlock()
+		ids = append(ids, st.ID)
+		return ""
+	}
+	s.run(t, t.Context(), "- hosts: all\n  tasks: [{name: a, do: {}, delegate_to: lb}]\n")
+	slices.Sort(ids)
+	if diff := cmp.Diff([]string{"1.play.1/h1", "1.play.1/h2"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	told := 0
+	for _, e := range s.fleet.events {
+		if e.Type == engine.StepEnd && e.Step == "1.play.1" && e.Result.Delegate == "lb" && e.Result.Host == e.Host && e.Host != "lb" {
+			told++
+		}
+	}
+	if told != 2 || s.fleet.tries["lb"] != 1 {
+		t.Errorf("told %d times, connected %d times", told, s.fleet.tries["lb"])
+	}
+}
+
+func TestDelegateTrouble(t *testing.T) {
+	tests := map[string]struct {
+		connect func(host string, try int) error
+		step    func(try int) string
+		want    string   // failure of h1
+		ran     []string // on lb
+	}{
+		"it cannot be reached": {
+			connect: func(host string, _ int) error {
+				if host == "lb" {
+					return errors.New("no route to host")
+				}
+				return nil
+			},
+			want: "delegated to lb: no route to host",
+		},
+		"it is slow to come": {
+			connect: func(host string, try int) error {
+				if host == "lb" && try < 3 {
+					return flaky{"refused"}
+				}
+				return nil
+			},
+			ran: []string{"a"},
+		},
+		"the connection is lost, and comes back": {
+			step: func(try int) string { return map[int]string{1: "lose"}[try] },
+			ran:  []string{"a", "a"},
+		},
+		"the connection is lost again and again": {
+			step: func(int) string { return "lose" },
+			want: "delegated to lb: connection lost",
+			ran:  []string{"a", "a", "a", "a"},
+		},
+		"the step fails there": {
+			step: func(int) string { return "fail" },
+			want: "told to fail",
+			ran:  []string{"a"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := of(1)
+			s.fleet.connect = tt.connect
+			tries := 0
+			s.fleet.onStep = func(host string, _ engine.Step, _ doArgs) string {
+				if host != "lb" || tt.step == nil {
+					return ""
+				}
+				tries++
+				return tt.step(tries)
+			}
+			report := s.run(t, t.Context(), "- hosts: all\n  tasks: [{name: a, do: {}, delegate_to: lb, notify: h}]\n  handlers: [{name: h, do: {}}]\n")
+			got := ""
+			if f := report.Hosts[0].Failure; f != nil {
+				got = f.Message
+			}
+			if got != tt.want || report.Hosts[0].Unreachable {
+				t.Errorf("failure %q, want %q\n%s", got, tt.want, summary(report))
+			}
+			if diff := cmp.Diff(tt.ran, s.fleet.of("lb")); diff != "" {
+				t.Error(diff)
+			}
+			// A step that had begun when the connection was lost may have changed something.
+			if handled := slices.Contains(s.fleet.of("h1"), "h"); handled != (tries == 2) {
+				t.Errorf("the handler ran: %v", handled)
+			}
+		})
+	}
+}
+
+// TestDelegateLostIsRescued: that another machine is lost is a failure of the
+// task, and not of the connection to the host.
+func TestDelegateLostIsRescued(t *testing.T) {
+	s := of(1)
+	s.fleet.connect = func(host string, _ int) error {
+		if host == "lb" {
+			return errors.New("gone")
+		}
+		return nil
+	}
+	s.run(t, t.Context(), `
+- hosts: all
+  tasks:
+    - block: [{name: a, do: {}, delegate_to: lb}]
+      rescue: [{name: saved, do: {text: "{{ .failure.message }}"}}]
+    - {name: b, do: {}, delegate_to: lb, ignore_errors: true}
+    - {name: c, do: {}}
+`)
+	if diff := cmp.Diff([]string{"saved delegated to lb: gone", "c"}, s.fleet.of("h1")); diff != "" {
+		t.Error(diff)
+	}
+	if s.fleet.tries["lb"] != 1 {
+		t.Errorf("a machine that was given up was tried %d times", s.fleet.tries["lb"])
+	}
+}
+
+func TestDelegateToLocalhost(t *testing.T) {
+	const site = "- hosts: all\n  tasks: [{name: a, do: {}, delegate_to: localhost}]\n"
+	s := of(1)
+	report := s.run(t, t.Context(), site)
+	if f := report.Hosts[0].Failure; f == nil || f.Message != "delegated to localhost: this run can do nothing on the machine that deployer runs on" {
+		t.Errorf("without a connector: %+v", f)
+	}
+	s = of(1)
+	here := newFleet()
+	s.opts = func(o *Options) { o.Local = here }
+	s.run(t, t.Context(), site)
+	if diff := cmp.Diff([]string{"a"}, here.of("localhost")); diff != "" || here.opened != 1 || here.closed != 1 {
+		t.Errorf("%s; opened %d, closed %d", diff, here.opened, here.closed)
+	}
+	s = of(1) // a host of the inventory may have that name
+	s.inv.hosts = []string{"localhost"}
+	s.run(t, t.Context(), site)
+	if diff := cmp.Diff([]string{"a"}, s.fleet.of("localhost")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestManyVisitors: they share the forks of the run, and leave the agent room.
+func TestManyVisitors(t *testing.T) {
+	s := of(60)
+	s.fleet.delay = time.Millisecond
+	s.opts = func(o *Options) { o.Forks = 40 }
+	var mu sync.Mutex
+	inside, most := 0, 0
+	s.fleet.onStep = func(host string, _ engine.Step, _ doArgs) string {
+		if host != "lb" {
+			return ""
+		}
+		mu.Lock()
+		inside++
+		most = max(most, inside)
+		mu.Unlock()
+		time.Sleep(time.Millisecond)
+		mu.Lock()
+		inside--
+		mu.Unlock()
+		return ""
+	}
+	report := s.run(t, t.Context(), "- hosts: all\n  tasks: [{name: a, do: {}, delegate_to: lb}, {name: b, do: {}}]\n")
+	if most > maxGuests || most < 2 || s.fleet.maxBusy > 40 || len(report.Broken()) > 0 {
+		t.Errorf("%d at once on lb, %d busy\n%s", most, s.fleet.maxBusy, summary(report))
+	}
+	if n := len(s.fleet.of("lb")); n != 60 {
+		t.Errorf("%d steps on lb", n)
+	}
+}
+
+// TestVisitedMachinesAreNotLocked: hosts of the run are.
+func TestVisitedMachinesAreNotLocked(t *testing.T) {
+	s := of(2)
+	claiming(s, "a", 0)
+	locked := map[string]bool{}
+	s.fleet.onStep = func(host string, _ engine.Step, _ doArgs) string {
+		s.fleet.locks.mu.Lock()
+		defer s.fleet.locks.mu.Unlock()
+		locked[host] = s.fleet.locks.byHost[host] != nil
+		return ""
+	}
+	s.run(t, t.Context(), "- hosts: h1\n  tasks: [{name: a, do: {}, loop: [lb, h1], delegate_to: '{{ .item }}'}]\n")
+	if diff := cmp.Diff(map[string]bool{"h1": true, "lb": false}, locked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestInterruptedVisit: nothing is blamed on anybody.
+func TestInterruptedVisit(t *testing.T) {
+	s := of(1)
+	interrupt := make(chan struct{})
+	var once sync.Once
+	s.fleet.onStep = func(string, engine.Step, doArgs) string {
+		once.Do(func() { close(interrupt) })
+		time.Sleep(10 * time.Millisecond)
+		return ""
+	}
+	s.opts = func(o *Options) { o.Interrupt = interrupt }
+	report := s.run(t, t.Context(), "- hosts: all\n  tasks: [{name: a, do: {}, delegate_to: lb}, {name: b, do: {}}]\n")
+	if !report.Interrupted || len(report.Broken()) > 0 || len(s.fleet.of("h1")) > 0 {
+		t.Errorf("%+v\n%s", report, summary(report))
+	}
+}
+
+// TestArchOfTheDelegate: an artifact is chosen for where it goes.
+func TestArchOfTheDelegate(t *testing.T) {
+	s := of(1)
+	var archs []string
+	s.opts = func(o *Options) {
+		o.Artifacts = artifactsFunc(func(arch string) { archs = append(archs, arch) })
+	}
+	s.fleet.arch = map[string]string{"lb": "arm64"}
+	s.run(t, t.Context(), "- hosts: all\n  tasks: [{name: a, fetch: {}}, {name: b, fetch: {}, delegate_to: lb}]\n")
+	if diff := cmp.Diff([]string{"amd64", "arm64"}, archs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type artifactsFunc func(arch string)
+
+func (f artifactsFunc) Artifact(_ context.Context, _, _, arch string) (engine.Blob, error) {
+	f(arch)
+	return engine.Blob{}, nil
+}
+
+type fetchArgs struct{}
+
+func (*fetchArgs) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+	b, err := c.Artifact(ctx, "x", "1")
+	return "do", &doArgs{Do: "ok", Text: strings.TrimSpace(fmt.Sprint(b.Digest))}, err
+}
