@@ -6,6 +6,7 @@ package tasks
 import (
 	"deployer/engine"
 	"deployer/tasks/account"
+	"deployer/tasks/archive"
 	"deployer/tasks/artifact"
 	"deployer/tasks/certificate"
 	"deployer/tasks/command"
@@ -30,6 +31,7 @@ import (
 func Modules() []engine.Kind {
 	return examples.In(restorable([]engine.Kind{
 		{Name: "absent", Doc: "Removes files, links and directories.", New: func() any { return &file.Absent{} }},
+		{Name: "archive", Doc: "Makes an archive of files and directories of the host.", New: func() any { return &archive.Pack{} }},
 		{Name: "artifact", Doc: "Installs a catalogued binary, or members of a catalogued archive.", New: func() any { return &artifact.Artifact{} }},
 		{Name: "authority_files", Doc: "Writes the files of the certificate authorities that the controller has for the host.", New: func() any { return &certificate.AuthorityFiles{} }},
 		{Name: "authority_read", Doc: "Reads what a master holds of the certificate authorities.", New: func() any { return &certificate.AuthorityRead{} }},
@@ -68,8 +70,10 @@ func Modules() []engine.Kind {
 		{Name: "sysctl", Doc: "Makes kernel settings hold, now and after a reboot.", New: func() any { return &kernel.Sysctl{} }},
 		{Name: "template", Doc: "Renders a template of the role and puts it on the host.", New: func() any { return &content.Template{} }},
 		{Name: "tree", Doc: "Makes sure of a directory with what is below it; copy of a directory is made of it.", New: func() any { return &file.Tree{} }},
+		{Name: "unarchive", Doc: "Unpacks an archive of the role, or of the host, into a directory.", New: func() any { return &archive.Unarchive{} }},
 		{Name: "unit", Doc: "Brings a systemd unit to its wanted state and waits for the effect.", New: func() any { return &unit.Unit{} }},
 		{Name: "unit_check", Doc: "Looks whether systemd units run; has rows.", New: func() any { return &unit.Checks{} }},
+		{Name: "unpack", Doc: "Unpacks an archive from a blob or the host; unarchive is made of it.", New: func() any { return &archive.Unpack{} }},
 		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return account.NewUser() }},
 		{Name: "wait_for", Doc: "Waits until a port, path, socket or address answers.", New: func() any { return &wait.For{} }},
 		{Name: "yaml_file", Doc: "Writes a value as a YAML file.", New: func() any { return &content.YAMLFile{} }},

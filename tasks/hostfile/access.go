@@ -76,20 +76,28 @@ func (a Access) Differences(sys engine.System, info fs.FileInfo) ([]string, erro
 	return out, nil
 }
 
-// Set gives the file at the real path this access. Owner before mode, because a
-// change of owner clears the setuid bits.
-func (a Access) Set(sys engine.System, realPath string) error {
-	uid, gid := -1, -1
-	var err error
+// IDs are the numbers of owner and group, -1 for what is not given.
+func (a Access) IDs(sys engine.System) (uid, gid int, err error) {
+	uid, gid = -1, -1
 	if a.Owner != "" {
 		if uid, err = lookup(sys, "/etc/passwd", a.Owner); err != nil {
-			return err
+			return -1, -1, err
 		}
 	}
 	if a.Group != "" {
 		if gid, err = lookup(sys, "/etc/group", a.Group); err != nil {
-			return err
+			return -1, -1, err
 		}
+	}
+	return uid, gid, nil
+}
+
+// Set gives the file at the real path this access. Owner before mode, because a
+// change of owner clears the setuid bits.
+func (a Access) Set(sys engine.System, realPath string) error {
+	uid, gid, err := a.IDs(sys)
+	if err != nil {
+		return err
 	}
 	if uid >= 0 || gid >= 0 {
 		if err := os.Lchown(realPath, uid, gid); err != nil {

@@ -36,7 +36,7 @@ type Temp struct {
 func Create(final string) (*Temp, error) {
 	dir, base := filepath.Split(final)
 	sweep(dir, "."+base+tempMark)
-	f, err := os.CreateTemp(dir, fmt.Sprintf(".%s%s%d-*", base, tempMark, os.Getpid()))
+	f, err := os.CreateTemp(dir, TempName(base)+"*")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("directory %s does not exist: make it with the directory module first", dir)
 	}
@@ -46,16 +46,23 @@ func Create(final string) (*Temp, error) {
 	return &Temp{File: f, final: final}, nil
 }
 
-// sweep removes what killed runs left of earlier attempts at the same file. Some
-// of it is as large as a program.
+// TempName is how the name of a temporary file begins that will become base; what
+// follows is the caller's choice.
+func TempName(base string) string { return fmt.Sprintf(".%s%s%d-", base, tempMark, os.Getpid()) }
+
+// Sweep removes what killed runs left of attempts at any file of the real
+// directory. Some of it is as large as a program.
+func Sweep(realDir string) { sweep(realDir, ".") }
+
+// sweep removes leftovers whose names begin so.
 func sweep(dir, prefix string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // the write that follows says what is wrong
 	}
 	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), prefix)
-		if !ours {
+		_, rest, ours := strings.Cut(e.Name(), tempMark)
+		if !ours || !strings.HasPrefix(e.Name(), prefix) {
 			continue
 		}
 		info, err := e.Info()

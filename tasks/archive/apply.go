@@ -1,0 +1,159 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+	"deployer/tasks/hostfile"
+	"deployer/tasks/receipt"
+)
+
+// Apply unpacks and writes the receipt last: a run that was killed before that
+// starts over, and leaves alone what is right already.
+func (u *Unpack) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	dest, err := hostfile.Resolve(sys, u.Dest, u.Follow)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.makeDest(ctx, sys, dest); err != nil {
+		return nil, err
+	}
+	source, rec, err := u.open(ctx, sys, dest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = source.Close() }()
+	root, err := os.OpenRoot(sys.Path(dest))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	uid, gid, err := hostfile.Access{Owner: u.Owner, Group: u.Group}.IDs(sys)
+	if err != nil {
+		return nil, err
+	}
+	into := &inside{
+		sys: sys, root: root, path: dest, uid: uid, gid: gid,
+		known: map[string]bool{}, modes: map[string]fs.FileMode{}, made: map[string]string{},
+	}
+	if err := u.unpack(ctx, source, into); err != nil {
+		return nil, fmt.Errorf("unpacking %s: %w", u.name(), err)
+	}
+	if err := syncAll(sys.Path(dest)); err != nil {
+		return nil, err
+	}
+	rec.Members = into.made
+	if err := receipt.Write(sys, u.receiptPath(), rec); err != nil {
+		return nil, err
+	}
+	return engine.Output{"members": len(into.made), "written": into.changed}, nil
+}
+
+func (u *Unpack) makeDest(ctx context.Context, sys engine.System, dest string) error {
+	d := &file.Directory{Path: dest}
+	change, err := d.Check(ctx, sys)
+	if err != nil || !change.Needed {
+		return err
+	}
+	d.Owner, d.Group = u.Owner, u.Group
+	_, err = d.Apply(ctx, sys, change)
+	return err
+}
+
+// open returns the archive as a file with what the receipt says of it. A blob is
+// written to one without a name first: its digest shows at its end, and nothing
+// of a damaged one may be unpacked.
+func (u *Unpack) open(ctx context.Context, sys engine.System, dest string) (*os.File, record, error) {
+	if u.From != "" {
+		return u.openLocal(sys)
+	}
+	blob, err := sys.Blob(ctx, u.Blob)
+	if err != nil {
+		return nil, record{}, fmt.Errorf("fetching %s: %w", u.name(), err)
+	}
+	defer blob.Close()
+	f, err := os.CreateTemp(sys.Path(dest), hostfile.TempName("archive")+"*")
+	if err != nil {
+		return nil, record{}, err
+	}
+	_, err = io.Copy(f, blob)
+	if err = errors.Join(err, os.Remove(f.Name())); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, record{}, fmt.Errorf("fetching %s: %w", u.name(), err)
+	}
+	return f, record{SHA256: u.Blob}, nil
+}
+
+func (u *Unpack) openLocal(sys engine.System) (*os.File, record, error) {
+	f, err := os.Open(sys.Path(u.From))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, record{}, fmt.Errorf("there is no archive %s on the host", u.From)
+	}
+	if err != nil {
+		return nil, record{}, err
+	}
+	stamp, err := receipt.Take(sys, u.From)
+	if err == nil {
+		var sum string
+		if sum, err = hostfile.SHA256(sys, u.From); err == nil {
+			return f, record{SHA256: sum, Source: &stamp}, nil
+		}
+	}
+	_ = f.Close()
+	return nil, record{}, err
+}
+
+func (u *Unpack) unpack(ctx context.Context, source *os.File, into *inside) error {
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	which := selection{strip: u.Strip, include: u.Include, exclude: u.Exclude}
+	err = each(source, info.Size(), func(m member) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		name, err := which.place(m.name)
+		if err != nil || name == "" {
+			return err
+		}
+		if m.hard {
+			if m.link, err = which.place(m.link); err != nil {
+				return err
+			}
+			if m.link == "" {
+				return fmt.Errorf("%s is a hard link to what is left out: leave it out too", name)
+			}
+		}
+		return into.put(name, m)
+	})
+	if err != nil {
+		return err
+	}
+	if len(into.made) == 0 {
+		return errors.New("nothing in it was chosen: look at strip_components, include and exclude")
+	}
+	return into.finish()
+}
+
+// syncAll makes what was written durable at once; one call for each of thousands
+// of small files would take minutes.
+func syncAll(realDir string) error {
+	dir, err := os.Open(realDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	return unix.Syncfs(int(dir.Fd()))
+}

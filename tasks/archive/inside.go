@@ -1,0 +1,219 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+)
+
+// inside writes below one directory and nowhere else: the kernel resolves each
+// name from there and refuses to leave, and links on the way are not followed.
+type inside struct {
+	sys      engine.System
+	root     *os.Root
+	path     string // of the root, on the host
+	uid, gid int    // -1 to leave it as it is made
+	known    map[string]bool
+	modes    map[string]fs.FileMode // of directories that were made, set last: some are read-only
+	made     map[string]string      // what there is afterwards: name -> type
+	changed  int
+}
+
+// put brings one member in place.
+func (i *inside) put(name string, m member) error {
+	if err := i.parents(name); err != nil {
+		return err
+	}
+	have, err := i.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		have, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if have != nil && have.IsDir() != m.mode.IsDir() {
+		return fmt.Errorf("%s is %s, and the archive has %s there: remove it first", i.at(name), kindOf(have.Mode()), kindOf(m.mode))
+	}
+	i.made[name] = kindOf(m.mode)
+	switch {
+	case m.mode.IsDir():
+		return i.directory(name, m, have)
+	case m.hard:
+		i.made[name] = kindOf(0)
+		return i.hardLink(name, m, have)
+	case m.mode&fs.ModeSymlink != 0:
+		return i.link(name, m, have)
+	}
+	return i.plain(name, m, have)
+}
+
+func (i *inside) at(name string) string { return path.Join(i.path, name) }
+
+// kindOf names a type of file, for the receipt and for people.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode.IsRegular():
+		return "a file"
+	}
+	return "a special file"
+}
+
+// parents makes the directories above a member that the archive does not have.
+func (i *inside) parents(name string) error {
+	dir := path.Dir(name)
+	if dir == "." || i.known[dir] {
+		return nil
+	}
+	if err := i.parents(dir); err != nil {
+		return err
+	}
+	have, err := i.root.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return i.directory(dir, member{mode: fs.ModeDir | 0o755}, nil)
+	case err != nil:
+		return err
+	case !have.IsDir():
+		return fmt.Errorf("%s is %s, and the archive has a directory there: remove it first", i.at(dir), kindOf(have.Mode()))
+	}
+	hostfile.Sweep(i.sys.Path(i.at(dir)))
+	i.known[dir] = true
+	return nil
+}
+
+func (i *inside) directory(name string, m member, have fs.FileInfo) error {
+	i.known[name] = true
+	if have != nil { // its mode is somebody's choice
+		hostfile.Sweep(i.sys.Path(i.at(name)))
+		return nil
+	}
+	i.modes[name] = m.mode.Perm()
+	i.changed++
+	if err := i.sys.Keep(i.at(name)); err != nil {
+		return err
+	}
+	if err := i.root.Mkdir(name, 0o755); err != nil {
+		return err
+	}
+	return i.root.Lchown(name, i.uid, i.gid)
+}
+
+// plain writes a file beside its place. One that has the content already stays,
+// so that its time does not change and nothing restarts because of it.
+func (i *inside) plain(name string, m member, have fs.FileInfo) error {
+	return i.replace(name, func(temp string) (bool, error) {
+		f, err := i.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return false, err
+		}
+		sum := sha256.New()
+		_, err = io.Copy(io.MultiWriter(f, sum), m.content)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return false, err
+		}
+		if have != nil && have.Mode().IsRegular() && have.Size() == m.size && i.hasContent(name, sum.Sum(nil)) {
+			return false, i.redress(name, m, have)
+		}
+		return true, i.dress(temp, m)
+	})
+}
+
+func (i *inside) hasContent(name string, want []byte) bool {
+	f, err := i.root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return err == nil && bytes.Equal(sum.Sum(nil), want)
+}
+
+// dress gives a file its owner and its mode, without setuid and setgid bits: an
+// archive does not decide what runs as whom.
+func (i *inside) dress(name string, m member) error {
+	if err := i.root.Lchown(name, i.uid, i.gid); err != nil {
+		return err
+	}
+	return i.root.Chmod(name, m.mode.Perm())
+}
+
+// redress is dress for a file that stays.
+func (i *inside) redress(name string, m member, have fs.FileInfo) error {
+	if have.Mode().Perm() != m.mode.Perm() {
+		i.changed++
+		if err := i.sys.Keep(i.at(name)); err != nil {
+			return err
+		}
+	}
+	return i.dress(name, m)
+}
+
+func (i *inside) link(name string, m member, have fs.FileInfo) error {
+	if have != nil {
+		if target, err := i.root.Readlink(name); err == nil && target == m.link {
+			return i.root.Lchown(name, i.uid, i.gid)
+		}
+	}
+	return i.replace(name, func(temp string) (bool, error) {
+		if err := i.root.Symlink(m.link, temp); err != nil {
+			return false, err
+		}
+		return true, i.root.Lchown(temp, i.uid, i.gid)
+	})
+}
+
+func (i *inside) hardLink(name string, m member, have fs.FileInfo) error {
+	target, err := i.root.Lstat(m.link)
+	if err != nil {
+		return fmt.Errorf("%s is a hard link to %s, which was not unpacked: %w", name, m.link, err)
+	}
+	if have != nil && os.SameFile(have, target) {
+		return nil
+	}
+	return i.replace(name, func(temp string) (bool, error) { return true, i.root.Link(m.link, temp) })
+}
+
+// replace makes something beside its place and gives it the name, unless make
+// says that it is not needed.
+func (i *inside) replace(name string, make func(temp string) (bool, error)) error {
+	temp := path.Join(path.Dir(name), hostfile.TempName(path.Base(name))+"u")
+	defer func() { _ = i.root.Remove(temp) }()
+	needed, err := make(temp)
+	if err != nil || !needed {
+		return err
+	}
+	i.changed++
+	if err := i.sys.Keep(i.at(name)); err != nil {
+		return err
+	}
+	return i.root.Rename(temp, name)
+}
+
+// finish sets the modes of directories, the innermost first.
+func (i *inside) finish() error {
+	names := make([]string, 0, len(i.modes))
+	for name := range i.modes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Backward(names) {
+		if err := i.root.Chmod(name, i.modes[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+)
+
+// Unarchive unpacks an archive of the role, or one that is on the host.
+type Unarchive struct {
+	Src       string   `yaml:"src" required:"true" doc:"name of the archive in the role's files directory: tar (plain, gzip, zstd, xz or bzip2) or zip"`
+	Dest      string   `yaml:"dest" required:"true" doc:"absolute path of the directory to unpack into; it is made when it does not exist"`
+	RemoteSrc bool     `yaml:"remote_src" doc:"src is an absolute path on the host; default false"`
+	Strip     int      `yaml:"strip_components" doc:"how many directories are taken off the front of each name; what has no more is left out. Default 0"`
+	Include   []string `yaml:"include" doc:"patterns such as bin/*, of names without what strip_components takes off: only what fits, or is below what fits, is unpacked; default all"`
+	Exclude   []string `yaml:"exclude" doc:"patterns of what is left out"`
+	Owner     string   `yaml:"owner" doc:"user name or number of all that is unpacked; default the agent's user, whatever the archive says"`
+	Group     string   `yaml:"group" doc:"group name or number of all that is unpacked; default the agent's"`
+	Creates   string   `yaml:"creates" doc:"absolute path; when it exists, nothing is unpacked"`
+	Follow    bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest; default false"`
+}
+
+// Prepare makes the archive available to the host.
+func (u *Unarchive) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+	if u.Src == "" {
+		return "", nil, errors.New("src is missing")
+	}
+	m := &Unpack{
+		Name: u.Src, Dest: u.Dest, Strip: u.Strip, Include: u.Include, Exclude: u.Exclude,
+		Owner: u.Owner, Group: u.Group, Creates: u.Creates, Follow: u.Follow,
+	}
+	if u.RemoteSrc {
+		m.From = u.Src
+		return "unpack", m, nil
+	}
+	blob, err := c.FileBlob(ctx, u.Src)
+	if err != nil {
+		return "", nil, fmt.Errorf("reading %s: %w", u.Src, err)
+	}
+	m.Blob = blob.Digest
+	return "unpack", m, nil
+}

@@ -1,0 +1,164 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+	"deployer/tasks/receipt"
+)
+
+// Unpack puts what is in an archive below a directory. A receipt remembers what
+// was unpacked from where: as long as all of it is there, nothing is fetched or
+// read again. What somebody changed in the files since stays.
+type Unpack struct {
+	Name    string   `yaml:"name" doc:"what the archive is called, for people and for the receipt; default from, else the digest"`
+	Blob    string   `yaml:"blob" doc:"hex SHA-256 of the archive, fetched from the controller"`
+	From    string   `yaml:"from" doc:"absolute path of the archive on the host; instead of blob"`
+	Dest    string   `yaml:"dest" required:"true" doc:"absolute path of the directory to unpack into; it is made when it does not exist"`
+	Strip   int      `yaml:"strip_components" doc:"how many directories are taken off the front of each name; what has no more is left out. Default 0"`
+	Include []string `yaml:"include" doc:"patterns such as bin/*, of names without what strip_components takes off: only what fits, or is below what fits, is unpacked; default all"`
+	Exclude []string `yaml:"exclude" doc:"patterns of what is left out"`
+	Owner   string   `yaml:"owner" doc:"user name or number of all that is unpacked; default the agent's user, whatever the archive says"`
+	Group   string   `yaml:"group" doc:"group name or number of all that is unpacked; default the agent's"`
+	Creates string   `yaml:"creates" doc:"absolute path; when it exists, nothing is unpacked"`
+	Follow  bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest; default false"`
+}
+
+var (
+	_ engine.Module   = (*Unpack)(nil)
+	_ engine.Module   = (*Pack)(nil)
+	_ engine.Preparer = (*Unarchive)(nil)
+)
+
+// record is the receipt of what was unpacked.
+type record struct {
+	SHA256  string            `json:"sha256"`           // of the archive
+	Source  *receipt.Stamp    `json:"source,omitempty"` // of From, so that it need not be hashed again
+	Members map[string]string `json:"members"`          // name below dest -> what it is
+}
+
+func (u *Unpack) valid() error {
+	switch {
+	case (u.Blob == "") == (u.From == ""):
+		return errors.New("want either blob or from")
+	case u.From != "" && !filepath.IsAbs(u.From):
+		return fmt.Errorf("from: path %q is not absolute", u.From)
+	case u.Creates != "" && !filepath.IsAbs(u.Creates):
+		return fmt.Errorf("creates: path %q is not absolute", u.Creates)
+	case u.Strip < 0:
+		return errors.New("strip_components cannot be negative")
+	}
+	return errors.Join(validPatterns("include", u.Include), validPatterns("exclude", u.Exclude))
+}
+
+func (u *Unpack) name() string {
+	switch {
+	case u.Name != "":
+		return u.Name
+	case u.From != "":
+		return u.From
+	}
+	return "blob " + u.Blob[:min(12, len(u.Blob))]
+}
+
+// receiptPath differs for archives of other names and for other selections, so
+// that several may go to one directory.
+func (u *Unpack) receiptPath() string {
+	about := []string{u.Dest, u.name(), fmt.Sprint(u.Strip)}
+	about = append(append(about, u.Include...), "-")
+	return receipt.Path("unpack", append(about, u.Exclude...)...)
+}
+
+// Check looks at the receipt, and whether all that it lists is there.
+func (u *Unpack) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	if err := u.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	if u.Creates != "" {
+		if _, err := os.Lstat(sys.Path(u.Creates)); err == nil {
+			return engine.NoChange(engine.Output{"why": u.Creates + " exists"}), nil
+		}
+	}
+	dest, err := hostfile.Resolve(sys, u.Dest, u.Follow)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var rec record
+	known := receipt.Read(sys, u.receiptPath(), &rec)
+	if known {
+		if known, err = u.sameSource(sys, rec); err != nil {
+			return engine.Change{}, err
+		}
+	}
+	effect := engine.Effect{Kind: engine.EffectFile, Target: dest, Action: "unpack " + u.name()}
+	if !known {
+		return engine.Changed(effect), nil
+	}
+	missing, wrong, err := u.compare(sys, dest, rec)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	switch {
+	case len(missing) > 0:
+		effect.Action += " again: " + some(missing) + " of it missing"
+	case len(wrong) > 0:
+		effect.Action = "set owner and group of " + some(wrong)
+	default:
+		return engine.NoChange(nil), nil
+	}
+	return engine.Changed(effect), nil
+}
+
+// sameSource tells whether the receipt is of this very archive.
+func (u *Unpack) sameSource(sys engine.System, rec record) (bool, error) {
+	if u.Blob != "" {
+		return rec.SHA256 == u.Blob, nil
+	}
+	stamp, err := receipt.Take(sys, u.From)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // in a dry run an earlier step has not brought it; else Apply says so
+	}
+	if err != nil || rec.Source != nil && stamp == *rec.Source {
+		return err == nil, err
+	}
+	sum, err := hostfile.SHA256(sys, u.From)
+	return sum == rec.SHA256, err
+}
+
+// compare lists what is not there, and what belongs to somebody else.
+func (u *Unpack) compare(sys engine.System, dest string, rec record) (missing, wrong []string, err error) {
+	access := hostfile.Access{Owner: u.Owner, Group: u.Group}
+	for _, name := range slices.Sorted(maps.Keys(rec.Members)) {
+		info, err := os.Lstat(filepath.Join(sys.Path(dest), name))
+		if err != nil || kindOf(info.Mode()) != rec.Members[name] {
+			missing = append(missing, name)
+			continue
+		}
+		differences, err := access.Differences(sys, info)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(differences) > 0 {
+			wrong = append(wrong, name)
+		}
+	}
+	return missing, wrong, nil
+}
+
+// some lists the first names for people.
+func some(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
