@@ -135,16 +135,21 @@ func newConnector(c Controller, sink engine.Sink) *connector {
 	}
 }
 
+// Target says how to reach a host of the fleet's inventory.
+func Target(h inventory.Host) ssh.Target {
+	return ssh.Target{
+		Host: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User, Keys: []string{h.SSH.Key}, NoAgent: !h.SSH.Agent,
+		KnownHosts: []string{h.SSH.KnownHosts}, HostKeys: ssh.Policy(h.SSH.HostKeys), Timeout: h.SSH.ConnectTimeout,
+	}
+}
+
 // Connect implements schedule.Connector.
 func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
 	h, ok := c.controller.Inventory.Host(host)
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the inventory", host)
 	}
-	conn, err := c.dialer.Dial(ctx, ssh.Target{
-		Host: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User, Keys: []string{h.SSH.Key}, NoAgent: !h.SSH.Agent,
-		KnownHosts: []string{h.SSH.KnownHosts}, HostKeys: ssh.Policy(h.SSH.HostKeys), Timeout: h.SSH.ConnectTimeout,
-	})
+	conn, err := c.dialer.Dial(ctx, Target(h))
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,9 @@ type Options struct {
 	// Latency is how long an answer of a host is on its way: a round trip of
 	// the network. 0 for none beyond loopback's.
 	Latency time.Duration
+	// Other runs the commands that are not deployer's; they are refused when
+	// it is nil.
+	Other func(ctx context.Context, c sshtest.Command) (exit int)
 	// Before is called on the host before each check of a step, by module; it
 	// may take its time. nil for nothing.
 	Before func(ctx context.Context, h *Host, module string)
@@ -78,7 +81,7 @@ func Start(n int, o Options) (*Fleet, error) {
 	for i := range n {
 		h := &Host{
 			Name: o.Name(i), Address: fmt.Sprintf("127.77.%d.%d", i/250, 1+i%250),
-			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before,
+			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other,
 		}
 		if f.byName[h.Name] != nil {
 			return nil, fmt.Errorf("two hosts have the name %s", h.Name)

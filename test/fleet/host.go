@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -21,6 +22,7 @@ type Host struct {
 
 	fleet    *Fleet
 	before   func(ctx context.Context, h *Host, module string)
+	other    func(ctx context.Context, c sshtest.Command) int
 	registry engine.Registry
 	config   sshtest.Config
 
@@ -109,10 +111,14 @@ func (h *Host) exec(ctx context.Context, c sshtest.Command) int {
 		return found
 	}}
 	// A step in flight outlives its connection, as on a real host.
-	if err := agent.Pretend(context.WithoutCancel(ctx), c.Line, c.Stdin, c.Stdout, h.registry, opts); err != nil {
-		return 1
+	err := agent.Pretend(context.WithoutCancel(ctx), c.Line, c.Stdin, c.Stdout, h.registry, opts)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, agent.ErrNotForPretend) && h.other != nil:
+		return h.other(ctx, c)
 	}
-	return 0
+	return 1
 }
 
 // enter counts a session, unless the host was stopped before it began.

@@ -40,47 +40,69 @@ func (b *bench) run(ctx context.Context) error {
 		}
 		all = append(all, s)
 	}
-	fmt.Fprintln(b.out)
+	line, err := b.line(ctx)
+	if err != nil {
+		return fmt.Errorf("the transport alone: %w", err)
+	}
+	fmt.Fprintf(b.out, "\n%s\n", line)
 	for _, s := range all {
 		fmt.Fprintln(b.out, s.closing())
 	}
 	return nil
 }
 
-// size measures one fleet, which is new and gone afterwards.
-func (b *bench) size(ctx context.Context, n int) (s size, err error) {
+// line measures the transport alone.
+func (b *bench) line(ctx context.Context) (l line, err error) {
+	err = b.withHosts(ctx, lineHosts, 0, func(_ *hosts, dir string) error {
+		l, err = measureLine(ctx, filepath.Join(dir, inventoryFile))
+		return err
+	})
+	return l, err
+}
+
+// withHosts runs a fleet that is new, and gone afterwards.
+func (b *bench) withHosts(ctx context.Context, n int, latency time.Duration, do func(h *hosts, dir string) error) (err error) {
 	dir, err := os.MkdirTemp(b.dir, "bench-fleet-")
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := writePlaybook(dir, b.steps); err != nil {
-		return s, err
-	}
-	h, err := startHosts(ctx, n, b.latency, b.forks, dir)
+	h, err := startHosts(ctx, n, latency, b.forks, dir)
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer func() { err = errors.Join(err, h.stop()) }()
-	s.hosts = n
-	before, after := filepath.Join(dir, inventoryFile), filepath.Join(dir, changedFile)
-	for _, m := range []struct {
-		name string
-		into *run
-		args []string
-		want expected
-	}{
-		{"first", &s.first, []string{"-i", before}, expected{hosts: n, change: true}},
-		{"second", &s.second, []string{"-i", before}, expected{hosts: n}},
-		{"one", &s.one, []string{"-i", after, "--limit", changedHost(n)}, expected{hosts: 1, change: true}},
-	} {
-		if *m.into, err = b.measure(ctx, h, dir, fmt.Sprintf("%d-%s", n, m.name), m.args...); err != nil {
-			return s, fmt.Errorf("%s: %w", m.name, err)
+	return do(h, dir)
+}
+
+// size measures one fleet.
+func (b *bench) size(ctx context.Context, n int) (size, error) {
+	s := size{hosts: n}
+	err := b.withHosts(ctx, n, b.latency, func(h *hosts, dir string) error {
+		if err := writePlaybook(dir, b.steps); err != nil {
+			return err
 		}
-		fmt.Fprintln(b.out, m.into.row(n, m.name))
-		if err := m.want.check(*m.into, b.steps, b.forks); err != nil {
-			return s, fmt.Errorf("%s: %w", m.name, err)
+		before, after := filepath.Join(dir, inventoryFile), filepath.Join(dir, changedFile)
+		for _, m := range []struct {
+			name string
+			into *run
+			args []string
+			want expected
+		}{
+			{"first", &s.first, []string{"-i", before}, expected{hosts: n, change: true}},
+			{"second", &s.second, []string{"-i", before}, expected{hosts: n}},
+			{"one", &s.one, []string{"-i", after, "--limit", changedHost(n)}, expected{hosts: 1, change: true}},
+		} {
+			var err error
+			if *m.into, err = b.measure(ctx, h, dir, fmt.Sprintf("%d-%s", n, m.name), m.args...); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+			fmt.Fprintln(b.out, m.into.row(n, m.name))
+			if err := m.want.check(*m.into, b.steps, b.forks); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
 		}
-	}
-	return s, nil
+		return nil
+	})
+	return s, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/engine/transport/sshtest"
 	"deployer/test/fleet"
 )
 
@@ -51,7 +52,7 @@ func hostsCommand() *cobra.Command {
 
 // serveHosts runs the hosts and leaves two inventories in dir.
 func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reader, out io.Writer) error {
-	f, err := fleet.Start(n, fleet.Options{Dir: dir, Latency: latency, Name: hostName})
+	f, err := fleet.Start(n, fleet.Options{Dir: dir, Latency: latency, Name: hostName, Other: swallow})
 	if err != nil {
 		return err
 	}
@@ -75,6 +76,14 @@ func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reade
 			return lines.Err()
 		}
 	}
+}
+
+// swallow takes what is sent to a host and keeps none of it.
+func swallow(_ context.Context, c sshtest.Command) int {
+	if _, err := io.Copy(io.Discard, c.Stdin); err != nil {
+		return 1
+	}
+	return 0
 }
 
 // processorTime is what this process has used.

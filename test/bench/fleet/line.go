@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"deployer/engine/transport"
+	"deployer/engine/transport/ssh"
+	"deployer/inventory"
+	"deployer/test/fleet"
+)
+
+// The transport is measured alone, in this process and with no delay between:
+// hosts are connected to one after the other, then one of them is sent as much as
+// many agents. What counts is this process's own processor time.
+const (
+	lineHosts = 200
+	lineBytes = 256 << 20
+)
+
+// line is what the transport does in a second of one processor.
+type line struct {
+	handshakes float64
+	megabytes  float64
+}
+
+func (l line) String() string {
+	return fmt.Sprintf("transport handshakes_s=%.0f upload_mb_s=%.0f", l.handshakes, l.megabytes)
+}
+
+func measureLine(ctx context.Context, inventoryPath string) (line, error) {
+	inv, err := inventory.Load(inventoryPath, inventory.Options{})
+	if err != nil {
+		return line{}, err
+	}
+	dialer := ssh.NewDialer(ssh.Options{})
+	defer dialer.Close()
+	var conns []transport.Conn
+	defer func() {
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	}()
+	connecting, err := spending(func() error {
+		for _, h := range inv.Hosts {
+			conn, err := dialer.Dial(ctx, fleet.Target(h))
+			if err != nil {
+				return err
+			}
+			conns = append(conns, conn)
+		}
+		return nil
+	})
+	if err != nil {
+		return line{}, err
+	}
+	sending, err := spending(func() error { return send(ctx, conns[0]) })
+	return line{
+		handshakes: float64(len(conns)) / connecting.Seconds(),
+		megabytes:  lineBytes / 1e6 / sending.Seconds(),
+	}, err
+}
+
+// send sends lineBytes in pieces as large as an agent.
+func send(ctx context.Context, conn transport.Conn) error {
+	data := make([]byte, 16<<20)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
+	for range lineBytes / len(data) {
+		exit, err := conn.Exec(ctx, "swallow", bytes.NewReader(data), nil)
+		if err != nil {
+			return err
+		}
+		if exit.Code != 0 {
+			return fmt.Errorf("the host did not take it all: exit %d", exit.Code)
+		}
+	}
+	return nil
+}
+
+// spending is how much processor time of this process something takes.
+func spending(do func() error) (time.Duration, error) {
+	before, err := processorTime()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := processorTime()
+	return after - before, err
+}
