@@ -85,15 +85,16 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 	return out
 }
 
-// etcdServers lists the client URLs of etcd, that of this host first and over
-// loopback: it is there even when the host's own address is being moved.
+// etcdServers lists the client URLs of etcd, that of this host first. None is
+// loopback, although members listen there: an etcd that is told to stop waits 7 s
+// for the watches of each of its listeners, one listener after the other
+// (etcd server/embed, Etcd.Close), so all watches should come in by one.
 func etcdServers(e Etcd, n Node) []string {
 	if !n.IsEtcd {
 		return e.Servers
 	}
-	own := httpsURL(localAddress, portEtcdClient)
 	others := slices.DeleteFunc(slices.Clone(e.Servers), func(u string) bool { return u == n.Etcd.ClientURL })
-	return append([]string{own}, others...)
+	return append([]string{n.Etcd.ClientURL}, others...)
 }
 
 func (r *resolver) controllerManagerFlags() map[string]string {

@@ -101,11 +101,12 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		hosts[name] = map[string]any{"action": step.Action, "initial_cluster": step.InitialCluster, "initial_state": step.InitialState}
 	}
 	return map[string]any{
-		"pod_cidrs":  ranges,
-		"etcd_plan":  map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
-		"etcd_added": map[string]any{"changed": false, "failed": false, "skipped": false},
-		"facts":      map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2},
-		"run":        map[string]any{"id": "20260102-030405.000", "check": false},
+		"pod_cidrs":     ranges,
+		"etcd_plan":     map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
+		"proxy_package": map[string]any{"changed": false, "failed": false, "skipped": false},
+		"etcd_added":    map[string]any{"changed": false, "failed": false, "skipped": false},
+		"facts":         map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2},
+		"run":           map[string]any{"id": "20260102-030405.000", "check": false},
 	}
 }
 
