@@ -118,5 +118,14 @@ func (r *Ready) answers(ctx context.Context, sys engine.System) error {
 }
 
 func (r *Ready) runs(ctx context.Context, sys engine.System, m manifest) error {
-	return running(ctx, containerd.Connect(sys, r.Ctr, r.Socket), m)
+	c := r.containerd(sys)
+	seen, err := look(ctx, c, m)
+	if err != nil {
+		return err
+	}
+	return seen.verdict(ctx, c, m)
+}
+
+func (r *Ready) containerd(sys engine.System) containerd.Client {
+	return containerd.Connect(sys, r.Ctr, r.Socket)
 }

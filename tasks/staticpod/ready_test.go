@@ -67,7 +67,7 @@ func (k *kubelet) exec(_ context.Context, cmd engine.Command) (engine.CommandRes
 	case args == "tasks ls":
 		fmt.Fprintln(&out, "TASK    PID    STATUS    ")
 		for _, p := range k.pods {
-			fmt.Fprintf(&out, "container-%s    42    %s\n", p.uid, p.status)
+			fmt.Fprintf(&out, "sandbox-%s    41    %s\ncontainer-%s    42    %s\n", p.uid, p.status, p.uid, p.status)
 		}
 	default:
 		for _, p := range k.pods {
@@ -111,6 +111,7 @@ func TestLook(t *testing.T) {
 		"beside an older one":  {[]pod{{"u0", "old", "STOPPED"}, {"u1", "new", "RUNNING"}}, ""},
 		"kubelet not there":    {nil, "the kubelet has not started pod kube-apiserver yet"},
 		"old manifest":         {[]pod{{"u0", "old", "RUNNING"}}, "still runs pod kube-apiserver as an older manifest says"},
+		"old one ended":        {[]pod{{"u0", "old", "STOPPED"}}, "the kubelet has not started pod kube-apiserver yet"},
 		"new one still starts": {[]pod{{"u0", "old", "RUNNING"}, {"u1", "new", "CREATED"}}, "container kube-apiserver of pod kube-apiserver does not run yet"},
 	}
 	for name, tt := range tests {

@@ -11,61 +11,73 @@ import (
 	"deployer/tasks/containerd"
 )
 
-// running returns nil when containerd runs every container of the pod in a
-// sandbox that was made from this very manifest. The kubelet names a static pod
-// NAME-NODE and hands its annotations to the sandbox, whose description
-// containerd keeps (containerd internal/cri/store/sandbox, Metadata).
-func running(ctx context.Context, c containerd.Client, m manifest) error {
+// sight is what containerd has of a static pod.
+type sight struct {
+	uid   string          // of the pod made from this very manifest; empty: none yet
+	older bool            // there is, or was, a pod made from another manifest
+	pids  []string        // processes of older pods that still run
+	up    map[string]bool // containers that run
+}
+
+// look finds the pod's sandboxes. The kubelet names a static pod NAME-NODE and
+// hands its annotations to the sandbox, whose description containerd keeps
+// (containerd internal/cri/store/sandbox, Metadata).
+func look(ctx context.Context, c containerd.Client, m manifest) (sight, error) {
 	sandboxes, err := list(ctx, c,
 		`labels."io.cri-containerd.kind"==sandbox`,
 		`labels."io.kubernetes.pod.namespace"==`+m.Metadata.Namespace,
 		`labels."io.kubernetes.pod.name"~=`+quote("^"+regexp.QuoteMeta(m.Metadata.Name)+"-"))
+	if err != nil || len(sandboxes) == 0 {
+		return sight{}, err
+	}
+	out, err := c.Run(ctx, "tasks", "ls")
 	if err != nil {
-		return err
+		return sight{}, err
 	}
-	uid, err := find(ctx, c, sandboxes, m)
-	if err != nil {
-		return err
+	running := parseTasks(out)
+	seen := sight{up: map[string]bool{}}
+	for id := range running {
+		seen.up[id] = true
 	}
-	tasks, err := c.Run(ctx, "tasks", "ls")
-	if err != nil {
-		return err
-	}
-	up := parseTasks(tasks)
-	for _, container := range m.Spec.Containers {
-		ids, err := list(ctx, c, `labels."io.kubernetes.pod.uid"==`+uid, `labels."io.kubernetes.container.name"==`+container.Name)
-		if err != nil {
-			return err
-		}
-		if !anyOf(ids, up) {
-			return fmt.Errorf("container %s of pod %s does not run yet", container.Name, m.Metadata.Name)
-		}
-	}
-	return nil
-}
-
-// find returns the uid of the pod whose sandbox carries the manifest's hash.
-func find(ctx context.Context, c containerd.Client, sandboxes []string, m manifest) (uid string, err error) {
 	for _, id := range sandboxes {
 		out, err := c.Run(ctx, "containers", "info", id)
 		if err != nil {
 			continue // removed since it was listed
 		}
 		pod, err := parseSandbox(out)
-		if err != nil {
-			return "", fmt.Errorf("reading what containerd knows of sandbox %s: %w", id, err)
+		switch {
+		case err != nil:
+			return sight{}, fmt.Errorf("reading what containerd knows of sandbox %s: %w", id, err)
+		case pod.annotations[HashAnnotation] == m.Metadata.Annotations[HashAnnotation]:
+			seen.uid = pod.uid
+			continue
 		}
-		if pod.annotations[HashAnnotation] == m.Metadata.Annotations[HashAnnotation] {
-			uid = pod.uid
+		seen.older = true
+		if pid, ok := running[id]; ok {
+			seen.pids = append(seen.pids, pid)
 		}
 	}
+	return seen, nil
+}
+
+// verdict returns nil when every container of the pod runs.
+func (s sight) verdict(ctx context.Context, c containerd.Client, m manifest) error {
 	switch {
-	case uid != "":
-		return uid, nil
-	case len(sandboxes) > 0:
-		return "", fmt.Errorf("the kubelet still runs pod %s as an older manifest says", m.Metadata.Name)
+	case s.uid == "" && len(s.pids) > 0:
+		return fmt.Errorf("the kubelet still runs pod %s as an older manifest says", m.Metadata.Name)
+	case s.uid == "":
+		return fmt.Errorf("the kubelet has not started pod %s yet", m.Metadata.Name)
 	}
-	return "", fmt.Errorf("the kubelet has not started pod %s yet", m.Metadata.Name)
+	for _, container := range m.Spec.Containers {
+		ids, err := list(ctx, c, `labels."io.kubernetes.pod.uid"==`+s.uid, `labels."io.kubernetes.container.name"==`+container.Name)
+		if err != nil {
+			return err
+		}
+		if !anyOf(ids, s.up) {
+			return fmt.Errorf("container %s of pod %s does not run yet", container.Name, m.Metadata.Name)
+		}
+	}
+	return nil
 }
 
 func list(ctx context.Context, c containerd.Client, filters ...string) ([]string, error) {
@@ -115,12 +127,12 @@ func parseSandbox(out string) (sandbox, error) {
 	return sandbox{uid: meta.Metadata.Config.Metadata.UID, annotations: meta.Metadata.Config.Annotations}, nil
 }
 
-// parseTasks reads the ids of running tasks from ctr tasks ls.
-func parseTasks(out string) map[string]bool {
-	up := map[string]bool{}
+// parseTasks reads the running tasks from ctr tasks ls, with their processes.
+func parseTasks(out string) map[string]string {
+	up := map[string]string{}
 	for line := range strings.Lines(out) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[2] == "RUNNING" {
-			up[fields[0]] = true
+			up[fields[0]] = fields[1]
 		}
 	}
 	return up
