@@ -18,6 +18,9 @@ func (c *compiler) finish() {
 		t.whenRefs = closure(t.Scopes, parts...)
 		if t.Loop != nil {
 			parts = append(parts, t.Loop.refs)
+			if t.Loop.label != nil {
+				parts = append(parts, t.Loop.label.refs)
+			}
 		}
 		if t.Throttle != nil {
 			parts = append(parts, t.Throttle.refs)
@@ -117,7 +120,7 @@ func applies(when []*Expr, scopes []*Scope, refs Refs, vars *Vars) (bool, string
 // WhenPerItem tells whether the conditions look at the item of the loop, so
 // that they are evaluated for each item.
 func (t *Task) WhenPerItem() bool {
-	return t.Loop != nil && slices.ContainsFunc(t.When, func(e *Expr) bool { return e.refs.Has("item") })
+	return t.Loop != nil && slices.ContainsFunc(t.When, func(e *Expr) bool { return t.Loop.perItem(e.refs) })
 }
 
 // Items returns the items of the task's loop; the task must have one.
@@ -160,15 +163,21 @@ func (t *Task) Build(vars *Vars) (any, error) {
 // hosts; nil for other tasks. It must not be changed.
 func (t *Task) Fixed() json.RawMessage { return t.fixed }
 
-// Title is the task's name rendered, or as written where it cannot be.
+// Title is the task's name rendered, or as written where it cannot be; of a loop
+// with the label of the item.
 func (t *Task) Title(vars *Vars) string {
-	if t.nameTpl == nil {
-		return t.Name
+	title := t.Name
+	if t.nameTpl != nil {
+		if s, err := t.nameTpl.Text(vars.m); err == nil {
+			title = s
+		}
 	}
-	if s, err := t.nameTpl.Text(vars.m); err == nil {
-		return s
+	if t.Loop != nil && t.Loop.label != nil {
+		if label, err := t.Loop.label.Value(vars); err == nil {
+			title += " (" + label + ")"
+		}
 	}
-	return t.Name
+	return title
 }
 
 // Closure adds to refs what the task's variables refer to in turn.

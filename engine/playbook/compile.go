@@ -135,11 +135,12 @@ type scene struct {
 
 // playState is what one play gathers while it is compiled.
 type playState struct {
-	tasks    int
-	handlers []*Task
-	byName   map[string]map[string]*Task // role ("" for the play) -> name -> handler
-	notifies []pendingNotify
-	applied  map[string]bool // roles whose handlers and dependencies are in
+	tasks     int
+	handlers  []*Task
+	byName    map[string]map[string]*Task // role ("" for the play) -> name -> handler
+	listeners map[string][]*Task          // topic -> handlers
+	notifies  []pendingNotify
+	applied   map[string]bool // roles whose handlers and dependencies are in
 }
 
 type pendingNotify struct {

@@ -24,11 +24,15 @@
 //
 // # Tasks
 //
-// A task names one module and its arguments. Beside it may stand:
+// A task names one module and its arguments. Of a module with a main argument a
+// text or list is that argument alone, as in `command: uptime -p`. Beside it may
+// stand:
 //
 //	name           for people; may have templates
 //	when           a condition, or a list of conditions that must all hold
 //	loop           a list, or an expression that gives one; the task runs for each item, as `item`
+//	loop_control   loop_var and index_var: names for the item and for its position from 0; label: what
+//	               is shown of the item
 //	register       keep the result under this name: changed, failed, skipped, message, and what
 //	               the task put out; of a loop: results, changed, failed, skipped
 //	notify         handlers to run if this task changes something
@@ -59,7 +63,8 @@
 // Handlers run at the end of the play, or at flush_handlers, once, in the order
 // of definition; one that is notified by another handler comes after it. A name
 // is looked for in the role of the task first, then in the play, then in its
-// other roles.
+// other roles. With listen (a name or a list of names) a handler answers to those
+// too, together with all others that listen to them.
 //
 // # Expressions and templates
 //

@@ -20,7 +20,7 @@ func (c *compiler) handlers(x scene, nodes []*yaml.Node) {
 			c.fail(x.doc.at(n).Errorf("a handler is a task with a module"))
 			continue
 		}
-		if !c.only(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "register", "notify", "changed_when",
+		if !c.only(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "loop_control", "listen", "register", "notify", "changed_when",
 			"failed_when", "retries", "delay", "until", "throttle", "run_once", "vars", "secret")...) {
 			continue
 		}
@@ -42,30 +42,47 @@ func (c *compiler) handlers(x scene, nodes []*yaml.Node) {
 		}
 		names[h.Name] = h
 		x.state.handlers = append(x.state.handlers, h)
+		for _, topic := range c.texts(x.doc, &raw.Listen, "listen") {
+			x.state.listeners[topic.Value] = append(x.state.listeners[topic.Value], h)
+		}
 	}
 }
 
-// notify connects tasks with the handlers that they name: those of their own
-// role first, then of the play, then of other roles of the play.
+// notify connects tasks with the handlers that they name, and with all that
+// listen to that name.
 func (c *compiler) notify(state *playState) {
 	for _, p := range state.notifies {
-		h := state.byName[p.role][p.name]
-		if h == nil {
-			h = state.byName[""][p.name]
+		found := slices.Clone(state.listeners[p.name])
+		if h := state.handler(p); h != nil {
+			found = append(found, h)
 		}
-		for _, other := range state.handlers {
-			if h == nil && other.Name == p.name {
-				h = other
+		if len(found) == 0 {
+			known := append(names(state.handlers), slices.Collect(mapKeys(state.listeners))...)
+			c.fail(p.pos.Errorf("notify: this play has no handler %q%s", p.name, didYouMean(p.name, known)))
+		}
+		for _, h := range found {
+			if !slices.Contains(p.from.Notify, h) {
+				p.from.Notify = append(p.from.Notify, h)
 			}
 		}
-		if h == nil {
-			c.fail(p.pos.Errorf("notify: this play has no handler %q%s", p.name, didYouMean(p.name, names(state.handlers))))
-			continue
-		}
-		if !slices.Contains(p.from.Notify, h) {
-			p.from.Notify = append(p.from.Notify, h)
+	}
+}
+
+// handler looks for a name among those of the task's own role first, then of the
+// play, then of other roles of the play.
+func (s *playState) handler(p pendingNotify) *Task {
+	if h := s.byName[p.role][p.name]; h != nil {
+		return h
+	}
+	if h := s.byName[""][p.name]; h != nil {
+		return h
+	}
+	for _, h := range s.handlers {
+		if h.Name == p.name {
+			return h
 		}
 	}
+	return nil
 }
 
 func names(tasks []*Task) []string {

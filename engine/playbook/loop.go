@@ -1,6 +1,9 @@
 package playbook
 
 import (
+	"cmp"
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
 	"deployer/strictyaml"
@@ -8,10 +11,64 @@ import (
 
 // Loop gives the items that a task is repeated for.
 type Loop struct {
-	Pos  strictyaml.Pos
-	list *Value
-	expr *Expr
-	refs Refs
+	Pos strictyaml.Pos
+	// Var is the variable that holds the item, "item" unless said otherwise.
+	// index is that of its position from 0; empty for none.
+	Var, index string
+	label      *Text
+	list       *Value
+	expr       *Expr
+	refs       Refs
+}
+
+// rawLoopControl says how a loop is shown and what its variables are called.
+type rawLoopControl struct {
+	Label    yaml.Node `yaml:"label"`
+	IndexVar string    `yaml:"index_var"`
+	LoopVar  string    `yaml:"loop_var"`
+}
+
+// itemVar is the variable with the item of a loop.
+const itemVar = "item"
+
+// loopOf compiles the loop of a task, if it has one.
+func (c *compiler) loopOf(d *document, raw *rawTask) *Loop {
+	if raw.Loop.Kind == 0 {
+		if key := raw.set["loop_control"]; key != nil {
+			c.fail(d.at(key).Errorf("loop_control stands beside a loop, and there is none"))
+		}
+		return nil
+	}
+	l := c.compileLoop(d, &raw.Loop)
+	if l == nil {
+		return nil
+	}
+	l.Var, l.index = cmp.Or(raw.LoopControl.LoopVar, itemVar), raw.LoopControl.IndexVar
+	l.label = c.text(d, &raw.LoopControl.Label, "label")
+	control := valueOf(raw.node, "loop_control")
+	for key, name := range map[string]string{"loop_var": raw.LoopControl.LoopVar, "index_var": l.index} {
+		if slices.Contains(Reserved(), name) && (key != "loop_var" || name != itemVar) {
+			c.fail(keyPos(d, control, key).Errorf("the variable %q belongs to the engine; choose another name", name))
+		}
+	}
+	if l.Var == l.index && l.index != itemVar {
+		c.fail(keyPos(d, control, "index_var").Errorf("loop_var and index_var are the same"))
+	}
+	return l
+}
+
+// Push makes an item and its position, from 0, visible until the variables are
+// left. They win over variables of the same name.
+func (l *Loop) Push(vars *Vars, index int, item any) {
+	vars.hold(l.Var, item)
+	if l.index != "" {
+		vars.hold(l.index, index)
+	}
+}
+
+// perItem tells whether a value may differ from item to item.
+func (l *Loop) perItem(refs Refs) bool {
+	return refs.Has(l.Var) || l.index != "" && refs.Has(l.index)
 }
 
 func (c *compiler) compileLoop(d *document, n *yaml.Node) *Loop {

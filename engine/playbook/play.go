@@ -56,7 +56,7 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 			place{tree: c.tree, dir: dir + "/templates", templates: true},
 			place{tree: c.tree, dir: dir + "/files", plain: true},
 			place{tree: c.tree, dir: dir, templates: true, plain: true}),
-		state: &playState{byName: map[string]map[string]*Task{}, applied: map[string]bool{}},
+		state: &playState{byName: map[string]map[string]*Task{}, listeners: map[string][]*Task{}, applied: map[string]bool{}},
 	}
 	x = x.with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, n, &raw.rawInherit))
 	p.Begin = c.emit(Op{Kind: OpPlay, Play: p})

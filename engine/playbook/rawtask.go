@@ -15,30 +15,32 @@ import (
 // rawTask holds the keywords of a task as written; the module is beside them.
 type rawTask struct {
 	rawInherit
-	Name         string        `yaml:"name"`
-	When         yaml.Node     `yaml:"when"`
-	Loop         yaml.Node     `yaml:"loop"`
-	Register     string        `yaml:"register"`
-	Notify       yaml.Node     `yaml:"notify"`
-	ChangedWhen  yaml.Node     `yaml:"changed_when"`
-	FailedWhen   yaml.Node     `yaml:"failed_when"`
-	Retries      *int          `yaml:"retries"`
-	Delay        time.Duration `yaml:"delay"`
-	Until        yaml.Node     `yaml:"until"`
-	Throttle     yaml.Node     `yaml:"throttle"`
-	RunOnce      bool          `yaml:"run_once"`
-	Vars         yaml.Node     `yaml:"vars"`
-	Tags         yaml.Node     `yaml:"tags"`
-	Secret       bool          `yaml:"secret"`
-	Barrier      bool          `yaml:"barrier"`
-	Label        string        `yaml:"label"`
-	Needs        yaml.Node     `yaml:"needs"`
-	Block        []yaml.Node   `yaml:"block"`
-	Rescue       []yaml.Node   `yaml:"rescue"`
-	Always       []yaml.Node   `yaml:"always"`
-	IncludeRole  string        `yaml:"include_role"`
-	IncludeTasks string        `yaml:"include_tasks"`
-	Meta         string        `yaml:"meta" enum:"flush_handlers"`
+	Name         string         `yaml:"name"`
+	When         yaml.Node      `yaml:"when"`
+	Loop         yaml.Node      `yaml:"loop"`
+	LoopControl  rawLoopControl `yaml:"loop_control"`
+	Register     string         `yaml:"register"`
+	Notify       yaml.Node      `yaml:"notify"`
+	Listen       yaml.Node      `yaml:"listen"`
+	ChangedWhen  yaml.Node      `yaml:"changed_when"`
+	FailedWhen   yaml.Node      `yaml:"failed_when"`
+	Retries      *int           `yaml:"retries"`
+	Delay        time.Duration  `yaml:"delay"`
+	Until        yaml.Node      `yaml:"until"`
+	Throttle     yaml.Node      `yaml:"throttle"`
+	RunOnce      bool           `yaml:"run_once"`
+	Vars         yaml.Node      `yaml:"vars"`
+	Tags         yaml.Node      `yaml:"tags"`
+	Secret       bool           `yaml:"secret"`
+	Barrier      bool           `yaml:"barrier"`
+	Label        string         `yaml:"label"`
+	Needs        yaml.Node      `yaml:"needs"`
+	Block        []yaml.Node    `yaml:"block"`
+	Rescue       []yaml.Node    `yaml:"rescue"`
+	Always       []yaml.Node    `yaml:"always"`
+	IncludeRole  string         `yaml:"include_role"`
+	IncludeTasks string         `yaml:"include_tasks"`
+	Meta         string         `yaml:"meta" enum:"flush_handlers"`
 
 	module *yaml.Node // its key, nil when there is none
 	args   *yaml.Node

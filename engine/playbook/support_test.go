@@ -57,10 +57,25 @@ func (p *prepArgs) Prepare(_ context.Context, c engine.Controller) (string, engi
 	return "file", &fileArgs{Path: string(text)}, err
 }
 
+// runArgs is a host module with a short form.
+type runArgs struct {
+	Dir  string `yaml:"dir"`
+	Line string `yaml:"line" short:"true" required:"true"`
+}
+
+func (*runArgs) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*runArgs) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
 func registry() engine.Registry {
 	return engine.NewRegistry([]engine.Kind{
 		{Name: "file", New: func() any { return &fileArgs{Mode: "0644"} }},
 		{Name: "plan", New: func() any { return &planArgs{} }},
+		{Name: "run", New: func() any { return &runArgs{} }},
 		{Name: "template", New: func() any { return &prepArgs{} }},
 	})
 }

@@ -55,9 +55,7 @@ func (c *compiler) task(x scene, raw *rawTask) *Task {
 		Secret: raw.Secret, Tags: slices.Concat(x.tags, c.tags(d, &raw.Tags)), Block: x.block, files: x.files,
 		Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes,
 	}
-	if raw.Loop.Kind != 0 {
-		t.Loop = c.compileLoop(d, &raw.Loop)
-	}
+	t.Loop = c.loopOf(d, raw)
 	c.taskRetries(t, raw)
 	c.taskName(d, t, raw)
 	c.taskArgs(d, t, raw)
@@ -138,6 +136,7 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 	case engine.Action:
 		t.Mode = OnController
 	}
+	raw.args = spelledOut(raw.args, reflect.TypeOf(into))
 	args, errs := compileArgs(d, raw.args, reflect.TypeOf(into), c.funcs)
 	t.Args = args
 	for _, err := range errs {

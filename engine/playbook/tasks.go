@@ -46,11 +46,11 @@ func (c *compiler) item(x scene, raw *rawTask) {
 	}
 }
 
-// withoutBlocks are the keywords of a task but for those of a block.
+// withoutBlocks are the keywords of a task but for those of a block or handler.
 func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	for word, key := range raw.set {
-		if word != "rescue" && word != "always" {
+		if word != "rescue" && word != "always" && word != "listen" {
 			out[word] = key
 		}
 	}

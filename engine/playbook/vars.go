@@ -23,9 +23,10 @@ type Vars struct {
 }
 
 type savedVar struct {
-	name string
-	had  bool
-	old  any
+	name  string
+	had   bool
+	old   any
+	fixed bool // as before
 }
 
 // NewVars makes variables from what a host begins with. fixed wins over
@@ -89,8 +90,14 @@ func (v *Vars) Enter(scopes []*Scope, refs Refs) error {
 // Push sets a variable until Leave.
 func (v *Vars) Push(name string, value any) {
 	old, had := v.m[name]
-	v.saved = append(v.saved, savedVar{name, had, old})
+	v.saved = append(v.saved, savedVar{name, had, old, v.fixed[name]})
 	v.m[name] = value
+}
+
+// hold is Push for a variable that no layer may hide meanwhile.
+func (v *Vars) hold(name string, value any) {
+	v.Push(name, value)
+	v.fixed[name] = true
 }
 
 // Mark returns the point that Leave goes back to.
@@ -105,6 +112,9 @@ func (v *Vars) Leave(mark int) {
 			v.m[s.name] = s.old
 		} else {
 			delete(v.m, s.name)
+		}
+		if !s.fixed {
+			delete(v.fixed, s.name)
 		}
 	}
 }

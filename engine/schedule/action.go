@@ -12,7 +12,7 @@ import (
 )
 
 // act runs an action on the controller.
-func (h *host) act(ctx context.Context, c *call, loop *loopRun, item any, b *built) error {
+func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error {
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
@@ -21,9 +21,9 @@ func (h *host) act(ctx context.Context, c *call, loop *loopRun, item any, b *bui
 	}
 	defer h.run.actions.release()
 	t := c.task
-	e := &entry{op: c.op, task: t, loop: loop, item: item, step: &engine.Step{ID: stepID(c.id, loop), Name: b.title}}
+	e := &entry{op: c.op, task: t, at: at, step: &engine.Step{ID: stepID(c.id, at), Name: b.title}}
 	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
-	s := &site{host: h, call: c, step: e.step, item: item, loop: loop != nil}
+	s := &site{host: h, call: c, step: e.step, at: at}
 	started := time.Now()
 	var res engine.Result
 	for try := 1; ; try++ {
@@ -43,9 +43,9 @@ func (h *host) act(ctx context.Context, c *call, loop *loopRun, item any, b *bui
 			return err
 		}
 		// The arguments may look at something that changed meanwhile.
-		rebuilt, err := h.build(ctx, c, loop, item)
+		rebuilt, err := h.build(ctx, c, at)
 		if err != nil {
-			return h.failItem(ctx, c, loop, item, err)
+			return h.failItem(ctx, c, at, err)
 		}
 		b.action = rebuilt.action
 	}

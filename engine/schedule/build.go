@@ -26,12 +26,10 @@ type built struct {
 }
 
 // build renders the task. The variables are as before when it returns.
-func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*built, error) {
+func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error) {
 	t := c.task
 	defer h.vars.Leave(h.vars.Mark())
-	if loop != nil {
-		h.vars.Push("item", item)
-	}
+	at.push(t, h.vars)
 	if t.WhenPerItem() {
 		ok, reason, err := t.Applies(h.vars)
 		if err != nil || !ok {
@@ -80,7 +78,7 @@ func (h *host) build(ctx context.Context, c *call, loop *loopRun, item any) (*bu
 			h.run.same.keep(t, prepared{module, raw})
 		}
 	}
-	b.step = &engine.Step{ID: stepID(c.id, loop), Name: b.title, Module: module, Args: raw, OnChange: c.onChange,
+	b.step = &engine.Step{ID: stepID(c.id, at), Name: b.title, Module: module, Args: raw, OnChange: c.onChange,
 		IgnoreErrors: t.IgnoreErrors, Timeout: t.Timeout, Secret: t.Secret}
 	if t.Until == nil {
 		b.step.Retries, b.step.Delay = t.Retries, t.Delay

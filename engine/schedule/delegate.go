@@ -53,11 +53,11 @@ func (h *host) delegate(t *playbook.Task) (*link, error) {
 
 // visit does a step of this host on another machine. What comes of it is this
 // host's.
-func (h *host) visit(ctx context.Context, c *call, loop *loopRun, item any, b *built) error {
+func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) error {
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	e := &entry{op: c.op, task: c.task, loop: loop, item: item, step: b.step, on: b.on.name}
+	e := &entry{op: c.op, task: c.task, at: at, step: b.step, on: b.on.name}
 	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: b.step.ID, Name: b.title, Role: c.task.Role})
 	if err := b.on.guests.acquire(h.run.stop); err != nil {
 		return err

@@ -156,6 +156,23 @@ func TestLoopRegister(t *testing.T) {
 	}
 }
 
+// TestLoopControl: the item and its position under other names, which win over
+// variables of the play, and a label that is shown.
+func TestLoopControl(t *testing.T) {
+	s := of(1)
+	s.run(t, t.Context(), `
+- hosts: all
+  vars: {user: nobody, i: 9}
+  tasks:
+    - {name: a, do: {text: "{{ .user.name }} {{ .i }}", do: change}, loop: [{name: ann}, {name: bob}, {name: eve}], register: r, when: user.name != "bob" && i < 9, changed_when: i == 0, loop_control: {loop_var: user, index_var: i, label: "{{ .user.name }}"}}
+    - {name: b, do: {text: "{{ (index .r.results 2).user.name }} {{ (index .r.results 0).changed }} {{ (index .r.results 2).changed }} {{ .user }} {{ .i }}"}}
+`)
+	want := []string{"a (ann) ann 0", "a (eve) eve 2", "b eve true false nobody 9"}
+	if diff := cmp.Diff(want, s.fleet.of("h1")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRegisterOfAlternatives(t *testing.T) {
 	s := of(2)
 	s.run(t, t.Context(), `

@@ -108,9 +108,7 @@ func (h *host) holds(t *playbook.Task, conditions []*playbook.Expr, e *entry, se
 	if t.Register != "" {
 		h.vars.Push(t.Register, seen)
 	}
-	if e.loop != nil {
-		h.vars.Push("item", e.item)
-	}
+	e.at.push(t, h.vars)
 	ok, err := t.Holds(conditions, h.vars)
 	return ok, playbook.Sources(conditions), err
 }

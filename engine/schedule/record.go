@@ -11,13 +11,6 @@ import (
 	"deployer/engine/playbook"
 )
 
-// loopRun gathers the results of a task's items.
-type loopRun struct {
-	total, begun, done       int
-	results                  []any
-	changed, failed, skipped int
-}
-
 // record takes in how a step ended: counters, events, handlers and registered
 // names. It returns the result as it counts.
 func (h *host) record(e *entry, res engine.Result) *engine.Result {
@@ -96,13 +89,13 @@ func view(res engine.Result) map[string]any {
 
 func (h *host) registerResult(e *entry, res engine.Result) {
 	out := view(res)
-	if e.loop == nil {
+	if e.at == nil {
 		h.register(e.task.Register, out)
 		return
 	}
-	l := e.loop
+	l := e.at.loop
 	l.done++
-	out["item"] = e.item
+	out[e.task.Loop.Var] = e.at.item
 	l.results = append(l.results, out)
 	for key, n := range map[string]*int{"changed": &l.changed, "failed": &l.failed, "skipped": &l.skipped} {
 		if out[key] == true {
@@ -132,17 +125,17 @@ func (h *host) registeredMap(name string) (map[string]any, bool) {
 
 // skip records that a task does not apply.
 func (h *host) skip(t *playbook.Task, op int, reason string) {
-	h.skipItem(&call{task: t, op: op, id: t.ID}, nil, nil, reason)
+	h.skipItem(&call{task: t, op: op, id: t.ID}, nil, reason)
 }
 
-func (h *host) skipItem(c *call, loop *loopRun, item any, reason string) {
-	e := &entry{op: c.op, task: c.task, loop: loop, item: item}
-	res := engine.Result{Step: stepID(c.id, loop), Name: c.task.Name, Status: engine.Skipped, Reason: reason, Started: time.Now()}
+func (h *host) skipItem(c *call, at *iteration, reason string) {
+	e := &entry{op: c.op, task: c.task, at: at}
+	res := engine.Result{Step: stepID(c.id, at), Name: c.task.Name, Status: engine.Skipped, Reason: reason, Started: time.Now()}
 	if name := c.task.Register; name != "" && h.seg.steps > 0 {
 		// That it was skipped is known now, so tasks that look at it need not
 		// wait for the segment; unless an earlier step registers that name too,
 		// or other items of the loop do.
-		if loop == nil && len(c.onChange) == 0 && !h.seg.names[name] {
+		if at == nil && len(c.onChange) == 0 && !h.seg.names[name] {
 			h.register(name, view(res))
 		} else {
 			h.seg.promise(name)
@@ -158,10 +151,10 @@ func (h *host) skipItem(c *call, loop *loopRun, item any, reason string) {
 // failTask records that a task could not even be begun, once what comes before
 // it is done.
 func (h *host) failTask(ctx context.Context, c *call, err error) error {
-	return h.failItem(ctx, c, nil, nil, err)
+	return h.failItem(ctx, c, nil, err)
 }
 
-func (h *host) failItem(ctx context.Context, c *call, loop *loopRun, item any, err error) error {
+func (h *host) failItem(ctx context.Context, c *call, at *iteration, err error) error {
 	if ferr := h.flush(ctx); ferr != nil {
 		return ferr
 	}
@@ -171,8 +164,8 @@ func (h *host) failItem(ctx context.Context, c *call, loop *loopRun, item any, e
 	if !h.stillWanted(c) {
 		return nil
 	}
-	e := &entry{op: c.op, task: c.task, loop: loop, item: item}
-	return h.end(e, engine.Result{Step: stepID(c.id, loop), Name: c.task.Name, Status: engine.Failed,
+	e := &entry{op: c.op, task: c.task, at: at}
+	return h.end(e, engine.Result{Step: stepID(c.id, at), Name: c.task.Name, Status: engine.Failed,
 		Failure: asFailure(err), Started: time.Now()})
 }
 

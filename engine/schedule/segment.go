@@ -34,10 +34,9 @@ type entry struct {
 	local func()
 
 	task  *playbook.Task
-	loop  *loopRun // nil without a loop
-	item  any
-	on    string // the machine that it was delegated to
-	judge bool   // the controller decides how it ended
+	at    *iteration // nil without a loop
+	on    string     // the machine that it was delegated to
+	judge bool       // the controller decides how it ended
 	// conditional steps are handlers that run only if a step of this segment
 	// changed something.
 	conditional bool

@@ -16,8 +16,7 @@ type site struct {
 	host *host
 	call *call
 	step *engine.Step
-	item any
-	loop bool
+	at   *iteration
 	// vars are copied when first asked for; actions may ask from anywhere.
 	once sync.Once
 	vars map[string]any
@@ -35,9 +34,7 @@ func (s *site) Vars() map[string]any {
 func (s *site) copyVars() map[string]any {
 	h := s.host
 	defer h.vars.Leave(h.vars.Mark())
-	if s.loop {
-		h.vars.Push("item", s.item)
-	}
+	s.at.push(s.call.task, h.vars)
 	// A variable that cannot be rendered here is one that the task does not
 	// use: what it uses was rendered with its arguments.
 	_ = h.vars.Enter(s.call.task.Scopes, playbook.Everything())
@@ -56,9 +53,7 @@ func (s *site) Targets() []string {
 func (s *site) Render(name string) ([]byte, error) {
 	h := s.host
 	defer h.vars.Leave(h.vars.Mark())
-	if s.loop {
-		h.vars.Push("item", s.item)
-	}
+	s.at.push(s.call.task, h.vars)
 	return h.render(s.call.task, name)
 }
 

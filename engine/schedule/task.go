@@ -37,7 +37,7 @@ func (h *host) perform(ctx context.Context, c *call) error {
 			return h.failTask(ctx, c, err)
 		}
 		if !ok {
-			h.skipItem(c, nil, nil, reason)
+			h.skipItem(c, nil, reason)
 			return nil
 		}
 	}
@@ -117,59 +117,49 @@ func (h *host) shareOnce(t *playbook.Task, out outcome) error {
 // items does the task, once for each item when it has a loop.
 func (h *host) items(ctx context.Context, c *call) error {
 	if c.task.Loop == nil {
-		return h.one(ctx, c, nil, nil)
+		return h.one(ctx, c, nil)
 	}
 	items, err := c.task.Items(h.vars)
 	if err != nil {
 		return h.failTask(ctx, c, err)
 	}
 	if len(items) == 0 {
-		h.skipItem(c, nil, nil, "the loop has no items")
+		h.skipItem(c, nil, "the loop has no items")
 		return nil
 	}
 	loop := &loopRun{total: len(items)}
-	for _, item := range items {
-		if err := h.one(ctx, c, loop, item); err != nil {
+	for i, item := range items {
+		if err := h.one(ctx, c, &iteration{loop, i, item}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one does the task for one item; loop is nil when there is none.
-func (h *host) one(ctx context.Context, c *call, loop *loopRun, item any) error {
-	if loop != nil {
-		loop.begun++
-	}
+// one does the task for one item; at is nil without a loop.
+func (h *host) one(ctx context.Context, c *call, at *iteration) error {
 	for {
 		if !h.stillWanted(c) {
 			return nil
 		}
-		built, err := h.build(ctx, c, loop, item)
+		built, err := h.build(ctx, c, at)
 		switch {
 		case err != nil:
-			return h.failItem(ctx, c, loop, item, err)
+			return h.failItem(ctx, c, at, err)
 		case built.late: // it looks at what the segment will register
 			if err := h.flush(ctx); err != nil {
 				return err
 			}
 			continue
 		case built.skip:
-			h.skipItem(c, loop, item, built.reason)
+			h.skipItem(c, at, built.reason)
 			return nil
 		case built.action != nil:
-			return h.act(ctx, c, loop, item, built)
+			return h.act(ctx, c, at, built)
 		case built.on != nil:
-			return h.visit(ctx, c, loop, item, built)
+			return h.visit(ctx, c, at, built)
 		}
-		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, loop: loop, item: item,
+		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, at: at,
 			judge: c.task.Judged(), conditional: len(c.onChange) > 0})
 	}
-}
-
-func stepID(id string, loop *loopRun) string {
-	if loop == nil {
-		return id
-	}
-	return fmt.Sprintf("%s#%d", id, loop.begun)
 }

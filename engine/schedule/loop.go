@@ -1,0 +1,35 @@
+package schedule
+
+import (
+	"fmt"
+
+	"deployer/engine/playbook"
+)
+
+// loopRun gathers the results of a task's items.
+type loopRun struct {
+	total, done              int
+	results                  []any
+	changed, failed, skipped int
+}
+
+// iteration is one item of a task's loop; nil stands for a task without one.
+type iteration struct {
+	loop  *loopRun
+	index int // from 0
+	item  any
+}
+
+// push makes the item visible until the variables are left.
+func (at *iteration) push(t *playbook.Task, vars *playbook.Vars) {
+	if at != nil {
+		t.Loop.Push(vars, at.index, at.item)
+	}
+}
+
+func stepID(id string, at *iteration) string {
+	if at == nil {
+		return id
+	}
+	return fmt.Sprintf("%s#%d", id, at.index+1)
+}
