@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/transport"
 	"deployer/engine/wire"
 )
 

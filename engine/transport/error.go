@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Kind classifies why a host could not be reached or was lost.
@@ -34,6 +35,7 @@ const (
 	StageBecome    Stage = "become"    // becoming root
 	StageAgent     Stage = "agent"     // sending and starting the agent
 	StageRun       Stage = "run"       // after that
+	StageDial      Stage = "dial"      // connecting from the host to a service
 )
 
 // Error is an error of reaching a host.
@@ -46,10 +48,12 @@ type Error struct {
 	Err    error
 }
 
+// Error is one line that is safe to show: what a server says of itself may be
+// in it.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s", e.Host, e.Stage)
 	if e.Err != nil {
-		text += ": " + e.Err.Error()
+		text += ": " + strings.Join(strings.Fields(Clean(e.Err.Error())), " ")
 	}
 	if a := e.advice(); a != "" {
 		text += "; " + a
@@ -79,9 +83,16 @@ var advice = map[Kind]string{
 	BecomePassword: "set ssh.become_password_env or ssh.become_password_file, or let the user become root without a password",
 }
 
+// serviceAdvice is for a service that could not be reached from a host: the
+// host itself was.
+const serviceAdvice = "check that the service runs and listens there, and that no firewall on the host is between"
+
 func (e *Error) advice() string {
-	if e.Advice != "" {
+	switch {
+	case e.Advice != "":
 		return e.Advice
+	case e.Stage == StageDial && (e.Kind == Unreachable || e.Kind == Timeout):
+		return serviceAdvice
 	}
 	return advice[e.Kind]
 }

@@ -29,6 +29,16 @@ type Conn interface {
 	Close() error
 }
 
+// Terminals is implemented by connections that can give a command a terminal,
+// which some ways to become root insist on.
+type Terminals interface {
+	// StartTerminal is Start on a terminal. It is raw: bytes pass unchanged both
+	// ways and none is echoed. What the command writes to the standard error
+	// comes with its output. Closing Stdin says nothing to the command; the end
+	// of the process does, by SIGHUP.
+	StartTerminal(ctx context.Context, command string) (Process, error)
+}
+
 // Exit is how a command ended.
 type Exit struct {
 	// Code is the exit status, -1 when the command was killed by a signal.

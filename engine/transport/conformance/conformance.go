@@ -46,6 +46,7 @@ func Run(t *testing.T, s Subject) {
 		"much data goes through unharmed":          bulk,
 		"dial reaches what the host sees":          dialReaches,
 		"dial says when nothing listens":           dialRefused,
+		"a terminal passes bytes as they are":      terminalIsRaw,
 		"close ends everything":                    closeEnds,
 		"a lost connection is noticed by everyone": lostEnds,
 	}
@@ -241,8 +242,39 @@ func dialRefused(t *testing.T, s Subject) {
 	ctx, conn := open(t, s)
 	_, err := conn.Dial(ctx, "tcp", "127.0.0.1:1")
 	var e *transport.Error
-	if !errors.As(err, &e) || e.Kind != transport.Unreachable || e.Host == "" {
+	if !errors.As(err, &e) || e.Kind != transport.Unreachable || e.Host == "" || strings.Contains(err.Error(), "ssh.port") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func terminalIsRaw(t *testing.T, s Subject) {
+	ctx, conn := open(t, s)
+	terminals, ok := conn.(transport.Terminals)
+	if !ok {
+		return // such a transport has none
+	}
+	p, err := terminals.StartTerminal(ctx, `test -t 0 && test -t 1 && test -t 2 && printf ready && head -c 256 && echo done >&2; exit 8`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	every := make([]byte, 256) // every byte there is: ^C, ^D, ^S, line ends, escapes
+	for i := range every {
+		every[i] = byte(i)
+	}
+	ready := make([]byte, len("ready"))
+	if _, err := io.ReadFull(p.Stdout(), ready); err != nil || string(ready) != "ready" {
+		t.Fatalf("got %q, %v", ready, err)
+	}
+	if _, err := p.Stdin().Write(every); err != nil {
+		t.Fatal(err)
+	}
+	back, err := io.ReadAll(p.Stdout())
+	if err != nil || string(back) != string(every)+"done\n" {
+		t.Fatalf("got %q, %v", back, err)
+	}
+	if exit, err := p.Wait(); err != nil || exit.Code != 8 {
+		t.Fatalf("got %+v, %v", exit, err)
 	}
 }
 

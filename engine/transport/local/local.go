@@ -3,6 +3,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -65,7 +66,7 @@ func (c *Conn) Dial(ctx context.Context, network, address string) (net.Conn, err
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
-		return nil, transport.Classify(c.host, transport.StageRun, err, transport.Unreachable)
+		return nil, transport.Classify(c.host, transport.StageDial, fmt.Errorf("connecting to %s: %w", address, err), transport.Unreachable)
 	}
 	owned := &ownedConn{Conn: conn, owner: c}
 	if err := c.own(owned); err != nil {

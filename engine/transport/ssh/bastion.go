@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 
+	gossh "golang.org/x/crypto/ssh"
+
 	"deployer/engine/transport"
 )
 
@@ -103,4 +105,22 @@ func throughBastion(t Target, err error) error {
 // dialTCP opens a channel to an address as the host sees it.
 func (c *Conn) dialTCP(ctx context.Context, network, address string) (net.Conn, error) {
 	return c.client.DialContext(ctx, network, address)
+}
+
+// dialOn is dialTCP for the way to another host; only so many are on their way
+// at once.
+func (c *Conn) dialOn(ctx context.Context, _, address string) (net.Conn, error) {
+	select {
+	case c.opens <- struct{}{}:
+		defer func() { <-c.opens }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	conn, err := c.dialTCP(ctx, "tcp", address)
+	var refused *gossh.OpenChannelError
+	if errors.As(err, &refused) && refused.Reason == gossh.Prohibited {
+		return nil, &transport.Error{Host: c.host, Stage: transport.StageConnect, Kind: transport.Config, Err: err,
+			Advice: "allow TCP forwarding (AllowTcpForwarding, PermitOpen) in the sshd_config of the bastion"}
+	}
+	return conn, err
 }

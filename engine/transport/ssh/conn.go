@@ -20,6 +20,8 @@ type Conn struct {
 	host   string
 	client *gossh.Client
 	wire   *activeConn
+	slots  slots
+	opens  chan struct{} // a token for each connection through it that is on its way
 
 	lost chan struct{}
 
@@ -28,10 +30,13 @@ type Conn struct {
 	cause  error // why it was lost
 }
 
-var _ transport.Conn = (*Conn)(nil)
+var (
+	_ transport.Conn      = (*Conn)(nil)
+	_ transport.Terminals = (*Conn)(nil)
+)
 
 func newConn(host string, client *gossh.Client, wire *activeConn, beat, silence time.Duration) *Conn {
-	c := &Conn{host: host, client: client, wire: wire, lost: make(chan struct{})}
+	c := &Conn{host: host, client: client, wire: wire, opens: make(chan struct{}, maxOpens), lost: make(chan struct{})}
 	go c.watch()
 	go c.keepalive(beat, silence)
 	return c
@@ -117,7 +122,7 @@ func (c *Conn) fail(stage transport.Stage, err error, fallback transport.Kind) e
 	if cause := c.Err(); cause != nil {
 		return cause
 	}
-	if isEOF(err) || errors.Is(err, net.ErrClosed) {
+	if isLoss(err) {
 		fallback = transport.Lost
 	}
 	return transport.Classify(c.host, stage, err, fallback)
@@ -134,28 +139,34 @@ func (c *Conn) Dial(ctx context.Context, network, address string) (net.Conn, err
 	}
 	var refused *gossh.OpenChannelError
 	if errors.As(err, &refused) && refused.Reason == gossh.Prohibited {
-		return nil, &transport.Error{Host: c.host, Stage: transport.StageRun, Kind: transport.Config, Err: err,
+		return nil, &transport.Error{Host: c.host, Stage: transport.StageDial, Kind: transport.Config, Err: err,
 			Advice: "allow TCP forwarding (AllowTcpForwarding, PermitOpen) in the host's sshd_config"}
 	}
-	return nil, c.fail(transport.StageRun, fmt.Errorf("connecting to %s from the host: %w", address, err), transport.Unreachable)
+	return nil, c.fail(transport.StageDial, fmt.Errorf("connecting to %s from the host: %w", address, err), transport.Unreachable)
 }
 
 // activeConn notes when bytes arrive.
 type activeConn struct {
 	net.Conn
 	last atomic.Int64 // unix nanoseconds
+	some atomic.Bool  // whether anything has come
 }
 
 func (a *activeConn) Read(p []byte) (int, error) {
 	n, err := a.Conn.Read(p)
 	if n > 0 {
 		a.touch()
+		a.some.Store(true)
 	}
 	return n, err
 }
 
+func (a *activeConn) heard() bool            { return a.some.Load() }
 func (a *activeConn) touch()                 { a.last.Store(time.Now().UnixNano()) }
 func (a *activeConn) silence() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }
+
+// isLoss is true for what is returned once the connection has ended.
+func isLoss(err error) bool { return isEOF(err) || errors.Is(err, net.ErrClosed) }
 
 func isEOF(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	gossh "golang.org/x/crypto/ssh"
-
 	"deployer/engine/transport"
 )
 
@@ -37,6 +35,8 @@ type Dialer struct {
 	mu       sync.Mutex
 	closed   bool
 	bastions map[string]*bastion // by route
+
+	handshakes gates // by server
 }
 
 // NewDialer returns a Dialer. Close it when no connection is needed any more.
@@ -50,8 +50,8 @@ func NewDialer(opts Options) *Dialer {
 	if opts.Silence <= 0 {
 		opts.Silence = 15 * time.Second
 	}
-	d := &Dialer{opts: opts, bastions: map[string]*bastion{}}
-	d.keys.passphrase, d.keys.socket = opts.Passphrase, opts.AgentSocket
+	d := &Dialer{opts: opts, bastions: map[string]*bastion{}, handshakes: gates{room: maxHandshakes}}
+	d.keys.passphrase, d.keys.agents.socket = opts.Passphrase, opts.AgentSocket
 	return d
 }
 
@@ -68,9 +68,11 @@ func (d *Dialer) Dial(ctx context.Context, t Target) (transport.Conn, error) {
 	return client, nil
 }
 
-// client connects to t through the given bastions.
+// client connects to t through the given bastions. A server that ends the
+// connection before it has shown who it is has too many of them: that is tried
+// again.
 func (d *Dialer) client(ctx context.Context, t Target, via []Target) (*Conn, error) {
-	auth, err := d.keys.auth(t)
+	keys, err := d.keys.collect(t)
 	if err != nil {
 		return nil, settingsError(t, err)
 	}
@@ -78,18 +80,64 @@ func (d *Dialer) client(ctx context.Context, t Target, via []Target) (*Conn, err
 	if err != nil {
 		return nil, settingsError(t, err)
 	}
+	for try := 1; ; try++ {
+		c, err := d.attempt(ctx, t, via, keys, known)
+		if !turnedAway(err) {
+			return c, err
+		}
+		if try == maxTurns {
+			return nil, tooMany(err, try)
+		}
+		if err := awaitTurn(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// turnedAway is true when the server has ended the connection at once.
+func turnedAway(err error) bool {
+	var e *transport.Error
+	return errors.As(err, &e) && e.Stage == transport.StageHandshake && e.Kind == transport.Lost
+}
+
+func tooMany(err error, tries int) error {
+	var e *transport.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &transport.Error{Host: e.Host, Stage: e.Stage, Kind: e.Kind, Err: fmt.Errorf("%w (%d times in a row)", e.Err, tries),
+		Advice: "see the log of the SSH server there: it may limit connections (MaxStartups, fail2ban) or fail to start them"}
+}
+
+// attempt connects once, when there is room for one more handshake with that
+// server.
+func (d *Dialer) attempt(ctx context.Context, t Target, via []Target, keys credentials, known *knownHosts) (*Conn, error) {
+	leave, err := d.handshakes.enter(ctx, server(t, via))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	raw, err := d.connect(ctx, t, via)
 	if err != nil {
 		return nil, err
 	}
 	wire := &activeConn{Conn: raw}
 	wire.touch()
-	client, err := handshake(ctx, wire, t, auth, known)
+	client, err := handshake(ctx, wire, t, keys, known)
 	if err != nil {
 		_ = raw.Close()
+		if p, ok := raw.(*proxyConn); ok {
+			err = p.explain(t, err)
+		}
 		return nil, err
 	}
 	return newConn(t.Host, client, wire, d.opts.Beat, d.opts.Silence), nil
+}
+
+// server names the server of t, whoever logs in there.
+func server(t Target, via []Target) string {
+	t.User, t.Bastions = "", via
+	return t.route()
 }
 
 func settingsError(t Target, err error) error {
@@ -100,70 +148,30 @@ func settingsError(t Target, err error) error {
 func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn, error) {
 	limit := fmt.Errorf("no connection to %s within %v: %w", t.address(), t.timeout(), context.DeadlineExceeded)
 	dial := d.opts.Net
-	if len(via) > 0 {
+	switch {
+	case len(via) > 0:
 		hop, err := d.bastion(ctx, t, via)
 		if err != nil {
 			return nil, err
 		}
-		dial = hop.dialTCP
+		dial = hop.dialOn
+	case t.ProxyCommand != "":
+		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialCommand(ctx, t.ProxyCommand) }
 	}
 	stage, stop := context.WithTimeoutCause(ctx, t.timeout(), limit)
 	defer stop()
-	conn, err := dial(stage, "tcp", t.address())
+	conn, err := dial(stage, t.network(), t.address())
 	if err == nil {
 		return conn, nil
+	}
+	var refused *transport.Error
+	if errors.As(err, &refused) {
+		return nil, throughBastion(t, err)
 	}
 	if stage.Err() != nil && ctx.Err() == nil {
 		err = limit
 	}
 	return nil, transport.Classify(t.Host, transport.StageConnect, err, transport.Unreachable)
-}
-
-// handshake exchanges keys, checks the host's and authenticates.
-func handshake(ctx context.Context, raw net.Conn, t Target, auth gossh.AuthMethod, known *knownHosts) (*gossh.Client, error) {
-	check := &hostKeyCheck{known: known, policy: t.HostKeys}
-	limit := fmt.Errorf("no end of it within %v: %w", t.timeout(), context.DeadlineExceeded)
-	stage, stop := context.WithTimeoutCause(ctx, t.timeout(), limit)
-	defer stop()
-	// A connection through a bastion has no deadlines, so closing is the way
-	// to stop in both cases.
-	unhook := context.AfterFunc(stage, func() { _ = raw.Close() })
-	defer unhook()
-	conn, channels, requests, err := gossh.NewClientConn(raw, t.address(), &gossh.ClientConfig{
-		User:              t.user(),
-		Auth:              []gossh.AuthMethod{auth},
-		HostKeyCallback:   check.check,
-		HostKeyAlgorithms: known.algorithms(t.address()),
-		Config:            gossh.Config{Ciphers: ciphers()},
-	})
-	if err == nil {
-		return gossh.NewClient(conn, channels, requests), nil
-	}
-	if stage.Err() != nil {
-		err = context.Cause(stage)
-	}
-	return nil, check.explain(t, err)
-}
-
-// explain turns the error of a handshake into one that says what to do.
-func (c *hostKeyCheck) explain(t Target, err error) error {
-	if c.err != nil {
-		return &transport.Error{Host: t.Host, Stage: transport.StageHandshake, Kind: c.kind, Err: c.err}
-	}
-	var mismatch *gossh.AlgorithmNegotiationError
-	if errors.As(err, &mismatch) {
-		return &transport.Error{Host: t.Host, Stage: transport.StageHandshake, Kind: transport.Config, Err: err,
-			Advice: "update the host's SSH server: it offers only algorithms that are no longer safe"}
-	}
-	stage, fallback := transport.StageHandshake, transport.Lost
-	// Once the host's key was checked, what is refused is the user.
-	if c.passed {
-		stage, fallback = transport.StageAuth, transport.Auth
-	}
-	if isEOF(err) {
-		fallback = transport.Lost
-	}
-	return transport.Classify(t.Host, stage, err, fallback)
 }
 
 // Close closes the bastions. Connections through them end with it.
@@ -177,5 +185,5 @@ func (d *Dialer) Close() error {
 	for _, b := range bastions {
 		errs = append(errs, b.close())
 	}
-	return errors.Join(append(errs, d.keys.close())...)
+	return errors.Join(append(errs, d.keys.agents.close())...)
 }

@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/skeema/knownhosts"
 	gossh "golang.org/x/crypto/ssh"
@@ -20,70 +22,105 @@ import (
 // hostKeyCheck checks the key of one host and remembers how that went.
 type hostKeyCheck struct {
 	known  *knownHosts
+	host   knownHost
 	policy Policy
-	passed bool
-	kind   transport.Kind
-	err    error
+	hash   bool
+	passed atomic.Bool
+	err    *transport.Error
 }
 
 func (c *hostKeyCheck) check(address string, remote net.Addr, key gossh.PublicKey) error {
-	c.kind, c.err = c.known.verify(address, remote, key, c.policy)
-	c.passed = c.err == nil
+	c.err = c.known.verify(c, address, remote, key)
+	c.passed.Store(c.err == nil)
+	if c.err == nil {
+		return nil
+	}
 	return c.err
 }
 
 // verify looks the key up, and records it when it is new and the policy allows.
-func (k *knownHosts) verify(address string, remote net.Addr, key gossh.PublicKey, policy Policy) (transport.Kind, error) {
+// A certificate of no authority that is known here is looked at as the plain key
+// that it holds, as ssh(1) does. The error names no host yet.
+func (k *knownHosts) verify(c *hostKeyCheck, address string, remote net.Addr, key gossh.PublicKey) *transport.Error {
+	if cert, ok := key.(*gossh.Certificate); ok && !c.host.trusts(cert.SignatureKey) {
+		key = cert.Key
+	}
 	k.mu.RLock()
-	err := k.lookup(address, remote, key)
+	err := k.lookup(c.host, address, remote, key)
 	k.mu.RUnlock()
-	if err == nil {
-		return "", nil
-	}
-	if !knownhosts.IsHostUnknown(err) {
+	switch {
+	case err == nil:
+		return nil
+	case !knownhosts.IsHostUnknown(err):
 		return k.refuse(address, key, err)
+	case c.policy != AcceptNew:
+		return hostKeyError(transport.HostKeyUnknown, fmt.Errorf("the host's key %s %s is not in %s",
+			key.Type(), gossh.FingerprintSHA256(key), k.files[0]))
 	}
-	if policy != AcceptNew {
-		return transport.HostKeyUnknown, fmt.Errorf("the host's key %s %s is not in %s",
-			key.Type(), gossh.FingerprintSHA256(key), k.files[0])
-	}
-	return k.accept(address, remote, key)
+	return k.accept(c, address, remote, key)
 }
 
-func (k *knownHosts) lookup(address string, remote net.Addr, key gossh.PublicKey) error {
+// lookup finds out whether the key is known. The keys of authorities are not
+// those of hosts.
+func (k *knownHosts) lookup(host knownHost, address string, remote net.Addr, key gossh.PublicKey) error {
 	if fresh := k.fresh[address]; fresh != nil {
 		if bytes.Equal(fresh.Marshal(), key.Marshal()) {
 			return nil
 		}
 		return &xknownhosts.KeyError{Want: []xknownhosts.KnownKey{{Key: fresh, Filename: k.files[0]}}}
 	}
-	return k.db.HostKeyCallback()(address, remote, key)
+	err := k.db.HostKeyCallback()(address, remote, key)
+	if _, ok := key.(*gossh.Certificate); ok {
+		return err
+	}
+	var other *xknownhosts.KeyError
+	switch {
+	case err == nil && !host.has(key):
+		return &xknownhosts.KeyError{}
+	case errors.As(err, &other):
+		return &xknownhosts.KeyError{Want: slices.DeleteFunc(other.Want, func(w xknownhosts.KnownKey) bool { return !host.has(w.Key) })}
+	}
+	return err
 }
 
-func (k *knownHosts) refuse(address string, key gossh.PublicKey, err error) (transport.Kind, error) {
+func hostKeyError(kind transport.Kind, err error) *transport.Error {
+	return &transport.Error{Stage: transport.StageHandshake, Kind: kind, Err: err}
+}
+
+// refuse explains a key that is not the known one, is marked as revoked, or
+// comes with a certificate that does not hold.
+func (k *knownHosts) refuse(address string, key gossh.PublicKey, err error) *transport.Error {
+	name := fmt.Sprintf("%s %s", key.Type(), gossh.FingerprintSHA256(key))
 	var changed *xknownhosts.KeyError
-	if !errors.As(err, &changed) {
-		// Such as a revoked key.
-		return transport.HostKeyChanged, err
+	var revoked *xknownhosts.RevokedError
+	switch {
+	case errors.As(err, &changed):
+		var places []string
+		for _, w := range changed.Want {
+			places = append(places, fmt.Sprintf("%s:%d has %s", w.Filename, w.Line, gossh.FingerprintSHA256(w.Key)))
+		}
+		return hostKeyError(transport.HostKeyChanged, fmt.Errorf("%s shows the key %s, but %s", address, name, strings.Join(places, ", ")))
+	case errors.As(err, &revoked):
+		e := hostKeyError(transport.HostKeyChanged, fmt.Errorf("%s shows the key %s, which %s:%d marks as revoked",
+			address, name, revoked.Revoked.Filename, revoked.Revoked.Line))
+		e.Advice = "give the host a new key; somebody who has the old one may be between you and it"
+		return e
 	}
-	var places []string
-	for _, w := range changed.Want {
-		places = append(places, fmt.Sprintf("%s:%d has %s", w.Filename, w.Line, gossh.FingerprintSHA256(w.Key)))
-	}
-	return transport.HostKeyChanged, fmt.Errorf("%s shows the key %s %s, but %s",
-		address, key.Type(), gossh.FingerprintSHA256(key), strings.Join(places, ", "))
+	e := hostKeyError(transport.HostKeyUnknown, fmt.Errorf("%s shows a certificate that does not hold: %w", address, err))
+	e.Advice = "have the host's certificate signed anew, for this name or address"
+	return e
 }
 
 // accept appends the key to the first file. The file is locked meanwhile and
 // read again if somebody else has written to it, so that two processes never
 // record different keys for one host. The line is written with one write to a
 // file opened for appending: a reader sees it whole or not at all.
-func (k *knownHosts) accept(address string, remote net.Addr, key gossh.PublicKey) (transport.Kind, error) {
+func (k *knownHosts) accept(c *hostKeyCheck, address string, remote net.Addr, key gossh.PublicKey) *transport.Error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f, err := openLocked(k.files[0])
 	if err != nil {
-		return transport.Config, fmt.Errorf("recording the host's key: %w", err)
+		return hostKeyError(transport.Config, fmt.Errorf("recording the host's key: %w", err))
 	}
 	defer func() { _ = f.Close() }() // releases the lock
 	info, err := f.Stat()
@@ -91,25 +128,35 @@ func (k *knownHosts) accept(address string, remote net.Addr, key gossh.PublicKey
 		err = k.load()
 	}
 	if err != nil {
-		return transport.Config, err
+		return hostKeyError(transport.Config, err)
 	}
-	if err := k.lookup(address, remote, key); !knownhosts.IsHostUnknown(err) {
+	c.host = k.of(address) // another connection may have read the files anew
+	if err := k.lookup(c.host, address, remote, key); !knownhosts.IsHostUnknown(err) {
 		if err == nil {
-			return "", nil
+			return nil
 		}
 		return k.refuse(address, key, err)
 	}
-	line := knownhosts.Line([]string{address}, key) + "\n"
+	line := newLine(address, key, c.hash)
 	if unfinished(f, info.Size()) {
 		line = "\n" + line
 	}
 	n, err := f.WriteString(line)
 	k.size += int64(n)
 	if err != nil {
-		return transport.Config, fmt.Errorf("recording the host's key: %w", err)
+		return hostKeyError(transport.Config, fmt.Errorf("recording the host's key: %w", err))
 	}
 	k.fresh[address] = key
-	return "", nil
+	return nil
+}
+
+// newLine is the line that records a key, with the name hashed if asked.
+func newLine(address string, key gossh.PublicKey, hash bool) string {
+	if !hash {
+		return knownhosts.Line([]string{address}, key) + "\n"
+	}
+	name := xknownhosts.HashHostname(knownhosts.Normalize(address))
+	return name + " " + string(gossh.MarshalAuthorizedKey(key))
 }
 
 func openLocked(path string) (*os.File, error) {

@@ -1,57 +1,21 @@
 package ssh
 
 import (
-	"crypto/ed25519"
 	"crypto/rand"
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	gossh "golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/agent"
 
 	"deployer/engine/transport"
 	"deployer/engine/transport/sshtest"
 )
 
-// keyAgent serves an SSH agent that holds a new key.
-func keyAgent(t *testing.T) (socket string, private ed25519.PrivateKey, public gossh.PublicKey) {
-	t.Helper()
-	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ring := agent.NewKeyring()
-	if err := ring.Add(agent.AddedKey{PrivateKey: &private}); err != nil {
-		t.Fatal(err)
-	}
-	socket = filepath.Join(t.TempDir(), "agent")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _ = agent.ServeAgent(ring, c) }()
-		}
-	}()
-	signer, err := gossh.NewSignerFromKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return socket, private, signer.PublicKey()
-}
-
 func TestKeyOfTheAgent(t *testing.T) {
-	socket, _, public := keyAgent(t)
-	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
-	d := dialer(t, Options{AgentSocket: socket})
+	a := newAgent(t)
+	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{a.public}})
+	d := dialer(t, Options{AgentSocket: a.socket})
 	_ = s.open(d)(t).Close() // after the key file, which is refused
 	s.target.NoAgent = true
 	if _, err := d.Dial(t.Context(), s.target); transport.KindOf(err) != transport.Auth {
@@ -61,14 +25,14 @@ func TestKeyOfTheAgent(t *testing.T) {
 
 // An encrypted key file whose key the agent holds needs no passphrase.
 func TestEncryptedKeyThatTheAgentHolds(t *testing.T) {
-	socket, private, public := keyAgent(t)
-	block, err := gossh.MarshalPrivateKeyWithPassphrase(private, "", []byte("secret"))
+	a := newAgent(t)
+	block, err := gossh.MarshalPrivateKeyWithPassphrase(a.private, "", []byte("secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
+	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{a.public}})
 	write(t, s.target.Keys[0], string(pemOf(block)))
-	_ = s.open(dialer(t, Options{AgentSocket: socket}))(t).Close()
+	_ = s.open(dialer(t, Options{AgentSocket: a.socket}))(t).Close()
 }
 
 func TestNoKeyAtAllSaysWhatToDo(t *testing.T) {
@@ -93,16 +57,9 @@ func TestUsualKeysAreFound(t *testing.T) {
 
 // A certificate beside the key is shown to the server.
 func TestCertificateBesideTheKey(t *testing.T) {
-	ca, err := sshtest.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
+	dir, ca := t.TempDir(), newKey(t)
 	path, public := writeKey(t, dir+"/id", "")
-	cert := &gossh.Certificate{Key: public, CertType: gossh.UserCert, ValidPrincipals: []string{"root"}, ValidBefore: gossh.CertTimeInfinity}
-	if err := cert.SignCert(rand.Reader, ca); err != nil {
-		t.Fatal(err)
-	}
+	cert := userCertificate(t, public, ca)
 	write(t, dir+"/id-cert.pub", string(gossh.MarshalAuthorizedKey(cert)))
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{cert}})
 	s.target.Keys = []string{path}
@@ -112,6 +69,36 @@ func TestCertificateBesideTheKey(t *testing.T) {
 	_ = plain.open(dialer(t, Options{}))(t).Close()
 	write(t, dir+"/id-cert.pub", "garbage")
 	if _, err := dialer(t, Options{}).Dial(t.Context(), s.target); err == nil || !strings.Contains(err.Error(), "id-cert.pub is not an SSH certificate") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func userCertificate(t *testing.T, key gossh.PublicKey, ca gossh.Signer) *gossh.Certificate {
+	t.Helper()
+	cert := &gossh.Certificate{Key: key, CertType: gossh.UserCert, ValidPrincipals: []string{"root"}, ValidBefore: gossh.CertTimeInfinity}
+	if err := cert.SignCert(rand.Reader, ca); err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+// A usual key that cannot be used does not keep another one from working, and is
+// mentioned when none works.
+func TestUsualKeysThatCannotBeUsedArePassedOver(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	locked, _ := writeKey(t, filepath.Join(home, "locked"), "secret")
+	move(t, locked, filepath.Join(home, ".ssh", "id_ed25519"))
+	key, public := writeKey(t, filepath.Join(home, "open"), "")
+	move(t, key, filepath.Join(home, ".ssh", "id_ecdsa"))
+	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
+	s.target.Keys = nil
+	_ = s.open(dialer(t, Options{}))(t).Close()
+
+	other := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{newKey(t).PublicKey()}})
+	other.target.Keys = nil
+	_, err := dialer(t, Options{}).Dial(t.Context(), other.target)
+	if transport.KindOf(err) != transport.Auth || !strings.Contains(err.Error(), "as user root: ") || !strings.Contains(err.Error(), "not used: private key "+home+"/.ssh/id_ed25519: it is encrypted") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,21 +82,84 @@ func (k *knownHosts) load() error {
 	return nil
 }
 
-// algorithms returns the host key algorithms to ask for: only those of the keys
-// that are known for the address, as any other key would look like a changed
-// one. It is nil, meaning the default, for an unknown host.
-func (k *knownHosts) algorithms(address string) []string {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	if key := k.fresh[address]; key != nil {
-		return algorithmsOf(key)
-	}
-	return k.db.HostKeyAlgorithms(address)
+// knownHost is what the files say of one host.
+type knownHost struct {
+	keys        []gossh.PublicKey
+	authorities []gossh.PublicKey // whose certificates count for it
 }
 
-func algorithmsOf(key gossh.PublicKey) []string {
-	if key.Type() == gossh.KeyAlgoRSA {
+// host looks up an address.
+func (k *knownHosts) host(address string) knownHost {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.of(address)
+}
+
+// of is host for those who hold the lock.
+func (k *knownHosts) of(address string) knownHost {
+	if key := k.fresh[address]; key != nil {
+		return knownHost{keys: []gossh.PublicKey{key}}
+	}
+	var h knownHost
+	for _, key := range k.db.HostKeys(address) {
+		if key.Cert {
+			h.authorities = append(h.authorities, key.PublicKey)
+		} else {
+			h.keys = append(h.keys, key.PublicKey)
+		}
+	}
+	return h
+}
+
+func (h knownHost) has(key gossh.PublicKey) bool          { return contains(h.keys, key) }
+func (h knownHost) trusts(authority gossh.PublicKey) bool { return contains(h.authorities, authority) }
+
+func contains(keys []gossh.PublicKey, key gossh.PublicKey) bool {
+	return slices.ContainsFunc(keys, func(k gossh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
+}
+
+// algorithms are the host key algorithms to ask for, in this order: certificates
+// where an authority is known for the host; the types of the keys that are
+// known, as any other key would look like a changed one; then the rest, so that
+// a host that was installed anew shows its new key and not a mere failure.
+func (h knownHost) algorithms() []string {
+	certs, plain := hostKeyAlgorithms()
+	var first []string
+	if len(h.authorities) > 0 {
+		first = certs
+	}
+	for _, key := range h.keys {
+		for _, a := range algorithmsOf(key.Type()) {
+			if slices.Contains(plain, a) && !slices.Contains(first, a) {
+				first = append(first, a)
+			}
+		}
+	}
+	// Certificates at the end: the key in one is as good as a plain one.
+	rest := slices.DeleteFunc(append(plain, certs...), func(a string) bool { return slices.Contains(first, a) })
+	return append(first, rest...)
+}
+
+// hostKeyAlgorithms are those of certificates and of plain keys, the ones first
+// that ssh(1) prefers: what is recorded for a new host is then the same.
+func hostKeyAlgorithms() (certs, plain []string) {
+	usual := []string{gossh.KeyAlgoED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoECDSA384, gossh.KeyAlgoECDSA521}
+	plain = usual
+	for _, a := range gossh.SupportedAlgorithms().HostKeys {
+		switch {
+		case strings.Contains(a, "-cert-"):
+			certs = append(certs, a)
+		case !slices.Contains(usual, a):
+			plain = append(plain, a)
+		}
+	}
+	return certs, plain
+}
+
+// algorithmsOf are the signature algorithms of a type of key.
+func algorithmsOf(kind string) []string {
+	if kind == gossh.KeyAlgoRSA {
 		return []string{gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256}
 	}
-	return []string{key.Type()}
+	return []string{kind}
 }

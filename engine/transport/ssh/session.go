@@ -24,13 +24,17 @@ func (c *Conn) Exec(ctx context.Context, command string, stdin io.Reader, stdout
 
 // Start implements transport.Conn.
 func (c *Conn) Start(ctx context.Context, command string) (transport.Process, error) {
+	return c.startIn(ctx, command, false)
+}
+
+func (c *Conn) startIn(ctx context.Context, command string, terminal bool) (transport.Process, error) {
 	type outcome struct {
 		p   *process
 		err error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		p, err := c.start(command)
+		p, err := c.start(ctx, command, terminal)
 		done <- outcome{p, err}
 	}()
 	select {
@@ -50,23 +54,18 @@ func (c *Conn) Start(ctx context.Context, command string) (transport.Process, er
 	}
 }
 
-func (c *Conn) start(command string) (*process, error) {
-	session, err := c.client.NewSession()
+func (c *Conn) start(ctx context.Context, command string, terminal bool) (*process, error) {
+	session, err := c.openSession(ctx)
 	if err != nil {
-		return nil, c.fail(transport.StageSession, err, transport.Config)
+		return nil, err
 	}
 	p := &process{conn: c, session: session, ended: make(chan struct{}), closed: make(chan struct{})}
-	session.Stderr = &p.stderr
-	p.stdin, err = session.StdinPipe()
-	var output io.Reader
-	if err == nil {
-		output, err = session.StdoutPipe()
-	}
-	if err == nil {
-		err = session.Start(command)
-	}
+	output, err := p.run(command, terminal)
 	if err != nil {
-		go func() { _ = session.Close() }()
+		go func() {
+			_ = session.Close()
+			c.slots.give()
+		}()
 		return nil, c.fail(transport.StageSession, err, transport.Config)
 	}
 	// A pipe between: a read of the channel itself ends only when the server
@@ -85,28 +84,26 @@ func (c *Conn) start(command string) (*process, error) {
 // is long and a controller has a thousand of them.
 const outputBuffer = 4 << 10
 
-// pieces writes what is short in small pieces, in bytes. golang.org/x/crypto/ssh
-// keeps two buffers of each connection as large as the largest piece that it ever
-// sent, which for a thousand connections adds up; and what is long shall be fast.
-type pieces struct{ io.WriteCloser }
-
-const (
-	shortWrite = 128 << 10
-	smallPiece = 8 << 10
-)
-
-func (w pieces) Write(p []byte) (int, error) {
-	if len(p) >= shortWrite {
-		return w.WriteCloser.Write(p)
+// run starts the command in the session and returns its output.
+func (p *process) run(command string, terminal bool) (output io.Reader, err error) {
+	p.session.Stderr = &p.stderr
+	if p.stdin, err = p.session.StdinPipe(); err != nil {
+		return nil, err
 	}
-	done := 0
-	for done < len(p) {
-		n, err := w.WriteCloser.Write(p[done:min(done+smallPiece, len(p))])
-		if done += n; err != nil {
-			return done, err
+	if output, err = p.session.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if terminal {
+		if err := p.conn.giveTerminal(p.session); err != nil {
+			return nil, err
 		}
 	}
-	return done, nil
+	err = p.session.Start(command)
+	if err != nil && !isLoss(err) {
+		// Its text is the whole command.
+		err = errors.New("the server refuses to run commands for the user")
+	}
+	return output, err
 }
 
 // process is a command that runs on the host.
@@ -127,6 +124,7 @@ type process struct {
 func (p *process) wait() {
 	defer close(p.ended)
 	err := p.session.Wait()
+	p.conn.slots.give()
 	p.exit.Stderr = p.stderr.String()
 	var status *gossh.ExitError
 	switch {

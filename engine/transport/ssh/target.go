@@ -21,22 +21,43 @@ type Target struct {
 	Port int
 	// User is root when empty.
 	User string
-	// Keys are private key files. When empty, those of OpenSSH's usual names
-	// in ~/.ssh that exist are taken.
+	// Keys are files of private keys, or of public ones whose private half the
+	// agent holds. When nil, those of OpenSSH's usual names in ~/.ssh that
+	// exist are taken.
 	Keys []string
-	// NoAgent leaves the SSH agent of the Dialer alone.
+	// LaxKeys passes over files of Keys that cannot be used, as is always done
+	// with the usual ones.
+	LaxKeys bool
+	// KeysOnly uses of the agent only the keys that Keys names.
+	KeysOnly bool
+	// Certificates are files of user certificates for any of the keys. A file
+	// beside a key, KEY-cert.pub, needs no mention.
+	Certificates []string
+	// AgentSocket is the socket of the SSH agent; that of the Dialer when empty.
+	AgentSocket string
+	// NoAgent leaves SSH agents alone.
 	NoAgent bool
 	// KnownHosts are files; ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
-	// when empty. New keys are appended to the first.
-	KnownHosts []string
+	// when empty. New keys are appended to the first, with hashed names if
+	// HashKnownHosts is set.
+	KnownHosts     []string
+	HashKnownHosts bool
+	// HostKeyAlias is the name that the host has in those files instead of its
+	// address and port.
+	HostKeyAlias string
 	// HostKeys is Strict when empty.
 	HostKeys Policy
+	// Family is 4 or 6 to connect over that version of IP only.
+	Family int
 	// Timeout bounds each stage: connecting, and key exchange with
 	// authentication. DefaultTimeout when 0.
 	Timeout time.Duration
 	// Bastions are the hops on the way, the first one first. Their own
-	// Bastions are not looked at.
+	// Bastions are not looked at. Nil when nothing is said about them.
 	Bastions []Target
+	// ProxyCommand is a command line for /bin/sh whose input and output are the
+	// connection, instead of one over TCP. Not together with Bastions.
+	ProxyCommand string
 }
 
 // Policy says what to do with a host whose key is not known.
@@ -54,15 +75,38 @@ const (
 // short enough that a dead one does not hold up a run.
 const DefaultTimeout = 10 * time.Second
 
-func (t Target) address() string {
-	host, port := t.Address, t.Port
-	if host == "" {
-		host = t.Host
+// alias is the host as one would give it to ssh(1).
+func (t Target) alias() string {
+	if t.Address != "" {
+		return t.Address
 	}
+	return t.Host
+}
+
+func (t Target) address() string {
+	port := t.Port
 	if port == 0 {
 		port = 22
 	}
-	return net.JoinHostPort(host, strconv.Itoa(port))
+	return net.JoinHostPort(t.alias(), strconv.Itoa(port))
+}
+
+// knownAs is the address under which the host's key is looked up.
+func (t Target) knownAs() string {
+	if t.HostKeyAlias != "" {
+		return net.JoinHostPort(t.HostKeyAlias, "22")
+	}
+	return t.address()
+}
+
+func (t Target) network() string {
+	switch t.Family {
+	case 4:
+		return "tcp4"
+	case 6:
+		return "tcp6"
+	}
+	return "tcp"
 }
 
 func (t Target) user() string {
@@ -82,8 +126,8 @@ func (t Target) timeout() time.Duration {
 // route names the way to the target: what connections through it may share.
 func (t Target) route() string {
 	var r string
-	for _, b := range t.Bastions {
-		r += b.user() + "@" + b.address() + " "
+	for _, b := range append(t.Bastions[:len(t.Bastions):len(t.Bastions)], t) {
+		r += b.user() + "@" + b.address() + " " + b.ProxyCommand + "\n"
 	}
-	return r + t.user() + "@" + t.address()
+	return r
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -30,6 +31,12 @@ type Config struct {
 	NoForwarding bool
 	// Banner is shown before authentication.
 	Banner string
+	// MaxSessions bounds the sessions of one connection, MaxStartups the
+	// connections that are not authenticated yet, all others being closed at
+	// once; 0 for no bound, and -1 for no session at all.
+	MaxSessions, MaxStartups int
+	// NoTerminal refuses terminals, NoCommands commands.
+	NoTerminal, NoCommands bool
 }
 
 // Command is a command as a client asked for it.
@@ -39,6 +46,10 @@ type Command struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// Terminal is true when the client has asked for one, with these encoded
+	// modes.
+	Terminal bool
+	Modes    []byte
 }
 
 // Server is a running server.
@@ -52,6 +63,8 @@ type Server struct {
 	listener net.Listener
 	ctx      context.Context
 	stop     context.CancelFunc
+
+	starting, turnedAway atomic.Int64
 
 	mu     sync.Mutex
 	conns  map[net.Conn]struct{}
@@ -141,7 +154,14 @@ func (s *Server) Serve(raw net.Conn) {
 	}
 	defer s.remove(conn)
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	if n := s.starting.Add(1); s.cfg.MaxStartups > 0 && n > int64(s.cfg.MaxStartups) {
+		s.starting.Add(-1)
+		s.turnedAway.Add(1)
+		_ = conn.Close()
+		return
+	}
 	sc, channels, requests, err := gossh.NewServerConn(conn, &s.ssh)
+	s.starting.Add(-1)
 	if err != nil {
 		_ = conn.Close()
 		return
@@ -150,10 +170,19 @@ func (s *Server) Serve(raw net.Conn) {
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go gossh.DiscardRequests(requests)
+	var sessions atomic.Int64
 	for c := range channels {
 		switch c.ChannelType() {
 		case "session":
-			go s.session(ctx, sc.User(), c)
+			if n := sessions.Add(1); s.cfg.MaxSessions != 0 && n > int64(s.cfg.MaxSessions) {
+				sessions.Add(-1)
+				_ = c.Reject(gossh.ResourceShortage, "open failed")
+				continue
+			}
+			go func() {
+				defer sessions.Add(-1)
+				s.session(ctx, sc.User(), c)
+			}()
 		case "direct-tcpip":
 			go s.forward(ctx, c)
 		default:
@@ -182,6 +211,9 @@ func (s *Server) Served() int {
 	defer s.mu.Unlock()
 	return s.served
 }
+
+// TurnedAway is how many connections were closed because of MaxStartups.
+func (s *Server) TurnedAway() int { return int(s.turnedAway.Load()) }
 
 // Cut closes all connections; new ones are served.
 func (s *Server) Cut() {

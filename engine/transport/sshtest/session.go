@@ -22,25 +22,46 @@ func (s *Server) session(ctx context.Context, user string, offered gossh.NewChan
 	defer func() { _ = channel.Close() }()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	cmd := Command{User: user, Stdin: channel, Stdout: channel, Stderr: channel.Stderr()}
 	started := false
 	for r := range requests {
 		var exec struct{ Command string }
-		ok := r.Type == "exec" && !started && gossh.Unmarshal(r.Payload, &exec) == nil
+		ok := false
+		switch r.Type {
+		case "exec":
+			ok = !started && !s.cfg.NoCommands && gossh.Unmarshal(r.Payload, &exec) == nil
+		case "pty-req":
+			ok = !started && !s.cfg.NoTerminal && cmd.terminal(r.Payload)
+		case "signal":
+			stop()
+		}
 		if r.WantReply {
 			_ = r.Reply(ok, nil)
 		}
-		switch {
-		case ok:
+		if ok && r.Type == "exec" {
 			started = true
-			go s.exec(ctx, user, exec.Command, channel)
-		case r.Type == "signal":
-			stop()
+			cmd.Line = exec.Command
+			go s.exec(ctx, cmd, channel)
 		}
 	}
 }
 
-func (s *Server) exec(ctx context.Context, user, line string, channel gossh.Channel) {
-	exit := s.cfg.Exec(ctx, Command{User: user, Line: line, Stdin: channel, Stdout: channel, Stderr: channel.Stderr()})
+// terminal notes what a pty-req request asks for.
+func (c *Command) terminal(payload []byte) bool {
+	var want struct {
+		Term                         string
+		Columns, Rows, Width, Height uint32
+		Modes                        string
+	}
+	if gossh.Unmarshal(payload, &want) != nil {
+		return false
+	}
+	c.Terminal, c.Modes = true, []byte(want.Modes)
+	return true
+}
+
+func (s *Server) exec(ctx context.Context, cmd Command, channel gossh.Channel) {
+	exit := s.cfg.Exec(ctx, cmd)
 	_, _ = channel.SendRequest("exit-status", false, gossh.Marshal(struct{ Status uint32 }{uint32(exit)}))
 	_ = channel.Close()
 }
@@ -54,6 +75,9 @@ func RunShell(ctx context.Context, c Command, env []string) int {
 	cmd.Stdout, cmd.Stderr, cmd.Env = c.Stdout, c.Stderr, env
 	// Like sshd, leave it to the command to notice that its client is gone.
 	cmd.Cancel = func() error { return nil }
+	if c.Terminal {
+		return runOnTerminal(ctx, cmd, c)
+	}
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// A pipe of our own: with cmd.Stdin, Wait would wait for the client to

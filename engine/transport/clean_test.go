@@ -1,4 +1,4 @@
-package agent
+package transport
 
 import (
 	"strings"
@@ -28,8 +28,8 @@ func TestClean(t *testing.T) {
 		"\u0085next":                    "next",
 		"":                              "",
 	} {
-		if got := clean(in); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -40,14 +40,14 @@ func FuzzClean(f *testing.F) {
 	f.Add("\x1b[31mred\x1b]0;t\x07\u202e\xff")
 	f.Add("\x1b\x1b[[\u009b\u009d\x07")
 	f.Fuzz(func(t *testing.T, in string) {
-		out := clean(in)
+		out := Clean(in)
 		if !utf8.ValidString(out) {
 			t.Fatalf("%q is no UTF-8", out)
 		}
 		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && r != '\t' && hidden(r) }); i >= 0 {
 			t.Fatalf("%q has a control character at %d", out, i)
 		}
-		if again := clean(out); again != out {
+		if again := Clean(out); again != out {
 			t.Fatalf("cleaned twice, %q became %q", out, again)
 		}
 	})

@@ -1,0 +1,94 @@
+package ssh
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"deployer/engine/transport/ssh/sshconfig"
+)
+
+// way settles how the target is reached: through the bastions that it names,
+// completed; otherwise as the first of ProxyJump and ProxyCommand says.
+func (a *application) way(depth int) error {
+	if a.t.Bastions != nil {
+		return a.complete(a.t.Bastions, depth)
+	}
+	keyword, v := a.settings.Earliest("proxyjump", "proxycommand")
+	text := strings.TrimSpace(v.Text())
+	switch {
+	case text == "" || strings.EqualFold(text, "none"):
+		return nil
+	case keyword == "proxycommand":
+		return a.command(v, text)
+	}
+	var hops []Target
+	for _, word := range strings.Split(text, ",") {
+		hop, err := jump(v, strings.TrimSpace(word))
+		if err != nil {
+			return err
+		}
+		hop.HostKeys, hop.NoAgent, hop.Timeout = a.t.HostKeys, a.t.NoAgent, a.t.Timeout
+		hops = append(hops, hop)
+	}
+	return a.complete(hops, depth)
+}
+
+// complete fills in the hops. The first one may itself have hops before it; the
+// others are reached through the one before, whatever the configuration says.
+func (a *application) complete(hops []Target, depth int) error {
+	a.t.Bastions = []Target{}
+	for i, hop := range hops {
+		if i > 0 {
+			hop.Bastions = []Target{}
+		}
+		hop, err := a.c.apply(hop, depth+1)
+		if err != nil {
+			return err
+		}
+		a.t.Bastions = append(a.t.Bastions, hop.Bastions...)
+		hop.Bastions = nil
+		a.t.Bastions = append(a.t.Bastions, hop)
+	}
+	return nil
+}
+
+// plain is what may go from a name into the command line of a shell.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_.:@%+,=/\[\]][A-Za-z0-9_.:@%+,=/\[\]-]*$`)
+
+func (a *application) command(v sshconfig.Value, text string) error {
+	tokens := a.tokens()
+	for _, name := range []byte("hnrk") {
+		if strings.Contains(text, "%"+string(name)) && !plain.MatchString(tokens[name]) {
+			return v.Pos.Errorf("ProxyCommand: %q is not safe to put into a command", tokens[name])
+		}
+	}
+	line, err := expand(v, text, tokens)
+	a.t.ProxyCommand = line
+	return err
+}
+
+// jump reads [user@]host[:port], or the same as a URI.
+func jump(v sshconfig.Value, text string) (Target, error) {
+	rest := strings.TrimSuffix(strings.TrimPrefix(text, "ssh://"), "/")
+	var t Target
+	if i := strings.LastIndex(rest, "@"); i >= 0 {
+		t.User, rest = rest[:i], rest[i+1:]
+	}
+	host, port := rest, ""
+	if i := strings.LastIndex(rest, ":"); i >= 0 && (strings.HasSuffix(rest[:i], "]") || !strings.Contains(rest[:i], ":")) {
+		host, port = rest[:i], rest[i+1:]
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return t, v.Pos.Errorf("ProxyJump %q has no such port", text)
+		}
+		t.Port = int(n)
+	}
+	t.Address = strings.Trim(host, "[]")
+	if t.Address == "" {
+		return t, v.Pos.Errorf("ProxyJump %q names no host", text)
+	}
+	t.Host = fmt.Sprintf("bastion %s", t.Address)
+	return t, nil
+}

@@ -1,0 +1,119 @@
+package ssh
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"deployer/engine/transport"
+)
+
+// credentials are the keys to show a server, in order.
+type credentials struct {
+	signers []gossh.Signer
+	// passed says why keys that might have been meant were passed over.
+	passed []string
+}
+
+// collect finds the keys for a target. Those of files come first, as servers
+// bound the number of tries (MaxAuthTries, 6 in OpenSSH) and an agent may hold
+// many.
+func (s *keyStore) collect(t Target) (credentials, error) {
+	var c credentials
+	held, err := s.agents.held(t)
+	if err != nil {
+		c.passed = append(c.passed, err.Error())
+	}
+	paths, lax := t.Keys, t.LaxKeys
+	if paths == nil {
+		paths, lax = usualKeys(), true
+	}
+	for _, path := range paths {
+		of, err := s.fromFile(path, held)
+		if err != nil && !lax {
+			return c, err
+		}
+		if err != nil {
+			c.passed = append(c.passed, err.Error())
+		}
+		c.signers = append(c.signers, without(of, c.signers)...)
+	}
+	all := append(c.signers[:len(c.signers):len(c.signers)], without(held, c.signers)...)
+	certified, err := certify(t.Certificates, all)
+	if err != nil {
+		return c, err
+	}
+	if !t.KeysOnly {
+		c.signers = all
+	}
+	c.signers = append(certified, c.signers...)
+	if len(c.signers) == 0 {
+		return c, errors.New("no private key: set ssh.key, or start an SSH agent that holds one (SSH_AUTH_SOCK)" + c.notes())
+	}
+	return c, nil
+}
+
+func (c credentials) notes() string {
+	if len(c.passed) == 0 {
+		return ""
+	}
+	return "; not used: " + strings.Join(c.passed, "; ")
+}
+
+// manyKeys is from how many keys on OpenSSH may stop before it has seen all.
+const manyKeys = 6
+
+// refused is the error of a server that takes none of the keys.
+func (c credentials) refused(t Target, err error) error {
+	e := &transport.Error{Host: t.Host, Stage: transport.StageAuth, Kind: transport.Auth, Err: fmt.Errorf("as user %s: %w%s", t.user(), err, c.notes())}
+	if len(c.signers) >= manyKeys {
+		e.Advice = fmt.Sprintf("servers look at few keys, and there are %d: set ssh.key to the right one, or check ssh.user and authorized_keys on the host", len(c.signers))
+	}
+	return e
+}
+
+// certify makes signers of the certificates in files, each with its key.
+func certify(files []string, keys []gossh.Signer) ([]gossh.Signer, error) {
+	var out []gossh.Signer
+	for _, file := range files {
+		cert, err := readCertificate(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			if !bytes.Equal(k.PublicKey().Marshal(), cert.Key.Marshal()) {
+				continue
+			}
+			certified, err := gossh.NewCertSigner(cert, k)
+			if err != nil {
+				return nil, fmt.Errorf("certificate %s: %w", file, err)
+			}
+			out = append(out, certified)
+			break
+		}
+	}
+	return out, nil
+}
+
+func without(all, taken []gossh.Signer) []gossh.Signer {
+	var rest []gossh.Signer
+	for _, a := range all {
+		if find(taken, a.PublicKey()) == nil {
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
+
+// find returns the signer of a public key, nil when there is none.
+func find(signers []gossh.Signer, key gossh.PublicKey) gossh.Signer {
+	for _, s := range signers {
+		if bytes.Equal(s.PublicKey().Marshal(), key.Marshal()) {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package ssh
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// OpenSSH turns connections away that are not yet authenticated, from the
+// eleventh on at random (MaxStartups 10:30:100). A fleet behind one address, or
+// many bastions on one, must not meet that.
+const (
+	maxHandshakes = 8
+	// maxOpens bounds the connections through one bastion that are on their way.
+	maxOpens = 32
+)
+
+// gates bound what goes on at once for each name.
+type gates struct {
+	room int
+
+	mu sync.Mutex
+	of map[string]chan struct{}
+}
+
+// enter waits for room and returns what gives it back.
+func (g *gates) enter(ctx context.Context, name string) (leave func(), err error) {
+	gate := g.gate(name)
+	select {
+	case gate <- struct{}{}:
+		return func() { <-gate }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (g *gates) gate(name string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of == nil {
+		g.of = map[string]chan struct{}{}
+	}
+	if g.of[name] == nil {
+		g.of[name] = make(chan struct{}, g.room)
+	}
+	return g.of[name]
+}
+
+// maxTurns is how often a connection is tried that the server ends before it
+// shows who it is: others may be using up what it allows. All in all about
+// three seconds.
+const maxTurns = 5
+
+// awaitTurn waits before the given try, 1 for the second one.
+func awaitTurn(ctx context.Context, try int) error {
+	wait := 200 * time.Millisecond << (try - 1)
+	wait += time.Duration(rand.Int64N(int64(wait) / 2)) // not all at the same time
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,107 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"deployer/engine/transport"
+)
+
+// handshake exchanges keys, checks the host's and authenticates.
+func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials, known *knownHosts) (*gossh.Client, error) {
+	check := &hostKeyCheck{known: known, host: known.host(t.knownAs()), policy: t.HostKeys, hash: t.HashKnownHosts}
+	stage, stop := context.WithTimeoutCause(ctx, t.timeout(), context.DeadlineExceeded)
+	defer stop()
+	// A connection through a bastion has no deadlines, so closing is the way
+	// to stop in both cases.
+	unhook := context.AfterFunc(stage, func() { _ = raw.Close() })
+	defer unhook()
+	type outcome struct {
+		client *gossh.Client
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		client, err := newClient(raw, t, keys, check)
+		done <- outcome{client, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err == nil {
+			return o.client, nil
+		}
+		if stage.Err() == nil {
+			return nil, check.explain(t, keys, o.err)
+		}
+	case <-stage.Done():
+		// Not waited for: it may hang in the SSH agent.
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, tooSlow(t, raw, check)
+}
+
+func newClient(raw net.Conn, t Target, keys credentials, check *hostKeyCheck) (*gossh.Client, error) {
+	conn, channels, requests, err := gossh.NewClientConn(raw, t.knownAs(), &gossh.ClientConfig{
+		User:              t.user(),
+		Auth:              []gossh.AuthMethod{gossh.PublicKeys(keys.signers...)},
+		HostKeyCallback:   check.check,
+		HostKeyAlgorithms: check.host.algorithms(),
+		Config:            gossh.Config{Ciphers: ciphers()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gossh.NewClient(conn, channels, requests), nil
+}
+
+// tooSlow says how far a handshake has got in its time.
+func tooSlow(t Target, raw *activeConn, check *hostKeyCheck) error {
+	stage, text := transport.StageHandshake, "the server sent nothing"
+	switch {
+	case check.passed.Load():
+		stage, text = transport.StageAuth, "no end of the authentication"
+	case raw.heard():
+		text = "no end of the key exchange"
+	}
+	return &transport.Error{Host: t.Host, Stage: stage, Kind: transport.Timeout,
+		Err: fmt.Errorf("%s within %v: %w", text, t.timeout(), context.DeadlineExceeded)}
+}
+
+// explain turns the error of a handshake into one that says what to do.
+func (c *hostKeyCheck) explain(t Target, keys credentials, err error) error {
+	var mismatch *gossh.AlgorithmNegotiationError
+	switch {
+	case c.err != nil:
+		c.err.Host = t.Host
+		return c.err
+	case errors.As(err, &mismatch):
+		return &transport.Error{Host: t.Host, Stage: transport.StageHandshake, Kind: transport.Config, Err: err,
+			Advice: "update the host's SSH server: it offers only algorithms that are no longer safe"}
+	case isLoss(err) && !c.passed.Load():
+		return transport.Classify(t.Host, transport.StageHandshake, fmt.Errorf("the server has closed the connection: %w", err), transport.Lost)
+	case !c.passed.Load():
+		return notSSH(t, err)
+	}
+	// Once the host's key was checked, what is refused is the user.
+	if isLoss(err) {
+		return transport.Classify(t.Host, transport.StageAuth, err, transport.Lost)
+	}
+	return keys.refused(t, err)
+}
+
+// notSSH is the error of a handshake that neither side has ended: a lost
+// connection, or something else than an SSH server.
+func notSSH(t Target, err error) error {
+	var broken *net.OpError
+	if errors.As(err, &broken) {
+		return transport.Classify(t.Host, transport.StageHandshake, err, transport.Lost)
+	}
+	return &transport.Error{Host: t.Host, Stage: transport.StageHandshake, Kind: transport.Config, Err: err,
+		Advice: fmt.Sprintf("check that an SSH server, and nothing else, listens on %s", t.address())}
+}

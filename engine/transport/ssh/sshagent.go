@@ -1,0 +1,133 @@
+package ssh
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// agentPatience bounds one answer of an SSH agent. It may ask its user first.
+const agentPatience = 30 * time.Second
+
+// agents holds the connections to SSH agents. All connections of a Dialer share
+// one to each socket, over which one request goes at a time: an agent is one
+// process with one thread, and a thousand hosts must not open a thousand
+// connections to it.
+type agents struct {
+	socket string // unless a target says otherwise
+
+	mu sync.Mutex
+	of map[string]*sshAgent
+}
+
+// held returns the keys that the target's agent holds.
+func (a *agents) held(t Target) ([]gossh.Signer, error) {
+	socket := t.AgentSocket
+	if socket == "" {
+		socket = a.socket
+	}
+	if t.NoAgent || socket == "" {
+		return nil, nil
+	}
+	a.mu.Lock()
+	if a.of == nil {
+		a.of = map[string]*sshAgent{}
+	}
+	of := a.of[socket]
+	if of == nil {
+		of = &sshAgent{}
+		a.of[socket] = of
+	}
+	a.mu.Unlock()
+	signers, err := of.signers(socket)
+	if err != nil {
+		return nil, fmt.Errorf("asking the SSH agent at %s: %w", socket, err)
+	}
+	return signers, nil
+}
+
+func (a *agents) close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var errs []error
+	for _, of := range a.of {
+		errs = append(errs, of.close())
+	}
+	return errors.Join(errs...)
+}
+
+// sshAgent is one agent. It is asked for its keys once, and once more after its
+// connection has failed.
+type sshAgent struct {
+	mu    sync.Mutex
+	conn  *patient
+	keys  []gossh.Signer
+	err   error
+	asked bool
+}
+
+func (a *sshAgent) signers(socket string) ([]gossh.Signer, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asked && (a.conn == nil || !a.conn.broken.Load()) {
+		return a.keys, a.err
+	}
+	a.asked, a.keys = true, nil
+	if a.conn != nil {
+		_ = a.conn.Close()
+		a.conn = nil
+	}
+	raw, err := net.DialTimeout("unix", socket, agentPatience)
+	if err == nil {
+		a.conn = &patient{Conn: raw}
+		a.keys, err = agent.NewClient(a.conn).Signers()
+	}
+	a.err = err
+	return a.keys, a.err
+}
+
+func (a *sshAgent) close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.conn == nil {
+		return nil
+	}
+	return a.conn.Close()
+}
+
+// patient is a connection on which each request is answered in time, or none is
+// any more.
+type patient struct {
+	net.Conn
+	broken atomic.Bool
+}
+
+// Write begins a request.
+func (p *patient) Write(b []byte) (int, error) {
+	if err := p.SetDeadline(time.Now().Add(agentPatience)); err != nil {
+		return 0, p.spoiled(err)
+	}
+	n, err := p.Conn.Write(b)
+	return n, p.spoiled(err)
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	return n, p.spoiled(err)
+}
+
+// spoiled notes an error: what is read afterwards might be the answer to the
+// request before.
+func (p *patient) spoiled(err error) error {
+	if err != nil {
+		p.broken.Store(true)
+		_ = p.Close()
+	}
+	return err
+}

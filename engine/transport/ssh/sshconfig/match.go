@@ -1,0 +1,136 @@
+package sshconfig
+
+import "strings"
+
+// criterion is one condition of a Match line.
+type criterion struct {
+	name, value string
+	negate      bool
+}
+
+// criteria reads the conditions of a Match line.
+func criteria(l line) ([]criterion, error) {
+	var all []criterion
+	for args := l.args; len(args) > 0; {
+		word, negate := strings.CutPrefix(args[0], "!")
+		name, value, attached := strings.Cut(word, "=")
+		c := criterion{name: strings.ToLower(name), value: value, negate: negate}
+		args = args[1:]
+		switch c.name {
+		case "all":
+			if len(args) > 0 || len(all) > 1 || len(all) == 1 && all[0].name != "canonical" && all[0].name != "final" {
+				return nil, l.pos.Errorf("Match all stands alone, or after canonical or final")
+			}
+		case "canonical", "final":
+		default:
+			if !attached && len(args) == 0 {
+				return nil, l.pos.Errorf("Match %s has no value", c.name)
+			}
+			if !attached {
+				c.value, args = args[0], args[1:]
+			}
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// match evaluates a Match line: all its conditions must hold.
+func (e *evaluation) match(l line) (bool, error) {
+	all, err := criteria(l)
+	if err != nil {
+		return false, err
+	}
+	result := true
+	for _, c := range all {
+		e.wantsFinal = e.wantsFinal || c.name == "final"
+		if !result {
+			continue // what follows does not matter, but for a pass that it asks for
+		}
+		holds, err := e.holds(l, c)
+		if err != nil {
+			return false, err
+		}
+		result = holds != c.negate
+	}
+	return result, nil
+}
+
+func (e *evaluation) holds(l line, c criterion) (bool, error) {
+	patterns := strings.Split(c.value, ",")
+	switch c.name {
+	case "all":
+		return true, nil
+	case "canonical", "final":
+		return e.final, nil
+	case "host":
+		return matchList(patterns, e.hostName()), nil
+	case "originalhost":
+		return matchList(patterns, e.q.Host), nil
+	case "user":
+		return matchList(patterns, e.user()), nil
+	case "localuser":
+		return matchList(patterns, e.q.LocalUser), nil
+	case "tagged":
+		return matchList(patterns, e.settings.First("tag").Text()), nil
+	case "exec":
+		return false, l.pos.Errorf("Match exec is not supported, as no command is run to find out what holds for a host; give ssh.config another file, or none")
+	}
+	return false, l.pos.Errorf("Match %s is not supported; give ssh.config another file, or none", c.name)
+}
+
+// hostName is the host as it is known so far.
+func (e *evaluation) hostName() string {
+	if name := e.settings.First("hostname").Text(); name != "" {
+		return strings.NewReplacer("%h", e.q.Host, "%%", "%").Replace(name)
+	}
+	return e.q.Host
+}
+
+func (e *evaluation) user() string {
+	for _, name := range []string{e.q.User, e.settings.First("user").Text()} {
+		if name != "" {
+			return name
+		}
+	}
+	return e.q.DefaultUser
+}
+
+// matchList is true when a pattern matches and no negated one does.
+func matchList(patterns []string, s string) bool {
+	found := false
+	for _, p := range patterns {
+		p, negated := strings.CutPrefix(p, "!")
+		if !matchPattern(p, s) {
+			continue
+		}
+		if negated {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// matchPattern matches with * and ?.
+func matchPattern(pattern, s string) bool {
+	// Where to go back to: the last star, and what it has matched up to.
+	star, from := -1, 0
+	i, j := 0, 0
+	for j < len(s) {
+		switch {
+		case i < len(pattern) && pattern[i] == '*':
+			star, from = i, j
+			i++
+		case i < len(pattern) && (pattern[i] == '?' || pattern[i] == s[j]):
+			i++
+			j++
+		case star >= 0:
+			from++
+			i, j = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[i:], "*") == ""
+}

@@ -1,0 +1,206 @@
+package sshconfig
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// read reads a configuration that stands in ~/.ssh, with files beside it.
+func read(t *testing.T, text string, beside map[string]string) (*Config, error) {
+	t.Helper()
+	home := t.TempDir()
+	dir := filepath.Join(home, ".ssh")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"config": text}
+	for name, content := range beside {
+		files[name] = content
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Read(Source{Path: filepath.Join(dir, "config"), Dir: dir, Home: home})
+}
+
+func TestWhatHoldsForAHost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		config string
+		files  map[string]string
+		query  Query
+		want   string // Port of the host
+	}{
+		"before any Host":           {config: "Port 1\nHost a\nPort 2\n", want: "1"},
+		"the first one wins":        {config: "Host a\nPort 2\nHost *\nPort 3\n", want: "2"},
+		"another host":              {config: "Host b\nPort 2\nHost *\nPort 3\n", want: "3"},
+		"several patterns":          {config: "Host x\ty  a\nPort 2\n", want: "2"},
+		"stars":                     {config: "Host *.example *a*\nPort 2\n", want: "2"},
+		"question mark is one":      {config: "Host a?\nPort 2\nHost ?\nPort 3\n", want: "3"},
+		"negated":                   {config: "Host * !a\nPort 2\nHost *\nPort 3\n", want: "3"},
+		"negated alone matches not": {config: "Host !b\nPort 2\n", want: ""},
+		"equals sign":               {config: "Host=a\nPort = 2\n", want: "2"},
+		"quotes":                    {config: "Host \"a\"\nPort \"2\"\n", want: "2"},
+		"keywords in any case":      {config: "hOsT a\n  pORT 2\n", want: "2"},
+		"comments":                  {config: "# Port 1\nHost a # b\n\tPort 2 # 3\n", want: "2"},
+		"no line end":               {config: "Host a\nPort 2", want: "2"},
+		"carriage returns":          {config: "Host a\r\nPort 2\r\n", want: "2"},
+		"match all":                 {config: "Match all\nPort 2\n", want: "2"},
+		"match host in a list":      {config: "Match host b,a\nPort 2\n", want: "2"},
+		"match host after HostName": {config: "HostName real\nMatch host a\nPort 2\nMatch host real\nPort 3\n", want: "3"},
+		"match originalhost":        {config: "HostName real\nMatch originalhost a\nPort 2\n", want: "2"},
+		"both must hold":            {config: "Match host a user ops\nPort 2\nMatch host a user root\nPort 3\n", want: "3"},
+		"user of the inventory":     {config: "User ops\nMatch user me\nPort 2\n", query: Query{User: "me"}, want: "2"},
+		"user of the configuration": {config: "User ops\nMatch user ops\nPort 2\n", want: "2"},
+		"not user":                  {config: "Match host a !user root\nPort 2\nMatch !user nobody\nPort 3\n", want: "3"},
+		"local user":                {config: "Match localuser alice\nPort 2\n", want: "2"},
+		"criterion with equals":     {config: "Match host=a\nPort 2\n", want: "2"},
+		"tagged":                    {config: "Tag lab\nMatch tagged lab\nPort 2\n", want: "2"},
+		"final":                     {config: "Match final all\nPort 2\nHost a\nPort 3\n", want: "3"},
+		"final alone":               {config: "Match final\nPort 2\n", want: "2"},
+		"exec that matters not":     {config: "Match host b exec \"false\"\nPort 2\nHost a\nPort 3\n", want: "3"},
+		"exec in another's block":   {config: "Host b\nInclude other\nHost *\nPort 3\n", files: map[string]string{"other": "Match exec true\nPort 9\n"}, want: "3"},
+		"include":                   {config: "Include oth*\nPort 9\n", files: map[string]string{"other": "Host a\nPort 2\n"}, want: "2"},
+		"include ends its blocks":   {config: "Include other\nPort 9\n", files: map[string]string{"other": "Host b\nUser x\n"}, want: "9"},
+		"include in a block":        {config: "Host b\nInclude other\n", files: map[string]string{"other": "Host a\nPort 2\n"}, want: ""},
+		"include of nothing":        {config: "Include none*\nPort 2\n", want: "2"},
+		"include of home":           {config: "Include ~/.ssh/other\n", files: map[string]string{"other": "Port 2\n"}, want: "2"},
+	} {
+		c, err := read(t, tt.config, tt.files)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		tt.query.Host, tt.query.DefaultUser, tt.query.LocalUser = "a", "root", "alice"
+		settings, err := c.For(tt.query)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := settings.First("Port").Text(); got != tt.want {
+			t.Errorf("%s: got port %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestValuesAddUpAndSayWhereTheyStand(t *testing.T) {
+	c, err := read(t, "Host a\nIdentityFile one\nIdentityFile \"two words\" \nUserKnownHostsFile x 'y z'\nProxyCommand ssh -W \"%h:%p\" jump # not a comment\nProxyJump late\nMatch final\nIdentityFile one\nIdentityFile three\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.For(Query{Host: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, v := range s["identityfile"] {
+		keys = append(keys, v.Text())
+	}
+	if diff := cmp.Diff([]string{"one", "two words", "three"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"x", "y z"}, s.First("userknownhostsfile").Args); diff != "" {
+		t.Error(diff)
+	}
+	keyword, v := s.Earliest("proxyjump", "proxycommand")
+	if keyword != "proxycommand" || v.Text() != `ssh -W "%h:%p" jump # not a comment` || !strings.HasSuffix(v.Pos.String(), "/.ssh/config:5") {
+		t.Errorf("got %s %+v", keyword, v)
+	}
+}
+
+func TestSystemConfigurationComesSecond(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"user": "Host b\nUser x\n", "system": "Port 2\nUser everybody\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Read(Source{Path: dir + "/none", Optional: true}, Source{Path: dir + "/user"}, Source{Path: dir + "/system"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]string{"a": "everybody", "b": "x"} {
+		s, err := c.For(Query{Host: host})
+		if err != nil || s.First("user").Text() != want || s.First("port").Text() != "2" {
+			t.Errorf("%s: got %v, %v", host, s, err)
+		}
+	}
+}
+
+func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"Port\n":                              "config:1: Port has no value",
+		"\nHost \"a\n":                        "config:2: a quotation mark is missing",
+		"Include\n":                           "config:1: Include has no value",
+		"Include config\n":                    "Include goes deeper than 16 files",
+		"Match\n":                             "config:1: Match has no value",
+		"Match host\n":                        "config:1: Match host has no value",
+		"Match host a all\n":                  "config:1: Match all stands alone",
+		"Match all host a\n":                  "config:1: Match all stands alone",
+		"Match host a exec \"test -f x\"\n":   "config:1: Match exec is not supported",
+		"Match localnetwork 10.0.0.0/8\n":     "config:1: Match localnetwork is not supported; give ssh.config another file, or none",
+		"Include [\n":                         "syntax error in pattern",
+		"Host *\nMatch originalhost a exec x": "config:2: Match exec",
+	} {
+		c, err := read(t, text, nil)
+		if err == nil {
+			_, err = c.For(Query{Host: "a"})
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+	if _, err := Read(Source{Path: "/nowhere/config"}); err == nil || !strings.Contains(err.Error(), "/nowhere/config") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "abc", true}, {"?", "", false}, {"?", "a", true}, {"?", "ab", false},
+		{"a*c", "abbbc", true}, {"a*c", "abbbd", false}, {"*a*b*", "xxaxxbxx", true}, {"*.example.com", "m1.example.com", true},
+		{"*.example.com", "example.com", false}, {"10.0.0.?", "10.0.0.12", false}, {"**", "x", true}, {"a**", "a", true}, {"*aab", "aaaab", true},
+	} {
+		if got := matchPattern(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("%q against %q: %v", tt.pattern, tt.s, got)
+		}
+	}
+}
+
+// Whatever stands in a file: it is read or refused, in bounded time.
+func FuzzRead(f *testing.F) {
+	f.Add("Host a\nPort 22\nMatch final all\nUser x\n", "a")
+	f.Add("Match host a*b*c* !user \"x y\" # c\nProxyCommand a \\\" b", "abc")
+	f.Add("Host \"\\\"\\ \nx='", "")
+	path := filepath.Join(f.TempDir(), "config")
+	f.Fuzz(func(t *testing.T, text, host string) {
+		if strings.Contains(strings.ToLower(text), "include") {
+			return // reads other files
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Read(Source{Path: path})
+		if err != nil {
+			return
+		}
+		s, err := c.For(Query{Host: host})
+		if err != nil {
+			return
+		}
+		for keyword, values := range s {
+			for _, v := range values {
+				if keyword != order && (v.Pos.Line < 1 || len(v.Args) == 0) {
+					t.Fatalf("%s: %+v", keyword, v)
+				}
+			}
+		}
+	})
+}
