@@ -34,7 +34,7 @@ func (b *builder) completeHop(hop *Hop, h *Host, names []string) {
 		hop.fill(via.SSH)
 	}
 	login := h.SSH
-	login.Port = 22 // a port of the host behind says nothing of its bastion's
+	login.Port = 0 // a port of the host behind says nothing of its bastion's
 	hop.fill(login)
 }
 

@@ -95,9 +95,9 @@ func TestPrecedence(t *testing.T) {
 		}
 		return more
 	}
-	ssh := SSH{User: "ops", Port: 22, Key: "/etc/site/keys/id", Agent: true, Become: "sudo", BecomePasswordEnv: "SUDO_PASSWORD",
+	ssh := SSH{User: "ops", Key: "/etc/site/keys/id", Agent: true, Become: "sudo", BecomePasswordEnv: "SUDO_PASSWORD",
 		KnownHosts: "/home/u/hosts", HostKeys: "accept-new", ConnectTimeout: 5 * time.Second,
-		Bastion: Hops{{Address: "jump.example.org", User: "gate", Port: 22, Key: "/etc/site/keys/id"}}}
+		Bastion: Hops{{Address: "jump.example.org", User: "gate", Key: "/etc/site/keys/id"}}}
 	direct := ssh
 	direct.Port, direct.Bastion = 2222, Hops{}
 	want := []Host{

@@ -39,20 +39,25 @@ type origins struct {
 	out    []Origin
 }
 
-// ssh lists every setting, with those that nobody gave as defaults.
+// ssh lists every setting that was given, and the defaults of those that were
+// not.
 func (o *origins) ssh(s SSH) {
 	given := sshOf(o.layers)
-	settings := map[string]any{"user": s.User, "port": s.Port, "key": s.Key, "agent": s.Agent, "become": s.Become,
-		"known_hosts": s.KnownHosts, "host_keys": s.HostKeys, "connect_timeout": s.ConnectTimeout.String()}
+	resolved := map[string]any{"config": s.Config, "key": s.Key, "known_hosts": s.KnownHosts, "become_password_file": s.BecomePasswordFile,
+		"connect_timeout": s.ConnectTimeout.String()}
 	for _, k := range strictyaml.Describe(SSH{}) {
-		value, always := settings[k.Path]
-		switch n := valueOf(given, k.Path); {
-		case n != nil && always:
+		n := valueOf(given, k.Path)
+		value, ok := resolved[k.Path]
+		switch {
+		case n == nil && k.Default != "" && !strings.Contains(k.Path, "[]"):
+			var v any
+			_ = yaml.Unmarshal([]byte(k.Default), &v) // a tag of ours
+			o.out = append(o.out, Origin{Key: "ssh." + k.Path, Value: v, Layer: "default"})
+		case n == nil:
+		case ok:
 			o.add("ssh."+k.Path, value, n, func(l layer) *yaml.Node { return l.ssh }, []string{k.Path})
-		case n != nil:
+		default:
 			o.add("ssh."+k.Path, o.decode(n), n, func(l layer) *yaml.Node { return l.ssh }, []string{k.Path})
-		case always && value != "":
-			o.out = append(o.out, Origin{Key: "ssh." + k.Path, Value: value, Layer: "default"})
 		}
 	}
 }

@@ -12,8 +12,11 @@ import (
 	"deployer/strictyaml"
 )
 
-// SSH is how a host is reached. Paths are absolute after Load.
+// SSH is how a host is reached. Paths are absolute after Load. What the inventory
+// does not say is zero, so that the client configuration of OpenSSH may; the
+// defaults named here hold when that is silent, too.
 type SSH struct {
+	Config             string        `yaml:"config" doc:"Client configuration of OpenSSH for what is not said here: a file, or none; default: ~/.ssh/config, then /etc/ssh/ssh_config."`
 	User               string        `yaml:"user" doc:"Login name." default:"root"`
 	Port               int           `yaml:"port" doc:"Port of the SSH server." default:"22"`
 	Key                string        `yaml:"key" doc:"Private key file; default: keys of the agent, then the usual files in ~/.ssh."`
@@ -78,19 +81,21 @@ func (h Hop) check() error {
 	return nil
 }
 
+// NoConfig is the SSH.Config that means none.
+const NoConfig = "none"
+
 func sshDefaults() SSH {
-	return SSH{User: "root", Port: 22, Agent: true, Become: "none", KnownHosts: "~/.ssh/known_hosts", HostKeys: "strict",
-		ConnectTimeout: 10 * time.Second}
+	return SSH{Agent: true, Become: "none"}
 }
 
 // check finds what is wrong with the merged settings of a host, and names the
 // key to blame.
 func (s SSH) check() (key string, err error) {
 	switch {
-	case s.Port < 1 || s.Port > 65535:
+	case s.Port < 0 || s.Port > 65535:
 		return "port", fmt.Errorf("ssh.port %d is not from 1 to 65535", s.Port)
-	case s.ConnectTimeout <= 0:
-		return "connect_timeout", errors.New("ssh.connect_timeout must be more than 0")
+	case s.ConnectTimeout < 0:
+		return "connect_timeout", errors.New("ssh.connect_timeout must not be negative")
 	case s.BecomePasswordEnv != "" && s.BecomePasswordFile != "":
 		return "become_password_env", errors.New("ssh.become_password_env and ssh.become_password_file are both set; keep one")
 	case s.Become == "none" && s.BecomePasswordEnv != "":
@@ -103,6 +108,9 @@ func (s SSH) check() (key string, err error) {
 
 // resolvePaths makes the paths absolute: ~ is home, the rest is relative to dir.
 func (s *SSH) resolvePaths(dir, home string) {
+	if s.Config != NoConfig {
+		s.Config = absolute(s.Config, dir, home)
+	}
 	for _, p := range []*string{&s.Key, &s.BecomePasswordFile, &s.KnownHosts} {
 		*p = absolute(*p, dir, home)
 	}

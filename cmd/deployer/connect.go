@@ -9,12 +9,11 @@ import (
 	"deployer/engine/agent"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/ssh"
-	"deployer/inventory"
 )
 
 // connector opens agent sessions over SSH.
 type connector struct {
-	inv      *inventory.Inventory
+	ways     *ways
 	dialer   *ssh.Dialer
 	binaries *agent.Binaries
 	blobs    agent.Blobs
@@ -22,10 +21,10 @@ type connector struct {
 	sink     engine.Sink
 }
 
-func newConnector(p *project, blobs *blobs, calls map[string]agent.CallFunc, sink engine.Sink) *connector {
+func newConnector(w *ways, blobs *blobs, calls map[string]agent.CallFunc, sink engine.Sink) *connector {
 	return &connector{
-		inv:      p.inv,
-		dialer:   newDialer(p.inv),
+		ways:     w,
+		dialer:   newDialer(w.inv),
 		binaries: agent.NewBinaries(agents.Embedded{}),
 		blobs:    blobs,
 		calls:    calls,
@@ -35,15 +34,11 @@ func newConnector(p *project, blobs *blobs, calls map[string]agent.CallFunc, sin
 
 // Connect implements schedule.Connector.
 func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
-	h, ok := c.inv.Host(host)
+	h, ok := c.ways.inv.Host(host)
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the inventory", host)
 	}
-	t, err := target(c.inv, h)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := c.dialer.Dial(ctx, t)
+	conn, err := c.dialer.Dial(ctx, c.ways.targets[host])
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/engine/transport/ssh"
 	"deployer/inventory"
 	"deployer/strictyaml"
 )
@@ -80,8 +81,8 @@ type hostRow struct {
 	Pos     strictyaml.Pos    `json:"pos"`
 }
 
-func rowOf(h inventory.Host) hostRow {
-	return hostRow{Name: h.Name, Address: h.Address, User: h.SSH.User, Port: h.SSH.Port, Pos: h.Pos, Labels: h.Labels,
+func rowOf(h inventory.Host, t ssh.Target) hostRow {
+	return hostRow{Name: h.Name, Address: h.Address, User: t.Login(), Port: t.SSHPort(), Pos: h.Pos, Labels: h.Labels,
 		Roles: append([]string{}, h.Roles...), Groups: append([]string{}, h.Groups...), Taints: append([]string{}, h.Taints...)}
 }
 
@@ -94,10 +95,14 @@ func matching(inv *inventory.Inventory, args []string) ([]hostRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	ways, err := newWays(inv)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]hostRow, 0, len(names))
 	for _, name := range names {
 		h, _ := inv.Host(name)
-		rows = append(rows, rowOf(h))
+		rows = append(rows, rowOf(h, ways.targets[name]))
 	}
 	return rows, nil
 }
@@ -129,7 +134,8 @@ func newInventoryShow(e env) *cobra.Command {
 		Short: "Show every setting of a host, and where it comes from",
 		Long: `Show prints the merged settings of a host. Each line tells which layer settled
 the value (the file itself, a group or the host) and where it stands. Secrets
-are masked.`,
+are masked. What the client configuration of OpenSSH says about the host stands
+below; it counts where the inventory is silent.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			inv, err := readInventory(path)
@@ -140,14 +146,23 @@ are masked.`,
 			if !ok {
 				return usageError(fmt.Errorf("there is no host %q in %s%s", args[0], path, strictyaml.DidYouMean(args[0], inv.Names())))
 			}
+			ways, err := newWays(inv)
+			if err != nil {
+				return err
+			}
+			said, err := ways.openSSH(h)
+			if err != nil {
+				return usageError(err)
+			}
 			origins := inv.Origins(h.Name)
 			if output == "json" {
 				return printJSON(e.stdout, struct {
 					hostRow
-					Values []inventory.Origin `json:"values"`
-				}{rowOf(h), origins})
+					Values  []inventory.Origin `json:"values"`
+					OpenSSH []ssh.Said         `json:"openssh,omitempty"`
+				}{rowOf(h, ways.targets[h.Name]), origins, said})
 			}
-			return printOrigins(e.stdout, h, origins)
+			return printOrigins(e.stdout, h, origins, said)
 		},
 	}
 	inventoryFlag(cmd, &path)
@@ -155,7 +170,7 @@ are masked.`,
 	return cmd
 }
 
-func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin) error {
+func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin, openSSH []ssh.Said) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "host\t%s\t%s\n", h.Name, h.Pos)
 	fmt.Fprintf(t, "address\t%s\n", h.Address)
@@ -171,6 +186,9 @@ func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin) err
 			return err
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", o.Key, text, from)
+	}
+	for _, s := range openSSH {
+		fmt.Fprintf(t, "%s\t%s\tOpenSSH (%s)\n", s.Keyword, s.Value, s.Place)
 	}
 	return t.Flush()
 }

@@ -69,7 +69,11 @@ func (p *project) readAdmin(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newConnector(p, content, nil, nowhere{})
+	ways, err := newWays(p.inv)
+	if err != nil {
+		return nil, err
+	}
+	c := newConnector(ways, content, nil, nowhere{})
 	defer c.Close()
 	var errs []error
 	for _, master := range p.cluster.Masters {

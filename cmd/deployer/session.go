@@ -63,6 +63,10 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	ways, err := newWays(x.project.inv)
+	if err != nil {
+		return nil, err
+	}
 	s := &session{x: x, started: time.Now().UTC(), content: content, redactor: schedule.NewRedactor(secrets)}
 	s.id = s.started.Format("20060102-150405.000")
 	sinks, err := s.sinks()
@@ -76,7 +80,7 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	s.sink = view.Tee(append(sinks, s.renderer)...)
 	services, calls := clusterServices(x.project.cluster)
 	s.services = services
-	s.dialer = newConnector(x.project, content, calls, s.redactor.Wrap(s.sink))
+	s.dialer = newConnector(ways, content, calls, s.redactor.Wrap(s.sink))
 	s.connector = s.dialer
 	return s, nil
 }

@@ -10,48 +10,75 @@ import (
 	"deployer/inventory"
 )
 
-// target says how to reach a host of the inventory.
-func target(inv *inventory.Inventory, h inventory.Host) (ssh.Target, error) {
+// ways are the ways to the hosts of an inventory: what it says, completed by the
+// client configuration of OpenSSH.
+type ways struct {
+	inv     *inventory.Inventory
+	configs map[string]*ssh.ClientConfig // by path
+	targets map[string]ssh.Target
+}
+
+// newWays finds the way to every host, and what is wrong with it, before any
+// network. Its errors are the user's.
+func newWays(inv *inventory.Inventory) (*ways, error) {
+	w := &ways{inv: inv, configs: map[string]*ssh.ClientConfig{}, targets: map[string]ssh.Target{}}
+	for _, h := range inv.Hosts {
+		if w.configs[h.SSH.Config] == nil {
+			cfg, err := ssh.ReadClientConfig(h.SSH.Config)
+			if err != nil {
+				return nil, usageError(err)
+			}
+			w.configs[h.SSH.Config] = cfg
+		}
+		t, err := w.configs[h.SSH.Config].Apply(target(inv, h))
+		if err != nil {
+			return nil, usageError(fmt.Errorf("the way to host %s: %w", h.Name, err))
+		}
+		w.targets[h.Name] = t
+	}
+	return w, nil
+}
+
+// openSSH lists what the client configuration says about a host.
+func (w *ways) openSSH(h inventory.Host) ([]ssh.Said, error) {
+	return w.configs[h.SSH.Config].Says(target(w.inv, h))
+}
+
+// target is what the inventory says about the way to a host.
+func target(inv *inventory.Inventory, h inventory.Host) ssh.Target {
 	t := ssh.Target{
-		Host:       h.Name,
-		Address:    h.Address,
-		Port:       h.SSH.Port,
-		User:       h.SSH.User,
-		NoAgent:    !h.SSH.Agent,
-		KnownHosts: []string{h.SSH.KnownHosts},
-		HostKeys:   ssh.Policy(h.SSH.HostKeys),
-		Timeout:    h.SSH.ConnectTimeout,
+		Host:     h.Name,
+		Address:  h.Address,
+		Port:     h.SSH.Port,
+		User:     h.SSH.User,
+		NoAgent:  !h.SSH.Agent,
+		HostKeys: ssh.Policy(h.SSH.HostKeys),
+		Timeout:  h.SSH.ConnectTimeout,
+	}
+	if h.SSH.KnownHosts != "" {
+		t.KnownHosts = []string{h.SSH.KnownHosts}
 	}
 	if h.SSH.Key != "" {
 		t.Keys = []string{h.SSH.Key}
 	}
-	for _, hop := range h.SSH.Bastion {
-		b, err := bastion(inv, t, hop)
-		if err != nil {
-			return t, fmt.Errorf("bastion of host %s: %w", h.Name, err)
-		}
-		t.Bastions = append(t.Bastions, b)
+	if h.SSH.Bastion != nil {
+		t.Bastions = []ssh.Target{}
 	}
-	return t, nil
+	for _, hop := range h.SSH.Bastion {
+		t.Bastions = append(t.Bastions, bastion(inv, t, hop))
+	}
+	return t
 }
 
 // bastion is reached like the host behind it, but for what its entry says, or
 // like the host of the inventory that it names.
-func bastion(inv *inventory.Inventory, behind ssh.Target, hop inventory.Hop) (ssh.Target, error) {
+func bastion(inv *inventory.Inventory, behind ssh.Target, hop inventory.Hop) ssh.Target {
 	b := behind
 	b.Bastions = nil
-	b.Host, b.Address, b.Port = hop.Address, hop.Address, hop.Port
-	if hop.Host != "" {
-		h, ok := inv.Host(hop.Host)
-		if !ok {
-			return b, fmt.Errorf("%s is not a host of this inventory", hop.Host)
-		}
+	b.Host, b.Address, b.Port = "bastion "+hop.Address, hop.Address, hop.Port
+	if h, ok := inv.Host(hop.Host); ok { // the inventory has made sure of it
 		h.SSH.Bastion = nil
-		named, err := target(inv, h)
-		if err != nil {
-			return b, err
-		}
-		b = named
+		b = target(inv, h)
 		if hop.Port != 0 {
 			b.Port = hop.Port
 		}
@@ -62,7 +89,7 @@ func bastion(inv *inventory.Inventory, behind ssh.Target, hop inventory.Hop) (ss
 	if hop.Key != "" {
 		b.Keys = []string{hop.Key}
 	}
-	return b, nil
+	return b
 }
 
 // passphrases answers for encrypted keys from the environment variables that the

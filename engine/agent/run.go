@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/transport"
 	"deployer/engine/wire"
 )
 

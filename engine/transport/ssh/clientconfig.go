@@ -13,11 +13,8 @@ import (
 )
 
 // ClientConfig is what the client configuration of OpenSSH says about the way to
-// hosts: HostName, User, Port, AddressFamily, IdentityFile, IdentitiesOnly,
-// IdentityAgent, CertificateFile, UserKnownHostsFile, GlobalKnownHostsFile,
-// HostKeyAlias, HashKnownHosts, StrictHostKeyChecking, ConnectTimeout, ProxyJump
-// and ProxyCommand. Other keywords are passed over, ControlPath among them:
-// connections are shared here anyway.
+// hosts. Keywords other than those in the list are passed over, ControlPath among
+// them: connections are shared here anyway.
 type ClientConfig struct {
 	cfg  *sshconfig.Config
 	home string
@@ -67,7 +64,7 @@ func (c *ClientConfig) apply(t Target, depth int) (Target, error) {
 	}
 	a := &application{c: c, alias: t.alias(), t: t}
 	var err error
-	a.settings, err = c.cfg.For(sshconfig.Query{Host: a.alias, User: t.User, DefaultUser: Target{}.user(), LocalUser: c.user})
+	a.settings, err = c.cfg.For(sshconfig.Query{Host: a.alias, User: t.User, DefaultUser: Target{}.Login(), LocalUser: c.user})
 	if err != nil {
 		return t, err
 	}

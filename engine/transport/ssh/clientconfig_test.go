@@ -133,6 +133,24 @@ func TestClientConfigThatMakesNoSense(t *testing.T) {
 	}
 }
 
+func TestClientConfigSaysWhere(t *testing.T) {
+	c, err := readConfig(t, "User x\nHost m1\nUser y\nIdentityFile a\nIdentityFile b\nProxyCommand a b\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := c.Says(Target{Host: "m1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range said {
+		got = append(got, s.Keyword+"="+s.Value+" "+s.Place[strings.LastIndex(s.Place, "/")+1:])
+	}
+	if diff := cmp.Diff([]string{"User=x config:1", "IdentityFile=a config:4", "IdentityFile=b config:5", "ProxyCommand=a b config:6"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestWithoutClientConfig(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // without a file
 	for _, path := range []string{"", NoClientConfig} {

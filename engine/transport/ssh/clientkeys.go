@@ -113,16 +113,12 @@ func (a *application) path(v sshconfig.Value, name string) (string, error) {
 // tokens are those of ssh_config(5) that can be known here.
 func (a *application) tokens() map[byte]string {
 	host, _, _ := strings.Cut(localName(), ".")
-	port := a.t.Port
-	if port == 0 {
-		port = 22
-	}
 	key := a.t.HostKeyAlias
 	if key == "" {
 		key = a.alias
 	}
 	return map[byte]string{'d': a.c.home, 'h': a.t.alias(), 'i': strconv.Itoa(os.Getuid()), 'k': key, 'L': host, 'l': localName(),
-		'n': a.alias, 'p': strconv.Itoa(port), 'r': a.t.user(), 'u': a.c.user}
+		'n': a.alias, 'p': strconv.Itoa(a.t.SSHPort()), 'r': a.t.Login(), 'u': a.c.user}
 }
 
 func localName() string {

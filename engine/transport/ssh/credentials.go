@@ -68,7 +68,7 @@ const manyKeys = 6
 
 // refused is the error of a server that takes none of the keys.
 func (c credentials) refused(t Target, err error) error {
-	e := &transport.Error{Host: t.Host, Stage: transport.StageAuth, Kind: transport.Auth, Err: fmt.Errorf("as user %s: %w%s", t.user(), err, c.notes())}
+	e := &transport.Error{Host: t.Host, Stage: transport.StageAuth, Kind: transport.Auth, Err: fmt.Errorf("as user %s: %w%s", t.Login(), err, c.notes())}
 	if len(c.signers) >= manyKeys {
 		e.Advice = fmt.Sprintf("servers look at few keys, and there are %d: set ssh.key to the right one, or check ssh.user and authorized_keys on the host", len(c.signers))
 	}

@@ -48,7 +48,7 @@ func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials,
 
 func newClient(raw net.Conn, t Target, keys credentials, check *hostKeyCheck) (*gossh.Client, error) {
 	conn, channels, requests, err := gossh.NewClientConn(raw, t.knownAs(), &gossh.ClientConfig{
-		User:              t.user(),
+		User:              t.Login(),
 		Auth:              []gossh.AuthMethod{gossh.PublicKeys(keys.signers...)},
 		HostKeyCallback:   check.check,
 		HostKeyAlgorithms: check.host.algorithms(),

@@ -12,8 +12,12 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// agentPatience bounds one answer of an SSH agent. It may ask its user first.
-const agentPatience = 30 * time.Second
+// These bound an answer of an SSH agent: its list of keys, and a signature,
+// before which it may ask its user.
+const (
+	listPatience = 10 * time.Second
+	signPatience = 30 * time.Second
+)
 
 // agents holds the connections to SSH agents. All connections of a Dialer share
 // one to each socket, over which one request goes at a time: an agent is one
@@ -83,10 +87,12 @@ func (a *sshAgent) signers(socket string) ([]gossh.Signer, error) {
 		_ = a.conn.Close()
 		a.conn = nil
 	}
-	raw, err := net.DialTimeout("unix", socket, agentPatience)
+	raw, err := net.DialTimeout("unix", socket, listPatience)
 	if err == nil {
 		a.conn = &patient{Conn: raw}
+		a.conn.limit.Store(int64(listPatience))
 		a.keys, err = agent.NewClient(a.conn).Signers()
+		a.conn.limit.Store(int64(signPatience))
 	}
 	a.err = err
 	return a.keys, a.err
@@ -105,12 +111,13 @@ func (a *sshAgent) close() error {
 // any more.
 type patient struct {
 	net.Conn
+	limit  atomic.Int64 // of the next one, in nanoseconds
 	broken atomic.Bool
 }
 
 // Write begins a request.
 func (p *patient) Write(b []byte) (int, error) {
-	if err := p.SetDeadline(time.Now().Add(agentPatience)); err != nil {
+	if err := p.SetDeadline(time.Now().Add(time.Duration(p.limit.Load()))); err != nil {
 		return 0, p.spoiled(err)
 	}
 	n, err := p.Conn.Write(b)

@@ -3,6 +3,7 @@ package ssh
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/binary"
 	"io"
 	"net"
 	"path/filepath"
@@ -190,13 +191,16 @@ func deafAgent(t *testing.T) (socket string, public gossh.PublicKey) {
 				return
 			}
 			t.Cleanup(func() { _, _ = c.Close(), to.Close() })
-			request, answer := make([]byte, 5), make([]byte, 4096)
+			request, length := make([]byte, 5), make([]byte, 4)
 			if _, err := io.ReadFull(c, request); err != nil {
 				return
 			}
 			_, _ = to.Write(request)
-			n, _ := to.Read(answer)
-			_, _ = c.Write(answer[:n])
+			if _, err := io.ReadFull(to, length); err != nil {
+				return
+			}
+			_, _ = c.Write(length)
+			_, _ = io.CopyN(c, to, int64(binary.BigEndian.Uint32(length)))
 		}
 	}()
 	return socket, real.public

@@ -84,11 +84,7 @@ func (t Target) alias() string {
 }
 
 func (t Target) address() string {
-	port := t.Port
-	if port == 0 {
-		port = 22
-	}
-	return net.JoinHostPort(t.alias(), strconv.Itoa(port))
+	return net.JoinHostPort(t.alias(), strconv.Itoa(t.SSHPort()))
 }
 
 // knownAs is the address under which the host's key is looked up.
@@ -109,7 +105,16 @@ func (t Target) network() string {
 	return "tcp"
 }
 
-func (t Target) user() string {
+// SSHPort is Port or its default.
+func (t Target) SSHPort() int {
+	if t.Port == 0 {
+		return 22
+	}
+	return t.Port
+}
+
+// Login is User or its default.
+func (t Target) Login() string {
 	if t.User == "" {
 		return "root"
 	}
@@ -127,7 +132,7 @@ func (t Target) timeout() time.Duration {
 func (t Target) route() string {
 	var r string
 	for _, b := range append(t.Bastions[:len(t.Bastions):len(t.Bastions)], t) {
-		r += b.user() + "@" + b.address() + " " + b.ProxyCommand + "\n"
+		r += b.Login() + "@" + b.address() + " " + b.ProxyCommand + "\n"
 	}
 	return r
 }

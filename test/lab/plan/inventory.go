@@ -55,6 +55,7 @@ type artifactsPart struct {
 }
 
 type sshPart struct {
+	Config     string `yaml:"config"` // none: what the machine's user has set is not for the lab
 	User       string `yaml:"user"`
 	Key        string `yaml:"key"`
 	KnownHosts string `yaml:"known_hosts"`
@@ -72,7 +73,7 @@ func Inventory(files Files, hosts []Host) ([]byte, error) {
 	inv := inventory{
 		Cluster:   clusterPart{Name: "lab", Kubernetes: Kubernetes, Overrides: nestedOverrides()},
 		Artifacts: artifactsPart{Source: files.Artifacts()},
-		SSH:       sshPart{User: "root", Key: files.Key(), KnownHosts: files.KnownHosts()},
+		SSH:       sshPart{Config: "none", User: "root", Key: files.Key(), KnownHosts: files.KnownHosts()},
 		Hosts:     map[string]hostPart{},
 		Roles:     map[string][]string{},
 	}

@@ -38,6 +38,7 @@ const wantInventory = `cluster:
 artifacts:
     source: /cache/artifacts-src
 ssh:
+    config: none
     user: root
     key: /cache/lab/x/id_ed25519
     known_hosts: /cache/lab/x/known_hosts

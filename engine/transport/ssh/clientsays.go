@@ -1,0 +1,46 @@
+package ssh
+
+import (
+	"strings"
+
+	"deployer/engine/transport/ssh/sshconfig"
+)
+
+// Said is one line of a client configuration that concerns the way to a host.
+type Said struct {
+	Keyword string `json:"keyword"` // as in ssh_config(5)
+	Value   string `json:"value"`
+	Place   string `json:"place"` // file:line
+}
+
+// keywords are those that Apply looks at; all values count of the ones that are
+// true.
+var keywords = []struct {
+	name string
+	all  bool
+}{
+	{"HostName", false}, {"User", false}, {"Port", false}, {"AddressFamily", false}, {"ConnectTimeout", false},
+	{"IdentityFile", true}, {"IdentitiesOnly", false}, {"IdentityAgent", false}, {"CertificateFile", true},
+	{"UserKnownHostsFile", false}, {"GlobalKnownHostsFile", false}, {"HostKeyAlias", false}, {"HashKnownHosts", false},
+	{"StrictHostKeyChecking", false}, {"ProxyJump", false}, {"ProxyCommand", false},
+}
+
+// Says lists what the configuration says about the way to a target, whether or
+// not the target itself says otherwise.
+func (c *ClientConfig) Says(t Target) ([]Said, error) {
+	settings, err := c.cfg.For(sshconfig.Query{Host: t.alias(), User: t.User, DefaultUser: Target{}.Login(), LocalUser: c.user})
+	if err != nil {
+		return nil, err
+	}
+	var out []Said
+	for _, k := range keywords {
+		values := settings[strings.ToLower(k.name)]
+		if !k.all && len(values) > 1 {
+			values = values[:1]
+		}
+		for _, v := range values {
+			out = append(out, Said{Keyword: k.name, Value: strings.Join(v.Args, " "), Place: v.Pos.String()})
+		}
+	}
+	return out, nil
+}
