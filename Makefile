@@ -4,7 +4,8 @@ SHELL := /bin/bash -o pipefail
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 GOFLAGS_STATIC := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
-AGENT_FLAGS := -trimpath -ldflags "-s -w"
+# The agent asks few and simple things over HTTP: without HTTP/2 it is 6 % smaller.
+AGENT_FLAGS := -trimpath -tags nethttpomithttp2 -ldflags "-s -w"
 AGENTS := cmd/deployer/agents/deployer-agent-linux-amd64.zst cmd/deployer/agents/deployer-agent-linux-arm64.zst
 GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' go.mod go.sum)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
