@@ -20,6 +20,7 @@ import (
 	"deployer/tasks/image"
 	"deployer/tasks/inspect"
 	"deployer/tasks/kernel"
+	"deployer/tasks/mount"
 	"deployer/tasks/packages"
 	"deployer/tasks/probe"
 	"deployer/tasks/staticpod"
@@ -56,6 +57,7 @@ func Modules() []engine.Kind {
 		{Name: "kernel_module", Doc: "Makes sure that the kernel has its modules, now and after a reboot.", New: func() any { return &kernel.Modules{} }},
 		{Name: "line", Doc: "Makes sure of one line of a file, or that it is not there.", New: func() any { return &edit.Line{} }},
 		{Name: "link", Doc: "Makes sure of a symbolic link.", New: func() any { return &file.Link{} }},
+		{Name: "mount", Doc: "Makes sure of a mounted file system and its line in /etc/fstab.", New: func() any { return &mount.Mount{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
 		{Name: "replace", Doc: "Puts something else in the place of all that matches a regular expression in a file.", New: func() any { return &edit.Replace{} }},

@@ -5,6 +5,7 @@ import (
 	"deployer/tasks/account"
 	"deployer/tasks/identity"
 	"deployer/tasks/kernel"
+	"deployer/tasks/mount"
 	"deployer/tasks/packages"
 	"deployer/tasks/unit"
 )
@@ -14,6 +15,7 @@ var restorers = map[string]*engine.Restorer{
 	"group":         account.GroupRestorer,
 	"hostname":      identity.Restorer,
 	"kernel_module": kernel.ModuleRestorer,
+	"mount":         mount.Restorer,
 	"package":       packages.Restorer,
 	"swap":          kernel.SwapRestorer,
 	"sysctl":        kernel.SysctlRestorer,
