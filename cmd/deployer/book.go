@@ -86,6 +86,8 @@ func (b book) compile(p *project, o runOptions) (*playbook.Program, engine.Regis
 		Roles:     append(b.roles, ownRoles),
 		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
 		Match:     p.match,
+		Hosts:     p.inv.Names(),
+		Decrypt:   ownKeys().Open,
 		Tags:      o.tags,
 		SkipTags:  o.skipTags,
 	}

@@ -8,6 +8,8 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/schedule"
+	"deployer/engine/transport"
+	localtransport "deployer/engine/transport/local"
 	"deployer/engine/transport/ssh"
 )
 
@@ -32,6 +34,14 @@ func newConnector(w *ways, blobs *blobs, calls map[string]agent.CallFunc, sink e
 	}
 }
 
+// local opens agent sessions on this machine, as the user who runs deployer.
+type local struct{ *connector }
+
+// Connect implements schedule.Connector.
+func (l local) Connect(ctx context.Context, host string) (schedule.Host, error) {
+	return l.attach(ctx, localtransport.New(host), agent.Options{Host: host})
+}
+
 // Connect implements schedule.Connector.
 func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
 	h, ok := c.ways.inv.Host(host)
@@ -42,15 +52,17 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if err != nil {
 		return nil, err
 	}
-	session, err := agent.Connect(ctx, conn, agent.Options{
+	return c.attach(ctx, conn, agent.Options{
 		Host:     host,
-		Binaries: c.binaries,
-		Blobs:    c.blobs,
-		Calls:    c.calls,
-		Sink:     c.sink,
 		Become:   agent.Become(h.SSH.Become),
 		Password: func() (string, error) { return becomePassword(h) },
 	})
+}
+
+// attach starts the agent over a connection.
+func (c *connector) attach(ctx context.Context, conn transport.Conn, o agent.Options) (schedule.Host, error) {
+	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.blobs, c.calls, c.sink
+	session, err := agent.Connect(ctx, conn, o)
 	if err != nil {
 		return nil, err
 	}

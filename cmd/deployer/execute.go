@@ -107,11 +107,11 @@ func newExecution(e env, p *project, b book, o runOptions) (*execution, error) {
 	return x, err
 }
 
-// secrets are the texts that reach no output: what the inventory marks as
-// secret, passwords to become root with, and variables of the command line that
+// secrets are the texts that reach no output: what the inventory and vars_files
+// mark as secret, passwords to become root with, and variables of the command line that
 // look like one.
 func (x *execution) secrets() ([]string, error) {
-	secrets := x.project.inv.Secrets()
+	secrets := slices.Concat(x.project.inv.Secrets(), x.program.Secrets)
 	for _, h := range x.project.inv.Hosts {
 		password, err := becomePassword(h)
 		if err != nil {

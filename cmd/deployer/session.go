@@ -97,6 +97,7 @@ func (s *session) options() schedule.Options {
 		Extra:     x.extra,
 		Registry:  x.registry,
 		Connector: s.connector,
+		Local:     local{s.dialer},
 		Services:  s.services,
 		Artifacts: s.content,
 		Blobs:     s.content,

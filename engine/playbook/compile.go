@@ -27,6 +27,9 @@ type Library struct {
 	// Templates is searched for ROLE/FILE, then for FILE, after the role's own
 	// templates/ folder; its FS may be nil.
 	Templates Tree
+	// Decrypt opens a file of vars_files whose name ends in .age; the name is for
+	// messages. With nil such files are errors.
+	Decrypt func(name string, data []byte) ([]byte, error)
 	// Tags selects tasks that have one of them, or the tag "always"; empty
 	// selects all but those tagged "never". SkipTags leaves tasks out.
 	Tags, SkipTags []string
@@ -45,9 +48,9 @@ func (l *Library) Compile(tree Tree, file string) (*Program, error) {
 		lib: l, tree: tree, funcs: Functions(), prog: &Program{Name: file},
 		docs: map[string]*document{}, labels: map[string]*Label{}, roles: map[string]*role{},
 	}
-	d := c.load(tree, file)
+	d := c.load(tree, file, strictyaml.Pos{})
 	if d != nil {
-		c.playbook(d, path.Dir(file))
+		c.playbook(d, parent{dir: path.Dir(file), files: []string{tree.show(file)}})
 		c.resolveNeeds()
 		c.finish()
 		c.checkWaits()
@@ -76,15 +79,24 @@ func (c *compiler) fail(err error) {
 	}
 }
 
-// load parses a file once; nil when it cannot be used, and then said so.
-func (c *compiler) load(tree Tree, file string) *document {
+// load parses a file once; nil when it cannot be used, and then said so. pos is
+// where it is named.
+func (c *compiler) load(tree Tree, file string, pos strictyaml.Pos) *document {
 	shown := tree.show(file)
 	if d, ok := c.docs[shown]; ok {
 		return d
 	}
-	data, err := fs.ReadFile(tree.FS, file)
+	err := inside(file)
+	var data []byte
+	if err == nil {
+		data, err = fs.ReadFile(tree.FS, file)
+	}
 	if err != nil {
-		c.fail(fmt.Errorf("reading %s: %w", shown, err))
+		if pos.File == "" {
+			c.fail(fmt.Errorf("reading %s: %w", shown, err))
+		} else {
+			c.fail(pos.Errorf("reading %s: %v", shown, err))
+		}
 		return nil
 	}
 	d, err := parseDocument(shown, data)

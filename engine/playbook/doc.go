@@ -5,8 +5,9 @@
 //
 // # Plays
 //
-// A playbook is a list of plays. A play has hosts (a pattern, required), name,
-// vars, roles, pre_tasks, tasks, post_tasks, handlers, tags, max_fail (how many
+// A playbook is a list of plays, and of entries `import_playbook: FILE` (with
+// vars and tags for all its plays). A play has hosts (a pattern, required), name,
+// vars, vars_files, roles, pre_tasks, tasks, post_tasks, handlers, tags, max_fail (how many
 // hosts of a group may be lost: a number or a share) and barrier (wait for all
 // live hosts of the play before its first task). Its tasks run in the order
 // pre_tasks, roles, tasks, post_tasks; then its handlers.
@@ -79,9 +80,14 @@
 //
 // # Variables
 //
-// From the weakest to the strongest: defaults of a role, the inventory, the
-// play, vars of a role, parameters of a role, block, task, command line. They
+// From the weakest to the strongest: defaults of a role, the inventory, an
+// import_playbook, the play, its vars_files, vars of a role, parameters of a role, block, task, command line. They
 // may refer to each other. The names of [Reserved] are the engine's.
+//
+// vars_files are mappings in files, found from the directory of the playbook. A
+// value `!env NAME` is that of an environment variable of deployer, `!secret TEXT`
+// one that no output shows. Files that end in .age are opened first, and all that
+// is in them is secret.
 //
 // # Roles
 //

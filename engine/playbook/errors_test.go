@@ -43,7 +43,7 @@ func TestCompileErrors(t *testing.T) {
 		"reserved variable":    {"- {file: {path: /a}, vars: {host: 1}}", `site.yaml:4:31: the variable "host" belongs to the engine; choose another name`},
 		"reserved register":    {"- {file: {path: /a}, register: facts}", `site.yaml:4:24: the name "facts" belongs to the engine; choose another one`},
 		"unknown role":         {"- include_role: wbe", `site.yaml:4:19: unknown role "wbe"; did you mean "web"?`},
-		"unknown file":         {"- include_tasks: more.yaml", `reading more.yaml: open more.yaml: file does not exist`},
+		"unknown file":         {"- include_tasks: more.yaml", `site.yaml:4:20: reading more.yaml: open more.yaml: file does not exist`},
 		"circular include":     {"- include_tasks: loop.yaml", `loop.yaml:1:18: files include each other in a circle: loop.yaml -> loop.yaml`},
 		"circular roles":       {"- include_role: a", `site.yaml:4:19: roles depend on each other in a circle: a -> b -> a`},
 		"meta":                 {"- meta: flush", `site.yaml:4:11: meta of task: want one of flush_handlers, got "flush"; did you mean "flush_handlers"?`},

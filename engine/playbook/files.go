@@ -19,6 +19,14 @@ type Tree struct {
 	FS   fs.FS
 }
 
+// inside refuses the name of a file that leads out of its tree.
+func inside(file string) error {
+	if !fs.ValidPath(file) {
+		return errors.New("it leads out of the directory that it is looked for in")
+	}
+	return nil
+}
+
 func (t Tree) show(name string) string { return path.Join(t.Name, name) }
 
 // Files finds the templates and plain files that tasks of one role, or of a

@@ -1,6 +1,8 @@
 package playbook
 
 import (
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
 	"deployer/strictyaml"
@@ -11,6 +13,7 @@ type rawPlay struct {
 	Name      string           `yaml:"name"`
 	Hosts     string           `yaml:"hosts" required:"true"`
 	Vars      yaml.Node        `yaml:"vars"`
+	VarsFiles yaml.Node        `yaml:"vars_files"`
 	Roles     yaml.Node        `yaml:"roles"`
 	PreTasks  yaml.Node        `yaml:"pre_tasks"`
 	Tasks     yaml.Node        `yaml:"tasks"`
@@ -23,17 +26,21 @@ type rawPlay struct {
 	Tags      yaml.Node        `yaml:"tags"`
 }
 
-func (c *compiler) playbook(d *document, dir string) {
+func (c *compiler) playbook(d *document, in parent) {
 	plays := c.list(d, d.root, "playbook")
 	if len(plays) == 0 && len(c.errs) == 0 {
 		c.fail(d.at(d.root).Errorf("the playbook has no play"))
 	}
 	for _, n := range plays {
-		c.play(d, n, dir)
+		if isImport(n) {
+			c.importPlaybook(d, n, in)
+		} else {
+			c.play(d, n, in)
+		}
 	}
 }
 
-func (c *compiler) play(d *document, n *yaml.Node, dir string) {
+func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	var raw rawPlay
 	if err := strictyaml.DecodeAs(d.name, "play", n, &raw); err != nil {
 		c.fail(err)
@@ -51,14 +58,17 @@ func (c *compiler) play(d *document, n *yaml.Node, dir string) {
 	}
 	c.prog.Plays = append(c.prog.Plays, p)
 	x := scene{
-		doc: d, play: p, tree: c.tree, dir: dir, tags: c.tags(d, &raw.Tags),
+		doc: d, play: p, tree: c.tree, dir: in.dir, scopes: in.scopes, tags: slices.Concat(in.tags, c.tags(d, &raw.Tags)),
 		files: newFiles("the playbook", c.funcs,
-			place{tree: c.tree, dir: dir + "/templates", templates: true},
-			place{tree: c.tree, dir: dir + "/files", plain: true},
-			place{tree: c.tree, dir: dir, templates: true, plain: true}),
+			place{tree: c.tree, dir: in.dir + "/templates", templates: true},
+			place{tree: c.tree, dir: in.dir + "/files", plain: true},
+			place{tree: c.tree, dir: in.dir, templates: true, plain: true}),
 		state: &playState{byName: map[string]map[string]*Task{}, listeners: map[string][]*Task{}, applied: map[string]bool{}},
 	}
 	x = x.with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, n, &raw.rawInherit))
+	for _, scope := range c.varsFiles(d, &raw.VarsFiles, in.dir) {
+		x = x.with(scope)
+	}
 	p.Begin = c.emit(Op{Kind: OpPlay, Play: p})
 	if raw.Barrier || p.Linear {
 		c.emit(Op{Kind: OpBarrier, Play: p})

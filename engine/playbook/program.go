@@ -18,6 +18,8 @@ type Program struct {
 	Tasks []*Task
 	// Labels are the points that tasks wait for with needs.
 	Labels []*Label
+	// Secrets are the texts of vars_files that must reach no output.
+	Secrets []string
 }
 
 // Play is one play of a program.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"deployer/engine/graph"
+	"deployer/strictyaml"
 )
 
 // acyclicRole follows the dependencies of a role before it is used.
@@ -77,7 +78,7 @@ func (c *compiler) roleFile(r *role, folder string) *document {
 		file := path.Join(r.name, folder, "main"+ext)
 		_, err := fs.Stat(r.tree.FS, file)
 		if err == nil {
-			return c.load(r.tree, file)
+			return c.load(r.tree, file, strictyaml.Pos{})
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			c.fail(fmt.Errorf("reading %s: %w", r.tree.show(file), err))

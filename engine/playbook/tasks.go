@@ -127,7 +127,7 @@ func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 		c.fail(pos.Errorf("files include each other in a circle: %s", joinArrow(append(slices.Clone(x.includes), shown))))
 		return
 	}
-	included := c.load(x.tree, file)
+	included := c.load(x.tree, file, pos)
 	if included == nil {
 		return
 	}

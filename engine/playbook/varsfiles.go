@@ -1,0 +1,102 @@
+package playbook
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/strictyaml"
+)
+
+// sealed ends the names of files that Library.Decrypt is asked to open.
+const sealed = ".age"
+
+// varsFiles are the layers of variables of the files that a play names.
+func (c *compiler) varsFiles(d *document, n *yaml.Node, dir string) []*Scope {
+	var out []*Scope
+	for _, e := range c.texts(d, n, "vars_files") {
+		if isTemplate(e.Value) {
+			c.fail(d.at(e).Errorf("vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory"))
+			continue
+		}
+		if f := c.varsFile(path.Join(dir, e.Value), d.at(e)); f != nil {
+			out = append(out, c.compileScope(f, f.root, false))
+		}
+	}
+	return out
+}
+
+// varsFile reads a file of variables; nil when it cannot be used, and then said
+// so. It may be encrypted, and may have the tags !env and !secret.
+func (c *compiler) varsFile(file string, pos strictyaml.Pos) *document {
+	shown := c.tree.show(file)
+	if d, ok := c.docs[shown]; ok {
+		return d
+	}
+	data, err := c.open(file, shown)
+	if err != nil {
+		c.fail(pos.Errorf("vars_files: %v", err))
+		return nil
+	}
+	d, err := parseDocument(shown, data)
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	if isSOPS(d.root) {
+		c.fail(pos.Errorf("vars_files: %s is encrypted with SOPS, which deployer does not open; encrypt it with age: deployer secrets", shown))
+		return nil
+	}
+	secrets, err := strictyaml.ResolveTags(shown, d.root, os.LookupEnv)
+	c.fail(err)
+	c.prog.Secrets = append(c.prog.Secrets, secrets...)
+	if strings.HasSuffix(file, sealed) {
+		c.prog.Secrets = append(c.prog.Secrets, scalars(d.root)...)
+	}
+	c.docs[shown] = d
+	return d
+}
+
+// open reads a file, decrypted if need be.
+func (c *compiler) open(file, shown string) ([]byte, error) {
+	if err := inside(file); err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	data, err := fs.ReadFile(c.tree.FS, file)
+	switch {
+	case err != nil || !strings.HasSuffix(file, sealed):
+		return data, err
+	case c.lib.Decrypt == nil:
+		return nil, fmt.Errorf("%s is encrypted, and nothing was given to open it with", shown)
+	}
+	return c.lib.Decrypt(shown, data)
+}
+
+// isSOPS tells a file that sops has encrypted: its texts would else be used as
+// they are, ENC[...].
+func isSOPS(root *yaml.Node) bool {
+	meta := valueOf(root, "sops")
+	return meta != root && meta.Kind == yaml.MappingNode && valueOf(meta, "mac") != meta
+}
+
+// scalars are the values below n that are worth hiding.
+func scalars(n *yaml.Node) []string {
+	if n.Kind == yaml.ScalarNode {
+		if tag := n.ShortTag(); tag == "!!null" || tag == "!!bool" || n.Value == "" {
+			return nil
+		}
+		return []string{n.Value}
+	}
+	var out []string
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			continue
+		}
+		out = append(out, scalars(child)...)
+	}
+	return out
+}
