@@ -83,11 +83,13 @@ type PastItem struct {
 	Steps []string `json:"steps"`
 	Kind  string   `json:"kind"` // "file", or the kind of its Restorer
 	Name  string   `json:"name"` // a path, a unit, a package
-	Fate  Fate     `json:"fate"`
-	Why   string   `json:"why,omitempty"`  // it has drifted, or stays
-	Run   string   `json:"run,omitempty"`  // that changed it later, when it has drifted
-	Made  bool     `json:"made,omitempty"` // it did not exist before the run
-	Late  bool     `json:"late,omitempty"`
+	// Effect is how plans count what putting it back does.
+	Effect EffectKind `json:"effect"`
+	Fate   Fate       `json:"fate"`
+	Why    string     `json:"why,omitempty"`  // it has drifted, or stays
+	Run    string     `json:"run,omitempty"`  // that changed it later, when it has drifted
+	Made   bool       `json:"made,omitempty"` // it did not exist before the run
+	Late   bool       `json:"late,omitempty"`
 }
 
 // Fate says what a revert does with something.

@@ -153,7 +153,7 @@ func staying(sys engine.System, verdicts []*verdict) {
 func (v *reverting) output(verdicts []*verdict) (engine.Output, error) {
 	found := engine.Past{Known: v.past.known, Bare: v.past.bare}
 	for _, d := range verdicts {
-		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Fate: d.fate, Why: d.why, Late: v.late(d.changed),
+		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.kindOf(d), Fate: d.fate, Why: d.why, Late: v.late(d.changed),
 			Made: d.was.Lost == "" && d.was.File == nil && len(d.was.State) == 0}
 		if d.fate == engine.Drifted {
 			p.Run = v.step.server.state.changedLater(d.thing, v.Run)
@@ -166,6 +166,14 @@ func (v *reverting) output(verdicts []*verdict) (engine.Output, error) {
 	}
 	var out engine.Output
 	return out, json.Unmarshal(raw, &out)
+}
+
+// kindOf is how a plan counts a thing that is put back.
+func (v *reverting) kindOf(d *verdict) engine.EffectKind {
+	if r := v.step.server.registry[d.kind].Restorer; r != nil && d.kind != kindFile {
+		return r.Effect
+	}
+	return engine.EffectFile
 }
 
 // Apply puts back. Each thing is looked at once more when it is its turn: what

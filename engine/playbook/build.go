@@ -5,41 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"deployer/engine"
 	"deployer/strictyaml"
 )
 
 // finish computes what tasks and blocks look at, once all is compiled.
 func (c *compiler) finish() {
 	for _, t := range c.allTasks() {
-		parts := []Refs{}
-		for _, e := range t.When {
-			parts = append(parts, e.refs)
-		}
-		t.whenRefs = closure(t.Scopes, parts...)
-		if t.Loop != nil {
-			parts = append(parts, t.Loop.refs)
-			if t.Loop.label != nil {
-				parts = append(parts, t.Loop.label.refs)
-			}
-		}
-		if t.Throttle != nil {
-			parts = append(parts, t.Throttle.refs)
-		}
-		if t.Args != nil {
-			parts = append(parts, t.Args.refs)
-		}
-		if t.Delegate != nil {
-			parts = append(parts, t.Delegate.refs)
-		}
-		if t.nameTpl != nil {
-			parts = append(parts, t.nameTpl.refs)
-		}
-		t.refs = closure(t.Scopes, parts...)
-		var after []Refs
-		for _, e := range slices.Concat(t.ChangedWhen, t.FailedWhen, t.Until) {
-			after = append(after, e.refs)
-		}
-		t.afterRef = closure(t.Scopes, after...)
+		t.refer()
 	}
 	for _, op := range c.prog.Ops {
 		if b := op.Block; op.Kind == OpBlock {
@@ -53,6 +26,39 @@ func (c *compiler) finish() {
 			b.refs = closure(b.Scopes, parts...)
 		}
 	}
+}
+
+// refer computes what the task looks at.
+func (t *Task) refer() {
+	parts := []Refs{}
+	for _, e := range t.When {
+		parts = append(parts, e.refs)
+	}
+	t.whenRefs = closure(t.Scopes, parts...)
+	if t.Loop != nil {
+		parts = append(parts, t.Loop.refs)
+		if t.Loop.label != nil {
+			parts = append(parts, t.Loop.label.refs)
+		}
+	}
+	if t.Throttle != nil {
+		parts = append(parts, t.Throttle.refs)
+	}
+	if t.Args != nil {
+		parts = append(parts, t.Args.refs)
+	}
+	if t.Delegate != nil {
+		parts = append(parts, t.Delegate.refs)
+	}
+	if t.nameTpl != nil {
+		parts = append(parts, t.nameTpl.refs)
+	}
+	t.refs = closure(t.Scopes, parts...)
+	var after []Refs
+	for _, e := range slices.Concat(t.ChangedWhen, t.FailedWhen, t.Until) {
+		after = append(after, e.refs)
+	}
+	t.afterRef = closure(t.Scopes, after...)
 }
 
 func (c *compiler) allTasks() []*Task {
@@ -135,18 +141,23 @@ func (t *Task) Items(vars *Vars) ([]any, error) {
 // ThrottleLimit evaluates a throttle in the given scopes; 0 means no limit.
 func ThrottleLimit(e *Expr, scopes []*Scope, vars *Vars) (int, error) {
 	defer vars.Leave(vars.Mark())
-	if err := vars.Enter(scopes, e.refs); err != nil {
-		return 0, err
+	err := vars.Enter(scopes, e.refs)
+	n := 0
+	if err == nil {
+		n, err = e.Int(vars.m)
 	}
-	n, err := e.Int(vars.m)
+	if err != nil && e.or != nil {
+		return *e.or, nil
+	}
 	if err == nil && n < 0 {
 		return 0, e.Pos.Errorf("throttle %q gives %d; want a number of hosts, or 0 for no limit", e.Src, n)
 	}
 	return n, err
 }
 
-// Build renders and decodes the arguments into a new value of the task's kind.
-// The caller has entered the task's scopes and set the item.
+// Build renders and decodes the arguments into a new value of the task's kind;
+// nil for a gate at which there is nothing to wait for. The caller has entered
+// the task's scopes and set the item.
 func (t *Task) Build(vars *Vars) (any, error) {
 	node, err := t.Args.Render(vars.m)
 	if err != nil {
@@ -155,6 +166,9 @@ func (t *Task) Build(vars *Vars) (any, error) {
 	into := t.Kind.New()
 	if err := strictyaml.Decode(t.Args.doc.name, node, into); err != nil {
 		return nil, err
+	}
+	if t.gate {
+		return into.(engine.Gate).Gate(), nil
 	}
 	return into, nil
 }

@@ -21,6 +21,7 @@ type Expr struct {
 	orig origin
 	prog *vm.Program
 	refs Refs
+	or   *int // the number instead of an error; see Or
 }
 
 func compileExpr(src string, orig origin) (*Expr, error) {

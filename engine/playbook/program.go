@@ -81,7 +81,9 @@ type Block struct {
 	Throttle *Expr
 	Needs    []Need
 	Scopes   []*Scope
-	refs     Refs
+	// Only are the hosts that the block is for; as Task.Only.
+	Only map[string]bool
+	refs Refs
 	// Begin, Rescue, Always and End are indexes into Program.Ops.
 	Begin, Rescue, Always, End int
 }
@@ -151,6 +153,9 @@ type Task struct {
 	Block *Block
 	// Scopes are the layers of variables, outer ones first.
 	Scopes []*Scope
+	// Only are the hosts that the task is for, of those of its play; nil for
+	// all. The others go past it without a word.
+	Only map[string]bool
 
 	files    *Files
 	nameTpl  *Template
@@ -158,6 +163,9 @@ type Task struct {
 	whenRefs Refs // of its conditions alone
 	afterRef Refs // of what is evaluated on its result
 	fixed    json.RawMessage
+	looks    bool // it only looks
+	gated    bool // it can be a gate
+	gate     bool // it is the gate of the task as written
 }
 
 // Judged tells whether the controller must look at the task's result before
@@ -172,6 +180,10 @@ func (t *Task) Refs() Refs { return t.refs }
 
 // WhenRefs are those of the variables that the task's conditions look at.
 func (t *Task) WhenRefs() Refs { return t.whenRefs }
+
+// AfterRefs are those of the variables that are looked at once the task has a
+// result.
+func (t *Task) AfterRefs() Refs { return t.afterRef }
 
 // Refs are the variables that the block's condition and throttle look at.
 func (b *Block) Refs() Refs { return b.refs }

@@ -147,12 +147,14 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 		return
 	}
 	if args.Templated() {
+		t.derive(into)
 		return
 	}
 	if err := strictyaml.Decode(d.name, raw.args, into); err != nil {
 		c.fail(err)
 		return
 	}
+	t.derive(into)
 	if t.Mode == OnHost {
 		data, err := json.Marshal(into)
 		if err != nil {

@@ -56,6 +56,9 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 		if err != nil {
 			return nil, err
 		}
+		if args == nil {
+			return &built{skip: true, reason: "there is nothing to wait for"}, nil
+		}
 		if action, ok := args.(engine.Action); ok {
 			b.action = action
 			return b, nil

@@ -26,6 +26,9 @@ type call struct {
 
 func (h *host) perform(ctx context.Context, c *call) error {
 	t := c.task
+	if t.Only != nil && !t.Only[h.name] {
+		return nil
+	}
 	// A task that does not apply need not wait for what only its arguments
 	// look at.
 	if err := h.need(ctx, t.WhenRefs()); err != nil {

@@ -88,6 +88,10 @@ func (h *host) checkBudget(ctx context.Context, p *playbook.Play) error {
 
 // enterBlock evaluates the block's condition, and takes its turn.
 func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
+	if b.Only != nil && !b.Only[h.name] {
+		h.pastBlock(b)
+		return nil
+	}
 	if err := h.need(ctx, b.Refs()); err != nil {
 		return err
 	}
@@ -128,6 +132,11 @@ func (h *host) skipBlock(b *playbook.Block, reason string) {
 			h.skip(t, i, reason)
 		}
 	}
+	h.pastBlock(b)
+}
+
+// pastBlock goes on behind a block.
+func (h *host) pastBlock(b *playbook.Block) {
 	end := b.End + 1
 	h.after(func() { h.run.coord.jump(h, end, skipped) })
 	h.cursor = end

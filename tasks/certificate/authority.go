@@ -112,6 +112,9 @@ func kept() []string {
 	}
 }
 
+// Looks is true.
+func (*AuthorityRead) Looks() bool { return true }
+
 // Check reads the files; the output has their contents by path under "files".
 func (a *AuthorityRead) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	names := a.Names

@@ -68,6 +68,23 @@ func (s *Shell) Apply(ctx context.Context, sys engine.System, change engine.Chan
 	return s.command().Apply(ctx, sys, change)
 }
 
+// Gate is a command that only reads: with until, it may be what tells that a
+// host is as it should be.
+func (c *Command) Gate() any {
+	if !c.ReadOnly {
+		return nil
+	}
+	return c
+}
+
+// Gate is as Command's.
+func (s *Shell) Gate() any {
+	if !s.ReadOnly {
+		return nil
+	}
+	return s
+}
+
 func (c *Command) argv() []string {
 	if len(c.Cmd) > 0 {
 		return c.Cmd

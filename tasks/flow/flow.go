@@ -71,6 +71,9 @@ func (*Debug) Apply(context.Context, engine.System, engine.Change) (engine.Outpu
 	return nil, nil
 }
 
+// Looks is true: nothing is touched.
+func (*Set) Looks() bool { return true }
+
 // Check returns the values.
 func (s *Set) Check(context.Context, engine.System) (engine.Change, error) {
 	return engine.NoChange(engine.Output(s.Values)), nil

@@ -5,7 +5,9 @@ package staticpod
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,14 +28,22 @@ const HashAnnotation = "deployer/hash"
 // kubelet answers only those whom the API server vouches for, and the API server
 // is one of the pods that are waited for.
 type Ready struct {
-	Manifest string        `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
-	Health   *probe.HTTP   `yaml:"health" doc:"request that the pod must answer; default none"`
-	Timeout  time.Duration `yaml:"timeout" doc:"how long to wait; default 2m"`
-	Ctr      string        `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
-	Socket   string        `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+	Manifest  string        `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
+	Health    *probe.HTTP   `yaml:"health" doc:"request that the pod must answer; default none"`
+	Timeout   time.Duration `yaml:"timeout" doc:"how long to wait; default 2m"`
+	MissingOK bool          `yaml:"missing_ok" doc:"when there is no such manifest, there is nothing to wait for. Default false"`
+	Ctr       string        `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
+	Socket    string        `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
 var _ engine.Module = (*Ready)(nil)
+
+// Gate is the same wait, for a pod that may be no more.
+func (r *Ready) Gate() any {
+	gate := *r
+	gate.MissingOK = true
+	return &gate
+}
 
 const defaultTimeout = 2 * time.Minute
 
@@ -76,7 +86,7 @@ func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, er
 		return engine.Change{}, fmt.Errorf("manifest %q is not an absolute path", r.Manifest)
 	}
 	m, err := r.read(sys)
-	if err == nil && r.look(ctx, sys, m) == nil {
+	if err == nil && r.look(ctx, sys, m) == nil || r.MissingOK && errors.Is(err, fs.ErrNotExist) {
 		return engine.NoChange(nil), nil
 	}
 	return engine.Change{Needed: true, Wait: true}, nil

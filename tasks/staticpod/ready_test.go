@@ -19,6 +19,19 @@ import (
 
 const manifestPath = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
+// TestPodThatIsNoMore: the gate of a revert that took the manifest away has
+// nothing to wait for.
+func TestPodThatIsNoMore(t *testing.T) {
+	t.Parallel()
+	ready := &Ready{Manifest: manifestPath}
+	if change := tasktest.Check(t, tasktest.New(t), ready); !change.Needed {
+		t.Error("a manifest that is not there yet is not waited for")
+	}
+	if change := tasktest.Check(t, tasktest.New(t), ready.Gate().(*Ready)); change.Needed {
+		t.Error("a manifest that is gone is waited for")
+	}
+}
+
 func writeManifest(t *testing.T, sys *tasktest.System, hash string) {
 	t.Helper()
 	sys.Write(t, manifestPath, `apiVersion: v1

@@ -89,3 +89,6 @@ func dial(ctx context.Context, network, address string) error {
 	}
 	return conn.Close()
 }
+
+// Gate is the same wait.
+func (w *For) Gate() any { return w }

@@ -22,6 +22,9 @@ type Healthy struct {
 // NewHealthy returns the action with its defaults.
 func NewHealthy() *Healthy { return &Healthy{Timeout: time.Minute} }
 
+// Gate is the same wait.
+func (h *Healthy) Gate() any { return h }
+
 // Check waits, and says whether a promotion is needed. In a dry run it looks
 // once and fails at nothing.
 func (h *Healthy) Check(ctx context.Context, site engine.Site) (engine.Change, error) {

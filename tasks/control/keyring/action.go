@@ -22,6 +22,9 @@ type Load struct {
 	Existing bool   `yaml:"existing" doc:"Fail when something would have to be made, for tasks that only look at a cluster; default false."`
 }
 
+// Looks is true: hosts are not touched.
+func (*Load) Looks() bool { return true }
+
 // Check reports which files have to be made, and fails when those that are
 // there cannot be joined.
 func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error) {

@@ -110,3 +110,6 @@ func (c *Client) Readyz(ctx context.Context) (string, bool) {
 	}
 	return fmt.Sprintf("/readyz answers %d, not ok: %s", status, strings.Join(failing, ", ")), false
 }
+
+// Gate is the same wait.
+func (a *APIReady) Gate() any { return a }

@@ -81,6 +81,14 @@ func (n *Node) Apply(ctx context.Context, site engine.Site, _ engine.Change) (en
 	return nil, nil
 }
 
+// Gate is the wait until the node is Ready, without what is set on it.
+func (n *Node) Gate() any {
+	if !n.Ready {
+		return nil
+	}
+	return &Node{Name: n.Name, Ready: true, Timeout: n.Timeout}
+}
+
 func (n *Node) name(site engine.Site) string {
 	if n.Name != "" {
 		return n.Name

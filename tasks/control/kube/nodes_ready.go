@@ -35,6 +35,9 @@ func (n *NodesReady) Check(ctx context.Context, site engine.Site) (engine.Change
 	return engine.NoChange(nil), WaitReady(ctx, client, names, n.Share, n.Timeout, site.Progress)
 }
 
+// Gate is the same wait.
+func (n *NodesReady) Gate() any { return n }
+
 // Apply is never needed.
 func (n *NodesReady) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
 	return nil, nil

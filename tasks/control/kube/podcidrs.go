@@ -29,6 +29,9 @@ type PodCIDRs struct {
 // must not wait for it.
 const quickLook = 2 * time.Second
 
+// Looks is true.
+func (*PodCIDRs) Looks() bool { return true }
+
 // Check allocates.
 func (p *PodCIDRs) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
 	c, err := situation.Cluster(site)

@@ -36,6 +36,9 @@ func (r *RolledOut) Check(ctx context.Context, site engine.Site) (engine.Change,
 	return engine.NoChange(nil), WaitRollouts(ctx, client, workloads, r.Available, r.Timeout, site.Progress)
 }
 
+// Gate is the same wait.
+func (r *RolledOut) Gate() any { return r }
+
 // Apply is never needed.
 func (r *RolledOut) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
 	return nil, nil

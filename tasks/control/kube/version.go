@@ -12,6 +12,9 @@ import (
 // `register`. When none answers, reachable is false; that is no failure.
 type Version struct{}
 
+// Looks is true.
+func (Version) Looks() bool { return true }
+
 // Check asks once.
 func (Version) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
 	client, err := anyClient(site)

@@ -1,0 +1,96 @@
+package revert
+
+import (
+	"strings"
+
+	"deployer/engine/playbook"
+)
+
+// builder lays out the way back.
+type builder struct {
+	Options
+	prog   *playbook.Program
+	traces *traces
+	out    *playbook.Program
+	err    error
+
+	from     *playbook.Play  // whose way back it is
+	at       *part           // likewise
+	play     *playbook.Play  // under construction
+	block    *playbook.Block // likewise
+	handlers map[*playbook.Task]*playbook.Task
+	emitted  bool // something stands in the play before here
+	barrier  bool // one is due before the next operation
+	waits    waits
+
+	// own are the names that only steps of the run can register, asked those
+	// that lookers register again.
+	own, asked map[string]bool
+	asks       bool // something needs what lookers find
+	leftOut    []string
+}
+
+func newBuilder(prog *playbook.Program, o Options) *builder {
+	b := &builder{Options: o, prog: prog, traces: tracesOf(prog, o.Past), out: &playbook.Program{Name: "revert"}}
+	b.own, b.asked = namesOf(prog)
+	return b
+}
+
+// The names of plays on the way back, and on the way back from that.
+const (
+	back  = "put back: "
+	again = "done again: "
+)
+
+func nameOf(p *playbook.Play) string {
+	for _, prefix := range []string{back, again} {
+		if name, ok := strings.CutPrefix(p.Name, prefix); ok {
+			return again + name
+		}
+	}
+	return back + p.Name
+}
+
+// open begins a play; close drops it again if nothing came into it.
+func (b *builder) open(p *playbook.Play, name string, serial playbook.Serial) {
+	play := *p
+	play.Index, play.Name, play.Serial, play.Handlers, play.Batch = len(b.out.Plays), name, serial, nil, 0
+	b.play, b.block, b.emitted, b.barrier = &play, nil, false, false
+	b.out.Plays = append(b.out.Plays, b.play)
+	b.play.Begin = b.put(playbook.Op{Kind: playbook.OpPlay})
+	if len(serial) > 0 {
+		b.play.Batch = b.put(playbook.Op{Kind: playbook.OpBatch})
+	}
+}
+
+func (b *builder) close() {
+	b.waits.pending = nil
+	if !b.emitted {
+		b.out.Plays = b.out.Plays[:b.play.Index]
+		b.out.Ops = b.out.Ops[:b.play.Begin]
+		return
+	}
+	b.play.End = b.put(playbook.Op{Kind: playbook.OpPlayEnd})
+}
+
+// put appends an operation and returns its place.
+func (b *builder) put(op playbook.Op) int {
+	op.Play, op.Block = b.play, b.block
+	b.out.Ops = append(b.out.Ops, op)
+	return len(b.out.Ops) - 1
+}
+
+// emit appends what hosts do, behind the barrier that is due.
+func (b *builder) emit(op playbook.Op) int {
+	if b.barrier && b.emitted {
+		b.put(playbook.Op{Kind: playbook.OpBarrier})
+	}
+	b.barrier, b.emitted = false, true
+	return b.put(op)
+}
+
+func (b *builder) task(t *playbook.Task) {
+	t.Play, t.Block = b.play, b.block
+	b.emit(playbook.Op{Kind: playbook.OpTask, Task: t})
+	b.out.Tasks = append(b.out.Tasks, t)
+}

@@ -1,0 +1,71 @@
+package revert
+
+import (
+	"deployer/engine/playbook"
+)
+
+// namesOf are the names that tasks of a program register: all of them, and those
+// that lookers can register again without anything that only a run finds out.
+func namesOf(prog *playbook.Program) (own, asked map[string]bool) {
+	own, asked = map[string]bool{}, map[string]bool{}
+	for _, p := range prog.Plays {
+		for _, t := range append(partOf(prog, p).tasks(), p.Handlers...) {
+			if t.Register != "" {
+				own[t.Register] = true
+			}
+		}
+	}
+	for _, p := range prog.Plays {
+		lookers(partOf(prog, p), own, asked, func(n node) {
+			if n.task.Register != "" {
+				asked[n.task.Register] = true
+			}
+		}, func() {})
+	}
+	return own, asked
+}
+
+// lookers calls each for the tasks of a part that only look, with what they need
+// to be told; barrier where there is one.
+func lookers(p *part, own, asked map[string]bool, each func(node), barrier func()) {
+	for _, n := range p.nodes {
+		switch {
+		case n.kind == playbook.OpBarrier:
+			barrier()
+		case n.kind == playbook.OpBlock:
+			lookers(n.part, own, asked, each, barrier)
+		case n.kind == playbook.OpTask && !n.rescue && n.task.Looks() && n.task.Until == nil && answerable(n, own, asked):
+			each(n)
+		}
+	}
+}
+
+func answerable(n node, own, asked map[string]bool) bool {
+	all := []playbook.Refs{n.task.Refs(), n.task.AfterRefs()}
+	for _, e := range n.when {
+		all = append(all, n.task.Closure(e.Refs()))
+	}
+	for _, refs := range all {
+		for _, name := range refs.Names() {
+			if own[name] && !asked[name] && name != n.task.Register {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lookAgain lays out the questions, in the order of the run. That one of them
+// finds no answer, because the run has broken something, stops nobody.
+func (b *builder) lookAgain() {
+	for _, p := range b.prog.Plays {
+		b.open(p, "look again: "+p.Name, nil)
+		lookers(partOf(b.prog, p), b.own, b.asked, func(n node) {
+			t := n.task.On(append(n.when[:len(n.when):len(n.when)], n.task.When...))
+			t.IgnoreErrors, t.Notify, t.Needs, t.Throttle = true, nil, nil, nil
+			b.barrier = b.barrier || t.RunOnce
+			b.task(t)
+		}, func() { b.barrier = true })
+		b.close()
+	}
+}

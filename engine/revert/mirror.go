@@ -1,0 +1,167 @@
+package revert
+
+import (
+	"slices"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// Options say what is to be reverted.
+type Options struct {
+	// Run is the run whose changes are put back.
+	Run string
+	// Force puts back also what somebody has changed since.
+	Force bool
+	// Past is what hosts know of the run. Without it (nil) the program is for
+	// every task on every host, as in reverting a revert.
+	Past map[string]engine.Past
+	// Skipped tells whether a task was skipped on a host in the run; its gate
+	// is too. nil means that nobody knows.
+	Skipped func(host, task string) bool
+}
+
+// Mirrored is the way back.
+type Mirrored struct {
+	Program *playbook.Program
+	// Everyone is true when all hosts of the program are needed, because it
+	// begins with asking them something.
+	Everyone bool
+	// LeftOut names gates and handlers that cannot be repeated, with the reason.
+	LeftOut []string
+}
+
+// Mirror returns the program that puts back what a run of prog has changed.
+func Mirror(prog *playbook.Program, o Options) (*Mirrored, error) {
+	b := newBuilder(prog, o)
+	b.build()
+	if b.asks {
+		// What stands on the answers is known only now, and they come first.
+		second := newBuilder(prog, o)
+		second.lookAgain()
+		second.build()
+		second.asks = true
+		b = second
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	return &Mirrored{Program: b.out, Everyone: b.asks, LeftOut: b.leftOut}, nil
+}
+
+func (b *builder) build() {
+	for _, p := range slices.Backward(b.prog.Plays) {
+		b.mirrorPlay(p)
+	}
+	b.sweep()
+}
+
+func (b *builder) mirrorPlay(p *playbook.Play) {
+	root := partOf(b.prog, p)
+	b.from = p
+	b.open(p, nameOf(p), p.Serial)
+	b.repeatHandlers(p, root)
+	b.mirrorPart(root)
+	b.close()
+}
+
+// mirrorPart puts the steps of a part back, and then holds its gates.
+func (b *builder) mirrorPart(p *part) {
+	outer := b.at
+	b.at = p
+	flushed := false
+	for _, n := range slices.Backward(p.nodes) {
+		switch n.kind {
+		case playbook.OpBarrier:
+			b.barrier = true
+		case playbook.OpFlush:
+			if !flushed {
+				for _, h := range slices.Backward(b.from.Handlers) {
+					b.undo(h, false)
+				}
+			}
+			flushed = true
+		case playbook.OpTask:
+			b.undo(n.task, false)
+		case playbook.OpBlock:
+			b.mirrorBlock(n.part)
+		case playbook.OpLabel:
+			b.waits.reach(n.label, p)
+		case opNeeds:
+			b.passed(n.needs)
+		}
+	}
+	b.hold(p)
+	b.at = outer
+}
+
+// mirrorBlock is a throttled block: hosts go back through it as they came.
+func (b *builder) mirrorBlock(p *part) {
+	only := b.hostsIn(p)
+	if only != nil && len(only) == 0 {
+		return
+	}
+	block := *p.block
+	block.When, block.Parent, block.Rescue, block.Always, block.Only = nil, b.block, 0, 0, only
+	block.Needs = b.waits.take()
+	block.Throttle = b.throttle(block.Throttle)
+	begin := b.emit(playbook.Op{Kind: playbook.OpBlock})
+	b.out.Ops[begin].Block = &block
+	block.Begin = begin
+	outer := b.block
+	b.block = &block
+	b.mirrorPart(p)
+	block.End = b.put(playbook.Op{Kind: playbook.OpEnd})
+	b.block = outer
+}
+
+// hostsIn are the hosts on which anything in a part has changed something.
+func (b *builder) hostsIn(p *part) map[string]bool {
+	if b.traces.all {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, t := range p.tasks() {
+		for host := range b.traces.items[t.ID] {
+			out[host] = true
+		}
+	}
+	return out
+}
+
+// throttle is one that can be computed, one way or another.
+func (b *builder) throttle(e *playbook.Expr) *playbook.Expr {
+	if e == nil {
+		return nil
+	}
+	b.uses(e.Refs())
+	return e.Or(1)
+}
+
+// undo puts back what the steps of a task have changed.
+func (b *builder) undo(t *playbook.Task, then bool) {
+	test := early
+	if then {
+		test = late
+	}
+	only := b.traces.on(t.ID, test)
+	if only != nil && len(only) == 0 {
+		return
+	}
+	v := engine.Revert{Run: b.Run, Task: t.ID, Late: then, Force: b.Force}
+	undo, err := t.Instead(v.ID(), engine.RevertModule, v)
+	if err != nil {
+		b.err = err
+		return
+	}
+	undo.Only, undo.Throttle = only, b.throttle(t.Throttle)
+	if !then {
+		undo.Needs = b.waits.take()
+	}
+	for _, h := range t.Notify {
+		if handler := b.handlers[h]; handler != nil {
+			undo.Notify = append(undo.Notify, handler)
+		}
+	}
+	b.task(undo)
+}

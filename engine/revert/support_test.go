@@ -1,0 +1,173 @@
+package revert
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// module changes something; with Gate it is one.
+type module struct {
+	Path  string `yaml:"path"`
+	Gate_ bool   `yaml:"gate"`
+	Look  bool   `yaml:"look"`
+}
+
+func (*module) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*module) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func (m *module) Looks() bool { return m.Look }
+
+func (m *module) Gate() any {
+	if !m.Gate_ {
+		return nil
+	}
+	return m
+}
+
+// action is one that waits, looks or does something.
+type action struct {
+	Gate_ bool `yaml:"gate"`
+	Look  bool `yaml:"look"`
+}
+
+func (*action) Check(context.Context, engine.Site) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*action) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func (a *action) Looks() bool { return a.Look }
+
+func (a *action) Gate() any {
+	if !a.Gate_ {
+		return nil
+	}
+	return a
+}
+
+func compile(t testing.TB, text string) *playbook.Program {
+	t.Helper()
+	lib := playbook.Library{Registry: engine.NewRegistry([]engine.Kind{
+		{Name: "do", New: func() any { return &module{} }},
+		{Name: "act", New: func() any { return &action{} }},
+	})}
+	p, err := lib.Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// things makes a past: "file /a 1.play.1 made late".
+func things(lines ...string) engine.Past {
+	p := engine.Past{Known: true}
+	for _, line := range lines {
+		f := strings.Fields(line)
+		item := engine.PastItem{Kind: f[0], Name: f[1], Effect: engine.EffectKind(f[0]), Steps: strings.Split(f[2], ","), Fate: engine.PutBack}
+		item.Made, item.Late = slices.Contains(f, "made"), slices.Contains(f, "late")
+		p.Items = append(p.Items, item)
+	}
+	return p
+}
+
+// layout prints a program, a line an operation.
+func layout(m *Mirrored) []string {
+	var out []string
+	depth := 0
+	say := func(format string, args ...any) {
+		out = append(out, strings.Repeat("  ", depth)+fmt.Sprintf(format, args...))
+	}
+	for _, op := range m.Program.Ops {
+		switch op.Kind {
+		case playbook.OpPlay:
+			say("%s", op.Play.Name)
+			depth++
+		case playbook.OpPlayEnd:
+			for _, h := range op.Play.Handlers {
+				say("handler %s%s", h.Name, hosts(h.Only))
+			}
+			depth--
+		case playbook.OpBatch:
+			say("batches of %s", op.Play.Serial)
+		case playbook.OpBarrier:
+			say("barrier")
+		case playbook.OpFlush:
+			say("handlers")
+		case playbook.OpLabel:
+			say("label %s", op.Label.Name)
+		case playbook.OpBlock:
+			say("block%s%s%s", throttled(op.Block.Throttle), hosts(op.Block.Only), needs(op.Block.Needs))
+			depth++
+		case playbook.OpEnd:
+			depth--
+		case playbook.OpTask:
+			say("%s%s%s%s", describe(op.Task), throttled(op.Task.Throttle), hosts(op.Task.Only), needs(op.Task.Needs))
+		}
+	}
+	return out
+}
+
+func describe(t *playbook.Task) string {
+	if t.Kind.Name != engine.RevertModule {
+		return "do " + t.Name
+	}
+	var v engine.Revert
+	if err := json.Unmarshal(t.Fixed(), &v); err != nil || v.ID() != t.ID {
+		return "wrong: " + t.ID + " " + string(t.Fixed())
+	}
+	text := "undo " + t.Name
+	if v.Task == "" {
+		text = "undo the rest"
+	}
+	if v.Late {
+		text += " late"
+	}
+	for _, h := range t.Notify {
+		text += " -> " + h.Name
+	}
+	return text
+}
+
+func throttled(e *playbook.Expr) string {
+	if e == nil {
+		return ""
+	}
+	return " at most " + e.Src
+}
+
+func hosts(only map[string]bool) string {
+	if only == nil {
+		return ""
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(only)) {
+		if only[name] {
+			names = append(names, name)
+		}
+	}
+	return " [" + strings.Join(names, " ") + "]"
+}
+
+func needs(list []playbook.Need) string {
+	out := ""
+	for _, n := range list {
+		out += " after " + n.Label.Name
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package tasks
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/tasks/command"
+	"deployer/tasks/control"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/staticpod"
+	"deployer/tasks/unit"
+	"deployer/tasks/wait"
+)
+
+// TestGatesAndLookers: which kinds of task are carried out again when a run is
+// reverted.
+func TestGatesAndLookers(t *testing.T) {
+	t.Parallel()
+	var gates, lookers []string
+	for _, k := range append(Modules(), control.Actions()...) {
+		if _, ok := k.New().(engine.Gate); ok {
+			gates = append(gates, k.Name)
+		}
+		if l, ok := k.New().(engine.Looker); ok && l.Looks() {
+			lookers = append(lookers, k.Name)
+		}
+	}
+	slices.Sort(gates)
+	slices.Sort(lookers)
+	want := []string{"command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "nodes_ready", "shell", "static_pod_ready", "unit", "wait_for"}
+	if diff := cmp.Diff(want, gates); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{"authority", "authority_read", "etcd_plan", "kube_version", "pod_cidrs", "read", "set", "stat"}
+	if diff := cmp.Diff(want, lookers); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatGatesBecome(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ task, gate any }{
+		{&command.Command{Argv: []string{"x"}}, nil},
+		{&command.Shell{Cmd: "x", ReadOnly: true}, &command.Shell{Cmd: "x", ReadOnly: true}},
+		{&wait.For{Port: 80}, &wait.For{Port: 80}},
+		{&staticpod.Ready{Manifest: "/m"}, &staticpod.Ready{Manifest: "/m", MissingOK: true}},
+		{&kube.Node{Labels: map[string]string{"a": "b"}}, nil},
+		{&kube.Node{Labels: map[string]string{"a": "b"}, Ready: true}, &kube.Node{Ready: true}},
+		{&unit.Unit{Name: "x.service", State: "reloaded"}, &unit.Unit{Name: "x.service", State: "reloaded", OnlyIfUp: true}},
+	}
+	for _, tt := range tests {
+		got := tt.task.(engine.Gate).Gate()
+		if diff := cmp.Diff(tt.gate, got); diff != "" {
+			t.Errorf("%T: %s", tt.task, diff)
+		}
+		if got != nil && reflect.TypeOf(got) != reflect.TypeOf(tt.task) {
+			t.Errorf("the gate of %T is a %T: it would be sent under the wrong name", tt.task, got)
+		}
+	}
+}
