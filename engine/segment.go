@@ -25,6 +25,12 @@ type Step struct {
 	// OnChange names steps of this segment; when it is not empty the step runs
 	// only if one of them changed. Handlers use it.
 	OnChange []string `json:"on_change,omitempty"`
+	// Notifies are the handlers that must follow when this step changes
+	// something, by names that are the same in the next run. The host remembers
+	// them until a step that Handles them has come to a good end, in this run or
+	// a later one.
+	Notifies []string `json:"notifies,omitempty"`
+	Handles  string   `json:"handles,omitempty"`
 	// IgnoreErrors lets the segment go on after this step failed.
 	IgnoreErrors bool `json:"ignore_errors,omitempty"`
 	// Retries is how many more times to try after a failure, Delay apart.

@@ -75,6 +75,7 @@ func open(r io.Reader, w io.Writer, opts Options, below link) (*Session, error) 
 		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}
 	}
 	cleanFacts(&s.facts)
+	s.owed = hello.Owed
 	mine := wire.HelloMessage{Version: wire.Version, Beat: opts.Beat.Milliseconds(), Silence: opts.Silence.Milliseconds()}
 	if err := conn.SendJSON(wire.Hello, 0, mine); err != nil {
 		return nil, err

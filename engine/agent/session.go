@@ -21,6 +21,7 @@ type Session struct {
 	conn  *wire.Conn
 	link  link
 	facts engine.Facts
+	owed  []string
 	pid   int // of the agent on its host
 
 	ctx  context.Context // ends with the session
@@ -102,6 +103,10 @@ func (s *Session) handle(f wire.Frame) error {
 
 // Facts are what the host reported when the session began.
 func (s *Session) Facts() engine.Facts { return s.facts }
+
+// Owed are the handlers that earlier runs have made necessary on the host and
+// that have not run since, by the names of engine.Step.Notifies.
+func (s *Session) Owed() []string { return s.owed }
 
 // Lost is closed when the session has ended, for whatever reason.
 func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }

@@ -15,6 +15,7 @@ import (
 // state is the directory where a host remembers what was done to it:
 //
 //	lock                          held while a segment runs
+//	owed                          handlers that have to run, a line each
 //	run.lock                      held by the agent of a run; names that run
 //	runs/RUN/journal.jsonl        one JournalEntry a line
 //	runs/RUN/kept.jsonl           what steps have changed: one Kept a line

@@ -45,6 +45,9 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	bound(&result)
 	// Only what may have changed the host must survive a power cut.
 	err = errors.Join(r.leaves(context.WithoutCancel(ctx)), r.log.end(result, r.applied != nil))
+	if handled := r.step.Handles != "" && !r.check && (result.Status == engine.OK || result.Status == engine.Altered); handled {
+		err = errors.Join(err, r.server.state.settle(r.step.Handles))
+	}
 	if err != nil {
 		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: err.Error()})
 	}

@@ -103,7 +103,7 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	if change.Wait {
 		output, err = r.wait(ctx, module, sys, change)
 	} else {
-		if err := r.log.begin(r.step.ID); err != nil {
+		if err := errors.Join(r.log.begin(r.step.ID), r.server.state.owe(r.step.Notifies)); err != nil {
 			return change, err
 		}
 		r.applied = &change

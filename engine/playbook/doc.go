@@ -61,6 +61,11 @@
 //
 // # Handlers
 //
+// A host remembers which handlers its changes have made necessary until they have
+// run: when a run is killed, or a host lost, between a change and its handler, the
+// next run of the same playbook runs it. This does not hold for handlers that run
+// on the controller.
+//
 // Handlers run at the end of the play, or at flush_handlers, once, in the order
 // of definition; one that is notified by another handler comes after it. A name
 // is looked for in the role of the task first, then in the play, then in its

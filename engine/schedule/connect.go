@@ -21,6 +21,7 @@ func (h *host) connect(ctx context.Context, attempts int) error {
 		return fmt.Errorf("facts: %w", err)
 	}
 	h.vars.Set("facts", facts)
+	h.remember(session)
 	return nil
 }
 

@@ -146,38 +146,40 @@ func (f *flight) reconnect(ctx context.Context, lost error) error {
 	return err
 }
 
-// resume learns from the journal on the host what the step did that was in
-// flight when the connection was lost. Without an answer it may have changed
-// something: running its handlers once too often does no harm.
+// resume learns from the journal on the host which of the steps without a result
+// have begun to change something: the one that was in flight when the connection
+// was lost, and those that the agent was ahead. They run again, as the journal
+// has neither output nor diff, and find their work done; what they notify must
+// run all the same. Without an answer the next step counts as begun: running its
+// handlers once too often does no harm.
 func (f *flight) resume(ctx context.Context) {
 	f.locals()
-	if f.next == len(f.entries) {
-		return
+	begun, known := f.host.begun(ctx)
+	for i, e := range f.entries[f.next:] {
+		if e.step != nil && e.result == nil {
+			e.unsure = e.unsure || begun[e.step.ID] || !known && i == 0
+		}
 	}
-	e := f.entries[f.next]
-	e.unsure = true
-	session := f.host.live()
+}
+
+// begun are the steps of this run that have begun to change the host, by its own
+// journal; false when it does not say.
+func (h *host) begun(ctx context.Context) (map[string]bool, bool) {
+	session := h.live()
 	if session == nil {
-		return
+		return nil, false
 	}
 	j, ok := session.Host.(Journaler)
 	if !ok {
-		return
+		return nil, false
 	}
-	entries, err := j.Journal(ctx, f.host.run.opts.RunID)
+	entries, err := j.Journal(ctx, h.run.opts.RunID)
 	if err != nil {
-		return
+		return nil, false
 	}
-	e.unsure = false
-	for _, entry := range entries {
-		if entry.Step != e.step.ID {
-			continue
-		}
-		if e.unsure = entry.Begun; entry.Status == "" {
-			continue
-		}
-		// The journal has no output and no diff, so the step runs again, and
-		// finds its work done.
-		e.unsure = entry.Status == engine.Altered
+	begun := map[string]bool{}
+	for _, e := range entries {
+		begun[e.Step] = begun[e.Step] || e.Begun
 	}
+	return begun, true
 }

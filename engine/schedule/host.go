@@ -25,6 +25,9 @@ type host struct {
 	vars   *playbook.Vars
 	// notified are the handlers of the present play that must run.
 	notified map[*playbook.Task]bool
+	// owed are the handlers that earlier runs have left undone, by their names
+	// on the host; nil before the first connection.
+	owed map[string]bool
 	// flushes counts how often the handlers of a play were run, to tell apart
 	// their run_once tasks.
 	flushes map[*playbook.Play]int

@@ -37,6 +37,10 @@ type Journaler interface {
 	Journal(ctx context.Context, run string) ([]agent.JournalEntry, error)
 }
 
+// Debtor is a Host that remembers handlers which earlier runs have left undone, by
+// the names of engine.Step.Notifies.
+type Debtor interface{ Owed() []string }
+
 // Connector opens sessions. An error says by Retryable() bool whether trying
 // again can help; one that does not say is final.
 type Connector interface {

@@ -65,6 +65,9 @@ func (h *host) enterPlay(ctx context.Context, op playbook.Op) error {
 	if err := h.checkBudget(ctx, op.Play); err != nil {
 		return err
 	}
+	if err := h.inherit(ctx, op.Play); err != nil {
+		return err
+	}
 	if len(op.Play.Serial) == 0 {
 		h.run.enter(op.Play)
 	}

@@ -12,7 +12,9 @@ type HelloMessage struct {
 	// Facts are set by the agent: engine.Facts.
 	Facts json.RawMessage `json:"facts,omitempty"`
 	UID   int             `json:"uid,omitempty"`
-	PID   int             `json:"pid,omitempty"`
+	// Owed are set by the agent: handlers that an earlier run left undone.
+	Owed []string `json:"owed,omitempty"`
+	PID  int      `json:"pid,omitempty"`
 	// Beat and Silence are set by the controller, in milliseconds: how often
 	// the agent sends a heartbeat, and after how long without any byte it
 	// takes the controller for lost.

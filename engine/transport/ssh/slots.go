@@ -63,7 +63,8 @@ func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
 		}
 		var refused *gossh.OpenChannelError
 		if !errors.As(err, &refused) {
-			return nil, c.fail(transport.StageSession, err, transport.Config)
+			// The end of the connection: the library speaks of an unexpected packet.
+			return nil, c.fail(transport.StageSession, err, transport.Lost)
 		}
 		running, ended := c.slots.running()
 		switch {

@@ -1,0 +1,59 @@
+package schedule
+
+import (
+	"context"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// handlerName is what a host remembers a handler by: the same in the next run,
+// also when tasks were added before it.
+func (r *run) handlerName(t *playbook.Task) string {
+	return r.prog.Name + "/" + t.Role + "/" + t.Kind.Name + "/" + t.Name
+}
+
+// noteHandlers tells the host which handlers the step makes necessary, and which
+// it is. Those that run on the controller are not remembered: a host cannot tell
+// whether they did.
+func (h *host) noteHandlers(s *engine.Step, t *playbook.Task, loop *loopRun) {
+	for _, n := range t.Notify {
+		if n.Mode != playbook.OnController {
+			s.Notifies = append(s.Notifies, h.run.handlerName(n))
+		}
+	}
+	if last := loop == nil || loop.begun == loop.total; t.Handler && last {
+		s.Handles = h.run.handlerName(t)
+	}
+}
+
+// remember takes over, on the first connection, what earlier runs left undone.
+func (h *host) remember(s *session) {
+	d, ok := s.Host.(Debtor)
+	if !ok || h.owed != nil {
+		return
+	}
+	h.owed = map[string]bool{}
+	for _, name := range d.Owed() {
+		h.owed[name] = true
+	}
+}
+
+// inherit notifies the handlers of a play that an earlier run left undone.
+func (h *host) inherit(ctx context.Context, p *playbook.Play) error {
+	for _, t := range p.Handlers {
+		name := h.run.handlerName(t)
+		if !h.owed[name] {
+			continue
+		}
+		// The end of the play before forgets notified handlers.
+		if err := h.flush(ctx); err != nil {
+			return err
+		}
+		delete(h.owed, name)
+		h.notified[t] = true
+		h.run.emit(engine.Event{Type: engine.StepText, Host: h.name, Step: t.ID, Name: t.Name, Role: t.Role,
+			Text: "an earlier run has left it undone"})
+	}
+	return nil
+}
