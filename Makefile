@@ -75,8 +75,12 @@ fuzz: ## run every fuzzer for FUZZTIME (default 20s)
 	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | cut -d' ' -f2); do \
 	    go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),20s) $$p || exit 1; done; done
 
+.PHONY: faults
+faults: ## break runs at every place where they can break
+	go test -count=1 -v -timeout 30m ./test/faults -stride 1
+
 .PHONY: e2e
-e2e: build packages ## the lab scenarios on real hosts (needs root)
+e2e: build packages faults ## faults, and the lab scenarios on real hosts (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 60m ./test/e2e/...
 

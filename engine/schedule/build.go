@@ -83,7 +83,9 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 	}
 	b.step = &engine.Step{ID: stepID(c.id, at), Name: b.title, Module: module, Args: raw, OnChange: c.onChange,
 		IgnoreErrors: t.IgnoreErrors, Timeout: t.Timeout, Secret: t.Secret}
-	h.noteHandlers(b.step, t, loop)
+	if b.on == nil { // another host must not remember what this one owes
+		h.noteHandlers(b.step, t, at)
+	}
 	if t.Until == nil {
 		b.step.Retries, b.step.Delay = t.Retries, t.Delay
 	}

@@ -16,13 +16,13 @@ func (r *run) handlerName(t *playbook.Task) string {
 // noteHandlers tells the host which handlers the step makes necessary, and which
 // it is. Those that run on the controller are not remembered: a host cannot tell
 // whether they did.
-func (h *host) noteHandlers(s *engine.Step, t *playbook.Task, loop *loopRun) {
+func (h *host) noteHandlers(s *engine.Step, t *playbook.Task, at *iteration) {
 	for _, n := range t.Notify {
 		if n.Mode != playbook.OnController {
 			s.Notifies = append(s.Notifies, h.run.handlerName(n))
 		}
 	}
-	if last := loop == nil || loop.begun == loop.total; t.Handler && last {
+	if last := at == nil || at.index == at.loop.total-1; t.Handler && last {
 		s.Handles = h.run.handlerName(t)
 	}
 }

@@ -39,6 +39,10 @@ type Options struct {
 	// Before is called on the host before each check of a step, by module; it
 	// may take its time. nil for nothing.
 	Before func(ctx context.Context, h *Host, module string)
+	// Exec answers a command in the place of a host, which would do it with
+	// serve; it may change what passes, break off, or do without. nil for what
+	// serve does.
+	Exec func(ctx context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int
 }
 
 // Fleet is a set of running hosts.
@@ -81,7 +85,7 @@ func Start(n int, o Options) (*Fleet, error) {
 	for i := range n {
 		h := &Host{
 			Name: o.Name(i), Address: fmt.Sprintf("127.77.%d.%d", i/250, 1+i%250),
-			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other,
+			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other, answer: o.Exec,
 		}
 		if f.byName[h.Name] != nil {
 			return nil, fmt.Errorf("two hosts have the name %s", h.Name)

@@ -23,6 +23,7 @@ type Host struct {
 	fleet    *Fleet
 	before   func(ctx context.Context, h *Host, module string)
 	other    func(ctx context.Context, c sshtest.Command) int
+	answer   func(ctx context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int
 	registry engine.Registry
 	config   sshtest.Config
 
@@ -104,6 +105,15 @@ func (h *Host) exec(ctx context.Context, c sshtest.Command) int {
 		return 1
 	}
 	defer h.sessions.Done()
+	serve := func(c sshtest.Command) int { return h.serve(ctx, c) }
+	if h.answer != nil {
+		return h.answer(ctx, h, c, serve)
+	}
+	return serve(c)
+}
+
+// serve is the agent of the host, in this process.
+func (h *Host) serve(ctx context.Context, c sshtest.Command) int {
 	opts := agent.ServeOptions{Root: h.Root, Facts: func() engine.Facts {
 		found := facts.Read(h.Root)
 		found.Hostname = h.Name

@@ -1,0 +1,147 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/facts"
+	"deployer/engine/schedule"
+	"deployer/engine/transport/sshtest"
+	"deployer/inventory"
+	"deployer/tasks"
+	"deployer/test/fleet"
+)
+
+// The environment variable that makes this program an agent or a controller.
+const roleVariable = "FAULTS_ROLE"
+
+// role is what a process of this program is to be.
+type role struct {
+	// Of an agent: its host's root and name, and the command line to answer.
+	Root, Host, Line string
+	// Of a controller: its inventory, run, where the playbook is, and after how
+	// many steps it kills itself; 0 for never.
+	Inventory, Run, Playbook string
+	DieAfter                 int
+}
+
+// play is main of a process with a role; it does not return.
+func play(text string) {
+	var r role
+	err := json.Unmarshal([]byte(text), &r)
+	if err == nil && r.Line != "" {
+		err = r.agent()
+	} else if err == nil {
+		err = r.controller()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func (r role) agent() error {
+	opts := agent.ServeOptions{Root: r.Root, Facts: func() engine.Facts {
+		found := facts.Read(r.Root)
+		found.Hostname = r.Host
+		return found
+	}}
+	return agent.Pretend(context.Background(), r.Line, os.Stdin, os.Stdout, engine.NewRegistry(tasks.Modules()), opts)
+}
+
+func (r role) controller() error {
+	inv, err := inventory.Load(r.Inventory, inventory.Options{})
+	if err != nil {
+		return err
+	}
+	c, err := controller(inv, r.Playbook)
+	if err != nil {
+		return err
+	}
+	c.Sink = &countdown{left: int64(r.DieAfter)}
+	report, err := c.Run(context.Background(), r.Run)
+	if err != nil {
+		return err
+	}
+	if report.Outcome() != engine.RunDone {
+		return fmt.Errorf("%s: %s %+v", report.Outcome(), report.Aborted, report.Broken())
+	}
+	return nil
+}
+
+// controller is one that gives hosts up only after a while, as a real one does.
+func controller(inv *inventory.Inventory, playbook string) (fleet.Controller, error) {
+	blobs, err := fleet.NewBlobs()
+	return fleet.Controller{
+		Inventory: inv, Playbook: os.DirFS(playbook), Main: "thirty.yaml", Blobs: blobs, Patience: 20 * time.Second,
+		Retry: schedule.Retry{First: 10 * time.Millisecond, Most: 50 * time.Millisecond, Attempts: 20, Reattempts: 50},
+	}, err
+}
+
+// countdown kills the process at the end of a step.
+type countdown struct{ left int64 }
+
+// Emit implements engine.Sink.
+func (c *countdown) Emit(e engine.Event) {
+	if e.Type == engine.StepEnd && atomic.AddInt64(&c.left, -1) == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // until it arrives
+	}
+}
+
+// process starts this program in a role.
+func (r role) process() (*exec.Cmd, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
+	cmd.Stderr = os.Stderr
+	return cmd, nil
+}
+
+// agentProcess answers a command with an agent in a process of its own, which
+// started is told of. Like sshd, it leaves the process to notice that its client
+// is gone.
+func agentProcess(h *fleet.Host, c sshtest.Command, started func(*os.Process)) int {
+	cmd, err := role{Root: h.Root, Host: h.Name, Line: c.Line}.process()
+	if err != nil {
+		return 1
+	}
+	cmd.Stdout = c.Stdout
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return 1
+	}
+	if err := cmd.Start(); err != nil {
+		return 1
+	}
+	started(cmd.Process)
+	go func() {
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := c.Stdin.Read(buf)
+			if n > 0 {
+				if _, err := in.Write(buf[:n]); err != nil {
+					break
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		_ = in.Close()
+	}()
+	_ = cmd.Wait()
+	return max(cmd.ProcessState.ExitCode(), 0)
+}

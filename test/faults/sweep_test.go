@@ -1,0 +1,284 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+	"deployer/engine/transport/sshtest"
+	"deployer/inventory"
+	"deployer/test/fleet"
+)
+
+var stride = flag.Int("stride", 9, "break at every n-th place; 1 for all")
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(roleVariable); text != "" {
+		play(text)
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// bed is a small fleet for one run that is broken.
+type bed struct {
+	t         *testing.T
+	fleet     *fleet.Fleet
+	inventory string // its file
+	playbook  string // directory
+}
+
+func newBed(t *testing.T, hosts int, playbook string, answer func(context.Context, *fleet.Host, sshtest.Command, func(sshtest.Command) int) int) *bed {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "faults-")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	f, err := fleet.Start(hosts, fleet.Options{Dir: dir, Exec: answer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		f.Close()
+		_ = os.RemoveAll(dir)
+	})
+	for _, h := range f.Hosts {
+		if err := os.MkdirAll(filepath.Join(h.Root, "var/lib/app"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(h.Root, "var/lib/app/stale"), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := yaml.Marshal(f.Document(fleet.Site{Vars: map[string]any{"release": "1.0", "password": fleet.Secret("hunter2hunter2")}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{t: t, fleet: f, inventory: filepath.Join(dir, "inventory.yaml"), playbook: playbook}
+	if err := os.WriteFile(b.inventory, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// run carries the playbook out in this process, to its end.
+func (b *bed) run(id string) *engine.Report {
+	b.t.Helper()
+	inv, err := inventory.Load(b.inventory, inventory.Options{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	c, err := controller(inv, b.playbook)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(b.t.Context(), 2*time.Minute)
+	defer stop()
+	report, err := c.Run(ctx, id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return report
+}
+
+// settled wants a run to have come to its end, hosts to be as they should, and
+// one more run to find nothing to do.
+func (b *bed) settled(r *engine.Report, want map[string]string) {
+	b.t.Helper()
+	if r.Outcome() != engine.RunDone {
+		b.t.Fatalf("the run is %s: %s, %+v", r.Outcome(), r.Aborted, r.Broken())
+	}
+	b.like(want)
+	if again := b.run("again"); again.Changed() != 0 || again.Outcome() != engine.RunDone {
+		b.t.Errorf("the next run is %s and changes %d", again.Outcome(), again.Changed())
+	}
+	b.like(want)
+}
+
+func (b *bed) like(want map[string]string) {
+	b.t.Helper()
+	for _, h := range b.fleet.Hosts {
+		if diff := cmp.Diff(want, tree(b.t, h)); diff != "" {
+			b.t.Errorf("%s is not like an undisturbed host (- want, + got):\n%s", h.Name, diff)
+		}
+	}
+}
+
+// tree describes what is on a host, but for the agent's own state; the host's
+// own name is left out, as hosts are compared with one another.
+func tree(t *testing.T, h *fleet.Host) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(h.Root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == h.Root {
+			return err
+		}
+		name := strings.TrimPrefix(path, h.Root)
+		if name == "/var/lib/deployer" {
+			return fs.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text := ""
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			text, err = os.Readlink(path)
+		case info.Mode().IsRegular():
+			var data []byte
+			data, err = os.ReadFile(path)
+			text = strings.ReplaceAll(string(data), h.Name, "NAME")
+		}
+		out[name] = info.Mode().String() + " " + text
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// playbookDir is the playbook with a file that is large enough to be a blob of
+// several frames.
+func playbookDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	large := make([]byte, 200_000)
+	for i := range large {
+		large[i] = byte(i * i >> 3) // zstd cannot make much of it
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "files", "large.bin"), large, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestSweeps breaks a run at every place where it can break.
+func TestSweeps(t *testing.T) {
+	playbook := playbookDir(t)
+	quiet := newBed(t, 2, playbook, nil)
+	if r := quiet.run("quiet"); r.Outcome() != engine.RunDone {
+		t.Fatalf("undisturbed, it is %s: %s %+v", r.Outcome(), r.Aborted, r.Broken())
+	}
+	want := tree(t, quiet.fleet.Hosts[0])
+	if len(want) < 20 {
+		t.Fatalf("the playbook leaves only %d things", len(want))
+	}
+	quiet.like(want)
+	t.Run("controller", func(t *testing.T) { sweepController(t, playbook, want) })
+	t.Run("connection", func(t *testing.T) {
+		sweepFrames(t, playbook, want, 1, func(b *breaker, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+			b.arm(h.Cut)
+			return serve(tapped(b, c))
+		})
+	})
+	// An agent that dies before both ends have said hello is taken for a broken
+	// program and sent anew, for which made-up hosts have no use; that is tested
+	// with engine/agent.
+	t.Run("agent", func(t *testing.T) {
+		sweepFrames(t, playbook, want, 3, func(b *breaker, h *fleet.Host, c sshtest.Command, _ func(sshtest.Command) int) int {
+			return agentProcess(h, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
+		})
+	})
+}
+
+// sweepController kills the controller at every end of a step on two hosts, and
+// then runs the playbook again.
+func sweepController(t *testing.T, playbook string, want map[string]string) {
+	steps := 0
+	for at := 1; ; at += *stride {
+		b := newBed(t, 2, playbook, nil)
+		killed := b.controllerProcess(at)
+		if !killed {
+			steps = at
+			break
+		}
+		r := b.run("resumed")
+		b.settled(r, want)
+		b.fleet.Close()
+		if t.Failed() {
+			t.Fatalf("when the controller is killed after %d steps", at)
+		}
+	}
+	if steps < 2*30 {
+		t.Errorf("the playbook has only %d steps on two hosts", steps)
+	}
+	t.Logf("the controller was killed at %d places of %d or fewer, and the end was always the same", (steps+*stride-2) / *stride, steps)
+}
+
+// controllerProcess runs a controller that kills itself, and tells whether it did.
+func (b *bed) controllerProcess(dieAfter int) bool {
+	b.t.Helper()
+	cmd, err := role{Inventory: b.inventory, Run: "killed", Playbook: b.playbook, DieAfter: dieAfter}.process()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
+		return true
+	}
+	if err != nil {
+		b.t.Fatalf("the controller: %v", err)
+	}
+	return false
+}
+
+// sweepFrames breaks the session of a host at every frame; the same run has to
+// come to its end.
+func sweepFrames(t *testing.T, playbook string, want map[string]string, first int, answer func(*breaker, *fleet.Host, sshtest.Command, func(sshtest.Command) int) int) {
+	frames := 0
+	broken := 0
+	for at := 0; at <= frames; {
+		breaker := &breaker{at: at}
+		b := newBed(t, 1, playbook, func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+			return answer(breaker, h, c, serve)
+		})
+		r := b.run(fmt.Sprintf("at-%d", at))
+		if at == 0 {
+			frames = breaker.frames()
+		} else {
+			broken++
+		}
+		b.settled(r, want)
+		b.fleet.Close()
+		if t.Failed() {
+			t.Fatalf("when it breaks at frame %d of %d", at, frames)
+		}
+		if at == 0 {
+			at = first
+		} else {
+			at += *stride
+		}
+	}
+	if frames < 40 {
+		t.Errorf("a run has only %d frames", frames)
+	}
+	t.Logf("broken at %d of %d frames, and the end was always the same", broken, frames)
+}
+
+func tapped(b *breaker, c sshtest.Command) sshtest.Command {
+	c.Stdin = tapReader{c.Stdin, newTap(b, false)}
+	c.Stdout = tapWriter{c.Stdout, newTap(b, true)}
+	return c
+}

@@ -1,0 +1,147 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+
+	"deployer/engine/agent"
+	"deployer/engine/wire"
+)
+
+// breaker does something at the n-th frame that passes between controller and
+// agent, in either direction: before the frame is passed on.
+type breaker struct {
+	at int // 0: only count
+	do func()
+
+	mu    sync.Mutex
+	count int
+	done  bool
+}
+
+// arm says what to do. Sessions after the one that was broken are not touched.
+func (b *breaker) arm(do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.done {
+		b.do = do
+	}
+}
+
+var errBroken = errors.New("broken off here")
+
+// frame counts one more, and tells whether it must not be passed on. Heartbeats
+// are not counted: how many there are depends on the time.
+func (b *breaker) frame(t wire.Type) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t == wire.Heartbeat {
+		return false
+	}
+	b.count++
+	if b.count != b.at {
+		return false
+	}
+	b.done = true
+	if b.do != nil {
+		go b.do() // it may wait for who called
+	}
+	return true
+}
+
+func (b *breaker) frames() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.count
+}
+
+// tap finds the frames in one direction of a session.
+type tap struct {
+	breaker *breaker
+	banner  []byte // what comes before the first frame ends with it; nil when there is nothing
+	before  []byte
+	header  []byte
+	left    int // bytes of the payload still to come
+	broken  bool
+}
+
+func newTap(b *breaker, banner bool) *tap {
+	t := &tap{breaker: b}
+	if banner {
+		t.banner = []byte(agent.Banner + "\n")
+	}
+	return t
+}
+
+// pass returns how many bytes of p may be passed on: all, or those before the
+// frame that must not.
+func (t *tap) pass(p []byte) int {
+	if t.broken {
+		return 0
+	}
+	begin := 0 // of the frame in p
+	for i := 0; i < len(p); {
+		switch {
+		case t.banner != nil:
+			t.before = append(t.before, p[i])
+			i++
+			if bytes.HasSuffix(t.before, t.banner) {
+				t.banner = nil
+			}
+		case t.left > 0:
+			n := min(t.left, len(p)-i)
+			t.left -= n
+			i += n
+		default:
+			if len(t.header) == 0 {
+				begin = i
+			}
+			t.header = append(t.header, p[i])
+			i++
+			if len(t.header) < wire.HeaderSize {
+				continue
+			}
+			t.left = int(binary.BigEndian.Uint32(t.header))
+			kind := wire.Type(t.header[4] &^ 0x80)
+			t.header = t.header[:0]
+			if t.broken = t.breaker.frame(kind); t.broken {
+				return begin
+			}
+		}
+	}
+	return len(p)
+}
+
+// tapReader is a stream into the agent that is tapped.
+type tapReader struct {
+	io.Reader
+	tap *tap
+}
+
+func (r tapReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if pass := r.tap.pass(p[:n]); pass < n {
+		return pass, errBroken
+	}
+	return n, err
+}
+
+// tapWriter is a stream out of it.
+type tapWriter struct {
+	io.Writer
+	tap *tap
+}
+
+func (w tapWriter) Write(p []byte) (int, error) {
+	n := w.tap.pass(p)
+	if n == len(p) {
+		return w.Writer.Write(p)
+	}
+	if n > 0 {
+		_, _ = w.Writer.Write(p[:n])
+	}
+	return n, errBroken
+}
