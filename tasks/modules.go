@@ -11,6 +11,7 @@ import (
 	"deployer/tasks/certificate"
 	"deployer/tasks/command"
 	"deployer/tasks/content"
+	"deployer/tasks/download"
 	"deployer/tasks/edit"
 	"deployer/tasks/examples"
 	"deployer/tasks/file"
@@ -45,10 +46,12 @@ func Modules() []engine.Kind {
 		{Name: "copy", Doc: "Puts a file of the role, or the content given, on the host.", New: func() any { return &content.Copy{} }},
 		{Name: "debug", Doc: "Shows text or a value.", New: func() any { return &flow.Debug{} }},
 		{Name: "directory", Doc: "Makes sure of directories and their access.", New: func() any { return &file.Directory{} }},
+		{Name: "download", Doc: "Puts what is at an address on the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
 		{Name: "fail", Doc: "Ends the host's run with a message.", New: func() any { return &flow.Fail{} }},
 		{Name: "file", Doc: "Makes sure of a file's content and access.", New: func() any { return &file.File{} }},
 		{Name: "group", Doc: "Makes sure of a group.", New: func() any { return &account.Group{} }},
 		{Name: "host_checks", Doc: "Looks whether the host offers what its roles need; has rows.", New: func() any { return &hostcheck.Checks{} }},
+		{Name: "host_download", Doc: "Downloads a file from the host itself; download is made of it.", New: func() any { return &download.Host{} }},
 		{Name: "hostname", Doc: "Sets the host's name.", New: func() any { return &identity.Hostname{} }},
 		{Name: "hosts_entry", Doc: "Makes sure of names in /etc/hosts.", New: func() any { return &identity.HostsEntry{} }},
 		{Name: "http_check", Doc: "Asks addresses and compares the answers; has rows.", New: func() any { return &probe.Checks{} }},

@@ -23,14 +23,14 @@ func (f *File) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	if err != nil {
 		return nil, err
 	}
-	access, err := f.access(sys)
-	if err != nil {
-		return nil, err
-	}
 	if err := sys.Keep(have.path); err != nil {
 		return nil, err
 	}
 	if !have.rewrite {
+		access, err := f.access(sys)
+		if err != nil {
+			return nil, err
+		}
 		if err := access.Set(sys, sys.Path(have.path)); err != nil {
 			return nil, fmt.Errorf("setting access of %s: %w", have.path, err)
 		}
@@ -41,14 +41,7 @@ func (f *File) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 		return nil, err
 	}
 	defer content.Close()
-	backup, err := f.write(ctx, sys, have.path, content, access)
-	if err != nil {
-		return nil, err
-	}
-	if backup == "" {
-		return nil, nil
-	}
-	return engine.Output{"backup_file": backup}, nil
+	return f.write(ctx, sys, have.path, content)
 }
 
 func (f *File) open(ctx context.Context, sys engine.System) (io.ReadCloser, error) {
@@ -80,33 +73,48 @@ func openPlain(sys engine.System, path string) (io.ReadCloser, error) {
 	return content, nil
 }
 
-// write puts the content in place, when it is valid.
-func (f *File) write(ctx context.Context, sys engine.System, path string, content io.Reader, access hostfile.Access) (backup string, err error) {
+func (f *File) write(ctx context.Context, sys engine.System, path string, content io.Reader) (engine.Output, error) {
 	t, err := hostfile.Create(sys.Path(path))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer t.Discard()
 	if _, err := io.Copy(t, content); err != nil {
-		return "", fmt.Errorf("writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", path, err)
+	}
+	return f.Place(ctx, sys, path, t)
+}
+
+// Place gives a temporary file with the new content the access that it shall
+// have, has it validated and the old one backed up, and then puts it at path.
+// Keep was called for it.
+func (f *File) Place(ctx context.Context, sys engine.System, path string, t *hostfile.Temp) (engine.Output, error) {
+	access, err := f.access(sys)
+	if err != nil {
+		return nil, err
 	}
 	if err := t.Dress(sys, access); err != nil {
-		return "", fmt.Errorf("writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	if len(f.Validate) > 0 {
 		if err := f.validate(ctx, sys, t.Name()); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
+	var out engine.Output
 	if f.Backup {
-		if backup, err = hostfile.Backup(sys, path); err != nil {
-			return "", err
+		backup, err := hostfile.Backup(sys, path)
+		if err != nil {
+			return nil, err
+		}
+		if backup != "" {
+			out = engine.Output{"backup_file": backup}
 		}
 	}
 	if err := t.Commit(); err != nil {
-		return backup, fmt.Errorf("writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
-	return backup, nil
+	return out, nil
 }
 
 func (f *File) validate(ctx context.Context, sys engine.System, temp string) error {

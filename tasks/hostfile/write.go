@@ -46,6 +46,22 @@ func Create(final string) (*Temp, error) {
 	return &Temp{File: f, final: final}, nil
 }
 
+// OpenPartial opens a file beside the real path final whose name is the same for
+// the same key, so that what an earlier attempt has written can be gone on with.
+// One that nobody has written to for an hour is removed with other leftovers.
+func OpenPartial(final, key string) (*Temp, error) {
+	dir, base := filepath.Split(final)
+	sweep(dir, "."+base+tempMark)
+	f, err := os.OpenFile(filepath.Join(dir, "."+base+tempMark+"part-"+key), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("directory %s does not exist: make it with the directory module first", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Temp{File: f, final: final}, nil
+}
+
 // TempName is how the name of a temporary file begins that will become base; what
 // follows is the caller's choice.
 func TempName(base string) string { return fmt.Sprintf(".%s%s%d-", base, tempMark, os.Getpid()) }

@@ -1,0 +1,163 @@
+// Package download brings files from the web to hosts: by the host itself, or by
+// way of the controller.
+package download
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
+	"deployer/tasks/receipt"
+)
+
+// Download puts what is at an address on the host. The digest is required: what
+// an address gives may change, what a playbook does may not.
+type Download struct {
+	URL      string            `yaml:"url" required:"true" doc:"http or https address"`
+	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host; with a slash at its end the directory that gets a file called as the address ends"`
+	SHA256   string            `yaml:"sha256" required:"true" doc:"hex SHA-256 of the content"`
+	Via      string            `yaml:"via" enum:"host,controller" doc:"who downloads: the host itself, or the controller, once for all hosts; default host"`
+	Headers  map[string]string `yaml:"headers" doc:"further headers of the request, such as Authorization; only from the host"`
+	Proxy    string            `yaml:"proxy" doc:"address of the proxy; default: what http_proxy, https_proxy and no_proxy say in the environment of who downloads"`
+	Mode     string            `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
+	Owner    string            `yaml:"owner" doc:"user name or number; default: what the file has"`
+	Group    string            `yaml:"group" doc:"group name or number; default: what the file has"`
+	Follow   bool              `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
+	Backup   bool              `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
+	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+}
+
+// Prepare has the controller download it, or leaves that to the host.
+func (d *Download) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+	u, err := address(d.URL)
+	if err != nil {
+		return "", nil, err
+	}
+	h := &Host{
+		URL: d.URL, Dest: d.Dest, SHA256: strings.ToLower(d.SHA256), Headers: d.Headers, Proxy: d.Proxy, Mode: d.Mode,
+		Owner: d.Owner, Group: d.Group, Follow: d.Follow, Backup: d.Backup, Validate: d.Validate,
+	}
+	if strings.HasSuffix(h.Dest, "/") {
+		h.Dest = path.Join(h.Dest, path.Base(u.Path))
+	}
+	if d.Via != "controller" {
+		return "host_download", h, h.valid()
+	}
+	if len(d.Headers) > 0 || d.Proxy != "" {
+		return "", nil, errors.New("headers and proxy are for downloads by the host; the controller's proxy is in its environment")
+	}
+	if err := h.valid(); err != nil {
+		return "", nil, err
+	}
+	blob, err := c.Download(ctx, d.URL, h.SHA256)
+	if err != nil {
+		return "", nil, fmt.Errorf("downloading to the controller: %w", err)
+	}
+	f := h.file()
+	f.Blob = blob.Digest
+	return "file", f, nil
+}
+
+func address(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("url is not an http or https address") // it may hold a password
+	}
+	return u, nil
+}
+
+// Host downloads a file from the host itself.
+type Host struct {
+	URL      string            `yaml:"url" required:"true" doc:"http or https address"`
+	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host"`
+	SHA256   string            `yaml:"sha256" required:"true" doc:"hex SHA-256 of the content"`
+	Headers  map[string]string `yaml:"headers" doc:"further headers of the request, such as Authorization"`
+	Proxy    string            `yaml:"proxy" doc:"address of the proxy; default: what http_proxy, https_proxy and no_proxy say in the agent's environment"`
+	Mode     string            `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
+	Owner    string            `yaml:"owner" doc:"user name or number; default: what the file has"`
+	Group    string            `yaml:"group" doc:"group name or number; default: what the file has"`
+	Follow   bool              `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
+	Backup   bool              `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~. Default false"`
+	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file gets its name; %s stands for the path of the new content"`
+}
+
+var (
+	_ engine.Preparer = (*Download)(nil)
+	_ engine.Module   = (*Host)(nil)
+)
+
+func (h *Host) valid() error {
+	if _, err := address(h.URL); err != nil {
+		return err
+	}
+	if raw, err := hex.DecodeString(h.SHA256); err != nil || len(raw) != 32 {
+		return fmt.Errorf("sha256 %q is not a SHA-256 in hex: 64 digits, as sha256sum prints them", h.SHA256)
+	}
+	if h.Proxy != "" {
+		if _, err := address(h.Proxy); err != nil {
+			return errors.New("proxy is not an http or https address")
+		}
+	}
+	for name := range h.Headers {
+		if http.CanonicalHeaderKey(name) == "Range" {
+			return errors.New("the header Range is not yours to give")
+		}
+	}
+	return nil
+}
+
+// file is the module that puts the content in place.
+func (h *Host) file() *file.File {
+	return &file.File{
+		Path: h.Dest, Mode: h.Mode, Owner: h.Owner, Group: h.Group, Follow: h.Follow, Backup: h.Backup, Validate: h.Validate,
+	}
+}
+
+// record is the receipt of a download, so that a large file need not be hashed
+// in every run.
+type record struct {
+	receipt.Stamp
+	SHA256 string `json:"sha256"`
+}
+
+func (h *Host) receiptPath() string { return receipt.Path("download", h.Dest) }
+
+// wanted is the file as it shall be; without content when it has that already.
+func (h *Host) wanted(sys engine.System) (f *file.File, have bool) {
+	f = h.file()
+	var rec record
+	stamp, err := receipt.Take(sys, h.Dest)
+	if err == nil && receipt.Read(sys, h.receiptPath(), &rec) && rec.SHA256 == h.SHA256 && rec.Stamp == stamp {
+		return f, true
+	}
+	if sum, err := hostfile.SHA256(sys, h.Dest); err == nil && sum == h.SHA256 {
+		return f, true
+	}
+	f.Blob = h.SHA256
+	return f, false
+}
+
+// Check compares the digests.
+func (h *Host) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if err := h.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	f, have := h.wanted(sys)
+	change, err := f.Check(ctx, sys)
+	if !have {
+		u, _ := address(h.URL) // valid looked at it
+		for i := range change.Effects {
+			change.Effects[i].Action += " from " + u.Redacted()
+		}
+	}
+	return change, err
+}
