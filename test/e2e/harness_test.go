@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log"
 	"os"
 	"os/exec"
@@ -40,7 +41,8 @@ type site struct {
 // newSite boots hosts for a scenario and removes them at its end.
 func newSite(t *testing.T, spec plan.Spec) *site {
 	t.Helper()
-	spec.Name = "e2e-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(strings.TrimPrefix(t.Name(), "Test")))
+	// The number keeps runs of several checkouts apart.
+	spec.Name = fmt.Sprintf("e2e-%s-%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(strings.TrimPrefix(t.Name(), "Test"))), os.Getpid())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	keep := os.Getenv("DEPLOYER_KEEP_LAB") != ""

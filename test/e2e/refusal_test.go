@@ -88,6 +88,11 @@ func TestRefusals(t *testing.T) {
 			prepare: func(t *testing.T) { fillDisk(t, s, "n1") },
 			code:    4, want: []string{"n1", "disk"},
 		},
+		{ // the last one: the package stays away
+			name:    "package that no source offers",
+			prepare: func(*testing.T) { s.purge("n2", "conntrack") },
+			code:    4, want: []string{"preflight found 1 problem on 1 host; nothing was changed", "n2  packages  not installed: conntrack; and no package source offers them"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"deployer/test/lab/plan"
 )
 
@@ -34,7 +36,27 @@ func TestSingleNode(t *testing.T) {
 	if got := s.kubectl("m1", "get node m1 -o 'jsonpath={.spec.taints}'"); got != "" {
 		t.Errorf("the only node has taints %s; nothing could run on it", got)
 	}
+	lostReceipts(t, s, "m1")
 	rebooted(t, s, "m1")
+}
+
+// lostReceipts takes from a host what deployer remembers of it. It is known as our
+// own all the same, and nothing that runs is touched; of the images for verify's
+// tests only the newest stays.
+func lostReceipts(t *testing.T, s *site, host string) {
+	image := s.shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:'`)
+	s.shell(host, "rm -r /var/lib/deployer/receipts; ctr -n k8s.io images tag "+image+" deployer.local/probe:older")
+	before := s.processes(host)
+	s.must("install")
+	if diff := cmp.Diff(before, s.processes(host)); diff != "" {
+		t.Errorf("%s: install without receipts changed processes (-before +after):\n%s", host, diff)
+	}
+	if got := s.shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:'`); got != image {
+		t.Errorf("%s has the probe images %q, want only %s", host, got, image)
+	}
+	if _, r := s.events(s.must("install", "--output", "json")); r.changed() != 0 {
+		t.Errorf("the next install: %d changed, want 0", r.changed())
+	}
 }
 
 // rebooted holds that a host comes back by itself as it was.
@@ -55,22 +77,34 @@ func rebooted(t *testing.T, s *site, host string) {
 
 // TestDedicatedEtcd runs etcd elsewhere than on the master, and a load balancer
 // for clients outside on a host that is no node; with the other kind of CNI, an
-// audit log, a registry mirror, and an override for one host only.
+// audit log, registry mirrors, an override for one host only, and hosts that lack
+// packages which a package source in the lab has.
 func TestDedicatedEtcd(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 1, Etcd: 3, Proxies: 1})
+	m := s.mirrors()
 	s.edit(func(inv map[string]any) {
 		section(inv, "cluster", "network")["cni"] = "ptp"
 		section(inv, "cluster", "api", "audit")["enabled"] = true
-		section(inv, "cluster", "containerd")["mirrors"] = map[string]any{"docker.io": []any{"http://172.31.0.1:5000"}}
+		containerd := section(inv, "cluster", "containerd")
+		containerd["mirrors"] = map[string]any{"docker.io": []any{m.plain}, "quay.io": []any{m.secure}}
+		containerd["authorities"] = map[string]any{m.host: m.authority}
 		section(inv, "hosts", "n1", "overrides", "kubelet")["maxPods"] = 42
 	})
-	s.must("install")
+	gone := append(s.purge("n1", "conntrack", "bird2"), s.purge("p1", "nginx", "nginx-common", "libnginx-mod-stream")...)
+	s.packageSource(gone, "n1", "p1")
+	events, _ := s.events(s.must("install", "--output", "json"))
+	for host, want := range map[string]string{"n1": "not installed yet: bird2, conntrack; a package source offers them", "p1": "not installed yet: libnginx-mod-stream, nginx; a package source offers them", "m1": "all 7 installed"} {
+		if got := preflight(events, host, "packages"); got != want {
+			t.Errorf("preflight says of the packages of %s: %q, want %q", host, got, want)
+		}
+	}
 	s.must("verify")
+	s.pulls("m1", "n1", "docker.io/"+sampleImage)
+	s.pulls("m1", "n1", "quay.io/"+sampleImage)
 	if out, _ := s.SSH(t.Context(), "m1", "pidof etcd"); strings.TrimSpace(out) != "" {
 		t.Error("etcd runs on the master although hosts were named for it")
 	}
 	s.shell("m1", "test -s /var/log/kubernetes/audit/audit.log")
-	s.shell("n1", "grep -q http://172.31.0.1:5000 /etc/containerd/certs.d/docker.io/hosts.toml")
 	if m1, n1 := s.pods("m1"), s.pods("n1"); m1 != "110" || n1 != "42" {
 		t.Errorf("m1 may run %s pods and n1 %s, want 110 and 42", m1, n1)
 	}
@@ -90,10 +124,11 @@ func (s *site) pods(node string) string {
 // older is the version of Kubernetes before the default one.
 const older = "v1.35.4"
 
-// TestHAProxy is a cluster whose nodes reach the API through HAProxy and learn
-// routes from two reflectors, and the loss of a master, a reflector, under it.
+// TestHAProxy is a cluster whose nodes, and clients outside, reach the API through
+// HAProxy and learn routes from two reflectors, and the loss of a master, a
+// reflector, under it.
 func TestHAProxy(t *testing.T) {
-	s := newSite(t, plan.Spec{Masters: 3, Minions: 2})
+	s := newSite(t, plan.Spec{Masters: 3, Minions: 2, Proxies: 1})
 	s.edit(func(inv map[string]any) {
 		section(inv, "cluster", "proxy")["kind"] = "haproxy"
 		section(inv, "cluster", "network")["reflectors"] = []any{"m1", "m2"}
@@ -101,10 +136,22 @@ func TestHAProxy(t *testing.T) {
 	s.must("install")
 	s.must("verify")
 	s.shell("n1", "pidof haproxy")
+	s.shell("p1", "systemctl is-active deployer-proxy && pidof haproxy")
+	outside := func() string {
+		return s.shell("p1", fmt.Sprintf("curl -sS -k --max-time 5 https://%s:6443/readyz", s.address("p1")))
+	}
+	if got := outside(); got != "ok" {
+		t.Errorf("the API through the proxy host says %q", got)
+	}
 	if got := s.shell("n1", "birdc show protocols | grep -c Established"); got != "2" {
 		t.Errorf("n1 has %s BGP sessions, want one with each of the 2 reflectors", got)
 	}
 	masterDies(t, s)
+	for range 5 {
+		if got := outside(); got != "ok" {
+			t.Errorf("a master is dead, and the API through the proxy host says %q", got)
+		}
+	}
 	routes := s.shell("n1", "ip route show proto bird")
 	for _, node := range []string{"m1", "m3", "n2"} {
 		if !strings.Contains(routes, "via "+s.address(node)+" ") {
@@ -113,11 +160,12 @@ func TestHAProxy(t *testing.T) {
 	}
 }
 
-// TestKilledInstall interrupts an install once, then kills deployer with -9 in
+// TestKilledInstall interrupts an install once, another one twice, then kills deployer with -9 in
 // the middle of it several times, and installs again.
 func TestKilledInstall(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 3, Minions: 1})
 	interrupted(t, s, 2*time.Second)
+	interruptedTwice(t, s, 6*time.Second)
 	for _, after := range []time.Duration{3 * time.Second, 8 * time.Second, 15 * time.Second} {
 		cmd := s.command(t.Context(), "install")
 		if err := cmd.Start(); err != nil {
@@ -157,6 +205,34 @@ func interrupted(t *testing.T, s *site, after time.Duration) {
 	for _, want := range []string{"finishing the steps in flight", "install interrupted", "to go on:"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output of the interrupted install does not say %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// interruptedTwice sends SIGINT to an install and right after it another one:
+// deployer ends at once, and says what that may have left.
+func interruptedTwice(t *testing.T, s *site, after time.Duration) {
+	cmd := s.command(t.Context(), "install")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after)
+	_ = cmd.Process.Signal(os.Interrupt)
+	time.Sleep(200 * time.Millisecond)
+	second := time.Now()
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+	if took := time.Since(second); took > 3*time.Second {
+		t.Errorf("deployer ended %s after the second interrupt", took.Round(time.Millisecond))
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("install interrupted twice: exit %d, want 130", code)
+	}
+	for _, want := range []string{"stopped by a second interrupt", "the next run repairs them", "to go on:"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("output of the install interrupted twice does not say %q:\n%s", want, out.String())
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os/exec"
 	"time"
 
@@ -121,6 +122,13 @@ func (l *Lab) Enter(argv ...string) []string {
 // Ctl runs argv as the controller and returns its standard output.
 func (l *Lab) Ctl(ctx context.Context, argv ...string) (string, error) {
 	return command.Output(ctx, l.Enter(argv...)...)
+}
+
+// Listen listens on an address of the lab's own namespace, such as
+// 172.31.0.1:5000, for a server in the calling process: the lab's hosts reach it,
+// and nothing else does.
+func (l *Lab) Listen(address string) (net.Listener, error) {
+	return netns.Listen(plan.LabNamespace(l.Name), address)
 }
 
 // SSH runs a shell command line on a host as root, over the lab's network and

@@ -5,6 +5,7 @@ package lab_test
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -91,6 +92,7 @@ func TestHosts(t *testing.T) {
 	t.Run("users", func(t *testing.T) { users(t, l) })
 	t.Run("kubernetes can run there", func(t *testing.T) { fit(t, l) })
 	t.Run("network", func(t *testing.T) { network(t, l) })
+	t.Run("listening", func(t *testing.T) { listening(t, l) })
 	t.Run("isolation", func(t *testing.T) { isolation(t, l) })
 	t.Run("partition", func(t *testing.T) { partition(t, l) })
 	t.Run("reboot", func(t *testing.T) { reboot(t, l) })
@@ -142,6 +144,26 @@ func network(t *testing.T, l *lab.Lab) {
 	}
 	if out, err := l.SSH(t.Context(), "n1", "timeout 2 getent hosts example.com"); err == nil || strings.Contains(err.Error(), "124") {
 		t.Errorf("a name outside must not resolve, and say so at once; got %q, %v", out, err)
+	}
+}
+
+// listening: a server in this process is reached from hosts, and from nowhere else.
+func listening(t *testing.T, l *lab.Lab) {
+	listener, err := l.Listen(plan.Controller().String() + ":5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("hello " + r.RemoteAddr)) })}
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	if got := shell(t, l, "m2", "curl -sS --max-time 5 http://172.31.0.1:5000/"); !strings.HasPrefix(got, "hello 172.31.0.12:") {
+		t.Errorf("m2 hears %q", got)
+	}
+	if out, err := exec.Command("ss", "-Hltn", "sport = :5000").Output(); err != nil || strings.Contains(string(out), "172.31") {
+		t.Errorf("the machine itself listens there: %s %v", out, err)
+	}
+	if _, err := l.Listen("172.31.0.99:5000"); err == nil {
+		t.Error("an address that the namespace does not have was listened on")
 	}
 }
 
