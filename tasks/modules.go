@@ -11,6 +11,7 @@ import (
 	"deployer/tasks/certificate"
 	"deployer/tasks/command"
 	"deployer/tasks/content"
+	"deployer/tasks/cron"
 	"deployer/tasks/download"
 	"deployer/tasks/edit"
 	"deployer/tasks/examples"
@@ -25,6 +26,7 @@ import (
 	"deployer/tasks/packages"
 	"deployer/tasks/probe"
 	"deployer/tasks/staticpod"
+	"deployer/tasks/timer"
 	"deployer/tasks/unit"
 	"deployer/tasks/wait"
 )
@@ -44,6 +46,7 @@ func Modules() []engine.Kind {
 		{Name: "certificate", Doc: "Makes keys on the host and has the controller sign their certificates.", New: func() any { return &certificate.Certificates{} }},
 		{Name: "command", Doc: "Runs a program; the last resort where no module fits.", New: func() any { return &command.Command{} }},
 		{Name: "copy", Doc: "Puts a file of the role, or the content given, on the host.", New: func() any { return &content.Copy{} }},
+		{Name: "cron", Doc: "Makes sure of a job of cron.", New: func() any { return &cron.Cron{} }},
 		{Name: "debug", Doc: "Shows text or a value.", New: func() any { return &flow.Debug{} }},
 		{Name: "directory", Doc: "Makes sure of directories and their access.", New: func() any { return &file.Directory{} }},
 		{Name: "download", Doc: "Puts what is at an address on the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
@@ -74,6 +77,8 @@ func Modules() []engine.Kind {
 		{Name: "swap", Doc: "Turns swap off, now and after a reboot.", New: func() any { return &kernel.Swap{} }},
 		{Name: "sysctl", Doc: "Makes kernel settings hold, now and after a reboot.", New: func() any { return &kernel.Sysctl{} }},
 		{Name: "template", Doc: "Renders a template of the role and puts it on the host.", New: func() any { return &content.Template{} }},
+		{Name: "timer", Doc: "Makes sure that systemd runs a command at certain times.", New: func() any { return &timer.Timer{} }},
+		{Name: "timezone", Doc: "Sets the time zone.", New: func() any { return &identity.Timezone{} }},
 		{Name: "tree", Doc: "Makes sure of a directory with what is below it; copy of a directory is made of it.", New: func() any { return &file.Tree{} }},
 		{Name: "unarchive", Doc: "Unpacks an archive of the role, or of the host, into a directory.", New: func() any { return &archive.Unarchive{} }},
 		{Name: "unit", Doc: "Brings a systemd unit to its wanted state and waits for the effect.", New: func() any { return &unit.Unit{} }},

@@ -1,0 +1,209 @@
+// Package cron has the module for jobs of cron: in a file of /etc/cron.d, or in
+// the crontab of a user.
+package cron
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
+)
+
+// Cron is a job that cron starts. A comment before its line carries its name,
+// by which it is found again.
+type Cron struct {
+	Name        string `yaml:"name" required:"true" doc:"name of the job, of its own in its file or crontab"`
+	Job         string `yaml:"job" doc:"the command line; cron takes a % for the end of the line unless it is written \\%. Required for present"`
+	Minute      string `yaml:"minute" doc:"as in 0, */5 or 1,31; default *"`
+	Hour        string `yaml:"hour" doc:"as minute; default *"`
+	Day         string `yaml:"day" doc:"day of the month; default *"`
+	Month       string `yaml:"month" doc:"number or English name; default *"`
+	Weekday     string `yaml:"weekday" doc:"0 to 7, where 0 and 7 are Sunday, or English name; default *"`
+	SpecialTime string `yaml:"special_time" enum:"reboot,hourly,daily,weekly,monthly,yearly" doc:"instead of the five: reboot, hourly, daily, weekly, monthly or yearly"`
+	User        string `yaml:"user" doc:"user who runs it; default root"`
+	CronFile    string `yaml:"cron_file" doc:"name of a file in /etc/cron.d, without dots; default: the crontab of the user"`
+	Disabled    bool   `yaml:"disabled" doc:"leave the line in its place as a comment; default false"`
+	State       string `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
+}
+
+var _ engine.Module = (*Cron)(nil)
+
+// Debian's cron passes over files whose names have a dot.
+var (
+	fileName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	timeWord = regexp.MustCompile(`^[A-Za-z0-9*/,-]+$`)
+)
+
+func (c *Cron) valid() error {
+	switch {
+	case strings.TrimSpace(c.Name) != c.Name || c.Name == "" || strings.ContainsAny(c.Name+c.Job+c.User, "\n\r"):
+		return errors.New("name, job and user are one line each")
+	case c.Job == "" && c.State != "absent":
+		return errors.New("job is missing")
+	case c.CronFile != "" && !fileName.MatchString(c.CronFile):
+		return fmt.Errorf("cron_file %q may only have letters, digits, dashes and underscores: cron passes over others", c.CronFile)
+	case c.User != "" && strings.ContainsAny(c.User, " \t/"):
+		return fmt.Errorf("%q is not a user", c.User)
+	case c.SpecialTime != "" && c.Minute+c.Hour+c.Day+c.Month+c.Weekday != "":
+		return errors.New("special_time takes the place of minute, hour, day, month and weekday")
+	}
+	for _, word := range []string{c.Minute, c.Hour, c.Day, c.Month, c.Weekday} {
+		if word != "" && !timeWord.MatchString(word) {
+			return fmt.Errorf("%q is not a time of crontab(5)", word)
+		}
+	}
+	return nil
+}
+
+func (c *Cron) user() string { return cmp.Or(c.User, "root") }
+
+// line is that of the job; those of /etc/cron.d name the user.
+func (c *Cron) line() string {
+	when := "@" + c.SpecialTime
+	if c.SpecialTime == "" {
+		var words []string
+		for _, word := range []string{c.Minute, c.Hour, c.Day, c.Month, c.Weekday} {
+			words = append(words, cmp.Or(word, "*"))
+		}
+		when = strings.Join(words, " ")
+	}
+	line := when + " " + c.Job
+	if c.CronFile != "" {
+		line = when + " " + c.user() + " " + c.Job
+	}
+	if c.Disabled {
+		line = "# " + line
+	}
+	return line
+}
+
+const mark = "# deployer: "
+
+// edit puts the job where its mark stands, or at the end. The line after a mark
+// is the job's, whatever it is.
+func (c *Cron) edit(table string) string {
+	var b strings.Builder
+	lines := strings.SplitAfter(table, "\n")
+	placed := c.State == "absent"
+	own := mark + c.Name + "\n" + c.line() + "\n"
+	for i := 0; i < len(lines); i++ {
+		if strings.TrimRight(lines[i], "\n") != mark+c.Name {
+			b.WriteString(lines[i])
+			continue
+		}
+		i++ // the job's line goes with its mark
+		if !placed {
+			placed = true
+			b.WriteString(own)
+		}
+	}
+	out := b.String()
+	if !placed {
+		if out != "" && !strings.HasSuffix(out, "\n") {
+			out += "\n"
+		}
+		out += own
+	}
+	return out
+}
+
+// Check compares the table with what it shall be.
+func (c *Cron) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if err := c.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	if c.CronFile != "" {
+		f, err := c.file(sys)
+		if err != nil || f == nil {
+			return engine.Change{}, err
+		}
+		return f.Check(ctx, sys)
+	}
+	have, err := c.crontab(ctx, sys)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	want := c.edit(have)
+	if want == have {
+		return engine.NoChange(nil), nil
+	}
+	name := "crontab of " + c.user()
+	return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: name, Action: "replace", Diff: hostfile.Diff(name, []byte(have), []byte(want))}), nil
+}
+
+// Apply writes the file, or has crontab(1) take the table in, which checks it
+// and tells cron.
+func (c *Cron) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+	if c.CronFile != "" {
+		f, err := c.file(sys)
+		if err != nil || f == nil {
+			return nil, err
+		}
+		return f.Apply(ctx, sys, change)
+	}
+	have, err := c.crontab(ctx, sys)
+	if err != nil {
+		return nil, err
+	}
+	for _, spool := range spools {
+		if _, err := os.Stat(sys.Path(spool)); err == nil {
+			if err := sys.Keep(spool + "/" + c.user()); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	_, err = hostcmd.RunCommand(ctx, sys, engine.Command{Argv: []string{"crontab", "-u", c.user(), "-"}, Stdin: []byte(c.edit(have))})
+	return nil, err
+}
+
+// spools are where Debian, SUSE and Red Hat keep the tables of users.
+var spools = []string{"/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron"}
+
+// crontab reads the user's table; a user without one has an empty one.
+func (c *Cron) crontab(ctx context.Context, sys engine.System) (string, error) {
+	argv := []string{"crontab", "-u", c.user(), "-l"}
+	res, err := sys.Run(ctx, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("this host has no crontab program: install cron first, or use the task timer: %w", err)
+	case res.Exit == 1 && strings.Contains(res.Stderr, "no crontab for"):
+		return "", nil
+	case res.Exit != 0:
+		return "", hostcmd.Failed(argv, res)
+	}
+	return res.Stdout, nil
+}
+
+// file is that of /etc/cron.d; nil when it is as wanted. One without a job in it
+// goes.
+func (c *Cron) file(sys engine.System) (*file.File, error) {
+	path := "/etc/cron.d/" + c.CronFile
+	have, err := os.ReadFile(sys.Path(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		if c.State == "absent" {
+			return nil, nil
+		}
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	want := c.edit(string(have))
+	switch {
+	case c.State == "absent" && want == string(have):
+		return nil, nil
+	case strings.TrimSpace(want) == "":
+		return &file.File{Path: path, State: "absent"}, nil
+	}
+	return &file.File{Path: path, Content: want, Mode: "0644"}, nil
+}

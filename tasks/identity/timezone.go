@@ -1,0 +1,73 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/compose"
+	"deployer/tasks/file"
+)
+
+// Timezone is the time that the host shows to people. Programs that run read it
+// when they start.
+type Timezone struct {
+	Name string `yaml:"name" required:"true" doc:"as in Europe/Berlin or UTC; the host must know it (package tzdata)"`
+}
+
+var _ engine.Module = (*Timezone)(nil)
+
+const (
+	zones     = "/usr/share/zoneinfo/"
+	localtime = "/etc/localtime"
+	nameFile  = "/etc/timezone" // Debian's own copy of the name
+)
+
+func (z *Timezone) parts(sys engine.System, applies bool) ([]engine.Module, error) {
+	if !fs.ValidPath(z.Name) || z.Name == "." {
+		return nil, fmt.Errorf("%q is not a time zone such as Europe/Berlin", z.Name)
+	}
+	info, err := os.Stat(sys.Path(zones + z.Name))
+	if _, none := os.Stat(sys.Path(zones)); none != nil && !applies {
+		err = nil // tzdata comes with an earlier step that a dry run has not done
+	}
+	if err != nil || info != nil && info.IsDir() {
+		return nil, fmt.Errorf("the host knows no time zone %q: look for its name in %s, which the package tzdata brings", z.Name, zones)
+	}
+	parts := []engine.Module{&file.Link{Path: localtime, To: z.target(sys), Force: true}}
+	if _, err := os.Lstat(sys.Path(nameFile)); err == nil {
+		parts = append(parts, &file.File{Path: nameFile, Content: z.Name + "\n"})
+	}
+	return parts, nil
+}
+
+// target is the text of the link. timedatectl makes a relative one, which is as
+// good as ours.
+func (z *Timezone) target(sys engine.System) string {
+	have, err := os.Readlink(sys.Path(localtime))
+	if err == nil && strings.TrimPrefix(have, "..") == zones+z.Name {
+		return have
+	}
+	return zones + z.Name
+}
+
+// Check looks where /etc/localtime points.
+func (z *Timezone) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	parts, err := z.parts(sys, false)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	return compose.Check(ctx, sys, parts...)
+}
+
+// Apply lays the link.
+func (z *Timezone) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	parts, err := z.parts(sys, true)
+	if err != nil {
+		return nil, err
+	}
+	return compose.Apply(ctx, sys, parts...)
+}

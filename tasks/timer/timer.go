@@ -1,0 +1,176 @@
+// Package timer has the module for systemd timers with the service that they
+// start.
+package timer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/strictyaml"
+	"deployer/tasks/compose"
+	"deployer/tasks/file"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/unit"
+)
+
+// Timer makes sure that systemd runs a command at certain times: of a timer and
+// a service of its name in /etc/systemd/system.
+type Timer struct {
+	Name             string            `yaml:"name" required:"true" doc:"name of the units, NAME.timer and NAME.service"`
+	Description      string            `yaml:"description" doc:"for people; default the name"`
+	Command          hostcmd.Words     `yaml:"command" doc:"program with an absolute path and its arguments, as a list or a text; no shell sees it. Required for present"`
+	OnCalendar       strictyaml.Texts  `yaml:"on_calendar" doc:"when, as in daily or Mon..Fri 03:00, or a list; see systemd.time(7)"`
+	OnBoot           time.Duration     `yaml:"on_boot" doc:"how long after the boot; may stand beside on_calendar. Default: not at boot"`
+	Every            time.Duration     `yaml:"every" doc:"how long after it last began, or after the boot; default: not so"`
+	RandomizedDelay  time.Duration     `yaml:"randomized_delay" doc:"wait a random time of up to this much more, so that hosts do not all begin at once; default none"`
+	Persistent       bool              `yaml:"persistent" doc:"with on_calendar: make up for what was missed while the host was off. Default false"`
+	User             string            `yaml:"user" doc:"user who runs it; default root"`
+	WorkingDirectory string            `yaml:"working_directory" doc:"absolute path; default /"`
+	Environment      map[string]string `yaml:"environment" doc:"added to the environment; everybody on the host can read it"`
+	Service          map[string]string `yaml:"service" doc:"further lines of the service's [Service] section, as in MemoryMax: 1G; default none"`
+	State            string            `yaml:"state" enum:"present,absent" doc:"present or absent; present is enabled and started. Default present"`
+}
+
+var _ engine.Module = (*Timer)(nil)
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
+
+func (t *Timer) valid() error {
+	switch {
+	case !plainName.MatchString(t.Name) || strings.HasSuffix(t.Name, ".timer") || strings.HasSuffix(t.Name, ".service"):
+		return fmt.Errorf("%q is not the name of a unit without its suffix", t.Name)
+	case t.State == "absent":
+		return nil
+	case len(t.Command) == 0 || !strings.HasPrefix(t.Command[0], "/"):
+		return errors.New("command is missing, or does not begin with the absolute path of a program")
+	case len(t.OnCalendar) == 0 && t.OnBoot == 0 && t.Every == 0:
+		return errors.New("when is it to run? give on_calendar, on_boot or every")
+	}
+	for key, value := range lines(t) {
+		if strings.ContainsAny(key+value, "\n\r") {
+			return fmt.Errorf("%s has more than one line", key)
+		}
+	}
+	return nil
+}
+
+func lines(t *Timer) map[string]string {
+	all := map[string]string{"description": t.Description, "user": t.User, "working_directory": t.WorkingDirectory,
+		"on_calendar": strings.Join(t.OnCalendar, " "), "command": strings.Join(t.Command, " ")}
+	for _, more := range []map[string]string{t.Environment, t.Service} {
+		maps.Copy(all, more)
+	}
+	return all
+}
+
+// service is the text of the unit that does the work.
+func (t *Timer) service() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by deployer.\n[Unit]\nDescription=%s\n\n[Service]\nType=oneshot\nExecStart=%s\n",
+		percent(cmp.Or(t.Description, t.Name)), commandLine(t.Command))
+	if t.User != "" {
+		fmt.Fprintf(&b, "User=%s\n", t.User)
+	}
+	if t.WorkingDirectory != "" {
+		fmt.Fprintf(&b, "WorkingDirectory=%s\n", percent(t.WorkingDirectory))
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Environment)) {
+		fmt.Fprintf(&b, "Environment=%s\n", quoted(percent(key+"="+t.Environment[key])))
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Service)) {
+		fmt.Fprintf(&b, "%s=%s\n", key, t.Service[key])
+	}
+	return b.String()
+}
+
+// timer is the text of the unit that says when.
+func (t *Timer) timer() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by deployer.\n[Unit]\nDescription=%s\n\n[Timer]\n", percent("When to run: "+cmp.Or(t.Description, t.Name)))
+	for _, when := range t.OnCalendar {
+		fmt.Fprintf(&b, "OnCalendar=%s\n", when)
+	}
+	boot := t.OnBoot
+	if t.Every > 0 {
+		fmt.Fprintf(&b, "OnUnitActiveSec=%s\n", seconds(t.Every))
+		boot = cmp.Or(boot, t.Every) // without it the first time would never come
+	}
+	if boot > 0 {
+		fmt.Fprintf(&b, "OnBootSec=%s\n", seconds(boot))
+	}
+	if t.RandomizedDelay > 0 {
+		fmt.Fprintf(&b, "RandomizedDelaySec=%s\n", seconds(t.RandomizedDelay))
+	}
+	if t.Persistent {
+		b.WriteString("Persistent=true\n")
+	}
+	b.WriteString("\n[Install]\nWantedBy=timers.target\n")
+	return b.String()
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }
+
+// percent keeps systemd from taking a % for one of its specifiers.
+func percent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
+
+// commandLine writes words so that systemd reads the same words; see
+// systemd.service(5), COMMAND LINES.
+func commandLine(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = quoted(strings.ReplaceAll(percent(w), "$", "$$"))
+	}
+	return strings.Join(out, " ")
+}
+
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\"'\\;") {
+		return word
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
+}
+
+func (t *Timer) parts() []engine.Module {
+	yes, no := true, false
+	service, timer := t.Name+".service", t.Name+".timer"
+	if t.State == "absent" {
+		return []engine.Module{
+			&unit.Unit{Name: timer, State: "stopped", Enabled: &no},
+			&file.Absent{Paths: []string{"/etc/systemd/system/" + timer, "/etc/systemd/system/" + service}},
+		}
+	}
+	return []engine.Module{
+		&unit.Unit{Name: service, Content: t.service()},
+		&unit.Unit{Name: timer, Content: t.timer(), Enabled: &yes, State: "started"},
+	}
+}
+
+// Check compares the units, and asks systemd whether it understands the times.
+func (t *Timer) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if err := t.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	if len(t.OnCalendar) > 0 && t.State != "absent" {
+		if _, err := hostcmd.Run(ctx, sys, append([]string{"systemd-analyze", "calendar", "--"}, t.OnCalendar...)...); err != nil {
+			return engine.Change{}, fmt.Errorf("on_calendar: %w", err)
+		}
+	}
+	return compose.Check(ctx, sys, t.parts()...)
+}
+
+// Apply brings the units to what they shall be.
+func (t *Timer) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	out, err := compose.Apply(ctx, sys, t.parts()...)
+	if err == nil && t.State == "absent" {
+		_, err = hostcmd.Run(ctx, sys, "systemctl", "daemon-reload")
+	}
+	return out, err
+}
