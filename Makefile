@@ -77,7 +77,7 @@ fuzz: ## run every fuzzer for FUZZTIME (default 20s)
 
 .PHONY: faults
 faults: ## break runs at every place where they can break
-	go test -count=1 -v -timeout 30m ./test/faults -stride 1
+	go test -count=1 -v -timeout 30m ./test/faults -stride 1 -seeds 5
 
 .PHONY: e2e
 e2e: build packages faults ## faults, and the lab scenarios on real hosts (needs root)

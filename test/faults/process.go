@@ -27,6 +27,8 @@ const roleVariable = "FAULTS_ROLE"
 type role struct {
 	// Of an agent: its host's root and name, and the command line to answer.
 	Root, Host, Line string
+	ClockOff         time.Duration // how much the host's clock is fast
+	DiskBytes        int           // of the host's disk; 0 for that of this machine
 	// Of a controller: its inventory, run, where the playbook is, and after how
 	// many steps it kills itself; 0 for never.
 	Inventory, Run, Playbook string
@@ -50,9 +52,15 @@ func play(text string) {
 }
 
 func (r role) agent() error {
+	if r.DiskBytes > 0 {
+		if err := smallDisk(r.Root, r.DiskBytes); err != nil {
+			return err
+		}
+	}
 	opts := agent.ServeOptions{Root: r.Root, Facts: func() engine.Facts {
 		found := facts.Read(r.Root)
 		found.Hostname = r.Host
+		found.UnixTime += r.ClockOff.Seconds()
 		return found
 	}}
 	return agent.Pretend(context.Background(), r.Line, os.Stdin, os.Stdout, engine.NewRegistry(tasks.Modules()), opts)
@@ -110,13 +118,27 @@ func (r role) process() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// smallDisk puts a small file system in the place of a directory, for this
+// process alone.
+func smallDisk(dir string, size int) error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	return syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size))
+}
+
 // agentProcess answers a command with an agent in a process of its own, which
 // started is told of. Like sshd, it leaves the process to notice that its client
 // is gone.
-func agentProcess(h *fleet.Host, c sshtest.Command, started func(*os.Process)) int {
-	cmd, err := role{Root: h.Root, Host: h.Name, Line: c.Line}.process()
+func agentProcess(r role, c sshtest.Command, started func(*os.Process)) int {
+	cmd, err := r.process()
 	if err != nil {
 		return 1
+	}
+	if r.DiskBytes > 0 { // mounts of its own, as root or as anybody
+		self := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		group := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: self, GidMappings: group}
 	}
 	cmd.Stdout = c.Stdout
 	in, err := cmd.StdinPipe()

@@ -55,14 +55,7 @@ func newBed(t *testing.T, hosts int, playbook string, answer func(context.Contex
 		f.Close()
 		_ = os.RemoveAll(dir)
 	})
-	for _, h := range f.Hosts {
-		if err := os.MkdirAll(filepath.Join(h.Root, "var/lib/app"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(h.Root, "var/lib/app/stale"), []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	plant(t, f)
 	data, err := yaml.Marshal(f.Document(fleet.Site{Vars: map[string]any{"release": "1.0", "password": fleet.Secret("hunter2hunter2")}}))
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +65,19 @@ func newBed(t *testing.T, hosts int, playbook string, answer func(context.Contex
 		t.Fatal(err)
 	}
 	return b
+}
+
+// plant puts on the hosts what the playbook takes away.
+func plant(t *testing.T, f *fleet.Fleet) {
+	t.Helper()
+	for _, h := range f.Hosts {
+		if err := os.MkdirAll(filepath.Join(h.Root, "var/lib/app"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(h.Root, "var/lib/app/stale"), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // run carries the playbook out in this process, to its end.
@@ -197,7 +203,7 @@ func TestSweeps(t *testing.T) {
 	// with engine/agent.
 	t.Run("agent", func(t *testing.T) {
 		sweepFrames(t, playbook, want, 3, func(b *breaker, h *fleet.Host, c sshtest.Command, _ func(sshtest.Command) int) int {
-			return agentProcess(h, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
+			return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
 		})
 	})
 }

@@ -14,8 +14,9 @@ import (
 // breaker does something at the n-th frame that passes between controller and
 // agent, in either direction: before the frame is passed on.
 type breaker struct {
-	at int // 0: only count
-	do func()
+	at   int       // 0: only count
+	only wire.Type // of the frames that count; 0: all but heartbeats
+	do   func()
 
 	mu    sync.Mutex
 	count int
@@ -38,7 +39,7 @@ var errBroken = errors.New("broken off here")
 func (b *breaker) frame(t wire.Type) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t == wire.Heartbeat {
+	if t == wire.Heartbeat || b.only != 0 && t != b.only {
 		return false
 	}
 	b.count++

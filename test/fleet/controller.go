@@ -155,7 +155,7 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	}
 	silence := c.controller.Silence[host]
 	session, err := agent.Connect(ctx, conn, agent.Options{
-		Host: host, Binaries: c.binaries, Blobs: c.controller.Blobs, Sink: c.sink, Silence: silence, Beat: silence / 5,
+		Host: host, Binaries: c.binaries, Become: agent.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, Silence: silence, Beat: silence / 5,
 	})
 	if err != nil {
 		return nil, err
