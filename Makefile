@@ -12,10 +12,11 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
 LINT_VERSION := v2.15.0
 LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
 
-# Debian packages: those of the tests (the race detector needs cgo), and those of
-# the lab and the artifact builder.
+# Debian packages: those of the tests (the race detector needs cgo), those of the
+# lab and the artifact builder, and those that the benchmark compares with.
 TEST_PACKAGES := gcc libc6-dev git
 LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev
+ANSIBLE_PACKAGES := ansible-core ansible-mitogen
 
 # install-missing PACKAGES: asks apt only when something is missing.
 define install-missing
@@ -87,6 +88,11 @@ e2e: build packages faults ## faults, and the lab scenarios on real hosts (needs
 .PHONY: bench-install
 bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
 	go run -tags lab ./test/bench/install
+
+.PHONY: bench-ansible
+bench-ansible: build packages ## the same tasks by deployer, Ansible, Mitogen and a shell script
+	$(call install-missing,$(ANSIBLE_PACKAGES))
+	go run ./test/bench/ansible
 
 .PHONY: bench-fleet
 bench-fleet: build ## what 100 to 3000 hosts cost the controller

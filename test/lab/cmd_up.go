@@ -13,6 +13,7 @@ import (
 
 func upCommand(name *string) *cobra.Command {
 	var spec plan.Spec
+	var packages []string
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Make a lab and wait until every host answers over SSH",
@@ -26,7 +27,7 @@ func upCommand(name *string) *cobra.Command {
 				defer mu.Unlock()
 				cmd.PrintErrf("%6.1fs  %s\n", time.Since(start).Seconds(), line)
 			}
-			l, err := lab.Up(cmd.Context(), spec, lab.Options{Report: report})
+			l, err := lab.Up(cmd.Context(), spec, lab.Options{Report: report, Packages: packages})
 			if err != nil {
 				return err
 			}
@@ -41,5 +42,6 @@ func upCommand(name *string) *cobra.Command {
 	f.IntVar(&spec.Etcd, "etcd", 0, "hosts of role etcd: e1, e2, ...; with none the masters carry etcd")
 	f.IntVar(&spec.Proxies, "proxies", 0, "hosts of role proxy: p1, p2, ...")
 	f.IntVar(&spec.Hosts, "hosts", 0, "spare hosts without a role: h1, h2, ...")
+	f.StringSliceVar(&packages, "package", nil, "Debian packages that the hosts have beyond those of a bare one; the first lab with them builds an image")
 	return cmd
 }

@@ -23,9 +23,10 @@ type Store interface {
 // has none of this recipe: about half a minute, with Debian's packages from
 // deb.debian.org. It is built in dir, which is emptied before and after, so that
 // a killed builder leaves nothing for long; the caller holds a lock against a
-// second one. progress gets mmdebstrap's lines.
-func Ensure(ctx context.Context, store Store, dir string, progress func(string)) (string, error) {
-	ref, err := Tag()
+// second one. progress gets mmdebstrap's lines. An image with more packages than
+// a bare host has is one of its own.
+func Ensure(ctx context.Context, store Store, dir string, more []string, progress func(string)) (string, error) {
+	ref, err := Tag(more...)
 	if err != nil {
 		return "", err
 	}
@@ -33,13 +34,13 @@ func Ensure(ctx context.Context, store Store, dir string, progress func(string))
 	if err != nil || has {
 		return ref, err
 	}
-	if err := build(ctx, store, ref, dir, progress); err != nil {
+	if err := build(ctx, store, ref, dir, more, progress); err != nil {
 		return "", fmt.Errorf("building the host image %s: %w", ref, err)
 	}
 	return ref, nil
 }
 
-func build(ctx context.Context, store Store, ref, dir string, progress func(string)) error {
+func build(ctx context.Context, store Store, ref, dir string, more []string, progress func(string)) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func build(ctx context.Context, store Store, ref, dir string, progress func(stri
 		return err
 	}
 	rootfs := filepath.Join(dir, "rootfs.tar")
-	args := append(arguments(), "--customize-hook="+hook, suite, rootfs)
+	args := append(arguments(more), "--customize-hook="+hook, suite, rootfs)
 	cmd := exec.CommandContext(ctx, "mmdebstrap", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = clean

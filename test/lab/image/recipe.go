@@ -36,23 +36,25 @@ func packages() []string {
 //go:embed rootfs
 var files embed.FS
 
-// arguments are mmdebstrap's, all but the output and the hook's place.
-// Documentation and translations are left out: a fifth of the size.
-func arguments() []string {
+// arguments are mmdebstrap's, all but the output and the hook's place, for a host
+// with more packages than a bare one. Documentation and translations are left
+// out: a fifth of the size.
+func arguments(more []string) []string {
 	return []string{
 		"--variant=minbase",
 		`--aptopt=Acquire::Languages "none"`,
 		"--dpkgopt=path-exclude=/usr/share/doc/*",
 		"--dpkgopt=path-exclude=/usr/share/man/*",
 		"--dpkgopt=path-exclude=/usr/share/locale/*",
-		"--include=" + strings.Join(packages(), ","),
+		"--include=" + strings.Join(append(packages(), more...), ","),
 	}
 }
 
-// Tag is the image reference that this recipe makes.
-func Tag() (string, error) {
+// Tag is the image reference that this recipe makes, with more packages than a
+// bare host has.
+func Tag(more ...string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %q\n", suite, arguments())
+	fmt.Fprintf(h, "%s %q\n", suite, arguments(more))
 	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

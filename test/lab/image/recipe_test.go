@@ -21,6 +21,9 @@ func TestTagIsStable(t *testing.T) {
 	if tag, ok := strings.CutPrefix(a, Repository+":"); !ok || len(tag) != 16 {
 		t.Errorf("tag %s", a)
 	}
+	if more, _ := Tag("python3"); more == a {
+		t.Errorf("an image with more packages has the tag of a bare host's, %s", more)
+	}
 }
 
 func TestHostsBringNoContainerRuntime(t *testing.T) {
@@ -61,7 +64,7 @@ func (s *store) ImportImage(context.Context, string, string, []string) error {
 
 func TestEnsureTakesTheImageThatIsThere(t *testing.T) {
 	s := &store{has: true}
-	ref, err := Ensure(context.Background(), s, t.TempDir(), func(line string) { t.Errorf("built: %s", line) })
+	ref, err := Ensure(context.Background(), s, t.TempDir(), nil, func(line string) { t.Errorf("built: %s", line) })
 	if err != nil || !strings.HasPrefix(ref, Repository+":") || s.imported != 0 {
 		t.Errorf("got %q, %v, %d imports", ref, err, s.imported)
 	}
@@ -70,7 +73,7 @@ func TestEnsureTakesTheImageThatIsThere(t *testing.T) {
 func TestEnsureDoesNotBuildWhenTheStoreFails(t *testing.T) {
 	broken := errors.New("the store is broken")
 	s := &store{err: broken}
-	if _, err := Ensure(context.Background(), s, t.TempDir(), func(string) {}); !errors.Is(err, broken) || s.imported != 0 {
+	if _, err := Ensure(context.Background(), s, t.TempDir(), nil, func(string) {}); !errors.Is(err, broken) || s.imported != 0 {
 		t.Errorf("got %v and %d imports", err, s.imported)
 	}
 }

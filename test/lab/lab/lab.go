@@ -29,11 +29,12 @@ type Lab struct {
 	Hosts []plan.Host
 	Files plan.Files // inventory, keys, known_hosts, ssh_config
 
-	engine container.Engine
-	place  place
-	boot   time.Duration
-	report func(string)
-	owner  *lock // held by the process that a tied lab belongs to
+	engine   container.Engine
+	place    place
+	boot     time.Duration
+	packages []string
+	report   func(string)
+	owner    *lock // held by the process that a tied lab belongs to
 }
 
 // Options are what a caller may choose beyond the Spec.
@@ -43,6 +44,8 @@ type Options struct {
 	// Tied labs belong to this process: once it is gone, however it ended, Sweep
 	// removes them. Others stay until Down.
 	Tied bool
+	// Packages are Debian packages that the hosts have beyond those of a bare one.
+	Packages []string
 	// Boot bounds how long one host may take to boot; 0 means DefaultBoot.
 	Boot time.Duration
 }
@@ -87,7 +90,7 @@ func prepare(ctx context.Context, name string, opt Options) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{Name: name, Files: where.files(name), engine: engine, place: where, boot: opt.Boot, report: opt.Report}
+	l := &Lab{Name: name, Files: where.files(name), engine: engine, place: where, boot: opt.Boot, packages: opt.Packages, report: opt.Report}
 	if l.boot == 0 {
 		l.boot = DefaultBoot
 	}

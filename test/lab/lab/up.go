@@ -123,7 +123,7 @@ func (l *Lab) image(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer lk.release()
-	return image.Ensure(ctx, l.engine, l.place.build(), func(line string) { l.report("image: " + line) })
+	return image.Ensure(ctx, l.engine, l.place.build(), l.packages, func(line string) { l.report("image: " + line) })
 }
 
 func (l *Lab) keyPair(ctx context.Context) (public string, err error) {

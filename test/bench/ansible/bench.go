@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"deployer/test/lab/lab"
+	"deployer/test/lab/plan"
+)
+
+// bench is the whole benchmark; its fields are set by flags, and by run.
+type bench struct {
+	out      io.Writer
+	rounds   int
+	hosts    int
+	only     []string
+	keep     bool
+	deployer string
+
+	lab      *lab.Lab
+	material material
+	look     string // at a host after a first run, the same for every tool
+	took     times
+}
+
+// kinds are the runs that are measured of each tool, in this order.
+var kinds = []struct {
+	name    string
+	changed int // tasks of each host
+}{{"first", tasks}, {"second", 0}, {"onefile", 1}}
+
+// run measures all tools in each round, so that what changes on the machine over
+// time hits all of them.
+func (b *bench) run(ctx context.Context) (err error) {
+	b.say("%d tasks on each of %d hosts, %d rounds; %s", tasks, b.hosts, b.rounds, machine())
+	spec := plan.Spec{Name: "bench-ansible", Hosts: b.hosts}
+	// Ansible needs Python on the hosts; deployer and the script do not.
+	b.lab, err = lab.Up(ctx, spec, lab.Options{Tied: !b.keep, Packages: []string{"python3"}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.down(ctx)) }()
+	dir, err := os.MkdirTemp("", "bench-ansible-site-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if b.material, err = newMaterial(dir, b.lab.Files, b.lab.Hosts); err != nil {
+		return err
+	}
+	for n := 1; n <= b.rounds; n++ {
+		for _, tool := range b.only {
+			if err := b.tool(ctx, tool); err != nil {
+				return fmt.Errorf("round %d: %w", n, err)
+			}
+		}
+	}
+	fmt.Fprintf(b.out, "\n%s\n", b.took.table(b.only))
+	for _, k := range kinds {
+		fmt.Fprintln(b.out, b.took.closing(k.name))
+	}
+	return nil
+}
+
+func (b *bench) down(ctx context.Context) error {
+	if b.keep {
+		b.say("lab %s is left up; `go run ./test/lab down --name %s` removes it", b.lab.Name, b.lab.Name)
+		return nil
+	}
+	again, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+	defer cancel()
+	return b.lab.Down(again)
+}
+
+// tool measures the three runs of one tool, on hosts as if they were new.
+func (b *bench) tool(ctx context.Context, tool string) error {
+	if err := b.material.setVersion(1); err != nil {
+		return err
+	}
+	reset := b.material.everywhere(func(string) string { return b.material.path("reset.sh") })
+	if out, err := b.lab.Command(ctx, "sh", "-c", reset).CombinedOutput(); err != nil {
+		return fmt.Errorf("clearing the hosts: %w\n%s", err, tail(string(out)))
+	}
+	for _, k := range kinds {
+		if k.name == "onefile" {
+			if err := b.material.setVersion(2); err != nil {
+				return err
+			}
+		}
+		if err := b.measure(ctx, tool, k.name, k.changed*b.hosts); err != nil {
+			return fmt.Errorf("%s, %s: %w", tool, k.name, err)
+		}
+	}
+	return nil
+}
+
+// measure runs a tool once and looks whether it did what it should.
+func (b *bench) measure(ctx context.Context, tool, kind string, changed int) error {
+	scratch, err := os.MkdirTemp("", "bench-ansible-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	defer b.hangUp(context.WithoutCancel(ctx), scratch)
+	syscall.Sync() // what was written before shall not be waited for now
+	began := time.Now()
+	output, err := b.start(ctx, tool, scratch)
+	took := time.Since(began)
+	if err != nil {
+		return err
+	}
+	got, err := changes(tool, output)
+	if err != nil {
+		return err
+	}
+	if got != changed {
+		return fmt.Errorf("it has changed %d times, want %d\n%s", got, changed, tail(output))
+	}
+	if kind == "first" {
+		if err := b.same(ctx, tool); err != nil {
+			return err
+		}
+	}
+	b.took.add(tool, kind, took)
+	b.say("%-8s %-7s %6.2f s", tool, kind, took.Seconds())
+	return nil
+}
+
+// same looks whether the last host is as the first tool left it.
+func (b *bench) same(ctx context.Context, tool string) error {
+	last := b.lab.Hosts[len(b.lab.Hosts)-1].Name
+	look, err := b.lab.SSH(ctx, last, strings.TrimSpace(lookScript()))
+	if err != nil {
+		return fmt.Errorf("looking at %s: %w", last, err)
+	}
+	if b.look == "" {
+		b.look = look
+	}
+	if look != b.look {
+		return fmt.Errorf("%s made something else of %s than the tool before:\n%s\ninstead of\n%s", tool, last, look, b.look)
+	}
+	return nil
+}
+
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(b.out, "%s %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,77 @@
+// Command ansible measures the same tasks on the same hosts of a lab, done by
+// deployer, by ansible-core, by Ansible with the Mitogen strategy, and by one
+// shell script for each host, which is as fast as it can be over OpenSSH. See
+// docs/performance.md.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := benchCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-ansible:", err)
+		os.Exit(1)
+	}
+}
+
+func benchCommand() *cobra.Command {
+	b := bench{out: os.Stdout, took: times{}}
+	cmd := &cobra.Command{
+		Use:           "ansible",
+		Short:         "The same tasks by deployer, Ansible, Mitogen and a shell script",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PreRunE:       func(*cobra.Command, []string) error { return b.complete() },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&b.rounds, "rounds", 3, "how often each is measured, in turns; the closing lines have the medians")
+	f.IntVar(&b.hosts, "hosts", 10, "hosts of the lab")
+	f.StringSliceVar(&b.only, "only", toolNames(), "what is measured")
+	f.BoolVar(&b.keep, "keep", false, "leave the lab up, for a look at what was made")
+	f.StringVar(&b.deployer, "deployer", "bin/deployer", "the program to measure")
+	return cmd
+}
+
+// complete checks the flags and that the programs are there.
+func (b *bench) complete() error {
+	if b.rounds < 1 || b.hosts < 1 {
+		return fmt.Errorf("--rounds and --hosts must be at least 1")
+	}
+	for _, name := range b.only {
+		if !slices.Contains(toolNames(), name) {
+			return fmt.Errorf("--only %q: want some of %s", name, strings.Join(toolNames(), ", "))
+		}
+	}
+	var err error
+	if b.deployer, err = filepath.Abs(b.deployer); err != nil {
+		return err
+	}
+	if _, err := os.Stat(b.deployer); err != nil {
+		return fmt.Errorf("%w: run `make build` first", err)
+	}
+	if _, err := exec.LookPath("ansible-playbook"); err != nil && b.measures(toolAnsible, toolMitogen) {
+		return fmt.Errorf("%w: run `make bench-ansible`, which installs it", err)
+	}
+	return nil
+}
+
+// measures tells whether one of the tools is asked for.
+func (b *bench) measures(names ...string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(b.only, n) })
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// times are what was measured, by tool and kind of run.
+type times map[string]map[string][]time.Duration
+
+func (t times) add(tool, kind string, took time.Duration) {
+	if t[tool] == nil {
+		t[tool] = map[string][]time.Duration{}
+	}
+	t[tool][kind] = append(t[tool][kind], took)
+}
+
+// median of what was measured in seconds; 0 when nothing was. That of an even
+// number is the mean of the two in the middle.
+func (t times) median(tool, kind string) float64 {
+	sorted := slices.Sorted(slices.Values(t[tool][kind]))
+	if len(sorted) == 0 {
+		return 0
+	}
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle].Seconds()
+	}
+	return (sorted[middle-1] + sorted[middle]).Seconds() / 2
+}
+
+// closing sums up one kind of run for scripts: deployer's time over that of the
+// script, and Ansible's and Mitogen's over deployer's.
+func (t times) closing(kind string) string {
+	ours := t.median(toolDeployer, kind)
+	return fmt.Sprintf("%s x_floor=%s x_ansible=%s x_mitogen=%s", kind, ratio(ours, t.median(toolFloor, kind)),
+		ratio(t.median(toolAnsible, kind), ours), ratio(t.median(toolMitogen, kind), ours))
+}
+
+// ratio is "-" when one of the two was not measured.
+func ratio(a, b float64) string {
+	switch {
+	case a == 0 || b == 0:
+		return "-"
+	case a/b >= 10:
+		return fmt.Sprintf("%.0f", a/b)
+	}
+	return fmt.Sprintf("%.2f", a/b)
+}
+
+// table is all medians in seconds, with the least and the greatest.
+func (t times) table(tools []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-10s", "seconds")
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "  %-24s", k.name)
+	}
+	for _, tool := range tools {
+		fmt.Fprintf(&b, "\n%-10s", tool)
+		for _, k := range kinds {
+			if all := t[tool][k.name]; len(all) > 0 {
+				fmt.Fprintf(&b, "  %-24s", fmt.Sprintf("%6.2f (%.2f to %.2f)", t.median(tool, k.name), slices.Min(all).Seconds(), slices.Max(all).Seconds()))
+			}
+		}
+	}
+	return b.String()
+}
+
+// machine says what the figures were measured on.
+func machine() string {
+	text := fmt.Sprintf("%s, %d processors", time.Now().Format(time.DateOnly), runtime.NumCPU())
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		minute, _, _ := strings.Cut(string(load), " ")
+		text += ", load " + minute + " before the start"
+	}
+	return text
+}
