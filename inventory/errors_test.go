@@ -50,7 +50,7 @@ func TestBadInventories(t *testing.T) {
 		"host keys":           {"hosts: {m1: }\nssh: {host_keys: none}", `inventory.yaml:2:18: ssh.host_keys: want one of strict, accept-new, got "none"`},
 		"two passwords":       {"hosts: {m1: }\nssh: {become: sudo, become_password_env: A, become_password_file: b}", `inventory.yaml:2:42: ssh.become_password_env and ssh.become_password_file are both set; keep one`},
 		"password, no become": {"hosts: {m1: }\nssh: {become_password_file: b}", `inventory.yaml:2:29: there is a password to become root with, but ssh.become is none`},
-		"become":              {"hosts: {m1: }\nssh: {become: true}", `inventory.yaml:2:15: ssh.become: want one of none, sudo, got "true"`},
+		"become":              {"hosts: {m1: }\nssh: {become: true}", `inventory.yaml:2:15: ssh.become: want one of none, sudo, doas, su, got "true"`},
 		"timeout":             {"hosts: {m1: }\nssh: {connect_timeout: 10}", `inventory.yaml:2:24: ssh.connect_timeout: want a duration such as 500ms, 10s or 1h30m, got "10"`},
 		"bastion empty":       {"hosts: {m1: }\nssh: {bastion: {user: x}}", `inventory.yaml:2:16: a bastion wants either an address, or host with the name of a host of this inventory`},
 		"bastion unknown":     {"hosts: {jump1: , n: }\nssh: {bastion: {host: jmp1}}", `inventory.yaml:2:16: bastion: there is no host "jmp1"; did you mean "jump1"?`},

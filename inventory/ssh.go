@@ -22,8 +22,8 @@ type SSH struct {
 	Key                string        `yaml:"key" doc:"Private key file; default: keys of the agent, then the usual files in ~/.ssh."`
 	KeyPassphraseEnv   string        `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key."`
 	Agent              bool          `yaml:"agent" doc:"Use the SSH agent of SSH_AUTH_SOCK when there is one." default:"true"`
-	Become             string        `yaml:"become" doc:"How the login user becomes root; not needed when it is root." enum:"none,sudo" default:"none"`
-	BecomePasswordEnv  string        `yaml:"become_password_env" doc:"Environment variable that holds the password that ssh.become asks for."`
+	Become             string        `yaml:"become" doc:"How the login user becomes root; not needed when it is root." enum:"none,sudo,doas,su" default:"none"`
+	BecomePasswordEnv  string        `yaml:"become_password_env" doc:"Environment variable that holds the password that ssh.become asks for: the user's, or for su that of root."`
 	BecomePasswordFile string        `yaml:"become_password_file" doc:"File whose first line is that password."`
 	KnownHosts         string        `yaml:"known_hosts" doc:"File of known host keys." default:"~/.ssh/known_hosts"`
 	HostKeys           string        `yaml:"host_keys" doc:"Hosts that are not in known_hosts: strict refuses them, accept-new adds them; a changed key is always refused." enum:"strict,accept-new" default:"strict"`

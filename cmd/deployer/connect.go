@@ -21,6 +21,8 @@ type connector struct {
 	blobs    agent.Blobs
 	calls    map[string]agent.CallFunc
 	sink     engine.Sink
+
+	passwords passwords
 }
 
 func newConnector(w *ways, blobs *blobs, calls map[string]agent.CallFunc, sink engine.Sink) *connector {
@@ -48,15 +50,29 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the inventory", host)
 	}
-	conn, err := c.dialer.Dial(ctx, c.ways.targets[host])
+	password, err := becomePassword(h)
 	if err != nil {
 		return nil, err
 	}
-	return c.attach(ctx, conn, agent.Options{
-		Host:     host,
-		Become:   agent.Become(h.SSH.Become),
-		Password: func() (string, error) { return becomePassword(h) },
+	target := c.ways.targets[host]
+	conn, err := c.dialer.Dial(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	become, whose := agent.Become(h.SSH.Become), target.Login()
+	if become == agent.Su {
+		whose = "root"
+	}
+	var session schedule.Host
+	err = c.passwords.try(ctx, host, whose, password, func() (err error) {
+		session, err = c.attach(ctx, conn, agent.Options{Host: host, Become: become, Password: password})
+		return err
 	})
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return session, nil
 }
 
 // attach starts the agent over a connection.

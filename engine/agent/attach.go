@@ -35,14 +35,14 @@ func Attach(rw io.ReadWriteCloser, opts Options) (*Session, error) {
 }
 
 // link is that of a session over a transport.
-func (c *connector) link(p transport.Process) link {
+func (c *connector) link(t *talk) link {
 	return link{
 		dial: c.conn.Dial,
 		why: func() error {
 			if err := c.conn.Err(); err != nil {
 				return err
 			}
-			return fmt.Errorf("the agent has ended%s", lastWords(p))
+			return fmt.Errorf("the agent has ended%s", c.said(c.lastWords(t)))
 		},
 		close: c.conn.Close,
 	}

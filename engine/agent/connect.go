@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -49,159 +48,123 @@ func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed)
 }
 
-// connector is one attempt.
+// connector is one attempt at a host, of a few talks with it.
 type connector struct {
 	conn     transport.Conn
 	opts     Options
 	began    time.Time
 	marker   string
-	password string
 	sent     int  // bytes of the program, if it was sent
 	distrust bool // an agent that was there did not start
+	terminal bool // sudo wants one
 }
+
+// errBroken says that the host had an agent, and that it did not start.
+var errBroken = errors.New("the agent that was there did not start")
 
 func (c *connector) connect(ctx context.Context) (*Session, error) {
 	if strings.ContainsAny(c.opts.Dir, "'\\!\n") {
 		return nil, fmt.Errorf("the agent's directory %q must have no quotes, backslashes, exclamation marks and line ends", c.opts.Dir)
 	}
-	if c.opts.Become == Sudo && c.opts.Password != nil {
-		var err error
-		if c.password, err = c.opts.Password(); err != nil {
-			return nil, c.fail(transport.StageBecome, transport.Config, fmt.Errorf("reading the password to become root with: %w", err))
-		}
-	}
 	for {
-		started, host, err := c.probe(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if started != nil {
-			s, err := c.attach(ctx, started)
-			if err == nil || c.sent > 0 || ctx.Err() != nil || c.conn.Err() != nil {
-				return s, err
-			}
-			// There is such a file, but it does not run: the directory is
-			// tried out, and it is sent anew.
-			if !c.distrust {
-				c.distrust = true
-				if started, host, err = c.probe(ctx); err != nil {
-					return nil, err
-				}
-				if started != nil {
-					_ = started.Close()
-				}
-			}
-		}
-		if c.sent > 0 {
-			return nil, errors.New("the agent was stored on the host and is not there any more: something removes it")
-		}
-		if err := c.store(ctx, host); err != nil {
-			return nil, err
+		s, err := c.attempt(ctx)
+		switch {
+		case errors.Is(err, errNeedsTerminal):
+			c.terminal = true
+		case errors.Is(err, errBroken):
+			c.distrust = true
+		default:
+			return s, err
 		}
 	}
 }
 
-// privilege says how to become root.
-func (c *connector) privilege() privilege {
-	switch {
-	case c.opts.Become != Sudo:
-		return plain
-	case c.password != "":
-		return password
-	}
-	return sudo
-}
-
-// started is a command whose output is read through a buffer.
-type started struct {
-	transport.Process
-	out *bufio.Reader
-}
-
-// begin starts a command of this package and hands it the password.
-func (c *connector) begin(ctx context.Context, line string) (*started, error) {
-	p, err := c.conn.Start(ctx, line)
+// attempt starts one probe and stays with it until its agent has said hello.
+func (c *connector) attempt(ctx context.Context) (*Session, error) {
+	t, err := c.start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c.privilege() == password {
-		if _, err := io.WriteString(p.Stdin(), c.password+"\n"); err != nil {
-			_ = p.Close()
+	s, err := c.converse(ctx, t)
+	if err != nil {
+		_ = t.Close()
+	}
+	return s, err
+}
+
+func (c *connector) converse(ctx context.Context, t *talk) (*Session, error) {
+	if err := c.look(ctx, t); err != nil {
+		return nil, err
+	}
+	if t.missing {
+		if err := c.send(ctx, t); err != nil {
 			return nil, err
 		}
 	}
-	return &started{Process: p, out: bufio.NewReaderSize(p.Stdout(), maxLine)}, nil
+	s, err := c.attach(ctx, t)
+	if err != nil && c.sent == 0 && !c.distrust && ctx.Err() == nil && c.conn.Err() == nil {
+		return nil, errBroken
+	}
+	return s, err
 }
 
-// probe looks at the host. It returns the started agent, or nil when that must
-// be sent first.
-func (c *connector) probe(ctx context.Context) (*started, *probed, error) {
-	p, err := c.begin(ctx, probeCommand(c.marker, c.privilege(), c.opts.Binaries, c.opts.Dir, !c.distrust))
+// start starts the probe.
+func (c *connector) start(ctx context.Context) (*talk, error) {
+	late := c.fail(transport.StageSession, transport.Timeout, fmt.Errorf("the host did not start a command within %v", c.opts.Timeout))
+	ctx, stop := context.WithTimeoutCause(ctx, c.opts.Timeout, late)
+	defer stop()
+	line := probeCommand(c.marker, c.method(), c.opts.Binaries, c.opts.Dir, !c.distrust)
+	start, terminal := c.conn.Start, c.wantsTerminal()
+	if terminal {
+		t, ok := c.conn.(transport.Terminals)
+		if !ok {
+			return nil, c.fail(transport.StageBecome, transport.Config, fmt.Errorf("%s wants a terminal, and this connection has none", c.opts.Become))
+		}
+		start = t.StartTerminal
+	}
+	p, err := start(ctx, line)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	host, err := c.answers(ctx, p)
-	if err == nil && host.present {
-		return p, host, nil
-	}
-	_ = p.Close()
-	if err != nil {
-		return nil, nil, err
-	}
-	return nil, host, c.refusal(host)
+	return newTalk(p, c.marker, terminal), nil
 }
 
-// errPassword says that sudo has asked again.
-var errPassword = errors.New("sudo refused the password")
-
-// answers reads the probe's answers in time, and watches for sudo asking a
-// second time, as it would wait for the next password for ever.
-func (c *connector) answers(ctx context.Context, p *started) (*probed, error) {
-	type outcome struct {
-		host *probed
-		err  error
+// look hears what the host answers to the probe.
+func (c *connector) look(ctx context.Context, t *talk) error {
+	err := c.within(ctx, t, "the host did not answer the probe", func() (bool, error) { return false, c.answerPrompt(t) }, t.answers)
+	if err != nil {
+		return c.silent(t, "the host did not answer the probe", err)
 	}
-	done := make(chan outcome, 1)
-	go func() {
-		host, err := readProbe(p.out, c.marker)
-		done <- outcome{host, err}
-	}()
-	limit := time.NewTimer(c.opts.Timeout)
+	return c.refusal(t)
+}
+
+// lookEvery is how often it is looked whether something is asked for or moves.
+const lookEvery = 25 * time.Millisecond
+
+// within does something with a talk, as long as it moves: the time starts anew
+// whenever watch sees that. An error of watch ends it.
+func (c *connector) within(ctx context.Context, t *talk, late string, watch func() (moved bool, err error), do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	limit, tick := time.NewTimer(c.opts.Timeout), time.NewTicker(lookEvery)
 	defer limit.Stop()
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
+	defer tick.Stop()
 	for {
 		select {
-		case o := <-done:
-			if o.err != nil {
-				return nil, c.silent(p, o.host, o.err)
+		case err := <-done:
+			return err
+		case <-tick.C:
+			moved, err := watch()
+			if err != nil {
+				return err
 			}
-			return o.host, nil
-		case <-look.C:
-			if strings.Count(p.Stderr(), sudoPrompt) > 1 {
-				_ = p.Close()
-				return nil, c.fail(transport.StageBecome, transport.BecomePassword, errPassword)
+			if moved {
+				limit.Reset(c.opts.Timeout)
 			}
 		case <-limit.C:
-			_ = p.Close()
-			return nil, c.fail(transport.StageAgent, transport.Timeout, fmt.Errorf("the host did not answer the probe within %v", c.opts.Timeout))
+			return c.fail(transport.StageAgent, transport.Timeout, fmt.Errorf("%s within %v%s", late, c.opts.Timeout, c.said(t.words())))
 		case <-ctx.Done():
-			_ = p.Close()
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-}
-
-// silent explains a probe that ended without its answers.
-func (c *connector) silent(p *started, host *probed, err error) error {
-	words := lastWords(p)
-	if lost := c.conn.Err(); lost != nil {
-		return lost
-	}
-	if host.sudoAsked && host.system == "" {
-		return c.fail(transport.StageBecome, transport.BecomePassword, fmt.Errorf("sudo did not become root%s", words))
-	}
-	return &transport.Error{Host: c.opts.Host, Stage: transport.StageAgent, Kind: transport.Config,
-		Err:    fmt.Errorf("%w%s", err, words),
-		Advice: "check that the user's login shell on the host runs commands (try: ssh HOST uname)"}
 }

@@ -76,6 +76,7 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	// The end of the connection must not kill the step in flight. Being told
 	// to end does cancel it: the host is going down.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	leaveTerminal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if _, err := fmt.Fprintf(out, "\n%s\n", Banner); err != nil {

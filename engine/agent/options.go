@@ -26,9 +26,9 @@ type Options struct {
 	// Become is how the login user becomes root, unless it is root already; it
 	// stays who it is when empty.
 	Become Become
-	// Password returns the password that becoming root asks for, empty when
-	// there is none; nil means the same. It is called once for a connection.
-	Password func() (string, error)
+	// Password is what becoming root may ask for; empty when there is none. It
+	// is given once for a connection, and only when it is asked for.
+	Password string
 	// Dir is a directory on the host that is tried before the usual ones, for
 	// the agent and its state. The usual ones are DefaultStateDir for root,
 	// and then, as for everybody, some below /var/tmp, $HOME and /dev/shm.
@@ -39,15 +39,6 @@ type Options struct {
 	// Beat and Silence are those of wire.Conn.Pulse, the defaults there when 0.
 	Beat, Silence time.Duration
 }
-
-// Become is a way to become root.
-type Become string
-
-// The ways to become root.
-const (
-	Stay Become = "none" // do not
-	Sudo Become = "sudo"
-)
 
 // Blobs holds content by digest.
 type Blobs interface {

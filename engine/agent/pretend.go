@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -16,11 +15,11 @@ import (
 var ErrNotForPretend = errors.New("this made-up host only knows the commands of deployer")
 
 // Pretend answers a command line of Connect the way a host does that has the
-// agent already, and then is that agent, in this process: so a thousand made-up
-// hosts need neither a shell nor a program. It returns when the session has
-// ended.
+// agent already and lets everybody become root, and then is that agent, in this
+// process: so a thousand made-up hosts need neither a shell nor a program. It
+// returns when the session has ended.
 func Pretend(ctx context.Context, line string, in io.Reader, out io.Writer, registry engine.Registry, opts ServeOptions) error {
-	// sh -c 'OUTER' deployer 'INNER' MARKER PRIVILEGE 'DIGEST' 'DIGEST' 'DIR' 'TRUST'
+	// sh -c 'OUTER' deployer 'INNER' MARKER METHOD 'DIGEST' ...
 	parts := strings.Split(line, "'")
 	if len(parts) < 5 || parts[1] != outerScript || parts[3] != innerScript {
 		return ErrNotForPretend
@@ -29,16 +28,9 @@ func Pretend(ctx context.Context, line string, in io.Reader, out io.Writer, regi
 	if len(words) != 2 {
 		return ErrNotForPretend
 	}
-	buffered := bufio.NewReaderSize(in, maxLine)
-	if privilege(words[1]) == password {
-		if _, err := readLine(buffered); err != nil {
-			return fmt.Errorf("reading the password: %w", err)
-		}
-	}
-	answers := []string{"", words[0], "uid=0", "system=Linux x86_64", "dir=/pretended/agent",
-		"agent=present", "", Banner, ""}
+	answers := []string{"", words[0], "uid=0", "", words[0], "user=0", "system=Linux x86_64", "agent=present", "", Banner, ""}
 	if _, err := io.WriteString(out, strings.Join(answers, "\n")); err != nil {
 		return err
 	}
-	return Serve(ctx, buffered, out, registry, opts)
+	return Serve(ctx, bufio.NewReaderSize(in, maxLine), out, registry, opts)
 }

@@ -2,57 +2,69 @@ package agent
 
 import "strings"
 
-// The probe is one command line that looks at a host and, when the agent is
-// there, becomes it. So a host that has the agent costs one session.
+// The probe is one command line that looks at a host, takes the agent in if it is
+// missing, and becomes it. So one session is enough on any host, and a host that
+// has the agent costs nothing but that session.
 //
 // It is given as  sh -c 'OUTER' deployer 'INNER' arguments  and must mean the
 // same to whatever login shell the user has, csh and fish included. So both
 // scripts stand in single quotes and contain none, nor newlines, exclamation
 // marks and backslashes before a quote or a backslash; a test keeps it so. Only
-// what POSIX says of sh(1) and its tools is used, and test -O, which dash, bash,
-// busybox, ksh, mksh and zsh have.
+// what POSIX says of sh(1) and its tools is used, and two things that all Linux
+// systems have: test -O and head -c.
 //
-// Both scripts see the same arguments: $1 INNER, $2 marker, $3 privilege, and
-// after these what is INNER's own business.
+// Both scripts see the same arguments: $1 INNER, $2 marker, $3 method, and after
+// these what is INNER's own business.
 
-// outerScript becomes root if asked, and goes on with INNER. The privilege is
+// outerScript becomes root by the method, and goes on with INNER:
 //
-//	plain     stay who you are
-//	sudo      sudo must not ask
-//	password  the first line of the input is the password; sudo may ask for it
+//	none           stay who you are
+//	sudo           it must not ask
+//	sudo-password  it may ask, on the standard error, and reads the input
+//	doas           it must not ask
+//	doas-password  it may ask, on the terminal
+//	su             it asks, on the terminal
 //
-// "sudo -k" with a command ignores remembered passwords, so that it is known
-// whether sudo will read the line or not.
-const outerScript = `printf "\n%s\n" "$2"; ` +
-	`echo "uid=$(id -u)"; ` +
-	`if [ "$3" = plain ] || [ "$(id -u)" = 0 ]; then ` +
-	`[ "$3" = password ] && IFS= read -r skip; ` +
-	`exec sh -c "$1" deployer "$@"; fi; ` +
-	`command -v sudo >/dev/null 2>&1 || { echo error=sudo-missing; exit 0; }; ` +
-	`if sudo -k -n true </dev/null >/dev/null 2>&1; then ` +
-	`[ "$3" = password ] && IFS= read -r skip; ` +
-	`exec sudo -n sh -c "$1" deployer "$@"; fi; ` +
-	`[ "$3" = password ] || { LC_ALL=C sudo -k -n true </dev/null 2>&1 >/dev/null | sed "s/^/sudo=/"; echo error=sudo-password; exit 0; }; ` +
-	`echo sudo-asked=yes; ` +
-	`exec sudo -k -S -p "` + sudoPrompt + `" sh -c "$1" deployer "$@"`
+// All of them speak English, for the sake of notRoot; INNER gets the language
+// back by the last argument.
+const outerScript = `printf "\n%s\n" "$2"; u=$(id -u); echo "uid=$u"; set -- "$@" "${LC_ALL-}"; ` +
+	`if [ "$3" = none ] || [ "$u" = 0 ]; then exec sh -c "$1" deployer "$@"; fi; ` +
+	`m=${3%-password}; command -v "$m" >/dev/null 2>&1 || { echo error=not-there; exit 0; }; ` +
+	`LC_ALL=C; export LC_ALL; echo "` + becomeLine + `$m"; ` +
+	`case $3 in ` +
+	`sudo) exec sudo -n sh -c "$1" deployer "$@";; ` +
+	`sudo-password) exec sudo -S -p "$2` + sudoPrompt + `" sh -c "$1" deployer "$@";; ` +
+	`doas) exec doas -n sh -c "$1" deployer "$@";; ` +
+	`doas-password) exec doas sh -c "$1" deployer "$@";; ` +
+	`su) exec su -s /bin/sh -c "$1" root deployer "$@";; ` +
+	`esac`
 
-// sudoPrompt is what sudo writes to the standard error when it asks. When it
-// is there twice, the password was refused.
-const sudoPrompt = "<deployer asks for the password>"
+// becomeLine begins the line after which a password may be asked for, sudoPrompt
+// ends the question of sudo.
+const (
+	becomeLine = "become="
+	sudoPrompt = "-password:"
+)
 
 // innerScript runs with the privileges of the agent. It finds a directory that
-// is the user's own, that can be written to and from which a program can be
-// run, and becomes the agent if that is there. $4 and $5 are the digests for
-// amd64 and arm64, $6 the directory to try first, or "-", and $7 is "trust"
-// when an agent that is there may be started without trying its directory
-// out: the usual case, which then costs three processes.
-const innerScript = `umask 077; m=$(uname -sm); u=$(id -u); ` +
-	`echo "system=$m"; ` +
+// is the user's own, that can be written to and from which a program can be run,
+// and becomes the agent. $4 and $5 are the digests for amd64 and arm64, $6 the
+// directory to try first, or "-", $7 is "trust" when an agent that is there may
+// be started without trying its directory out: the usual case, which then costs
+// three processes. $8 is how many KiB must be free for a new one, $9 the locale.
+//
+// Where the agent is missing, the form (gzip or plain) and the length in bytes
+// are read from the input, and then the program. It is checked and put in place
+// under its digest: two controllers may do so at once, each with a file of its
+// own.
+const innerScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2"; umask 077; ` +
+	`if [ -n "$9" ]; then LC_ALL=$9; export LC_ALL; else unset LC_ALL; fi; ` +
+	`m=$(uname -sm); u=$(id -u); echo "user=$u"; echo "system=$m"; ` +
 	`case $m in "Linux x86_64"|"Linux amd64") d=$4;; "Linux aarch64"|"Linux arm64") d=$5;; *) d=-;; esac; ` +
 	`[ "$d" = - ] && { echo error=unsupported; exit 0; }; ` +
-	`f=$6; trust=$7; ` +
-	`if [ "$u" = 0 ]; then s=/var/lib/deployer; set -- /var/lib/deployer /var/tmp/deployer-0 "$HOME/.deployer" /dev/shm/deployer-0; ` +
-	`else s=; set -- "/var/tmp/deployer-$u" "$HOME/.deployer" "/dev/shm/deployer-$u"; fi; ` +
+	`f=$6; trust=$7; need=$8; ` +
+	`if [ "$u" = 0 ]; then s=/var/lib/deployer; set -- /var/lib/deployer /var/tmp/deployer-0 "${HOME:-/root}/.deployer" /dev/shm/deployer-0; ` +
+	`else s=; set -- "/var/tmp/deployer-$u" ${HOME:+"$HOME/.deployer"} "/dev/shm/deployer-$u"; fi; ` +
 	`[ "$f" = - ] || { s=; set -- "$f" "$@"; }; ` +
 	`for p in "$@"; do a=$p/agent; t=$a/.try$$; ` +
 	`[ -d "$a" ] || mkdir -p "$a" 2>/dev/null || { echo "tried=$a cannot be made"; continue; }; ` +
@@ -62,34 +74,32 @@ const innerScript = `umask 077; m=$(uname -sm); u=$(id -u); ` +
 	`chmod 700 "$p" "$a"; ` +
 	`{ printf "#\041/bin/sh\nexit 0\n" >"$t" && chmod 700 "$t"; } 2>/dev/null && [ -s "$t" ] || { rm -f "$t"; echo "tried=$a cannot be written to: read-only or full"; continue; }; ` +
 	`"$t" 2>/dev/null || { rm -f "$t"; echo "tried=$a is on a file system mounted noexec"; continue; }; ` +
-	`rm -f "$t"; fi; ` +
-	`echo "dir=$a"; ` +
-	`[ -x "$a/$d" ] || { command -v gzip >/dev/null 2>&1 && echo gzip=yes; echo agent=missing; exit 0; }; ` +
+	`rm -f "$t"; ` +
+	`k=$(df -Pk "$a" 2>/dev/null | { read -r k; read -r k k k k x; echo "$k"; }); ` +
+	`[ "${k:-$need}" -ge "$need" ] 2>/dev/null || { echo "tried=$a has only $k KiB free of the $need that are needed"; continue; }; ` +
+	takeIn +
+	`fi; ` +
 	`echo agent=present; ` +
+	`if [ -t 2 ]; then exec "$a/$d" serve --state-dir "${s:-$p}" 2>/dev/null; fi; ` +
 	`exec "$a/$d" serve --state-dir "${s:-$p}"; ` +
 	`done; echo error=no-directory`
 
-// storeScript takes a program from its input, checks it, and puts it in place
-// under its digest. $4 directory, $5 digest, $6 gzip or plain.
-const storeScript = `umask 077; t=$4/.new$$; ` +
-	`if [ "$6" = gzip ]; then gzip -dc >"$t"; else cat >"$t"; fi || { rm -f "$t"; echo error=write; exit 0; }; ` +
+// takeIn is the part of innerScript that gets the program $d for the directory $a.
+const takeIn = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>&1 && echo gzip=yes; echo agent=missing; ` +
+	`read -r form size || exit 0; ` +
+	`if [ "$form" = gzip ]; then head -c "$size" | gzip -dc >"$t"; else head -c "$size" >"$t"; fi || { rm -f "$t"; echo error=write; exit 0; }; ` +
 	`chmod 700 "$t"; ` +
 	`if command -v sha256sum >/dev/null 2>&1; then h=$(sha256sum <"$t"); h=${h%% *}; else h=$("$t" digest); fi; ` +
-	`[ "$h" = "$5" ] || { rm -f "$t"; echo "digest=$h"; echo error=digest; exit 0; }; ` +
-	`mv -f "$t" "$4/$5" || { rm -f "$t"; echo error=write; exit 0; }; ` +
-	`echo stored=yes`
+	`[ "$h" = "$d" ] || { rm -f "$t"; echo "digest=$h"; echo error=digest; exit 0; }; ` +
+	`mv -f "$t" "$a/$d" || { rm -f "$t"; echo error=write; exit 0; }; `
 
-// privilege says how the agent becomes root.
-type privilege string
+// roomKiB is the free space that an agent needs, twice its size.
+const roomKiB = "30000"
 
-const (
-	plain    privilege = "plain"
-	sudo     privilege = "sudo"
-	password privilege = "password"
-)
-
-// probeCommand is the command line of the probe.
-func probeCommand(marker string, p privilege, b *Binaries, first string, trust bool) string {
+// probeCommand is the command line of the probe. Its arguments are names and
+// digests; a single quote in one would end the quoting, so connect refuses
+// directories with one.
+func probeCommand(marker, method string, b *Binaries, first string, trust bool) string {
 	if first == "" {
 		first = "-"
 	}
@@ -97,14 +107,8 @@ func probeCommand(marker string, p privilege, b *Binaries, first string, trust b
 	if trust {
 		check = "trust"
 	}
-	return command(innerScript, marker, p, b.digest("amd64"), b.digest("arm64"), first, check)
-}
-
-// command is the command line that runs an inner script. Arguments are names
-// and digests; a single quote in one would end the quoting, so connect refuses directories with one.
-func command(inner, marker string, p privilege, args ...string) string {
-	words := []string{"sh -c", quote(outerScript), "deployer", quote(inner), marker, string(p)}
-	for _, a := range args {
+	words := []string{"sh -c", quote(outerScript), "deployer", quote(innerScript), marker, method}
+	for _, a := range []string{b.digest("amd64"), b.digest("arm64"), first, check, roomKiB} {
 		words = append(words, quote(a))
 	}
 	return strings.Join(words, " ")

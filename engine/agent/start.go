@@ -12,17 +12,18 @@ import (
 )
 
 // attach waits for the banner of the started agent and opens the session.
-func (c *connector) attach(ctx context.Context, p *started) (*Session, error) {
+func (c *connector) attach(ctx context.Context, t *talk) (*Session, error) {
 	type outcome struct {
 		s   *Session
 		err error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		err := awaitBanner(p.out)
+		err := awaitBanner(t.out)
+		t.heard.deaf.Store(true)
 		var s *Session
 		if err == nil {
-			s, err = open(p.out, p.Stdin(), c.opts, c.link(p))
+			s, err = open(t.out, t.Stdin(), c.opts, c.link(t))
 		}
 		done <- outcome{s, err}
 	}()
@@ -31,15 +32,13 @@ func (c *connector) attach(ctx context.Context, p *started) (*Session, error) {
 	select {
 	case o := <-done:
 		if o.err != nil {
-			return nil, fmt.Errorf("starting the agent: %w%s", o.err, lastWords(p))
+			return nil, fmt.Errorf("starting the agent: %w%s", o.err, c.said(c.lastWords(t)))
 		}
 		o.s.announce(c.describe(o.s.Facts()))
 		return o.s, nil
 	case <-limit.C:
-		_ = p.Close()
 		return nil, c.fail(transport.StageAgent, transport.Timeout, fmt.Errorf("the agent did not start within %v", c.opts.Timeout))
 	case <-ctx.Done():
-		_ = p.Close()
 		return nil, context.Cause(ctx)
 	}
 }

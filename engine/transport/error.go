@@ -87,12 +87,17 @@ var advice = map[Kind]string{
 // host itself was.
 const serviceAdvice = "check that the service runs and listens there, and that no firewall on the host is between"
 
+// loadAdvice is for a host that has let us in and then does nothing.
+const loadAdvice = "check the load of the host and its disks, and the start-up files of the user's shell"
+
 func (e *Error) advice() string {
 	switch {
 	case e.Advice != "":
 		return e.Advice
 	case e.Stage == StageDial && (e.Kind == Unreachable || e.Kind == Timeout):
 		return serviceAdvice
+	case e.Kind == Timeout && (e.Stage == StageSession || e.Stage == StageBecome || e.Stage == StageAgent):
+		return loadAdvice
 	}
 	return advice[e.Kind]
 }
