@@ -13,7 +13,7 @@ import (
 
 func library() *playbook.Library {
 	return &playbook.Library{
-		Registry:  engine.NewRegistry(tasks.Modules(), control.Actions()),
+		Registry:  engine.NewRegistry(tasks.Modules(), control.General(), control.Actions()),
 		Roles:     []playbook.Tree{{Name: "roles", FS: roles.FS}},
 		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
 	}

@@ -17,7 +17,7 @@ import (
 // what the reference shows is what a user may write.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	registry := engine.NewRegistry(tasks.Modules(), control.Actions())
+	registry := engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	for name, kind := range registry {
 		if kind.Example == "" {
 			t.Errorf("%s has no example: add tasks/examples/%s.yaml", name, name)

@@ -21,7 +21,7 @@ import (
 func TestGatesAndLookers(t *testing.T) {
 	t.Parallel()
 	var gates, lookers []string
-	for _, k := range append(Modules(), control.Actions()...) {
+	for _, k := range slices.Concat(Modules(), control.General(), control.Actions()) {
 		if _, ok := k.New().(engine.Gate); ok {
 			gates = append(gates, k.Name)
 		}
@@ -31,11 +31,11 @@ func TestGatesAndLookers(t *testing.T) {
 	}
 	slices.Sort(gates)
 	slices.Sort(lookers)
-	want := []string{"command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "nodes_ready", "shell", "static_pod_ready", "unit", "wait_for"}
+	want := []string{"command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "nodes_ready", "script", "shell", "static_pod_ready", "unit", "wait_for"}
 	if diff := cmp.Diff(want, gates); diff != "" {
 		t.Error(diff)
 	}
-	want = []string{"authority", "authority_read", "etcd_plan", "kube_version", "pod_cidrs", "read", "set", "stat"}
+	want = []string{"authority", "authority_read", "etcd_plan", "kube_version", "pod_cidrs", "read", "read_part", "set", "stat"}
 	if diff := cmp.Diff(want, lookers); diff != "" {
 		t.Error(diff)
 	}

@@ -66,6 +66,7 @@ func Modules() []engine.Kind {
 		{Name: "mount", Doc: "Makes sure of a mounted file system and its line in /etc/fstab.", New: func() any { return &mount.Mount{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
+		{Name: "read_part", Doc: "Reads a part of a file, whatever is in it; fetch asks for it.", New: func() any { return &inspect.Part{} }},
 		{Name: "replace", Doc: "Puts something else in the place of all that matches a regular expression in a file.", New: func() any { return &edit.Replace{} }},
 		{Name: "repository", Doc: "Makes sure of a package source of apt, dnf or zypper and of the key that signs it.", New: func() any { return packages.NewRepository() }},
 		{Name: "script", Doc: "Runs a script of the role on the host.", New: func() any { return &command.Script{} }},

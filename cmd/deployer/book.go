@@ -76,9 +76,9 @@ func sameAsLast(trees []playbook.Tree, dir string) bool {
 
 // compile finds everything that is wrong with a playbook without the network.
 func (b book) compile(p *project, o runOptions) (*playbook.Program, engine.Registry, error) {
-	registry := engine.NewRegistry(tasks.Modules())
+	registry := engine.NewRegistry(tasks.Modules(), control.General())
 	if p.cluster != nil {
-		registry = engine.NewRegistry(tasks.Modules(), control.Actions())
+		registry = engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	}
 	library := playbook.Library{
 		Registry:  registry,

@@ -94,7 +94,9 @@ func exitCodesPage() string {
 }
 
 // kinds are all that a task can be.
-func kinds() engine.Registry { return engine.NewRegistry(tasks.Modules(), control.Actions()) }
+func kinds() engine.Registry {
+	return engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
+}
 
 func tasksPage() string {
 	r := kinds()

@@ -24,6 +24,14 @@ type Script struct {
 	ReadOnly   bool              `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
+// Gate is as Command's.
+func (s *Script) Gate() any {
+	if !s.ReadOnly {
+		return nil
+	}
+	return s
+}
+
 // inlineLimit is the size in bytes up to which a script travels inside the step.
 const inlineLimit = 32 << 10
 

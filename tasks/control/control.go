@@ -1,6 +1,6 @@
 // Package control holds the tasks that run on the controller on behalf of
-// hosts: keys and signing, membership of etcd, objects of Kubernetes, the
-// report of preflight, and verification. They reach services through the
+// hosts: fetching of files, keys and signing, membership of etcd, objects of
+// Kubernetes, the report of preflight, and verification. They reach services through the
 // hosts' SSH connections only.
 //
 // What they do is in functions of the packages below this one that need no
@@ -10,6 +10,7 @@ package control
 import (
 	"deployer/engine"
 	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/fetch"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/preflight"
@@ -17,7 +18,14 @@ import (
 	"deployer/tasks/examples"
 )
 
-// Actions is the table of all actions.
+// General is the table of the actions that need no cluster.
+func General() []engine.Kind {
+	return examples.In([]engine.Kind{
+		{Name: "fetch", Doc: "Brings a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
+	})
+}
+
+// Actions is the table of the actions that work on a cluster.
 func Actions() []engine.Kind {
 	return examples.In([]engine.Kind{
 		{Name: "preflight_report", Doc: "Collect what all hosts' checks found and end the run with one table when there is any problem.", New: func() any { return preflight.NewReport() }},

@@ -72,3 +72,26 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+func TestPart(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/x", "0123456789\xff", 0o644)
+	for want, m := range map[string]*Part{
+		"MDEyMzQ1Njc4Of8=": {Path: "/x"},
+		"MjM0":             {Path: "/x", Offset: 2, Bytes: 3},
+		"/w==":             {Path: "/x", Offset: 10, Bytes: 100},
+		"":                 {Path: "/x", Offset: 11},
+	} {
+		if got := tasktest.Check(t, sys, m).Output["data"]; got != want {
+			t.Errorf("%+v: %v, want %s", m, got, want)
+		}
+	}
+	for want, m := range map[string]*Part{
+		"not absolute": {Path: "x"}, "want at most": {Path: "/x", Bytes: PartSize + 1}, "offset -1": {Path: "/x", Offset: -1}, "no such file": {Path: "/none"},
+	} {
+		if _, err := m.Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package fetch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/inspect"
+)
+
+// reportEvery is how often progress of a large file is told.
+const reportEvery = 2 * time.Second
+
+// tries bounds how often a file that changes while it is read is read again.
+const tries = 3
+
+// Apply reads the file in parts, one message each, and gives it its name when
+// its digest is the one that the host stated.
+func (f *Fetch) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+	to, err := f.place(site.Host())
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(to.dir, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(to.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(to.name), 0o755); err != nil {
+		return nil, fmt.Errorf("making the directory of %s: %w", to, err)
+	}
+	for range tries {
+		have, err := f.look(ctx, site)
+		if err != nil {
+			return nil, err
+		}
+		if !have.exists {
+			return nil, fmt.Errorf("%s does not exist on %s: make it first, or say missing_ok: true", f.Src, site.Host())
+		}
+		done, err := f.copy(ctx, site, root, to, have)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return engine.Output{"dest": to.String(), "missing": false, "sha256": have.sha256, "size": have.size}, nil
+		}
+		site.Progress(f.Src + " changed while it was read; reading it again")
+	}
+	return nil, fmt.Errorf("%s changes all the time: copy it on the host first, and fetch the copy", f.Src)
+}
+
+// copy reads the file to a temporary one beside its place. done is false when it
+// was not, or not any more, what the host said.
+func (f *Fetch) copy(ctx context.Context, site engine.Site, root *os.Root, to target, have remote) (done bool, err error) {
+	temp := filepath.Join(filepath.Dir(to.name), fmt.Sprintf(".%s.deployer-%d", filepath.Base(to.name), os.Getpid()))
+	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("writing %s: %w", to, err)
+	}
+	defer func() {
+		_ = out.Close()
+		_ = root.Remove(temp)
+	}()
+	sum := sha256.New()
+	if err := f.read(ctx, site, have.size, io.MultiWriter(out, sum)); err != nil {
+		return false, fmt.Errorf("reading %s of %s: %w", f.Src, site.Host(), err)
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != have.sha256 {
+		return false, nil
+	}
+	if err := errors.Join(out.Sync(), out.Close()); err != nil {
+		return false, fmt.Errorf("writing %s: %w", to, err)
+	}
+	if err := root.Rename(temp, to.name); err != nil {
+		return false, fmt.Errorf("writing %s: %w", to, err)
+	}
+	return true, nil
+}
+
+// read asks for size bytes, part by part. A host that has fewer now ends it
+// early; one that sends more than it was asked for is not believed.
+func (f *Fetch) read(ctx context.Context, site engine.Site, size int64, to io.Writer) error {
+	said := time.Now()
+	for offset := int64(0); offset < size; {
+		want := min(size-offset, inspect.PartSize)
+		out, err := ask(ctx, site, "read_part", &inspect.Part{Path: f.Src, Offset: offset, Bytes: want})
+		if err != nil {
+			return err
+		}
+		text, _ := out["data"].(string)
+		part, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || int64(len(part)) > want {
+			return fmt.Errorf("the host sent %d bytes of nonsense where %d were asked for", len(text), want)
+		}
+		if len(part) == 0 {
+			return nil
+		}
+		if _, err := to.Write(part); err != nil {
+			return err
+		}
+		offset += int64(len(part))
+		if time.Since(said) >= reportEvery {
+			said = time.Now()
+			site.Progress(fmt.Sprintf("fetched %d of %d MB", offset/1e6, size/1e6))
+		}
+	}
+	return nil
+}
+
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

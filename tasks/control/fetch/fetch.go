@@ -1,0 +1,127 @@
+// Package fetch brings files from hosts to the controller.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/inspect"
+)
+
+// Fetch brings a file of the host to the controller.
+type Fetch struct {
+	Src       string `yaml:"src" required:"true" doc:"absolute path of a plain file on the host"`
+	Dest      string `yaml:"dest" required:"true" doc:"directory on the controller, absolute or relative to where deployer was started; the file becomes DEST/HOST/SRC in it"`
+	Flat      bool   `yaml:"flat" doc:"dest is the file itself, or with a slash at its end the directory that gets it under its last name; hosts must not share it. Default false"`
+	MissingOK bool   `yaml:"missing_ok" doc:"go on when the file does not exist; default false"`
+}
+
+var _ engine.Action = (*Fetch)(nil)
+
+// remote is a file as its host describes it.
+type remote struct {
+	exists bool
+	kind   string
+	size   int64
+	sha256 string
+}
+
+// target is where a file goes on the controller: nothing is written outside of
+// dir, whatever the names and the links in it are.
+type target struct{ dir, name string }
+
+func (t target) String() string { return filepath.Join(t.dir, t.name) }
+
+// place decides where the file of a host goes.
+func (f *Fetch) place(host string) (target, error) {
+	if !path.IsAbs(f.Src) {
+		return target{}, fmt.Errorf("src %q is not an absolute path", f.Src)
+	}
+	src := path.Clean(f.Src)
+	if src == "/" || f.Dest == "" {
+		return target{}, errors.New("want src, a file, and dest")
+	}
+	switch {
+	case f.Flat && strings.HasSuffix(f.Dest, "/"):
+		return target{filepath.Clean(f.Dest), path.Base(src)}, nil
+	case f.Flat:
+		return target{filepath.Dir(f.Dest), filepath.Base(f.Dest)}, nil
+	}
+	name := path.Join(host, src)
+	if !filepath.IsLocal(name) || strings.ContainsAny(host, `/\`) || host == "." {
+		return target{}, fmt.Errorf("the host's name %q cannot be that of a directory: use flat", host)
+	}
+	return target{filepath.Clean(f.Dest), filepath.FromSlash(name)}, nil
+}
+
+// Check compares the digests of both files.
+func (f *Fetch) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	to, err := f.place(site.Host())
+	if err != nil {
+		return engine.Change{}, err
+	}
+	have, err := f.look(ctx, site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	out := engine.Output{"dest": to.String(), "missing": !have.exists}
+	effect := engine.Effect{Kind: engine.EffectFile, Target: to.String(), Action: "fetch from " + site.Host() + ":" + f.Src}
+	switch {
+	case !have.exists && f.MissingOK:
+		return engine.NoChange(out), nil
+	case !have.exists: // in a dry run an earlier step has not made it; else Apply says so
+		return engine.Changed(effect), nil
+	case have.kind != "file":
+		return engine.Change{}, fmt.Errorf("%s is not a plain file but a %s: fetch takes single files, and an archive of many", f.Src, have.kind)
+	}
+	out["sha256"], out["size"] = have.sha256, have.size
+	mine, err := digestOf(to.String())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return engine.Change{}, err
+	}
+	change := engine.NoChange(out)
+	if mine != have.sha256 {
+		change = engine.Changed(effect)
+		change.Output = out
+	}
+	return change, nil
+}
+
+// look asks the host what is there.
+func (f *Fetch) look(ctx context.Context, site engine.Site) (remote, error) {
+	out, err := ask(ctx, site, "stat", &inspect.Stat{Path: f.Src, Follow: true, Checksum: true})
+	if err != nil {
+		return remote{}, err
+	}
+	r := remote{}
+	r.exists, _ = out["exists"].(bool)
+	r.kind, _ = out["type"].(string)
+	r.sha256, _ = out["sha256"].(string)
+	switch size := out["size"].(type) { // JSON has one kind of number
+	case float64:
+		r.size = int64(size)
+	case int:
+		r.size = int64(size)
+	case int64:
+		r.size = size
+	}
+	return r, nil
+}
+
+// ask runs a module that only reads.
+func ask(ctx context.Context, site engine.Site, module string, args engine.Module) (engine.Output, error) {
+	res, err := site.RunOn(ctx, site.Host(), module, args)
+	if err != nil {
+		return nil, err
+	}
+	if res.Failure != nil {
+		return nil, res.Failure
+	}
+	return res.Output, nil
+}

@@ -1,0 +1,178 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/tasks/control/sitetest"
+	"deployer/tasks/inspect"
+	"deployer/tasks/tasktest"
+)
+
+// newSite is a host whose modules run below a directory of the test.
+func newSite(t *testing.T) (*sitetest.Site, *tasktest.System) {
+	t.Helper()
+	sys := tasktest.New(t)
+	site := &sitetest.Site{Name: "web-1"}
+	site.RunFunc = func(ctx context.Context, host, _ string, args engine.Module) (engine.Result, error) {
+		if host != "web-1" {
+			return engine.Result{}, errors.New("another host was asked")
+		}
+		change, err := tasktest.Travel(t, args).Check(ctx, sys)
+		if err != nil {
+			return engine.Result{Status: engine.Failed, Failure: &engine.Failure{Message: err.Error()}}, nil
+		}
+		return engine.Result{Status: engine.OK, Output: change.Output}, nil
+	}
+	return site, sys
+}
+
+// run checks and applies; a second check must find nothing to do.
+func run(t *testing.T, site engine.Site, f *Fetch) (engine.Change, engine.Output, error) {
+	t.Helper()
+	change, err := f.Check(t.Context(), site)
+	if err != nil || !change.Needed {
+		return change, change.Output, err
+	}
+	out, err := f.Apply(t.Context(), site, change)
+	if err != nil {
+		return change, out, err
+	}
+	again, err := f.Check(t.Context(), site)
+	if err != nil || again.Needed {
+		t.Errorf("second check: %+v, %v", again, err)
+	}
+	return change, out, err
+}
+
+func TestFetches(t *testing.T) {
+	t.Parallel()
+	large := make([]byte, 2*inspect.PartSize+17)
+	for i := range large {
+		large[i] = byte(rand.Uint32())
+	}
+	tests := map[string]struct {
+		content string
+		fetch   Fetch
+		place   string // below the directory of the test
+	}{
+		"by host":             {"text", Fetch{Dest: "got"}, "got/web-1/etc/app.conf"},
+		"empty":               {"", Fetch{Dest: "got"}, "got/web-1/etc/app.conf"},
+		"in parts":            {string(large), Fetch{Dest: "got/"}, "got/web-1/etc/app.conf"},
+		"flat":                {"text", Fetch{Dest: "got/web.conf", Flat: true}, "got/web.conf"},
+		"flat in a directory": {"text", Fetch{Dest: "got/", Flat: true}, "got/app.conf"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site, sys := newSite(t)
+			sys.Write(t, "/etc/app.conf", tt.content, 0o600)
+			dir := t.TempDir()
+			f := tt.fetch
+			f.Src, f.Dest = "/etc/app.conf", dir+"/"+f.Dest
+			place := filepath.Join(dir, tt.place)
+			change, out, err := run(t, site, &f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string{place + ": fetch from web-1:/etc/app.conf"}
+			if diff := cmp.Diff(want, tasktest.Actions(change)); diff != "" || out["dest"] != place {
+				t.Error(diff, out["dest"])
+			}
+			got, err := os.ReadFile(place)
+			if err != nil || string(got) != tt.content {
+				t.Errorf("%d bytes, %v; want %d", len(got), err, len(tt.content))
+			}
+			if info, err := os.Stat(place); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%v, %v; what root could read is for its user alone", info, err)
+			}
+			if left, err := filepath.Glob(filepath.Dir(place) + "/.*"); err != nil || len(left) != 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	site, sys := newSite(t)
+	sys.Mkdir(t, "/etc/dir")
+	dir := t.TempDir()
+	change, out, err := run(t, site, &Fetch{Src: "/none", Dest: dir, MissingOK: true})
+	if err != nil || change.Needed || out["missing"] != true {
+		t.Errorf("%+v, %v", change, err)
+	}
+	for want, f := range map[string]*Fetch{
+		"/none does not exist on web-1": {Src: "/none", Dest: dir},
+		"not a plain file but a direct": {Src: "/etc/dir", Dest: dir},
+		"src \"x\" is not":              {Src: "x", Dest: dir},
+		"want src, a file":              {Src: "/", Dest: dir},
+	} {
+		if _, _, err := run(t, site, f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// TestStaysBelowDest: neither a name nor a link that lies there leads out.
+func TestStaysBelowDest(t *testing.T) {
+	t.Parallel()
+	site, sys := newSite(t)
+	sys.Write(t, "/etc/x", "evil", 0o644)
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "web-1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(t, site, &Fetch{Src: "/etc/x", Dest: dir}); err == nil || !strings.Contains(err.Error(), "escapes") {
+		t.Errorf("error %v", err)
+	}
+	for _, name := range []string{"..", "a/b", ".", `..\x`} {
+		site.Name = name
+		if _, err := (&Fetch{Src: "/etc/x", Dest: dir}).place(name); err == nil {
+			t.Errorf("a host called %q gets a directory", name)
+		}
+	}
+	if to, err := (&Fetch{Src: "/../../etc/x", Dest: dir}).place("h"); err != nil || to.String() != filepath.Join(dir, "h/etc/x") {
+		t.Errorf("%s, %v", to, err)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+		t.Errorf("written outside: %v, %v", entries, err)
+	}
+}
+
+func TestHostThatIsNotToBeBelieved(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		part engine.Output
+		want string
+	}{
+		"more than asked for": {engine.Output{"data": "YWJjZGVm"}, "nonsense"},
+		"no base64":           {engine.Output{"data": "!"}, "nonsense"},
+		"nothing":             {engine.Output{}, "changes all the time"},
+		"other content":       {engine.Output{"data": "eHg="}, "changes all the time"},
+	}
+	for name, tt := range tests {
+		site := &sitetest.Site{Name: "h"}
+		site.RunFunc = func(_ context.Context, _, module string, _ engine.Module) (engine.Result, error) {
+			if module == "stat" {
+				return engine.Result{Output: engine.Output{"exists": true, "type": "file", "size": float64(2), "sha256": strings.Repeat("0", 64)}}, nil
+			}
+			return engine.Result{Output: tt.part}, nil
+		}
+		dir := t.TempDir()
+		if _, _, err := run(t, site, &Fetch{Src: "/x", Dest: dir}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", name, err, tt.want)
+		}
+		if files, err := filepath.Glob(dir + "/h/*"); err != nil || len(files) != 0 {
+			t.Errorf("%s: left behind %v, %v", name, files, err)
+		}
+	}
+}
