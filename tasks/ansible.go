@@ -45,5 +45,6 @@ func Renamed() map[string]string {
 		"zypper":              "package",
 		"zypper_repository":   "repository",
 		"wait_for_connection": "reboot, which waits until the host is back",
+		"pause":               "wait_for, with delay",
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +31,10 @@ type HTTP struct {
 	Insecure   bool   `yaml:"insecure" doc:"accept any server certificate; for servers on localhost that sign their own. Default false"`
 	Status     int    `yaml:"status" doc:"expected status; default any from 200 to 299"`
 	Body       string `yaml:"body" doc:"regular expression that the body must match; default none"`
+
+	Method        string            `yaml:"method" doc:"how to ask; default GET"`
+	Headers       map[string]string `yaml:"headers" doc:"headers to send, as in Authorization or Host; default none"`
+	AnswerHeaders map[string]string `yaml:"answer_headers" doc:"header -> regular expression that it must match; default none"`
 }
 
 // tryTimeout bounds one request: a server on the host or beside it that is up
@@ -48,9 +54,15 @@ func (h HTTP) Do(ctx context.Context, sys engine.System) (detail string, err err
 	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, fmt.Errorf("no answer from %s within %s", h.URL, tryTimeout))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(h.Method, http.MethodGet), h.URL, nil)
 	if err != nil {
 		return "", err
+	}
+	for name, value := range h.Headers {
+		req.Header.Set(name, value)
+		if strings.EqualFold(name, "Host") {
+			req.Host = value
+		}
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -69,15 +81,25 @@ func (h HTTP) judge(resp *http.Response, body []byte) error {
 	if !ok {
 		return fmt.Errorf("%s answered %s: %s", h.URL, resp.Status, firstLine(body))
 	}
+	for _, name := range slices.Sorted(maps.Keys(h.AnswerHeaders)) {
+		if err := match("answer_headers", h.AnswerHeaders[name], resp.Header.Get(name), h.URL+" answered "+name+" "); err != nil {
+			return err
+		}
+	}
 	if h.Body == "" {
 		return nil
 	}
-	want, err := regexp.Compile(h.Body)
+	return match("body", h.Body, string(body), h.URL+" answered ")
+}
+
+// match wants the text to match the expression that stands in an argument.
+func match(argument, expression, text, said string) error {
+	want, err := regexp.Compile(expression)
 	if err != nil {
-		return fmt.Errorf("body: %w", err)
+		return fmt.Errorf("%s: %w", argument, err)
 	}
-	if !want.Match(body) {
-		return fmt.Errorf("%s answered %q, want a match of %q", h.URL, firstLine(body), h.Body)
+	if !want.MatchString(text) {
+		return fmt.Errorf("%s%q, want a match of %q", said, firstLine([]byte(text)), expression)
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ func server(t *testing.T, secure bool) *httptest.Server {
 		switch r.URL.Path {
 		case "/ok":
 			_, _ = w.Write([]byte("ok\n"))
+		case "/echo":
+			w.Header().Set("X-Asked", r.Method+" "+r.Host+" "+r.Header.Get("X-Me"))
 		case "/redirect":
 			http.Redirect(w, r, "/ok", http.StatusFound)
 		default:
@@ -59,6 +61,9 @@ func TestHTTP(t *testing.T) {
 		"insecure":        {HTTP{URL: secure.URL + "/ok", Insecure: true}, ""},
 		"status":          {HTTP{URL: plain.URL + "/x"}, "answered 500 Internal Server Error: not ready: etcd"},
 		"other body":      {HTTP{URL: plain.URL + "/ok", Body: "fine"}, `answered "ok", want a match of "fine"`},
+		"asked so": {HTTP{URL: plain.URL + "/echo", Method: "HEAD", Headers: map[string]string{"host": "site", "X-Me": "me"},
+			AnswerHeaders: map[string]string{"X-Asked": "^HEAD site me$"}}, ""},
+		"other header":    {HTTP{URL: plain.URL + "/ok", AnswerHeaders: map[string]string{"X-Asked": "."}}, `answered X-Asked "", want a match of "."`},
 		"bad expression":  {HTTP{URL: plain.URL + "/ok", Body: "("}, "body: "},
 		"untrusted":       {HTTP{URL: secure.URL + "/ok"}, "certificate"},
 		"other name":      {HTTP{URL: secure.URL + "/ok", CA: "/ca.crt", ServerName: "other"}, "not other"},

@@ -1,4 +1,5 @@
-// Package wait has the module that waits for something on the host to serve.
+// Package wait has the module that waits for something on the host: that it
+// serves, is there, says something, or is gone.
 package wait
 
 import (
@@ -6,88 +7,93 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/hostcmd"
 	"deployer/tasks/probe"
 )
 
-// For waits until a port, path, socket or address answers. It changes nothing.
+// For waits until all that it names is as wanted. It changes nothing.
 type For struct {
-	Host     string        `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
-	Port     int           `yaml:"port" doc:"TCP port that must accept connections"`
-	Path     string        `yaml:"path" doc:"absolute path that must exist"`
-	Socket   string        `yaml:"socket" doc:"path of a Unix socket that must accept connections"`
-	HTTP     *probe.HTTP   `yaml:"http" doc:"request that must be answered as expected"`
-	Timeout  time.Duration `yaml:"timeout" doc:"how long to wait; default 60s"`
-	Interval time.Duration `yaml:"interval" doc:"time between two tries; default 200ms"`
+	Host        string        `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
+	Port        int           `yaml:"port" doc:"TCP port that must accept connections"`
+	Path        string        `yaml:"path" doc:"absolute path that must exist"`
+	SearchRegex string        `yaml:"search_regex" doc:"regular expression (Go's syntax) that the content of path must match; default none"`
+	Socket      string        `yaml:"socket" doc:"path of a Unix socket that must accept connections"`
+	HTTP        *probe.HTTP   `yaml:"http" doc:"request that must be answered as expected"`
+	Command     hostcmd.Words `yaml:"command" doc:"program that must end with exit code 0, as a list or a text; no shell sees it. It must change nothing"`
+	State       string        `yaml:"state" enum:"started,present,stopped,absent,drained" doc:"stopped or absent: port and socket refuse, path is gone or does not match; drained: no connection to port is left on this host, whoever may still connect. Default started, which is the same as present"`
+	Delay       time.Duration `yaml:"delay" doc:"wait so long before the first look; alone it is a pause. Default none"`
+	Timeout     time.Duration `yaml:"timeout" doc:"how long to wait in all; default 60s"`
+	Interval    time.Duration `yaml:"interval" doc:"time between two tries; default 200ms"`
+	Msg         string        `yaml:"msg" doc:"what to say when it was waited in vain, before the reason; default how long it was"`
 }
 
 var _ engine.Module = (*For)(nil)
 
-// Check tries once. What is not there yet is waited for by Apply, so that a dry
-// run does not wait for what it has not started.
-func (w *For) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if w.Port == 0 && w.Path == "" && w.Socket == "" && w.HTTP == nil {
-		return engine.Change{}, errors.New("want a port, path, socket or http to wait for")
+func (w *For) valid() error {
+	gone := w.State == "stopped" || w.State == "absent"
+	switch {
+	case w.Port == 0 && w.Path == "" && w.Socket == "" && w.HTTP == nil && len(w.Command) == 0 && w.Delay == 0:
+		return errors.New("want a port, path, socket, http, command or delay to wait for")
+	case w.State == "drained" && w.Port == 0:
+		return errors.New("state drained is for a port")
+	case (gone || w.State == "drained") && (w.HTTP != nil || len(w.Command) > 0):
+		return fmt.Errorf("state %s is not for http or command: they say what they expect", w.State)
+	case w.Path != "" && !filepath.IsAbs(w.Path):
+		return fmt.Errorf("path %q is not absolute", w.Path)
+	case w.SearchRegex != "" && w.Path == "":
+		return errors.New("search_regex is for a path")
 	}
-	if err := w.try(ctx, sys); err == nil {
+	_, err := regexp.Compile(w.SearchRegex)
+	return err
+}
+
+// Check tries once. What is not so yet is waited for by Apply, so that a dry run
+// does not wait for what it has not started.
+func (w *For) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if err := w.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	if w.Delay == 0 && w.try(ctx, sys) == nil {
 		return engine.NoChange(engine.Output{"waited": false}), nil
 	}
 	return engine.Change{Needed: true, Wait: true}, nil
 }
 
-// Apply polls until everything asked for is there.
+// Apply polls until everything is as wanted.
 func (w *For) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	timeout := cmp.Or(w.Timeout, time.Minute)
 	began := time.Now()
-	err := probe.Poll(ctx, timeout, cmp.Or(w.Interval, 200*time.Millisecond), sys.Progress, func(ctx context.Context) error {
-		return w.try(ctx, sys)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("waited %s in vain: %w", time.Since(began).Round(time.Second), err)
+	if err := w.pause(ctx, sys); err != nil {
+		return nil, err
 	}
-	return engine.Output{"waited": true, "elapsed_seconds": time.Since(began).Seconds()}, nil
+	err := probe.Poll(ctx, timeout-w.Delay, cmp.Or(w.Interval, 200*time.Millisecond), func(why string) {
+		sys.Progress(fmt.Sprintf("waiting up to %s: %s", timeout, why))
+	}, func(ctx context.Context) error { return w.try(ctx, sys) })
+	elapsed := time.Since(began)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cmp.Or(w.Msg, fmt.Sprintf("waited %s in vain", elapsed.Round(time.Second))), err)
+	}
+	return engine.Output{"waited": true, "elapsed_seconds": elapsed.Seconds()}, nil
 }
 
-func (w *For) try(ctx context.Context, sys engine.System) error {
-	if w.Path != "" {
-		if !filepath.IsAbs(w.Path) {
-			return fmt.Errorf("path %q is not absolute", w.Path)
-		}
-		if _, err := os.Stat(sys.Path(w.Path)); err != nil {
-			return fmt.Errorf("%s is not there yet: %w", w.Path, err)
-		}
+func (w *For) pause(ctx context.Context, sys engine.System) error {
+	if w.Delay == 0 {
+		return nil
 	}
-	if w.Socket != "" {
-		if err := dial(ctx, "unix", sys.Path(w.Socket)); err != nil {
-			return err
-		}
+	sys.Progress("pausing for " + w.Delay.String())
+	t := time.NewTimer(w.Delay)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
 	}
-	if w.Port != 0 {
-		if err := dial(ctx, "tcp", net.JoinHostPort(cmp.Or(w.Host, "127.0.0.1"), strconv.Itoa(w.Port))); err != nil {
-			return err
-		}
-	}
-	if w.HTTP != nil {
-		if _, err := w.HTTP.Do(ctx, sys); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func dial(ctx context.Context, network, address string) error {
-	d := net.Dialer{Timeout: 5 * time.Second}
-	conn, err := d.DialContext(ctx, network, address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // Gate is the same wait.
