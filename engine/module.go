@@ -52,8 +52,12 @@ type System interface {
 	// cannot be put back.
 	Lose(name, why string) error
 	// Run runs a program on the host and waits for it. A non-zero exit is not
-	// an error: look at the result.
+	// an error: look at the result. The program gets the environment of the
+	// step, and for modules with RunsPrograms its user.
 	Run(ctx context.Context, cmd Command) (CommandResult, error)
+	// Give hands a file or directory, as Path maps it, to the user that the
+	// step's programs run as. It does nothing when that is the agent's own.
+	Give(path string) error
 	// Progress reports what a long step is doing, for people.
 	Progress(text string)
 	// RunID names the run that the step belongs to.
@@ -66,10 +70,21 @@ type Command struct {
 	Env   []string // added to the agent's environment, KEY=value
 	Dir   string
 	Stdin []byte
+	// User is the name of the user that it runs as; LoginUser for who logged in
+	// over SSH, empty for the agent's own. Modules leave it to the step.
+	User string
 	// MaxOutput bounds each of stdout and stderr in bytes; what is beyond is
 	// dropped from the middle. Default 1 MiB.
 	MaxOutput int
 }
+
+// LoginUser stands for the user who logged in over SSH, before becoming root.
+const LoginUser = "-"
+
+// RunsPrograms is implemented by the arguments of tasks whose work is done by
+// the programs that they run, so that it makes sense to run these as another
+// user (become, become_user). The work of other modules is done by the agent.
+type RunsPrograms interface{ RunsPrograms() }
 
 // CommandResult is how a command ended.
 type CommandResult struct {

@@ -41,6 +41,10 @@ type Step struct {
 	// Expect is what the plan that is applied allows the step to do; nil when
 	// there is no plan, or it left that open.
 	Expect *Expect `json:"expect,omitempty"`
+	// User is who the programs of the step run as; see Command.
+	User string `json:"user,omitempty"`
+	// Env is added to the environment of programs, KEY=value.
+	Env []string `json:"env,omitempty"`
 	// Secret keeps diff and output of the step out of events and journals.
 	Secret bool `json:"secret,omitempty"`
 }

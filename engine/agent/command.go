@@ -37,8 +37,14 @@ func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, er
 	stdout, stderr := middle{limit: limit}, middle{limit: limit}
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, &stderr, c.Dir
-	cmd.Env = append(append(os.Environ(), "LC_ALL=C"), c.Env...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.User != "" {
+		if err := runAs(ctx, cmd, c.User); err != nil {
+			return engine.CommandResult{}, err
+		}
+	}
+	cmd.Env = append(cmd.Env, c.Env...)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = drainDelay
 	if c.Stdin != nil {

@@ -54,6 +54,7 @@ func testRegistry() engine.Registry {
 		{Name: "odd", New: func() any { return new(odd) }},
 		{Name: "append", New: func() any { return new(appendOnce) }},
 		{Name: "gate", New: func() any { return new(gate) }},
+		{Name: "sh", New: func() any { return new(shArgs) }},
 		{Name: "fetch", New: func() any { return new(fetch) }},
 		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs},
 	})

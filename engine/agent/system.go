@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"deployer/engine"
 	"deployer/engine/wire"
@@ -30,7 +32,21 @@ func (s *server) path(p string) string {
 func (s *system) RunID() string { return s.step.run }
 
 func (s *system) Run(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
+	cmd.User = s.step.step.User
+	cmd.Env = append(slices.Clip(s.step.step.Env), cmd.Env...)
 	return s.step.server.opts.Command(ctx, cmd)
+}
+
+func (s *system) Give(path string) error {
+	name := s.step.step.User
+	if name == "" {
+		return nil
+	}
+	a, err := findAccount(context.Background(), name)
+	if err != nil || int(a.uid) == os.Geteuid() {
+		return err
+	}
+	return os.Lchown(path, int(a.uid), int(a.gid))
 }
 
 // maxProgress bounds a line of progress in bytes; it is for people.

@@ -50,6 +50,12 @@ func (t *Task) refer() {
 	if t.Delegate != nil {
 		parts = append(parts, t.Delegate.refs)
 	}
+	if t.user != nil {
+		parts = append(parts, t.user.refs)
+	}
+	for _, env := range t.env {
+		parts = append(parts, env.refs)
+	}
 	if t.nameTpl != nil {
 		parts = append(parts, t.nameTpl.refs)
 	}

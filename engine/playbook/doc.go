@@ -46,6 +46,8 @@
 //	delegate_to    do it on another host, or on localhost: the machine that deployer runs on. Variables,
 //	               result and handlers stay those of the play's host; a delegate that cannot be reached
 //	               fails the task. May have templates
+//	become_user    run the task's programs as this user; become: false as who logged in over SSH
+//	environment    a mapping of variables for the task's programs
 //	barrier        before this task, wait for all live hosts of the play
 //	label, needs   wait until all (or count) live hosts that run the labelled task have passed it
 //	vars, tags, secret (neither diff nor output is shown)
@@ -53,18 +55,29 @@
 // Instead of a module: block with a list of tasks (and rescue, always, when,
 // throttle, vars, tags, needs, barrier, label), include_role, include_tasks, or
 // meta: flush_handlers. With a mapping, block is the module of that name.
-// ignore_errors, timeout and delegate_to may also stand at these, at a role and
-// at a play: what stands inside has them too, unless it says otherwise.
+// ignore_errors, timeout, delegate_to, become, become_user and environment may
+// also stand at these, at a role and at a play: what stands inside has them too,
+// unless it says otherwise.
 // A block's condition is evaluated once, on entering; its throttle holds for the
 // whole of it. In rescue and always, `failure` has message, detail and step.
 // A task whose condition does not hold waits for no label and takes no turn.
+//
+// # Users
+//
+// deployer works on a host as one user, root where the inventory's ssh.become says
+// how to become it. become_user: NAME runs the programs of a task as NAME, with
+// its groups and home; become: false as the user who logged in. Both concern
+// tasks that run programs: command, shell, script, git. Other modules do their
+// work themselves: those that write files have owner: for it, and refuse another
+// user; for those to which it makes no difference who does it, a user around them
+// means nothing.
 //
 // # Handlers
 //
 // A host remembers which handlers its changes have made necessary until they have
 // run: when a run is killed, or a host lost, between a change and its handler, the
 // next run of the same playbook runs it. This does not hold for handlers that run
-// on the controller.
+// on the controller or are delegated to another host.
 //
 // Handlers run at the end of the play, or at flush_handlers, once, in the order
 // of definition; one that is notified by another handler comes after it. A name

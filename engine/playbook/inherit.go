@@ -14,6 +14,9 @@ type rawInherit struct {
 	IgnoreErrors *bool          `yaml:"ignore_errors"`
 	Timeout      *time.Duration `yaml:"timeout"`
 	DelegateTo   yaml.Node      `yaml:"delegate_to"`
+	Become       *bool          `yaml:"become"`
+	BecomeUser   yaml.Node      `yaml:"become_user"`
+	Environment  yaml.Node      `yaml:"environment"`
 }
 
 func inheritable() []string { return keywords(reflect.TypeFor[rawInherit]()) }
@@ -23,11 +26,21 @@ type layer struct {
 	ignoreErrors *bool
 	timeout      *time.Duration
 	delegate     *Text
+	become       *bool
+	user         *Text
+	env          []*Value // outer ones first
 }
 
 // layer compiles the keywords of the mapping n.
 func (c *compiler) layer(d *document, n *yaml.Node, raw *rawInherit) layer {
-	l := layer{ignoreErrors: raw.IgnoreErrors, timeout: raw.Timeout, delegate: c.text(d, &raw.DelegateTo, "delegate_to")}
+	l := layer{ignoreErrors: raw.IgnoreErrors, timeout: raw.Timeout, delegate: c.text(d, &raw.DelegateTo, "delegate_to"),
+		become: raw.Become, user: c.text(d, &raw.BecomeUser, "become_user")}
+	if env := c.environment(d, &raw.Environment); env != nil {
+		l.env = []*Value{env}
+	}
+	if l.user != nil && l.become != nil && !*l.become {
+		c.fail(l.user.Pos.Errorf("become_user means nothing beside become: false"))
+	}
 	if l.timeout != nil && *l.timeout < 0 {
 		c.fail(keyPos(d, n, "timeout").Errorf("timeout cannot be negative"))
 	}
@@ -48,6 +61,13 @@ func (l layer) over(outer layer) layer {
 	if l.delegate == nil {
 		l.delegate = outer.delegate
 	}
+	if l.become == nil && l.user == nil { // become_user says become as well
+		l.become = outer.become
+	}
+	if l.user == nil {
+		l.user = outer.user
+	}
+	l.env = slices.Concat(outer.env, l.env)
 	return l
 }
 

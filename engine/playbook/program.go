@@ -157,6 +157,8 @@ type Task struct {
 	// all. The others go past it without a word.
 	Only map[string]bool
 
+	user     *Text // who runs its programs; nil for the agent's own user
+	env      []*Value
 	files    *Files
 	nameTpl  *Template
 	refs     Refs // of everything that is evaluated before the task is sent

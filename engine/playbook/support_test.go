@@ -71,10 +71,20 @@ func (*runArgs) Apply(context.Context, engine.System, engine.Change) (engine.Out
 	return nil, nil
 }
 
+// RunsPrograms lets become decide who runs what.
+func (*runArgs) RunsPrograms() {}
+
+// ownedArgs is a module that writes files for somebody.
+type ownedArgs struct {
+	fileArgs `yaml:",inline"`
+	Owner    string `yaml:"owner"`
+}
+
 func registry() engine.Registry {
 	return engine.NewRegistry([]engine.Kind{
 		{Name: "file", New: func() any { return &fileArgs{Mode: "0644"} }},
 		{Name: "plan", New: func() any { return &planArgs{} }},
+		{Name: "owned", New: func() any { return &ownedArgs{} }},
 		{Name: "run", New: func() any { return &runArgs{} }},
 		{Name: "template", New: func() any { return &prepArgs{} }},
 	})

@@ -60,6 +60,8 @@ func (c *compiler) task(x scene, raw *rawTask) *Task {
 	c.taskName(d, t, raw)
 	c.taskArgs(d, t, raw)
 	c.taskPlace(t, said)
+	c.runAs(t, said, has)
+	t.env = has.env
 	if slices.Contains(Reserved(), t.Register) {
 		c.fail(d.at(raw.set["register"]).Errorf("the name %q belongs to the engine; choose another one", t.Register))
 	}

@@ -89,7 +89,12 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 	if t.Until == nil {
 		b.step.Retries, b.step.Delay = t.Retries, t.Delay
 	}
-	return b, nil
+	var err error
+	if b.step.User, err = t.User(h.vars); err != nil {
+		return nil, err
+	}
+	b.step.Env, err = t.Env(h.vars)
+	return b, err
 }
 
 func prepare(ctx context.Context, p engine.Preparer, site *preparation) (string, any, error) {

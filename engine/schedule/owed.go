@@ -14,11 +14,11 @@ func (r *run) handlerName(t *playbook.Task) string {
 }
 
 // noteHandlers tells the host which handlers the step makes necessary, and which
-// it is. Those that run on the controller are not remembered: a host cannot tell
-// whether they did.
+// it is. Those that run on the controller or on another host are not remembered:
+// a host cannot tell whether they did.
 func (h *host) noteHandlers(s *engine.Step, t *playbook.Task, at *iteration) {
 	for _, n := range t.Notify {
-		if n.Mode != playbook.OnController {
+		if n.Mode != playbook.OnController && n.Delegate == nil {
 			s.Notifies = append(s.Notifies, h.run.handlerName(n))
 		}
 	}

@@ -3,6 +3,8 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,6 +143,30 @@ h3 ok=4 changed=0 skipped=0 failed=0
 	}
 	if report.Hosts[1].FailedStep != "b" {
 		t.Errorf("failed step is %q", report.Hosts[1].FailedStep)
+	}
+}
+
+// TestUserAndEnvironment travel with the step, rendered for each host.
+func TestUserAndEnvironment(t *testing.T) {
+	s := of(2)
+	var mu sync.Mutex
+	got := map[string]string{}
+	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
+		mu.Lock()
+		defer mu.Unlock()
+		got[host+" "+st.Name] = strings.Join(append([]string{st.User}, st.Env...), " ")
+		return ""
+	}
+	s.run(t, t.Context(), `
+- hosts: all
+  environment: {FROM: "{{ .host.name }}"}
+  tasks:
+    - {name: a, sh: {}, become_user: "u-{{ .host.name }}", loop: [1], environment: {N: "{{ .item }}"}}
+    - {name: b, do: {}}
+`)
+	want := map[string]string{"h1 a": "u-h1 FROM=h1 N=1", "h2 a": "u-h2 FROM=h2 N=1", "h1 b": " FROM=h1", "h2 b": " FROM=h2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -36,6 +36,13 @@ func (*doArgs) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 	return nil, nil
 }
 
+// shArgs is a do that may run as another user.
+type shArgs struct {
+	doArgs `yaml:",inline"`
+}
+
+func (*shArgs) RunsPrograms() {}
+
 // actArgs is an action that calls back into the test.
 type actArgs struct {
 	Name string         `yaml:"name"`
@@ -341,6 +348,7 @@ func (f *fleet) registry() engine.Registry {
 	return engine.NewRegistry([]engine.Kind{
 		{Name: "do", New: func() any { return &doArgs{Do: "ok"} }},
 		{Name: "act", New: func() any { return &actArgs{fn: f.action} }},
+		{Name: "sh", New: func() any { return &shArgs{doArgs{Do: "ok"}} }},
 		{Name: "tmpl", New: func() any { return &prepArgs{} }},
 		{Name: "src", New: func() any { return &srcArgs{fleet: f} }},
 		{Name: "fetch", New: func() any { return &fetchArgs{} }},

@@ -48,6 +48,18 @@ var (
 	_ engine.Preparer = (*Script)(nil)
 )
 
+// RunsPrograms lets become and become_user decide who runs what.
+func (*Command) RunsPrograms() {}
+
+// RunsPrograms lets become and become_user decide who runs what.
+func (*Shell) RunsPrograms() {}
+
+// RunsPrograms lets become and become_user decide who runs what.
+func (*Script) RunsPrograms() {}
+
+// RunsPrograms lets become and become_user decide who runs what.
+func (*Run) RunsPrograms() {}
+
 func (s *Shell) command() *Command {
 	return &Command{
 		Argv: []string{cmp.Or(s.Executable, "/bin/sh"), "-c", s.Cmd}, Creates: s.Creates, Removes: s.Removes, Chdir: s.Chdir,

@@ -57,7 +57,7 @@ func (r *Run) Apply(ctx context.Context, sys engine.System, _ engine.Change) (en
 	return r.run(ctx, sys)
 }
 
-// run keeps the script from all other users: it may hold what they must not see.
+// run keeps the script from all users but the one who runs it: it may hold what they must not see.
 func (r *Run) run(ctx context.Context, sys engine.System) (engine.Output, error) {
 	dir, err := os.MkdirTemp(sys.Path("/tmp"), "deployer-script-*")
 	if err != nil {
@@ -65,7 +65,8 @@ func (r *Run) run(ctx context.Context, sys engine.System) (engine.Output, error)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, filepath.Base(r.Name))
-	if err := r.write(ctx, sys, path); err != nil {
+	err = r.write(ctx, sys, path)
+	if err := errors.Join(err, sys.Give(path), sys.Give(dir)); err != nil {
 		return nil, fmt.Errorf("writing script %s: %w", r.Name, err)
 	}
 	cmd := engine.Command{Argv: slices.Concat(r.Program, []string{path}, r.Args), Dir: r.Chdir, Stdin: []byte(r.Stdin)}

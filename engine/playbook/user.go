@@ -1,0 +1,63 @@
+package playbook
+
+import (
+	"reflect"
+
+	"deployer/engine"
+)
+
+// runAs decides who runs the programs of a task: by become_user, by become, or
+// else the agent. What the agent does by itself, such as writing a file, it does
+// as who it is, so that another user is refused there.
+func (c *compiler) runAs(t *Task, said, has layer) {
+	t.user = has.user
+	if has.become != nil && !*has.become {
+		t.user = &Text{Pos: t.Pos, src: engine.LoginUser}
+	} else if has.become != nil && t.user == nil {
+		t.user = &Text{Pos: t.Pos, src: root}
+	}
+	args := t.Kind.New()
+	if _, ok := args.(engine.RunsPrograms); ok {
+		return
+	}
+	user := t.user
+	t.user = nil
+	if t.Mode == OnController || user == nil || user.src == root {
+		return
+	}
+	owner := fieldType(deref(reflect.TypeOf(args)), "owner") != nil
+	switch {
+	case said.user != nil && owner:
+		c.fail(said.user.Pos.Errorf("become_user: %s runs no programs: it writes files itself, as root; use owner:", t.Kind.Name))
+	case said.user != nil:
+		c.fail(said.user.Pos.Errorf("become_user: %s runs no programs that could run as another user; leave it out", t.Kind.Name))
+	case said.become != nil && !*said.become:
+		c.fail(t.Pos.Errorf("become: %s runs no programs: its work is done as root; leave become out%s", t.Kind.Name, orOwner(owner)))
+	case owner && has.user != nil:
+		c.fail(t.Pos.Errorf("%s writes files itself, as root, and not as the become_user of %s; use owner:, and say become_user: root here", t.Kind.Name, has.user.Pos))
+	case owner:
+		c.fail(t.Pos.Errorf("%s writes files itself, as root, although become is false around it; use owner:, and say become: true here", t.Kind.Name))
+	}
+}
+
+const root = "root"
+
+func orOwner(owner bool) string {
+	if owner {
+		return ", use owner:"
+	}
+	return ""
+}
+
+// User is the name of the user that the programs of the task run as; see
+// engine.Command. The caller has entered the scopes.
+func (t *Task) User(vars *Vars) (string, error) {
+	if t.user == nil {
+		return "", nil
+	}
+	name, err := t.user.Value(vars)
+	if err == nil && name == "" {
+		return "", t.user.Pos.Errorf("become_user gives no name of a user")
+	}
+	return name, err
+}
