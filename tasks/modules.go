@@ -17,6 +17,7 @@ import (
 	"deployer/tasks/examples"
 	"deployer/tasks/file"
 	"deployer/tasks/flow"
+	"deployer/tasks/gitclone"
 	"deployer/tasks/hostcheck"
 	"deployer/tasks/identity"
 	"deployer/tasks/image"
@@ -52,6 +53,7 @@ func Modules() []engine.Kind {
 		{Name: "download", Doc: "Puts what is at an address on the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
 		{Name: "fail", Doc: "Ends the host's run with a message.", New: func() any { return &flow.Fail{} }},
 		{Name: "file", Doc: "Makes sure of a file's content and access.", New: func() any { return &file.File{} }},
+		{Name: "git", Doc: "Keeps a clone of a git repository at a branch, tag or commit.", New: func() any { return &gitclone.Git{} }},
 		{Name: "group", Doc: "Makes sure of a group.", New: func() any { return &account.Group{} }},
 		{Name: "host_checks", Doc: "Looks whether the host offers what its roles need; has rows.", New: func() any { return &hostcheck.Checks{} }},
 		{Name: "host_download", Doc: "Downloads a file from the host itself; download is made of it.", New: func() any { return &download.Host{} }},

@@ -1,0 +1,156 @@
+// Package gitclone keeps clones of git repositories on hosts, with the host's git
+// program.
+package gitclone
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+)
+
+// Git is a clone of a repository at a branch, tag or commit.
+type Git struct {
+	Repo       string `yaml:"repo" required:"true" doc:"address of the repository: https, ssh, git or a path on the host"`
+	Dest       string `yaml:"dest" required:"true" doc:"absolute path of the clone; it must not exist, be empty, or be a clone already"`
+	Version    string `yaml:"version" doc:"branch, tag, or whole commit id of 40 digits; default the repository's default branch"`
+	Depth      int    `yaml:"depth" doc:"how many commits of the history to fetch; default all"`
+	Update     *bool  `yaml:"update" doc:"false: leave a clone that is there alone, at whatever commit; default true"`
+	Force      bool   `yaml:"force" doc:"throw away what was changed or committed in the clone; default false: that is an error. Files that git does not know stay"`
+	Submodules bool   `yaml:"submodules" doc:"fetch submodules too, at all depths; default false"`
+	KeyFile    string `yaml:"key_file" doc:"absolute path on the host of the private SSH key; no other is tried then"`
+	AcceptNew  bool   `yaml:"accept_new_host_key" doc:"accept the SSH host key of a server that the host does not know; a changed one is refused all the same. Default false"`
+}
+
+var _ engine.Module = (*Git)(nil)
+
+// RunsPrograms says that another user may run this: git does all the writing.
+func (*Git) RunsPrograms() {}
+
+func (g *Git) valid() error {
+	switch {
+	case !filepath.IsAbs(g.Dest):
+		return fmt.Errorf("dest %q is not an absolute path", g.Dest)
+	case g.Repo == "" || strings.HasPrefix(g.Repo, "-"):
+		return fmt.Errorf("repo %q is no address", g.Repo)
+	case strings.HasPrefix(g.Version, "-") || strings.ContainsAny(g.Version, " \t\n~^:?*[\\"):
+		return fmt.Errorf("version %q is no name of a branch, tag or commit", g.Version)
+	case g.Depth < 0:
+		return errors.New("depth cannot be negative")
+	case g.KeyFile != "" && !filepath.IsAbs(g.KeyFile):
+		return fmt.Errorf("key_file %q is not an absolute path", g.KeyFile)
+	}
+	return nil
+}
+
+// local is what is there.
+type local struct {
+	clone   bool   // there is a clone, maybe one that was not finished
+	commit  string // that is checked out; empty when none is
+	origin  string // address that the clone is of
+	changed string // first lines of what differs from the commit
+}
+
+// look reads the clone. Only what git tells is asked of git.
+func (g *Git) look(ctx context.Context, sys engine.System) (local, error) {
+	if _, err := hostfile.Resolve(sys, g.Dest, false); err != nil {
+		return local{}, err
+	}
+	entries, err := os.ReadDir(sys.Path(g.Dest))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return local{}, nil
+	}
+	if err != nil {
+		return local{}, err
+	}
+	if _, err := os.Lstat(filepath.Join(sys.Path(g.Dest), ".git")); err != nil {
+		return local{}, fmt.Errorf("%s is not empty and no clone: remove it, or name another dest", g.Dest)
+	}
+	have := local{clone: true}
+	if have.origin, err = g.ask(ctx, sys, "config", "--get", "remote.origin.url"); err != nil {
+		return local{}, err
+	}
+	if have.commit, err = g.ask(ctx, sys, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil || have.commit == "" {
+		return have, err
+	}
+	have.changed, err = g.ask(ctx, sys, "status", "--porcelain", "--untracked-files=no")
+	return have, err
+}
+
+// Check asks the repository what version is now, without fetching it.
+func (g *Git) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if err := g.valid(); err != nil {
+		return engine.Change{}, err
+	}
+	have, err := g.look(ctx, sys)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	out := engine.Output{"before": have.commit, "after": have.commit}
+	if have.commit != "" && g.Update != nil && !*g.Update {
+		return engine.NoChange(out), nil
+	}
+	want, err := g.wanted(ctx, sys, have)
+	if errors.Is(err, errNoGit) { // in a dry run an earlier step has not installed it; else Apply says so
+		return engine.Changed(g.effect("clone " + g.shown())), nil
+	}
+	if err != nil {
+		return engine.Change{}, err
+	}
+	action := g.action(have, want)
+	if action == "" {
+		return engine.NoChange(out), nil
+	}
+	if err := g.mayLose(ctx, sys, have); err != nil {
+		return engine.Change{}, err
+	}
+	change := engine.Changed(g.effect(action))
+	out["after"] = want.commit
+	change.Output = out
+	return change, nil
+}
+
+func (g *Git) effect(action string) engine.Effect {
+	return engine.Effect{Kind: engine.EffectFile, Target: g.Dest, Action: action}
+}
+
+// action says in words what brings the clone to what is wanted; empty when
+// nothing is to be done.
+func (g *Git) action(have local, want target) string {
+	at := fmt.Sprintf("%s (%.10s)", cmp.Or(want.name(), "commit"), want.commit)
+	switch {
+	case have.commit == "":
+		return "clone " + g.shown() + " at " + at
+	case have.commit != want.commit:
+		return fmt.Sprintf("update from %.10s to %s", have.commit, at)
+	case have.origin != g.Repo:
+		return fmt.Sprintf("make it a clone of %s instead of %s", g.shown(), redacted(have.origin))
+	case have.changed != "" && g.Force:
+		return "throw away local changes: " + strings.ReplaceAll(have.changed, "\n", ",")
+	}
+	return ""
+}
+
+// mayLose refuses to throw away what somebody has changed or committed.
+func (g *Git) mayLose(ctx context.Context, sys engine.System, have local) error {
+	if g.Force || have.commit == "" {
+		return nil
+	}
+	if have.changed != "" {
+		return &engine.Failure{
+			Message: g.Dest + " has local changes: commit them elsewhere, or say force: true to throw them away", Detail: have.changed,
+		}
+	}
+	own, err := g.ownCommits(ctx, sys, have)
+	if err == nil && own {
+		err = fmt.Errorf("%s is at commit %.10s, which is of no branch or tag that was fetched: push it, or say force: true to leave it", g.Dest, have.commit)
+	}
+	return err
+}

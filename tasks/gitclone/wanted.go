@@ -1,0 +1,96 @@
+package gitclone
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/receipt"
+)
+
+// target is what a version is.
+type target struct {
+	commit string
+	branch string // when it is one
+	tag    string // when it is one
+}
+
+func (t target) name() string {
+	if t.branch != "" {
+		return t.branch
+	}
+	return t.tag
+}
+
+// wanted finds the commit of a version. That of a commit id needs no network.
+func (g *Git) wanted(ctx context.Context, sys engine.System, have local) (target, error) {
+	if raw, err := hex.DecodeString(g.Version); err == nil && len(raw) == 20 {
+		if have.commit == "" { // whether git is there shows here, not in Apply
+			_, err := g.run(ctx, sys, "version")
+			return target{commit: strings.ToLower(g.Version)}, err
+		}
+		return target{commit: strings.ToLower(g.Version)}, nil
+	}
+	args := []string{"ls-remote", "--symref", "--", g.Repo, "HEAD"}
+	if g.Version != "" && g.Version != "HEAD" {
+		args = []string{"ls-remote", "--", g.Repo, "refs/heads/" + g.Version, "refs/tags/" + g.Version, "refs/tags/" + g.Version + "^{}"}
+	}
+	out, err := g.run(ctx, sys, args...)
+	if err != nil {
+		return target{}, err
+	}
+	t := parseRefs(out, g.Version)
+	if t.commit == "" {
+		return t, fmt.Errorf("%s has no branch or tag %q; of a commit, the whole id of 40 digits is wanted", g.shown(), g.Version)
+	}
+	return t, nil
+}
+
+// parseRefs reads what ls-remote printed. A branch goes before a tag of the same
+// name; of a tag with a message, the commit is under its name with ^{}.
+func parseRefs(out, version string) target {
+	var t target
+	ids := map[string]string{}
+	for line := range strings.Lines(out) {
+		id, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if link, ok := strings.CutPrefix(id, "ref: refs/heads/"); ok && ref == "HEAD" {
+			t.branch = link
+			continue
+		}
+		ids[ref] = id
+	}
+	if id := ids["HEAD"]; id != "" {
+		t.commit = id
+		return t
+	}
+	if id := ids["refs/heads/"+version]; id != "" {
+		return target{commit: id, branch: version}
+	}
+	if id := ids["refs/tags/"+version+"^{}"]; id != "" {
+		return target{commit: id, tag: version}
+	}
+	if id := ids["refs/tags/"+version]; id != "" {
+		return target{commit: id, tag: version}
+	}
+	return target{}
+}
+
+// record is the receipt of a clone.
+type record struct {
+	Commit string `json:"commit"` // that was checked out last
+}
+
+func (g *Git) receiptPath() string { return receipt.Path("git", g.Dest) }
+
+// ownCommits tells whether the commit that is checked out was made in the clone:
+// it is neither what was checked out here, nor in anything that was fetched.
+func (g *Git) ownCommits(ctx context.Context, sys engine.System, have local) (bool, error) {
+	var rec record
+	if receipt.Read(sys, g.receiptPath(), &rec) && rec.Commit == have.commit {
+		return false, nil
+	}
+	refs, err := g.ask(ctx, sys, "for-each-ref", "--count=1", "--contains="+have.commit, "refs/remotes", "refs/tags")
+	return refs == "", err
+}
