@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"testing/fstest"
+
+	"deployer/engine/playbook"
+)
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// TestGuides compiles what the guides show in deployer's language, so that it can
+// be pasted.
+func TestGuides(t *testing.T) {
+	t.Parallel()
+	compile := func(t *testing.T, files fstest.MapFS) {
+		t.Helper()
+		tree := playbook.Tree{Name: "guide", FS: files}
+		roles := playbook.Tree{Name: "guide/roles", FS: sub(t, files)}
+		library := playbook.Library{Registry: kinds(), Roles: []playbook.Tree{roles}}
+		if _, err := library.Compile(tree, "playbook.yaml"); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("from-ansible", func(t *testing.T) {
+		t.Parallel()
+		blocks := blocksOf(t, "from-ansible.md")
+		if len(blocks) != 2 {
+			t.Fatalf("%d playbooks, want Ansible's and ours", len(blocks))
+		}
+		compile(t, fstest.MapFS{"playbook.yaml": {Data: blocks[1]}})
+	})
+	t.Run("roles", func(t *testing.T) {
+		t.Parallel()
+		blocks := blocksOf(t, "roles.md")
+		if len(blocks) != 3 {
+			t.Fatalf("%d files, want 3", len(blocks))
+		}
+		handlers := []byte("- name: restart web\n  unit: {name: web.service, state: restarted}\n")
+		compile(t, fstest.MapFS{"roles/web/defaults/main.yaml": {Data: blocks[0]}, "roles/web/tasks/main.yaml": {Data: blocks[1]},
+			"roles/web/handlers/main.yaml": {Data: handlers}, "playbook.yaml": {Data: blocks[2]}})
+	})
+}
+
+func blocksOf(t *testing.T, guide string) [][]byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", guide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][]byte
+	for _, m := range yamlBlock.FindAllSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// sub is the directory of the roles, which may be absent.
+func sub(t *testing.T, files fstest.MapFS) fstest.MapFS {
+	t.Helper()
+	out := fstest.MapFS{}
+	for name, f := range files {
+		if rel, err := filepath.Rel("roles", name); err == nil && rel[0] != '.' {
+			out[rel] = f
+		}
+	}
+	return out
+}
