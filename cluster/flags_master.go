@@ -58,13 +58,16 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		"requestheader-group-headers":        "X-Remote-Group",
 		"requestheader-username-headers":     "X-Remote-User",
 		"secure-port":                        strconv.Itoa(c.API.Port),
-		"service-account-issuer":             "https://kubernetes.default.svc." + c.DNS.Domain,
-		"service-account-key-file":           pki("sa.pub"),
-		"service-account-signing-key-file":   pki("sa.key"),
-		"service-cluster-ip-range":           strings.Join(c.ServiceCIDRs, ","),
-		"tls-cert-file":                      pki("apiserver.crt"),
-		"tls-min-version":                    "VersionTLS12",
-		"tls-private-key-file":               pki("apiserver.key"),
+		// Without it an API server that is told to stop waits for the watches of its
+		// clients, which last for minutes, until the kubelet kills it after 30 s.
+		"shutdown-watch-termination-grace-period": "10s",
+		"service-account-issuer":                  "https://kubernetes.default.svc." + c.DNS.Domain,
+		"service-account-key-file":                pki("sa.pub"),
+		"service-account-signing-key-file":        pki("sa.key"),
+		"service-cluster-ip-range":                strings.Join(c.ServiceCIDRs, ","),
+		"tls-cert-file":                           pki("apiserver.crt"),
+		"tls-min-version":                         "VersionTLS12",
+		"tls-private-key-file":                    pki("apiserver.key"),
 	}
 	if c.Encryption.AtRest {
 		out["encryption-provider-config"] = c.Encryption.File

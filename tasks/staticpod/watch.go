@@ -90,7 +90,7 @@ const (
 	// The first nudge may come before the kubelet has done with the old pod; then
 	// it waits as it would have without.
 	maxNudges  = 2
-	nudgeEvery = 6 * time.Second
+	nudgeEvery = 4 * time.Second
 )
 
 func (r *replacement) follow(sys engine.System, manifest string, seen sight) {
