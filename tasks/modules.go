@@ -73,6 +73,7 @@ func Modules() []engine.Kind {
 		{Name: "repository", Doc: "Makes sure of a package source of apt, dnf or zypper and of the key that signs it.", New: func() any { return packages.NewRepository() }},
 		{Name: "script", Doc: "Runs a script of the role on the host.", New: func() any { return &command.Script{} }},
 		{Name: "script_run", Doc: "Writes, runs and removes a script; script is made of it.", New: func() any { return &command.Run{} }},
+		{Name: "service", Doc: "Brings a service to its wanted state: another name of unit, in Ansible's words.", New: func() any { return &unit.Unit{} }},
 		{Name: "set", Doc: "Gives values names for later tasks.", New: func() any { return &flow.Set{} }},
 		{Name: "shell", Doc: "Runs lines in a shell; the last resort where no module fits.", New: func() any { return &command.Shell{} }},
 		{Name: "stat", Doc: "Tells what is at a path.", New: func() any { return &inspect.Stat{} }},

@@ -22,6 +22,7 @@ type Systemd struct {
 type FakeUnit struct {
 	Type      string // default simple
 	Enabled   bool
+	Masked    bool
 	Active    string // default inactive
 	Reload    bool   // the unit file is newer than what is loaded
 	CanReload bool
@@ -135,11 +136,16 @@ func (s *Systemd) verb(verb string, u *FakeUnit) engine.CommandResult {
 		u.Enabled = true
 	case "disable":
 		u.Enabled = false
+	case "mask", "unmask":
+		u.Masked = verb == "mask"
 	case "stop":
 		u.Active, u.pid, u.started = "inactive", 0, 0
 	case "reload":
 		u.changed = monotonic()
 	case "start", "restart":
+		if u.Masked {
+			return engine.CommandResult{Exit: 1, Stderr: "Unit is masked.\n"}
+		}
 		if verb == "restart" || u.Active != "active" {
 			u.restarts = 0
 			s.start(u)
@@ -170,7 +176,11 @@ func (s *Systemd) show(u *FakeUnit) string {
 	if u.Enabled {
 		state = "enabled"
 	}
-	return fmt.Sprintf("LoadState=loaded\nActiveState=%s\nSubState=x\nUnitFileState=%s\nType=%s\nNeedDaemonReload=%s\nCanReload=%s\n"+
+	load := "loaded"
+	if u.Masked {
+		load, state = "masked", "masked"
+	}
+	return fmt.Sprintf("LoadState=%s\nActiveState=%s\nSubState=x\nUnitFileState=%s\nType=%s\nNeedDaemonReload=%s\nCanReload=%s\n"+
 		"MainPID=%d\nNRestarts=%d\nInvocationID=%s\nResult=%s\nExecMainStartTimestampMonotonic=%d\nStateChangeTimestampMonotonic=%d\n",
-		u.Active, state, u.Type, word[u.Reload], word[u.CanReload], u.pid, u.restarts, u.invocation, result, u.started, u.changed)
+		load, u.Active, state, u.Type, word[u.Reload], word[u.CanReload], u.pid, u.restarts, u.invocation, result, u.started, u.changed)
 }

@@ -87,11 +87,11 @@ func (u *Unit) Gate() any {
 	if u.State == "" || u.State == "stopped" {
 		return nil
 	}
-	gate := *u
-	gate.RestartIfOlderThan = u.restartPaths()
+	gate := *u.named()
+	gate.RestartIfOlderThan = gate.restartPaths()
 	if u.State != "started" {
 		gate.RestartIfOlderThan = nil
 	}
-	gate.Content, gate.Enabled, gate.OnlyIfUp = "", nil, true
+	gate.Content, gate.Enabled, gate.Masked, gate.OnlyIfUp = "", nil, nil, true
 	return &gate
 }

@@ -51,6 +51,20 @@ func TestConverges(t *testing.T) {
 			want:    Unit{State: "started"},
 			actions: []string{"x.service: read its file again (daemon-reload)"},
 		},
+		"forbidden": {
+			have:    tasktest.FakeUnit{Active: "active", Enabled: true},
+			want:    Unit{Enabled: &off, State: "stopped", Masked: &on},
+			actions: []string{"x.service: disable", "x.service: stop", "x.service: mask"},
+		},
+		"allowed again": {
+			have:    tasktest.FakeUnit{Masked: true},
+			want:    Unit{Enabled: &on, State: "started", Masked: &off},
+			actions: []string{"x.service: unmask", "x.service: enable", "x.service: start"},
+		},
+		"allowed already": {
+			want:    Unit{State: "started", Masked: &off},
+			actions: []string{"x.service: start"},
+		},
 		"own content": {
 			want:    Unit{Content: "[Service]\n", State: "started"},
 			actions: []string{"/etc/systemd/system/x.service: create", "x.service: start"},
@@ -76,6 +90,23 @@ func TestConverges(t *testing.T) {
 
 // TestRepairsKilledRun is the promise of restart_if_older_than: a run that was
 // killed between a change and its restart is made good by the next one.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"nginx": "nginx.service", "nginx.service": "nginx.service", "logrotate.timer": "logrotate.timer",
+		"getty@tty1": "getty@tty1.service", "org.cups.cupsd": "org.cups.cupsd.service",
+	} {
+		if got := (&Unit{Name: name}).named().Name; got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {}})
+	tasktest.Converge(t, sys, &Unit{Name: "x", State: "started", StableFor: quick(), DaemonReload: true})
+	if n := systemd.Starts("x.service"); n != 1 {
+		t.Errorf("%d starts", n)
+	}
+}
+
 func TestRepairsKilledRun(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active"}})
@@ -198,6 +229,22 @@ func TestFailures(t *testing.T) {
 				t.Errorf("detail %q, want the journal", failure.Detail)
 			}
 		})
+	}
+}
+
+func TestMaskedStaysMasked(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Masked: true}})
+	for want, u := range map[string]*Unit{
+		"say masked: false":        {Name: "x", State: "started"},
+		"masked forbids":           {Name: "x", State: "restarted", Masked: &on},
+		"and not enabled: true":    {Name: "x", Enabled: &on, Masked: &on},
+		"name is missing":          {State: "started"},
+		"want started, stopped, r": {Name: "x", State: "running"},
+	} {
+		if _, _, err := tasktest.Run(t, sys, u); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
 }
 

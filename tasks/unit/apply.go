@@ -1,0 +1,122 @@
+package unit
+
+import (
+	"context"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// Apply writes, allows, reloads, enables, acts and forbids, in this order, and
+// waits for the effect.
+func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+	u = u.named()
+	if err := u.keep(ctx, sys, change); err != nil {
+		return nil, err
+	}
+	if err := u.writeFile(ctx, sys); err != nil {
+		return nil, err
+	}
+	now, err := u.loaded(ctx, sys)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.systemctl(ctx, sys, u.enabling(now)); err != nil {
+		return nil, err
+	}
+	act, err := u.decide(sys, now)
+	if err != nil {
+		return nil, err
+	}
+	out, err := u.carryOut(ctx, sys, now, act)
+	if err != nil {
+		return nil, err
+	}
+	return out, u.systemctl(ctx, sys, u.masking(now))
+}
+
+// carryOut acts, and notes which files the process has seen.
+func (u *Unit) carryOut(ctx context.Context, sys engine.System, now status, act action) (engine.Output, error) {
+	if act.verb == "" {
+		return nil, nil
+	}
+	// Taken before the process starts: a change after this is seen by the next
+	// run.
+	marks := takeMarks(sys, u.restartPaths(), u.ReloadIfOlderThan)
+	after, err := u.act(ctx, sys, now, act)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.remember(sys, act, after, marks); err != nil {
+		return nil, err
+	}
+	return engine.Output{"active_state": after.Active, "main_pid": after.MainPID, "did": act.verb}, nil
+}
+
+// keep keeps the file before the unit, as a revert goes backwards and can only
+// disable a unit while its file is there.
+func (u *Unit) keep(ctx context.Context, sys engine.System, change engine.Change) error {
+	if u.Content != "" {
+		if err := sys.Keep(u.path()); err != nil {
+			return err
+		}
+	}
+	now, ok := change.Memo.(status)
+	if !ok {
+		var err error
+		if now, err = show(ctx, sys, u.Name); err != nil {
+			return err
+		}
+	}
+	return sys.KeepState("unit", u.Name, now.kept())
+}
+
+func (u *Unit) writeFile(ctx context.Context, sys engine.System) error {
+	if u.Content == "" {
+		return nil
+	}
+	change, err := u.file().Check(ctx, sys)
+	if err != nil || !change.Needed {
+		return err
+	}
+	_, err = u.file().Apply(ctx, sys, change)
+	return err
+}
+
+// loaded makes systemd read unit files again when it must, and returns the
+// unit's status after that.
+func (u *Unit) loaded(ctx context.Context, sys engine.System) (status, error) {
+	now, err := show(ctx, sys, u.Name)
+	if err != nil {
+		return now, err
+	}
+	if verb := u.unmasking(now); verb != "" {
+		if err := u.systemctl(ctx, sys, verb); err != nil {
+			return now, err
+		}
+		if now, err = show(ctx, sys, u.Name); err != nil {
+			return now, err
+		}
+	}
+	if now.NeedsReload || now.Load == "not-found" || u.DaemonReload {
+		if _, err := hostcmd.Run(ctx, sys, "systemctl", "daemon-reload"); err != nil {
+			return now, err
+		}
+		if now, err = show(ctx, sys, u.Name); err != nil {
+			return now, err
+		}
+	}
+	wanted := u.State != "stopped" && u.State != "" && (!u.OnlyIfUp || now.up()) || u.Enabled != nil && *u.Enabled
+	switch {
+	case !wanted:
+		return now, nil
+	case now.Load == "not-found":
+		return now, fmt.Errorf("systemd knows no unit %s: install its package or write its file first", u.Name)
+	case now.Load == "masked":
+		return now, fmt.Errorf("unit %s is masked: somebody forbade to start it; say masked: false to allow it", u.Name)
+	case now.Load == "bad-setting" || now.Load == "error":
+		return now, &engine.Failure{Message: fmt.Sprintf("systemd cannot load unit %s: %s", u.Name, now.LoadError), Detail: journal(ctx, sys, u.Name)}
+	}
+	return now, nil
+}
