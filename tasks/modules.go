@@ -17,6 +17,7 @@ import (
 	"deployer/tasks/examples"
 	"deployer/tasks/file"
 	"deployer/tasks/flow"
+	"deployer/tasks/gather"
 	"deployer/tasks/gitclone"
 	"deployer/tasks/hostcheck"
 	"deployer/tasks/identity"
@@ -51,6 +52,7 @@ func Modules() []engine.Kind {
 		{Name: "debug", Doc: "Shows text or a value.", New: func() any { return &flow.Debug{} }},
 		{Name: "directory", Doc: "Makes sure of directories and their access.", New: func() any { return &file.Directory{} }},
 		{Name: "download", Doc: "Puts what is at an address on the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
+		{Name: "facts", Doc: "Tells what the host is and has, at this moment.", New: func() any { return &gather.Facts{} }},
 		{Name: "fail", Doc: "Ends the host's run with a message.", New: func() any { return &flow.Fail{} }},
 		{Name: "file", Doc: "Makes sure of a file's content and access.", New: func() any { return &file.File{} }},
 		{Name: "git", Doc: "Keeps a clone of a git repository at a branch, tag or commit.", New: func() any { return &gitclone.Git{} }},

@@ -47,7 +47,7 @@ func cleanValue(v any) any {
 // cleanFacts cleans the text of facts.
 func cleanFacts(f *engine.Facts) {
 	for _, s := range []*string{&f.Hostname, &f.OS, &f.OSVersion, &f.OSFamily, &f.Arch, &f.Kernel, &f.DefaultIface,
-		&f.DefaultIP, &f.MachineID, &f.BootID, &f.Init} {
+		&f.DefaultIP, &f.MachineID, &f.BootID, &f.Init, &f.OSName, &f.OSCodename, &f.PackageManager, &f.Virtualization, &f.SELinux} {
 		*s = clean(*s)
 	}
 	for _, list := range [][]string{f.OSLike, f.Addresses} {

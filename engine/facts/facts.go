@@ -33,11 +33,13 @@ func Read(root string) engine.Facts {
 		UnixTime:  float64(time.Now().UnixNano()) / 1e9,
 	}
 	f.Hostname, _ = os.Hostname()
-	f.OS, f.OSVersion, f.OSLike = h.release()
+	h.release(&f)
 	f.OSFamily = Family(f.OS, f.OSLike)
 	f.MemoryBytes, f.SwapBytes = h.memory()
 	f.Addresses = addresses()
 	f.DefaultIface, f.DefaultIP = h.defaultRoute()
+	f.PackageManager, f.Virtualization, f.SELinux = h.packageManager(), h.virtualization(), h.selinux()
+	f.RebootRequired = h.exists("/run/reboot-required")
 	return f
 }
 

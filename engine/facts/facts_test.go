@@ -27,7 +27,7 @@ func tree(t *testing.T, files map[string]string) string {
 
 func TestReadOfAFullHost(t *testing.T) {
 	root := tree(t, map[string]string{
-		"/etc/os-release":                   "# comment\nID=rocky\nVERSION_ID=\"9.4\"\nID_LIKE='rhel centos fedora'\nNAME=Rocky\\ Linux\nodd line\n",
+		"/etc/os-release":                   "# comment\nID=rocky\nVERSION_ID=\"9.4\"\nID_LIKE='rhel centos fedora'\nNAME=Rocky\\ Linux\nPRETTY_NAME=\"Rocky Linux 9.4 (Blue Onyx)\"\nVERSION_CODENAME=blue\nodd line\n",
 		"/etc/machine-id":                   "abc\n",
 		"/proc/meminfo":                     "MemTotal:       2048 kB\nodd\nSwapTotal: x kB\nSwapTotal:      1024 kB\n",
 		"/proc/sys/kernel/random/boot_id":   "boot\n",
@@ -40,6 +40,9 @@ func TestReadOfAFullHost(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"rhel", "centos", "fedora"}, f.OSLike); diff != "" {
 		t.Error(diff)
+	}
+	if f.OSName != "Rocky Linux 9.4 (Blue Onyx)" || f.OSCodename != "blue" || f.OSFamily != "redhat" {
+		t.Errorf("name %q, codename %q, family %q", f.OSName, f.OSCodename, f.OSFamily)
 	}
 	if f.MemoryBytes != 2<<20 || f.SwapBytes != 1<<20 {
 		t.Errorf("memory %d, swap %d", f.MemoryBytes, f.SwapBytes)

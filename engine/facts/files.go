@@ -4,16 +4,19 @@ import (
 	"bufio"
 	"strconv"
 	"strings"
+
+	"deployer/engine"
 )
 
-// release reads ID, VERSION_ID and ID_LIKE; os-release(5).
-func (h host) release() (id, version string, like []string) {
+// release reads what the distribution says of itself; os-release(5).
+func (h host) release(f *engine.Facts) {
 	text := h.read("/etc/os-release")
 	if text == "" {
 		text = h.read("/usr/lib/os-release")
 	}
 	values := parseRelease(text)
-	return values["ID"], values["VERSION_ID"], strings.Fields(values["ID_LIKE"])
+	f.OS, f.OSVersion, f.OSLike = values["ID"], values["VERSION_ID"], strings.Fields(values["ID_LIKE"])
+	f.OSName, f.OSCodename = values["PRETTY_NAME"], values["VERSION_CODENAME"]
 }
 
 // parseRelease parses the shell assignments of os-release; of quoting it knows

@@ -1,0 +1,62 @@
+package facts
+
+import "strings"
+
+// packageManager names the program that installs packages.
+func (h host) packageManager() string {
+	for _, m := range []struct{ program, name string }{{"/usr/bin/apt-get", "apt"}, {"/usr/bin/dnf", "dnf"}, {"/usr/bin/zypper", "zypper"}} {
+		if h.exists(m.program) {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// selinux says what the kernel does with the policy; without it, nothing.
+func (h host) selinux() string {
+	switch h.line("/sys/fs/selinux/enforce") {
+	case "1":
+		return "enforcing"
+	case "0":
+		return "permissive"
+	}
+	return "disabled"
+}
+
+// makers are what machines that are not made of metal say of their maker or
+// product, in the order in which they are looked for: many are KVM underneath
+// and say so last.
+var makers = []struct{ sign, name string }{
+	{"Amazon EC2", "amazon"}, {"Google Compute Engine", "google"}, {"VMware", "vmware"}, {"innotek GmbH", "oracle"}, {"VirtualBox", "oracle"},
+	{"Microsoft Corporation Virtual Machine", "microsoft"}, {"Parallels", "parallels"}, {"Apple Virtualization", "apple"},
+	{"Xen", "xen"}, {"KVM", "kvm"}, {"OpenStack", "kvm"}, {"DigitalOcean", "kvm"}, {"Hetzner vServer", "kvm"}, {"QEMU", "qemu"}, {"Bochs", "bochs"},
+}
+
+// virtualization tells containers first: they see the machine below them, too.
+func (h host) virtualization() string {
+	if name := h.line("/run/systemd/container"); name != "" {
+		return name
+	}
+	if h.exists("/run/.containerenv") {
+		return "podman"
+	}
+	if h.exists("/.dockerenv") {
+		return "docker"
+	}
+	if strings.Contains(h.read("/proc/version"), "Microsoft") || strings.Contains(h.read("/proc/version"), "microsoft-standard-WSL") {
+		return "wsl"
+	}
+	maker := h.line("/sys/class/dmi/id/sys_vendor") + " " + h.line("/sys/class/dmi/id/product_name")
+	for _, m := range makers {
+		if strings.Contains(maker, m.sign) && !(m.name == "amazon" && strings.HasSuffix(maker, ".metal")) {
+			return m.name
+		}
+	}
+	switch {
+	case h.line("/sys/hypervisor/type") == "xen":
+		return "xen"
+	case strings.HasPrefix(h.read("/proc/device-tree/hypervisor/compatible"), "linux,kvm"):
+		return "kvm"
+	}
+	return ""
+}
