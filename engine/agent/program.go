@@ -2,9 +2,10 @@ package agent
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // BinarySource holds the agent programs that a build brings along.
@@ -59,11 +60,12 @@ func newProgram(source BinarySource, arch string) (*program, error) {
 	return p, nil
 }
 
-// gzipped compresses for hosts, which all have gzip but not zstd. The fastest
-// level is chosen as somebody waits for the first of it.
+// gzipped compresses for hosts, which all have gzip but not zstd. Somebody waits
+// for the first of it: this level of this library takes a quarter of the time of
+// the standard one's fastest, and its result is smaller.
 func gzipped(data []byte) []byte {
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	w, err := gzip.NewWriterLevel(&out, 3)
 	if err == nil {
 		_, err = w.Write(data)
 	}
