@@ -13,7 +13,7 @@ import (
 // Conn sends and receives messages. Any number of goroutines may send; one
 // receives.
 type Conn struct {
-	r    *bufio.Reader
+	r    activityReader
 	last atomic.Int64 // unix nanoseconds when bytes last arrived
 
 	mu     sync.Mutex // guards what follows
@@ -37,18 +37,22 @@ const readBuffer = 4 << 10
 var outgoing = sync.Pool{New: func() any { return new([]byte) }}
 
 // NewConn returns a Conn over the two streams. It starts no goroutine and
-// closes nothing.
+// closes nothing. A *bufio.Reader is read as it is, without another buffer.
 func NewConn(r io.Reader, w io.Writer) *Conn {
 	c := &Conn{w: w, parts: map[partKey]*[]byte{}}
 	c.last.Store(time.Now().UnixNano())
-	c.r = bufio.NewReaderSize(activityReader{r, &c.last}, readBuffer)
+	buffered, ok := r.(*bufio.Reader)
+	if !ok {
+		buffered = bufio.NewReaderSize(r, readBuffer)
+	}
+	c.r = activityReader{buffered, &c.last}
 	return c
 }
 
 // activityReader notes when bytes arrive. Bytes, not frames: on a slow line one
 // frame may take longer than the time after which silence means loss.
 type activityReader struct {
-	r    io.Reader
+	r    *bufio.Reader
 	last *atomic.Int64
 }
 
