@@ -90,6 +90,7 @@ func (b book) compile(p *project, o runOptions) (*playbook.Program, engine.Regis
 		Decrypt:   ownKeys().Open,
 		Tags:      o.tags,
 		SkipTags:  o.skipTags,
+		StartAt:   o.startAt,
 	}
 	program, err := library.Compile(b.tree, b.file)
 	switch {

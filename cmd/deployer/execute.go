@@ -30,6 +30,7 @@ type runOptions struct {
 	lockTimeout    time.Duration
 	limit          string
 	tags, skipTags []string
+	startAt        string
 	extraVars      []string
 }
 

@@ -54,6 +54,7 @@ func playFlags(cmd *cobra.Command, o *runOptions) {
 	f.StringVarP(&o.limit, "limit", "l", "", "only these hosts, as a `pattern`")
 	f.StringSliceVarP(&o.tags, "tags", "t", nil, "only tasks with one of these tags")
 	f.StringSliceVar(&o.skipTags, "skip-tags", nil, "no tasks with one of these tags")
+	f.StringVar(&o.startAt, "start-at", "", "leave out what comes before the task of this `name`")
 	f.StringArrayVarP(&o.extraVars, "extra-vars", "e", nil, "`variables` that win over all others: NAME=VALUE, @FILE or {mapping}; may be given again")
 }
 
@@ -87,6 +88,7 @@ func (o runOptions) words() []string {
 	add("--limit", o.limit)
 	add("--tags", strings.Join(o.tags, ","))
 	add("--skip-tags", strings.Join(o.skipTags, ","))
+	add("--start-at", o.startAt)
 	for _, v := range o.extraVars {
 		add("-e", v)
 	}

@@ -36,6 +36,11 @@ type Library struct {
 	// Hosts are the names of all hosts of the inventory. With it, names in
 	// delegate_to are checked when compiling; it may be nil.
 	Hosts []string
+	// StartAt is the name of the task to start at; those before it are left out,
+	// whatever their tags. Empty starts at the first.
+	StartAt string
+	// Step makes every play linear, for a run that asks before each task.
+	Step bool
 	// Match resolves a pattern of hosts. With it, patterns are checked when
 	// compiling, and circular waits between plays are found; it may be nil.
 	Match func(pattern string) ([]string, error)
@@ -44,13 +49,14 @@ type Library struct {
 // Compile reads a playbook and everything that it refers to. The error is of
 // type strictyaml.Errors and holds everything that is wrong.
 func (l *Library) Compile(tree Tree, file string) (*Program, error) {
-	c := &compiler{
+	c := &compiler{started: l.StartAt == "",
 		lib: l, tree: tree, funcs: Functions(), prog: &Program{Name: file},
 		docs: map[string]*document{}, labels: map[string]*Label{}, roles: map[string]*role{},
 	}
 	d := c.load(tree, file, strictyaml.Pos{})
 	if d != nil {
 		c.playbook(d, parent{dir: path.Dir(file), files: []string{tree.show(file)}})
+		c.checkStart()
 		c.resolveNeeds()
 		c.finish()
 		c.checkWaits()
@@ -70,7 +76,11 @@ type compiler struct {
 	labels map[string]*Label
 	roles  map[string]*role
 	needs  []pendingNeed
-	errs   []error
+	// started is false before the task of Library.StartAt; passed are the names
+	// of the tasks up to it.
+	started bool
+	passed  []string
+	errs    []error
 }
 
 func (c *compiler) fail(err error) {

@@ -12,6 +12,12 @@
 // live hosts of the play before its first task). Its tasks run in the order
 // pre_tasks, roles, tasks, post_tasks; then its handlers.
 //
+// any_errors_fatal ends the run when a host is lost in the play, whatever max_fail
+// allows. force_handlers runs what was notified on a host whose play then fails;
+// without it the next run does, as the host remembers. forks bounds how many hosts
+// of the play work at one time, below the limit of the run. gather_facts is
+// accepted and changes nothing: facts come with the agent's greeting, at no cost.
+//
 // Hosts run free: none waits for another unless a task says so. With strategy:
 // linear each task waits until all live hosts of the play have done the one
 // before; a throttled block counts as one task, and so do the handlers. A task

@@ -93,6 +93,7 @@ func TestPlayErrors(t *testing.T) {
 		"unknown key":   {"- hosts: all\n  task: []\n", `site.yaml:2:3: unknown key "task" in play; did you mean "tasks"?`},
 		"bad budget":    {"- hosts: all\n  max_fail: {all: some}\n", `site.yaml:2:19: max_fail.all of play: "some" is not a number of hosts; write something like 2 or 10%`},
 		"strategy":      {"- hosts: all\n  strategy: lockstep\n", `site.yaml:2:13: strategy of play: want one of free, linear, got "lockstep"`},
+		"forks":         {"- hosts: all\n  forks: -1\n", `site.yaml:2:10: forks: want a number of hosts, or 0 for no other limit than that of the run`},
 		"serial text":   {"- hosts: all\n  serial: [1, some]\n", `site.yaml:2:15: serial: "some" is not a number of hosts; write something like 2 or 10%`},
 		"serial zero":   {"- hosts: all\n  serial: 0\n", `site.yaml:2:11: serial: a batch has at least one host; leave serial out for all hosts at once`},
 		"serial 0%":     {"- hosts: all\n  serial: [0%]\n", `site.yaml:2:12: serial: a batch has at least one host; leave serial out for all hosts at once`},

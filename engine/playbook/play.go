@@ -24,6 +24,11 @@ type rawPlay struct {
 	Serial    yaml.Node        `yaml:"serial"`
 	Strategy  string           `yaml:"strategy" enum:"free,linear"`
 	Tags      yaml.Node        `yaml:"tags"`
+	// GatherFacts changes nothing: facts come with the agent's greeting.
+	GatherFacts    *bool `yaml:"gather_facts"`
+	AnyErrorsFatal bool  `yaml:"any_errors_fatal"`
+	ForceHandlers  bool  `yaml:"force_handlers"`
+	Forks          int   `yaml:"forks"`
 }
 
 func (c *compiler) playbook(d *document, in parent) {
@@ -47,7 +52,11 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 		return
 	}
 	p := &Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.at(n), Hosts: raw.Hosts, MaxFail: raw.MaxFail,
-		Serial: c.serial(d, &raw.Serial), Linear: raw.Strategy == "linear"}
+		Serial: c.serial(d, &raw.Serial), Linear: raw.Strategy == "linear" || c.lib.Step,
+		AnyErrorsFatal: raw.AnyErrorsFatal, ForceHandlers: raw.ForceHandlers, Forks: raw.Forks}
+	if p.Forks < 0 {
+		c.fail(keyPos(d, n, "forks").Errorf("forks: want a number of hosts, or 0 for no other limit than that of the run"))
+	}
 	if p.Name == "" {
 		p.Name = raw.Hosts
 	}

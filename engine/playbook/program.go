@@ -32,6 +32,13 @@ type Play struct {
 	// MaxFail overrides the budget of the run for groups while a host is in
 	// this play.
 	MaxFail map[string]Limit
+	// AnyErrorsFatal ends the run when a host is lost in the play.
+	AnyErrorsFatal bool
+	// ForceHandlers runs what was notified on a host that fails, too.
+	ForceHandlers bool
+	// Forks bounds how many hosts of the play work at one time; 0 for no bound
+	// of its own.
+	Forks int
 	// Handlers are in an order in which each comes after those that notify it.
 	Handlers []*Task
 	// Serial cuts the hosts of the play into batches.

@@ -24,7 +24,7 @@ func (c *compiler) moduleItem(x scene, raw *rawTask) {
 	t := c.task(x, raw)
 	x.state.tasks++
 	t.ID = fmt.Sprintf("%d.%s.%d", x.play.Index+1, roleOr(x.role, "play"), x.state.tasks)
-	selected := c.selected(t.Tags)
+	selected := c.reached(t) && c.selected(t.Tags)
 	if raw.Barrier && selected {
 		c.barrier(x, d.at(raw.set["barrier"]))
 	}

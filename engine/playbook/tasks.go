@@ -39,7 +39,7 @@ func (c *compiler) item(x scene, raw *rawTask) {
 	case "include_role", "include_tasks":
 		c.includeItem(x, raw, forms[0])
 	case "meta":
-		if c.only(d, raw, "meta", "name", "tags") && c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
+		if c.only(d, raw, "meta", "name", "tags") && c.started && c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
 			c.lockstep(x)
 			c.emit(Op{Kind: OpFlush, Play: x.play, Block: x.block})
 		}
@@ -69,7 +69,7 @@ func (c *compiler) blockItem(x scene, raw *rawTask) {
 	b := &Block{Name: name, Pos: d.at(raw.node), Parent: x.block, Scopes: x.scopes,
 		When: c.conditions(d, &raw.When, "when"), Throttle: c.throttle(d, &raw.Throttle)}
 	selected := c.selected(x.tags)
-	if raw.Barrier && selected {
+	if raw.Barrier && selected && c.started {
 		c.barrier(x, d.at(raw.set["barrier"]))
 	}
 	if b.Throttle != nil {
@@ -77,7 +77,7 @@ func (c *compiler) blockItem(x scene, raw *rawTask) {
 	}
 	c.need(x, d, &raw.Needs, &b.Needs)
 	c.block(x, b, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))
-	if raw.Label != "" && selected {
+	if raw.Label != "" && selected && c.started {
 		c.label(x, raw.Label, d.at(raw.set["label"]))
 	}
 }

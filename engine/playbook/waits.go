@@ -98,8 +98,8 @@ func (c *compiler) resolveNeeds() {
 			*p.into = append(*p.into, Need{Label: l, Count: p.count, Pos: p.pos})
 			continue
 		}
-		if len(c.lib.Tags) > 0 || len(c.lib.SkipTags) > 0 {
-			continue // the labelled task may have been left out by its tags
+		if len(c.lib.Tags) > 0 || len(c.lib.SkipTags) > 0 || c.lib.StartAt != "" {
+			continue // the labelled task may have been left out
 		}
 		c.fail(p.pos.Errorf("needs: no task has the label %q%s", p.name, didYouMean(p.name, slices.Collect(mapKeys(c.labels)))))
 	}

@@ -103,10 +103,11 @@ func (h *host) runThere(ctx context.Context, l *link, e *entry) (engine.Result, 
 
 // runOnce sends the step, and judges its result.
 func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result, error) {
-	if err := h.run.forks.acquire(h.run.stop); err != nil {
+	release, err := h.fork(e.op)
+	if err != nil {
 		return engine.Result{}, err
 	}
-	defer h.run.forks.release()
+	defer release()
 	if stopper, ok := s.Host.(Stopper); ok {
 		defer context.AfterFunc(h.run.stop, func() { stopper.Stop(context.Cause(h.run.stop).Error()) })()
 	}

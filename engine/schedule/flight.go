@@ -23,10 +23,11 @@ var errShort error = lostEarly{}
 // number of steps sent is returned.
 func (f *flight) send(ctx context.Context) (int, error) {
 	h := f.host
-	if err := h.run.forks.acquire(h.run.stop); err != nil {
+	release, err := h.fork(f.entries[f.next].op)
+	if err != nil {
 		return 0, err
 	}
-	defer h.run.forks.release()
+	defer release()
 	steps := f.steps()
 	if len(steps) == 0 {
 		return 0, nil
@@ -42,7 +43,7 @@ func (f *flight) send(ctx context.Context) (int, error) {
 	}
 	seg := engine.Segment{Run: h.run.opts.RunID, Steps: steps, Check: h.run.opts.Check}
 	f.session = session
-	err := session.Run(ctx, seg, in.take)
+	err = session.Run(ctx, seg, in.take)
 	in.close()
 	if judged := f.judged(); judged != nil {
 		f.settle(judged, h.judge(ctx, session, judged))

@@ -58,3 +58,20 @@ func (s *slots) release() {
 	}
 	s.free++
 }
+
+// fork takes one of the run's forks for the operation at op, and before it one
+// of its play's if that has its own; release gives both back.
+func (h *host) fork(op int) (release func(), err error) {
+	own := h.run.playForks[h.run.prog.Ops[op].Play.Index]
+	if own == nil {
+		return h.run.forks.release, h.run.forks.acquire(h.run.stop)
+	}
+	if err := own.acquire(h.run.stop); err != nil {
+		return nil, err
+	}
+	if err := h.run.forks.acquire(h.run.stop); err != nil {
+		own.release()
+		return nil, err
+	}
+	return func() { h.run.forks.release(); own.release() }, nil
+}

@@ -80,3 +80,18 @@ func (h *host) stillWanted(c *call) bool {
 	c.onChange = h.notifiers(c.task)
 	return len(c.onChange) > 0
 }
+
+// forceHandlers runs what was notified on a host that has failed, where the play
+// asks for it. What goes wrong there is told, and changes nothing: the first
+// failure is the one that counts.
+func (h *host) forceHandlers(ctx context.Context, f *failed) {
+	p := h.play()
+	if f == nil || f.unreachable || f.cancelled || p == nil || !p.ForceHandlers || len(h.notified) == 0 {
+		return
+	}
+	at := h.cursor
+	if err := h.handlers(ctx, p); err == nil {
+		_ = h.flush(ctx)
+	}
+	h.cursor = at
+}

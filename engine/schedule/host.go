@@ -114,6 +114,7 @@ func (h *host) walk(ctx context.Context) (err error) {
 			err = h.rescue(f)
 		}
 		if err != nil {
+			h.forceHandlers(ctx, f)
 			return err
 		}
 	}
@@ -154,6 +155,8 @@ func (h *host) park(ctx context.Context, err error) {
 	// host are to see that as the cause.
 	if counts && f.forAll {
 		h.run.abort(fmt.Errorf("%q failed on %s, which did it for all: %s", f.step, h.name, text))
+	} else if p := h.play(); counts && p != nil && p.AnyErrorsFatal {
+		h.run.abort(fmt.Errorf("%s failed in play %q, for which any_errors_fatal is set: %s", h.name, p.Name, text))
 	} else if counts {
 		if over := h.run.budget.lose(h.name, h.play()); over != nil {
 			h.run.abort(fmt.Errorf("%w; first cause on %s: %s", over, h.name, text))

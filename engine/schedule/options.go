@@ -103,6 +103,10 @@ type Options struct {
 	Budget map[string]playbook.Limit
 	Retry  Retry
 
+	// Confirm is asked before each task, once for all hosts that are to do it,
+	// handlers apart; nil asks nothing. See playbook.Library.Step.
+	Confirm func(ctx context.Context, task string, hosts []string) Answer
+
 	// Sink receives the events. Required.
 	Sink engine.Sink
 	// Redactor takes secrets out of everything that reaches Sink and the

@@ -14,20 +14,22 @@ import (
 
 // run is one run of a program.
 type run struct {
-	opts    Options
-	prog    *playbook.Program
-	coord   *coord
-	forks   *slots
-	actions *slots
-	hosts   []*host
-	guards  []*link // only locked; see Claim
-	byName  map[string]*host
-	claim   *claim
-	links   links
-	budget  *budget
-	started time.Time
-	shared  normalizer
-	same    sameness
+	opts      Options
+	prog      *playbook.Program
+	coord     *coord
+	forks     *slots
+	actions   *slots
+	hosts     []*host
+	guards    []*link // only locked; see Claim
+	byName    map[string]*host
+	claim     *claim
+	links     links
+	questions confirmations
+	playForks []*slots // by index of the play; nil where it has no bound
+	budget    *budget
+	started   time.Time
+	shared    normalizer
+	same      sameness
 	// stop is done when the run must end after the steps in flight; its cause
 	// says why.
 	stop    context.Context
@@ -98,6 +100,12 @@ func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, er
 	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !r.takesPart(h) })
 	r.newGuards()
 	r.cutBatches()
+	r.playForks = make([]*slots, len(prog.Plays))
+	for _, p := range prog.Plays {
+		if p.Forks > 0 {
+			r.playForks[p.Index] = newSlots(p.Forks)
+		}
+	}
 	r.coord = newCoord(r)
 	var err error
 	if r.budget, err = newBudget(r); err != nil {

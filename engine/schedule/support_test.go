@@ -393,6 +393,7 @@ type scenario struct {
 	inv   inventory
 	files []string // more files: name, text, ...
 	opts  func(*Options)
+	step  bool // compile for Options.Confirm
 }
 
 func (s *scenario) compile(t testing.TB, site string) *playbook.Program {
@@ -401,7 +402,7 @@ func (s *scenario) compile(t testing.TB, site string) *playbook.Program {
 	for i := 0; i+1 < len(s.files); i += 2 {
 		tree[s.files[i]] = &fstest.MapFile{Data: []byte(s.files[i+1])}
 	}
-	lib := &playbook.Library{Registry: s.fleet.registry(), Roles: []playbook.Tree{{Name: "roles", FS: tree}}, Match: s.inv.match}
+	lib := &playbook.Library{Registry: s.fleet.registry(), Roles: []playbook.Tree{{Name: "roles", FS: tree}}, Match: s.inv.match, Step: s.step}
 	prog, err := lib.Compile(playbook.Tree{FS: tree}, "site.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,12 @@ func (h *host) perform(ctx context.Context, c *call) error {
 	if t.Only != nil && !t.Only[h.name] {
 		return nil
 	}
+	if yes, err := h.confirmed(ctx, t); err != nil || !yes {
+		if err == nil {
+			h.skipItem(c, nil, "not confirmed")
+		}
+		return err
+	}
 	// A task that does not apply need not wait for what only its arguments
 	// look at.
 	if err := h.need(ctx, t.WhenRefs()); err != nil {
