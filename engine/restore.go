@@ -72,6 +72,11 @@ type Past struct {
 	// or has forgotten it.
 	Known bool       `json:"known"`
 	Items []PastItem `json:"items,omitempty"`
+	// Unfinished is an earlier revert of the run that did not come to its end
+	// on this host; empty when there is none.
+	Unfinished string `json:"unfinished,omitempty"`
+	// Ran are the steps that were carried out on the host, by id.
+	Ran []string `json:"ran,omitempty"`
 	// Bare are the steps that began to change something and kept nothing, by
 	// id: they cannot be put back.
 	Bare []string `json:"bare,omitempty"`

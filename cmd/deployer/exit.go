@@ -23,7 +23,7 @@ var exitCodes = []struct {
 	{exitOK, "everything is as wanted"},
 	{exitFailed, "the run failed: more hosts failed than the budget allows, or deployer could not go on"},
 	{exitUsage, "unknown command or flag, or invalid input; nothing was contacted"},
-	{exitPartial, "the run is done, but some hosts, within the budget, were left out; the summary names them"},
+	{exitPartial, "the run is done, but some hosts, within the budget, were left out, or, of a revert, something could not be put back; the summary names them"},
 	{exitRefused, "refused before any change: hosts did not pass the checks or could not be reached"},
 	{exitUnhealthy, "verify found something that is not healthy"},
 	{exitInterrupted, "interrupted by the user; the same command goes on where it stopped"},

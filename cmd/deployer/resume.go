@@ -90,7 +90,9 @@ func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Re
 
 // resumable tells whether a later run can finish what this one began: a command
 // that exec ran somewhere is nothing that could be left unfinished.
-func resumable(c journal.Call) bool { return c.Verb == "run" || c.Verb == "install" }
+func resumable(c journal.Call) bool {
+	return c.Verb == "run" || c.Verb == "install" || c.Verb == "revert"
+}
 
 func leftToDo(r *journal.Record) error {
 	run := r.Header.Run
@@ -112,6 +114,9 @@ func resume(ctx context.Context, e env, r *journal.Record, given runOptions, any
 	o.output, o.verbose, o.check, o.lockTimeout, o.extraVars = given.output, given.verbose, given.check, given.lockTimeout, given.extraVars
 	if given.forks > 0 {
 		o.forks = given.forks
+	}
+	if h.Call.Verb == "revert" {
+		return resumeRevert(ctx, e, h, o)
 	}
 	if h.Call.Verb == "run" && r.Outcome == engine.RunPartial {
 		o.limit = strings.Join(broken(r.Report), ",")
@@ -209,4 +214,14 @@ func changedSince(h journal.Header, now map[string]string) []string {
 		out = append(out, fmt.Sprintf("deployer itself (%s, now %s)", h.Deployer, version))
 	}
 	return out
+}
+
+// resumeRevert goes on with a revert: hosts know what is put back already.
+func resumeRevert(ctx context.Context, e env, h journal.Header, o runOptions) error {
+	r, err := toRevert(h.Call.Reverts, revertOptions{runOptions: o, force: h.Call.Force, anyway: h.Call.Anyway, yes: true}, true)
+	if err != nil {
+		return usageError(err)
+	}
+	r.resumes = h.Run
+	return r.run(ctx, e)
 }

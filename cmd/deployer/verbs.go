@@ -13,6 +13,7 @@ func verbs(e env) []*cobra.Command {
 		newExecCommand(e),
 		newRunsCommand(e),
 		newResumeCommand(e),
+		newRevertCommand(e),
 		newValidateCommand(e),
 		newInventoryCommand(e),
 		newSecretsCommand(e),

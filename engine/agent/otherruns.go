@@ -10,10 +10,11 @@ import (
 	"deployer/engine"
 )
 
-// unfinished names the run in which the step of a revert was begun, when no
-// revert of that run has come to its end on this host since: what followed it,
-// such as the restart of a service, may not have been done.
-func (s *state) unfinished(step, reverted, present string) string {
+// unfinished names the run in which a step of a revert was begun, when no revert
+// of that run has come to its end on this host since: what followed it, such as
+// the restart of a service, may not have been done. ours tells which steps are
+// meant.
+func (s *state) unfinished(ours func(step string) bool, reverted, present string) string {
 	last := engine.Revert{Run: reverted}.ID()
 	var ended, begun time.Time
 	found := ""
@@ -25,7 +26,7 @@ func (s *state) unfinished(step, reverted, present string) string {
 			switch {
 			case e.Step == last && (e.Status == engine.OK || e.Status == engine.Altered) && e.Time.After(ended):
 				ended = e.Time
-			case e.Step == step && e.Begun && e.Time.After(begun):
+			case e.Begun && ours(e.Step) && e.Time.After(begun):
 				begun, found = e.Time, run
 			}
 		}

@@ -30,6 +30,7 @@ type past struct {
 	known    bool
 	changes  []*changed // by step
 	whole    []*changed // by the run
+	ran      []string
 	bare     []string
 }
 
@@ -54,13 +55,14 @@ func (v *reverting) Check(ctx context.Context, sys engine.System) (engine.Change
 		}
 	}
 	if v.Look {
+		change.Needed = len(change.Effects) > 0
 		change.Output, err = v.output(verdicts)
 		return change, err
 	}
 	if err := v.refuse(verdicts); err != nil {
 		return engine.Change{}, err
 	}
-	again := v.step.server.state.unfinished(v.ID(), v.Run, v.step.run)
+	again := v.step.server.state.unfinished(func(step string) bool { return step == v.ID() }, v.Run, v.step.run)
 	if again != "" && len(change.Effects) == 0 {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: v.Task,
 			Action: "was put back by run " + again + ", which did not come to its end"})
@@ -151,7 +153,8 @@ func staying(sys engine.System, verdicts []*verdict) {
 
 // output is the engine.Past of what was found.
 func (v *reverting) output(verdicts []*verdict) (engine.Output, error) {
-	found := engine.Past{Known: v.past.known, Bare: v.past.bare}
+	ours := func(step string) bool { return strings.HasPrefix(step, engine.Revert{Run: v.Run}.ID()) }
+	found := engine.Past{Known: v.past.known, Ran: v.past.ran, Bare: v.past.bare, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
 	for _, d := range verdicts {
 		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.kindOf(d), Fate: d.fate, Why: d.why, Late: v.late(d.changed),
 			Made: d.was.Lost == "" && d.was.File == nil && len(d.was.State) == 0}
@@ -181,6 +184,9 @@ func (v *reverting) kindOf(d *verdict) engine.EffectKind {
 // back is told, and does not stop the rest.
 func (v *reverting) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	stays := []any{}
+	if v.Look {
+		return nil, nil
+	}
 	for _, c := range v.changes() {
 		d, err := v.judge(ctx, sys, c)
 		if err == nil {
@@ -244,6 +250,9 @@ func (s *state) past(run string) (*past, error) {
 		kept[l.Step] = true
 	}
 	for _, e := range entries {
+		if !slices.Contains(p.ran, e.Step) {
+			p.ran = append(p.ran, e.Step)
+		}
 		if e.Begun && !kept[e.Step] && !slices.Contains(p.bare, e.Step) {
 			p.bare = append(p.bare, e.Step)
 		}

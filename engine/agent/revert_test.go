@@ -385,6 +385,10 @@ func TestRevertGoesOnWhereAnotherStopped(t *testing.T) {
 		want engine.Status
 	}{{one, engine.Altered}, {one, engine.Altered}, {all, engine.OK}, {one, engine.OK}, {all, engine.OK}} {
 		h.reconnect()
+		if left := h.looks("r1").Unfinished; (left != "") != (i == 1 || i == 2) {
+			t.Errorf("before %d the unfinished revert is %q", i, left)
+		}
+		h.reconnect()
 		if r := h.reverts(fmt.Sprint("v", i), tt.what); r.Status != tt.want {
 			t.Errorf("%d: %s, want %s", i, r.Status, tt.want)
 		}

@@ -20,6 +20,10 @@ type Call struct {
 	// written down, because they look like secrets.
 	Withheld []string `json:"withheld,omitempty"`
 	Forks    int      `json:"forks,omitempty"`
+	// Reverts is the run that a revert puts back, Force and Anyway are its flags.
+	Reverts string `json:"reverts,omitempty"`
+	Force   bool   `json:"force,omitempty"`
+	Anyway  bool   `json:"anyway,omitempty"`
 	// LockHosts: only the hosts of the run were locked, not the masters.
 	LockHosts bool `json:"lock_hosts,omitempty"`
 }
@@ -27,7 +31,7 @@ type Call struct {
 // Same tells whether two calls are about the same playbook and inventory, with
 // whatever options.
 func (c Call) Same(other Call) bool {
-	return c.Verb == other.Verb && c.Playbook == other.Playbook && c.Inventory == other.Inventory
+	return c.Verb == other.Verb && c.Playbook == other.Playbook && c.Inventory == other.Inventory && c.Reverts == other.Reverts
 }
 
 // secretName matches names of variables whose values are not for others.

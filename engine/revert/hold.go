@@ -53,17 +53,17 @@ func (b *builder) gate(n node, hosts map[string]bool) {
 
 // unskipped leaves out hosts on which the run has skipped a task.
 func (b *builder) unskipped(hosts map[string]bool, task string) map[string]bool {
-	if hosts == nil || b.Skipped == nil {
+	if hosts == nil || b.Log == nil {
 		return hosts
 	}
 	out := maps.Clone(hosts)
-	maps.DeleteFunc(out, func(host string, _ bool) bool { return b.Skipped(host, task) })
+	maps.DeleteFunc(out, func(host string, _ bool) bool { return b.Log.Skipped(host, task) })
 	return out
 }
 
-// repeatHandlers makes ready the handlers of steps that are put back. What a
-// handler has changed itself is put back as well, and so it is not done again;
-// but for those that make what runs follow its files.
+// repeatHandlers makes ready the handlers of steps that are put back, where they
+// ran. What a handler has changed itself is put back as well, and so it is not
+// done again; but for those that make what runs follow its files.
 func (b *builder) repeatHandlers(p *playbook.Play, root *part) {
 	b.handlers = map[*playbook.Task]*playbook.Task{}
 	for _, h := range p.Handlers {
@@ -73,7 +73,9 @@ func (b *builder) repeatHandlers(p *playbook.Play, root *part) {
 		}
 		again.Only = b.notified(h, p, root)
 		if !gate && again.Only != nil {
-			maps.DeleteFunc(again.Only, func(host string, _ bool) bool { return len(b.traces.items[h.ID][host]) > 0 })
+			maps.DeleteFunc(again.Only, func(host string, _ bool) bool {
+				return len(b.traces.items[h.ID][host]) > 0 || !b.ran(h, host)
+			})
 		}
 		if again.Only != nil && len(again.Only) == 0 || !b.repeatable(again) {
 			continue
@@ -91,6 +93,15 @@ func (b *builder) repeatHandlers(p *playbook.Play, root *part) {
 		}
 		again.Notify = notify
 	}
+}
+
+// ran tells whether a handler was carried out on a host. Of actions only the log
+// of the run knows.
+func (b *builder) ran(h *playbook.Task, host string) bool {
+	if h.Mode == playbook.OnController {
+		return b.Log == nil || b.Log.Ran(host, h.ID)
+	}
+	return b.traces.ran[h.ID][host]
 }
 
 // notified are the hosts on which something that notifies the handler is put

@@ -16,9 +16,17 @@ type Options struct {
 	// Past is what hosts know of the run. Without it (nil) the program is for
 	// every task on every host, as in reverting a revert.
 	Past map[string]engine.Past
-	// Skipped tells whether a task was skipped on a host in the run; its gate
-	// is too. nil means that nobody knows.
-	Skipped func(host, task string) bool
+	// Log is what the log of the run says; nil when there is none.
+	Log Log
+}
+
+// Log tells what became of the tasks of a run.
+type Log interface {
+	// Skipped tells whether a task was skipped on a host; its gate is too.
+	Skipped(host, task string) bool
+	// Ran tells whether a task was begun on a host; it is asked about actions,
+	// of which hosts know nothing.
+	Ran(host, task string) bool
 }
 
 // Mirrored is the way back.

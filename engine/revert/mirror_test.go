@@ -14,7 +14,7 @@ func TestMirror(t *testing.T) {
 	tests := map[string]struct {
 		book    string
 		past    map[string]engine.Past
-		skipped string // "host task"
+		log     logged
 		want    string
 		leftOut string
 		asks    bool
@@ -130,8 +130,8 @@ the rest
     - block: [{name: b, do: {}}]
       rescue: [{name: in trouble, do: {gate: true}}, {name: mended, do: {}}]
       always: [{name: always, do: {gate: true}}]`,
-			past:    map[string]engine.Past{"h1": things("file /a 1.play.1", "file /m 1.play.7"), "h2": things("file /a 1.play.1")},
-			skipped: "h2 1.play.8",
+			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "file /m 1.play.7"), "h2": things("file /a 1.play.1")},
+			log:  logged{"h2 1.play.8": false},
 			want: `
 put back: one
   undo mended [h1]
@@ -181,7 +181,7 @@ the rest
     - {name: chained, do: {gate: true}}
     - {name: never, do: {}}
     - {name: asks too much, do: {path: "{{ .got.x }}"}, register: got2}`,
-			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "file /w 1.play.handler1@2"), "h2": things("file /a 1.play.1")},
+			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "file /w 1.play.handler1@2", "ran 1.play.handler2"), "h2": things("file /a 1.play.1", "ran 1.play.handler1", "ran 1.play.handler2@2")},
 			want: `
 put back: one
   undo write -> chained [h1]
@@ -192,6 +192,25 @@ put back: one
   handler write [h2]
   handler command [h1 h2]
   handler chained [h1 h2]
+the rest
+  undo the rest [h1 h2]`,
+		},
+		"only handlers that ran are repeated": {
+			book: `
+- name: one
+  hosts: all
+  tasks: [{name: a, do: {}, notify: [command, unit, object]}]
+  handlers: [{name: command, do: {}}, {name: unit, do: {gate: true}}, {name: object, act: {}}]`,
+			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "ran 1.play.handler1"), "h2": things("file /a 1.play.1")},
+			log:  logged{"h2 1.play.handler3": true},
+			asks: true,
+			want: `
+put back: one
+  undo a -> command -> unit -> object [h1 h2]
+  handlers
+  handler command [h1]
+  handler unit [h1 h2]
+  handler object [h2]
 the rest
   undo the rest [h1 h2]`,
 		},
@@ -261,7 +280,10 @@ the rest
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Run: "r1", Past: tt.past, Skipped: func(host, task string) bool { return host+" "+task == tt.skipped }}
+			o := Options{Run: "r1", Past: tt.past}
+			if tt.log != nil {
+				o.Log = tt.log
+			}
 			m, err := Mirror(compile(t, tt.book), o)
 			if err != nil {
 				t.Fatal(err)
@@ -280,6 +302,16 @@ the rest
 		})
 	}
 }
+
+// logged says of "host task" whether it ran or was skipped.
+type logged map[string]bool
+
+func (l logged) Skipped(host, task string) bool {
+	ran, known := l[host+" "+task]
+	return known && !ran
+}
+
+func (l logged) Ran(host, task string) bool { return l[host+" "+task] }
 
 func wanted(text string) string {
 	var out []string

@@ -78,6 +78,10 @@ func compile(t testing.TB, text string) *playbook.Program {
 func things(lines ...string) engine.Past {
 	p := engine.Past{Known: true}
 	for _, line := range lines {
+		if step, ok := strings.CutPrefix(line, "ran "); ok {
+			p.Ran = append(p.Ran, step)
+			continue
+		}
 		f := strings.Fields(line)
 		item := engine.PastItem{Kind: f[0], Name: f[1], Effect: engine.EffectKind(f[0]), Steps: strings.Split(f[2], ","), Fate: engine.PutBack}
 		item.Made, item.Late = slices.Contains(f, "made"), slices.Contains(f, "late")

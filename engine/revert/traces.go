@@ -16,11 +16,12 @@ type traces struct {
 	// strays are the hosts on which a step has changed something that no task
 	// of the program stands for.
 	strays map[string]bool
-	hosts  map[string]bool // on which anything was changed
+	hosts  map[string]bool            // on which anything was changed
+	ran    map[string]map[string]bool // task -> hosts that have carried it out
 }
 
 func tracesOf(prog *playbook.Program, past map[string]engine.Past) *traces {
-	t := &traces{all: past == nil, items: map[string]map[string][]engine.PastItem{}, strays: map[string]bool{}, hosts: map[string]bool{}}
+	t := &traces{all: past == nil, items: map[string]map[string][]engine.PastItem{}, strays: map[string]bool{}, hosts: map[string]bool{}, ran: map[string]map[string]bool{}}
 	ids := map[string]bool{}
 	for _, task := range prog.Tasks {
 		ids[task.ID] = true
@@ -31,6 +32,13 @@ func tracesOf(prog *playbook.Program, past map[string]engine.Past) *traces {
 		}
 	}
 	for host, known := range past {
+		for _, step := range known.Ran {
+			id := taskOf(step, ids)
+			if t.ran[id] == nil {
+				t.ran[id] = map[string]bool{}
+			}
+			t.ran[id][host] = true
+		}
 		for _, item := range known.Items {
 			t.hosts[host] = true
 			for _, step := range item.Steps {

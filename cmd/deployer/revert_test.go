@@ -1,0 +1,299 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/test/fleet"
+)
+
+// web changes what is there and makes new things, in turns of two; its handler
+// makes nothing that could be put back.
+const web = `
+- name: web
+  hosts: all
+  tasks:
+    - {name: directory, directory: {path: /srv/web/pages, mode: "0750"}}
+    - throttle: 2
+      block:
+        - {name: config, file: {path: /etc/web.conf, content: "release {{ .release }}\n", mode: "0600"}, notify: reload}
+        - {name: current, link: {path: /srv/current, to: "/srv/{{ .release }}"}}
+        - {name: is there, wait_for: {path: /etc/web.conf}}
+    - {name: page, file: {path: "/srv/web/pages/{{ .item }}", content: "{{ .item }} {{ .release }}"}, loop: [a, b]}
+    - {name: old, absent: {path: /srv/old}}
+    - {name: cleared, debug: {msg: "done"}}
+  handlers:
+    - {name: reload, file: {path: /srv/reloads, content: "{{ .release }}"}}
+`
+
+// trees are all files of a fleet's hosts, but for the agents' own.
+func (y *yard) trees() map[string]string {
+	y.t.Helper()
+	out := map[string]string{}
+	for _, h := range y.fleet.Hosts {
+		err := filepath.WalkDir(h.Root, func(path string, d fs.DirEntry, err error) error {
+			name := strings.TrimPrefix(path, h.Root)
+			switch {
+			case err != nil:
+				return err
+			case name == "/var/lib/deployer":
+				return fs.SkipDir
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			content := ""
+			if info.Mode().IsRegular() {
+				raw, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				content = string(raw)
+			} else if info.Mode()&fs.ModeSymlink != 0 {
+				content, _ = os.Readlink(path)
+			}
+			if name != "" && name != "/var" && name != "/var/lib" {
+				out[h.Name+name] = fmt.Sprint(info.Mode(), " ", content)
+			}
+			return nil
+		})
+		if err != nil {
+			y.t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func newWeb(t *testing.T, hosts int, o fleet.Options) *yard {
+	t.Helper()
+	y := newYardOf(t, hosts, o, map[string]string{"site.yaml": web})
+	for i := range hosts {
+		y.put(i, "etc/web.conf", "by hand\n")
+		y.put(i, "srv/old/deep/file", "old")
+	}
+	return y
+}
+
+// TestRevert: everything that a run changed on twenty hosts is as it was, in
+// turns; a second time there is nothing to do; and the revert can be reverted.
+func TestRevert(t *testing.T) {
+	y := newWeb(t, 20, fleet.Options{})
+	before := y.trees()
+	y.deployer(exitOK, "run", "site.yaml", "-e", "release=2")
+	after := y.trees()
+	if maps.Equal(before, after) {
+		t.Fatal("the run has changed nothing")
+	}
+	id := y.runs()[0].Header.Run
+
+	out, _ := y.deployer(exitOK, "revert", id, "--check", "-D")
+	says(t, out, "what run "+id+" changed will be put back:", "n[001:020] (20 hosts): 10 files", "/srv/reloads: remove",
+		"/srv/old/deep/file: bring back", "/etc/web.conf: put back", "-release 2", "+by hand")
+	if !maps.Equal(after, y.trees()) {
+		t.Fatal("a check has changed something")
+	}
+	_, complaint := y.deployer(exitRefused, "revert", id)
+	says(t, complaint, "nothing was changed; to do this, give --yes")
+
+	out, _ = y.deployer(exitOK, "revert", id[:len(id)-2], "--yes")
+	says(t, out, "put back: web", "the next run does it again", "revert done", "20 hosts")
+	if diff := cmp.Diff(before, y.trees()); diff != "" {
+		t.Errorf("- before the run, + after its revert: %s", diff)
+	}
+	if n := most(t, y.runs()[0].Header.Run, "current", "is there"); n < 1 || n > 2 {
+		t.Errorf("%d hosts were put back at a time, want at most 2", n)
+	}
+	out, _ = y.deployer(exitOK, "revert", id, "--yes")
+	says(t, out, "there is nothing to put back")
+
+	second := y.runs()[0].Header
+	if second.Call.Verb != "revert" || second.Call.Reverts != id {
+		t.Fatalf("the log of the revert says %+v", second.Call)
+	}
+	y.deployer(exitOK, "revert", second.Run, "--yes")
+	if diff := cmp.Diff(after, y.trees()); diff != "" {
+		t.Errorf("- after the run, + after its revert was reverted: %s", diff)
+	}
+}
+
+// most is how many hosts were at most between two steps at one time, as a log
+// says.
+func most(t *testing.T, run, first, last string) int {
+	t.Helper()
+	inside, peak := map[string]bool{}, 0
+	eachEvent(t, run, func(e *engine.Event) {
+		switch {
+		case e.Type != engine.StepEnd:
+		case e.Name == first:
+			inside[e.Host] = true
+			peak = max(peak, len(inside))
+		case e.Name == last:
+			delete(inside, e.Host)
+		}
+	})
+	if len(inside) > 0 {
+		t.Errorf("%v came to %q and not to %q", inside, first, last)
+	}
+	return peak
+}
+
+func eachEvent(t *testing.T, run string, on func(*engine.Event)) {
+	t.Helper()
+	dir, err := journal.Dir()
+	if err == nil {
+		err = journal.Scan(journal.Path(dir, run), func(_ *journal.Header, e *engine.Event) error {
+			if e != nil {
+				on(e)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRevertRefusesDrift: what somebody has changed since the run is named, with
+// the run that did it, and nothing is touched; --force puts it back, and what it
+// overwrites is kept.
+func TestRevertRefusesDrift(t *testing.T) {
+	y := newWeb(t, 3, fleet.Options{})
+	before := y.trees()
+	y.deployer(exitOK, "run", "site.yaml", "-e", "release=2")
+	first := y.runs()[0].Header.Run
+	y.deployer(exitOK, "run", "site.yaml", "-e", "release=3", "--limit", "n002")
+	second := y.runs()[0].Header.Run
+	y.put(0, "srv/web/pages/a", "by hand")
+	changed := y.trees()
+
+	for _, args := range [][]string{{"--yes"}, {"--check"}} {
+		out, complaint := y.deployer(exitRefused, append([]string{"revert", first}, args...)...)
+		says(t, out, "changed since by others:", "n001: /srv/web/pages/a", "n002:", "(by run "+second+")")
+		says(t, complaint, "nothing was changed", "--force")
+	}
+	if !maps.Equal(changed, y.trees()) {
+		t.Fatal("a refused revert has changed something")
+	}
+	var asJSON struct {
+		Hosts map[string]engine.Past
+	}
+	out, _ := y.deployer(exitRefused, "revert", first, "--check", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &asJSON); err != nil || len(asJSON.Hosts) != 3 || !asJSON.Hosts["n003"].Known {
+		t.Errorf("%v, %s", err, out)
+	}
+	y.deployer(exitOK, "revert", first, "--yes", "--limit", "n003")
+	y.deployer(exitOK, "revert", first, "--yes", "--force")
+	if diff := cmp.Diff(before, y.trees()); diff != "" {
+		t.Errorf("- before the run, + after the forced revert: %s", diff)
+	}
+	y.deployer(exitOK, "revert", y.runs()[0].Header.Run, "--yes")
+	if got := y.on(0, "srv/web/pages/a"); got != "by hand" {
+		t.Errorf("what was overwritten by force is %q after that was reverted", got)
+	}
+}
+
+// TestRevertOfElsewhere: without a log of the run the hosts know enough, when
+// they are told what it was; and of a run of exec.
+func TestRevertOfElsewhere(t *testing.T) {
+	y := newWeb(t, 3, fleet.Options{})
+	before := y.trees()
+	for _, of := range []string{"site.yaml", "unknown"} {
+		y.deployer(exitOK, "run", "site.yaml", "-e", "release=2")
+		id := y.runs()[0].Header.Run
+		dir, err := journal.Dir()
+		if err == nil {
+			err = os.Remove(journal.Path(dir, id))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, complaint := y.deployer(exitUsage, "revert", id, "--yes")
+		says(t, complaint, "there is no run", "--of")
+		y.deployer(exitOK, "revert", id, "--yes", "--of", of, "-e", "release=2")
+		if diff := cmp.Diff(before, y.trees()); diff != "" {
+			t.Errorf("of %s: - before the run, + after its revert: %s", of, diff)
+		}
+	}
+	y.deployer(exitOK, "exec", "all", "-m", "file", "-a", "{path: /etc/web.conf, content: x}")
+	y.deployer(exitOK, "revert", y.runs()[0].Header.Run, "--yes")
+	if diff := cmp.Diff(before, y.trees()); diff != "" {
+		t.Errorf("of exec: - before, + after: %s", diff)
+	}
+}
+
+// TestRevertTellsWhatCannot: commands cannot be undone, hosts that are gone are
+// named, and a playbook that is not what it was is refused.
+func TestRevertTellsWhatCannot(t *testing.T) {
+	book := `
+- hosts: all
+  tasks:
+    - {name: config, file: {path: /conf, content: new}}
+    - {name: migrate the schema, shell: {cmd: "true"}}
+`
+	y := newYardOf(t, 2, fleet.Options{}, map[string]string{"site.yaml": book})
+	y.deployer(exitOK, "run", "site.yaml")
+	id := y.runs()[0].Header.Run
+	out, _ := y.deployer(exitOK, "revert", id, "--check")
+	says(t, out, "n[001:002] (2 hosts): 1 file", "/conf: remove", "cannot be undone:", "n[001:002]: migrate the schema")
+
+	y.write("site.yaml", strings.Replace(book, "  tasks:\n", "  tasks:\n    - {name: first, debug: {msg: x}}\n", 1))
+	_, complaint := y.deployer(exitRefused, "revert", id, "--yes")
+	says(t, complaint, "the playbook is not what it was", `"config" was its step 1.play.1`, "--anyway")
+	y.fleet.Hosts[1].Stop()
+	out, _ = y.deployer(exitPartial, "revert", id, "--yes", "--anyway")
+	says(t, out, "cannot be undone:", "n002: all that the run changed there: the host was not reached", "revert done")
+	if y.on(0, "conf") != "-" || y.on(1, "conf") != "new" {
+		t.Errorf("n001 has %q, n002 %q", y.on(0, "conf"), y.on(1, "conf"))
+	}
+	for _, wrong := range [][]string{{"revert"}, {"revert", "2001"}, {"revert", id, "--limit", "nobody"}} {
+		y.deployer(exitUsage, wrong...)
+	}
+}
+
+// TestRevertIsResumed: a revert that was cut off between a file and its handler
+// goes on, and the handler is not forgotten.
+func TestRevertIsResumed(t *testing.T) {
+	y := newYardOf(t, 1, fleet.Options{}, map[string]string{"site.yaml": `
+- hosts: all
+  tasks:
+    - {name: first, file: {path: /first, content: new}}
+    - {name: config, file: {path: /conf, content: new}, notify: follow}
+  handlers:
+    - {name: follow, wait_for: {path: /ready, timeout: 100ms}}
+`})
+	y.put(0, "conf", "old")
+	y.put(0, "ready", "")
+	y.deployer(exitOK, "run", "site.yaml")
+	id := y.runs()[0].Header.Run
+	ready := filepath.Join(y.fleet.Hosts[0].Root, "ready")
+	if err := os.Remove(ready); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := y.deployer(exitFailed, "revert", id, "--yes")
+	says(t, out, "FAILED", "follow", "deployer resume")
+	if got := y.on(0, "conf"); got != "old" {
+		t.Fatalf("the file was not put back: %q", got)
+	}
+	y.put(0, "ready", "")
+	out, _ = y.deployer(exitOK, "resume")
+	says(t, out, "what has to follow is still to be done", "revert done")
+	last := y.runs()[0].Header
+	followed := false
+	eachEvent(t, last.Run, func(e *engine.Event) { followed = followed || e.Type == engine.StepEnd && e.Name == "follow" })
+	if last.Call.Verb != "revert" || last.Resumes == "" || !followed {
+		t.Errorf("the handler was forgotten, or the log says %+v", last)
+	}
+	out, _ = y.deployer(exitOK, "revert", id, "--yes")
+	says(t, out, "there is nothing to put back")
+}
