@@ -39,8 +39,15 @@ func (c Change) Pending() []Effect {
 	return c.Effects
 }
 
-// KindAndTarget is the effect without how it is done.
-func (e Effect) KindAndTarget() string { return string(e.Kind) + " " + e.Target }
+// KindAndTarget is the effect without how it is done. A restart is something that
+// is done to a unit.
+func (e Effect) KindAndTarget() string {
+	kind := e.Kind
+	if kind == EffectRestart {
+		kind = EffectUnit
+	}
+	return string(kind) + " " + e.Target
+}
 
 // Allows tells whether a change stays within the plan. Doing less than the plan
 // is allowed: a part may have been done before the connection was lost.

@@ -64,6 +64,14 @@ type System interface {
 	RunID() string
 }
 
+// Foresight is what a System is besides, in a check: it knows what the steps
+// before this one would have changed.
+type Foresight interface {
+	// WouldChange tells whether the path, or something below it, would be
+	// different by now in a real run.
+	WouldChange(path string) bool
+}
+
 // Command is a program to run on a host.
 type Command struct {
 	Argv  []string

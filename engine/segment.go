@@ -94,6 +94,9 @@ type Failure struct {
 	Message string `json:"message"`
 	// Detail is more to read, such as the end of a command's stderr.
 	Detail string `json:"detail,omitempty"`
+	// Certain: it does not depend on what is on the host, so that a check fails
+	// just as a real run does.
+	Certain bool `json:"certain,omitempty"`
 }
 
 func (f *Failure) Error() string { return f.Message }

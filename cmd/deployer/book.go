@@ -88,6 +88,7 @@ func (b book) compile(p *project, o runOptions) (*playbook.Program, engine.Regis
 		Match:     p.match,
 		Hosts:     p.inv.Names(),
 		Decrypt:   ownKeys().Open,
+		Outside:   func(dir string) fs.FS { return p.witness.tree(dir).FS },
 		Tags:      o.tags,
 		SkipTags:  o.skipTags,
 		StartAt:   o.startAt,

@@ -81,11 +81,13 @@ func indented(text, by string) string {
 	return b.String()
 }
 
-func hostCount(n int) string {
+func hostCount(n int) string { return counted(n, "host") }
+
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 host"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d hosts", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // counts says how often each kind of effect would happen on all hosts.

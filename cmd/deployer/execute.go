@@ -61,9 +61,12 @@ type execution struct {
 	journal bool
 	// locks keeps other runs away from the hosts, unless it is only a check.
 	locks bool
-	// resumes is the run that this one goes on from, plan the digest of the
-	// plan that it applies; or empty.
-	resumes, plan string
+	// resumes is the run that this one goes on from, or empty; plan the plan that
+	// it applies, or nil.
+	resumes string
+	plan    *journal.Plan
+	// clean takes secrets out of a text; set once the run has begun.
+	clean func(string) string
 	// artifacts are fetched before the run.
 	artifacts bool
 	// extra are variables that win over those of the inventory.

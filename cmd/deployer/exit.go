@@ -24,7 +24,7 @@ var exitCodes = []struct {
 	{exitFailed, "the run failed: more hosts failed than the budget allows, or deployer could not go on"},
 	{exitUsage, "unknown command or flag, or invalid input; nothing was contacted"},
 	{exitPartial, "the run is done, but some hosts, within the budget, were left out, or, of a revert, something could not be put back; the summary names them"},
-	{exitRefused, "refused before any change: hosts did not pass the checks or could not be reached"},
+	{exitRefused, "refused before any change: hosts did not pass the checks or could not be reached, another run holds them, or they are not what the plan was made for"},
 	{exitUnhealthy, "verify found something that is not healthy"},
 	{exitInterrupted, "interrupted by the user; the same command goes on where it stopped"},
 }

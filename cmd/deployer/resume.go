@@ -110,6 +110,9 @@ func leftToDo(r *journal.Record) error {
 // resume asks for the same again.
 func resume(ctx context.Context, e env, r *journal.Record, given runOptions, anyway bool) error {
 	h := r.Header
+	if h.Plan != nil {
+		return resumePlan(ctx, e, h, given)
+	}
 	o := optionsOf(h.Call)
 	o.output, o.verbose, o.check, o.lockTimeout, o.extraVars = given.output, given.verbose, given.check, given.lockTimeout, given.extraVars
 	if given.forks > 0 {
@@ -171,14 +174,35 @@ func broken(r *engine.Report) []string {
 	return out
 }
 
-// withheldAgain wants the variables that were not written down.
-func withheldAgain(h journal.Header, extra map[string]any) error {
+// resumePlan goes on with a plan that was applied in part.
+func resumePlan(ctx context.Context, e env, h journal.Header, given runOptions) error {
+	p, digest, err := readPlan(h.Plan.File)
+	if err != nil {
+		return usageError(err)
+	}
+	if digest != h.Plan.SHA256 {
+		return usageError(fmt.Errorf("%s is not the plan that run %s applied; make a new plan", relative(h.Plan.File), h.Run))
+	}
+	if given.check {
+		return usageError(errors.New("what is left of a plan is looked at before it is done; --check is not needed"))
+	}
+	return apply(ctx, e, p, given, planned{file: h.Plan.File, digest: digest, resumes: h.Run})
+}
+
+// missingExtra are the variables that are not there.
+func missingExtra(names []string, extra map[string]any) []string {
 	var missing []string
-	for _, name := range h.Call.Withheld {
+	for _, name := range names {
 		if _, ok := extra[name]; !ok {
 			missing = append(missing, name)
 		}
 	}
+	return missing
+}
+
+// withheldAgain wants the variables that were not written down.
+func withheldAgain(h journal.Header, extra map[string]any) error {
+	missing := missingExtra(h.Call.Withheld, extra)
 	if len(missing) == 0 {
 		return nil
 	}

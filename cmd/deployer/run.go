@@ -51,6 +51,12 @@ func playFlags(cmd *cobra.Command, o *runOptions) {
 	f := cmd.Flags()
 	f.BoolVarP(&o.check, "check", "C", false, "change nothing, show what would be changed")
 	f.BoolVarP(&o.diff, "diff", "D", false, "show how files differ")
+	selectFlags(cmd, o)
+}
+
+// selectFlags say what of a playbook is carried out, and with which variables.
+func selectFlags(cmd *cobra.Command, o *runOptions) {
+	f := cmd.Flags()
 	f.StringVarP(&o.limit, "limit", "l", "", "only these hosts, as a `pattern`")
 	f.StringSliceVarP(&o.tags, "tags", "t", nil, "only tasks with one of these tags")
 	f.StringSliceVar(&o.skipTags, "skip-tags", nil, "no tasks with one of these tags")

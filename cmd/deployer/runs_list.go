@@ -63,6 +63,9 @@ func listedRun(r *journal.Record) runRow {
 	h := r.Header
 	row := runRow{Run: h.Run, Verb: h.Call.Verb, Playbook: h.Call.Playbook, Inventory: h.Call.Inventory, By: h.By,
 		Started: h.Started, Elapsed: r.Elapsed(), Outcome: r.Outcome, Hosts: len(r.Hosts), Changed: r.Results[engine.Altered], Failed: len(r.Parked)}
+	if h.Plan != nil {
+		row.Verb = "apply"
+	}
 	if r.Report != nil {
 		row.Hosts, row.Changed, row.Failed = len(r.Report.Hosts), r.Report.Changed(), len(r.Report.Broken())
 	}

@@ -94,12 +94,19 @@ func printHeader(w io.Writer, r *journal.Record) {
 	for _, o := range []struct{ name, value string }{
 		{"limit", h.Call.Limit}, {"tags", strings.Join(h.Call.Tags, ",")}, {"skip tags", strings.Join(h.Call.SkipTags, ",")},
 		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Call.Extra)), h.Call.Withheld...), ", ")},
-		{"resumes", h.Resumes}, {"applies plan", h.Plan},
+		{"resumes", h.Resumes}, {"applies plan", planFile(h)},
 	} {
 		if o.value != "" {
 			fmt.Fprintf(w, "  %s: %s\n", o.name, o.value)
 		}
 	}
+}
+
+func planFile(h journal.Header) string {
+	if h.Plan == nil {
+		return ""
+	}
+	return relative(h.Plan.File)
 }
 
 // printOpen tells of a run without an end what it had come to.

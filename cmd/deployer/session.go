@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
 	"deployer/cluster"
@@ -29,7 +31,7 @@ type session struct {
 	stop      func()
 	log       *journal.Log // nil when nothing is changed
 	renderer  view.Renderer
-	sink      engine.Sink // of all events, without secrets
+	sink      *relay // of all events, without secrets
 	redactor  *schedule.Redactor
 	content   *blobs
 	services  engine.Services
@@ -43,6 +45,9 @@ func (x *execution) run(ctx context.Context) (*engine.Report, error) {
 	s, err := x.begin(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if err := s.record(); err != nil {
+		return nil, errors.Join(err, s.end())
 	}
 	report, err := schedule.Run(s.ctx, x.program, s.options())
 	return report, errors.Join(err, s.end())
@@ -69,15 +74,16 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	}
 	s := &session{x: x, started: time.Now().UTC(), content: content, redactor: schedule.NewRedactor(secrets)}
 	s.id = s.started.Format("20060102-150405.000")
-	sinks, err := s.sinks()
-	if err != nil {
-		return nil, err
-	}
+	x.clean = s.redactor.Text
 	s.ctx, s.interrupt, s.stop = signals(ctx)
 	if s.renderer = x.show; s.renderer == nil {
 		s.renderer = x.renderer()
 	}
-	s.sink = view.Tee(append(sinks, s.renderer)...)
+	s.sink = &relay{}
+	s.sink.add(s.renderer)
+	if x.results != nil {
+		s.sink.add(x.results)
+	}
 	services, calls := clusterServices(x.project.cluster)
 	s.services = services
 	s.dialer = newConnector(ways, content, calls, s.redactor.Wrap(s.sink))
@@ -121,26 +127,44 @@ func (s *session) end() error {
 	return s.log.Close()
 }
 
-// sinks are what gets the events beside the renderer: who gathers results, and
-// the journal of a run that changes hosts.
-func (s *session) sinks() ([]engine.Sink, error) {
+// record begins the journal of a run that changes hosts.
+func (s *session) record() error {
 	x := s.x
-	var sinks []engine.Sink
-	if x.results != nil {
-		sinks = append(sinks, x.results)
-	}
 	if !x.journal || x.options.check {
-		return sinks, nil
+		return nil
 	}
 	dir, err := journal.Dir()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.log, err = journal.Create(dir, s.header()); err != nil {
-		return nil, err
+		return err
 	}
 	x.again = resumeCommand(s.id, x.call.Withheld)
-	return append(sinks, s.log), nil
+	s.sink.add(s.log)
+	return nil
+}
+
+// relay passes events on to those that have been added until then.
+type relay struct {
+	mu    sync.Mutex
+	sinks []engine.Sink
+}
+
+func (r *relay) add(s engine.Sink) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sinks = append(slices.Clip(r.sinks), s)
+}
+
+// Emit implements engine.Sink.
+func (r *relay) Emit(e engine.Event) {
+	r.mu.Lock()
+	sinks := r.sinks
+	r.mu.Unlock()
+	for _, s := range sinks {
+		s.Emit(e)
+	}
 }
 
 func (s *session) header() journal.Header {

@@ -11,6 +11,8 @@ func verbs(e env) []*cobra.Command {
 		newKubeconfigCommand(e),
 		newRunCommand(e),
 		newExecCommand(e),
+		newPlanCommand(e),
+		newApplyCommand(e),
 		newRunsCommand(e),
 		newResumeCommand(e),
 		newRevertCommand(e),

@@ -3,6 +3,9 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -31,13 +34,14 @@ func (w *witness) read(path string) ([]byte, error) {
 }
 
 func (w *witness) note(path string, data []byte) {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
 	sum := sha256.Sum256(data)
+	w.put(path, sum[:])
+}
+
+func (w *witness) put(path string, sum []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen[path] = hex.EncodeToString(sum[:])
+	w.seen[absolute(path)] = hex.EncodeToString(sum)
 }
 
 // files are those that were read so far.
@@ -58,11 +62,43 @@ type watchedDir struct {
 	dir     string
 }
 
+// Open implements fs.FS. A file that is read to its end is noted.
+func (d watchedDir) Open(name string) (fs.File, error) {
+	f, err := d.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return f, nil //nolint:nilerr // whoever reads it will see
+	}
+	return &watchedFile{File: f, hash: sha256.New(), dir: d, name: name}, nil
+}
+
+// watchedFile notes what is in it when it is read.
+type watchedFile struct {
+	fs.File
+	hash hash.Hash
+	dir  watchedDir
+	name string
+}
+
+// Read implements fs.File.
+func (f *watchedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.hash.Write(p[:n])
+	if errors.Is(err, io.EOF) {
+		f.dir.witness.put(f.dir.path(f.name), f.hash.Sum(nil))
+	}
+	return n, err
+}
+
+func (d watchedDir) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+
 // ReadFile implements fs.ReadFileFS.
 func (d watchedDir) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(d.FS, name)
 	if err == nil {
-		d.witness.note(filepath.Join(d.dir, filepath.FromSlash(name)), data)
+		d.witness.note(d.path(name), data)
 	}
 	return data, err
 }

@@ -56,6 +56,7 @@ func testRegistry() engine.Registry {
 		{Name: "gate", New: func() any { return new(gate) }},
 		{Name: "sh", New: func() any { return new(shArgs) }},
 		{Name: "fetch", New: func() any { return new(fetch) }},
+		{Name: "foresee", New: func() any { return new(foresee) }},
 		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs},
 	})
 }
@@ -171,6 +172,20 @@ func (o *odd) Apply(ctx context.Context, sys engine.System, _ engine.Change) (en
 		return engine.Output{"answer": out}, err
 	}
 	return nil, fmt.Errorf("cannot do %q", o.Do)
+}
+
+// foresee wants to change something when its path would be changed before it.
+type foresee struct{ Path string }
+
+func (f *foresee) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	if sys.(engine.Foresight).WouldChange(f.Path) {
+		return engine.Changed(), nil
+	}
+	return engine.NoChange(nil), nil
+}
+
+func (*foresee) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
 }
 
 // fetch reads a blob, all of it or only its beginning.

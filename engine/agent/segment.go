@@ -106,7 +106,8 @@ func (s *server) ended(ctx context.Context, run *running) error {
 	}
 }
 
-// runSegment runs steps until one fails or the segment is ended.
+// runSegment runs steps until one fails, or to the end in a check, or until the
+// segment is ended.
 func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *running) error {
 	var log *journal
 	if !seg.Check {
@@ -130,7 +131,9 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		if err := s.conn.SendJSON(wire.Result, id, result); err != nil {
 			return err
 		}
-		if result.Failure != nil && !result.Ignored || result.Status == engine.Cancelled {
+		// A check changes nothing, so it goes on: the controller knows whether
+		// this failure would stay one.
+		if result.Failure != nil && !result.Ignored && !seg.Check || result.Status == engine.Cancelled {
 			return s.ended(ctx, run)
 		}
 	}

@@ -60,6 +60,7 @@ type server struct {
 	conn     *wire.Conn
 	state    *state
 	runLock  *runLock
+	pending  pending // of checks of this session
 
 	gone  chan struct{} // closed when the controller is
 	steps sync.WaitGroup

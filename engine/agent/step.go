@@ -107,7 +107,7 @@ func withoutDiffs(effects []engine.Effect) []engine.Effect {
 func failure(err error) *engine.Failure {
 	var f *engine.Failure
 	if errors.As(err, &f) {
-		return &engine.Failure{Message: err.Error(), Detail: f.Detail}
+		return &engine.Failure{Message: err.Error(), Detail: f.Detail, Certain: f.Certain}
 	}
 	var p *panicError
 	if errors.As(err, &p) {

@@ -96,8 +96,14 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	}
 	sys := &system{step: r}
 	change, err := module.Check(ctx, sys)
+	if err == nil && r.check {
+		r.server.pending.add(change)
+	}
 	if err != nil || !change.Needed || r.check {
 		return change, err
+	}
+	if err := r.step.Expect.Allows(asShown(change)); err != nil {
+		return engine.Change{Output: change.Output}, err
 	}
 	var output engine.Output
 	if change.Wait {

@@ -37,10 +37,16 @@ type Header struct {
 	Versions map[string]string `json:"versions,omitempty"`
 	By       string            `json:"by"` // user@machine
 	PID      int               `json:"pid,omitempty"`
-	// Resumes is the run that this one goes on from, Plan the hex SHA-256 of the
-	// plan that it applies.
+	// Resumes is the run that this one goes on from, Plan the plan that it
+	// applies.
 	Resumes string `json:"resumes,omitempty"`
-	Plan    string `json:"plan,omitempty"`
+	Plan    *Plan  `json:"plan,omitempty"`
+}
+
+// Plan is the file of a plan, and the hex SHA-256 of its content.
+type Plan struct {
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
 }
 
 // line is one line of the file.

@@ -96,7 +96,7 @@ func (c *Collector) names(order []string, leftOut map[string]string) []string {
 	for _, h := range c.report.Hosts {
 		switch {
 		case h.Failure != nil:
-			leftOut[h.Host] = h.Failure.Message
+			leftOut[h.Host] = strings.TrimPrefix(h.Failure.Message, h.Host+": ")
 		case h.Cancelled:
 			leftOut[h.Host] = "stopped because of other hosts"
 		default:

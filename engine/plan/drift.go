@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"deployer/engine"
 )
 
 // Drift is one way in which what there is differs from what a plan was made for.
@@ -13,11 +15,13 @@ type Drift struct {
 	How  string `json:"how"`
 }
 
-// FileDrift names the files that are not those of the plan.
-func FileDrift(p *Plan, now map[string]string) []Drift {
+// FileDrift names the files that are not those of the plan. Once all are read,
+// those that were not are drift too.
+func FileDrift(p *Plan, now map[string]string, all bool) []Drift {
 	var out []Drift
 	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
 		switch digest, ok := now[path]; {
+		case !ok && !all:
 		case !ok:
 			out = append(out, Drift{path, "is not used any more"})
 		case digest != p.Files[path]:
@@ -57,6 +61,34 @@ func HostDrift(was, now *Plan) []Drift {
 	for _, h := range now.Hosts {
 		if _, extra := found[h.Name]; extra {
 			out = append(out, Drift{h.Name, "was not in the plan"})
+		}
+	}
+	return out
+}
+
+// Beyond compares a plan of which a part was done already with one made now: what
+// is left must stay within it.
+func Beyond(was, now *Plan) []Drift {
+	var out []Drift
+	allowed := NewEnforcer(was)
+	planned := map[string]bool{}
+	for _, h := range was.Hosts {
+		planned[h.Name] = true
+		if why, left := now.LeftOut[h.Name]; left {
+			out = append(out, Drift{h.Name, why})
+		}
+	}
+	for _, h := range now.Hosts {
+		if !planned[h.Name] {
+			out = append(out, Drift{h.Name, "was not in the plan"})
+			continue
+		}
+		for _, at := range h.Changes {
+			c := now.Changes[at]
+			expect := allowed.Of(h.Name, c.Step)
+			if c.Unknown == "" && expect.Allows(engine.Change{Needed: true, Effects: c.Effects}) != nil {
+				out = append(out, Drift{h.Name, fmt.Sprintf("%q would now: %s; that is not in the plan", c.Name, c.says())})
+			}
 		}
 	}
 	return out

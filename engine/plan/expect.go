@@ -63,7 +63,7 @@ func (c Change) expect(loose bool) *engine.Expect {
 	}
 	x := &engine.Expect{}
 	for i, effect := range c.Effects {
-		if loose || effect.Redacted {
+		if loose || effect.Redacted || effect.Secret {
 			x.Targets = append(x.Targets, effect.KindAndTarget())
 		} else {
 			x.Effects = append(x.Effects, c.Fingerprints[i])

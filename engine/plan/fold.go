@@ -80,3 +80,40 @@ var kinds = []struct {
 	{engine.EffectKernel, "kernel setting"}, {engine.EffectUnit, "unit action"}, {engine.EffectRestart, "restart"},
 	{engine.EffectCommand, "command"}, {engine.EffectMember, "etcd member"}, {engine.EffectObject, "object"},
 }
+
+// Turn is changes that hosts make a few at a time.
+type Turn struct {
+	Steps  []string // their names
+	AtOnce int      // hosts at most
+	Turns  int      // how often so many go, for all to be done
+}
+
+// Turns are the changes that not all hosts make at once, those that are made
+// together in one.
+func (p *Plan) Turns() []Turn {
+	hosts := make([]int, len(p.Changes)) // that make the change
+	for _, h := range p.Hosts {
+		for _, at := range h.Changes {
+			hosts[at]++
+		}
+	}
+	byStep := map[string]int{}
+	var steps []Change
+	for i, c := range p.Changes {
+		if _, seen := byStep[c.Step]; !seen && c.AtOnce > 0 {
+			steps = append(steps, c)
+		}
+		byStep[c.Step] += hosts[i]
+	}
+	var out []Turn
+	for _, c := range steps {
+		turns := (byStep[c.Step] + c.AtOnce - 1) / c.AtOnce
+		i := slices.IndexFunc(out, func(t Turn) bool { return t.AtOnce == c.AtOnce && t.Turns == turns })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Turn{AtOnce: c.AtOnce, Turns: turns})
+		}
+		out[i].Steps = append(out[i].Steps, c.Name)
+	}
+	return out
+}

@@ -51,17 +51,27 @@ func (c Change) opaque() bool {
 	return false
 }
 
-// overlap tells whether two changes touch the same thing, or one something below
-// what the other touches.
+// overlap tells whether a change touches what a later one looks at: the same
+// thing, or something above or below it.
 func overlap(a, b []engine.Effect) bool {
 	for _, x := range a {
 		for _, y := range b {
-			if x.Target == y.Target || below(x.Target, y.Target) || below(y.Target, x.Target) {
+			if x.Target == y.Target || below(x.Target, y.Target) || fills(x) && below(y.Target, x.Target) || isOf(x, y) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// fills tells whether the effect may change what is below its target. A directory
+// that is new has nothing in it, just as when it was not there.
+func fills(e engine.Effect) bool { return !strings.HasPrefix(e.Action, "create") }
+
+// isOf tells whether a file belongs to a unit, as its unit file or a drop-in.
+func isOf(file, unit engine.Effect) bool {
+	acts := unit.Kind == engine.EffectUnit || unit.Kind == engine.EffectRestart
+	return acts && file.Kind == engine.EffectFile && strings.Contains(file.Target, "/"+unit.Target)
 }
 
 func below(path, dir string) bool {

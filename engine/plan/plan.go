@@ -21,6 +21,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"deployer/engine"
@@ -75,6 +76,31 @@ type Host struct {
 	// Opaque is the first change after which steps that the plan does not have
 	// may find something to do; nil when there is none.
 	Opaque *int `json:"opaque,omitempty"`
+}
+
+// Valid tells whether the parts of a plan that was read fit together.
+func (p *Plan) Valid() error {
+	for _, c := range p.Changes {
+		if len(c.Fingerprints) != len(c.Effects) {
+			return fmt.Errorf("step %s has %d effects and %d fingerprints", c.Step, len(c.Effects), len(c.Fingerprints))
+		}
+		for i, e := range c.Effects {
+			if e.Fingerprint() != c.Fingerprints[i] {
+				return fmt.Errorf("step %s: the fingerprint of effect %d is not its own", c.Step, i+1)
+			}
+		}
+	}
+	inside := func(at int) bool { return at >= 0 && at < len(p.Changes) }
+	for _, h := range p.Hosts {
+		ok := h.Opaque == nil || inside(*h.Opaque)
+		for _, at := range h.Changes {
+			ok = ok && inside(at)
+		}
+		if !ok {
+			return fmt.Errorf("host %s has a change that is not there", h.Name)
+		}
+	}
+	return nil
 }
 
 // Empty tells whether nothing would be done.

@@ -90,16 +90,18 @@ func TestEnforcer(t *testing.T) {
 		events []engine.Event
 		want   []*engine.Expect // of the steps 1, 2, ...
 	}{
-		"exact":                          {[]engine.Event{did("n1", "1", conf), idle("n1", "2")}, []*engine.Expect{strict(conf), nothing}},
-		"the same file twice":            {[]engine.Event{did("n1", "1", conf), did("n1", "2", link)}, []*engine.Expect{strict(conf), loose(link)}},
-		"below a directory":              {[]engine.Event{did("n1", "1", file("/etc", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "create")), loose(conf)}},
-		"beside it":                      {[]engine.Event{did("n1", "1", file("/et", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/et", "create")), strict(conf)}},
-		"a restart hides nothing":        {[]engine.Event{did("n1", "1", of(engine.EffectRestart, "a.service")), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{strict(of(engine.EffectRestart, "a.service")), strict(conf), nothing}},
-		"after a package":                {[]engine.Event{idle("n1", "1"), did("n1", "2", of(engine.EffectPackage, "a")), did("n1", "3", conf), idle("n1", "4")}, []*engine.Expect{nothing, strict(of(engine.EffectPackage, "a")), loose(conf), anything}},
-		"unknown":                        {[]engine.Event{did("n1", "1", "needs x"), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{anything, loose(conf), anything}},
-		"a secret is not in the plan":    {[]engine.Event{did("n1", "1", secret)}, []*engine.Expect{loose(conf)}},
-		"a host that is not in the plan": {[]engine.Event{did("n2", "1", conf)}, []*engine.Expect{nothing}},
-		"a change that names no effect":  {[]engine.Event{did("n1", "1")}, []*engine.Expect{strict(engine.Effect{})}},
+		"exact":                           {[]engine.Event{did("n1", "1", conf), idle("n1", "2")}, []*engine.Expect{strict(conf), nothing}},
+		"the same file twice":             {[]engine.Event{did("n1", "1", conf), did("n1", "2", link)}, []*engine.Expect{strict(conf), loose(link)}},
+		"in a new directory":              {[]engine.Event{did("n1", "1", file("/etc", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "create")), strict(conf)}},
+		"in a directory that was removed": {[]engine.Event{did("n1", "1", file("/etc", "remove")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "remove")), loose(conf)}},
+		"a unit and its file":             {[]engine.Event{did("n1", "1", file("/etc/systemd/system/a.service.d/x.conf", "create")), did("n1", "2", of(engine.EffectRestart, "a.service"))}, []*engine.Expect{strict(file("/etc/systemd/system/a.service.d/x.conf", "create")), loose(of(engine.EffectRestart, "a.service"))}},
+		"beside it":                       {[]engine.Event{did("n1", "1", file("/et", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/et", "create")), strict(conf)}},
+		"a restart hides nothing":         {[]engine.Event{did("n1", "1", of(engine.EffectRestart, "a.service")), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{strict(of(engine.EffectRestart, "a.service")), strict(conf), nothing}},
+		"after a package":                 {[]engine.Event{idle("n1", "1"), did("n1", "2", of(engine.EffectPackage, "a")), did("n1", "3", conf), idle("n1", "4")}, []*engine.Expect{nothing, strict(of(engine.EffectPackage, "a")), loose(conf), anything}},
+		"unknown":                         {[]engine.Event{did("n1", "1", "needs x"), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{anything, loose(conf), anything}},
+		"a secret is not in the plan":     {[]engine.Event{did("n1", "1", secret)}, []*engine.Expect{loose(conf)}},
+		"a host that is not in the plan":  {[]engine.Event{did("n2", "1", conf)}, []*engine.Expect{nothing}},
+		"a change that names no effect":   {[]engine.Event{did("n1", "1")}, []*engine.Expect{strict(engine.Effect{})}},
 	} {
 		e := NewEnforcer(made(c.events...))
 		for i, want := range c.want {
@@ -149,8 +151,11 @@ func TestHostDrift(t *testing.T) {
 func TestFileDrift(t *testing.T) {
 	p := &Plan{Files: map[string]string{"/a": "1", "/b": "2", "/c": "3"}}
 	want := []Drift{{"/b", "has changed"}, {"/c", "is not used any more"}, {"/d", "was not used for the plan"}}
-	if diff := cmp.Diff(want, FileDrift(p, map[string]string{"/a": "1", "/b": "x", "/d": "4"})); diff != "" {
+	if diff := cmp.Diff(want, FileDrift(p, map[string]string{"/a": "1", "/b": "x", "/d": "4"}, true)); diff != "" {
 		t.Error(diff)
+	}
+	if drift := FileDrift(p, map[string]string{"/a": "1"}, false); len(drift) > 0 {
+		t.Errorf("not all are read yet: %v", drift)
 	}
 }
 
@@ -175,5 +180,18 @@ func TestFold(t *testing.T) {
 	}
 	if got := p.Count(groups[0].Changes); got != "2 files, 1 restart" {
 		t.Error(got)
+	}
+}
+
+func TestTurns(t *testing.T) {
+	var events []engine.Event
+	for i := range 11 {
+		one, two := did(fmt.Sprintf("n%02d", i), "1", file("/a", fmt.Sprint(i))), did(fmt.Sprintf("n%02d", i), "2", of(engine.EffectRestart, "a"))
+		one.Result.AtOnce, two.Result.AtOnce = 5, 5
+		events = append(events, one, two, did(one.Host, "3", file("/b", "create")))
+	}
+	want := []Turn{{Steps: []string{"step 1", "step 2"}, AtOnce: 5, Turns: 3}}
+	if diff := cmp.Diff(want, made(events...).Turns()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -30,6 +30,9 @@ type Library struct {
 	// Decrypt opens a file of vars_files whose name ends in .age; the name is for
 	// messages. With nil such files are errors.
 	Decrypt func(name string, data []byte) ([]byte, error)
+	// Outside opens the directory of a file or template that a task names by an
+	// absolute path; os.DirFS when nil.
+	Outside func(dir string) fs.FS
 	// Tags selects tasks that have one of them, or the tag "always"; empty
 	// selects all but those tagged "never". SkipTags leaves tasks out.
 	Tags, SkipTags []string

@@ -27,10 +27,11 @@ type strictness struct {
 	refs Refs
 	// By place in the source: the tree is parsed once to fill these and once
 	// more by the compiler, which walks it from the leaves up.
-	tolerant map[file.Location]bool // nil instead of an error
-	keep     map[file.Location]bool // names of functions
-	locals   map[string]bool        // let x = ...
-	unknown  []*ast.IdentifierNode  // functions that do not exist
+	tolerant map[file.Location]bool   // nil instead of an error
+	keep     map[file.Location]bool   // names of functions
+	locals   map[string]bool          // let x = ...
+	fields   map[file.Location]string // of names of which one field is looked at
+	unknown  []*ast.IdentifierNode    // functions that do not exist
 }
 
 func newStrictness(src string) (*strictness, error) {
@@ -38,7 +39,7 @@ func newStrictness(src string) (*strictness, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}}
+	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}, fields: map[file.Location]string{}}
 	ast.Walk(&tree.Node, visit(s.collect))
 	ast.Walk(&tree.Node, visit(s.collectRefs))
 	for _, f := range s.unknown {
@@ -64,6 +65,9 @@ func (s *strictness) collect(n *ast.Node) {
 			s.unknown = append(s.unknown, f)
 		}
 	case *ast.MemberNode:
+		if field, ok := t.Property.(*ast.StringNode); ok {
+			s.fields[t.Node.Location()] = field.Value
+		}
 		if t.Optional {
 			s.tolerant[t.Location()] = true
 			s.tolerant[t.Node.Location()] = true
@@ -87,6 +91,10 @@ func (s *strictness) collectRefs(n *ast.Node) {
 	case isEnv(id):
 		s.refs.all = true
 	default:
+		if field, one := s.fields[id.Location()]; one {
+			s.refs.addField(id.Value, field)
+			return
+		}
 		s.refs.add(id.Value)
 	}
 }

@@ -35,6 +35,8 @@ type Files struct {
 	owner  string // for messages: "role etcd"
 	places []place
 	funcs  template.FuncMap
+	// outside opens the directory of an absolute path.
+	outside func(dir string) fs.FS
 
 	mu     sync.Mutex
 	parsed map[string]*Template
@@ -48,7 +50,7 @@ type place struct {
 }
 
 func newFiles(owner string, funcs template.FuncMap, places ...place) *Files {
-	f := &Files{owner: owner, places: places, funcs: maps.Clone(funcs), parsed: map[string]*Template{}}
+	f := &Files{owner: owner, places: places, funcs: maps.Clone(funcs), parsed: map[string]*Template{}, outside: os.DirFS}
 	f.funcs[includeFunc] = f.include
 	return f
 }
@@ -110,7 +112,7 @@ func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tr
 		if base == "" {
 			base = "."
 		}
-		tree, full = Tree{Name: dir, FS: os.DirFS(dir)}, base
+		tree, full = Tree{Name: dir, FS: f.outside(dir)}, base
 		if _, err := fs.Stat(tree.FS, full); err != nil {
 			return Tree{}, "", fmt.Errorf("reading %s %s: %w", what, name, err)
 		}
@@ -135,4 +137,13 @@ func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tr
 		tried = append(tried, p.tree.show(full))
 	}
 	return Tree{}, "", fmt.Errorf("%s has no %s %q; looked for %v", f.owner, what, name, tried)
+}
+
+// files are those of a role or playbook, read in the library's way.
+func (c *compiler) files(owner string, places ...place) *Files {
+	f := newFiles(owner, c.funcs, places...)
+	if c.lib.Outside != nil {
+		f.outside = c.lib.Outside
+	}
+	return f
 }

@@ -68,7 +68,7 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	c.prog.Plays = append(c.prog.Plays, p)
 	x := scene{
 		doc: d, play: p, tree: c.tree, dir: in.dir, scopes: in.scopes, tags: slices.Concat(in.tags, c.tags(d, &raw.Tags)),
-		files: newFiles("the playbook", c.funcs,
+		files: c.files("the playbook",
 			place{tree: c.tree, dir: in.dir + "/templates", templates: true},
 			place{tree: c.tree, dir: in.dir + "/files", plain: true},
 			place{tree: c.tree, dir: in.dir, templates: true, plain: true}),

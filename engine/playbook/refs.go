@@ -7,24 +7,32 @@ import (
 
 // Refs are the names of variables that an expression or template may look at.
 type Refs struct {
-	names map[string]struct{}
+	// names are true for those of which more is looked at than how a step ended.
+	names map[string]bool
 	// all is set when they cannot be told, because the variables are used as
 	// a whole.
 	all bool
 }
 
-func (r *Refs) add(name string) {
+func (r *Refs) add(name string) { r.note(name, true) }
+
+// addField is add for one field of the variable.
+func (r *Refs) addField(name, field string) {
+	r.note(name, field != "changed" && field != "failed" && field != "skipped")
+}
+
+func (r *Refs) note(name string, beyond bool) {
 	if r.names == nil {
-		r.names = map[string]struct{}{}
+		r.names = map[string]bool{}
 	}
-	r.names[name] = struct{}{}
+	r.names[name] = r.names[name] || beyond
 }
 
 func (r *Refs) merge(others ...Refs) {
 	for _, o := range others {
 		r.all = r.all || o.all
-		for n := range o.names {
-			r.add(n)
+		for n, beyond := range o.names {
+			r.note(n, beyond)
 		}
 	}
 }
@@ -37,6 +45,11 @@ func (r Refs) Has(name string) bool {
 	_, ok := r.names[name]
 	return ok
 }
+
+// Beyond tells whether more of a registered result may be looked at than whether
+// its step changed something, failed or was skipped. Variables that are used as a
+// whole do not count.
+func (r Refs) Beyond(name string) bool { return r.names[name] }
 
 // Everything are the references of code that may look at any variable.
 func Everything() Refs { return Refs{all: true} }

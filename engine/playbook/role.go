@@ -117,7 +117,7 @@ func (c *compiler) role(name string, pos strictyaml.Pos) *role {
 		c.fail(pos.Errorf("unknown role %q%s", name, didYouMean(name, c.roleNames())))
 		return nil
 	}
-	r := &role{name: name, tree: tree, files: newFiles("role "+name, c.funcs,
+	r := &role{name: name, tree: tree, files: c.files("role "+name,
 		place{tree: tree, dir: name + "/templates", templates: true},
 		place{tree: tree, dir: name + "/files", plain: true},
 		place{tree: c.lib.Templates, dir: name, templates: true},

@@ -127,11 +127,11 @@ func (w *refWalk) arg(n parse.Node, top bool) {
 	switch t := n.(type) {
 	case *parse.FieldNode:
 		if top {
-			w.refs.add(t.Ident[0])
+			w.field(t.Ident)
 		}
 	case *parse.VariableNode:
 		if t.Ident[0] == "$" && len(t.Ident) > 1 {
-			w.refs.add(t.Ident[1])
+			w.field(t.Ident[1:])
 		}
 	case *parse.ChainNode:
 		if isVars(t.Node, top) {
@@ -145,4 +145,13 @@ func (w *refWalk) arg(n parse.Node, top bool) {
 	if isVars(n, top) {
 		w.refs.all = true
 	}
+}
+
+// field notes a variable by its path, as in .name.field.
+func (w *refWalk) field(path []string) {
+	if len(path) > 1 {
+		w.refs.addField(path[0], path[1])
+		return
+	}
+	w.refs.add(path[0])
 }

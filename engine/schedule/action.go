@@ -22,6 +22,9 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	defer h.run.actions.release()
 	t := c.task
 	e := &entry{op: c.op, task: t, at: at, step: &engine.Step{ID: stepID(c.id, at), Name: b.title}}
+	if h.run.opts.Expect != nil {
+		e.step.Expect = h.run.opts.Expect(h.name, e.step.ID)
+	}
 	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
 	s := &site{host: h, call: c, step: e.step, at: at}
 	started := time.Now()
@@ -101,6 +104,10 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playb
 	}
 	if h.run.opts.Check {
 		return res
+	}
+	if err := s.step.Expect.Allows(change); err != nil {
+		res.Change = nil
+		return fail(ctx, err)
 	}
 	if change.Wait {
 		ctx = idle

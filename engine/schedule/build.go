@@ -20,9 +20,11 @@ type built struct {
 	on    *link
 	title string
 	// late: it cannot be rendered before the segment is sent.
-	late   bool
-	skip   bool
-	reason string
+	late bool
+	skip bool
+	// unknown says, in a check, why it cannot be known what the task would do.
+	unknown string
+	reason  string
 }
 
 // build renders the task. The variables are as before when it returns.
@@ -70,6 +72,10 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 				b.late = true
 				return b, nil
 			}
+			if u := (unknowable{}); errors.As(err, &u) {
+				b.unknown = u.why
+				return b, nil
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -85,6 +91,9 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 		IgnoreErrors: t.IgnoreErrors, Timeout: t.Timeout, Secret: t.Secret}
 	if b.on == nil { // another host must not remember what this one owes
 		h.noteHandlers(b.step, t, at)
+	}
+	if h.run.opts.Expect != nil {
+		b.step.Expect = h.run.opts.Expect(h.name, b.step.ID)
 	}
 	if t.Until == nil {
 		b.step.Retries, b.step.Delay = t.Retries, t.Delay
@@ -118,6 +127,12 @@ type preparation struct {
 	// personal: it has looked at something that only this host has.
 	personal bool
 }
+
+// unknowable says why a file cannot be rendered in a check.
+type unknowable struct{ why string }
+
+// Error makes unknowable an error.
+func (u unknowable) Error() string { return u.why }
 
 var errLate = errors.New("waits for the result of an earlier step")
 
@@ -154,6 +169,9 @@ func (h *host) render(t *playbook.Task, name string) ([]byte, error) {
 	}
 	if h.seg.registers(t.Closure(tpl.Refs())) {
 		return nil, errLate
+	}
+	if why := h.unknowable(t.Closure(tpl.Refs())); why != "" {
+		return nil, unknowable{why}
 	}
 	if err := h.vars.Enter(t.Scopes, tpl.Refs()); err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ type host struct {
 	// pending is a failure that a block's rescue or always part is handling.
 	pending map[*playbook.Block]*failed
 	seg     segment
+	foresight
 
 	link *link
 

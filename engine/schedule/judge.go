@@ -53,6 +53,10 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 	if !t.Judged() || res.Status == engine.Skipped {
 		return res.Failure != nil
 	}
+	if h.run.opts.Check && res.Change != nil && len(res.Change.Pending()) > 0 {
+		h.judgeUndone(t, e, res)
+		return false
+	}
 	fail := func(err error) {
 		res.Status, res.Failure = engine.Failed, asFailure(err)
 	}

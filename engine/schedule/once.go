@@ -31,6 +31,8 @@ type outcome struct {
 	// failure is set when it failed; host and step say where.
 	failure *engine.Failure
 	host    string
+	// unsure is set when, in a check, registered is not what it will be.
+	unsure unsure
 }
 
 // elect makes h the owner of the task, or waits until the owner has done it.

@@ -69,6 +69,9 @@ type Options struct {
 	RunID string
 	// Check only finds out what would change.
 	Check bool
+	// Expect is what a step of a host may do, by the plan that is applied; nil
+	// for anything. The steps of a host are asked for in their order.
+	Expect func(host, step string) *engine.Expect
 	// Hosts are those of the run, in inventory order.
 	Hosts []string
 	// Match resolves a pattern of a play, or the name of a group in a budget.

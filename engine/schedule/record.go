@@ -21,6 +21,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	if e.conditional && res.Status == engine.Skipped {
 		return &res // a handler that nothing notified after all
 	}
+	h.foresee(e, &res)
 	if res.Failure != nil && res.Status != engine.Cancelled && (e.task.IgnoreErrors || e.rescued()) {
 		res.Ignored = true
 	}
@@ -123,14 +124,21 @@ func (h *host) registeredMap(name string) (map[string]any, bool) {
 	return v, ok
 }
 
-// skip records that a task does not apply.
-func (h *host) skip(t *playbook.Task, op int, reason string) {
-	h.skipItem(&call{task: t, op: op, id: t.ID}, nil, reason)
+// skipItem records that a task does not apply.
+func (h *host) skipItem(c *call, at *iteration, reason string) {
+	h.leaveOut(c, at, engine.Result{Reason: reason})
 }
 
-func (h *host) skipItem(c *call, at *iteration, reason string) {
+// skipUnknown leaves a task out of a check because it cannot be known what it
+// would do.
+func (h *host) skipUnknown(c *call, at *iteration, why string) {
+	h.leaveOut(c, at, engine.Result{Unknown: why})
+	h.doubt(c.task.Register, unsure{c.task.Name, true})
+}
+
+func (h *host) leaveOut(c *call, at *iteration, res engine.Result) {
 	e := &entry{op: c.op, task: c.task, at: at}
-	res := engine.Result{Step: stepID(c.id, at), Name: c.task.Name, Status: engine.Skipped, Reason: reason, Started: time.Now()}
+	res.Step, res.Name, res.Status, res.Started = stepID(c.id, at), c.task.Name, engine.Skipped, time.Now()
 	if name := c.task.Register; name != "" && h.seg.steps > 0 {
 		// That it was skipped is known now, so tasks that look at it need not
 		// wait for the segment; unless an earlier step registers that name too,

@@ -134,7 +134,9 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 			if e.Secret = e.Secret || res.Secret; e.Secret {
 				e.Diff = ""
 			}
+			was := *e
 			e.Diff, e.Action, e.Target = r.Text(e.Diff), r.Text(e.Action), r.Text(e.Target)
+			e.Redacted = e.Redacted || *e != was
 		}
 		res.Change = &c
 	}
@@ -143,7 +145,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	if res.Secret && res.Failure != nil {
 		res.Failure = &engine.Failure{Message: res.Failure.Message}
 	}
-	res.Name, res.Reason = r.Text(res.Name), r.Text(res.Reason)
+	res.Name, res.Reason, res.Unknown = r.Text(res.Name), r.Text(res.Reason), r.Text(res.Unknown)
 	return res
 }
 

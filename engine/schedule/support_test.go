@@ -323,6 +323,9 @@ func (h *fakeHost) step(ctx context.Context, s engine.Step) (engine.Result, bool
 	switch do {
 	case "change":
 		res.Status = engine.Altered
+		res.Change = &engine.Change{Needed: true, Effects: []engine.Effect{{Kind: engine.EffectFile, Target: "/" + s.Name, Action: "replace"}}}
+	case "surely fail":
+		res.Status, res.Failure = engine.Failed, &engine.Failure{Message: "told to fail", Certain: true}
 	case "fail":
 		res.Status, res.Failure = engine.Failed, &engine.Failure{Message: "told to fail"}
 	case "lose":

@@ -40,18 +40,26 @@ func (h *host) perform(ctx context.Context, c *call) error {
 	if err := h.need(ctx, t.WhenRefs()); err != nil {
 		return err
 	}
+	if why := h.unknowable(t.WhenRefs()); why != "" {
+		h.skipUnknown(c, nil, why)
+		return nil
+	}
 	if !t.WhenPerItem() {
 		ok, reason, err := t.Applies(h.vars)
 		if err != nil {
 			return h.failTask(ctx, c, err)
 		}
 		if !ok {
-			h.skipItem(c, nil, reason)
+			h.skipFor(c, reason)
 			return nil
 		}
 	}
 	if err := h.need(ctx, t.Refs()); err != nil {
 		return err
+	}
+	if why := h.unknowable(t.Refs()); why != "" {
+		h.skipUnknown(c, nil, why)
+		return nil
 	}
 	if err := h.needs(ctx, t.Needs); err != nil {
 		return err
@@ -66,6 +74,7 @@ func (h *host) perform(ctx context.Context, c *call) error {
 	if err != nil {
 		return h.failTask(ctx, c, err)
 	}
+	h.limit(t, limit)
 	if err := h.run.coord.enter(ctx, h, t, fmt.Sprintf("%q", t.Name), limit); err != nil {
 		return h.cannotWait(err)
 	}
@@ -107,6 +116,7 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 	}
 	if t.Register != "" {
 		out.registered, _ = h.registeredMap(t.Register)
+		out.unsure = h.unsure[t.Register]
 	}
 	h.run.coord.complete(key, out)
 	return err
@@ -119,6 +129,9 @@ func (h *host) shareOnce(t *playbook.Task, out outcome) error {
 	}
 	if out.registered != nil {
 		h.register(t.Register, out.registered)
+	}
+	if out.unsure != (unsure{}) {
+		h.doubt(t.Register, out.unsure)
 	}
 	return nil
 }
@@ -160,6 +173,9 @@ func (h *host) one(ctx context.Context, c *call, at *iteration) error {
 				return err
 			}
 			continue
+		case built.unknown != "":
+			h.skipUnknown(c, at, built.unknown)
+			return nil
 		case built.skip:
 			h.skipItem(c, at, built.reason)
 			return nil

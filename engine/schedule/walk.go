@@ -98,12 +98,22 @@ func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
 	if err := h.need(ctx, b.Refs()); err != nil {
 		return err
 	}
+	if why := h.unknowable(b.Refs()); why != "" {
+		h.skipBlock(b, func(c *call) { h.skipUnknown(c, nil, why) })
+		return nil
+	}
 	ok, reason, err := b.Applies(h.vars)
 	if err != nil {
 		return h.broken(ctx, b.Name, err)
 	}
 	if !ok {
-		h.skipBlock(b, reason)
+		h.skipBlock(b, func(c *call) {
+			if h.onlyReal(b.Refs()) {
+				h.skipUnknown(c, nil, otherRun)
+				return
+			}
+			h.skipItem(c, nil, reason)
+		})
 		return nil
 	}
 	if err := h.needs(ctx, b.Needs); err != nil {
@@ -117,6 +127,7 @@ func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
 		if err != nil {
 			return h.broken(ctx, b.Name, err)
 		}
+		h.limit(b, limit)
 		if err := h.run.coord.enter(ctx, h, b, b.Name, limit); err != nil {
 			return h.cannotWait(err)
 		}
@@ -125,14 +136,14 @@ func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
 	return nil
 }
 
-// skipBlock records every task of the block as skipped.
-func (h *host) skipBlock(b *playbook.Block, reason string) {
+// skipBlock goes past the block; skip records each of its tasks.
+func (h *host) skipBlock(b *playbook.Block, skip func(*call)) {
 	for i := b.Begin; i < b.End; i++ {
 		if b.Rescue > 0 && i >= b.Rescue && (b.Always == 0 || i < b.Always) {
 			continue // these would not have run either
 		}
 		if t := h.run.prog.Ops[i].Task; h.run.prog.Ops[i].Kind == playbook.OpTask {
-			h.skip(t, i, reason)
+			skip(&call{task: t, op: i, id: t.ID})
 		}
 	}
 	h.pastBlock(b)

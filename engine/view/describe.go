@@ -131,8 +131,10 @@ func remarks(r *engine.Result) string {
 	if r.Delegate != "" {
 		out = append(out, "on "+r.Delegate)
 	}
-	if r.Reason != "" {
-		out = append(out, r.Reason)
+	for _, why := range []string{r.Reason, r.Unknown} {
+		if why != "" {
+			out = append(out, firstLine(why))
+		}
 	}
 	if r.Tries > 1 {
 		out = append(out, fmt.Sprintf("%d tries", r.Tries))
@@ -150,7 +152,9 @@ func (t *teller) shown(r *engine.Result) bool {
 	switch r.Status {
 	case engine.OK:
 		return t.opt.Verbose >= 1 || r.Ignored || shows(r)
-	case engine.Skipped, engine.Cancelled:
+	case engine.Skipped:
+		return t.opt.Verbose >= 2 || r.Unknown != ""
+	case engine.Cancelled:
 		return t.opt.Verbose >= 2
 	}
 	return true
@@ -165,6 +169,8 @@ func (t *teller) word(r *engine.Result) string {
 	switch {
 	case r.Ignored:
 		return "ignored"
+	case r.Unknown != "":
+		return "unknown"
 	case r.Status == engine.Failed:
 		return "FAILED"
 	case r.Status == engine.Unreachable:

@@ -37,7 +37,7 @@ var (
 
 // Check always fails.
 func (f *Fail) Check(context.Context, engine.System) (engine.Change, error) {
-	return engine.Change{}, &engine.Failure{Message: cmp.Or(f.Msg, "the playbook said fail"), Detail: f.Detail}
+	return engine.Change{}, &engine.Failure{Message: cmp.Or(f.Msg, "the playbook said fail"), Detail: f.Detail, Certain: true}
 }
 
 // Apply is never needed.

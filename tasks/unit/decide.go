@@ -110,10 +110,14 @@ func (u *Unit) remember(sys engine.System, act action, after status, seen marks)
 	return receipt.Write(sys, u.receiptPath(), seen)
 }
 
-// newest returns a path that changed since the process has seen it, or empty.
-// Files that are not there ask for nothing: a dry run has not made them yet.
+// newest returns a path that changed since the process has seen it, or that a dry
+// run has found to be changed before this step; or empty. Other files that are
+// not there ask for nothing.
 func newest(sys engine.System, paths []string, since int64, seen map[string]receipt.Stamp, known bool) (string, error) {
 	for _, path := range paths {
+		if wouldChange(sys, path) {
+			return path, nil
+		}
 		stamp, err := receipt.Take(sys, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -136,4 +140,11 @@ func newest(sys engine.System, paths []string, since int64, seen map[string]rece
 		}
 	}
 	return "", nil
+}
+
+// wouldChange tells whether a dry run has found the path to be changed before
+// this step.
+func wouldChange(sys engine.System, path string) bool {
+	f, ok := sys.(engine.Foresight)
+	return ok && f.WouldChange(path)
 }

@@ -96,7 +96,7 @@ func (u *Unit) Check(ctx context.Context, sys engine.System) (engine.Change, err
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if now.NeedsReload {
+	if now.NeedsReload || now.Load != "not-found" && (wouldChange(sys, u.path()) || wouldChange(sys, u.path()+".d")) {
 		change.Effects = append(change.Effects, effect(u.Name, "read its file again (daemon-reload)"))
 	}
 	for _, verb := range []string{u.unmasking(now), u.enabling(now)} {

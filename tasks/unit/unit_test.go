@@ -3,6 +3,7 @@ package unit
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +151,35 @@ func TestRestartByReceiptWhenTheClockWasWrong(t *testing.T) {
 	systemd.Crash("x.service") // a new process has read what is there
 	if change := tasktest.Check(t, sys, u); change.Needed {
 		t.Errorf("after a crash: %+v, want nothing", change.Effects)
+	}
+}
+
+// foreseeing is a host in a dry run whose earlier steps would change some paths.
+type foreseeing struct {
+	*tasktest.System
+	paths []string
+}
+
+// WouldChange implements engine.Foresight.
+func (f foreseeing) WouldChange(path string) bool { return slices.Contains(f.paths, path) }
+
+// TestForesight: a dry run shows the restart that a file's change would bring.
+func TestForesight(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active"}})
+	u := &Unit{Name: "x.service", State: "started", RestartIfOlderThan: []string{"/etc/x.conf"}}
+	for path, want := range map[string][]string{
+		"/etc/y.conf":                     nil,
+		"/etc/x.conf":                     {"x.service: restart: it started before /etc/x.conf changed"},
+		"/etc/systemd/system/x.service.d": {"x.service: read its file again (daemon-reload)"},
+	} {
+		change, err := u.Check(t.Context(), foreseeing{sys, []string{path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, tasktest.Actions(change)); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
 	}
 }
 

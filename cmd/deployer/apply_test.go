@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deployer/test/fleet"
+)
+
+const twoFiles = `
+- hosts: all
+  tasks:
+    - {name: first, directory: {path: /etc/app}}
+    - {name: second, file: {path: /etc/app/conf, content: planned}}
+    - {name: third, file: {path: /etc/app/late, content: planned}}
+`
+
+// counting calls do when a host comes to its n-th check of a module.
+func counting(module string, n int, do func(h *fleet.Host)) fleet.Options {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	return fleet.Options{Before: func(_ context.Context, h *fleet.Host, m string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if m != module {
+			return
+		}
+		if seen[h.Name]++; seen[h.Name] == n {
+			do(h)
+		}
+	}}
+}
+
+// TestDriftInTheMiddle: what changes on a host after the look at all of them is
+// seen by the host itself, and the step does nothing.
+func TestDriftInTheMiddle(t *testing.T) {
+	// Checks of the directory: of the plan, of the look before, of the run.
+	y := newYardOf(t, 3, counting("directory", 3, func(h *fleet.Host) {
+		if h.Name == "n002" {
+			_ = os.MkdirAll(filepath.Join(h.Root, "etc/app"), 0o755)
+			_ = os.WriteFile(filepath.Join(h.Root, "etc/app/conf"), []byte("somebody's"), 0o644)
+		}
+	}), map[string]string{"site.yaml": twoFiles})
+	y.site.MaxFail = map[string]string{"all": "1"}
+	y.inventory()
+	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	out, _ := y.deployer(exitPartial, "apply", "plan.json")
+	says(t, out, `FAILED  n002  at "second"`, "differs from the plan: file /etc/app/conf: replace")
+	for i, want := range []string{"planned", "somebody's", "planned"} {
+		if got := y.on(i, "etc/app/conf"); got != want {
+			t.Errorf("host %d has %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestResumeOfAPlan: an apply that was killed in the middle is resumed as such:
+// what is left must be in the plan.
+func TestResumeOfAPlan(t *testing.T) {
+	slow := fleet.Options{Before: func(_ context.Context, _ *fleet.Host, module string) {
+		if module == "file" {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}}
+	y := newYardOf(t, 2, slow, map[string]string{"site.yaml": twoFiles})
+	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	victim := exec.CommandContext(t.Context(), os.Args[0], "apply", "plan.json", "-o", "json")
+	victim.Args[0] = "deployer" // see TestMain
+	out, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), `"step.end"`) && strings.Contains(lines.Text(), `"name":"first"`) {
+			break
+		}
+	}
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait()
+	id := y.runs()[0].Header.Run
+	if got := y.on(0, "etc/app/late"); got != "-" {
+		t.Fatal("it had come to its end when it was killed")
+	}
+
+	y.put(1, "etc/app/late", "somebody's")
+	_, complaint := y.deployer(exitRefused, "resume")
+	says(t, complaint, "refused", `n002: "third" would now: replace /etc/app/late`, "that is not in the plan")
+	if err := os.Remove(filepath.Join(y.fleet.Hosts[1].Root, "etc/app/late")); err != nil {
+		t.Fatal(err)
+	}
+	summary, _ := y.deployer(exitOK, "resume")
+	says(t, summary, "site.yaml done", "2 hosts")
+	for i := range 2 {
+		if got := y.on(i, "etc/app/conf") + y.on(i, "etc/app/late"); got != "plannedplanned" {
+			t.Errorf("host %d has %q", i, got)
+		}
+	}
+	if last := y.runs()[0].Header; last.Resumes != id || last.Plan == nil {
+		t.Errorf("%+v", last)
+	}
+}

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+// TestExpect: a step that would do something else than the plan shows fails and
+// does nothing; one that does what a check has shown goes through.
+func TestExpect(t *testing.T) {
+	b := newBench(t, nil)
+	wanted := step(t, "a", "write", write{Path: "/a", Content: "new \x1b[31mred"})
+	var found []engine.Effect
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{wanted}, Check: true}, func(r engine.Result) { found = r.Change.Effects })
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	planned := &engine.Expect{Effects: []string{found[0].Fingerprint()}}
+
+	drifted := filepath.Join(b.root, "a")
+	if err := os.WriteFile(drifted, []byte("somebody was here"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wanted.Expect = planned
+	r := b.run(t, wanted)[0]
+	if r.Status != engine.Failed || !strings.HasPrefix(r.Failure.Message, "differs from the plan: file /a: replace is not in it") || r.Change != nil {
+		t.Errorf("%+v", r)
+	}
+	if data, err := os.ReadFile(drifted); string(data) != "somebody was here" {
+		t.Errorf("it was changed: %q, %v", data, err)
+	}
+	entries, err := b.Journal(t.Context(), "r1")
+	if err != nil || len(entries) != 1 || entries[0].Begun {
+		t.Errorf("the journal says that it was begun: %+v, %v", entries, err)
+	}
+	wanted.Expect = &engine.Expect{Targets: []string{"file /a"}}
+	if r := b.run(t, wanted)[0]; r.Status != engine.Altered {
+		t.Errorf("its target is in the plan: %+v", r)
+	}
+	if err := os.Remove(drifted); err != nil {
+		t.Fatal(err)
+	}
+	wanted.Expect = planned
+	if r := b.run(t, wanted)[0]; r.Status != engine.Altered {
+		t.Errorf("as planned: %+v", r)
+	}
+}
+
+// TestCheckGoesOn: a check comes to the end of its steps whatever fails, and
+// knows what the steps before would have changed.
+func TestCheckGoesOn(t *testing.T) {
+	b := newBench(t, nil)
+	got := map[string]engine.Status{}
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{
+		step(t, "before", "foresee", foresee{Path: "/etc/app"}),
+		step(t, "fails", "odd", odd{Do: "fail-check", Text: "no"}),
+		step(t, "a", "write", write{Path: "/etc/app/conf", Content: "x"}),
+		step(t, "the file", "foresee", foresee{Path: "/etc/app/conf"}),
+		step(t, "its directory", "foresee", foresee{Path: "/etc/app"}),
+		step(t, "another", "foresee", foresee{Path: "/etc/ap"}),
+	}}, func(r engine.Result) { got[r.Step] = r.Status })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]engine.Status{"before": engine.OK, "fails": engine.Failed, "a": engine.Altered,
+		"the file": engine.Altered, "its directory": engine.Altered, "another": engine.OK}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r := b.run(t, step(t, "real", "foresee", foresee{Path: "/etc/app"}))[0]; r.Status != engine.OK {
+		t.Errorf("a real run foresees: %+v", r)
+	}
+}

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"deployer/engine"
+)
+
+func took(host, step string, status engine.Status, d time.Duration) engine.Event {
+	return engine.Event{Type: engine.StepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: status, Elapsed: d}}
+}
+
+// TestEstimate: the median of each step, hosts side by side as far as forks and
+// throttles allow.
+func TestEstimate(t *testing.T) {
+	h := &History{}
+	for _, d := range []time.Duration{2, 60, 4} {
+		h.Add(took("n1", "1", engine.Altered, d*time.Second))
+		h.Add(took("n1", "2", engine.Altered, time.Second))
+		h.Add(took("n1", "3", engine.OK, time.Second))
+		h.Add(took("n1", "4", engine.OK, time.Second))
+		h.EndRun()
+	}
+	restart := did("", "2", of(engine.EffectRestart, "a"))
+	restart.Result.AtOnce = 5
+	var free, both []engine.Event
+	for i := range 100 {
+		host := fmt.Sprintf("n%03d", i)
+		one, two := did(host, "1", file("/a", "replace")), restart
+		two.Host = host
+		free, both = append(free, one), append(both, one, two)
+	}
+	for name, c := range map[string]struct {
+		plan  *Plan
+		forks int
+		want  time.Duration
+	}{
+		"all at once":       {made(free...), 100, 6 * time.Second},
+		"ten at once":       {made(free...), 10, 60 * time.Second},
+		"and five by five":  {made(both...), 100, 26 * time.Second},
+		"one host":          {made(free[0]), 50, 6 * time.Second},
+		"more than is told": {made(did("n1", "9", file("/b", "create"))), 50, 0},
+	} {
+		got, known := h.Estimate(c.plan, c.forks)
+		if known != (c.want > 0) || known && got != c.want {
+			t.Errorf("%s: %v, %v, want %v", name, got, known, c.want)
+		}
+	}
+	if h.Runs != 3 {
+		t.Errorf("%d runs", h.Runs)
+	}
+}

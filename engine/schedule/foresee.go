@@ -1,0 +1,131 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// foresight is what a host knows, in a check, of what it did not do.
+type foresight struct {
+	// cause is the name of the first step that would change something.
+	cause string
+	// unsure are the registered names whose values are not those of a real run.
+	unsure map[string]unsure
+	// limits are how many hosts may be at once in a block, or do a task.
+	limits map[any]int
+}
+
+// unsure is the result of a step that did not run.
+type unsure struct {
+	step string // its name
+	// whole: it is not even known whether it would change something.
+	whole bool
+}
+
+// unknowable says why something that looks at refs cannot be known in a check;
+// empty when it can.
+func (h *host) unknowable(refs playbook.Refs) string {
+	names := refs.Names()
+	for _, name := range slices.Sorted(maps.Keys(h.unsure)) {
+		u := h.unsure[name]
+		if refs.Beyond(name) || u.whole && slices.Contains(names, name) {
+			return fmt.Sprintf("it looks at %s, the result of %q, which has not run", name, u.step)
+		}
+	}
+	return ""
+}
+
+// skipFor records that a task's condition does not hold. In a check it may still
+// hold in a real run.
+func (h *host) skipFor(c *call, reason string) {
+	if h.onlyReal(c.task.WhenRefs()) {
+		h.skipUnknown(c, nil, otherRun)
+		return
+	}
+	h.skipItem(c, nil, reason)
+}
+
+const otherRun = "its condition looks at run, which is different in a real run"
+
+// onlyReal tells whether a condition may hold in a real run though it does not in
+// this one.
+func (h *host) onlyReal(refs playbook.Refs) bool {
+	return h.run.opts.Check && slices.Contains(refs.Names(), "run")
+}
+
+// doubt notes that a registered name does not have the value of a real run.
+func (h *host) doubt(name string, u unsure) {
+	if name == "" {
+		return
+	}
+	if h.unsure == nil {
+		h.unsure = map[string]unsure{}
+	}
+	h.unsure[name] = u
+}
+
+// foresee completes the result of a check: that a step fails now says little
+// when a step before it would have changed something, and what it registers is
+// not what it will.
+func (h *host) foresee(e *entry, res *engine.Result) {
+	if !h.run.opts.Check {
+		return
+	}
+	if res.Status == engine.Failed && !res.Failure.Certain && e.step != nil && h.foresight.cause != "" {
+		res.Unknown = fmt.Sprintf("its check fails as things are now, which %q before it may change: %s", h.foresight.cause, res.Failure.Message)
+		res.Status, res.Failure, res.Change = engine.Skipped, nil, nil
+	}
+	pending := res.Failure == nil && res.Change != nil && len(res.Change.Pending()) > 0
+	if (pending || res.Unknown != "") && h.foresight.cause == "" {
+		h.foresight.cause = res.Name
+	}
+	switch {
+	case res.Unknown != "":
+		h.doubt(e.task.Register, unsure{res.Name, true})
+	case pending:
+		h.doubt(e.task.Register, unsure{res.Name, false})
+	case e.at == nil || e.at.loop.done == 0:
+		delete(h.unsure, e.task.Register)
+	}
+	res.AtOnce = h.atOnce(e.task)
+}
+
+// limit notes how many hosts may be at once in a block, or do a task.
+func (h *host) limit(what any, n int) {
+	if h.limits == nil {
+		h.limits = map[any]int{}
+	}
+	h.limits[what] = n
+}
+
+// atOnce is how many hosts at most do a task at one time; 0 for no limit.
+func (h *host) atOnce(t *playbook.Task) int {
+	least := h.limits[t]
+	narrow := func(n int) {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	for b := t.Block; b != nil; b = b.Parent {
+		narrow(h.limits[b])
+	}
+	if b := h.batches[t.Play.Index]; b != nil {
+		narrow(len(b.hosts))
+	}
+	return least
+}
+
+// judgeUndone applies changed_when to a step that did not run, as far as that
+// can be known.
+func (h *host) judgeUndone(t *playbook.Task, e *entry, res *engine.Result) {
+	if t.ChangedWhen == nil {
+		return
+	}
+	if changed, _, err := h.holds(t, t.ChangedWhen, e, view(*res)); err == nil && !changed {
+		res.Status = engine.OK
+	}
+}

@@ -1,0 +1,88 @@
+package schedule
+
+import (
+	"context"
+	"sync"
+
+	"deployer/engine/agent"
+)
+
+// Keeper is a Connector whose sessions outlive a run, for the next run of the
+// same program: it finds the hosts connected, and still locked.
+type Keeper struct {
+	next Connector
+	mu   sync.Mutex
+	idle map[string]*agent.Session
+	over bool
+}
+
+// Keep wraps a Connector. Close ends the sessions.
+func Keep(next Connector) *Keeper { return &Keeper{next: next, idle: map[string]*agent.Session{}} }
+
+// Connect implements Connector.
+func (k *Keeper) Connect(ctx context.Context, host string) (Host, error) {
+	if s := k.take(host); s != nil {
+		return &kept{s, k, host}, nil
+	}
+	opened, err := k.next.Connect(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := opened.(*agent.Session); ok {
+		return &kept{s, k, host}, nil
+	}
+	return opened, nil
+}
+
+func (k *Keeper) take(host string) *agent.Session {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.idle[host]
+	delete(k.idle, host)
+	if s == nil || isLost(s) {
+		return nil
+	}
+	return s
+}
+
+func isLost(s *agent.Session) bool { return s.Err() != nil }
+
+// put takes a session back, unless it is of no more use.
+func (k *Keeper) put(host string, s *agent.Session) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over || isLost(s) || k.idle[host] != nil {
+		return false
+	}
+	k.idle[host] = s
+	return true
+}
+
+// Close ends all sessions that are not in use, and those that come back.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	k.over = true
+	idle := k.idle
+	k.idle = nil
+	k.mu.Unlock()
+	var all sync.WaitGroup
+	for _, s := range idle {
+		all.Go(func() { _ = s.Close() })
+	}
+	all.Wait()
+}
+
+// kept is a session that is given back when it is closed.
+type kept struct {
+	*agent.Session
+	keeper *Keeper
+	host   string
+}
+
+// Close implements Host.
+func (s *kept) Close() error {
+	if s.keeper.put(s.host, s.Session) {
+		return nil
+	}
+	return s.Session.Close()
+}
