@@ -28,7 +28,7 @@ const nginx = `
     - {name: reload, file: {path: /reloaded, content: "{{ .release }}"}}
 `
 
-func newWeb(t *testing.T, hosts int) *yard {
+func newRelease(t *testing.T, hosts int) *yard {
 	t.Helper()
 	y := newYard(t, hosts, map[string]string{"site.yaml": nginx, "templates/nginx.conf.tmpl": "release {{ .release }}\nlisten 80\n"})
 	y.site.Vars = map[string]any{"release": "1.0", "token": fleet.Secret("hunter2-the-token")}
@@ -37,7 +37,7 @@ func newWeb(t *testing.T, hosts int) *yard {
 }
 
 func TestPlanAndApply(t *testing.T) {
-	y := newWeb(t, 12)
+	y := newRelease(t, 12)
 	y.put(5, "etc/nginx/nginx.conf", "by hand\n")
 	out, _ := y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	says(t, out, "plan of site.yaml for 12 hosts", "n[001:005], n[007:012] (11 hosts): 4 files, 1 command, 1 unknown step", "(diff 1)",
@@ -75,7 +75,7 @@ func TestPlanAndApply(t *testing.T) {
 
 // TestApplyRefuses: with the names of what has drifted, and nothing changed.
 func TestApplyRefuses(t *testing.T) {
-	y := newWeb(t, 4)
+	y := newRelease(t, 4)
 	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	tmpl := "templates/nginx.conf.tmpl"
 	refused := func(texts ...string) {
@@ -112,7 +112,7 @@ func TestApplyRefuses(t *testing.T) {
 }
 
 func TestPlansThatAreNone(t *testing.T) {
-	y := newWeb(t, 1)
+	y := newRelease(t, 1)
 	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	data, err := os.ReadFile("plan.json")
 	if err != nil {
