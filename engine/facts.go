@@ -31,7 +31,7 @@ type Facts struct {
 	// SELinux is enforcing, permissive or disabled.
 	SELinux string `json:"selinux"`
 	// RebootRequired is true when a package of Debian or Ubuntu has asked for a
-	// reboot before the agent started; see the task reboot.
+	// reboot before the agent started.
 	RebootRequired bool    `json:"reboot_required"`
 	UnixTime       float64 `json:"unix_time"` // the host's clock when it answered, seconds
 }
