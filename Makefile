@@ -15,7 +15,7 @@ LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
 # Debian packages: those of the tests (the race detector needs cgo), those of the
 # lab and the artifact builder, and those that the benchmark compares with.
 TEST_PACKAGES := gcc libc6-dev git
-LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev
+LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev qemu-user-static
 ANSIBLE_PACKAGES := ansible-core ansible-mitogen
 
 # install-missing PACKAGES: asks apt only when something is missing.

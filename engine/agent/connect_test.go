@@ -135,6 +135,22 @@ func newTestHost(t testing.TB, noise string, programs shims, env ...string) *tes
 	return h
 }
 
+// install puts the agent in place, which saves its sending.
+func (h *testHost) install(t testing.TB) {
+	t.Helper()
+	dir := filepath.Join(h.dir, "agent")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, ownBinaries().digest(runtime.GOARCH)), data, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (h *testHost) connect(t testing.TB, change func(*Options)) (*Session, error) {
 	t.Helper()
 	conn, err := h.dialer.Dial(t.Context(), h.target)
@@ -215,28 +231,32 @@ echo /dev/x 9000 8000 1000 89% /
 		env      []string
 		options  func(*Options)
 		dir      string // where the agent must be below the home directory, dep when empty
+		has      bool   // the agent from the start
 	}{
 		"noisy start-up files":               {noise: `printf "Welcome!\n\033[1mno newline, and garbage \000\377"; echo oops >&2; `},
 		"no gzip":                            {programs: shims{"gzip": ""}},
 		"no sha256sum":                       {programs: shims{"sha256sum": ""}},
 		"the directory is noexec":            {programs: shims{"chmod": noexec, "id": fakeID, "mkdir": noVarTmp}, dir: ".deployer"},
 		"the directory cannot be made":       {programs: shims{"id": fakeID, "mkdir": noVarTmp}, dir: ".deployer", options: func(o *Options) { o.Dir = "/proc/none" }},
-		"sudo without a password":            {programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1"}, options: bySudo},
-		"sudo with a password":               {programs: shims{"id": fakeID, "sudo": fakeSudo}, options: byPassword},
-		"a password that sudo does not want": {programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1"}, options: byPassword},
-		"sudo on a terminal":                 {programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1", "FAKE_REQUIRETTY=1"}, options: bySudo},
+		"sudo without a password":            {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1"}, options: bySudo},
+		"sudo with a password":               {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, options: byPassword},
+		"a password that sudo does not want": {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1"}, options: byPassword},
+		"sudo on a terminal":                 {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1", "FAKE_REQUIRETTY=1"}, options: bySudo},
 		"sudo with all that is odd":          {programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_REQUIRETTY=1", "FAKE_LECTURE=1"}, options: byPassword},
-		"sudo in a locale":                   {programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"LC_ALL=fr_FR.UTF-8"}, options: byPassword},
+		"sudo in a locale":                   {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"LC_ALL=fr_FR.UTF-8"}, options: byPassword},
 		"su":                                 {programs: shims{"id": fakeID, "su": fakeSu}, options: by(Su)},
-		"doas without a password":            {programs: shims{"id": fakeID, "doas": fakeDoas}, env: []string{"FAKE_NOPASSWD=1"}, options: func(o *Options) { o.Become = Doas }},
-		"doas with a password":               {programs: shims{"id": fakeID, "doas": fakeDoas}, options: by(Doas)},
-		"doas does not want the password":    {programs: shims{"id": fakeID, "doas": fakeDoas}, env: []string{"FAKE_NOPASSWD=1"}, options: by(Doas)},
-		"no home directory":                  {env: []string{"HOME="}},
+		"doas without a password":            {has: true, programs: shims{"id": fakeID, "doas": fakeDoas}, env: []string{"FAKE_NOPASSWD=1"}, options: func(o *Options) { o.Become = Doas }},
+		"doas with a password":               {has: true, programs: shims{"id": fakeID, "doas": fakeDoas}, options: by(Doas)},
+		"doas does not want the password":    {has: true, programs: shims{"id": fakeID, "doas": fakeDoas}, env: []string{"FAKE_NOPASSWD=1"}, options: by(Doas)},
+		"no home directory":                  {has: true, env: []string{"HOME="}},
 		"no room in the directory":           {programs: shims{"id": fakeID, "df": fullDep, "mkdir": noVarTmp}, dir: ".deployer"},
-		"a password that root does not need": {programs: shims{"id": fakeID}, env: []string{"FAKE_ROOT=1"}, options: byPassword},
+		"a password that root does not need": {has: true, programs: shims{"id": fakeID}, env: []string{"FAKE_ROOT=1"}, options: byPassword},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTestHost(t, tt.noise, tt.programs, tt.env...)
+			if tt.has {
+				h.install(t)
+			}
 			for range 2 { // the second time with the agent in place
 				s, err := h.connect(t, tt.options)
 				if err != nil {

@@ -3,7 +3,6 @@ package conformance
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -24,9 +23,9 @@ type Subject struct {
 	Open func(t *testing.T) transport.Conn
 	// Cut ends all connections from outside; nil when that cannot happen.
 	Cut func()
-	// ListenOn is an IP address of the machine of the test that the host can
-	// reach; 127.0.0.1 when empty, for hosts that are this machine.
-	ListenOn string
+	// Listen listens where the host can reach it; on loopback when nil, for
+	// hosts that are this machine.
+	Listen func() (net.Listener, error)
 }
 
 // patience bounds what must happen soon.
@@ -203,7 +202,11 @@ func bulk(t *testing.T, s Subject) {
 
 func echoServer(t *testing.T, s Subject) string {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(s.ListenOn, "127.0.0.1"), "0"))
+	listen := s.Listen
+	if listen == nil {
+		listen = func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+	}
+	l, err := listen()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,6 +134,12 @@ func (l *Lab) Listen(address string) (net.Listener, error) {
 	return netns.Listen(plan.LabNamespace(l.Name), address)
 }
 
+// Dial connects to an address of the lab from its own namespace, for a client in
+// the calling process.
+func (l *Lab) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return netns.Dial(ctx, plan.LabNamespace(l.Name), network, address)
+}
+
 // SSH runs a shell command line on a host as root, over the lab's network and
 // sshd, with the host's key checked, and returns its standard output.
 func (l *Lab) SSH(ctx context.Context, host, line string) (string, error) {

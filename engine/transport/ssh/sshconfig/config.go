@@ -97,9 +97,6 @@ func (s Source) read(path string, depth int) ([]line, error) {
 // include reads the files of an Include. Names without a file are passed over,
 // as by ssh(1).
 func (s Source) include(names []string, depth int) ([]line, error) {
-	if len(names) == 0 {
-		return nil, errors.New("Include names no file")
-	}
 	var all []line
 	for _, name := range names {
 		if rest, ok := strings.CutPrefix(name, "~/"); ok {
@@ -109,7 +106,7 @@ func (s Source) include(names []string, depth int) ([]line, error) {
 		}
 		paths, err := filepath.Glob(name)
 		if err != nil {
-			return nil, fmt.Errorf("Include %s: %w", name, err)
+			return nil, fmt.Errorf("the files of Include %s: %w", name, err)
 		}
 		for _, path := range paths {
 			lines, err := s.read(path, depth+1)

@@ -1,0 +1,102 @@
+//go:build lab
+
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deployer/cmd/deployer/agents"
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/transport/local"
+)
+
+// emulator runs programs for arm64 on this machine (Debian: qemu-user-static).
+const emulator = "qemu-aarch64-static"
+
+// TestArm64 runs the agent for arm64, on a host that says it is one: the probe
+// chooses it, and it speaks the protocol and carries out steps.
+func TestArm64(t *testing.T) {
+	qemu, err := exec.LookPath(emulator)
+	if err != nil {
+		t.Fatalf("%v: run `make packages` first", err)
+	}
+	content, err := agents.Embedded{}.AgentBinary("arm64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "agent-arm64")
+	if err := os.WriteFile(program, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), qemu, program, "digest").Output()
+	if sum := sha256.Sum256(content); err != nil || strings.TrimSpace(string(out)) != hex.EncodeToString(sum[:]) {
+		t.Fatalf("digest: %q, %v", out, err)
+	}
+	// A host with that processor, as far as its shell can tell.
+	if err := os.WriteFile(filepath.Join(dir, "uname"), []byte("#!/bin/sh\necho Linux aarch64\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	s, err := agent.Connect(t.Context(), local.New("arm"), agent.Options{Host: "arm", Dir: filepath.Join(dir, "state"),
+		Binaries: agent.NewBinaries(launcher{qemu, program})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if arch := s.Facts().Arch; arch != "arm64" {
+		t.Fatalf("the agent says that it is for %s", arch)
+	}
+	file := filepath.Join(dir, "file")
+	for i, want := range []engine.Status{engine.Altered, engine.OK} {
+		result := oneStep(t, s, i, "file", map[string]any{"Path": file, "Content": "hello", "Mode": "0640"})
+		if result.Status != want {
+			t.Fatalf("%+v", result)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "hello" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	if got := shell(t, s, "echo from a program"); got != "from a program" {
+		t.Fatalf("%q", got)
+	}
+}
+
+func oneStep(t *testing.T, s *agent.Session, i int, module string, args map[string]any) engine.Result {
+	t.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.RunOne(t.Context(), "e2e", engine.Step{ID: fmt.Sprint(i), Name: module, Module: module, Args: raw}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// launcher brings, as the agent for arm64, a script that starts the real one in
+// the emulator.
+type launcher struct{ qemu, program string }
+
+func (l launcher) AgentBinary(arch string) ([]byte, error) {
+	if arch != "arm64" {
+		return nil, fmt.Errorf("there is none for %s", arch)
+	}
+	return fmt.Appendf(nil, "#!/bin/sh\nexec %s %s \"$@\"\n", l.qemu, l.program), nil
+}
+
+func (l launcher) AgentDigest(arch string) (string, error) {
+	content, err := l.AgentBinary(arch)
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), err
+}

@@ -1,0 +1,134 @@
+//go:build lab
+
+package e2e
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+	sshagent "golang.org/x/crypto/ssh/agent"
+
+	"deployer/engine/agent"
+	"deployer/engine/transport"
+	"deployer/engine/transport/ssh"
+)
+
+// authority signs certificates.
+func authority(r *reached) gossh.Signer {
+	r.t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	signer, err := gossh.NewSignerFromKey(private)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return signer
+}
+
+func sign(r *reached, ca gossh.Signer, kind uint32, key gossh.PublicKey, name string, until time.Duration) *gossh.Certificate {
+	r.t.Helper()
+	cert := &gossh.Certificate{Key: key, CertType: kind, KeyId: "e2e", ValidPrincipals: []string{name},
+		ValidAfter: uint64(time.Now().Add(-48 * time.Hour).Unix()), ValidBefore: uint64(time.Now().Add(until).Unix())}
+	if kind == gossh.UserCert {
+		cert.Extensions = map[string]string{"permit-pty": "", "permit-port-forwarding": ""}
+	}
+	if err := cert.SignCert(rand.Reader, ca); err != nil {
+		r.t.Fatal(err)
+	}
+	return cert
+}
+
+// newKey writes a key that the host does not know.
+func newKey(r *reached) (path string, private ed25519.PrivateKey, public gossh.PublicKey) {
+	r.t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	block, err := gossh.MarshalPrivateKey(private, "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	public, err = gossh.NewPublicKey(private.Public())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.file("id", string(pem.EncodeToMemory(block))), private, public
+}
+
+func authorized(key gossh.PublicKey) string {
+	return strings.TrimSpace(string(gossh.MarshalAuthorizedKey(key)))
+}
+
+func userCertificates(r *reached) {
+	ca := authority(r)
+	r.put("/etc/ssh/user_ca.pub", "0644", authorized(ca.PublicKey()))
+	r.sshd("TrustedUserCAKeys /etc/ssh/user_ca.pub")
+	path, private, public := newKey(r)
+	target := r.target("root")
+	target.Keys = []string{path}
+	r.refused(target, agent.Stay, "", transport.Auth, "as user root", "ssh.key")
+	write := func(until time.Duration) {
+		if err := os.WriteFile(path+"-cert.pub", gossh.MarshalAuthorizedKey(sign(r, ca, gossh.UserCert, public, "root", until)), 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	write(time.Hour)
+	r.works(target, agent.Stay, "")
+	write(-time.Hour)
+	r.refused(target, agent.Stay, "", transport.Auth, "ssh.key")
+	// In an SSH agent.
+	target.NoAgent, target.Keys = false, []string{}
+	target.AgentSocket = serveAgent(r, sshagent.AddedKey{PrivateKey: &private, Certificate: sign(r, ca, gossh.UserCert, public, "root", time.Hour)})
+	r.works(target, agent.Stay, "")
+}
+
+func hostCertificates(r *reached) {
+	ca, target := authority(r), r.target("root")
+	known := func(ca gossh.Signer) []string {
+		key := ca.PublicKey()
+		return []string{r.file("known", fmt.Sprintf("@cert-authority 172.31.0.* %s %s\n", key.Type(), base64.StdEncoding.EncodeToString(key.Marshal())))}
+	}
+	hostKey, _, _, _, err := gossh.ParseAuthorizedKey([]byte(r.do("cat /etc/ssh/ssh_host_ecdsa_key.pub")))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	show := func(name string, until time.Duration) {
+		r.put("/etc/ssh/host-cert.pub", "0644", authorized(sign(r, ca, gossh.HostCert, hostKey, name, until)))
+		r.sshd("HostCertificate /etc/ssh/host-cert.pub")
+	}
+	show(target.Address, time.Hour)
+	target.KnownHosts = known(ca)
+	r.works(target, agent.Stay, "") // the authority alone is known
+	other := target
+	other.KnownHosts = known(authority(r))
+	r.refused(other, agent.Stay, "", transport.HostKeyUnknown, "accept-new")
+	plain := target
+	plain.KnownHosts = []string{r.Files.KnownHosts()}
+	r.works(plain, agent.Stay, "") // who knows of no authority knows the key
+	show("another.example", time.Hour)
+	r.refused(target, agent.Stay, "", transport.HostKeyUnknown, "certificate that does not hold")
+	show(target.Address, -time.Hour)
+	r.refused(target, agent.Stay, "", transport.HostKeyUnknown, "expired")
+}
+
+func changedKey(r *reached) {
+	r.do("cp -a /etc/ssh /etc/ssh.kept; rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; systemctl restart ssh")
+	r.t.Cleanup(func() { r.do("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh && systemctl restart ssh") })
+	target := r.target("root")
+	target.HostKeys = ssh.AcceptNew // a changed key is never accepted
+	r.refused(target, agent.Stay, "", transport.HostKeyChanged, "shows the key ssh-ed25519", r.Files.KnownHosts())
+	target.KnownHosts = []string{r.file("known", "")}
+	r.works(target, agent.Stay, "")
+	target.HostKeys = ssh.Strict
+	r.works(target, agent.Stay, "")
+}

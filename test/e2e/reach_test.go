@@ -1,0 +1,171 @@
+//go:build lab
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/cmd/deployer/agents"
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/transport"
+	"deployer/engine/transport/ssh"
+	"deployer/test/lab/lab"
+	"deployer/test/lab/plan"
+)
+
+// reached is one real host with OpenSSH, and what there is to reach it with.
+type reached struct {
+	*lab.Lab
+	t        *testing.T
+	host     string
+	binaries *agent.Binaries
+}
+
+func newReached(t *testing.T) *reached {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	l, err := lab.Up(ctx, plan.Spec{Name: "e2e-transport", Hosts: 1}, lab.Options{Tied: true, Packages: []string{"opendoas", "fish", "tcsh"}})
+	if err != nil {
+		t.Fatalf("booting the host: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("removing the host: %v", err)
+		}
+	})
+	return &reached{Lab: l, t: t, host: l.Hosts[0].Name, binaries: agent.NewBinaries(agents.Embedded{})}
+}
+
+// on returns the same host for a part of the test.
+func (r *reached) on(t *testing.T) *reached {
+	part := *r
+	part.t = t
+	return &part
+}
+
+// do runs a script on the host, past its SSH server.
+func (r *reached) do(script string) string {
+	r.t.Helper()
+	out, err := r.Exec(context.WithoutCancel(r.t.Context()), r.host, "sh", "-ec", script)
+	if err != nil {
+		r.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// sshd changes the configuration of the server until the end of the part.
+func (r *reached) sshd(lines ...string) {
+	r.t.Helper()
+	const file = "/etc/ssh/sshd_config.d/50-part.conf"
+	r.do("cat >" + file + " <<'END'\n" + strings.Join(lines, "\n") + "\nEND\nsshd -t && systemctl reload ssh")
+	r.t.Cleanup(func() { r.do("rm -f " + file + "; systemctl reload ssh") })
+}
+
+// put writes a file on the host until the end of the part.
+func (r *reached) put(path, mode, content string) {
+	r.t.Helper()
+	r.do("cat >" + path + " <<'END'\n" + content + "\nEND\nchmod " + mode + " " + path)
+	r.t.Cleanup(func() { r.do("rm -f " + path) })
+}
+
+// target is the host as the given user.
+func (r *reached) target(user string) ssh.Target {
+	return ssh.Target{Host: r.host, Address: r.Hosts[0].Address.String(), User: user, Keys: []string{r.Files.Key()}, NoAgent: true,
+		KnownHosts: []string{r.Files.KnownHosts()}, Timeout: 20 * time.Second}
+}
+
+func (r *reached) dialer() *ssh.Dialer {
+	d := ssh.NewDialer(ssh.Options{Net: r.Lab.Dial})
+	r.t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func (r *reached) dial(t ssh.Target) transport.Conn {
+	r.t.Helper()
+	c, err := r.dialer().Dial(r.t.Context(), t)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// works starts the agent and has it run a program. It returns the uid of the
+// agent and the directory that it runs in.
+func (r *reached) works(t ssh.Target, become agent.Become, password string) (uid, dir string) {
+	r.t.Helper()
+	s, err := r.agent(t, become, password)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	out := shell(r.t, s, "id -u; readlink /proc/$PPID/exe; echo hijack 2>/dev/null >/dev/tty; true")
+	uid, rest, _ := strings.Cut(out, "\n")
+	return uid, filepath.Dir(filepath.Dir(strings.TrimSpace(rest)))
+}
+
+func (r *reached) agent(t ssh.Target, become agent.Become, password string) (*agent.Session, error) {
+	r.t.Helper()
+	c, err := r.dialer().Dial(r.t.Context(), t)
+	if err != nil {
+		return nil, err
+	}
+	return agent.Connect(r.t.Context(), c, agent.Options{Host: r.host, Binaries: r.binaries, Become: become, Password: password})
+}
+
+// refused connects, which must fail with an error that says all of want.
+func (r *reached) refused(t ssh.Target, become agent.Become, password string, kind transport.Kind, want ...string) {
+	r.t.Helper()
+	s, err := r.agent(t, become, password)
+	if err == nil {
+		_ = s.Close()
+		r.t.Fatal("it worked")
+	}
+	if transport.KindOf(err) != kind {
+		r.t.Errorf("%s, want %s: %v", transport.KindOf(err), kind, err)
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			r.t.Errorf("%q is not in: %v", w, err)
+		}
+	}
+}
+
+// listen listens where the host can reach it.
+func (r *reached) listen() (net.Listener, error) {
+	return r.Lab.Listen(net.JoinHostPort(plan.Controller().String(), "0"))
+}
+
+// file writes a file for the controller.
+func (r *reached) file(name, content string) string {
+	r.t.Helper()
+	path := filepath.Join(r.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return path
+}
+
+// shell runs a line for the shell by the agent, and returns its output.
+func shell(t *testing.T, s *agent.Session, line string) string {
+	t.Helper()
+	args, err := json.Marshal(map[string]any{"Cmd": line})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.RunOne(t.Context(), "e2e", engine.Step{ID: "1", Name: "a command", Module: "shell", Args: args}, false)
+	if err != nil || result.Failure != nil {
+		t.Fatalf("%s: %v, %+v", line, err, result.Failure)
+	}
+	out, _ := result.Output["stdout"].(string)
+	return strings.TrimSpace(out)
+}

@@ -1,0 +1,219 @@
+//go:build lab
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"deployer/engine/agent"
+	"deployer/engine/transport"
+	"deployer/engine/transport/conformance"
+	"deployer/engine/transport/ssh"
+)
+
+// TestTransport reaches one host with OpenSSH in all the ways that hosts are
+// reached, the host being set up anew for each. Nothing is preinstalled there:
+// neither Python nor, in most parts, an SFTP server.
+func TestTransport(t *testing.T) {
+	r := newReached(t)
+	if python := r.do("ls /usr/bin | grep python || true"); python != "" {
+		t.Fatalf("the host has %s", python)
+	}
+	r.do("sed -i '/^Subsystem/d' /etc/ssh/sshd_config; systemctl reload ssh")
+	r.do("useradd --create-home --shell /usr/bin/fish fishy; useradd --create-home --shell /bin/tcsh seashell; useradd --create-home --shell /usr/sbin/nologin closed")
+	for _, user := range []string{"fishy", "seashell", "closed"} {
+		r.do(fmt.Sprintf("cp -r /root/.ssh /home/%s/ && chown -R %s /home/%s/.ssh", user, user, user))
+	}
+	for _, part := range []struct {
+		name string
+		run  func(*reached)
+	}{
+		{"conformance", conforms},
+		{"one session at a time", oneSession},
+		{"sixty connections at once", manyConnections},
+		{"sudo", sudo},
+		{"sudo with requiretty", requiretty},
+		{"doas", doas},
+		{"su", su},
+		{"shells", shells},
+		{"directories", directories},
+		{"user certificates", userCertificates},
+		{"host certificates", hostCertificates},
+		{"changed key", changedKey},
+		{"two hops of a client configuration", twoHops},
+		{"proxy command", proxyCommand},
+		{"ssh agent", sshAgent},
+		{"forwarding forbidden", noForwarding},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.run(r.on(t)) })
+	}
+}
+
+func conforms(r *reached) {
+	d := r.dialer()
+	conformance.Run(r.t, conformance.Subject{
+		Open: func(t *testing.T) transport.Conn { return mustDial(t, d, r.target("root")) },
+		Cut:  func() { r.do("pkill -f '^sshd: root'") }, Listen: r.listen,
+	})
+}
+
+func mustDial(t *testing.T, d *ssh.Dialer, target ssh.Target) transport.Conn {
+	t.Helper()
+	c, err := d.Dial(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func oneSession(r *reached) {
+	r.sshd("MaxSessions 1")
+	d := r.dialer()
+	conformance.Run(r.t, conformance.Subject{
+		Open: func(t *testing.T) transport.Conn { return mustDial(t, d, r.target("root")) }, Listen: r.listen,
+	})
+	r.do("rm -rf /var/lib/deployer")
+	for range 2 { // without an agent there, and with one
+		if uid, dir := r.works(r.target("root"), agent.Stay, ""); uid != "0" || dir != "/var/lib/deployer" {
+			r.t.Errorf("uid %s in %s", uid, dir)
+		}
+	}
+	// One that does not start is replaced, which takes a second session.
+	r.do("for f in /var/lib/deployer/agent/*; do echo broken >$f.x; chmod 700 $f.x; mv $f.x $f; done")
+	r.works(r.target("root"), agent.Stay, "")
+}
+
+func manyConnections(r *reached) {
+	r.sshd("MaxStartups 10:30:100")
+	since := r.do("date '+%F %T'")
+	d := r.dialer()
+	var all sync.WaitGroup
+	for range 60 {
+		all.Go(func() {
+			c, err := d.Dial(r.t.Context(), r.target("root"))
+			if err != nil {
+				r.t.Error(err)
+				return
+			}
+			defer func() { _ = c.Close() }()
+			if exit, err := c.Exec(r.t.Context(), "true", nil, nil); err != nil || exit.Code != 0 {
+				r.t.Errorf("%+v, %v", exit, err)
+			}
+		})
+	}
+	all.Wait()
+	if dropped := r.do("journalctl -u ssh --since '" + since + "' | grep -c 'drop connection' || true"); dropped != "0" {
+		r.t.Errorf("the server dropped %s connections", dropped)
+	}
+}
+
+func sudo(r *reached) {
+	r.put("/etc/sudoers.d/part", "0440", "Defaults secure_path=/usr/sbin:/usr/bin:/sbin:/bin\nDefaults lecture=always")
+	if uid, _ := r.works(r.target("ops"), agent.Sudo, ""); uid != "0" {
+		r.t.Errorf("uid %s", uid)
+	}
+	if uid, _ := r.works(r.target("pw"), agent.Sudo, "lab-password"); uid != "0" {
+		r.t.Errorf("uid %s", uid)
+	}
+	r.refused(r.target("pw"), agent.Sudo, "", transport.BecomePassword, "a password is required", "ssh.become_password_env")
+	r.refused(r.target("fishy"), agent.Sudo, "x", transport.BecomePassword, "refused the password")
+	wrongOnce(r, agent.Sudo, "sudo refused the password")
+}
+
+// wrongOnce gives a wrong password, which the host must hear of once.
+func wrongOnce(r *reached, become agent.Become, want string) {
+	r.t.Helper()
+	since := r.do("date '+%F %T'")
+	r.refused(r.target("pw"), become, "wrong-secret", transport.BecomePassword, want, "tried once only")
+	failures := r.do("journalctl --since '" + since + "' | grep -c 'authentication failure;' || true")
+	if failures != "1" {
+		r.t.Errorf("the host counts %s failures:\n%s", failures, r.do("journalctl --since '"+since+"' | tail -20"))
+	}
+}
+
+func requiretty(r *reached) {
+	r.put("/etc/sudoers.d/part", "0440", "Defaults requiretty")
+	for user, password := range map[string]string{"ops": "", "pw": "lab-password"} {
+		r.do("rm -rf /var/lib/deployer/agent")
+		for range 2 {
+			if uid, _ := r.works(r.target(user), agent.Sudo, password); uid != "0" {
+				r.t.Errorf("%s: uid %s", user, uid)
+			}
+		}
+	}
+	wrongOnce(r, agent.Sudo, "sudo refused the password")
+	r.sshd("PermitTTY no")
+	r.refused(r.target("ops"), agent.Sudo, "", transport.Config, "PermitTTY")
+}
+
+func doas(r *reached) {
+	r.put("/etc/doas.conf", "0400", "permit nopass ops as root\npermit pw as root")
+	r.do("rm -rf /var/lib/deployer/agent")
+	for user, password := range map[string]string{"ops": "", "pw": "lab-password"} {
+		if uid, _ := r.works(r.target(user), agent.Doas, password); uid != "0" {
+			r.t.Errorf("%s: uid %s", user, uid)
+		}
+	}
+	r.refused(r.target("pw"), agent.Doas, "", transport.BecomePassword, "in without a password")
+	r.refused(r.target("fishy"), agent.Doas, "", transport.Config, "doas.conf")
+	wrongOnce(r, agent.Doas, "doas refused the password")
+}
+
+func su(r *reached) {
+	r.do("echo root:root-password | chpasswd; rm -rf /var/lib/deployer/agent")
+	r.t.Cleanup(func() { r.do("passwd -l root") })
+	for range 2 {
+		if uid, _ := r.works(r.target("ops"), agent.Su, "root-password"); uid != "0" {
+			r.t.Errorf("uid %s", uid)
+		}
+	}
+	wrongOnce(r, agent.Su, "su refused the password")
+	r.refused(r.target("ops"), agent.Su, "", transport.BecomePassword, "in without a password: Password:")
+}
+
+func shells(r *reached) {
+	for _, user := range []string{"fishy", "seashell"} {
+		for range 2 {
+			if _, dir := r.works(r.target(user), agent.Stay, ""); !strings.HasPrefix(dir, "/var/tmp/deployer-") {
+				r.t.Errorf("%s: the agent is in %s", user, dir)
+			}
+		}
+	}
+	r.refused(r.target("closed"), agent.Stay, "", transport.Config, "This account is currently not available", "login shell")
+}
+
+// directories: the usual ones, one by one, cannot hold the agent.
+func directories(r *reached) {
+	where := func(want string) {
+		r.t.Helper()
+		if _, dir := r.works(r.target("ops"), agent.Stay, ""); !strings.HasPrefix(dir, want) {
+			r.t.Errorf("the agent is in %s, want %s", dir, want)
+		}
+	}
+	mount := func(path, options string) {
+		r.do("mount -t tmpfs -o " + options + " tmpfs " + path)
+		r.t.Cleanup(func() { r.do("umount -l " + path) })
+	}
+	mount("/var/tmp", "mode=1777,size=2m")
+	where("/home/ops/.deployer")
+	mount("/home/ops/.deployer", "noexec,uid=$(id -u ops),mode=700")
+	where("/dev/shm/deployer-")
+	mount("/dev/shm", "mode=1777,ro")
+	r.refused(r.target("ops"), agent.Stay, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
+}
+
+func noForwarding(r *reached) {
+	r.sshd("AllowTcpForwarding no")
+	_, err := r.dial(r.target("root")).Dial(r.t.Context(), "tcp", "127.0.0.1:22")
+	if transport.KindOf(err) != transport.Config || !strings.Contains(err.Error(), "AllowTcpForwarding") {
+		r.t.Errorf("got %v", err)
+	}
+	behind := r.target("root")
+	behind.Bastions = []ssh.Target{r.target("root")}
+	if _, err := r.dialer().Dial(r.t.Context(), behind); transport.KindOf(err) != transport.Config || !strings.Contains(err.Error(), "sshd_config of the bastion") {
+		r.t.Errorf("got %v", err)
+	}
+}
