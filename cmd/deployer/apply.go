@@ -99,7 +99,7 @@ func apply(ctx context.Context, e env, p *plan.Plan, given runOptions, what plan
 		return err
 	}
 	if missing := missingExtra(p.Call.Withheld, x.extra); len(missing) > 0 {
-		return usageError(fmt.Errorf("give these variables again, they look like secrets and are not in the plan: -e %s=...", strings.Join(missing, "=... -e ")))
+		return usageError(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
 	if drift := append(programDrift(p), plan.FileDrift(p, x.project.witness.files(), false)...); len(drift) > 0 {
 		return refuse(e, drift)

@@ -168,7 +168,7 @@ func (r *reverting) forward(e env, call journal.Call) (*execution, error) {
 func givenAgain(call journal.Call, extra map[string]any) error {
 	for _, name := range call.Withheld {
 		if _, ok := extra[name]; !ok {
-			return usageError(fmt.Errorf("give the variable %s again, as it looks like a secret and was not written down: -e %s=...", name, shellWord(name)))
+			return usageError(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", shellWord(name), name))
 		}
 	}
 	return nil

@@ -77,10 +77,10 @@ func (a *alter) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 		_ = os.Remove(p) // a directory with something in it stays
 		return nil, nil
 	case "chmod":
-		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-			return nil, nil
+		if err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return nil, os.Chmod(p, 0o711)
 		}
-		return nil, os.Chmod(p, 0o711)
+		return nil, nil
 	}
 	return nil, fmt.Errorf("cannot %q", a.Op)
 }

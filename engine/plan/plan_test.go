@@ -164,10 +164,10 @@ func TestFold(t *testing.T) {
 	var events []engine.Event
 	for i := range 1000 {
 		host := fmt.Sprintf("n%04d", i)
-		switch {
-		case i == 500:
+		switch i {
+		case 500:
 			events = append(events, did(host, "1", file("/a", "create")))
-		case i == 501:
+		case 501:
 			events = append(events, idle(host, "1"))
 		default:
 			events = append(events, did(host, "1", file("/a", "replace"), file("/b", "create")), did(host, "2", of(engine.EffectRestart, "a")))

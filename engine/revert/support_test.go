@@ -16,9 +16,9 @@ import (
 
 // module changes something; with Gate it is one.
 type module struct {
-	Path  string `yaml:"path"`
-	Gate_ bool   `yaml:"gate"`
-	Look  bool   `yaml:"look"`
+	Path   string `yaml:"path"`
+	IsGate bool   `yaml:"gate"`
+	Look   bool   `yaml:"look"`
 }
 
 func (*module) Check(context.Context, engine.System) (engine.Change, error) {
@@ -32,7 +32,7 @@ func (*module) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 func (m *module) Looks() bool { return m.Look }
 
 func (m *module) Gate() any {
-	if !m.Gate_ {
+	if !m.IsGate {
 		return nil
 	}
 	return m
@@ -40,8 +40,8 @@ func (m *module) Gate() any {
 
 // action is one that waits, looks or does something.
 type action struct {
-	Gate_ bool `yaml:"gate"`
-	Look  bool `yaml:"look"`
+	IsGate bool `yaml:"gate"`
+	Look   bool `yaml:"look"`
 }
 
 func (*action) Check(context.Context, engine.Site) (engine.Change, error) {
@@ -55,7 +55,7 @@ func (*action) Apply(context.Context, engine.Site, engine.Change) (engine.Output
 func (a *action) Looks() bool { return a.Look }
 
 func (a *action) Gate() any {
-	if !a.Gate_ {
+	if !a.IsGate {
 		return nil
 	}
 	return a

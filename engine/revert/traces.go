@@ -96,8 +96,6 @@ func (t *traces) on(task string, test func(engine.PastItem) bool) map[string]boo
 	return out
 }
 
-func anything(engine.PastItem) bool { return true }
-
 func early(i engine.PastItem) bool { return !i.Late }
 
 func late(i engine.PastItem) bool { return i.Late }

@@ -329,16 +329,17 @@ func (c *converter) bastionGroup(ssh *mapping) {
 	if !c.kubespray {
 		return
 	}
-	for _, h := range c.src.in("bastion") {
-		hop := map[string]any{"address": h}
-		vs := c.src.hostVars[h]
-		if v, ok := vs["ansible_host"]; ok {
-			hop["address"] = v.v
-		}
-		if v, ok := vs["ansible_user"]; ok {
-			hop["user"] = v.v
-		}
-		ssh.set("bastion", []any{hop})
+	hosts := c.src.in("bastion")
+	if len(hosts) == 0 {
 		return
 	}
+	hop := map[string]any{"address": hosts[0]}
+	vs := c.src.hostVars[hosts[0]]
+	if v, ok := vs["ansible_host"]; ok {
+		hop["address"] = v.v
+	}
+	if v, ok := vs["ansible_user"]; ok {
+		hop["user"] = v.v
+	}
+	ssh.set("bastion", []any{hop})
 }

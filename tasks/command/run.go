@@ -91,7 +91,7 @@ const (
 )
 
 func (r *Run) write(ctx context.Context, sys engine.System, path string) error {
-	var content io.ReadCloser = io.NopCloser(strings.NewReader(r.Content))
+	content := io.NopCloser(strings.NewReader(r.Content))
 	if r.Blob != "" {
 		var err error
 		if content, err = sys.Blob(ctx, r.Blob); err != nil {

@@ -105,8 +105,10 @@ func unequal(a, b io.Reader) (bool, error) {
 			return false, nil
 		case err != nil:
 			return false, err
-		case err2 != nil:
+		case errors.Is(err2, io.EOF) || errors.Is(err2, io.ErrUnexpectedEOF):
 			return true, nil // shorter, though it had the same size a moment ago
+		case err2 != nil:
+			return false, err2
 		}
 	}
 }

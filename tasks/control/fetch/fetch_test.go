@@ -27,10 +27,11 @@ func newSite(t *testing.T) (*sitetest.Site, *tasktest.System) {
 			return engine.Result{}, errors.New("another host was asked")
 		}
 		change, err := tasktest.Travel(t, args).Check(ctx, sys)
+		result := engine.Result{Status: engine.OK, Output: change.Output}
 		if err != nil {
-			return engine.Result{Status: engine.Failed, Failure: &engine.Failure{Message: err.Error()}}, nil
+			result = engine.Result{Status: engine.Failed, Failure: &engine.Failure{Message: err.Error()}}
 		}
-		return engine.Result{Status: engine.OK, Output: change.Output}, nil
+		return result, nil
 	}
 	return site, sys
 }
