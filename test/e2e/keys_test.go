@@ -122,8 +122,8 @@ func hostCertificates(r *reached) {
 }
 
 func changedKey(r *reached) {
-	r.do("cp -a /etc/ssh /etc/ssh.kept; rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; systemctl restart ssh")
-	r.t.Cleanup(func() { r.do("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh && systemctl restart ssh") })
+	r.do("cp -a /etc/ssh /etc/ssh.kept; rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; " + restartSSH)
+	r.t.Cleanup(func() { r.do("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh; " + restartSSH) })
 	target := r.target("root")
 	target.HostKeys = ssh.AcceptNew // a changed key is never accepted
 	r.refused(target, agent.Stay, "", transport.HostKeyChanged, "shows the key ssh-ed25519", r.Files.KnownHosts())

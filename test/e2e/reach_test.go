@@ -62,12 +62,16 @@ func (r *reached) do(script string) string {
 	return strings.TrimSpace(out)
 }
 
+// restartSSH returns when the server listens, as a reload would not; however
+// often it is done.
+const restartSSH = "systemctl reset-failed ssh; systemctl restart ssh"
+
 // sshd changes the configuration of the server until the end of the part.
 func (r *reached) sshd(lines ...string) {
 	r.t.Helper()
 	const file = "/etc/ssh/sshd_config.d/50-part.conf"
-	r.do("cat >" + file + " <<'END'\n" + strings.Join(lines, "\n") + "\nEND\nsshd -t && systemctl reload ssh")
-	r.t.Cleanup(func() { r.do("rm -f " + file + "; systemctl reload ssh") })
+	r.do("cat >" + file + " <<'END'\n" + strings.Join(lines, "\n") + "\nEND\nsshd -t; " + restartSSH)
+	r.t.Cleanup(func() { r.do("rm -f " + file + "; " + restartSSH) })
 }
 
 // put writes a file on the host until the end of the part.

@@ -19,10 +19,8 @@ import (
 // neither Python nor, in most parts, an SFTP server.
 func TestTransport(t *testing.T) {
 	r := newReached(t)
-	if python := r.do("ls /usr/bin | grep python || true"); python != "" {
-		t.Fatalf("the host has %s", python)
-	}
-	r.do("sed -i '/^Subsystem/d' /etc/ssh/sshd_config; systemctl reload ssh")
+	r.do("rm /usr/bin/python3*") // came with fish, which works without
+	r.do("sed -i '/^Subsystem/d' /etc/ssh/sshd_config; " + restartSSH)
 	r.do("useradd --create-home --shell /usr/bin/fish fishy; useradd --create-home --shell /bin/tcsh seashell; useradd --create-home --shell /usr/sbin/nologin closed")
 	for _, user := range []string{"fishy", "seashell", "closed"} {
 		r.do(fmt.Sprintf("cp -r /root/.ssh /home/%s/ && chown -R %s /home/%s/.ssh", user, user, user))
@@ -105,7 +103,7 @@ func manyConnections(r *reached) {
 		})
 	}
 	all.Wait()
-	if dropped := r.do("journalctl -u ssh --since '" + since + "' | grep -c 'drop connection' || true"); dropped != "0" {
+	if dropped := r.do("journalctl -u ssh --since '" + since + "' | grep -c MaxStartups || true"); dropped != "0" {
 		r.t.Errorf("the server dropped %s connections", dropped)
 	}
 }
@@ -200,6 +198,7 @@ func directories(r *reached) {
 	mount("/var/tmp", "mode=1777,size=2m")
 	where("/home/ops/.deployer")
 	mount("/home/ops/.deployer", "noexec,uid=$(id -u ops),mode=700")
+	mount("/dev/shm", "mode=1777") // that of a container runs no programs
 	where("/dev/shm/deployer-")
 	mount("/dev/shm", "mode=1777,ro")
 	r.refused(r.target("ops"), agent.Stay, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
