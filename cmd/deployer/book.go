@@ -92,6 +92,7 @@ func (b book) compile(p *project, o runOptions) (*playbook.Program, engine.Regis
 		Tags:      o.tags,
 		SkipTags:  o.skipTags,
 		StartAt:   o.startAt,
+		Step:      o.step,
 	}
 	program, err := library.Compile(b.tree, b.file)
 	switch {

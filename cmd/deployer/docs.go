@@ -19,6 +19,7 @@ type page struct {
 func pages() []page {
 	return []page{
 		{"commands.md", func(e env, _ string) (string, error) { return commandsPage(newRoot(e)), nil }},
+		{"playbooks.md", func(_ env, root string) (string, error) { return languagePage(root) }},
 		{"tasks.md", func(env, string) (string, error) { return tasksPage(), nil }},
 		{"exit-codes.md", func(env, string) (string, error) { return exitCodesPage(), nil }},
 		{"events.md", func(_ env, root string) (string, error) { return eventsPage(root) }},

@@ -45,6 +45,29 @@ func TestGuides(t *testing.T) {
 	})
 }
 
+// TestExamples compiles the examples; that they do what they say is seen in the lab.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	books, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "playbook.yaml"))
+	if err != nil || len(books) != 3 {
+		t.Fatalf("%d examples, error %v", len(books), err)
+	}
+	for _, book := range books {
+		dir := filepath.Dir(book)
+		library := playbook.Library{Registry: kinds()}
+		program, err := library.Compile(playbook.Tree{Name: dir, FS: os.DirFS(dir)}, "playbook.yaml")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, task := range program.Tasks {
+			if task.Name == task.Kind.Name {
+				t.Errorf("%s: a task of an example has a name", task.Pos)
+			}
+		}
+	}
+}
+
 func blocksOf(t *testing.T, guide string) [][]byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", guide))

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 	"gopkg.in/yaml.v3"
 
+	"deployer/engine"
 	"deployer/engine/playbook"
 	"deployer/engine/view"
 )
@@ -84,29 +85,10 @@ func literal(s string) string { return strings.ReplaceAll(s, "{{", `{{ "{{" }}`)
 
 // execute runs the task on the hosts of the pattern and prints what they said.
 func execute(cmd *cobra.Command, e env, pattern string, task map[string]any, o runOptions) error {
-	p, err := loadAny(o.inventory)
+	report, all, err := ask(cmd, e, "exec", pattern, task, o)
 	if err != nil {
 		return err
 	}
-	text, err := yaml.Marshal([]any{map[string]any{"name": "exec", "hosts": "all", "tasks": []any{task}}})
-	if err != nil {
-		return err
-	}
-	o.limit = pattern
-	b := book{name: "exec", tree: playbook.Tree{FS: fstest.MapFS{"exec": {Data: text}}}, file: "exec"}
-	x, err := newExecution(env{e.stdin, e.stderr, e.stderr}, p, b, o)
-	if err != nil {
-		return err
-	}
-	answers := &answers{}
-	x.journal, x.results, x.budget = true, answers, everyHostMayFail()
-	x.call = callOf("exec", "", o)
-	x.show = answering(e.stderr, x)
-	report, err := x.run(cmd.Context())
-	if err != nil {
-		return err
-	}
-	all := answers.of(report)
 	if o.output == "json" {
 		err = printJSON(e.stdout, all)
 	} else {
@@ -115,6 +97,38 @@ func execute(cmd *cobra.Command, e env, pattern string, task map[string]any, o r
 	if err != nil {
 		return err
 	}
+	return allOrSome(report)
+}
+
+// ask carries one task out on the hosts of a pattern, and returns what each said.
+func ask(cmd *cobra.Command, e env, verb, pattern string, task map[string]any, o runOptions) (*engine.Report, []answer, error) {
+	p, err := loadAny(o.inventory)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := yaml.Marshal([]any{map[string]any{"name": verb, "hosts": "all", "tasks": []any{task}}})
+	if err != nil {
+		return nil, nil, err
+	}
+	o.limit = pattern
+	b := book{name: verb, tree: playbook.Tree{FS: fstest.MapFS{verb: {Data: text}}}, file: verb}
+	x, err := newExecution(env{e.stdin, e.stderr, e.stderr}, p, b, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	answers := &answers{}
+	x.journal, x.results, x.budget = verb == "exec", answers, everyHostMayFail()
+	x.call = callOf(verb, "", o)
+	x.show = answering(e.stderr, x)
+	report, err := x.run(cmd.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	return report, answers.of(report), nil
+}
+
+// allOrSome chooses the exit code of what each host does for itself.
+func allOrSome(report *engine.Report) error {
 	if len(report.Broken()) == len(report.Hosts) && !allUnreachable(report) {
 		return silent(exitFailed)
 	}

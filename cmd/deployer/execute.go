@@ -31,6 +31,7 @@ type runOptions struct {
 	limit          string
 	tags, skipTags []string
 	startAt        string
+	step           bool
 	extraVars      []string
 }
 
@@ -153,7 +154,7 @@ func (x *execution) renderer() view.Renderer {
 	if x.options.output == "json" {
 		return view.JSON(x.env.stdout)
 	}
-	if f, ok := x.env.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := x.env.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !x.options.step {
 		return view.Live(x.env.stdout, o)
 	}
 	return view.Lines(x.env.stdout, o)

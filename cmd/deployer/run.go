@@ -61,6 +61,7 @@ func selectFlags(cmd *cobra.Command, o *runOptions) {
 	f.StringSliceVarP(&o.tags, "tags", "t", nil, "only tasks with one of these tags")
 	f.StringSliceVar(&o.skipTags, "skip-tags", nil, "no tasks with one of these tags")
 	f.StringVar(&o.startAt, "start-at", "", "leave out what comes before the task of this `name`")
+	f.BoolVar(&o.step, "step", false, "ask before each task; hosts then go through the tasks together")
 	f.StringArrayVarP(&o.extraVars, "extra-vars", "e", nil, "`variables` that win over all others: NAME=VALUE, @FILE or {mapping}; may be given again")
 }
 

@@ -94,7 +94,7 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 // options are those of the engine.
 func (s *session) options() schedule.Options {
 	x := s.x
-	return schedule.Options{
+	o := schedule.Options{
 		RunID:     s.id,
 		Check:     x.options.check,
 		Hosts:     x.hosts,
@@ -114,6 +114,10 @@ func (s *session) options() schedule.Options {
 		Redactor:  s.redactor,
 		Interrupt: s.interrupt,
 	}
+	if x.options.step {
+		o.Confirm = confirm(x.env.stdin, x.env.stderr)
+	}
+	return o
 }
 
 // end gives everything back. The error is that of the log.

@@ -11,6 +11,7 @@ func verbs(e env) []*cobra.Command {
 		newKubeconfigCommand(e),
 		newRunCommand(e),
 		newExecCommand(e),
+		newFactsCommand(e),
 		newPlanCommand(e),
 		newApplyCommand(e),
 		newRunsCommand(e),

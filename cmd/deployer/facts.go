@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+)
+
+func newFactsCommand(e env) *cobra.Command {
+	var o runOptions
+	var gather []string
+	cmd := &cobra.Command{
+		Use:     "facts [PATTERN]",
+		GroupID: "playbooks",
+		Short:   "Show what playbooks know of hosts",
+		Long: `Facts connects to the hosts and shows what the variable facts holds of each:
+distribution, processors, memory, addresses. With --gather it asks for more, as
+the module facts does.`,
+		Example: `  deployer facts n1
+  deployer facts minion --gather network,mounts -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pattern := "all"
+			if len(args) > 0 {
+				pattern = args[0]
+			}
+			task := map[string]any{"name": "facts", "facts": map[string]any{"gather": gather}}
+			report, all, err := ask(cmd, e, "facts", pattern, task, o)
+			if err != nil {
+				return err
+			}
+			if o.output == "json" {
+				err = printJSON(e.stdout, factsOf(all))
+			} else {
+				err = printFacts(e.stdout, all)
+			}
+			if err != nil {
+				return err
+			}
+			return allOrSome(report)
+		},
+	}
+	inventoryFlag(cmd, &o.inventory)
+	outputFlag(cmd, &o.output, "text", "json")
+	cmd.Flags().StringSliceVar(&gather, "gather", nil, "more `sets`: hardware, mounts, network, packages, services")
+	cmd.Flags().IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the inventory's, or 50)")
+	return cmd
+}
+
+// factsOf are the facts by host; of a host that has none to tell, why.
+func factsOf(all []answer) map[string]any {
+	out := map[string]any{}
+	for _, a := range all {
+		out[a.Host] = a.Output
+		if a.Status != engine.OK {
+			out[a.Host] = map[string]any{"error": a.Message}
+		}
+	}
+	return out
+}
+
+func printFacts(w io.Writer, all []answer) error {
+	by := factsOf(all)
+	for _, a := range all {
+		text, err := yaml.Marshal(by[a.Host])
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "== %s\n%s", a.Host, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
