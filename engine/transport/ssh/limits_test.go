@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,21 +120,21 @@ func TestTurnedAwayForGoodSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	tried := 0
+	var tried atomic.Int32
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			tried++
+			tried.Add(1)
 			_ = c.Close()
 		}
 	}()
 	s.target.Port = l.Addr().(*net.TCPAddr).Port
 	_, err = dialer(t, Options{}).Dial(t.Context(), s.target)
-	if transport.KindOf(err) != transport.Lost || !strings.Contains(err.Error(), "(5 times in a row); see the log of the SSH server") || tried != maxTurns {
-		t.Fatalf("after %d tries: %v", tried, err)
+	if transport.KindOf(err) != transport.Lost || !strings.Contains(err.Error(), "(5 times in a row); see the log of the SSH server") || tried.Load() != maxTurns {
+		t.Fatalf("after %d tries: %v", tried.Load(), err)
 	}
 }
 
