@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,37 +122,16 @@ func (b *bed) like(want map[string]string) {
 	}
 }
 
-// tree describes what is on a host, but for the agent's own state; the host's
-// own name is left out, as hosts are compared with one another.
+// tree is what is on a host, without the host's own name, as hosts are compared
+// with one another.
 func tree(t *testing.T, h *fleet.Host) map[string]string {
 	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(h.Root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == h.Root {
-			return err
-		}
-		name := strings.TrimPrefix(path, h.Root)
-		if name == "/var/lib/deployer" {
-			return fs.SkipDir
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		text := ""
-		switch {
-		case info.Mode()&fs.ModeSymlink != 0:
-			text, err = os.Readlink(path)
-		case info.Mode().IsRegular():
-			var data []byte
-			data, err = os.ReadFile(path)
-			text = strings.ReplaceAll(string(data), h.Name, "NAME")
-		}
-		out[name] = info.Mode().String() + " " + text
-		return err
-	})
+	out, err := h.Tree()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for path, text := range out {
+		out[path] = strings.ReplaceAll(text, h.Name, "NAME")
 	}
 	return out
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -170,39 +168,10 @@ func (tr *trial) trees(but ...string) {
 	}
 }
 
-// tree describes all that is on a host but the agent's own state: path -> mode
-// and content, or where a link leads.
+// tree is what is on a host.
 func tree(t *testing.T, h *Host) map[string]string {
 	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(h.Root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == h.Root {
-			return err
-		}
-		name := strings.TrimPrefix(path, h.Root)
-		if name == "/var/lib/deployer" {
-			return fs.SkipDir
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		content := ""
-		switch {
-		case info.Mode()&fs.ModeSymlink != 0:
-			content, err = os.Readlink(path)
-			out[name] = "-> " + content
-			return err
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			content = " " + string(data)
-		}
-		out[name] = info.Mode().String() + content
-		return nil
-	})
+	out, err := h.Tree()
 	if err != nil {
 		t.Fatal(err)
 	}
