@@ -70,6 +70,9 @@ type HostReport struct {
 	FailedStep  string   `json:"failed_step,omitempty"` // name of the step that failed
 	Unreachable bool     `json:"unreachable,omitempty"` // it could not be reached, or not again
 	Cancelled   bool     `json:"cancelled,omitempty"`   // it was stopped by what happened elsewhere
+	// ForAll is true when the step that failed was one that this host did for
+	// all (run_once): what went wrong need not be wrong with this host.
+	ForAll bool `json:"for_all,omitempty"`
 }
 
 // Changed is the number of changed steps on all hosts.
@@ -81,7 +84,8 @@ func (r *Report) Changed() int {
 	return n
 }
 
-// Broken returns the reports of hosts that failed or were unreachable.
+// Broken returns the reports of hosts that failed or were unreachable, and of
+// one on which a step failed that it did for all.
 func (r *Report) Broken() []HostReport {
 	var out []HostReport
 	for _, h := range r.Hosts {

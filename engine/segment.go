@@ -76,6 +76,8 @@ type Result struct {
 	// failure was ignored.
 	Failure *Failure `json:"failure,omitempty"`
 	Ignored bool     `json:"ignored,omitempty"` // it failed, and the run goes on as if it had not
+	// ForAll is true for a step that one host did for all (run_once).
+	ForAll bool `json:"for_all,omitempty"`
 	// Unknown says, in a check, why it cannot be known what the step would do.
 	Unknown string `json:"unknown,omitempty"`
 	// AtOnce is how many hosts at most do the step at one time; 0 for no limit.

@@ -147,15 +147,18 @@ func (h *host) park(ctx context.Context, err error) {
 	default:
 		counts = true
 		h.rep.Failure = h.run.opts.Redactor.Failure(f.failure)
-		h.rep.FailedStep, h.rep.Unreachable = f.step, f.unreachable
+		h.rep.FailedStep, h.rep.Unreachable, h.rep.ForAll = f.step, f.unreachable, f.forAll
 	}
 	h.mu.Unlock()
+	if counts && f.forAll {
+		err = errors.New(failedForAll(f.step, h.name, err.Error()))
+	}
 	text := h.run.opts.Redactor.Text(err.Error())
 	h.run.emit(engine.Event{Type: engine.HostParked, Host: h.name, Text: text})
 	// The budget comes first: when it is exceeded, those who wait for this
 	// host are to see that as the cause.
 	if counts && f.forAll {
-		h.run.abort(fmt.Errorf("%q failed on %s, which did it for all: %s", f.step, h.name, text))
+		h.run.abort(err)
 	} else if p := h.play(); counts && p != nil && p.AnyErrorsFatal {
 		h.run.abort(fmt.Errorf("%s failed in play %q, for which any_errors_fatal is set: %s", h.name, p.Name, text))
 	} else if counts {

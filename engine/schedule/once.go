@@ -35,6 +35,12 @@ type outcome struct {
 	unsure unsure
 }
 
+// failedForAll blames a run_once task and not the host that was elected for it:
+// every other host would have failed as well.
+func failedForAll(step, host, message string) string {
+	return fmt.Sprintf("%q failed (run once, on %s): %s", step, host, message)
+}
+
 // elect makes h the owner of the task, or waits until the owner has done it.
 func (c *coord) elect(ctx context.Context, h *host, key onceKey) (owner bool, out outcome, err error) {
 	for {

@@ -14,7 +14,7 @@ import (
 // record takes in how a step ended: counters, events, handlers and registered
 // names. It returns the result as it counts.
 func (h *host) record(e *entry, res engine.Result) *engine.Result {
-	res.Host, res.Secret, res.Delegate = h.name, res.Secret || e.task.Secret, e.on
+	res.Host, res.Secret, res.Delegate, res.ForAll = h.name, res.Secret || e.task.Secret, e.on, e.task.RunOnce
 	if e.step != nil {
 		res.Step, res.Name = e.step.ID, e.step.Name
 	}

@@ -125,7 +125,7 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 func (h *host) shareOnce(t *playbook.Task, out outcome) error {
 	if out.failure != nil {
 		return &failed{step: t.Name, cancelled: true, failure: &engine.Failure{
-			Message: fmt.Sprintf("%q failed on %s, which did it for all: %s", t.Name, out.host, out.failure.Message)}}
+			Message: failedForAll(t.Name, out.host, out.failure.Message)}}
 	}
 	if out.registered != nil {
 		h.register(t.Register, out.registered)

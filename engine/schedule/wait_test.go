@@ -316,7 +316,11 @@ func TestRunOnceFailureStopsAll(t *testing.T) {
 	if len(report.Broken()) != 1 || !strings.Contains(report.Aborted, "three problems") {
 		t.Errorf("aborted %q\n%s", report.Aborted, summary(report))
 	}
-	if f := report.Broken()[0].Failure; f.Message != "three problems" || f.Detail != "host a: x\nhost b: y" {
+	culprit := report.Broken()[0]
+	if want := `"plan" failed (run once, on ` + culprit.Host + `): three problems`; report.Aborted != want || !culprit.ForAll {
+		t.Errorf("aborted %q, want %q; for all: %t", report.Aborted, want, culprit.ForAll)
+	}
+	if f := culprit.Failure; f.Message != "three problems" || f.Detail != "host a: x\nhost b: y" {
 		t.Errorf("failure is %+v", f)
 	}
 	if len(s.fleet.log) > 0 {

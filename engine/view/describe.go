@@ -128,6 +128,9 @@ func (t *teller) tellResult(e engine.Event) string {
 // remarks are what stands in parentheses behind a step.
 func remarks(r *engine.Result) string {
 	var out []string
+	if r.ForAll {
+		out = append(out, "run once")
+	}
 	if r.Delegate != "" {
 		out = append(out, "on "+r.Delegate)
 	}

@@ -40,8 +40,17 @@ func figures(r *engine.Report) string {
 		word = "would change"
 	}
 	text := fmt.Sprintf("%s, %d %s, %d ok, %d skipped", count(len(r.Hosts), "host"), r.Changed(), word, ok, skipped)
-	if n := len(r.Broken()); n > 0 {
+	forAll := 0
+	for _, h := range r.Broken() {
+		if h.ForAll {
+			forAll++
+		}
+	}
+	if n := len(r.Broken()) - forAll; n > 0 {
 		text += fmt.Sprintf(", %s failed", count(n, "host"))
+	}
+	if forAll > 0 {
+		text += fmt.Sprintf(", %s for all hosts failed", count(forAll, "step"))
 	}
 	return text
 }
@@ -83,7 +92,7 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 	var causes []*cause
 	for _, h := range broken {
 		i := slices.IndexFunc(causes, func(c *cause) bool {
-			return c.first.FailedStep == h.FailedStep && *c.first.Failure == *h.Failure
+			return c.first.FailedStep == h.FailedStep && c.first.ForAll == h.ForAll && *c.first.Failure == *h.Failure
 		})
 		if i < 0 {
 			causes = append(causes, &cause{first: h})
@@ -96,9 +105,13 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 		if c.first.Unreachable {
 			word = "UNREACHABLE"
 		}
-		fmt.Fprintf(w, "%s  %s", word, wrapNames(c.hosts))
-		if c.first.FailedStep != "" {
-			fmt.Fprintf(w, "  at %q", c.first.FailedStep)
+		switch step := c.first.FailedStep; {
+		case c.first.ForAll:
+			fmt.Fprintf(w, "%s  %q  (run once, on %s)", word, step, wrapNames(c.hosts))
+		case step != "":
+			fmt.Fprintf(w, "%s  %s  at %q", word, wrapNames(c.hosts), step)
+		default:
+			fmt.Fprintf(w, "%s  %s", word, wrapNames(c.hosts))
 		}
 		fmt.Fprintf(w, "\n%s\n", indent(c.first.Failure.Message, "    "))
 		if c.first.Failure.Detail != "" {
@@ -132,7 +145,7 @@ func wrapNames(names []string) string {
 func summarizeCancelled(w io.Writer, r *engine.Report) {
 	var names []string
 	for _, h := range r.Hosts {
-		if h.Cancelled && h.Failure == nil {
+		if h.Cancelled && h.Failure == nil || h.ForAll {
 			names = append(names, h.Host)
 		}
 	}
