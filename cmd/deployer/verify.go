@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
 	"sync"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +63,11 @@ func look(ctx context.Context, e env, book string, o runOptions, extra map[strin
 		return nil, nil, silent(exitInterrupted)
 	}
 	for _, h := range r.Broken() {
-		found.rows = append(found.rows, report.Row{Check: "host", Host: h.Host, Detail: h.Failure.Message})
+		row := report.Bad("host", h.Host, "%s", h.Failure.Message)
+		if h.ForAll { // it is not this host that is bad
+			row.Check, row.Host = h.FailedStep, ""
+		}
+		found.rows = append(found.rows, row)
 	}
 	return found.rows, x.project, nil
 }
@@ -87,60 +87,4 @@ func (s *rowSink) Emit(e engine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows = append(s.rows, rows...)
-}
-
-// printRows prints a line for each check with how many of its rows are good, so
-// that a thousand hosts fit on a screen, and every bad row on its own.
-func printRows(w io.Writer, rows []report.Row) error {
-	type tally struct {
-		good, skipped, total int
-		detail               string
-	}
-	var order []string
-	checks := map[string]*tally{}
-	for _, r := range rows {
-		t := checks[r.Check]
-		if t == nil {
-			t = &tally{detail: r.Detail}
-			checks[r.Check] = t
-			order = append(order, r.Check)
-		}
-		t.total++
-		switch {
-		case r.Skipped:
-			t.skipped++
-		case r.OK:
-			t.good++
-		}
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CHECK\tRESULT\tDETAIL")
-	for _, name := range order {
-		t := checks[name]
-		result := fmt.Sprintf("ok %d/%d", t.good, t.total)
-		switch {
-		case t.skipped == t.total:
-			result = "skipped"
-		case t.good+t.skipped < t.total:
-			result = fmt.Sprintf("BAD %d/%d", t.total-t.good-t.skipped, t.total)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", name, result, strings.ReplaceAll(t.detail, "\n", " "))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	bad := report.Problems(rows)
-	fmt.Fprintln(w)
-	for _, r := range bad {
-		fmt.Fprintf(w, "BAD  %s  %s: %s\n", r.Host, r.Check, r.Detail)
-		if r.Fix != "" {
-			fmt.Fprintf(w, "     %s\n", r.Fix)
-		}
-	}
-	if len(bad) == 0 {
-		_, err := fmt.Fprintf(w, "healthy: %d checks passed\n", len(rows))
-		return err
-	}
-	_, err := fmt.Fprintf(w, "not healthy: %d of %d checks found problems\n", len(bad), len(rows))
-	return err
 }
