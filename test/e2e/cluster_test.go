@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,7 +56,10 @@ func TestCluster(t *testing.T) {
 		}
 	})
 	t.Run("one value changes one file on the masters, one by one", func(t *testing.T) { oneValue(t, s) })
-	t.Run("a master dies", func(t *testing.T) { masterDies(t, s) })
+	t.Run("the master with etcd's leader dies", func(t *testing.T) {
+		s.moveLeader("m2")
+		masterDies(t, s, true)
+	})
 }
 
 // serviceByName runs a Deployment with a Service, and asks for it by DNS name
@@ -147,9 +151,12 @@ func oneValue(t *testing.T, s *site) {
 	}
 }
 
-// masterDies stops a master hard: writes go on through every minion's proxy,
-// and the other nodes stay Ready.
-func masterDies(t *testing.T, s *site) {
+// masterDies stops the master m2 hard: writes go on through every minion's
+// proxy, and the other nodes stay Ready. Where it led etcd, the writes that came
+// before the others have a leader are answered by etcd's own error and are tried
+// again, as a user would; that must be over within 20 s. No other error is
+// taken, and none at all where m2 did not lead.
+func masterDies(t *testing.T, s *site, led bool) {
 	for _, n := range []string{"n1", "n2"} {
 		s.copyAdmin(n)
 	}
@@ -158,16 +165,24 @@ func masterDies(t *testing.T, s *site) {
 	}
 	died := time.Now()
 	for _, n := range []string{"n1", "n2"} {
-		slowest := time.Duration(0)
+		slowest, again := time.Duration(0), 0
 		for i := range 10 {
 			start := time.Now()
 			out, err := s.write(n, fmt.Sprintf("after-%s-%d", n, i))
+			for led && err != nil && strings.Contains(out, `"message": "etcdserver: `) && time.Since(died) < 20*time.Second {
+				again++
+				out, err = s.write(n, fmt.Sprintf("after-%s-%d", n, i))
+				// What etcd gave up waiting for may have been written all the same.
+				if strings.Contains(out, `"reason": "AlreadyExists"`) {
+					err = nil
+				}
+			}
 			if err != nil {
-				t.Errorf("write %d through the proxy of %s: %v\n%s", i, n, err, out)
+				t.Errorf("write %d through the proxy of %s, %.1fs after the death: %v\n%s", i, n, time.Since(died).Seconds(), err, out)
 			}
 			slowest = max(slowest, time.Since(start))
 		}
-		t.Logf("%s: 10 writes, the slowest took %.1fs", n, slowest.Seconds())
+		t.Logf("%s: 10 writes, the slowest took %.1fs, %d were tried again because etcd had no leader", n, slowest.Seconds(), again)
 	}
 	// The node controller gives a silent node 50 s (node-monitor-grace-period,
 	// Kubernetes 1.32 and later); looking for 75 s sees whether others went too.
@@ -185,6 +200,46 @@ func masterDies(t *testing.T, s *site) {
 	if len(notReady) > 0 {
 		t.Errorf("nodes that were not Ready for a while: %v", slices.Sorted(maps.Keys(notReady)))
 	}
+}
+
+// moveLeader makes the etcd member of a master the leader.
+func (s *site) moveLeader(master string) {
+	s.t.Helper()
+	endpoint := func(host string) string { return "https://" + s.address(host) + ":2379" }
+	const pki = "/etc/kubernetes/pki/"
+	etcdctl := "etcdctl --cacert " + pki + "etcd/ca.crt --cert " + pki + "apiserver-etcd-client.crt --key " + pki + "apiserver-etcd-client.key" +
+		" --endpoints " + strings.Join([]string{endpoint("m1"), endpoint("m2"), endpoint("m3")}, ",")
+	leads := func() (leader, member uint64) {
+		var all []struct {
+			Endpoint string
+			Status   struct {
+				Header struct {
+					Member uint64 `json:"member_id"`
+				}
+				Leader uint64
+			}
+		}
+		out := s.shell("m1", etcdctl+" endpoint status -w json")
+		if err := json.Unmarshal([]byte(out), &all); err != nil {
+			s.t.Fatalf("etcdctl endpoint status: %v\n%s", err, out)
+		}
+		for _, e := range all {
+			if e.Endpoint == endpoint(master) {
+				return e.Status.Leader, e.Status.Header.Member
+			}
+		}
+		s.t.Fatalf("etcdctl knows no endpoint %s:\n%s", endpoint(master), out)
+		return 0, 0
+	}
+	if leader, member := leads(); leader != member {
+		s.shell("m1", etcdctl+fmt.Sprintf(" move-leader %x", member))
+	}
+	s.eventually(10*time.Second, master+" leads etcd", func() error {
+		if leader, member := leads(); leader != member {
+			return fmt.Errorf("member %x leads, not %x", leader, member)
+		}
+		return nil
+	})
 }
 
 // copyAdmin gives a minion the admin's certificate, to write through its local

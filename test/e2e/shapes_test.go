@@ -146,7 +146,8 @@ func TestHAProxy(t *testing.T) {
 	if got := s.shell("n1", "birdc show protocols | grep -c Established"); got != "2" {
 		t.Errorf("n1 has %s BGP sessions, want one with each of the 2 reflectors", got)
 	}
-	masterDies(t, s)
+	s.moveLeader("m1")
+	masterDies(t, s, false)
 	for range 5 {
 		if got := outside(); got != "ok" {
 			t.Errorf("a master is dead, and the API through the proxy host says %q", got)
