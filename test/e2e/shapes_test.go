@@ -225,8 +225,9 @@ func interruptedTwice(t *testing.T, s *site, after time.Duration) {
 	second := time.Now()
 	_ = cmd.Process.Signal(os.Interrupt)
 	_ = cmd.Wait()
-	if took := time.Since(second); took > 3*time.Second {
-		t.Errorf("deployer ended %s after the second interrupt", took.Round(time.Millisecond))
+	// Not a measurement: it shows that nothing is waited for that could hang.
+	if took := time.Since(second); took > 20*time.Second {
+		t.Errorf("deployer ended only %s after the second interrupt", took.Round(time.Millisecond))
 	}
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("install interrupted twice: exit %d, want 130", code)
