@@ -53,10 +53,10 @@ const (
 // be started without trying its directory out: the usual case, which then costs
 // three processes. $8 is how many KiB must be free for a new one, $9 the locale.
 //
-// Where the agent is missing, the form (gzip or plain) and the length in bytes
-// are read from the input, and then the program. It is checked and put in place
-// under its digest: two controllers may do so at once, each with a file of its
-// own.
+// Where the agent is missing, the form (gzip or plain), the length in bytes and
+// that of a piece are read from the input, and then the program; each piece that
+// was taken is acknowledged. It is checked and put in place under its digest: two
+// controllers may do so at once, each with a file of its own.
 const innerScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2"; umask 077; ` +
 	`if [ -n "$9" ]; then LC_ALL=$9; export LC_ALL; else unset LC_ALL; fi; ` +
 	`m=$(uname -sm); u=$(id -u); echo "user=$u"; echo "system=$m"; ` +
@@ -86,8 +86,9 @@ const innerScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2
 
 // takeIn is the part of innerScript that gets the program $d for the directory $a.
 const takeIn = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>&1 && echo gzip=yes; echo agent=missing; ` +
-	`read -r form size || exit 0; ` +
-	`if [ "$form" = gzip ]; then head -c "$size" | gzip -dc >"$t"; else head -c "$size" >"$t"; fi || { rm -f "$t"; echo error=write; exit 0; }; ` +
+	`read -r form size piece || exit 0; ` +
+	`pieces() { while [ "$size" -gt 0 ]; do [ "$size" -gt "$piece" ] || piece=$size; head -c "$piece" || return; size=$((size - piece)); echo taken= >&3; done; }; ` +
+	`{ if [ "$form" = gzip ]; then pieces | gzip -dc >"$t"; else pieces >"$t"; fi; } 3>&1 || { rm -f "$t"; echo error=write; exit 0; }; ` +
 	`chmod 700 "$t"; ` +
 	`if command -v sha256sum >/dev/null 2>&1; then h=$(sha256sum <"$t"); h=${h%% *}; else h=$("$t" digest); fi; ` +
 	`[ "$h" = "$d" ] || { rm -f "$t"; echo "digest=$h"; echo error=digest; exit 0; }; ` +

@@ -9,8 +9,14 @@ import (
 	"deployer/engine/transport"
 )
 
-// sendPiece is how much of the program is written at once, in bytes.
-const sendPiece = 32 << 10
+// The program travels in pieces of sendPiece bytes, and no more than piecesAhead
+// of them before the host has taken the first: OpenSSH's server would take all in
+// at once, and copies what waits in it anew for each packet that comes. Half a
+// megabyte is on its way at a time, as much as 20 MB/s need over 25 ms.
+const (
+	sendPiece   = 256 << 10
+	piecesAhead = 2
+)
 
 // send brings the program to a host that waits for it. As long as it moves there
 // is no limit of time.
@@ -29,10 +35,12 @@ func (c *connector) send(ctx context.Context, t *talk) error {
 	}
 	t.missing = false
 	var sent atomic.Int64
+	over := make(chan struct{})
+	defer close(over)
 	go func() {
 		// An error is heard of from the other side, which then ends.
-		_, _ = fmt.Fprintf(t.Stdin(), "%s %d\n", form, len(data))
-		_ = inPieces(t.Stdin(), data, &sent)
+		_, _ = fmt.Fprintf(t.Stdin(), "%s %d %d\n", form, len(data), sendPiece)
+		_ = inPieces(t.Stdin(), data, &sent, t.ahead, over)
 	}()
 	seen := int64(0)
 	moved := func() (bool, error) {
@@ -55,8 +63,14 @@ func (c *connector) send(ctx context.Context, t *talk) error {
 		Advice: "free some space there"}
 }
 
-func inPieces(w io.Writer, data []byte, sent *atomic.Int64) error {
+// inPieces writes data as far as there is room ahead, until all is over.
+func inPieces(w io.Writer, data []byte, sent *atomic.Int64, ahead chan<- struct{}, over <-chan struct{}) error {
 	for len(data) > 0 {
+		select {
+		case ahead <- struct{}{}:
+		case <-over:
+			return nil
+		}
 		n, err := w.Write(data[:min(len(data), sendPiece)])
 		sent.Add(int64(n))
 		data = data[n:]

@@ -21,6 +21,7 @@ type talk struct {
 	marker   string
 	out      *bufio.Reader
 	heard    *ear
+	ahead    chan struct{} // a token for each piece that the host has not taken yet
 
 	becoming atomic.Bool // root is being become: a password may be asked for
 
@@ -31,7 +32,7 @@ type talk struct {
 }
 
 func newTalk(p transport.Process, marker string, terminal bool) *talk {
-	t := &talk{Process: p, marker: marker, terminal: terminal, heard: &ear{from: p.Stdout()}}
+	t := &talk{Process: p, marker: marker, terminal: terminal, heard: &ear{from: p.Stdout()}, ahead: make(chan struct{}, piecesAhead)}
 	t.out = bufio.NewReaderSize(t.heard, maxLine)
 	return t
 }
@@ -117,6 +118,12 @@ func (t *talk) hear(line string) bool {
 	}
 	key, value, _ := strings.Cut(line, "=")
 	t.set(key, value)
+	if key == "taken" {
+		select {
+		case <-t.ahead:
+		default: // it takes what was not sent: let it
+		}
+	}
 	if key == "become" && !t.inside {
 		t.becoming.Store(true)
 	}
