@@ -12,6 +12,9 @@ type Segment struct {
 	Steps []Step `json:"steps"`
 	// Check means: only check, change nothing.
 	Check bool `json:"check,omitempty"`
+	// Beside lets the steps run at one time with those of other agents on the
+	// host, as what somebody types there does.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // Step is a task rendered for one host.

@@ -28,6 +28,9 @@ hosts that said the same are printed once. A single word after -- is a line for
 the shell, so that pipes work; more words are a program and its arguments. With
 -m it carries out a module instead.
 
+A command runs at once, as over ssh, also while a run works on the host; a module
+waits until the run's step is done.
+
 A host that fails or cannot be reached stops no other. The exit code is 0 when
 all did it, 3 when some did, 1 when none did.`,
 		Example: `  deployer exec minion -- uptime
@@ -118,6 +121,7 @@ func ask(cmd *cobra.Command, e env, verb, pattern string, task map[string]any, o
 	}
 	answers := &answers{}
 	x.journal, x.results, x.budget = verb == "exec", answers, everyHostMayFail()
+	x.beside = verb == "facts" || task["command"] != nil || task["shell"] != nil
 	x.call = callOf(verb, "", o)
 	x.show = answering(e.stderr, x)
 	report, err := x.run(cmd.Context())

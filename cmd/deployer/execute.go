@@ -62,6 +62,8 @@ type execution struct {
 	journal bool
 	// locks keeps other runs away from the hosts, unless it is only a check.
 	locks bool
+	// beside lets the steps run at one time with those of other runs.
+	beside bool
 	// resumes is the run that this one goes on from, or empty; plan the plan that
 	// it applies, or nil.
 	resumes string

@@ -97,6 +97,7 @@ func (s *session) options() schedule.Options {
 	o := schedule.Options{
 		RunID:     s.id,
 		Check:     x.options.check,
+		Beside:    x.beside,
 		Hosts:     x.hosts,
 		Match:     x.project.match,
 		Vars:      func(host string) (map[string]any, error) { return x.project.variables.Of(host), nil },

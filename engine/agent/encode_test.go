@@ -17,6 +17,7 @@ func TestEncodeSegment(t *testing.T) {
 		"nothing":   {Run: "r1", Steps: []engine.Step{}},
 		"one":       {Run: "r1", Steps: []engine.Step{{ID: "1", Args: json.RawMessage("{}")}}},
 		"check":     {Run: "r1", Check: true, Steps: []engine.Step{full, {ID: "4", Args: json.RawMessage(`[1]`)}, full}},
+		"beside":    {Run: "r1", Beside: true, Steps: []engine.Step{full}},
 		"arguments": {Run: "r \"1\"", Steps: []engine.Step{{ID: "1", Args: json.RawMessage("null")}}},
 	} {
 		data, err := encodeSegment(seg)

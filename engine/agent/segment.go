@@ -111,7 +111,7 @@ func (s *server) ended(ctx context.Context, run *running) error {
 func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *running) error {
 	var log *journal
 	if !seg.Check {
-		unlock, err := s.state.lock(ctx, s.gone, func(text string) { s.progress(id, seg, text) })
+		unlock, err := s.alone(ctx, id, seg)
 		if err != nil {
 			return err
 		}
@@ -138,6 +138,15 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		}
 	}
 	return nil
+}
+
+// alone waits until no other agent on the host carries out steps, and keeps it so
+// until unlock.
+func (s *server) alone(ctx context.Context, id uint32, seg engine.Segment) (unlock func(), err error) {
+	if seg.Beside {
+		return func() {}, nil
+	}
+	return s.state.lock(ctx, s.gone, func(text string) { s.progress(id, seg, text) })
 }
 
 // progress reports on the segment's first step, before it began.

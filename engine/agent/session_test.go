@@ -390,6 +390,36 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 	}
 }
 
+// TestBeside: what the operator does by hand waits for no other agent's step.
+func TestBeside(t *testing.T) {
+	busy := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		ended <- busy.Run(ctx, engine.Segment{Run: "r1", Steps: []engine.Step{step(t, "a", "gate", gate{})}}, func(engine.Result) {})
+	}()
+	for e := range busy.opts.Sink.(*events).seen {
+		if e.Type == engine.StepText {
+			break
+		}
+	}
+	second := newBenchAt(t, busy.root, nil)
+	var results []engine.Result
+	err := second.Run(t.Context(), engine.Segment{Run: "r2", Beside: true, Steps: []engine.Step{step(t, "b", "write", write{"/g", "x"})}},
+		func(r engine.Result) { results = append(results, r) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, results, "b=changed")
+	select {
+	case err := <-ended:
+		t.Errorf("the other agent's step has ended: %v", err)
+	default:
+	}
+	cancel()
+	<-ended
+}
+
 // A gate is not finished when the controller is lost: nothing is half done, and
 // the next agent would have to wait for it.
 func TestLostConnectionEndsAGate(t *testing.T) {

@@ -41,7 +41,7 @@ func (f *flight) send(ctx context.Context) (int, error) {
 		in.stop = func() { s.Stop(context.Cause(h.run.stop).Error()) }
 		defer context.AfterFunc(h.run.stop, in.stop)()
 	}
-	seg := engine.Segment{Run: h.run.opts.RunID, Steps: steps, Check: h.run.opts.Check}
+	seg := h.run.segment(steps...)
 	f.session = session
 	err = session.Run(ctx, seg, in.take)
 	in.close()

@@ -39,8 +39,7 @@ func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (eng
 	step.OnChange = nil
 	var res engine.Result
 	got := false
-	err := session.Run(ctx, engine.Segment{Run: h.run.opts.RunID, Steps: []engine.Step{step}, Check: h.run.opts.Check},
-		func(r engine.Result) { res, got = r, true })
+	err := session.Run(ctx, h.run.segment(step), func(r engine.Result) { res, got = r, true })
 	if err == nil && !got {
 		err = errShort
 	}

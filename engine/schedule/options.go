@@ -69,6 +69,9 @@ type Options struct {
 	RunID string
 	// Check only finds out what would change.
 	Check bool
+	// Beside lets the steps run at one time with those of other runs that a host
+	// was not locked for.
+	Beside bool
 	// Expect is what a step of a host may do, by the plan that is applied; nil
 	// for anything. The steps of a host are asked for in their order.
 	Expect func(host, step string) *engine.Expect

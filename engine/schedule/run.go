@@ -138,6 +138,11 @@ func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
 // abort ends the run after the steps in flight.
 func (r *run) abort(cause error) { r.stopNow(cause) }
 
+// segment are steps of the run, to be carried out at once.
+func (r *run) segment(steps ...engine.Step) engine.Segment {
+	return engine.Segment{Run: r.opts.RunID, Steps: steps, Check: r.opts.Check, Beside: r.opts.Beside}
+}
+
 func (r *run) emit(e engine.Event) {
 	e.Time = time.Now()
 	r.opts.Sink.Emit(r.opts.Redactor.Event(e))
