@@ -18,7 +18,7 @@ type User struct {
 	UID            int      `yaml:"uid" doc:"number; default: the system picks one. An existing user keeps its own, and another number is an error"`
 	Group          string   `yaml:"group" doc:"primary group, which must exist; default: one of the user's name"`
 	Groups         []string `yaml:"groups" doc:"further groups that the user must be in"`
-	Append         bool     `yaml:"append" default:"true" doc:"false: the user is in the groups of the list and in no others; true: others are left alone"`
+	Append         bool     `yaml:"append" default:"true" doc:"false: the user is in the groups of the list and in no others; true: others are left alone. Default true"`
 	Comment        *string  `yaml:"comment" doc:"the user's full name or what it is for; default: what the user has"`
 	Home           string   `yaml:"home" doc:"home directory; default: what the system chooses"`
 	CreateHome     *bool    `yaml:"create_home" doc:"make the home directory of a new user; default true, but not for system users"`

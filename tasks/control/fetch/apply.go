@@ -46,7 +46,7 @@ func (f *Fetch) Apply(ctx context.Context, site engine.Site, _ engine.Change) (e
 			return nil, err
 		}
 		if !have.exists {
-			return nil, fmt.Errorf("%s does not exist on %s: make it first, or say missing_ok: true", f.Src, site.Host())
+			return nil, fmt.Errorf("%s does not exist there: make it first, or say missing_ok: true", f.Src)
 		}
 		done, err := f.copy(ctx, site, root, to, have)
 		if err != nil {

@@ -112,7 +112,7 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%+v, %v", change, err)
 	}
 	for want, f := range map[string]*Fetch{
-		"/none does not exist on web-1": {Src: "/none", Dest: dir},
+		"/none does not exist there":    {Src: "/none", Dest: dir},
 		"not a plain file but a direct": {Src: "/etc/dir", Dest: dir},
 		"src \"x\" is not":              {Src: "x", Dest: dir},
 		"want src, a file":              {Src: "/", Dest: dir},
