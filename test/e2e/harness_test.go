@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,13 @@ func newSite(t *testing.T, spec plan.Spec) *site {
 	s.state = t.TempDir()
 	s.edit(func(map[string]any) {})
 	return s
+}
+
+// on is the same site for a part of the test.
+func (s *site) on(t *testing.T) *site {
+	part := *s
+	part.t = t
+	return &part
 }
 
 // edit writes the lab's inventory, changed by f, as the one to use.
@@ -126,10 +134,12 @@ func binary(t *testing.T) string {
 }
 
 // command prepares a deployer on this site's inventory, in the controller's
-// network.
+// network. Plans and runs know their inventory.
 func (s *site) command(ctx context.Context, args ...string) *exec.Cmd {
 	argv := append([]string{binary(s.t)}, args...)
-	argv = append(argv, "-i", s.inventory)
+	if !slices.Contains([]string{"apply", "runs"}, args[0]) {
+		argv = slices.Insert(argv, 2, "-i", s.inventory)
+	}
 	cmd := s.Command(ctx, argv...)
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state)
 	return cmd

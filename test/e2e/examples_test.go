@@ -1,0 +1,209 @@
+//go:build lab
+
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// exampleSite: every host answers with its own page, which names the others.
+func exampleSite(s *site) {
+	s.twice("run", example("nginx-site"))
+	for _, h := range webHosts {
+		page, err := s.Ctl(s.t.Context(), "curl", "-sS", "--fail-with-body", "--max-time", "10", "http://"+s.address(h)+":8080/")
+		if err != nil {
+			s.t.Errorf("%s: %v\n%s", h, err, page)
+		}
+		s.says(page, "example on "+h)
+		for _, other := range webHosts {
+			if other != h {
+				s.says(page, other+" ")
+			}
+		}
+		if got := s.shell(h, "systemctl is-enabled nginx; ls /etc/nginx/sites-enabled"); got != "enabled" {
+			s.t.Errorf("%s: %q, want nginx enabled and no other site", h, got)
+		}
+	}
+}
+
+// exampleUsers: people log in with their own key and no other, do what their
+// sudo rule allows and nothing else, and who has left is gone.
+func exampleUsers(s *site) {
+	s.shell("h2", "useradd --create-home mallory")
+	s.twice("run", example("users"))
+	keys := map[string]string{"alice": s.newPair(), "bob": s.newPair()}
+	var people []any
+	for _, name := range []string{"alice", "bob"} {
+		public, err := os.ReadFile(keys[name] + ".pub")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		people = append(people, map[string]any{"name": name, "groups": []any{"operators"}, "keys": []any{string(public)}})
+	}
+	vars, err := json.Marshal(map[string]any{"people": people})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.twice("run", example("users"), "--extra-vars", string(vars))
+
+	login := func(user, key, command string) (string, error) {
+		return s.Ctl(s.t.Context(), "ssh", "-n", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+			"-o", "UserKnownHostsFile="+s.Files.KnownHosts(), "-i", key, user+"@"+s.address("h2"), command)
+	}
+	for name, key := range keys {
+		out, err := login(name, key, "id -un; id -Gn; sudo -n /usr/bin/systemctl restart nginx.service && echo restarted; sudo -n /usr/bin/id 2>/dev/null || echo no more than that")
+		if want := fmt.Sprintf("%[1]s\n%[1]s operators\nrestarted\nno more than that", name); err != nil || strings.TrimSpace(out) != want {
+			s.t.Errorf("%s logs in: %v, %q; want %q", name, err, out, want)
+		}
+	}
+	for user, key := range map[string]string{"alice": keys["bob"], "bob": keys["alice"], "mallory": keys["alice"]} {
+		if out, err := login(user, key, "id"); err == nil {
+			s.t.Errorf("%s logs in with a key that is not theirs: %s", user, out)
+		}
+	}
+	if got := s.shell("h2", "cat /home/alice/.ssh/authorized_keys; getent passwd mallory || true"); strings.Contains(got, "example.com") || strings.Contains(got, "mallory") {
+		s.t.Errorf("keys of the run before, or who has left:\n%s", got)
+	}
+}
+
+// newPair writes a pair of keys and returns the path of the private one.
+func (s *site) newPair() string {
+	s.t.Helper()
+	path := filepath.Join(s.t.TempDir(), "key")
+	if out, err := s.Ctl(s.t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// exampleRollingRestart: one host after the other leaves the rotation, restarts
+// and comes back. Visitors who ask the next host when one does not answer see no
+// error all the while.
+func exampleRollingRestart(s *site) {
+	began := time.Now()
+	visited := s.visit(8080)
+	events, r := s.events(s.must("run", example("rolling-restart"), "--output", "json"))
+	visited()
+	if r.changed() != 9 {
+		s.t.Errorf("changed: %v; want three steps on each host", changedSteps(events))
+	}
+	s.oneByOne("nginx.service", began, webHosts...)
+	resting := ""
+	for _, step := range changedSteps(events) {
+		host, name, _ := strings.Cut(step, " ")
+		switch {
+		case resting != "" && resting != host:
+			s.t.Fatalf("%s changes while %s is out of rotation: %v", host, resting, changedSteps(events))
+		case name == "out of rotation":
+			resting = host
+		case name == "back in rotation":
+			resting = ""
+		}
+	}
+	s.inRotation(webHosts...)
+}
+
+// visit asks for the front page, from one host after the other until one answers,
+// until it is told to stop. It reports when none does.
+func (s *site) visit(port int) (stop func()) {
+	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: s.Dial, DisableKeepAlives: true}}
+	ask := func(host string) error {
+		answer, err := client.Get(fmt.Sprintf("http://%s:%d/", s.address(host), port))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s, %w", host, answer.Status, err)
+		}
+		return nil
+	}
+	over, ended := make(chan struct{}), make(chan struct{})
+	visits, bad := 0, []error(nil)
+	go func() {
+		defer close(ended)
+		for {
+			var failures []error
+			for _, h := range webHosts {
+				if err := ask(h); err != nil {
+					failures = append(failures, err)
+					continue
+				}
+				break
+			}
+			if visits++; len(failures) == len(webHosts) {
+				bad = failures
+			}
+			select {
+			case <-over:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	return func() {
+		s.t.Helper()
+		close(over)
+		<-ended
+		s.t.Logf("%d visits", visits)
+		if bad != nil {
+			s.t.Errorf("no host answered a visitor: %v", errors.Join(bad...))
+		}
+	}
+}
+
+// inRotation wants that these hosts, and no others, say that they are in good
+// health.
+func (s *site) inRotation(want ...string) {
+	s.t.Helper()
+	var healthy []string
+	for _, h := range webHosts {
+		if out, err := s.Ctl(s.t.Context(), "curl", "-sS", "--fail-with-body", "--max-time", "10", "http://"+s.address(h)+":8080/health"); err == nil && out == "ok" {
+			healthy = append(healthy, h)
+		}
+	}
+	if !slices.Equal(healthy, want) {
+		s.t.Errorf("in rotation are %v, want %v", healthy, want)
+	}
+}
+
+// rollingRestartStops: a host that is out of rotation already fails the check
+// before its turn; neither it nor the one after it is restarted.
+func rollingRestartStops(s *site) {
+	s.shell("h2", "touch /srv/example/resting")
+	began := time.Now()
+	o := s.deployer("run", example("rolling-restart"))
+	if o.code != 1 {
+		s.t.Errorf("exit %d, want 1\n%s", o.code, o.all())
+	}
+	s.says(o.all(), `FAILED`, "h2", "in good health before", "503", "deployer resume")
+	s.oneByOne("nginx.service", began, "h1")
+	s.inRotation("h1", "h3")
+	s.shell("h2", "rm /srv/example/resting")
+	s.must("resume")
+	s.oneByOne("nginx.service", began, "h1", "h1", "h2", "h3")
+	s.inRotation(webHosts...)
+}
+
+// failedRestartStops: a service that does not come up again stops the run before
+// the next batch, and its host is marked as before whatever happened.
+func failedRestartStops(s *site) {
+	s.shell("h2", "echo 'nonsense;' > /etc/nginx/conf.d/broken.conf")
+	o := s.deployer("run", example("rolling-restart"))
+	if o.code != 1 {
+		s.t.Errorf("exit %d, want 1\n%s", o.code, o.all())
+	}
+	s.says(o.all(), "FAILED", "h2", `"restart"`, "nginx.service")
+	s.inRotation("h1", "h3")
+	s.shell("h2", "test ! -e /srv/example/resting; rm /etc/nginx/conf.d/broken.conf; systemctl start nginx")
+	s.inRotation(webHosts...)
+}

@@ -1,0 +1,99 @@
+//go:build lab
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// holding is a playbook that changes hosts and holds them until /run/go is there,
+// with a command: a step that only waits would end with its controller.
+const holding = `
+- name: holding
+  hosts: all
+  tasks:
+    - {name: begin, file: {path: /run/began, content: "{{ .run.id }}"}}
+    - {name: hold, shell: {cmd: "until test -e /run/go; do sleep 0.1; done"}, timeout: 4m}
+    - {name: end, file: {path: /run/ended, content: "{{ .run.id }}"}}
+`
+
+// holding starts a run that holds all hosts, and returns its id.
+func (s *site) holding() (u *underway, playbook, id string) {
+	s.t.Helper()
+	playbook = filepath.Join(s.t.TempDir(), "holding.yaml")
+	if err := os.WriteFile(playbook, []byte(holding), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, h := range webHosts {
+		s.shell(h, "rm -f /run/go /run/began /run/ended")
+	}
+	u = s.start("run", playbook)
+	u.until("its beginning", func(e map[string]any) bool {
+		id, _ = e["text"].(string)
+		return e["type"] == "run.start"
+	})
+	busy := map[any]bool{}
+	u.until("the step on all hosts that holds them", func(e map[string]any) bool {
+		if e["type"] == "step.start" && e["name"] == "hold" {
+			busy[e["host"]] = true
+		}
+		return len(busy) == len(webHosts)
+	})
+	return u, playbook, id
+}
+
+// elsewhere is the same site as another controller sees it, which knows nothing
+// of the runs of this one.
+func (s *site) elsewhere() *site {
+	other := *s
+	other.state = s.t.TempDir()
+	return &other
+}
+
+// twoRuns: a run on hosts of another one is refused, names it, and has changed
+// nothing, also when it comes from another machine. What takes no lock works.
+func twoRuns(s *site) {
+	first, playbook, id := s.holding()
+	for name, second := range map[string]*site{"the same machine": s, "another machine": s.elsewhere()} {
+		o := second.deployer("run", playbook, "--limit", "h2,h3")
+		if o.code != 4 {
+			s.t.Errorf("a second run from %s: exit %d, want 4\n%s", name, o.code, o.all())
+		}
+		s.says(o.all(), "run "+id+" (run) by ", " holds the lock on h")
+	}
+	s.must("exec", "h1", "--", "true")
+	s.must("run", playbook, "--check")
+	for _, h := range webHosts {
+		if got := s.shell(h, "cat /run/began; touch /run/go"); got != id {
+			s.t.Errorf("%s was changed by run %q, want only %q", h, got, id)
+		}
+	}
+	if o := first.wait(); o.code != 0 {
+		s.t.Errorf("the first run: exit %d\n%s", o.code, o.all())
+	}
+	s.must("run", playbook)
+}
+
+// killedHolder: of a run that was killed the hosts stay locked just as long as
+// their step in flight takes. The next run waits for that, and then goes on.
+func killedHolder(s *site) {
+	first, playbook, id := s.holding()
+	first.kill()
+	next := s.elsewhere().start("run", playbook)
+	next.until("waiting for the lock", func(e map[string]any) bool { return e["type"] == "wait" && e["text"] != nil })
+	for _, h := range webHosts {
+		if got := s.shell(h, "cat /run/began; touch /run/go"); got != id {
+			s.t.Errorf("%s was changed by run %q while %q had its lock", h, got, id)
+		}
+	}
+	o := next.wait()
+	if o.code != 0 {
+		s.t.Errorf("the run after the killed one: exit %d\n%s", o.code, o.all())
+	}
+	for _, h := range webHosts {
+		if got := s.shell(h, "cat /run/ended"); got == id {
+			s.t.Errorf("%s: the killed run went on behind its step in flight", h)
+		}
+	}
+}
