@@ -15,6 +15,9 @@ type foresight struct {
 	cause string
 	// unsure are the registered names whose values are not those of a real run.
 	unsure map[string]unsure
+	// later are the registered names of steps that ran after one that would
+	// change something: in a real run they may see something else.
+	later map[string]bool
 	// limits are how many hosts may be at once in a block, or do a task.
 	limits map[any]int
 }
@@ -75,7 +78,8 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 	if !h.run.opts.Check {
 		return
 	}
-	if res.Status == engine.Failed && !res.Failure.Certain && e.step != nil && h.foresight.cause != "" {
+	certain := res.Failure != nil && res.Failure.Certain && !h.looksLater(e.task)
+	if res.Status == engine.Failed && !certain && e.step != nil && h.foresight.cause != "" {
 		res.Unknown = fmt.Sprintf("its check fails as things are now, which %q before it may change: %s", h.foresight.cause, res.Failure.Message)
 		res.Status, res.Failure, res.Change = engine.Skipped, nil, nil
 	}
@@ -91,7 +95,28 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 	case e.at == nil || e.at.loop.done == 0:
 		delete(h.unsure, e.task.Register)
 	}
+	if e.task.Register != "" {
+		if h.later == nil {
+			h.later = map[string]bool{}
+		}
+		h.later[e.task.Register] = h.foresight.cause != ""
+	}
 	res.AtOnce = h.atOnce(e.task)
+}
+
+// looksLater tells whether a task looks at what was registered after the first
+// step that would change something.
+func (h *host) looksLater(t *playbook.Task) bool {
+	all := []playbook.Refs{t.WhenRefs(), t.Refs()}
+	for b := t.Block; b != nil; b = b.Parent {
+		all = append(all, b.Refs())
+	}
+	for _, refs := range all {
+		if slices.ContainsFunc(refs.Names(), func(name string) bool { return h.later[name] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // limit notes how many hosts may be at once in a block, or do a task.

@@ -119,6 +119,24 @@ func TestCheckThatFails(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "changed", "b": "failed", "host h1": "told to fail"}, sure); diff != "" {
 		t.Error(diff)
 	}
+	// What was seen after a change need not be what a real run sees.
+	const doubt = "unknown: its check fails as things are now, which \"change\" before it may change: told to fail"
+	later := foreseen(t, of(1), `
+- hosts: all
+  tasks:
+    - {name: early, do: {say: {n: 1}}, register: early}
+    - {name: change, do: {do: change}}
+    - {name: late, do: {say: {n: 1}}, register: late}
+    - {name: by its condition, do: {do: surely fail}, when: late.n == 1}
+    - {name: by its arguments, do: {do: surely fail, text: "{{ .late.n }}"}}
+    - {when: late.n == 1, block: [{name: by its block, do: {do: surely fail}}]}
+    - {name: sure, do: {do: surely fail}, when: early.n == 1}
+`)
+	wantLater := map[string]string{"early": "ok", "change": "changed", "late": "ok", "by its condition": doubt,
+		"by its arguments": doubt, "by its block": doubt, "sure": "failed", "host h1": "told to fail"}
+	if diff := cmp.Diff(wantLater, later); diff != "" {
+		t.Error(diff)
+	}
 	message := got["host h1"]
 	delete(got, "host h1")
 	want := map[string]string{"a": "changed", "d": "ok", "e": "failed",
