@@ -40,5 +40,6 @@ func command() *cobra.Command {
 	root.AddCommand(upCommand(name), downCommand(name), listCommand(), inventoryCommand(name))
 	root.AddCommand(sshCommand(name), ctlCommand(name))
 	root.AddCommand(hostCommands(name)...)
+	root.AddCommand(watchCommand(name))
 	return root
 }

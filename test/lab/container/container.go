@@ -9,7 +9,9 @@ import (
 	"maps"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"deployer/test/lab/command"
 	"deployer/test/lab/machine"
@@ -129,8 +131,21 @@ func (e Engine) Kill(ctx context.Context, name string) error {
 
 // Wait returns when the container has stopped.
 func (e Engine) Wait(ctx context.Context, name string) error {
-	_, err := e.run(ctx, "wait", name)
+	_, err := e.Ended(ctx, name)
 	return err
+}
+
+// RebootCode is the exit code of a container whose first process has asked the
+// kernel for a reboot: inside of a process namespace that is its end by SIGHUP.
+const RebootCode = 128 + int(syscall.SIGHUP)
+
+// Ended waits until the container has stopped and returns its exit code.
+func (e Engine) Ended(ctx context.Context, name string) (int, error) {
+	out, err := e.run(ctx, "wait", name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(out))
 }
 
 // Running says whether the container runs.
