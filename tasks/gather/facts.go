@@ -19,7 +19,7 @@ import (
 // sets of facts. Register the task to use them; the variable facts stays as it
 // was when the host was connected.
 type Facts struct {
-	Gather strictyaml.Texts `yaml:"gather" doc:"further sets: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), services (name -> state). Default none"`
+	Gather strictyaml.Texts `yaml:"gather" doc:"further sets: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), reboot (required, and why), services (name -> state). Default none"`
 }
 
 var _ engine.Module = (*Facts)(nil)
@@ -27,7 +27,7 @@ var _ engine.Module = (*Facts)(nil)
 // set reads one set of facts; nil where the host has nothing of the kind.
 type set func(ctx context.Context, sys engine.System) (any, error)
 
-var sets = map[string]set{"hardware": hardware, "mounts": mounts, "network": network, "packages": installed, "services": services}
+var sets = map[string]set{"hardware": hardware, "mounts": mounts, "network": network, "packages": installed, "reboot": reboot, "services": services}
 
 // Check reads; nothing is ever changed.
 func (f *Facts) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
