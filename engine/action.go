@@ -17,6 +17,9 @@ type Action interface {
 type Site interface {
 	// Host names the host that the action is for.
 	Host() string
+	// Step names the step: the same in the next run of the same playbook, and
+	// none of another playbook.
+	Step() string
 	// Vars are the variables of that host at this moment, registered results
 	// included.
 	Vars() map[string]any
@@ -31,6 +34,11 @@ type Site interface {
 	// RunOn runs one host module on a host, outside of its cursor, and returns
 	// its result; for reading what is there.
 	RunOn(ctx context.Context, host, module string, args Module) (Result, error)
+	// Reconnect waits until the connection to the action's host is lost, which
+	// the action has brought about, and opens another one: again and again until
+	// it succeeds or ctx ends. The host is locked for the run again, and its
+	// facts are the new ones. It must be called by the goroutine of the action.
+	Reconnect(ctx context.Context) error
 	// Services are what the program that started the run gives its actions:
 	// the keyring, the resolved cluster, clients. See Service.
 	Services() Services

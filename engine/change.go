@@ -25,6 +25,7 @@ const (
 	EffectFile    EffectKind = "file"    // create, replace or remove a file, directory or link
 	EffectUnit    EffectKind = "unit"    // enable, disable, start or stop a systemd unit
 	EffectRestart EffectKind = "restart" // restart or reload of a running process
+	EffectReboot  EffectKind = "reboot"  // of the whole host
 	EffectPackage EffectKind = "package" // install or remove of a host package
 	EffectImage   EffectKind = "image"   // import of a container image
 	EffectCommand EffectKind = "command" // run of a command whose outcome is not known beforehand

@@ -8,6 +8,7 @@ import (
 	"deployer/tasks/account"
 	"deployer/tasks/archive"
 	"deployer/tasks/artifact"
+	"deployer/tasks/boot"
 	"deployer/tasks/certificate"
 	"deployer/tasks/command"
 	"deployer/tasks/content"
@@ -59,6 +60,7 @@ func Modules() []engine.Kind {
 		{Name: "group", Doc: "Makes sure of a group.", New: func() any { return &account.Group{} }},
 		{Name: "host_checks", Doc: "Looks whether the host offers what its roles need; has rows.", New: func() any { return &hostcheck.Checks{} }},
 		{Name: "host_download", Doc: "Downloads a file from the host itself; download is made of it.", New: func() any { return &download.Host{} }},
+		{Name: "host_reboot", Doc: "Reboots the host, and waits for nothing; reboot asks for it.", New: func() any { return &boot.Reboot{} }},
 		{Name: "hostname", Doc: "Sets the host's name.", New: func() any { return &identity.Hostname{} }},
 		{Name: "hosts_entry", Doc: "Makes sure of names in /etc/hosts.", New: func() any { return &identity.HostsEntry{} }},
 		{Name: "http_check", Doc: "Asks addresses and compares the answers; has rows.", New: func() any { return &probe.Checks{} }},

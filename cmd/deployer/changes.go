@@ -122,3 +122,16 @@ func restarts(p *plan.Plan) []string {
 	}
 	return out
 }
+
+// rebooted are the hosts that would be rebooted.
+func rebooted(p *plan.Plan) []string {
+	var out []string
+	for _, h := range p.Hosts {
+		if slices.ContainsFunc(h.Changes, func(at int) bool {
+			return slices.ContainsFunc(p.Changes[at].Effects, func(e engine.Effect) bool { return e.Kind == engine.EffectReboot })
+		}) {
+			out = append(out, h.Name)
+		}
+	}
+	return out
+}

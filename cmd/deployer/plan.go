@@ -198,6 +198,9 @@ func showPlan(w io.Writer, x *execution, p *plan.Plan, all bool) {
 	if names := restarts(p); len(names) > 0 {
 		fmt.Fprintf(w, "restarted: %s\n", strings.Join(names, ", "))
 	}
+	if hosts := rebooted(p); len(hosts) > 0 {
+		fmt.Fprintf(w, "rebooted: %s (%s)\n", inventory.CompressText(hosts), hostCount(len(hosts)))
+	}
 	for _, t := range p.Turns() {
 		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.AtOnce), counted(t.Turns, "turn"))
 	}

@@ -147,8 +147,8 @@ func (r *reverting) bare(prog *playbook.Program, host string, past engine.Past, 
 		told[c.step] = true
 	}
 	for _, step := range past.Bare {
-		if told[step] {
-			continue
+		if action, _, ok := cutLast(step, "."); told[step] || ok && told[action] {
+			continue // a module that an action has run is named by the action's step
 		}
 		name := "step " + step
 		for _, t := range prog.Tasks {
@@ -158,6 +158,15 @@ func (r *reverting) bare(prog *playbook.Program, host string, past engine.Past, 
 		}
 		list.add(host, name, false)
 	}
+}
+
+// cutLast cuts text around the last sep in it.
+func cutLast(text, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(text, sep)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(sep):], true
 }
 
 // cannots gathers what hosts have in common.

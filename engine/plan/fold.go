@@ -77,7 +77,7 @@ var kinds = []struct {
 	word string
 }{
 	{engine.EffectFile, "file"}, {engine.EffectPackage, "package"}, {engine.EffectImage, "image"},
-	{engine.EffectKernel, "kernel setting"}, {engine.EffectUnit, "unit action"}, {engine.EffectRestart, "restart"},
+	{engine.EffectKernel, "kernel setting"}, {engine.EffectUnit, "unit action"}, {engine.EffectRestart, "restart"}, {engine.EffectReboot, "reboot"},
 	{engine.EffectCommand, "command"}, {engine.EffectMember, "etcd member"}, {engine.EffectObject, "object"},
 }
 

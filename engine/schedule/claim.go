@@ -98,6 +98,15 @@ func (c *claim) join(ctx context.Context, l *link, s *session) error {
 	return c.late(ctx, arrival{l, s})
 }
 
+// rejoin locks a host again that was away on purpose. Unlike join it does so also
+// when the run is to be stopped: the step that is in flight has to end.
+func (c *claim) rejoin(ctx context.Context, l *link, s *session) error {
+	if c == nil || !c.ours[l] {
+		return nil
+	}
+	return c.late(ctx, arrival{l, s})
+}
+
 // miss tells that an attempt to connect has failed. Only guards are waited for
 // until their last attempt.
 func (c *claim) miss(l *link, last bool) {

@@ -16,12 +16,24 @@ func (h *host) connect(ctx context.Context, attempts int) error {
 	if err != nil {
 		return err
 	}
+	if err := h.refresh(); err != nil {
+		return err
+	}
+	h.remember(session)
+	return nil
+}
+
+// refresh takes the facts of the present session over.
+func (h *host) refresh() error {
+	session := h.live()
+	if session == nil {
+		return errShort
+	}
 	facts, err := asMap(session.Facts())
 	if err != nil {
 		return fmt.Errorf("facts: %w", err)
 	}
 	h.vars.Set("facts", facts)
-	h.remember(session)
 	return nil
 }
 

@@ -102,6 +102,19 @@ func (s *site) session(host string) (Host, error) {
 	return session, nil
 }
 
+// Step names the step, the same in the next run of the same playbook.
+func (s *site) Step() string {
+	return s.host.run.prog.Name + "/" + s.step.ID + "/" + s.call.task.Name
+}
+
+// Reconnect waits until the connection is lost, and opens another one.
+func (s *site) Reconnect(ctx context.Context) error {
+	if err := s.host.link.comeBack(ctx); err != nil {
+		return err
+	}
+	return s.host.refresh()
+}
+
 // Services are what the program that started the run gives its actions.
 func (s *site) Services() engine.Services { return s.host.run.opts.Services }
 

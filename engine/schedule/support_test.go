@@ -280,6 +280,7 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 		if lost {
 			h.mu.Lock()
 			h.dead = true
+			close(h.lost)
 			h.mu.Unlock()
 			return flaky{"connection lost"}
 		}

@@ -14,6 +14,7 @@ import (
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/preflight"
+	"deployer/tasks/control/reboot"
 	"deployer/tasks/control/verify"
 	"deployer/tasks/examples"
 )
@@ -22,6 +23,7 @@ import (
 func General() []engine.Kind {
 	return examples.In([]engine.Kind{
 		{Name: "fetch", Doc: "Brings a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
+		{Name: "reboot", Doc: "Reboots the host and waits until it is back.", New: func() any { return &reboot.Reboot{} }},
 	})
 }
 

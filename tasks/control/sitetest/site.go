@@ -19,7 +19,9 @@ type Site struct {
 	Results  map[string]map[string]engine.Output // host -> registered name -> output
 	DialFunc func(ctx context.Context, host, network, address string) (net.Conn, error)
 	RunFunc  func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error)
-	Provided engine.Services
+	// ReconnectFunc is what Reconnect does; without it the host stays away.
+	ReconnectFunc func(ctx context.Context) error
+	Provided      engine.Services
 
 	mu    sync.Mutex
 	texts []string
@@ -53,6 +55,17 @@ func (s *Site) RunOn(ctx context.Context, host, module string, args engine.Modul
 		return engine.Result{}, fmt.Errorf("host %s is unreachable", host)
 	}
 	return s.RunFunc(ctx, host, module, args)
+}
+
+// Step implements engine.Site.
+func (s *Site) Step() string { return "site.yaml/1..1/" + s.Name }
+
+// Reconnect implements engine.Site.
+func (s *Site) Reconnect(ctx context.Context) error {
+	if s.ReconnectFunc == nil {
+		return fmt.Errorf("host %s is unreachable", s.Name)
+	}
+	return s.ReconnectFunc(ctx)
 }
 
 // Services implements engine.Site.

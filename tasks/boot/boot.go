@@ -1,0 +1,120 @@
+// Package boot has the module that reboots the host. The action reboot, on the
+// controller, waits until the host is back.
+package boot
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/receipt"
+)
+
+// Record is where the host remembers which step has asked for a reboot until
+// that step is over: a run that goes on after a killed one must not reboot the
+// host once more.
+const Record = "/var/lib/deployer/reboot.json"
+
+// recent bounds how long a record counts. A run that was killed in the middle of
+// a reboot and never resumed must not spare the host a reboot weeks later.
+const recent = 24 * time.Hour
+
+// Reboot makes sure that the host has rebooted since a step first asked for it.
+type Reboot struct {
+	Step    string        `yaml:"step" required:"true" doc:"names the step that asks, the same in the next run of the same playbook"`
+	Msg     string        `yaml:"msg" doc:"what users who are logged in are told; default none"`
+	Command hostcmd.Words `yaml:"command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
+	Done    bool          `yaml:"done" doc:"the step is over: forget that it asked, and reboot nothing. Default false"`
+}
+
+var _ engine.Module = (*Reboot)(nil)
+
+// asked is what a step that asked for a reboot leaves behind.
+type asked struct {
+	Step string    `json:"step"`
+	Boot string    `json:"boot_id"` // before the reboot
+	At   time.Time `json:"at"`
+}
+
+// Check compares the boot id with the one that was there when the step asked.
+func (r *Reboot) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	var before asked
+	mine := receipt.Read(sys, Record, &before) && before.Step == r.Step
+	if r.Done {
+		if !mine {
+			return engine.NoChange(nil), nil
+		}
+		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: Record, Action: "remove"}), nil
+	}
+	now, err := bootID(sys)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if mine && before.Boot != now && time.Since(before.At).Abs() < recent {
+		return engine.NoChange(engine.Output{"boot_id": now}), nil
+	}
+	return engine.Changed(Effect()), nil
+}
+
+// Effect is that of a reboot.
+func Effect() engine.Effect {
+	return engine.Effect{Kind: engine.EffectReboot, Target: "the host", Action: "reboot"}
+}
+
+// Apply notes who asks, on the disk, and only then asks for the reboot. It
+// returns while the host goes down.
+func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if r.Done {
+		return nil, receipt.Remove(sys, Record)
+	}
+	now, err := bootID(sys)
+	if err != nil {
+		return nil, err
+	}
+	if err := receipt.Write(sys, Record, asked{Step: r.Step, Boot: now, At: time.Now()}); err != nil {
+		return nil, fmt.Errorf("noting that a reboot is asked for: %w", err)
+	}
+	// The record stays whatever becomes of the program.
+	argv := r.argv(sys)
+	res, err := sys.Run(ctx, engine.Command{Argv: argv})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(argv), err)
+	case res.Exit == 0, res.Exit > 128: // the host that goes down has ended it
+		return nil, nil
+	}
+	return nil, hostcmd.Failed(argv, res)
+}
+
+// argv is the program that reboots. systemctl returns at once, and ends services
+// in good order.
+func (r *Reboot) argv(sys engine.System) []string {
+	if len(r.Command) > 0 {
+		return r.Command
+	}
+	if _, err := os.Stat(sys.Path("/run/systemd/system")); err == nil {
+		argv := []string{"systemctl", "reboot"}
+		if r.Msg != "" {
+			argv = append(argv, "--message="+r.Msg)
+		}
+		return argv
+	}
+	argv := []string{"shutdown", "-r", "now"}
+	if r.Msg != "" {
+		argv = append(argv, r.Msg)
+	}
+	return argv
+}
+
+// bootID is another one after each boot.
+func bootID(sys engine.System) (string, error) {
+	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/random/boot_id"))
+	if err != nil {
+		return "", fmt.Errorf("a reboot could not be told from none: %w", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}

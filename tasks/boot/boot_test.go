@@ -1,0 +1,109 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/receipt"
+	"deployer/tasks/tasktest"
+)
+
+const idFile = "/proc/sys/kernel/random/boot_id"
+
+// host is one whose reboot gives it another boot id at once.
+func host(t *testing.T, fails error) (*tasktest.System, *[]string) {
+	t.Helper()
+	sys := tasktest.New(t)
+	sys.Mkdir(t, "/run/systemd/system")
+	sys.Write(t, idFile, "first\n", 0o644)
+	ran := &[]string{}
+	sys.Exec = func(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {
+		if fails != nil {
+			return engine.CommandResult{}, fails
+		}
+		*ran = append(*ran, strings.Join(cmd.Argv, " "))
+		if !receipt.Read(sys, Record, &asked{}) {
+			t.Error("the reboot began before it was noted who asked for it")
+		}
+		sys.Write(t, idFile, "second\n", 0o644)
+		return engine.CommandResult{}, nil
+	}
+	return sys, ran
+}
+
+// TestOnce: however often the same step asks, the host reboots once; when the
+// step is over, it may reboot again.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	sys, ran := host(t, nil)
+	r := &Reboot{Step: "site.yaml/1..2/reboot", Msg: "back soon"}
+	if change := tasktest.Check(t, sys, r); !change.Needed || change.Effects[0].Kind != engine.EffectReboot {
+		t.Fatalf("change %+v", change)
+	}
+	for range 3 {
+		if _, _, err := tasktest.Run(t, sys, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"systemctl reboot --message=back soon"}; !slices.Equal(*ran, want) {
+		t.Errorf("ran %q, want %q", *ran, want)
+	}
+	if change := tasktest.Check(t, sys, &Reboot{Step: "site.yaml/1..9/reboot"}); !change.Needed {
+		t.Error("another step does not get its reboot")
+	}
+	for range 2 { // forgetting it twice is no error
+		if _, _, err := tasktest.Run(t, sys, &Reboot{Step: r.Step, Done: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if change := tasktest.Check(t, sys, r); !change.Needed {
+		t.Error("the next run does not get its reboot")
+	}
+}
+
+// TestOldRecord: what a run asked for that nobody has resumed for a day does not
+// count any more.
+func TestOldRecord(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, nil)
+	for age, needed := range map[time.Duration]bool{time.Hour: false, recent + time.Hour: true} {
+		if err := receipt.Write(sys, Record, asked{Step: "s", Boot: "zeroth", At: time.Now().Add(-age)}); err != nil {
+			t.Fatal(err)
+		}
+		if change := tasktest.Check(t, sys, &Reboot{Step: "s"}); change.Needed != needed {
+			t.Errorf("asked for %s ago: needed %t", age, change.Needed)
+		}
+	}
+}
+
+// TestCutShort: a host that goes down may end the program that brings it down.
+// That it was asked stays on the disk, and counts only once it has rebooted.
+func TestCutShort(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, errors.New("killed"))
+	r := &Reboot{Step: "s", Command: hostcmd.Words{"kexec", "-e"}}
+	if _, _, err := tasktest.Run(t, sys, r); err == nil || !strings.Contains(err.Error(), "kexec -e") {
+		t.Errorf("error %v", err)
+	}
+	if change := tasktest.Check(t, sys, r); !change.Needed {
+		t.Error("a host that is still up counts as rebooted")
+	}
+	sys.Write(t, idFile, "second\n", 0o644)
+	if change := tasktest.Check(t, sys, r); change.Needed {
+		t.Error("a host that has rebooted is rebooted again")
+	}
+}
+
+func TestArgv(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	if got, want := (&Reboot{Msg: "x y"}).argv(sys), []string{"shutdown", "-r", "now", "x y"}; !slices.Equal(got, want) {
+		t.Errorf("without systemd: %q, want %q", got, want)
+	}
+}

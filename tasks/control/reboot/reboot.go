@@ -1,0 +1,136 @@
+// Package reboot reboots hosts and waits until they are back.
+package reboot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/boot"
+	"deployer/tasks/command"
+	"deployer/tasks/control/poll"
+	"deployer/tasks/hostcmd"
+)
+
+// Reboot reboots the host and waits until it is back. A run that goes on after
+// one that was killed in the middle finds a host that has rebooted, and does not
+// do it again.
+type Reboot struct {
+	Msg             string        `yaml:"msg" doc:"what users who are logged in are told; default \"deployer reboots this host\""`
+	PreRebootDelay  time.Duration `yaml:"pre_reboot_delay" doc:"wait so long before the reboot; default none"`
+	PostRebootDelay time.Duration `yaml:"post_reboot_delay" doc:"wait so long once the host is back, before test_command; default none"`
+	RebootTimeout   time.Duration `yaml:"reboot_timeout" doc:"how long it may take until the host is back and test_command succeeds; default 10m"`
+	TestCommand     hostcmd.Words `yaml:"test_command" doc:"program that must end with exit code 0 once the host is back, as a list or a text; no shell sees it. It is tried until it does. Default: that the agent answers is enough"`
+	RebootCommand   hostcmd.Words `yaml:"reboot_command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
+}
+
+var _ engine.Action = (*Reboot)(nil)
+
+// Check never finds the host rebooted: whoever asks for a reboot gets one.
+func (r *Reboot) Check(context.Context, engine.Site) (engine.Change, error) {
+	return engine.Changed(boot.Effect()), nil
+}
+
+// Apply reboots the host and waits. The output has rebooted and elapsed, seconds.
+func (r *Reboot) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+	began := time.Now()
+	if err := pause(ctx, site, r.PreRebootDelay, "before the reboot"); err != nil {
+		return nil, err
+	}
+	timeout := cmp.Or(r.RebootTimeout, 10*time.Minute)
+	late, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the host is not back within %s", timeout))
+	defer cancel()
+	if err := r.reboot(late, site); err != nil {
+		return nil, err
+	}
+	if err := pause(ctx, site, r.PostRebootDelay, "after the reboot"); err != nil {
+		return nil, err
+	}
+	if err := r.test(ctx, site, timeout-time.Since(began)); err != nil {
+		return nil, err
+	}
+	// From here on a reboot that is asked for is another one.
+	if err := settled(site.RunOn(ctx, site.Host(), "host_reboot", &boot.Reboot{Step: site.Step(), Done: true})); err != nil {
+		return nil, err
+	}
+	return engine.Output{"rebooted": true, "elapsed": time.Since(began).Seconds()}, nil
+}
+
+// reboot asks the host until it says that it has rebooted for this step. One that
+// goes down may be gone before it answers, and may answer once more before it
+// is gone.
+func (r *Reboot) reboot(ctx context.Context, site engine.Site) error {
+	ask := &boot.Reboot{Step: site.Step(), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
+	for {
+		res, err := site.RunOn(ctx, site.Host(), "host_reboot", ask)
+		switch err := settled(res, err); {
+		case err != nil && !isLost(err):
+			return err
+		case err == nil && res.Status == engine.OK:
+			return nil
+		}
+		site.Progress("the host reboots; waiting until it is back")
+		if err := site.Reconnect(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// isLost tells a lost connection from a host that refuses.
+func isLost(err error) bool {
+	var r interface{ Retryable() bool }
+	return errors.As(err, &r)
+}
+
+// settled is what went wrong with a module on the host.
+func settled(res engine.Result, err error) error {
+	if err == nil && res.Failure != nil {
+		return res.Failure
+	}
+	return err
+}
+
+// test tries test_command until it succeeds.
+func (r *Reboot) test(ctx context.Context, site engine.Site, left time.Duration) error {
+	if len(r.TestCommand) == 0 {
+		return nil
+	}
+	said := ""
+	err := poll.Until(ctx, max(left, time.Second), time.Second, func(ctx context.Context) (string, bool, error) {
+		res, err := site.RunOn(ctx, site.Host(), "command", &command.Command{Cmd: r.TestCommand, ReadOnly: true})
+		switch {
+		case err != nil:
+			return "", false, err
+		case res.Failure == nil:
+			return "", true, nil
+		}
+		if said != res.Failure.Message {
+			said = res.Failure.Message
+			site.Progress("the host is back; waiting for test_command: " + said)
+		}
+		return said, false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the host has rebooted, but %s does not succeed: %w", hostcmd.Quote(r.TestCommand), err)
+	}
+	return nil
+}
+
+func pause(ctx context.Context, site engine.Site, d time.Duration, when string) error {
+	if d <= 0 {
+		return nil
+	}
+	site.Progress(strings.Join([]string{"pausing", d.String(), when}, " "))
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
