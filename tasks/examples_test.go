@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,4 +40,31 @@ func TestExamples(t *testing.T) {
 			t.Errorf("tasks/examples/%s.yaml is the example of nothing", name)
 		}
 	}
+}
+
+// TestRenamedNamesExist: what people who come from Ansible are told to write is
+// there, be it a module or a keyword of tasks or plays.
+func TestRenamedNamesExist(t *testing.T) {
+	t.Parallel()
+	registry := engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
+	for theirs, ours := range tasks.Renamed() {
+		word := ours[:strings.IndexFunc(ours+".", func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })]
+		if _, ok := registry[word]; ok {
+			continue
+		}
+		inTask := compiles(registry, "- {hosts: all, tasks: [{debug: {msg: x}, "+word+": x}]}")
+		inPlay := compiles(registry, "- {hosts: all, "+word+": [x]}")
+		if strings.Contains(inTask, "unknown") && strings.Contains(inPlay, "unknown") {
+			t.Errorf("%s is called %q, which begins with nothing that exists: %s", theirs, ours, inTask)
+		}
+		if _, ok := registry[theirs]; ok {
+			t.Errorf("%s exists under its own name, and is called %q", theirs, ours)
+		}
+	}
+}
+
+// compiles returns what is wrong with a playbook.
+func compiles(registry engine.Registry, text string) string {
+	_, err := (&playbook.Library{Registry: registry}).Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
+	return fmt.Sprint(err)
 }

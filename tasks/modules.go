@@ -40,6 +40,7 @@ func Modules() []engine.Kind {
 		{Name: "absent", Doc: "Removes files, links and directories.", New: func() any { return &file.Absent{} }},
 		{Name: "archive", Doc: "Makes an archive of files and directories of the host.", New: func() any { return &archive.Pack{} }},
 		{Name: "artifact", Doc: "Installs a catalogued binary, or members of a catalogued archive.", New: func() any { return &artifact.Artifact{} }},
+		{Name: "assert", Doc: "Ends the host's run unless conditions hold.", New: func() any { return &flow.Assert{} }},
 		{Name: "authority_files", Doc: "Writes the files of the certificate authorities that the controller has for the host.", New: func() any { return &certificate.AuthorityFiles{} }},
 		{Name: "authority_read", Doc: "Reads what a master holds of the certificate authorities.", New: func() any { return &certificate.AuthorityRead{} }},
 		{Name: "authorized_key", Doc: "Makes sure of the public keys that let in to a user's account.", New: func() any { return &account.AuthorizedKey{} }},

@@ -23,6 +23,8 @@ type argNode struct {
 	tpl      *Template
 	want     want
 	children []*argNode // one for each of node.Content; nil when nothing below is a template
+	exprs    []*Expr    // of an argument that is expressions; nil for any other
+	computed bool       // it is one expression, whose value is wanted
 }
 
 // compileArgs compiles the templates of a node that will be decoded into t.
@@ -36,9 +38,12 @@ func compileArgs(d *document, n *yaml.Node, t reflect.Type, funcs template.FuncM
 // Templated tells whether the arguments differ from host to host.
 func (a *Args) Templated() bool { return a.root.dynamic() }
 
-func (n *argNode) dynamic() bool { return n.tpl != nil || n.children != nil }
+func (n *argNode) dynamic() bool { return n.tpl != nil || n.children != nil || n.exprs != nil }
 
 func (a *Args) compile(n *yaml.Node, t reflect.Type, funcs template.FuncMap, errs *[]error) *argNode {
+	if isExpressions(t) {
+		return a.compileExpressions(n, t, errs)
+	}
 	out := &argNode{node: n, want: wantOf(t)}
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() != "!!str" || !isTemplate(n.Value) {
@@ -73,10 +78,12 @@ func (a *Args) compile(n *yaml.Node, t reflect.Type, funcs template.FuncMap, err
 func (a *Args) Render(vars map[string]any) (*yaml.Node, error) { return a.root.render(vars) }
 
 func (n *argNode) render(vars map[string]any) (*yaml.Node, error) {
-	if n.tpl != nil {
+	switch {
+	case n.tpl != nil:
 		return n.scalar(vars)
-	}
-	if n.children == nil {
+	case n.exprs != nil:
+		return n.eval(vars)
+	case n.children == nil:
 		return n.node, nil
 	}
 	out := *n.node

@@ -80,10 +80,25 @@ type ownedArgs struct {
 	Owner    string `yaml:"owner"`
 }
 
+// claimArgs is a module with arguments that are expressions.
+type claimArgs struct {
+	That engine.Conditions `yaml:"that" short:"true"`
+	Of   *engine.Computed  `yaml:"of"`
+}
+
+func (*claimArgs) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*claimArgs) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
 func registry() engine.Registry {
 	return engine.NewRegistry([]engine.Kind{
 		{Name: "file", New: func() any { return &fileArgs{Mode: "0644"} }},
 		{Name: "plan", New: func() any { return &planArgs{} }},
+		{Name: "claim", New: func() any { return &claimArgs{} }},
 		{Name: "owned", New: func() any { return &ownedArgs{} }},
 		{Name: "run", New: func() any { return &runArgs{} }},
 		{Name: "template", New: func() any { return &prepArgs{} }},

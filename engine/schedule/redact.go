@@ -116,7 +116,7 @@ func (r *Redactor) Failure(f *engine.Failure) *engine.Failure {
 	if f == nil || r == nil {
 		return f
 	}
-	return &engine.Failure{Message: r.Text(f.Message), Detail: r.Text(f.Detail)}
+	return &engine.Failure{Message: r.Text(f.Message), Detail: r.Text(f.Detail), Certain: f.Certain}
 }
 
 // Result returns a result without secrets. A result marked secret keeps neither
@@ -143,7 +143,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	res.Output = r.output(res.Output, res.Secret)
 	res.Failure = r.Failure(res.Failure)
 	if res.Secret && res.Failure != nil {
-		res.Failure = &engine.Failure{Message: res.Failure.Message}
+		res.Failure = &engine.Failure{Message: res.Failure.Message, Certain: res.Failure.Certain}
 	}
 	res.Name, res.Reason, res.Unknown = r.Text(res.Name), r.Text(res.Reason), r.Text(res.Unknown)
 	return res
