@@ -2,9 +2,7 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,7 +32,12 @@ func (k *keeper) keep(line Kept, real func(string) string) error {
 		switch {
 		case l.File.Mode.IsRegular():
 			l.Data = fmt.Sprintf("%06d", k.lines)
-			return copyContent(real(l.Name), filepath.Join(k.dir, "kept", l.Data))
+			to := filepath.Join(k.dir, "kept", l.Data)
+			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+				return err
+			}
+			// What a try that died has left of it is overwritten.
+			return copySynced(real(l.Name), to, os.O_TRUNC)
 		case l.File.Mode&fs.ModeSymlink == 0 && !l.File.Mode.IsDir():
 			l.File, l.Lost = nil, "it is a special file ("+l.File.Mode.Type().String()+")"
 		}
@@ -57,29 +60,6 @@ func missingAbove(path string, real func(string) string) ([]string, error) {
 		out = append([]string{dir}, out...)
 	}
 	return out, nil
-}
-
-// copyContent copies to a new file, with copy_file_range, which Go uses for two
-// files; file systems that can share the blocks do. The copy is on the disk when
-// it returns.
-func copyContent(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
 }
 
 // Keep saves what is at a path before the step changes it.

@@ -45,7 +45,7 @@ func putBack(path string, was *File, data string) error {
 		})
 	}
 	return replace(path, func(temp string) error {
-		if err := copySynced(data, temp); err != nil {
+		if err := copySynced(data, temp, os.O_EXCL); err != nil {
 			return err
 		}
 		return was.dress(temp)
@@ -85,13 +85,17 @@ func replace(path string, fill func(temp string) error) error {
 	return syncDir(dir)
 }
 
-func copySynced(from, to string) error {
+// copySynced copies to a new file, with copy_file_range, which Go uses for two
+// files; file systems that can share the blocks do. The copy is on the disk when
+// it returns. existing says what becomes of a file that is there: os.O_EXCL or
+// os.O_TRUNC.
+func copySynced(from, to string, existing int) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|existing, 0o600)
 	if err != nil {
 		return err
 	}

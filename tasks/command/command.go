@@ -109,14 +109,8 @@ func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, 
 	if (len(c.Cmd) == 0) == (len(c.Argv) == 0) {
 		return engine.Change{}, errors.New("want either cmd or argv")
 	}
-	if why, err := settled(sys, c.Creates, c.Removes); err != nil || why != "" {
-		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
-	}
-	if c.ReadOnly {
-		out, err := c.run(ctx, sys)
-		return engine.NoChange(out), err
-	}
-	return engine.Changed(engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(c.argv()), Action: "run"}), nil
+	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(c.argv()), Action: "run"}
+	return program{c.Creates, c.Removes, c.ReadOnly, effect, c.run}.check(ctx, sys)
 }
 
 // Apply runs the program. What it said is in the output even when it failed.

@@ -42,14 +42,8 @@ func (r *Run) Check(ctx context.Context, sys engine.System) (engine.Change, erro
 	if (r.Content == "") == (r.Blob == "") {
 		return engine.Change{}, errors.New("want either content or blob")
 	}
-	if why, err := settled(sys, r.Creates, r.Removes); err != nil || why != "" {
-		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
-	}
-	if r.ReadOnly {
-		out, err := r.run(ctx, sys)
-		return engine.NoChange(out), err
-	}
-	return engine.Changed(engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(r.said()), Action: "run script"}), nil
+	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(r.said()), Action: "run script"}
+	return program{r.Creates, r.Removes, r.ReadOnly, effect, r.run}.check(ctx, sys)
 }
 
 // Apply runs the script. What it said is in the output even when it failed.

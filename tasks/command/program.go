@@ -1,12 +1,33 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"deployer/engine"
 )
+
+// program is what a command or a script comes to.
+type program struct {
+	creates, removes string
+	readOnly         bool
+	effect           engine.Effect
+	run              func(context.Context, engine.System) (engine.Output, error)
+}
+
+// check decides by creates and removes; what only reads runs here.
+func (p program) check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if why, err := settled(sys, p.creates, p.removes); err != nil || why != "" {
+		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
+	}
+	if p.readOnly {
+		out, err := p.run(ctx, sys)
+		return engine.NoChange(out), err
+	}
+	return engine.Changed(p.effect), nil
+}
 
 // settled says why nothing has to be run; empty when something has.
 func settled(sys engine.System, creates, removes string) (string, error) {
