@@ -27,6 +27,9 @@ var restorers = map[string]*engine.Restorer{
 func restorable(kinds []engine.Kind) []engine.Kind {
 	for i := range kinds {
 		kinds[i].Restorer = restorers[kinds[i].Name]
+		if kinds[i].Name == unit.Kind {
+			kinds[i].Postponed = unit.Reload
+		}
 	}
 	return kinds
 }

@@ -58,6 +58,7 @@ func testRegistry() engine.Registry {
 		{Name: "fetch", New: func() any { return new(fetch) }},
 		{Name: "foresee", New: func() any { return new(foresee) }},
 		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs},
+		{Name: "postpone", New: func() any { return new(postpone) }, Postponed: postponed},
 	})
 }
 

@@ -108,7 +108,7 @@ func (s *server) ended(ctx context.Context, run *running) error {
 
 // runSegment runs steps until one fails, or to the end in a check, or until the
 // segment is ended.
-func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *running) error {
+func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *running) (failed error) {
 	var log *journal
 	if !seg.Check {
 		unlock, err := s.alone(ctx, id, seg)
@@ -119,6 +119,7 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		if log, err = s.state.journal(seg.Run); err != nil {
 			return err
 		}
+		defer func() { failed = errors.Join(failed, s.finish(ctx, id, seg.Run, log)) }()
 	}
 	altered := map[string]bool{}
 	for _, step := range seg.Steps {

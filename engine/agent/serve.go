@@ -62,6 +62,8 @@ type server struct {
 	runLock  *runLock
 	pending  pending // of checks of this session
 
+	finishing sync.Mutex // held while postponed work is done
+
 	gone  chan struct{} // closed when the controller is
 	steps sync.WaitGroup
 

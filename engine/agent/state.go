@@ -16,6 +16,7 @@ import (
 //
 //	lock                          held while a segment runs
 //	owed                          handlers that have to run, a line each
+//	postponed/KIND                what the end of the segment has to do
 //	run.lock                      held by the agent of a run; names that run
 //	runs/RUN/journal.jsonl        one JournalEntry a line
 //	runs/RUN/kept.jsonl           what steps have changed: one Kept a line

@@ -26,6 +26,7 @@ type FakeUnit struct {
 	Active    string // default inactive
 	Reload    bool   // the unit file is newer than what is loaded
 	CanReload bool
+	Links     string // what systemctl says when it enables the unit
 	// OnStart decides how a start ends: the new ActiveState, default active.
 	OnStart func(start int) string
 	// FailStart makes systemctl start exit with 1.
@@ -134,6 +135,9 @@ func (s *Systemd) verb(verb string, u *FakeUnit) engine.CommandResult {
 	switch verb {
 	case "enable":
 		u.Enabled = true
+		if u.Links != "" {
+			return engine.CommandResult{Stderr: u.Links}
+		}
 	case "disable":
 		u.Enabled = false
 	case "mask", "unmask":

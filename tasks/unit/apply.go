@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/tasks/hostcmd"
 )
 
 // Apply writes, allows, reloads, enables, acts and forbids, in this order, and
@@ -18,11 +17,16 @@ func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	if err := u.writeFile(ctx, sys); err != nil {
 		return nil, err
 	}
-	now, err := u.loaded(ctx, sys)
+	now, err := u.loaded(ctx, sys, change)
 	if err != nil {
 		return nil, err
 	}
-	if err := u.systemctl(ctx, sys, u.enabling(now)); err != nil {
+	if verb := u.enabling(now); verb == "enable" {
+		err = u.enable(ctx, sys, now)
+	} else {
+		err = u.systemctl(ctx, sys, verb)
+	}
+	if err != nil {
 		return nil, err
 	}
 	act, err := u.decide(sys, now)
@@ -86,37 +90,47 @@ func (u *Unit) writeFile(ctx context.Context, sys engine.System) error {
 
 // loaded makes systemd read unit files again when it must, and returns the
 // unit's status after that.
-func (u *Unit) loaded(ctx context.Context, sys engine.System) (status, error) {
-	now, err := show(ctx, sys, u.Name)
-	if err != nil {
-		return now, err
+func (u *Unit) loaded(ctx context.Context, sys engine.System, change engine.Change) (status, error) {
+	now, ok := change.Memo.(status)
+	if !ok || u.Content != "" { // its file is another one than when Check looked
+		var err error
+		if now, err = show(ctx, sys, u.Name); err != nil {
+			return now, err
+		}
 	}
 	if verb := u.unmasking(now); verb != "" {
-		if err := u.systemctl(ctx, sys, verb); err != nil {
-			return now, err
+		err := u.systemctl(ctx, sys, verb)
+		if err == nil {
+			now, err = show(ctx, sys, u.Name)
 		}
-		if now, err = show(ctx, sys, u.Name); err != nil {
-			return now, err
-		}
-	}
-	if now.NeedsReload || now.Load == "not-found" || u.DaemonReload {
-		if _, err := hostcmd.Run(ctx, sys, "systemctl", "daemon-reload"); err != nil {
-			return now, err
-		}
-		if now, err = show(ctx, sys, u.Name); err != nil {
+		if err != nil {
 			return now, err
 		}
 	}
+	if now.NeedsReload || now.Load == "not-found" || now.Load == "error" || u.DaemonReload {
+		err := Reload(ctx, sys)
+		if err == nil {
+			now, err = show(ctx, sys, u.Name)
+		}
+		if err != nil {
+			return now, err
+		}
+	}
+	return now, u.loadable(ctx, sys, now)
+}
+
+// loadable explains why systemd cannot do what is wanted with the unit.
+func (u *Unit) loadable(ctx context.Context, sys engine.System, now status) error {
 	wanted := u.State != "stopped" && u.State != "" && (!u.OnlyIfUp || now.up()) || u.Enabled != nil && *u.Enabled
 	switch {
 	case !wanted:
-		return now, nil
+		return nil
 	case now.Load == "not-found":
-		return now, fmt.Errorf("systemd knows no unit %s: install its package or write its file first", u.Name)
+		return fmt.Errorf("systemd knows no unit %s: install its package or write its file first", u.Name)
 	case now.Load == "masked":
-		return now, fmt.Errorf("unit %s is masked: somebody forbade to start it; say masked: false to allow it", u.Name)
+		return fmt.Errorf("unit %s is masked: somebody forbade to start it; say masked: false to allow it", u.Name)
 	case now.Load == "bad-setting" || now.Load == "error":
-		return now, &engine.Failure{Message: fmt.Sprintf("systemd cannot load unit %s: %s", u.Name, now.LoadError), Detail: journal(ctx, sys, u.Name)}
+		return &engine.Failure{Message: fmt.Sprintf("systemd cannot load unit %s: %s", u.Name, now.LoadError), Detail: journal(ctx, sys, u.Name)}
 	}
-	return now, nil
+	return nil
 }

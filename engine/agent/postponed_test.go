@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+// postpone leaves work to the end, and does something else.
+type postpone struct{ Kind, Text string }
+
+func (*postpone) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Changed(), nil
+}
+
+func (p *postpone) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if err := sys.(engine.Postponer).Postpone(p.Kind); err != nil {
+		return nil, err
+	}
+	return nil, tell(sys, p.Text)
+}
+
+// postponed is that work. It cannot be done where there is a file in its way.
+func postponed(_ context.Context, sys engine.System) error {
+	if _, err := os.Stat(sys.Path("/in-its-way")); err == nil {
+		return errors.New("something is in its way")
+	}
+	return tell(sys, "end")
+}
+
+// tell adds a word to the host's story.
+func tell(sys engine.System, word string) error {
+	f, err := os.OpenFile(sys.Path("/story"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(word + " ")
+	return errors.Join(err, f.Close())
+}
+
+// story is what has happened on the host since the last look.
+func story(t *testing.T, root string) string {
+	t.Helper()
+	path := filepath.Join(root, "story")
+	text, _ := os.ReadFile(path)
+	_ = os.Remove(path)
+	return strings.TrimSpace(string(text))
+}
+
+// TestPostponed: work that steps leave to the end is done there, once, however
+// the segment ends, and not lost.
+func TestPostponed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	later := func(id, text string) engine.Step { return step(t, id, "postpone", postpone{"postpone", text}) }
+	see := func(want string) {
+		t.Helper()
+		if diff := cmp.Diff(want, story(t, b.root)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	b.run(t, later("a", "one"), later("b", "two"))
+	see("one two end")
+	b.run(t, step(t, "a", "odd", odd{Do: "nothing"}))
+	see("")
+	b.run(t, later("a", "one"), step(t, "b", "odd", odd{Do: "fail"}), later("c", "two"))
+	see("one end")
+
+	if err := os.WriteFile(filepath.Join(b.root, "in-its-way"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{later("a", "one")}}, func(engine.Result) {})
+	if err == nil || !strings.Contains(err.Error(), "m1: what tasks of postpone have left to the end: something is in its way") {
+		t.Errorf("%v", err)
+	}
+	see("one")
+	if err := os.Remove(filepath.Join(b.root, "in-its-way")); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.Close() // as when the agent has died; the next one makes good for it, but not in a check
+	b = newBenchAt(t, b.root, nil)
+	only := []engine.Step{step(t, "a", "odd", odd{Do: "nothing"})}
+	if err := b.Run(t.Context(), engine.Segment{Run: "r2", Steps: only, Check: true}, func(engine.Result) {}); err != nil {
+		t.Fatal(err)
+	}
+	see("")
+	b.run(t, only...)
+	see("end")
+	b.run(t, only...)
+	see("")
+	want(t, b.run(t, step(t, "a", "postpone", postpone{"write", "one"})), "a=failed")
+}
