@@ -43,7 +43,7 @@ type origins struct {
 // not.
 func (o *origins) ssh(s SSH) {
 	given := sshOf(o.layers)
-	resolved := map[string]any{"config": s.Config, "key": s.Key, "known_hosts": s.KnownHosts, "become_password_file": s.BecomePasswordFile,
+	resolved := map[string]any{"config": s.Config, "key": s.Key, "known_hosts": s.KnownHosts, "password_file": s.PasswordFile, "become_password_file": s.BecomePasswordFile,
 		"connect_timeout": s.ConnectTimeout.String()}
 	for _, k := range strictyaml.Describe(SSH{}) {
 		n := valueOf(given, k.Path)

@@ -20,11 +20,13 @@ type SSH struct {
 	User               string        `yaml:"user" doc:"Login name." default:"root"`
 	Port               int           `yaml:"port" doc:"Port of the SSH server." default:"22"`
 	Key                string        `yaml:"key" doc:"Private key file; default: keys of the agent, then the usual files in ~/.ssh."`
-	KeyPassphraseEnv   string        `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key."`
+	KeyPassphraseEnv   string        `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key; default: it is asked for on the terminal."`
+	PasswordEnv        string        `yaml:"password_env" doc:"Environment variable that holds the password to log in with, where the host takes none of the keys; or --ask-pass."`
+	PasswordFile       string        `yaml:"password_file" doc:"File whose first line is that password; one that ends in .age is decrypted."`
 	Agent              bool          `yaml:"agent" doc:"Use the SSH agent of SSH_AUTH_SOCK when there is one." default:"true"`
 	Become             string        `yaml:"become" doc:"How the login user becomes root; not needed when it is root." enum:"none,sudo,doas,su" default:"none"`
-	BecomePasswordEnv  string        `yaml:"become_password_env" doc:"Environment variable that holds the password that ssh.become asks for: the user's, or for su that of root."`
-	BecomePasswordFile string        `yaml:"become_password_file" doc:"File whose first line is that password."`
+	BecomePasswordEnv  string        `yaml:"become_password_env" doc:"Environment variable that holds the password that ssh.become asks for: the user's, or for su that of root; or --ask-become-pass."`
+	BecomePasswordFile string        `yaml:"become_password_file" doc:"File whose first line is that password; one that ends in .age is decrypted."`
 	KnownHosts         string        `yaml:"known_hosts" doc:"File of known host keys." default:"~/.ssh/known_hosts"`
 	HostKeys           string        `yaml:"host_keys" doc:"Hosts that are not in known_hosts: strict refuses them, accept-new adds them; a changed key is always refused." enum:"strict,accept-new" default:"strict"`
 	Bastion            Hops          `yaml:"bastion" doc:"Host, or list of hosts in order, through which the connection goes; an empty list means none."`
@@ -38,7 +40,9 @@ type Hop struct {
 	User             string `yaml:"user" doc:"Login name; default: as for the host behind."`
 	Port             int    `yaml:"port" doc:"Port of the SSH server." default:"22"`
 	Key              string `yaml:"key" doc:"Private key file; default: as for the host behind."`
-	KeyPassphraseEnv string `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key."`
+	KeyPassphraseEnv string `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key; default: it is asked for on the terminal."`
+	PasswordEnv      string `yaml:"password_env" doc:"Environment variable that holds the password to log in with; default: for the same user that of the host behind."`
+	PasswordFile     string `yaml:"password_file" doc:"File whose first line is that password; one that ends in .age is decrypted."`
 
 	pos strictyaml.Pos
 }
@@ -75,6 +79,9 @@ func (h Hop) check() error {
 	if (h.Host == "") == (h.Address == "") {
 		return h.pos.Errorf("a bastion wants either an address, or host with the name of a host of this inventory")
 	}
+	if h.PasswordEnv != "" && h.PasswordFile != "" {
+		return h.pos.Errorf("password_env and password_file of the bastion are both set; keep one")
+	}
 	if h.Port < 0 || h.Port > 65535 {
 		return h.pos.Errorf("port %d of the bastion is not from 1 to 65535", h.Port)
 	}
@@ -96,6 +103,8 @@ func (s SSH) check() (key string, err error) {
 		return "port", fmt.Errorf("ssh.port %d is not from 1 to 65535", s.Port)
 	case s.ConnectTimeout < 0:
 		return "connect_timeout", errors.New("ssh.connect_timeout must not be negative")
+	case s.PasswordEnv != "" && s.PasswordFile != "":
+		return "password_env", errors.New("ssh.password_env and ssh.password_file are both set; keep one")
 	case s.BecomePasswordEnv != "" && s.BecomePasswordFile != "":
 		return "become_password_env", errors.New("ssh.become_password_env and ssh.become_password_file are both set; keep one")
 	case s.Become == "none" && s.BecomePasswordEnv != "":
@@ -111,11 +120,12 @@ func (s *SSH) resolvePaths(dir, home string) {
 	if s.Config != NoConfig {
 		s.Config = absolute(s.Config, dir, home)
 	}
-	for _, p := range []*string{&s.Key, &s.BecomePasswordFile, &s.KnownHosts} {
+	for _, p := range []*string{&s.Key, &s.PasswordFile, &s.BecomePasswordFile, &s.KnownHosts} {
 		*p = absolute(*p, dir, home)
 	}
 	for i := range s.Bastion {
 		s.Bastion[i].Key = absolute(s.Bastion[i].Key, dir, home)
+		s.Bastion[i].PasswordFile = absolute(s.Bastion[i].PasswordFile, dir, home)
 	}
 }
 

@@ -47,6 +47,7 @@ the middle, deployer resume goes on with it.`,
 		},
 	}
 	outputFlag(cmd, &o.output, "text", "json")
+	askFlags(cmd, &o.ask)
 	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "show unchanged steps and diffs; twice: skipped steps and waits too")
 	cmd.Flags().IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the plan's, the inventory's, or 50)")
 	cmd.Flags().StringArrayVarP(&o.extraVars, "extra-vars", "e", nil, "`variables` that the plan holds only by name, as they look like secrets; may be given again")
@@ -90,7 +91,7 @@ func readPlan(path string) (*plan.Plan, string, error) {
 // apply looks at everything again, and does it when it is as planned.
 func apply(ctx context.Context, e env, p *plan.Plan, given runOptions, what planned) error {
 	o := optionsOf(p.Call)
-	o.output, o.verbose, o.lockTimeout, o.extraVars = given.output, given.verbose, given.lockTimeout, given.extraVars
+	o.output, o.verbose, o.lockTimeout, o.extraVars, o.ask = given.output, given.verbose, given.lockTimeout, given.extraVars, given.ask
 	if given.forks > 0 {
 		o.forks = given.forks
 	}

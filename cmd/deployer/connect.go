@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"deployer/cmd/deployer/agents"
@@ -21,14 +22,12 @@ type connector struct {
 	blobs    agent.Blobs
 	calls    map[string]agent.CallFunc
 	sink     engine.Sink
-
-	passwords passwords
 }
 
-func newConnector(w *ways, blobs *blobs, calls map[string]agent.CallFunc, sink engine.Sink) *connector {
+func newConnector(w *ways, d *ssh.Dialer, blobs *blobs, calls map[string]agent.CallFunc, sink engine.Sink) *connector {
 	return &connector{
 		ways:     w,
-		dialer:   newDialer(w.inv),
+		dialer:   d,
 		binaries: agent.NewBinaries(agents.Embedded{}),
 		blobs:    blobs,
 		calls:    calls,
@@ -50,7 +49,7 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the inventory", host)
 	}
-	password, err := becomePassword(h)
+	password, err := c.ways.logins.becomePassword(h)
 	if err != nil {
 		return nil, err
 	}
@@ -63,16 +62,31 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if become == agent.Su {
 		whose = "root"
 	}
-	var session schedule.Host
-	err = c.passwords.try(ctx, host, whose, password, func() (err error) {
-		session, err = c.attach(ctx, conn, agent.Options{Host: host, Become: become, Password: password})
-		return err
-	})
+	session, err := c.become(ctx, conn, whose, agent.Options{Host: host, Become: become, Password: password})
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	return session, nil
+}
+
+// become starts the agent as root, with the password of a user if there is one.
+func (c *connector) become(ctx context.Context, conn transport.Conn, whose string, o agent.Options) (schedule.Host, error) {
+	if o.Password == "" {
+		return c.attach(ctx, conn, o)
+	}
+	turn, err := c.ways.logins.refused.Take(ctx, whose, o.Password)
+	var before *transport.RefusedError
+	if errors.As(err, &before) {
+		return nil, &transport.Error{Host: o.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword, Err: err,
+			Advice: "check it (ssh.become_password_env, ssh.become_password_file, --ask-become-pass)"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	session, err := c.attach(ctx, conn, o)
+	turn.End(o.Host, err)
+	return session, err
 }
 
 // attach starts the agent over a connection.

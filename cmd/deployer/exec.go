@@ -46,6 +46,7 @@ all did it, 3 when some did, 1 when none did.`,
 		},
 	}
 	inventoryFlag(cmd, &o.inventory)
+	askFlags(cmd, &o.ask)
 	outputFlag(cmd, &o.output, "text", "json")
 	cmd.Flags().StringVarP(&module, "module", "m", "", "`name` of a module to carry out instead of a command")
 	cmd.Flags().StringVarP(&args, "args", "a", "", "the module's arguments as a YAML `mapping`; templates are rendered")

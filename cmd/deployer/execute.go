@@ -24,6 +24,7 @@ type runOptions struct {
 	verbose   int
 	forks     int
 	check     bool
+	ask       asking
 	// Of playbooks of the user's own; see playFlags.
 	diff           bool
 	lock           string
@@ -37,6 +38,7 @@ type runOptions struct {
 
 func runFlags(cmd *cobra.Command, o *runOptions) {
 	inventoryFlag(cmd, &o.inventory)
+	askFlags(cmd, &o.ask)
 	outputFlag(cmd, &o.output, "text", "json")
 	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "show unchanged steps and diffs; twice: skipped steps and waits too")
 	cmd.Flags().IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the inventory's, or 50)")
@@ -115,19 +117,15 @@ func newExecution(e env, p *project, b book, o runOptions) (*execution, error) {
 }
 
 // secrets are the texts that reach no output: what the inventory and vars_files
-// mark as secret, passwords to become root with, and variables of the command line that
+// mark as secret, passwords, and variables of the command line that
 // look like one.
 func (x *execution) secrets() ([]string, error) {
 	secrets := slices.Concat(x.project.inv.Secrets(), x.program.Secrets)
-	for _, h := range x.project.inv.Hosts {
-		password, err := becomePassword(h)
-		if err != nil {
-			return nil, usageError(err)
-		}
-		if password != "" && !slices.Contains(secrets, password) {
-			secrets = append(secrets, password)
-		}
+	passwords, err := x.project.logins.secrets(x.project.inv)
+	if err != nil {
+		return nil, err
 	}
+	secrets = append(secrets, passwords...)
 	for name, value := range x.extra {
 		if text, ok := value.(string); ok && journal.LooksSecret(name) {
 			secrets = append(secrets, text)

@@ -45,6 +45,7 @@ the module facts does.`,
 		},
 	}
 	inventoryFlag(cmd, &o.inventory)
+	askFlags(cmd, &o.ask)
 	outputFlag(cmd, &o.output, "text", "json")
 	cmd.Flags().StringSliceVar(&gather, "gather", nil, "more `sets`: hardware, mounts, network, packages, services")
 	cmd.Flags().IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the inventory's, or 50)")

@@ -95,7 +95,7 @@ func matching(inv *inventory.Inventory, args []string) ([]hostRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	ways, err := newWays(inv)
+	ways, err := newWays(inv, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ below; it counts where the inventory is silent.`,
 			if !ok {
 				return usageError(fmt.Errorf("there is no host %q in %s%s", args[0], path, strictyaml.DidYouMean(args[0], inv.Names())))
 			}
-			ways, err := newWays(inv)
+			ways, err := newWays(inv, nil)
 			if err != nil {
 				return err
 			}

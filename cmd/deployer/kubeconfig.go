@@ -18,6 +18,7 @@ import (
 
 func newKubeconfigCommand(e env) *cobra.Command {
 	var path, server, file string
+	var ask asking
 	cmd := &cobra.Command{
 		Use:     "kubeconfig",
 		GroupID: "cluster",
@@ -34,7 +35,7 @@ full rights on the cluster: keep it like a password.`,
 			if server == "" {
 				server = p.cluster.API.External
 			}
-			files, err := p.readAdmin(cmd.Context())
+			files, err := p.readAdmin(cmd.Context(), e, ask)
 			if err != nil {
 				return err
 			}
@@ -50,6 +51,7 @@ full rights on the cluster: keep it like a password.`,
 		},
 	}
 	inventoryFlag(cmd, &path)
+	askFlags(cmd, &ask)
 	cmd.Flags().StringVar(&server, "server", "", "address of the API (default: the first proxy, or the first master)")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "file to write (default: standard output)")
 	return cmd
@@ -64,16 +66,16 @@ const (
 
 // readAdmin reads the admin's files from the first master that has them. They
 // go through no event, journal or log.
-func (p *project) readAdmin(ctx context.Context) (map[string]string, error) {
+func (p *project) readAdmin(ctx context.Context, e env, a asking) (map[string]string, error) {
 	content, err := newBlobs(p)
 	if err != nil {
 		return nil, err
 	}
-	ways, err := newWays(p.inv)
+	reach, err := p.reach(e, a, p.cluster.Masters)
 	if err != nil {
 		return nil, err
 	}
-	c := newConnector(ways, content, nil, nowhere{})
+	c := newConnector(reach.ways, reach.dialer, content, nil, nowhere{})
 	defer c.Close()
 	var errs []error
 	for _, master := range p.cluster.Masters {

@@ -37,6 +37,7 @@ type project struct {
 	hosts     []string          // that runs are about, in inventory order
 	groups    map[string][]string
 	witness   *witness
+	logins    *logins // set by the first who reaches hosts
 }
 
 // artifactsSpec is the `artifacts:` section of an inventory.

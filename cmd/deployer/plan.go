@@ -89,6 +89,7 @@ func newPlanRun(e env) *cobra.Command {
 
 func planFlags(cmd *cobra.Command, o *planOptions) {
 	inventoryFlag(cmd, &o.inventory)
+	askFlags(cmd, &o.ask)
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write the plan to this `file`; - is the standard output, instead of the text")
 	f.CountVarP(&o.verbose, "verbose", "v", "show all groups of hosts, however many")

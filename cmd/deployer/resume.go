@@ -114,7 +114,7 @@ func resume(ctx context.Context, e env, r *journal.Record, given runOptions, any
 		return resumePlan(ctx, e, h, given)
 	}
 	o := optionsOf(h.Call)
-	o.output, o.verbose, o.check, o.lockTimeout, o.extraVars = given.output, given.verbose, given.check, given.lockTimeout, given.extraVars
+	o.output, o.verbose, o.check, o.lockTimeout, o.extraVars, o.ask = given.output, given.verbose, given.check, given.lockTimeout, given.extraVars, given.ask
 	if given.forks > 0 {
 		o.forks = given.forks
 	}

@@ -86,7 +86,7 @@ func userExecution(e env, file string, o runOptions) (*execution, error) {
 
 // words are the options as they were typed, for the command that goes on.
 func (o runOptions) words() []string {
-	out := []string{"-i", shellWord(o.inventory)}
+	out := append([]string{"-i", shellWord(o.inventory)}, o.ask.words()...)
 	add := func(flag, value string) {
 		if value != "" {
 			out = append(out, flag, shellWord(value))

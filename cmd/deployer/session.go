@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,10 @@ func (x *execution) run(ctx context.Context) (*engine.Report, error) {
 
 // begin makes everything ready that is not a host.
 func (x *execution) begin(ctx context.Context) (*session, error) {
+	reach, err := x.project.reach(x.env, x.options.ask, x.hosts)
+	if err != nil {
+		return nil, err
+	}
 	if x.artifacts {
 		if err := x.project.fetch(ctx, x.env.stderr); err != nil {
 			return nil, err
@@ -65,10 +70,6 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	secrets, err := x.secrets()
-	if err != nil {
-		return nil, err
-	}
-	ways, err := newWays(x.project.inv)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	}
 	services, calls := clusterServices(x.project.cluster)
 	s.services = services
-	s.dialer = newConnector(ways, content, calls, s.redactor.Wrap(s.sink))
+	s.dialer = newConnector(reach.ways, reach.dialer, content, calls, s.redactor.Wrap(s.sink))
 	s.connector = s.dialer
 	return s, nil
 }
@@ -145,7 +146,7 @@ func (s *session) record() error {
 	if s.log, err = journal.Create(dir, s.header()); err != nil {
 		return err
 	}
-	x.again = resumeCommand(s.id, x.call.Withheld)
+	x.again = strings.Join(append([]string{resumeCommand(s.id, x.call.Withheld)}, x.options.ask.words()...), " ")
 	s.sink.add(s.log)
 	return nil
 }

@@ -42,6 +42,7 @@ func newStatusCommand(e env) *cobra.Command {
 		},
 	}
 	inventoryFlag(cmd, &o.inventory)
+	askFlags(cmd, &o.ask)
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"deployer/engine/transport/ssh"
@@ -14,14 +13,15 @@ import (
 // client configuration of OpenSSH.
 type ways struct {
 	inv     *inventory.Inventory
+	logins  *logins                      // nil when no host is to be reached
 	configs map[string]*ssh.ClientConfig // by path
 	targets map[string]ssh.Target
 }
 
 // newWays finds the way to every host, and what is wrong with it, before any
 // network. Its errors are the user's.
-func newWays(inv *inventory.Inventory) (*ways, error) {
-	w := &ways{inv: inv, configs: map[string]*ssh.ClientConfig{}, targets: map[string]ssh.Target{}}
+func newWays(inv *inventory.Inventory, l *logins) (*ways, error) {
+	w := &ways{inv: inv, logins: l, configs: map[string]*ssh.ClientConfig{}, targets: map[string]ssh.Target{}}
 	for _, h := range inv.Hosts {
 		if w.configs[h.SSH.Config] == nil {
 			cfg, err := ssh.ReadClientConfig(h.SSH.Config)
@@ -30,8 +30,11 @@ func newWays(inv *inventory.Inventory) (*ways, error) {
 			}
 			w.configs[h.SSH.Config] = cfg
 		}
-		t, err := w.configs[h.SSH.Config].Apply(target(inv, h))
+		t, err := w.target(h)
 		if err != nil {
+			return nil, usageError(err)
+		}
+		if t, err = w.configs[h.SSH.Config].Apply(t); err != nil {
 			return nil, usageError(fmt.Errorf("the way to host %s: %w", h.Name, err))
 		}
 		w.targets[h.Name] = t
@@ -41,12 +44,16 @@ func newWays(inv *inventory.Inventory) (*ways, error) {
 
 // openSSH lists what the client configuration says about a host.
 func (w *ways) openSSH(h inventory.Host) ([]ssh.Said, error) {
-	return w.configs[h.SSH.Config].Says(target(w.inv, h))
+	t, err := w.target(h)
+	if err != nil {
+		return nil, err
+	}
+	return w.configs[h.SSH.Config].Says(t)
 }
 
 // target is what the inventory says about the way to a host.
-func target(inv *inventory.Inventory, h inventory.Host) ssh.Target {
-	t := ssh.Target{
+func (w *ways) target(h inventory.Host) (t ssh.Target, err error) {
+	t = ssh.Target{
 		Host:     h.Name,
 		Address:  h.Address,
 		Port:     h.SSH.Port,
@@ -61,91 +68,85 @@ func target(inv *inventory.Inventory, h inventory.Host) ssh.Target {
 	if h.SSH.Key != "" {
 		t.Keys = []string{h.SSH.Key}
 	}
+	if w.logins != nil {
+		if t.Password, err = w.logins.loginPassword(h); err != nil {
+			return t, err
+		}
+	}
 	if h.SSH.Bastion != nil {
 		t.Bastions = []ssh.Target{}
 	}
 	for _, hop := range h.SSH.Bastion {
-		t.Bastions = append(t.Bastions, bastion(inv, t, hop))
+		b, err := w.bastion(t, hop)
+		if err != nil {
+			return t, err
+		}
+		t.Bastions = append(t.Bastions, b)
 	}
-	return t
+	return t, nil
 }
 
 // bastion is reached like the host behind it, but for what its entry says, or
-// like the host of the inventory that it names.
-func bastion(inv *inventory.Inventory, behind ssh.Target, hop inventory.Hop) ssh.Target {
-	b := behind
+// like the host of the inventory that it names. Another user has another password.
+func (w *ways) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
+	b = behind
 	b.Bastions = nil
 	b.Host, b.Address, b.Port = "bastion "+hop.Address, hop.Address, hop.Port
-	if h, ok := inv.Host(hop.Host); ok { // the inventory has made sure of it
+	if h, ok := w.inv.Host(hop.Host); ok { // the inventory has made sure of it
 		h.SSH.Bastion = nil
-		b = target(inv, h)
+		if b, err = w.target(h); err != nil {
+			return b, err
+		}
 		if hop.Port != 0 {
 			b.Port = hop.Port
 		}
 	}
-	if hop.User != "" {
-		b.User = hop.User
+	if hop.User != "" && hop.User != b.User {
+		b.User, b.Password = hop.User, ""
+	}
+	if w.logins != nil {
+		if b.Password, err = w.logins.hopPassword(b.Host, hop, b.Password); err != nil {
+			return b, err
+		}
 	}
 	if hop.Key != "" {
 		b.Keys = []string{hop.Key}
 	}
-	return b
-}
-
-// passphrases answers for encrypted keys from the environment variables that the
-// inventory names.
-func passphrases(inv *inventory.Inventory) func(path string) ([]byte, error) {
-	variables := map[string]string{}
-	for _, h := range inv.Hosts {
-		if h.SSH.KeyPassphraseEnv != "" {
-			variables[h.SSH.Key] = h.SSH.KeyPassphraseEnv
-		}
-		for _, hop := range h.SSH.Bastion {
-			if hop.KeyPassphraseEnv != "" {
-				variables[hop.Key] = hop.KeyPassphraseEnv
-			}
-		}
-	}
-	return func(path string) ([]byte, error) {
-		name, ok := variables[path]
-		if !ok {
-			return nil, fmt.Errorf("key %s is encrypted: set ssh.key_passphrase_env, or add the key to an SSH agent", path)
-		}
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			return nil, fmt.Errorf("key %s is encrypted, and the environment variable %s (ssh.key_passphrase_env) is not set", path, name)
-		}
-		return []byte(value), nil
-	}
-}
-
-// becomePassword reads the password with which a host's login user becomes root,
-// empty when it has none.
-func becomePassword(h inventory.Host) (string, error) {
-	switch {
-	case h.SSH.BecomePasswordEnv != "":
-		value, ok := os.LookupEnv(h.SSH.BecomePasswordEnv)
-		if !ok {
-			return "", fmt.Errorf("%s: the environment variable %s (ssh.become_password_env) is not set", h.Name, h.SSH.BecomePasswordEnv)
-		}
-		return value, nil
-	case h.SSH.BecomePasswordFile != "":
-		content, err := os.ReadFile(h.SSH.BecomePasswordFile)
-		if err != nil {
-			return "", fmt.Errorf("%s: reading ssh.become_password_file: %w", h.Name, err)
-		}
-		line, _, _ := strings.Cut(string(content), "\n")
-		return strings.TrimSuffix(line, "\r"), nil
-	}
-	return "", nil
+	return b, nil
 }
 
 // newDialer makes what all SSH connections of a run share.
-func newDialer(inv *inventory.Inventory) *ssh.Dialer {
+func newDialer(l *logins) *ssh.Dialer {
 	return ssh.NewDialer(ssh.Options{
-		Passphrase:  passphrases(inv),
+		Passphrase:  l.passphrase,
+		Passwords:   &l.refused,
 		AgentSocket: os.Getenv("SSH_AUTH_SOCK"),
 		Beat:        5 * time.Second,
 		Silence:     15 * time.Second,
 	})
+}
+
+// reaching is what it takes to connect to hosts.
+type reaching struct {
+	ways   *ways
+	dialer *ssh.Dialer
+}
+
+// reach asks for what has to be asked for, before anything else is shown.
+func (p *project) reach(e env, a asking, hosts []string) (*reaching, error) {
+	var err error
+	if p.logins == nil {
+		if p.logins, err = newLogins(e, p.inv, a); err != nil {
+			return nil, err
+		}
+	}
+	w, err := newWays(p.inv, p.logins)
+	if err != nil {
+		return nil, err
+	}
+	d := newDialer(p.logins)
+	for _, h := range hosts {
+		d.Unlock(w.targets[h])
+	}
+	return &reaching{w, d}, p.logins.stopped
 }

@@ -52,7 +52,7 @@ Host jump
 // What the inventory says wins over OpenSSH's client configuration, and that
 // over the defaults.
 func TestWays(t *testing.T) {
-	w, err := newWays(site(t, reachInventory, reachConfig))
+	w, err := newWays(site(t, reachInventory, reachConfig), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +86,10 @@ func TestWays(t *testing.T) {
 
 func TestWaysThatCannotBe(t *testing.T) {
 	for config, text := range map[string]string{
-		"Match exec true\n": "the way to host m1: ",
+		"Match localnetwork 10.0.0.0/8\n": "the way to host m1: ",
 		"Host \"x\n":        "ssh_config:1: a quotation mark is missing",
 	} {
-		_, err := newWays(site(t, reachInventory, config))
+		_, err := newWays(site(t, reachInventory, config), nil)
 		if err == nil || !strings.Contains(err.Error(), text) || exitCode(err) != exitUsage {
 			t.Errorf("%q: got %v", config, err)
 		}

@@ -40,6 +40,7 @@ not.`,
 		},
 	}
 	inventoryFlag(cmd, &o.inventory)
+	askFlags(cmd, &o.ask)
 	outputFlag(cmd, &output, "table", "json")
 	cmd.Flags().StringVar(&outside, "outside", "", "a name outside of the cluster that pods must be able to resolve")
 	return cmd

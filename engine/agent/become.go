@@ -95,7 +95,7 @@ func (t *talk) asks(prompt string) bool {
 func (c *connector) wrongPassword(t *talk) error {
 	return &transport.Error{Host: c.opts.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword,
 		Err:    fmt.Errorf("%s refused the password%s", c.opts.Become, c.said(t.words())),
-		Advice: "check the password (ssh.become_password_env, ssh.become_password_file); it was tried once only, so that no account is locked"}
+		Advice: "check the password (ssh.become_password_env, ssh.become_password_file, --ask-become-pass); it was tried once only, so that no account is locked"}
 }
 
 func (c *connector) noPassword(t *talk) error {

@@ -15,6 +15,7 @@ const (
 	Timeout        Kind = "timeout"          // no answer in time
 	Lost           Kind = "lost"             // the connection was there and ended
 	Auth           Kind = "auth"             // the host accepts none of the keys
+	LoginPassword  Kind = "login-password"   // the host accepts neither the keys nor the password
 	HostKeyUnknown Kind = "host-key-unknown" // the host's key is in no known_hosts file
 	HostKeyChanged Kind = "host-key-changed" // the host's key is not the known one
 	BecomePassword Kind = "become-password"  // becoming root wants a password, or refused it
@@ -77,10 +78,11 @@ var advice = map[Kind]string{
 	Unreachable:    "check that the host is up, that its address and ssh.port are right, and that no firewall is between",
 	Timeout:        "check the network and the load of the host, or raise ssh.connect_timeout",
 	Lost:           "the host or the network between went away; deployer can be run again and goes on from there",
-	Auth:           "check ssh.user and ssh.key, that the SSH agent holds the key, and authorized_keys on the host",
+	Auth:           "check ssh.user and ssh.key, that the SSH agent holds the key, and authorized_keys on the host; for a password there are ssh.password_env and --ask-pass",
 	HostKeyUnknown: "add the host's key to the known_hosts file after checking it, or set ssh.host_keys to accept-new",
 	HostKeyChanged: "if the host was installed anew, remove its old line from the known_hosts file; if not, somebody may be between you and it",
-	BecomePassword: "set ssh.become_password_env or ssh.become_password_file, or let the user become root without a password",
+	LoginPassword:  "check the password (ssh.password_env, ssh.password_file, --ask-pass); it was tried once only, so that no account is locked",
+	BecomePassword: "give --ask-become-pass, set ssh.become_password_env or ssh.become_password_file, or let the user become root without a password",
 }
 
 // serviceAdvice is for a service that could not be reached from a host: the

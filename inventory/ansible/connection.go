@@ -65,7 +65,7 @@ func (c *converter) connection(vs vars) (address string, ssh *mapping) {
 		case "ansible_become_password", "ansible_become_pass", "ansible_sudo_pass":
 			c.note(v.at, name, "the value is not copied: put it into an environment variable, and its name into ssh.become_password_env")
 		case "ansible_password", "ansible_ssh_pass":
-			c.note(v.at, name, "deployer logs in with keys or an agent, not with passwords")
+			c.note(v.at, name, "the value is not copied: put it into an environment variable, and its name into ssh.password_env; or give --ask-pass")
 		case "ansible_connection":
 			if text != "ssh" && text != "smart" && text != "paramiko" {
 				c.note(v.at, name+"="+text, "hosts are reached over SSH; for the controller itself there is delegate_to: localhost")

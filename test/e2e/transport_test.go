@@ -44,6 +44,8 @@ func TestTransport(t *testing.T) {
 		{"two hops of a client configuration", twoHops},
 		{"proxy command", proxyCommand},
 		{"ssh agent", sshAgent},
+		{"passwords", passwords},
+		{"passwords by keyboard-interactive", interactivePasswords},
 		{"forwarding forbidden", noForwarding},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(r.on(t)) })

@@ -33,6 +33,9 @@ type Options struct {
 	// Latency is how long an answer of a host is on its way: a round trip of
 	// the network. 0 for none beyond loopback's.
 	Latency time.Duration
+	// Passwords are those of users, who log in with them and with no key; nil
+	// for keys.
+	Passwords map[string]string
 	// Other runs the commands that are not deployer's; they are refused when
 	// it is nil.
 	Other func(ctx context.Context, c sshtest.Command) (exit int)
@@ -94,7 +97,10 @@ func Start(n int, o Options) (*Fleet, error) {
 			return nil, fmt.Errorf("making the directory of %s: %w", h.Name, err)
 		}
 		h.registry = h.watch(o.Modules)
-		h.config = sshtest.Config{Authorized: []gossh.PublicKey{user}, HostKeys: []gossh.Signer{hostKey}, Exec: h.exec}
+		h.config = sshtest.Config{Authorized: []gossh.PublicKey{user}, HostKeys: []gossh.Signer{hostKey}, Exec: h.exec, Passwords: o.Passwords}
+		if o.Passwords != nil {
+			h.config.Authorized = []gossh.PublicKey{}
+		}
 		f.Hosts, f.byName[h.Name] = append(f.Hosts, h), h
 	}
 	err = f.listen()

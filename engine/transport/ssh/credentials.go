@@ -27,19 +27,13 @@ func (s *keyStore) collect(t Target) (credentials, error) {
 	if err != nil {
 		c.passed = append(c.passed, err.Error())
 	}
-	paths, lax := t.Keys, t.LaxKeys
-	if paths == nil {
-		paths, lax = usualKeys(), true
+	if t.Keys != nil {
+		err = c.read(s, t.Keys, held, t.LaxKeys, true)
+	} else {
+		err = c.usual(s, held, t.Password != "")
 	}
-	for _, path := range paths {
-		of, err := s.fromFile(path, held)
-		if err != nil && !lax {
-			return c, err
-		}
-		if err != nil {
-			c.passed = append(c.passed, err.Error())
-		}
-		c.signers = append(c.signers, without(of, c.signers)...)
+	if err != nil {
+		return c, err
 	}
 	all := append(c.signers[:len(c.signers):len(c.signers)], without(held, c.signers)...)
 	certified, err := certify(t.Certificates, all)
@@ -50,10 +44,48 @@ func (s *keyStore) collect(t Target) (credentials, error) {
 		c.signers = all
 	}
 	c.signers = append(certified, c.signers...)
-	if len(c.signers) == 0 {
-		return c, errors.New("no private key: set ssh.key, or start an SSH agent that holds one (SSH_AUTH_SOCK)" + c.notes())
+	if t.Password != "" && len(c.signers) >= manyKeys {
+		c.signers = c.signers[:manyKeys-1] // one try is for the password
+	}
+	if len(c.signers) == 0 && t.Password == "" {
+		return c, errors.New("no private key and no password: set ssh.key, start an SSH agent that holds a key (SSH_AUTH_SOCK), or give --ask-pass" + c.notes())
 	}
 	return c, nil
+}
+
+// read takes in key files, all of which must be usable unless lax.
+func (c *credentials) read(s *keyStore, paths []string, held []gossh.Signer, lax, ask bool) error {
+	for _, path := range paths {
+		of, err := s.fromFile(path, held, ask)
+		if err != nil && !lax {
+			return err
+		}
+		if err != nil {
+			c.passed = append(c.passed, err.Error())
+		}
+		c.signers = append(c.signers, without(of, c.signers)...)
+	}
+	return nil
+}
+
+// usual takes in the usual keys. Nobody has named them, so nobody is asked for
+// the passphrase of one unless there is no other way to log in.
+func (c *credentials) usual(s *keyStore, held []gossh.Signer, other bool) error {
+	paths, before := usualKeys(), len(c.passed)
+	err := c.read(s, paths, held, true, false)
+	if len(c.signers)+len(held) > 0 || other {
+		return err
+	}
+	c.passed = c.passed[:before]
+	return c.read(s, paths, held, true, true)
+}
+
+// methods are the ways to show them.
+func (c credentials) methods() []gossh.AuthMethod {
+	if len(c.signers) == 0 {
+		return nil
+	}
+	return []gossh.AuthMethod{gossh.PublicKeys(c.signers...)}
 }
 
 func (c credentials) notes() string {
@@ -67,7 +99,7 @@ func (c credentials) notes() string {
 const manyKeys = 6
 
 // refused is the error of a server that takes none of the keys.
-func (c credentials) refused(t Target, err error) error {
+func (c credentials) refused(t Target, err error) *transport.Error {
 	e := &transport.Error{Host: t.Host, Stage: transport.StageAuth, Kind: transport.Auth, Err: fmt.Errorf("as user %s: %w%s", t.Login(), err, c.notes())}
 	if len(c.signers) >= manyKeys {
 		e.Advice = fmt.Sprintf("servers look at few keys, and there are %d: set ssh.key to the right one, or check ssh.user and authorized_keys on the host", len(c.signers))

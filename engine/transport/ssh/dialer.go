@@ -13,16 +13,20 @@ import (
 
 // Options are what all connections of a Dialer share.
 type Options struct {
-	// Passphrase returns the passphrase of an encrypted key file. Without it
-	// such a key is an error. It is called once a file at most.
-	Passphrase func(path string) ([]byte, error)
+	// Passphrase returns the passphrase of an encrypted key file, of which so
+	// many were wrong before; an error means that there is none. Without it such
+	// a key is an error.
+	Passphrase func(path string, wrong int) ([]byte, error)
+	// Passwords knows which passwords were refused; a new one when nil.
+	Passwords *transport.Passwords
 	// AgentSocket is the socket of an SSH agent, as in SSH_AUTH_SOCK; empty
 	// for none.
 	AgentSocket string
 	// Beat is how often an idle connection is tried, Silence after how long
 	// without a byte it is taken for lost. 5 s and 15 s when 0.
 	Beat, Silence time.Duration
-	// Net makes the first TCP connection; a net.Dialer when nil.
+	// Net makes the first TCP connection, if its target has no BindAddress; a
+	// net.Dialer when nil.
 	Net func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -44,6 +48,9 @@ func NewDialer(opts Options) *Dialer {
 	if opts.Net == nil {
 		opts.Net = new(net.Dialer).DialContext
 	}
+	if opts.Passwords == nil {
+		opts.Passwords = &transport.Passwords{}
+	}
 	if opts.Beat <= 0 {
 		opts.Beat = 5 * time.Second
 	}
@@ -53,6 +60,15 @@ func NewDialer(opts Options) *Dialer {
 	d := &Dialer{opts: opts, bastions: map[string]*bastion{}, handshakes: gates{room: maxHandshakes}}
 	d.keys.passphrase, d.keys.agents.socket = opts.Passphrase, opts.AgentSocket
 	return d
+}
+
+// Unlock reads the keys for targets, so that passphrases are asked for before
+// anything is under way. What is wrong with a key is said by Dial.
+func (d *Dialer) Unlock(targets ...Target) {
+	for _, t := range targets {
+		d.Unlock(t.Bastions...)
+		_, _ = d.keys.collect(t)
+	}
 }
 
 // Dial connects to the target and authenticates. Its error is a
@@ -123,7 +139,7 @@ func (d *Dialer) attempt(ctx context.Context, t Target, via []Target, keys crede
 	}
 	wire := &activeConn{Conn: raw}
 	wire.touch()
-	client, err := handshake(ctx, wire, t, keys, known)
+	client, err := handshake(ctx, wire, t, keys, &passwordLogin{ctx: ctx, t: t, all: d.opts.Passwords}, known)
 	if err != nil {
 		_ = raw.Close()
 		if p, ok := raw.(*proxyConn); ok {
@@ -149,6 +165,10 @@ func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn,
 	limit := fmt.Errorf("no connection to %s within %v: %w", t.address(), t.timeout(), context.DeadlineExceeded)
 	dial := d.opts.Net
 	switch {
+	case len(via) == 0 && t.ProxyCommand == "" && t.BindAddress != "":
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialFrom(ctx, t.BindAddress, network, address)
+		}
 	case len(via) > 0:
 		hop, err := d.bastion(ctx, t, via)
 		if err != nil {
@@ -172,6 +192,19 @@ func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn,
 		err = limit
 	}
 	return nil, transport.Classify(t.Host, transport.StageConnect, err, transport.Unreachable)
+}
+
+// dialFrom connects from an address of this machine.
+func dialFrom(ctx context.Context, from, network, address string) (net.Conn, error) {
+	local, err := net.ResolveTCPAddr(network, net.JoinHostPort(from, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("BindAddress %s: %w", from, err)
+	}
+	conn, err := (&net.Dialer{LocalAddr: local}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("from BindAddress %s: %w", from, err)
+	}
+	return conn, nil
 }
 
 // Close closes the bastions. Connections through them end with it.

@@ -12,7 +12,7 @@ import (
 )
 
 // handshake exchanges keys, checks the host's and authenticates.
-func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials, known *knownHosts) (*gossh.Client, error) {
+func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials, login *passwordLogin, known *knownHosts) (*gossh.Client, error) {
 	check := &hostKeyCheck{known: known, host: known.host(t.knownAs()), policy: t.HostKeys, hash: t.HashKnownHosts}
 	stage, stop := context.WithTimeoutCause(ctx, t.timeout(), context.DeadlineExceeded)
 	defer stop()
@@ -26,7 +26,8 @@ func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials,
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		client, err := newClient(raw, t, keys, check)
+		client, err := newClient(raw, t, keys, login, check)
+		login.end(err, check.passed.Load() && !isLoss(err))
 		done <- outcome{client, err}
 	}()
 	select {
@@ -35,7 +36,7 @@ func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials,
 			return o.client, nil
 		}
 		if stage.Err() == nil {
-			return nil, check.explain(t, keys, o.err)
+			return nil, check.explain(t, keys, login, o.err)
 		}
 	case <-stage.Done():
 		// Not waited for: it may hang in the SSH agent.
@@ -46,10 +47,10 @@ func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials,
 	return nil, tooSlow(t, raw, check)
 }
 
-func newClient(raw net.Conn, t Target, keys credentials, check *hostKeyCheck) (*gossh.Client, error) {
+func newClient(raw net.Conn, t Target, keys credentials, login *passwordLogin, check *hostKeyCheck) (*gossh.Client, error) {
 	conn, channels, requests, err := gossh.NewClientConn(raw, t.knownAs(), &gossh.ClientConfig{
 		User:              t.Login(),
-		Auth:              []gossh.AuthMethod{gossh.PublicKeys(keys.signers...)},
+		Auth:              append(keys.methods(), login.methods()...),
 		HostKeyCallback:   check.check,
 		HostKeyAlgorithms: check.host.algorithms(),
 		Config:            gossh.Config{Ciphers: ciphers()},
@@ -74,7 +75,7 @@ func tooSlow(t Target, raw *activeConn, check *hostKeyCheck) error {
 }
 
 // explain turns the error of a handshake into one that says what to do.
-func (c *hostKeyCheck) explain(t Target, keys credentials, err error) error {
+func (c *hostKeyCheck) explain(t Target, keys credentials, login *passwordLogin, err error) error {
 	var mismatch *gossh.AlgorithmNegotiationError
 	switch {
 	case c.err != nil:
@@ -92,7 +93,7 @@ func (c *hostKeyCheck) explain(t Target, keys credentials, err error) error {
 	if isLoss(err) {
 		return transport.Classify(t.Host, transport.StageAuth, err, transport.Lost)
 	}
-	return keys.refused(t, err)
+	return login.explain(keys.refused(t, err))
 }
 
 // notSSH is the error of a handshake that neither side has ended: a lost

@@ -35,7 +35,7 @@ func overBytes(t testing.TB, says []byte) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = handshake(t.Context(), &activeConn{Conn: here}, target, credentials{signers: []gossh.Signer{key}}, k)
+	_, err = handshake(t.Context(), &activeConn{Conn: here}, target, credentials{signers: []gossh.Signer{key}}, &passwordLogin{}, k)
 	_ = here.Close()
 	return err
 }

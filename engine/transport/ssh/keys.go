@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,11 +15,12 @@ import (
 
 // keyStore parses key files once.
 type keyStore struct {
-	passphrase func(path string) ([]byte, error)
+	passphrase func(path string, wrong int) ([]byte, error)
 	agents     agents
 
-	mu    sync.Mutex // also held while a passphrase is asked for: one at a time
-	files map[string][]gossh.Signer
+	mu     sync.Mutex // also held while a passphrase is asked for: one at a time
+	files  map[string][]gossh.Signer
+	locked map[string]error // files whose passphrase was asked for in vain
 }
 
 // usualKeys are the files that ssh(1) looks for, as far as they exist.
@@ -39,14 +41,14 @@ func usualKeys() []string {
 
 // fromFile reads a key file, and its certificate if there is one beside it. An
 // encrypted key that the agent holds too is left to the agent; so is one of
-// which there is only the public half.
-func (s *keyStore) fromFile(path string, held []gossh.Signer) ([]gossh.Signer, error) {
+// which there is only the public half. ask allows to ask for a passphrase.
+func (s *keyStore) fromFile(path string, held []gossh.Signer, ask bool) ([]gossh.Signer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if signers := s.files[path]; signers != nil {
 		return signers, nil
 	}
-	signer, err := s.read(path, held)
+	signer, err := s.read(path, held, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func (s *keyStore) fromFile(path string, held []gossh.Signer) ([]gossh.Signer, e
 	return signers, nil
 }
 
-func (s *keyStore) read(path string, held []gossh.Signer) (gossh.Signer, error) {
+func (s *keyStore) read(path string, held []gossh.Signer, ask bool) (gossh.Signer, error) {
 	pem, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if public, _ := readPublic(path + ".pub"); public != nil {
@@ -77,7 +79,7 @@ func (s *keyStore) read(path string, held []gossh.Signer) (gossh.Signer, error) 
 	signer, err := gossh.ParsePrivateKey(pem)
 	var locked *gossh.PassphraseMissingError
 	if errors.As(err, &locked) {
-		signer, err = s.unlock(path, pem, locked.PublicKey, held)
+		signer, err = s.unlock(path, pem, locked.PublicKey, held, ask)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("private key %s: %w", path, err)
@@ -92,7 +94,7 @@ func ofAgent(path string, public gossh.PublicKey, held []gossh.Signer) (gossh.Si
 	return nil, fmt.Errorf("%s is a public key, and no SSH agent holds its private half: add it (ssh-add)", path)
 }
 
-func (s *keyStore) unlock(path string, pem []byte, public gossh.PublicKey, held []gossh.Signer) (gossh.Signer, error) {
+func (s *keyStore) unlock(path string, pem []byte, public gossh.PublicKey, held []gossh.Signer, ask bool) (gossh.Signer, error) {
 	if public == nil { // an old PEM file does not say its public key
 		public, _ = readPublic(path + ".pub")
 	}
@@ -101,14 +103,41 @@ func (s *keyStore) unlock(path string, pem []byte, public gossh.PublicKey, held 
 			return signer, nil
 		}
 	}
-	if s.passphrase == nil {
+	switch {
+	case s.passphrase == nil:
 		return nil, errors.New("it is encrypted and there is nobody to ask for its passphrase: add it to an SSH agent (ssh-add)")
+	case !ask:
+		return nil, errors.New("it is encrypted: add it to an SSH agent (ssh-add), or name it in ssh.key to be asked for its passphrase")
+	case s.locked[path] != nil:
+		return nil, s.locked[path]
 	}
-	secret, err := s.passphrase(path)
+	signer, err := s.askFor(path, pem)
 	if err != nil {
-		return nil, fmt.Errorf("asking for its passphrase: %w", err)
+		if s.locked == nil {
+			s.locked = map[string]error{}
+		}
+		s.locked[path] = err
 	}
-	return gossh.ParsePrivateKeyWithPassphrase(pem, secret)
+	return signer, err
+}
+
+// maxPassphrases is how often a passphrase is asked for, as by ssh(1).
+const maxPassphrases = 3
+
+func (s *keyStore) askFor(path string, pem []byte) (gossh.Signer, error) {
+	for wrong := 0; ; wrong++ {
+		secret, err := s.passphrase(path, wrong)
+		if err != nil {
+			return nil, fmt.Errorf("it is encrypted: %w", err)
+		}
+		signer, err := gossh.ParsePrivateKeyWithPassphrase(pem, secret)
+		if !errors.Is(err, x509.IncorrectPasswordError) {
+			return signer, err
+		}
+		if wrong+1 == maxPassphrases {
+			return nil, errors.New("it is encrypted, and the passphrase is wrong")
+		}
+	}
 }
 
 func readPublic(path string) (gossh.PublicKey, error) {

@@ -238,7 +238,7 @@ func TestEncryptedKeyAsksOnce(t *testing.T) {
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
 	s.target.Keys = []string{key}
 	asked := 0
-	d := dialer(t, Options{Passphrase: func(path string) ([]byte, error) {
+	d := dialer(t, Options{Passphrase: func(string, int) ([]byte, error) {
 		asked++
 		return []byte("secret"), nil
 	}})

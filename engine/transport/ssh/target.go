@@ -37,6 +37,9 @@ type Target struct {
 	AgentSocket string
 	// NoAgent leaves SSH agents alone.
 	NoAgent bool
+	// Password logs in where the server takes none of the keys, or where there
+	// are none; empty for none.
+	Password string
 	// KnownHosts are files; ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
 	// when empty. New keys are appended to the first, with hashed names if
 	// HashKnownHosts is set.
@@ -47,6 +50,9 @@ type Target struct {
 	HostKeyAlias string
 	// HostKeys is Strict when empty.
 	HostKeys Policy
+	// BindAddress is the address of this machine that connections come from;
+	// whichever the system chooses when empty.
+	BindAddress string
 	// Family is 4 or 6 to connect over that version of IP only.
 	Family int
 	// Timeout bounds each stage: connecting, and key exchange with

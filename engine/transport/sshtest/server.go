@@ -21,6 +21,11 @@ import (
 type Config struct {
 	// Authorized are the accepted user keys; every key when nil.
 	Authorized []gossh.PublicKey
+	// Passwords are those of users, accepted beside keys; nil for none. Asking
+	// makes the server ask for them by keyboard-interactive only, with these
+	// questions after words of welcome.
+	Passwords map[string]string
+	Asking    []string
 	// HostKeys are the host's keys; a new ed25519 key when empty.
 	HostKeys []gossh.Signer
 	// Exec runs one command; Shell when nil. ctx ends with the connection.
@@ -64,7 +69,7 @@ type Server struct {
 	ctx      context.Context
 	stop     context.CancelFunc
 
-	starting, turnedAway atomic.Int64
+	starting, turnedAway, guesses atomic.Int64
 
 	mu     sync.Mutex
 	conns  map[net.Conn]struct{}
@@ -98,6 +103,12 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, HostKeys: cfg.HostKeys, conns: map[net.Conn]struct{}{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.ssh.PublicKeyCallback = s.authorize
+	switch {
+	case cfg.Passwords != nil && cfg.Asking == nil:
+		s.ssh.PasswordCallback = func(c gossh.ConnMetadata, p []byte) (*gossh.Permissions, error) { return s.admit(c, string(p)) }
+	case cfg.Passwords != nil:
+		s.ssh.KeyboardInteractiveCallback = s.ask
+	}
 	if cfg.Banner != "" {
 		s.ssh.BannerCallback = func(gossh.ConnMetadata) string { return cfg.Banner }
 	}
@@ -134,6 +145,30 @@ func (s *Server) authorize(_ gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Pe
 	}
 	return nil, errors.New("not an authorized key")
 }
+
+// admit takes a password or not.
+func (s *Server) admit(c gossh.ConnMetadata, password string) (*gossh.Permissions, error) {
+	s.guesses.Add(1)
+	if want, ok := s.cfg.Passwords[c.User()]; ok && password == want {
+		return nil, nil
+	}
+	return nil, errors.New("not the password")
+}
+
+// ask asks for a password by keyboard-interactive.
+func (s *Server) ask(c gossh.ConnMetadata, ask gossh.KeyboardInteractiveChallenge) (*gossh.Permissions, error) {
+	if _, err := ask("", "Welcome.", nil, nil); err != nil {
+		return nil, err
+	}
+	answers, err := ask("", "", s.cfg.Asking, make([]bool, len(s.cfg.Asking)))
+	if err != nil || len(answers) == 0 {
+		return nil, errors.New("no answer")
+	}
+	return s.admit(c, answers[0])
+}
+
+// Guesses is how many passwords were tried.
+func (s *Server) Guesses() int { return int(s.guesses.Load()) }
 
 func (s *Server) accept() {
 	for {
