@@ -87,7 +87,7 @@ func TestWays(t *testing.T) {
 func TestWaysThatCannotBe(t *testing.T) {
 	for config, text := range map[string]string{
 		"Match localnetwork 10.0.0.0/8\n": "the way to host m1: ",
-		"Host \"x\n":        "ssh_config:1: a quotation mark is missing",
+		"Host \"x\n":                      "ssh_config:1: a quotation mark is missing",
 	} {
 		_, err := newWays(site(t, reachInventory, config), nil)
 		if err == nil || !strings.Contains(err.Error(), text) || exitCode(err) != exitUsage {

@@ -19,6 +19,8 @@ type ClientConfig struct {
 	cfg  *sshconfig.Config
 	home string
 	user string // who runs this program
+
+	holds conditions
 }
 
 // NoClientConfig is the path that stands for no configuration, as for ssh -F.
@@ -64,7 +66,7 @@ func (c *ClientConfig) apply(t Target, depth int) (Target, error) {
 	}
 	a := &application{c: c, alias: t.alias(), t: t}
 	var err error
-	a.settings, err = c.cfg.For(sshconfig.Query{Host: a.alias, User: t.User, DefaultUser: Target{}.Login(), LocalUser: c.user})
+	a.settings, err = c.cfg.For(c.query(t))
 	if err != nil {
 		return t, err
 	}
@@ -79,6 +81,11 @@ func (c *ClientConfig) apply(t Target, depth int) (Target, error) {
 	return a.t, nil
 }
 
+// query asks for what holds for a target.
+func (c *ClientConfig) query(t Target) sshconfig.Query {
+	return sshconfig.Query{Host: t.alias(), User: t.User, DefaultUser: Target{}.Login(), LocalUser: c.user, Home: c.home, Exec: c.holds.ask}
+}
+
 // application fills in one target.
 type application struct {
 	c        *ClientConfig
@@ -91,12 +98,13 @@ func (a *application) get(keyword string) sshconfig.Value { return a.settings.Fi
 
 func (a *application) address() error {
 	if name := a.get("HostName"); name.Text() != "" {
-		text, err := expand(name, name.Text(), map[byte]string{'h': a.alias})
+		text, err := sshconfig.Expand(name.Pos, name.Text(), map[byte]string{'h': a.alias})
 		if err != nil {
 			return err
 		}
 		a.t.Address = text
 	}
+	a.t.BindAddress = a.get("BindAddress").Text()
 	switch family := a.get("AddressFamily"); strings.ToLower(family.Text()) {
 	case "", "any":
 	case "inet":

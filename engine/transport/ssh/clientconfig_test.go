@@ -118,7 +118,7 @@ func TestClientConfigThatMakesNoSense(t *testing.T) {
 		"HostName %n":                         `config:1: "%n" has a token`,
 		"ProxyCommand nc %x":                  `config:1: "nc %x" has a token`,
 		"User a;b\nProxyCommand nc %r":        `config:2: ProxyCommand: "a;b" is not safe to put into a command`,
-		"Match exec true":                     "config:1: Match exec is not supported",
+		"Match localnetwork 10.0.0.0/8":       "config:1: Match localnetwork is not supported",
 	} {
 		c, err := readConfig(t, line+"\n")
 		if err != nil {

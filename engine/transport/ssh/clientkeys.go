@@ -107,7 +107,7 @@ func (a *application) path(v sshconfig.Value, name string) (string, error) {
 	if missing != "" {
 		return "", v.Pos.Errorf("the environment variable %s is not set", missing)
 	}
-	return expand(v, name, a.tokens())
+	return sshconfig.Expand(v.Pos, name, a.tokens())
 }
 
 // tokens are those of ssh_config(5) that can be known here.
@@ -124,29 +124,4 @@ func (a *application) tokens() map[byte]string {
 func localName() string {
 	name, _ := os.Hostname()
 	return name
-}
-
-// expand replaces tokens.
-func expand(v sshconfig.Value, text string, tokens map[byte]string) (string, error) {
-	var out strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '%' {
-			out.WriteByte(text[i])
-			continue
-		}
-		i++
-		if i < len(text) && text[i] == '%' {
-			out.WriteByte('%')
-			continue
-		}
-		value, ok := "", false
-		if i < len(text) {
-			value, ok = tokens[text[i]]
-		}
-		if !ok {
-			return "", v.Pos.Errorf("%q has a token that is not known here; %%%% stands for a percent sign", text)
-		}
-		out.WriteString(value)
-	}
-	return out.String(), nil
 }

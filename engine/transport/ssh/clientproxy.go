@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -54,17 +53,9 @@ func (a *application) complete(hops []Target, depth int) error {
 	return nil
 }
 
-// plain is what may go from a name into the command line of a shell.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_.:@%+,=/\[\]][A-Za-z0-9_.:@%+,=/\[\]-]*$`)
-
 func (a *application) command(v sshconfig.Value, text string) error {
 	tokens := a.tokens()
-	for _, name := range []byte("hnrk") {
-		if strings.Contains(text, "%"+string(name)) && !plain.MatchString(tokens[name]) {
-			return v.Pos.Errorf("ProxyCommand: %q is not safe to put into a command", tokens[name])
-		}
-	}
-	line, err := expand(v, text, tokens)
+	line, err := sshconfig.ExpandCommand(v.Pos, "ProxyCommand", text, tokens)
 	a.t.ProxyCommand = line
 	return err
 }

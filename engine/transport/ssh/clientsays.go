@@ -1,10 +1,6 @@
 package ssh
 
-import (
-	"strings"
-
-	"deployer/engine/transport/ssh/sshconfig"
-)
+import "strings"
 
 // Said is one line of a client configuration that concerns the way to a host.
 type Said struct {
@@ -19,7 +15,7 @@ var keywords = []struct {
 	name string
 	all  bool
 }{
-	{"HostName", false}, {"User", false}, {"Port", false}, {"AddressFamily", false}, {"ConnectTimeout", false},
+	{"HostName", false}, {"User", false}, {"Port", false}, {"AddressFamily", false}, {"BindAddress", false}, {"ConnectTimeout", false},
 	{"IdentityFile", true}, {"IdentitiesOnly", false}, {"IdentityAgent", false}, {"CertificateFile", true},
 	{"UserKnownHostsFile", false}, {"GlobalKnownHostsFile", false}, {"HostKeyAlias", false}, {"HashKnownHosts", false},
 	{"StrictHostKeyChecking", false}, {"ProxyJump", false}, {"ProxyCommand", false},
@@ -28,7 +24,7 @@ var keywords = []struct {
 // Says lists what the configuration says about the way to a target, whether or
 // not the target itself says otherwise.
 func (c *ClientConfig) Says(t Target) ([]Said, error) {
-	settings, err := c.cfg.For(sshconfig.Query{Host: t.alias(), User: t.User, DefaultUser: Target{}.Login(), LocalUser: c.user})
+	settings, err := c.cfg.For(c.query(t))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,11 @@ type Query struct {
 	User, DefaultUser string
 	// LocalUser is who runs this program.
 	LocalUser string
+	// Home is that user's home directory.
+	Home string
+	// Exec answers Match exec: whether a command line ends well. Without it such
+	// a condition is an error.
+	Exec func(command string) (bool, error)
 }
 
 // Value is the arguments of a keyword and where they stand.

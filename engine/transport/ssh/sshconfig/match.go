@@ -1,6 +1,10 @@
 package sshconfig
 
-import "strings"
+import (
+	"os"
+	"strconv"
+	"strings"
+)
 
 // criterion is one condition of a Match line.
 type criterion struct {
@@ -74,9 +78,40 @@ func (e *evaluation) holds(l line, c criterion) (bool, error) {
 	case "tagged":
 		return matchList(patterns, e.settings.First("tag").Text()), nil
 	case "exec":
-		return false, l.pos.Errorf("Match exec is not supported, as no command is run to find out what holds for a host; give ssh.config another file, or none")
+		return e.exec(l, c.value)
 	}
 	return false, l.pos.Errorf("Match %s is not supported; give ssh.config another file, or none", c.name)
+}
+
+// exec runs the command of a condition.
+func (e *evaluation) exec(l line, text string) (bool, error) {
+	if e.q.Exec == nil {
+		return false, l.pos.Errorf("Match exec: no command is run here")
+	}
+	command, err := ExpandCommand(l.pos, "Match exec", text, e.tokens())
+	if err != nil {
+		return false, err
+	}
+	holds, err := e.q.Exec(command)
+	if err != nil {
+		return false, l.pos.Errorf("Match exec %q: %w", text, err)
+	}
+	return holds, nil
+}
+
+// tokens are those that Match exec may have, as far as they are known yet.
+func (e *evaluation) tokens() map[byte]string {
+	name, _ := os.Hostname()
+	short, _, _ := strings.Cut(name, ".")
+	port, key := e.settings.First("port").Text(), e.settings.First("hostkeyalias").Text()
+	if port == "" {
+		port = "22"
+	}
+	if key == "" {
+		key = e.q.Host
+	}
+	return map[byte]string{'d': e.q.Home, 'h': e.hostName(), 'i': strconv.Itoa(os.Getuid()), 'k': key, 'L': short, 'l': name,
+		'n': e.q.Host, 'p': port, 'r': e.user(), 'u': e.q.LocalUser}
 }
 
 // hostName is the host as it is known so far.

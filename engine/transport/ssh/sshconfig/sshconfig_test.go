@@ -1,6 +1,7 @@
 package sshconfig
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,7 +142,7 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"Match host\n":                        "config:1: Match host has no value",
 		"Match host a all\n":                  "config:1: Match all stands alone",
 		"Match all host a\n":                  "config:1: Match all stands alone",
-		"Match host a exec \"test -f x\"\n":   "config:1: Match exec is not supported",
+		"Match host a exec \"test -f x\"\n":   "config:1: Match exec: no command is run here",
 		"Match localnetwork 10.0.0.0/8\n":     "config:1: Match localnetwork is not supported; give ssh.config another file, or none",
 		"Include [\n":                         "syntax error in pattern",
 		"Host *\nMatch originalhost a exec x": "config:2: Match exec",
@@ -156,6 +157,51 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 	}
 	if _, err := Read(Source{Path: "/nowhere/config"}); err == nil || !strings.Contains(err.Error(), "/nowhere/config") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A command is run only when what stands before it on its line holds, and gets the
+// names as they are known by then.
+func TestMatchExec(t *testing.T) {
+	for name, tt := range map[string]struct {
+		config  string
+		host    string
+		want    string // Port of the host
+		command string // that was run
+	}{
+		"holds":            {config: "Match exec \"yes %h %n %r %p %u %d\"\nPort 2\n", want: "2", command: "yes a a root 22 alice /home/alice"},
+		"does not hold":    {config: "Match exec no\nPort 2\nHost *\nPort 3\n", want: "3", command: "no"},
+		"negated":          {config: "Match !exec no\nPort 2\n", want: "2", command: "no"},
+		"known so far":     {config: "Host a\nHostName real\nUser ops\nPort 7\nMatch exec \"yes %h %r %p %% %k\"\nPort 2\n", want: "7", command: "yes real ops 7 % a"},
+		"another host":     {config: "Match host b exec yes\nPort 2\n"},
+		"after what holds": {config: "Match host a exec yes\nPort 2\n", want: "2", command: "yes"},
+	} {
+		c, err := read(t, tt.config, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := ""
+		s, err := c.For(Query{Host: "a", DefaultUser: "root", LocalUser: "alice", Home: "/home/alice", Exec: func(command string) (bool, error) {
+			ran = command
+			return strings.HasPrefix(command, "yes"), nil
+		}})
+		if err != nil || s.First("port").Text() != tt.want || ran != tt.command {
+			t.Errorf("%s: port %q after %q, %v", name, s.First("port").Text(), ran, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"Match exec fails\n":                    `config:1: Match exec "fails": no shell`,
+		"Match exec \"x %q\"\n":                 `config:1: "x %q" has a token that is not known here`,
+		"HostName \"a;b\"\nMatch exec \"x %h\"": `config:2: Match exec: "a;b" is not safe to put into a command`,
+	} {
+		c, err := read(t, text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.For(Query{Host: "a", Exec: func(string) (bool, error) { return false, errors.New("no shell") }})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
 	}
 }
 
@@ -179,6 +225,8 @@ func FuzzRead(f *testing.F) {
 	f.Add("Host a\nPort 22\nMatch final all\nUser x\n", "a")
 	f.Add("Match host a*b*c* !user \"x y\" # c\nProxyCommand a \\\" b", "abc")
 	f.Add("Host \"\\\"\\ \nx='", "")
+	f.Add("Match host a !exec \"test -f %d/%h%%\" final\nTag x\nMatch tagged x,!y\nPort 1\nBindAddress ::1\n", "a")
+	f.Add("Match canonical all\nMatch originalhost=a,!b localuser root\n\tHostName %h.%%\nProxyJump u@[::1]:2,ssh://x\n", "b")
 	path := filepath.Join(f.TempDir(), "config")
 	f.Fuzz(func(t *testing.T, text, host string) {
 		if strings.Contains(strings.ToLower(text), "include") {
@@ -191,7 +239,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := c.For(Query{Host: host})
+		s, err := c.For(Query{Host: host, Exec: func(command string) (bool, error) { return len(command)%2 == 0, nil }})
 		if err != nil {
 			return
 		}
