@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"deployer/engine"
 	"deployer/engine/playbook"
@@ -33,7 +33,8 @@ func ownBook(verb, name string) book {
 }
 
 // userBook is a playbook of the user's own. Roles are looked for in roles/ beside
-// it, then in roles/ beside the inventory, then among deployer's own.
+// it, then beside its directory (playbooks/ has roles/ as its neighbour), then
+// beside the inventory, then among deployer's own.
 func userBook(file string, inv *inventory.Inventory, w *witness) (book, error) {
 	if info, err := os.Stat(file); err != nil {
 		return book{}, usageError(fmt.Errorf("reading the playbook: %w", err))
@@ -42,8 +43,8 @@ func userBook(file string, inv *inventory.Inventory, w *witness) (book, error) {
 	}
 	dir := filepath.Dir(file)
 	b := book{name: filepath.Base(file), tree: w.tree(dir), file: filepath.Base(file)}
-	for _, d := range []string{filepath.Join(dir, "roles"), filepath.Join(inv.Dir, "roles")} {
-		if tree := w.tree(d); isDir(d) && !sameAsLast(b.roles, d) {
+	for _, d := range []string{filepath.Join(dir, "roles"), filepath.Join(dir, "..", "roles"), filepath.Join(inv.Dir, "roles")} {
+		if tree := w.tree(d); isDir(d) && !sameAsAny(b.roles, d) {
 			b.roles = append(b.roles, tree)
 		}
 	}
@@ -63,15 +64,14 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// sameAsLast tells whether the directory is the one that was added last, under
-// another name: the inventory may stand beside the playbook.
-func sameAsLast(trees []playbook.Tree, dir string) bool {
-	if len(trees) == 0 {
-		return false
-	}
-	a, errA := fs.Stat(trees[len(trees)-1].FS, ".")
-	b, errB := os.Stat(dir)
-	return errors.Join(errA, errB) == nil && os.SameFile(a, b)
+// sameAsAny tells whether a directory is among the trees, maybe under another
+// name: the inventory may stand beside the playbook.
+func sameAsAny(trees []playbook.Tree, dir string) bool {
+	b, err := os.Stat(dir)
+	return err == nil && slices.ContainsFunc(trees, func(t playbook.Tree) bool {
+		a, err := fs.Stat(t.FS, ".")
+		return err == nil && os.SameFile(a, b)
+	})
 }
 
 // compile finds everything that is wrong with a playbook without the network.

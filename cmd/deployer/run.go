@@ -17,8 +17,9 @@ func newRunCommand(e env) *cobra.Command {
 		Short:   "Carry out a playbook of your own",
 		Long: `Run carries out a playbook on the hosts of the inventory. Everything that can be
 wrong without looking at a host is found before any is contacted. Roles are
-looked for in roles/ beside the playbook, in roles/ beside the inventory, and
-among deployer's own.
+looked for in roles/ beside the playbook, beside its directory and beside the
+inventory, and among deployer's own. Other files are named as seen from the
+playbook, ../shared/base.yaml too.
 
 Run it again at any time: what is as wanted is not touched.`,
 		Example: `  deployer run site.yaml -i inventory.yaml --check --diff

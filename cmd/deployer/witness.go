@@ -53,7 +53,7 @@ func (w *witness) files() map[string]string {
 
 // tree is a directory whose files are noted when they are read.
 func (w *witness) tree(dir string) playbook.Tree {
-	return playbook.Tree{Name: shownDir(dir), FS: watchedDir{os.DirFS(dir), w, dir}}
+	return playbook.Tree{Name: shownDir(dir), Dir: dir, FS: watchedDir{os.DirFS(dir), w, dir}}
 }
 
 type watchedDir struct {

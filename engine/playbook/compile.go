@@ -99,11 +99,7 @@ func (c *compiler) load(tree Tree, file string, pos strictyaml.Pos) *document {
 	if d, ok := c.docs[shown]; ok {
 		return d
 	}
-	err := inside(file)
-	var data []byte
-	if err == nil {
-		data, err = fs.ReadFile(tree.FS, file)
-	}
+	data, err := c.read(tree, file)
 	if err != nil {
 		if pos.File == "" {
 			c.fail(fmt.Errorf("reading %s: %w", shown, err))
@@ -151,11 +147,12 @@ type scene struct {
 	tags   []string
 	block  *Block
 	layer  layer
-	// dir is where include_tasks looks, in tree.
-	tree     Tree
-	dir      string
-	includes []string // for circular includes
-	state    *playState
+	// include_tasks looks in here, the directory of the file that was included, if
+	// any, and in dir; both are in tree.
+	tree      Tree
+	here, dir string
+	includes  []string // for circular includes
+	state     *playState
 }
 
 // playState is what one play gathers while it is compiled.

@@ -17,17 +17,46 @@ import (
 type Tree struct {
 	Name string // "roles", "/home/me/site/roles"; joined with the file's path
 	FS   fs.FS
+	// Dir is where it is on disk, so that ../shared leads to what is beside it;
+	// empty for one that is nowhere, which no name leads out of.
+	Dir string
 }
 
-// inside refuses the name of a file that leads out of its tree.
-func inside(file string) error {
-	if !fs.ValidPath(file) {
-		return errors.New("it leads out of the directory that it is looked for in")
+func (t Tree) show(name string) string {
+	if filepath.IsAbs(name) {
+		return name
 	}
-	return nil
+	return path.Join(t.Name, name)
 }
 
-func (t Tree) show(name string) string { return path.Join(t.Name, name) }
+// reach returns the tree of a file: t, or the directory that holds the file, if
+// its name is absolute or leads out of t.
+func (t Tree) reach(file string, outside func(dir string) fs.FS) (Tree, string, error) {
+	if fs.ValidPath(file) {
+		return t, file, nil
+	}
+	dir, base := path.Split(file)
+	if base == ".." || base == "" {
+		dir, base = file, "."
+	}
+	shown := path.Clean(t.show(dir))
+	switch {
+	case filepath.IsAbs(file):
+	case t.Dir == "":
+		return Tree{}, "", errors.New("it leads out of a directory that is not on disk")
+	default:
+		dir = filepath.Join(t.Dir, dir)
+	}
+	return Tree{Name: shown, FS: outside(dir), Dir: dir}, base, nil
+}
+
+// join is the name of a file as seen from a directory of its tree.
+func join(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
 
 // Files finds the templates and plain files that tasks of one role, or of a
 // playbook, name. It is safe for concurrent use.
@@ -108,12 +137,11 @@ func (f *Files) find(name string, fits func(place) bool, what string) (data []by
 // locate returns the first place that has something of that name.
 func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tree, full string, err error) {
 	if filepath.IsAbs(name) {
-		dir, base := filepath.Split(filepath.Clean(name))
-		if base == "" {
-			base = "."
+		tree, full, err := Tree{}.reach(path.Clean(name), f.outside)
+		if err == nil {
+			_, err = fs.Stat(tree.FS, full)
 		}
-		tree, full = Tree{Name: dir, FS: f.outside(dir)}, base
-		if _, err := fs.Stat(tree.FS, full); err != nil {
+		if err != nil {
 			return Tree{}, "", fmt.Errorf("reading %s %s: %w", what, name, err)
 		}
 		return tree, full, nil
@@ -123,18 +151,18 @@ func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tr
 		if !fits(p) || p.tree.FS == nil {
 			continue
 		}
-		full := path.Join(p.dir, name)
-		if !fs.ValidPath(full) {
-			return Tree{}, "", fmt.Errorf("the name %q leads out of %s", name, f.owner)
+		tree, full, err := p.tree.reach(path.Join(p.dir, name), f.outside)
+		if err != nil {
+			return Tree{}, "", fmt.Errorf("reading %s %q of %s: %w", what, name, f.owner, err)
 		}
-		_, err := fs.Stat(p.tree.FS, full)
+		_, err = fs.Stat(tree.FS, full)
 		if err == nil {
-			return p.tree, full, nil
+			return tree, full, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return Tree{}, "", fmt.Errorf("reading %s %s: %w", what, p.tree.show(full), err)
+			return Tree{}, "", fmt.Errorf("reading %s %s: %w", what, tree.show(full), err)
 		}
-		tried = append(tried, p.tree.show(full))
+		tried = append(tried, tree.show(full))
 	}
 	return Tree{}, "", fmt.Errorf("%s has no %s %q; looked for %v", f.owner, what, name, tried)
 }
@@ -142,8 +170,23 @@ func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tr
 // files are those of a role or playbook, read in the library's way.
 func (c *compiler) files(owner string, places ...place) *Files {
 	f := newFiles(owner, c.funcs, places...)
-	if c.lib.Outside != nil {
-		f.outside = c.lib.Outside
-	}
+	f.outside = c.outside
 	return f
+}
+
+// outside opens a directory on disk.
+func (c *compiler) outside(dir string) fs.FS {
+	if c.lib.Outside != nil {
+		return c.lib.Outside(dir)
+	}
+	return os.DirFS(dir)
+}
+
+// read reads a file of a tree, or of what is beside it.
+func (c *compiler) read(tree Tree, file string) ([]byte, error) {
+	in, name, err := tree.reach(file, c.outside)
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadFile(in.FS, name)
 }

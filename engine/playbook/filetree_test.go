@@ -54,7 +54,7 @@ func TestWalk(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"none":  `the playbook has no file "none"; looked for [here/files/none]`,
-		"../..": `the name "../.." leads out of the playbook`,
+		"../..": `reading file "../.." of the playbook: it leads out of a directory that is not on disk`,
 		"site":  "here/files/site/up is neither a directory nor a plain file, nor a link to a plain file",
 	} {
 		if _, err := f.Walk(name); err == nil || err.Error() != want {

@@ -45,7 +45,7 @@ func (c *compiler) importPlaybook(d *document, n *yaml.Node, in parent) {
 	if raw.When.Kind != 0 {
 		c.fail(keyPos(d, n, "when").Errorf("import_playbook takes no when: a playbook is put in place before any host is known; put the condition at its roles or tasks"))
 	}
-	file := path.Join(in.dir, raw.ImportPlaybook)
+	file := join(in.dir, raw.ImportPlaybook)
 	shown, pos := c.tree.show(file), keyPos(d, n, "import_playbook")
 	if slices.Contains(in.files, shown) {
 		c.fail(pos.Errorf("playbooks import each other in a circle: %s", joinArrow(append(slices.Clone(in.files), shown))))

@@ -75,7 +75,7 @@ func render(t *testing.T, task *Task, base map[string]any) any {
 func TestImportErrors(t *testing.T) {
 	for want, site := range map[string]string{
 		"site.yaml:1:20: reading none.yaml: open none.yaml: file does not exist":                                                                     "- import_playbook: none.yaml\n",
-		"site.yaml:1:20: reading ../x.yaml: it leads out of the directory that it is looked for in":                                                  "- import_playbook: ../x.yaml\n",
+		"site.yaml:1:20: reading ../x.yaml: it leads out of a directory that is not on disk":                                                         "- import_playbook: ../x.yaml\n",
 		"site.yaml:1:20: playbooks import each other in a circle: site.yaml -> site.yaml":                                                            "- import_playbook: site.yaml\n",
 		"site.yaml:2:9: import_playbook takes no when: a playbook is put in place before any host is known; put the condition at its roles or tasks": "- import_playbook: ok.yaml\n  when: true\n",
 		`site.yaml:2:3: unknown key "hosts" in import_playbook; known here: import_playbook, name, tags, vars, when`:                                 "- import_playbook: ok.yaml\n  hosts: all\n",
@@ -126,7 +126,7 @@ func TestVarsFiles(t *testing.T) {
 		"'{{ .os }}.yaml'":     "site.yaml:3:15: vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory",
 		"vars/sops.yaml":       "site.yaml:3:15: vars_files: vars/sops.yaml is encrypted with SOPS, which deployer does not open; encrypt it with age: deployer secrets",
 		"vars/broken.yaml.age": "site.yaml:3:15: vars_files: opening vars/broken.yaml.age: it is not encrypted to any key of yours",
-		"../a.yaml":            "site.yaml:3:15: vars_files: ../a.yaml: it leads out of the directory that it is looked for in",
+		"../a.yaml":            "site.yaml:3:15: vars_files: it leads out of a directory that is not on disk",
 		"{a: b}":               "site.yaml:3:15: vars_files: want a text or a list of texts",
 	} {
 		if _, err := compile(lib, names); err == nil || err.Error() != want {

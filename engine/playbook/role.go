@@ -84,7 +84,7 @@ func (c *compiler) place(x scene, u roleUse) {
 		c.place(x, dep)
 	}
 	x.doc, x.role, x.files, x.tree = r.tasks, r.name, r.files, r.tree
-	x.dir = r.name + "/tasks"
+	x.dir, x.here = r.name+"/tasks", ""
 	x = x.with(r.defaults).with(r.vars).with(u.vars).tagged(u.tags).inside(u.layer)
 	if !x.state.applied[r.name] {
 		x.state.applied[r.name] = true

@@ -1,6 +1,7 @@
 package playbook
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 
@@ -121,7 +122,7 @@ func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 		c.useRole(x, roleUse{name: raw.IncludeRole, pos: pos, vars: scope, when: when, tags: tags, params: scope != nil})
 		return
 	}
-	file := path.Join(x.dir, raw.IncludeTasks)
+	file := c.beside(x, raw.IncludeTasks)
 	shown := x.tree.show(file)
 	if slices.Contains(x.includes, shown) {
 		c.fail(pos.Errorf("files include each other in a circle: %s", joinArrow(append(slices.Clone(x.includes), shown))))
@@ -132,11 +133,25 @@ func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 		return
 	}
 	x = x.with(scope).tagged(tags)
-	x.doc, x.includes = included, append(slices.Clip(x.includes), shown)
+	x.doc, x.here, x.includes = included, path.Dir(file), append(slices.Clip(x.includes), shown)
 	nodes := c.list(included, included.root, "tasks")
 	if len(when) == 0 {
 		c.tasks(x, nodes)
 		return
 	}
 	c.block(x, &Block{Name: raw.IncludeTasks, Pos: pos, Parent: x.block, When: when, Scopes: x.scopes}, nodes, nil, nil)
+}
+
+// beside is the file of tasks that is meant: one beside the file that includes
+// it, or else as seen from the playbook or the tasks of the role.
+func (c *compiler) beside(x scene, name string) string {
+	if x.here != "" {
+		near := join(x.here, name)
+		if tree, base, err := x.tree.reach(near, c.outside); err == nil {
+			if _, err := fs.Stat(tree.FS, base); err == nil {
+				return near
+			}
+		}
+	}
+	return join(x.dir, name)
 }

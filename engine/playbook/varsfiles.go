@@ -2,9 +2,7 @@ package playbook
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -23,7 +21,7 @@ func (c *compiler) varsFiles(d *document, n *yaml.Node, dir string) []*Scope {
 			c.fail(d.at(e).Errorf("vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory"))
 			continue
 		}
-		if f := c.varsFile(path.Join(dir, e.Value), d.at(e)); f != nil {
+		if f := c.varsFile(join(dir, e.Value), d.at(e)); f != nil {
 			out = append(out, c.compileScope(f, f.root, false))
 		}
 	}
@@ -63,10 +61,7 @@ func (c *compiler) varsFile(file string, pos strictyaml.Pos) *document {
 
 // open reads a file, decrypted if need be.
 func (c *compiler) open(file, shown string) ([]byte, error) {
-	if err := inside(file); err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
-	}
-	data, err := fs.ReadFile(c.tree.FS, file)
+	data, err := c.read(c.tree, file)
 	switch {
 	case err != nil || !strings.HasSuffix(file, sealed):
 		return data, err

@@ -1,0 +1,46 @@
+package main
+
+import "testing"
+
+// Files beside the playbook's directory are part of what a plan and a run were
+// made of.
+func TestFilesBesideThePlaybookAreWatched(t *testing.T) {
+	for file, changed := range map[string]string{
+		"common/vars.yaml":             "greeting: changed\n",
+		"common/base.yaml":             "- hosts: all\n",
+		"common/motd.tmpl":             "changed",
+		"roles/note/tasks/main.yaml":   "[]\n",
+		"playbooks/../common/two.yaml": "[]\n",
+	} {
+		t.Run(file, func(t *testing.T) {
+			y := newYard(t, 1, map[string]string{
+				"playbooks/site.yaml": `
+- import_playbook: ../common/base.yaml
+- hosts: all
+  vars_files: [../common/vars.yaml]
+  roles: [note]
+  tasks:
+    - template: {src: ../common/motd.tmpl, dest: /motd}
+    - include_tasks: ../common/two.yaml
+`,
+				"common/base.yaml":           "- hosts: all\n  tasks: [{file: {path: /base, content: x}}]\n",
+				"common/vars.yaml":           "greeting: hello\n",
+				"common/motd.tmpl":           "{{ .greeting }}",
+				"common/two.yaml":            "- file: {path: /two, content: x}\n",
+				"roles/note/tasks/main.yaml": "- file: {path: /note, content: x}\n",
+			})
+			y.deployer(exitOK, "plan", "run", "playbooks/site.yaml", "-o", "plan.json")
+			before := y.on(0, "motd")
+			y.write(file, changed)
+			out, said := y.deployer(exitRefused, "apply", "plan.json")
+			says(t, out+said, file[len(file)-9:])
+			if before != "-" || y.on(0, "motd") != "-" {
+				t.Error("something was done")
+			}
+			y.deployer(exitOK, "run", "playbooks/site.yaml")
+			if y.on(0, "motd") == "-" {
+				t.Error("nothing was done")
+			}
+		})
+	}
+}
