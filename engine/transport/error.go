@@ -82,7 +82,7 @@ var advice = map[Kind]string{
 	HostKeyUnknown: "add the host's key to the known_hosts file after checking it, or set ssh.host_keys to accept-new",
 	HostKeyChanged: "if the host was installed anew, remove its old line from the known_hosts file; if not, somebody may be between you and it",
 	LoginPassword:  "check the password (ssh.password_env, ssh.password_file, --ask-pass); it was tried once only, so that no account is locked",
-	BecomePassword: "give --ask-become-pass, set ssh.become_password_env or ssh.become_password_file, or let the user become root without a password",
+	BecomePassword: "set ssh.become_password_env or ssh.become_password_file, give --ask-become-pass, or let the user become root without a password",
 }
 
 // serviceAdvice is for a service that could not be reached from a host: the
