@@ -13,7 +13,8 @@ import (
 )
 
 // Parse reads one YAML document and returns its root node, with anchors and
-// merge keys resolved. An empty document gives a null node. The error is of
+// merge keys resolved. An empty document gives a null node; one that SOPS or
+// ansible-vault has encrypted is an error. The error is of
 // type Errors. file is only used in messages.
 func Parse(file string, data []byte) (root *yaml.Node, err error) {
 	// The scanner of yaml.v3 is not ours; bad input must never end the program.
@@ -30,6 +31,10 @@ func Parse(file string, data []byte) (root *yaml.Node, err error) {
 	case err != nil:
 		return nil, Errors{syntaxError(file, data, err)}
 	}
+	root = content(&doc)
+	if err := foreign(file, data, root); err != nil {
+		return nil, err
+	}
 	var second yaml.Node
 	if err := dec.Decode(&second); err == nil && !isNull(content(&second)) {
 		return nil, Errors{At(file, content(&second)).Errorf("a second document starts here; " +
@@ -37,7 +42,6 @@ func Parse(file string, data []byte) (root *yaml.Node, err error) {
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, Errors{syntaxError(file, data, err)}
 	}
-	root = content(&doc)
 	if bytes.ContainsRune(data, '*') || bytes.Contains(data, []byte("<<")) {
 		return expand(file, root)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,38 +84,87 @@ func newSecretsKeygen(e env) *cobra.Command {
 }
 
 func newSecretsEncrypt(e env) *cobra.Command {
-	return &cobra.Command{
+	var out string
+	cmd := &cobra.Command{
 		Use:   "encrypt FILE",
 		Short: "Encrypt FILE to FILE.age, and remove FILE",
-		Args:  cobra.ExactArgs(1),
+		Long: `Encrypt encrypts a file to FILE.age, or to that of -o, and removes it. With - it
+encrypts what it reads, so that files of other programs never lie there in plain:
+  sops -d vars.yaml | deployer secrets encrypt - -o vars.yaml.age
+  ansible-vault view vars.yaml | deployer secrets encrypt - -o vars.yaml.age`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			file := args[0]
-			if strings.HasSuffix(file, secrets.Suffix) {
-				return usageError(fmt.Errorf("%s is encrypted already", file))
+			if args[0] == "-" {
+				return encryptInput(e, out)
 			}
-			sealed := file + secrets.Suffix
-			if _, err := os.Lstat(sealed); err == nil {
-				return usageError(fmt.Errorf("%s exists: use deployer secrets edit, or remove it", sealed))
-			}
-			to, err := secrets.Recipients(filepath.Dir(file))
-			if err != nil {
-				return usageError(err)
-			}
-			content, err := os.ReadFile(file)
-			if err != nil {
-				return usageError(err)
-			}
-			if err := seal(sealed, content, to); err != nil {
-				return err
-			}
-			if err := os.Remove(file); err != nil {
-				return err
-			}
-			fmt.Fprintf(e.stderr, "%s is in place of %s, readable by %s of %s; what git or a backup kept of the old file is still there\n",
-				sealed, file, plural(len(to), "key"), secrets.RecipientsFile)
-			return nil
+			return encryptFile(e, args[0], out)
 		},
 	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write to this `file`, whose name ends in .age (default: FILE.age)")
+	return cmd
+}
+
+func encryptFile(e env, file, sealed string) error {
+	if strings.HasSuffix(file, secrets.Suffix) {
+		return usageError(fmt.Errorf("%s is encrypted already", file))
+	}
+	if sealed == "" {
+		sealed = file + secrets.Suffix
+	}
+	to, err := readers(sealed)
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return usageError(err)
+	}
+	if err := seal(sealed, content, to); err != nil {
+		return err
+	}
+	if err := os.Remove(file); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "%s is in place of %s, readable by %s of %s; what git or a backup kept of the old file is still there\n",
+		sealed, file, plural(len(to), "key"), secrets.RecipientsFile)
+	return nil
+}
+
+func encryptInput(e env, sealed string) error {
+	if sealed == "" {
+		return usageError(errors.New("name the file for what comes in: -o FILE.age"))
+	}
+	to, err := readers(sealed)
+	if err != nil {
+		return err
+	}
+	content, err := io.ReadAll(e.stdin)
+	if err != nil {
+		return err
+	}
+	if len(content) == 0 {
+		return usageError(errors.New("nothing came in; the command before the pipe has failed"))
+	}
+	if err := seal(sealed, content, to); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "%s is readable by %s of %s\n", sealed, plural(len(to), "key"), secrets.RecipientsFile)
+	return nil
+}
+
+// readers are who can read a file that is about to be made.
+func readers(sealed string) ([]age.Recipient, error) {
+	if !strings.HasSuffix(sealed, secrets.Suffix) {
+		return nil, usageError(fmt.Errorf("%s: the names of encrypted files end in %s", sealed, secrets.Suffix))
+	}
+	if _, err := os.Lstat(sealed); err == nil {
+		return nil, usageError(fmt.Errorf("%s exists: use deployer secrets edit, or remove it", sealed))
+	}
+	to, err := secrets.Recipients(filepath.Dir(sealed))
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return to, nil
 }
 
 func seal(file string, content []byte, to []age.Recipient) error {

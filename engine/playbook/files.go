@@ -188,5 +188,10 @@ func (c *compiler) read(tree Tree, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fs.ReadFile(in.FS, name)
+	data, err := fs.ReadFile(in.FS, name)
+	var wrong *fs.PathError
+	if errors.As(err, &wrong) && name != file {
+		err = &fs.PathError{Op: wrong.Op, Path: in.show(name), Err: wrong.Err}
+	}
+	return data, err
 }

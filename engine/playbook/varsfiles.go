@@ -45,10 +45,6 @@ func (c *compiler) varsFile(file string, pos strictyaml.Pos) *document {
 		c.fail(err)
 		return nil
 	}
-	if isSOPS(d.root) {
-		c.fail(pos.Errorf("vars_files: %s is encrypted with SOPS, which deployer does not open; encrypt it with age: deployer secrets", shown))
-		return nil
-	}
 	secrets, err := strictyaml.ResolveTags(shown, d.root, os.LookupEnv)
 	c.fail(err)
 	c.prog.Secrets = append(c.prog.Secrets, secrets...)
@@ -69,13 +65,6 @@ func (c *compiler) open(file, shown string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is encrypted, and nothing was given to open it with", shown)
 	}
 	return c.lib.Decrypt(shown, data)
-}
-
-// isSOPS tells a file that sops has encrypted: its texts would else be used as
-// they are, ENC[...].
-func isSOPS(root *yaml.Node) bool {
-	meta := valueOf(root, "sops")
-	return meta != root && meta.Kind == yaml.MappingNode && valueOf(meta, "mac") != meta
 }
 
 // scalars are the values below n that are worth hiding.
