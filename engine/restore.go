@@ -24,6 +24,10 @@ type Restorer struct {
 	// Cannot tells beforehand why Restore would end with a *Stays; empty when
 	// it would not. It may take longer than a look. nil means never.
 	Cannot func(ctx context.Context, sys System, name string, now, to State) (why string, err error)
+	// Idle tells whether something that is gone is as good as in this state: a
+	// unit does nothing then either, and its file is a thing of its own, which a
+	// revert may have taken away already. nil means never.
+	Idle func(State) bool
 	// Late tells whether putting back has to wait until the files around it
 	// are back: a unit can only start then. nil means never.
 	Late func(to State) bool

@@ -58,6 +58,10 @@ func (v *reverting) judgeState(ctx context.Context, sys engine.System, out *verd
 	if out.now, err = restorer.Look(ctx, sys, out.name); err != nil {
 		return err
 	}
+	if len(out.now) == 0 && restorer.Idle != nil && restorer.Idle(out.was.State) {
+		out.fate = engine.Settled
+		return nil
+	}
 	out.to, out.fate = out.restored(out.now)
 	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: words(out.now, out.to)}
 	if !v.Look || out.fate != engine.PutBack || restorer.Cannot == nil {

@@ -119,6 +119,7 @@ var knobs = &engine.Restorer{
 		}
 		return "", nil
 	},
+	Idle: func(s engine.State) bool { return s["turned"] == "off" },
 	Late: func(to engine.State) bool { return to["turned"] == "late" },
 }
 
@@ -423,6 +424,26 @@ func TestRevertWaitsForFiles(t *testing.T) {
 		if r := h.reverts("r2", tt.what); r.Failure != nil || turned() != tt.want {
 			t.Errorf("%+v: %s, %v", tt.what, turned(), r.Failure)
 		}
+	}
+}
+
+// TestRevertOfWhatIsGone: a unit that the revert has stopped is nobody's change
+// when its file is taken away after that.
+func TestRevertOfWhatIsGone(t *testing.T) {
+	h := newHistory(t)
+	h.does("r0", "turn", "idle", "off")
+	h.does("r0", "turn", "busy", "half")
+	h.steps = 0
+	h.does("r1", "turn", "idle", "on")
+	h.does("r1", "turn", "busy", "on")
+	for _, name := range []string{"idle", "busy"} {
+		if err := os.Remove(h.root + "/proc/knobs/" + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"busy: drifted somebody has changed it since", "idle: settled "}
+	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -18,6 +18,7 @@ var Restorer = &engine.Restorer{
 		return now.kept(), err
 	},
 	Restore: restore,
+	Idle:    idle,
 	// A unit must not start before its files are back.
 	Late: func(to engine.State) bool { return to[keyActive] == "yes" },
 }
@@ -38,6 +39,11 @@ func (s status) kept() engine.State {
 		active = "yes"
 	}
 	return engine.State{keyEnabled: s.FileState, keyActive: active}
+}
+
+// idle is a unit that does nothing, now and at the next boot.
+func idle(s engine.State) bool {
+	return s[keyActive] != "yes" && slices.Contains([]string{"", "disabled", "static", "indirect"}, s[keyEnabled])
 }
 
 func restore(ctx context.Context, sys engine.System, name string, now, to engine.State) error {

@@ -85,6 +85,20 @@ func TestRestores(t *testing.T) {
 	}
 }
 
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		enabled, active string
+		want            bool
+	}{
+		{"", "", true}, {"disabled", "no", true}, {"static", "no", true}, {"enabled", "no", false}, {"disabled", "yes", false}, {"masked", "no", false},
+	} {
+		if got := idle(engine.State{keyEnabled: tt.enabled, keyActive: tt.active}); got != tt.want {
+			t.Errorf("%s, %s: %t", tt.enabled, tt.active, got)
+		}
+	}
+}
+
 func TestUnitThatTheRunBrought(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{})
