@@ -48,7 +48,7 @@ func (w Want) check(sys engine.System) row.Row {
 	case s.stale != "":
 		return row.Bad(renewFix, "%s", s.stale)
 	case len(s.access) > 0:
-		return row.Bad(renewFix, "needs to %s", s.access[0])
+		return row.Bad(renewFix, "needs to %s on %s", s.access[0].action, s.access[0].path)
 	}
 	return validUntil(sys, w.CertPath)
 }

@@ -20,7 +20,7 @@ type state struct {
 	key    crypto.Signer // nil: has to be made
 	noKey  string        // why
 	stale  string        // why a new certificate is needed, empty when not
-	access []string      // differences of owner and mode
+	access []wrongAccess // differences of owner and mode
 }
 
 func (s state) settled() bool { return s.stale == "" && len(s.access) == 0 }
@@ -75,19 +75,25 @@ func readOptional(sys engine.System, path string) ([]byte, error) {
 func (w Want) keyAccess() hostfile.Access  { return hostfile.Access{Mode: "0600", Owner: w.Owner} }
 func (w Want) certAccess() hostfile.Access { return hostfile.Access{Mode: w.Mode, Owner: w.Owner} }
 
-func (w Want) accessDifferences(sys engine.System) ([]string, error) {
-	var out []string
-	for path, access := range map[string]hostfile.Access{w.KeyPath: w.keyAccess(), w.CertPath: w.certAccess()} {
-		info, err := os.Lstat(sys.Path(path))
+// wrongAccess is a file whose owner or mode is not as wanted.
+type wrongAccess struct{ path, action string }
+
+func (w Want) accessDifferences(sys engine.System) ([]wrongAccess, error) {
+	var out []wrongAccess
+	for _, file := range []struct {
+		path   string
+		access hostfile.Access
+	}{{w.KeyPath, w.keyAccess()}, {w.CertPath, w.certAccess()}} {
+		info, err := os.Lstat(sys.Path(file.path))
 		if err != nil {
 			return nil, err
 		}
-		differences, err := access.Differences(sys, info)
+		differences, err := file.access.Differences(sys, info)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range differences {
-			out = append(out, d+" on "+path)
+		if len(differences) > 0 {
+			out = append(out, wrongAccess{file.path, strings.Join(differences, ", ")})
 		}
 	}
 	return out, nil
@@ -123,8 +129,8 @@ func (s state) effects() []engine.Effect {
 	if s.stale != "" {
 		add(s.want.CertPath, "issue: "+s.stale, false)
 	}
-	if len(s.access) > 0 {
-		add(s.want.CertPath, strings.Join(s.access, ", "), false)
+	for _, wrong := range s.access {
+		add(wrong.path, wrong.action, false)
 	}
 	return out
 }

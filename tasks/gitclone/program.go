@@ -14,7 +14,8 @@ import (
 // errNoGit is the cause when the host has no git program.
 var errNoGit = errors.New("the host has no git: install its package first")
 
-// environment keeps git from asking anybody anything.
+// environment keeps git from asking anybody anything, and from writing down what
+// it finds out while it only looks (its index).
 func (g *Git) environment() []string {
 	ssh := "ssh -o BatchMode=yes"
 	if g.KeyFile != "" {
@@ -23,7 +24,7 @@ func (g *Git) environment() []string {
 	if g.AcceptNew {
 		ssh += " -o StrictHostKeyChecking=accept-new"
 	}
-	return []string{"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_SSH_COMMAND=" + ssh}
+	return []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_SSH_COMMAND=" + ssh}
 }
 
 // run runs git and returns what it printed, trimmed. Errors do not show the
