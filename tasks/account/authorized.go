@@ -107,6 +107,9 @@ func (acc *account) look(sys engine.System) (have presence, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return have, nil
 		}
+		if link, lerr := root.Lstat(name); err != nil && lerr == nil && link.Mode()&fs.ModeSymlink != 0 {
+			return have, fmt.Errorf("%s is a symbolic link that leads out of the home directory: what it leads to is not written to", filepath.Join(acc.home, name))
+		}
 		if err != nil {
 			return have, fmt.Errorf("looking at %s: %w", filepath.Join(acc.home, name), err)
 		}

@@ -121,7 +121,7 @@ func (i *inside) plain(name string, m member, have fs.FileInfo) error {
 		}
 		sum := sha256.New()
 		_, err = io.Copy(io.MultiWriter(f, sum), m.content)
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err = errors.Join(err, i.keepLabel(name, f, have), f.Close()); err != nil {
 			return false, err
 		}
 		if have != nil && have.Mode().IsRegular() && have.Size() == m.size && i.hasContent(name, sum.Sum(nil)) {
@@ -129,6 +129,19 @@ func (i *inside) plain(name string, m member, have fs.FileInfo) error {
 		}
 		return true, i.dress(temp, m)
 	})
+}
+
+// keepLabel gives a file the SELinux context of the one that it may replace.
+func (i *inside) keepLabel(name string, f *os.File, have fs.FileInfo) error {
+	if have == nil || !have.Mode().IsRegular() {
+		return nil
+	}
+	old, err := i.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = old.Close() }()
+	return hostfile.CopyLabel(old, f)
 }
 
 func (i *inside) hasContent(name string, want []byte) bool {

@@ -154,6 +154,9 @@ func (s *stage) rename(dest string, f *staged) error {
 	if err := s.sys.Keep(dest); err != nil {
 		return err
 	}
+	if err := f.temp.KeepLabel(); err != nil {
+		return err
+	}
 	if err := (hostfile.Access{Mode: s.mode}).Set(s.sys, f.temp.Name()); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package hostfile
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +35,40 @@ func copyAttributes(from, to string) error {
 		}
 	}
 	return nil
+}
+
+// label is the extended attribute that holds the SELinux context.
+const label = "security.selinux"
+
+// CopyLabel gives a file the SELinux context of another one. It is for writers
+// whose files take over nothing else of those that they replace.
+func CopyLabel(from, to *os.File) error {
+	value, err := attribute(func(buf []byte) (int, error) { return unix.Fgetxattr(int(from.Fd()), label, buf) })
+	if err != nil {
+		return fmt.Errorf("reading the SELinux context of %s: %w", from.Name(), err)
+	}
+	if len(value) == 0 {
+		return nil
+	}
+	if err := unix.Fsetxattr(int(to.Fd()), label, value, 0); err != nil && !mayLack(err) {
+		return fmt.Errorf("keeping the SELinux context of %s: %w", from.Name(), err)
+	}
+	return nil
+}
+
+// KeepLabel gives the temporary file the SELinux context of the file that it is
+// going to replace, if there is one.
+func (t *Temp) KeepLabel() error {
+	info, err := os.Lstat(t.final)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil //nolint:nilerr // a new file gets the context of its directory
+	}
+	old, err := os.OpenFile(t.final, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = old.Close() }()
+	return CopyLabel(old, t.File)
 }
 
 // attribute asks for a size, then for the value. One that grew between is asked
