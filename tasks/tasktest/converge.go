@@ -24,10 +24,14 @@ func Travel(t testing.TB, m engine.Module) engine.Module {
 	return out.(engine.Module)
 }
 
-// Check runs only the check and fails the test on an error.
+// Check runs only the check and fails the test on an error, or when the check has
+// changed the host.
 func Check(t testing.TB, sys engine.System, m engine.Module) engine.Change {
 	t.Helper()
-	change, err := Travel(t, m).Check(context.Background(), sys)
+	m = Travel(t, m)
+	var change engine.Change
+	var err error
+	untouched(t, sys, func() { change, err = m.Check(context.Background(), sys) })
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}
@@ -46,16 +50,24 @@ func Run(t testing.TB, sys engine.System, m engine.Module) (engine.Change, engin
 	return change, out, err
 }
 
-// Converge runs a module that must change something, and then checks that a
-// second check finds nothing to do. It returns the first change.
+// Converge runs a module that must change something: what its check has foreseen
+// and nothing else, and nothing that was not kept before. A second check must find
+// nothing to do. It returns the first change.
 func Converge(t testing.TB, sys engine.System, m engine.Module) engine.Change {
 	t.Helper()
-	change, _, err := Run(t, sys, m)
+	m = Travel(t, m)
+	var change engine.Change
+	var err error
+	untouched(t, sys, func() { change, err = m.Check(context.Background(), sys) })
 	if err != nil {
 		t.Fatalf("first run: %v", err)
 	}
 	if !change.Needed {
 		t.Fatal("first run: no change needed, want one")
+	}
+	foreseen(t, sys, change, func() { _, err = m.Apply(context.Background(), sys, change) })
+	if err != nil {
+		t.Fatalf("first run: %v", err)
 	}
 	if again := Check(t, sys, m); again.Needed {
 		t.Fatalf("second run: still wants %+v, want no change", again.Effects)

@@ -40,6 +40,7 @@ type System struct {
 	states  []string
 	lost    []string
 	ran     [][]string
+	count   int // of commands, ever
 }
 
 var _ engine.System = (*System)(nil)
@@ -138,6 +139,7 @@ func (s *System) Lose(name, why string) error {
 func (s *System) Run(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
 	s.mu.Lock()
 	s.ran = append(s.ran, cmd.Argv)
+	s.count++
 	s.mu.Unlock()
 	if s.Exec == nil {
 		return engine.CommandResult{}, fmt.Errorf("running %q: %w", cmd.Argv, errors.New("this test host runs no commands"))
@@ -191,6 +193,13 @@ func (s *System) Ran() []string {
 	}
 	s.ran = nil
 	return out
+}
+
+// commands is how many programs were run.
+func (s *System) commands() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
 }
 
 // Write puts a file on the host, with the directories above it.
