@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
+	"deployer/engine/computed"
 	"deployer/strictyaml"
 	"deployer/tasks/artifact"
 	"deployer/tasks/content"
@@ -57,7 +58,7 @@ func documented(t *testing.T, where string, typ reflect.Type) {
 			t.Errorf("%s has a json tag; arguments travel under their Go names", name)
 		}
 		inner := field.Type
-		for inner != reflect.TypeFor[engine.Conditions]() && inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Map {
+		for inner != reflect.TypeFor[computed.Conditions]() && inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Map {
 			inner = inner.Elem()
 		}
 		_, decodesItself := reflect.New(inner).Interface().(yaml.Unmarshaler)

@@ -5,16 +5,16 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"deployer/engine"
+	"deployer/engine/computed"
 )
 
 // isExpressions tells an argument that is expressions from one that may have
 // templates in it.
 func isExpressions(t reflect.Type) bool {
-	return isComputed(t) || deref(t) == reflect.TypeFor[engine.Conditions]()
+	return isComputed(t) || deref(t) == reflect.TypeFor[computed.Conditions]()
 }
 
-func isComputed(t reflect.Type) bool { return deref(t) == reflect.TypeFor[engine.Computed]() }
+func isComputed(t reflect.Type) bool { return deref(t) == reflect.TypeFor[computed.Value]() }
 
 // compileExpressions compiles an argument that is expressions.
 func (a *Args) compileExpressions(n *yaml.Node, t reflect.Type, errs *[]error) *argNode {
@@ -38,14 +38,14 @@ func (a *Args) compileExpressions(n *yaml.Node, t reflect.Type, errs *[]error) *
 	return out
 }
 
-// eval computes the expressions for a host, as engine.Computed or
-// engine.Conditions read them.
+// eval computes the expressions for a host, as computed.Value or
+// computed.Conditions read them.
 func (n *argNode) eval(vars map[string]any) (*yaml.Node, error) {
 	var made any
 	var err error
 	if n.computed {
-		c := engine.Computed{Expression: n.exprs[0].Src}
-		c.Value, err = n.exprs[0].Eval(vars)
+		c := computed.Value{Expression: n.exprs[0].Src}
+		c.Is, err = n.exprs[0].Eval(vars)
 		made = c
 	} else {
 		made, err = n.judge(vars)
@@ -62,14 +62,14 @@ func (n *argNode) eval(vars map[string]any) (*yaml.Node, error) {
 
 // judge computes conditions up to the first that does not hold: those behind it
 // may count on it, as in `when`.
-func (n *argNode) judge(vars map[string]any) (engine.Conditions, error) {
-	var out engine.Conditions
+func (n *argNode) judge(vars map[string]any) (computed.Conditions, error) {
+	var out computed.Conditions
 	for _, e := range n.exprs {
 		holds, err := e.Bool(vars)
 		if err != nil {
 			return nil, err
 		}
-		v := engine.Verdict{Expression: e.Src, Place: e.Pos.String(), Holds: holds}
+		v := computed.Verdict{Expression: e.Src, Place: e.Pos.String(), Holds: holds}
 		if !holds {
 			v.Saw = e.saw(vars)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"deployer/engine"
+	"deployer/engine/computed"
 )
 
 // claimed builds the one task, a claim, for a host with some variables.
@@ -30,7 +30,7 @@ func TestConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := engine.Conditions{
+	want := computed.Conditions{
 		{Expression: "low == 3", Place: "site.yaml:4:20", Holds: true},
 		{Expression: "result.rc == 0 and twice > low and len(list) > 0", Place: "site.yaml:4:32",
 			Saw: []string{"result.rc: 1", "twice: 6", "low: 3", "list: [1,2]"}},
@@ -57,7 +57,7 @@ func TestComputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&engine.Computed{Expression: "result.deep", Value: map[string]any{"er": true}}, got.Of); diff != "" {
+	if diff := cmp.Diff(&computed.Value{Expression: "result.deep", Is: map[string]any{"er": true}}, got.Of); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/computed"
 )
 
 // fileArgs is a host module with arguments of many types.
@@ -82,8 +83,8 @@ type ownedArgs struct {
 
 // claimArgs is a module with arguments that are expressions.
 type claimArgs struct {
-	That engine.Conditions `yaml:"that" short:"true"`
-	Of   *engine.Computed  `yaml:"of"`
+	That computed.Conditions `yaml:"that" short:"true"`
+	Of   *computed.Value     `yaml:"of"`
 }
 
 func (*claimArgs) Check(context.Context, engine.System) (engine.Change, error) {

@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/engine/computed"
 )
 
 // Assert ends the host's run unless all its conditions hold.
 type Assert struct {
-	That       engine.Conditions `yaml:"that" short:"true" required:"true" doc:"conditions as in when, one or a list: all must hold"`
-	FailMsg    string            `yaml:"fail_msg" doc:"one line to say when one does not hold: what is wrong and what to do; default which one it was"`
-	Msg        string            `yaml:"msg" doc:"another name of fail_msg"`
-	SuccessMsg string            `yaml:"success_msg" doc:"text to show when all hold; default none"`
-	Quiet      bool              `yaml:"quiet" doc:"show neither success_msg nor the values that a condition looked at; default false"`
+	That       computed.Conditions `yaml:"that" short:"true" required:"true" doc:"conditions as in when, one or a list: all must hold"`
+	FailMsg    string              `yaml:"fail_msg" doc:"one line to say when one does not hold: what is wrong and what to do; default which one it was"`
+	Msg        string              `yaml:"msg" doc:"another name of fail_msg"`
+	SuccessMsg string              `yaml:"success_msg" doc:"text to show when all hold; default none"`
+	Quiet      bool                `yaml:"quiet" doc:"show neither success_msg nor the values that a condition looked at; default false"`
 }
 
 var _ engine.Module = (*Assert)(nil)
@@ -39,7 +40,7 @@ func (*Assert) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 	return nil, nil
 }
 
-func (a *Assert) failure(v engine.Verdict) *engine.Failure {
+func (a *Assert) failure(v computed.Verdict) *engine.Failure {
 	condition := fmt.Sprintf("%s does not hold", v.Expression)
 	if v.Place != "" {
 		condition += " (" + v.Place + ")"

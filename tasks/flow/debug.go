@@ -8,13 +8,14 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
+	"deployer/engine/computed"
 )
 
 // Debug shows text or values.
 type Debug struct {
-	Msg   any              `yaml:"msg" doc:"what to show: a text, or any value"`
-	Var   *engine.Computed `yaml:"var" doc:"expression whose value is shown under its name, as in result.stdout"`
-	Value any              `yaml:"value" doc:"one more value to show"`
+	Msg   any             `yaml:"msg" doc:"what to show: a text, or any value"`
+	Var   *computed.Value `yaml:"var" doc:"expression whose value is shown under its name, as in result.stdout"`
+	Value any             `yaml:"value" doc:"one more value to show"`
 }
 
 var _ engine.Module = (*Debug)(nil)
@@ -42,10 +43,10 @@ func (d *Debug) Check(context.Context, engine.System) (engine.Change, error) {
 		}
 	}
 	if d.Var != nil {
-		if err := show("var", map[string]any{d.Var.Expression: d.Var.Value}); err != nil {
+		if err := show("var", map[string]any{d.Var.Expression: d.Var.Is}); err != nil {
 			return change, err
 		}
-		change.Output["var"] = plain(d.Var.Value)
+		change.Output["var"] = plain(d.Var.Is)
 	}
 	if d.Value != nil {
 		if err := show("value", d.Value); err != nil {

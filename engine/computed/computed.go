@@ -1,4 +1,8 @@
-package engine
+// Package computed has the arguments of tasks that a playbook writes as
+// expressions. The compiler reads them with the playbook, so that mistakes are
+// found before any host is; the controller computes them for each host, so that
+// the agent needs no expression language.
+package computed
 
 import (
 	"errors"
@@ -12,10 +16,8 @@ var (
 	errNotExpression = errors.New("want an expression")
 )
 
-// Conditions is an argument of a task that a playbook writes as `when` is written:
-// an expression or a list of them. The compiler reads them with the playbook, so
-// that mistakes are found before any host is; the task gets what each of them came
-// to for its host.
+// Conditions are written as `when` is: an expression or a list of them. The task
+// gets what each of them came to.
 type Conditions []Verdict
 
 // Verdict is what a condition came to.
@@ -58,20 +60,19 @@ func (Conditions) YAMLSchema() map[string]any {
 	return map[string]any{"oneOf": []any{text, map[string]any{"type": "array", "minItems": 1, "items": text}}}
 }
 
-// Computed is an argument of a task that is one expression; the task gets its
-// value for its host.
-type Computed struct {
+// Value is one expression and what it came to.
+type Value struct {
 	Expression string `yaml:"expression" json:"expression"` // as written
-	Value      any    `yaml:"value" json:"value"`
+	Is         any    `yaml:"is" json:"is"`
 }
 
 // UnmarshalYAML takes what the compiler made, or the expression as it is written.
-func (c *Computed) UnmarshalYAML(n *yaml.Node) error {
+func (c *Value) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		c.Expression = n.Value
 		return nil
 	}
-	type plain Computed
+	type plain Value
 	if n.Kind != yaml.MappingNode || n.Decode((*plain)(c)) != nil || c.Expression == "" {
 		return errNotExpression
 	}
@@ -79,4 +80,4 @@ func (c *Computed) UnmarshalYAML(n *yaml.Node) error {
 }
 
 // YAMLSchema describes it for references.
-func (Computed) YAMLSchema() map[string]any { return map[string]any{"type": "string"} }
+func (Value) YAMLSchema() map[string]any { return map[string]any{"type": "string"} }
