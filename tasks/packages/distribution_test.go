@@ -61,7 +61,7 @@ func (d *distribution) exec(_ context.Context, cmd engine.Command) (engine.Comma
 		if strings.Contains(line, "madison") {
 			release = ""
 		}
-		return engine.CommandResult{Stdout: name + " | " + d.offered[name] + release + " | source\n"}, nil
+		return engine.CommandResult{Stdout: name + " | " + d.offered[name] + release + " | http://172.31.0.1:8000 ./ Packages\n"}, nil
 	case args[0] == "apt-cache" || args[1] == "check-update" || args[1] == "list-updates" || strings.Contains(line, "--simulate"):
 		return d.newer(args), nil
 	case slices.Contains([]string{"apt-get", "dnf", "zypper"}, args[0]):

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"deployer/engine"
 )
@@ -90,8 +92,17 @@ func notOffered(ctx context.Context, sys engine.System, name string, _, to engin
 		"zypper":  {"zypper", "--non-interactive", "--quiet", "search", "--details", "--match-exact", name},
 	}[m.name()]
 	res, err := ask(ctx, sys, 1, argv...)
-	if err != nil || strings.Contains(res.Stdout, to[keyVersion]) {
+	if err != nil || lists(res.Stdout, to[keyVersion]) {
 		return "", err
 	}
 	return noVersion(name, to), nil
+}
+
+// lists tells whether a version is among those that a package manager names: in a
+// column of its own, or as in NAME-0:VERSION.ARCH.
+func lists(text, version string) bool {
+	columns := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || unicode.IsSpace(r) })
+	return slices.ContainsFunc(columns, func(c string) bool {
+		return c == version || strings.Contains(c, "-"+version+".") || strings.Contains(c, ":"+version+".")
+	})
 }
