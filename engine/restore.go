@@ -31,6 +31,9 @@ type Restorer struct {
 	// Late tells whether putting back has to wait until the files around it
 	// are back: a unit can only start then. nil means never.
 	Late func(to State) bool
+	// Stopped tells whether nothing runs in a state: what a run has started out
+	// of it is not waited for when it is put back. nil means never.
+	Stopped func(State) bool
 }
 
 // Stays is why something stays as a run left it, for good: trying again does
@@ -98,7 +101,9 @@ type PastItem struct {
 	Why    string     `json:"why,omitempty"`  // it has drifted, or stays
 	Run    string     `json:"run,omitempty"`  // that changed it later, when it has drifted
 	Made   bool       `json:"made,omitempty"` // it did not exist before the run
-	Late   bool       `json:"late,omitempty"`
+	// Started: it did not run before the run, and did after it.
+	Started bool `json:"started,omitempty"`
+	Late    bool `json:"late,omitempty"`
 }
 
 // Fate says what a revert does with something.

@@ -117,6 +117,13 @@ func (v *reverting) late(c *changed) bool {
 	return r != nil && r.Late != nil && r.Late(c.was.State)
 }
 
+// started tells whether the run has brought something to life that did not run
+// before.
+func (v *reverting) started(c *changed) bool {
+	r := v.step.server.registry[c.kind].Restorer
+	return r != nil && r.Stopped != nil && r.Stopped(c.was.State) && (c.left == nil || !r.Stopped(c.left.State))
+}
+
 func (v *reverting) verdicts(ctx context.Context, sys engine.System) ([]*verdict, error) {
 	var out []*verdict
 	for _, c := range v.changes() {
@@ -157,7 +164,7 @@ func (v *reverting) output(verdicts []*verdict) (engine.Output, error) {
 	found := engine.Past{Known: v.past.known, Ran: v.past.ran, Bare: v.past.bare, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
 	for _, d := range verdicts {
 		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.kindOf(d), Fate: d.fate, Why: d.why, Late: v.late(d.changed),
-			Made: d.was.Lost == "" && d.was.File == nil && len(d.was.State) == 0}
+			Made: d.was.Lost == "" && d.was.File == nil && len(d.was.State) == 0, Started: v.started(d.changed)}
 		if d.fate == engine.Drifted {
 			p.Run = v.step.server.state.changedLater(d.thing, v.Run)
 		}

@@ -21,7 +21,7 @@
 // # What is left out
 //
 // Gates and handlers of a part are left out on hosts where the run had brought a
-// unit or package into being, or nothing but new things: there is nothing to wait
+// unit or package into being or started a unit, or nothing but new things: there is nothing to wait
 // for once it is gone. So are those that use what only a step of the run could
 // have registered; lookers (engine.Looker) are asked again before the way back,
 // if something needs them. A throttle that cannot be computed is 1.

@@ -156,16 +156,18 @@ the rest
 				"new":     things("package nginx 1.play.1 made", "file /c 1.play.2"),
 				"files":   things("file /c 1.play.2 made", "file /d 1.play.2 made"),
 				"changed": things("file /c 1.play.2", "file /d 1.play.2 made"),
+				"started": things("file /c 1.play.2", "unit nginx 1.play.3 started"),
 			},
 			want: `
 put back: one
-  undo config -> restart [changed files new]
+  undo port [started]
+  undo config -> restart [changed files new started]
   undo package [new]
   do port [changed]
   handlers
   handler restart [changed]
 the rest
-  undo the rest [changed files new]`,
+  undo the rest [changed files new started]`,
 		},
 		"handlers follow what is put back": {
 			book: `

@@ -84,7 +84,7 @@ func things(lines ...string) engine.Past {
 		}
 		f := strings.Fields(line)
 		item := engine.PastItem{Kind: f[0], Name: f[1], Effect: engine.EffectKind(f[0]), Steps: strings.Split(f[2], ","), Fate: engine.PutBack}
-		item.Made, item.Late = slices.Contains(f, "made"), slices.Contains(f, "late")
+		item.Made, item.Started, item.Late = slices.Contains(f, "made"), slices.Contains(f, "started"), slices.Contains(f, "late")
 		p.Items = append(p.Items, item)
 	}
 	return p

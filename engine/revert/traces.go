@@ -121,11 +121,11 @@ func (t *traces) changed(p *part) map[string]bool {
 	return out
 }
 
-// newHere tells that the run has brought something into being.
+// newHere tells that the run has brought something into being, or to life.
 func newHere(items []engine.PastItem) bool {
 	all := true
 	for _, i := range items {
-		if i.Made && (i.Effect == engine.EffectUnit || i.Effect == engine.EffectPackage) {
+		if i.Started || i.Made && (i.Effect == engine.EffectUnit || i.Effect == engine.EffectPackage) {
 			return true
 		}
 		all = all && i.Made

@@ -20,7 +20,8 @@ var Restorer = &engine.Restorer{
 	Restore: restore,
 	Idle:    idle,
 	// A unit must not start before its files are back.
-	Late: func(to engine.State) bool { return to[keyActive] == "yes" },
+	Late:    func(to engine.State) bool { return to[keyActive] == "yes" },
+	Stopped: func(s engine.State) bool { return s[keyActive] == "no" },
 }
 
 // The keys of a unit's state.

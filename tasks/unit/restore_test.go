@@ -81,6 +81,9 @@ func TestRestores(t *testing.T) {
 			if Restorer.Late(before) != tt.late {
 				t.Errorf("late: want %t", tt.late)
 			}
+			if Restorer.Stopped(before) == tt.late {
+				t.Errorf("stopped: want %t", !tt.late)
+			}
 		})
 	}
 }
