@@ -120,8 +120,15 @@ func TestResumeAfterKill(t *testing.T) {
 			}
 		}
 	}
-	if last := y.runs()[0]; last.Header.Resumes != id || last.Report.Changed() >= 40 {
+	last := y.runs()[0]
+	if last.Header.Resumes != id || last.Report.Changed() >= 40 {
 		t.Errorf("%+v, %d changed", last.Header, last.Report.Changed())
+	}
+	taken, _ := y.deployer(exitOK, "revert", last.Header.Run, "--yes")
+	says(t, taken, "went on from run "+id, "deployer revert "+id)
+	y.deployer(exitOK, "revert", id, "--yes")
+	if got := y.on(0, "file0") + y.on(1, "file19"); got != "--" {
+		t.Errorf("after both are reverted: %q", got)
 	}
 }
 

@@ -75,6 +75,7 @@ the playbook, or unknown, which puts hosts back one by one and without gates.`,
 // reverting is a run that is to be put back.
 type reverting struct {
 	id      string        // its id
+	from    string        // the run that it went on from, or empty
 	call    journal.Call  // what it was
 	track   *track        // what its log says; empty without one
 	options revertOptions // of the revert
@@ -105,7 +106,7 @@ func toRevert(name string, o revertOptions, inventoryGiven bool) (*reverting, er
 		o.inventory = relative(record.Header.Call.Inventory)
 	}
 	t, err := trackOf(journal.Path(dir, record.Header.Run))
-	return &reverting{id: record.Header.Run, call: record.Header.Call, track: t, options: o}, err
+	return &reverting{id: record.Header.Run, from: record.Header.Resumes, call: record.Header.Call, track: t, options: o}, err
 }
 
 // unknown is the verb of a run of which nothing is known.

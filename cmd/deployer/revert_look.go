@@ -179,5 +179,7 @@ func (c *cannots) add(host, what string, lasting bool) {
 		c.all = append(c.all, cannot{What: what})
 	}
 	c.all[i].lasting = c.all[i].lasting || lasting
-	c.all[i].Hosts = append(c.all[i].Hosts, host)
+	if !slices.Contains(c.all[i].Hosts, host) {
+		c.all[i].Hosts = append(c.all[i].Hosts, host)
+	}
 }

@@ -70,6 +70,9 @@ func (l *lookedBack) print(w io.Writer, r *reverting) {
 	for _, text := range l.leftOut {
 		fmt.Fprintf(w, "not waited for: %s\n", text)
 	}
+	if r.from != "" {
+		fmt.Fprintf(w, "\nrun %s went on from run %s; what that one had changed stays, until:\n  deployer revert %s\n", r.id, r.from, r.from)
+	}
 }
 
 func printCannot(w io.Writer, title string, list []cannot) {
@@ -126,6 +129,13 @@ func (p *leftovers) left() bool { return len(p.stays.all) > 0 }
 func (p *leftovers) print(w io.Writer, call journal.Call, report *engine.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	place := map[string]int{}
+	for i, h := range report.Hosts {
+		place[h.Host] = i
+	}
+	for _, c := range p.stays.all {
+		slices.SortFunc(c.Hosts, func(a, b string) int { return place[a] - place[b] })
+	}
 	printCannot(w, "could not be put back:", p.stays.all)
 	if report.Outcome() == engine.RunDone && (call.Verb == "install" || call.Verb == "run") {
 		fmt.Fprintf(w, "\nthe inventory and the playbook still say what the run did: change them, or the next run does it again\n")
