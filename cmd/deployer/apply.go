@@ -102,8 +102,8 @@ func apply(ctx context.Context, e env, p *plan.Plan, given runOptions, what plan
 	if missing := missingExtra(p.Call.Withheld, x.extra); len(missing) > 0 {
 		return usageError(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
-	if drift := append(programDrift(p), plan.FileDrift(p, x.project.witness.files(), false)...); len(drift) > 0 {
-		return refuse(e, drift)
+	if drift := programDrift(p); len(drift)+len(plan.FileDrift(p, x.project.witness.files(), false)) > 0 {
+		return refuse(e, append(drift, plan.FileDrift(p, x.project.witness.ahead(p.Files), false)...))
 	}
 	x.hosts = namesOf(p)
 	x.resumes, x.plan = what.resumes, &journal.Plan{File: what.file, SHA256: what.digest}

@@ -51,6 +51,38 @@ func (w *witness) files() map[string]string {
 	return maps.Clone(w.seen)
 }
 
+// ahead are the files that were read so far, and of those with other names what is
+// in them now: templates are read only when a host comes to them.
+func (w *witness) ahead(names map[string]string) map[string]string {
+	out := w.files()
+	for path := range names {
+		if _, read := out[path]; read {
+			continue
+		}
+		sum, err := digestOf(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			out[path] = ""
+		case err == nil:
+			out[path] = sum
+		}
+	}
+	return out
+}
+
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
 // tree is a directory whose files are noted when they are read.
 func (w *witness) tree(dir string) playbook.Tree {
 	return playbook.Tree{Name: shownDir(dir), Dir: dir, FS: watchedDir{os.DirFS(dir), w, dir}}

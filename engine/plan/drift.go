@@ -15,8 +15,9 @@ type Drift struct {
 	How  string `json:"how"`
 }
 
-// FileDrift names the files that are not those of the plan. Once all are read,
-// those that were not are drift too.
+// FileDrift names the files that are not those of the plan, by their digests, of
+// which that of a missing one is empty. Once all are read, those that were not are
+// drift too.
 func FileDrift(p *Plan, now map[string]string, all bool) []Drift {
 	var out []Drift
 	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
@@ -24,6 +25,8 @@ func FileDrift(p *Plan, now map[string]string, all bool) []Drift {
 		case !ok && !all:
 		case !ok:
 			out = append(out, Drift{path, "is not used any more"})
+		case digest == "":
+			out = append(out, Drift{path, "is gone"})
 		case digest != p.Files[path]:
 			out = append(out, Drift{path, "has changed"})
 		}

@@ -149,9 +149,9 @@ func TestHostDrift(t *testing.T) {
 }
 
 func TestFileDrift(t *testing.T) {
-	p := &Plan{Files: map[string]string{"/a": "1", "/b": "2", "/c": "3"}}
-	want := []Drift{{"/b", "has changed"}, {"/c", "is not used any more"}, {"/d", "was not used for the plan"}}
-	if diff := cmp.Diff(want, FileDrift(p, map[string]string{"/a": "1", "/b": "x", "/d": "4"}, true)); diff != "" {
+	p := &Plan{Files: map[string]string{"/a": "1", "/b": "2", "/c": "3", "/e": "5"}}
+	want := []Drift{{"/b", "has changed"}, {"/c", "is not used any more"}, {"/e", "is gone"}, {"/d", "was not used for the plan"}}
+	if diff := cmp.Diff(want, FileDrift(p, map[string]string{"/a": "1", "/b": "x", "/d": "4", "/e": ""}, true)); diff != "" {
 		t.Error(diff)
 	}
 	if drift := FileDrift(p, map[string]string{"/a": "1"}, false); len(drift) > 0 {
