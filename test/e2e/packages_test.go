@@ -28,12 +28,18 @@ func (s *site) purge(host string, names ...string) []string {
 	return slices.DeleteFunc(before, func(n string) bool { return slices.Contains(after, n) })
 }
 
-// packageSource serves Debian packages in the lab, and makes that the only source
-// of the given hosts. The machine fetches them, since the lab reaches nothing.
+// packageSource serves Debian packages in the lab to the given hosts. The machine
+// fetches them, since the lab reaches nothing.
 func (s *site) packageSource(names []string, hosts ...string) {
 	s.t.Helper()
 	dir := s.t.TempDir()
 	download(s.t, dir, names)
+	s.serve(dir, hosts...)
+}
+
+// serve makes a directory of packages the only source of the given hosts.
+func (s *site) serve(dir string, hosts ...string) {
+	s.t.Helper()
 	index(s.t, dir)
 	listener, err := s.Listen(plan.Controller().String() + ":8000")
 	if err != nil {

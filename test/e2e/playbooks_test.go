@@ -39,6 +39,7 @@ func TestPlaybooks(t *testing.T) {
 		{"example rolling-restart", exampleRollingRestart},
 		{"a rolling restart stops at bad health", rollingRestartStops},
 		{"a rolling restart stops at a failed restart", failedRestartStops},
+		{"plan, apply, revert, resume", planToRevert},
 		{"two runs at once", twoRuns},
 		{"the lock of a killed run", killedHolder},
 	} {

@@ -1,0 +1,120 @@
+//go:build lab
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// releases is a web site on all hosts, of which there are two releases.
+type releases struct {
+	*site
+	book, plan string   // paths
+	packages   string   // the directory of the hosts' package source
+	none       []string // the state of the hosts before the first release
+	first      string   // the run that brought it
+	one, two   []string // the states of the hosts with release 1 and 2
+}
+
+// newReleases makes the source of packages, and hosts on which nginx does not run.
+func newReleases(s *site) *releases {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/site")); err != nil {
+		s.t.Fatal(err)
+	}
+	r := &releases{site: s, book: filepath.Join(dir, "site.yaml"), plan: filepath.Join(dir, "plan.json"), packages: filepath.Join(dir, "packages")}
+	for _, version := range []string{"1.0", "2.0"} {
+		r.pack("lab-tool", version)
+	}
+	s.serve(r.packages, webHosts...)
+	for _, h := range webHosts {
+		s.shell(h, "rm -f /etc/nginx/sites-enabled/default; systemctl disable --now nginx; echo 'nothing to say' > /etc/motd")
+	}
+	r.release(1)
+	r.none = r.states()
+	return r
+}
+
+// pack makes a package with nothing but its name and version.
+func (r *releases) pack(name, version string) {
+	r.t.Helper()
+	root := filepath.Join(r.t.TempDir(), name)
+	control := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: all\nMaintainer: lab <lab@lab.test>\nDescription: a tool of the lab\n", name, version)
+	for _, dir := range []string{filepath.Join(root, "DEBIAN"), r.packages} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "DEBIAN", "control"), []byte(control), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+	out, err := exec.CommandContext(r.t.Context(), "dpkg-deb", "--build", "--root-owner-group", root, filepath.Join(r.packages, name+"_"+version+".deb")).CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// release is the one that the inventory wants.
+func (r *releases) release(n int) {
+	r.t.Helper()
+	r.edit(func(inv map[string]any) { section(inv, "groups", "web", "vars")["release"] = n })
+}
+
+// states are what the site is made of on each host: files with their access,
+// the package, the unit, and what a visitor sees.
+func (r *releases) states() (all []string) {
+	r.t.Helper()
+	for _, h := range webHosts {
+		all = append(all, r.shell(h, `cd /; things="etc/nginx etc/motd srv/site"
+			find $things -printf '%p %y %m %u:%g %l\n' 2>/dev/null | sort
+			find $things -type f -exec sha256sum {} + 2>/dev/null | sort
+			dpkg-query -W -f '${Package} ${Version} ${db:Status-Status}\n' lab-tool 2>/dev/null
+			systemctl is-enabled nginx; systemctl is-active nginx
+			curl -sS -i --max-time 20 http://127.0.0.1:8081/ 2>&1 | grep -i 'release\|curl'; cat /etc/motd`))
+	}
+	return all
+}
+
+// are compares the hosts' states now with earlier ones.
+func (r *releases) are(want []string, what string) {
+	r.t.Helper()
+	for i, now := range r.states() {
+		if diff := cmp.Diff(want[i], now); diff != "" {
+			r.t.Errorf("%s: - %s, + it is now:\n%s", webHosts[i], what, diff)
+		}
+	}
+}
+
+// planToRevert takes the site from nothing to release 1, to 2 by a plan, back,
+// to 2 again with a controller that is killed, back with another one that is, and
+// back to nothing.
+func planToRevert(s *site) {
+	r := newReleases(s)
+	s.must("run", r.book)
+	r.first = s.lastRun().Run
+	for _, h := range webHosts {
+		s.shell(h, "mkdir -m 0700 /srv/site/notes; echo old > /srv/site/notes/a; ln -s a /srv/site/notes/b")
+	}
+	r.one = r.states()
+	for i := range r.none {
+		if r.none[i] == r.one[i] || !strings.Contains(r.one[i], "release 1") {
+			s.t.Fatalf("%s before the first release:\n%s\nand after it:\n%s", webHosts[i], r.none[i], r.one[i])
+		}
+	}
+	r.release(2)
+	r.planned()
+	r.refused()
+	applied := r.applied()
+	r.refusedTwice()
+	r.reverted(applied)
+	again := r.killedApply()
+	r.killedRevert(again)
+	r.revertedToNothing()
+}

@@ -1,0 +1,102 @@
+//go:build lab
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// reverted puts back what a run changed, one host at a time, and says what stays.
+func (r *releases) reverted(run string) {
+	r.t.Helper()
+	o := r.must("revert", run, "--check", "--diff")
+	r.says(o.stdout, "what run "+run+" changed will be put back:", "h[1:3] (3 hosts)", "package lab-tool", "/srv/site/index.html: put back",
+		"-<h1>release 2</h1>", "+<h1>release 1</h1>", "/srv/site/notes/a: bring back", "cannot be undone:", "h[1:3]: migrate")
+	r.are(r.two, "with release 2, before the revert")
+	r.exits(r.deployer("revert", run), 4) // nobody is there to say yes
+
+	r.shell("h2", "echo by hand > /srv/site/index.html")
+	o = r.deployer("revert", run, "--yes")
+	r.exits(o, 4)
+	r.says(o.all(), "changed since by others:", "h2: /srv/site/index.html", "nothing was changed")
+	r.shell("h2", "echo '<h1>release 2</h1>' > /srv/site/index.html")
+	r.are(r.two, "with release 2, before the refused revert")
+
+	began := time.Now()
+	visited := r.visit(8081)
+	o = r.must("revert", run, "--yes")
+	visited()
+	r.says(o.stdout, "the next run does it again", "revert done", "3 hosts")
+	r.oneByOne("nginx.service", began, webHosts...)
+	r.are(r.one, "with release 1, before it was reverted to")
+	for _, h := range webHosts {
+		r.shell(h, "rm /var/lib/migrated-2") // what the command did stayed, as was said
+	}
+}
+
+// killedApply carries the plan out again, with a controller that is killed
+// between a change and what has to follow it, and one that goes on.
+func (r *releases) killedApply() (run string) {
+	r.t.Helper()
+	r.must("plan", "run", r.book, "-o", r.plan)
+	began := time.Now()
+	u := r.start("apply", r.plan)
+	u.step("step.end", "", "configuration")
+	u.kill()
+	killed := r.lastRun()
+	if killed.Outcome != "killed" {
+		r.t.Errorf("runs list says %+v of a killed run", killed)
+	}
+	r.says(r.must("runs", "show", killed.Run).stdout, "killed", "deployer resume "+killed.Run)
+	r.says(r.must("runs", "tail", killed.Run).stdout, "run "+killed.Run+" was killed")
+	r.says(r.must("resume").stdout, "site.yaml done", "3 hosts")
+	r.oneByOne("nginx.service", began, webHosts...)
+	r.are(r.two, "with release 2, when nobody was killed")
+	return killed.Run
+}
+
+// killedRevert puts back what the killed run and the one that went on from it
+// changed, the last first. The controller of the first revert is killed; and of
+// the package only release 2 is left to be had.
+func (r *releases) killedRevert(killed string) {
+	r.t.Helper()
+	resumed := r.lastRun().Run
+	began := time.Now()
+	u := r.start("revert", resumed, "--yes")
+	u.until("the first file that is put back", func(e map[string]any) bool {
+		result, _ := e["result"].(map[string]any)
+		return e["type"] == "step.end" && result["status"] == "changed" && e["name"] == "configuration"
+	})
+	u.kill()
+	r.must("resume")
+	if err := os.Remove(filepath.Join(r.packages, "lab-tool_1.0.deb")); err != nil {
+		r.t.Fatal(err)
+	}
+	index(r.t, r.packages)
+	for _, h := range webHosts {
+		r.shell(h, "apt-get -q update && apt-get clean")
+	}
+	o := r.deployer("revert", killed, "--yes")
+	r.exits(o, 3)
+	r.says(o.stdout, "cannot be undone:\n  h[1:3]: lab-tool: no package source", "could not be put back:", "h[1:3]: lab-tool: no package source of this host offers lab-tool 1.0 any more", "revert done")
+	r.oneByOne("nginx.service", began, webHosts...)
+	var but []string
+	for _, state := range r.one {
+		but = append(but, strings.Replace(state, "lab-tool 1.0", "lab-tool 2.0", 1))
+	}
+	r.are(but, "with release 1, but for the package")
+}
+
+// revertedToNothing puts back the first release: what it brought is gone.
+func (r *releases) revertedToNothing() {
+	r.t.Helper()
+	for _, h := range webHosts {
+		r.shell(h, "rm -r /srv/site/notes")
+	}
+	o := r.must("revert", r.first, "--yes", "--force")
+	r.says(o.stdout, "package lab-tool", "unit nginx.service", "revert done")
+	r.are(r.none, "before the first release")
+}
