@@ -98,6 +98,9 @@ func Inventory(files Files, hosts []Host) ([]byte, error) {
 //   - failSwapOn: the machine's swap shows in every host.
 //   - KubeletInUserNamespace: kubelet then tolerates sysctls and limits that it
 //     may not set.
+//   - evictionHard, imageGCHighThresholdPercent: the machine's disk is everybody's.
+//     By its share in percent the kubelets would call it full while tens of
+//     gigabytes are free, taint all nodes and throw images away.
 //   - conntrack maxPerCore 0: nf_conntrack_max belongs to the machine.
 func nestedOverrides() map[string]map[string]any {
 	return map[string]map[string]any{
@@ -106,7 +109,11 @@ func nestedOverrides() map[string]map[string]any {
 			"failCgroupV1": false,
 			"cgroupDriver": "cgroupfs",
 			"failSwapOn":   false,
-			"featureGates": map[string]bool{"KubeletInUserNamespace": true},
+			"evictionHard": map[string]string{
+				"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi", "nodefs.inodesFree": "1%",
+			},
+			"imageGCHighThresholdPercent": 100,
+			"featureGates":                map[string]bool{"KubeletInUserNamespace": true},
 		},
 		"kube_proxy": {"conntrack": map[string]int{"maxPerCore": 0}},
 	}

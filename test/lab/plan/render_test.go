@@ -31,10 +31,16 @@ const wantInventory = `cluster:
                 maxPerCore: 0
         kubelet:
             cgroupDriver: cgroupfs
+            evictionHard:
+                imagefs.available: 1Gi
+                memory.available: 100Mi
+                nodefs.available: 1Gi
+                nodefs.inodesFree: 1%
             failCgroupV1: false
             failSwapOn: false
             featureGates:
                 KubeletInUserNamespace: true
+            imageGCHighThresholdPercent: 100
 artifacts:
     source: /cache/artifacts-src
 ssh:
