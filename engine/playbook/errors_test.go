@@ -50,6 +50,8 @@ func TestCompileErrors(t *testing.T) {
 		"block keyword":        {"- {block: [], register: x}", `site.yaml:4:17: block does not take "register"`},
 		"barrier in throttle":  {"- throttle: 1\n    block: [{file: {path: /a}, barrier: true}]", `site.yaml:5:32: a barrier cannot stand inside a throttled block: hosts inside would wait for hosts that may not enter`},
 		"no short form":        {"- file: /a", `site.yaml:4:11: want a mapping, got "/a"`},
+		"old form":             {"- file: path=/a mode=0644", `site.yaml:4:11: arguments are written as YAML here: {path: /a, mode: 0644}`},
+		"old form of a text":   {"- run: touch /a dir=/b", `site.yaml:4:10: "dir=/b" at the end would be a word of the text; as an argument it is written so: {line: touch /a, dir: /b}`},
 		"empty short form":     {"- run:", `site.yaml:4:9: key "line" is required`},
 		"list as a text":       {"- run: [ls]", `site.yaml:4:10: line: want text, got a list`},
 		"listen of a task":     {"- {file: {path: /a}, listen: x}", `site.yaml:4:24: a task with a module does not take "listen"`},

@@ -138,6 +138,10 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 	case engine.Action:
 		t.Mode = OnController
 	}
+	if err := oldForm(d, raw.args, reflect.TypeOf(into)); err != nil {
+		c.fail(err)
+		return
+	}
 	raw.args = spelledOut(raw.args, reflect.TypeOf(into))
 	args, errs := compileArgs(d, raw.args, reflect.TypeOf(into), c.funcs)
 	t.Args = args
