@@ -58,7 +58,7 @@ func unitsOf(c *Cluster, n Node) []string {
 	if n.IsNode {
 		out = append(out, "containerd.service", "kubelet.service")
 		if c.Network.Plugin == PluginBGP {
-			out = append(out, "deployer-bird.service", "deployer-masquerade.service")
+			out = append(out, "deployer-bird.service", "deployer-pods.service")
 		}
 	}
 	if n.RunsExternalProxy && !n.IsNode {
