@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"deployer/test/bench/measure"
 	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
@@ -19,7 +21,7 @@ type bench struct {
 	out      io.Writer
 	rounds   int
 	hosts    int
-	only     []string
+	tools    []string
 	keep     bool
 	deployer string
 
@@ -27,6 +29,7 @@ type bench struct {
 	material material
 	look     string // at a host after a first run, the same for every tool
 	took     times
+	used     times // processor time of hosts and controller
 }
 
 // kinds are the runs that are measured of each tool, in this order.
@@ -38,7 +41,7 @@ var kinds = []struct {
 // run measures all tools in each round, so that what changes on the machine over
 // time hits all of them.
 func (b *bench) run(ctx context.Context) (err error) {
-	b.say("%d tasks on each of %d hosts, %d rounds; %s", tasks, b.hosts, b.rounds, machine())
+	b.say("%d tasks on each of %d hosts, %d rounds; %s", tasks, b.hosts, b.rounds, measure.Machine())
 	spec := plan.Spec{Name: "bench-ansible", Hosts: b.hosts}
 	// Ansible needs Python on the hosts; deployer and the script do not.
 	b.lab, err = lab.Up(ctx, spec, lab.Options{Tied: !b.keep, Packages: []string{"python3"}})
@@ -54,18 +57,33 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if b.material, err = newMaterial(dir, b.lab.Files, b.lab.Hosts); err != nil {
 		return err
 	}
-	for n := 1; n <= b.rounds; n++ {
-		for _, tool := range b.only {
-			if err := b.tool(ctx, tool); err != nil {
-				return fmt.Errorf("round %d: %w", n, err)
-			}
-		}
-	}
-	fmt.Fprintf(b.out, "\n%s\n", b.took.table(b.only))
+	err = b.turns(ctx)
+	fmt.Fprintf(b.out, "\n%s\n\n%s\n", b.took.table("seconds", b.tools), b.used.table("processor", b.tools))
 	for _, k := range kinds {
 		fmt.Fprintln(b.out, b.took.closing(k.name))
 	}
-	return nil
+	return err
+}
+
+// turns measures all tools in each round. One that fails is left out from then
+// on: the others' figures are good all the same.
+func (b *bench) turns(ctx context.Context) error {
+	var errs []error
+	left := slices.Clone(b.tools)
+	for n := 1; n <= b.rounds; n++ {
+		for _, tool := range slices.Clone(left) {
+			err := b.tool(ctx, tool)
+			if ctx.Err() != nil {
+				return errors.Join(append(errs, err)...)
+			}
+			if err != nil {
+				b.say("%s has failed and is left out from here on", tool)
+				errs = append(errs, fmt.Errorf("round %d: %w", n, err))
+				left = slices.DeleteFunc(left, func(t string) bool { return t == tool })
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (b *bench) down(ctx context.Context) error {
@@ -109,12 +127,22 @@ func (b *bench) measure(ctx context.Context, tool, kind string, changed int) err
 	defer os.RemoveAll(scratch)
 	defer b.hangUp(context.WithoutCancel(ctx), scratch)
 	syscall.Sync() // what was written before shall not be waited for now
+	before, err := measure.Look(ctx, b.lab)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	output, err := b.start(ctx, tool, scratch)
+	output, controller, err := b.start(ctx, tool, scratch)
 	took := time.Since(began)
 	if err != nil {
 		return err
 	}
+	after, err := measure.Look(ctx, b.lab)
+	if err != nil {
+		return err
+	}
+	usage := after.Since(before)
+	usage.Own += controller
 	got, err := changes(tool, output)
 	if err != nil {
 		return err
@@ -128,7 +156,8 @@ func (b *bench) measure(ctx context.Context, tool, kind string, changed int) err
 		}
 	}
 	b.took.add(tool, kind, took)
-	b.say("%-8s %-7s %6.2f s", tool, kind, took.Seconds())
+	b.used.add(tool, kind, usage.Own)
+	b.say("%-8s %-7s %6.2f s; %s", tool, kind, took.Seconds(), usage)
 	return nil
 }
 

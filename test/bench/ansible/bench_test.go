@@ -136,7 +136,7 @@ func TestClosing(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want := "deployer      2.00 (1.00 to 9.00)"
-	if got := all.table([]string{toolDeployer}); !strings.Contains(got, want) {
+	if got := all.table("seconds", []string{toolDeployer}); !strings.Contains(got, want) {
 		t.Errorf("table\n%s\nwants %q", got, want)
 	}
 }

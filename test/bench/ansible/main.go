@@ -5,47 +5,25 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/spf13/cobra"
+	"deployer/test/bench/measure"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := benchCommand().ExecuteContext(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-ansible:", err)
-		os.Exit(1)
-	}
-}
-
-func benchCommand() *cobra.Command {
-	b := bench{out: os.Stdout, took: times{}}
-	cmd := &cobra.Command{
-		Use:           "ansible",
-		Short:         "The same tasks by deployer, Ansible, Mitogen and a shell script",
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		PreRunE:       func(*cobra.Command, []string) error { return b.complete() },
-		RunE:          func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context()) },
-	}
+	b := bench{out: os.Stdout, took: times{}, used: times{}}
+	cmd := measure.Benchmark{Name: "ansible", Short: "The same tasks by deployer, Ansible, Mitogen and a shell script", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
 	f.IntVar(&b.rounds, "rounds", 3, "how often each is measured, in turns; the closing lines have the medians")
 	f.IntVar(&b.hosts, "hosts", 10, "hosts of the lab")
-	f.StringSliceVar(&b.only, "only", toolNames(), "what is measured")
+	f.StringSliceVar(&b.tools, "tools", toolNames(), "what is measured")
 	f.BoolVar(&b.keep, "keep", false, "leave the lab up, for a look at what was made")
 	f.StringVar(&b.deployer, "deployer", "bin/deployer", "the program to measure")
-	return cmd
+	measure.Main(cmd)
 }
 
 // complete checks the flags and that the programs are there.
@@ -53,17 +31,14 @@ func (b *bench) complete() error {
 	if b.rounds < 1 || b.hosts < 1 {
 		return fmt.Errorf("--rounds and --hosts must be at least 1")
 	}
-	for _, name := range b.only {
+	for _, name := range b.tools {
 		if !slices.Contains(toolNames(), name) {
-			return fmt.Errorf("--only %q: want some of %s", name, strings.Join(toolNames(), ", "))
+			return fmt.Errorf("--tools %q: want some of %s", name, strings.Join(toolNames(), ", "))
 		}
 	}
 	var err error
-	if b.deployer, err = filepath.Abs(b.deployer); err != nil {
+	if b.deployer, err = measure.Program(b.deployer); err != nil {
 		return err
-	}
-	if _, err := os.Stat(b.deployer); err != nil {
-		return fmt.Errorf("%w: run `make build` first", err)
 	}
 	if _, err := exec.LookPath("ansible-playbook"); err != nil && b.measures(toolAnsible, toolMitogen) {
 		return fmt.Errorf("%w: run `make bench-ansible`, which installs it", err)
@@ -73,5 +48,5 @@ func (b *bench) complete() error {
 
 // measures tells whether one of the tools is asked for.
 func (b *bench) measures(names ...string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(b.only, n) })
+	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(b.tools, n) })
 }

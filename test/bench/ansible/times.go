@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"deployer/test/bench/measure"
 )
 
 // times are what was measured, by tool and kind of run.
@@ -19,18 +19,9 @@ func (t times) add(tool, kind string, took time.Duration) {
 	t[tool][kind] = append(t[tool][kind], took)
 }
 
-// median of what was measured in seconds; 0 when nothing was. That of an even
-// number is the mean of the two in the middle.
+// median of what was measured in seconds; 0 when nothing was.
 func (t times) median(tool, kind string) float64 {
-	sorted := slices.Sorted(slices.Values(t[tool][kind]))
-	if len(sorted) == 0 {
-		return 0
-	}
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle].Seconds()
-	}
-	return (sorted[middle-1] + sorted[middle]).Seconds() / 2
+	return measure.Median(t[tool][kind]).Seconds()
 }
 
 // closing sums up one kind of run for scripts: deployer's time over that of the
@@ -53,9 +44,9 @@ func ratio(a, b float64) string {
 }
 
 // table is all medians in seconds, with the least and the greatest.
-func (t times) table(tools []string) string {
+func (t times) table(title string, tools []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-10s", "seconds")
+	fmt.Fprintf(&b, "%-10s", title)
 	for _, k := range kinds {
 		fmt.Fprintf(&b, "  %-24s", k.name)
 	}
@@ -68,14 +59,4 @@ func (t times) table(tools []string) string {
 		}
 	}
 	return b.String()
-}
-
-// machine says what the figures were measured on.
-func machine() string {
-	text := fmt.Sprintf("%s, %d processors", time.Now().Format(time.DateOnly), runtime.NumCPU())
-	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
-		minute, _, _ := strings.Cut(string(load), " ")
-		text += ", load " + minute + " before the start"
-	}
-	return text
 }

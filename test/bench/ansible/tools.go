@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"time"
 )
 
 // The names of what is measured.
@@ -49,16 +50,17 @@ func (b *bench) invocation(tool, scratch string) invocation {
 }
 
 // start runs a tool as the lab's controller. The time that this takes is what is
-// measured, so nothing else is done here before it has ended.
-func (b *bench) start(ctx context.Context, tool, scratch string) (output string, err error) {
+// measured, so nothing else is done here before it has ended. controller is the
+// processor time that it took here.
+func (b *bench) start(ctx context.Context, tool, scratch string) (output string, controller time.Duration, err error) {
 	how := b.invocation(tool, scratch)
 	cmd := b.lab.Command(ctx, how.argv...)
 	cmd.Dir, cmd.Env = how.dir, append(os.Environ(), how.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return string(out), fmt.Errorf("%s: %w\n%s", tool, err, tail(string(out)))
+		return string(out), 0, fmt.Errorf("%s: %w\n%s", tool, err, tail(string(out)))
 	}
-	return string(out), nil
+	return string(out), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // hangUp ends the connections that Ansible's OpenSSH keeps open after a run.

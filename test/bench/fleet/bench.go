@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"deployer/test/bench/measure"
 )
 
 // bench is the whole benchmark; its fields are set by flags.
@@ -30,7 +32,7 @@ type size struct {
 
 func (b *bench) run(ctx context.Context) error {
 	fmt.Fprintf(b.out, "%d steps on each host, %d hosts at once, round trips of %v; %s\n\n",
-		b.steps, b.forks, b.latency, machine())
+		b.steps, b.forks, b.latency, measure.Machine())
 	fmt.Fprintln(b.out, heading)
 	var all []size
 	for _, n := range b.sizes {

@@ -6,38 +6,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
+	"deployer/test/bench/measure"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := benchCommand().ExecuteContext(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-fleet:", err)
-		os.Exit(1)
-	}
-}
-
-func benchCommand() *cobra.Command {
 	b := bench{out: os.Stdout}
-	cmd := &cobra.Command{
-		Use:           "fleet",
-		Short:         "What many hosts cost the controller",
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		PreRunE:       func(*cobra.Command, []string) error { return b.complete() },
-		RunE:          func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context()) },
-	}
+	cmd := measure.Benchmark{Name: "fleet", Short: "What many hosts cost the controller", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
 	f.IntSliceVar(&b.sizes, "hosts", []int{100, 300, 1000, 3000}, "sizes of the fleet, one after the other")
 	f.IntVar(&b.steps, "steps", 300, "steps on each host")
@@ -47,7 +26,7 @@ func benchCommand() *cobra.Command {
 	f.StringVar(&b.dir, "dir", "/dev/shm", "where the hosts' directories are made; a disk would be what is measured")
 	f.StringVar(&b.profile, "profile", "", "directory for profiles of the controller, one below it for each run")
 	cmd.AddCommand(hostsCommand())
-	return cmd
+	measure.Main(cmd)
 }
 
 // complete checks the flags and makes paths absolute.
@@ -56,11 +35,8 @@ func (b *bench) complete() error {
 		return fmt.Errorf("--steps, --forks and --hosts must be at least 1, and --latency not negative")
 	}
 	var err error
-	if b.deployer, err = filepath.Abs(b.deployer); err != nil {
+	if b.deployer, err = measure.Program(b.deployer); err != nil {
 		return err
-	}
-	if _, err := os.Stat(b.deployer); err != nil {
-		return fmt.Errorf("%w: run `make build` first", err)
 	}
 	if b.profile != "" {
 		b.profile, err = filepath.Abs(b.profile)

@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"runtime"
-	"strings"
 	"time"
 )
 
@@ -27,13 +24,3 @@ func (s size) closing() string {
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
 
 func megabytes(n int64) int64 { return (n + 500_000) / 1_000_000 }
-
-// machine says what the figures were measured on.
-func machine() string {
-	text := fmt.Sprintf("%s, %d processors", time.Now().Format(time.DateOnly), runtime.NumCPU())
-	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
-		minute, _, _ := strings.Cut(string(load), " ")
-		text += ", load " + minute + " before the start"
-	}
-	return text
-}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"deployer/test/bench/measure"
 	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
@@ -41,7 +42,7 @@ type phase struct {
 // measurement is one cluster, from bare hosts to all Ready.
 type measurement struct {
 	took   time.Duration
-	usage  usage
+	usage  measure.Usage
 	phases []phase
 	notes  []string // lines to print below the phases
 }
@@ -70,7 +71,7 @@ func (b *bench) run(ctx context.Context) error {
 // measure boots bare hosts, measures, and removes them however it ends.
 func (b *bench) measure(ctx context.Context, tool string, n int) (m measurement, err error) {
 	spec := plan.Spec{Name: fmt.Sprintf("bench-%s-%d", tool, n), Masters: b.masters, Minions: b.minions}
-	b.say("%s, run %d of %d: %s", tool, n, b.runs, machineState())
+	b.say("%s, run %d of %d: %s", tool, n, b.runs, measure.Machine())
 	l, err := lab.Up(ctx, spec, lab.Options{Tied: !b.keep})
 	if err != nil {
 		return m, err

@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
+
+	"deployer/test/bench/measure"
 )
 
 // closingLine sums up for machines: medians in seconds and their ratio, "-" for
@@ -11,7 +12,7 @@ import (
 func closingLine(deployer, kubeadm []time.Duration) string {
 	ratio := "-"
 	if len(deployer) > 0 && len(kubeadm) > 0 {
-		ratio = fmt.Sprintf("%.2f", median(deployer).Seconds()/median(kubeadm).Seconds())
+		ratio = fmt.Sprintf("%.2f", measure.Median(deployer).Seconds()/measure.Median(kubeadm).Seconds())
 	}
 	return fmt.Sprintf("install deployer_s=%s kubeadm_s=%s ratio=%s", seconds(deployer), seconds(kubeadm), ratio)
 }
@@ -20,15 +21,5 @@ func seconds(all []time.Duration) string {
 	if len(all) == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f", median(all).Seconds())
-}
-
-// median of an even number is the mean of the two in the middle.
-func median(all []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(all))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
+	return fmt.Sprintf("%.1f", measure.Median(all).Seconds())
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"deployer/test/bench/measure"
 	"deployer/test/lab/lab"
 )
 
@@ -26,7 +27,7 @@ func (b *bench) measureDeployer(ctx context.Context, l *lab.Lab, log string) (m 
 	}
 	settle()
 	b.say("deployer install starts; events go to %s", log)
-	before, err := look(ctx, l)
+	before, err := measure.Look(ctx, l)
 	if err != nil {
 		return m, err
 	}
@@ -39,12 +40,12 @@ func (b *bench) measureDeployer(ctx context.Context, l *lab.Lab, log string) (m 
 	if err := waitReady(ctx, l); err != nil {
 		return m, fmt.Errorf("deployer exited with 0, but %w", err)
 	}
-	after, err := look(ctx, l)
+	after, err := measure.Look(ctx, l)
 	if err != nil {
 		return m, err
 	}
-	m.usage = after.since(before)
-	m.usage.own += controller
+	m.usage = after.Since(before)
+	m.usage.Own += controller
 	return m, m.explain(ctx, l, log, start, exited)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"deployer/test/bench/measure"
 	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
@@ -31,7 +32,7 @@ func (b *bench) measureKubeadm(ctx context.Context, l *lab.Lab, log string) (m m
 	defer func() { err = errors.Join(err, os.WriteFile(log, run.said.Bytes(), 0o644)) }()
 	settle()
 	b.say("kubeadm starts; what it says goes to %s", log)
-	before, err := look(ctx, l)
+	before, err := measure.Look(ctx, l)
 	if err != nil {
 		return m, err
 	}
@@ -52,11 +53,11 @@ func (b *bench) measureKubeadm(ctx context.Context, l *lab.Lab, log string) (m m
 		m.phases = append(m.phases, phase{p.name, time.Since(begun)})
 	}
 	m.took = time.Since(start)
-	after, err := look(ctx, l)
+	after, err := measure.Look(ctx, l)
 	if err != nil {
 		return m, err
 	}
-	m.usage = after.since(before)
+	m.usage = after.Since(before)
 	m.notes, err = outcome(ctx, l)
 	return m, err
 }

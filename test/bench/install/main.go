@@ -7,39 +7,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
-
-	"github.com/spf13/cobra"
 
 	"deployer/images"
+	"deployer/test/bench/measure"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := benchCommand().ExecuteContext(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-install:", err)
-		os.Exit(1)
-	}
-}
-
-func benchCommand() *cobra.Command {
 	b := bench{out: os.Stdout}
-	cmd := &cobra.Command{
-		Use:           "install",
-		Short:         "Time from bare hosts to all Ready: deployer, and kubeadm by hand",
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		PreRunE:       func(*cobra.Command, []string) error { return b.complete() },
-		RunE:          func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context()) },
-	}
+	cmd := measure.Benchmark{Name: "install", Short: "Time from bare hosts to all Ready: deployer, and kubeadm by hand", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
 	f.IntVar(&b.runs, "runs", 1, "how often each is measured, in turns; the closing line has the medians")
 	f.StringVar(&b.only, "only", "", "measure one of them: deployer or kubeadm")
@@ -49,7 +27,7 @@ func benchCommand() *cobra.Command {
 	f.StringVar(&b.logs, "logs", "", "directory for events and logs (default: bench-install in deployer's cache)")
 	f.IntVar(&b.masters, "masters", 3, "masters of each cluster")
 	f.IntVar(&b.minions, "minions", 2, "minions of each cluster")
-	return cmd
+	measure.Main(cmd)
 }
 
 // complete checks the flags and fills in what was left to default.
@@ -73,11 +51,8 @@ func (b *bench) complete() error {
 	if b.logs == "" {
 		b.logs = filepath.Join(root, "bench-install")
 	}
-	if b.deployer, err = filepath.Abs(b.deployer); err != nil {
+	if b.deployer, err = measure.Program(b.deployer); err != nil {
 		return err
-	}
-	if _, err := os.Stat(b.deployer); err != nil && b.only != toolKubeadm {
-		return fmt.Errorf("%w: run `make build` first", err)
 	}
 	return os.MkdirAll(b.logs, 0o755)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"deployer/test/bench/measure"
 	"deployer/test/lab/lab"
 )
 
@@ -60,5 +61,5 @@ func parseProcess(line string) (name string, took time.Duration, ok bool) {
 		}
 		ticks += n
 	}
-	return line[begin+1 : end], time.Duration(ticks) * time.Second / userHZ, true
+	return line[begin+1 : end], time.Duration(ticks) * time.Second / measure.UserHZ, true
 }

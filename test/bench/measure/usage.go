@@ -1,10 +1,9 @@
-package main
+package measure
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -12,9 +11,9 @@ import (
 	"deployer/test/lab/lab"
 )
 
-// userHZ is the unit of /proc/stat: 1/100 s on every Linux architecture that Go
+// UserHZ is the unit of /proc/stat: 1/100 s on every Linux architecture that Go
 // runs on (proc(5), sysconf(_SC_CLK_TCK)).
-const userHZ = 100
+const UserHZ = 100
 
 // busyTime is how long all processors together have been busy since the machine
 // booted. A run that keeps them all busy is bound by the machine, not by waits.
@@ -42,7 +41,7 @@ func parseBusy(line string) time.Duration {
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * time.Second / userHZ
+	return time.Duration(ticks) * time.Second / UserHZ
 }
 
 // hostsBusy is the processor time that the hosts of a lab have used. Each reads
@@ -51,7 +50,8 @@ func parseBusy(line string) time.Duration {
 func hostsBusy(ctx context.Context, l *lab.Lab) (time.Duration, error) {
 	var sum time.Duration
 	for _, h := range l.Hosts {
-		out, err := l.SSH(ctx, h.Name, "cat /sys/fs/cgroup/cpu.stat 2>/dev/null || cat /sys/fs/cgroup/cpuacct/cpuacct.usage")
+		// Not over SSH: a login costs the host a tenth of a second.
+		out, err := l.Exec(ctx, h.Name, "sh", "-c", "cat /sys/fs/cgroup/cpu.stat 2>/dev/null || cat /sys/fs/cgroup/cpuacct/cpuacct.usage")
 		if err != nil {
 			return 0, fmt.Errorf("reading the processor time of %s: %w", h.Name, err)
 		}
@@ -75,10 +75,10 @@ func parseUsage(text string) (time.Duration, error) {
 	return time.Duration(n) * unit, err
 }
 
-// usage is processor time between two looks.
-type usage struct {
-	machine time.Duration // of everything on the machine
-	own     time.Duration // of the lab's hosts and the program that is measured
+// Usage is processor time between two looks.
+type Usage struct {
+	Machine time.Duration // of everything on the machine
+	Own     time.Duration // of the lab's hosts and the program that is measured
 }
 
 // noisy is the part of the machine's busy time from which on somebody else's
@@ -86,30 +86,22 @@ type usage struct {
 const noisy = 0.1
 
 // String warns when the machine was not the benchmark's own.
-func (u usage) String() string {
-	text := fmt.Sprintf("processor time %.1f s", u.own.Seconds())
-	if other := u.machine - u.own; other.Seconds() > noisy*u.machine.Seconds() {
+func (u Usage) String() string {
+	text := fmt.Sprintf("processor time %.1f s", u.Own.Seconds())
+	if other := u.Machine - u.Own; other.Seconds() > noisy*u.Machine.Seconds() {
 		text += fmt.Sprintf(", and %.1f s of other work on the machine: measure again when it is idle", other.Seconds())
 	}
 	return text
 }
 
-// look reads both clocks; the difference of two looks is a usage.
-func look(ctx context.Context, l *lab.Lab) (usage, error) {
+// Look reads the clocks of a lab and its machine; the difference of two looks is
+// a usage, but for the program that is measured.
+func Look(ctx context.Context, l *lab.Lab) (Usage, error) {
 	own, err := hostsBusy(ctx, l)
-	return usage{machine: busyTime(), own: own}, err
+	return Usage{Machine: busyTime(), Own: own}, err
 }
 
-func (u usage) since(before usage) usage {
-	return usage{machine: u.machine - before.machine, own: u.own - before.own}
-}
-
-// machineState says how much of the machine the benchmark has for itself.
-func machineState() string {
-	load, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return fmt.Sprintf("%d processors", runtime.NumCPU())
-	}
-	minute, _, _ := strings.Cut(string(load), " ")
-	return fmt.Sprintf("%d processors, load %s before the start", runtime.NumCPU(), minute)
+// Since is what was used between two looks.
+func (u Usage) Since(before Usage) Usage {
+	return Usage{Machine: u.Machine - before.Machine, Own: u.Own - before.Own}
 }

@@ -1,0 +1,73 @@
+// Package measure is what the benchmarks have in common: the frame of their
+// programs, and how they see what a machine and its hosts do.
+package measure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Benchmark is a program that takes no arguments but flags.
+type Benchmark struct {
+	Name     string
+	Short    string
+	Complete func() error // checks the flags
+	Run      func(context.Context) error
+}
+
+// Command returns the program's command, to add flags to.
+func (b Benchmark) Command() *cobra.Command {
+	return &cobra.Command{
+		Use:           b.Name,
+		Short:         b.Short,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PreRunE:       func(*cobra.Command, []string) error { return b.Complete() },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return b.Run(cmd.Context()) },
+	}
+}
+
+// Main carries a command out until it is over or interrupted, and exits with 1
+// when it has failed.
+func Main(cmd *cobra.Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := cmd.ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench-%s: %v\n", cmd.Name(), err)
+		os.Exit(1)
+	}
+}
+
+// Program is the absolute path of the program to measure. There must be one.
+func Program(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%w: run `make build` first", err)
+	}
+	return path, nil
+}
+
+// Machine says what the figures are measured on, and how much of it the
+// benchmark has for itself.
+func Machine() string {
+	text := fmt.Sprintf("%s, %d processors", time.Now().Format(time.DateOnly), runtime.NumCPU())
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		minute, _, _ := strings.Cut(string(load), " ")
+		text += ", load " + minute + " before the start"
+	}
+	return text
+}
