@@ -19,6 +19,7 @@ import (
 	"deployer/tasks/control"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
+	"deployer/tasks/control/reboot"
 )
 
 // session is a run on its way: what an execution needs beside the program, from
@@ -86,6 +87,7 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 		s.sink.add(x.results)
 	}
 	services, calls := clusterServices(x.project.cluster)
+	engine.Provide(services, reboot.Resumes(x.resumes))
 	s.services = services
 	s.dialer = newConnector(reach.ways, reach.dialer, content, calls, s.redactor.Wrap(s.sink))
 	s.connector = s.dialer

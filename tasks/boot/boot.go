@@ -14,21 +14,22 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Record is where the host remembers which step has asked for a reboot until
-// that step is over: a run that goes on after a killed one must not reboot the
-// host once more.
-const Record = "/var/lib/deployer/reboot.json"
+// note is where the host remembers that a step has asked for a reboot: a run that
+// goes on after a killed one must not reboot the host once more.
+func note(step string) string { return receipt.Path("reboot", step) }
 
-// recent bounds how long a record counts. A run that was killed in the middle of
-// a reboot and never resumed must not spare the host a reboot weeks later.
+// recent bounds how long a note counts of which nobody knows how the run went on.
+// A run that was killed in the middle of a reboot and never resumed must not spare
+// the host a reboot weeks later.
 const recent = 24 * time.Hour
 
 // Reboot makes sure that the host has rebooted since a step first asked for it.
 type Reboot struct {
 	Step    string        `yaml:"step" required:"true" doc:"names the step that asks, the same in the next run of the same playbook"`
+	Resumes string        `yaml:"resumes" doc:"run that this one goes on from: a host that has rebooted in it has done so. Default none"`
 	Msg     string        `yaml:"msg" doc:"what users who are logged in are told; default none"`
 	Command hostcmd.Words `yaml:"command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
-	Done    bool          `yaml:"done" doc:"the step is over: forget that it asked, and reboot nothing. Default false"`
+	Done    bool          `yaml:"done" doc:"the step has come to its end: note that, and reboot nothing. Default false"`
 }
 
 var _ engine.Module = (*Reboot)(nil)
@@ -38,26 +39,36 @@ type asked struct {
 	Step string    `json:"step"`
 	Boot string    `json:"boot_id"` // before the reboot
 	At   time.Time `json:"at"`
+	// Done is the run in which the step came to its end; empty before that.
+	Done string `json:"done,omitempty"`
 }
 
 // Check compares the boot id with the one that was there when the step asked.
 func (r *Reboot) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	var before asked
-	mine := receipt.Read(sys, Record, &before) && before.Step == r.Step
+	known := receipt.Read(sys, note(r.Step), &before)
 	if r.Done {
-		if !mine {
+		if !known || before.Done == sys.RunID() {
 			return engine.NoChange(nil), nil
 		}
-		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: Record, Action: "remove"}), nil
+		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: note(r.Step), Action: "note the end"}), nil
 	}
 	now, err := bootID(sys)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if mine && before.Boot != now && time.Since(before.At).Abs() < recent {
+	if known && before.Boot != now && r.counts(before, sys.RunID()) {
 		return engine.NoChange(engine.Output{"boot_id": now}), nil
 	}
 	return engine.Changed(Effect()), nil
+}
+
+// counts tells whether the reboot that was asked for is the one that is wanted.
+func (r *Reboot) counts(before asked, run string) bool {
+	if before.Done == "" {
+		return time.Since(before.At).Abs() < recent
+	}
+	return before.Done == run || before.Done == r.Resumes
 }
 
 // Effect is that of a reboot.
@@ -69,13 +80,16 @@ func Effect() engine.Effect {
 // returns while the host goes down.
 func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if r.Done {
-		return nil, receipt.Remove(sys, Record)
+		var before asked
+		receipt.Read(sys, note(r.Step), &before)
+		before.Done = sys.RunID()
+		return nil, receipt.Write(sys, note(r.Step), before)
 	}
 	now, err := bootID(sys)
 	if err != nil {
 		return nil, err
 	}
-	if err := receipt.Write(sys, Record, asked{Step: r.Step, Boot: now, At: time.Now()}); err != nil {
+	if err := receipt.Write(sys, note(r.Step), asked{Step: r.Step, Boot: now, At: time.Now()}); err != nil {
 		return nil, fmt.Errorf("noting that a reboot is asked for: %w", err)
 	}
 	// The record stays whatever becomes of the program.

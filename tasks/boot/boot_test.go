@@ -14,6 +14,8 @@ import (
 	"deployer/tasks/tasktest"
 )
 
+const step = "site.yaml/1..2/reboot"
+
 const idFile = "/proc/sys/kernel/random/boot_id"
 
 // host is one whose reboot gives it another boot id at once.
@@ -28,7 +30,7 @@ func host(t *testing.T, fails error) (*tasktest.System, *[]string) {
 			return engine.CommandResult{}, fails
 		}
 		*ran = append(*ran, strings.Join(cmd.Argv, " "))
-		if !receipt.Read(sys, Record, &asked{}) {
+		if !receipt.Read(sys, note(step), &asked{}) {
 			t.Error("the reboot began before it was noted who asked for it")
 		}
 		sys.Write(t, idFile, "second\n", 0o644)
@@ -37,12 +39,12 @@ func host(t *testing.T, fails error) (*tasktest.System, *[]string) {
 	return sys, ran
 }
 
-// TestOnce: however often the same step asks, the host reboots once; when the
-// step is over, it may reboot again.
+// TestOnce: however often the same step of a run asks, the host reboots once; so
+// does a run that goes on from it. Any other run gets its own.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	sys, ran := host(t, nil)
-	r := &Reboot{Step: "site.yaml/1..2/reboot", Msg: "back soon"}
+	r := &Reboot{Step: step, Msg: "back soon"}
 	if change := tasktest.Check(t, sys, r); !change.Needed || change.Effects[0].Kind != engine.EffectReboot {
 		t.Fatalf("change %+v", change)
 	}
@@ -57,26 +59,38 @@ func TestOnce(t *testing.T) {
 	if change := tasktest.Check(t, sys, &Reboot{Step: "site.yaml/1..9/reboot"}); !change.Needed {
 		t.Error("another step does not get its reboot")
 	}
-	for range 2 { // forgetting it twice is no error
-		if _, _, err := tasktest.Run(t, sys, &Reboot{Step: r.Step, Done: true}); err != nil {
-			t.Fatal(err)
-		}
+	tasktest.Converge(t, sys, &Reboot{Step: step, Done: true})
+	var left asked
+	if !receipt.Read(sys, note(step), &left) || left.Done != sys.RunID() {
+		t.Fatalf("noted %+v", left)
+	}
+	left.Done = "run-1"
+	if err := receipt.Write(sys, note(step), left); err != nil {
+		t.Fatal(err)
 	}
 	if change := tasktest.Check(t, sys, r); !change.Needed {
 		t.Error("the next run does not get its reboot")
 	}
+	on := &Reboot{Step: step, Resumes: "run-1"}
+	if change := tasktest.Check(t, sys, on); change.Needed {
+		t.Error("a run that goes on from the one that has rebooted the host does so again")
+	}
+	tasktest.Converge(t, sys, &Reboot{Step: step, Done: true})
+	if change := tasktest.Check(t, sys, on); change.Needed {
+		t.Error("the run that goes on does not count as the one that has rebooted the host")
+	}
 }
 
-// TestOldRecord: what a run asked for that nobody has resumed for a day does not
+// TestOldNote: what a run asked for that nobody has gone on with for a day does not
 // count any more.
-func TestOldRecord(t *testing.T) {
+func TestOldNote(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, nil)
 	for age, needed := range map[time.Duration]bool{time.Hour: false, recent + time.Hour: true} {
-		if err := receipt.Write(sys, Record, asked{Step: "s", Boot: "zeroth", At: time.Now().Add(-age)}); err != nil {
+		if err := receipt.Write(sys, note(step), asked{Step: step, Boot: "zeroth", At: time.Now().Add(-age)}); err != nil {
 			t.Fatal(err)
 		}
-		if change := tasktest.Check(t, sys, &Reboot{Step: "s"}); change.Needed != needed {
+		if change := tasktest.Check(t, sys, &Reboot{Step: step}); change.Needed != needed {
 			t.Errorf("asked for %s ago: needed %t", age, change.Needed)
 		}
 	}
@@ -87,7 +101,7 @@ func TestOldRecord(t *testing.T) {
 func TestCutShort(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, errors.New("killed"))
-	r := &Reboot{Step: "s", Command: hostcmd.Words{"kexec", "-e"}}
+	r := &Reboot{Step: step, Command: hostcmd.Words{"kexec", "-e"}}
 	if _, _, err := tasktest.Run(t, sys, r); err == nil || !strings.Contains(err.Error(), "kexec -e") {
 		t.Errorf("error %v", err)
 	}

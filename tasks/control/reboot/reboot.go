@@ -16,6 +16,9 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
+// Resumes is the service that names the run that the present one goes on from.
+type Resumes string
+
 // Reboot reboots the host and waits until it is back. A run that goes on after
 // one that was killed in the middle finds a host that has rebooted, and does not
 // do it again.
@@ -53,7 +56,7 @@ func (r *Reboot) Apply(ctx context.Context, site engine.Site, _ engine.Change) (
 	if err := r.test(ctx, site, timeout-time.Since(began)); err != nil {
 		return nil, err
 	}
-	// From here on a reboot that is asked for is another one.
+	// From here on only a run that goes on from this one finds it done.
 	if err := settled(site.RunOn(ctx, site.Host(), "host_reboot", &boot.Reboot{Step: site.Step(), Done: true})); err != nil {
 		return nil, err
 	}
@@ -64,7 +67,8 @@ func (r *Reboot) Apply(ctx context.Context, site engine.Site, _ engine.Change) (
 // goes down may be gone before it answers, and may answer once more before it
 // is gone.
 func (r *Reboot) reboot(ctx context.Context, site engine.Site) error {
-	ask := &boot.Reboot{Step: site.Step(), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
+	resumes, _ := engine.Service[Resumes](site.Services())
+	ask := &boot.Reboot{Step: site.Step(), Resumes: string(resumes), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
 	for {
 		res, err := site.RunOn(ctx, site.Host(), "host_reboot", ask)
 		switch err := settled(res, err); {
