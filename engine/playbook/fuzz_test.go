@@ -18,6 +18,11 @@ func FuzzCompile(f *testing.F) {
 		"- hosts: all\n  max_fail: {all: 10%}\n  tasks: [{include_tasks: more.yaml}, {include_role: web}]\n",
 		"- &a {hosts: all}\n- {<<: *a, name: b}\n",
 		"- hosts: all\n  tasks: [{file: {path: \"{{ range .x }}{{ end }}\", rules: [{port: '{{ 1 }}'}], value: {a: ['{{ . }}']}}}]\n",
+		"- hosts: all\n  serial: [1, 30%]\n  any_errors_fatal: true\n  force_handlers: true\n  forks: 2\n  strategy: linear\n  become: false\n  environment: {A: '{{ .b }}'}\n  tasks: [{file: {path: a}, notify: web}]\n  handlers: [{name: h, listen: [web, w], file: {path: a}}]\n",
+		"- import_playbook: more.yaml\n  vars: {a: 1}\n  tags: [x]\n- hosts: all\n  vars_files: [vars.yaml, vars.yaml.age]\n  tasks: [{file: {path: '{{ .v }}'}}]\n",
+		"- hosts: all\n  tasks:\n    - {file: {path: '{{ .it.a }}'}, loop: list, loop_control: {loop_var: it, index_var: i, label: '{{ .it }}'}, delegate_to: '{{ .d }}', run_once: true}\n    - block: [{file: {path: a}, become_user: '{{ .u }}'}]\n      environment: {B: c}\n      delegate_to: localhost\n      become: true\n",
+		"- hosts: all\n  tasks: [{command: uptime -p}, {shell: [a, b]}, {file: /a mode=1}, {include_role: {name: web}}, {include_tasks: {file: ../more.yaml}}, {meta: end_host}, {args: {}, with_items: []}]\n",
+		"- hosts: all\n  remote_user: x\n  vars_prompt: []\n  tasks: [{file: {path: '{{ x | default([]) }}'}, when: r is defined and 'a' in r, async: 1}]\n",
 	} {
 		f.Add(seed)
 	}
@@ -29,7 +34,8 @@ func FuzzCompile(f *testing.F) {
 				return
 			}
 		}
-		p, err := compileFiles(t, nil, "site.yaml", site, "more.yaml", "[]", "roles/web/tasks/main.yaml", "[]")
+		p, err := compileFiles(t, nil, "site.yaml", site, "more.yaml", "[]", "roles/web/tasks/main.yaml", "[]",
+			"vars.yaml", "v: '{{ .w }}'\nw: !secret x\n", "vars.yaml.age", "{}")
 		if err != nil {
 			var errs strictyaml.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
