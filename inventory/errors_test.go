@@ -51,7 +51,7 @@ func TestBadInventories(t *testing.T) {
 		"two passwords":       {"hosts: {m1: }\nssh: {become: sudo, become_password_env: A, become_password_file: b}", `inventory.yaml:2:42: ssh.become_password_env and ssh.become_password_file are both set; keep one`},
 		"password, no become": {"hosts: {m1: }\nssh: {become_password_file: b}", `inventory.yaml:2:29: there is a password to become root with, but ssh.become is none`},
 		"become":              {"hosts: {m1: }\nssh: {become: true}", `inventory.yaml:2:15: ssh.become: want one of none, sudo, doas, su, got "true"`},
-		"timeout":             {"hosts: {m1: }\nssh: {connect_timeout: 10}", `inventory.yaml:2:24: ssh.connect_timeout: want a duration such as 500ms, 10s or 1h30m, got "10"`},
+		"timeout":             {"hosts: {m1: }\nssh: {connect_timeout: 10}", `inventory.yaml:2:24: ssh.connect_timeout: want a duration such as 500ms, 10s or 1h30m, got "10"; write 10s`},
 		"bastion empty":       {"hosts: {m1: }\nssh: {bastion: {user: x}}", `inventory.yaml:2:16: a bastion wants either an address, or host with the name of a host of this inventory`},
 		"bastion unknown":     {"hosts: {jump1: , n: }\nssh: {bastion: {host: jmp1}}", `inventory.yaml:2:16: bastion: there is no host "jmp1"; did you mean "jump1"?`},
 		"max_fail":            {"hosts: {m1: }\nmax_fail: {minions: 1}", `inventory.yaml:2:12: max_fail: there is no role or group "minions"; did you mean "minion"?`},

@@ -3,6 +3,9 @@ package strictyaml
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -57,7 +60,24 @@ func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
 
 // wrong reports a value that is not what the type wants.
 func (d *decoder) wrong(n *yaml.Node, at where, want string) {
-	d.fail(n, "%swant %s, got %s", at.prefix(), want, got(n))
+	d.fail(n, "%swant %s, got %s%s", at.prefix(), want, got(n), written(n, want))
+}
+
+// written is how a switch or a duration is written here, for those who write yes,
+// or a number of seconds.
+func written(n *yaml.Node, want string) string {
+	seconds, err := strconv.ParseUint(n.Value, 10, 31)
+	switch {
+	case n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle != 0:
+	case strings.HasPrefix(want, "a duration") && err == nil:
+		return fmt.Sprintf("; write %ds", seconds)
+	case want != "true or false":
+	case slices.Contains([]string{"yes", "on", "y"}, strings.ToLower(n.Value)):
+		return "; write true"
+	case slices.Contains([]string{"no", "off", "n"}, strings.ToLower(n.Value)):
+		return "; write false"
+	}
+	return ""
 }
 
 // got describes a node for messages. Values with an explicit tag may be

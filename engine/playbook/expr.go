@@ -88,9 +88,13 @@ func (e *Expr) Int(vars map[string]any) (int, error) {
 func (e *Expr) wrap(err error) error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		return e.Pos.Errorf("expression %q: %v", e.Src, err)
+		return e.Pos.Errorf("expression %q: %v%s", e.Src, err, inText(err.Error()))
 	}
-	return e.orig.at(fe.Line, fe.Column).Errorf("expression %q: %s", e.Src, fe.Message)
+	advice := inText(fe.Message)
+	if e.prog == nil && advice == "" {
+		advice = habit(e.Src)
+	}
+	return e.orig.at(fe.Line, fe.Column).Errorf("expression %q: %s%s", e.Src, fe.Message, advice)
 }
 
 // describe names a value's type for people.

@@ -163,6 +163,9 @@ func try(args ...any) (any, error) {
 }
 
 func hint(name string, known map[string]any) string {
+	if ours, ok := namesOfAnsible[name]; ok {
+		return "; deployer calls it " + ours
+	}
 	if s := strictyaml.Suggest(name, slices.Collect(maps.Keys(known))); s != "" {
 		return fmt.Sprintf("; did you mean %q?", s)
 	}

@@ -47,6 +47,7 @@ func (c *compiler) playbook(d *document, in parent) {
 
 func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	var raw rawPlay
+	n = c.foreign(d, n, "play", wordsOfPlays)
 	if err := strictyaml.DecodeAs(d.name, "play", n, &raw); err != nil {
 		c.fail(err)
 		return

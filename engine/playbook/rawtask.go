@@ -78,7 +78,11 @@ func (c *compiler) readTask(d *document, n *yaml.Node) *rawTask {
 		switch {
 		case slices.Contains(known, key.Value) && !(isModule && value.Kind == yaml.MappingNode):
 			// `block` with a list is the keyword, with a mapping the module.
-			words.Content = append(words.Content, key, value)
+			if advice, ok := wordsOfMeta[value.Value]; ok && key.Value == "meta" {
+				c.fail(d.at(value).Errorf("meta: there is no %s: %s", value.Value, advice))
+				return nil
+			}
+			words.Content = append(words.Content, key, c.included(d, key, value))
 			raw.set[key.Value] = key
 		case !isModule:
 			c.fail(d.at(key).Errorf("%s", c.unknownWord(key.Value, known)))
@@ -104,6 +108,9 @@ func (c *compiler) unknownWord(word string, keywords []string) string {
 	if parts := strings.Split(word, "."); len(parts) == 3 {
 		bare = parts[2]
 	}
+	if advice, ok := wordsOfTasks[bare]; ok {
+		return fmt.Sprintf("unknown task keyword or module %q: %s", word, advice)
+	}
 	if ours, ok := c.lib.Renamed[bare]; ok {
 		return fmt.Sprintf("unknown task keyword or module %q: deployer calls it %s", word, ours)
 	}
@@ -111,7 +118,10 @@ func (c *compiler) unknownWord(word string, keywords []string) string {
 	if bare != word && slices.Contains(all, bare) {
 		return fmt.Sprintf("unknown task keyword or module %q: write %s; there are no collections here", word, bare)
 	}
-	return fmt.Sprintf("unknown task keyword or module %q%s", word, didYouMean(bare, all))
+	if s := didYouMean(bare, all); s != "" || bare == word {
+		return fmt.Sprintf("unknown task keyword or module %q%s", word, s)
+	}
+	return fmt.Sprintf("unknown task keyword or module %q; deployer doc lists the modules, and command runs any program", word)
 }
 
 func didYouMean(word string, known []string) string {

@@ -16,7 +16,7 @@ func TestWordsOfAnsible(t *testing.T) {
 		"ansible.legacy.setup: {}":         unknown + `"ansible.legacy.setup": deployer calls it facts, with gather`,
 		"ansible.builtin.file: {path: /a}": unknown + `"ansible.builtin.file": write file; there are no collections here`,
 		"ansible.builtin.flie: {path: /a}": unknown + `"ansible.builtin.flie"; did you mean "file"?`,
-		"community.crypto.thing: {}":       unknown + `"community.crypto.thing"`,
+		"community.crypto.thing: {}":       unknown + `"community.crypto.thing"; deployer doc lists the modules, and command runs any program`,
 	} {
 		_, err := compileFiles(t, &Library{Renamed: renamed}, "site.yaml", "- hosts: all\n  tasks: [{"+task+"}]\n")
 		if err == nil {

@@ -111,6 +111,10 @@ func pointers(nodes []yaml.Node) []*yaml.Node {
 // has a condition.
 func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 	d := x.doc
+	if raw.set["loop"] != nil {
+		c.fail(d.at(raw.set["loop"]).Errorf("%s takes no loop: it is put in place before any host is known; put the loop at the tasks in it, or use it several times with vars", form))
+		return
+	}
 	if !c.only(d, raw, form, append(inheritable(), "name", "when", "vars", "tags")...) {
 		return
 	}

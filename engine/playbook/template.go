@@ -118,13 +118,27 @@ func (t *Template) parseError(err error, funcs template.FuncMap) error {
 	}
 	line, _ := strconv.Atoi(m[1])
 	msg := m[2]
+	if strings.Contains(msg, "U+005B '['") {
+		msg += `; there are no [ ] in templates: write (index .hosts "db1").address, and (list "a" "b") for a list`
+	}
+	if strings.Contains(msg, "malformed character constant") {
+		msg += `; texts stand in double quotes`
+	}
 	if f := noFuncText.FindStringSubmatch(msg); f != nil {
 		known := make([]string, 0, len(funcs))
 		for name := range funcs {
 			known = append(known, name)
 		}
-		if s := strictyaml.Suggest(f[1], known); s != "" {
-			msg += fmt.Sprintf("; did you mean %q?", s)
+		s := strictyaml.Suggest(f[1], known)
+		switch ours, ok := namesOfAnsible[f[1]]; {
+		case ok:
+			msg += "; deployer calls it " + ours + "; in templates, variables begin with a dot"
+		case f[1] == "lookup" || f[1] == "query":
+			msg += "; files are read by copy and template, the environment by !env in vars_files"
+		case s != "":
+			msg += fmt.Sprintf("; did you mean %q? A variable has a dot before its name: {{ .%s }}", s, f[1])
+		default:
+			msg += fmt.Sprintf("; a variable has a dot before its name: {{ .%s }}", f[1])
 		}
 	}
 	return t.orig.at(line, 0).Errorf("template: %s", msg)

@@ -1,0 +1,112 @@
+package playbook
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Who comes from Ansible is told what to write, with the place.
+func TestHabitsOfAnsible(t *testing.T) {
+	for content, want := range map[string]string{
+		"  remote_user: x\n": `:2:3: unknown key "remote_user" in play: the login name is ssh.user of the inventory`,
+		"  become: yes\n":    `:2:11: become of play: want true or false, got "yes"; write true`,
+		"  vars_prompt: []\n  max_fail_percentage: 3\n":                                              `site.yaml:3:3: unknown key "max_fail_percentage" in play: max_fail, by group: max_fail: {web: 30%}`,
+		"  tasks: [{file: {path: /a}, args: {}}]\n":                                                  `:2:30: unknown task keyword or module "args": the arguments stand below the module: shell: {cmd: ..., creates: ...}`,
+		"  tasks: [{file: {path: /a}, async: 1}]\n":                                                  `:2:30: unknown task keyword or module "async": a task may take its time`,
+		"  tasks: [{meta: end_host}]\n":                                                              `:2:18: meta: there is no end_host: put what follows into a block with the opposite condition`,
+		"  tasks: [{meta: end_world}]\n":                                                             `:2:18: meta of task: want one of flush_handlers, got "end_world"`,
+		"  tasks: [{include_role: {name: web, tasks_from: x}}]\n":                                    `:2:38: include_role takes no tasks_from: write include_role: NAME, with vars, when and tags beside it`,
+		"  tasks: [{include_role: web, loop: [1]}]\n":                                                `:2:31: include_role takes no loop: it is put in place before any host is known`,
+		"  tasks: [{file: {path: '{{ item.name }}'}}]\n":                                             `:2:26: template: function "item" not defined; a variable has a dot before its name: {{ .item }}`,
+		"  tasks: [{file: {path: '{{ inventory_hostname }}'}}]\n":                                    `; deployer calls it host.name; in templates, variables begin with a dot`,
+		"  tasks: [{file: {path: \"{{ lookup('file', 'x') }}\"}}]\n":                                 `; files are read by copy and template`,
+		"  tasks: [{file: {path: '{{ .hosts[0] }}'}}]\n":                                             `; there are no [ ] in templates: write (index .hosts`,
+		"  tasks: [{file: {path: '{{ .x | default (quote a) }}', mode: '1'}, when: a is defined}]\n": `expression "a is defined": unexpected token Identifier("is"); write "NAME" in $env, or NAME ?? DEFAULT`,
+		"  tasks: [{file: {path: /a}, until: r is not failed}]\n":                                    `; a result has fields: NAME.failed, NAME.changed, NAME.skipped`,
+		"  tasks: [{file: {path: /a}, when: a | bool}]\n":                                            `; values have types here`,
+		"  tasks: [{file: {path: /a}, when: \"'a' in 'abc'\"}]\n":                                    `; whether a text is in another one: A contains B`,
+		"  tasks: [{file: {path: /a}, timeout: 10}]\n":                                               `:2:39: timeout of task: want a duration such as 500ms, 10s or 1h30m, got "10"; write 10s`,
+	} {
+		_, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n"+content, "roles/web/tasks/main.yaml", "[]")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n error is %v\n want     %s", content, err, want)
+		}
+	}
+}
+
+// Forms of Ansible that mean the same here are taken.
+func TestFormsOfAnsible(t *testing.T) {
+	p := mustCompile(t, "site.yaml", `
+- hosts: all
+  gather_facts: false
+  tasks:
+    - include_role: {name: web}
+    - include_tasks: {file: more.yaml}
+`, "more.yaml", "- file: {path: /more}\n", "roles/web/tasks/main.yaml", "- file: {path: /role}\n")
+	if len(p.Tasks) != 2 {
+		t.Errorf("%d tasks", len(p.Tasks))
+	}
+}
+
+// What the advice says to write can be written.
+func TestAdviceHolds(t *testing.T) {
+	vars := map[string]any{
+		"d": map[string]any{"a": 1}, "users": []any{map[string]any{"keys": []any{"x", "y"}}, map[string]any{"keys": []any{"z"}}},
+		"r": map[string]any{"stdout": "a\nb", "failed": false}, "facts": map[string]any{"os": "debian"},
+	}
+	for src, want := range map[string]any{
+		"toPairs(d)":                 [][2]any{{"a", 1}},
+		"flatten(map(users, .keys))": []any{"x", "y", "z"},
+		"1..3":                       []int{1, 2, 3},
+		`split(r.stdout, "\n")`:      []string{"a", "b"},
+		`"nothing" in $env`:          false,
+		`nothing ?? 7`:               7,
+		`not r.failed`:               true,
+		`r.stdout contains "b"`:      true,
+		`r.stdout matches "^a"`:      true,
+		`len(users)`:                 2,
+	} {
+		e, err := compileExpr(src, origin{})
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		got, err := e.Eval(vars)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, %s", src, err, cmp.Diff(want, got))
+		}
+	}
+	for name, ours := range namesOfAnsible {
+		if name == "" || ours == "" || strings.HasPrefix(ours, "deployer") {
+			t.Errorf("%s: %s", name, ours)
+		}
+	}
+	for word := range wordsOfTasks {
+		if slices.Contains(keywords(reflect.TypeFor[rawTask]()), word) {
+			t.Errorf("%s is a keyword", word)
+		}
+	}
+	for word := range wordsOfPlays {
+		if slices.Contains(keywords(reflect.TypeFor[rawPlay]()), word) {
+			t.Errorf("%s is a keyword", word)
+		}
+	}
+	for src, want := range map[string]string{
+		`ansible_facts["os_family"] == "Debian"`: `unknown name "ansible_facts"; deployer calls it facts: facts.os`,
+		`'a' in r.stdout`:                        `A contains B`,
+		`x == True`:                              `unknown name "x"`,
+		`r.failed == True`:                       `unknown name "True"; deployer calls it true`,
+	} {
+		e, err := compileExpr(src, origin{})
+		if err == nil {
+			_, err = e.Eval(vars)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", src, err, want)
+		}
+	}
+}
