@@ -183,21 +183,22 @@ func (t *Task) Build(vars *Vars) (any, error) {
 // hosts; nil for other tasks. It must not be changed.
 func (t *Task) Fixed() json.RawMessage { return t.fixed }
 
-// Title is the task's name rendered, or as written where it cannot be; of a loop
-// with the label of the item.
-func (t *Task) Title(vars *Vars) string {
-	title := t.Name
+// Title is the task's name rendered; of a loop with the label of the item.
+func (t *Task) Title(vars *Vars) (title string, err error) {
+	title = t.Name
 	if t.nameTpl != nil {
-		if s, err := t.nameTpl.Text(vars.m); err == nil {
-			title = s
+		if title, err = t.nameTpl.Text(vars.m); err != nil {
+			return "", err
 		}
 	}
-	if t.Loop != nil && t.Loop.label != nil {
-		if label, err := t.Loop.label.Value(vars); err == nil {
-			title += " (" + label + ")"
-		}
+	if t.Loop == nil || t.Loop.label == nil {
+		return title, nil
 	}
-	return title
+	label, err := t.Loop.label.Value(vars)
+	if err != nil {
+		return "", err
+	}
+	return title + " (" + label + ")", nil
 }
 
 // Closure adds to refs what the task's variables refer to in turn.

@@ -100,7 +100,7 @@ func TestInstead(t *testing.T) {
 	if err := vars.Enter(other.Scopes, other.Refs()); err != nil {
 		t.Fatal(err)
 	}
-	if got := other.Title(vars); got != "file of north" {
+	if got, err := other.Title(vars); err != nil || got != "file of north" {
 		t.Errorf("its name is %q", got)
 	}
 }

@@ -41,7 +41,11 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 	if err := h.vars.Enter(t.Scopes, t.Refs()); err != nil {
 		return nil, err
 	}
-	b := &built{title: t.Title(h.vars)}
+	title, err := t.Title(h.vars)
+	if err != nil {
+		return nil, err
+	}
+	b := &built{title: title}
 	if t.Delegate != nil {
 		on, err := h.delegate(t)
 		if err != nil {
@@ -98,7 +102,6 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 	if t.Until == nil {
 		b.step.Retries, b.step.Delay = t.Retries, t.Delay
 	}
-	var err error
 	if b.step.User, err = t.User(h.vars); err != nil {
 		return nil, err
 	}
