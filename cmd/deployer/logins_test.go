@@ -114,10 +114,18 @@ func sealed(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	keys := secrets.Environment(func(name string) (string, bool) { return id.String(), name == secrets.KeyVariable }, "/")
-	before := ownKeys
-	ownKeys = func() *secrets.Keys { return keys }
-	t.Cleanup(func() { ownKeys = before })
-	content, err := secrets.Seal([]byte(text), []age.Recipient{id.Recipient()})
+	before, reader := ownKeys, theReader
+	ownKeys, theReader = func() *secrets.Keys { return keys }, id.Recipient()
+	t.Cleanup(func() { ownKeys, theReader = before, reader })
+	return sealedTo(t, text)
+}
+
+// theReader is who can read what sealedTo makes: the last one of sealed.
+var theReader age.Recipient
+
+func sealedTo(t *testing.T, text string) string {
+	t.Helper()
+	content, err := secrets.Seal([]byte(text), []age.Recipient{theReader})
 	if err != nil {
 		t.Fatal(err)
 	}

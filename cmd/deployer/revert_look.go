@@ -58,6 +58,7 @@ func (r *reverting) lookBack(ctx context.Context, x *execution) (*lookedBack, er
 	if err != nil {
 		return nil, err
 	}
+	ask.Secrets = x.program.Secrets
 	found := &lookedBack{changes: plan.NewCollector(), order: r.hostsOf(x), past: map[string]engine.Past{}, silent: map[string]string{}}
 	y := *x
 	y.program, y.hosts, y.results, y.budget = ask, found.order, found, everyHostMayFail()

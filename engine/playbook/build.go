@@ -183,13 +183,18 @@ func (t *Task) Build(vars *Vars) (any, error) {
 // hosts; nil for other tasks. It must not be changed.
 func (t *Task) Fixed() json.RawMessage { return t.fixed }
 
-// Title is the task's name rendered; of a loop with the label of the item.
+// Title is the task's name rendered; of a loop with the label of the item. A task
+// that stands for another one has the name as written where it cannot be rendered.
 func (t *Task) Title(vars *Vars) (title string, err error) {
 	title = t.Name
 	if t.nameTpl != nil {
-		if title, err = t.nameTpl.Text(vars.m); err != nil {
-			return "", err
-		}
+		title, err = t.nameTpl.Text(vars.m)
+	}
+	switch {
+	case err != nil && t.instead:
+		return t.Name, nil
+	case err != nil:
+		return "", err
 	}
 	if t.Loop == nil || t.Loop.label == nil {
 		return title, nil

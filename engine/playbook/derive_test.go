@@ -103,6 +103,10 @@ func TestInstead(t *testing.T) {
 	if got, err := other.Title(vars); err != nil || got != "file of north" {
 		t.Errorf("its name is %q", got)
 	}
+	// What is not there any more cannot be in its name.
+	if got, err := other.Title(NewVars(nil, nil)); err != nil || got != "file of {{ .way }}" {
+		t.Errorf("its name is %q, %v", got, err)
+	}
 }
 
 func TestThrottleThatCannotBeComputed(t *testing.T) {

@@ -168,6 +168,7 @@ type Task struct {
 	env      []*Value
 	files    *Files
 	nameTpl  *Template
+	instead  bool // of another one, whose item and results are not there
 	refs     Refs // of everything that is evaluated before the task is sent
 	whenRefs Refs // of its conditions alone
 	afterRef Refs // of what is evaluated on its result

@@ -31,7 +31,7 @@ type builder struct {
 }
 
 func newBuilder(prog *playbook.Program, o Options) *builder {
-	b := &builder{Options: o, prog: prog, traces: tracesOf(prog, o.Past), out: &playbook.Program{Name: "revert"}}
+	b := &builder{Options: o, prog: prog, traces: tracesOf(prog, o.Past), out: &playbook.Program{Name: "revert", Secrets: prog.Secrets}}
 	b.own, b.asked = namesOf(prog)
 	return b
 }

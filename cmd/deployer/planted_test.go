@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// planted are secrets by where they come from. Each has a sign that looks
+// different in JSON and in a shell.
+var planted = map[string]string{
+	"inventory":    `planted-in-the-"inventory"`,
+	"group_vars":   `planted-in-'group_vars'`,
+	"host_vars":    `planted-in-<host_vars>`,
+	"vars_files":   `planted-in-&vars_files`,
+	"environment":  `planted-in-$environment`,
+	"command line": `planted-on-the-command\line`,
+	"in a loop":    `planted-in-a-loop-item`,
+	"on the host":  `planted-on-the-host`,
+	"a password":   `planted-as-ssh-password`,
+}
+
+// No secret, wherever it comes from, is in anything that a run, a plan or a
+// revert says, or in what controller and hosts keep of it.
+func TestPlantedSecretsAreNowhere(t *testing.T) {
+	y := newYard(t, 2, map[string]string{"site.yaml": `
+- hosts: all
+  vars_files: [vars.yaml, more.yaml.age]
+  tasks:
+    - name: "a file for {{ .from_inventory }}"
+      file: {path: /all, content: "{{ .from_inventory }} {{ .from_group }} {{ .from_host }} {{ .from_file }} {{ .from_env }} {{ .db_password }} {{ .generation }}\n"}
+      notify: tell
+    - template: {src: conf.tmpl, dest: /conf}
+    - name: "item {{ .item.name }}"
+      file: {path: "/{{ .item.name }}", content: "{{ .item.token }} {{ .generation }}\n"}
+      loop: tokens
+      loop_control: {label: "{{ .item.token }}"}
+    - command: {argv: [cat, "SOURCE"]}
+      secret: true
+      changed_when: true
+      register: found
+    - copy: {content: "{{ .found.stdout }} {{ .generation }}", dest: /found, secret: true}
+    - debug: {msg: "{{ .from_group }} {{ .from_file }} {{ .db_password | b64enc }}", value: {deep: ["{{ .from_host }}"]}}
+    - command: {argv: [sh, -c, "echo {{ .from_file | squote }} >&2; false"]}
+      environment: {TOKEN: "{{ .from_env }}"}
+      ignore_errors: true
+      register: bad
+    - fail: {msg: "{{ .bad.stderr }} {{ .from_inventory }}", detail: "{{ .from_env }}"}
+      when: host.name == "n002"
+  handlers:
+    - {name: tell, command: {argv: [echo, "{{ .from_inventory }}"]}}
+`, "templates/conf.tmpl": "token = {{ .from_group }}\nother = {{ .from_host }}\ngeneration = {{ .generation }}\n"})
+	source := filepath.Join(t.TempDir(), "source")
+	y.write(source, planted["on the host"]+"\n")
+	site, err := os.ReadFile("site.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.write("site.yaml", strings.ReplaceAll(string(site), "SOURCE", source))
+	t.Setenv("PLANTED_VARIABLE", planted["environment"])
+	t.Setenv("PLANTED_PASSWORD", planted["a password"])
+	quoted := func(name string) string {
+		text, err := json.Marshal(planted[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	opened := map[string]string{"group_vars/all.yaml.age": "from_group: " + quoted("group_vars"), "more.yaml.age": "from_file: " + quoted("vars_files") +
+		"\ntokens: [{name: one, token: " + quoted("in a loop") + "}]"}
+	y.write("group_vars/all.yaml.age", sealed(t, opened["group_vars/all.yaml.age"]))
+	y.write("more.yaml.age", sealedTo(t, opened["more.yaml.age"]))
+	y.write("host_vars/n001.yaml", "from_host: !secret "+quoted("host_vars")+"\n")
+	y.write("host_vars/n002.yaml", "from_host: !secret "+quoted("host_vars")+"\n")
+	y.write("vars.yaml", "from_env: !env PLANTED_VARIABLE\n")
+	plain, err := os.ReadFile("inventory.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    password_env: PLANTED_PASSWORD\n", 1)+
+		"vars:\n  from_inventory: !secret "+quoted("inventory")+"\n")
+	said := map[string]string{}
+	note := func(code int, args ...string) {
+		out, complaints := y.deployer(code, args...)
+		said[strings.Join(append([]string{args[0]}, args[len(args)-1]), " ")+args[1]] = out + complaints
+	}
+	given := func(generation string, args ...string) []string {
+		return append(args, "-e", "db_password="+planted["command line"], "-e", "generation="+generation)
+	}
+	note(exitOK, given("1", "plan", "run", "site.yaml", "-v", "-o", "plan.json")...)
+	said["plan.json"] = filesBelow(t, ".")["plan.json"]
+	note(exitPartial, given("1", "run", "site.yaml", "-vv", "--diff")...)
+	note(exitPartial, given("2", "run", "site.yaml", "-o", "json")...)
+	note(exitOK, given("3", "run", "site.yaml", "-vv", "--diff", "--check")...)
+	note(exitOK, "runs", "show", "-v")
+	note(exitOK, "runs", "list", "-o", "json")
+	note(exitOK, "inventory", "show", "n001")
+	note(exitOK, "inventory", "list", "-o", "json")
+	note(exitOK, "revert", y.runs()[0].Header.Run, "--diff", "--check", "-e", "db_password="+planted["command line"])
+	note(exitOK, "revert", y.runs()[0].Header.Run, "--yes", "-v", "--diff", "-e", "db_password="+planted["command line"])
+	for _, dir := range []string{"state", "cache"} {
+		for name, text := range filesBelow(t, dir) {
+			said[name] = text
+		}
+	}
+	journals := 0
+	for _, h := range y.fleet.Hosts {
+		for name, text := range filesBelow(t, filepath.Join(h.Root, "var/lib/deployer")) {
+			if strings.HasSuffix(name, ".jsonl") {
+				said[name] = text
+				journals++
+			}
+		}
+	}
+	if journals < 4 || !strings.Contains(y.on(0, "all"), planted["command line"]) || !strings.Contains(y.on(0, "found"), planted["on the host"]) {
+		t.Errorf("%d journals of hosts; /all is %q", journals, y.on(0, "all"))
+	}
+	for where, text := range said {
+		for from, secret := range planted {
+			for _, form := range formsOf(t, secret) {
+				if i := strings.Index(text, form); i >= 0 {
+					t.Errorf("%s tells the secret of %s: ...%s", where, from, text[max(0, i-160):min(len(text), i+60)])
+				}
+			}
+		}
+	}
+}
+
+// formsOf are the ways in which a secret may be written.
+func formsOf(t *testing.T, secret string) []string {
+	t.Helper()
+	inJSON, err := json.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := json.Marshal(string(inJSON))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{secret, string(inJSON[1 : len(inJSON)-1]), string(twice[3 : len(twice)-3]), url.QueryEscape(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret))}
+}
