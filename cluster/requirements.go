@@ -5,7 +5,7 @@ import "slices"
 // The kinds of requirement.
 const (
 	RequirePort    = "port"    // free, or held by one of Owners
-	RequireDisk    = "disk"    // MinMiB free on the file system of Path
+	RequireDisk    = "disk"    // MinMiB and MinPercent free on the file system of Path
 	RequireMemory  = "memory"  // MinMiB of RAM
 	RequireCPU     = "cpu"     // MinCount cores
 	RequireSwap    = "swap"    // off
@@ -17,15 +17,16 @@ const (
 // Requirement is one thing that a host must offer before it is touched. Fields
 // that a kind has no use for are empty.
 type Requirement struct {
-	Kind     string   `json:"kind"`      // port, disk, memory, cpu, swap, kernel, cgroup, foreign
-	Name     string   `json:"name"`      // of it in reports; of kind kernel: the feature
-	Port     int      `json:"port"`      // of kind port
-	Protocol string   `json:"protocol"`  // of kind port: tcp or udp
-	Path     string   `json:"path"`      // of the kinds disk and foreign
-	MinMiB   int      `json:"min_mib"`   // of the kinds disk and memory, in MiB
-	MinCount int      `json:"min_count"` // of kind cpu
-	Owners   []string `json:"owners"`    // program names that may hold the port already
-	Why      string   `json:"why"`       // what needs it, for people
+	Kind       string   `json:"kind"`        // port, disk, memory, cpu, swap, kernel, cgroup, foreign
+	Name       string   `json:"name"`        // of it in reports; of kind kernel: the feature
+	Port       int      `json:"port"`        // of kind port
+	Protocol   string   `json:"protocol"`    // of kind port: tcp or udp
+	Path       string   `json:"path"`        // of the kinds disk and foreign
+	MinMiB     int      `json:"min_mib"`     // of the kinds disk and memory, in MiB
+	MinPercent float64  `json:"min_percent"` // of kind disk, of the file system's size
+	MinCount   int      `json:"min_count"`   // of kind cpu
+	Owners     []string `json:"owners"`      // program names that may hold the port already
+	Why        string   `json:"why"`         // what needs it, for people
 }
 
 // Requirements lists what a host must offer for the roles that it has, in a
@@ -92,26 +93,27 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 // kubelet, runtime and proxies stay below 512 MiB. Disk: 2 GiB hold the binaries
 // and images with room to unpack them; etcd may fill its quota once in the
 // database and once more while it is compacted, but starts near empty, so only
-// the default quota is asked for.
+// the default quota is asked for. A kubelet that sees less than its eviction
+// thresholds free takes no pods.
 func sizeRequirements(c *Cluster, n Node) []Requirement {
 	var out []Requirement
-	disk := func(path string, mib int, why string) {
-		out = append(out, Requirement{Kind: RequireDisk, Name: path, Path: path, MinMiB: mib, Why: why})
+	disk := func(path string, mib int, percent float64, why string) {
+		out = append(out, Requirement{Kind: RequireDisk, Name: path, Path: path, MinMiB: mib, MinPercent: percent, Why: why})
 	}
 	memory, cpu := 256, 1
 	if n.IsEtcd {
 		memory = 512
-		disk(c.Etcd.DataDir, 2048, "etcd keeps the cluster's state there")
+		disk(c.Etcd.DataDir, 2048, 0, "etcd keeps the cluster's state there")
 	}
 	if n.IsNode {
 		memory = 768
-		disk("/var/lib/containerd", 2048, "images are unpacked there")
-		disk("/var/lib/kubelet", 512, "volumes of pods lie there")
+		disk("/var/lib/containerd", 2048, evictionShare(n, "imagefs.available", 15), "images are unpacked there, and below its threshold for eviction the kubelet takes no pods")
+		disk("/var/lib/kubelet", 512, evictionShare(n, "nodefs.available", 10), "volumes of pods lie there, and below its threshold for eviction the kubelet takes no pods")
 	}
 	if n.IsMaster {
 		memory, cpu = 1700, 2
 	}
-	disk("/usr/local/bin", 512, "programs are installed there")
+	disk("/usr/local/bin", 512, 0, "programs are installed there")
 	return append(out,
 		Requirement{Kind: RequireMemory, Name: "memory", MinMiB: memory, Why: "the components of this host need it"},
 		Requirement{Kind: RequireCPU, Name: "cpu", MinCount: cpu, Why: "the components of this host need it"},

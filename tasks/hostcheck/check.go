@@ -22,15 +22,16 @@ type Checks struct {
 // Requirement is one thing that the host must offer. Fields that a kind has no
 // use for are ignored.
 type Requirement struct {
-	Kind     string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
-	Name     string   `yaml:"name" doc:"what it is called in the report"`
-	Port     int      `yaml:"port" doc:"of kind port"`
-	Protocol string   `yaml:"protocol" doc:"of kind port: tcp or udp; default tcp"`
-	Path     string   `yaml:"path" doc:"of the kinds disk and foreign"`
-	MinMiB   int      `yaml:"min_mib" doc:"of the kinds disk and memory, in MiB"`
-	MinCount int      `yaml:"min_count" doc:"of kind cpu"`
-	Owners   []string `yaml:"owners" doc:"of kind port: programs that may hold it"`
-	Why      string   `yaml:"why" doc:"what needs it"`
+	Kind       string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
+	Name       string   `yaml:"name" doc:"what it is called in the report"`
+	Port       int      `yaml:"port" doc:"of kind port"`
+	Protocol   string   `yaml:"protocol" doc:"of kind port: tcp or udp; default tcp"`
+	Path       string   `yaml:"path" doc:"of the kinds disk and foreign"`
+	MinMiB     int      `yaml:"min_mib" doc:"of the kinds disk and memory, in MiB"`
+	MinPercent float64  `yaml:"min_percent" doc:"of kind disk: of the size of the file system; not asked of a host on which deployer has installed before"`
+	MinCount   int      `yaml:"min_count" doc:"of kind cpu"`
+	Owners     []string `yaml:"owners" doc:"of kind port: programs that may hold it"`
+	Why        string   `yaml:"why" doc:"what needs it"`
 }
 
 var _ engine.Module = (*Checks)(nil)

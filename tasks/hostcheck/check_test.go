@@ -57,6 +57,8 @@ func TestRequirements(t *testing.T) {
 		"port of a hidden process": {func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/proc/net/tcp", tcpTable, 0o644) }, Requirement{Kind: "port", Port: 6443}, false, "cannot be seen"},
 		"disk":                     {nil, Requirement{Kind: "disk", Path: "/var/lib/none/yet", MinMiB: 1}, true, "MiB free"},
 		"small disk":               {nil, Requirement{Kind: "disk", Path: "/", MinMiB: 1 << 40}, false, "are needed"},
+		"disk, a share of it":      {nil, Requirement{Kind: "disk", Path: "/", MinPercent: 0.001}, true, "MiB free"},
+		"full disk":                {nil, Requirement{Kind: "disk", Path: "/", MinPercent: 101}, false, "101 % are needed"},
 		"memory":                   {func(t *testing.T, sys *tasktest.System) { meminfoFile(t, sys) }, Requirement{Kind: "memory", MinMiB: 2000}, true, "2000 MiB"},
 		"little memory":            {func(t *testing.T, sys *tasktest.System) { meminfoFile(t, sys) }, Requirement{Kind: "memory", MinMiB: 2001}, false, "2000 MiB, 2001 are needed"},
 		"processors": {func(t *testing.T, sys *tasktest.System) {

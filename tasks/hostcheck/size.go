@@ -36,11 +36,12 @@ func (r Requirement) disk(sys engine.System) row.Row {
 		}
 		dir = filepath.Dir(dir) // it will be made below what is there
 	}
-	want := int64(r.MinMiB)
+	want, share := int64(r.MinMiB), r.MinPercent
 	if receipt.Claimed(sys) {
 		want /= installedShare
+		share = 0 // what a kubelet suffers from is what verify tells
 	}
-	free := int64(st.Bavail) * st.Bsize / mib
+	free, size := int64(st.Bavail)*st.Bsize/mib, int64(st.Blocks)*st.Bsize/mib
 	switch {
 	case st.Flags&unix.ST_RDONLY != 0:
 		return row.Bad("mount it writable", "the file system of %s is read-only", r.Path)
@@ -50,6 +51,9 @@ func (r Requirement) disk(sys engine.System) row.Row {
 		return row.Bad("run as root: set ssh.become", "%s cannot be written to", dir)
 	case free < want:
 		return row.Bad("make room on the file system", "%d MiB free at %s, %d are needed", free, r.Path, want)
+	case float64(free)*100 < share*float64(size):
+		return row.Bad("make room on the file system, or set evictionHard of the kubelet",
+			"%d of %d MiB free at %s, %g %% are needed", free, size, r.Path, share)
 	}
 	return row.OK("%d MiB free", free)
 }

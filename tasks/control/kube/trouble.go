@@ -13,12 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// podTroubles says, one line each, why pods of the workloads do not run; at
-// most ten lines.
+// podTroubles says, one line each, why pods of the workloads do not run, and
+// where the scheduler found no node for one, what the nodes suffer from; at most
+// ten lines of each.
 func podTroubles(ctx context.Context, c *Client, workloads []Workload) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var lines []string
+	homeless := false
 	for _, w := range workloads {
 		o, err := c.Impatient(-1).Get(ctx, w.Kind, w.Namespace, w.Name)
 		if err != nil {
@@ -33,6 +35,13 @@ func podTroubles(ctx context.Context, c *Client, workloads []Workload) string {
 			if t := podTrouble(&p); t != "" && len(lines) < 10 {
 				lines = append(lines, t)
 			}
+			node, _, _ := unstructured.NestedString(p.Object, "spec", "nodeName")
+			homeless = homeless || node == ""
+		}
+	}
+	if homeless {
+		if nodes, err := listNodes(ctx, c.Impatient(-1)); err == nil {
+			lines = append(lines, nodeTroubles(nodes)...)
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -43,7 +52,10 @@ func podTrouble(o *unstructured.Unstructured) string {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
 		return ""
 	}
-	where := fmt.Sprintf("pod %s/%s on %s", p.Namespace, p.Name, p.Spec.NodeName)
+	where := fmt.Sprintf("pod %s/%s", p.Namespace, p.Name)
+	if p.Spec.NodeName != "" {
+		where += " on " + p.Spec.NodeName
+	}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		switch {
 		case s.State.Waiting != nil && s.State.Waiting.Reason != "PodInitializing":

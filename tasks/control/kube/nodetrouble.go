@@ -1,0 +1,71 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// namedNodes is how many nodes a line of nodeTroubles names.
+const namedNodes = 5
+
+func listNodes(ctx context.Context, c *Client) ([]corev1.Node, error) {
+	items, err := c.List(ctx, NodeKind(), "", v1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]corev1.Node, len(items))
+	for i := range items {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &nodes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+// nodeTroubles says why nodes take no pods, nodes with the same reason in one
+// line; at most ten lines. The scheduler speaks of "untolerated taint(s)" only,
+// which are made of these.
+func nodeTroubles(nodes []corev1.Node) []string {
+	var reasons []string
+	names := map[string][]string{}
+	for _, n := range nodes {
+		for _, reason := range nodeTrouble(n) {
+			if names[reason] == nil {
+				reasons = append(reasons, reason)
+			}
+			names[reason] = append(names[reason], n.Name)
+		}
+	}
+	var lines []string
+	for _, reason := range reasons[:min(len(reasons), 10)] {
+		who := names[reason]
+		line := "node " + strings.Join(who[:min(len(who), namedNodes)], ", ")
+		if more := len(who) - namedNodes; more > 0 {
+			line += fmt.Sprintf(" and %d more", more)
+		}
+		lines = append(lines, line+": "+reason)
+	}
+	return lines
+}
+
+func nodeTrouble(n corev1.Node) []string {
+	var out []string
+	if n.Spec.Unschedulable {
+		out = append(out, "cordoned")
+	}
+	for _, c := range n.Status.Conditions {
+		good := corev1.ConditionFalse // of pressures and of NetworkUnavailable
+		if c.Type == corev1.NodeReady {
+			good = corev1.ConditionTrue
+		}
+		if c.Status != good {
+			out = append(out, fmt.Sprintf("%s is %s: %s", c.Type, c.Status, c.Message))
+		}
+	}
+	return out
+}
