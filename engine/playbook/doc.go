@@ -58,6 +58,11 @@
 //	label, needs   wait until all (or count) live hosts that run the labelled task have passed it
 //	vars, tags, secret (neither diff nor output is shown)
 //
+// Files are named as seen from the playbook, or from the tasks of the role; what
+// include_tasks names, first as seen from the file that has it. ../ and absolute
+// names lead elsewhere on the machine that deployer runs on. Long forms mean the
+// same: include_role: {name: NAME}, include_tasks: {file: FILE}.
+//
 // Instead of a module: block with a list of tasks (and rescue, always, when,
 // throttle, vars, tags, needs, barrier, label), include_role, include_tasks, or
 // meta: flush_handlers. With a mapping, block is the module of that name.

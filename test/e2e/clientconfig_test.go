@@ -5,6 +5,7 @@ package e2e
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -124,6 +125,7 @@ func TestClientConfigurationAsOpenSSHReadsIt(t *testing.T) {
 		"match":       "HostName %h.example\nMatch host a.example user root\n Port 1\nMatch originalhost a,b !host *.example\n Port 2\nMatch host *.exampl? user other,root\n User u\nMatch user u\n IdentitiesOnly yes\nMatch all\n Port 4\n",
 		"final":       "Match final host real\n Port 7\n User late\nHost a\n HostName real\nMatch final all\n Port 8\n IdentityFile f\nHost *\n User early\n",
 		"canonical":   "Match canonical\n Port 7\nMatch canonical all\n Port 8\nHost *\n Port 9\n",
+		"exec":        "Match exec \"test %h = a\"\n Port 1\nMatch host b exec \"test %n-%r-%p-%% = b-root-22-%%\"\n Port 2\nMatch !exec false host c\n Port 3\nHostName real\nMatch exec \"test %h = real\"\n User u\nBindAddress 192.0.2.7\n",
 		"jump":        "Host a\n ProxyJump u@j:22,k\nHost b\n ProxyCommand nc %h %p # no comment\n ProxyJump j\nHost *\n ProxyCommand other\n ProxyJump late\n",
 		"host keys":   "Host a\n StrictHostKeyChecking accept-new\n HostKeyAlias x\nHost b\n StrictHostKeyChecking no\n HashKnownHosts yes\nHost *\n StrictHostKeyChecking yes\n GlobalKnownHostsFile /g\n",
 		"rest":        "ConnectTimeout 30\nAddressFamily inet6\nCertificateFile c1\nCertificateFile c2\nIdentityAgent /s\nIdentitiesOnly yes\n",
@@ -140,7 +142,7 @@ func TestClientConfigurationAsOpenSSHReadsIt(t *testing.T) {
 			continue
 		}
 		for _, host := range []string{"a", "b", "c", "d.x"} {
-			settings, err := c.For(sshconfig.Query{Host: host, DefaultUser: "root", LocalUser: "root"})
+			settings, err := c.For(sshconfig.Query{Host: host, DefaultUser: "root", LocalUser: "root", Exec: holds})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -148,6 +150,9 @@ func TestClientConfigurationAsOpenSSHReadsIt(t *testing.T) {
 		}
 	}
 }
+
+// holds runs a command of Match exec.
+func holds(line string) (bool, error) { return exec.Command("/bin/sh", "-c", line).Run() == nil, nil }
 
 // sshSays is `ssh -G`: the values of each keyword.
 func sshSays(t *testing.T, path, host string) map[string][]string {
