@@ -12,8 +12,9 @@ import (
 // Who comes from Ansible is told what to write, with the place.
 func TestHabitsOfAnsible(t *testing.T) {
 	for content, want := range map[string]string{
-		"  remote_user: x\n": `:2:3: unknown key "remote_user" in play: the login name is ssh.user of the inventory`,
-		"  become: yes\n":    `:2:11: become of play: want true or false, got "yes"; write true`,
+		"  remote_user: x\n":                                                                         `:2:3: unknown key "remote_user" in play: the login name is ssh.user of the inventory`,
+		"  become: yes\n":                                                                            `:2:11: become of play: want true or false, got "yes"; write true`,
+		"  become: no\n  tasks: [{meta: noop}]\n":                                                    "write false\nsite.yaml:3:18: meta: there is no noop: leave it out",
 		"  vars_prompt: []\n  max_fail_percentage: 3\n":                                              `site.yaml:3:3: unknown key "max_fail_percentage" in play: max_fail, by group: max_fail: {web: 30%}`,
 		"  tasks: [{file: {path: /a}, args: {}}]\n":                                                  `:2:30: unknown task keyword or module "args": the arguments stand below the module: shell: {cmd: ..., creates: ...}`,
 		"  tasks: [{file: {path: /a}, async: 1}]\n":                                                  `:2:30: unknown task keyword or module "async": a task may take its time`,

@@ -50,7 +50,9 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	n = c.foreign(d, n, "play", wordsOfPlays)
 	if err := strictyaml.DecodeAs(d.name, "play", n, &raw); err != nil {
 		c.fail(err)
-		return
+		if raw.Hosts == "" {
+			return
+		}
 	}
 	p := &Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.at(n), Hosts: raw.Hosts, MaxFail: raw.MaxFail,
 		Serial: c.serial(d, &raw.Serial), Linear: raw.Strategy == "linear" || c.lib.Step,
