@@ -55,7 +55,7 @@ func TestCluster(t *testing.T) {
 			}
 		}
 	})
-	t.Run("one value changes one file on the masters, one by one", func(t *testing.T) { oneValue(t, s) })
+	t.Run("one value by a plan, and back", func(t *testing.T) { oneValue(s.on(t)) })
 	t.Run("the master with etcd's leader dies", func(t *testing.T) {
 		s.moveLeader("m2")
 		masterDies(t, s, true)
@@ -110,45 +110,6 @@ spec:
 		return nil
 	})
 	s.kubectl("m1", "delete -f /tmp/web.yaml --wait=false")
-}
-
-// oneValue changes one argument of the API server and looks at what changes.
-func oneValue(t *testing.T, s *site) {
-	s.edit(func(inv map[string]any) {
-		section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "2h"
-	})
-	events, r := s.events(s.must("install", "--output", "json"))
-	changed := map[string]int{}
-	for _, h := range r.Hosts {
-		if h.Changed > 0 {
-			changed[h.Host] = h.Changed
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"m1": 1, "m2": 1, "m3": 1}, changed); diff != "" {
-		t.Errorf("changed steps by host (-want +got):\n%s", diff)
-	}
-	for _, m := range []string{"m1", "m2", "m3"} {
-		if got := s.shell(m, "tr '\\0' '\\n' < /proc/$(pidof kube-apiserver)/cmdline | grep event-ttl"); got != "--event-ttl=2h" {
-			t.Errorf("%s: the running API server has %q", m, got)
-		}
-	}
-	// One by one: between the change on one master and the change on the next
-	// stands the first one's gate.
-	inside := ""
-	for _, e := range events {
-		host, _ := e["host"].(string)
-		result, _ := e["result"].(map[string]any)
-		switch {
-		case e["type"] != "step.end" || result == nil:
-		case result["status"] == "changed":
-			if inside != "" && inside != host {
-				t.Errorf("%s was changed before %s had passed its gate", host, inside)
-			}
-			inside = host
-		case e["name"] == "the API server is ready" && host == inside:
-			inside = ""
-		}
-	}
 }
 
 // masterDies stops the master m2 hard: writes go on through every minion's

@@ -1,0 +1,146 @@
+//go:build lab
+
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// masters are those of TestCluster.
+var masters = []string{"m1", "m2", "m3"}
+
+// oneValue changes one argument of the API server by a plan, and takes it back:
+// one file on each master, one master after the other, while clients write.
+func oneValue(s *site) {
+	before := s.manifests()
+	s.edit(func(inv map[string]any) {
+		section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "2h"
+	})
+	file := filepath.Join(s.t.TempDir(), "plan.json")
+	o := s.must("plan", "install", "-o", file)
+	// The manifests differ in the order of the members of etcd, the own one first.
+	s.says(o.stdout, "m1 (1 host): 1 file\n", "m2 (1 host): 1 file\n", "m3 (1 host): 1 file\n", "--event-ttl=2h",
+		"3 of 5 hosts would change: 3 files\n", "at most 1 host at a time, 3 turns")
+	if n := strings.Count(o.stdout, "file /etc/kubernetes/manifests/kube-apiserver.yaml: replace"); n != 3 {
+		s.t.Errorf("the plan has the API server's manifest %d times, want once for each master:\n%s", n, o.stdout)
+	}
+	s.copyAdmin("n1")
+	s.whileWriting("n1", "apply", func() {
+		events, r := s.events(s.must("apply", file, "--output", "json"))
+		s.mastersOneByOne(events, r)
+	})
+	s.argument("--event-ttl=2h")
+	s.whileWriting("n1", "revert", func() {
+		events, r := s.events(s.must("revert", s.lastRun().Run, "--yes", "--output", "json"))
+		s.mastersOneByOne(events, r)
+	})
+	s.argument("")
+	if diff := cmp.Diff(before, s.manifests()); diff != "" {
+		s.t.Errorf("manifests (- before the change, + after it was reverted):\n%s", diff)
+	}
+	s.edit(func(inv map[string]any) {
+		delete(section(inv, "cluster", "overrides", "apiserver", "extra_args"), "event-ttl")
+	})
+	s.says(s.must("plan", "install").stdout, "nothing to do")
+}
+
+// manifests are what the kubelets of the masters run.
+func (s *site) manifests() map[string]string {
+	s.t.Helper()
+	out := map[string]string{}
+	for _, m := range masters {
+		out[m] = s.shell(m, "cd /etc/kubernetes/manifests && sha256sum * && stat -c '%n %a %U:%G' *")
+	}
+	return out
+}
+
+// argument wants that of the running API servers.
+func (s *site) argument(want string) {
+	s.t.Helper()
+	for _, m := range masters {
+		if got := s.shell(m, "tr '\\0' '\\n' < /proc/$(pidof kube-apiserver)/cmdline | grep event-ttl || true"); got != want {
+			s.t.Errorf("%s: the running API server has %q, want %q", m, got, want)
+		}
+	}
+}
+
+// mastersOneByOne wants one file changed on each master and nothing else; between
+// the change on one and the change on the next stands the first one's gate.
+func (s *site) mastersOneByOne(events []map[string]any, r report) {
+	s.t.Helper()
+	changed := map[string]int{}
+	for _, h := range r.Hosts {
+		if h.Changed > 0 {
+			changed[h.Host] = h.Changed
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"m1": 1, "m2": 1, "m3": 1}, changed); diff != "" {
+		s.t.Errorf("changed steps by host (-want +got):\n%s", diff)
+	}
+	inside, gates := "", 0
+	for _, e := range events {
+		host, _ := e["host"].(string)
+		result, _ := e["result"].(map[string]any)
+		switch {
+		case e["type"] != "step.end" || result == nil:
+		case result["status"] == "changed":
+			if inside != "" && inside != host {
+				s.t.Errorf("%s was changed before %s had passed its gate", host, inside)
+			}
+			inside = host
+		case e["name"] == "the API server is ready" && host == inside:
+			inside = ""
+			gates++
+		}
+	}
+	if gates != len(masters) {
+		s.t.Errorf("%d masters passed their gate after their change, want %d", gates, len(masters))
+	}
+}
+
+// whileWriting creates objects through the proxy of a minion while do is done. The
+// proxies know of an API server only that it takes connections: one that ends may
+// cut what it has just taken, and one that has just begun forbids everything until
+// it has read who may do what. So a write is tried again, as clients do, but none
+// may take longer than patience.
+func (s *site) whileWriting(minion, name string, do func()) {
+	s.t.Helper()
+	const patience = 20 * time.Second
+	var over atomic.Bool
+	failures := make(chan []string, 1)
+	writes, again := 0, 0
+	go func() {
+		var bad []string
+		for ; !over.Load(); writes++ {
+			start, object := time.Now(), fmt.Sprintf("%s-%d", name, writes)
+			out, err := s.write(minion, object)
+			for err != nil && time.Since(start) < patience {
+				again++
+				time.Sleep(100 * time.Millisecond)
+				// What was cut may have been written all the same.
+				if out, err = s.write(minion, object); strings.Contains(out, `"reason": "AlreadyExists"`) {
+					err = nil
+				}
+			}
+			if err != nil {
+				bad = append(bad, fmt.Sprintf("write %d, begun at %s: %v\n%s", writes, start.Format("15:04:05.000"), err, out))
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		failures <- bad
+	}()
+	defer func() {
+		over.Store(true)
+		if bad := <-failures; len(bad) > 0 {
+			s.t.Errorf("%d of %d writes failed for %s during %s:\n%s", len(bad), writes, patience, name, strings.Join(bad, "\n"))
+		}
+		s.t.Logf("%d writes during %s, %d tried again", writes, name, again)
+	}()
+	do()
+}
