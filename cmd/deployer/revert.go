@@ -33,7 +33,9 @@ func newRevertCommand(e env) *cobra.Command {
 		Long: `Revert puts files with their access, links, directories, units, packages, users
 and kernel settings back to what they were before a run, the last step first, in
 the batches of the run, one by one where it went one by one, and holds hosts at
-the gates that held them then. What was running follows its files.
+the gates that held them then. What was running follows its files. Gates see the
+variables of now: where one waits for what the run brought, set them back first,
+in the inventory or with -e.
 
 It first asks the hosts and shows what will be put back, and what cannot be:
 commands that ran, objects of Kubernetes, packages in versions that nobody
