@@ -23,6 +23,7 @@ import (
 // typed.
 type typist struct {
 	*os.File // the terminal, as a program sees it
+	master   *os.File
 	shown    *bytes.Buffer
 	done     sync.WaitGroup
 }
@@ -33,7 +34,7 @@ func newTypist(t *testing.T, answers ...string) *typist {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &typist{File: tty, shown: &bytes.Buffer{}}
+	y := &typist{File: tty, master: master, shown: &bytes.Buffer{}}
 	y.done.Go(func() { _, _ = io.Copy(y.shown, master) })
 	y.done.Go(func() {
 		for len(answers) > 0 {
