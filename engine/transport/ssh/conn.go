@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -166,7 +167,11 @@ func (a *activeConn) touch()                 { a.last.Store(time.Now().UnixNano(
 func (a *activeConn) silence() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }
 
 // isLoss is true for what is returned once the connection has ended.
-func isLoss(err error) bool { return isEOF(err) || errors.Is(err, net.ErrClosed) }
+// A connection over a bastion or a command is a pipe in parts.
+func isLoss(err error) bool {
+	return isEOF(err) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
 
 func isEOF(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

@@ -86,7 +86,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target) (transport.Conn, error) {
 
 // client connects to t through the given bastions. A server that ends the
 // connection before it has shown who it is has too many of them: that is tried
-// again.
+// again. So is, once, what an SSH agent was lost at, with what a new one holds.
 func (d *Dialer) client(ctx context.Context, t Target, via []Target) (*Conn, error) {
 	keys, err := d.keys.collect(t)
 	if err != nil {
@@ -96,8 +96,15 @@ func (d *Dialer) client(ctx context.Context, t Target, via []Target) (*Conn, err
 	if err != nil {
 		return nil, settingsError(t, err)
 	}
-	for try := 1; ; try++ {
+	for try, asked := 1, false; ; try++ {
 		c, err := d.attempt(ctx, t, via, keys, known)
+		if err != nil && !asked && d.keys.agents.lost(t) {
+			asked = true
+			if keys, err = d.keys.collect(t); err != nil {
+				return nil, settingsError(t, err)
+			}
+			continue
+		}
 		if !turnedAway(err) {
 			return c, err
 		}

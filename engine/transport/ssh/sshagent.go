@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -32,11 +33,8 @@ type agents struct {
 
 // held returns the keys that the target's agent holds.
 func (a *agents) held(t Target) ([]gossh.Signer, error) {
-	socket := t.AgentSocket
+	socket := a.socketOf(t)
 	if socket == "" {
-		socket = a.socket
-	}
-	if t.NoAgent || socket == "" {
 		return nil, nil
 	}
 	a.mu.Lock()
@@ -54,6 +52,23 @@ func (a *agents) held(t Target) ([]gossh.Signer, error) {
 		return nil, fmt.Errorf("asking the SSH agent at %s: %w", socket, err)
 	}
 	return signers, nil
+}
+
+// socketOf is where the target's agent listens; empty without one.
+func (a *agents) socketOf(t Target) string {
+	if t.NoAgent {
+		return ""
+	}
+	return cmp.Or(t.AgentSocket, a.socket)
+}
+
+// lost says whether the connection to the target's agent, which was asked
+// before, has ended: it was restarted, say.
+func (a *agents) lost(t Target) bool {
+	a.mu.Lock()
+	of := a.of[a.socketOf(t)]
+	a.mu.Unlock()
+	return of != nil && of.lost()
 }
 
 func (a *agents) close() error {
@@ -79,7 +94,7 @@ type sshAgent struct {
 func (a *sshAgent) signers(socket string) ([]gossh.Signer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.asked && (a.conn == nil || !a.conn.broken.Load()) {
+	if a.asked && !a.gone() {
 		return a.keys, a.err
 	}
 	a.asked, a.keys = true, nil
@@ -97,6 +112,14 @@ func (a *sshAgent) signers(socket string) ([]gossh.Signer, error) {
 	a.err = err
 	return a.keys, a.err
 }
+
+func (a *sshAgent) lost() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.gone()
+}
+
+func (a *sshAgent) gone() bool { return a.conn != nil && a.conn.broken.Load() }
 
 func (a *sshAgent) close() error {
 	a.mu.Lock()
