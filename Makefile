@@ -2,6 +2,9 @@
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := build
 
+# A fresh clone can use what another directory has compiled.
+export GOFLAGS := -trimpath
+
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 GOFLAGS_STATIC := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 # The agent asks few and simple things over HTTP: without HTTP/2 it is 6 % smaller.
@@ -78,7 +81,7 @@ fuzz: ## run every fuzzer for FUZZTIME (default 20s)
 
 .PHONY: faults
 faults: ## break runs at every place where they can break
-	go test -count=1 -v -timeout 30m ./test/faults -stride 1 -seeds 5
+	go test -count=1 -v -timeout 30m ./test/faults -stride 1 -seeds 5 -hosts 300
 
 .PHONY: e2e
 e2e: build packages faults ## faults, and the lab scenarios on real hosts (needs root)

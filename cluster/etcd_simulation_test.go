@@ -49,7 +49,7 @@ func (w *world) majorityWithout(name string) bool {
 }
 
 func TestEtcdSurvivesKilledRuns(t *testing.T) {
-	for seed := range uint64(4000) {
+	for seed := range uint64(1200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld(t, 1+2*r.IntN(3))
 		w.note("seed %d", seed)

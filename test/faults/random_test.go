@@ -31,8 +31,8 @@ import (
 
 var seeds = flag.Int("seeds", 1, "how many seeds to try random faults with")
 
-// crowd is enough for every kind of fault several times.
-const crowd = 300
+// Two hosts have each kind of fault at 100, and six at 300.
+var crowd = flag.Int("hosts", 100, "how many hosts the random faults are spread over")
 
 // fault is something that can be wrong with a host.
 type fault struct {
@@ -152,7 +152,7 @@ func newSite(t *testing.T, random *rand.Rand) *site {
 			t.Fatal(err)
 		}
 	}
-	s.fleet, err = fleet.Start(crowd, fleet.Options{Dir: dir,
+	s.fleet, err = fleet.Start(*crowd, fleet.Options{Dir: dir,
 		Before: func(_ context.Context, h *fleet.Host, module string) {
 			if f := s.of[h.Name]; f.step != nil && module == "link" {
 				f.step(s, h)
@@ -178,9 +178,9 @@ func newSite(t *testing.T, random *rand.Rand) *site {
 	hosts := slices.Clone(s.fleet.Hosts)
 	random.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	for _, f := range faults() {
-		share := crowd / 10
+		share := *crowd / 10
 		if f.reason != nil {
-			share = crowd / 50
+			share = *crowd / 50
 		}
 		n := 1 + random.IntN(share)
 		for _, h := range hosts[:n] {

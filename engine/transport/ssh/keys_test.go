@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"path/filepath"
 	"strings"
@@ -25,13 +26,13 @@ func TestKeyOfTheAgent(t *testing.T) {
 
 // An encrypted key file whose key the agent holds needs no passphrase.
 func TestEncryptedKeyThatTheAgentHolds(t *testing.T) {
-	a := newAgent(t)
-	block, err := gossh.MarshalPrivateKeyWithPassphrase(a.private, "", []byte("secret"))
+	private, err := gossh.ParseRawPrivateKeyWithPassphrase(locked, []byte("secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	a := agentWith(t, *private.(*ed25519.PrivateKey))
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{a.public}})
-	write(t, s.target.Keys[0], string(pemOf(block)))
+	write(t, s.target.Keys[0], string(locked))
 	_ = s.open(dialer(t, Options{AgentSocket: a.socket}))(t).Close()
 }
 
@@ -48,7 +49,7 @@ func TestNoKeyAtAllSaysWhatToDo(t *testing.T) {
 func TestUsualKeysAreFound(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	key, public := writeKey(t, filepath.Join(home, "id_ed25519"), "")
+	key, public := writeKey(t, filepath.Join(home, "id_ed25519"))
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
 	move(t, key, filepath.Join(home, ".ssh", "id_ed25519"))
 	s.target.Keys = nil
@@ -58,7 +59,7 @@ func TestUsualKeysAreFound(t *testing.T) {
 // A certificate beside the key is shown to the server.
 func TestCertificateBesideTheKey(t *testing.T) {
 	dir, ca := t.TempDir(), newKey(t)
-	path, public := writeKey(t, dir+"/id", "")
+	path, public := writeKey(t, dir+"/id")
 	cert := userCertificate(t, public, ca)
 	write(t, dir+"/id-cert.pub", string(gossh.MarshalAuthorizedKey(cert)))
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{cert}})
@@ -87,9 +88,9 @@ func userCertificate(t *testing.T, key gossh.PublicKey, ca gossh.Signer) *gossh.
 func TestUsualKeysThatCannotBeUsedArePassedOver(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	locked, _ := writeKey(t, filepath.Join(home, "locked"), "secret")
+	locked, _ := lockedKey(t, filepath.Join(home, "locked"))
 	move(t, locked, filepath.Join(home, ".ssh", "id_ed25519"))
-	key, public := writeKey(t, filepath.Join(home, "open"), "")
+	key, public := writeKey(t, filepath.Join(home, "open"))
 	move(t, key, filepath.Join(home, ".ssh", "id_ecdsa"))
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
 	s.target.Keys = nil

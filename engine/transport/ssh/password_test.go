@@ -83,7 +83,7 @@ func TestWrongPasswordIsTriedTwice(t *testing.T) {
 func TestManyKeysLeaveRoomForThePassword(t *testing.T) {
 	s := lockedSite(t, sshtest.Config{Passwords: map[string]string{"root": "right"}})
 	for i := range 10 {
-		key, _ := writeKey(t, filepath.Join(s.dir, fmt.Sprint("id", i)), "")
+		key, _ := writeKey(t, filepath.Join(s.dir, fmt.Sprint("id", i)))
 		s.target.Keys = append(s.target.Keys, key)
 	}
 	_ = s.open(dialer(t, Options{}))(t).Close()
@@ -100,7 +100,7 @@ func TestPassphraseIsAskedForAgainWhenWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			key, public := writeKey(t, dir+"/id", "secret")
+			key, public := lockedKey(t, dir+"/id")
 			s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
 			s.target.Keys = []string{key}
 			asked := 0
@@ -134,7 +134,7 @@ func TestPassphraseIsAskedForAgainWhenWrong(t *testing.T) {
 func TestUsualKeyIsAskedForOnlyWhenAlone(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	key, public := writeKey(t, filepath.Join(home, "locked"), "secret")
+	key, public := lockedKey(t, filepath.Join(home, "locked"))
 	move(t, key, filepath.Join(home, ".ssh", "id_ed25519"))
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
 	s.target.Keys = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	_ "embed" // of a key
 	"encoding/pem"
 	"errors"
 	"net"
@@ -32,7 +33,7 @@ type site struct {
 func newSite(t *testing.T, cfg sshtest.Config) *site {
 	t.Helper()
 	s := &site{dir: t.TempDir()}
-	key, public := writeKey(t, filepath.Join(s.dir, "id"), "")
+	key, public := writeKey(t, filepath.Join(s.dir, "id"))
 	if cfg.Authorized == nil {
 		cfg.Authorized = []gossh.PublicKey{public}
 	}
@@ -79,18 +80,29 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func writeKey(t *testing.T, path, passphrase string) (string, gossh.PublicKey) {
+// locked is an encrypted key, its passphrase "secret". It was made by ssh-keygen
+// with one round: with the usual number the race detector takes seconds for each.
+//
+//go:embed testdata/locked
+var locked []byte
+
+func lockedKey(t *testing.T, path string) (string, gossh.PublicKey) {
+	t.Helper()
+	write(t, path, string(locked))
+	signer, err := gossh.ParsePrivateKeyWithPassphrase(locked, []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, signer.PublicKey()
+}
+
+func writeKey(t *testing.T, path string) (string, gossh.PublicKey) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var block *pem.Block
-	if passphrase == "" {
-		block, err = gossh.MarshalPrivateKey(private, "")
-	} else {
-		block, err = gossh.MarshalPrivateKeyWithPassphrase(private, "", []byte(passphrase))
-	}
+	block, err := gossh.MarshalPrivateKey(private, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,13 +196,13 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 			s.target.Timeout = 200 * time.Millisecond
 			s.target.Port = silent.Addr().(*net.TCPAddr).Port
 		}, transport.Timeout, transport.StageHandshake, "within 200ms", true},
-		"wrong key": {func(t *testing.T, s *site) { s.target.Keys[0], _ = writeKey(t, s.dir+"/wrong", "") },
+		"wrong key": {func(t *testing.T, s *site) { s.target.Keys[0], _ = writeKey(t, s.dir+"/wrong") },
 			transport.Auth, transport.StageAuth, "check ssh.user and ssh.key", false},
 		"no key file": {func(t *testing.T, s *site) { s.target.Keys[0] = s.dir + "/missing" },
 			transport.Config, transport.StageSettings, "/missing: no such file", false},
 		"garbage key file": {func(t *testing.T, s *site) { write(t, s.target.Keys[0], "hello") },
 			transport.Config, transport.StageSettings, "/id: ssh: no key found", false},
-		"encrypted key and nobody to ask": {func(t *testing.T, s *site) { _, _ = writeKey(t, s.target.Keys[0], "secret") },
+		"encrypted key and nobody to ask": {func(t *testing.T, s *site) { _, _ = lockedKey(t, s.target.Keys[0]) },
 			transport.Config, transport.StageSettings, "ssh-add", false},
 		"unknown host": {func(t *testing.T, s *site) { s.know(t) },
 			transport.HostKeyUnknown, transport.StageHandshake, "accept-new", false},
@@ -234,7 +246,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 
 func TestEncryptedKeyAsksOnce(t *testing.T) {
 	dir := t.TempDir()
-	key, public := writeKey(t, dir+"/locked", "secret")
+	key, public := lockedKey(t, dir+"/locked")
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
 	s.target.Keys = []string{key}
 	asked := 0
