@@ -386,7 +386,8 @@ func TestInterruptEndsAfterTheStepInFlight(t *testing.T) {
 	s.fleet.onStep = func(_ string, st engine.Step, _ doArgs) string {
 		if st.Name == "b" {
 			begun <- struct{}{}
-			time.Sleep(20 * time.Millisecond)
+			<-interrupt
+			time.Sleep(200 * time.Millisecond) // the run takes note of it
 		}
 		return ""
 	}
