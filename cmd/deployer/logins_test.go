@@ -24,8 +24,26 @@ import (
 type typist struct {
 	*os.File // the terminal, as a program sees it
 	master   *os.File
-	shown    *bytes.Buffer
+	shown    screen
 	done     sync.WaitGroup
+}
+
+// screen is what a terminal has shown.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func newTypist(t *testing.T, answers ...string) *typist {
@@ -34,11 +52,12 @@ func newTypist(t *testing.T, answers ...string) *typist {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &typist{File: tty, master: master, shown: &bytes.Buffer{}}
-	y.done.Go(func() { _, _ = io.Copy(y.shown, master) })
+	y := &typist{File: tty, master: master}
+	terminal := int(tty.Fd())
+	y.done.Go(func() { _, _ = io.Copy(&y.shown, master) })
 	y.done.Go(func() {
 		for len(answers) > 0 {
-			modes, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+			modes, err := unix.IoctlGetTermios(terminal, unix.TCGETS)
 			if err != nil {
 				return
 			}

@@ -24,10 +24,14 @@ var errNoTerminal = errors.New("the standard input is not a terminal")
 // as it was.
 func (p prompt) secret(question string) (string, error) {
 	f, ok := p.in.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok {
 		return "", errNoTerminal
 	}
-	before, err := term.GetState(int(f.Fd()))
+	terminal := int(f.Fd())
+	if !term.IsTerminal(terminal) {
+		return "", errNoTerminal
+	}
+	before, err := term.GetState(terminal)
 	if err != nil {
 		return "", fmt.Errorf("asking for a password: %w", err)
 	}
@@ -41,7 +45,7 @@ func (p prompt) secret(question string) (string, error) {
 	read := make(chan line, 1)
 	fmt.Fprint(p.out, question)
 	go func() {
-		text, err := term.ReadPassword(int(f.Fd()))
+		text, err := term.ReadPassword(terminal)
 		read <- line{text, err}
 	}()
 	defer fmt.Fprintln(p.out) // the line's end was not shown either
@@ -52,6 +56,6 @@ func (p prompt) secret(question string) (string, error) {
 		}
 		return string(l.text), nil
 	case <-interrupt:
-		return "", errors.Join(silent(exitInterrupted), term.Restore(int(f.Fd()), before))
+		return "", errors.Join(silent(exitInterrupted), term.Restore(terminal, before))
 	}
 }
