@@ -21,6 +21,7 @@ type builder struct {
 	handlers map[*playbook.Task]*playbook.Task
 	emitted  bool // something stands in the play before here
 	barrier  bool // one is due before the next operation
+	first    bool // one is due also before the first operation of the play
 	waits    waits
 
 	// own are the names that only steps of the run can register, asked those
@@ -55,7 +56,7 @@ func nameOf(p *playbook.Play) string {
 func (b *builder) open(p *playbook.Play, name string, serial playbook.Serial) {
 	play := *p
 	play.Index, play.Name, play.Serial, play.Handlers, play.Batch = len(b.out.Plays), name, serial, nil, 0
-	b.play, b.block, b.emitted, b.barrier = &play, nil, false, false
+	b.play, b.block, b.emitted, b.barrier, b.first = &play, nil, false, false, false
 	b.out.Plays = append(b.out.Plays, b.play)
 	b.play.Begin = b.put(playbook.Op{Kind: playbook.OpPlay})
 	if len(serial) > 0 {
@@ -82,10 +83,10 @@ func (b *builder) put(op playbook.Op) int {
 
 // emit appends what hosts do, behind the barrier that is due.
 func (b *builder) emit(op playbook.Op) int {
-	if b.barrier && b.emitted {
+	if b.first || b.barrier && b.emitted {
 		b.put(playbook.Op{Kind: playbook.OpBarrier})
 	}
-	b.barrier, b.emitted = false, true
+	b.barrier, b.emitted, b.first = false, true, false
 	return b.put(op)
 }
 

@@ -56,10 +56,13 @@ func answerable(n node, own, asked map[string]bool) bool {
 }
 
 // lookAgain lays out the questions, in the order of the run. That one of them
-// finds no answer, because the run has broken something, stops nobody.
+// finds no answer, because the run has broken something, stops nobody. Each play
+// waits for the answers of the one before, as what is decided once for all hosts
+// needs those of all; what waited for them in the run may be left out here.
 func (b *builder) lookAgain() {
-	for _, p := range b.prog.Plays {
+	for i, p := range b.prog.Plays {
 		b.open(p, "look again: "+p.Name, nil)
+		b.first = i > 0
 		lookers(partOf(b.prog, p), b.own, b.asked, func(n node) {
 			t := n.task.On(append(n.when[:len(n.when):len(n.when)], n.task.When...))
 			t.IgnoreErrors, t.Notify, t.Needs, t.Throttle = true, nil, nil, nil

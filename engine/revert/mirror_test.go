@@ -110,6 +110,7 @@ the rest
 look again: look
   do ask
 look again: plan
+  barrier
   do decide
 put back: plan
   block at most plan.n [h1]
