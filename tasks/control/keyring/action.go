@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"deployer/cluster"
 	"deployer/engine"
 )
 
@@ -33,7 +35,7 @@ func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error)
 	}
 	held := map[string]Files{}
 	for _, host := range site.Targets() {
-		if out := site.Registered(host, l.Found); out != nil {
+		if out := site.Registered(host, l.Found); out != nil && out["skipped"] != true && out["failed"] != true {
 			held[host] = filesOf(out)
 		}
 	}
@@ -50,6 +52,10 @@ func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error)
 	}
 	if l.Existing && len(made) > 0 {
 		return engine.Change{}, fmt.Errorf("no master holds %s: there is no cluster here, or its install did not come far; run deployer install", strings.Join(made, ", "))
+	}
+	if silent := unheard(site, held); len(made) > 0 && len(silent) > 0 {
+		return engine.Change{}, fmt.Errorf("no authorities are made for a cluster that may have some: %s did not say which it holds; "+
+			"the hosts of the run must include every master", strings.Join(silent, ", "))
 	}
 	if err := fill(site, keys); err != nil {
 		return engine.Change{}, err
@@ -68,6 +74,18 @@ func (l *Load) Apply(_ context.Context, site engine.Site, change engine.Change) 
 	made, _ := change.Output["made"].([]string)
 	site.Progress("made " + strings.Join(made, ", "))
 	return nil, nil
+}
+
+// unheard lists the cluster's masters that have not said what they hold.
+func unheard(site engine.Site, held map[string]Files) []string {
+	c, ok := engine.Service[*cluster.Cluster](site.Services())
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.Masters), func(master string) bool {
+		_, heard := held[master]
+		return heard
+	})
 }
 
 func fill(site engine.Site, keys *Keys) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/sitetest"
@@ -54,6 +55,29 @@ func TestAuthorityMakesOnceAndLoadsAfterwards(t *testing.T) {
 	again, _ := ring.Keys()
 	if string(again.Files()[keyring.ClusterCert]) != string(keys.Files()[keyring.ClusterCert]) {
 		t.Error("the second run serves another authority")
+	}
+}
+
+// Where a master has not told what it holds, or was not asked, nothing new is
+// made: it might hold what all the others have their certificates from.
+func TestAuthorityMakesNothingUnheard(t *testing.T) {
+	skipped := engine.Output{"skipped": true}
+	failed := engine.Output{"failed": true}
+	for name, c := range map[string]struct {
+		held map[string]engine.Output
+		text string
+	}{
+		"not asked yet":  {map[string]engine.Output{"m1": output(nil), "n1": skipped}, "m2 did not say"},
+		"failed":         {map[string]engine.Output{"m1": output(nil), "m2": failed}, "m2 did not say"},
+		"nobody was yet": {map[string]engine.Output{"n1": skipped}, `no master registered "found"`},
+		"all were":       {map[string]engine.Output{"m1": output(nil), "m2": output(nil), "n1": skipped}, ""},
+	} {
+		s, _ := site(c.held)
+		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1", "m2"}})
+		_, err := (&keyring.Load{Found: "found"}).Check(context.Background(), s)
+		if (err == nil) != (c.text == "") || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
