@@ -110,12 +110,18 @@ func (c *Conn) keepalive(beat, silence time.Duration) {
 		select {
 		case asking <- struct{}{}:
 			go func() {
-				_, _, _ = c.client.SendRequest("keepalive@openssh.com", true, nil)
+				_ = c.ask()
 				<-asking
 			}()
 		default: // the last one is still out
 		}
 	}
+}
+
+// ask waits for an answer of the server, or the end of the connection.
+func (c *Conn) ask() error {
+	_, _, err := c.client.SendRequest("keepalive@openssh.com", true, nil)
+	return err
 }
 
 // fail makes an error of what a session or a dial returned.

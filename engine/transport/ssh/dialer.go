@@ -135,11 +135,26 @@ func tooMany(err error, tries int) error {
 // attempt connects once, when there is room for one more handshake with that
 // server.
 func (d *Dialer) attempt(ctx context.Context, t Target, via []Target, keys credentials, known *knownHosts) (*Conn, error) {
-	leave, err := d.handshakes.enter(ctx, server(t, via))
+	name := server(t, via)
+	leave, err := d.handshakes.enter(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	c, err := d.shake(ctx, t, via, keys, known)
+	if err != nil || !d.handshakes.shared(name) {
+		leave()
+		return c, err
+	}
+	// OpenSSH's server says that the user is logged in before it takes the
+	// connection off its count. What it answers afterwards shows that it has.
+	go func() {
+		_ = c.ask()
+		leave()
+	}()
+	return c, nil
+}
+
+func (d *Dialer) shake(ctx context.Context, t Target, via []Target, keys credentials, known *knownHosts) (*Conn, error) {
 	raw, err := d.connect(ctx, t, via)
 	if err != nil {
 		return nil, err

@@ -35,6 +35,9 @@ func (g *gates) enter(ctx context.Context, name string) (leave func(), err error
 	}
 }
 
+// shared says whether somebody else has entered, too.
+func (g *gates) shared(name string) bool { return len(g.gate(name)) > 1 }
+
 func (g *gates) gate(name string) chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
