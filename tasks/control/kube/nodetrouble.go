@@ -1,31 +1,14 @@
 package kube
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // namedNodes is how many nodes a line of nodeTroubles names.
 const namedNodes = 5
-
-func listNodes(ctx context.Context, c *Client) ([]corev1.Node, error) {
-	items, err := c.List(ctx, NodeKind(), "", v1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	nodes := make([]corev1.Node, len(items))
-	for i := range items {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &nodes[i]); err != nil {
-			return nil, err
-		}
-	}
-	return nodes, nil
-}
 
 // nodeTroubles says why nodes take no pods, nodes with the same reason in one
 // line; at most ten lines. The scheduler speaks of "untolerated taint(s)" only,

@@ -35,17 +35,13 @@ func Nodes(ctx context.Context, c *Client, names []string) ([]NodeState, error) 
 		}
 		return []NodeState{stateOf(names[0], node)}, nil
 	}
-	items, err := c.List(ctx, NodeKind(), "", v1.ListOptions{ResourceVersion: "0"})
+	nodes, err := listNodes(ctx, c, v1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
-		return nil, fmt.Errorf("listing nodes: %w", err)
+		return nil, err
 	}
 	found := map[string]NodeState{}
 	var all []string
-	for i := range items {
-		var node corev1.Node
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &node); err != nil {
-			return nil, fmt.Errorf("reading node %s: %w", items[i].GetName(), err)
-		}
+	for _, node := range nodes {
 		found[node.Name] = stateOf(node.Name, &node)
 		all = append(all, node.Name)
 	}
@@ -60,6 +56,20 @@ func Nodes(ctx context.Context, c *Client, names []string) ([]NodeState, error) 
 		}
 	}
 	return states, nil
+}
+
+func listNodes(ctx context.Context, c *Client, options v1.ListOptions) ([]corev1.Node, error) {
+	items, err := c.List(ctx, NodeKind(), "", options)
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	nodes := make([]corev1.Node, len(items))
+	for i := range items {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &nodes[i]); err != nil {
+			return nil, fmt.Errorf("reading node %s: %w", items[i].GetName(), err)
+		}
+	}
+	return nodes, nil
 }
 
 func stateOf(name string, node *corev1.Node) NodeState {

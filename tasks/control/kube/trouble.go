@@ -40,7 +40,7 @@ func podTroubles(ctx context.Context, c *Client, workloads []Workload) string {
 		}
 	}
 	if homeless {
-		if nodes, err := listNodes(ctx, c.Impatient(-1)); err == nil {
+		if nodes, err := listNodes(ctx, c.Impatient(-1), v1.ListOptions{}); err == nil {
 			lines = append(lines, nodeTroubles(nodes)...)
 		}
 	}
