@@ -20,6 +20,7 @@ import (
 	"deployer/engine/schedule"
 	"deployer/engine/view"
 	"deployer/inventory"
+	"deployer/project"
 )
 
 func newApplyCommand(e env) *cobra.Command {
@@ -43,7 +44,7 @@ the middle, deployer resume goes on with it.`,
 			if err != nil {
 				return usageError(err)
 			}
-			return apply(cmd.Context(), e, p, o, planned{file: absolute(args[0]), digest: digest})
+			return apply(cmd.Context(), e, p, o, planned{file: project.Absolute(args[0]), digest: digest})
 		},
 	}
 	outputFlag(cmd, &o.output, "text", "json")
@@ -102,8 +103,8 @@ func apply(ctx context.Context, e env, p *plan.Plan, given runOptions, what plan
 	if missing := missingExtra(p.Call.Withheld, x.extra); len(missing) > 0 {
 		return usageError(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
-	if drift := programDrift(p); len(drift)+len(plan.FileDrift(p, x.project.witness.files(), false)) > 0 {
-		return refuse(e, append(drift, plan.FileDrift(p, x.project.witness.ahead(p.Files), false)...))
+	if drift := programDrift(p); len(drift)+len(plan.FileDrift(p, x.project.Files(), false)) > 0 {
+		return refuse(e, append(drift, plan.FileDrift(p, x.project.FilesAhead(p.Files), false)...))
 	}
 	x.hosts = namesOf(p)
 	x.resumes, x.plan = what.resumes, &journal.Plan{File: what.file, SHA256: what.digest}
@@ -139,7 +140,7 @@ func (s *session) apply(p *plan.Plan) (report *engine.Report, drift []plan.Drift
 		return report, nil, nil
 	}
 	now := found.Plan(x.hosts)
-	drift = plan.FileDrift(p, x.project.witness.files(), true)
+	drift = plan.FileDrift(p, x.project.Files(), true)
 	if x.resumes == "" {
 		drift = append(drift, plan.HostDrift(p, now)...)
 	} else {
@@ -185,7 +186,7 @@ func refuse(e env, drift []plan.Drift) error {
 		if whats[d.How] == nil {
 			order = append(order, d.How)
 		}
-		whats[d.How] = append(whats[d.How], relative(d.What))
+		whats[d.How] = append(whats[d.How], project.Relative(d.What))
 	}
 	for i, how := range order {
 		if i == shownDrift {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,24 +40,19 @@ func newArtifactsFetch(e env) *cobra.Command {
 		Short: "Bring what the inventory's cluster needs into the cache, checked, and pin it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := load(path)
+			p, err := loadCluster(path)
 			if err != nil {
 				return err
 			}
-			if err := p.fetch(cmd.Context(), e.stderr); err != nil {
+			if err := p.Fetch(cmd.Context(), artifactProgress(e.stderr)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(e.stdout, "%d artifacts are in the cache and pinned in %s\n", len(p.refs), p.artifacts.Lock.Path())
+			_, err = fmt.Fprintf(e.stdout, "%d artifacts are in the cache and pinned in %s\n", len(p.Needed), p.Artifacts.Lock.Path())
 			return err
 		},
 	}
 	inventoryFlag(cmd, &path)
 	return cmd
-}
-
-// fetch brings in what is missing; when nothing is, it is quick and says nothing.
-func (p *project) fetch(ctx context.Context, w io.Writer) error {
-	return p.artifacts.Fetch(ctx, p.refs, artifactProgress(w))
 }
 
 func newArtifactsList(e env) *cobra.Command {
@@ -68,11 +62,11 @@ func newArtifactsList(e env) *cobra.Command {
 		Short: "List what the inventory's cluster needs, and what of it is here",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := load(path)
+			p, err := loadCluster(path)
 			if err != nil {
 				return err
 			}
-			all, err := p.artifacts.List(p.refs)
+			all, err := p.Artifacts.List(p.Needed)
 			if err != nil {
 				return err
 			}
@@ -112,14 +106,14 @@ func newArtifactsVerify(e env) *cobra.Command {
 		Short: "Hash everything in the cache again",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := load(path)
+			p, err := loadCluster(path)
 			if err != nil {
 				return err
 			}
-			if err := p.artifacts.Verify(cmd.Context(), p.refs, artifactProgress(e.stderr)); err != nil {
+			if err := p.Artifacts.Verify(cmd.Context(), p.Needed, artifactProgress(e.stderr)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(e.stdout, "%d artifacts match %s\n", len(p.refs), p.artifacts.Lock.Path())
+			_, err = fmt.Fprintf(e.stdout, "%d artifacts match %s\n", len(p.Needed), p.Artifacts.Lock.Path())
 			return err
 		},
 	}
@@ -135,14 +129,14 @@ func newArtifactsLock(e env) *cobra.Command {
 		Short: "Pin what the source offers today",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := load(path)
+			p, err := loadCluster(path)
 			if err != nil {
 				return err
 			}
-			if err := p.artifacts.Accept(cmd.Context(), p.refs, update, artifactProgress(e.stderr)); err != nil {
+			if err := p.Artifacts.Accept(cmd.Context(), p.Needed, update, artifactProgress(e.stderr)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(e.stdout, "%d artifacts are pinned in %s\n", len(p.refs), p.artifacts.Lock.Path())
+			_, err = fmt.Fprintf(e.stdout, "%d artifacts are pinned in %s\n", len(p.Needed), p.Artifacts.Lock.Path())
 			return err
 		},
 	}

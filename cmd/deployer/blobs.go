@@ -14,11 +14,8 @@ import (
 	"deployer/cmd/deployer/agents"
 	"deployer/engine"
 	"deployer/images"
+	"deployer/project"
 )
-
-// probeName is the image that verify runs on nodes. It is made of the agent that
-// deployer carries, so no registry needs to have it.
-const probeName = "probe"
 
 // blobs is the content that hosts may ask for: the artifacts in the store, and
 // what a run makes itself. It is safe for concurrent use.
@@ -39,12 +36,12 @@ type madeBlob struct {
 	size   int64 // bytes of the plain content
 }
 
-func newBlobs(p *project) (*blobs, error) {
+func newBlobs(p *project.Project) (*blobs, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		return nil, err
 	}
-	return &blobs{resolver: p.artifacts, tagOf: p.arch, enc: enc, made: map[string]madeBlob{},
+	return &blobs{resolver: p.Artifacts, tagOf: p.Arch, enc: enc, made: map[string]madeBlob{},
 		probes: map[string]engine.Blob{}, files: map[any]*roleFile{}, spooled: map[string]*spool{}}, nil
 }
 
@@ -66,7 +63,7 @@ func (b *blobs) add(content []byte) string {
 
 // Artifact implements schedule.Artifacts.
 func (b *blobs) Artifact(ctx context.Context, name, version, arch string) (engine.Blob, error) {
-	if name == probeName {
+	if name == project.ProbeName {
 		return b.probe(arch)
 	}
 	blob, err := b.resolver.Resolve(ctx, images.Ref{Name: name, Version: version, Arch: arch})

@@ -12,6 +12,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/lock"
 	"deployer/engine/schedule"
+	"deployer/project"
 )
 
 // The values of --lock.
@@ -32,14 +33,14 @@ func lockFlags(cmd *cobra.Command, o *runOptions) {
 // callOf is what was asked for with these options.
 func callOf(verb, file string, o runOptions) journal.Call {
 	return journal.Call{
-		Verb: verb, Playbook: absolute(file), Inventory: absolute(o.inventory), Limit: o.limit,
+		Verb: verb, Playbook: project.Absolute(file), Inventory: project.Absolute(o.inventory), Limit: o.limit,
 		Tags: o.tags, SkipTags: o.skipTags, Forks: o.forks, LockHosts: o.lock == lockHosts,
 	}
 }
 
 // optionsOf is the way back. Variables of the command line come with Call.Extra.
 func optionsOf(c journal.Call) runOptions {
-	o := runOptions{inventory: relative(c.Inventory), limit: c.Limit, tags: c.Tags, skipTags: c.SkipTags, forks: c.Forks, lock: lockCluster}
+	o := runOptions{inventory: project.Relative(c.Inventory), limit: c.Limit, tags: c.Tags, skipTags: c.SkipTags, forks: c.Forks, lock: lockCluster}
 	if c.LockHosts {
 		o.lock = lockHosts
 	}
@@ -52,27 +53,6 @@ func runName(c journal.Call) string {
 		return filepath.Base(c.Playbook)
 	}
 	return c.Verb
-}
-
-func absolute(path string) string {
-	if path == "" {
-		return ""
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
-// relative is the path as seen from the working directory, when it is below
-// that: messages then show what people would type.
-func relative(path string) string {
-	if here, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(rel, "..") {
-			return rel
-		}
-	}
-	return path
 }
 
 // whoami is user@machine.
@@ -96,8 +76,8 @@ func (x *execution) claim(id string, started time.Time) *schedule.Claim {
 	}
 	c := &schedule.Claim{Patience: x.options.lockTimeout,
 		Holder: lock.Holder{Run: id, Verb: x.call.Verb, By: whoami(), PID: os.Getpid(), Since: started}}
-	if x.project.cluster != nil && x.options.lock != lockHosts {
-		c.Guards = x.project.cluster.Masters
+	if x.project.Cluster != nil && x.options.lock != lockHosts {
+		c.Guards = x.project.Cluster.Masters
 	}
 	return c
 }

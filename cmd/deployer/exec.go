@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"testing/fstest"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -14,6 +13,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/playbook"
 	"deployer/engine/view"
+	"deployer/project"
 )
 
 func newExecCommand(e env) *cobra.Command {
@@ -115,8 +115,7 @@ func ask(cmd *cobra.Command, e env, verb, pattern string, task map[string]any, o
 		return nil, nil, err
 	}
 	o.limit = pattern
-	b := book{name: verb, tree: playbook.Tree{FS: fstest.MapFS{verb: {Data: text}}}, file: verb}
-	x, err := newExecution(env{e.stdin, e.stderr, e.stderr}, p, b, o)
+	x, err := newExecution(env{e.stdin, e.stderr, e.stderr}, p, project.TextBook(text, verb), o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,8 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/playbook"
 	"deployer/engine/view"
-	"deployer/inventory"
+	"deployer/project"
+	"deployer/roles"
 )
 
 // runOptions are the flags of verbs that run a playbook.
@@ -46,14 +47,16 @@ func runFlags(cmd *cobra.Command, o *runOptions) {
 
 // execution is one run of a playbook.
 type execution struct {
-	env      env
-	project  *project
-	options  runOptions
-	registry engine.Registry
-	program  *playbook.Program
-	hosts    []string // of the run: those of the project, limited
-	call     journal.Call
-	again    string // the command that goes on
+	env       env
+	project   *project.Project
+	logins    *logins // once they were asked for
+	options   runOptions
+	registry  engine.Registry
+	program   *playbook.Program
+	variables *roles.Variables
+	hosts     []string // of the run: those of the project, limited
+	call      journal.Call
+	again     string // the command that goes on
 	// results gets every event beside the renderer; may be nil.
 	results engine.Sink
 	// show is the renderer; nil means the one that the options ask for.
@@ -81,14 +84,11 @@ type execution struct {
 // ownExecution makes ready a run of one of deployer's playbooks; its errors are
 // found without the network.
 func ownExecution(e env, verb, name string, o runOptions) (*execution, error) {
-	p, err := load(o.inventory)
+	p, err := loadCluster(o.inventory)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.addProbe(); err != nil {
-		return nil, err
-	}
-	x, err := newExecution(e, p, ownBook(verb, name), o)
+	x, err := newExecution(e, p, project.OwnBook(name, verb), o)
 	if err != nil {
 		return nil, err
 	}
@@ -98,21 +98,24 @@ func ownExecution(e env, verb, name string, o runOptions) (*execution, error) {
 }
 
 // newExecution compiles a playbook for a project.
-func newExecution(e env, p *project, b book, o runOptions) (*execution, error) {
-	x := &execution{env: e, project: p, options: o, hosts: p.hosts}
+func newExecution(e env, p *project.Project, b project.Book, o runOptions) (*execution, error) {
+	x := &execution{env: e, project: p, options: o, hosts: p.Hosts}
 	var err error
+	if x.variables, err = p.Variables(); err != nil {
+		return nil, err
+	}
 	if x.extra, err = extraVars(o.extraVars); err != nil {
 		return nil, err
 	}
 	if o.limit != "" {
-		if x.hosts, err = p.match(o.limit); err != nil {
+		if x.hosts, err = p.Match(o.limit); err != nil {
 			return nil, usageError(fmt.Errorf("--limit: %w", err))
 		}
 		if len(x.hosts) == 0 {
 			return nil, usageError(fmt.Errorf("--limit %s leaves no host", o.limit))
 		}
 	}
-	x.program, x.registry, err = b.compile(p, o)
+	x.program, x.registry, err = p.Compile(b, project.Selection{Tags: o.tags, SkipTags: o.skipTags, StartAt: o.startAt, Step: o.step})
 	return x, err
 }
 
@@ -120,8 +123,8 @@ func newExecution(e env, p *project, b book, o runOptions) (*execution, error) {
 // mark as secret, passwords, and variables of the command line that
 // look like one.
 func (x *execution) secrets() ([]string, error) {
-	secrets := slices.Concat(x.project.inv.Secrets(), x.program.Secrets)
-	passwords, err := x.project.logins.secrets(x.project.inv)
+	secrets := slices.Concat(x.project.Inventory.Secrets(), x.program.Secrets)
+	passwords, err := x.logins.secrets(x.project.Inventory)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +149,7 @@ func (x *execution) forks() int {
 	if x.options.forks > 0 {
 		return x.options.forks
 	}
-	return x.project.inv.Forks
+	return x.project.Inventory.Forks
 }
 
 func (x *execution) renderer() view.Renderer {
@@ -169,10 +172,10 @@ func (x *execution) limits() map[string]playbook.Limit {
 		return x.budget
 	}
 	out := map[string]playbook.Limit{}
-	if x.project.cluster != nil {
+	if x.project.Cluster != nil {
 		out["minion"] = playbook.Limit{Percent: 10, Share: true}
 	}
-	for group, limit := range x.project.inv.MaxFail {
+	for group, limit := range x.project.Inventory.MaxFail {
 		if l, err := playbook.ParseLimit(limit.String()); err == nil {
 			out[group] = l
 		}
@@ -180,7 +183,10 @@ func (x *execution) limits() map[string]playbook.Limit {
 	return out
 }
 
-// match resolves a pattern of hosts by the roles of the resolved cluster.
-func (p *project) match(pattern string) ([]string, error) {
-	return inventory.Match(pattern, p.hosts, p.groups)
+// login asks for passwords, once.
+func (x *execution) login() (err error) {
+	if x.logins == nil {
+		x.logins, err = newLogins(x.env, x.project.Inventory, x.options.ask)
+	}
+	return err
 }

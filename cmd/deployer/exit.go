@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"deployer/project"
 )
 
 // The exit codes; docs/reference/exit-codes.md is generated from this table.
@@ -53,11 +55,14 @@ func silent(code int) error { return &exitError{code: code} }
 
 func exitCode(err error) int {
 	var e *exitError
+	var mistake *project.Mistake
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &e):
 		return e.code
+	case errors.As(err, &mistake):
+		return exitUsage
 	}
 	return exitFailed
 }

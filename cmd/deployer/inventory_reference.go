@@ -6,6 +6,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/inventory"
+	"deployer/project"
 	"deployer/strictyaml"
 )
 
@@ -37,7 +38,7 @@ func inventoryReference() string {
 	b.WriteString(referenceHead)
 	sections := map[string][]strictyaml.Key{
 		"cluster":   strictyaml.Describe(cluster.Spec{}),
-		"artifacts": strictyaml.Describe(artifactsSpec{}),
+		"artifacts": strictyaml.Describe(project.ArtifactsSpec{}),
 	}
 	var top []strictyaml.Key
 	for _, k := range inventory.Describe() {

@@ -13,6 +13,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/schedule"
+	"deployer/project"
 	"deployer/tasks/inspect"
 )
 
@@ -28,18 +29,18 @@ that holds it, to standard output or to a file that only you can read. It gives
 full rights on the cluster: keep it like a password.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := load(path)
+			p, err := loadCluster(path)
 			if err != nil {
 				return err
 			}
 			if server == "" {
-				server = p.cluster.API.External
+				server = p.Cluster.API.External
 			}
-			files, err := p.readAdmin(cmd.Context(), e, ask)
+			files, err := readAdmin(cmd.Context(), e, p, ask)
 			if err != nil {
 				return err
 			}
-			content, err := kubeconfig(p.cluster.Name, server, files)
+			content, err := kubeconfig(p.Cluster.Name, server, files)
 			if err != nil {
 				return err
 			}
@@ -66,19 +67,23 @@ const (
 
 // readAdmin reads the admin's files from the first master that has them. They
 // go through no event, journal or log.
-func (p *project) readAdmin(ctx context.Context, e env, a asking) (map[string]string, error) {
+func readAdmin(ctx context.Context, e env, p *project.Project, a asking) (map[string]string, error) {
 	content, err := newBlobs(p)
 	if err != nil {
 		return nil, err
 	}
-	reach, err := p.reach(e, a, p.cluster.Masters)
+	l, err := newLogins(e, p.Inventory, a)
+	if err != nil {
+		return nil, err
+	}
+	reach, err := reach(p.Inventory, l, p.Cluster.Masters)
 	if err != nil {
 		return nil, err
 	}
 	c := newConnector(reach.ways, reach.dialer, content, nil, nowhere{})
 	defer c.Close()
 	var errs []error
-	for _, master := range p.cluster.Masters {
+	for _, master := range p.Cluster.Masters {
 		files, err := readFiles(ctx, c, master, adminCA, adminCert, adminKey)
 		if err == nil {
 			return files, nil

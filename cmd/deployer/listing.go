@@ -13,7 +13,7 @@ import (
 // their tasks in order, each with its place and tags.
 func printProgram(w io.Writer, x *execution) error {
 	for _, p := range x.program.Plays {
-		matched, err := x.project.match(p.Hosts)
+		matched, err := x.project.Match(p.Hosts)
 		if err != nil {
 			return usageError(fmt.Errorf("%s: hosts: %w", p.Pos, err))
 		}

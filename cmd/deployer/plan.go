@@ -127,7 +127,7 @@ func makePlan(ctx context.Context, e env, x *execution, o planOptions) error {
 func (x *execution) planned(found *plan.Collector) *plan.Plan {
 	p := found.Plan(x.hosts)
 	p.Deployer, p.Made, p.By = version, time.Now().UTC(), whoami()
-	p.Call, p.Files = x.call, x.project.witness.files()
+	p.Call, p.Files = x.call, x.project.Files()
 	p.Call.Extra, p.Call.Withheld = journal.Withhold(x.extra, x.clean)
 	return p
 }

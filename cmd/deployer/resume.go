@@ -12,6 +12,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/project"
 )
 
 func newResumeCommand(e env) *cobra.Command {
@@ -36,7 +37,7 @@ unless --anyway is given.`,
 			if err != nil {
 				return err
 			}
-			r, err := toResume(dir, args, absolute(o.inventory))
+			r, err := toResume(dir, args, project.Absolute(o.inventory))
 			if err != nil {
 				return usageError(err)
 			}
@@ -66,7 +67,7 @@ func toResume(dir string, args []string, inventory string) (*journal.Record, err
 	}
 	r := lastUnfinished(all, inventory)
 	if r == nil {
-		return nil, fmt.Errorf("nothing to resume: every run of %s came to its end; see deployer runs list", relative(inventory))
+		return nil, fmt.Errorf("nothing to resume: every run of %s came to its end; see deployer runs list", project.Relative(inventory))
 	}
 	return r, leftToDo(r)
 }
@@ -131,7 +132,7 @@ func resume(ctx context.Context, e env, r *journal.Record, given runOptions, any
 	if err := withheldAgain(h, x.extra); err != nil {
 		return usageError(err)
 	}
-	if changed := changedSince(h, x.project.witness.files()); len(changed) > 0 && !anyway {
+	if changed := changedSince(h, x.project.Files()); len(changed) > 0 && !anyway {
 		return &exitError{exitRefused, fmt.Errorf("not the same any more since run %s: %s; to go on with what is there now, use --anyway",
 			h.Run, strings.Join(changed, ", "))}
 	}
@@ -149,7 +150,7 @@ func again(e env, c journal.Call, o runOptions) (x *execution, err error) {
 	case "install":
 		x, err = ownExecution(e, "install", "install", o)
 	case "run":
-		x, err = userExecution(e, relative(c.Playbook), o)
+		x, err = userExecution(e, project.Relative(c.Playbook), o)
 	default:
 		return nil, fmt.Errorf("a run of deployer %s cannot be repeated from its log", c.Verb)
 	}
@@ -181,7 +182,7 @@ func resumePlan(ctx context.Context, e env, h journal.Header, given runOptions) 
 		return usageError(err)
 	}
 	if digest != h.Plan.SHA256 {
-		return usageError(fmt.Errorf("%s is not the plan that run %s applied; make a new plan", relative(h.Plan.File), h.Run))
+		return usageError(fmt.Errorf("%s is not the plan that run %s applied; make a new plan", project.Relative(h.Plan.File), h.Run))
 	}
 	if given.check {
 		return usageError(errors.New("what is left of a plan is looked at before it is done; --check is not needed"))
@@ -224,14 +225,14 @@ func changedSince(h journal.Header, now map[string]string) []string {
 	for _, path := range slices.Sorted(maps.Keys(h.Files)) {
 		switch digest, ok := now[path]; {
 		case !ok:
-			out = append(out, relative(path)+" (not used any more)")
+			out = append(out, project.Relative(path)+" (not used any more)")
 		case digest != h.Files[path]:
-			out = append(out, relative(path))
+			out = append(out, project.Relative(path))
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		if _, ok := h.Files[path]; !ok {
-			out = append(out, relative(path)+" (new)")
+			out = append(out, project.Relative(path)+" (new)")
 		}
 	}
 	if h.Deployer != version {

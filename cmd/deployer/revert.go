@@ -14,6 +14,7 @@ import (
 
 	"deployer/engine/journal"
 	"deployer/engine/revert"
+	"deployer/project"
 )
 
 // revertOptions are the flags of revert.
@@ -95,7 +96,7 @@ func toRevert(name string, o revertOptions, inventoryGiven bool) (*reverting, er
 		return nil, fmt.Errorf("%w; if it was run from another machine, say what it was with --of", err)
 	}
 	if err != nil {
-		call := journal.Call{Verb: "run", Playbook: absolute(o.of), Inventory: absolute(o.inventory)}
+		call := journal.Call{Verb: "run", Playbook: project.Absolute(o.of), Inventory: project.Absolute(o.inventory)}
 		if o.of == "install" || o.of == unknown {
 			call.Verb, call.Playbook = o.of, ""
 		}
@@ -105,7 +106,7 @@ func toRevert(name string, o revertOptions, inventoryGiven bool) (*reverting, er
 		return nil, fmt.Errorf("run %s goes on, as process %d; interrupt it first", record.Header.Run, record.Header.PID)
 	}
 	if !inventoryGiven {
-		o.inventory = relative(record.Header.Call.Inventory)
+		o.inventory = project.Relative(record.Header.Call.Inventory)
 	}
 	t, err := trackOf(journal.Path(dir, record.Header.Run))
 	return &reverting{id: record.Header.Run, from: record.Header.Resumes, call: record.Header.Call, track: t, options: o}, err
@@ -224,7 +225,7 @@ func (r *reverting) putBack(ctx context.Context, x *execution, back *revert.Mirr
 	x.call = callOf("revert", "", r.options.runOptions)
 	x.call.Reverts, x.call.Force, x.call.Anyway = r.id, r.options.force, r.options.anyway
 	if back.Everyone {
-		x.hosts = x.project.hosts
+		x.hosts = x.project.Hosts
 	} else {
 		x.hosts = slices.DeleteFunc(slices.Clone(x.hosts), func(host string) bool { return len(found.past[host].Items) == 0 })
 	}

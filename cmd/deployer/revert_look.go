@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing/fstest"
 
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/engine/plan"
 	"deployer/engine/playbook"
 	"deployer/engine/revert"
+	"deployer/project"
 )
 
 // lookedBack is what hosts know of a run, and what its log says beside that.
@@ -60,6 +60,9 @@ func (r *reverting) lookBack(ctx context.Context, x *execution) (*lookedBack, er
 	}
 	ask.Secrets = x.program.Secrets
 	found := &lookedBack{changes: plan.NewCollector(), order: r.hostsOf(x), past: map[string]engine.Past{}, silent: map[string]string{}}
+	if err := x.login(); err != nil { // once for this and for what follows
+		return nil, err
+	}
 	y := *x
 	y.program, y.hosts, y.results, y.budget = ask, found.order, found, everyHostMayFail()
 	y.options.check, y.artifacts = true, false
@@ -99,7 +102,8 @@ func (r *reverting) without(e env, call journal.Call, o runOptions) (*execution,
 	if err != nil {
 		return nil, err
 	}
-	b := book{name: call.Verb, tree: playbook.Tree{FS: fstest.MapFS{"exec": {Data: []byte(text)}}}, file: "exec"}
+	b := project.TextBook([]byte(text), "exec")
+	b.Name = call.Verb
 	x, err := newExecution(e, p, b, o)
 	if err == nil && call.Verb == unknown {
 		x.program = &playbook.Program{}

@@ -72,7 +72,7 @@ func userExecution(e env, file string, o runOptions) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := userBook(file, p.inv, p.witness)
+	b, err := p.Book(file)
 	if err != nil {
 		return nil, err
 	}

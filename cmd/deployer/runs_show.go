@@ -15,6 +15,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/plan"
 	"deployer/engine/view"
+	"deployer/project"
 )
 
 func newRunsShow(e env) *cobra.Command {
@@ -87,9 +88,9 @@ func printHeader(w io.Writer, r *journal.Record) {
 	h := r.Header
 	what := h.Call.Verb
 	if h.Call.Playbook != "" {
-		what += " " + relative(h.Call.Playbook)
+		what += " " + project.Relative(h.Call.Playbook)
 	}
-	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, what, relative(h.Call.Inventory), h.By,
+	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, what, project.Relative(h.Call.Inventory), h.By,
 		h.Started.Local().Format("2006-01-02 15:04:05"), r.Outcome)
 	for _, o := range []struct{ name, value string }{
 		{"limit", h.Call.Limit}, {"tags", strings.Join(h.Call.Tags, ",")}, {"skip tags", strings.Join(h.Call.SkipTags, ",")},
@@ -106,7 +107,7 @@ func planFile(h journal.Header) string {
 	if h.Plan == nil {
 		return ""
 	}
-	return relative(h.Plan.File)
+	return project.Relative(h.Plan.File)
 }
 
 // printOpen tells of a run without an end what it had come to.

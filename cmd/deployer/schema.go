@@ -7,6 +7,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/inventory"
+	"deployer/project"
 )
 
 func newSchemaCommand(e env) *cobra.Command {
@@ -27,7 +28,7 @@ editor that knows the YAML language server takes the schema from the first line:
 				_, err := fmt.Fprint(e.stdout, inventoryReference())
 				return err
 			}
-			text, err := inventory.Schema(cluster.Spec{}, artifactsSpec{})
+			text, err := inventory.Schema(cluster.Spec{}, project.ArtifactsSpec{})
 			if err != nil {
 				return err
 			}

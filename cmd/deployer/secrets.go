@@ -242,7 +242,7 @@ func edited(cmd *cobra.Command, e env, name string, content []byte) ([]byte, err
 		editor = "vi"
 	}
 	parent := "/dev/shm"
-	if !isDir(parent) {
+	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
 		parent = ""
 	}
 	dir, err := os.MkdirTemp(parent, "deployer-")

@@ -57,12 +57,15 @@ func (x *execution) run(ctx context.Context) (*engine.Report, error) {
 
 // begin makes everything ready that is not a host.
 func (x *execution) begin(ctx context.Context) (*session, error) {
-	reach, err := x.project.reach(x.env, x.options.ask, x.hosts)
+	if err := x.login(); err != nil {
+		return nil, err
+	}
+	reach, err := reach(x.project.Inventory, x.logins, x.hosts)
 	if err != nil {
 		return nil, err
 	}
 	if x.artifacts {
-		if err := x.project.fetch(ctx, x.env.stderr); err != nil {
+		if err := x.project.Fetch(ctx, artifactProgress(x.env.stderr)); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +89,7 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	if x.results != nil {
 		s.sink.add(x.results)
 	}
-	services, calls := clusterServices(x.project.cluster)
+	services, calls := clusterServices(x.project.Cluster)
 	engine.Provide(services, reboot.Resumes(x.resumes))
 	s.services = services
 	s.dialer = newConnector(reach.ways, reach.dialer, content, calls, s.redactor.Wrap(s.sink))
@@ -102,8 +105,8 @@ func (s *session) options() schedule.Options {
 		Check:     x.options.check,
 		Beside:    x.beside,
 		Hosts:     x.hosts,
-		Match:     x.project.match,
-		Vars:      func(host string) (map[string]any, error) { return x.project.variables.Of(host), nil },
+		Match:     x.project.Match,
+		Vars:      func(host string) (map[string]any, error) { return x.variables.Of(host), nil },
 		Extra:     x.extra,
 		Registry:  x.registry,
 		Connector: s.connector,
@@ -178,10 +181,10 @@ func (r *relay) Emit(e engine.Event) {
 func (s *session) header() journal.Header {
 	x := s.x
 	x.call.Extra, x.call.Withheld = journal.Withhold(x.extra, s.redactor.Text)
-	h := journal.Header{Run: s.id, Started: s.started, Call: x.call, Files: x.project.witness.files(), Deployer: version,
+	h := journal.Header{Run: s.id, Started: s.started, Call: x.call, Files: x.project.Files(), Deployer: version,
 		By: whoami(), PID: os.Getpid(), Resumes: x.resumes, Plan: x.plan}
-	if x.project.cluster != nil {
-		h.Versions = roles.Versions(x.project.cluster)
+	if x.project.Cluster != nil {
+		h.Versions = roles.Versions(x.project.Cluster)
 	}
 	return h
 }

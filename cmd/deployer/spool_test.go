@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"deployer/project"
 )
 
 func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
-	b, err := newBlobs(&project{arch: "amd64"})
+	b, err := newBlobs(&project.Project{Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
 }
 
 func TestRoleFileOfAnEndedRun(t *testing.T) {
-	b, err := newBlobs(&project{arch: "amd64"})
+	b, err := newBlobs(&project.Project{Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func newStatusCommand(e env) *cobra.Command {
 			if output == "json" {
 				err = printJSON(e.stdout, rows)
 			} else {
-				err = printStatus(e.stdout, p.cluster, p.hosts, rows)
+				err = printStatus(e.stdout, p.Cluster, p.Hosts, rows)
 			}
 			if err == nil && len(report.Problems(rows)) > 0 {
 				return silent(exitUnhealthy)

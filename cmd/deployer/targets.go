@@ -132,21 +132,16 @@ type reaching struct {
 	dialer *ssh.Dialer
 }
 
-// reach asks for what has to be asked for, before anything else is shown.
-func (p *project) reach(e env, a asking, hosts []string) (*reaching, error) {
-	var err error
-	if p.logins == nil {
-		if p.logins, err = newLogins(e, p.inv, a); err != nil {
-			return nil, err
-		}
-	}
-	w, err := newWays(p.inv, p.logins)
+// reach finds the ways to the hosts of an inventory, and asks for what is needed
+// to go those to some of them, before anything else is shown.
+func reach(inv *inventory.Inventory, l *logins, hosts []string) (*reaching, error) {
+	w, err := newWays(inv, l)
 	if err != nil {
 		return nil, err
 	}
-	d := newDialer(p.logins)
+	d := newDialer(l)
 	for _, h := range hosts {
 		d.Unlock(w.targets[h])
 	}
-	return &reaching{w, d}, p.logins.stopped
+	return &reaching{w, d}, l.stopped
 }

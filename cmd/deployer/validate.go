@@ -18,11 +18,11 @@ etcd members, address ranges that fit and do not overlap, versions and their
 skew. Every problem is one line; all are reported at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := load(path)
+			p, err := loadCluster(path)
 			if err != nil {
 				return err
 			}
-			c := p.cluster
+			c := p.Cluster
 			_, err = fmt.Fprintf(e.stdout, "%s is valid: cluster %s, Kubernetes %s, %d masters, %d minions, %d etcd members, %d proxies\n",
 				path, c.Name, c.Versions.Kubernetes, len(c.Masters), len(c.Minions), len(c.Etcd.Members), len(c.Proxies))
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine"
+	"deployer/project"
 	"deployer/tasks/control/report"
 )
 
@@ -49,7 +50,7 @@ not.`,
 // look runs a playbook that only looks, shows its progress on stderr, and
 // returns the rows that its tasks found, with the project that it read for that.
 // A host that cannot be looked at is a row too.
-func look(ctx context.Context, e env, book string, o runOptions, extra map[string]any) ([]report.Row, *project, error) {
+func look(ctx context.Context, e env, book string, o runOptions, extra map[string]any) ([]report.Row, *project.Project, error) {
 	found := &rowSink{}
 	x, err := ownExecution(env{e.stdin, e.stderr, e.stderr}, book, book, o)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"crypto/sha256"
@@ -41,7 +41,7 @@ func (w *witness) note(path string, data []byte) {
 func (w *witness) put(path string, sum []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen[absolute(path)] = hex.EncodeToString(sum)
+	w.seen[Absolute(path)] = hex.EncodeToString(sum)
 }
 
 // files are those that were read so far.
@@ -83,11 +83,30 @@ func digestOf(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// tree is a directory whose files are noted when they are read.
-func (w *witness) tree(dir string) playbook.Tree {
-	return playbook.Tree{Name: shownDir(dir), Dir: dir, FS: watchedDir{os.DirFS(dir), w, dir}}
+// Files are the files that the project has read so far, the playbooks that it has
+// compiled and what these name included: hex SHA-256 by absolute path.
+func (p *Project) Files() map[string]string { return p.witness.files() }
+
+// FilesAhead are the files that were read so far, and of those with other names
+// what is in them now, which is nothing when they are gone.
+func (p *Project) FilesAhead(names map[string]string) map[string]string {
+	return p.witness.ahead(names)
 }
 
+// tree is a directory whose files are noted when they are read.
+func (w *witness) tree(dir string) playbook.Tree {
+	return playbook.Tree{Name: shown(dir), Dir: dir, FS: watchedDir{os.DirFS(dir), w, dir}}
+}
+
+// shown leaves out the working directory: messages show paths as typed.
+func shown(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return dir
+}
+
+// watchedDir is a directory of which the witness sees what is read.
 type watchedDir struct {
 	fs.FS
 	witness *witness

@@ -1,0 +1,55 @@
+package project
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+	"deployer/tasks"
+	"deployer/tasks/control"
+	"deployer/templates"
+)
+
+// Selection says what of a playbook is carried out; the zero value is all of it.
+type Selection struct {
+	Tags, SkipTags []string // only tasks with one of these, none with one of those
+	StartAt        string   // leaves out what comes before the task of this name
+	// Step has hosts go through the tasks together, so that somebody can be asked
+	// before each.
+	Step bool
+}
+
+// Compile finds everything that is wrong with a playbook without the network. The
+// registry has the kinds of task that it may use: those of clusters only with a
+// cluster.
+func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Registry, error) {
+	registry := engine.NewRegistry(tasks.Modules(), control.General())
+	if p.Cluster != nil {
+		registry = engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
+	}
+	library := playbook.Library{
+		Registry:  registry,
+		Renamed:   tasks.Renamed(),
+		Roles:     append(slices.Clip(b.Roles), ownRoles),
+		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
+		Match:     p.Match,
+		Hosts:     p.Inventory.Names(),
+		Decrypt:   p.Open,
+		Outside:   func(dir string) fs.FS { return p.witness.tree(dir).FS },
+		Tags:      of.Tags,
+		SkipTags:  of.SkipTags,
+		StartAt:   of.StartAt,
+		Step:      of.Step,
+	}
+	program, err := library.Compile(b.Tree, b.File)
+	switch {
+	case err != nil && b.own:
+		return nil, nil, fmt.Errorf("deployer's own playbook %s does not compile: %w", b.File, err)
+	case err != nil:
+		return nil, nil, Mistaken(err)
+	}
+	program.Name = b.Name
+	return program, registry, nil
+}

@@ -1,0 +1,147 @@
+package project_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/project"
+)
+
+const cluster = "roles: {master: m1}\nhosts: {m1: {address: 10.0.0.1}, spare: {address: 10.0.0.2}}\n"
+
+// agents carries no agent; its digest is enough for variables.
+type agents struct{}
+
+func (agents) AgentBinary(string) ([]byte, error) { return nil, errors.New("there is none") }
+func (agents) AgentDigest(string) (string, error) { return strings.Repeat("a", 64), nil }
+
+// inDir writes files to a new directory and goes there.
+func inDir(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Playbooks of the user's own see all hosts, the cluster only those that have a
+// part in it.
+func TestHosts(t *testing.T) {
+	inDir(t, map[string]string{"inventory.yaml": cluster})
+	for name, c := range map[string]struct {
+		load func(string, project.Options) (*project.Project, error)
+		want []string
+	}{
+		"of the cluster": {project.LoadCluster, []string{"m1"}},
+		"of playbooks":   {project.Load, []string{"m1", "spare"}},
+	} {
+		p, err := c.load("inventory.yaml", project.Options{Agents: agents{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := p.Match("all")
+		if err != nil || !slices.Equal(p.Hosts, c.want) || !slices.Equal(all, c.want) {
+			t.Errorf("%s: hosts %v, all are %v, %v", name, p.Hosts, all, err)
+		}
+		if masters, err := p.Match("master"); err != nil || !slices.Equal(masters, []string{"m1"}) || p.Cluster == nil || len(p.Needed) == 0 {
+			t.Errorf("%s: masters %v, %v, %d artifacts", name, masters, err, len(p.Needed))
+		}
+		if _, err := p.Variables(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What the user has given wrongly is a mistake, which tells where it is.
+func TestMistakes(t *testing.T) {
+	inDir(t, map[string]string{
+		"inventory.yaml": cluster,
+		"hosts.yaml":     "hosts: {a: }\n",
+		"typo.yaml":      "hosst: {a: }\n",
+		"pods.yaml":      cluster + "cluster: {pods: 10.0.0.0/99}\n",
+		"source.yaml":    "hosts: {a: }\nartifacts: {source: nowhere}\n",
+		"empty.yaml":     "hosts: {a: }\nartifacts: {architectures: []}\n",
+		"bad-book.yaml":  "- hosts: all\n  tasks: [{nosuch: {}}]\n",
+		"books/x.yaml":   "",
+	})
+	load := func(file string) error { _, err := project.Load(file, project.Options{}); return err }
+	book := func(file string) error {
+		p, err := project.Load("hosts.yaml", project.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := p.Book(file)
+		if err == nil {
+			_, _, err = p.Compile(b, project.Selection{})
+		}
+		return err
+	}
+	_, noCluster := project.LoadCluster("hosts.yaml", project.Options{})
+	for want, err := range map[string]error{
+		"nowhere.yaml":         load("nowhere.yaml"),
+		"typo.yaml:1:":         load("typo.yaml"),
+		"pods.yaml:3:":         load("pods.yaml"),
+		"source.yaml: ":        load("source.yaml"),
+		"empty.yaml:2:":        load("empty.yaml"),
+		"no host is a master":  noCluster,
+		"reading the playbook": book("none.yaml"),
+		"books is a directory": book("books"),
+		"bad-book.yaml:2:12: ": book("bad-book.yaml"),
+	} {
+		var mistake *project.Mistake
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a mistake %q, got %v", want, err)
+		}
+	}
+}
+
+// A project remembers what it has read, and can tell what has become of files
+// that it has not read yet.
+func TestFiles(t *testing.T) {
+	inDir(t, map[string]string{
+		"inventory.yaml": "hosts: {a: }\n", "group_vars/all.yaml": "x: 1\n", "later.tmpl": "x",
+		"site.yaml": "- {import_playbook: more.yaml}\n", "more.yaml": "- {hosts: all, tasks: [{template: {src: later.tmpl, dest: /x}}]}\n",
+	})
+	p, err := project.Load("inventory.yaml", project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(files map[string]string) []string {
+		var out []string
+		for path, digest := range files {
+			if !filepath.IsAbs(path) || digest != "" && len(digest) != 64 {
+				t.Errorf("%q: %q", path, digest)
+			}
+			out = append(out, project.Relative(path)+map[bool]string{true: " is gone"}[digest == ""])
+		}
+		slices.Sort(out)
+		return out
+	}
+	b, err := p.Book("site.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.Compile(b, project.Selection{}); err != nil {
+		t.Fatal(err)
+	}
+	read := []string{"group_vars/all.yaml", "inventory.yaml", "more.yaml", "site.yaml"}
+	if diff := cmp.Diff(read, names(p.Files())); diff != "" {
+		t.Error(diff)
+	}
+	ahead := p.FilesAhead(map[string]string{project.Absolute("later.tmpl"): "", project.Absolute("site.yaml"): "", project.Absolute("gone"): ""})
+	if diff := cmp.Diff([]string{"gone is gone", "group_vars/all.yaml", "inventory.yaml", "later.tmpl", "more.yaml", "site.yaml"}, names(ahead)); diff != "" {
+		t.Error(diff)
+	}
+}
