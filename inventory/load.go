@@ -14,7 +14,8 @@ import (
 // Artifacts may be used, so that the caller can say at the same time what is
 // wrong in those sections; it is nil when the file could not be read as YAML.
 //
-// Variables in group_vars and host_vars beside the file belong to it.
+// Variables in group_vars and host_vars beside the file belong to it, and so do
+// those beside the playbook of Options.
 func Load(path string, o Options) (*Inventory, error) {
 	data, err := o.read(path)
 	if err != nil {
@@ -24,7 +25,7 @@ func Load(path string, o Options) (*Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(path, data, dir, home, os.LookupEnv, readVarsFiles(dir, filepath.Dir(path), o))
+	return parse(path, data, dir, home, os.LookupEnv, readVarsDirs(dir, path, o))
 }
 
 // Options are what reading an inventory may need from outside.
@@ -34,6 +35,9 @@ type Options struct {
 	Open func(name string, data []byte) ([]byte, error)
 	// Read reads a file; os.ReadFile when nil.
 	Read func(path string) ([]byte, error)
+	// Playbook is the directory of the playbook that the inventory is read for;
+	// empty for none.
+	Playbook string
 }
 
 func (o Options) read(path string) ([]byte, error) {
@@ -63,7 +67,7 @@ func places(file string) (dir, home string, err error) {
 	return dir, home, nil
 }
 
-func parse(name string, data []byte, dir, home string, env func(string) (string, bool), vars *varsFiles) (*Inventory, error) {
+func parse(name string, data []byte, dir, home string, env func(string) (string, bool), vars *varsDirs) (*Inventory, error) {
 	root, err := strictyaml.Parse(name, data)
 	if err != nil {
 		return nil, err
@@ -92,7 +96,7 @@ type builder struct {
 	groups map[string]members
 	order  []int // indices in file.Groups by rising precedence
 	ssh    map[string]SSH
-	vars   *varsFiles // beside the inventory; nil when nobody looked
+	vars   *varsDirs // nil when nobody looked
 }
 
 func (b *builder) err(err error) {

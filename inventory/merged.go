@@ -19,21 +19,24 @@ func (b *builder) mergeHosts() {
 	for i := range b.inv.Hosts {
 		h := &b.inv.Hosts[i]
 		var key strings.Builder
-		layers := append([]layer{fileLayer(&b.file)}, b.vars.groups["all"]...)
+		here, book := b.vars.inventory, b.vars.playbook
+		layers := slices.Concat([]layer{fileLayer(&b.file)}, here.groups["all"], book.groups["all"])
+		var ofBook []layer // over all groups of the inventory
 		for _, role := range h.Roles {
-			layers = append(layers, b.vars.groups[role]...)
+			layers, ofBook = append(layers, here.groups[role]...), append(ofBook, book.groups[role]...)
 			fmt.Fprintf(&key, "%s ", role)
 		}
 		for _, g := range b.order {
 			if e := b.file.Groups[g]; len(b.groups[e.Key]) > i && b.groups[e.Key][i] {
 				h.Groups = append(h.Groups, e.Key)
-				layers = append(append(layers, groupLayer(e)), b.vars.groups[e.Key]...)
+				layers = append(append(layers, groupLayer(e)), here.groups[e.Key]...)
+				ofBook = append(ofBook, book.groups[e.Key]...)
 				fmt.Fprintf(&key, "%d ", g)
 			}
 		}
-		layers = append(layers, hostLayer(b.file.Hosts[b.entry[i]]))
+		layers = slices.Concat(layers, ofBook, []layer{hostLayer(b.file.Hosts[b.entry[i]])})
 		fmt.Fprintf(&key, "host %d", b.entry[i])
-		if own := b.vars.hosts[h.Name]; len(own) > 0 {
+		if own := slices.Concat(here.hosts[h.Name], book.hosts[h.Name]); len(own) > 0 {
 			layers = append(layers, own...)
 			fmt.Fprintf(&key, " %s", h.Name)
 		}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -14,9 +13,9 @@ import (
 	"deployer/strictyaml"
 )
 
-// The directories beside an inventory that hold variables, as Ansible has them:
-// group_vars/NAME.yaml for a group, a role or all, host_vars/NAME.yaml for a
-// host; or a directory NAME with any number of such files. A file that ends in
+// The directories beside an inventory, and beside a playbook, that hold variables,
+// as Ansible has them: group_vars/NAME.yaml for a group, a role or all,
+// host_vars/NAME.yaml for a host; or a directory NAME with any number of such files. A file that ends in
 // .age is opened first, and all texts in it are secrets.
 const (
 	groupVars = "group_vars"
@@ -26,16 +25,18 @@ const (
 // encrypted is the suffix of files that Options.Open is asked to open.
 const encrypted = ".age"
 
-// varsFiles are the variables beside the inventory, by whom they are for.
+// varsFiles are the variables in the files of one place, by whom they are for.
 type varsFiles struct {
 	groups, hosts map[string][]layer
 	secrets       []string
 	errs          []error
+	// wanted tells which names are read; nil for all, so that a file for nobody is
+	// noticed.
+	wanted func(dir, name string) bool
 }
 
-// readVarsFiles reads all of dir, so that a file for nobody is noticed.
-func readVarsFiles(dir, shown string, o Options) *varsFiles {
-	f := &varsFiles{groups: map[string][]layer{}, hosts: map[string][]layer{}}
+func (f *varsFiles) read(dir, shown string, o Options) *varsFiles {
+	f.groups, f.hosts = map[string][]layer{}, map[string][]layer{}
 	f.readDir(filepath.Join(dir, groupVars), filepath.Join(shown, groupVars), f.groups, o)
 	f.readDir(filepath.Join(dir, hostVars), filepath.Join(shown, hostVars), f.hosts, o)
 	return f
@@ -49,13 +50,16 @@ func (f *varsFiles) readDir(dir, shown string, into map[string][]layer, o Option
 		}
 		return
 	}
+	wanted := func(whose string) bool { return f.wanted == nil || f.wanted(filepath.Base(dir), whose) }
 	for _, e := range entries {
 		path, name := filepath.Join(dir, e.Name()), filepath.Join(shown, e.Name())
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			f.readMember(path, name, e.Name(), into, o)
+			if wanted(e.Name()) {
+				f.readMember(path, name, e.Name(), into, o)
+			}
 			continue
 		}
-		if whose, ok := varsName(e.Name()); ok {
+		if whose, ok := varsName(e.Name()); ok && wanted(whose) {
 			f.readFile(path, name, whose, into, o)
 		}
 	}
@@ -149,28 +153,4 @@ func scalars(n *yaml.Node) []string {
 		}
 	}
 	return out
-}
-
-// addVarsFiles takes in what was read beside the inventory, and reports files
-// that are for nobody.
-func (b *builder) addVarsFiles() {
-	if b.vars == nil {
-		b.vars = &varsFiles{}
-		return
-	}
-	b.errs = append(b.errs, b.vars.errs...)
-	b.inv.secrets = append(b.inv.secrets, b.vars.secrets...)
-	slices.Sort(b.inv.secrets)
-	b.inv.secrets = slices.Compact(b.inv.secrets)
-	groups := append([]string{"all"}, append(RoleNames(), b.file.Groups.Keys()...)...)
-	b.forSomebody(b.vars.groups, groups, "group or role")
-	b.forSomebody(b.vars.hosts, b.inv.Names(), "host")
-}
-
-func (b *builder) forSomebody(files map[string][]layer, known []string, what string) {
-	for name, layers := range files {
-		if !slices.Contains(known, name) {
-			b.errs = append(b.errs, fmt.Errorf("%s: there is no %s %q%s", layers[0].file, what, name, strictyaml.DidYouMean(name, known)))
-		}
-	}
 }

@@ -14,6 +14,9 @@ type Options struct {
 	// Open decrypts the content of a file whose name ends in .age; with nil such
 	// a file is an error.
 	Open func(file string, content []byte) ([]byte, error)
+	// Playbook is the directory of the playbook that is to be carried out; what is
+	// in group_vars and host_vars there counts too. Empty for none.
+	Playbook string
 	// Agents are the programs that run on hosts.
 	Agents agent.BinarySource
 }
@@ -68,7 +71,7 @@ func Load(file string, o Options) (*Project, error) {
 func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 	p := &Project{Options: o, witness: newWitness()}
 	var err error
-	p.Inventory, err = inventory.Load(file, inventory.Options{Open: o.Open, Read: p.witness.read})
+	p.Inventory, err = inventory.Load(file, inventory.Options{Open: o.Open, Read: p.witness.read, Playbook: o.Playbook})
 	if p.Inventory == nil {
 		return nil, ArtifactsSpec{}, Mistaken(err)
 	}

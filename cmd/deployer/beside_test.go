@@ -44,3 +44,26 @@ func TestFilesBesideThePlaybookAreWatched(t *testing.T) {
 		})
 	}
 }
+
+// Variables beside the playbook win over those of the inventory, are watched by
+// plans, and show where they come from.
+func TestVariablesBesideThePlaybook(t *testing.T) {
+	y := newYard(t, 1, map[string]string{
+		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /said, content: '{{ .greeting }} {{ .name }} {{ .hosts.n001.vars.name }}'}}]\n",
+		"group_vars/all.yaml":      "greeting: hello\nname: nobody\n",
+		"site/group_vars/all.yaml": "name: all\n",
+		"site/host_vars/n001.yaml": "name: n001\n",
+	})
+	y.deployer(exitOK, "plan", "run", "site/site.yaml", "-o", "plan.json")
+	y.write("site/host_vars/n001.yaml", "name: other\n")
+	out, said := y.deployer(exitRefused, "apply", "plan.json")
+	says(t, out+said, "site/host_vars/n001.yaml")
+	y.deployer(exitOK, "run", "site/site.yaml")
+	if got := y.on(0, "said"); got != "hello other other" {
+		t.Errorf("the host has %q", got)
+	}
+	out, _ = y.deployer(exitOK, "inventory", "show", "n001", "--playbook", "site/site.yaml")
+	says(t, out, "vars.greeting ", " hello ", "group_vars/all.yaml:1:11", "vars.name ", " other ", "site/host_vars/n001.yaml:1:7")
+	out, _ = y.deployer(exitOK, "inventory", "show", "n001")
+	says(t, out, "vars.name ", " nobody ")
+}

@@ -106,7 +106,7 @@ func execute(cmd *cobra.Command, e env, pattern string, task map[string]any, o r
 
 // ask carries one task out on the hosts of a pattern, and returns what each said.
 func ask(cmd *cobra.Command, e env, verb, pattern string, task map[string]any, o runOptions) (*engine.Report, []answer, error) {
-	p, err := loadAny(o.inventory)
+	p, err := loadAny(o.inventory, "")
 	if err != nil {
 		return nil, nil, err
 	}

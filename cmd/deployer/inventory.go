@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -30,9 +31,10 @@ func newInventoryCommand(e env) *cobra.Command {
 }
 
 // readInventory reads the file alone, without resolving the cluster: these
-// verbs also serve inventories that have none.
-func readInventory(path string) (*inventory.Inventory, error) {
-	inv, err := inventory.Load(path, inventory.Options{Open: ownKeys().Open})
+// verbs also serve inventories that have none. playbook is the directory of the
+// playbook whose variables count as well; empty for none.
+func readInventory(path, playbook string) (*inventory.Inventory, error) {
+	inv, err := inventory.Load(path, inventory.Options{Open: ownKeys().Open, Playbook: playbook})
 	if err != nil {
 		return nil, usageError(err)
 	}
@@ -49,7 +51,7 @@ of hosts, ranges n[1:9], globs n*, groups and roles; &NAME keeps only what is
 in NAME, !NAME takes it away: "minion,!rack1".`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			inv, err := readInventory(path)
+			inv, err := readInventory(path, "")
 			if err != nil {
 				return err
 			}
@@ -128,17 +130,22 @@ func dash(words []string) string {
 }
 
 func newInventoryShow(e env) *cobra.Command {
-	var path, output string
+	var path, playbook, output string
 	cmd := &cobra.Command{
 		Use:   "show HOST",
 		Short: "Show every setting of a host, and where it comes from",
 		Long: `Show prints the merged settings of a host. Each line tells which layer settled
 the value (the file itself, a group or the host) and where it stands. Secrets
 are masked. What the client configuration of OpenSSH says about the host stands
-below; it counts where the inventory is silent.`,
+below; it counts where the inventory is silent. With --playbook the variables in
+group_vars and host_vars beside a playbook are there too.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			inv, err := readInventory(path)
+			dir := ""
+			if playbook != "" {
+				dir = filepath.Dir(playbook)
+			}
+			inv, err := readInventory(path, dir)
 			if err != nil {
 				return err
 			}
@@ -166,6 +173,7 @@ below; it counts where the inventory is silent.`,
 		},
 	}
 	inventoryFlag(cmd, &path)
+	cmd.Flags().StringVarP(&playbook, "playbook", "p", "", "as tasks of this playbook see the host")
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
 }

@@ -18,7 +18,7 @@ func newInventoryGraph(e env) *cobra.Command {
 		Short: "Draw roles and groups with their hosts",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			inv, err := readInventory(path)
+			inv, err := readInventory(path, "")
 			if err != nil {
 				return err
 			}

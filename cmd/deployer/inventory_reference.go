@@ -26,7 +26,15 @@ children, otherwise in the order of the file), then the host; the later one wins
 key. ` + "`overrides`" + ` merge deeply: mappings merge, anything else replaces. ` + "`deployer inventory show HOST`" + ` prints each value with
 the place it came from.
 
-**Files of variables.** Beside the inventory, 'group_vars/NAME.yaml' ` + "`!secret TEXT`" + ` marks a text (or all texts below a mapping or list) as secret, ` + "`!env NAME`" + ` reads one from the
+**Files of variables.** Beside the inventory, ` + "`group_vars/NAME.yaml`" + ` holds variables of a group, a role or all hosts,
+` + "`host_vars/NAME.yaml`" + ` those of a host; NAME may also be a directory with any number of such files. A file that ends in ` + "`.age`" + `
+is opened with your key, and all that is in it is secret. The same directories beside the playbook that is run count as
+well. From the weakest to the strongest, each over the section of the file that it belongs to: all of the inventory, all of
+the playbook, groups of the inventory, groups of the playbook, the host of the inventory, the host of the playbook. A
+file beside the inventory that is for nobody is an error; beside a playbook, which may serve several inventories, it is
+left alone. ` + "`deployer inventory show HOST --playbook FILE`" + ` says what came of it.
+
+**Values.** ` + "`!secret TEXT`" + ` marks a text (or all texts below a mapping or list) as secret, ` + "`!env NAME`" + ` reads one from the
 environment. Neither reaches any output.
 
 **Paths** are relative to the directory of the file; ` + "`~`" + ` is the home directory.

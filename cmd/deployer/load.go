@@ -20,8 +20,13 @@ func loadCluster(path string) (*project.Project, error) {
 	return project.LoadCluster(path, projectOptions())
 }
 
-// loadAny reads an inventory for playbooks of the user's own.
-func loadAny(path string) (*project.Project, error) { return project.Load(path, projectOptions()) }
+// loadAny reads an inventory for playbooks of the user's own. beside is the directory
+// of the playbook, whose variables count as well; empty for none.
+func loadAny(path, beside string) (*project.Project, error) {
+	o := projectOptions()
+	o.Playbook = beside
+	return project.Load(path, o)
+}
 
 func projectOptions() project.Options {
 	return project.Options{Open: ownKeys().Open, Agents: agents.Embedded{}}

@@ -98,7 +98,7 @@ func (r *reverting) hostsOf(x *execution) []string {
 // id, or of a run of which nothing is known.
 func (r *reverting) without(e env, call journal.Call, o runOptions) (*execution, error) {
 	text := "[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"
-	p, err := loadAny(o.inventory)
+	p, err := loadAny(o.inventory, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func selectFlags(cmd *cobra.Command, o *runOptions) {
 
 // userExecution makes ready a run of a playbook of the user's own.
 func userExecution(e env, file string, o runOptions) (*execution, error) {
-	p, err := loadAny(o.inventory)
+	p, err := loadAny(o.inventory, filepath.Dir(file))
 	if err != nil {
 		return nil, err
 	}

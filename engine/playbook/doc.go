@@ -109,9 +109,11 @@
 //
 // # Variables
 //
-// From the weakest to the strongest: defaults of a role, the inventory, an
-// import_playbook, the play, its vars_files, vars of a role, parameters of a role, block, task, command line. They
-// may refer to each other. The names of [Reserved] are the engine's.
+// From the weakest to the strongest: defaults of a role, the inventory with
+// group_vars and host_vars beside it and beside the playbook, an import_playbook,
+// the play, its vars_files, vars of a role, parameters of a role, block, task,
+// command line. They may refer to each other. The names of [Reserved] are the
+// engine's.
 //
 // vars_files are mappings in files, found from the directory of the playbook. A
 // value `!env NAME` is that of an environment variable of deployer, `!secret TEXT`
