@@ -127,7 +127,7 @@ func apply(ctx context.Context, e env, p *plan.Plan, given runOptions, what plan
 // when that did not come to its end.
 func (s *session) apply(p *plan.Plan) (report *engine.Report, drift []plan.Drift, err error) {
 	x := s.x
-	sessions := schedule.Keep(s.connector)
+	sessions := schedule.Keep(s.reach)
 	defer sessions.Close()
 	found := plan.NewCollector()
 	look := s.options()

@@ -16,6 +16,7 @@ import (
 	"deployer/engine/view"
 	"deployer/project"
 	"deployer/roles"
+	"deployer/runs/reach"
 )
 
 // runOptions are the flags of verbs that run a playbook.
@@ -25,7 +26,7 @@ type runOptions struct {
 	verbose   int
 	forks     int
 	check     bool
-	ask       asking
+	ask       reach.Asking
 	// Of playbooks of the user's own; see playFlags.
 	diff           bool
 	lock           string
@@ -49,7 +50,7 @@ func runFlags(cmd *cobra.Command, o *runOptions) {
 type execution struct {
 	env       env
 	project   *project.Project
-	logins    *logins // once they were asked for
+	logins    *reach.Logins // once they were asked for
 	options   runOptions
 	registry  engine.Registry
 	program   *playbook.Program
@@ -124,7 +125,7 @@ func newExecution(e env, p *project.Project, b project.Book, o runOptions) (*exe
 // look like one.
 func (x *execution) secrets() ([]string, error) {
 	secrets := slices.Concat(x.project.Inventory.Secrets(), x.program.Secrets)
-	passwords, err := x.logins.secrets(x.project.Inventory)
+	passwords, err := x.logins.Secrets()
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (x *execution) limits() map[string]playbook.Limit {
 // login asks for passwords, once.
 func (x *execution) login() (err error) {
 	if x.logins == nil {
-		x.logins, err = newLogins(x.env, x.project.Inventory, x.options.ask)
+		x.logins, err = reach.NewLogins(x.project, x.options.ask, prompt{x.env.stdin, x.env.stderr}.secret)
 	}
 	return err
 }

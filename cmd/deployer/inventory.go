@@ -12,6 +12,7 @@ import (
 
 	"deployer/engine/transport/ssh"
 	"deployer/inventory"
+	"deployer/runs/reach"
 	"deployer/strictyaml"
 )
 
@@ -97,14 +98,14 @@ func matching(inv *inventory.Inventory, args []string) ([]hostRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	ways, err := newWays(inv, nil)
+	ways, err := reach.NewWays(inv, nil)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]hostRow, 0, len(names))
 	for _, name := range names {
 		h, _ := inv.Host(name)
-		rows = append(rows, rowOf(h, ways.targets[name]))
+		rows = append(rows, rowOf(h, ways.Target(name)))
 	}
 	return rows, nil
 }
@@ -153,11 +154,11 @@ group_vars and host_vars beside a playbook are there too.`,
 			if !ok {
 				return usageError(fmt.Errorf("there is no host %q in %s%s", args[0], path, strictyaml.DidYouMean(args[0], inv.Names())))
 			}
-			ways, err := newWays(inv, nil)
+			ways, err := reach.NewWays(inv, nil)
 			if err != nil {
 				return err
 			}
-			said, err := ways.openSSH(h)
+			said, err := ways.OpenSSH(h)
 			if err != nil {
 				return usageError(err)
 			}
@@ -167,7 +168,7 @@ group_vars and host_vars beside a playbook are there too.`,
 					hostRow
 					Values  []inventory.Origin `json:"values"`
 					OpenSSH []ssh.Said         `json:"openssh,omitempty"`
-				}{rowOf(h, ways.targets[h.Name]), origins, said})
+				}{rowOf(h, ways.Target(h.Name)), origins, said})
 			}
 			return printOrigins(e.stdout, h, origins, said)
 		},

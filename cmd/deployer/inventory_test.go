@@ -134,3 +134,38 @@ func TestSchemaOfTheRealSections(t *testing.T) {
 		}
 	}
 }
+
+const openSSHInventory = `
+ssh: {config: ssh_config}
+hosts:
+  m1: {address: 10.0.0.1}
+  m3: {ssh: {config: none}}
+`
+
+const openSSHConfig = `
+Host 10.0.0.*
+  User ops
+  Port 2222
+  ProxyJump jump
+`
+
+func TestShowTellsWhatOpenSSHSays(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "inventory.yaml")
+	for name, content := range map[string]string{file: openSSHInventory, filepath.Join(dir, "ssh_config"): openSSHConfig} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", "/home/u")
+	out, code := call(t, newInventoryCommand, "show", "m1", "-i", file)
+	for _, want := range []string{"ssh.user             root", "User                 ops ", "OpenSSH (" + dir + "/ssh_config:3)", "ProxyJump            jump "} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit %d, no %q in\n%s", code, want, out)
+		}
+	}
+	out, code = call(t, newInventoryCommand, "list", "-i", file)
+	if code != 0 || !strings.Contains(out, "ops, port 2222") || !strings.Contains(out, "m3    m3        root ") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+}

@@ -14,12 +14,14 @@ import (
 	"deployer/engine"
 	"deployer/engine/schedule"
 	"deployer/project"
+	"deployer/runs/content"
+	"deployer/runs/reach"
 	"deployer/tasks/inspect"
 )
 
 func newKubeconfigCommand(e env) *cobra.Command {
 	var path, server, file string
-	var ask asking
+	var ask reach.Asking
 	cmd := &cobra.Command{
 		Use:     "kubeconfig",
 		GroupID: "cluster",
@@ -67,21 +69,24 @@ const (
 
 // readAdmin reads the admin's files from the first master that has them. They
 // go through no event, journal or log.
-func readAdmin(ctx context.Context, e env, p *project.Project, a asking) (map[string]string, error) {
-	content, err := newBlobs(p)
+func readAdmin(ctx context.Context, e env, p *project.Project, a reach.Asking) (map[string]string, error) {
+	store, err := content.New(p)
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLogins(e, p.Inventory, a)
+	l, err := reach.NewLogins(p, a, prompt{e.stdin, e.stderr}.secret)
 	if err != nil {
 		return nil, err
 	}
-	reach, err := reach(p.Inventory, l, p.Cluster.Masters)
+	c, err := reach.New(p, l)
 	if err != nil {
 		return nil, err
 	}
-	c := newConnector(reach.ways, reach.dialer, content, nil, nowhere{})
 	defer c.Close()
+	if err := c.Unlock(p.Cluster.Masters); err != nil {
+		return nil, err
+	}
+	c.Serve(reach.Serving{Blobs: store, Sink: nowhere{}})
 	var errs []error
 	for _, master := range p.Cluster.Masters {
 		files, err := readFiles(ctx, c, master, adminCA, adminCert, adminKey)

@@ -14,7 +14,6 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"deployer/inventory"
 	"deployer/secrets"
 	"deployer/test/fleet"
 )
@@ -150,110 +149,4 @@ func sealedTo(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return string(content)
-}
-
-// Who becomes root with the password of the login need not type it twice, and
-// nobody is asked who needs no password.
-func TestAskedPasswords(t *testing.T) {
-	inv := site(t, "hosts: {m1: {ssh: {become: sudo}}, m2: {ssh: {become: su, become_password_env: ROOT_PASSWORD}}, m3: }", "")
-	t.Setenv("ROOT_PASSWORD", "of root")
-	for _, tt := range []struct {
-		ask     asking
-		answers []string
-		want    [3]string // to become root on m1, m2, m3
-		prompts string
-	}{
-		{asking{}, nil, [3]string{"", "of root", ""}, ""},
-		{asking{become: true}, []string{"x"}, [3]string{"x", "of root", ""}, "password to become root with: \n"},
-		{asking{login: true, become: true}, []string{"x", ""}, [3]string{"x", "of root", ""}, "password to log in with: \npassword to become root with [the same]: \n"},
-		{asking{login: true, become: true}, []string{"x", "y"}, [3]string{"y", "of root", ""}, "password to log in with: \npassword to become root with [the same]: \n"},
-	} {
-		var prompts bytes.Buffer
-		l, err := newLogins(env{stdin: newTypist(t, tt.answers...).File, stderr: &prompts}, inv, tt.ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, h := range inv.Hosts {
-			if got, err := l.becomePassword(h); err != nil || got != tt.want[i] {
-				t.Errorf("%v: %s has %q, %v", tt.answers, h.Name, got, err)
-			}
-		}
-		if prompts.String() != tt.prompts {
-			t.Errorf("asked %q", prompts.String())
-		}
-		if all, err := l.secrets(inv); err != nil || strings.Contains(strings.Join(all, ","), ",,") || len(all) < 1 {
-			t.Errorf("secrets are %q, %v", all, err)
-		}
-	}
-	_, err := newLogins(env{}, site(t, "hosts: {m1: }", ""), asking{become: true})
-	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "set ssh.become to sudo") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// The passphrase of a key is asked for once a run, whoever wants it.
-func TestPassphrases(t *testing.T) {
-	var prompts bytes.Buffer
-	tty := newTypist(t, "wrong", "right")
-	l, err := newLogins(env{stdin: tty.File, stderr: &prompts}, site(t, "hosts: {m1: {ssh: {key: /k, key_passphrase_env: NOT_SET}}}", ""), asking{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []string{"wrong", "right"} {
-		if got, err := l.passphrase("/asked", i); err != nil || string(got) != want {
-			t.Errorf("got %q, %v", got, err)
-		}
-	}
-	if got, err := l.passphrase("/asked", 0); err != nil || string(got) != "right" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if want := strings.Repeat("passphrase of the key /asked: \n", 2); prompts.String() != want {
-		t.Errorf("asked %q", prompts.String())
-	}
-	if _, err := l.passphrase("/k", 0); err == nil || !strings.Contains(err.Error(), "NOT_SET (ssh.key_passphrase_env) is not set") {
-		t.Errorf("got %v", err)
-	}
-	t.Setenv("NOT_SET", "x")
-	if _, err := l.passphrase("/k", 1); err == nil || !strings.Contains(err.Error(), "NOT_SET (ssh.key_passphrase_env) is wrong") {
-		t.Errorf("got %v", err)
-	}
-	l.prompt.in = strings.NewReader("")
-	if _, err := l.passphrase("/other", 0); err == nil || !strings.HasPrefix(err.Error(), "set ssh.key_passphrase_env, or add it to an SSH agent") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// The password of a user is no password of another one.
-func TestPasswordsOfBastions(t *testing.T) {
-	t.Setenv("HOSTS", "h")
-	t.Setenv("GATE", "g")
-	inv := site(t, `ssh: {user: ops, password_env: HOSTS, config: none}
-hosts:
-  m1: {ssh: {bastion: {address: a}}}
-  m2: {ssh: {bastion: {address: a, user: gate}}}
-  m3: {ssh: {bastion: {address: a, user: gate, password_env: GATE}}}
-  m4: {ssh: {bastion: {host: m5, user: gate}}}
-  m5: {}
-  m6: {ssh: {bastion: {host: m5}}}
-`, "")
-	l, err := newLogins(env{}, inv, asking{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := newWays(inv, l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for host, want := range map[string]string{"m1": "h", "m2": "", "m3": "g", "m4": "", "m6": "h"} {
-		if hop := w.targets[host].Bastions[0]; hop.Password != want || w.targets[host].Password != "h" {
-			t.Errorf("%s: the bastion is given %q", host, hop.Password)
-		}
-	}
-	if all, err := l.secrets(inv); err != nil || strings.Join(all, ",") != "g,h" {
-		t.Errorf("secrets are %q, %v", all, err)
-	}
-	var none inventory.Host
-	if _, err := l.given(none.Name, "password", "NOWHERE", "", ""); err == nil {
-		t.Error("a variable that is not set is a password")
-	}
 }

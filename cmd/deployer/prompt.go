@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"deployer/runs/reach"
 )
 
 // prompt asks who runs deployer for secrets.
@@ -18,9 +20,9 @@ type prompt struct {
 }
 
 // errNoTerminal says that nobody can be asked.
-var errNoTerminal = errors.New("the standard input is not a terminal")
+var errNoTerminal = &reach.NobodyError{Why: "the standard input is not a terminal"}
 
-// secret asks for a line that is not shown. An interrupt gives the terminal back
+// secret is a reach.Asker: it asks for a line that is not shown. An interrupt gives the terminal back
 // as it was.
 func (p prompt) secret(question string) (string, error) {
 	f, ok := p.in.(*os.File)

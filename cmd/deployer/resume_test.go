@@ -15,6 +15,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/runs/reach"
 	"deployer/test/fleet"
 )
 
@@ -177,7 +178,7 @@ func TestChangedSince(t *testing.T) {
 func TestCallsComeBack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o := runOptions{inventory: "i.yaml", limit: "web", tags: []string{"a"}, skipTags: []string{"b"}, forks: 7, lock: lockHosts}
-	if diff := cmp.Diff(o, optionsOf(callOf("run", "site.yaml", o)), cmp.AllowUnexported(runOptions{}, asking{})); diff != "" {
+	if diff := cmp.Diff(o, optionsOf(callOf("run", "site.yaml", o)), cmp.AllowUnexported(runOptions{}, reach.Asking{})); diff != "" {
 		t.Error(diff)
 	}
 }

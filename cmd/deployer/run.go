@@ -88,7 +88,7 @@ func userExecution(e env, file string, o runOptions) (*execution, error) {
 
 // words are the options as they were typed, for the command that goes on.
 func (o runOptions) words() []string {
-	out := append([]string{"-i", shellWord(o.inventory)}, o.ask.words()...)
+	out := append([]string{"-i", shellWord(o.inventory)}, askWords(o.ask)...)
 	add := func(flag, value string) {
 		if value != "" {
 			out = append(out, flag, shellWord(value))

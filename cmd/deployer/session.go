@@ -16,6 +16,8 @@ import (
 	"deployer/engine/schedule"
 	"deployer/engine/view"
 	"deployer/roles"
+	"deployer/runs/content"
+	"deployer/runs/reach"
 	"deployer/tasks/control"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
@@ -35,10 +37,9 @@ type session struct {
 	renderer  view.Renderer
 	sink      *relay // of all events, without secrets
 	redactor  *schedule.Redactor
-	content   *blobs
+	content   *content.Store
 	services  engine.Services
-	connector schedule.Connector
-	dialer    *connector
+	reach     *reach.Connector
 }
 
 // run carries the playbook out and shows it. The report is nil when the run
@@ -60,7 +61,10 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	if err := x.login(); err != nil {
 		return nil, err
 	}
-	reach, err := reach(x.project.Inventory, x.logins, x.hosts)
+	connector, err := reach.New(x.project, x.logins)
+	if err == nil {
+		err = connector.Unlock(x.hosts)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +73,7 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 	}
-	content, err := newBlobs(x.project)
+	store, err := content.New(x.project)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +81,7 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{x: x, started: time.Now().UTC(), content: content, redactor: schedule.NewRedactor(secrets)}
+	s := &session{x: x, started: time.Now().UTC(), content: store, redactor: schedule.NewRedactor(secrets)}
 	s.id = s.started.Format("20060102-150405.000")
 	x.clean = s.redactor.Text
 	s.ctx, s.interrupt, s.stop = signals(ctx)
@@ -92,8 +96,8 @@ func (x *execution) begin(ctx context.Context) (*session, error) {
 	services, calls := clusterServices(x.project.Cluster)
 	engine.Provide(services, reboot.Resumes(x.resumes))
 	s.services = services
-	s.dialer = newConnector(reach.ways, reach.dialer, content, calls, s.redactor.Wrap(s.sink))
-	s.connector = s.dialer
+	connector.Serve(reach.Serving{Blobs: store, Calls: calls, Sink: s.redactor.Wrap(s.sink)})
+	s.reach = connector
 	return s, nil
 }
 
@@ -109,8 +113,8 @@ func (s *session) options() schedule.Options {
 		Vars:      func(host string) (map[string]any, error) { return x.variables.Of(host), nil },
 		Extra:     x.extra,
 		Registry:  x.registry,
-		Connector: s.connector,
-		Local:     local{s.dialer},
+		Connector: s.reach,
+		Local:     s.reach.Local(),
 		Services:  s.services,
 		Artifacts: s.content,
 		Blobs:     s.content,
@@ -129,7 +133,7 @@ func (s *session) options() schedule.Options {
 
 // end gives everything back. The error is that of the log.
 func (s *session) end() error {
-	s.dialer.Close()
+	s.reach.Close()
 	s.stop()
 	s.renderer.Close()
 	if s.log == nil {
@@ -151,7 +155,7 @@ func (s *session) record() error {
 	if s.log, err = journal.Create(dir, s.header()); err != nil {
 		return err
 	}
-	x.again = strings.Join(append([]string{resumeCommand(s.id, x.call.Withheld)}, x.options.ask.words()...), " ")
+	x.again = strings.Join(append([]string{resumeCommand(s.id, x.call.Withheld)}, askWords(x.options.ask)...), " ")
 	s.sink.add(s.log)
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package content
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type spool struct {
 }
 
 // AddFile implements schedule.Blobs.
-func (b *blobs) AddFile(ctx context.Context, key any, open func() (io.ReadCloser, error)) (engine.Blob, error) {
+func (b *Store) AddFile(ctx context.Context, key any, open func() (io.ReadCloser, error)) (engine.Blob, error) {
 	b.mu.Lock()
 	f := b.files[key]
 	if f == nil {
@@ -48,7 +48,7 @@ func (b *blobs) AddFile(ctx context.Context, key any, open func() (io.ReadCloser
 	return f.blob, err
 }
 
-func (b *blobs) spool(ctx context.Context, open func() (io.ReadCloser, error)) (engine.Blob, error) {
+func (b *Store) spool(ctx context.Context, open func() (io.ReadCloser, error)) (engine.Blob, error) {
 	content, err := open()
 	if err != nil {
 		return engine.Blob{}, err

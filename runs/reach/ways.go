@@ -1,49 +1,52 @@
-package main
+package reach
 
 import (
 	"fmt"
-	"os"
-	"time"
 
 	"deployer/engine/transport/ssh"
 	"deployer/inventory"
+	"deployer/project"
 )
 
-// ways are the ways to the hosts of an inventory: what it says, completed by the
+// Ways are the ways to the hosts of an inventory: what it says, completed by the
 // client configuration of OpenSSH.
-type ways struct {
+type Ways struct {
 	inv     *inventory.Inventory
-	logins  *logins                      // nil when no host is to be reached
+	logins  *Logins                      // nil when no host is to be reached
 	configs map[string]*ssh.ClientConfig // by path
 	targets map[string]ssh.Target
 }
 
-// newWays finds the way to every host, and what is wrong with it, before any
-// network. Its errors are the user's.
-func newWays(inv *inventory.Inventory, l *logins) (*ways, error) {
-	w := &ways{inv: inv, logins: l, configs: map[string]*ssh.ClientConfig{}, targets: map[string]ssh.Target{}}
+// NewWays finds the way to every host, and what is wrong with it, before any
+// network. Without logins the ways can be shown, not gone. Its errors are mistakes
+// of the user's.
+func NewWays(inv *inventory.Inventory, l *Logins) (*Ways, error) {
+	w := &Ways{inv: inv, logins: l, configs: map[string]*ssh.ClientConfig{}, targets: map[string]ssh.Target{}}
 	for _, h := range inv.Hosts {
 		if w.configs[h.SSH.Config] == nil {
 			cfg, err := ssh.ReadClientConfig(h.SSH.Config)
 			if err != nil {
-				return nil, usageError(err)
+				return nil, project.Mistaken(err)
 			}
 			w.configs[h.SSH.Config] = cfg
 		}
 		t, err := w.target(h)
 		if err != nil {
-			return nil, usageError(err)
+			return nil, project.Mistaken(err)
 		}
 		if t, err = w.configs[h.SSH.Config].Apply(t); err != nil {
-			return nil, usageError(fmt.Errorf("the way to host %s: %w", h.Name, err))
+			return nil, project.Mistaken(fmt.Errorf("the way to host %s: %w", h.Name, err))
 		}
 		w.targets[h.Name] = t
 	}
 	return w, nil
 }
 
-// openSSH lists what the client configuration says about a host.
-func (w *ways) openSSH(h inventory.Host) ([]ssh.Said, error) {
+// Target is how a host of the inventory is reached.
+func (w *Ways) Target(host string) ssh.Target { return w.targets[host] }
+
+// OpenSSH lists what the client configuration says about a host.
+func (w *Ways) OpenSSH(h inventory.Host) ([]ssh.Said, error) {
 	t, err := w.target(h)
 	if err != nil {
 		return nil, err
@@ -52,7 +55,7 @@ func (w *ways) openSSH(h inventory.Host) ([]ssh.Said, error) {
 }
 
 // target is what the inventory says about the way to a host.
-func (w *ways) target(h inventory.Host) (t ssh.Target, err error) {
+func (w *Ways) target(h inventory.Host) (t ssh.Target, err error) {
 	t = ssh.Target{
 		Host:     h.Name,
 		Address:  h.Address,
@@ -88,7 +91,7 @@ func (w *ways) target(h inventory.Host) (t ssh.Target, err error) {
 
 // bastion is reached like the host behind it, but for what its entry says, or
 // like the host of the inventory that it names. Another user has another password.
-func (w *ways) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
+func (w *Ways) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
 	b = behind
 	b.Bastions = nil
 	b.Host, b.Address, b.Port = "bastion "+hop.Address, hop.Address, hop.Port
@@ -113,35 +116,4 @@ func (w *ways) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err 
 		b.Keys = []string{hop.Key}
 	}
 	return b, nil
-}
-
-// newDialer makes what all SSH connections of a run share.
-func newDialer(l *logins) *ssh.Dialer {
-	return ssh.NewDialer(ssh.Options{
-		Passphrase:  l.passphrase,
-		Passwords:   &l.refused,
-		AgentSocket: os.Getenv("SSH_AUTH_SOCK"),
-		Beat:        5 * time.Second,
-		Silence:     15 * time.Second,
-	})
-}
-
-// reaching is what it takes to connect to hosts.
-type reaching struct {
-	ways   *ways
-	dialer *ssh.Dialer
-}
-
-// reach finds the ways to the hosts of an inventory, and asks for what is needed
-// to go those to some of them, before anything else is shown.
-func reach(inv *inventory.Inventory, l *logins, hosts []string) (*reaching, error) {
-	w, err := newWays(inv, l)
-	if err != nil {
-		return nil, err
-	}
-	d := newDialer(l)
-	for _, h := range hosts {
-		d.Unlock(w.targets[h])
-	}
-	return &reaching{w, d}, l.stopped
 }

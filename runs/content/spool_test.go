@@ -1,4 +1,4 @@
-package main
+package content
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 )
 
 func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
-	b, err := newBlobs(&project.Project{Arch: "amd64"})
+	b, err := New(&project.Project{Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
 }
 
 func TestRoleFileOfAnEndedRun(t *testing.T) {
-	b, err := newBlobs(&project.Project{Arch: "amd64"})
+	b, err := New(&project.Project{Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}

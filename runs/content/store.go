@@ -1,4 +1,6 @@
-package main
+// Package content holds what hosts may ask a run for: artifacts, files of roles,
+// and what a run makes itself.
+package content
 
 import (
 	"bytes"
@@ -11,16 +13,17 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"deployer/cmd/deployer/agents"
 	"deployer/engine"
+	"deployer/engine/agent"
 	"deployer/images"
 	"deployer/project"
 )
 
-// blobs is the content that hosts may ask for: the artifacts in the store, and
-// what a run makes itself. It is safe for concurrent use.
-type blobs struct {
+// Store is the content that hosts may ask for, by its digest. It is safe for
+// concurrent use.
+type Store struct {
 	resolver *images.Resolver
+	agents   agent.BinarySource
 	tagOf    string // the architecture whose agent gives the probe's tag
 	enc      *zstd.Encoder
 	mu       sync.Mutex
@@ -36,23 +39,24 @@ type madeBlob struct {
 	size   int64 // bytes of the plain content
 }
 
-func newBlobs(p *project.Project) (*blobs, error) {
+// New returns a store with the artifacts of a project.
+func New(p *project.Project) (*Store, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		return nil, err
 	}
-	return &blobs{resolver: p.Artifacts, tagOf: p.Arch, enc: enc, made: map[string]madeBlob{},
+	return &Store{resolver: p.Artifacts, agents: p.Agents, tagOf: p.Arch, enc: enc, made: map[string]madeBlob{},
 		probes: map[string]engine.Blob{}, files: map[any]*roleFile{}, spooled: map[string]*spool{}}, nil
 }
 
 // AddBlob implements schedule.Blobs.
-func (b *blobs) AddBlob(content []byte) string {
+func (b *Store) AddBlob(content []byte) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.add(content)
 }
 
-func (b *blobs) add(content []byte) string {
+func (b *Store) add(content []byte) string {
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
 	if _, ok := b.made[digest]; !ok {
@@ -62,7 +66,7 @@ func (b *blobs) add(content []byte) string {
 }
 
 // Artifact implements schedule.Artifacts.
-func (b *blobs) Artifact(ctx context.Context, name, version, arch string) (engine.Blob, error) {
+func (b *Store) Artifact(ctx context.Context, name, version, arch string) (engine.Blob, error) {
 	if name == project.ProbeName {
 		return b.probe(arch)
 	}
@@ -73,13 +77,13 @@ func (b *blobs) Artifact(ctx context.Context, name, version, arch string) (engin
 	return engine.Blob{Digest: blob.Digest, Size: blob.Size}, nil
 }
 
-func (b *blobs) probe(arch string) (engine.Blob, error) {
+func (b *Store) probe(arch string) (engine.Blob, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if blob, ok := b.probes[arch]; ok {
 		return blob, nil
 	}
-	image, err := probeImage(arch, b.tagOf)
+	image, err := b.probeImage(arch)
 	if err != nil {
 		return engine.Blob{}, err
 	}
@@ -90,12 +94,12 @@ func (b *blobs) probe(arch string) (engine.Blob, error) {
 
 // probeImage makes the probe for an architecture, with the tag of another one:
 // the first that the inventory names, so that all nodes know it by one name.
-func probeImage(arch, tagOf string) (images.Probe, error) {
-	named, err := agents.Embedded{}.AgentDigest(tagOf)
+func (b *Store) probeImage(arch string) (images.Probe, error) {
+	named, err := b.agents.AgentDigest(b.tagOf)
 	if err != nil {
 		return images.Probe{}, err
 	}
-	program, err := agents.Embedded{}.AgentBinary(arch)
+	program, err := b.agents.AgentBinary(arch)
 	if err != nil {
 		return images.Probe{}, err
 	}
@@ -103,13 +107,13 @@ func probeImage(arch, tagOf string) (images.Probe, error) {
 }
 
 // Download implements schedule.Blobs.
-func (b *blobs) Download(ctx context.Context, url, digest string) (engine.Blob, error) {
+func (b *Store) Download(ctx context.Context, url, digest string) (engine.Blob, error) {
 	blob, err := b.resolver.Store.FromAddress(ctx, url, digest)
 	return engine.Blob{Digest: blob.Digest, Size: blob.Size}, err
 }
 
 // Open implements agent.Blobs.
-func (b *blobs) Open(digest string) (io.ReadCloser, int64, error) {
+func (b *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	b.mu.Lock()
 	made, ok := b.made[digest]
 	spooled := b.spooled[digest]

@@ -1,6 +1,7 @@
-package main
+package reach
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine/transport/ssh"
-	"deployer/inventory"
+	"deployer/project"
 )
 
-// site writes an inventory and a client configuration of OpenSSH beside it.
-func site(t *testing.T, text, config string) *inventory.Inventory {
+// load writes an inventory, and a client configuration of OpenSSH beside it.
+func load(t *testing.T, text, config string) *project.Project {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{"inventory.yaml": text, "ssh_config": config} {
@@ -23,11 +24,12 @@ func site(t *testing.T, text, config string) *inventory.Inventory {
 		}
 	}
 	t.Setenv("HOME", "/home/u")
-	inv, err := inventory.Load(filepath.Join(dir, "inventory.yaml"), inventory.Options{})
+	t.Setenv("XDG_CACHE_HOME", dir)
+	p, err := project.Load(filepath.Join(dir, "inventory.yaml"), project.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inv
+	return p
 }
 
 const reachInventory = `
@@ -52,7 +54,7 @@ Host jump
 // What the inventory says wins over OpenSSH's client configuration, and that
 // over the defaults.
 func TestWays(t *testing.T) {
-	w, err := newWays(site(t, reachInventory, reachConfig), nil)
+	w, err := NewWays(load(t, reachInventory, reachConfig).Inventory, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,23 +91,10 @@ func TestWaysThatCannotBe(t *testing.T) {
 		"Match localnetwork 10.0.0.0/8\n": "the way to host m1: ",
 		"Host \"x\n":                      "ssh_config:1: a quotation mark is missing",
 	} {
-		_, err := newWays(site(t, reachInventory, config), nil)
-		if err == nil || !strings.Contains(err.Error(), text) || exitCode(err) != exitUsage {
+		_, err := NewWays(load(t, reachInventory, config).Inventory, nil)
+		var mistake *project.Mistake
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: got %v", config, err)
 		}
-	}
-}
-
-func TestShowTellsWhatOpenSSHSays(t *testing.T) {
-	inv := site(t, reachInventory, reachConfig)
-	out, code := call(t, newInventoryCommand, "show", "m1", "-i", inv.File)
-	for _, want := range []string{"ssh.user             root", "User                 ops ", "OpenSSH (" + inv.Dir + "/ssh_config:3)", "ProxyJump            jump "} {
-		if code != 0 || !strings.Contains(out, want) {
-			t.Errorf("exit %d, no %q in\n%s", code, want, out)
-		}
-	}
-	out, code = call(t, newInventoryCommand, "list", "-i", inv.File)
-	if code != 0 || !strings.Contains(out, "ops, port 2222") || !strings.Contains(out, "m3    m3        root ") {
-		t.Errorf("exit %d\n%s", code, out)
 	}
 }

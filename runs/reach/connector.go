@@ -1,0 +1,131 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/agent"
+	"deployer/engine/schedule"
+	"deployer/engine/transport"
+	localtransport "deployer/engine/transport/local"
+	"deployer/engine/transport/ssh"
+	"deployer/project"
+)
+
+// Serving is what the agents on hosts may ask for, and who hears of their work.
+type Serving struct {
+	Blobs agent.Blobs
+	Calls map[string]agent.CallFunc
+	Sink  engine.Sink // gets no secrets taken out
+}
+
+// Connector opens agent sessions over SSH. All its connections share what they
+// can: bastions, an SSH agent, passphrases.
+type Connector struct {
+	ways     *Ways
+	dialer   *ssh.Dialer
+	binaries *agent.Binaries
+	serving  Serving
+}
+
+// New finds the ways to the hosts of a project. Its errors are mistakes of the
+// user's.
+func New(p *project.Project, l *Logins) (*Connector, error) {
+	w, err := NewWays(p.Inventory, l)
+	if err != nil {
+		return nil, err
+	}
+	d := ssh.NewDialer(ssh.Options{
+		Passphrase:  l.passphrase,
+		Passwords:   &l.refused,
+		AgentSocket: os.Getenv("SSH_AUTH_SOCK"),
+		Beat:        5 * time.Second,
+		Silence:     15 * time.Second,
+	})
+	return &Connector{ways: w, dialer: d, binaries: agent.NewBinaries(p.Agents)}, nil
+}
+
+// Unlock asks for the passphrases that the ways to some hosts need, before
+// anything else is shown. The error is that of a question that was interrupted.
+func (c *Connector) Unlock(hosts []string) error {
+	for _, h := range hosts {
+		c.dialer.Unlock(c.ways.targets[h])
+	}
+	return c.ways.logins.stopped
+}
+
+// Serve says what agents may ask for. It must be called before the first Connect.
+func (c *Connector) Serve(s Serving) { c.serving = s }
+
+// Close ends what connections share.
+func (c *Connector) Close() { _ = c.dialer.Close() }
+
+// Local opens agent sessions on this machine, as the user who runs deployer.
+func (c *Connector) Local() schedule.Connector { return local{c} }
+
+type local struct{ *Connector }
+
+// Connect implements schedule.Connector.
+func (l local) Connect(ctx context.Context, host string) (schedule.Host, error) {
+	return l.attach(ctx, localtransport.New(host), agent.Options{Host: host})
+}
+
+// Connect implements schedule.Connector.
+func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
+	h, ok := c.ways.inv.Host(host)
+	if !ok {
+		return nil, fmt.Errorf("%s is not in the inventory", host)
+	}
+	password, err := c.ways.logins.becomePassword(h)
+	if err != nil {
+		return nil, err
+	}
+	target := c.ways.targets[host]
+	conn, err := c.dialer.Dial(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	become, whose := agent.Become(h.SSH.Become), target.Login()
+	if become == agent.Su {
+		whose = "root"
+	}
+	session, err := c.become(ctx, conn, whose, agent.Options{Host: host, Become: become, Password: password})
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return session, nil
+}
+
+// become starts the agent as root, with the password of a user if there is one.
+func (c *Connector) become(ctx context.Context, conn transport.Conn, whose string, o agent.Options) (schedule.Host, error) {
+	if o.Password == "" {
+		return c.attach(ctx, conn, o)
+	}
+	turn, err := c.ways.logins.refused.Take(ctx, whose, o.Password)
+	var before *transport.RefusedError
+	if errors.As(err, &before) {
+		return nil, &transport.Error{Host: o.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword, Err: err,
+			Advice: "check it (ssh.become_password_env, ssh.become_password_file, --ask-become-pass)"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	session, err := c.attach(ctx, conn, o)
+	turn.End(o.Host, err)
+	return session, err
+}
+
+// attach starts the agent over a connection.
+func (c *Connector) attach(ctx context.Context, conn transport.Conn, o agent.Options) (schedule.Host, error) {
+	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.serving.Blobs, c.serving.Calls, c.serving.Sink
+	session, err := agent.Connect(ctx, conn, o)
+	if err != nil {
+		return nil, err
+	}
+	return session, nil
+}

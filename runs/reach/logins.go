@@ -1,0 +1,214 @@
+package reach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"deployer/engine/transport"
+	"deployer/inventory"
+	"deployer/project"
+)
+
+// Asking says which passwords of hosts are asked for.
+type Asking struct {
+	Login  bool // the one to log in with, for hosts that have none in the inventory
+	Become bool // the one to become root with, likewise
+}
+
+// Asker asks whoever runs the program for a secret. Its error is a *NobodyError
+// when there is nobody to ask.
+type Asker func(question string) (string, error)
+
+// NobodyError says why nobody can be asked.
+type NobodyError struct{ Why string }
+
+// Error implements error.
+func (e *NobodyError) Error() string { return e.Why }
+
+// Logins are the passwords of hosts and the passphrases of keys. Each comes from
+// the environment variable or the file that the inventory names, or was asked
+// for, once. They reach no output and no journal.
+type Logins struct {
+	inv           *inventory.Inventory
+	open          func(file string, content []byte) ([]byte, error)
+	ask           Asker
+	login, become string            // as asked for; empty when not
+	variables     map[string]string // of passphrases, by key file
+	passphrases   map[string]string // as asked for or looked up, by key file
+	stopped       error             // of a question that was interrupted
+	refused       transport.Passwords
+}
+
+// NewLogins asks for the passwords that are to be asked for; with a nil asker
+// there is nobody to ask.
+func NewLogins(p *project.Project, which Asking, ask Asker) (*Logins, error) {
+	if ask == nil {
+		ask = func(string) (string, error) { return "", &NobodyError{"there is nobody to ask"} }
+	}
+	l := &Logins{inv: p.Inventory, open: p.Open, ask: ask, variables: passphraseVariables(p.Inventory), passphrases: map[string]string{}}
+	if which.Become && !slices.ContainsFunc(l.inv.Hosts, becomesRoot) {
+		return nil, project.Mistaken(errors.New("--ask-become-pass: no host of the inventory says how its user becomes root: set ssh.become to sudo, doas or su"))
+	}
+	var err error
+	if which.Login {
+		if l.login, err = ask("password to log in with: "); err != nil {
+			return nil, unanswered("--ask-pass", "set ssh.password_env or ssh.password_file", err)
+		}
+	}
+	if !which.Become {
+		return l, nil
+	}
+	question := "password to become root with: "
+	if l.login != "" {
+		question = "password to become root with [the same]: "
+	}
+	if l.become, err = ask(question); err != nil {
+		return nil, unanswered("--ask-become-pass", "set ssh.become_password_env or ssh.become_password_file", err)
+	}
+	if l.become == "" {
+		l.become = l.login
+	}
+	return l, nil
+}
+
+// passphraseVariables are the environment variables with passphrases, by key file.
+func passphraseVariables(inv *inventory.Inventory) map[string]string {
+	out := map[string]string{}
+	for _, h := range inv.Hosts {
+		if h.SSH.KeyPassphraseEnv != "" {
+			out[h.SSH.Key] = h.SSH.KeyPassphraseEnv
+		}
+		for _, hop := range h.SSH.Bastion {
+			if hop.KeyPassphraseEnv != "" {
+				out[hop.Key] = hop.KeyPassphraseEnv
+			}
+		}
+	}
+	return out
+}
+
+func becomesRoot(h inventory.Host) bool { return h.SSH.Become != "none" }
+
+// unanswered is the error of a question that was not answered.
+func unanswered(flag, instead string, err error) error {
+	var nobody *NobodyError
+	if errors.As(err, &nobody) {
+		return project.Mistaken(fmt.Errorf("%s: %w; %s in the inventory", flag, err, instead))
+	}
+	return err
+}
+
+// loginPassword is the password with which a user logs in, empty when there is
+// none.
+func (l *Logins) loginPassword(h inventory.Host) (string, error) {
+	return l.given(h.Name, "password", h.SSH.PasswordEnv, h.SSH.PasswordFile, l.login)
+}
+
+// hopPassword is likewise that of a bastion.
+func (l *Logins) hopPassword(name string, hop inventory.Hop, otherwise string) (string, error) {
+	return l.given(name, "password", hop.PasswordEnv, hop.PasswordFile, otherwise)
+}
+
+// becomePassword is the one with which the user becomes root.
+func (l *Logins) becomePassword(h inventory.Host) (string, error) {
+	if !becomesRoot(h) {
+		return "", nil
+	}
+	return l.given(h.Name, "become_password", h.SSH.BecomePasswordEnv, h.SSH.BecomePasswordFile, l.become)
+}
+
+// given looks a password up where the inventory says; otherwise stands for what
+// was asked for.
+func (l *Logins) given(whose, key, variable, file, otherwise string) (string, error) {
+	switch {
+	case variable != "":
+		value, ok := os.LookupEnv(variable)
+		if !ok {
+			return "", fmt.Errorf("%s: the environment variable %s (ssh.%s_env) is not set", whose, variable, key)
+		}
+		return value, nil
+	case file != "":
+		line, err := l.firstLine(file)
+		if err != nil {
+			return "", fmt.Errorf("%s: reading ssh.%s_file: %w", whose, key, err)
+		}
+		return line, nil
+	}
+	return otherwise, nil
+}
+
+// firstLine is the first line of a file, which is opened when it is encrypted.
+func (l *Logins) firstLine(file string) (string, error) {
+	content, err := os.ReadFile(file)
+	if sealed := strings.HasSuffix(file, ".age"); err == nil && sealed && l.open == nil {
+		err = errors.New("it is encrypted, and there is no key")
+	} else if err == nil && sealed {
+		content, err = l.open(file, content)
+	}
+	line, _, _ := strings.Cut(string(content), "\n")
+	return strings.TrimSuffix(line, "\r"), err
+}
+
+// passphrase is that of a key file, of which so many were wrong. It is for
+// ssh.Options.
+func (l *Logins) passphrase(path string, wrong int) ([]byte, error) {
+	if l.stopped != nil {
+		return nil, l.stopped
+	}
+	if known, ok := l.passphrases[path]; ok && wrong == 0 {
+		return []byte(known), nil
+	}
+	name, ok := l.variables[path]
+	value, set := os.LookupEnv(name)
+	switch {
+	case ok && !set:
+		return nil, fmt.Errorf("the environment variable %s (ssh.key_passphrase_env) is not set", name)
+	case ok && wrong > 0:
+		return nil, fmt.Errorf("the passphrase in %s (ssh.key_passphrase_env) is wrong", name)
+	case !ok:
+		var err error
+		var nobody *NobodyError
+		value, err = l.ask(fmt.Sprintf("passphrase of the key %s: ", path))
+		if errors.As(err, &nobody) {
+			return nil, fmt.Errorf("set ssh.key_passphrase_env, or add it to an SSH agent (ssh-add); its passphrase cannot be asked for: %w", err)
+		}
+		if err != nil {
+			l.stopped = err
+			return nil, err
+		}
+	}
+	l.passphrases[path] = value
+	return []byte(value), nil
+}
+
+// Secrets are all texts that are to reach no output. Its errors are mistakes of the
+// user's.
+func (l *Logins) Secrets() ([]string, error) {
+	all := []string{l.login, l.become}
+	for _, h := range l.inv.Hosts {
+		login, err := l.loginPassword(h)
+		if err != nil {
+			return nil, project.Mistaken(err)
+		}
+		become, err := l.becomePassword(h)
+		if err != nil {
+			return nil, project.Mistaken(err)
+		}
+		all = append(all, login, become)
+		for _, hop := range h.SSH.Bastion {
+			password, err := l.hopPassword("the bastion of "+h.Name, hop, "")
+			if err != nil {
+				return nil, project.Mistaken(err)
+			}
+			all = append(all, password)
+		}
+	}
+	for _, p := range l.passphrases {
+		all = append(all, p)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(s string) bool { return s == "" }), nil
+}
