@@ -14,6 +14,7 @@ func (c *compiler) finish() {
 	for _, t := range c.allTasks() {
 		t.refer()
 	}
+	c.prog.Definers = c.definers()
 	for _, op := range c.prog.Ops {
 		if b := op.Block; op.Kind == OpBlock {
 			var parts []Refs

@@ -111,9 +111,14 @@
 //
 // From the weakest to the strongest: defaults of a role, the inventory with
 // group_vars and host_vars beside it and beside the playbook, an import_playbook,
-// the play, its vars_files, vars of a role, parameters of a role, block, task,
-// command line. They may refer to each other. The names of [Reserved] are the
-// engine's.
+// the play, its vars_files, vars of a role, block, task, what the task set has
+// given a value, parameters of a role or include, command line. They may refer to
+// each other. The names of [Reserved] are the engine's.
+//
+// `set: {port: 8080}` gives port a value for all later tasks of the host, of later
+// plays too; with run_once on all hosts. Where it was skipped, the variable is what
+// it was before. Other hosts do not see it. With register the values are fields of
+// that name instead.
 //
 // vars_files are mappings in files, found from the directory of the playbook. A
 // value `!env NAME` is that of an environment variable of deployer, `!secret TEXT`

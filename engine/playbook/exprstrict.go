@@ -163,6 +163,11 @@ func try(args ...any) (any, error) {
 }
 
 func hint(name string, known map[string]any) string {
+	if c, ok := known[catchVar].(*caught); ok {
+		if pos, ok := c.definers[name]; ok {
+			return fmt.Sprintf("; %s gives it a value, and has not done so on this host: it was skipped, or comes later", pos)
+		}
+	}
 	if ours, ok := namesOfAnsible[name]; ok {
 		return "; deployer calls it " + ours
 	}

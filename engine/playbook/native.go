@@ -5,6 +5,8 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+
+	"deployer/strictyaml"
 )
 
 // single is a template that is one action only.
@@ -59,7 +61,10 @@ const (
 	catchVar  = "caught__"
 )
 
-type caught struct{ value any }
+type caught struct {
+	value    any
+	definers map[string]strictyaml.Pos // see Vars.Explain
+}
 
 func catchValue(c *caught, value any) string {
 	c.value = value

@@ -2,6 +2,7 @@ package playbook
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -18,6 +19,9 @@ func oldForm(d *document, args *yaml.Node, t reflect.Type) error {
 	words := strings.Fields(args.Value)
 	if len(words) == 0 {
 		return nil
+	}
+	if isMapping(fieldType(deref(t), shortField(t))) && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(w, "=") }) {
+		return d.at(args).Errorf("arguments are written as YAML here: {%s}", asYAML(words))
 	}
 	last := words[len(words)-1]
 	if shortField(t) == "" {

@@ -20,6 +20,9 @@ type Program struct {
 	Labels []*Label
 	// Secrets are the texts of vars_files that must reach no output.
 	Secrets []string
+	// Definers are the first places that give a variable a value in the run, by
+	// its name.
+	Definers map[string]strictyaml.Pos
 }
 
 // Play is one play of a program.
@@ -138,6 +141,7 @@ type Task struct {
 	When        []*Expr
 	Loop        *Loop
 	Register    string
+	Sets        []string // the variables that it gives to later tasks of the host
 	ChangedWhen []*Expr
 	FailedWhen  []*Expr
 	Until       []*Expr

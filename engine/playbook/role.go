@@ -51,7 +51,7 @@ func (c *compiler) uses(d *document, n *yaml.Node, what string) []roleUse {
 			c.fail(err)
 			continue
 		}
-		vars := c.compileScope(d, &raw.Vars, false)
+		vars := c.params(d, &raw.Vars)
 		out = append(out, roleUse{name: raw.Role, pos: keyPos(d, e, "role"), vars: vars, params: vars != nil,
 			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags), layer: c.layer(d, e, &raw.rawInherit)})
 	}

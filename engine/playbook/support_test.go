@@ -81,6 +81,20 @@ type ownedArgs struct {
 	Owner    string `yaml:"owner"`
 }
 
+// setArgs gives variables to later tasks.
+type setArgs struct {
+	Values map[string]any `yaml:"values" required:"true" short:"true" defines:"true"`
+	Old    string         `yaml:"old"`
+}
+
+func (*setArgs) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*setArgs) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
 // claimArgs is a module with arguments that are expressions.
 type claimArgs struct {
 	That computed.Conditions `yaml:"that" short:"true"`
@@ -100,6 +114,7 @@ func registry() engine.Registry {
 		{Name: "file", New: func() any { return &fileArgs{Mode: "0644"} }},
 		{Name: "plan", New: func() any { return &planArgs{} }},
 		{Name: "claim", New: func() any { return &claimArgs{} }},
+		{Name: "set", New: func() any { return &setArgs{} }},
 		{Name: "owned", New: func() any { return &ownedArgs{} }},
 		{Name: "run", New: func() any { return &runArgs{} }},
 		{Name: "template", New: func() any { return &prepArgs{} }},

@@ -143,6 +143,7 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 		return
 	}
 	raw.args = spelledOut(raw.args, reflect.TypeOf(into))
+	c.sets(d, t, raw.args)
 	args, errs := compileArgs(d, raw.args, reflect.TypeOf(into), c.funcs)
 	t.Args = args
 	for _, err := range errs {

@@ -119,7 +119,7 @@ func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 		return
 	}
 	x = x.inside(c.layer(d, raw.node, &raw.rawInherit))
-	scope := c.compileScope(d, &raw.Vars, false)
+	scope := c.params(d, &raw.Vars)
 	when, tags := c.conditions(d, &raw.When, "when"), c.tags(d, &raw.Tags)
 	pos := keyPos(d, raw.node, form)
 	if form == "include_role" {

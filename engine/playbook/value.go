@@ -16,8 +16,11 @@ type Scope struct {
 	// Default marks a role's defaults, which the inventory wins over. All
 	// other layers win over the inventory, inner ones over outer ones.
 	Default bool
-	vars    map[string]*Value
-	names   []string
+	// Param marks the parameters of a role or include, which win over what tasks
+	// set.
+	Param bool
+	vars  map[string]*Value
+	names []string
 }
 
 func joinArrow(path []string) string { return strings.Join(path, " -> ") }
@@ -49,6 +52,15 @@ func (c *compiler) compileScope(d *document, n *yaml.Node, isDefault bool) *Scop
 		}
 		s.vars[key.Value] = value
 		s.names = append(s.names, key.Value)
+	}
+	return s
+}
+
+// params are the parameters of a role or include; nil when there are none.
+func (c *compiler) params(d *document, n *yaml.Node) *Scope {
+	s := c.compileScope(d, n, false)
+	if s != nil {
+		s.Param = true
 	}
 	return s
 }

@@ -19,6 +19,7 @@ func Reserved() []string {
 type Vars struct {
 	m     map[string]any
 	fixed map[string]bool // names that no layer may hide
+	set   map[string]bool // names that only parameters may hide; see Define
 	saved []savedVar
 }
 
@@ -33,7 +34,7 @@ type savedVar struct {
 // everything that playbooks and roles set: the engine's own names, and those
 // that the user gave on the command line. The maps are not changed.
 func NewVars(base, fixed map[string]any) *Vars {
-	v := &Vars{m: make(map[string]any, len(base)+len(fixed)+16), fixed: map[string]bool{}}
+	v := &Vars{m: make(map[string]any, len(base)+len(fixed)+16), fixed: map[string]bool{}, set: map[string]bool{}}
 	maps.Copy(v.m, base)
 	maps.Copy(v.m, fixed)
 	for name := range fixed {
@@ -46,6 +47,21 @@ func NewVars(base, fixed map[string]any) *Vars {
 // Set gives a variable a value from now on, as `register` does. It must not be
 // called between Enter and its return.
 func (v *Vars) Set(name string, value any) { v.m[name] = value }
+
+// Define gives a variable a value from now on, as the task `set` does: over what
+// plays, roles, blocks and tasks say, but not over parameters of roles and includes
+// or what is fixed. It must not be called between Enter and its return.
+func (v *Vars) Define(name string, value any) {
+	if v.fixed[name] {
+		return
+	}
+	v.m[name], v.set[name] = value, true
+}
+
+// Explain has errors about a missing variable say what gives it a value.
+func (v *Vars) Explain(definers map[string]strictyaml.Pos) {
+	v.m[catchVar].(*caught).definers = definers
+}
 
 // Get returns the value of a variable.
 func (v *Vars) Get(name string) (any, bool) {
@@ -162,7 +178,7 @@ func (e *entering) find(name string) *Value {
 	}
 	_, host := e.vars.m[name]
 	for _, s := range slices.Backward(e.scopes) {
-		if s.Default && host {
+		if s.Default && host || e.vars.set[name] && !s.Param {
 			continue
 		}
 		if value := s.vars[name]; value != nil {

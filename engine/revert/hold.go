@@ -152,7 +152,7 @@ func (b *builder) known(t *playbook.Task, conditions []*playbook.Expr) []*playbo
 // missing is a name that only the run could register; empty when there is none.
 func (b *builder) missing(t *playbook.Task, refs playbook.Refs) string {
 	for _, name := range refs.Names() {
-		if b.own[name] && !b.asked[name] && name != t.Register {
+		if b.own[name] && !b.asked[name] && !slices.Contains(t.Defines(), name) {
 			return name
 		}
 	}

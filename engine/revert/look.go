@@ -1,24 +1,26 @@
 package revert
 
 import (
+	"slices"
+
 	"deployer/engine/playbook"
 )
 
-// namesOf are the names that tasks of a program register: all of them, and those
+// namesOf are the names that tasks of a program register or set: all of them, and those
 // that lookers can register again without anything that only a run finds out.
 func namesOf(prog *playbook.Program) (own, asked map[string]bool) {
 	own, asked = map[string]bool{}, map[string]bool{}
 	for _, p := range prog.Plays {
 		for _, t := range append(partOf(prog, p).tasks(), p.Handlers...) {
-			if t.Register != "" {
-				own[t.Register] = true
+			for _, name := range t.Defines() {
+				own[name] = true
 			}
 		}
 	}
 	for _, p := range prog.Plays {
 		lookers(partOf(prog, p), own, asked, func(n node) {
-			if n.task.Register != "" {
-				asked[n.task.Register] = true
+			for _, name := range n.task.Defines() {
+				asked[name] = true
 			}
 		}, func() {})
 	}
@@ -47,7 +49,7 @@ func answerable(n node, own, asked map[string]bool) bool {
 	}
 	for _, refs := range all {
 		for _, name := range refs.Names() {
-			if own[name] && !asked[name] && name != n.task.Register {
+			if own[name] && !asked[name] && !slices.Contains(n.task.Defines(), name) {
 				return false
 			}
 		}

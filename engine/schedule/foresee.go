@@ -60,15 +60,14 @@ func (h *host) onlyReal(refs playbook.Refs) bool {
 	return h.run.opts.Check && slices.Contains(refs.Names(), "run")
 }
 
-// doubt notes that a registered name does not have the value of a real run.
-func (h *host) doubt(name string, u unsure) {
-	if name == "" {
-		return
-	}
+// doubt notes that names do not have the values of a real run.
+func (h *host) doubt(names []string, u unsure) {
 	if h.unsure == nil {
 		h.unsure = map[string]unsure{}
 	}
-	h.unsure[name] = u
+	for _, name := range names {
+		h.unsure[name] = u
+	}
 }
 
 // foresee completes the result of a check: that a step fails now says little
@@ -89,17 +88,20 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 	}
 	switch {
 	case res.Unknown != "":
-		h.doubt(e.task.Register, unsure{res.Name, true})
+		h.doubt(e.task.Defines(), unsure{res.Name, true})
 	case pending:
-		h.doubt(e.task.Register, unsure{res.Name, false})
+		h.doubt(e.task.Defines(), unsure{res.Name, false})
+	case res.Status == engine.Skipped && len(e.task.Sets) > 0: // what was known of them still holds
 	case e.at == nil || e.at.loop.done == 0:
-		delete(h.unsure, e.task.Register)
+		for _, name := range e.task.Defines() {
+			delete(h.unsure, name)
+		}
 	}
-	if e.task.Register != "" {
+	for _, name := range e.task.Defines() {
 		if h.later == nil {
 			h.later = map[string]bool{}
 		}
-		h.later[e.task.Register] = h.foresight.cause != ""
+		h.later[name] = h.foresight.cause != ""
 	}
 	res.AtOnce = h.atOnce(e.task)
 }

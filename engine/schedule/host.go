@@ -23,6 +23,8 @@ type host struct {
 
 	cursor int
 	vars   *playbook.Vars
+	// given are the variables that a task has set last.
+	given map[string]any
 	// notified are the handlers of the present play that must run.
 	notified map[*playbook.Task]bool
 	// owed are the handlers that earlier runs have left undone, by their names
@@ -62,9 +64,11 @@ func newHost(r *run, index int, name string, base map[string]any) *host {
 		}
 	}
 	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.Check}
+	vars := playbook.NewVars(clean, fixed)
+	vars.Explain(r.prog.Definers)
 	return &host{run: r, index: index, name: name, link: r.links.of(r, name), plays: make([]bool, len(r.prog.Plays)),
 		batches: make([]*batch, len(r.prog.Plays)),
-		vars:    playbook.NewVars(clean, fixed), notified: map[*playbook.Task]bool{},
+		vars:    vars, notified: map[*playbook.Task]bool{},
 		flushes: map[*playbook.Play]int{}, pending: map[*playbook.Block]*failed{},
 		registered: map[string]engine.Output{}, rep: engine.HostReport{Host: name}}
 }

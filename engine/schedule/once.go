@@ -28,6 +28,7 @@ type onceKey struct {
 // outcome is what a run_once task left for all hosts.
 type outcome struct {
 	registered map[string]any
+	defined    map[string]any // the variables that it set
 	// failure is set when it failed; host and step say where.
 	failure *engine.Failure
 	host    string

@@ -32,6 +32,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	if e.task.Register != "" {
 		h.registerResult(e, res)
 	}
+	h.define(e.task, res)
 	h.run.emit(engine.Event{Type: engine.StepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: &res})
 	return &res
 }
@@ -72,13 +73,7 @@ func (h *host) notify(t *playbook.Task) {
 
 // view is a result as tasks see it under its registered name.
 func view(res engine.Result) map[string]any {
-	out := map[string]any{}
-	if res.Change != nil {
-		maps.Copy(out, playbook.Normalize(map[string]any(res.Change.Output)).(map[string]any))
-	}
-	if res.Output != nil {
-		maps.Copy(out, playbook.Normalize(map[string]any(res.Output)).(map[string]any))
-	}
+	out := output(res)
 	out["changed"] = res.Status == engine.Altered
 	out["failed"] = res.Failure != nil
 	out["skipped"] = res.Status == engine.Skipped
@@ -86,6 +81,34 @@ func view(res engine.Result) map[string]any {
 		out["message"] = res.Failure.Message
 	}
 	return out
+}
+
+// output is what the task put out, in the check and in what came after it.
+func output(res engine.Result) map[string]any {
+	out := map[string]any{}
+	if res.Change != nil {
+		maps.Copy(out, playbook.Normalize(map[string]any(res.Change.Output)).(map[string]any))
+	}
+	if res.Output != nil {
+		maps.Copy(out, playbook.Normalize(map[string]any(res.Output)).(map[string]any))
+	}
+	return out
+}
+
+// define gives the host's later tasks the variables that a task has set. One that
+// was skipped or failed leaves them as they were.
+func (h *host) define(t *playbook.Task, res engine.Result) {
+	if len(t.Sets) == 0 || res.Failure != nil || res.Status != engine.OK && res.Status != engine.Altered {
+		return
+	}
+	values := output(res)
+	h.given = map[string]any{}
+	for _, name := range t.Sets {
+		if value, ok := values[name]; ok {
+			h.given[name] = value
+			h.vars.Define(name, value)
+		}
+	}
 }
 
 func (h *host) registerResult(e *entry, res engine.Result) {
@@ -133,7 +156,7 @@ func (h *host) skipItem(c *call, at *iteration, reason string) {
 // would do.
 func (h *host) skipUnknown(c *call, at *iteration, why string) {
 	h.leaveOut(c, at, engine.Result{Unknown: why})
-	h.doubt(c.task.Register, unsure{c.task.Name, true})
+	h.doubt(c.task.Defines(), unsure{c.task.Name, true})
 }
 
 func (h *host) leaveOut(c *call, at *iteration, res engine.Result) {

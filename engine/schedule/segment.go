@@ -19,7 +19,7 @@ type segment struct {
 	entries []*entry
 	steps   int
 	bytes   int
-	// names are what its steps will register.
+	// names are what its steps will register or set.
 	names map[string]bool
 	// handled says up to which entry each handler in the segment has seen to
 	// what notified it.
@@ -72,9 +72,7 @@ func (h *host) add(ctx context.Context, e *entry) error {
 	h.seg.entries = append(h.seg.entries, e)
 	h.seg.steps++
 	h.seg.bytes += len(e.step.Args) + 300 // its other fields
-	if e.task.Register != "" {
-		h.seg.promise(e.task.Register)
-	}
+	h.seg.promise(e.task.Defines()...)
 	if e.judge || h.seg.bytes > maxSegmentBytes || h.seg.steps >= maxSegmentSteps {
 		return h.flush(ctx)
 	}
@@ -89,12 +87,14 @@ func (h *host) need(ctx context.Context, refs playbook.Refs) error {
 	return nil
 }
 
-// promise says that the segment will register name.
-func (s *segment) promise(name string) {
+// promise says that the segment will give values to names.
+func (s *segment) promise(names ...string) {
 	if s.names == nil {
 		s.names = map[string]bool{}
 	}
-	s.names[name] = true
+	for _, name := range names {
+		s.names[name] = true
+	}
 }
 
 func (s *segment) registers(refs playbook.Refs) bool {

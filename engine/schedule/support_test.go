@@ -43,6 +43,20 @@ type shArgs struct {
 
 func (*shArgs) RunsPrograms() {}
 
+// setArgs is a do that sets variables.
+type setArgs struct {
+	Do  string         `yaml:"do"`
+	Say map[string]any `yaml:"values" short:"true" defines:"true"`
+}
+
+func (*setArgs) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{}, nil
+}
+
+func (*setArgs) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
 // actArgs is an action that calls back into the test.
 type actArgs struct {
 	Name string         `yaml:"name"`
@@ -353,6 +367,7 @@ func (f *fleet) registry() engine.Registry {
 		{Name: "do", New: func() any { return &doArgs{Do: "ok"} }},
 		{Name: "act", New: func() any { return &actArgs{fn: f.action} }},
 		{Name: "sh", New: func() any { return &shArgs{doArgs{Do: "ok"}} }},
+		{Name: "set", New: func() any { return &setArgs{} }},
 		{Name: "tmpl", New: func() any { return &prepArgs{} }},
 		{Name: "src", New: func() any { return &srcArgs{fleet: f} }},
 		{Name: "fetch", New: func() any { return &fetchArgs{} }},

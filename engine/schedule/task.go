@@ -103,11 +103,12 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 	if !owner {
 		return h.shareOnce(t, out)
 	}
+	h.given = nil
 	err = h.items(ctx, c)
 	if err == nil {
 		err = h.flush(ctx)
 	}
-	out = outcome{host: h.name}
+	out = outcome{host: h.name, defined: h.given}
 	if f, ok := err.(*failed); ok && !f.unreachable && !f.cancelled { //nolint:errorlint // never wrapped
 		out.failure = f.failure
 		f.forAll = true
@@ -116,7 +117,9 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 	}
 	if t.Register != "" {
 		out.registered, _ = h.registeredMap(t.Register)
-		out.unsure = h.unsure[t.Register]
+	}
+	if names := t.Defines(); len(names) > 0 {
+		out.unsure = h.unsure[names[0]]
 	}
 	h.run.coord.complete(key, out)
 	return err
@@ -130,8 +133,11 @@ func (h *host) shareOnce(t *playbook.Task, out outcome) error {
 	if out.registered != nil {
 		h.register(t.Register, out.registered)
 	}
+	for name, value := range out.defined {
+		h.vars.Define(name, value)
+	}
 	if out.unsure != (unsure{}) {
-		h.doubt(t.Register, out.unsure)
+		h.doubt(t.Defines(), out.unsure)
 	}
 	return nil
 }
@@ -163,6 +169,11 @@ func (h *host) one(ctx context.Context, c *call, at *iteration) error {
 	for {
 		if !h.stillWanted(c) {
 			return nil
+		}
+		if at != nil && len(c.task.Sets) > 0 { // an item may look at what the one before has set
+			if err := h.need(ctx, c.task.Refs()); err != nil {
+				return err
+			}
 		}
 		built, err := h.build(ctx, c, at)
 		switch {

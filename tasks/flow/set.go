@@ -9,9 +9,9 @@ import (
 	"deployer/engine"
 )
 
-// Set gives values names: register the task to use them.
+// Set gives values names for later tasks of the host, as `set: {port: 8080}` does.
 type Set struct {
-	Values    map[string]any `yaml:"values" required:"true" doc:"name -> value, of any type; later tasks see them under the name given with register"`
+	Values    map[string]any `yaml:"values" required:"true" short:"true" defines:"true" doc:"name -> value, of any type: variables of this host from now on, or fields of the name given with register"`
 	Cacheable uncached       `yaml:"cacheable" doc:"refused: values are of this run, and no run sees another one's"`
 }
 

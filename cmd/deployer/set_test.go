@@ -1,0 +1,48 @@
+package main
+
+import "testing"
+
+// What `set` gives a value is known to plans, to the run that applies them, to one
+// that goes on from another, and on the way back.
+func TestSetInPlansAndOnTheWayBack(t *testing.T) {
+	y := newYard(t, 2, map[string]string{
+		"site.yaml": `
+- hosts: all
+  vars: {port: 1, all: []}
+  tasks:
+    - {set: {port: 80, me: "of {{ .host.name }}"}}
+    - {set: {all: "{{ append .all .item }}"}, loop: [a, b]}
+    - {set: {boss: "{{ .host.name }}"}, run_once: true, when: host.name != "nobody"}
+    - file: {path: /said, content: "{{ .port }} {{ .me }} {{ .all }} {{ hasPrefix \"n\" .boss }}"}
+    - file: {path: "{{ .blocked }}/x", content: x}
+      when: blocked != ""
+- hosts: all
+  tasks:
+    - file: {path: /later, content: "{{ .port }}"}
+      throttle: port / 80
+`,
+	})
+	y.put(1, "in-the-way", "a file")
+	y.deployer(exitFailed, "run", "site.yaml", "-e", "blocked=/in-the-way")
+	if got := y.on(1, "later"); got != "-" {
+		t.Fatalf("the second play has run: %q", got)
+	}
+	y.deployer(exitOK, "resume", "-e", "blocked=")
+	for host, me := range []string{"n001", "n002"} {
+		if got, want := y.on(host, "said"), "80 of "+me+" [a b] true"; got != want {
+			t.Errorf("it said %q, want %q", got, want)
+		}
+		if got := y.on(host, "later"); got != "80" {
+			t.Errorf("the second play wrote %q", got)
+		}
+	}
+	y.deployer(exitOK, "revert", y.runs()[0].Header.Run, "--yes")
+	if got := y.on(0, "later"); got != "-" {
+		t.Errorf("not put back: %q", got)
+	}
+	y.deployer(exitOK, "plan", "run", "site.yaml", "-e", "blocked=", "-o", "plan.json")
+	y.deployer(exitOK, "apply", "plan.json")
+	if got := y.on(0, "later"); got != "80" {
+		t.Errorf("the plan wrote %q", got)
+	}
+}
