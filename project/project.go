@@ -2,7 +2,7 @@ package project
 
 import (
 	"deployer/cluster"
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 	"deployer/images"
 	"deployer/inventory"
 	"deployer/roles"
@@ -18,7 +18,7 @@ type Options struct {
 	// in group_vars and host_vars there counts too. Empty for none.
 	Playbook string
 	// Agents are the programs that run on hosts.
-	Agents agent.BinarySource
+	Agents remote.BinarySource
 }
 
 // Project is everything that is known of hosts without touching the network.

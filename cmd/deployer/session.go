@@ -11,8 +11,8 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/engine/agent"
 	"deployer/engine/journal"
+	"deployer/engine/remote"
 	"deployer/engine/schedule"
 	"deployer/engine/view"
 	"deployer/roles"
@@ -195,7 +195,7 @@ func (s *session) header() journal.Header {
 
 // clusterServices are what actions and hosts may ask for; nothing without a
 // cluster.
-func clusterServices(c *cluster.Cluster) (engine.Services, map[string]agent.CallFunc) {
+func clusterServices(c *cluster.Cluster) (engine.Services, map[string]remote.CallFunc) {
 	services := engine.Services{}
 	if c == nil {
 		return services, nil

@@ -1,13 +1,9 @@
-// Package agent is both ends of a session with a host.
+// Package agent is the program that runs on a host; the controller's end of its
+// session is package remote.
 //
-// On the controller, [Connect] looks at a host over a transport.Conn, sends it
-// the agent program if it has not got it, starts it, and returns a [Session]:
-// segments go in, results come out. [Attach] does the last part alone, over a
-// pair of streams.
-//
-// On the host, [Serve] carries segments out, step by step: check, and if
-// something is to be done and it is no dry run, apply. While a step runs it may
-// ask the controller back, for a blob or for the answer to a call.
+// [Serve] carries segments out, step by step: check, and if something is to be
+// done and it is no dry run, apply. While a step runs it may ask the controller
+// back, for a blob or for the answer to a call.
 //
 // # What survives what
 //
@@ -15,8 +11,8 @@
 // connection is lost the step in flight is finished and journaled, and the agent
 // exits; the agent of the next connection waits for that before it begins, as
 // both take the lock of the state directory. So no two steps ever run at once on
-// a host, and [Session.Journal] tells what became of a step whose result did
-// not arrive.
+// a host, and the journal tells what became of a step whose result did not
+// arrive.
 //
 // # What can be undone
 //

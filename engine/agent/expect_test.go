@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 )
 
 // TestExpect: a step that would do something else than the plan shows fails and
 // does nothing; one that does what a check has shown goes through.
 func TestExpect(t *testing.T) {
 	b := newBench(t, nil)
-	wanted := step(t, "a", "write", write{Path: "/a", Content: "new \x1b[31mred"})
+	wanted := agenttest.Step(t, "a", "write", agenttest.Write{Path: "/a", Content: "new \x1b[31mred"})
 	var found []engine.Effect
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{wanted}, Check: true}, func(r engine.Result) { found = r.Change.Effects })
 	if err != nil || len(found) != 1 {
@@ -58,12 +59,12 @@ func TestCheckGoesOn(t *testing.T) {
 	b := newBench(t, nil)
 	got := map[string]engine.Status{}
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{
-		step(t, "before", "foresee", foresee{Path: "/etc/app"}),
-		step(t, "fails", "odd", odd{Do: "fail-check", Text: "no"}),
-		step(t, "a", "write", write{Path: "/etc/app/conf", Content: "x"}),
-		step(t, "the file", "foresee", foresee{Path: "/etc/app/conf"}),
-		step(t, "its directory", "foresee", foresee{Path: "/etc/app"}),
-		step(t, "another", "foresee", foresee{Path: "/etc/ap"}),
+		agenttest.Step(t, "before", "foresee", foresee{Path: "/etc/app"}),
+		agenttest.Step(t, "fails", "odd", agenttest.Odd{Do: "fail-check", Text: "no"}),
+		agenttest.Step(t, "a", "write", agenttest.Write{Path: "/etc/app/conf", Content: "x"}),
+		agenttest.Step(t, "the file", "foresee", foresee{Path: "/etc/app/conf"}),
+		agenttest.Step(t, "its directory", "foresee", foresee{Path: "/etc/app"}),
+		agenttest.Step(t, "another", "foresee", foresee{Path: "/etc/ap"}),
 	}}, func(r engine.Result) { got[r.Step] = r.Status })
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestCheckGoesOn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if r := b.run(t, step(t, "real", "foresee", foresee{Path: "/etc/app"}))[0]; r.Status != engine.OK {
+	if r := b.run(t, agenttest.Step(t, "real", "foresee", foresee{Path: "/etc/app"}))[0]; r.Status != engine.OK {
 		t.Errorf("a real run foresees: %+v", r)
 	}
 }

@@ -153,13 +153,15 @@ func sameContent(a, b string) (bool, error) {
 			return false, nil
 		}
 		if err != nil || err2 != nil {
-			return ended(err) && ended(err2), errors.Join(unlessEnd(err), unlessEnd(err2))
+			return atEnd(err) && atEnd(err2), errors.Join(unlessEnd(err), unlessEnd(err2))
 		}
 	}
 }
 
+func atEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
 func unlessEnd(err error) error {
-	if ended(err) {
+	if atEnd(err) {
 		return nil
 	}
 	return err

@@ -15,23 +15,6 @@ import (
 	"deployer/engine/wire"
 )
 
-// JournalEntry is one line of a run's journal on a host. It says what happened
-// to which step and no more: names, messages, diffs and outputs may hold secrets
-// that the host is not told of as such. The controller's journal has them, with
-// the secrets taken out.
-type JournalEntry struct {
-	Time time.Time `json:"time"`
-	Step string    `json:"step"`
-	// Begun is set for the entry that is written before a step is applied. A
-	// step with such an entry and no status after it was cut short by the
-	// death of the agent.
-	Begun bool `json:"begun,omitempty"`
-	// Status is set for the entry that is written when a step has ended.
-	Status  engine.Status `json:"status,omitempty"`
-	Tries   int           `json:"tries,omitempty"`
-	Elapsed time.Duration `json:"elapsed,omitempty"` // over all tries
-}
-
 // journal is an open journal. A nil journal, that of a dry run, keeps nothing.
 type journal struct {
 	mu   sync.Mutex
@@ -87,15 +70,15 @@ func endLine(f *os.File) error {
 // begin notes that a step is about to be applied. It must succeed: a host
 // whose disk is full is left as it is.
 func (j *journal) begin(step string) error {
-	return j.write(JournalEntry{Time: time.Now(), Step: step, Begun: true}, false)
+	return j.write(engine.JournalEntry{Time: time.Now(), Step: step, Begun: true}, false)
 }
 
 // end notes how a step ended, on the disk itself when sync is set.
 func (j *journal) end(r engine.Result, sync bool) error {
-	return j.write(JournalEntry{Time: time.Now(), Step: r.Step, Status: r.Status, Tries: r.Tries, Elapsed: r.Elapsed}, sync)
+	return j.write(engine.JournalEntry{Time: time.Now(), Step: r.Step, Status: r.Status, Tries: r.Tries, Elapsed: r.Elapsed}, sync)
 }
 
-func (j *journal) write(e JournalEntry, sync bool) error {
+func (j *journal) write(e engine.JournalEntry, sync bool) error {
 	if j == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 	"deployer/engine/lock"
 )
 
@@ -57,17 +58,17 @@ func TestLockOfALostController(t *testing.T) {
 	if err := first.Lock(t.Context(), lock.Holder{Run: "r1"}); err != nil {
 		t.Fatal(err)
 	}
-	first.events.seen = make(chan engine.Event, 10)
+	first.events.Seen = make(chan engine.Event, 10)
 	go func() {
 		_ = first.Run(context.Background(), engine.Segment{Run: "r1", Steps: []engine.Step{
-			step(t, "a", "odd", odd{Do: "wait", For: 300 * time.Millisecond})}}, func(engine.Result) {})
+			agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", For: 300 * time.Millisecond})}}, func(engine.Result) {})
 	}()
-	for e := range first.events.seen {
+	for e := range first.events.Seen {
 		if e.Type == engine.StepText {
 			break
 		}
 	}
-	_ = first.link.close()
+	_ = first.line.Close()
 	left := lock.Holder{Run: "r1", Leaving: true}
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var held *lock.Held

@@ -64,7 +64,7 @@ func (s *state) started(run string) time.Time {
 
 // other is the journal of a run that goes on no more; empty when it cannot be
 // read.
-func (s *state) other(run string) []JournalEntry {
+func (s *state) other(run string) []engine.JournalEntry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entries, ok := s.others[run]
@@ -89,14 +89,14 @@ func (s *state) runs() []string {
 }
 
 // entries are the lines of a run's journal, decoded.
-func (s *state) entries(run string) ([]JournalEntry, error) {
+func (s *state) entries(run string) ([]engine.JournalEntry, error) {
 	raw, err := s.read(run)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]JournalEntry, 0, len(raw))
+	out := make([]engine.JournalEntry, 0, len(raw))
 	for _, line := range raw {
-		var e JournalEntry
+		var e engine.JournalEntry
 		if json.Unmarshal(line, &e) == nil {
 			out = append(out, e)
 		}

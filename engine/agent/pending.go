@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"deployer/engine"
+	"deployer/engine/transport"
 )
 
 // pending are the paths that the steps of a check would have changed.
@@ -53,7 +54,7 @@ func (s *system) WouldChange(path string) bool {
 func asShown(c engine.Change) engine.Change {
 	effects := make([]engine.Effect, len(c.Effects))
 	for i, e := range c.Effects {
-		e.Target, e.Action, e.Diff = clean(e.Target), clean(e.Action), clean(cutEnd(e.Diff, maxDiff))
+		e.Target, e.Action, e.Diff = transport.Clean(e.Target), transport.Clean(e.Action), transport.Clean(cutEnd(e.Diff, maxDiff))
 		effects[i] = e
 	}
 	c.Effects = effects

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 )
 
 // postpone leaves work to the end, and does something else.
@@ -59,7 +60,9 @@ func story(t *testing.T, root string) string {
 func TestPostponed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
-	later := func(id, text string) engine.Step { return step(t, id, "postpone", postpone{"postpone", text}) }
+	later := func(id, text string) engine.Step {
+		return agenttest.Step(t, id, "postpone", postpone{"postpone", text})
+	}
 	see := func(want string) {
 		t.Helper()
 		if diff := cmp.Diff(want, story(t, b.root)); diff != "" {
@@ -68,9 +71,9 @@ func TestPostponed(t *testing.T) {
 	}
 	b.run(t, later("a", "one"), later("b", "two"))
 	see("one two end")
-	b.run(t, step(t, "a", "odd", odd{Do: "nothing"}))
+	b.run(t, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"}))
 	see("")
-	b.run(t, later("a", "one"), step(t, "b", "odd", odd{Do: "fail"}), later("c", "two"))
+	b.run(t, later("a", "one"), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "fail"}), later("c", "two"))
 	see("one end")
 
 	if err := os.WriteFile(filepath.Join(b.root, "in-its-way"), nil, 0o600); err != nil {
@@ -86,7 +89,7 @@ func TestPostponed(t *testing.T) {
 	}
 	_ = b.Close() // as when the agent has died; the next one makes good for it, but not in a check
 	b = newBenchAt(t, b.root, nil)
-	only := []engine.Step{step(t, "a", "odd", odd{Do: "nothing"})}
+	only := []engine.Step{agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"})}
 	if err := b.Run(t.Context(), engine.Segment{Run: "r2", Steps: only, Check: true}, func(engine.Result) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,5 +98,5 @@ func TestPostponed(t *testing.T) {
 	see("end")
 	b.run(t, only...)
 	see("")
-	want(t, b.run(t, step(t, "a", "postpone", postpone{"write", "one"})), "a=failed")
+	want(t, b.run(t, agenttest.Step(t, "a", "postpone", postpone{"write", "one"})), "a=failed")
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
+	"deployer/engine/remote"
 )
 
 // alter changes one path, or a knob, in the way of modules: kept first.
@@ -141,7 +143,7 @@ func (h *history) reconnect() {
 		_ = Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: h.root})
 		_ = there.Close()
 	}()
-	s, err := Attach(here, Options{Host: "m1", Sink: h.events})
+	s, err := remote.Attach(here, remote.Options{Host: "m1", Sink: h.events})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -163,7 +165,7 @@ func (h *history) in(run string, s engine.Step, check bool) engine.Result {
 func (h *history) does(run, op, path, content string) {
 	h.t.Helper()
 	h.steps++
-	if r := h.in(run, step(h.t, fmt.Sprintf("1.play.%d", h.steps), "alter", alter{Op: op, Path: path, Content: content}), false); r.Failure != nil {
+	if r := h.in(run, agenttest.Step(h.t, fmt.Sprintf("1.play.%d", h.steps), "alter", alter{Op: op, Path: path, Content: content}), false); r.Failure != nil {
 		h.t.Fatalf("%s %s: %v", op, path, r.Failure)
 	}
 }
@@ -171,7 +173,7 @@ func (h *history) does(run, op, path, content string) {
 // reverts carries out one step of a revert.
 func (h *history) reverts(run string, v engine.Revert) engine.Result {
 	h.t.Helper()
-	return h.in(run, engine.Step{ID: v.ID(), Module: engine.RevertModule, Args: args(h.t, v)}, v.Look)
+	return h.in(run, agenttest.Step(h.t, v.ID(), engine.RevertModule, v), v.Look)
 }
 
 // looks asks for the past of a run.
@@ -244,7 +246,7 @@ func TestRevertPutsBack(t *testing.T) {
 					}
 					func() { // some steps cannot be: a file is where a directory should be
 						h.steps++
-						h.in(name, step(t, fmt.Sprintf("1.play.%d", h.steps), "alter", alter{Op: op, Path: path, Content: fmt.Sprint(rnd.IntN(4))}), false)
+						h.in(name, agenttest.Step(t, fmt.Sprintf("1.play.%d", h.steps), "alter", alter{Op: op, Path: path, Content: fmt.Sprint(rnd.IntN(4))}), false)
 					}()
 				}
 			}
@@ -451,7 +453,7 @@ func TestRevertShowsNoSecret(t *testing.T) {
 	h := newHistory(t)
 	put(t, h.root+"/a", "hunter1\n", 0o600, 0)
 	put(t, h.root+"/b", "public\n", 0o600, 0)
-	h.in("r1", step(t, "1.play.1", "alter", alter{Op: "write", Path: "/a", Content: "hunter2\n", Secret: true}), false)
+	h.in("r1", agenttest.Step(t, "1.play.1", "alter", alter{Op: "write", Path: "/a", Content: "hunter2\n", Secret: true}), false)
 	h.does("r1", "write", "/b", "visible\n")
 	r := h.reverts("look", engine.Revert{Run: "r1", Look: true})
 	raw, _ := json.Marshal(r)

@@ -14,28 +14,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
+	"deployer/engine/remote"
 	"deployer/engine/transport"
 )
 
 // bench is a session with a served root directory, in this process.
 type bench struct {
-	*Session
+	*remote.Session
+	line   net.Conn // to be cut
 	root   string
-	events *events
-	blobs  *memory
+	events *agenttest.Events
+	blobs  *agenttest.Blobs
 	served chan error
 }
 
-func newBench(t testing.TB, change func(*Options)) *bench {
+func newBench(t testing.TB, change func(*remote.Options)) *bench {
 	t.Helper()
 	return newBenchAt(t, t.TempDir(), change)
 }
 
-// newBenchAt is newBench for a host that other sessions may serve as well.
-func newBenchAt(t testing.TB, root string, change func(*Options)) *bench {
+// newWatchedBench is newBench with each event as it comes.
+func newWatchedBench(t testing.TB) (*bench, <-chan engine.Event) {
 	t.Helper()
-	b := &bench{root: root, events: &events{}, blobs: &memory{}, served: make(chan error, 1)}
-	opts := Options{Host: "m1", Blobs: b.blobs, Sink: b.events}
+	seen := make(chan engine.Event, 100)
+	return newBench(t, func(o *remote.Options) { o.Sink = &agenttest.Events{Seen: seen} }), seen
+}
+
+// newBenchAt is newBench for a host that other sessions may serve as well.
+func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *bench {
+	t.Helper()
+	b := &bench{root: root, events: &agenttest.Events{}, blobs: &agenttest.Blobs{}, served: make(chan error, 1)}
+	opts := remote.Options{Host: "m1", Blobs: b.blobs, Sink: b.events}
 	if change != nil {
 		change(&opts)
 	}
@@ -44,17 +54,13 @@ func newBenchAt(t testing.TB, root string, change func(*Options)) *bench {
 		b.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
 		_ = there.Close()
 	}()
-	s, err := Attach(here, opts)
+	s, err := remote.Attach(here, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Session = s
+	b.Session, b.line = s, here
 	t.Cleanup(func() { _ = s.Close() })
 	return b
-}
-
-func step(t testing.TB, id, module string, a any) engine.Step {
-	return engine.Step{ID: id, Name: "step " + id, Module: module, Args: args(t, a)}
 }
 
 // run runs a segment that must end well, and returns its results.
@@ -85,9 +91,9 @@ func want(t testing.TB, results []engine.Result, wanted string) {
 
 func TestSegmentChangesOnceAndHandlersFollow(t *testing.T) {
 	b := newBench(t, nil)
-	handler := step(t, "h", "odd", odd{Do: "nothing"})
+	handler := agenttest.Step(t, "h", "odd", agenttest.Odd{Do: "nothing"})
 	handler.OnChange = []string{"a"}
-	steps := []engine.Step{step(t, "a", "write", write{"/f", "one"}), handler}
+	steps := []engine.Step{agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: "one"}), handler}
 	results := b.run(t, steps...)
 	want(t, results, "a=changed h=changed")
 	r := results[0]
@@ -108,12 +114,12 @@ func TestSegmentChangesOnceAndHandlersFollow(t *testing.T) {
 // have begun, and before that.
 func TestStepStart(t *testing.T) {
 	b := newBench(t, nil)
-	skipped := step(t, "skipped", "odd", odd{Do: "say", Text: "hello"})
+	skipped := agenttest.Step(t, "skipped", "odd", agenttest.Odd{Do: "say", Text: "hello"})
 	skipped.OnChange = []string{"nothing"}
-	b.run(t, step(t, "quick", "odd", odd{Do: "nothing"}), step(t, "talking", "odd", odd{Do: "say", Text: "hello"}),
-		step(t, "slow", "odd", odd{Do: "run", Text: "sleep 0.2"}), skipped)
+	b.run(t, agenttest.Step(t, "quick", "odd", agenttest.Odd{Do: "nothing"}), agenttest.Step(t, "talking", "odd", agenttest.Odd{Do: "say", Text: "hello"}),
+		agenttest.Step(t, "slow", "odd", agenttest.Odd{Do: "run", Text: "sleep 0.2"}), skipped)
 	var got []string
-	for _, e := range b.events.of(engine.StepStart, engine.StepText) {
+	for _, e := range b.events.Of(engine.StepStart, engine.StepText) {
 		got = append(got, string(e.Type)+" "+e.Step)
 	}
 	if diff := cmp.Diff([]string{"step.start talking", "step.text talking", "step.start slow"}, got); diff != "" {
@@ -123,10 +129,10 @@ func TestStepStart(t *testing.T) {
 
 func TestCheckChangesNothing(t *testing.T) {
 	b := newBench(t, nil)
-	handler := step(t, "h", "odd", odd{Do: "fail"})
+	handler := agenttest.Step(t, "h", "odd", agenttest.Odd{Do: "fail"})
 	handler.OnChange = []string{"a"}
 	var results []engine.Result
-	seg := engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{step(t, "a", "write", write{"/f", "one"}), handler}}
+	seg := engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: "one"}), handler}}
 	if err := b.Run(t.Context(), seg, func(r engine.Result) { results = append(results, r) }); err != nil {
 		t.Fatal(err)
 	}
@@ -138,9 +144,9 @@ func TestCheckChangesNothing(t *testing.T) {
 
 func TestFailureEndsTheSegment(t *testing.T) {
 	b := newBench(t, nil)
-	ignored := step(t, "i", "odd", odd{Do: "fail", Text: "never mind"})
+	ignored := agenttest.Step(t, "i", "odd", agenttest.Odd{Do: "fail", Text: "never mind"})
 	ignored.IgnoreErrors = true
-	results := b.run(t, ignored, step(t, "a", "odd", odd{Do: "fail", Text: "broken"}), step(t, "b", "odd", odd{Do: "nothing"}))
+	results := b.run(t, ignored, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "fail", Text: "broken"}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "nothing"}))
 	want(t, results, "i=ok a=failed")
 	if !results[0].Ignored || results[0].Failure.Message != "never mind" {
 		t.Errorf("got %+v", results[0])
@@ -152,23 +158,23 @@ func TestFailureEndsTheSegment(t *testing.T) {
 
 func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
 	b := newBench(t, nil)
-	limited := step(t, "x", "odd", odd{Do: "wait", For: time.Minute})
+	limited := agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "wait", For: time.Minute})
 	limited.Timeout = 20 * time.Millisecond
 	for name, tt := range map[string]struct {
 		step   engine.Step
 		text   string
 		detail string
 	}{
-		"panic":            {step(t, "x", "odd", odd{Do: "panic", Text: "ouch"}), "ouch", "fake_test.go"},
-		"failing check":    {step(t, "x", "odd", odd{Do: "fail-check", Text: "no way"}), "no way", ""},
-		"unknown module":   {step(t, "x", "nope", odd{}), `knows no module "nope"`, ""},
-		"unknown argument": {step(t, "x", "write", map[string]string{"Paht": "/"}), "Paht", ""},
-		"huge output":      {step(t, "x", "odd", odd{Do: "huge"}), "the limit is", ""},
+		"panic":            {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "panic", Text: "ouch"}), "ouch", "odd.go"},
+		"failing check":    {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "fail-check", Text: "no way"}), "no way", ""},
+		"unknown module":   {agenttest.Step(t, "x", "nope", agenttest.Odd{}), `knows no module "nope"`, ""},
+		"unknown argument": {agenttest.Step(t, "x", "write", map[string]string{"Paht": "/"}), "Paht", ""},
+		"huge output":      {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "huge"}), "the limit is", ""},
 		"timeout":          {limited, "longer than its timeout of 20ms", ""},
-		"wrong digest":     {step(t, "x", "fetch", fetch{Digest: "../etc"}), "not the SHA-256", ""},
-		"missing blob":     {step(t, "x", "fetch", fetch{Digest: strings.Repeat("ab", 32)}), "there is no blob", ""},
-		"unknown call":     {step(t, "x", "odd", odd{Do: "call", Text: "x.y"}), `answers no call "x.y"`, ""},
-		"missing program":  {step(t, "x", "odd", odd{Do: "run", Text: ""}), "", ""},
+		"wrong digest":     {agenttest.Step(t, "x", "fetch", agenttest.Fetch{Digest: "../etc"}), "not the SHA-256", ""},
+		"missing blob":     {agenttest.Step(t, "x", "fetch", agenttest.Fetch{Digest: strings.Repeat("ab", 32)}), "there is no blob", ""},
+		"unknown call":     {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "call", Text: "x.y"}), `answers no call "x.y"`, ""},
+		"missing program":  {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "run", Text: ""}), "", ""},
 	} {
 		results := b.run(t, tt.step)
 		if name == "missing program" {
@@ -181,12 +187,12 @@ func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
 			t.Errorf("%s: got %+v", name, f)
 		}
 	}
-	want(t, b.run(t, step(t, "a", "odd", odd{Do: "nothing"})), "a=changed")
+	want(t, b.run(t, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"})), "a=changed")
 }
 
 func TestRetriesUntilItWorks(t *testing.T) {
 	b := newBench(t, nil)
-	s := step(t, "a", "odd", odd{Do: "count-to-fail", Text: "/n"})
+	s := agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "count-to-fail", Text: "/n"})
 	s.Retries = 1
 	results := b.run(t, s)
 	want(t, results, "a=failed")
@@ -202,18 +208,18 @@ func TestRetriesUntilItWorks(t *testing.T) {
 }
 
 func TestCallsAndCommands(t *testing.T) {
-	b := newBench(t, func(o *Options) {
-		o.Calls = map[string]CallFunc{
+	b := newBench(t, func(o *remote.Options) {
+		o.Calls = map[string]remote.CallFunc{
 			"x.good": func(_ context.Context, host string, in json.RawMessage) (any, error) {
 				return map[string]string{"host": host, "in": string(in)}, nil
 			},
 			"x.bad": func(context.Context, string, json.RawMessage) (any, error) { return nil, errors.New("not you") },
 		}
 	})
-	results := b.run(t, step(t, "a", "odd", odd{Do: "call", Text: "x.good"}),
-		step(t, "b", "odd", odd{Do: "run", Text: "echo out; echo err >&2; exit 3"}),
-		step(t, "c", "odd", odd{Do: "run", Text: "kill -9 $$"}),
-		step(t, "d", "odd", odd{Do: "call", Text: "x.bad"}))
+	results := b.run(t, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "call", Text: "x.good"}),
+		agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "run", Text: "echo out; echo err >&2; exit 3"}),
+		agenttest.Step(t, "c", "odd", agenttest.Odd{Do: "run", Text: "kill -9 $$"}),
+		agenttest.Step(t, "d", "odd", agenttest.Odd{Do: "call", Text: "x.bad"}))
 	want(t, results, "a=changed b=changed c=changed d=failed")
 	if diff := cmp.Diff(map[string]any{"host": "m1", "in": `{"ask":"me"}`}, results[0].Output["answer"]); diff != "" {
 		t.Error(diff)
@@ -232,13 +238,12 @@ func TestCallsAndCommands(t *testing.T) {
 func TestBlobs(t *testing.T) {
 	b := newBench(t, nil)
 	data := []byte(strings.Repeat("some content, ", 1<<20))
-	digest := b.blobs.add(t, data)
-	wrong := digestOf([]byte("other"))
-	b.blobs.blobs[wrong] = b.blobs.blobs[digest]
-	results := b.run(t, step(t, "a", "fetch", fetch{Digest: digest, Path: "/f"}),
-		step(t, "b", "fetch", fetch{Digest: digest, Only: 100}),
-		step(t, "c", "fetch", fetch{Digest: digest}),
-		step(t, "d", "fetch", fetch{Digest: wrong}))
+	digest := b.blobs.Add(t, data)
+	wrong, length := b.blobs.Spoil(digest)
+	results := b.run(t, agenttest.Step(t, "a", "fetch", agenttest.Fetch{Digest: digest, Path: "/f"}),
+		agenttest.Step(t, "b", "fetch", agenttest.Fetch{Digest: digest, Only: 100}),
+		agenttest.Step(t, "c", "fetch", agenttest.Fetch{Digest: digest}),
+		agenttest.Step(t, "d", "fetch", agenttest.Fetch{Digest: wrong}))
 	want(t, results, "a=changed b=changed c=changed d=failed")
 	if got, err := os.ReadFile(b.root + "/f"); err != nil || string(got) != string(data) {
 		t.Errorf("the content differs (%v)", err)
@@ -246,16 +251,16 @@ func TestBlobs(t *testing.T) {
 	if m := results[3].Failure.Message; !strings.Contains(m, "artifacts verify") {
 		t.Errorf("got %q", m)
 	}
-	all := b.events.of(engine.Transfer)
+	all := b.events.Of(engine.Transfer)
 	last := all[len(all)-1]
-	if size := int64(len(b.blobs.blobs[digest])); last.Bytes != size || last.Total != size || last.Host != "m1" {
-		t.Errorf("got %+v, want %d bytes", last, size)
+	if last.Bytes != length || last.Total != length || last.Host != "m1" {
+		t.Errorf("got %+v, want %d bytes", last, length)
 	}
 }
 
 func TestSecretStaysOutOfTheJournal(t *testing.T) {
 	b := newBench(t, nil)
-	good, bad := step(t, "a", "write", write{"/f", "hunter2"}), step(t, "b", "odd", odd{Do: "fail", Text: "hunter2"})
+	good, bad := agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: "hunter2"}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "fail", Text: "hunter2"})
 	good.Secret, bad.Secret = true, true
 	results := b.run(t, good, bad)
 	want(t, results, "a=changed b=failed")
@@ -271,7 +276,7 @@ func TestSecretStaysOutOfTheJournal(t *testing.T) {
 func TestHostTextIsCleaned(t *testing.T) {
 	b := newBench(t, nil)
 	evil := "a\x1b[2Jb\x1b]0;title\x07c\u202ed\xff\x00\r"
-	results := b.run(t, step(t, "a", "odd", odd{Do: "say", Text: evil}), step(t, "b", "odd", odd{Do: "fail", Text: evil}))
+	results := b.run(t, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "say", Text: evil}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "fail", Text: evil}))
 	cleaned := "abcd\ufffd"
 	if r := results[0]; r.Output["text"] != cleaned || r.Output["list"].([]any)[0] != cleaned {
 		t.Errorf("got %q", r.Output)
@@ -279,17 +284,17 @@ func TestHostTextIsCleaned(t *testing.T) {
 	if m := results[1].Failure.Message; m != cleaned {
 		t.Errorf("got %q", m)
 	}
-	if texts := b.events.of(engine.StepText); len(texts) != 1 || texts[0].Text != cleaned {
+	if texts := b.events.Of(engine.StepText); len(texts) != 1 || texts[0].Text != cleaned {
 		t.Errorf("got %+v", texts)
 	}
 }
 
 func TestCancelNowEndsTheStepInFlight(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	b, seen := newWatchedBench(t)
 	cause := errors.New("too many hosts have failed")
 	ctx, stop := context.WithCancelCause(t.Context())
 	go func() {
-		for e := range b.opts.Sink.(*events).seen {
+		for e := range seen {
 			if e.Type == engine.StepText {
 				stop(cause)
 				return
@@ -298,7 +303,7 @@ func TestCancelNowEndsTheStepInFlight(t *testing.T) {
 	}()
 	var results []engine.Result
 	err := b.Run(ctx, engine.Segment{Run: "r1", Steps: []engine.Step{
-		step(t, "a", "odd", odd{Do: "wait", For: time.Minute}), step(t, "b", "odd", odd{Do: "nothing"}),
+		agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", For: time.Minute}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "nothing"}),
 	}}, func(r engine.Result) { results = append(results, r) })
 	if !errors.Is(err, cause) {
 		t.Fatalf("got %v", err)
@@ -307,13 +312,13 @@ func TestCancelNowEndsTheStepInFlight(t *testing.T) {
 	if r := results[0].Reason; r != "cancelled: "+cause.Error() {
 		t.Errorf("got %q", r)
 	}
-	want(t, b.run(t, step(t, "c", "odd", odd{Do: "nothing"})), "c=changed")
+	want(t, b.run(t, agenttest.Step(t, "c", "odd", agenttest.Odd{Do: "nothing"})), "c=changed")
 }
 
 func TestStopFinishesTheStepInFlight(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	b, seen := newWatchedBench(t)
 	go func() {
-		for e := range b.opts.Sink.(*events).seen {
+		for e := range seen {
 			if e.Type == engine.StepText {
 				b.Stop("interrupted")
 				return
@@ -322,9 +327,9 @@ func TestStopFinishesTheStepInFlight(t *testing.T) {
 	}()
 	var results []engine.Result
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{
-		step(t, "a", "odd", odd{Do: "wait", Text: "/f", For: 100 * time.Millisecond}), step(t, "b", "odd", odd{Do: "nothing"}),
+		agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", Text: "/f", For: 100 * time.Millisecond}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "nothing"}),
 	}}, func(r engine.Result) { results = append(results, r) })
-	if !errors.Is(err, ErrStopped) {
+	if !errors.Is(err, remote.ErrStopped) {
 		t.Fatalf("got %v", err)
 	}
 	want(t, results, "a=changed")
@@ -333,38 +338,38 @@ func TestStopFinishesTheStepInFlight(t *testing.T) {
 // The line is cut in the middle of a step: the step is finished, its result is
 // in the journal, and the next agent waits for that.
 func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	b, seen := newWatchedBench(t)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{
-			step(t, "a", "odd", odd{Do: "wait", Text: "/f", For: 700 * time.Millisecond}), step(t, "b", "odd", odd{Do: "nothing"}),
+			agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", Text: "/f", For: 700 * time.Millisecond}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "nothing"}),
 		}}, func(engine.Result) { t.Error("a result came over a cut line") })
 	}()
-	for e := range b.opts.Sink.(*events).seen {
+	for e := range seen {
 		if e.Type == engine.StepText {
 			break
 		}
 	}
-	_ = b.link.close()
+	_ = b.line.Close()
 	var lost *transport.Error
 	if err := <-ended; !errors.As(err, &lost) || !lost.Retryable() || lost.Kind != transport.Lost {
 		t.Fatalf("got %v", err)
 	}
 	// The next connection, while the first agent is still busy.
-	second := &bench{root: b.root, events: &events{}, served: make(chan error, 1)}
+	second := &bench{root: b.root, events: &agenttest.Events{}, served: make(chan error, 1)}
 	here, there := net.Pipe()
 	go func() {
 		second.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
 	}()
-	s, err := Attach(here, Options{Host: "m1", Sink: second.events})
+	s, err := remote.Attach(here, remote.Options{Host: "m1", Sink: second.events})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	second.Session = s
-	results := second.run(t, step(t, "c", "write", write{"/g", "x"}))
+	results := second.run(t, agenttest.Step(t, "c", "write", agenttest.Write{Path: "/g", Content: "x"}))
 	want(t, results, "c=changed")
-	if text := second.events.of(engine.StepText); len(text) != 1 || !strings.Contains(text[0].Text, "another agent") {
+	if text := second.events.Of(engine.StepText); len(text) != 1 || !strings.Contains(text[0].Text, "another agent") {
 		t.Errorf("got %+v", text)
 	}
 	if err := <-b.served; err == nil {
@@ -392,20 +397,20 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 
 // TestBeside: what the operator does by hand waits for no other agent's step.
 func TestBeside(t *testing.T) {
-	busy := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	busy, seen := newWatchedBench(t)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		ended <- busy.Run(ctx, engine.Segment{Run: "r1", Steps: []engine.Step{step(t, "a", "gate", gate{})}}, func(engine.Result) {})
+		ended <- busy.Run(ctx, engine.Segment{Run: "r1", Steps: []engine.Step{agenttest.Step(t, "a", "gate", gate{})}}, func(engine.Result) {})
 	}()
-	for e := range busy.opts.Sink.(*events).seen {
+	for e := range seen {
 		if e.Type == engine.StepText {
 			break
 		}
 	}
 	second := newBenchAt(t, busy.root, nil)
 	var results []engine.Result
-	err := second.Run(t.Context(), engine.Segment{Run: "r2", Beside: true, Steps: []engine.Step{step(t, "b", "write", write{"/g", "x"})}},
+	err := second.Run(t.Context(), engine.Segment{Run: "r2", Beside: true, Steps: []engine.Step{agenttest.Step(t, "b", "write", agenttest.Write{Path: "/g", Content: "x"})}},
 		func(r engine.Result) { results = append(results, r) })
 	if err != nil {
 		t.Fatal(err)
@@ -423,16 +428,16 @@ func TestBeside(t *testing.T) {
 // A gate is not finished when the controller is lost: nothing is half done, and
 // the next agent would have to wait for it.
 func TestLostConnectionEndsAGate(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	b, seen := newWatchedBench(t)
 	go func() {
-		_ = b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{step(t, "a", "gate", gate{})}}, func(engine.Result) {})
+		_ = b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{agenttest.Step(t, "a", "gate", gate{})}}, func(engine.Result) {})
 	}()
-	for e := range b.opts.Sink.(*events).seen {
+	for e := range seen {
 		if e.Type == engine.StepText {
 			break
 		}
 	}
-	_ = b.link.close()
+	_ = b.line.Close()
 	select {
 	case <-b.served:
 	case <-time.After(10 * time.Second):
@@ -443,21 +448,21 @@ func TestLostConnectionEndsAGate(t *testing.T) {
 // A gate that opens is ok and not a change; one that is waited for does not
 // keep a stop waiting, and is neither done nor failed.
 func TestStopEndsAGate(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Sink = &events{seen: make(chan engine.Event, 100)} })
+	b, seen := newWatchedBench(t)
 	go func() {
-		for e := range b.opts.Sink.(*events).seen {
+		for e := range seen {
 			if e.Type == engine.StepText {
 				b.Stop("interrupted")
 				return
 			}
 		}
 	}()
-	handler := step(t, "h", "odd", odd{Do: "nothing"})
+	handler := agenttest.Step(t, "h", "odd", agenttest.Odd{Do: "nothing"})
 	handler.OnChange = []string{"g"}
 	var results []engine.Result
-	seg := engine.Segment{Run: "r1", Steps: []engine.Step{step(t, "g", "gate", gate{Open: true}), handler, step(t, "a", "gate", gate{}), step(t, "b", "odd", odd{Do: "nothing"})}}
+	seg := engine.Segment{Run: "r1", Steps: []engine.Step{agenttest.Step(t, "g", "gate", gate{Open: true}), handler, agenttest.Step(t, "a", "gate", gate{}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "nothing"})}}
 	err := b.Run(t.Context(), seg, func(r engine.Result) { results = append(results, r) })
-	if !errors.Is(err, ErrStopped) {
+	if !errors.Is(err, remote.ErrStopped) {
 		t.Fatalf("got %v", err)
 	}
 	want(t, results, "g=ok h=skipped a=cancelled")
@@ -474,7 +479,7 @@ func TestCloseIsAGoodbye(t *testing.T) {
 	if err := <-b.served; err != nil {
 		t.Errorf("the agent ended with %v", err)
 	}
-	err := b.Run(t.Context(), engine.Segment{Run: "r", Steps: []engine.Step{step(t, "a", "odd", odd{})}}, nil)
+	err := b.Run(t.Context(), engine.Segment{Run: "r", Steps: []engine.Step{agenttest.Step(t, "a", "odd", agenttest.Odd{})}}, nil)
 	if transport.KindOf(err) != transport.Lost {
 		t.Errorf("got %v", err)
 	}
@@ -488,7 +493,7 @@ func TestJournalOfAnUnknownRun(t *testing.T) {
 	if _, err := b.Journal(t.Context(), "../etc"); err == nil {
 		t.Error("a path was taken for a run")
 	}
-	err := b.Run(t.Context(), engine.Segment{Run: "../x", Steps: []engine.Step{step(t, "a", "odd", odd{Do: "nothing"})}}, func(engine.Result) { t.Error("it ran") })
+	err := b.Run(t.Context(), engine.Segment{Run: "../x", Steps: []engine.Step{agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"})}}, func(engine.Result) { t.Error("it ran") })
 	if err == nil || !strings.Contains(err.Error(), "no name of a run") {
 		t.Errorf("got %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"deployer/engine"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -18,7 +20,7 @@ import (
 //	owed                          handlers that have to run, a line each
 //	postponed/KIND                what the end of the segment has to do
 //	run.lock                      held by the agent of a run; names that run
-//	runs/RUN/journal.jsonl        one JournalEntry a line
+//	runs/RUN/journal.jsonl        one engine.JournalEntry a line
 //	runs/RUN/kept.jsonl           what steps have changed: one Kept a line
 //	runs/RUN/kept/N               contents of files that steps have replaced
 type state struct {
@@ -31,8 +33,8 @@ type state struct {
 	locking  chan struct{} // holds one token: who may take or release the lock
 	journals map[string]*journal
 	keepers  map[string]*keeper
-	pasts    map[string]*past          // runs that are looked back at
-	others   map[string][]JournalEntry // journals of other runs, which change no more
+	pasts    map[string]*past                 // runs that are looked back at
+	others   map[string][]engine.JournalEntry // journals of other runs, which change no more
 }
 
 func openState(opts ServeOptions) *state {
@@ -40,7 +42,7 @@ func openState(opts ServeOptions) *state {
 	return &state{
 		dir: s.path(opts.StateDir), real: s.path,
 		locking: make(chan struct{}, 1), journals: map[string]*journal{}, keepers: map[string]*keeper{},
-		pasts: map[string]*past{}, others: map[string][]JournalEntry{},
+		pasts: map[string]*past{}, others: map[string][]engine.JournalEntry{},
 	}
 }
 

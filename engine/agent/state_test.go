@@ -54,7 +54,7 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%s, %v", entries, err)
 	}
-	var last JournalEntry
+	var last engine.JournalEntry
 	if err := json.Unmarshal(entries[1], &last); err != nil || last.Step != "c" || last.Status != engine.Failed {
 		t.Errorf("%s, %v", entries[1], err)
 	}

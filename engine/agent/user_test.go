@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 )
 
 func TestAccounts(t *testing.T) {
@@ -73,7 +74,7 @@ func TestRunsAs(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := newBench(t, nil)
-		s := step(t, "1", "sh", shArgs{Line: "id -un; id -G; echo $HOME $USER $LOGNAME $A $B", Env: []string{"B=module"}})
+		s := agenttest.Step(t, "1", "sh", shArgs{Line: "id -un; id -G; echo $HOME $USER $LOGNAME $A $B", Env: []string{"B=module"}})
 		s.User, s.Env = name, []string{"A=step", "B=step"}
 		groups, err := u.GroupIds()
 		if err != nil {
@@ -125,7 +126,7 @@ func TestGive(t *testing.T) {
 
 func TestRunsAsNobodyThatIsThere(t *testing.T) {
 	b := newBench(t, nil)
-	s := step(t, "1", "sh", shArgs{Line: "true"})
+	s := agenttest.Step(t, "1", "sh", shArgs{Line: "true"})
 	s.User = "no-such-user"
 	if f := b.one(t, s).Failure; f == nil || !strings.Contains(f.Message, `this host has no user "no-such-user"`) {
 		t.Errorf("failure %v", f)

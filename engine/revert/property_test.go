@@ -19,6 +19,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/playbook"
+	"deployer/engine/remote"
 	"deployer/engine/revert"
 	"deployer/engine/schedule"
 	"deployer/tasks"
@@ -40,7 +41,7 @@ func (s *site) Connect(context.Context, string) (schedule.Host, error) {
 		_ = agent.Serve(context.Background(), there, there, s.registry, agent.ServeOptions{Root: s.root})
 		_ = there.Close()
 	}()
-	return agent.Attach(here, agent.Options{Host: "h1"})
+	return remote.Attach(here, remote.Options{Host: "h1"})
 }
 
 func newSite(t *testing.T, book string) *site {

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/engine/agent"
 )
 
 // failing makes the named steps fail.
@@ -286,16 +285,16 @@ func TestLostConnectionGoesOn(t *testing.T) {
 // journaled is a fake host that answers for what it did before it was lost.
 type journaled struct {
 	*fakeHost
-	entries []agent.JournalEntry
+	entries []engine.JournalEntry
 }
 
-func (j journaled) Journal(context.Context, string) ([]agent.JournalEntry, error) {
+func (j journaled) Journal(context.Context, string) ([]engine.JournalEntry, error) {
 	return j.entries, nil
 }
 
 type journaling struct {
 	*fleet
-	entries []agent.JournalEntry
+	entries []engine.JournalEntry
 }
 
 func (j journaling) Connect(ctx context.Context, host string) (Host, error) {
@@ -308,14 +307,14 @@ func (j journaling) Connect(ctx context.Context, host string) (Host, error) {
 
 func TestJournalOnTheHostDecides(t *testing.T) {
 	tests := map[string]struct {
-		entries []agent.JournalEntry
+		entries []engine.JournalEntry
 		want    []string
 	}{
 		"never begun":         {nil, []string{"b", "b"}},
-		"begun and cut short": {[]agent.JournalEntry{{Step: "1.play.1", Begun: true}}, []string{"b", "b", "h"}},
-		"changed": {[]agent.JournalEntry{{Step: "1.play.1", Begun: true}, {Step: "1.play.1", Status: engine.Altered}},
+		"begun and cut short": {[]engine.JournalEntry{{Step: "1.play.1", Begun: true}}, []string{"b", "b", "h"}},
+		"changed": {[]engine.JournalEntry{{Step: "1.play.1", Begun: true}, {Step: "1.play.1", Status: engine.Altered}},
 			[]string{"b", "b", "h"}},
-		"was fine": {[]agent.JournalEntry{{Step: "1.play.1", Status: engine.OK}}, []string{"b", "b"}},
+		"was fine": {[]engine.JournalEntry{{Step: "1.play.1", Status: engine.OK}}, []string{"b", "b"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

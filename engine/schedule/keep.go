@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 )
 
 // Keeper is a Connector whose sessions outlive a run, for the next run of the
@@ -12,12 +12,12 @@ import (
 type Keeper struct {
 	next Connector
 	mu   sync.Mutex
-	idle map[string]*agent.Session
+	idle map[string]*remote.Session
 	over bool
 }
 
 // Keep wraps a Connector. Close ends the sessions.
-func Keep(next Connector) *Keeper { return &Keeper{next: next, idle: map[string]*agent.Session{}} }
+func Keep(next Connector) *Keeper { return &Keeper{next: next, idle: map[string]*remote.Session{}} }
 
 // Connect implements Connector.
 func (k *Keeper) Connect(ctx context.Context, host string) (Host, error) {
@@ -28,13 +28,13 @@ func (k *Keeper) Connect(ctx context.Context, host string) (Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := opened.(*agent.Session); ok {
+	if s, ok := opened.(*remote.Session); ok {
 		return &kept{s, k, host}, nil
 	}
 	return opened, nil
 }
 
-func (k *Keeper) take(host string) *agent.Session {
+func (k *Keeper) take(host string) *remote.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.idle[host]
@@ -45,10 +45,10 @@ func (k *Keeper) take(host string) *agent.Session {
 	return s
 }
 
-func isLost(s *agent.Session) bool { return s.Err() != nil }
+func isLost(s *remote.Session) bool { return s.Err() != nil }
 
 // put takes a session back, unless it is of no more use.
-func (k *Keeper) put(host string, s *agent.Session) bool {
+func (k *Keeper) put(host string, s *remote.Session) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.over || isLost(s) || k.idle[host] != nil {
@@ -74,7 +74,7 @@ func (k *Keeper) Close() {
 
 // kept is a session that is given back when it is closed.
 type kept struct {
-	*agent.Session
+	*remote.Session
 	keeper *Keeper
 	host   string
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/agent"
 	"deployer/engine/playbook"
 )
 
@@ -34,7 +33,7 @@ type Stopper interface{ Stop(reason string) }
 // Journaler is a Host that knows what became of the steps of a run before the
 // connection was lost.
 type Journaler interface {
-	Journal(ctx context.Context, run string) ([]agent.JournalEntry, error)
+	Journal(ctx context.Context, run string) ([]engine.JournalEntry, error)
 }
 
 // Debtor is a Host that remembers handlers which earlier runs have left undone, by

@@ -23,6 +23,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/playbook"
+	"deployer/engine/remote"
 	"deployer/engine/transport/ssh"
 	"deployer/engine/transport/sshtest"
 )
@@ -73,7 +74,7 @@ type realFleet struct {
 	servers map[string]*sshtest.Server
 	sink    engine.Sink
 	reg     engine.Registry
-	bins    *agent.Binaries
+	bins    *remote.Binaries
 
 	mu     sync.Mutex
 	events []engine.Event
@@ -87,7 +88,7 @@ func (noBinaries) AgentDigest(string) (string, error) { return "digest", nil }
 
 func newRealFleet(t *testing.T, hosts []string) *realFleet {
 	f := &realFleet{t: t, dir: t.TempDir(), servers: map[string]*sshtest.Server{}, dialer: ssh.NewDialer(ssh.Options{}),
-		bins: agent.NewBinaries(noBinaries{}), reg: engine.NewRegistry([]engine.Kind{{Name: "put", New: func() any { return new(put) }}})}
+		bins: remote.NewBinaries(noBinaries{}), reg: engine.NewRegistry([]engine.Kind{{Name: "put", New: func() any { return new(put) }}})}
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,8 @@ func (f *realFleet) start(host string) {
 	server, err := sshtest.Start(sshtest.Config{Exec: func(ctx context.Context, c sshtest.Command) int {
 		opts := agent.ServeOptions{Root: root, Facts: func() engine.Facts { return engine.Facts{Hostname: host, Arch: "amd64"} }}
 		// The steps in flight go on when the connection is gone, as on a host.
-		if err := agent.Pretend(context.WithoutCancel(ctx), c.Line, c.Stdin, c.Stdout, f.reg, opts); err != nil {
+		serve := func() error { return agent.Serve(context.WithoutCancel(ctx), c.Stdin, c.Stdout, f.reg, opts) }
+		if err := remote.Pretend(c.Line, c.Stdout, serve); err != nil {
 			return 1
 		}
 		return 0
@@ -156,7 +158,7 @@ func (f *realFleet) Connect(ctx context.Context, host string) (Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agent.Connect(ctx, conn, agent.Options{Host: host, Binaries: f.bins, Sink: f})
+	return remote.Connect(ctx, conn, remote.Options{Host: host, Binaries: f.bins, Sink: f})
 }
 
 func (f *realFleet) run(ctx context.Context, hosts []string, site string, change func(*Options)) *engine.Report {

@@ -10,6 +10,10 @@ import (
 // fits it, so there is no need to speak older versions.
 const Version = 1
 
+// Banner is the line after which an agent speaks frames. What its host said
+// before, as shells and their start-up files do, is noise.
+const Banner = "deployer-agent speaks frames from here"
+
 const (
 	// HeaderSize is the length of a frame's header in bytes.
 	HeaderSize = 9

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"deployer/engine"
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 	"deployer/images"
 	"deployer/project"
 )
@@ -23,7 +23,7 @@ import (
 // concurrent use.
 type Store struct {
 	resolver *images.Resolver
-	agents   agent.BinarySource
+	agents   remote.BinarySource
 	tagOf    string // the architecture whose agent gives the probe's tag
 	enc      *zstd.Encoder
 	mu       sync.Mutex
@@ -112,7 +112,7 @@ func (b *Store) Download(ctx context.Context, url, digest string) (engine.Blob, 
 	return engine.Blob{Digest: blob.Digest, Size: blob.Size}, err
 }
 
-// Open implements agent.Blobs.
+// Open implements remote.Blobs.
 func (b *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	b.mu.Lock()
 	made, ok := b.made[digest]

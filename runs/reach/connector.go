@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 	"deployer/engine/schedule"
 	"deployer/engine/transport"
 	localtransport "deployer/engine/transport/local"
@@ -18,8 +18,8 @@ import (
 
 // Serving is what the agents on hosts may ask for, and who hears of their work.
 type Serving struct {
-	Blobs agent.Blobs
-	Calls map[string]agent.CallFunc
+	Blobs remote.Blobs
+	Calls map[string]remote.CallFunc
 	Sink  engine.Sink // gets no secrets taken out
 }
 
@@ -28,7 +28,7 @@ type Serving struct {
 type Connector struct {
 	ways     *Ways
 	dialer   *ssh.Dialer
-	binaries *agent.Binaries
+	binaries *remote.Binaries
 	serving  Serving
 }
 
@@ -46,7 +46,7 @@ func New(p *project.Project, l *Logins) (*Connector, error) {
 		Beat:        5 * time.Second,
 		Silence:     15 * time.Second,
 	})
-	return &Connector{ways: w, dialer: d, binaries: agent.NewBinaries(p.Agents)}, nil
+	return &Connector{ways: w, dialer: d, binaries: remote.NewBinaries(p.Agents)}, nil
 }
 
 // Unlock asks for the passphrases that the ways to some hosts need, before
@@ -71,7 +71,7 @@ type local struct{ *Connector }
 
 // Connect implements schedule.Connector.
 func (l local) Connect(ctx context.Context, host string) (schedule.Host, error) {
-	return l.attach(ctx, localtransport.New(host), agent.Options{Host: host})
+	return l.attach(ctx, localtransport.New(host), remote.Options{Host: host})
 }
 
 // Connect implements schedule.Connector.
@@ -89,11 +89,11 @@ func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if err != nil {
 		return nil, err
 	}
-	become, whose := agent.Become(h.SSH.Become), target.Login()
-	if become == agent.Su {
+	become, whose := remote.Become(h.SSH.Become), target.Login()
+	if become == remote.Su {
 		whose = "root"
 	}
-	session, err := c.become(ctx, conn, whose, agent.Options{Host: host, Become: become, Password: password})
+	session, err := c.become(ctx, conn, whose, remote.Options{Host: host, Become: become, Password: password})
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -102,7 +102,7 @@ func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, er
 }
 
 // become starts the agent as root, with the password of a user if there is one.
-func (c *Connector) become(ctx context.Context, conn transport.Conn, whose string, o agent.Options) (schedule.Host, error) {
+func (c *Connector) become(ctx context.Context, conn transport.Conn, whose string, o remote.Options) (schedule.Host, error) {
 	if o.Password == "" {
 		return c.attach(ctx, conn, o)
 	}
@@ -121,9 +121,9 @@ func (c *Connector) become(ctx context.Context, conn transport.Conn, whose strin
 }
 
 // attach starts the agent over a connection.
-func (c *Connector) attach(ctx context.Context, conn transport.Conn, o agent.Options) (schedule.Host, error) {
+func (c *Connector) attach(ctx context.Context, conn transport.Conn, o remote.Options) (schedule.Host, error) {
 	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.serving.Blobs, c.serving.Calls, c.serving.Sink
-	session, err := agent.Connect(ctx, conn, o)
+	session, err := remote.Connect(ctx, conn, o)
 	if err != nil {
 		return nil, err
 	}

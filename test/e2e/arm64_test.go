@@ -15,7 +15,7 @@ import (
 
 	"deployer/cmd/deployer/agents"
 	"deployer/engine"
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 	"deployer/engine/transport/local"
 )
 
@@ -47,8 +47,8 @@ func TestArm64(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	s, err := agent.Connect(t.Context(), local.New("arm"), agent.Options{Host: "arm", Dir: filepath.Join(dir, "state"),
-		Binaries: agent.NewBinaries(launcher{qemu, program})})
+	s, err := remote.Connect(t.Context(), local.New("arm"), remote.Options{Host: "arm", Dir: filepath.Join(dir, "state"),
+		Binaries: remote.NewBinaries(launcher{qemu, program})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestArm64(t *testing.T) {
 	}
 }
 
-func oneStep(t *testing.T, s *agent.Session, i int, module string, args map[string]any) engine.Result {
+func oneStep(t *testing.T, s *remote.Session, i int, module string, args map[string]any) engine.Result {
 	t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 	sshagent "golang.org/x/crypto/ssh/agent"
 
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 	"deployer/engine/transport/ssh"
 	"deployer/engine/transport/ssh/sshconfig"
 	"deployer/test/lab/command"
@@ -53,14 +53,14 @@ Host far
 	if len(t.Bastions) != 2 {
 		r.t.Fatalf("%d hops", len(t.Bastions))
 	}
-	if uid, _ := r.works(t, agent.Stay, ""); uid != "0" {
+	if uid, _ := r.works(t, remote.Stay, ""); uid != "0" {
 		r.t.Errorf("uid %s", uid)
 	}
 }
 
 func proxyCommand(r *reached) {
 	through := strings.Join(r.Enter("ssh", "-F", r.Files.SSHConfig(), "-W", "%h:%p", r.host), " ")
-	r.works(configured(r, "Host far\n  HostName 127.0.0.1\n  ProxyCommand "+through+"\n"+login(r), "far"), agent.Stay, "")
+	r.works(configured(r, "Host far\n  HostName 127.0.0.1\n  ProxyCommand "+through+"\n"+login(r), "far"), remote.Stay, "")
 }
 
 // serveAgent serves an SSH agent with one key and returns its socket.

@@ -14,7 +14,7 @@ import (
 
 	"deployer/cmd/deployer/agents"
 	"deployer/engine"
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 	"deployer/engine/transport"
 	"deployer/engine/transport/ssh"
 	"deployer/test/lab/lab"
@@ -26,7 +26,7 @@ type reached struct {
 	*lab.Lab
 	t        *testing.T
 	host     string
-	binaries *agent.Binaries
+	binaries *remote.Binaries
 }
 
 func newReached(t *testing.T) *reached {
@@ -42,7 +42,7 @@ func newReached(t *testing.T) *reached {
 			t.Errorf("removing the host: %v", err)
 		}
 	})
-	return &reached{Lab: l, t: t, host: l.Hosts[0].Name, binaries: agent.NewBinaries(agents.Embedded{})}
+	return &reached{Lab: l, t: t, host: l.Hosts[0].Name, binaries: remote.NewBinaries(agents.Embedded{})}
 }
 
 // on returns the same host for a part of the test.
@@ -105,7 +105,7 @@ func (r *reached) dial(t ssh.Target) transport.Conn {
 
 // works starts the agent and has it run a program. It returns the uid of the
 // agent and the directory that it runs in.
-func (r *reached) works(t ssh.Target, become agent.Become, password string) (uid, dir string) {
+func (r *reached) works(t ssh.Target, become remote.Become, password string) (uid, dir string) {
 	r.t.Helper()
 	s, err := r.agent(t, become, password)
 	if err != nil {
@@ -117,17 +117,17 @@ func (r *reached) works(t ssh.Target, become agent.Become, password string) (uid
 	return uid, filepath.Dir(filepath.Dir(strings.TrimSpace(rest)))
 }
 
-func (r *reached) agent(t ssh.Target, become agent.Become, password string) (*agent.Session, error) {
+func (r *reached) agent(t ssh.Target, become remote.Become, password string) (*remote.Session, error) {
 	r.t.Helper()
 	c, err := r.dialer().Dial(r.t.Context(), t)
 	if err != nil {
 		return nil, err
 	}
-	return agent.Connect(r.t.Context(), c, agent.Options{Host: r.host, Binaries: r.binaries, Become: become, Password: password})
+	return remote.Connect(r.t.Context(), c, remote.Options{Host: r.host, Binaries: r.binaries, Become: become, Password: password})
 }
 
 // refused connects, which must fail with an error that says all of want.
-func (r *reached) refused(t ssh.Target, become agent.Become, password string, kind transport.Kind, want ...string) {
+func (r *reached) refused(t ssh.Target, become remote.Become, password string, kind transport.Kind, want ...string) {
 	r.t.Helper()
 	s, err := r.agent(t, become, password)
 	if err == nil {
@@ -160,7 +160,7 @@ func (r *reached) file(name, content string) string {
 }
 
 // shell runs a line for the shell by the agent, and returns its output.
-func shell(t *testing.T, s *agent.Session, line string) string {
+func shell(t *testing.T, s *remote.Session, line string) string {
 	t.Helper()
 	args, err := json.Marshal(map[string]any{"Cmd": line})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"deployer/engine/agent"
+	"deployer/engine/remote"
 	"deployer/engine/transport"
 	"deployer/engine/transport/conformance"
 	"deployer/engine/transport/ssh"
@@ -77,13 +77,13 @@ func oneSession(r *reached) {
 	})
 	r.do("rm -rf /var/lib/deployer")
 	for range 2 { // without an agent there, and with one
-		if uid, dir := r.works(r.target("root"), agent.Stay, ""); uid != "0" || dir != "/var/lib/deployer" {
+		if uid, dir := r.works(r.target("root"), remote.Stay, ""); uid != "0" || dir != "/var/lib/deployer" {
 			r.t.Errorf("uid %s in %s", uid, dir)
 		}
 	}
 	// One that does not start is replaced, which takes a second session.
 	r.do("for f in /var/lib/deployer/agent/*; do echo broken >$f.x; chmod 700 $f.x; mv $f.x $f; done")
-	r.works(r.target("root"), agent.Stay, "")
+	r.works(r.target("root"), remote.Stay, "")
 }
 
 func manyConnections(r *reached) {
@@ -112,19 +112,19 @@ func manyConnections(r *reached) {
 
 func sudo(r *reached) {
 	r.put("/etc/sudoers.d/part", "0440", "Defaults secure_path=/usr/sbin:/usr/bin:/sbin:/bin\nDefaults lecture=always")
-	if uid, _ := r.works(r.target("ops"), agent.Sudo, ""); uid != "0" {
+	if uid, _ := r.works(r.target("ops"), remote.Sudo, ""); uid != "0" {
 		r.t.Errorf("uid %s", uid)
 	}
-	if uid, _ := r.works(r.target("pw"), agent.Sudo, "lab-password"); uid != "0" {
+	if uid, _ := r.works(r.target("pw"), remote.Sudo, "lab-password"); uid != "0" {
 		r.t.Errorf("uid %s", uid)
 	}
-	r.refused(r.target("pw"), agent.Sudo, "", transport.BecomePassword, "a password is required", "ssh.become_password_env")
-	r.refused(r.target("fishy"), agent.Sudo, "x", transport.BecomePassword, "refused the password")
-	wrongOnce(r, agent.Sudo, "sudo refused the password")
+	r.refused(r.target("pw"), remote.Sudo, "", transport.BecomePassword, "a password is required", "ssh.become_password_env")
+	r.refused(r.target("fishy"), remote.Sudo, "x", transport.BecomePassword, "refused the password")
+	wrongOnce(r, remote.Sudo, "sudo refused the password")
 }
 
 // wrongOnce gives a wrong password, which the host must hear of once.
-func wrongOnce(r *reached, become agent.Become, want string) {
+func wrongOnce(r *reached, become remote.Become, want string) {
 	r.t.Helper()
 	since := r.do("date '+%F %T'")
 	r.refused(r.target("pw"), become, "wrong-secret", transport.BecomePassword, want, "tried once only")
@@ -139,57 +139,57 @@ func requiretty(r *reached) {
 	for user, password := range map[string]string{"ops": "", "pw": "lab-password"} {
 		r.do("rm -rf /var/lib/deployer/agent")
 		for range 2 {
-			if uid, _ := r.works(r.target(user), agent.Sudo, password); uid != "0" {
+			if uid, _ := r.works(r.target(user), remote.Sudo, password); uid != "0" {
 				r.t.Errorf("%s: uid %s", user, uid)
 			}
 		}
 	}
-	wrongOnce(r, agent.Sudo, "sudo refused the password")
+	wrongOnce(r, remote.Sudo, "sudo refused the password")
 	r.sshd("PermitTTY no")
-	r.refused(r.target("ops"), agent.Sudo, "", transport.Config, "PermitTTY")
+	r.refused(r.target("ops"), remote.Sudo, "", transport.Config, "PermitTTY")
 }
 
 func doas(r *reached) {
 	r.put("/etc/doas.conf", "0400", "permit nopass ops as root\npermit pw as root")
 	r.do("rm -rf /var/lib/deployer/agent")
 	for user, password := range map[string]string{"ops": "", "pw": "lab-password"} {
-		if uid, _ := r.works(r.target(user), agent.Doas, password); uid != "0" {
+		if uid, _ := r.works(r.target(user), remote.Doas, password); uid != "0" {
 			r.t.Errorf("%s: uid %s", user, uid)
 		}
 	}
-	r.refused(r.target("pw"), agent.Doas, "", transport.BecomePassword, "in without a password")
-	r.refused(r.target("fishy"), agent.Doas, "", transport.Config, "doas.conf")
-	wrongOnce(r, agent.Doas, "doas refused the password")
+	r.refused(r.target("pw"), remote.Doas, "", transport.BecomePassword, "in without a password")
+	r.refused(r.target("fishy"), remote.Doas, "", transport.Config, "doas.conf")
+	wrongOnce(r, remote.Doas, "doas refused the password")
 }
 
 func su(r *reached) {
 	r.do("echo root:root-password | chpasswd; rm -rf /var/lib/deployer/agent")
 	r.t.Cleanup(func() { r.do("passwd -l root") })
 	for range 2 {
-		if uid, _ := r.works(r.target("ops"), agent.Su, "root-password"); uid != "0" {
+		if uid, _ := r.works(r.target("ops"), remote.Su, "root-password"); uid != "0" {
 			r.t.Errorf("uid %s", uid)
 		}
 	}
-	wrongOnce(r, agent.Su, "su refused the password")
-	r.refused(r.target("ops"), agent.Su, "", transport.BecomePassword, "in without a password: Password:")
+	wrongOnce(r, remote.Su, "su refused the password")
+	r.refused(r.target("ops"), remote.Su, "", transport.BecomePassword, "in without a password: Password:")
 }
 
 func shells(r *reached) {
 	for _, user := range []string{"fishy", "seashell"} {
 		for range 2 {
-			if _, dir := r.works(r.target(user), agent.Stay, ""); !strings.HasPrefix(dir, "/var/tmp/deployer-") {
+			if _, dir := r.works(r.target(user), remote.Stay, ""); !strings.HasPrefix(dir, "/var/tmp/deployer-") {
 				r.t.Errorf("%s: the agent is in %s", user, dir)
 			}
 		}
 	}
-	r.refused(r.target("closed"), agent.Stay, "", transport.Config, "This account is currently not available", "login shell")
+	r.refused(r.target("closed"), remote.Stay, "", transport.Config, "This account is currently not available", "login shell")
 }
 
 // directories: the usual ones, one by one, cannot hold the agent.
 func directories(r *reached) {
 	where := func(want string) {
 		r.t.Helper()
-		if _, dir := r.works(r.target("ops"), agent.Stay, ""); !strings.HasPrefix(dir, want) {
+		if _, dir := r.works(r.target("ops"), remote.Stay, ""); !strings.HasPrefix(dir, want) {
 			r.t.Errorf("the agent is in %s, want %s", dir, want)
 		}
 	}
@@ -203,7 +203,7 @@ func directories(r *reached) {
 	mount("/dev/shm", "mode=1777") // that of a container runs no programs
 	where("/dev/shm/deployer-")
 	mount("/dev/shm", "mode=1777,ro")
-	r.refused(r.target("ops"), agent.Stay, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
+	r.refused(r.target("ops"), remote.Stay, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
 }
 
 func noForwarding(r *reached) {

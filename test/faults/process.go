@@ -13,6 +13,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/facts"
+	"deployer/engine/remote"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/sshtest"
 	"deployer/inventory"
@@ -63,7 +64,9 @@ func (r role) agent() error {
 		found.UnixTime += r.ClockOff.Seconds()
 		return found
 	}}
-	return agent.Pretend(context.Background(), r.Line, os.Stdin, os.Stdout, engine.NewRegistry(tasks.Modules()), opts)
+	return remote.Pretend(r.Line, os.Stdout, func() error {
+		return agent.Serve(context.Background(), os.Stdin, os.Stdout, engine.NewRegistry(tasks.Modules()), opts)
+	})
 }
 
 func (r role) controller() error {

@@ -20,7 +20,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
-	"deployer/engine/agent"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/sshtest"
 	"deployer/engine/view"
@@ -282,7 +281,7 @@ func (g *garbler) Write(p []byte) (int, error) {
 		return len(p), err
 	}
 	g.before = append(g.before, p...)
-	g.begun = bytes.Contains(g.before, []byte(agent.Banner+"\n"))
+	g.begun = bytes.Contains(g.before, []byte(wire.Banner+"\n"))
 	_, err := g.to.Write(p)
 	return len(p), err
 }

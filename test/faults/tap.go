@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync"
 
-	"deployer/engine/agent"
 	"deployer/engine/wire"
 )
 
@@ -72,7 +71,7 @@ type tap struct {
 func newTap(b *breaker, banner bool) *tap {
 	t := &tap{breaker: b}
 	if banner {
-		t.banner = []byte(agent.Banner + "\n")
+		t.banner = []byte(wire.Banner + "\n")
 	}
 	return t
 }

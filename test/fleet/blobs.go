@@ -65,7 +65,7 @@ func (b *Blobs) Download(_ context.Context, url, _ string) (engine.Blob, error) 
 	return engine.Blob{}, fmt.Errorf("%s: a fleet does not download", url)
 }
 
-// Open implements agent.Blobs.
+// Open implements remote.Blobs.
 func (b *Blobs) Open(digest string) (io.ReadCloser, int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/agent"
 	"deployer/engine/journal"
 	"deployer/engine/lock"
 	"deployer/engine/playbook"
+	"deployer/engine/remote"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/ssh"
 	"deployer/engine/view"
@@ -124,13 +124,13 @@ func (c Controller) budget() map[string]playbook.Limit {
 type connector struct {
 	controller Controller
 	dialer     *ssh.Dialer
-	binaries   *agent.Binaries
+	binaries   *remote.Binaries
 	sink       engine.Sink
 }
 
 func newConnector(c Controller, sink engine.Sink) *connector {
 	return &connector{
-		controller: c, sink: sink, binaries: agent.NewBinaries(program{}),
+		controller: c, sink: sink, binaries: remote.NewBinaries(program{}),
 		dialer: ssh.NewDialer(ssh.Options{}),
 	}
 }
@@ -154,8 +154,8 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 		return nil, err
 	}
 	silence := c.controller.Silence[host]
-	session, err := agent.Connect(ctx, conn, agent.Options{
-		Host: host, Binaries: c.binaries, Become: agent.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, Silence: silence, Beat: silence / 5,
+	session, err := remote.Connect(ctx, conn, remote.Options{
+		Host: host, Binaries: c.binaries, Become: remote.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, Silence: silence, Beat: silence / 5,
 	})
 	if err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 // program stands for the agent's, which the hosts have already.
 type program struct{}
 
-// AgentBinary implements agent.BinarySource.
+// AgentBinary implements remote.BinarySource.
 func (program) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
 
-// AgentDigest implements agent.BinarySource.
+// AgentDigest implements remote.BinarySource.
 func (program) AgentDigest(string) (string, error) { return "digest", nil }

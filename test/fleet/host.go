@@ -11,6 +11,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/facts"
+	"deployer/engine/remote"
 	"deployer/engine/transport/sshtest"
 )
 
@@ -121,11 +122,13 @@ func (h *Host) serve(ctx context.Context, c sshtest.Command) int {
 		return found
 	}}
 	// A step in flight outlives its connection, as on a real host.
-	err := agent.Pretend(context.WithoutCancel(ctx), c.Line, c.Stdin, c.Stdout, h.registry, opts)
+	err := remote.Pretend(c.Line, c.Stdout, func() error {
+		return agent.Serve(context.WithoutCancel(ctx), c.Stdin, c.Stdout, h.registry, opts)
+	})
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, agent.ErrNotForPretend) && h.other != nil:
+	case errors.Is(err, remote.ErrNotForPretend) && h.other != nil:
 		return h.other(ctx, c)
 	}
 	return 1

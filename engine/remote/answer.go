@@ -1,0 +1,113 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/engine/wire"
+)
+
+// maxAsked bounds the calls of one host that are answered at once. A step makes
+// one at a time; more is a host that misbehaves.
+const maxAsked = 64
+
+// called answers a call in a goroutine of its own.
+func (s *Session) called(f wire.Frame) error {
+	var m wire.CallMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == maxAsked {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("more than %d calls at once", maxAsked)}
+	}
+	s.asked++
+	s.idle.Go(func() {
+		reply := wire.ReplyMessage{}
+		out, err := s.answer(m)
+		if err == nil {
+			reply.Out, err = json.Marshal(out)
+		}
+		if err != nil {
+			reply.Error = err.Error()
+		}
+		s.mu.Lock()
+		s.asked--
+		s.mu.Unlock()
+		if err := s.conn.SendJSON(wire.Reply, f.ID, reply); err != nil {
+			go s.end(err)
+		}
+	})
+	return nil
+}
+
+func (s *Session) answer(m wire.CallMessage) (any, error) {
+	handler := s.opts.Calls[m.Method]
+	if handler == nil {
+		return nil, fmt.Errorf("the controller answers no call %q", clean(m.Method))
+	}
+	return handler(s.ctx, s.opts.Host, m.In)
+}
+
+// Journal returns what the journal on the host says of a run, oldest entry
+// first; nothing when the host knows nothing of it.
+func (s *Session) Journal(ctx context.Context, run string) ([]engine.JournalEntry, error) {
+	page := make(chan wire.JournalMessage, 1)
+	s.mu.Lock()
+	s.nextID++
+	id := s.nextID
+	s.pages[id] = page
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.pages, id)
+		s.mu.Unlock()
+	}()
+	if err := s.conn.SendJSON(wire.Journal, id, wire.JournalMessage{Run: run}); err != nil {
+		s.end(err)
+		return nil, s.Err()
+	}
+	select {
+	case m := <-page:
+		return entriesOf(m)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-s.ctx.Done():
+		return nil, s.Err()
+	}
+}
+
+func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
+	if m.Error != "" {
+		return nil, errors.New(clean(m.Error))
+	}
+	entries := make([]engine.JournalEntry, 0, len(m.Entries))
+	for _, raw := range m.Entries {
+		var e engine.JournalEntry
+		if err := json.Unmarshal(raw, &e); err != nil {
+			continue // of another version of deployer
+		}
+		e.Step, e.Status = clean(e.Step), engine.Status(clean(string(e.Status)))
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// paged hands a journal to whoever waits for it, if anybody still does.
+func (s *Session) paged(f wire.Frame) error {
+	var m wire.JournalMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if page := s.pages[f.ID]; page != nil {
+		delete(s.pages, f.ID)
+		page <- m
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+
+	"deployer/engine/transport"
+	"deployer/engine/wire"
+)
+
+// link is what a session stands on.
+type link struct {
+	// dial connects to addresses as the host sees them; nil if that cannot be.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// why explains the end of the streams, if it knows.
+	why func() error
+	// close ends everything below.
+	close func() error
+}
+
+// Attach opens a session over the streams of an agent that has been started
+// otherwise, as in Serve over a pipe. Close closes rw.
+func Attach(rw io.ReadWriteCloser, opts Options) (*Session, error) {
+	opts = opts.withDefaults()
+	s, err := open(rw, rw, opts, link{close: rw.Close})
+	if err != nil {
+		_ = rw.Close()
+		return nil, transport.Classify(opts.Host, transport.StageAgent, err, transport.Config)
+	}
+	s.announce(fmt.Sprintf("%s %s %s", s.facts.OS, s.facts.OSVersion, s.facts.Arch))
+	return s, nil
+}
+
+// link is that of a session over a transport.
+func (c *connector) link(t *talk) link {
+	return link{
+		dial: c.conn.Dial,
+		why: func() error {
+			if err := c.conn.Err(); err != nil {
+				return err
+			}
+			return fmt.Errorf("the agent has ended%s", c.said(c.lastWords(t)))
+		},
+		close: c.conn.Close,
+	}
+}
+
+// open exchanges hellos and starts the session.
+func open(r io.Reader, w io.Writer, opts Options, below link) (*Session, error) {
+	conn := wire.NewConn(r, w)
+	f, err := conn.Receive()
+	if err != nil {
+		return nil, fmt.Errorf("waiting for the agent's hello: %w", err)
+	}
+	if f.Type == wire.Bye {
+		return nil, byeError(f)
+	}
+	if f.Type != wire.Hello {
+		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
+	}
+	var hello wire.HelloMessage
+	if err := f.Decode(&hello); err != nil {
+		return nil, err
+	}
+	if err := hello.CheckVersion(); err != nil {
+		return nil, err
+	}
+	s := &Session{opts: opts, conn: conn, link: below, pid: hello.PID, segments: map[uint32]*segment{},
+		uploads: map[uint32]*upload{}, pages: map[uint32]chan wire.JournalMessage{},
+		locks: map[uint32]chan wire.LockMessage{}}
+	if err := json.Unmarshal(hello.Facts, &s.facts); err != nil {
+		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}
+	}
+	cleanFacts(&s.facts)
+	s.owed = hello.Owed
+	mine := wire.HelloMessage{Version: wire.Version, Beat: opts.Beat.Milliseconds(), Silence: opts.Silence.Milliseconds()}
+	if err := conn.SendJSON(wire.Hello, 0, mine); err != nil {
+		return nil, err
+	}
+	s.ctx, s.stop = context.WithCancelCause(context.Background())
+	s.idle.Go(func() { s.end(s.receive()) })
+	s.idle.Go(func() {
+		if err := conn.Pulse(s.ctx, opts.Beat, opts.Silence); err != nil {
+			s.end(err)
+		}
+	})
+	return s, nil
+}
+
+func byeError(f wire.Frame) error {
+	var m wire.EndMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	return fmt.Errorf("the agent has ended the session: %s", clean(m.Error))
+}

@@ -1,0 +1,58 @@
+package remote
+
+import (
+	"deployer/engine"
+	"deployer/engine/transport"
+)
+
+// clean makes text from a host safe to show.
+func clean(s string) string { return transport.Clean(s) }
+
+// cleanResult cleans all text of a result, output included.
+func cleanResult(r *engine.Result) {
+	r.Reason = clean(r.Reason)
+	if r.Failure != nil {
+		r.Failure.Message, r.Failure.Detail = clean(r.Failure.Message), clean(r.Failure.Detail)
+	}
+	if r.Change != nil {
+		for i := range r.Change.Effects {
+			e := &r.Change.Effects[i]
+			e.Target, e.Action, e.Diff = clean(e.Target), clean(e.Action), clean(e.Diff)
+		}
+	}
+	if r.Output != nil {
+		r.Output, _ = cleanValue(map[string]any(r.Output)).(map[string]any)
+	}
+}
+
+func cleanValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return clean(v)
+	case []any:
+		for i := range v {
+			v[i] = cleanValue(v[i])
+		}
+		return v
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[clean(k)] = cleanValue(e)
+		}
+		return out
+	}
+	return v
+}
+
+// cleanFacts cleans the text of facts.
+func cleanFacts(f *engine.Facts) {
+	for _, s := range []*string{&f.Hostname, &f.OS, &f.OSVersion, &f.OSFamily, &f.Arch, &f.Kernel, &f.DefaultIface,
+		&f.DefaultIP, &f.MachineID, &f.BootID, &f.Init, &f.OSName, &f.OSCodename, &f.PackageManager, &f.Virtualization, &f.SELinux} {
+		*s = clean(*s)
+	}
+	for _, list := range [][]string{f.OSLike, f.Addresses} {
+		for i := range list {
+			list[i] = clean(list[i])
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"deployer/engine/transport"
+	"deployer/engine/wire"
+)
+
+// speaker is a host that answers every command with the same words, in which
+// MARKER stands for the marker of the probe, and ends it.
+type speaker struct {
+	words, complaint string
+	lost             chan struct{}
+}
+
+func newSpeaker(words, complaint string) *speaker {
+	s := &speaker{words: words, complaint: complaint, lost: make(chan struct{})}
+	close(s.lost)
+	return s
+}
+
+func (s *speaker) Exec(context.Context, string, io.Reader, io.Writer) (transport.Exit, error) {
+	return transport.Exit{}, errors.New("not for this")
+}
+
+func (s *speaker) Dial(context.Context, string, string) (net.Conn, error) {
+	return nil, errors.New("not for this")
+}
+func (s *speaker) Lost() <-chan struct{} { return s.lost }
+func (s *speaker) Err() error            { return nil }
+func (s *speaker) Close() error          { return nil }
+
+func (s *speaker) Start(_ context.Context, line string) (transport.Process, error) {
+	_, rest, _ := strings.Cut(line, " deployer-")
+	marker, _, _ := strings.Cut(rest, " ")
+	return &spokenWords{strings.NewReader(strings.ReplaceAll(s.words, "MARKER", "deployer-"+marker)), s.complaint}, nil
+}
+
+func (s *speaker) StartTerminal(ctx context.Context, line string) (transport.Process, error) {
+	return s.Start(ctx, line)
+}
+
+type spokenWords struct {
+	out       *strings.Reader
+	complaint string
+}
+
+type nothing struct{ io.Writer }
+
+func (nothing) Close() error { return nil }
+
+func (p *spokenWords) Stdin() io.WriteCloser         { return nothing{io.Discard} }
+func (p *spokenWords) Stdout() io.Reader             { return p.out }
+func (p *spokenWords) Stderr() string                { return p.complaint }
+func (p *spokenWords) Wait() (transport.Exit, error) { return transport.Exit{Stderr: p.complaint}, nil }
+func (p *spokenWords) Close() error                  { return nil }
+
+// hears connects to such a host. The error must be one of the host, and safe to
+// show.
+func hears(t *testing.T, words, complaint string, become Become, limit time.Duration) *transport.Error {
+	t.Helper()
+	s, err := Connect(t.Context(), newSpeaker(words, complaint), Options{Host: "m1", Binaries: ownBinaries(), Become: become,
+		Password: rightPassword, Timeout: limit})
+	if err == nil {
+		_ = s.Close()
+		return nil
+	}
+	var e *transport.Error
+	if !errors.As(err, &e) || e.Host != "m1" {
+		t.Fatalf("got %v", err)
+	}
+	text := err.Error()
+	if strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(text, "right") && !strings.Contains(words+complaint, "right") {
+		t.Fatalf("not to be shown: %q", text)
+	}
+	return e
+}
+
+func TestHostsThatAnswerNonsense(t *testing.T) {
+	const begun = "hello\nMARKER\nuid=1000\n"
+	const inside = begun + "MARKER\nuser=0\nsystem=Linux x86_64\n"
+	for name, tt := range map[string]struct {
+		words  string
+		become Become
+		text   string
+	}{
+		"nothing":                    {"", Stay, "did not answer the probe"},
+		"escapes":                    {"\x1b[2J\x1b]0;owned\x07disabled\n", Stay, ": disabled;"},
+		"one endless line":           {strings.Repeat("x", 2<<20), Stay, "did not answer the probe"},
+		"endless lines":              {strings.Repeat("x\n", 2<<20), Stay, "more than a megabyte"},
+		"endless answers":            {inside + strings.Repeat("tried=x\n", 1<<20), Stay, "more than a megabyte"},
+		"only the first marker":      {begun, Stay, "did not answer the probe"},
+		"stops when it becomes root": {begun + "become=sudo\nPassword:", Sudo, "sudo did not become root"},
+		"stops on a terminal":        {begun + "become=su\nsu: Authentication failure\n", Su, "su did not become root: su: Authentication failure"},
+		"stays who it was":           {inside[:strings.Index(inside, "user")] + "user=1000\nsystem=Linux x86_64\nagent=present\n", Sudo, "the user with uid 1000, not root"},
+		"unknown problem":            {inside + "error=\x1b[31mno\n", Stay, `an unknown answer to the probe: "no"`},
+		"no digest":                  {inside + "agent=missing\nerror=digest\n", Stay, `its SHA-256 is ""`},
+		"ends in the middle":         {inside + "agent=missing\n", Stay, "the agent was not taken in"},
+		"no banner":                  {inside + "agent=present\n", Stay, "it ended before it said a word"},
+		"noise instead of a banner":  {inside + "agent=present\n" + strings.Repeat("y", 3<<20), Stay, "before"},
+		"a banner and no frames":     {inside + "agent=present\n" + wire.Banner + "\nls: no such file\n", Stay, "unknown frame type"},
+		"answers without a marker":   {"uid=0\nsystem=Linux x86_64\nagent=present\n" + wire.Banner + "\n", Stay, "did not answer the probe"},
+	} {
+		e := hears(t, tt.words, "", tt.become, 20*time.Second)
+		if e == nil || !strings.Contains(e.Error(), tt.text) {
+			t.Errorf("%s: got %v, want %q", name, e, tt.text)
+		}
+	}
+}
+
+func FuzzConnect(f *testing.F) {
+	f.Add("hello\nMARKER\nuid=1000\nbecome=su\nPassword: \nMARKER\nuser=0\nsystem=Linux x86_64\nagent=missing\nagent=present\n"+wire.Banner+"\n", "sudo: \x1b[2Jno", byte(1))
+	f.Add("MARKER\nMARKER\ntried=\x1b]0;x\x07\nerror=no-directory\n", "", byte(0))
+	f.Add("MARKER\nuid=\nMARKER\nsystem=\ndir=\nagent=missing\ndigest=\nerror=digest\n", "doas: not permitted", byte(2))
+	f.Fuzz(func(t *testing.T, words, complaint string, become byte) {
+		if strings.Contains(words+complaint, "right") {
+			return // it is the password
+		}
+		hears(t, words, complaint, []Become{Stay, Sudo, Doas, Su}[become%4], 300*time.Millisecond)
+	})
+}

@@ -1,0 +1,80 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"deployer/engine/lock"
+	"deployer/engine/wire"
+)
+
+// Lock takes the lock of the host for a run, until Unlock or until the agent of
+// this session ends. The error is a *lock.Held when another run has it.
+func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
+	data, err := json.Marshal(holder)
+	if err != nil {
+		return fmt.Errorf("encoding the holder of a lock: %w", err)
+	}
+	answer, err := s.askLock(ctx, wire.LockMessage{Holder: data})
+	if err != nil || len(answer.Holder) == 0 {
+		return err
+	}
+	held := &lock.Held{Host: s.opts.Host}
+	if err := json.Unmarshal(answer.Holder, &held.By); err != nil {
+		return fmt.Errorf("%s: another run holds its lock, and the name of that cannot be read: %w", s.opts.Host, err)
+	}
+	held.By.Run, held.By.Verb, held.By.By = clean(held.By.Run), clean(held.By.Verb), clean(held.By.By)
+	return held
+}
+
+// Unlock gives the lock back; without one it does nothing.
+func (s *Session) Unlock(ctx context.Context) error {
+	_, err := s.askLock(ctx, wire.LockMessage{})
+	return err
+}
+
+func (s *Session) askLock(ctx context.Context, ask wire.LockMessage) (wire.LockMessage, error) {
+	answer := make(chan wire.LockMessage, 1)
+	s.mu.Lock()
+	s.nextID++
+	id := s.nextID
+	s.locks[id] = answer
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.locks, id)
+		s.mu.Unlock()
+	}()
+	if err := s.conn.SendJSON(wire.Lock, id, ask); err != nil {
+		s.end(err)
+		return wire.LockMessage{}, s.Err()
+	}
+	select {
+	case m := <-answer:
+		if m.Error != "" {
+			return m, errors.New(clean(m.Error))
+		}
+		return m, nil
+	case <-ctx.Done():
+		return wire.LockMessage{}, context.Cause(ctx)
+	case <-s.ctx.Done():
+		return wire.LockMessage{}, s.Err()
+	}
+}
+
+// lockedFrame hands an answer to whoever waits for it, if anybody still does.
+func (s *Session) lockedFrame(f wire.Frame) error {
+	var m wire.LockMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answer := s.locks[f.ID]; answer != nil {
+		delete(s.locks, f.ID)
+		answer <- m
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package remote
+
+import (
+	"fmt"
+
+	"deployer/engine"
+	"deployer/engine/wire"
+)
+
+// deliver hands over the results that have come, and returns the end if that
+// has come too.
+func (g *segment) deliver(on func(engine.Result)) *wire.EndMessage {
+	g.mu.Lock()
+	queue, end := g.queue, g.end
+	g.queue = nil
+	g.mu.Unlock()
+	for _, r := range queue {
+		on(r)
+	}
+	return end
+}
+
+// step finds a step by its id, nil when there is none. Steps come in order, so
+// it is the last one that was found, or the next. Only the goroutine that
+// receives may call it.
+func (g *segment) step(id string) *engine.Step {
+	for range g.steps {
+		if s := &g.steps[g.at]; s.ID == id {
+			return s
+		}
+		g.at = (g.at + 1) % len(g.steps)
+	}
+	return nil
+}
+
+// segmentFrame takes in what the host says of a segment. One that is given up
+// may still go on there, so an unknown id is no mistake.
+func (s *Session) segmentFrame(f wire.Frame) error {
+	s.mu.Lock()
+	run := s.segments[f.ID]
+	s.mu.Unlock()
+	if run == nil {
+		return nil
+	}
+	switch f.Type {
+	case wire.Result:
+		return s.resultFrame(f, run)
+	case wire.SegmentEnd:
+		var m wire.EndMessage
+		if err := f.Decode(&m); err != nil {
+			return err
+		}
+		run.add(func() { run.end = &m })
+		return nil
+	}
+	var m wire.StepMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	step := run.step(m.Step)
+	if step == nil {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, clean(m.Step))}
+	}
+	e := engine.Event{Type: engine.StepStart, Step: step.ID, Name: step.Name}
+	if f.Type == wire.Progress {
+		e.Type, e.Text = engine.StepText, clean(m.Text)
+	}
+	s.emit(e)
+	return nil
+}
+
+func (s *Session) resultFrame(f wire.Frame, run *segment) error {
+	var r engine.Result
+	if err := f.Decode(&r); err != nil {
+		return err
+	}
+	step := run.step(r.Step)
+	if step == nil || run.left == 0 {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("a result too many, of step %q", clean(r.Step))}
+	}
+	switch r.Status {
+	case engine.OK, engine.Altered, engine.Skipped, engine.Failed, engine.Cancelled:
+	default:
+		return &wire.ProtocolError{Reason: fmt.Sprintf("a result with the unknown status %q", clean(string(r.Status)))}
+	}
+	r.Host, r.Name, r.Secret = s.opts.Host, step.Name, step.Secret
+	cleanResult(&r)
+	run.left--
+	run.add(func() { run.queue = append(run.queue, r) })
+	return nil
+}
+
+// add changes the segment and wakes Run.
+func (g *segment) add(change func()) {
+	g.mu.Lock()
+	change()
+	g.mu.Unlock()
+	select {
+	case g.news <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,50 @@
+package remote
+
+import (
+	"bytes"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// TestSendsOnlySoFarAhead: what the host has not taken yet is bounded, and an end
+// of the talk ends the waiting.
+func TestSendsOnlySoFarAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		data := bytes.Repeat([]byte("x"), 5*sendPiece+1)
+		var sent atomic.Int64
+		ahead, over, done := make(chan struct{}, piecesAhead), make(chan struct{}), make(chan error)
+		var out bytes.Buffer
+		go func() { done <- inPieces(&out, data, &sent, ahead, over) }()
+		for taken := range 3 {
+			synctest.Wait()
+			if want := int64(piecesAhead+taken) * sendPiece; sent.Load() != want {
+				t.Fatalf("after %d pieces were taken %d bytes are sent, want %d", taken, sent.Load(), want)
+			}
+			<-ahead
+		}
+		close(over)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(data, out.Bytes()) || out.Len() == len(data) {
+			t.Errorf("%d bytes of %d are written", out.Len(), len(data))
+		}
+	})
+}
+
+// TestTakenTwice: a host that takes what was never sent is no reason to wait.
+func TestTakenTwice(t *testing.T) {
+	t.Parallel()
+	talk := &talk{probed: probed{begun: true}, ahead: make(chan struct{}, piecesAhead)}
+	talk.ahead <- struct{}{}
+	for range 3 {
+		if talk.hear("taken=") {
+			t.Fatal("the host waits")
+		}
+	}
+	if len(talk.ahead) != 0 {
+		t.Errorf("%d pieces are on their way", len(talk.ahead))
+	}
+}

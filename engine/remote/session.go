@@ -1,0 +1,162 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/transport"
+	"deployer/engine/wire"
+)
+
+// Session is the controller's end of a session with an agent. Its methods may
+// be called concurrently.
+type Session struct {
+	opts  Options
+	conn  *wire.Conn
+	link  link
+	facts engine.Facts
+	owed  []string
+	pid   int // of the agent on its host
+
+	ctx  context.Context // ends with the session
+	stop context.CancelCauseFunc
+	idle sync.WaitGroup // goroutines of the session
+
+	mu       sync.Mutex
+	closing  bool
+	nextID   uint32
+	segments map[uint32]*segment
+	uploads  map[uint32]*upload
+	pages    map[uint32]chan wire.JournalMessage
+	locks    map[uint32]chan wire.LockMessage
+	asked    int // calls being answered
+}
+
+// errClosed is the cause of a session that was closed here.
+var errClosed = errors.New("the session is closed")
+
+// end ends the session; the first cause counts. All that waits is told.
+func (s *Session) end(err error) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	closing := s.closing
+	s.mu.Unlock()
+	switch {
+	case closing:
+		err = errClosed
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		if s.link.why != nil {
+			err = s.link.why()
+		} else {
+			err = errors.New("the agent has closed the connection")
+		}
+	}
+	var known *transport.Error
+	if !errors.As(err, &known) {
+		known = &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Lost, Err: err}
+	}
+	s.stop(known)
+	_ = s.link.close()
+}
+
+// receive handles messages until the streams end, and returns why.
+func (s *Session) receive() error {
+	for {
+		f, err := s.conn.Receive()
+		if err == nil {
+			err = s.handle(f)
+			s.conn.Recycle(f.Payload) // decoding has copied what is kept
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Session) handle(f wire.Frame) error {
+	switch f.Type {
+	case wire.Heartbeat:
+		return nil
+	case wire.StepStart, wire.Progress, wire.Result, wire.SegmentEnd:
+		return s.segmentFrame(f)
+	case wire.Call:
+		return s.called(f)
+	case wire.BlobRequest, wire.BlobGrant, wire.BlobStop:
+		return s.blobFrame(f)
+	case wire.JournalPage:
+		return s.paged(f)
+	case wire.Locked:
+		return s.lockedFrame(f)
+	case wire.Bye:
+		return byeError(f)
+	}
+	return &wire.ProtocolError{Reason: fmt.Sprintf("%v is not for the controller", f.Type)}
+}
+
+// Facts are what the host reported when the session began.
+func (s *Session) Facts() engine.Facts { return s.facts }
+
+// Owed are the handlers that earlier runs have made necessary on the host and
+// that have not run since, by the names of engine.Step.Notifies.
+func (s *Session) Owed() []string { return s.owed }
+
+// Lost is closed when the session has ended, for whatever reason.
+func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }
+
+// Err is why the session has ended: a *transport.Error, nil while it goes on.
+func (s *Session) Err() error { return context.Cause(s.ctx) }
+
+// Dial connects to an address as the host sees it.
+func (s *Session) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.link.dial == nil {
+		return nil, &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Config,
+			Err: errors.New("this session cannot connect to addresses of the host")}
+	}
+	return s.link.dial(ctx, network, address)
+}
+
+// byeDelay bounds how long an agent may take to end by itself.
+const byeDelay = 2 * time.Second
+
+// Close says good-bye and ends the session. The agent finishes a step in
+// flight, journals it and exits. It returns when nothing of the session runs
+// any more.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	first := !s.closing
+	s.closing = true
+	s.mu.Unlock()
+	if first && s.ctx.Err() == nil {
+		// On a hung network the good-bye blocks; whoever closes need not.
+		said := make(chan struct{})
+		go func() {
+			_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{})
+			close(said)
+		}()
+		select {
+		case <-said:
+		case <-time.After(byeDelay):
+		}
+		s.end(errClosed)
+	}
+	s.idle.Wait()
+	return nil
+}
+
+// announce emits host.up.
+func (s *Session) announce(text string) {
+	s.emit(engine.Event{Type: engine.HostUp, Text: clean(text)})
+}
+
+func (s *Session) emit(e engine.Event) {
+	e.Time, e.Host = time.Now(), s.opts.Host
+	s.opts.Sink.Emit(e)
+}

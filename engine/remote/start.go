@@ -1,0 +1,70 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/transport"
+	"deployer/engine/wire"
+)
+
+// attach waits for the banner of the started agent and opens the session.
+func (c *connector) attach(ctx context.Context, t *talk) (*Session, error) {
+	type outcome struct {
+		s   *Session
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		err := awaitBanner(t.out)
+		t.heard.deaf.Store(true)
+		var s *Session
+		if err == nil {
+			s, err = open(t.out, t.Stdin(), c.opts, c.link(t))
+		}
+		done <- outcome{s, err}
+	}()
+	limit := time.NewTimer(c.opts.Timeout)
+	defer limit.Stop()
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return nil, fmt.Errorf("starting the agent: %w%s", o.err, c.said(c.lastWords(t)))
+		}
+		o.s.announce(c.describe(o.s.Facts()))
+		return o.s, nil
+	case <-limit.C:
+		return nil, c.fail(transport.StageAgent, transport.Timeout, fmt.Errorf("the agent did not start within %v", c.opts.Timeout))
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func awaitBanner(r *bufio.Reader) error {
+	for noise := 0; noise < maxNoise; {
+		line, err := readLine(r)
+		if line == wire.Banner {
+			return nil
+		}
+		if err != nil {
+			// Not wrapped: this end is no loss of the connection, trying again
+			// does not help.
+			return errors.New("it ended before it said a word: " + err.Error())
+		}
+		noise += len(line) + 1
+	}
+	return fmt.Errorf("it has printed more than %d bytes before its banner", maxNoise)
+}
+
+// describe is the text of host.up.
+func (c *connector) describe(f engine.Facts) string {
+	text := fmt.Sprintf("%s %s %s, connected in %v", f.OS, f.OSVersion, f.Arch, time.Since(c.began).Round(time.Millisecond))
+	if c.sent > 0 {
+		text += fmt.Sprintf(", agent sent (%.1f MB)", float64(c.sent)/1e6)
+	}
+	return text
+}

@@ -1,0 +1,154 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/wire"
+)
+
+// maxUploads bounds the blobs that are on their way to one host at once.
+const maxUploads = 32
+
+// transferEvery is how often the progress of a blob is reported.
+const transferEvery = 250 * time.Millisecond
+
+// upload is a blob on its way.
+type upload struct {
+	credit *wire.Credit
+	stop   context.CancelCauseFunc
+}
+
+var errNotWanted = errors.New("the host does not want the rest")
+
+func (s *Session) blobFrame(f wire.Frame) error {
+	if f.Type == wire.BlobRequest {
+		return s.beginUpload(f)
+	}
+	s.mu.Lock()
+	u := s.uploads[f.ID]
+	s.mu.Unlock()
+	if u == nil {
+		return nil // it has ended meanwhile
+	}
+	if f.Type == wire.BlobStop {
+		u.stop(errNotWanted)
+		return nil
+	}
+	n, err := f.Grant()
+	if err != nil {
+		return err
+	}
+	return u.credit.Add(n)
+}
+
+// beginUpload sends a blob in a goroutine of its own.
+func (s *Session) beginUpload(f wire.Frame) error {
+	var m wire.BlobMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, twice := s.uploads[f.ID]; twice || len(s.uploads) == maxUploads {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("blob request %d is one too many", f.ID)}
+	}
+	ctx, stop := context.WithCancelCause(s.ctx)
+	u := &upload{credit: wire.NewCredit(), stop: stop}
+	s.uploads[f.ID] = u
+	s.idle.Go(func() {
+		defer stop(nil)
+		end := wire.EndMessage{}
+		if err := s.upload(ctx, f.ID, m.Digest, u.credit); err != nil {
+			end.Error = err.Error()
+		}
+		s.mu.Lock()
+		delete(s.uploads, f.ID)
+		s.mu.Unlock()
+		if err := s.conn.SendJSON(wire.BlobEnd, f.ID, end); err != nil {
+			go s.end(err)
+		}
+	})
+	return nil
+}
+
+func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *wire.Credit) error {
+	if s.opts.Blobs == nil {
+		return errors.New("the controller holds no blobs")
+	}
+	stream, _, err := s.opts.Blobs.Open(digest)
+	if err != nil {
+		return fmt.Errorf("opening it on the controller: %w", err)
+	}
+	defer func() { _ = stream.Close() }()
+	progress := &transfer{session: s, digest: digest, total: lengthOf(stream)}
+	buf := make([]byte, wire.ChunkSize)
+	for {
+		n, readErr := io.ReadFull(stream, buf)
+		if err := s.chunks(ctx, id, credit, buf[:n]); err != nil {
+			return err
+		}
+		progress.add(n)
+		switch {
+		case errors.Is(readErr, io.EOF), errors.Is(readErr, io.ErrUnexpectedEOF):
+			progress.report()
+			return nil
+		case readErr != nil:
+			return fmt.Errorf("reading it on the controller: %w", readErr)
+		}
+	}
+}
+
+// chunks sends data as far and as fast as the host allows.
+func (s *Session) chunks(ctx context.Context, id uint32, credit *wire.Credit, data []byte) error {
+	for len(data) > 0 {
+		n, err := credit.Take(ctx, len(data))
+		if err != nil {
+			return err
+		}
+		if err := s.conn.Send(wire.BlobChunk, id, data[:n]); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// transfer reports the progress of one blob.
+type transfer struct {
+	session *Session
+	digest  string
+	sent    int64
+	total   int64
+	last    time.Time
+}
+
+func (t *transfer) add(n int) {
+	t.sent += int64(n)
+	if now := time.Now(); now.Sub(t.last) >= transferEvery {
+		t.last = now
+		t.report()
+	}
+}
+
+func (t *transfer) report() {
+	t.session.emit(engine.Event{Type: engine.Transfer, Name: t.digest, Bytes: t.sent, Total: t.total})
+}
+
+// lengthOf is the length of the stream in bytes, 0 when it cannot be known.
+func lengthOf(stream io.Reader) int64 {
+	switch r := stream.(type) {
+	case interface{ Size() int64 }:
+		return r.Size()
+	case interface{ Stat() (fs.FileInfo, error) }:
+		if info, err := r.Stat(); err == nil {
+			return info.Size()
+		}
+	}
+	return 0
+}
