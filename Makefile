@@ -7,8 +7,13 @@ export GOFLAGS := -trimpath
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 GOFLAGS_STATIC := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
-# The agent asks few and simple things over HTTP: without HTTP/2 it is 6 % smaller.
-AGENT_FLAGS := -trimpath -tags nethttpomithttp2 -ldflags "-s -w"
+# The agent is sent to each new host, so it is built to be small. It asks few and
+# simple things over HTTP: without HTTP/2 it is 6 % smaller. Without inlining (-l) it
+# is another 9 % smaller; what works on many bytes keeps it. The last pattern that a
+# package matches counts.
+AGENT_INLINED := runtime/... internal/... reflect sync/... bufio bytes strings slices sort hash/... unicode/... \
+  encoding/json compress/... crypto/internal/fips140/... github.com/klauspost/...
+AGENT_FLAGS := -trimpath -tags nethttpomithttp2 -ldflags "-s -w" -gcflags=all=-l $(AGENT_INLINED:%=-gcflags=%=)
 AGENTS := cmd/deployer/agents/deployer-agent-linux-amd64.zst cmd/deployer/agents/deployer-agent-linux-arm64.zst
 GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' go.mod go.sum)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
@@ -38,10 +43,9 @@ bin/deployer: $(AGENTS) $(GO_FILES)
 	CGO_ENABLED=0 go build $(GOFLAGS_STATIC) -o $@ ./cmd/deployer
 
 # The agents travel inside the deployer binary, compressed.
-cmd/deployer/agents/deployer-agent-linux-%.zst: $(GO_FILES)
-	@mkdir -p $(CACHE)/agents
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(AGENT_FLAGS) -o $(CACHE)/agents/deployer-agent-linux-$* ./cmd/deployer-agent
-	go run ./cmd/deployer/agents/pack $(CACHE)/agents/deployer-agent-linux-$* $@
+cmd/deployer/agents/deployer-agent-linux-%.zst: $(GO_FILES) Makefile
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(AGENT_FLAGS) -o bin/deployer-agent-linux-$* ./cmd/deployer-agent
+	go run ./cmd/deployer/agents/pack bin/deployer-agent-linux-$* $@
 
 .PHONY: test-packages
 test-packages:
