@@ -28,6 +28,11 @@ type Restorer struct {
 	// unit does nothing then either, and its file is a thing of its own, which a
 	// revert may have taken away already. nil means never.
 	Idle func(State) bool
+	// Of names the thing that a key of the state is a trait of: a member of a
+	// group is one of that user. When the run changed that thing too, the key
+	// goes with it, and another value is no sign of somebody else. An empty kind
+	// means none; nil means never.
+	Of func(key string) (kind, name string)
 	// Late tells whether putting back has to wait until the files around it
 	// are back: a unit can only start then. nil means never.
 	Late func(to State) bool
@@ -104,6 +109,14 @@ type PastItem struct {
 	// Started: it did not run before the run, and did after it.
 	Started bool `json:"started,omitempty"`
 	Late    bool `json:"late,omitempty"`
+}
+
+// Label names the thing for people.
+func (i PastItem) Label() string {
+	if i.Kind == "file" || i.Kind == i.Name {
+		return i.Name
+	}
+	return i.Kind + " " + i.Name
 }
 
 // Fate says what a revert does with something.

@@ -128,7 +128,7 @@ func (r *reverting) cannot(prog *playbook.Program, found *lookedBack) []cannot {
 		}
 		for _, item := range past.Items {
 			if item.Fate == engine.Lost {
-				list.add(host, item.Name+": "+item.Why, true)
+				list.add(host, item.Label()+": "+item.Why, true)
 			}
 		}
 		r.bare(prog, host, past, list)

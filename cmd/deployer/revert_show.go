@@ -34,7 +34,7 @@ func (l *lookedBack) drifted() []cannot {
 			if i.Run != "" {
 				who = " (by run " + i.Run + ")"
 			}
-			list.add(host, i.Name+who, true)
+			list.add(host, i.Label()+who, true)
 		}
 	}
 	return list.all
@@ -118,7 +118,8 @@ func (p *leftovers) Emit(e engine.Event) {
 	defer p.mu.Unlock()
 	for _, s := range stays {
 		if m, ok := s.(map[string]any); ok {
-			p.stays.add(e.Host, fmt.Sprintf("%v: %v", m["name"], m["why"]), true)
+			thing := engine.PastItem{Kind: fmt.Sprint(m["kind"]), Name: fmt.Sprint(m["name"])}
+			p.stays.add(e.Host, fmt.Sprintf("%s: %v", thing.Label(), m["why"]), true)
 		}
 	}
 }

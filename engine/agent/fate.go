@@ -62,8 +62,14 @@ func (v *reverting) judgeState(ctx context.Context, sys engine.System, out *verd
 		out.fate = engine.Settled
 		return nil
 	}
+	if restorer.Of != nil {
+		out.follows = func(key string) bool { return v.past.has(restorer.Of(key)) }
+	}
 	out.to, out.fate = out.restored(out.now)
 	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: words(out.now, out.to)}
+	if restorer.Effect == engine.EffectFile {
+		out.effect.Target = out.kind + " " + out.name
+	}
 	if !v.Look || out.fate != engine.PutBack || restorer.Cannot == nil {
 		return nil
 	}

@@ -20,6 +20,9 @@ type changed struct {
 	// that nobody can tell whether it was changed by others since.
 	cut    bool
 	secret bool
+	// follows tells keys of the state that go with other things of the run (see
+	// Restorer.Of); nil means none.
+	follows func(key string) bool
 }
 
 // changesOf tells what steps did, from the lines of a run, the first step first.
@@ -75,13 +78,13 @@ func ofTask(step, task string) bool {
 // back; what it left alone, and somebody has changed since, stays.
 func (c *changed) restored(now engine.State) (to engine.State, fate engine.Fate) {
 	was := c.was.State
-	is := func(k Kept) bool { return same(now, k.State) }
+	is := func(k Kept) bool { return c.alike(now, k.State) }
 	switch {
-	case same(now, was), slices.ContainsFunc(c.before, is):
+	case c.alike(now, was), slices.ContainsFunc(c.before, is):
 		return now, engine.Settled
 	case c.left == nil:
 		return was, engine.PutBack
-	case same(was, c.left.State):
+	case c.alike(was, c.left.State):
 		return now, engine.Settled
 	case len(was) == 0 || len(c.left.State) == 0 || len(now) == 0:
 		if c.cut || slices.ContainsFunc(c.after, is) {
@@ -98,6 +101,7 @@ func (c *changed) merged(now engine.State) (to engine.State, fate engine.Fate) {
 	for _, key := range keysOf(c.was.State, c.left.State) {
 		is := func(k Kept) bool { return k.State[key] == now[key] }
 		switch {
+		case c.follows != nil && c.follows(key):
 		case c.was.State[key] == c.left.State[key], is(c.was), slices.ContainsFunc(c.before, is):
 		case c.cut, slices.ContainsFunc(c.after, is):
 			to[key] = c.was.State[key]
@@ -112,6 +116,18 @@ func (c *changed) merged(now engine.State) (to engine.State, fate engine.Fate) {
 }
 
 func same(a, b engine.State) bool { return maps.Equal(a, b) }
+
+// alike is same, but for keys that go with other things.
+func (c *changed) alike(a, b engine.State) bool {
+	if len(a) == 0 || len(b) == 0 || c.follows == nil {
+		return same(a, b)
+	}
+	return !slices.ContainsFunc(keysOf(a, b), func(key string) bool {
+		_, inA := a[key]
+		_, inB := b[key]
+		return !c.follows(key) && (inA != inB || a[key] != b[key])
+	})
+}
 
 func keysOf(states ...engine.State) []string {
 	all := map[string]bool{}

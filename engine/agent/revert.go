@@ -34,6 +34,11 @@ type past struct {
 	bare     []string
 }
 
+// has tells whether the run has changed a thing.
+func (p *past) has(kind, name string) bool {
+	return slices.ContainsFunc(p.whole, func(c *changed) bool { return c.thing == thing{kind, name} })
+}
+
 // Check finds what is to be put back. What somebody has changed since is an
 // error, unless it is only looked, or forced.
 func (v *reverting) Check(ctx context.Context, sys engine.System) (engine.Change, error) {

@@ -484,9 +484,13 @@ func TestRestoredMerges(t *testing.T) {
 		"removed since":               {was: st{"a": "1"}, left: st{"a": "2"}, to: st{"a": "1"}, fate: engine.Drifted},
 		"cut short":                   {was: st{"a": "1"}, now: st{"a": "3"}, cut: true, to: st{"a": "1"}, fate: engine.PutBack},
 		"half put back, half as left": {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "2"}, now: st{"a": "1", "b": "2"}, to: st{"a": "1", "b": "1"}, fate: engine.PutBack},
+		"made, and others are in it":  {left: st{"a": "1"}, now: st{"a": "1", "of ann": "yes"}, fate: engine.Drifted},
+		"made, and ours are in it":    {left: st{"a": "1"}, now: st{"a": "1", "of bob": "yes"}, fate: engine.PutBack},
+		"removed, and put back":       {was: st{"a": "1", "of bob": "yes"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.Settled},
+		"ours came since":             {was: st{"a": "1"}, left: st{"a": "2", "of bob": "yes"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.PutBack},
 	}
 	for name, tt := range tests {
-		c := &changed{was: Kept{State: tt.was}, cut: tt.cut}
+		c := &changed{was: Kept{State: tt.was}, cut: tt.cut, follows: func(key string) bool { return key == "of bob" }}
 		if !tt.cut {
 			l := line(tt.left)
 			c.left, c.after = &l, []Kept{l}

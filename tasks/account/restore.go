@@ -21,12 +21,22 @@ var (
 			return lookUser(sys, name)
 		}}
 	GroupRestorer = &engine.Restorer{Effect: engine.EffectFile, Restore: restoreGroup,
+		Of: func(key string) (kind, name string) {
+			if user, ok := strings.CutPrefix(key, keyMember); ok {
+				return "user", user
+			}
+			return "", ""
+		},
 		Look: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
 			return lookGroup(sys, name)
 		}}
 )
 
-const keyPassword = engine.SecretKey + "password"
+const (
+	keyPassword = engine.SecretKey + "password"
+	// keyMember begins the keys of a group's members, each of its own.
+	keyMember = "member "
+)
 
 func lookUser(sys engine.System, name string) (engine.State, error) {
 	have, err := entry(sys, "/etc/passwd", name)
@@ -99,7 +109,11 @@ func lookGroup(sys engine.System, name string) (engine.State, error) {
 	if err != nil || len(have) < 4 {
 		return nil, err
 	}
-	return engine.State{"gid": have[2], "members": have[3]}, nil
+	s := engine.State{"gid": have[2]}
+	for _, member := range strings.FieldsFunc(have[3], func(r rune) bool { return r == ',' }) {
+		s[keyMember+member] = "yes"
+	}
+	return s, nil
 }
 
 func restoreGroup(ctx context.Context, sys engine.System, name string, now, to engine.State) error {
@@ -112,11 +126,24 @@ func restoreGroup(ctx context.Context, sys engine.System, name string, now, to e
 			return err
 		}
 	}
-	if now["members"] == to["members"] {
+	wanted := members(to)
+	if slices.Equal(members(now), wanted) {
 		return nil
 	}
-	_, err := hostcmd.Run(ctx, sys, "gpasswd", "--members", to["members"], name)
+	_, err := hostcmd.Run(ctx, sys, "gpasswd", "--members", strings.Join(wanted, ","), name)
 	return err
+}
+
+// members are those of a group's state, sorted.
+func members(s engine.State) []string {
+	var out []string
+	for key := range s {
+		if user, ok := strings.CutPrefix(key, keyMember); ok {
+			out = append(out, user)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // keepHome notes what useradd makes: the home directory, with all that the

@@ -23,8 +23,14 @@ func TestLooks(t *testing.T) {
 		t.Error(diff)
 	}
 	group, err := GroupRestorer.Look(context.Background(), sys, "wheel")
-	if diff := cmp.Diff(engine.State{"gid": "10", "members": "bob,ann"}, group); diff != "" || err != nil {
+	if diff := cmp.Diff(engine.State{"gid": "10", "member bob": "yes", "member ann": "yes"}, group); diff != "" || err != nil {
 		t.Error(diff, err)
+	}
+	if kind, name := GroupRestorer.Of("member bob"); kind != "user" || name != "bob" {
+		t.Error(kind, name)
+	}
+	if kind, _ := GroupRestorer.Of("gid"); kind != "" {
+		t.Error(kind)
 	}
 	for _, r := range []*engine.Restorer{UserRestorer, GroupRestorer} {
 		if none, err := r.Look(context.Background(), sys, "nobody-here"); len(none) > 0 || err != nil {
@@ -59,7 +65,7 @@ func TestRestoresAccounts(t *testing.T) {
 		"user whose group went, too": {UserRestorer, nil, alone, []string{"groupadd --gid 1002 ann", "useradd --no-create-home --uid 1002 --gid 1002 --home / --shell /bin/sh --comment  --groups  ann"}},
 		"user that was changed":      {UserRestorer, zsh, ann, []string{"usermod " + options}},
 		"group that was made":        {GroupRestorer, engine.State{"gid": "5"}, nil, []string{"groupdel ann"}},
-		"group that was removed":     {GroupRestorer, nil, engine.State{"gid": "5", "members": "a,b"}, []string{"groupadd --gid 5 ann", "gpasswd --members a,b ann"}},
+		"group that was removed":     {GroupRestorer, nil, engine.State{"gid": "5", "member a": "yes", "member b": "yes"}, []string{"groupadd --gid 5 ann", "gpasswd --members a,b ann"}},
 	}
 	for name, tt := range tests {
 		sys := accounts(t)
@@ -88,7 +94,7 @@ func TestKeepsUsersAndHomes(t *testing.T) {
 	if _, _, err := tasktest.Run(t, sys, &Group{Name: "adm", State: "absent"}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"user cat: none", "user ann: comment=Ann gid=1001 groups=adm,wheel home=/home/ann secret_password=$y$hash shell=/bin/sh uid=1001", "group adm: gid=4 members=ann"}
+	want := []string{"user cat: none", "user ann: comment=Ann gid=1001 groups=adm,wheel home=/home/ann secret_password=$y$hash shell=/bin/sh uid=1001", "group adm: gid=4 member ann=yes"}
 	if diff := cmp.Diff(want, sys.States()); diff != "" {
 		t.Error(diff)
 	}
