@@ -16,9 +16,10 @@ import (
 const shownGroups = 12
 
 // printChanges shows what hosts have in common, so that many fit on a screen: one
-// entry for the hosts with the same changes, each distinct diff once.
+// entry for the hosts with the same changes, each distinct diff once. With all,
+// hosts whose contents differ have entries of their own.
 func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
-	groups := p.Fold()
+	groups := p.Fold(all)
 	shown := groups
 	if !all {
 		shown = groups[:min(len(groups), shownGroups)]
@@ -27,7 +28,11 @@ func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
 	for _, g := range shown {
 		fmt.Fprintf(w, "%s (%s): %s\n", inventory.CompressText(g.Hosts), hostCount(len(g.Hosts)), p.Count(g.Changes))
 		for _, at := range g.Changes {
-			printChange(w, p.Changes[at], diffs, printed)
+			own := ""
+			if g.Own[at] {
+				own = fmt.Sprintf("  (as on %s; each host has its own)", g.Hosts[0])
+			}
+			printChange(w, p.Changes[at], own, diffs, printed)
 		}
 	}
 	if more := groups[len(shown):]; len(more) > 0 {
@@ -39,7 +44,7 @@ func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
 	}
 }
 
-func printChange(w io.Writer, c plan.Change, diffs bool, printed map[string]int) {
+func printChange(w io.Writer, c plan.Change, own string, diffs bool, printed map[string]int) {
 	name := c.Name
 	if c.Role != "" {
 		name = c.Role + ": " + name
@@ -47,7 +52,7 @@ func printChange(w io.Writer, c plan.Change, diffs bool, printed map[string]int)
 	if c.AtOnce > 0 {
 		name += fmt.Sprintf("  (at most %d at a time)", c.AtOnce)
 	}
-	fmt.Fprintf(w, "  %s\n", name)
+	fmt.Fprintf(w, "  %s%s\n", name, own)
 	if c.Unknown != "" {
 		fmt.Fprintf(w, "      unknown: %s\n", strings.ReplaceAll(c.Unknown, "\n", " "))
 	}

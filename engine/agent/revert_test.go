@@ -299,6 +299,31 @@ func forgetWhatWasLeft(t *testing.T, path string) {
 	}
 }
 
+// TestRevertRemovesMountPoints: what is noted of a directory that a step made and
+// mounted something on is the access of what is mounted.
+func TestRevertRemovesMountPoints(t *testing.T) {
+	h := newHistory(t)
+	h.does("r1", "mkdir", "/scratch", "")
+	h.does("r1", "mkdir", "/full", "")
+	for _, dir := range []string{"/scratch", "/full"} {
+		if err := os.Chmod(h.root+dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, h.root+"/full/of", "somebody else's", 0o644, 0)
+	h.reconnect()
+	want := []string{"/full: lost there is something in it: of", "/scratch: put back "}
+	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
+		t.Error(diff)
+	}
+	if r := h.reverts("r2", engine.Revert{Run: "r1"}); r.Failure != nil {
+		t.Error(r.Failure)
+	}
+	if _, err := os.Lstat(h.root + "/scratch"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory is still there: %v", err)
+	}
+}
+
 func TestRevertRefusesWhatHasDrifted(t *testing.T) {
 	h := newHistory(t)
 	put(t, h.root+"/a", "old", 0o644, 0)

@@ -10,14 +10,19 @@ import (
 
 // Group is hosts on which the same would happen.
 type Group struct {
-	Hosts []string `json:"hosts"` // in inventory order
-	// Changes are indexes into Plan.Changes.
-	Changes []int `json:"changes"`
+	Hosts []string // in inventory order
+	// Changes are indexes into Plan.Changes: those of the first host.
+	Changes []int
+	// Own are those of Changes that other hosts make with contents of their own,
+	// or with their own name in the words.
+	Own map[int]bool
 }
 
 // Fold groups the hosts that have changes, those that most hosts share first.
-// Hosts with nothing to do are in no group.
-func (p *Plan) Fold() []Group {
+// Hosts with nothing to do are in no group. Contents that have the name or the
+// address of their host in them are different on a thousand hosts, and there is
+// still one thing to read: such hosts are one group, unless apart is true.
+func (p *Plan) Fold(apart bool) []Group {
 	at := map[string]int{}
 	var out []Group
 	for _, h := range p.Hosts {
@@ -25,16 +30,38 @@ func (p *Plan) Fold() []Group {
 			continue
 		}
 		key := fmt.Sprint(h.Changes)
+		if !apart {
+			key = p.outline(h)
+		}
 		i, known := at[key]
 		if !known {
 			i = len(out)
 			at[key] = i
-			out = append(out, Group{Changes: h.Changes})
+			out = append(out, Group{Changes: h.Changes, Own: map[int]bool{}})
 		}
 		out[i].Hosts = append(out[i].Hosts, h.Name)
+		for k, change := range out[i].Changes {
+			if h.Changes[k] != change {
+				out[i].Own[change] = true
+			}
+		}
 	}
 	slices.SortStableFunc(out, func(a, b Group) int { return len(b.Hosts) - len(a.Hosts) })
 	return out
+}
+
+// outline is what happens on a host but for contents and its name.
+func (p *Plan) outline(h Host) string {
+	var b strings.Builder
+	for _, at := range h.Changes {
+		c := p.Changes[at]
+		fmt.Fprintf(&b, "%q %q %q %d", c.Step, c.Name, c.Unknown, c.AtOnce)
+		for _, e := range c.Effects {
+			fmt.Fprintf(&b, " %q %q %q %t", e.Kind, e.Target, e.Action, e.Secret)
+		}
+		b.WriteByte('\n')
+	}
+	return strings.ReplaceAll(b.String(), h.Name, "\x00")
 }
 
 // Count says in a few words what changes do: "3 files, 1 restart".

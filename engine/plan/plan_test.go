@@ -174,12 +174,45 @@ func TestFold(t *testing.T) {
 		}
 	}
 	p := made(events...)
-	groups := p.Fold()
+	groups := p.Fold(true)
 	if len(groups) != 2 || len(groups[0].Hosts) != 998 || len(groups[1].Hosts) != 1 || groups[1].Hosts[0] != "n0500" {
 		t.Fatalf("%d groups", len(groups))
 	}
 	if got := p.Count(groups[0].Changes); got != "2 files, 1 restart" {
 		t.Error(got)
+	}
+}
+
+// TestFoldsOwnContents: hosts that differ in contents, and in where their own
+// name stands, are one group, and it says in which changes.
+func TestFoldsOwnContents(t *testing.T) {
+	var events []engine.Event
+	for i := range 1000 {
+		host := fmt.Sprintf("n%04d", i)
+		index := file("/index", "create")
+		index.Diff = "+" + host
+		e := did(host, "1", index)
+		if i == 7 {
+			e = did(host, "1", file("/index", "replace"))
+		}
+		events = append(events, e, did(host, "2", file("/same", "create")), did(host, "3", of(engine.EffectKernel, "name of "+host)))
+	}
+	p := made(events...)
+	groups := p.Fold(false)
+	if len(groups) != 2 || len(groups[0].Hosts) != 999 || groups[1].Hosts[0] != "n0007" || len(groups[1].Own) > 0 {
+		t.Fatalf("%d groups: %+v", len(groups), groups[1:])
+	}
+	var own []string
+	for _, at := range groups[0].Changes {
+		if groups[0].Own[at] {
+			own = append(own, p.Changes[at].Step)
+		}
+	}
+	if diff := cmp.Diff([]string{"1", "3"}, own); diff != "" {
+		t.Error(diff)
+	}
+	if apart := p.Fold(true); len(apart) != 1000 {
+		t.Errorf("%d groups apart", len(apart))
 	}
 }
 

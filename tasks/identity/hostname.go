@@ -29,7 +29,7 @@ var (
 var validHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
 
 func (h *Hostname) file() *file.File {
-	return &file.File{Path: "/etc/hostname", Content: h.Name + "\n", Mode: "0644", Follow: true}
+	return &file.File{Path: "/etc/hostname", Content: h.Name + "\n", Follow: true}
 }
 
 func (h *Hostname) live(sys engine.System) (string, error) {

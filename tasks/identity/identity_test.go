@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -21,6 +22,12 @@ func TestHostname(t *testing.T) {
 	change := tasktest.Converge(t, sys, &Hostname{Name: "m1"})
 	if diff := cmp.Diff([]string{"/etc/hostname: create", `hostname: set "old" -> "m1"`}, tasktest.Actions(change)); diff != "" {
 		t.Error(diff)
+	}
+	if err := os.Chmod(sys.Path("/etc/hostname"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if change, err := (&Hostname{Name: "m1"}).Check(t.Context(), sys); err != nil || change.Needed {
+		t.Errorf("the file has another mode: %+v, %v", change, err)
 	}
 	for _, bad := range []string{"", "M1", "a_b", "-a", "a-", "a..b", strings.Repeat("a", 64)} {
 		if _, _, err := tasktest.Run(t, sys, &Hostname{Name: bad}); err == nil {
