@@ -113,7 +113,7 @@ type PastItem struct {
 
 // Label names the thing for people.
 func (i PastItem) Label() string {
-	if i.Kind == "file" || i.Kind == i.Name {
+	if i.Kind == "file" || i.Kind == "lost" || i.Kind == i.Name {
 		return i.Name
 	}
 	return i.Kind + " " + i.Name

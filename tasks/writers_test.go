@@ -78,7 +78,7 @@ func writers(t *testing.T) map[string]writer {
 		"blob_install":   {fresh: true, path: "/etc/app/program", before: "old", mode: "-rwxr-xr-x", module: blob([]byte("new"), func(d string) engine.Module { return &artifact.Install{Blob: d, Dest: "/etc/app/program"} })},
 		"cron":           {path: "/etc/cron.d/site", before: "# mine\n", mode: "-rw-r--r--", module: plain(&cron.Cron{Name: "x", Job: "/bin/x", Hour: "3", CronFile: "site"})},
 		"hosts_entry":    {follows: true, path: "/etc/hosts", before: "127.0.0.1 localhost\n", module: plain(&identity.HostsEntry{Address: "10.0.0.1", Names: []string{"api"}})},
-		"hostname":       {follows: true, path: "/etc/hostname", before: "old\n", mode: "-rw-r--r--", module: plain(&identity.Hostname{Name: "m1"})},
+		"hostname":       {follows: true, path: "/etc/hostname", before: "old\n", module: plain(&identity.Hostname{Name: "m1"})},
 		"sysctl":         {path: "/etc/sysctl.d/90-deployer-x.conf", before: "old", mode: "-rw-r--r--", module: plain(&kernel.Sysctl{Name: "x", Settings: map[string]string{"a.b": "1"}})},
 		"kernel_module":  {path: "/etc/modules-load.d/deployer-modules.conf", before: "old", mode: "-rw-r--r--", module: plain(&kernel.Modules{Names: []string{"vxlan"}})},
 		"swap":           {follows: true, path: "/etc/fstab", before: "/dev/sdb2 none swap sw 0 0\n", module: plain(&kernel.Swap{State: "off"})},

@@ -131,38 +131,41 @@ func (r *reverting) cannot(prog *playbook.Program, found *lookedBack) []cannot {
 				list.add(host, item.Label()+": "+item.Why, true)
 			}
 		}
-		r.bare(prog, host, past, list)
+		r.bare(prog, host, found.past, list)
 	}
 	return list.all
 }
 
 // bare lists the steps that changed something and kept nothing.
-func (r *reverting) bare(prog *playbook.Program, host string, past engine.Past, list *cannots) {
-	kept := map[string]bool{}
-	for _, item := range past.Items {
-		for _, step := range item.Steps {
-			kept[step] = true
-		}
-	}
+func (r *reverting) bare(prog *playbook.Program, host string, all map[string]engine.Past, list *cannots) {
+	past := all[host]
 	told := map[string]bool{}
 	for _, c := range r.track.changed[host] {
-		if !kept[c.step] {
+		if where, step := c.keptAs(host); !keeps(all[where], step) {
 			list.add(host, c.String(), false)
 		}
 		told[c.step] = true
 	}
 	for _, step := range past.Bare {
-		if action, _, ok := cutLast(step, "."); told[step] || ok && told[action] {
+		if action, _, ok := cutLast(step, "."); told[step] || r.track.idle[host][step] || ok && told[action] {
 			continue // a module that an action has run is named by the action's step
+		}
+		if _, by, delegated := strings.Cut(step, "/"); delegated && len(r.track.changed[by]) > 0 {
+			continue // named where the play's host is
 		}
 		name := "step " + step
 		for _, t := range prog.Tasks {
-			if t.ID == step || strings.HasPrefix(step, t.ID+"#") {
+			if t.ID == taskOf(step) {
 				name = t.Name
 			}
 		}
 		list.add(host, name, false)
 	}
+}
+
+// keeps tells whether a host has kept something that a step has changed.
+func keeps(past engine.Past, step string) bool {
+	return slices.ContainsFunc(past.Items, func(i engine.PastItem) bool { return slices.Contains(i.Steps, step) })
 }
 
 // cutLast cuts text around the last sep in it.

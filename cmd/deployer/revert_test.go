@@ -239,13 +239,24 @@ func TestRevertTellsWhatCannot(t *testing.T) {
 - hosts: all
   tasks:
     - {name: config, file: {path: /conf, content: new}}
-    - {name: migrate the schema, shell: {cmd: "true"}}
+    - {name: migrate the schema, shell: {cmd: "true &&\n  true"}}
+    - {name: only looked, shell: {cmd: "true"}, changed_when: false}
+    - name: "out of rotation"
+      file: {path: "/{{ .host.name }}-{{ .item }}", content: x}
+      loop: [a, b]
+      delegate_to: n001
+    - {name: told the other, shell: {cmd: "true"}, delegate_to: n001}
 `
 	y := newYardOf(t, 2, fleet.Options{}, map[string]string{"site.yaml": book})
 	y.deployer(exitOK, "run", "site.yaml")
 	id := y.runs()[0].Header.Run
 	out, _ := y.deployer(exitOK, "revert", id, "--check")
-	says(t, out, "n[001:002] (2 hosts): 1 file", "/conf: remove", "cannot be undone:", "n[001:002]: migrate the schema")
+	says(t, out, "n001 (1 host): 5 files", "/n002-b: remove", "/conf: remove", "cannot be undone:", "n[001:002]: migrate the schema (/bin/sh -c 'true && true')", "n[001:002]: told the other")
+	for _, wrong := range []string{"n001: out of", "n002: out of", "[001:002]: out of", "only looked", "1.play"} {
+		if strings.Contains(out, wrong) {
+			t.Errorf("it says %q:\n%s", wrong, out)
+		}
+	}
 
 	y.write("site.yaml", strings.Replace(book, "  tasks:\n", "  tasks:\n    - {name: first, debug: {msg: x}}\n", 1))
 	_, complaint := y.deployer(exitRefused, "revert", id, "--yes")

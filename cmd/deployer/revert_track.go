@@ -16,12 +16,22 @@ type track struct {
 	hosts   map[string]bool
 	changed map[string][]changedStep   // by host
 	ended   map[string]map[string]bool // host -> task -> whether it was begun, not skipped
+	idle    map[string]map[string]bool // host -> step -> it ended and has changed nothing, as its task says
 }
 
 // changedStep is a step that changed something, or that failed in doing so.
 type changedStep struct {
 	step, name, role string
+	delegate         string // the host that has changed; empty for the step's own
 	targets          []string
+}
+
+// keptAs is the host that has kept what the step changed, and the step's id there.
+func (c changedStep) keptAs(host string) (where, step string) {
+	if c.delegate == "" {
+		return host, c.step
+	}
+	return c.delegate, c.step + "/" + host
 }
 
 // String is the step as a list of what cannot be put back names it.
@@ -33,11 +43,11 @@ func (c changedStep) String() string {
 	if len(c.targets) > 0 {
 		text += " (" + strings.Join(c.targets, ", ") + ")"
 	}
-	return text
+	return strings.Join(strings.Fields(text), " ")
 }
 
 func trackOf(path string) (*track, error) {
-	t := &track{hosts: map[string]bool{}, changed: map[string][]changedStep{}, ended: map[string]map[string]bool{}}
+	t := &track{hosts: map[string]bool{}, changed: map[string][]changedStep{}, ended: map[string]map[string]bool{}, idle: map[string]map[string]bool{}}
 	err := journal.Scan(path, func(_ *journal.Header, e *engine.Event) error {
 		if e == nil || e.Host == "" {
 			return nil
@@ -48,6 +58,13 @@ func trackOf(path string) (*track, error) {
 			t.came(e, true)
 		case e.Type == engine.StepEnd && e.Result != nil:
 			t.came(e, e.Result.Status != engine.Skipped)
+			if e.Result.Status == engine.OK {
+				where, step := changedStep{step: e.Step, delegate: e.Result.Delegate}.keptAs(e.Host)
+				if t.idle[where] == nil {
+					t.idle[where] = map[string]bool{}
+				}
+				t.idle[where][step] = true
+			}
 			t.step(e)
 		}
 		return nil
@@ -64,15 +81,15 @@ func (t *track) came(e *engine.Event, ran bool) {
 	t.ended[e.Host][task] = t.ended[e.Host][task] || ran
 }
 
-// taskOf is the task of a step: without the item of a loop, and without how
-// often a handler ran.
-func taskOf(step string) string { return step[:strings.IndexAny(step+"#", "#@")] }
+// taskOf is the task of a step: without the item of a loop, how often a
+// handler ran, and the host that it was delegated for.
+func taskOf(step string) string { return step[:strings.IndexAny(step+"#", "#@/")] }
 
 func (t *track) step(e *engine.Event) {
 	if e.Result.Change == nil || e.Result.Status != engine.Altered && e.Result.Status != engine.Failed {
 		return
 	}
-	c := changedStep{step: e.Step, name: e.Name, role: e.Role}
+	c := changedStep{step: e.Step, name: e.Name, role: e.Role, delegate: e.Result.Delegate}
 	for _, effect := range e.Result.Change.Pending() {
 		if effect.Target != "" && len(c.targets) < 3 {
 			c.targets = append(c.targets, effect.Target)

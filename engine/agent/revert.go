@@ -150,9 +150,13 @@ func staying(sys engine.System, verdicts []*verdict) {
 			continue
 		}
 		gone[d.name] = true
+		info, err := os.Lstat(sys.Path(d.name))
+		if err != nil || !info.IsDir() {
+			continue // a link to a directory is no directory
+		}
 		entries, err := os.ReadDir(sys.Path(d.name))
 		if err != nil {
-			continue // no directory
+			continue // putting it back says why
 		}
 		for _, e := range entries {
 			if path := filepath.Join(d.name, e.Name()); !gone[path] {

@@ -299,12 +299,14 @@ func forgetWhatWasLeft(t *testing.T, path string) {
 	}
 }
 
-// TestRevertRemovesMountPoints: what is noted of a directory that a step made and
-// mounted something on is the access of what is mounted.
-func TestRevertRemovesMountPoints(t *testing.T) {
+// TestRevertRemovesWhatWasMade: what is noted of a directory that a step made and
+// mounted something on is the access of what is mounted; and a link to a
+// directory with something in it can go.
+func TestRevertRemovesWhatWasMade(t *testing.T) {
 	h := newHistory(t)
 	h.does("r1", "mkdir", "/scratch", "")
 	h.does("r1", "mkdir", "/full", "")
+	h.does("r1", "link", "/current", "full")
 	for _, dir := range []string{"/scratch", "/full"} {
 		if err := os.Chmod(h.root+dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -312,15 +314,17 @@ func TestRevertRemovesMountPoints(t *testing.T) {
 	}
 	put(t, h.root+"/full/of", "somebody else's", 0o644, 0)
 	h.reconnect()
-	want := []string{"/full: lost there is something in it: of", "/scratch: put back "}
+	want := []string{"/current: put back ", "/full: lost there is something in it: of", "/scratch: put back "}
 	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
 		t.Error(diff)
 	}
 	if r := h.reverts("r2", engine.Revert{Run: "r1"}); r.Failure != nil {
 		t.Error(r.Failure)
 	}
-	if _, err := os.Lstat(h.root + "/scratch"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory is still there: %v", err)
+	for _, path := range []string{"/scratch", "/current"} {
+		if _, err := os.Lstat(h.root + path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
 	}
 }
 
