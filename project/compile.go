@@ -12,10 +12,15 @@ import (
 	"deployer/templates"
 )
 
-// Selection says what of a playbook is carried out; the zero value is all of it.
+// Selection says what of a playbook is carried out, and with which variables; the
+// zero value is all of it, with those that stand in it.
 type Selection struct {
 	Tags, SkipTags []string // only tasks with one of these, none with one of those
 	StartAt        string   // leaves out what comes before the task of this name
+	// Vars are the variables that a host has before the run, and Extra those that
+	// win over all others; see playbook.Library.
+	Vars  func(host string) map[string]any
+	Extra map[string]any
 	// Step has hosts go through the tasks together, so that somebody can be asked
 	// before each.
 	Step bool
@@ -42,6 +47,8 @@ func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Regis
 		SkipTags:  of.SkipTags,
 		StartAt:   of.StartAt,
 		Step:      of.Step,
+		Vars:      of.Vars,
+		Extra:     of.Extra,
 	}
 	program, err := library.Compile(b.Tree, b.File)
 	switch {

@@ -36,6 +36,9 @@ type runOptions struct {
 	startAt        string
 	step           bool
 	extraVars      []string
+	// earlier are the variables of the command line of the run that is done again;
+	// those of extraVars win.
+	earlier map[string]any
 }
 
 func runFlags(cmd *cobra.Command, o *runOptions) {
@@ -108,6 +111,11 @@ func newExecution(e env, p *project.Project, b project.Book, o runOptions) (*exe
 	if x.extra, err = extraVars(o.extraVars); err != nil {
 		return nil, err
 	}
+	for name, value := range o.earlier {
+		if _, given := x.extra[name]; !given {
+			x.extra[name] = value
+		}
+	}
 	if o.limit != "" {
 		if x.hosts, err = p.Match(o.limit); err != nil {
 			return nil, usageError(fmt.Errorf("--limit: %w", err))
@@ -116,7 +124,8 @@ func newExecution(e env, p *project.Project, b project.Book, o runOptions) (*exe
 			return nil, usageError(fmt.Errorf("--limit %s leaves no host", o.limit))
 		}
 	}
-	x.program, x.registry, err = p.Compile(b, project.Selection{Tags: o.tags, SkipTags: o.skipTags, StartAt: o.startAt, Step: o.step})
+	x.program, x.registry, err = p.Compile(b, project.Selection{Tags: o.tags, SkipTags: o.skipTags, StartAt: o.startAt, Step: o.step,
+		Vars: x.variables.Of, Extra: x.extra})
 	return x, err
 }
 

@@ -146,6 +146,7 @@ func resume(ctx context.Context, e env, r *journal.Record, given runOptions, any
 
 // again makes ready a run like an earlier one.
 func again(e env, c journal.Call, o runOptions) (x *execution, err error) {
+	o.earlier = c.Extra
 	switch c.Verb {
 	case "install":
 		x, err = ownExecution(e, "install", "install", o)
@@ -158,12 +159,6 @@ func again(e env, c journal.Call, o runOptions) (x *execution, err error) {
 		return nil, err
 	}
 	x.journal, x.locks = true, true
-	extra := maps.Clone(c.Extra)
-	if extra == nil {
-		extra = map[string]any{}
-	}
-	maps.Copy(extra, x.extra)
-	x.extra = extra
 	return x, nil
 }
 

@@ -58,7 +58,7 @@ var (
 		"with_first_found":   "a name with a variable in it, such as {{ .facts.os }}.conf",
 		"with_indexed_items": "loop, with loop_control: {index_var: NAME}",
 		"with_lines":         "run the command in a task of its own, and loop over splitted lines: split(r.stdout, \"\\n\")",
-		"with_nested":        "loop over a list of pairs, or include_tasks for each",
+		"with_nested":        "include_tasks with a loop, which has the task with the other loop",
 		"with_random_choice": "loop over a list",
 		"with_sequence":      "loop over a range: loop: 1..10",
 		"with_subelements":   "loop: flatten(map(NAME, .LIST))",

@@ -21,7 +21,6 @@ func TestHabitsOfAnsible(t *testing.T) {
 		"  tasks: [{meta: end_host}]\n":                                                              `:2:18: meta: there is no end_host: put what follows into a block with the opposite condition`,
 		"  tasks: [{meta: end_world}]\n":                                                             `:2:18: meta of task: want one of flush_handlers, got "end_world"`,
 		"  tasks: [{include_role: {name: web, tasks_from: x}}]\n":                                    `:2:38: include_role takes no tasks_from: write include_role: NAME, with vars, when and tags beside it`,
-		"  tasks: [{include_role: web, loop: [1]}]\n":                                                `:2:31: include_role takes no loop: it is put in place before any host is known`,
 		"  tasks: [{file: {path: '{{ item.name }}'}}]\n":                                             `:2:26: template: function "item" not defined; a variable has a dot before its name: {{ .item }}`,
 		"  tasks: [{file: {path: '{{ inventory_hostname }}'}}]\n":                                    `; deployer calls it host.name; in templates, variables begin with a dot`,
 		"  tasks: [{file: {path: \"{{ lookup('file', 'x') }}\"}}]\n":                                 `; files are read by copy and template`,

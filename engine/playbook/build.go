@@ -42,6 +42,9 @@ func (t *Task) refer() {
 			parts = append(parts, t.Loop.label.refs)
 		}
 	}
+	for _, label := range t.labels {
+		parts = append(parts, label.refs)
+	}
 	if t.Throttle != nil {
 		parts = append(parts, t.Throttle.refs)
 	}
@@ -197,14 +200,26 @@ func (t *Task) Title(vars *Vars) (title string, err error) {
 	case err != nil:
 		return "", err
 	}
-	if t.Loop == nil || t.Loop.label == nil {
-		return title, nil
+	labels := t.labels
+	if t.Loop != nil && t.Loop.label != nil {
+		labels = append(slices.Clip(labels), t.Loop.label)
 	}
-	label, err := t.Loop.label.Value(vars)
-	if err != nil {
-		return "", err
+	for _, l := range labels {
+		label, err := l.Value(vars)
+		if err != nil {
+			return "", err
+		}
+		title += " (" + label + ")"
 	}
-	return title + " (" + label + ")", nil
+	return title, nil
+}
+
+// Titled tells whether a title may be one that Title has given: names with
+// templates may have any.
+func (t *Task) Titled(title string) bool {
+	rest, same := strings.CutPrefix(title, t.Name)
+	labelled := len(t.labels) > 0 || t.Loop != nil && t.Loop.label != nil
+	return isTemplate(t.Name) || same && (rest == "" || labelled && strings.HasPrefix(rest, " ("))
 }
 
 // Closure adds to refs what the task's variables refer to in turn.

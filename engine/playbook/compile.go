@@ -44,6 +44,11 @@ type Library struct {
 	StartAt string
 	// Step makes every play linear, for a run that asks before each task.
 	Step bool
+	// Vars are the variables that a host has before the run, and Extra those that
+	// win over all others. Loops at includes are laid out with them; both may be
+	// nil.
+	Vars  func(host string) map[string]any
+	Extra map[string]any
 	// Match resolves a pattern of hosts. With it, patterns are checked when
 	// compiling, and circular waits between plays are found; it may be nil.
 	Match func(pattern string) ([]string, error)
@@ -87,9 +92,10 @@ type compiler struct {
 }
 
 func (c *compiler) fail(err error) {
-	if err != nil {
-		c.errs = append(c.errs, err)
+	if err == nil || slices.ContainsFunc(c.errs, func(e error) bool { return e.Error() == err.Error() }) {
+		return // or said already, of a file that is in place more than once
 	}
+	c.errs = append(c.errs, err)
 }
 
 // load parses a file once; nil when it cannot be used, and then said so. pos is
@@ -152,7 +158,11 @@ type scene struct {
 	tree      Tree
 	here, dir string
 	includes  []string // for circular includes
-	state     *playState
+	// loops are those of the includes around, by what their items and positions are
+	// called; labels say how their items are shown.
+	loops  map[string]strictyaml.Pos
+	labels []*Text
+	state  *playState
 }
 
 // playState is what one play gathers while it is compiled.

@@ -63,6 +63,13 @@
 // names lead elsewhere on the machine that deployer runs on. Long forms mean the
 // same: include_role: {name: NAME}, include_tasks: {file: FILE}.
 //
+// include_tasks and include_role may have a loop, with loop_control: what is included
+// stands there once for each item, and all in it knows the item. The list must be
+// known before the run: it is written out (items may have any templates), or looks at
+// variables of the playbook, the inventory and the command line, not at facts, results
+// or what tasks set. Each host may have a list of its own. A loop inside calls its
+// item otherwise (loop_var); a label cannot stand inside.
+//
 // Instead of a module: block with a list of tasks (and rescue, always, when,
 // throttle, vars, tags, needs, barrier, label), include_role, include_tasks, or
 // meta: flush_handlers. With a mapping, block is the module of that name.

@@ -32,7 +32,8 @@ type rawLoopControl struct {
 const itemVar = "item"
 
 // loopOf compiles the loop of a task, if it has one.
-func (c *compiler) loopOf(d *document, raw *rawTask) *Loop {
+func (c *compiler) loopOf(x scene, raw *rawTask) *Loop {
+	d := x.doc
 	if raw.Loop.Kind == 0 {
 		if key := raw.set["loop_control"]; key != nil {
 			c.fail(d.at(key).Errorf("loop_control stands beside a loop, and there is none"))
@@ -53,6 +54,11 @@ func (c *compiler) loopOf(d *document, raw *rawTask) *Loop {
 	}
 	if l.Var == l.index && l.index != itemVar {
 		c.fail(keyPos(d, control, "index_var").Errorf("loop_var and index_var are the same"))
+	}
+	for _, name := range []string{l.Var, l.index} {
+		if outer, taken := x.loops[name]; taken && name != "" {
+			c.fail(l.Pos.Errorf("the loop of the include at %s has %q already; call its item otherwise: loop_control: {loop_var: NAME}", outer, name))
+		}
 	}
 	return l
 }

@@ -168,7 +168,8 @@ type Task struct {
 	// all. The others go past it without a word.
 	Only map[string]bool
 
-	user     *Text // who runs its programs; nil for the agent's own user
+	labels   []*Text // how items of the loops at includes around it are shown
+	user     *Text   // who runs its programs; nil for the agent's own user
 	env      []*Value
 	files    *Files
 	nameTpl  *Template

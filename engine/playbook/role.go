@@ -29,6 +29,7 @@ type roleUse struct {
 	// use than a plain mention.
 	params bool
 	layer  layer
+	only   map[string]bool // see Block.Only
 }
 
 type rawUse struct {
@@ -89,7 +90,7 @@ func (c *compiler) place(x scene, u roleUse) {
 	if !x.state.applied[r.name] {
 		x.state.applied[r.name] = true
 		if r.handlers != nil {
-			h := x
+			h := x.withoutLoops() // a handler runs once for all items
 			h.doc = r.handlers
 			c.handlers(h, c.list(r.handlers, r.handlers.root, "handlers"))
 		}
@@ -98,11 +99,11 @@ func (c *compiler) place(x scene, u roleUse) {
 		return
 	}
 	nodes := c.list(r.tasks, r.tasks.root, "tasks")
-	if len(u.when) == 0 {
+	if len(u.when) == 0 && u.only == nil {
 		c.tasks(x, nodes)
 		return
 	}
-	b := &Block{Name: "role " + r.name, Pos: u.pos, Parent: x.block, When: u.when, Scopes: x.scopes}
+	b := &Block{Name: "role " + r.name, Pos: u.pos, Parent: x.block, When: u.when, Scopes: x.scopes, Only: u.only}
 	c.block(x, b, nodes, nil, nil)
 }
 

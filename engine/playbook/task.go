@@ -55,7 +55,7 @@ func (c *compiler) task(x scene, raw *rawTask) *Task {
 		Secret: raw.Secret, Tags: slices.Concat(x.tags, c.tags(d, &raw.Tags)), Block: x.block, files: x.files,
 		Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes,
 	}
-	t.Loop = c.loopOf(d, raw)
+	t.Loop, t.labels = c.loopOf(x, raw), x.labels
 	c.taskRetries(t, raw)
 	c.taskName(d, t, raw)
 	c.taskArgs(d, t, raw)

@@ -108,22 +108,31 @@ func pointers(nodes []yaml.Node) []*yaml.Node {
 }
 
 // includeItem puts the tasks of a role or a file in place, as a block when it
-// has a condition.
+// has a condition; with a loop once for each item.
 func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 	d := x.doc
-	if raw.set["loop"] != nil {
-		c.fail(d.at(raw.set["loop"]).Errorf("%s takes no loop: it is put in place before any host is known; put the loop at the tasks in it, or use it several times with vars", form))
+	if !c.only(d, raw, form, append(inheritable(), "name", "when", "vars", "tags", "loop", "loop_control")...) {
 		return
 	}
-	if !c.only(d, raw, form, append(inheritable(), "name", "when", "vars", "tags")...) {
+	loop := c.loopOf(x, raw)
+	if loop == nil {
+		c.include(x, raw, form, turn{})
 		return
 	}
+	for _, t := range c.turns(x, loop, form, raw.set["when"] != nil) {
+		c.include(t.in(x, loop), raw, form, t)
+	}
+}
+
+// include puts a role or a file in place once; t is the turn of its loop.
+func (c *compiler) include(x scene, raw *rawTask, form string, t turn) {
+	d := x.doc
 	x = x.inside(c.layer(d, raw.node, &raw.rawInherit))
 	scope := c.params(d, &raw.Vars)
-	when, tags := c.conditions(d, &raw.When, "when"), c.tags(d, &raw.Tags)
+	when, tags := append(t.guard(), c.conditions(d, &raw.When, "when")...), c.tags(d, &raw.Tags)
 	pos := keyPos(d, raw.node, form)
 	if form == "include_role" {
-		c.useRole(x, roleUse{name: raw.IncludeRole, pos: pos, vars: scope, when: when, tags: tags, params: scope != nil})
+		c.useRole(x, roleUse{name: raw.IncludeRole, pos: pos, vars: scope, when: when, tags: tags, params: scope != nil, only: t.only})
 		return
 	}
 	file := c.beside(x, raw.IncludeTasks)
@@ -139,11 +148,11 @@ func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
 	x = x.with(scope).tagged(tags)
 	x.doc, x.here, x.includes = included, path.Dir(file), append(slices.Clip(x.includes), shown)
 	nodes := c.list(included, included.root, "tasks")
-	if len(when) == 0 {
+	if len(when) == 0 && t.only == nil {
 		c.tasks(x, nodes)
 		return
 	}
-	c.block(x, &Block{Name: raw.IncludeTasks, Pos: pos, Parent: x.block, When: when, Scopes: x.scopes}, nodes, nil, nil)
+	c.block(x, &Block{Name: raw.IncludeTasks, Pos: pos, Parent: x.block, When: when, Scopes: x.scopes, Only: t.only}, nodes, nil, nil)
 }
 
 // beside is the file of tasks that is meant: one beside the file that includes

@@ -19,6 +19,8 @@ type Scope struct {
 	// Param marks the parameters of a role or include, which win over what tasks
 	// set.
 	Param bool
+	// loop marks the item of a loop at an include, which no other layer hides.
+	loop  bool
 	vars  map[string]*Value
 	names []string
 }
@@ -77,6 +79,14 @@ type Value struct {
 	refs  Refs
 	isMap bool
 	fixed bool
+	// own is the value of each host; nil for any other kind of value.
+	own map[string]perHost
+}
+
+// perHost is a value that one host has.
+type perHost struct {
+	value any
+	err   error
 }
 
 func compileValue(d *document, n *yaml.Node, funcs template.FuncMap) (*Value, error) {
@@ -145,6 +155,14 @@ func (v *Value) Eval(vars map[string]any) (any, error) {
 		return v.konst, nil
 	case v.tpl != nil:
 		return v.tpl.value(vars)
+	case v.own != nil:
+		host, _ := vars["host"].(map[string]any)
+		name, _ := host["name"].(string)
+		mine, ok := v.own[name]
+		if !ok {
+			return nil, v.Pos.Errorf("the loop has no such item for %s", name)
+		}
+		return mine.value, mine.err
 	}
 	return v.assemble(vars)
 }

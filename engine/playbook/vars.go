@@ -176,6 +176,11 @@ func (e *entering) find(name string) *Value {
 	if e.vars.fixed[name] {
 		return nil
 	}
+	for _, s := range slices.Backward(e.scopes) {
+		if value := s.vars[name]; s.loop && value != nil {
+			return value
+		}
+	}
 	_, host := e.vars.m[name]
 	for _, s := range slices.Backward(e.scopes) {
 		if s.Default && host || e.vars.set[name] && !s.Param {

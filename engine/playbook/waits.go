@@ -49,6 +49,10 @@ func (x scene) throttled() bool {
 }
 
 func (c *compiler) label(x scene, name string, pos strictyaml.Pos) {
+	if len(x.loops) > 0 {
+		c.fail(pos.Errorf("label %q stands in what a loop puts in place more than once, and a label is one point; put it behind the include", name))
+		return
+	}
 	if first := c.labels[name]; first != nil {
 		c.fail(pos.Errorf("label %q exists already, at %s", name, first.Pos))
 		return
@@ -158,7 +162,7 @@ func (c *compiler) chainPlays(g *graph.Graph[string], point func(int) string) {
 
 func unconditionalNeeds(op Op) []Need {
 	for b := op.Block; b != nil; b = b.Parent {
-		if len(b.When) > 0 {
+		if len(b.When) > 0 || b.Only != nil {
 			return nil
 		}
 	}

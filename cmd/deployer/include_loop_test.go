@@ -1,0 +1,62 @@
+package main
+
+import "testing"
+
+// A file that is included for each item of a list does its work on the hosts that
+// have the item, in plans and on the way back too.
+func TestLoopOfAnInclude(t *testing.T) {
+	y := newYard(t, 3, map[string]string{
+		"group_vars/all.yaml": "sites: [{name: one, port: 80}]\n",
+		"host_vars/n002.yaml": "sites: [{name: one, port: 81}, {name: two, port: 82}]\n",
+		"host_vars/n003.yaml": "sites: []\n",
+		"site.yaml": `
+- hosts: all
+  tasks:
+    - include_tasks: tasks/site.yaml
+      loop: sites
+      loop_control: {loop_var: site, label: "{{ .site.name }}"}
+    - {include_role: page, loop: "[more]", when: item != ""}
+  handlers:
+    - {name: reload, file: {path: /reloaded, content: "yes"}}
+`,
+		"tasks/site.yaml": `
+- name: configure
+  file: {path: "/at-{{ .site.name }}", content: "{{ .site.port }}"}
+  notify: reload
+- name: chosen
+  set: {chosen: here}
+  run_once: true
+- file: {path: "/at-{{ .site.name }}.{{ .item }}", content: "{{ .chosen }}"}
+  loop: [a, b]
+  barrier: true
+`,
+		"roles/page/tasks/main.yaml": "- file: {path: '/page-{{ .item }}', content: x}\n",
+	})
+	said, _ := y.deployer(exitOK, "run", "site.yaml", "-e", "more=index", "-v")
+	says(t, said, "configure (one)", "configure (two)")
+	for host, want := range []map[string]string{
+		{"at-one": "80", "at-two": "-", "reloaded": "yes", "page-index": "x"},
+		{"at-one": "81", "at-two": "82", "at-two.a": "here", "reloaded": "yes"},
+		{"at-one": "-", "reloaded": "-", "page-index": "x"},
+	} {
+		for path, content := range want {
+			if got := y.on(host, path); got != content {
+				t.Errorf("host %d: %s is %q, want %q", host+1, path, got, content)
+			}
+		}
+	}
+	out, _ := y.deployer(exitOK, "plan", "run", "site.yaml", "-e", "more=index")
+	says(t, out, "nothing to do")
+	y.deployer(exitOK, "revert", y.runs()[0].Header.Run, "--yes")
+	if y.on(1, "at-two") != "-" || y.on(0, "at-one") != "-" {
+		t.Error("not put back")
+	}
+	y.deployer(exitOK, "plan", "run", "site.yaml", "-e", "more=index", "-o", "plan.json")
+	y.deployer(exitOK, "apply", "plan.json")
+	if got := y.on(1, "at-two.b"); got != "here" {
+		t.Errorf("the plan wrote %q", got)
+	}
+	y.write("host_vars/n003.yaml", "sites: '{{ .facts.addresses }}'\n")
+	_, complaint := y.deployer(exitUsage, "run", "site.yaml", "-e", "more=index", "--list")
+	says(t, complaint, `site.yaml:5:13: loop: want a list, got the text`, "on n003")
+}

@@ -1,0 +1,175 @@
+package playbook
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"deployer/strictyaml"
+)
+
+// turn is one item of a loop at an include; the zero value is that of an include
+// without a loop.
+type turn struct {
+	item  *Value
+	index int
+	// only are the hosts whose lists are that long; nil for all.
+	only map[string]bool
+	// look is what makes hosts say why they have no item; may be nil.
+	look *Expr
+}
+
+// in returns the scene inside of the turn.
+func (t turn) in(x scene, l *Loop) scene {
+	s := &Scope{loop: true, vars: map[string]*Value{l.Var: t.item}, names: []string{l.Var}}
+	loops := maps.Clone(x.loops)
+	if loops == nil {
+		loops = map[string]strictyaml.Pos{}
+	}
+	loops[l.Var] = l.Pos
+	if l.index != "" {
+		s.vars[l.index], loops[l.index] = &Value{Pos: l.Pos, konst: t.index, fixed: true}, l.Pos
+		s.names = append(s.names, l.index)
+	}
+	x = x.with(s)
+	if x.loops = loops; l.label != nil {
+		x.labels = append(slices.Clip(x.labels), l.label)
+	}
+	return x
+}
+
+func (t turn) guard() []*Expr {
+	if t.look == nil {
+		return nil
+	}
+	return []*Expr{t.look}
+}
+
+// withoutLoops is the scene as it was outside of all loops at includes.
+func (x scene) withoutLoops() scene {
+	x.scopes = slices.DeleteFunc(slices.Clone(x.scopes), func(s *Scope) bool { return s.loop })
+	x.loops, x.labels = nil, nil
+	return x
+}
+
+// turns lays out the loop of an include: what is included stands in the program
+// once for each item, so that barriers, plans and the way back know each by
+// itself. That needs the length of the list before the run: written out it may
+// have anything in it, computed it may look at what is known of a host by then.
+// conditional tells that the include has a condition.
+func (c *compiler) turns(x scene, l *Loop, form string, conditional bool) []turn {
+	if l.list != nil {
+		out := make([]turn, len(l.list.list))
+		for i, item := range l.list.list {
+			out[i] = turn{item: item, index: i}
+		}
+		return out
+	}
+	if why := c.unforeseen(x, l); why != "" {
+		c.fail(l.Pos.Errorf("loop at %s: how often it is put in place must be known before any host is contacted, and %s; put the loop at the tasks in it, or loop over all that may come, with a condition on the item", form, why))
+		return nil
+	}
+	lists := c.lists(x, l)
+	for b := x.block; b != nil; b = b.Parent {
+		conditional = conditional || len(b.When) > 0
+	}
+	for _, host := range slices.Sorted(mapKeys(lists)) {
+		if err := lists[host].err; err != nil && !conditional {
+			said := *err
+			if host != "" {
+				said.Msg += " (on " + host + ")"
+			}
+			c.fail(&said)
+			return nil
+		}
+	}
+	return c.turnsOf(l, lists)
+}
+
+// list is a loop's list of one host.
+type list struct {
+	items []any
+	err   *strictyaml.Error
+}
+
+// turnsOf makes the turns from the lists of the hosts. One whose list cannot be
+// computed has the first turn, to say so when it gets there.
+func (c *compiler) turnsOf(l *Loop, lists map[string]list) []turn {
+	var out []turn
+	for i := 0; ; i++ {
+		t := turn{index: i, item: &Value{Pos: l.Pos, own: map[string]perHost{}}, only: map[string]bool{}}
+		for host, of := range lists {
+			switch {
+			case of.err != nil && i == 0:
+				t.item.own[host], t.only[host] = perHost{err: of.err}, true
+				t.look, _ = compileExpr(l.Var+" == nil or true", l.expr.orig)
+			case i < len(of.items):
+				t.item.own[host], t.only[host] = perHost{value: of.items[i]}, true
+			}
+		}
+		if len(t.only) == 0 {
+			return out
+		}
+		if len(t.only) == len(lists) {
+			t.only = nil
+		}
+		out = append(out, t)
+	}
+}
+
+// unforeseen says what the list of a loop looks at that only the run finds out;
+// empty when all of it is known.
+func (c *compiler) unforeseen(x scene, l *Loop) string {
+	refs := closure(x.scopes, l.refs)
+	if refs.all {
+		return "it looks at all variables"
+	}
+	tasks := slices.Concat(c.allTasks(), x.state.handlers)
+	for _, name := range refs.Names() {
+		switch name {
+		case "facts", "run", "result", "failure":
+			return "it looks at " + name
+		}
+		for _, t := range tasks {
+			if slices.Contains(t.Defines(), name) {
+				return fmt.Sprintf("it looks at %s, which the task at %s gives a value", name, t.Pos)
+			}
+		}
+	}
+	return ""
+}
+
+// lists computes the list of a loop for each host of the play; under the empty
+// name where nothing is known of hosts.
+func (c *compiler) lists(x scene, l *Loop) map[string]list {
+	out := map[string]list{}
+	if c.lib.Vars == nil || c.lib.Match == nil {
+		out[""] = c.listOf(x, l, nil)
+		return out
+	}
+	hosts, err := c.lib.Match(x.play.Hosts)
+	if err != nil {
+		return out // said already
+	}
+	for _, host := range hosts {
+		out[host] = c.listOf(x, l, c.lib.Vars(host))
+	}
+	return out
+}
+
+func (c *compiler) listOf(x scene, l *Loop, base map[string]any) (out list) {
+	fixed := map[string]any{}
+	for name, value := range c.lib.Extra {
+		fixed[name] = Normalize(value)
+	}
+	v := NewVars(base, fixed)
+	err := v.Enter(x.scopes, l.refs)
+	if err == nil {
+		out.items, err = l.Items(v.m)
+	}
+	if err != nil && !errors.As(err, &out.err) {
+		out.err = l.Pos.Errorf("loop: %v", err)
+	}
+	return out
+}
