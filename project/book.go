@@ -25,10 +25,9 @@ type Book struct {
 
 var ownRoles = playbook.Tree{Name: "roles", FS: roles.FS}
 
-// OwnBook is one of deployer's playbooks, such as install; as is the name of its
-// runs.
-func OwnBook(name, as string) Book {
-	return Book{Name: as, Tree: ownRoles, File: "playbooks/" + name + ".yaml", own: true}
+// OwnBook is one of deployer's playbooks: install, status, verify.
+func OwnBook(name string) Book {
+	return Book{Name: name, Tree: ownRoles, File: "playbooks/" + name + ".yaml", own: true}
 }
 
 // TextBook is a playbook that stands in no file; as is the name of its runs.

@@ -9,6 +9,9 @@ import (
 	"deployer/strictyaml"
 )
 
+// DefaultInventory is looked for in the working directory.
+const DefaultInventory = "inventory.yaml"
+
 // Options are what the program that loads a project brings along.
 type Options struct {
 	// Open decrypts the content of a file whose name ends in .age; with nil such

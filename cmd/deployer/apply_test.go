@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,24 +67,7 @@ func TestResumeOfAPlan(t *testing.T) {
 	}}
 	y := newYardOf(t, 2, slow, map[string]string{"site.yaml": twoFiles})
 	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
-	victim := exec.CommandContext(t.Context(), os.Args[0], "apply", "plan.json", "-o", "json")
-	victim.Args[0] = "deployer" // see TestMain
-	out, err := victim.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.Contains(lines.Text(), `"step.end"`) && strings.Contains(lines.Text(), `"name":"first"`) {
-			break
-		}
-	}
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = victim.Wait()
+	y.kill([]string{`"step.end"`, `"name":"first"`}, "apply", "plan.json")
 	id := y.runs()[0].Header.Run
 	if got := y.on(0, "etc/app/late"); got != "-" {
 		t.Fatal("it had come to its end when it was killed")

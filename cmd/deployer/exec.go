@@ -2,18 +2,11 @@ package main
 
 import (
 	"errors"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
-	"deployer/engine/view"
-	"deployer/project"
 )
 
 func newExecCommand(e env) *cobra.Command {
@@ -45,14 +38,14 @@ all did it, 3 when some did, 1 when none did.`,
 			return execute(cmd, e, words[0], task, o)
 		},
 	}
-	inventoryFlag(cmd, &o.inventory)
-	askFlags(cmd, &o.ask)
+	inventoryFlag(cmd, &o.Inventory)
+	askFlags(cmd, &o.Asking)
 	outputFlag(cmd, &o.output, "text", "json")
 	cmd.Flags().StringVarP(&module, "module", "m", "", "`name` of a module to carry out instead of a command")
 	cmd.Flags().StringVarP(&args, "args", "a", "", "the module's arguments as a YAML `mapping`; templates are rendered")
-	cmd.Flags().BoolVarP(&o.check, "check", "C", false, "change nothing, show what would be changed")
-	cmd.Flags().IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the inventory's, or 50)")
-	cmd.Flags().StringArrayVarP(&o.extraVars, "extra-vars", "e", nil, "`variables` for the templates: NAME=VALUE, @FILE or {mapping}; may be given again")
+	cmd.Flags().BoolVarP(&o.Check, "check", "C", false, "change nothing, show what would be changed")
+	forksFlag(cmd, &o, "the inventory's, or 50")
+	variablesFlag(cmd, &o, "for the templates: NAME=VALUE, @FILE or {mapping}")
 	return cmd
 }
 
@@ -106,29 +99,21 @@ func execute(cmd *cobra.Command, e env, pattern string, task map[string]any, o r
 
 // ask carries one task out on the hosts of a pattern, and returns what each said.
 func ask(cmd *cobra.Command, e env, verb, pattern string, task map[string]any, o runOptions) (*engine.Report, []answer, error) {
-	p, err := loadAny(o.inventory, "")
+	given, err := o.options()
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := yaml.Marshal([]any{map[string]any{"name": verb, "hosts": "all", "tasks": []any{task}}})
+	given.Verb, given.Limit = verb, pattern
+	r, err := newController(e).Task(task, given)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.limit = pattern
-	x, err := newExecution(env{e.stdin, e.stderr, e.stderr}, p, project.TextBook(text, verb), o)
+	said := &answers{}
+	report, err := watched(cmd.Context(), r, o.answering(e.stderr, r.Hosts).with(said), r.Do)
 	if err != nil {
 		return nil, nil, err
 	}
-	answers := &answers{}
-	x.journal, x.results, x.budget = verb == "exec", answers, everyHostMayFail()
-	x.beside = verb == "facts" || task["command"] != nil || task["shell"] != nil
-	x.call = callOf(verb, "", o)
-	x.show = answering(e.stderr, x)
-	report, err := x.run(cmd.Context())
-	if err != nil {
-		return nil, nil, err
-	}
-	return report, answers.of(report), nil
+	return report, said.of(report), nil
 }
 
 // allOrSome chooses the exit code of what each host does for itself.
@@ -138,23 +123,3 @@ func allOrSome(report *engine.Report) error {
 	}
 	return outcome(report)
 }
-
-// everyHostMayFail is the budget of what concerns each host for itself.
-func everyHostMayFail() map[string]playbook.Limit {
-	all := playbook.Limit{Percent: 100, Share: true}
-	return map[string]playbook.Limit{"master": all, "etcd": all}
-}
-
-// answering shows progress on a terminal, and nothing elsewhere: the answers are
-// what counts.
-func answering(w io.Writer, x *execution) view.Renderer {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return x.renderer()
-	}
-	return silence{}
-}
-
-// silence is a renderer that shows nothing.
-type silence struct{ nowhere }
-
-func (silence) Close() {}

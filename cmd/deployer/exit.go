@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"deployer/project"
+	"deployer/runs"
 )
 
 // The exit codes; docs/reference/exit-codes.md is generated from this table.
@@ -56,6 +57,7 @@ func silent(code int) error { return &exitError{code: code} }
 func exitCode(err error) int {
 	var e *exitError
 	var mistake *project.Mistake
+	var refusal *runs.Refusal
 	switch {
 	case err == nil:
 		return exitOK
@@ -63,6 +65,8 @@ func exitCode(err error) int {
 		return e.code
 	case errors.As(err, &mistake):
 		return exitUsage
+	case errors.As(err, &refusal):
+		return exitRefused
 	}
 	return exitFailed
 }

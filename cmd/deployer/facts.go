@@ -44,11 +44,11 @@ the module facts does.`,
 			return allOrSome(report)
 		},
 	}
-	inventoryFlag(cmd, &o.inventory)
-	askFlags(cmd, &o.ask)
+	inventoryFlag(cmd, &o.Inventory)
+	askFlags(cmd, &o.Asking)
 	outputFlag(cmd, &o.output, "text", "json")
 	cmd.Flags().StringSliceVar(&gather, "gather", nil, "more `sets`: hardware, mounts, network, packages, services")
-	cmd.Flags().IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the inventory's, or 50)")
+	forksFlag(cmd, &o, "the inventory's, or 50")
 	return cmd
 }
 

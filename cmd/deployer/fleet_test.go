@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +77,34 @@ func (y *yard) deployer(code int, args ...string) (stdout, stderr string) {
 		y.t.Fatalf("deployer %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), complaints.String())
 	}
 	return out.String(), complaints.String()
+}
+
+// kill calls the program in a process of its own, and kills that as soon as it
+// tells of an event that has all these texts in its line of JSON.
+func (y *yard) kill(texts []string, args ...string) {
+	y.t.Helper()
+	victim := exec.CommandContext(y.t.Context(), os.Args[0], append(args, "-o", "json")...)
+	victim.Args[0] = "deployer" // see TestMain
+	out, err := victim.StdoutPipe()
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		y.t.Fatal(err)
+	}
+	told := func(line string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) })
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !told(lines.Text()) {
+	}
+	if !told(lines.Text()) {
+		y.t.Errorf("deployer %s ended without telling of %q", strings.Join(args, " "), texts)
+	}
+	if err := victim.Process.Kill(); err != nil {
+		y.t.Fatal(err)
+	}
+	_ = victim.Wait()
 }
 
 // on reads a file of a host; "-" when there is none.

@@ -16,20 +16,19 @@ members one by one, each gated on its health.
 An interrupt (Ctrl-C) ends it after the steps in flight; a second one at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			x, err := ownExecution(e, "install", "install", o)
+			given, err := o.options()
 			if err != nil {
 				return err
 			}
-			x.journal, x.locks = true, true
-			report, err := x.run(cmd.Context())
+			r, err := newController(e).Install(given)
 			if err != nil {
 				return err
 			}
-			return x.finish(report)
+			return carryOut(cmd.Context(), e, r, o)
 		},
 	}
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
-	cmd.Flags().BoolVar(&o.check, "check", false, "change nothing, show what would be changed")
+	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would be changed")
 	return cmd
 }

@@ -86,7 +86,7 @@ func readAdmin(ctx context.Context, e env, p *project.Project, a reach.Asking) (
 	if err := c.Unlock(p.Cluster.Masters); err != nil {
 		return nil, err
 	}
-	c.Serve(reach.Serving{Blobs: store, Sink: nowhere{}})
+	c.Serve(reach.Serving{Blobs: store, Sink: silence{}})
 	var errs []error
 	for _, master := range p.Cluster.Masters {
 		files, err := readFiles(ctx, c, master, adminCA, adminCert, adminKey)
@@ -137,8 +137,3 @@ func kubeconfig(name, server string, files map[string]string) ([]byte, error) {
 	config.CurrentContext = user + "@" + name
 	return clientcmd.Write(*config)
 }
-
-// nowhere drops events.
-type nowhere struct{}
-
-func (nowhere) Emit(engine.Event) {}

@@ -7,19 +7,20 @@ import (
 
 	"deployer/engine/playbook"
 	"deployer/inventory"
+	"deployer/runs"
 )
 
 // printProgram prints what a run would go through: plays with their hosts, and
 // their tasks in order, each with its place and tags.
-func printProgram(w io.Writer, x *execution) error {
-	for _, p := range x.program.Plays {
-		matched, err := x.project.Match(p.Hosts)
+func printProgram(w io.Writer, r *runs.Run) error {
+	for _, p := range r.Program.Plays {
+		matched, err := r.Project.Match(p.Hosts)
 		if err != nil {
 			return usageError(fmt.Errorf("%s: hosts: %w", p.Pos, err))
 		}
-		hosts := intersect(x.hosts, matched)
+		hosts := intersect(r.Hosts, matched)
 		fmt.Fprintf(w, "play %s  (%s: %s)\n", p.Name, plural(len(hosts), "host"), dash(inventory.Compress(hosts)))
-		for _, t := range x.program.Tasks {
+		for _, t := range r.Program.Tasks {
 			if t.Play == p {
 				fmt.Fprintf(w, "  %s\n", describeTask(t))
 			}

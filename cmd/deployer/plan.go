@@ -6,20 +6,16 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"deployer/engine"
-	"deployer/engine/journal"
 	"deployer/engine/plan"
 	"deployer/engine/view"
 	"deployer/inventory"
+	"deployer/runs"
 )
 
 // planOptions are the flags of plan.
@@ -57,11 +53,7 @@ func newPlanInstall(e env) *cobra.Command {
 		Short: "What deployer install would do",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			x, err := ownExecution(e, "install", "install", o.runOptions)
-			if err != nil {
-				return err
-			}
-			return makePlan(cmd.Context(), e, x, o)
+			return makePlan(cmd.Context(), e, runs.Controller.Install, o)
 		},
 	}
 	planFlags(cmd, &o)
@@ -75,11 +67,8 @@ func newPlanRun(e env) *cobra.Command {
 		Short: "What deployer run would do",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			x, err := userExecution(e, args[0], o.runOptions)
-			if err != nil {
-				return err
-			}
-			return makePlan(cmd.Context(), e, x, o)
+			o.Playbook = args[0]
+			return makePlan(cmd.Context(), e, runs.Controller.Playbook, o)
 		},
 	}
 	planFlags(cmd, &o)
@@ -88,78 +77,50 @@ func newPlanRun(e env) *cobra.Command {
 }
 
 func planFlags(cmd *cobra.Command, o *planOptions) {
-	inventoryFlag(cmd, &o.inventory)
-	askFlags(cmd, &o.ask)
+	inventoryFlag(cmd, &o.Inventory)
+	askFlags(cmd, &o.Asking)
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write the plan to this `file`; - is the standard output, instead of the text")
 	f.CountVarP(&o.verbose, "verbose", "v", "show all groups of hosts, however many")
-	f.IntVar(&o.forks, "forks", 0, "most hosts that are worked on at once (default: the inventory's, or 50)")
+	forksFlag(cmd, &o.runOptions, "the inventory's, or 50")
 }
 
 // makePlan looks at the hosts, shows what would be done, and writes it down.
-func makePlan(ctx context.Context, e env, x *execution, o planOptions) error {
-	found := plan.NewCollector()
-	x.options.check = true
-	x.results, x.show = found, looking(e.stderr, x)
-	report, err := x.run(ctx)
+func makePlan(ctx context.Context, e env, ready func(runs.Controller, runs.Options) (*runs.Run, error), o planOptions) error {
+	given, err := o.options()
 	if err != nil {
 		return err
 	}
-	if end := report.Outcome(); end != engine.RunDone && end != engine.RunPartial {
-		x.again = ""
-		view.Summary(e.stderr, "plan of "+x.program.Name, report, "")
-		return outcome(report)
+	given.Check = true
+	r, err := ready(newController(e), given)
+	if err != nil {
+		return err
 	}
-	p := x.planned(found)
+	found, err := watched(ctx, r, o.looking(e.stderr, r.Hosts), r.Plan)
+	if err != nil {
+		return err
+	}
+	if found.Plan == nil {
+		view.Summary(e.stderr, "plan of "+r.Program.Name, found.Report, "")
+		return outcome(found.Report)
+	}
 	if o.out == "-" {
-		err = writePlanTo(e.stdout, p)
+		err = writePlanTo(e.stdout, found.Plan)
 	} else {
-		showPlan(e.stdout, x, p, o.verbose > 0)
-		err = writePlan(e.stdout, o.out, p)
+		showPlan(e.stdout, r, found.Plan, o.verbose > 0)
+		err = writePlan(e.stdout, o.out, found.Plan)
 	}
 	if err != nil {
 		return err
 	}
-	return outcome(report)
-}
-
-// planned completes a plan with what it was made from.
-func (x *execution) planned(found *plan.Collector) *plan.Plan {
-	p := found.Plan(x.hosts)
-	p.Deployer, p.Made, p.By = version, time.Now().UTC(), whoami()
-	p.Call, p.Files = x.call, x.project.Files()
-	p.Call.Extra, p.Call.Withheld = journal.Withhold(x.extra, x.clean)
-	return p
+	return outcome(found.Report)
 }
 
 // looking shows progress on a terminal, and elsewhere only what goes wrong.
-func looking(w io.Writer, x *execution) view.Renderer {
-	o := x.options.viewOptions(x.hosts)
-	o.Check = true
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return onlyTrouble{view.Live(w, o), false}
-	}
-	return onlyTrouble{view.Lines(w, o), false}
-}
-
-// onlyTrouble is a renderer that is not told what steps find: a plan shows that
-// in its own way.
-type onlyTrouble struct {
-	view.Renderer
-	json bool
-}
-
-// Emit implements engine.Sink.
-func (r onlyTrouble) Emit(e engine.Event) {
-	switch {
-	case e.Type == engine.PlayStart, e.Type == engine.RunStart, e.Type == engine.RunEnd:
-		return
-	case e.Type == engine.StepEnd && e.Result != nil && e.Result.Failure == nil && r.json:
-		return
-	case e.Type == engine.StepEnd && e.Result != nil && e.Result.Failure == nil:
-		e.Result = &engine.Result{Host: e.Host, Step: e.Step, Status: engine.OK}
-	}
-	r.Renderer.Emit(e)
+func (o planOptions) looking(w io.Writer, hosts []string) display {
+	look := o.runOptions
+	look.Check, look.Step = true, false
+	return display{open: func() view.Renderer { return onlyTrouble{look.renderer(w, hosts), false} }}
 }
 
 func writePlan(said io.Writer, path string, p *plan.Plan) error {
@@ -174,7 +135,7 @@ func writePlan(said io.Writer, path string, p *plan.Plan) error {
 	if err := renameio.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, shellWord(path))
+	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, runs.ShellWord(path))
 	return err
 }
 
@@ -186,8 +147,8 @@ func writePlanTo(w io.Writer, p *plan.Plan) error {
 }
 
 // showPlan shows a plan on one screen, or on all it takes.
-func showPlan(w io.Writer, x *execution, p *plan.Plan, all bool) {
-	fmt.Fprintf(w, "plan of %s for %s\n", x.program.Name, hostCount(len(p.Hosts)+len(p.LeftOut)))
+func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
+	fmt.Fprintf(w, "plan of %s for %s\n", r.Program.Name, hostCount(len(p.Hosts)+len(p.LeftOut)))
 	printLeftOut(w, p)
 	if p.Empty() {
 		fmt.Fprintln(w, "nothing to do: everything is as it should be")
@@ -206,12 +167,16 @@ func showPlan(w io.Writer, x *execution, p *plan.Plan, all bool) {
 		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.AtOnce), counted(t.Turns, "turn"))
 	}
 	printDoubts(w, p)
-	forks := x.forks()
-	if forks == 0 {
-		forks = 50
+	atOnce := r.AtOnce()
+	if atOnce == 0 {
+		atOnce = 50
 	}
-	if took, runs, ok := expectedTime(p, forks); ok {
-		fmt.Fprintf(w, "expected time: about %s, by %s of this playbook\n", took, runs)
+	if took, past, ok := runs.Estimate(p, atOnce); ok {
+		by := fmt.Sprintf("%d past runs", past)
+		if past == 1 {
+			by = "the last run"
+		}
+		fmt.Fprintf(w, "expected time: about %s, by %s of this playbook\n", took, by)
 	} else {
 		fmt.Fprintln(w, "expected time: not known, no past run on this machine tells")
 	}
@@ -254,35 +219,3 @@ func printDoubts(w io.Writer, p *plan.Plan) {
 		fmt.Fprintf(w, "on %s a command, a package, a unit that starts or an unknown step may give later steps more to do\n", hostCount(open))
 	}
 }
-
-// expectedTime is the estimate by the logs of past runs.
-func expectedTime(p *plan.Plan, forks int) (took time.Duration, runs string, ok bool) {
-	dir, err := journal.Dir()
-	if err != nil {
-		return 0, "", false
-	}
-	past, _ := journal.List(dir) // those that can be read will do
-	history := &plan.History{}
-	for _, r := range past {
-		if history.Runs == pastRuns || !r.Header.Call.Same(p.Call) || r.Report == nil {
-			continue
-		}
-		if journal.Scan(journal.Path(dir, r.Header.Run), func(_ *journal.Header, ev *engine.Event) error {
-			if ev != nil {
-				history.Add(*ev)
-			}
-			return nil
-		}) == nil {
-			history.EndRun()
-		}
-	}
-	took, ok = history.Estimate(p, forks)
-	runs = fmt.Sprintf("%d past runs", history.Runs)
-	if history.Runs == 1 {
-		runs = "the last run"
-	}
-	return max(took.Round(time.Second), time.Second), runs, ok
-}
-
-// pastRuns is how many past runs an estimate looks at.
-const pastRuns = 5

@@ -1,21 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"deployer/engine"
-	"deployer/engine/journal"
-	"deployer/runs/reach"
 	"deployer/test/fleet"
 )
 
@@ -88,24 +79,7 @@ func TestResumeAfterKill(t *testing.T) {
 	slow := fleet.Options{Before: func(context.Context, *fleet.Host, string) { time.Sleep(20 * time.Millisecond) }}
 	y := newYardOf(t, 2, slow, map[string]string{"site.yaml": book.String()})
 
-	victim := exec.CommandContext(t.Context(), os.Args[0], "run", "site.yaml", "-o", "json")
-	victim.Args[0] = "deployer" // see TestMain
-	out, err := victim.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.Contains(lines.Text(), `"name":"step 5"`) {
-			break
-		}
-	}
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = victim.Wait()
+	y.kill([]string{`"name":"step 5"`}, "run", "site.yaml")
 	id := y.runs()[0].Header.Run
 	shown, _ := y.deployer(exitOK, "runs", "show")
 	says(t, shown, "run "+id, "killed", "changed:", "killed after", "deployer resume "+id)
@@ -130,55 +104,5 @@ func TestResumeAfterKill(t *testing.T) {
 	y.deployer(exitOK, "revert", id, "--yes")
 	if got := y.on(0, "file0") + y.on(1, "file19"); got != "--" {
 		t.Errorf("after both are reverted: %q", got)
-	}
-}
-
-// TestLastUnfinished: which run is meant when none is named.
-func TestLastUnfinished(t *testing.T) {
-	call := func(book string) journal.Call { return journal.Call{Verb: "run", Playbook: book, Inventory: "/i"} }
-	exec, other := journal.Call{Verb: "exec", Inventory: "/i"}, journal.Call{Verb: "run", Playbook: "/a", Inventory: "/other"}
-	for name, c := range map[string]struct {
-		calls    []journal.Call // newest first
-		outcomes []engine.Outcome
-		want     int
-	}{
-		"the newest":                  {[]journal.Call{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
-		"finished since":              {[]journal.Call{call("/a"), call("/a")}, []engine.Outcome{engine.RunDone, journal.Killed}, -1},
-		"another playbook since":      {[]journal.Call{call("/b"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"a command in between":        {[]journal.Call{exec, call("/a")}, []engine.Outcome{engine.RunStopped, engine.RunInterrupted}, 1},
-		"of another inventory":        {[]journal.Call{other}, []engine.Outcome{journal.Killed}, -1},
-		"one that goes on is told so": {[]journal.Call{call("/a")}, []engine.Outcome{journal.Running}, 0},
-	} {
-		var all []*journal.Record
-		for i := range c.calls {
-			all = append(all, &journal.Record{Header: journal.Header{Call: c.calls[i]}, Outcome: c.outcomes[i]})
-		}
-		var want *journal.Record
-		if c.want >= 0 {
-			want = all[c.want]
-		}
-		if got := lastUnfinished(all, "/i"); got != want {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
-func TestChangedSince(t *testing.T) {
-	here := t.TempDir()
-	t.Chdir(here)
-	at := func(name string) string { return filepath.Join(here, name) }
-	h := journal.Header{Deployer: "v0", Files: map[string]string{at("a"): "1", at("b"): "2", "/c": "3"}}
-	want := []string{"/c (not used any more)", "b", "d (new)", "deployer itself (v0, now " + version + ")"}
-	if diff := cmp.Diff(want, changedSince(h, map[string]string{at("a"): "1", at("b"): "x", at("d"): "4"})); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// TestCallsComeBack: what is written down of a call is enough to give it again.
-func TestCallsComeBack(t *testing.T) {
-	t.Chdir(t.TempDir())
-	o := runOptions{inventory: "i.yaml", limit: "web", tags: []string{"a"}, skipTags: []string{"b"}, forks: 7, lock: lockHosts}
-	if diff := cmp.Diff(o, optionsOf(callOf("run", "site.yaml", o)), cmp.AllowUnexported(runOptions{}, reach.Asking{})); diff != "" {
-		t.Error(diff)
 	}
 }

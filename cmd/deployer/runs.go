@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -48,4 +49,12 @@ func theRun(args []string) (dir string, r *journal.Record, err error) {
 	}
 	r, err = journal.Read(journal.Path(dir, all[0].Header.Run))
 	return dir, r, err
+}
+
+// runName is how summaries call a run.
+func runName(c journal.Call) string {
+	if c.Playbook != "" {
+		return filepath.Base(c.Playbook)
+	}
+	return c.Verb
 }

@@ -16,6 +16,7 @@ import (
 	"deployer/engine/plan"
 	"deployer/engine/view"
 	"deployer/project"
+	"deployer/runs"
 )
 
 func newRunsShow(e env) *cobra.Command {
@@ -74,8 +75,8 @@ func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 	}
 	if r.Report != nil {
 		again := ""
-		if !r.Finished() && resumable(r.Header.Call) {
-			again = resumeCommand(r.Header.Run, r.Header.Call.Withheld)
+		if !r.Finished() && runs.Resumable(r.Header.Call) {
+			again = runs.ResumeCommand(r.Header.Run, r.Header.Call.Withheld)
 		}
 		view.Summary(w, runName(r.Header.Call), r.Report, again)
 		return nil
@@ -117,7 +118,7 @@ func printOpen(w io.Writer, r *journal.Record) {
 	for _, host := range slices.Sorted(maps.Keys(r.Open)) {
 		fmt.Fprintf(w, "  %s was at: %s\n", host, strings.Join(r.Open[host], ", "))
 	}
-	if r.Outcome == journal.Killed && resumable(r.Header.Call) {
-		fmt.Fprintf(w, "to go on:\n  %s\n", resumeCommand(r.Header.Run, r.Header.Call.Withheld))
+	if r.Outcome == journal.Killed && runs.Resumable(r.Header.Call) {
+		fmt.Fprintf(w, "to go on:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Call.Withheld))
 	}
 }

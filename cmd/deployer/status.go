@@ -41,8 +41,8 @@ func newStatusCommand(e env) *cobra.Command {
 			return err
 		},
 	}
-	inventoryFlag(cmd, &o.inventory)
-	askFlags(cmd, &o.ask)
+	inventoryFlag(cmd, &o.Inventory)
+	askFlags(cmd, &o.Asking)
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
 }

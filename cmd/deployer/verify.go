@@ -40,8 +40,8 @@ not.`,
 			return err
 		},
 	}
-	inventoryFlag(cmd, &o.inventory)
-	askFlags(cmd, &o.ask)
+	inventoryFlag(cmd, &o.Inventory)
+	askFlags(cmd, &o.Asking)
 	outputFlag(cmd, &output, "table", "json")
 	cmd.Flags().StringVar(&outside, "outside", "", "a name outside of the cluster that pods must be able to resolve")
 	return cmd
@@ -51,13 +51,17 @@ not.`,
 // returns the rows that its tasks found, with the project that it read for that.
 // A host that cannot be looked at is a row too.
 func look(ctx context.Context, e env, book string, o runOptions, extra map[string]any) ([]report.Row, *project.Project, error) {
-	found := &rowSink{}
-	x, err := ownExecution(env{e.stdin, e.stderr, e.stderr}, book, book, o)
+	given, err := o.options()
 	if err != nil {
 		return nil, nil, err
 	}
-	x.results, x.extra = found, extra
-	r, err := x.run(ctx)
+	given.Verb, given.Extra = book, extra
+	run, err := newController(e).Inspect(given)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := &rowSink{}
+	r, err := watched(ctx, run, o.display(e.stderr, run.Hosts).with(found), run.Do)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,7 +75,7 @@ func look(ctx context.Context, e env, book string, o runOptions, extra map[strin
 		}
 		found.rows = append(found.rows, row)
 	}
-	return found.rows, x.project, nil
+	return found.rows, run.Project, nil
 }
 
 // rowSink gathers the rows that tasks have in their output.

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"deployer/cmd/deployer/agents"
+	"deployer/project"
+	"deployer/runs"
+)
+
+// newController is this program as runs need it.
+func newController(e env) runs.Controller {
+	return runs.Controller{
+		Options:  projectOptions(),
+		Version:  version,
+		Ask:      prompt{e.stdin, e.stderr}.secret,
+		Confirm:  confirm(e.stdin, e.stderr),
+		Fetching: artifactProgress(e.stderr),
+	}
+}
+
+func projectOptions() project.Options {
+	return project.Options{Open: ownKeys().Open, Agents: agents.Embedded{}}
+}
+
+// loadCluster reads an inventory that describes a cluster.
+func loadCluster(path string) (*project.Project, error) {
+	return project.LoadCluster(path, projectOptions())
+}

@@ -1,0 +1,91 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/engine/plan"
+	"deployer/engine/schedule"
+	"deployer/engine/view"
+	"deployer/project"
+)
+
+// Apply makes ready a run that does what a plan says and nothing else: before it
+// changes anything it looks at all hosts again, and ends with a *DriftError when
+// they are not what the plan was made for. What the call of the given options says
+// counts for the number of hosts at one time and for variables that the plan holds
+// only by name. Files that have changed are a *DriftError at once.
+func (c Controller) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, error) {
+	r, err := c.again(p.Call, given)
+	if err != nil {
+		return nil, err
+	}
+	if missing := missingExtra(p.Call.Withheld, r.Extra); len(missing) > 0 {
+		return nil, project.Mistaken(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
+	}
+	if drift := c.programDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Files(), false)) > 0 {
+		return nil, &DriftError{append(drift, plan.FileDrift(p, r.Project.FilesAhead(p.Files), false)...)}
+	}
+	r.Hosts, r.applies, r.applied = namesOf(p), p, &from
+	return r, nil
+}
+
+// apply is a look at all hosts, which must find what the plan has, and the run
+// itself. The hosts stay connected and locked in between. The report is that of
+// the look when that did not come to its end.
+func (s *session) apply(ctx context.Context) (*engine.Report, error) {
+	sessions := schedule.Keep(s.reach)
+	defer sessions.Close()
+	found := plan.NewCollector()
+	look := s.options()
+	look.Connector, look.Check, look.Sink = sessions, true, found
+	if s.watch.Look != nil {
+		look.Sink = view.Tee(found, s.watch.Look)
+	}
+	report, err := schedule.Run(ctx, s.Program, look)
+	if err != nil {
+		return nil, err
+	}
+	if end := report.Outcome(); end == engine.RunStopped || end == engine.RunInterrupted {
+		return report, nil
+	}
+	if drift := s.drift(found.Plan(s.Hosts)); len(drift) > 0 {
+		return nil, &DriftError{drift}
+	}
+	if err := s.record(); err != nil {
+		return nil, err
+	}
+	run := s.options()
+	run.Connector, run.Expect = sessions, plan.NewEnforcer(s.applies).Of
+	return schedule.Run(ctx, s.Program, run)
+}
+
+// drift compares the plan with what was found now. Of a plan that was applied in
+// part only what is left can be compared.
+func (s *session) drift(now *plan.Plan) []plan.Drift {
+	drift := plan.FileDrift(s.applies, s.Project.Files(), true)
+	if s.resumes == "" {
+		return append(drift, plan.HostDrift(s.applies, now)...)
+	}
+	return append(drift, plan.Beyond(s.applies, now)...)
+}
+
+func namesOf(p *plan.Plan) []string {
+	names := make([]string, len(p.Hosts))
+	for i, h := range p.Hosts {
+		names[i] = h.Name
+	}
+	return names
+}
+
+// programDrift: another deployer has other playbooks of its own, and may see
+// hosts in another way.
+func (c Controller) programDrift(p *plan.Plan) []plan.Drift {
+	if p.Deployer == c.Version {
+		return nil
+	}
+	return []plan.Drift{{What: "deployer", How: fmt.Sprintf("is version %s, the plan was made by %s", c.Version, p.Deployer)}}
+}

@@ -1,0 +1,129 @@
+package runs
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/journal"
+	"deployer/engine/schedule"
+	"deployer/images"
+	"deployer/project"
+	"deployer/runs/reach"
+)
+
+// Controller is the program that carries runs out.
+type Controller struct {
+	// Options are what projects are loaded with.
+	project.Options
+	// Version of the program; plans and logs name it, and are held to it.
+	Version string
+	// Ask asks for passwords and passphrases; nil when nobody can be asked.
+	Ask reach.Asker
+	// Confirm is asked before each task of a run with Options.Step, and must be
+	// set for such runs.
+	Confirm func(ctx context.Context, task string, hosts []string) schedule.Answer
+	// Fetching is told of the artifacts that are fetched before a run; may be nil.
+	Fetching func(images.Progress)
+}
+
+// Options say what is run and how.
+type Options struct {
+	// Call is what is asked for, as plans and logs keep it. Its verb is that of
+	// the constructor; paths may be relative to the working directory.
+	journal.Call
+	// Check only finds out what would change.
+	Check bool
+	// StartAt leaves out what comes before the task of this name; Step has the
+	// controller confirm each task. Neither is kept.
+	StartAt string
+	Step    bool
+	// LockTimeout is how long to wait for another run that holds the hosts; 0 is
+	// not at all.
+	LockTimeout time.Duration
+	// Asking says which passwords are asked for.
+	Asking reach.Asking
+}
+
+// The verbs of the runs that can be repeated from what was written down of them,
+// and of those that cannot.
+const (
+	verbInstall = "install"
+	verbRun     = "run"
+	verbRevert  = "revert"
+	verbExec    = "exec"
+	verbUnknown = "unknown" // of which nothing is known
+)
+
+// Install makes ready a run that makes the hosts of an inventory a healthy
+// cluster, or repairs what differs.
+func (c Controller) Install(o Options) (*Run, error) {
+	o.Verb = verbInstall
+	r, err := c.own(o)
+	if err != nil {
+		return nil, err
+	}
+	r.logged, r.locks = true, true
+	return r, nil
+}
+
+// Inspect makes ready one of deployer's playbooks that only look: status or
+// verify, as the options' verb says.
+func (c Controller) Inspect(o Options) (*Run, error) { return c.own(o) }
+
+// own makes ready the playbook of deployer's that has the name of the verb.
+func (c Controller) own(o Options) (*Run, error) {
+	p, err := project.LoadCluster(o.Inventory, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.newRun(p, project.OwnBook(o.Verb), o)
+	if err != nil {
+		return nil, err
+	}
+	r.fetches = true
+	return r, nil
+}
+
+// Playbook makes ready a run of the user's own playbook that the options name.
+func (c Controller) Playbook(o Options) (*Run, error) {
+	c.Options.Playbook = filepath.Dir(o.Playbook)
+	p, err := project.Load(o.Inventory, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.Book(o.Playbook)
+	if err != nil {
+		return nil, err
+	}
+	o.Verb = verbRun
+	r, err := c.newRun(p, b, o)
+	if err != nil {
+		return nil, err
+	}
+	r.logged, r.locks = true, true
+	return r, nil
+}
+
+// Task makes ready one task, as a playbook would have it, on the hosts that
+// the options' limit names, each for itself: exec or facts, as their verb says.
+// Exec is logged. Commands and facts do not wait for other runs.
+func (c Controller) Task(task map[string]any, o Options) (*Run, error) {
+	text, err := yaml.Marshal([]any{map[string]any{"name": o.Verb, "hosts": "all", "tasks": []any{task}}})
+	if err != nil {
+		return nil, err
+	}
+	p, err := project.Load(o.Inventory, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.newRun(p, project.TextBook(text, o.Verb), o)
+	if err != nil {
+		return nil, err
+	}
+	r.logged, r.budget = o.Verb == verbExec, everyHostMayFail()
+	r.beside = o.Verb != verbExec || task["command"] != nil || task["shell"] != nil
+	return r, nil
+}

@@ -1,0 +1,82 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/engine/plan"
+	"deployer/engine/view"
+	"deployer/project"
+)
+
+// Planned is what a run would do, and how the look at the hosts went.
+type Planned struct {
+	Plan   *plan.Plan // nil when the look did not come to its end
+	Report *engine.Report
+}
+
+// Plan looks at the hosts and changes nothing. The run must have been made with
+// Options.Check.
+func (r *Run) Plan(ctx context.Context, w Watch) (*Planned, error) {
+	found := plan.NewCollector()
+	if w.Sink != nil {
+		w.Sink = view.Tee(w.Sink, found)
+	} else {
+		w.Sink = found
+	}
+	report, err := r.Do(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if end := report.Outcome(); end != engine.RunDone && end != engine.RunPartial {
+		return &Planned{Report: report}, nil
+	}
+	p := found.Plan(r.Hosts)
+	p.Deployer, p.Made, p.By = r.controller.Version, time.Now().UTC(), whoami()
+	p.Call, p.Files = r.Written(), r.Project.Files()
+	return &Planned{p, report}, nil
+}
+
+// ReadPlan reads the file of a plan. All its errors are mistakes of the user's.
+func ReadPlan(file string) (*plan.Plan, journal.Plan, error) {
+	p, digest, err := readPlan(file)
+	if err != nil {
+		return nil, journal.Plan{}, project.Mistaken(err)
+	}
+	return p, journal.Plan{File: project.Absolute(file), SHA256: digest}, nil
+}
+
+func readPlan(file string) (p *plan.Plan, digest string, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the plan: %w", err)
+	}
+	var head struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, "", fmt.Errorf("%s is no plan: %w", file, err)
+	}
+	if head.Format != plan.Format {
+		return nil, "", fmt.Errorf("%s is a plan of format %d, this deployer knows %d: make a new one", file, head.Format, plan.Format)
+	}
+	p = &plan.Plan{}
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(p); err != nil {
+		return nil, "", fmt.Errorf("%s is no plan: %w", file, err)
+	}
+	if err := p.Valid(); err != nil {
+		return nil, "", fmt.Errorf("%s is damaged: %w", file, err)
+	}
+	sum := sha256.Sum256(data)
+	return p, hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,49 @@
+package runs
+
+import (
+	"os"
+	"os/user"
+	"strings"
+
+	"deployer/engine/journal"
+	"deployer/roles"
+)
+
+// record begins the log of a run that changes hosts.
+func (s *session) record() error {
+	if !s.logged || s.Check {
+		return nil
+	}
+	dir, err := journal.Dir()
+	if err != nil {
+		return err
+	}
+	if s.log, err = journal.Create(dir, s.header()); err != nil {
+		return err
+	}
+	s.recorded = true
+	s.events.add(s.log)
+	return nil
+}
+
+func (s *session) header() journal.Header {
+	h := journal.Header{Run: s.id, Started: s.started, Call: s.Written(), Files: s.Project.Files(), Deployer: s.controller.Version,
+		By: whoami(), PID: os.Getpid(), Resumes: s.resumes, Plan: s.applied}
+	if s.Project.Cluster != nil {
+		h.Versions = roles.Versions(s.Project.Cluster)
+	}
+	return h
+}
+
+// whoami is user@machine.
+func whoami() string {
+	name := "uid " + strings.TrimSpace(os.Getenv("UID"))
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		return name
+	}
+	return name + "@" + machine
+}

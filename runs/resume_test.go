@@ -1,0 +1,145 @@
+package runs
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/project"
+)
+
+// TestLastUnfinished: which run is meant when none is named.
+func TestLastUnfinished(t *testing.T) {
+	call := func(book string) journal.Call { return journal.Call{Verb: "run", Playbook: book, Inventory: "/i"} }
+	exec, other := journal.Call{Verb: "exec", Inventory: "/i"}, journal.Call{Verb: "run", Playbook: "/a", Inventory: "/other"}
+	for name, c := range map[string]struct {
+		calls    []journal.Call // newest first
+		outcomes []engine.Outcome
+		want     int
+	}{
+		"the newest":                  {[]journal.Call{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
+		"finished since":              {[]journal.Call{call("/a"), call("/a")}, []engine.Outcome{engine.RunDone, journal.Killed}, -1},
+		"another playbook since":      {[]journal.Call{call("/b"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"a command in between":        {[]journal.Call{exec, call("/a")}, []engine.Outcome{engine.RunStopped, engine.RunInterrupted}, 1},
+		"of another inventory":        {[]journal.Call{other}, []engine.Outcome{journal.Killed}, -1},
+		"one that goes on is told so": {[]journal.Call{call("/a")}, []engine.Outcome{journal.Running}, 0},
+	} {
+		var all []*journal.Record
+		for i := range c.calls {
+			all = append(all, &journal.Record{Header: journal.Header{Call: c.calls[i]}, Outcome: c.outcomes[i]})
+		}
+		var want *journal.Record
+		if c.want >= 0 {
+			want = all[c.want]
+		}
+		if got := lastUnfinished(all, "/i"); got != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestChangedSince(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	at := func(name string) string { return filepath.Join(here, name) }
+	h := journal.Header{Deployer: "v0", Files: map[string]string{at("a"): "1", at("b"): "2", "/c": "3"}}
+	want := []string{"/c (not used any more)", "b", "d (new)", "deployer itself (v0, now v1)"}
+	if diff := cmp.Diff(want, Controller{Version: "v1"}.changedSince(h, map[string]string{at("a"): "1", at("b"): "x", at("d"): "4"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// site is a directory with an inventory without a cluster, and a playbook.
+func site(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for name, content := range map[string]string{
+		"i.yaml":    "hosts: {web: , db: }\nvars: {key: !secret hunter2}\n",
+		"site.yaml": "- {hosts: all, tasks: [{debug: {msg: x}, tags: [a, b]}]}\n",
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCallsComeBack: what is written down of a call is enough to give it again,
+// from another directory too, and has no secrets.
+func TestCallsComeBack(t *testing.T) {
+	site(t)
+	c := Controller{}
+	given := journal.Call{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, Forks: 7, LockHosts: true,
+		Extra: map[string]any{"release": "7", "password": "swordfish", "told": "it is hunter2"}}
+	r, err := c.Playbook(Options{Call: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer r.reach.Close()
+	data, err := json.Marshal(r.Written())
+	if err != nil || strings.Contains(string(data), "swordfish") || strings.Contains(string(data), "hunter2") {
+		t.Errorf("written: %s, %v", data, err)
+	}
+	var was journal.Call
+	if err := json.Unmarshal(data, &was); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"password", "told"}, missingExtra(was.Withheld, was.Extra)); diff != "" {
+		t.Error(diff)
+	}
+	again, err := c.again(was, Options{Call: journal.Call{Extra: map[string]any{"password": "swordfish", "told": "it is hunter2"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.Verb = verbRun
+	if diff := cmp.Diff(given, again.Call); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMistakesOfCalls: what was asked for and cannot be is a mistake of the
+// user's, and a file that has changed is a refusal.
+func TestMistakesOfCalls(t *testing.T) {
+	site(t)
+	c := Controller{Version: "v1"}
+	call := func(limit, book string) error {
+		_, err := c.Playbook(Options{Call: journal.Call{Inventory: "i.yaml", Playbook: book, Limit: limit}})
+		return err
+	}
+	was := &journal.Record{Outcome: journal.Killed, Header: journal.Header{Run: "r1", Deployer: "v0",
+		Call: journal.Call{Verb: verbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
+	_, withheld := c.Resume(was, Options{}, false)
+	for want, err := range map[string]error{
+		"--limit: ":                              call("nowhere", "site.yaml"),
+		"--limit web,!web leaves no host":        call("web,!web", "site.yaml"),
+		"reading the playbook":                   call("", "none.yaml"),
+		"deployer resume r1 -e token=...":        withheld,
+		"every run of i.yaml came to its end":    func() error { _, err := Unfinished("", "i.yaml"); return err }(),
+		"no plan.json: no such file or director": func() error { _, _, err := ReadPlan("no plan.json"); return err }(),
+	} {
+		var mistake *project.Mistake
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a mistake %q, got %v", want, err)
+		}
+	}
+	_, err := c.Resume(was, Options{Call: journal.Call{Extra: map[string]any{"token": "x"}}}, false)
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "not the same any more since run r1: i.yaml (new), site.yaml (new), deployer itself") {
+		t.Errorf("got %v", err)
+	}
+	r, err := c.Resume(was, Options{Call: journal.Call{Extra: map[string]any{"token": "x"}}}, true)
+	if err != nil || r.resumes != "r1" {
+		t.Errorf("got %v", err)
+	}
+}

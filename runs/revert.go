@@ -1,0 +1,216 @@
+package runs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"deployer/engine/journal"
+	"deployer/engine/playbook"
+	"deployer/engine/revert"
+	"deployer/project"
+)
+
+// RevertOptions say how a run is put back.
+type RevertOptions struct {
+	// Options are those of the revert. Without an inventory it is that of the run;
+	// variables are added to those of the run; there are no tags.
+	Options
+	// Of says what the run was when this machine has no log of it: install, a
+	// playbook, or unknown.
+	Of string
+	// Force puts back also what somebody has changed since; Anyway goes on
+	// although the playbook is not what it was.
+	Force, Anyway bool
+}
+
+// Reverting is a run that is to be put back: hosts are asked first what there is
+// to do, and then it is done.
+type Reverting struct {
+	ID   string       // of the run
+	Call journal.Call // what it was
+	// WentOnFrom is the run that it went on from, which is not put back with it;
+	// empty for none.
+	WentOnFrom string
+
+	options RevertOptions
+	track   *track            // what its log says; empty without one
+	program *playbook.Program // of the run
+	look    *Run              // asks the hosts
+	resumes string            // an earlier revert that this one goes on from
+}
+
+// Revert makes ready the way back of a run, which is named by the beginning of its
+// id. A playbook that is not what it was then is a *Refusal.
+func (c Controller) Revert(name string, o RevertOptions) (*Reverting, error) {
+	r, err := toRevert(name, o)
+	if err != nil {
+		return nil, project.Mistaken(err)
+	}
+	return r, c.lead(r)
+}
+
+// ResumeRevert makes ready to go on with a revert that did not come to its end:
+// hosts know what is put back already.
+func (c Controller) ResumeRevert(was journal.Header, given Options) (*Reverting, error) {
+	o := given
+	o.Call = was.Call
+	o.Inventory, o.Extra, o.Withheld = project.Relative(was.Call.Inventory), merged(was.Call.Extra, given.Extra), nil
+	if given.Forks > 0 {
+		o.Forks = given.Forks
+	}
+	r, err := toRevert(was.Call.Reverts, RevertOptions{Options: o, Force: was.Call.Force, Anyway: was.Call.Anyway})
+	if err != nil {
+		return nil, project.Mistaken(err)
+	}
+	r.resumes = was.Run
+	return r, c.lead(r)
+}
+
+// toRevert finds the run.
+func toRevert(name string, o RevertOptions) (*Reverting, error) {
+	dir, err := journal.Dir()
+	if err != nil {
+		return nil, err
+	}
+	record, err := journal.Find(dir, name)
+	switch {
+	case record == nil && o.Of != "":
+		return withoutLog(name, o), nil
+	case err != nil:
+		return nil, fmt.Errorf("%w; if it was run from another machine, say what it was with --of", err)
+	}
+	h := record.Header
+	if record.Outcome == journal.Running {
+		return nil, fmt.Errorf("run %s goes on, as process %d; interrupt it first", h.Run, h.PID)
+	}
+	if o.Inventory == "" {
+		o.Inventory = project.Relative(h.Call.Inventory)
+	}
+	t, err := trackOf(journal.Path(dir, h.Run))
+	return &Reverting{ID: h.Run, WentOnFrom: h.Resumes, Call: h.Call, track: t, options: o}, err
+}
+
+// withoutLog is a run of which there is what somebody says that it was.
+func withoutLog(name string, o RevertOptions) *Reverting {
+	if o.Inventory == "" {
+		o.Inventory = project.DefaultInventory
+	}
+	call := journal.Call{Verb: verbRun, Playbook: project.Absolute(o.Of), Inventory: project.Absolute(o.Inventory)}
+	if o.Of == verbInstall || o.Of == verbUnknown {
+		call.Verb, call.Playbook = o.Of, ""
+	}
+	return &Reverting{ID: name, Call: call, track: &track{}, options: o}
+}
+
+// lead finds out which way the run went, and makes ready to ask the hosts.
+func (c Controller) lead(r *Reverting) error {
+	forward, err := c.forward(r, r.Call)
+	if err != nil {
+		return err
+	}
+	if moved := r.track.moved(forward.Program); len(moved) > 0 && r.Call.Verb != verbExec && !r.options.Anyway {
+		return &Refusal{fmt.Errorf("the playbook is not what it was in run %s: %s; revert with the playbook as it was, or with --anyway in the order that it has now",
+			r.ID, strings.Join(moved, "; "))}
+	}
+	ask, err := revert.Ask(r.ID, r.options.Force)
+	if err != nil {
+		return err
+	}
+	ask.Secrets = forward.Program.Secrets
+	r.program, r.look = forward.Program, forward.like(ask)
+	r.look.Hosts, r.look.Check, r.look.budget, r.look.fetches = r.hostsOf(forward), true, everyHostMayFail(), false
+	return nil
+}
+
+// forward is a run of what an earlier one was, for all its tasks and hosts.
+func (c Controller) forward(r *Reverting, call journal.Call) (*Run, error) {
+	o := r.options.Options
+	o.Call = journal.Call{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
+		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra}
+	switch call.Verb {
+	case verbInstall, verbRun:
+		o.Extra = merged(call.Extra, o.Extra)
+		run, err := c.repeat(o)
+		if err == nil {
+			err = givenAgain(call, run.Extra)
+		}
+		return run, err
+	case verbExec, verbUnknown:
+		return c.without(o)
+	case verbRevert:
+		return c.forwardOfRevert(r, call)
+	}
+	return nil, project.Mistaken(fmt.Errorf("run %s was deployer %s, which changes nothing that could be put back", r.ID, call.Verb))
+}
+
+// givenAgain wants the variables that were not written down.
+func givenAgain(call journal.Call, extra map[string]any) error {
+	for _, name := range missingExtra(call.Withheld, extra) {
+		return project.Mistaken(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellWord(name), name))
+	}
+	return nil
+}
+
+// without is a run without a program: of exec, whose one task has this id, or of a
+// run of which nothing is known.
+func (c Controller) without(o Options) (*Run, error) {
+	p, err := project.Load(o.Inventory, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.newRun(p, project.TextBook([]byte("[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"), verbExec), o)
+	if err == nil && o.Verb == verbUnknown {
+		run.Program = &playbook.Program{}
+	}
+	return run, err
+}
+
+// forwardOfRevert is the way back that an earlier run took.
+func (c Controller) forwardOfRevert(r *Reverting, call journal.Call) (*Run, error) {
+	dir, err := journal.Dir()
+	if err != nil {
+		return nil, err
+	}
+	first, err := journal.Find(dir, call.Reverts)
+	if err != nil {
+		return nil, project.Mistaken(fmt.Errorf("run %s reverted another one: %w", r.ID, err))
+	}
+	run, err := c.forward(r, first.Header.Call)
+	if err != nil {
+		return nil, err
+	}
+	back, err := revert.Mirror(run.Program, revert.Options{Run: call.Reverts})
+	if err != nil {
+		return nil, err
+	}
+	run.Program = back.Program
+	return run, nil
+}
+
+// hostsOf are the hosts that had a part in the run; all of the project's where
+// nobody knows, or where tasks may have worked on other hosts than their own.
+func (r *Reverting) hostsOf(forward *Run) []string {
+	if len(r.track.hosts) == 0 || slices.ContainsFunc(forward.Program.Tasks, func(t *playbook.Task) bool { return t.Delegate != nil }) {
+		return forward.Hosts
+	}
+	return slices.DeleteFunc(slices.Clone(forward.Hosts), func(host string) bool { return !r.track.hosts[host] })
+}
+
+// PutBack makes ready the run that does what was found to be done.
+func (r *Reverting) PutBack(found *Found) (*Run, error) {
+	if err := found.Verdict(); err != nil {
+		return nil, err
+	}
+	o := r.options
+	run := r.look.like(found.back.Program)
+	run.Check, run.logged, run.locks, run.budget, run.resumes = o.Check, true, true, nil, r.resumes
+	run.Call = journal.Call{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.look.Extra,
+		Reverts: r.ID, Force: o.Force, Anyway: o.Anyway}
+	if found.back.Everyone {
+		run.Hosts = run.Project.Hosts
+	} else {
+		run.Hosts = slices.DeleteFunc(slices.Clone(run.Hosts), func(host string) bool { return len(found.Past[host].Items) == 0 })
+	}
+	return run, nil
+}

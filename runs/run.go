@@ -1,0 +1,135 @@
+package runs
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/engine/lock"
+	"deployer/engine/plan"
+	"deployer/engine/playbook"
+	"deployer/engine/schedule"
+	"deployer/project"
+	"deployer/roles"
+	"deployer/runs/content"
+	"deployer/runs/reach"
+)
+
+// Run is one run of a playbook. It is made by a [Controller], once for each time
+// that it is carried out.
+type Run struct {
+	Options
+	Project *project.Project
+	Program *playbook.Program
+	// Hosts are those of the run, in inventory order.
+	Hosts []string
+
+	controller Controller
+	registry   engine.Registry
+	variables  *roles.Variables
+	fetches    bool // artifacts are fetched before it
+	logged     bool // it has a log on the controller, unless it is only a check
+	locks      bool // it keeps other runs away from the hosts, unless it is only a check
+	beside     bool // its steps run at one time with those of other runs
+	// budget is how many hosts may fail; nil means what the inventory says.
+	budget  map[string]playbook.Limit
+	resumes string        // the run that this one goes on from, or empty
+	applies *plan.Plan    // nil for none
+	applied *journal.Plan // where that was read
+
+	// What Ready has made ready.
+	logins   *reach.Logins
+	reach    *reach.Connector
+	content  *content.Store
+	redactor *schedule.Redactor
+	// What Do has begun.
+	id       string
+	recorded bool
+}
+
+// newRun compiles a playbook for a project.
+func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run, error) {
+	r := &Run{Options: o, Project: p, Hosts: p.Hosts, controller: c}
+	var err error
+	if r.variables, err = p.Variables(); err != nil {
+		return nil, err
+	}
+	if o.Limit != "" {
+		if r.Hosts, err = p.Match(o.Limit); err != nil {
+			return nil, project.Mistaken(fmt.Errorf("--limit: %w", err))
+		}
+		if len(r.Hosts) == 0 {
+			return nil, project.Mistaken(fmt.Errorf("--limit %s leaves no host", o.Limit))
+		}
+	}
+	r.Program, r.registry, err = p.Compile(b, project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,
+		Vars: r.variables.Of, Extra: o.Extra})
+	return r, err
+}
+
+// ID names the run once it has begun; hosts keep what it replaces under it.
+func (r *Run) ID() string { return r.id }
+
+// Recorded tells whether the run has a log, so that it can be resumed.
+func (r *Run) Recorded() bool { return r.recorded }
+
+// Written is what was asked for in the form that plans and logs keep: paths are
+// absolute, and of variables that look like secrets there are only the names. The
+// run must be ready.
+func (r *Run) Written() journal.Call {
+	c := r.Call
+	c.Playbook, c.Inventory = project.Absolute(c.Playbook), project.Absolute(c.Inventory)
+	c.Extra, c.Withheld = journal.Withhold(r.Extra, r.redactor.Text)
+	return c
+}
+
+// AtOnce is how many hosts are worked on at most at one time; 0 is the default of
+// the engine.
+func (r *Run) AtOnce() int {
+	if r.Forks > 0 {
+		return r.Forks
+	}
+	return r.Project.Inventory.Forks
+}
+
+// limits are how many hosts may fail before a run stops: the inventory's
+// max_fail; without it a tenth of the minions, rounded down, so that a dead one
+// among many is left out and a run on few hosts is all or nothing. The engine
+// adds that masters and etcd hosts may not fail.
+func (r *Run) limits() map[string]playbook.Limit {
+	if r.budget != nil {
+		return r.budget
+	}
+	out := map[string]playbook.Limit{}
+	if r.Project.Cluster != nil {
+		out["minion"] = playbook.Limit{Percent: 10, Share: true}
+	}
+	for group, limit := range r.Project.Inventory.MaxFail {
+		if l, err := playbook.ParseLimit(limit.String()); err == nil {
+			out[group] = l
+		}
+	}
+	return out
+}
+
+// everyHostMayFail is the budget of what concerns each host for itself.
+func everyHostMayFail() map[string]playbook.Limit {
+	all := playbook.Limit{Percent: 100, Share: true}
+	return map[string]playbook.Limit{"master": all, "etcd": all}
+}
+
+// claim is how the run locks its hosts; nil when it changes none, or when it must
+// not wait for others.
+func (r *Run) claim(started time.Time) *schedule.Claim {
+	if !r.locks || r.Check {
+		return nil
+	}
+	c := &schedule.Claim{Patience: r.LockTimeout,
+		Holder: lock.Holder{Run: r.id, Verb: r.Verb, By: whoami(), PID: os.Getpid(), Since: started}}
+	if r.Project.Cluster != nil && !r.LockHosts {
+		c.Guards = r.Project.Cluster.Masters
+	}
+	return c
+}

@@ -1,0 +1,24 @@
+package runs
+
+import (
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/engine/remote"
+	"deployer/tasks/control"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
+)
+
+// clusterServices are what actions and hosts may ask for; nothing without a
+// cluster.
+func clusterServices(c *cluster.Cluster) (engine.Services, map[string]remote.CallFunc) {
+	services := engine.Services{}
+	if c == nil {
+		return services, nil
+	}
+	ring := &keyring.Keyring{}
+	engine.Provide(services, ring)
+	engine.Provide(services, kube.NewAccess(ring))
+	engine.Provide(services, c)
+	return services, control.Calls(ring, c)
+}

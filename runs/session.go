@@ -1,0 +1,106 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/engine/schedule"
+	"deployer/runs/reach"
+	"deployer/tasks/control/reboot"
+)
+
+// Watch is who looks on while a run is carried out. All of it may be nil.
+type Watch struct {
+	// Sink gets the events, without secrets.
+	Sink engine.Sink
+	// Look gets those of the look at all hosts that comes before a plan is
+	// applied.
+	Look engine.Sink
+	// Interrupt, when it is closed or sent to, ends the run after the steps in
+	// flight. To stop at once, cancel the context.
+	Interrupt <-chan struct{}
+}
+
+// session is a run on its way: what it needs beside the program, from its first
+// connection to its last.
+type session struct {
+	*Run
+	started  time.Time
+	watch    Watch
+	events   *relay // to all who want them, without secrets
+	services engine.Services
+	log      *journal.Log // nil until it is begun
+}
+
+// Do carries the run out. The report is that of a plan's look at the hosts when
+// that did not come to its end, and nil when nothing was begun.
+func (r *Run) Do(ctx context.Context, w Watch) (*engine.Report, error) {
+	if err := r.Ready(ctx); err != nil {
+		return nil, err
+	}
+	s := r.begin(w)
+	report, err := s.do(ctx)
+	return report, errors.Join(err, s.end())
+}
+
+func (r *Run) begin(w Watch) *session {
+	s := &session{Run: r, started: time.Now().UTC(), watch: w, events: &relay{}}
+	r.id = s.started.Format("20060102-150405.000")
+	s.events.add(w.Sink)
+	services, calls := clusterServices(r.Project.Cluster)
+	engine.Provide(services, reboot.Resumes(r.resumes))
+	s.services = services
+	r.reach.Serve(reach.Serving{Blobs: r.content, Calls: calls, Sink: r.redactor.Wrap(s.events)})
+	return s
+}
+
+func (s *session) do(ctx context.Context) (*engine.Report, error) {
+	if s.applies != nil {
+		return s.apply(ctx)
+	}
+	if err := s.record(); err != nil {
+		return nil, err
+	}
+	return schedule.Run(ctx, s.Program, s.options())
+}
+
+// options are those of the engine.
+func (s *session) options() schedule.Options {
+	o := schedule.Options{
+		RunID:     s.id,
+		Check:     s.Check,
+		Beside:    s.beside,
+		Hosts:     s.Hosts,
+		Match:     s.Project.Match,
+		Vars:      func(host string) (map[string]any, error) { return s.variables.Of(host), nil },
+		Extra:     s.Extra,
+		Registry:  s.registry,
+		Connector: s.reach,
+		Local:     s.reach.Local(),
+		Services:  s.services,
+		Artifacts: s.content,
+		Blobs:     s.content,
+		Forks:     s.AtOnce(),
+		Claim:     s.claim(s.started),
+		Budget:    s.limits(),
+		Sink:      s.events,
+		Redactor:  s.redactor,
+		Interrupt: s.watch.Interrupt,
+	}
+	if s.Step {
+		o.Confirm = s.controller.Confirm
+	}
+	return o
+}
+
+// end gives everything back. The error is that of the log.
+func (s *session) end() error {
+	s.reach.Close()
+	if s.log == nil {
+		return nil
+	}
+	return s.log.Close()
+}

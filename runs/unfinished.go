@@ -1,0 +1,78 @@
+package runs
+
+import (
+	"fmt"
+	"slices"
+
+	"deployer/engine/journal"
+	"deployer/project"
+)
+
+// Unfinished finds the run that is named, by the beginning of its id, or without a
+// name the last one of an inventory that did not come to its end. That there is
+// none, or nothing left to do of it, is a mistake of the user's.
+func Unfinished(name, inventory string) (*journal.Record, error) {
+	dir, err := journal.Dir()
+	if err != nil {
+		return nil, err
+	}
+	r, err := unfinished(dir, name, project.Absolute(inventory))
+	if err == nil {
+		err = leftToDo(r)
+	}
+	if err != nil {
+		return nil, project.Mistaken(err)
+	}
+	return r, nil
+}
+
+func unfinished(dir, name, inventory string) (*journal.Record, error) {
+	if name != "" {
+		return journal.Find(dir, name)
+	}
+	all, err := journal.List(dir)
+	if err != nil && len(all) == 0 {
+		return nil, err
+	}
+	r := lastUnfinished(all, inventory)
+	if r == nil {
+		return nil, fmt.Errorf("nothing to resume: every run of %s came to its end; see deployer runs list", project.Relative(inventory))
+	}
+	return r, nil
+}
+
+// lastUnfinished picks the newest run of an inventory that is not finished and
+// that no later run of the same playbook has finished.
+func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Record {
+	var done []journal.Call
+	for _, r := range newestFirst {
+		call := r.Header.Call
+		if call.Inventory != inventory || !Resumable(call) || slices.ContainsFunc(done, call.Same) {
+			continue
+		}
+		if !r.Finished() {
+			return r
+		}
+		done = append(done, call)
+	}
+	return nil
+}
+
+// Resumable tells whether a later run can finish what this one began: a command
+// that exec ran somewhere is nothing that could be left unfinished.
+func Resumable(c journal.Call) bool {
+	return c.Verb == verbRun || c.Verb == verbInstall || c.Verb == verbRevert
+}
+
+func leftToDo(r *journal.Record) error {
+	run := r.Header.Run
+	switch {
+	case !Resumable(r.Header.Call):
+		return fmt.Errorf("run %s cannot be resumed: it was deployer %s; give the command again", run, r.Header.Call.Verb)
+	case r.Outcome == journal.Running:
+		return fmt.Errorf("run %s goes on, as process %d; follow it with: deployer runs tail %s", run, r.Header.PID, run)
+	case r.Finished():
+		return fmt.Errorf("nothing to resume: run %s came to its end", run)
+	}
+	return nil
+}
