@@ -21,6 +21,10 @@ type Selection struct {
 	// win over all others; see playbook.Library.
 	Vars  func(host string) map[string]any
 	Extra map[string]any
+	// Hosts are those of the run. Variables that one of them looks at in any case
+	// and that nobody gives a value are found; nil leaves them to the run. Given are variables that will have
+	// a value, though nobody says yet which.
+	Hosts, Given []string
 	// Step has hosts go through the tasks together, so that somebody can be asked
 	// before each.
 	Step bool
@@ -49,6 +53,9 @@ func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Regis
 		Step:      of.Step,
 		Vars:      of.Vars,
 		Extra:     of.Extra,
+	}
+	if !b.own { // that of our own is known to be right, and they get variables later
+		library.Run, library.Given = of.Hosts, of.Given
 	}
 	program, err := library.Compile(b.Tree, b.File)
 	switch {

@@ -15,7 +15,7 @@ func (c Controller) again(was journal.Call, given Options) (*Run, error) {
 	o := given
 	o.Call = was
 	o.Inventory, o.Playbook = project.Relative(was.Inventory), project.Relative(was.Playbook)
-	o.Extra, o.Withheld = merged(was.Extra, given.Extra), nil
+	o.Extra = merged(was.Extra, given.Extra) // those withheld are to be among the given
 	if given.Forks > 0 {
 		o.Forks = given.Forks
 	}

@@ -45,6 +45,10 @@ type Options struct {
 	LockTimeout time.Duration
 	// Asking says which passwords are asked for.
 	Asking reach.Asking
+
+	// loose leaves variables that nobody gives a value to the run: the way back looks
+	// at few of them, and the inventory may have lost some since.
+	loose bool
 }
 
 // The verbs of the runs that can be repeated from what was written down of them,

@@ -102,7 +102,7 @@ func TestCallsComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given.Verb = verbRun
+	given.Verb, given.Withheld = verbRun, was.Withheld
 	if diff := cmp.Diff(given, again.Call); diff != "" {
 		t.Error(diff)
 	}

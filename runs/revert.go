@@ -128,6 +128,7 @@ func (c Controller) forward(r *Reverting, call journal.Call) (*Run, error) {
 	o := r.options.Options
 	o.Call = journal.Call{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
 		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra}
+	o.loose = true
 	switch call.Verb {
 	case verbInstall, verbRun:
 		o.Extra = merged(call.Extra, o.Extra)

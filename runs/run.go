@@ -64,8 +64,12 @@ func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run,
 			return nil, project.Mistaken(fmt.Errorf("--limit %s leaves no host", o.Limit))
 		}
 	}
-	r.Program, r.registry, err = p.Compile(b, project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,
-		Vars: r.variables.Of, Extra: o.Extra})
+	selection := project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,
+		Hosts: r.Hosts, Vars: r.variables.Of, Extra: o.Extra, Given: o.Withheld}
+	if o.loose {
+		selection.Hosts = nil
+	}
+	r.Program, r.registry, err = p.Compile(b, selection)
 	return r, err
 }
 

@@ -14,7 +14,8 @@ func (c *compiler) finish() {
 	for _, t := range c.allTasks() {
 		t.refer()
 	}
-	c.prog.Definers = c.definers()
+	c.defined = c.definers()
+	c.prog.Definers = c.defined
 	for _, op := range c.prog.Ops {
 		if b := op.Block; op.Kind == OpBlock {
 			var parts []Refs
@@ -93,6 +94,9 @@ func closure(scopes []*Scope, parts ...Refs) Refs {
 				continue
 			}
 			out.all = out.all || value.refs.all
+			for n := range value.refs.tested {
+				out.test(n)
+			}
 			for _, r := range value.refs.Names() {
 				if _, known := out.names[r]; !known {
 					out.add(r)

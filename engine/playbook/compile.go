@@ -49,6 +49,9 @@ type Library struct {
 	// nil.
 	Vars  func(host string) map[string]any
 	Extra map[string]any
+	// Run are the hosts of the run. With it, Vars and Match, variables that nobody
+	// gives a value are found; Given are those that will have one.
+	Run, Given []string
 	// Match resolves a pattern of hosts. With it, patterns are checked when
 	// compiling, and circular waits between plays are found; it may be nil.
 	Match func(pattern string) ([]string, error)
@@ -67,6 +70,7 @@ func (l *Library) Compile(tree Tree, file string) (*Program, error) {
 		c.checkStart()
 		c.resolveNeeds()
 		c.finish()
+		c.undefined()
 		c.checkWaits()
 	}
 	if err := strictyaml.Join(c.errs...); err != nil {
@@ -84,6 +88,8 @@ type compiler struct {
 	labels map[string]*Label
 	roles  map[string]*role
 	needs  []pendingNeed
+	// defined are Program.Definers.
+	defined map[string]strictyaml.Pos
 	// started is false before the task of Library.StartAt; passed are the names
 	// of the tasks up to it.
 	started bool

@@ -21,6 +21,7 @@ type Expr struct {
 	orig origin
 	prog *vm.Program
 	refs Refs
+	sure []sight
 	or   *int // the number instead of an error; see Or
 }
 
@@ -34,6 +35,11 @@ func compileExpr(src string, orig origin) (*Expr, error) {
 		return nil, e.wrap(err)
 	}
 	e.refs = strict.refs
+	for _, id := range strict.sure {
+		at := file.Error{Location: id.Location()}
+		bound := at.Bind(file.NewSource(src))
+		e.sure = append(e.sure, sight{id.Value, orig.at(bound.Line, bound.Column), fmt.Sprintf("expression %q", src)})
+	}
 	e.prog, err = expr.Compile(src, expr.Patch(strict), expr.DisableBuiltin("now"),
 		expr.Function(getName, get), expr.Function(tryName, try))
 	if err != nil {

@@ -32,6 +32,7 @@ type strictness struct {
 	locals   map[string]bool          // let x = ...
 	fields   map[file.Location]string // of names of which one field is looked at
 	unknown  []*ast.IdentifierNode    // functions that do not exist
+	sure     []*ast.IdentifierNode    // variables that are looked at in any case
 }
 
 func newStrictness(src string) (*strictness, error) {
@@ -42,6 +43,7 @@ func newStrictness(src string) (*strictness, error) {
 	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}, fields: map[file.Location]string{}}
 	ast.Walk(&tree.Node, visit(s.collect))
 	ast.Walk(&tree.Node, visit(s.collectRefs))
+	s.surely(tree.Node)
 	for _, f := range s.unknown {
 		err := &file.Error{Location: f.Location(), Message: fmt.Sprintf("unknown function %q%s", f.Value, didYouMean(f.Value, builtin.Names))}
 		return nil, err.Bind(tree.Source)
@@ -79,6 +81,7 @@ func (s *strictness) collect(n *ast.Node) {
 		// "x" in $env asks for one name, not for all.
 		if name, ok := t.Left.(*ast.StringNode); ok && t.Operator == "in" && isEnv(t.Right) {
 			s.refs.add(name.Value)
+			s.refs.test(name.Value)
 			s.keep[t.Right.Location()] = true
 		}
 	}
@@ -91,6 +94,9 @@ func (s *strictness) collectRefs(n *ast.Node) {
 	case isEnv(id):
 		s.refs.all = true
 	default:
+		if s.tolerant[id.Location()] {
+			s.refs.test(id.Value)
+		}
 		if field, one := s.fields[id.Location()]; one {
 			s.refs.addField(id.Value, field)
 			return

@@ -9,6 +9,8 @@ import (
 type Refs struct {
 	// names are true for those of which more is looked at than how a step ended.
 	names map[string]bool
+	// tested are the names that are allowed to be missing somewhere.
+	tested map[string]bool
 	// all is set when they cannot be told, because the variables are used as
 	// a whole.
 	all bool
@@ -28,9 +30,20 @@ func (r *Refs) note(name string, beyond bool) {
 	r.names[name] = r.names[name] || beyond
 }
 
+// test notes that the variable may be missing.
+func (r *Refs) test(name string) {
+	if r.tested == nil {
+		r.tested = map[string]bool{}
+	}
+	r.tested[name] = true
+}
+
 func (r *Refs) merge(others ...Refs) {
 	for _, o := range others {
 		r.all = r.all || o.all
+		for n := range o.tested {
+			r.test(n)
+		}
 		for n, beyond := range o.names {
 			r.note(n, beyond)
 		}

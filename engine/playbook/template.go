@@ -17,6 +17,7 @@ type Template struct {
 	src  string
 	tpl  *template.Template
 	refs Refs
+	sure []sight
 	// one is set when the whole text is a single {{ action }}: its value can
 	// then be had with its type.
 	one *single
@@ -32,6 +33,7 @@ func compileTemplate(src string, orig origin, funcs template.FuncMap) (*Template
 		return nil, t.parseError(err, funcs)
 	}
 	t.tpl, t.refs = tpl, templateRefs(tpl)
+	t.sure = t.surely()
 	t.one, err = singleAction(src, tpl, funcs)
 	if err != nil {
 		return nil, orig.start.Errorf("template: %v", err)

@@ -109,6 +109,7 @@ func (w *refWalk) command(c *parse.CommandNode, top bool) {
 		case "index", "get", "hasKey", "dig":
 			if constant && isVars(args[at], top) {
 				w.refs.add(text.Text)
+				w.refs.test(text.Text)
 				for i, a := range args {
 					if i != at {
 						w.arg(a, top)
