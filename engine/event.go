@@ -56,6 +56,9 @@ type Report struct {
 	Aborted string `json:"aborted,omitempty"`
 	// Interrupted is true when the user stopped it.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Left is what the run has opened and could not close again, with what to do
+	// about it: a node that takes no pods.
+	Left []string `json:"left,omitempty"`
 }
 
 // HostReport counts what happened on one host.

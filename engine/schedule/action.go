@@ -62,7 +62,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 
 // tryAction checks and applies once. What changes nothing, a check or a wait
 // for others, is cut short when the run is stopped; what changes something is
-// brought to its end.
+// brought to its end, but for actions that yield.
 func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playbook.Task) (res engine.Result) {
 	res = engine.Result{Status: engine.OK, Secret: t.Secret}
 	fail := func(ctx context.Context, err error) engine.Result {
@@ -109,7 +109,7 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playb
 		res.Change = nil
 		return fail(ctx, err)
 	}
-	if change.Wait {
+	if y, ok := a.(engine.Yielder); change.Wait || ok && y.Yields() {
 		ctx = idle
 	}
 	out, err := a.Apply(ctx, s, change)

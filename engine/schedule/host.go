@@ -92,6 +92,9 @@ func (f *failed) Error() string { return f.failure.Message }
 // work takes the host through the program, and out of it.
 func (h *host) work(ctx context.Context) {
 	err := h.walk(ctx)
+	if err != nil {
+		h.keepPledges(ctx)
+	}
 	h.park(ctx, err)
 }
 

@@ -35,6 +35,10 @@ type run struct {
 	stop    context.Context
 	stopNow context.CancelCauseFunc
 	entered []sync.Once // of each play
+	pledges *engine.Pledges
+
+	leftMu sync.Mutex
+	left   []string // what pledges could not close
 }
 
 // ErrInterrupted is the cause of what is cancelled when the user stops the run.
@@ -72,7 +76,7 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 
 func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, error) {
 	r := &run{opts: opts, prog: prog, forks: newSlots(opts.Forks), actions: newSlots(opts.ActionParallelism),
-		byName: map[string]*host{}, started: time.Now(), entered: make([]sync.Once, len(prog.Plays))}
+		byName: map[string]*host{}, started: time.Now(), entered: make([]sync.Once, len(prog.Plays)), pledges: &engine.Pledges{}}
 	for i, name := range opts.Hosts {
 		base, err := opts.Vars(name)
 		if err != nil {
@@ -114,6 +118,7 @@ func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, er
 	r.stop, r.stopNow = context.WithCancelCause(ctx)
 	r.claim = newClaim(r)
 	engine.Provide[func() []engine.HostReport](opts.Services, r.parked)
+	engine.Provide(opts.Services, r.pledges)
 	return r, nil
 }
 
@@ -179,7 +184,7 @@ func (r *run) parked() []engine.HostReport {
 }
 
 func (r *run) report(ctx context.Context) *engine.Report {
-	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.Check, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}}
+	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.Check, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}, Left: r.left}
 	for _, h := range r.hosts {
 		out.Hosts = append(out.Hosts, h.reportNow())
 	}

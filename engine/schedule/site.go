@@ -69,7 +69,7 @@ func (s *site) Registered(host, name string) engine.Output {
 
 // Dial opens a connection from a host.
 func (s *site) Dial(ctx context.Context, host, network, address string) (net.Conn, error) {
-	session, err := s.session(host)
+	session, err := s.session(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *site) Dial(ctx context.Context, host, network, address string) (net.Con
 
 // RunOn runs one host module on a host.
 func (s *site) RunOn(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
-	session, err := s.session(host)
+	session, err := s.session(ctx, host)
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -90,16 +90,56 @@ func (s *site) RunOn(ctx context.Context, host, module string, args engine.Modul
 	return s.host.runStep(ctx, session, step)
 }
 
-func (s *site) session(host string) (Host, error) {
-	h := s.host.run.byName[host]
-	if h == nil {
-		return nil, fmt.Errorf("host %q is not in this run", host)
-	}
-	session := h.live()
-	if session == nil {
+// session is that of a host of the run, which sees to its connection itself. One
+// that has no part in the run, such as a master when a playbook is for minions
+// only, is connected to when an action first asks for it; that goes on when the
+// caller does not wait for it, and is given up for the run when it fails.
+func (s *site) session(ctx context.Context, host string) (Host, error) {
+	r := s.host.run
+	if h := r.byName[host]; h != nil && r.takesPart(h) {
+		if session := h.live(); session != nil {
+			return session, nil
+		}
 		return nil, fmt.Errorf("there is no connection to %s", host)
 	}
-	return session, nil
+	l := r.links.of(r, host)
+	if session := l.live(); session != nil && !ended(session) {
+		return session, nil
+	} else if session != nil {
+		l.drop(session)
+	}
+	type opened struct {
+		session *session
+		err     error
+	}
+	got := make(chan opened, 1)
+	go func() {
+		session, err := l.get(r.stop, r.stop, 1)
+		got <- opened{session, err}
+	}()
+	select {
+	case o := <-got:
+		if o.err != nil {
+			return nil, o.err
+		}
+		return o.session, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ended tells whether a connection is over, where it can tell.
+func ended(s *session) bool {
+	connection, ok := s.Host.(interface{ Lost() <-chan struct{} })
+	if !ok {
+		return false
+	}
+	select {
+	case <-connection.Lost():
+		return true
+	default:
+		return false
+	}
 }
 
 // Step names the step, the same in the next run of the same playbook.

@@ -63,8 +63,11 @@ type actArgs struct {
 	With map[string]any `yaml:"with"`
 	Err  string         `yaml:"err"`
 	Gate bool           `yaml:"gate"` // waits in its check
+	Give bool           `yaml:"yield"`
 	fn   func(ctx context.Context, name string, with map[string]any, s engine.Site) (engine.Output, error)
 }
+
+func (a *actArgs) Yields() bool { return a.Give }
 
 func (a *actArgs) Check(ctx context.Context, s engine.Site) (engine.Change, error) {
 	if a.Gate {

@@ -15,6 +15,9 @@ func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 	fmt.Fprintln(w)
 	summarizeFailures(w, r.Broken())
 	summarizeCancelled(w, r)
+	for _, text := range r.Left {
+		fmt.Fprintf(w, "LEFT  %s\n", text)
+	}
 	fmt.Fprintf(w, "%s %s in %s: %s\n", verb, outcome(r), clock(r.Elapsed), figures(r))
 	if why := shortReason(r); why != "" {
 		fmt.Fprintf(w, "why: %s\n", why)
