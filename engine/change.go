@@ -32,6 +32,7 @@ const (
 	EffectKernel  EffectKind = "kernel"  // sysctl, module, swap, mount
 	EffectObject  EffectKind = "object"  // create, change or delete of a Kubernetes object
 	EffectMember  EffectKind = "member"  // add or remove of an etcd member
+	EffectDrain   EffectKind = "drain"   // a Kubernetes node is emptied of pods; diff lists them as they are now
 	EffectShow    EffectKind = "show"    // nothing happens; diff is text for people, shown however quiet the run is
 )
 

@@ -28,6 +28,10 @@ func TestFingerprint(t *testing.T) {
 		}
 		seen[f] = e
 	}
+	drain := engine.Effect{Kind: engine.EffectDrain, Target: "the node", Action: "drain", Diff: "-a\n"}
+	if other := (engine.Effect{Kind: engine.EffectDrain, Target: "the node", Action: "drain", Diff: "-b\n"}); other.Fingerprint() != drain.Fingerprint() {
+		t.Error("that a pod has moved makes another drain")
+	}
 	if again := base; again.Fingerprint() != base.Fingerprint() {
 		t.Error("the same effect has two fingerprints")
 	}

@@ -32,7 +32,7 @@ func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
 			if g.Own[at] {
 				own = fmt.Sprintf("  (as on %s; each host has its own)", g.Hosts[0])
 			}
-			printChange(w, p.Changes[at], own, diffs, printed)
+			printChange(w, p.Changes[at], own, diffs, all, printed)
 		}
 	}
 	if more := groups[len(shown):]; len(more) > 0 {
@@ -44,7 +44,7 @@ func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
 	}
 }
 
-func printChange(w io.Writer, c plan.Change, own string, diffs bool, printed map[string]int) {
+func printChange(w io.Writer, c plan.Change, own string, diffs, all bool, printed map[string]int) {
 	name := c.Name
 	if c.Role != "" {
 		name = c.Role + ": " + name
@@ -71,12 +71,28 @@ func printChange(w io.Writer, c plan.Change, own string, diffs bool, printed map
 			fmt.Fprintf(w, "  (diff %d, above)", number)
 		default:
 			printed[e.Diff] = len(printed) + 1
-			fmt.Fprintf(w, "  (diff %d)\n%s", len(printed), indented(e.Diff, "        "))
+			fmt.Fprintf(w, "  (diff %d)\n%s", len(printed), indented(shownDiff(e, all), "        "))
 			continue
 		}
 		fmt.Fprintln(w)
 	}
 }
+
+// shownPods is how many of the pods that would move are listed.
+const shownPods = 10
+
+// shownDiff is the diff of an effect. Of the pods on nodes that are drained the
+// first ones say what kind of pods they are.
+func shownDiff(e engine.Effect, all bool) string {
+	lines := strings.SplitAfter(e.Diff, "\n")
+	if more := podsOf(e) - shownPods; e.Kind == engine.EffectDrain && more > 0 && !all {
+		return strings.Join(lines[:shownPods], "") + fmt.Sprintf("and %d more pods; -v shows them\n", more)
+	}
+	return e.Diff
+}
+
+// podsOf is how many pods would leave the nodes that are drained.
+func podsOf(e engine.Effect) int { return strings.Count(e.Diff, "\n") }
 
 func indented(text, by string) string {
 	var b strings.Builder
@@ -128,15 +144,33 @@ func restarts(p *plan.Plan) []string {
 	return out
 }
 
-// rebooted are the hosts that would be rebooted.
-func rebooted(p *plan.Plan) []string {
+// having are the hosts on which an effect of a kind would come.
+func having(p *plan.Plan, kind engine.EffectKind) []string {
 	var out []string
 	for _, h := range p.Hosts {
 		if slices.ContainsFunc(h.Changes, func(at int) bool {
-			return slices.ContainsFunc(p.Changes[at].Effects, func(e engine.Effect) bool { return e.Kind == engine.EffectReboot })
+			return slices.ContainsFunc(p.Changes[at].Effects, func(e engine.Effect) bool { return e.Kind == kind })
 		}) {
 			out = append(out, h.Name)
 		}
 	}
 	return out
+}
+
+// rebooted are the hosts that would be rebooted.
+func rebooted(p *plan.Plan) []string { return having(p, engine.EffectReboot) }
+
+// printDrained says which nodes would be emptied, and how many pods move then.
+func printDrained(w io.Writer, p *plan.Plan) {
+	pods := 0
+	for _, c := range p.Changes {
+		for _, e := range c.Effects {
+			if e.Kind == engine.EffectDrain {
+				pods += podsOf(e)
+			}
+		}
+	}
+	if hosts := having(p, engine.EffectDrain); len(hosts) > 0 {
+		fmt.Fprintf(w, "drained: %s (%s), %s\n", inventory.CompressText(hosts), hostCount(len(hosts)), counted(pods, "pod"))
+	}
 }

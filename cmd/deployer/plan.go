@@ -160,6 +160,7 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 	if names := restarts(p); len(names) > 0 {
 		fmt.Fprintf(w, "restarted: %s\n", strings.Join(names, ", "))
 	}
+	printDrained(w, p)
 	if hosts := rebooted(p); len(hosts) > 0 {
 		fmt.Fprintf(w, "rebooted: %s (%s)\n", inventory.CompressText(hosts), hostCount(len(hosts)))
 	}

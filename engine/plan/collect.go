@@ -38,7 +38,7 @@ func (c *Collector) Emit(e engine.Event) {
 func (c *Collector) step(e engine.Event, r *engine.Result) {
 	change := Change{Step: r.Step, Name: r.Name, Role: e.Role, Unknown: r.Unknown, AtOnce: r.AtOnce}
 	if r.Change != nil && r.Failure == nil {
-		change.Effects = r.Change.Pending()
+		change.Effects = slices.Clone(r.Change.Pending())
 	} else if r.Status == engine.Altered { // of a log without effects
 		change.Effects = []engine.Effect{{}}
 	}
@@ -54,8 +54,20 @@ func (c *Collector) step(e engine.Event, r *engine.Result) {
 		at = len(c.changes)
 		c.index[key] = at
 		c.changes = append(c.changes, change)
+	} else {
+		c.changes[at].join(change)
 	}
 	c.hosts[e.Host] = append(c.hosts[e.Host], at)
+}
+
+// join adds what another host with the same change has beside it: of nodes that
+// are drained the pods, which each have their own.
+func (c *Change) join(other Change) {
+	for i := range c.Effects {
+		if e := &c.Effects[i]; e.Kind == engine.EffectDrain {
+			e.Diff += other.Effects[i].Diff
+		}
+	}
 }
 
 // Plan makes a plan of what a dry run found: its Changes, Hosts and LeftOut. A

@@ -105,6 +105,7 @@ var kinds = []struct {
 }{
 	{engine.EffectFile, "file"}, {engine.EffectPackage, "package"}, {engine.EffectImage, "image"},
 	{engine.EffectKernel, "kernel setting"}, {engine.EffectUnit, "unit action"}, {engine.EffectRestart, "restart"}, {engine.EffectReboot, "reboot"},
+	{engine.EffectDrain, "drain"},
 	{engine.EffectCommand, "command"}, {engine.EffectMember, "etcd member"}, {engine.EffectObject, "object"},
 }
 

@@ -43,7 +43,7 @@ func (c Change) opaque() bool {
 	}
 	for _, e := range c.Effects {
 		switch e.Kind {
-		case engine.EffectFile, engine.EffectKernel, engine.EffectRestart:
+		case engine.EffectFile, engine.EffectKernel, engine.EffectRestart, engine.EffectDrain:
 		default:
 			return true
 		}

@@ -228,3 +228,26 @@ func TestTurns(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestDrains: nodes that are drained are one change, with the pods of all, and
+// which pods these are is no drift.
+func TestDrains(t *testing.T) {
+	drain := func(pods string) engine.Effect {
+		return engine.Effect{Kind: engine.EffectDrain, Target: "the node", Action: "cordon and drain", Diff: pods}
+	}
+	object := of(engine.EffectObject, "the node")
+	was := made(did("n1", "1", drain("-n1: a\n-n1: b\n")), did("n1", "2", object), did("n2", "1", drain("-n2: c\n")), did("n2", "2", object))
+	if len(was.Changes) != 2 || was.Changes[0].Effects[0].Diff != "-n1: a\n-n1: b\n-n2: c\n" {
+		t.Errorf("%+v", was.Changes)
+	}
+	if got := was.Count([]int{0, 1}); got != "1 drain, 1 object" {
+		t.Error(got)
+	}
+	if len(was.Fold(false)) != 1 || was.Hosts[0].Opaque == nil || *was.Hosts[0].Opaque != 1 {
+		t.Errorf("a drain changes nothing on its host: %+v", was.Hosts)
+	}
+	now := made(did("n1", "1", drain("")), did("n1", "2", object), did("n2", "1", drain("-n2: x\n-n2: y\n")), did("n2", "2", object))
+	if drift := HostDrift(was, now); len(drift) > 0 {
+		t.Errorf("%+v", drift)
+	}
+}
