@@ -36,6 +36,7 @@ type Access struct {
 	any     *Client
 	pinned  map[string]*Client
 
+	loading    sync.Mutex // held while the keys are read from a master
 	identityMu sync.Mutex
 	identity   *tls.Certificate
 }

@@ -27,7 +27,7 @@ func (a *APIReady) Check(ctx context.Context, site engine.Site) (engine.Change, 
 	if host == "" {
 		host = site.Host()
 	}
-	access, err := AccessOf(site)
+	access, err := open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}

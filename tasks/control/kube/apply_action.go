@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,7 +44,7 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Ch
 	if err != nil {
 		return engine.Change{}, err
 	}
-	client, err := anyClient(site)
+	client, err := Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -75,7 +74,7 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Ch
 
 // Apply applies what Check found to be needed, and waits for the rollout.
 func (a *ApplyManifests) Apply(ctx context.Context, site engine.Site, change engine.Change) (engine.Output, error) {
-	client, err := anyClient(site)
+	client, err := Open(ctx, site)
 	if err != nil {
 		return nil, err
 	}
@@ -139,16 +138,4 @@ func notYet(objects []*unstructured.Unstructured) engine.Change {
 		effects = append(effects, objectEffect(describe(o), "apply; the API does not answer now", "", o))
 	}
 	return engine.Changed(effects...)
-}
-
-func anyClient(site engine.Site) (*Client, error) {
-	access, err := AccessOf(site)
-	if err != nil {
-		return nil, err
-	}
-	client, err := access.Any()
-	if err != nil {
-		return nil, fmt.Errorf("reaching the Kubernetes API: %w", err)
-	}
-	return client, nil
 }

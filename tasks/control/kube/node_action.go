@@ -38,7 +38,7 @@ func NewNode() *Node { return &Node{Timeout: 2 * time.Minute} }
 // Check waits for the Node object, and tells what it lacks. When it lacks
 // nothing it waits until the node is Ready, if that is asked for.
 func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
-	client, err := anyClient(site)
+	client, err := Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -68,7 +68,7 @@ func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 // the kubelet does so often while the node is new; the patch is made again
 // from what is there then.
 func (n *Node) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
-	client, err := anyClient(site)
+	client, err := Open(ctx, site)
 	if err != nil {
 		return nil, err
 	}

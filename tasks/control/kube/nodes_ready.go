@@ -24,7 +24,7 @@ func (n *NodesReady) Check(ctx context.Context, site engine.Site) (engine.Change
 	if situation.CheckOnly(site) {
 		return engine.NoChange(nil), nil
 	}
-	client, err := anyClient(site)
+	client, err := Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}

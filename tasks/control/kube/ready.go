@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"deployer/tasks/control/poll"
 )
@@ -59,15 +58,9 @@ func Nodes(ctx context.Context, c *Client, names []string) ([]NodeState, error) 
 }
 
 func listNodes(ctx context.Context, c *Client, options v1.ListOptions) ([]corev1.Node, error) {
-	items, err := c.List(ctx, NodeKind(), "", options)
+	nodes, err := ListAs[corev1.Node](ctx, c, NodeKind(), "", options)
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
-	}
-	nodes := make([]corev1.Node, len(items))
-	for i := range items {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &nodes[i]); err != nil {
-			return nil, fmt.Errorf("reading node %s: %w", items[i].GetName(), err)
-		}
 	}
 	return nodes, nil
 }

@@ -29,7 +29,7 @@ func (r *RolledOut) Check(ctx context.Context, site engine.Site) (engine.Change,
 	if err != nil || situation.CheckOnly(site) {
 		return engine.Change{}, err
 	}
-	client, err := anyClient(site)
+	client, err := Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -17,7 +17,7 @@ func (Version) Looks() bool { return true }
 
 // Check asks once.
 func (Version) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
-	client, err := anyClient(site)
+	client, err := Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -25,3 +25,10 @@ func Cluster(site engine.Site) (*cluster.Cluster, error) {
 	}
 	return c, nil
 }
+
+// Run is the id of the run; empty outside of one.
+func Run(site engine.Site) string {
+	run, _ := site.Vars()["run"].(map[string]any)
+	id, _ := run["id"].(string)
+	return id
+}

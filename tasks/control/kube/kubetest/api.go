@@ -1,6 +1,6 @@
 // Package kubetest has a small Kubernetes API in memory for tests: objects by
-// path, create, read, list, merge patch, delete, and server-side apply with dry
-// run as far as one manager needs it.
+// path, create, read, list, merge patch, delete, eviction of pods, and server-side
+// apply with dry run as far as one manager needs it.
 package kubetest
 
 import (
@@ -88,6 +88,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet:
 		a.get(w, r)
 	case http.MethodPost:
+		if strings.HasSuffix(r.URL.Path, "/eviction") {
+			a.evict(w, r)
+			return
+		}
 		a.post(w, r)
 	case http.MethodPatch:
 		a.patch(w, r)
@@ -124,7 +128,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(path, "/")
 		all := len(parts) == len(collection)+3 && parts[len(parts)-2] == collection[len(collection)-1] // over all namespaces
 		in := strings.HasPrefix(path, r.URL.Path+"/") && len(parts) == len(collection)+1
-		if (all || in) && matches(a.objects[path], r.URL.Query().Get("labelSelector")) {
+		if (all || in) && matches(a.objects[path], r.URL.Query().Get("labelSelector")) && hasFields(a.objects[path], r.URL.Query().Get("fieldSelector")) {
 			items = append(items, a.objects[path])
 		}
 	}

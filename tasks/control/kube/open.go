@@ -1,0 +1,46 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/tasks/control/keyring"
+)
+
+// Open returns the client that is shared by the run. Where no task has loaded
+// the cluster's keys, as in playbooks of users, it reads them from a master
+// first.
+func Open(ctx context.Context, site engine.Site) (*Client, error) {
+	if _, err := open(ctx, site); err != nil {
+		return nil, err
+	}
+	return anyClient(site)
+}
+
+// open is the access of the run, with its keys loaded.
+func open(ctx context.Context, site engine.Site) (*Access, error) {
+	access, err := AccessOf(site)
+	if err != nil {
+		return nil, err
+	}
+	access.loading.Lock()
+	defer access.loading.Unlock()
+	if err := keyring.Ensure(ctx, site, access.ring); err != nil {
+		return nil, fmt.Errorf("reaching the Kubernetes API: %w", err)
+	}
+	return access, nil
+}
+
+// anyClient is Open for those who know what to do without keys.
+func anyClient(site engine.Site) (*Client, error) {
+	access, err := AccessOf(site)
+	if err != nil {
+		return nil, err
+	}
+	client, err := access.Any()
+	if err != nil {
+		return nil, fmt.Errorf("reaching the Kubernetes API: %w", err)
+	}
+	return client, nil
+}
