@@ -31,7 +31,7 @@ func TestGatesAndLookers(t *testing.T) {
 	}
 	slices.Sort(gates)
 	slices.Sort(lookers)
-	want := []string{"command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "nodes_ready", "script", "service", "shell", "static_pod_ready", "unit", "wait_for"}
+	want := []string{"command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "nodes_ready", "script", "service", "shell", "static_pod_ready", "unit", "wait_for"}
 	if diff := cmp.Diff(want, gates); diff != "" {
 		t.Error(diff)
 	}

@@ -33,6 +33,14 @@ func TestGuides(t *testing.T) {
 		}
 		compile(t, fstest.MapFS{"playbook.yaml": {Data: blocks[1]}})
 	})
+	t.Run("node-maintenance", func(t *testing.T) {
+		t.Parallel()
+		blocks := blocksOf(t, "node-maintenance.md")
+		if len(blocks) != 1 {
+			t.Fatalf("%d playbooks, want 1", len(blocks))
+		}
+		compile(t, fstest.MapFS{"playbook.yaml": {Data: blocks[0]}})
+	})
 	t.Run("roles", func(t *testing.T) {
 		t.Parallel()
 		blocks := blocksOf(t, "roles.md")
@@ -49,7 +57,7 @@ func TestGuides(t *testing.T) {
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	books, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "playbook.yaml"))
-	if err != nil || len(books) != 3 {
+	if err != nil || len(books) != 4 {
 		t.Fatalf("%d examples, error %v", len(books), err)
 	}
 	for _, book := range books {

@@ -9,6 +9,7 @@ package control
 
 import (
 	"deployer/engine"
+	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/fetch"
 	"deployer/tasks/control/keyring"
@@ -44,6 +45,8 @@ func Actions() []engine.Kind {
 		{Name: "kube_apply", Doc: "Apply Kubernetes objects server-side, and wait for their rollout when asked to.", New: func() any { return kube.NewApplyManifests() }},
 		{Name: "kube_rollout", Doc: "Wait until Deployments and DaemonSets run as their specs say.", New: func() any { return kube.NewRolledOut() }},
 		{Name: "kube_node", Doc: "Give a Node object its labels, taints and pod range, and wait until it is Ready when asked to.", New: func() any { return kube.NewNode() }},
+		{Name: "kube_drain", Doc: "Cordon a node and evict its pods as their PodDisruptionBudgets allow; what cannot be brought to its end is taken back.", New: func() any { return drain.NewAction() }},
+		{Name: "kube_uncordon", Doc: "Wait until a node is Ready, and make it schedulable again if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
 		{Name: "nodes_ready", Doc: "Wait until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
 
 		{Name: "verify_cluster", Doc: "Look whether nodes are Ready and what belongs to kube-system runs; problems are rows of the output, not failures.", New: func() any { return &verify.ClusterTask{} }},

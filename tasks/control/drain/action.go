@@ -1,0 +1,111 @@
+package drain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/situation"
+)
+
+// Action is the action `kube_drain`.
+type Action struct {
+	Node               string         `yaml:"node" doc:"Node to drain; default: the host's own."`
+	Timeout            time.Duration  `yaml:"timeout" doc:"How long the whole drain may take, with the time that pods need to end; then the node takes pods again and the task fails. Default 10m; there is no endless drain."`
+	GracePeriod        *time.Duration `yaml:"grace_period" doc:"How long the processes of each pod get to end; 0s ends them at once. Default: what each pod asks for."`
+	DeleteEmptyDirData bool           `yaml:"delete_emptydir_data" doc:"Also evict pods with emptyDir volumes, whose data is lost then; without it they are refused before anything is done. Default false."`
+	Force              bool           `yaml:"force" doc:"Also evict pods that no controller makes anew: they are gone for good. Without it they are refused before anything is done. Default false."`
+	DisableEviction    bool           `yaml:"disable_eviction" doc:"Delete pods instead of evicting them: no PodDisruptionBudget is heeded. Default false."`
+	PodSelector        string         `yaml:"pod_selector" doc:"Evict only pods with these labels, as in app!=database. Default: all."`
+	SkipWaitForDelete  time.Duration  `yaml:"skip_wait_for_delete_timeout" doc:"Do not wait for pods that have been ending for longer than this, as those of a dead kubelet do. Default: wait for all."`
+}
+
+// NewAction returns the action with its defaults.
+func NewAction() *Action { return &Action{Timeout: 10 * time.Minute} }
+
+// Yields is true: a drain that is cut short takes its cordon back.
+func (*Action) Yields() bool { return true }
+
+// Check looks at the node and at the pods on it. Nothing is needed where the node
+// is cordoned and nothing on it can be evicted.
+func (a *Action) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	client, err := kube.Open(ctx, site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	s, err := Look(ctx, client, nodeOf(a.Node, site), a.options(site))
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if s.Cordon == Ours || situation.CheckOnly(site) && s.Cordon == Open {
+		pledge(site, client, s.Node)
+	}
+	change := engine.Change{Output: engine.Output{"node": s.Node, "evicted": 0, "was_cordoned": s.Cordon == Foreign}}
+	if s.Drained() {
+		return change, nil
+	}
+	change.Needed, change.Effects = true, []engine.Effect{a.effect(s)}
+	return change, nil
+}
+
+func (a *Action) effect(s *Situation) engine.Effect {
+	what := "cordon and drain"
+	if a.DisableEviction {
+		what += ", by deleting pods past their disruption budgets"
+	}
+	var diff strings.Builder
+	for i := range s.Pods {
+		name := nameOf(&s.Pods[i])
+		fmt.Fprintf(&diff, "-%s: %s", s.Node, name)
+		if why := s.Kept[name]; why != "" {
+			fmt.Fprintf(&diff, "  (%s)", why)
+		}
+		diff.WriteByte('\n')
+	}
+	return engine.Effect{Kind: engine.EffectDrain, Target: targetOf(a.Node), Action: what, Diff: diff.String()}
+}
+
+// Apply drains. The output has node, evicted (how many pods) and was_cordoned
+// (by somebody else, before).
+func (a *Action) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+	client, err := kube.Open(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	name := nodeOf(a.Node, site)
+	if a.DisableEviction {
+		site.Progress("pods of node " + name + " are deleted, whatever their PodDisruptionBudgets say: disable_eviction is set")
+	}
+	pledge(site, client, name)
+	done, err := Drain(ctx, client, name, a.options(site), site.Progress)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Output{"node": name, "evicted": done.Evicted, "was_cordoned": done.Was == Foreign}, nil
+}
+
+func (a *Action) options(site engine.Site) Options {
+	return Options{
+		Run: situation.Run(site), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
+		DisableEviction: a.DisableEviction, PodSelector: a.PodSelector, SkipWaitForDelete: a.SkipWaitForDelete,
+	}
+}
+
+func nodeOf(name string, site engine.Site) string {
+	if name != "" {
+		return name
+	}
+	return site.Host()
+}
+
+// targetOf is the same for all hosts that drain their own node, so that plans show
+// them as one.
+func targetOf(name string) string {
+	if name != "" {
+		return "node " + name
+	}
+	return "the node"
+}

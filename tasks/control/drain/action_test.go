@@ -1,0 +1,216 @@
+package drain
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"net"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/kube/kubetest"
+	"deployer/tasks/control/sitetest"
+)
+
+// yard is a cluster with two masters, of which the first is dead, as the actions
+// of a user's playbook see it: nobody has loaded its keys.
+type yard struct {
+	*sitetest.Site
+	api     *kubetest.API
+	pledges *engine.Pledges
+	read    []string // masters whose keys were asked for
+}
+
+func newYard(t *testing.T, check bool) *yard {
+	t.Helper()
+	keys, err := keyring.New(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &yard{api: &kubetest.API{}, pledges: &engine.Pledges{}}
+	serve(t, y.api)
+	server := httptest.NewUnstartedServer(y.api)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, keys)}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ring := &keyring.Keyring{}
+	services := engine.Services{}
+	engine.Provide(services, ring)
+	engine.Provide(services, kube.NewAccess(ring))
+	engine.Provide(services, &cluster.Cluster{Masters: []string{"m1", "m2"}, API: cluster.API{Port: 6443}})
+	engine.Provide(services, y.pledges)
+	y.Site = &sitetest.Site{Name: "n1", Provided: services, Values: map[string]any{"run": map[string]any{"id": "r1", "check": check}},
+		DialFunc: func(ctx context.Context, host, network, _ string) (net.Conn, error) {
+			if host == "m1" {
+				return nil, errors.New("no route to m1")
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
+		},
+		RunFunc: func(_ context.Context, host, module string, _ engine.Module) (engine.Result, error) {
+			y.read = append(y.read, host+" "+module)
+			if host == "m1" {
+				return engine.Result{}, errors.New("no route to m1")
+			}
+			files := map[string]any{}
+			for _, f := range keys.Share(keyring.Share{Master: true, Etcd: true, Node: true}) {
+				files[f.Path] = f.Content
+			}
+			return engine.Result{Output: engine.Output{"files": files}}, nil
+		}}
+	return y
+}
+
+// certificate is that of an API server, which is asked on its loopback address.
+func certificate(t *testing.T, keys *keyring.Keys) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := keys.Sign(keyring.Certificate{Name: "apiserver", Authority: keyring.Cluster, CommonName: "kube-apiserver",
+		IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Server: true}, key.Public(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
+}
+
+// do is what the scheduler does with an action.
+func (y *yard) do(t *testing.T, a engine.Action) (engine.Change, engine.Output, error) {
+	t.Helper()
+	change, err := a.Check(t.Context(), y)
+	if err != nil || !change.Needed {
+		return change, change.Output, err
+	}
+	out, err := a.Apply(t.Context(), y, change)
+	return change, out, err
+}
+
+func TestActionsOfAPlaybook(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, false)
+	for _, name := range pods(2) {
+		putPod(y.api, name, map[string]any{"app": "db"})
+	}
+	change, out, err := y.do(t, NewAction())
+	if err != nil || out["evicted"] != 2 || state(y.api, "n1") != "cordoned, marked" {
+		t.Fatalf("%v, %v, n1 is %s", out, err, state(y.api, "n1"))
+	}
+	if e := change.Effects[0]; e.Kind != engine.EffectDrain || e.Target != "the node" || e.Diff != "-n1: default/web-0\n-n1: default/web-1\n" {
+		t.Errorf("%+v", e)
+	}
+	if !slices.Equal(y.read, []string{"m1 authority_read", "m2 authority_read"}) {
+		t.Errorf("keys were asked for: %q", y.read)
+	}
+	if change, _, err := y.do(t, NewAction()); err != nil || change.Needed {
+		t.Errorf("the second time: %+v, %v", change, err)
+	}
+	if change, _, err := y.do(t, NewUncordonAction()); err != nil || !change.Needed || state(y.api, "n1") != "open" {
+		t.Errorf("uncordon: %+v, %v, n1 is %s", change, err, state(y.api, "n1"))
+	}
+	if change, _, err := y.do(t, NewUncordonAction()); err != nil || change.Needed {
+		t.Errorf("uncordon again: %+v, %v", change, err)
+	}
+	if left := y.pledges.Take("n1"); len(left) > 0 {
+		t.Errorf("pledged although all is done: %v", left)
+	}
+}
+
+func TestDryRunForeseesTheUncordon(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, true)
+	putPod(y.api, "web-0", map[string]any{"app": "web"})
+	putBudget(y.api, 0)
+	change, err := NewAction().Check(t.Context(), y)
+	if err != nil || !strings.Contains(change.Effects[0].Diff, "-n1: default/web-0  (PodDisruptionBudget default/web allows no disruption now") {
+		t.Errorf("%+v, %v", change, err)
+	}
+	if change, err := NewUncordonAction().Check(t.Context(), y); err != nil || !change.Needed {
+		t.Errorf("%+v, %v", change, err)
+	}
+	if got := y.api.Writes(); len(got) > 0 {
+		t.Errorf("a check wrote %q", got)
+	}
+}
+
+func TestRefusedBeforeAnythingIsDone(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, false)
+	y.api.Put("/api/v1/namespaces/default/pods/lonely", object("v1", "Pod", "default", "lonely", map[string]any{"spec": map[string]any{"nodeName": "n1"}}))
+	_, _, err := y.do(t, NewAction())
+	if err == nil || !strings.Contains(err.Error(), "default/lonely: no controller would make it anew; force: true") || state(y.api, "n1") != "open" {
+		t.Errorf("%v, n1 is %s", err, state(y.api, "n1"))
+	}
+}
+
+func TestCordonOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, false)
+	putPod(y.api, "web-0", nil)
+	cordonBy(y.api, "")
+	_, out, err := y.do(t, NewAction())
+	if err != nil || out["was_cordoned"] != true || out["evicted"] != 1 {
+		t.Errorf("%v, %v", out, err)
+	}
+	change, out, err := y.do(t, NewUncordonAction())
+	if err != nil || change.Needed || out["still_cordoned"] != true || !strings.Contains(change.Effects[0].Diff, "stays cordoned: somebody else did that") || state(y.api, "n1") != "cordoned" {
+		t.Errorf("%+v, %v, n1 is %s", change, err, state(y.api, "n1"))
+	}
+	for _, p := range y.pledges.Take("n1") {
+		if done, left := p.Keep(t.Context()); done+left != "" || state(y.api, "n1") != "cordoned" {
+			t.Errorf("the engine says %q %q, n1 is %s", done, left, state(y.api, "n1"))
+		}
+	}
+}
+
+func TestPledge(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ready      string
+		done, left string
+		after      string
+	}{
+		"a node that is well": {"True", "node n1 takes pods again", "", "open"},
+		"a dead one":          {"Unknown", "", "node n1 is left cordoned: node n1 is not Ready", "cordoned, marked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			y := newYard(t, false)
+			if _, _, err := y.do(t, NewAction()); err != nil {
+				t.Fatal(err)
+			}
+			node := y.api.Object("/api/v1/nodes/n1")
+			node["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": c.ready, "reason": "NodeStatusUnknown"}}}
+			y.api.Put("/api/v1/nodes/n1", node)
+			pledges := y.pledges.Take("n1")
+			if len(pledges) != 1 {
+				t.Fatalf("%d pledges", len(pledges))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			done, left := pledges[0].Keep(ctx)
+			if done != c.done || !strings.HasPrefix(left, c.left) || c.left == "" && left != "" || state(y.api, "n1") != c.after {
+				t.Errorf("%q, %q, n1 is %s", done, left, state(y.api, "n1"))
+			}
+			if c.left != "" && !strings.Contains(left, "kubectl uncordon n1") {
+				t.Errorf("%q names no command", left)
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package drain
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// budgetsOf are the disruption budgets that a pod falls under.
+func budgetsOf(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) []policyv1.PodDisruptionBudget {
+	var out []policyv1.PodDisruptionBudget
+	for _, b := range all {
+		selector, err := v1.LabelSelectorAsSelector(b.Spec.Selector)
+		if b.Namespace == pod.Namespace && err == nil && selector.Matches(labels.Set(pod.Labels)) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// inTheWay says which disruption budget keeps a pod where it is at this moment;
+// empty when none does.
+func inTheWay(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) string {
+	found := budgetsOf(pod, all)
+	if len(found) > 1 {
+		return fmt.Sprintf("it falls under %d PodDisruptionBudgets (%s and %s), which evictions do not support", len(found), budgetName(found[0]), budgetName(found[1]))
+	}
+	for _, b := range found {
+		if b.Status.DisruptionsAllowed == 0 {
+			return fmt.Sprintf("PodDisruptionBudget %s allows no disruption now: %d of %d pods are healthy, %d must be",
+				budgetName(b), b.Status.CurrentHealthy, b.Status.ExpectedPods, b.Status.DesiredHealthy)
+		}
+	}
+	return ""
+}
+
+func budgetName(b policyv1.PodDisruptionBudget) string { return b.Namespace + "/" + b.Name }

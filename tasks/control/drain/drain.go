@@ -1,0 +1,78 @@
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+)
+
+// undoTime bounds taking a cordon back.
+const undoTime = 30 * time.Second
+
+// Done is what a drain has done.
+type Done struct {
+	Evicted int    // pods that were there and are gone
+	Was     Cordon // what the node was before
+}
+
+// Drain cordons a node and evicts its pods, and returns when they are gone. When
+// that does not succeed within the timeout, or ctx ends, the node becomes
+// schedulable again, unless somebody else had cordoned it before. The error says
+// which pods are left and what keeps them.
+func Drain(ctx context.Context, c *kube.Client, name string, o Options, progress func(string)) (Done, error) {
+	if o.Timeout <= 0 {
+		return Done{}, errors.New("timeout must be more than 0: a drain may have to wait for ever")
+	}
+	d := &drainer{c: c, node: name, o: o, progress: progress}
+	late := &lateError{timeout: o.Timeout}
+	limited, cancel := context.WithTimeoutCause(ctx, o.Timeout, late)
+	defer cancel()
+	was, err := cordon(limited, c, name, o.Run)
+	if err == nil {
+		err = d.evictAll(limited)
+	}
+	if err == nil {
+		return Done{Evicted: d.evicted, Was: was}, nil
+	}
+	if cause := context.Cause(limited); cause != nil && ctx.Err() == nil {
+		err = cause
+	} else if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return Done{Evicted: d.evicted, Was: was}, d.failed(ctx, err, was)
+}
+
+// lateError says that the timeout is over.
+type lateError struct{ timeout time.Duration }
+
+func (e *lateError) Error() string { return fmt.Sprintf("not within %s", e.timeout) }
+
+// failed takes the cordon back, and tells of that and of the pods that are left.
+func (d *drainer) failed(ctx context.Context, err error, was Cordon) error {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	f := &engine.Failure{Message: fmt.Sprintf("node %s is not drained: %v", d.node, err)}
+	var told *engine.Failure
+	if errors.As(err, &told) {
+		f.Message, f.Detail = told.Message, told.Detail
+	}
+	if left := d.stillThere(); len(left) > 0 {
+		f.Message += fmt.Sprintf("; left: %s", some(left, 1))
+		f.Detail = strings.Join(append(left, "look with: kubectl get pods -A -o wide --field-selector spec.nodeName="+d.node, "and: kubectl get pdb -A"), "\n")
+	}
+	if was == Foreign {
+		f.Message += "; it was cordoned by somebody else before, and stays so"
+		return f
+	}
+	if _, err := open(own, d.c, d.node, false); err != nil {
+		f.Message += fmt.Sprintf("; IT IS LEFT CORDONED: %v; when the API answers again: kubectl uncordon %s", err, d.node)
+		return f
+	}
+	f.Message += "; it takes pods again"
+	return f
+}

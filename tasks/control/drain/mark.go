@@ -1,0 +1,126 @@
+package drain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"deployer/tasks/control/kube"
+)
+
+// annotation is where a node says that deployer has cordoned it.
+const annotation = "deployer/cordoned"
+
+// Mark is what the annotation holds, for people who find a node cordoned.
+type Mark struct {
+	Run   string    `json:"run"`   // id of the run that cordoned the node
+	Since time.Time `json:"since"` // by the controller's clock
+}
+
+// Cordon says whether a node takes pods, and who decided that.
+type Cordon int
+
+// What a node can be.
+const (
+	Open    Cordon = iota // it takes pods
+	Ours                  // deployer has cordoned it, in this run or one that was killed
+	Foreign               // somebody else has cordoned it
+)
+
+// CordonOf reads a node. The mark counts as long as it was deployer that made the
+// node unschedulable: somebody may have uncordoned it and cordoned it again since.
+func CordonOf(node *corev1.Node) Cordon {
+	_, marked := node.Annotations[annotation]
+	switch {
+	case !node.Spec.Unschedulable:
+		return Open
+	case marked && !cordonedByOthers(node):
+		return Ours
+	}
+	return Foreign
+}
+
+// cordonedByOthers looks whom the API server saw set spec.unschedulable. It need
+// not know.
+func cordonedByOthers(node *corev1.Node) bool {
+	others := false
+	for _, e := range node.ManagedFields {
+		var fields struct {
+			Spec map[string]any `json:"f:spec"`
+		}
+		if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.Raw, &fields) != nil {
+			continue
+		}
+		if _, owns := fields.Spec["f:unschedulable"]; owns {
+			if e.Manager == kube.Manager {
+				return false
+			}
+			others = true
+		}
+	}
+	return others
+}
+
+// cordon makes the node unschedulable and marks it, and returns what it was.
+func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, err error) {
+	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
+		if was = CordonOf(node); was != Open {
+			return nil, nil
+		}
+		mark, err := json.Marshal(Mark{Run: run, Since: time.Now().UTC().Truncate(time.Second)})
+		return nodePatch(string(mark), true), err
+	})
+	return was, err
+}
+
+// open makes the node schedulable again if deployer cordoned it, or whoever did
+// if force is set, and returns what it was. The mark of a node that takes pods is
+// removed: it is not true.
+func open(ctx context.Context, c *kube.Client, name string, force bool) (was Cordon, err error) {
+	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
+		was = CordonOf(node)
+		if _, marked := node.Annotations[annotation]; was == Foreign && !force || was == Open && !marked {
+			return nil, nil
+		}
+		return nodePatch(nil, nil), nil
+	})
+	return was, err
+}
+
+func nodePatch(mark, unschedulable any) map[string]any {
+	return map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{annotation: mark}},
+		"spec":     map[string]any{"unschedulable": unschedulable},
+	}
+}
+
+// patch changes a node, again when somebody else has changed it in between, as
+// kubelets often do. make returns nil for nothing to change.
+func patch(ctx context.Context, c *kube.Client, name string, make func(*corev1.Node) (map[string]any, error)) error {
+	for try := 1; ; try++ {
+		node, err := kube.GetNode(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		change, err := make(node)
+		if err != nil || change == nil {
+			return err
+		}
+		change["metadata"].(map[string]any)["resourceVersion"] = node.ResourceVersion
+		text, err := json.Marshal(change)
+		if err != nil {
+			return err
+		}
+		_, err = c.Patch(ctx, kube.NodeKind(), "", name, text, kube.Manager)
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsConflict(err) || try == 10 {
+			return fmt.Errorf("patching node %s: %w", name, err)
+		}
+	}
+}

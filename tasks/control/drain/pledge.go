@@ -1,0 +1,51 @@
+package drain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+)
+
+// pledge has the engine uncordon a node should its host leave the run before its
+// end. A dry run keeps none; it is where kube_uncordon sees what would have come.
+func pledge(site engine.Site, c *kube.Client, node string) {
+	pledges, _ := engine.Service[*engine.Pledges](site.Services())
+	pledges.Give(site.Host(), engine.Pledge{Name: pledgeOf(node), Keep: func(ctx context.Context) (string, string) {
+		return release(ctx, c, node)
+	}})
+}
+
+func pledgeOf(node string) string { return "cordon of node " + node }
+
+// settled drops the pledge of a node, and tells whether there was one.
+func settled(site engine.Site, node string) bool {
+	pledges, _ := engine.Service[*engine.Pledges](site.Services())
+	return pledges.Drop(pledgeOf(node))
+}
+
+// aliveTime is how long a node has to show that it is alive: its kubelet renews
+// its lease every 10 s.
+const aliveTime = 20 * time.Second
+
+// release uncordons a node that is alive. One that is not stays cordoned: pods
+// must not be sent there.
+func release(ctx context.Context, c *kube.Client, name string) (done, left string) {
+	node, err := kube.GetNode(ctx, c, name)
+	switch {
+	case err != nil:
+	case CordonOf(node) != Ours:
+		return "", ""
+	default:
+		err = WaitAlive(ctx, c, name, aliveTime, func(string) {})
+	}
+	if err == nil {
+		_, err = Uncordon(ctx, c, name, false)
+	}
+	if err != nil {
+		return "", fmt.Sprintf("node %s is left cordoned: %v; once it is well: kubectl uncordon %s", name, err, name)
+	}
+	return fmt.Sprintf("node %s takes pods again", name), ""
+}

@@ -1,0 +1,89 @@
+package drain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/situation"
+)
+
+// UncordonAction is the action `kube_uncordon`.
+type UncordonAction struct {
+	Node    string        `yaml:"node" doc:"Node that is to take pods again; default: the host's own."`
+	Ready   bool          `yaml:"ready" doc:"Wait before until the node is Ready and its kubelet has been heard; a node that does not get so stays cordoned and the task fails. Default true."`
+	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait for that, and for the API to answer; default 5m."`
+	Force   bool          `yaml:"force" doc:"Also a node that somebody else has cordoned; without it such a node stays as it is. Default false."`
+}
+
+// NewUncordonAction returns the action with its defaults.
+func NewUncordonAction() *UncordonAction {
+	return &UncordonAction{Ready: true, Timeout: 5 * time.Minute}
+}
+
+// Check finds a node that deployer has cordoned, in a dry run also one that it
+// would have. A node that somebody else has cordoned is waited for, and stays as
+// it is.
+func (u *UncordonAction) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	client, err := u.client(ctx, site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	name := nodeOf(u.Node, site)
+	node, err := kube.GetNode(ctx, client, name)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	is, dry := CordonOf(node), situation.CheckOnly(site)
+	foreseen := dry && settled(site, name)
+	out := engine.Output{"node": name, "still_cordoned": is == Foreign && !u.Force}
+	if is == Ours || is == Foreign && u.Force || is == Open && foreseen {
+		change := engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: targetOf(u.Node), Action: "make schedulable again"})
+		change.Output = out
+		return change, nil
+	}
+	change := engine.NoChange(out)
+	if is == Open {
+		return change, nil
+	}
+	change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: targetOf(u.Node), Diff: fmt.Sprintf(
+		"node %s stays cordoned: somebody else did that, not deployer; to uncordon it: force: true, or kubectl uncordon %s", name, name)}}
+	if u.Ready && !dry {
+		err = kube.WaitReady(ctx, client, []string{name}, 1, u.Timeout, site.Progress)
+	}
+	return change, err
+}
+
+// Apply waits for the node and uncordons it.
+func (u *UncordonAction) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+	client, err := u.client(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	name := nodeOf(u.Node, site)
+	if u.Ready {
+		if err := WaitAlive(ctx, client, name, u.Timeout, site.Progress); err != nil {
+			return nil, fmt.Errorf("%w; it stays cordoned; once it is well: kubectl uncordon %s", err, name)
+		}
+	}
+	if _, err := Uncordon(ctx, client, name, u.Force); err != nil {
+		return nil, err
+	}
+	settled(site, name)
+	return nil, nil
+}
+
+// client is one that waits as long as the task may: after the reboot of a single
+// master the API is away for a while.
+func (u *UncordonAction) client(ctx context.Context, site engine.Site) (*kube.Client, error) {
+	client, err := kube.Open(ctx, site)
+	if err != nil || situation.CheckOnly(site) {
+		return client, err
+	}
+	return client.Impatient(u.Timeout), nil
+}
+
+// Gate is the same, as the run that is put back may have left the node cordoned.
+func (u *UncordonAction) Gate() any { return u }
