@@ -121,8 +121,8 @@ func TestMistakesOfCalls(t *testing.T) {
 		Call: journal.Call{Verb: verbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
 	_, withheld := c.Resume(was, Options{}, false)
 	for want, err := range map[string]error{
-		"--limit: ":                              call("nowhere", "site.yaml"),
-		"--limit web,!web leaves no host":        call("web,!web", "site.yaml"),
+		"pattern \"nowhere\"":                    call("nowhere", "site.yaml"),
+		`pattern "web,!web" leaves no host`:      call("web,!web", "site.yaml"),
 		"reading the playbook":                   call("", "none.yaml"),
 		"deployer resume r1 -e token=...":        withheld,
 		"every run of i.yaml came to its end":    func() error { _, err := Unfinished("", "i.yaml"); return err }(),

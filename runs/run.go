@@ -58,10 +58,10 @@ func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run,
 	}
 	if o.Limit != "" {
 		if r.Hosts, err = p.Match(o.Limit); err != nil {
-			return nil, project.Mistaken(fmt.Errorf("--limit: %w", err))
+			return nil, project.Mistaken(err)
 		}
 		if len(r.Hosts) == 0 {
-			return nil, project.Mistaken(fmt.Errorf("--limit %s leaves no host", o.Limit))
+			return nil, project.Mistaken(fmt.Errorf("pattern %q leaves no host", o.Limit))
 		}
 	}
 	selection := project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,

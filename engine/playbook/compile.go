@@ -62,12 +62,13 @@ type Library struct {
 func (l *Library) Compile(tree Tree, file string) (*Program, error) {
 	c := &compiler{started: l.StartAt == "",
 		lib: l, tree: tree, funcs: Functions(), prog: &Program{Name: file},
-		docs: map[string]*document{}, labels: map[string]*Label{}, roles: map[string]*role{},
+		docs: map[string]*document{}, labels: map[string]*Label{}, roles: map[string]*role{}, known: map[string]bool{},
 	}
 	d := c.load(tree, file, strictyaml.Pos{})
 	if d != nil {
 		c.playbook(d, parent{dir: path.Dir(file), files: []string{tree.show(file)}})
 		c.checkStart()
+		c.checkTags()
 		c.resolveNeeds()
 		c.finish()
 		c.undefined()
@@ -94,6 +95,7 @@ type compiler struct {
 	// of the tasks up to it.
 	started bool
 	passed  []string
+	known   map[string]bool // tags that some task has
 	errs    []error
 }
 
@@ -208,19 +210,4 @@ func (c *compiler) tags(d *document, n *yaml.Node) []string {
 		out = append(out, t.Value)
 	}
 	return out
-}
-
-// selected applies Tags and SkipTags to the tags of a task.
-func (c *compiler) selected(tags []string) bool {
-	has := func(t string) bool { return slices.Contains(tags, t) }
-	if slices.ContainsFunc(c.lib.SkipTags, has) {
-		return false
-	}
-	if slices.ContainsFunc(c.lib.Tags, has) {
-		return true
-	}
-	if has("never") {
-		return false
-	}
-	return len(c.lib.Tags) == 0 || has("always")
 }

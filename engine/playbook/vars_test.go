@@ -139,6 +139,18 @@ func TestTags(t *testing.T) {
 	}
 }
 
+func TestUnknownTags(t *testing.T) {
+	site := "- hosts: all\n  tasks: [{name: a, file: {path: /a}, tags: [config, never]}]\n"
+	for want, lib := range map[string]*Library{
+		`--tags: no task has the tag "confg"; did you mean "config"?`: {Tags: []string{"always", "confg"}},
+		`--skip-tags: no task has the tag "slow"`:                     {SkipTags: []string{"never", "slow", "config"}},
+	} {
+		if _, err := compileFiles(t, lib, "site.yaml", site); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestNormalize(t *testing.T) {
 	in := map[string]any{"f": 3.0, "g": 2.5, "l": []any{1e6, map[any]any{1: 2.0}}, "s": "x"}
 	want := map[string]any{"f": 3, "g": 2.5, "l": []any{1000000, map[string]any{"1": 2}}, "s": "x"}

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/tasks/hostfile"
 )
 
 // Absent removes files, links and whole directories.
 type Absent struct {
 	Path  string   `yaml:"path" doc:"absolute path on the host"`
-	Paths []string `yaml:"paths" doc:"more paths; a directory goes with everything below it"`
+	Paths []string `yaml:"paths" doc:"more paths; a directory goes with everything below it, unless something is mounted there"`
 }
 
 // Check lists what is there.
@@ -36,15 +37,20 @@ func (a *Absent) all() []string {
 }
 
 // refuse guards against a variable that rendered to nothing: "/" and its direct
-// children are never removed.
-func refuse(path string) error {
+// children are never removed; and against what is mounted: the data on it is
+// seldom meant, and the mount point could not be removed after it.
+func refuse(sys engine.System, path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("path %q is not absolute", path)
 	}
 	if clean := filepath.Clean(path); strings.Count(clean, "/") < 2 {
 		return fmt.Errorf("refusing to remove %s: it is the root or one of its direct children", clean)
 	}
-	return nil
+	mounts, err := hostfile.Mounts(sys, filepath.Clean(path))
+	if err != nil || len(mounts) == 0 {
+		return err
+	}
+	return fmt.Errorf("refusing to remove %s: something is mounted at %s, and all that is on it would be lost; unmount it first", path, strings.Join(mounts, ", "))
 }
 
 func checkAbsent(sys engine.System, paths []string) (engine.Change, error) {
@@ -53,7 +59,7 @@ func checkAbsent(sys engine.System, paths []string) (engine.Change, error) {
 	}
 	var change engine.Change
 	for _, path := range paths {
-		if err := refuse(path); err != nil {
+		if err := refuse(sys, path); err != nil {
 			return engine.Change{}, err
 		}
 		info, err := os.Lstat(sys.Path(path))
@@ -81,7 +87,7 @@ func checkAbsent(sys engine.System, paths []string) (engine.Change, error) {
 
 func removeAll(sys engine.System, paths []string) error {
 	for _, path := range paths {
-		if err := refuse(path); err != nil {
+		if err := refuse(sys, path); err != nil {
 			return err
 		}
 		info, err := os.Lstat(sys.Path(path))

@@ -39,6 +39,10 @@ func (d *Directory) action(sys engine.System, path string) (target, action strin
 	if target, err = hostfile.Resolve(sys, path, d.Follow); err != nil {
 		return "", "", err
 	}
+	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
+	if err := access.Valid(); err != nil {
+		return "", "", err
+	}
 	info, err := os.Lstat(sys.Path(target))
 	if errors.Is(err, fs.ErrNotExist) {
 		return target, "create directory", nil
@@ -49,7 +53,6 @@ func (d *Directory) action(sys engine.System, path string) (target, action strin
 	if !info.IsDir() {
 		return "", "", fmt.Errorf("%s is not a directory but %s: remove it first", target, describeOther(info))
 	}
-	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
 	differences, err := access.Differences(sys, info)
 	return target, strings.Join(differences, ", "), err
 }

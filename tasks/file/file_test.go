@@ -171,6 +171,10 @@ func TestRefusals(t *testing.T) {
 	sys.Mkdir(t, "/etc/dir")
 	sys.Write(t, "/etc/file", "x", 0o644)
 	symlink(t, sys, "/etc/file", "/etc/link")
+	sys.Mkdir(t, "/srv/disk")
+	sys.Mkdir(t, "/srv/a b/one")
+	sys.Write(t, "/proc/self/mountinfo", "29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 8:2 / /srv/disk rw - ext4 /dev/sdb1 rw\n"+
+		"31 29 0:5 / /srv/a\\040b/one rw - tmpfs tmpfs rw\n32 29 0:6 / /srv/a\\040b/two rw - tmpfs tmpfs rw\n33 29 0:7 / /srv/disks rw - tmpfs tmpfs rw\n", 0o444)
 	tests := map[string]struct {
 		module engine.Module
 		want   string
@@ -197,6 +201,8 @@ func TestRefusals(t *testing.T) {
 		"root":                 {&Absent{Path: "/"}, "refusing to remove"},
 		"child of root":        {&Absent{Path: "/etc"}, "refusing to remove"},
 		"child of root by ../": {&Absent{Path: "/srv/../etc/"}, "refusing to remove"},
+		"removal of a mount":   {&Absent{Path: "/srv/disk/"}, "something is mounted at /srv/disk, and"},
+		"removal above mounts": {&Absent{Path: "/srv/a b"}, "something is mounted at /srv/a b/one, /srv/a b/two, and"},
 		"relative removal":     {&Absent{Path: "x"}, "not absolute"},
 		"nothing":              {&Absent{}, "missing"},
 	}
@@ -204,6 +210,19 @@ func TestRefusals(t *testing.T) {
 		_, _, err := tasktest.Run(t, sys, tt.module)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// TestChecksModes: a mode that cannot be is found by the check, also where there
+// is nothing yet to compare it with.
+func TestChecksModes(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Mkdir(t, "/etc")
+	for _, m := range []engine.Module{&File{Path: "/etc/new", Content: "x", Mode: "999"}, &Directory{Path: "/etc/new", Mode: "u=rw"}} {
+		if _, err := m.Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "not an octal number") {
+			t.Errorf("%+v: %v", m, err)
 		}
 	}
 }

@@ -25,6 +25,13 @@ func (f *File) look(sys engine.System) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	want, err := f.access(sys)
+	if err == nil {
+		err = want.Valid()
+	}
+	if err != nil {
+		return found{}, err
+	}
 	info, err := os.Lstat(sys.Path(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return found{path: path, rewrite: true}, nil
@@ -37,10 +44,6 @@ func (f *File) look(sys engine.System) (found, error) {
 	}
 	out := found{path: path, info: info}
 	if out.rewrite, err = f.differs(sys, path, info); err != nil {
-		return found{}, err
-	}
-	want, err := f.access(sys)
-	if err != nil {
 		return found{}, err
 	}
 	out.access, err = want.Differences(sys, info)

@@ -46,6 +46,15 @@ func FormatMode(m fs.FileMode) string {
 	return fmt.Sprintf("%04o", n)
 }
 
+// Valid is the error of a mode that cannot be, whatever the host has.
+func (a Access) Valid() error {
+	if a.Mode == "" {
+		return nil
+	}
+	_, err := ParseMode(a.Mode)
+	return err
+}
+
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // Differences lists what would have to change for a file to have this access,

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -209,5 +210,14 @@ func TestAccessByName(t *testing.T) {
 	err = Access{Owner: "later"}.Set(sys, sys.Path("/etc/x"))
 	if err == nil || !strings.Contains(err.Error(), `no user "later"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestSaysWhyNotNamed(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]string{syscall.EBUSY: "a mount of its own", syscall.EPERM: "lsattr", syscall.EXDEV: "cross-device"} {
+		if got := whyNotNamed("/etc/x", &os.LinkError{Op: "rename", Err: err}).Error(); !strings.Contains(got, want) {
+			t.Errorf("%s, want %q", got, want)
+		}
 	}
 }

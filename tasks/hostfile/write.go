@@ -111,14 +111,21 @@ func (t *Temp) Commit() error {
 	if err := os.Chtimes(t.Name(), now, now); err != nil {
 		return err
 	}
-	err := os.Rename(t.Name(), t.final)
-	if errors.Is(err, syscall.EBUSY) {
-		return fmt.Errorf("%s is a mount of its own and cannot be replaced: change the file that is mounted there", t.final)
-	}
-	if err != nil {
-		return err
+	if err := os.Rename(t.Name(), t.final); err != nil {
+		return whyNotNamed(t.final, err)
 	}
 	return SyncDir(filepath.Dir(t.final))
+}
+
+// whyNotNamed says what the kernel means by refusing to put a file in place.
+func whyNotNamed(final string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return fmt.Errorf("%s is a mount of its own and cannot be replaced: change the file that is mounted there", final)
+	case errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("%w: the file or its directory may be immutable: look at it with lsattr", err)
+	}
+	return err
 }
 
 // Discard removes the temporary file. After Commit it does nothing, so that it
