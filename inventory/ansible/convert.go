@@ -157,7 +157,7 @@ func (c *converter) hosts() *mapping {
 		host.set("ssh", ssh.flow())
 		c.labels(vs, host)
 		host.set("vars", c.free(vs).flow())
-		out.set(c.names[h], host.flow())
+		out.put(c.names[h], host.flow())
 	}
 	return out
 }
@@ -234,7 +234,7 @@ func (c *converter) groups() *mapping {
 		body.set("ssh", ssh)
 		c.labels(vs, body)
 		body.set("vars", c.free(vs))
-		out.set(c.groupName(g), body)
+		out.put(c.groupName(g), body)
 		if ours := c.groupName(g); ours != g {
 			c.note("", "group "+g, "is called "+ours+" here")
 		}

@@ -25,6 +25,11 @@ func (m *mapping) set(key string, v any) {
 	if sub, ok := v.(*mapping); ok && sub.empty() {
 		return
 	}
+	m.put(key, v)
+}
+
+// put is set for what counts by being there, such as a host without settings.
+func (m *mapping) put(key string, v any) {
 	n := encode(v)
 	if i := m.find(key); i >= 0 {
 		m.node.Content[i+1] = n
