@@ -18,6 +18,16 @@ import (
 // TestLastUnfinished: which run is meant when none is named.
 func TestLastUnfinished(t *testing.T) {
 	call := func(book string) journal.Call { return journal.Call{Verb: "run", Playbook: book, Inventory: "/i"} }
+	limited := func(book, limit string) journal.Call {
+		c := call(book)
+		c.Limit = limit
+		return c
+	}
+	tagged := func(book string) journal.Call {
+		c := call(book)
+		c.Tags = []string{"config"}
+		return c
+	}
 	exec, other := journal.Call{Verb: "exec", Inventory: "/i"}, journal.Call{Verb: "run", Playbook: "/a", Inventory: "/other"}
 	for name, c := range map[string]struct {
 		calls    []journal.Call // newest first
@@ -28,6 +38,10 @@ func TestLastUnfinished(t *testing.T) {
 		"finished since":              {[]journal.Call{call("/a"), call("/a")}, []engine.Outcome{engine.RunDone, journal.Killed}, -1},
 		"another playbook since":      {[]journal.Call{call("/b"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
 		"a command in between":        {[]journal.Call{exec, call("/a")}, []engine.Outcome{engine.RunStopped, engine.RunInterrupted}, 1},
+		"one host of it since":        {[]journal.Call{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"the same hosts since":        {[]journal.Call{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
+		"all hosts since":             {[]journal.Call{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
+		"some tasks since":            {[]journal.Call{tagged("/a"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
 		"of another inventory":        {[]journal.Call{other}, []engine.Outcome{journal.Killed}, -1},
 		"one that goes on is told so": {[]journal.Call{call("/a")}, []engine.Outcome{journal.Running}, 0},
 	} {
@@ -42,6 +56,22 @@ func TestLastUnfinished(t *testing.T) {
 		if got := lastUnfinished(all, "/i"); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// TestResumedRunsAreFinished: a run that another one went on from, for the hosts
+// that were left, is finished when that one is.
+func TestResumedRunsAreFinished(t *testing.T) {
+	record := func(run, resumes, limit string, outcome engine.Outcome) *journal.Record {
+		return &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Resumes: resumes,
+			Call: journal.Call{Verb: "run", Playbook: "/a", Inventory: "/i", Limit: limit}}}
+	}
+	first, second := record("1", "", "", engine.RunPartial), record("2", "1", "h1,h2", engine.RunPartial)
+	if got := lastUnfinished([]*journal.Record{second, first}, "/i"); got != second {
+		t.Errorf("got %+v", got)
+	}
+	if got := lastUnfinished([]*journal.Record{record("3", "2", "h2", engine.RunDone), second, first}, "/i"); got != nil {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -64,7 +94,7 @@ func site(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for name, content := range map[string]string{
 		"i.yaml":    "hosts: {web: , db: }\nvars: {key: !secret hunter2}\n",
-		"site.yaml": "- {hosts: all, tasks: [{debug: {msg: x}, tags: [a, b]}]}\n",
+		"site.yaml": "- {hosts: all, tasks: [{debug: {msg: x}, tags: [a, b]}, {debug: {msg: y}, tags: c}]}\n",
 	} {
 		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)

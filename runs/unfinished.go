@@ -41,19 +41,26 @@ func unfinished(dir, name, inventory string) (*journal.Record, error) {
 	return r, nil
 }
 
-// lastUnfinished picks the newest run of an inventory that is not finished and
-// that no later run of the same playbook has finished.
+// lastUnfinished picks the newest run of an inventory that is not finished, that
+// no later run went on from and finished, and that no later run has done all of.
 func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Record {
 	var done []journal.Call
+	settled := map[string]bool{} // runs that others went on from, to their end
 	for _, r := range newestFirst {
 		call := r.Header.Call
-		if call.Inventory != inventory || !Resumable(call) || slices.ContainsFunc(done, call.Same) {
+		if call.Inventory != inventory || !Resumable(call) {
 			continue
 		}
-		if !r.Finished() {
+		covered := slices.ContainsFunc(done, func(d journal.Call) bool { return d.Covers(call) })
+		switch {
+		case r.Finished():
+			done = append(done, call)
+		case !covered && !settled[r.Header.Run]:
 			return r
 		}
-		done = append(done, call)
+		if r.Header.Resumes != "" {
+			settled[r.Header.Resumes] = true
+		}
 	}
 	return nil
 }

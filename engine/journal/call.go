@@ -34,6 +34,13 @@ func (c Call) Same(other Call) bool {
 	return c.Verb == other.Verb && c.Playbook == other.Playbook && c.Inventory == other.Inventory && c.Reverts == other.Reverts
 }
 
+// Covers tells whether a call does all that another one about the same does: it
+// has no limit and leaves out no task, or it has the other's.
+func (c Call) Covers(other Call) bool {
+	covers := func(mine, others []string) bool { return len(mine) == 0 || slices.Equal(mine, others) }
+	return c.Same(other) && (c.Limit == "" || c.Limit == other.Limit) && covers(c.Tags, other.Tags) && covers(c.SkipTags, other.SkipTags)
+}
+
 // secretName matches names of variables whose values are not for others.
 var secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|private_?key|api_?key`)
 
