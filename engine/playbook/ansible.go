@@ -73,9 +73,8 @@ var (
 		"clear_facts":       "facts are those of this run; leave it out",
 		"clear_host_errors": "hosts that are lost stay so for the run; say how many you can spare with max_fail",
 		"reset_connection":  "connections are kept and made anew by themselves; leave it out",
-		"end_play":          "put what follows into a block with the opposite condition",
-		"end_host":          "put what follows into a block with the opposite condition",
-		"end_batch":         "put what follows into a block with the opposite condition",
+		"end_play":          "meta: end_host, with a condition that is the same on all hosts: each host for which it holds leaves the play",
+		"end_batch":         "meta: end_host: each host for which its condition holds leaves the play",
 		"end_role":          "put what follows into a block with the opposite condition",
 	}
 )

@@ -17,7 +17,11 @@ func (c *compiler) finish() {
 	c.defined = c.definers()
 	c.prog.Definers = c.defined
 	for _, op := range c.prog.Ops {
-		if b := op.Block; op.Kind == OpBlock {
+		b := op.Block
+		if op.Kind == OpEndHost {
+			b = op.Ends
+		}
+		if op.Kind == OpBlock || op.Kind == OpEndHost {
 			var parts []Refs
 			for _, e := range b.When {
 				parts = append(parts, e.refs)

@@ -72,7 +72,7 @@
 //
 // Instead of a module: block with a list of tasks (and rescue, always, when,
 // throttle, vars, tags, needs, barrier, label), include_role, include_tasks, or
-// meta: flush_handlers. With a mapping, block is the module of that name.
+// meta: flush_handlers or end_host. With a mapping, block is the module of that name.
 // ignore_errors, timeout, delegate_to, become, become_user and environment may
 // also stand at these, at a role and at a play: what stands inside has them too,
 // unless it says otherwise.
@@ -96,6 +96,10 @@
 // run: when a run is killed, or a host lost, between a change and its handler, the
 // next run of the same playbook runs it. This does not hold for handlers that run
 // on the controller or are delegated to another host.
+//
+// meta: end_host, mostly with when, takes the host to the end of the play: what is
+// due there runs, and the host is in the next play again. A failure that led into an
+// always part is not forgotten by it.
 //
 // Handlers run at the end of the play, or at flush_handlers, once, in the order
 // of definition; one that is notified by another handler comes after it. A name

@@ -93,6 +93,7 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	c.rolesOf(x, d, &raw.Roles)
 	c.tasks(x, c.list(d, &raw.Tasks, "tasks"))
 	c.tasks(x, c.list(d, &raw.PostTasks, "post_tasks"))
+	p.Last = len(c.prog.Ops)
 	c.lockstep(x)
 	c.emit(Op{Kind: OpFlush, Play: p})
 	p.End = c.emit(Op{Kind: OpPlayEnd, Play: p})

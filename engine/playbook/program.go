@@ -49,8 +49,9 @@ type Play struct {
 	// Linear is true when there is a barrier before each of its tasks.
 	Linear bool
 	// Begin and End are the indexes of its first and last operation. Batch is
-	// that of OpBatch, 0 when all hosts go at once.
-	Begin, Batch, End int
+	// that of OpBatch, 0 when all hosts go at once. Last is where its handlers run
+	// at the end.
+	Begin, Batch, Last, End int
 }
 
 // OpKind says what an operation is.
@@ -67,6 +68,7 @@ const (
 	OpAlways                // from here on, failures are kept until Block.End
 	OpEnd                   // Block ends
 	OpLabel                 // Label is passed
+	OpEndHost               // a host for which the condition of Ends holds goes to Play.Last
 	OpFlush                 // run the handlers of Play that were notified
 	OpPlayEnd
 )
@@ -77,6 +79,7 @@ type Op struct {
 	Play  *Play
 	Task  *Task
 	Block *Block
+	Ends  *Block // of OpEndHost; it has nothing inside
 	Label *Label
 }
 

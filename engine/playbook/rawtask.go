@@ -40,7 +40,7 @@ type rawTask struct {
 	Always       []yaml.Node    `yaml:"always"`
 	IncludeRole  string         `yaml:"include_role"`
 	IncludeTasks string         `yaml:"include_tasks"`
-	Meta         string         `yaml:"meta" enum:"flush_handlers"`
+	Meta         string         `yaml:"meta" enum:"flush_handlers,end_host"`
 
 	module *yaml.Node // its key, nil when there is none
 	args   *yaml.Node

@@ -40,11 +40,26 @@ func (c *compiler) item(x scene, raw *rawTask) {
 	case "include_role", "include_tasks":
 		c.includeItem(x, raw, forms[0])
 	case "meta":
-		if c.only(d, raw, "meta", "name", "tags") && c.started && c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
-			c.lockstep(x)
-			c.emit(Op{Kind: OpFlush, Play: x.play, Block: x.block})
-		}
+		c.metaItem(x, raw)
 	}
+}
+
+func (c *compiler) metaItem(x scene, raw *rawTask) {
+	d := x.doc
+	allowed := []string{"name", "tags"}
+	if raw.Meta == "end_host" {
+		allowed = append(allowed, "when", "vars")
+	}
+	if !c.only(d, raw, "meta: "+raw.Meta, append(allowed, "meta")...) || !c.started || !c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
+		return
+	}
+	c.lockstep(x)
+	if raw.Meta == "flush_handlers" {
+		c.emit(Op{Kind: OpFlush, Play: x.play, Block: x.block})
+		return
+	}
+	c.emit(Op{Kind: OpEndHost, Play: x.play, Block: x.block, Ends: &Block{Name: "end_host", Pos: d.at(raw.node), Parent: x.block,
+		When: c.conditions(d, &raw.When, "when"), Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes}})
 }
 
 // withoutBlocks are the keywords of a task but for those of a block or handler.

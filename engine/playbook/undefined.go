@@ -24,14 +24,21 @@ func (c *compiler) undefined() {
 		}
 	}
 	for _, op := range c.prog.Ops {
-		if op.Block != nil {
-			for name := range op.Block.refs.tested {
+		for _, b := range []*Block{op.Block, op.Ends} {
+			if b == nil {
+				continue
+			}
+			for name := range b.refs.tested {
 				u.tested[name] = true
 			}
 		}
 	}
+	left := map[*Play]bool{}
 	for i, op := range c.prog.Ops {
 		switch {
+		case op.Kind == OpEndHost:
+			left[op.Play] = true // who comes further is not known
+		case left[op.Play]:
 		case op.Kind == OpBlock:
 			u.block(op.Block, i)
 		case op.Kind == OpTask:

@@ -44,6 +44,8 @@ func (h *host) step(ctx context.Context, op playbook.Op) error {
 	case playbook.OpLabel:
 		at := h.cursor
 		h.after(func() { h.run.coord.pass(h, at) })
+	case playbook.OpEndHost:
+		return h.endHost(ctx, op)
 	case playbook.OpFlush:
 		return h.handlers(ctx, op.Play)
 	case playbook.OpPlayEnd:

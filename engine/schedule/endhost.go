@@ -1,0 +1,70 @@
+package schedule
+
+import (
+	"context"
+
+	"deployer/engine/playbook"
+)
+
+// endHost takes the host to the end of the play, where the handlers that are due
+// run, if the condition holds.
+func (h *host) endHost(ctx context.Context, op playbook.Op) error {
+	if err := h.need(ctx, op.Ends.Refs()); err != nil {
+		return err
+	}
+	if why := h.unknowable(op.Ends.Refs()); why != "" {
+		return h.endPlay(ctx, op, func(c *call) { h.skipUnknown(c, nil, why) })
+	}
+	leaves, _, err := op.Ends.Applies(h.vars)
+	switch {
+	case err != nil:
+		return h.broken(ctx, op.Ends.Name, err)
+	case !leaves:
+		h.cursor++
+		return nil
+	}
+	return h.endPlay(ctx, op, func(c *call) {
+		if h.onlyReal(op.Ends.Refs()) {
+			h.skipUnknown(c, nil, otherRun)
+			return
+		}
+		h.skipItem(c, nil, "the host has left the play at "+op.Ends.Pos.String())
+	})
+}
+
+// endPlay leaves all blocks around, and goes past what is left of the play; skip
+// records each task. A failure that was kept for an always part goes on.
+func (h *host) endPlay(ctx context.Context, op playbook.Op, skip func(*call)) error {
+	for b := op.Block; b != nil; b = b.Parent {
+		if f := h.pending[b]; f != nil && b.Always > 0 && h.cursor > b.Always {
+			if err := h.flush(ctx); err != nil {
+				return err
+			}
+			return f
+		}
+	}
+	for i := h.cursor + 1; i < op.Play.Last; i++ {
+		if other := h.run.prog.Ops[i]; other.Kind == playbook.OpTask && !rescues(other.Block, i) {
+			skip(&call{task: other.Task, op: i, id: other.Task.ID})
+		}
+	}
+	for b := op.Block; b != nil; b = b.Parent {
+		h.after(func() {
+			h.exit(b)
+			delete(h.pending, b)
+		})
+	}
+	h.after(func() { h.run.coord.jump(h, op.Play.Last, skipped) })
+	h.cursor = op.Play.Last
+	return nil
+}
+
+// rescues tells whether an operation is only for hosts on which something failed.
+func rescues(b *playbook.Block, op int) bool {
+	for ; b != nil; b = b.Parent {
+		if b.Rescue > 0 && op > b.Rescue && (b.Always == 0 || op < b.Always) {
+			return true
+		}
+	}
+	return false
+}
