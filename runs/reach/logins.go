@@ -12,22 +12,6 @@ import (
 	"deployer/project"
 )
 
-// Asking says which passwords of hosts are asked for.
-type Asking struct {
-	Login  bool // the one to log in with, for hosts that have none in the inventory
-	Become bool // the one to become root with, likewise
-}
-
-// Asker asks whoever runs the program for a secret. Its error is a *NobodyError
-// when there is nobody to ask.
-type Asker func(question string) (string, error)
-
-// NobodyError says why nobody can be asked.
-type NobodyError struct{ Why string }
-
-// Error implements error.
-func (e *NobodyError) Error() string { return e.Why }
-
 // Logins are the passwords of hosts and the passphrases of keys. Each comes from
 // the environment variable or the file that the inventory names, or was asked
 // for, once. They reach no output and no journal.
@@ -91,15 +75,6 @@ func passphraseVariables(inv *inventory.Inventory) map[string]string {
 }
 
 func becomesRoot(h inventory.Host) bool { return h.SSH.Become != "none" }
-
-// unanswered is the error of a question that was not answered.
-func unanswered(flag, instead string, err error) error {
-	var nobody *NobodyError
-	if errors.As(err, &nobody) {
-		return project.Mistaken(fmt.Errorf("%s: %w; %s in the inventory", flag, err, instead))
-	}
-	return err
-}
 
 // loginPassword is the password with which a user logs in, empty when there is
 // none.

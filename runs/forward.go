@@ -1,0 +1,76 @@
+package runs
+
+import (
+	"fmt"
+
+	"deployer/engine/journal"
+	"deployer/engine/playbook"
+	"deployer/engine/revert"
+	"deployer/project"
+)
+
+// forward is a run of what an earlier one was, for all its tasks and hosts.
+func (c Controller) forward(r *Reverting, call journal.Call) (*Run, error) {
+	o := r.options.Options
+	o.Call = journal.Call{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
+		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra}
+	o.loose = true
+	switch call.Verb {
+	case verbInstall, verbRun:
+		o.Extra = merged(call.Extra, o.Extra)
+		run, err := c.repeat(o)
+		if err == nil {
+			err = givenAgain(call, run.Extra)
+		}
+		return run, err
+	case verbExec, verbUnknown:
+		return c.without(o)
+	case verbRevert:
+		return c.forwardOfRevert(r, call)
+	}
+	return nil, project.Mistaken(fmt.Errorf("run %s was deployer %s, which changes nothing that could be put back", r.ID, call.Verb))
+}
+
+// givenAgain wants the variables that were not written down.
+func givenAgain(call journal.Call, extra map[string]any) error {
+	for _, name := range missingExtra(call.Withheld, extra) {
+		return project.Mistaken(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellWord(name), name))
+	}
+	return nil
+}
+
+// without is a run without a program: of exec, whose one task has this id, or of a
+// run of which nothing is known.
+func (c Controller) without(o Options) (*Run, error) {
+	p, err := project.Load(o.Inventory, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.newRun(p, project.TextBook([]byte("[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"), verbExec), o)
+	if err == nil && o.Verb == verbUnknown {
+		run.Program = &playbook.Program{}
+	}
+	return run, err
+}
+
+// forwardOfRevert is the way back that an earlier run took.
+func (c Controller) forwardOfRevert(r *Reverting, call journal.Call) (*Run, error) {
+	dir, err := journal.Dir()
+	if err != nil {
+		return nil, err
+	}
+	first, err := journal.Find(dir, call.Reverts)
+	if err != nil {
+		return nil, project.Mistaken(fmt.Errorf("run %s reverted another one: %w", r.ID, err))
+	}
+	run, err := c.forward(r, first.Header.Call)
+	if err != nil {
+		return nil, err
+	}
+	back, err := revert.Mirror(run.Program, revert.Options{Run: call.Reverts})
+	if err != nil {
+		return nil, err
+	}
+	run.Program = back.Program
+	return run, nil
+}

@@ -1,0 +1,209 @@
+package runs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/project"
+	"deployer/runs"
+	"deployer/runs/reach"
+	"deployer/test/fleet"
+)
+
+// service runs playbooks on a fleet as a program without a terminal does.
+type service struct {
+	runs.Controller
+	t     *testing.T
+	fleet *fleet.Fleet
+}
+
+// agents are those that the hosts of a fleet have.
+type agents struct{}
+
+func (agents) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+func (agents) AgentDigest(string) (string, error) { return "digest", nil }
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	f, err := fleet.Start(2, fleet.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	s := &service{t: t, fleet: f, Controller: runs.Controller{Options: project.Options{Agents: agents{}}, Version: "v1"}}
+	inventory, err := yaml.Marshal(f.Document(fleet.Site{Vars: map[string]any{"said": "hello"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("inventory.yaml", inventory)
+	s.write("site.yaml", []byte("- hosts: all\n  tasks:\n    - {file: {path: /told, content: '{{ .said }}'}}\n    - {command: {argv: [sh, -c, 'test -z {{ .bad }}']}, changed_when: false}\n"))
+	return s
+}
+
+func (s *service) write(name string, content []byte) {
+	s.t.Helper()
+	if err := os.WriteFile(name, content, 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// asked are the options of a run of the playbook, with the variable bad.
+func asked(bad string) runs.Options {
+	return runs.Options{Call: journal.Call{Inventory: "inventory.yaml", Playbook: "site.yaml", Extra: map[string]any{"bad": bad}}}
+}
+
+// do carries a run out, which nobody watches, and wants an outcome.
+func (s *service) do(want engine.Outcome) func(*runs.Run, error) *runs.Run {
+	return func(r *runs.Run, err error) *runs.Run {
+		s.t.Helper()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		report, err := r.Do(s.t.Context(), runs.Watch{})
+		if err != nil || report.Outcome() != want {
+			s.t.Fatalf("got %+v, %v; want %s", report, err, want)
+		}
+		return r
+	}
+}
+
+// told is what the first host was told.
+func (s *service) told() string {
+	data, err := os.ReadFile(filepath.Join(s.fleet.Hosts[0].Root, "told"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// A plan is made, read again, applied and not applied twice.
+func TestPlanAndApply(t *testing.T) {
+	s := newService(t)
+	o := asked("''")
+	o.Check = true
+	r, err := s.Playbook(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := r.Plan(t.Context(), runs.Watch{})
+	if err != nil || planned.Plan == nil || len(planned.Plan.Hosts) != 2 || r.Recorded() || strings.HasPrefix(s.told(), "hello") {
+		t.Fatalf("got %+v, %v", planned, err)
+	}
+	data, err := json.Marshal(planned.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("plan.json", data)
+	p, from, err := runs.ReadPlan("plan.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := s.do(engine.RunDone)(s.Apply(p, from, runs.Options{}))
+	if got := s.told(); got != "hello" || !applied.Recorded() {
+		t.Errorf("told %q", got)
+	}
+	again, err := s.Apply(p, from, runs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = again.Do(t.Context(), runs.Watch{})
+	var drift *runs.DriftError
+	if !errors.As(err, &drift) || len(drift.Drift) != 2 || again.Recorded() {
+		t.Errorf("got %v", err)
+	}
+	s.Version = "v2"
+	if _, err = s.Apply(p, from, runs.Options{}); !errors.As(err, &drift) || !strings.Contains(err.Error(), "deployer: is version v2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A run that was interrupted, and one that failed, go on, and are put back.
+func TestResumeAndRevert(t *testing.T) {
+	s := newService(t)
+	stopped, err := s.Playbook(asked("''"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := make(chan struct{})
+	close(now)
+	if report, err := stopped.Do(t.Context(), runs.Watch{Interrupt: now}); err != nil || !report.Interrupted {
+		t.Fatalf("got %+v, %v", report, err)
+	}
+	s.do(engine.RunStopped)(s.Playbook(asked("x")))
+	record, err := runs.Unfinished("", "inventory.yaml")
+	if err != nil || record.Header.Run == stopped.ID() {
+		t.Fatalf("got %+v, %v", record, err)
+	}
+	resumed := s.do(engine.RunDone)(s.Resume(record, asked("''"), false))
+	if _, err := runs.Unfinished("", "inventory.yaml"); err == nil {
+		t.Error("a run is unfinished that was resumed")
+	}
+	if got := s.told(); got != "hello" {
+		t.Errorf("told %q", got)
+	}
+	for _, run := range []string{resumed.ID(), record.Header.Run} {
+		back, err := s.Revert(run, runs.RevertOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := back.Look(t.Context(), runs.Watch{})
+		if err != nil || len(found.Past) != 2 {
+			t.Fatalf("got %+v, %v", found, err)
+		}
+		if due := run == record.Header.Run; found.Due() != due {
+			t.Errorf("something is due: %v, want %v", found.Due(), due)
+		} else if due {
+			s.do(engine.RunDone)(back.PutBack(found))
+		}
+	}
+	if got := s.told(); !strings.Contains(got, "no such file") {
+		t.Errorf("it was not put back: %q", got)
+	}
+}
+
+// What somebody has changed since is not put back, and a service is told so.
+func TestRevertRefuses(t *testing.T) {
+	s := newService(t)
+	r := s.do(engine.RunDone)(s.Playbook(asked("''")))
+	s.write(filepath.Join(s.fleet.Hosts[1].Root, "told"), []byte("somebody's"))
+	back, err := s.Revert(r.ID(), runs.RevertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := back.Look(t.Context(), runs.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refusal *runs.Refusal
+	if _, err := back.PutBack(found); !errors.As(err, &refusal) || len(found.Drifted()) != 1 {
+		t.Errorf("got %v, drifted %+v", err, found.Drifted())
+	}
+}
+
+// Where nobody can be asked, a password that is to be asked for is a mistake, and
+// no host is contacted.
+func TestNobodyToAsk(t *testing.T) {
+	s := newService(t)
+	o := asked("''")
+	o.Asking = reach.Asking{Login: true}
+	r, err := s.Playbook(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Do(t.Context(), runs.Watch{})
+	var mistake *project.Mistake
+	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "there is nobody to ask") || s.fleet.Busy() != 0 {
+		t.Errorf("got %v", err)
+	}
+}
