@@ -36,10 +36,8 @@ type Options struct {
 	journal.Call
 	// Check only finds out what would change.
 	Check bool
-	// StartAt leaves out what comes before the task of this name; Step has the
-	// controller confirm each task. Neither is kept.
-	StartAt string
-	Step    bool
+	// Step has the controller confirm each task.
+	Step bool
 	// LockTimeout is how long to wait for another run that holds the hosts; 0 is
 	// not at all.
 	LockTimeout time.Duration

@@ -94,7 +94,7 @@ func site(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for name, content := range map[string]string{
 		"i.yaml":    "hosts: {web: , db: }\nvars: {key: !secret hunter2}\n",
-		"site.yaml": "- {hosts: all, tasks: [{debug: {msg: x}, tags: [a, b]}, {debug: {msg: y}, tags: c}]}\n",
+		"site.yaml": "- {hosts: all, tasks: [{debug: {msg: x}, tags: [a, b]}, {name: last, debug: {msg: y}, tags: a}, {debug: {msg: z}, tags: c}]}\n",
 	} {
 		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func site(t *testing.T) {
 func TestCallsComeBack(t *testing.T) {
 	site(t)
 	c := Controller{}
-	given := journal.Call{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, Forks: 7, LockHosts: true,
+	given := journal.Call{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, StartAt: "last", Forks: 7, LockHosts: true,
 		Extra: map[string]any{"release": "7", "password": "swordfish", "told": "it is hunter2"}}
 	r, err := c.Playbook(Options{Call: given})
 	if err != nil {

@@ -94,7 +94,7 @@ func printHeader(w io.Writer, r *journal.Record) {
 	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, what, project.Relative(h.Call.Inventory), h.By,
 		h.Started.Local().Format("2006-01-02 15:04:05"), r.Outcome)
 	for _, o := range []struct{ name, value string }{
-		{"limit", h.Call.Limit}, {"tags", strings.Join(h.Call.Tags, ",")}, {"skip tags", strings.Join(h.Call.SkipTags, ",")},
+		{"limit", h.Call.Limit}, {"tags", strings.Join(h.Call.Tags, ",")}, {"skip tags", strings.Join(h.Call.SkipTags, ",")}, {"starts at", h.Call.StartAt},
 		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Call.Extra)), h.Call.Withheld...), ", ")},
 		{"resumes", h.Resumes}, {"applies plan", planFile(h)},
 	} {

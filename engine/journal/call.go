@@ -15,7 +15,8 @@ type Call struct {
 	Limit     string         `json:"limit,omitempty"`
 	Tags      []string       `json:"tags,omitempty"`
 	SkipTags  []string       `json:"skip_tags,omitempty"`
-	Extra     map[string]any `json:"extra,omitempty"` // variables of the command line
+	StartAt   string         `json:"start_at,omitempty"` // the name of the first task
+	Extra     map[string]any `json:"extra,omitempty"`    // variables of the command line
 	// Withheld are the names of variables of the command line that are not
 	// written down, because they look like secrets.
 	Withheld []string `json:"withheld,omitempty"`
