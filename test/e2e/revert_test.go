@@ -81,7 +81,7 @@ func (r *releases) killedRevert(killed string) {
 	}
 	o := r.deployer("revert", killed, "--yes")
 	r.exits(o, 3)
-	r.says(o.stdout, "cannot be undone:\n  h[1:3]: lab-tool: no package source", "could not be put back:", "h[1:3]: lab-tool: no package source of this host offers lab-tool 1.0 any more", "revert done")
+	r.says(o.stdout, "cannot be undone:\n  h[1:3]: package lab-tool: no package source", "could not be put back:", "h[1:3]: package lab-tool: no package source of this host offers lab-tool 1.0 any more", "revert done")
 	r.oneByOne("nginx.service", began, webHosts...)
 	var but []string
 	for _, state := range r.one {
