@@ -82,7 +82,7 @@ func (c *coord) turn(ctx context.Context, h *host, b *batch) error {
 		c.mu.Lock()
 		if !before.end.open() {
 			w := newWaiter(h, before.end.what+before.end.missing())
-			before.end.waiters = append(before.end.waiters, &gateWaiter{waiter: w, count: barrierCount})
+			before.end.wait(w, barrierCount)
 			if err := c.await(ctx, w); err != nil {
 				return err
 			}

@@ -51,8 +51,12 @@ func (c *coord) settle(h *host, op int, f fate) {
 	}
 }
 
-// look releases those whose wait at g is over.
+// look releases those whose wait at g is over. It is called for each host that
+// comes, so it does not go through all who wait as long as none can be released.
 func (c *coord) look(g *gate) {
+	if !g.decided() && !g.some {
+		return
+	}
 	g.waiters = slices.DeleteFunc(g.waiters, func(w *gateWaiter) bool {
 		if w.free {
 			return true
@@ -90,7 +94,7 @@ func (c *coord) barrier(ctx context.Context, h *host, op int) error {
 		return nil
 	}
 	w := newWaiter(h, g.what+g.missing())
-	g.waiters = append(g.waiters, &gateWaiter{waiter: w, count: barrierCount})
+	g.wait(w, barrierCount)
 	return c.await(ctx, w)
 }
 
@@ -108,7 +112,7 @@ func (c *coord) need(ctx context.Context, h *host, n playbook.Need, try bool) (r
 		return ok, err
 	}
 	w := newWaiter(h, g.what+g.missing())
-	g.waiters = append(g.waiters, &gateWaiter{waiter: w, count: n.Count})
+	g.wait(w, n.Count)
 	return true, c.await(ctx, w)
 }
 

@@ -19,8 +19,10 @@ type gate struct {
 	// change that it came there.
 	end     bool
 	fate    map[*host]fate
+	come    int // how many of the first members are in fate, at least
 	count   [3]int
 	waiters []*gateWaiter
+	some    bool // a waiter is content with some of the hosts
 }
 
 // gateKey is an operation, and the batch for which it is a gate; nil for all
@@ -105,28 +107,36 @@ func (g *gate) blame() string {
 	return text
 }
 
-// missing names hosts that have not come yet, for people who wait.
+// missing names hosts that have not come yet, for people who wait. Every host
+// that waits asks, and most of the first ones have come by then: they are not
+// looked at again.
 func (g *gate) missing() string {
+	for g.come < len(g.members) && g.has(g.members[g.come]) {
+		g.come++
+	}
 	var names []string
-	more := 0
-	for _, h := range g.members {
-		if _, ok := g.fate[h]; ok {
-			continue
+	for _, h := range g.members[g.come:] {
+		if len(names) == 3 {
+			break
 		}
-		if len(names) < 3 {
+		if !g.has(h) {
 			names = append(names, h.name)
-		} else {
-			more++
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
 	text := ": " + strings.Join(names, ", ")
-	if more > 0 {
+	if more := len(g.members) - len(g.fate) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// has tells whether what became of h is decided.
+func (g *gate) has(h *host) bool {
+	_, ok := g.fate[h]
+	return ok
 }
 
 // gateWaiter is a host that waits at a gate for a number of others; 0 means
@@ -137,6 +147,12 @@ type gateWaiter struct {
 }
 
 const barrierCount = -1
+
+// wait lets a host wait at the gate.
+func (g *gate) wait(w *waiter, count int) {
+	g.waiters = append(g.waiters, &gateWaiter{waiter: w, count: count})
+	g.some = g.some || count > 0
+}
 
 func (w *gateWaiter) over(g *gate) (bool, error) {
 	if w.count == barrierCount {
