@@ -27,41 +27,33 @@ func (e *SilenceError) Timeout() bool { return true }
 // *SilenceError once no byte has arrived for silence. It returns nil when ctx
 // ended, and the error of a heartbeat that could not be sent.
 //
-// Heartbeats are sent by a goroutine of their own: on a hung network a send
-// blocks, and silence must be noticed just then.
+// Each heartbeat is sent by a goroutine of its own: on a hung network a send
+// blocks, and silence must be noticed just then. It lives no longer than that: a
+// controller has a thousand connections.
 func (c *Conn) Pulse(ctx context.Context, beat, silence time.Duration) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	failed := make(chan error, 1)
-	go func() {
-		failed <- c.beat(ctx, beat)
-	}()
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
 	check := time.NewTicker(max(silence/8, time.Millisecond))
 	defer check.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-failed:
-			return err
-		case <-check.C:
-			if s := c.Silence(); s > silence {
-				return &SilenceError{For: s}
-			}
-		}
-	}
-}
-
-func (c *Conn) beat(ctx context.Context, every time.Duration) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	sent, sending := make(chan error, 1), false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := c.Send(Heartbeat, 0, nil); err != nil {
+			if sending {
+				continue
+			}
+			sending = true
+			go func() { sent <- c.Send(Heartbeat, 0, nil) }()
+		case err := <-sent:
+			if err != nil {
 				return err
+			}
+			sending = false
+		case <-check.C:
+			if s := c.Silence(); s > silence {
+				return &SilenceError{For: s}
 			}
 		}
 	}

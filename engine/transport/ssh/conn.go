@@ -24,7 +24,8 @@ type Conn struct {
 	slots  slots
 	opens  chan struct{} // a token for each connection through it that is on its way
 
-	lost chan struct{}
+	lost   chan struct{}
+	asking atomic.Bool // a keepalive waits for its answer
 
 	mu     sync.Mutex
 	closed bool
@@ -39,7 +40,7 @@ var (
 func newConn(host string, client *gossh.Client, wire *activeConn, beat, silence time.Duration) *Conn {
 	c := &Conn{host: host, client: client, wire: wire, opens: make(chan struct{}, maxOpens), lost: make(chan struct{})}
 	go c.watch()
-	go c.keepalive(beat, silence)
+	c.keepAfter(beat, silence)
 	return c
 }
 
@@ -86,36 +87,31 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// keepalive asks the server for any answer when nothing has come for a while.
-// OpenSSH answers requests that it does not know with a refusal, which is one.
+// keepalive asks the server for any answer when nothing has come for a while,
+// and looks again after a beat. OpenSSH answers requests that it does not know
+// with a refusal, which is one. Between two looks it is but a timer.
 func (c *Conn) keepalive(beat, silence time.Duration) {
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
-	asking := make(chan struct{}, 1)
-	for {
-		select {
-		case <-c.lost:
-			return
-		case <-tick.C:
-		}
-		quiet := c.wire.silence()
-		if quiet > silence {
-			c.end(fmt.Errorf("nothing was received for %v", quiet.Round(time.Second)))
-			_ = c.client.Close()
-			return
-		}
-		if quiet < beat {
-			continue
-		}
-		select {
-		case asking <- struct{}{}:
-			go func() {
-				_ = c.ask()
-				<-asking
-			}()
-		default: // the last one is still out
-		}
+	select {
+	case <-c.lost:
+		return
+	default:
 	}
+	switch quiet := c.wire.silence(); {
+	case quiet > silence:
+		c.end(fmt.Errorf("nothing was received for %v", quiet.Round(time.Second)))
+		_ = c.client.Close()
+		return
+	case quiet >= beat && c.asking.CompareAndSwap(false, true):
+		go func() {
+			_ = c.ask()
+			c.asking.Store(false)
+		}()
+	}
+	c.keepAfter(beat, silence)
+}
+
+func (c *Conn) keepAfter(beat, silence time.Duration) {
+	time.AfterFunc(beat, func() { c.keepalive(beat, silence) })
 }
 
 // ask waits for an answer of the server, or the end of the connection.

@@ -9,7 +9,7 @@ type pieces struct{ io.WriteCloser }
 
 const (
 	shortWrite = 128 << 10
-	smallPiece = 8 << 10
+	smallPiece = 4 << 10
 )
 
 func (w pieces) Write(p []byte) (int, error) {
