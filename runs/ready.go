@@ -21,7 +21,7 @@ func (r *Run) Ready(ctx context.Context) error {
 	if err := r.login(); err != nil {
 		return err
 	}
-	connector, err := reach.New(r.Project, r.logins)
+	connector, err := reach.New(r.Project, r.logins, len(r.Hosts))
 	if err != nil {
 		return err
 	}

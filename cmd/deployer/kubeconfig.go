@@ -78,7 +78,7 @@ func readAdmin(ctx context.Context, e env, p *project.Project, a reach.Asking) (
 	if err != nil {
 		return nil, err
 	}
-	c, err := reach.New(p, l)
+	c, err := reach.New(p, l, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"deployer/engine"
 	"deployer/engine/remote"
@@ -29,24 +28,26 @@ type Connector struct {
 	ways     *Ways
 	dialer   *ssh.Dialer
 	binaries *remote.Binaries
+	pulse    pulse
 	serving  Serving
 }
 
-// New finds the ways to the hosts of a project. Its errors are mistakes of the
-// user's.
-func New(p *project.Project, l *Logins) (*Connector, error) {
+// New finds the ways to the hosts of a project, of which so many are going to be
+// connected to at a time. Its errors are mistakes of the user's.
+func New(p *project.Project, l *Logins, hosts int) (*Connector, error) {
 	w, err := NewWays(p.Inventory, l)
 	if err != nil {
 		return nil, err
 	}
+	pulse := pulseOf(hosts)
 	d := ssh.NewDialer(ssh.Options{
 		Passphrase:  l.passphrase,
 		Passwords:   &l.refused,
 		AgentSocket: os.Getenv("SSH_AUTH_SOCK"),
-		Beat:        5 * time.Second,
-		Silence:     15 * time.Second,
+		Beat:        pulse.sshBeat,
+		Silence:     pulse.sshSilence,
 	})
-	return &Connector{ways: w, dialer: d, binaries: remote.NewBinaries(p.Agents)}, nil
+	return &Connector{ways: w, dialer: d, binaries: remote.NewBinaries(p.Agents), pulse: pulse}, nil
 }
 
 // Unlock asks for the passphrases that the ways to some hosts need, before
@@ -123,6 +124,7 @@ func (c *Connector) become(ctx context.Context, conn transport.Conn, whose strin
 // attach starts the agent over a connection.
 func (c *Connector) attach(ctx context.Context, conn transport.Conn, o remote.Options) (schedule.Host, error) {
 	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.serving.Blobs, c.serving.Calls, c.serving.Sink
+	o.Beat, o.Silence = c.pulse.beat, c.pulse.silence
 	session, err := remote.Connect(ctx, conn, o)
 	if err != nil {
 		return nil, err
