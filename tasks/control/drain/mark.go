@@ -52,7 +52,7 @@ func cordonedByOthers(node *corev1.Node) bool {
 		var fields struct {
 			Spec map[string]any `json:"f:spec"`
 		}
-		if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.Raw, &fields) != nil {
+		if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil {
 			continue
 		}
 		if _, owns := fields.Spec["f:unschedulable"]; owns {

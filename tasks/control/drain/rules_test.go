@@ -100,7 +100,7 @@ func TestCordonOf(t *testing.T) {
 	t.Parallel()
 	owned := func(manager string) v1.ManagedFieldsEntry {
 		raw, _ := json.Marshal(map[string]any{"f:spec": map[string]any{"f:unschedulable": map[string]any{}}})
-		return v1.ManagedFieldsEntry{Manager: manager, FieldsV1: &v1.FieldsV1{Raw: raw}}
+		return v1.ManagedFieldsEntry{Manager: manager, FieldsV1: v1.NewFieldsV1(string(raw))}
 	}
 	for name, c := range map[string]struct {
 		unschedulable, marked bool
