@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 )
 
 // TestOwed goes through what a host remembers, each time from the disk as a new
@@ -41,4 +44,35 @@ func TestOwed(t *testing.T) {
 			t.Fatal(diff)
 		}
 	}
+}
+
+// TestFailedHandlersStayOwed: only a handler that came to a good end is struck
+// out; one that failed, or whose change was only looked at, is not.
+func TestFailedHandlersStayOwed(t *testing.T) {
+	h := newHistory(t)
+	owed := func(want string) {
+		t.Helper()
+		got, err := os.ReadFile(filepath.Join(h.root, DefaultStateDir, "owed"))
+		if string(got) != want || err != nil && want != "" {
+			t.Errorf("owed is %q, %v; want %q", got, err, want)
+		}
+	}
+	change := agenttest.Step(t, "1.play.1", "alter", alter{Op: "write", Path: "/conf", Content: "new"})
+	change.Notifies = []string{"site//reload"}
+	handler := func(op string) engine.Step {
+		s := agenttest.Step(t, "1.play.handler1", "alter", alter{Op: op, Path: "/reloaded", Content: "x"})
+		s.Handles = "site//reload"
+		return s
+	}
+	h.in("r1", change, true)
+	owed("")
+	h.in("r1", change, false)
+	owed("site//reload\n")
+	if r := h.in("r1", handler("impossible"), false); r.Status != engine.Failed {
+		t.Errorf("the handler is %s", r.Status)
+	}
+	h.in("r1", handler("write"), true)
+	owed("site//reload\n")
+	h.in("r1", handler("write"), false)
+	owed("")
 }
