@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
+	"deployer/engine/playbook"
 )
 
 func newFactsCommand(e env) *cobra.Command {
@@ -56,7 +57,7 @@ the module facts does.`,
 func factsOf(all []answer) map[string]any {
 	out := map[string]any{}
 	for _, a := range all {
-		out[a.Host] = a.Output
+		out[a.Host] = map[string]any(a.Output)
 		if a.Status != engine.OK {
 			out[a.Host] = map[string]any{"error": a.Message}
 		}
@@ -67,7 +68,7 @@ func factsOf(all []answer) map[string]any {
 func printFacts(w io.Writer, all []answer) error {
 	by := factsOf(all)
 	for _, a := range all {
-		text, err := yaml.Marshal(by[a.Host])
+		text, err := yaml.Marshal(playbook.Normalize(by[a.Host]))
 		if err != nil {
 			return err
 		}
