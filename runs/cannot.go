@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +21,17 @@ type Cannot struct {
 // cannots gathers what hosts have in common.
 type cannots struct{ all []Cannot }
 
+// add takes in what one host has. Where hosts differ in nothing but their own
+// names, these are written as HOST.
 func (c *cannots) add(host, what string, lasting bool) {
 	i := slices.IndexFunc(c.all, func(one Cannot) bool { return one.What == what })
+	if i < 0 {
+		general := nameless(what, host)
+		i = slices.IndexFunc(c.all, func(one Cannot) bool { return nameless(one.What, one.Hosts[0]) == general })
+		if i >= 0 {
+			c.all[i].What = general
+		}
+	}
 	if i < 0 {
 		i = len(c.all)
 		c.all = append(c.all, Cannot{What: what})
@@ -30,6 +40,11 @@ func (c *cannots) add(host, what string, lasting bool) {
 	if !slices.Contains(c.all[i].Hosts, host) {
 		c.all[i].Hosts = append(c.all[i].Hosts, host)
 	}
+}
+
+// nameless has HOST where a text has the host's name as a word of its own.
+func nameless(text, host string) string {
+	return regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllLiteralString(text, "HOST")
 }
 
 // cannot lists what cannot be put back: what hosts have lost, or forgotten, and
