@@ -59,7 +59,7 @@ func TestAdviceHolds(t *testing.T) {
 		"r": map[string]any{"stdout": "a\nb", "failed": false}, "facts": map[string]any{"os": "debian"},
 	}
 	for src, want := range map[string]any{
-		"toPairs(d)":                 [][2]any{{"a", 1}},
+		"toPairs(d)":                 []any{[]any{"a", 1}},
 		"flatten(map(users, .keys))": []any{"x", "y", "z"},
 		"1..3":                       []int{1, 2, 3},
 		`split(r.stdout, "\n")`:      []string{"a", "b"},

@@ -40,8 +40,8 @@ func compileExpr(src string, orig origin) (*Expr, error) {
 		bound := at.Bind(file.NewSource(src))
 		e.sure = append(e.sure, sight{id.Value, orig.at(bound.Line, bound.Column), fmt.Sprintf("expression %q", src)})
 	}
-	e.prog, err = expr.Compile(src, expr.Patch(strict), expr.DisableBuiltin("now"),
-		expr.Function(getName, get), expr.Function(tryName, try))
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(tryName, try))
+	e.prog, err = expr.Compile(src, options...)
 	if err != nil {
 		return nil, e.wrap(err)
 	}

@@ -125,6 +125,8 @@ func (s *strictness) Visit(n *ast.Node) {
 		if !t.Method {
 			s.patch(n, t.Node, t.Property)
 		}
+	case *ast.BuiltinNode:
+		order(n, t)
 	}
 }
 

@@ -26,6 +26,7 @@ func Functions() template.FuncMap {
 	f["fromYaml"] = fromYAML
 	f["fromJson"] = fromJSON // sprig's swallows errors
 	f["toJson"] = toJSON
+	f["keys"], f["values"] = orderedKeys, ordered["values"]
 	f[catchFunc] = catchValue
 	return f
 }
