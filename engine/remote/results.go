@@ -7,15 +7,29 @@ import (
 	"deployer/engine/wire"
 )
 
-// deliver hands over the results that have come, and returns the end if that
-// has come too.
-func (g *segment) deliver(on func(engine.Result)) *wire.EndMessage {
+// told is one thing that the host said of a segment: an event, or else a result.
+type told struct {
+	event  *engine.Event
+	result engine.Result
+}
+
+// mostQueued is how much may wait to be handed over before events are dropped;
+// results never are.
+const mostQueued = 10_000
+
+// deliver hands over what has come, in the order in which it was said, and returns
+// the end if that has come too.
+func (g *segment) deliver(on func(engine.Result), emit func(engine.Event)) *wire.EndMessage {
 	g.mu.Lock()
 	queue, end := g.queue, g.end
 	g.queue = nil
 	g.mu.Unlock()
-	for _, r := range queue {
-		on(r)
+	for _, t := range queue {
+		if t.event != nil {
+			emit(*t.event)
+		} else {
+			on(t.result)
+		}
 	}
 	return end
 }
@@ -65,7 +79,11 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	if f.Type == wire.Progress {
 		e.Type, e.Text = engine.StepText, clean(m.Text)
 	}
-	s.emit(e)
+	run.add(func() {
+		if len(run.queue) < mostQueued {
+			run.queue = append(run.queue, told{event: &e})
+		}
+	})
 	return nil
 }
 
@@ -86,7 +104,7 @@ func (s *Session) resultFrame(f wire.Frame, run *segment) error {
 	r.Host, r.Name, r.Secret = s.opts.Host, step.Name, step.Secret
 	cleanResult(&r)
 	run.left--
-	run.add(func() { run.queue = append(run.queue, r) })
+	run.add(func() { run.queue = append(run.queue, told{result: r}) })
 	return nil
 }
 

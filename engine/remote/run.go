@@ -24,7 +24,7 @@ type segment struct {
 	at    int // the last one that was looked for
 
 	mu    sync.Mutex
-	queue []engine.Result
+	queue []told
 	left  int // results that may still come
 	end   *wire.EndMessage
 	news  chan struct{} // has a token when queue or end have changed
@@ -53,7 +53,7 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 	for {
 		select {
 		case <-run.news:
-			if end := run.deliver(on); end != nil {
+			if end := run.deliver(on, s.emit); end != nil {
 				return s.verdict(ctx, end)
 			}
 		case <-done:
@@ -63,9 +63,10 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 			giveUp = timer.C
 			go s.cancel(id, true, context.Cause(ctx).Error())
 		case <-giveUp:
+			run.deliver(on, s.emit)
 			return context.Cause(ctx)
 		case <-s.ctx.Done():
-			run.deliver(on)
+			run.deliver(on, s.emit)
 			return s.Err()
 		}
 	}
