@@ -184,6 +184,27 @@ func TestPlanOfANewCluster(t *testing.T) {
 	}
 }
 
+// TestPlanOfSilentHosts: without an answer a host may have data, so nothing is
+// decided over its head while it is in the run.
+func TestPlanOfSilentHosts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		of   engine.Output
+		want string
+	}{
+		"not asked": {nil, `nothing is decided about etcd: m3 did not say whether there is data ("found")`},
+		"skipped":   {engine.Output{"skipped": true}, "m3 did not say"},
+		"failed":    {engine.Output{"failed": true}, "m3 did not say"},
+		"heard":     {engine.Output{"exists": false}, ""},
+	} {
+		s := run(t, newFake(), "m1", map[string]bool{"m1": false, "m2": false})
+		s.Results["m3"] = map[string]engine.Output{"found": tt.of}
+		_, err := (&Plan{Found: "found"}).Check(t.Context(), s)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestPlanRefusesToStartEmptyWhereAClusterHasWorked(t *testing.T) {
 	s := run(t, newFake(), "m1", map[string]bool{"m1": false, "m2": false, "m3": false})
 	s.RunFunc = func(_ context.Context, host, module string, _ engine.Module) (engine.Result, error) {

@@ -42,6 +42,13 @@ func (p *Plan) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 		return engine.Change{}, err
 	}
 	hosts := Hosts(c)
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+	}
+	if silent := situation.Silent(site, names, p.Found); len(silent) > 0 {
+		return engine.Change{}, fmt.Errorf("nothing is decided about etcd: %s did not say whether there is data (%q)", strings.Join(silent, ", "), p.Found)
+	}
 	live := Take(ctx, open, hosts).Live()
 	probes := p.probes(site, hosts)
 	if live == nil {
@@ -63,7 +70,7 @@ func (p *Plan) probes(site engine.Site, hosts []Host) []cluster.EtcdProbe {
 	var probes []cluster.EtcdProbe
 	targets := site.Targets()
 	for _, h := range hosts {
-		out := site.Registered(h.Name, p.Found)
+		out := situation.Heard(site, h.Name, p.Found)
 		exists, _ := out["exists"].(bool)
 		probes = append(probes, cluster.EtcdProbe{
 			Name: h.Name, PeerURL: h.PeerURL,

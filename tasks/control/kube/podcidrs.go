@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"deployer/cluster"
@@ -37,6 +38,9 @@ func (p *PodCIDRs) Check(ctx context.Context, site engine.Site) (engine.Change, 
 	c, err := situation.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
+	}
+	if silent := situation.Silent(site, c.NodeNames, p.Found); len(silent) > 0 {
+		return engine.Change{}, fmt.Errorf("no pod ranges are given: %s did not say which they have (%q)", strings.Join(silent, ", "), p.Found)
 	}
 	nodes, err := nodesInAPI(ctx, site)
 	if err != nil {
@@ -70,7 +74,7 @@ func (p *PodCIDRs) ranges(site engine.Site, c *cluster.Cluster, nodes map[string
 		state, isNode := nodes[name]
 		out = append(out, cluster.PodRange{
 			Name:   name,
-			OnHost: rangeIn(site.Registered(name, p.Found)),
+			OnHost: rangeIn(situation.Heard(site, name, p.Found)),
 			InAPI:  state.PodCIDR,
 			IsNode: isNode,
 		})

@@ -36,6 +36,9 @@ func newSite(t *testing.T, api *kubetest.API) *sitetest.Site {
 	t.Helper()
 	ring := filledRing(t)
 	s := &sitetest.Site{Name: "n1", Hosts: []string{"m1", "n1", "n2"}, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
+	for _, name := range s.Hosts {
+		s.Results[name] = map[string]engine.Output{"cni": {"files": map[string]any{}, "missing": []any{"/etc/cni/net.d/10-deployer.conflist"}}}
+	}
 	s.DialFunc = func(context.Context, string, string, string) (net.Conn, error) {
 		return nil, errors.New("connection refused")
 	}
@@ -82,6 +85,33 @@ func TestPodRangesThatHostsAndNodesHaveAreKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(engine.Output{"m1": "10.244.2.0/24", "n1": "10.244.9.0/24", "n2": "10.244.0.0/24"}, change.Output); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPodRangesOfSilentNodes: a node that is in the run and has not said which range
+// it has may have one that must not be given away; one that is lost to the run is
+// gone by what the API says.
+func TestPodRangesOfSilentNodes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		of   engine.Output
+		lost bool
+		want string
+	}{
+		"not asked": {nil, false, `no pod ranges are given: n1 did not say which they have ("cni")`},
+		"skipped":   {engine.Output{"skipped": true}, false, "n1 did not say"},
+		"failed":    {engine.Output{"failed": true}, false, "n1 did not say"},
+		"lost":      {nil, true, ""},
+		"heard":     {engine.Output{"files": map[string]any{}}, false, ""},
+	} {
+		s := newSite(t, nil)
+		s.Results["n1"] = map[string]engine.Output{"cni": tt.of}
+		if tt.lost {
+			s.Hosts = []string{"m1", "n2"}
+		}
+		_, err := (&PodCIDRs{Found: "cni"}).Check(t.Context(), s)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
