@@ -23,7 +23,7 @@ func (c Controller) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run,
 	if err != nil {
 		return nil, err
 	}
-	if missing := missingExtra(p.Call.Withheld, r.Extra); len(missing) > 0 {
+	if missing := r.missing(p.Call.Withheld); len(missing) > 0 {
 		return nil, project.Mistaken(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
 	if drift := c.programDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Files(), false)) > 0 {

@@ -22,6 +22,8 @@ type Controller struct {
 	Version string
 	// Ask asks for passwords and passphrases; nil when nobody can be asked.
 	Ask reach.Asker
+	// AskOpen asks for variables whose values may be shown; nil likewise.
+	AskOpen reach.Asker
 	// Confirm is asked before each task of a run with Options.Step, and must be
 	// set for such runs.
 	Confirm func(ctx context.Context, task string, hosts []string) schedule.Answer

@@ -11,12 +11,15 @@ import (
 	"deployer/runs/reach"
 )
 
-// Ready makes everything ready that is not a host: it asks for passwords and
-// fetches artifacts. [Run.Do] does it when nobody has; who shows the run calls it
+// Ready makes everything ready that is not a host: it asks for variables and
+// passwords, and fetches artifacts. [Run.Do] does it when nobody has; who shows the run calls it
 // before the show begins.
 func (r *Run) Ready(ctx context.Context) error {
 	if r.reach != nil {
 		return nil
+	}
+	if err := r.prompts(); err != nil {
+		return err
 	}
 	if err := r.login(); err != nil {
 		return err
@@ -68,8 +71,9 @@ func (r *Run) secrets() ([]string, error) {
 		return nil, err
 	}
 	secrets = append(secrets, passwords...)
+	private := r.private()
 	for name, value := range r.Extra {
-		if text, ok := value.(string); ok && journal.LooksSecret(name) {
+		if text, ok := value.(string); ok && (journal.LooksSecret(name) || slices.Contains(private, name)) {
 			secrets = append(secrets, text)
 		}
 	}

@@ -30,7 +30,7 @@ func (c Controller) Resume(r *journal.Record, given Options, anyway bool) (*Run,
 	if err != nil {
 		return nil, err
 	}
-	if missing := missingExtra(h.Call.Withheld, run.Extra); len(missing) > 0 {
+	if missing := run.missing(h.Call.Withheld); len(missing) > 0 {
 		return nil, project.Mistaken(errors.New("give these variables again, they look like secrets and were not written down: " + ResumeCommand(h.Run, missing)))
 	}
 	if changed := c.changedSince(h, run.Project.Files()); len(changed) > 0 && !anyway {

@@ -85,7 +85,7 @@ func (r *Run) Recorded() bool { return r.recorded }
 func (r *Run) Written() journal.Call {
 	c := r.Call
 	c.Playbook, c.Inventory = project.Absolute(c.Playbook), project.Absolute(c.Inventory)
-	c.Extra, c.Withheld = journal.Withhold(r.Extra, r.redactor.Text)
+	c.Extra, c.Withheld = r.withhold(journal.Withhold(r.Extra, r.redactor.Text))
 	return c
 }
 

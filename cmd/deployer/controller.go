@@ -12,6 +12,7 @@ func newController(e env) runs.Controller {
 		Options:  projectOptions(),
 		Version:  version,
 		Ask:      prompt{e.stdin, e.stderr}.secret,
+		AskOpen:  prompt{e.stdin, e.stderr}.open,
 		Confirm:  confirm(e.stdin, e.stderr),
 		Fetching: artifactProgress(e.stderr),
 	}

@@ -13,7 +13,7 @@ import (
 	"deployer/runs/reach"
 )
 
-// prompt asks who runs deployer for secrets.
+// prompt asks who runs deployer.
 type prompt struct {
 	in  io.Reader // must be a terminal
 	out io.Writer
@@ -22,9 +22,21 @@ type prompt struct {
 // errNoTerminal says that nobody can be asked.
 var errNoTerminal = &reach.NobodyError{Why: "the standard input is not a terminal"}
 
-// secret is a reach.Asker: it asks for a line that is not shown. An interrupt gives the terminal back
-// as it was.
+// secret is a reach.Asker: it asks for a line that is not shown.
 func (p prompt) secret(question string) (string, error) {
+	answer, err := p.ask(question, term.ReadPassword)
+	if !errors.Is(err, errNoTerminal) {
+		fmt.Fprintln(p.out) // the line's end was not shown either
+	}
+	return answer, err
+}
+
+// open is a reach.Asker that shows what is typed.
+func (p prompt) open(question string) (string, error) { return p.ask(question, readLine) }
+
+// ask has read read a line from the terminal. An interrupt gives the terminal back
+// as it was.
+func (p prompt) ask(question string, read func(terminal int) ([]byte, error)) (string, error) {
 	f, ok := p.in.(*os.File)
 	if !ok {
 		return "", errNoTerminal
@@ -35,7 +47,7 @@ func (p prompt) secret(question string) (string, error) {
 	}
 	before, err := term.GetState(terminal)
 	if err != nil {
-		return "", fmt.Errorf("asking for a password: %w", err)
+		return "", fmt.Errorf("asking %q: %w", question, err)
 	}
 	interrupt := make(chan os.Signal, 1)
 	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
@@ -44,20 +56,36 @@ func (p prompt) secret(question string) (string, error) {
 		text []byte
 		err  error
 	}
-	read := make(chan line, 1)
+	done := make(chan line, 1)
 	fmt.Fprint(p.out, question)
 	go func() {
-		text, err := term.ReadPassword(terminal)
-		read <- line{text, err}
+		text, err := read(terminal)
+		done <- line{text, err}
 	}()
-	defer fmt.Fprintln(p.out) // the line's end was not shown either
 	select {
-	case l := <-read:
+	case l := <-done:
 		if l.err != nil && !errors.Is(l.err, io.EOF) {
-			return "", fmt.Errorf("asking for a password: %w", l.err)
+			return "", fmt.Errorf("asking %q: %w", question, l.err)
 		}
 		return string(l.text), nil
 	case <-interrupt:
 		return "", errors.Join(silent(exitInterrupted), term.Restore(terminal, before))
+	}
+}
+
+// readLine reads byte by byte, so that nothing of the next answer is taken.
+func readLine(terminal int) ([]byte, error) {
+	var out []byte
+	one := make([]byte, 1)
+	for {
+		switch n, err := syscall.Read(terminal, one); {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return out, err
+		case n == 0 || one[0] == '\n':
+			return out, nil
+		default:
+			out = append(out, one[0])
+		}
 	}
 }

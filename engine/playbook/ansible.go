@@ -17,7 +17,6 @@ var (
 		"become_method":       "how users become root is ssh.become of the inventory: sudo, doas or su",
 		"become_flags":        "how users become root is ssh.become of the inventory",
 		"become_exe":          "how users become root is ssh.become of the inventory",
-		"vars_prompt":         "give it on the command line, -e NAME=VALUE, or from the environment in vars_files, NAME: !env VARIABLE",
 		"max_fail_percentage": "max_fail, by group: max_fail: {web: 30%}",
 		"ignore_unreachable":  "say how many hosts you can spare: max_fail: {web: 10%}",
 		"module_defaults":     "say it at the tasks; a YAML anchor keeps it in one place",

@@ -7,7 +7,7 @@
 //
 // A playbook is a list of plays, and of entries `import_playbook: FILE` (with
 // vars and tags for all its plays). A play has hosts (a pattern, required), name,
-// vars, vars_files, roles, pre_tasks, tasks, post_tasks, handlers, tags, max_fail (how many
+// vars, vars_files, vars_prompt, roles, pre_tasks, tasks, post_tasks, handlers, tags, max_fail (how many
 // hosts of a group may be lost: a number or a share) and barrier (wait for all
 // live hosts of the play before its first task). Its tasks run in the order
 // pre_tasks, roles, tasks, post_tasks; then its handlers.
@@ -132,6 +132,12 @@
 // plays too; with run_once on all hosts. Where it was skipped, the variable is what
 // it was before. Other hosts do not see it. With register the values are fields of
 // that name instead.
+//
+// vars_prompt is a list of variables that are asked for on the terminal before any
+// host is contacted: name, prompt (the question), default, private (the answer is not
+// shown, reaches no output and is written down nowhere; default true), confirm (ask
+// twice). What -e gives is not asked for; where nobody can be asked, the default
+// counts. An answer wins as one of the command line does.
 //
 // vars_files are mappings in files, found from the directory of the playbook. A
 // value `!env NAME` is that of an environment variable of deployer, `!secret TEXT`

@@ -14,6 +14,7 @@ type rawPlay struct {
 	Hosts     string           `yaml:"hosts" required:"true"`
 	Vars      yaml.Node        `yaml:"vars"`
 	VarsFiles yaml.Node        `yaml:"vars_files"`
+	Prompts   yaml.Node        `yaml:"vars_prompt"`
 	Roles     yaml.Node        `yaml:"roles"`
 	PreTasks  yaml.Node        `yaml:"pre_tasks"`
 	Tasks     yaml.Node        `yaml:"tasks"`
@@ -69,6 +70,7 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 		}
 	}
 	c.prog.Plays = append(c.prog.Plays, p)
+	c.prompts(d, &raw.Prompts)
 	x := scene{
 		doc: d, play: p, tree: c.tree, dir: in.dir, scopes: in.scopes, tags: slices.Concat(in.tags, c.tags(d, &raw.Tags)),
 		files: c.files("the playbook",

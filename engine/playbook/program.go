@@ -20,6 +20,8 @@ type Program struct {
 	Labels []*Label
 	// Secrets are the texts of vars_files that must reach no output.
 	Secrets []string
+	// Prompts are the variables to ask for that were not given.
+	Prompts []Prompt
 	// Definers are the first places that give a variable a value in the run, by
 	// its name.
 	Definers map[string]strictyaml.Pos

@@ -131,6 +131,12 @@ func (c *compiler) unforeseen(x scene, l *Loop) string {
 		case "facts", "run", "result", "failure":
 			return "it looks at " + name
 		}
+		if _, given := c.lib.Extra[name]; given {
+			continue
+		}
+		if c.asked(name) || slices.Contains(c.lib.Given, name) {
+			return fmt.Sprintf("it looks at %s, which is asked for later: give it with -e %[1]s=...", name)
+		}
 		for _, t := range tasks {
 			if slices.Contains(t.Defines(), name) {
 				return fmt.Sprintf("it looks at %s, which the task at %s gives a value", name, t.Pos)

@@ -12,8 +12,8 @@ import (
 // condition, nor has what it stands in, and its failure would be one. A name that
 // a task registers or sets, or that is tested anywhere, is taken to be there.
 func (c *compiler) undefined() {
-	if c.lib.Vars == nil || c.lib.Match == nil || c.lib.Run == nil {
-		return
+	if c.lib.Vars == nil || c.lib.Match == nil || c.lib.Run == nil || len(c.errs) > 0 {
+		return // what is wrong may stand where a name gets its value
 	}
 	u := &undefinedNames{compiler: c, vars: map[string]map[string]any{}, lack: map[string][]string{}, tested: map[string]bool{}}
 	for _, t := range c.allTasks() {
@@ -182,7 +182,7 @@ func (s *sights) look(refs Refs, sure []sight) {
 func (s *sights) given(name string) bool {
 	_, extra := s.u.lib.Extra[name]
 	_, set := s.u.defined[name]
-	return extra || set || s.u.tested[name] || slices.Contains(s.u.lib.Given, name) ||
+	return extra || set || s.u.tested[name] || slices.Contains(s.u.lib.Given, name) || s.u.asked(name) ||
 		s.loop != nil && (name == s.loop.Var || name == s.loop.index)
 }
 

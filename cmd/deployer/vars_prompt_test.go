@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"deployer/engine/journal"
+)
+
+// TestVarsPrompt: what is private is asked for, used, and nowhere to be seen; a run
+// that goes on asks for it again, and knows the rest.
+func TestVarsPrompt(t *testing.T) {
+	y := newYard(t, 1, map[string]string{"site.yaml": `
+- hosts: all
+  vars_prompt:
+    - {name: word, prompt: the word}
+    - {name: release, private: false, default: "1.10"}
+  tasks:
+    - file: {path: /said, content: "{{ .word }} {{ .release }}"}
+    - file: {path: /in-the-way/x, content: x}
+`})
+	y.put(0, "in-the-way", "a file")
+	said := func(code int, answers []string, args ...string) string {
+		t.Helper()
+		tty := newTypist(t, answers...)
+		var out bytes.Buffer
+		if got := run(t.Context(), args, tty.File, &out, &out); got != code {
+			t.Fatalf("exit code %d, want %d\n%s", got, code, out.String())
+		}
+		return out.String()
+	}
+	out := said(exitFailed, []string{"hunter2x", "2.0"}, "run", "site.yaml", "--diff")
+	says(t, out, "the word: ", "release [1.10]: ", "+[secret] 2.0")
+	if got := y.on(0, "said"); got != "hunter2x 2.0" {
+		t.Errorf("the host has %q", got)
+	}
+	if err := os.Remove(y.fleet.Hosts[0].Root + "/in-the-way"); err != nil {
+		t.Fatal(err)
+	}
+	y.write(y.fleet.Hosts[0].Root+"/in-the-way/there", "")
+	out += said(exitOK, []string{"hunter2x"}, "resume")
+	if got := y.on(0, "said"); got != "hunter2x 2.0" {
+		t.Errorf("the host has %q", got)
+	}
+	dir, err := journal.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range y.runs() {
+		data, err := os.ReadFile(journal.Path(dir, r.Header.Run))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out += string(data)
+	}
+	if strings.Contains(out, "hunter") {
+		t.Errorf("the word was shown or written down:\n%s", out)
+	}
+	_, complaint := y.deployer(exitUsage, "run", "site.yaml")
+	says(t, complaint, "site.yaml:4:14: the play asks for word, and the standard input is not a terminal; give it with -e word=...")
+	y.deployer(exitOK, "run", "site.yaml", "-e", "word=given")
+	if got := y.on(0, "said"); got != "given 1.10" {
+		t.Errorf("the host has %q", got)
+	}
+}

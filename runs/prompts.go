@@ -1,0 +1,107 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"deployer/engine/playbook"
+	"deployer/project"
+	"deployer/runs/reach"
+)
+
+// prompts asks for the variables that plays ask for and nobody has given. The
+// default stands for no answer, and for all where there is nobody to ask.
+func (r *Run) prompts() error {
+	for _, p := range r.Program.Prompts {
+		if _, given := r.Extra[p.Name]; given {
+			continue
+		}
+		answer, err := r.answer(p)
+		var nobody *reach.NobodyError
+		switch {
+		case errors.As(err, &nobody) && p.Default == "":
+			return project.Mistaken(fmt.Errorf("%s: the play asks for %s, and %w; give it with -e %s=...", p.Pos, p.Name, err, p.Name))
+		case err != nil && nobody == nil:
+			return err
+		case answer == "":
+			answer = p.Default
+		}
+		r.Extra = merged(r.Extra, map[string]any{p.Name: typed(p, answer)})
+	}
+	return nil
+}
+
+// answer asks, twice where it is to be confirmed, until both are the same.
+func (r *Run) answer(p playbook.Prompt) (string, error) {
+	ask := r.controller.AskOpen
+	if p.Private {
+		ask = r.controller.Ask
+	}
+	if ask == nil {
+		return "", &reach.NobodyError{Why: "there is nobody to ask"}
+	}
+	question := p.Question
+	if p.Default != "" && !p.Private {
+		question += " [" + p.Default + "]"
+	}
+	for {
+		answer, err := ask(question + ": ")
+		if err != nil || !p.Confirm {
+			return answer, err
+		}
+		again, err := ask(question + ", once more: ")
+		if err != nil || again == answer {
+			return answer, err
+		}
+		question = "these differ; " + p.Question
+	}
+}
+
+// typed is an answer as -e takes it: numbers, true and false are such. What is
+// private is a text, as a password may look like anything.
+func typed(p playbook.Prompt, answer string) any {
+	if p.Private {
+		return answer
+	}
+	if n, err := strconv.Atoi(answer); err == nil && strconv.Itoa(n) == answer {
+		return n
+	}
+	if answer == "true" || answer == "false" {
+		return answer == "true"
+	}
+	return answer
+}
+
+// private are the names of variables that are written down nowhere.
+func (r *Run) private() []string {
+	var out []string
+	for _, p := range r.Program.Prompts {
+		if p.Private {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// withhold takes what is private out of what is written down.
+func (r *Run) withhold(open map[string]any, withheld []string) (map[string]any, []string) {
+	open = maps.Clone(open)
+	for _, name := range r.private() {
+		if _, there := open[name]; there {
+			delete(open, name)
+			withheld = append(withheld, name)
+		}
+	}
+	slices.Sort(withheld)
+	return open, withheld
+}
+
+// missing are those of the names that must be given, as nobody asks for them.
+func (r *Run) missing(names []string) []string {
+	return slices.DeleteFunc(missingExtra(names, r.Extra), func(name string) bool {
+		return slices.ContainsFunc(r.Program.Prompts, func(p playbook.Prompt) bool { return p.Name == name })
+	})
+}

@@ -1,0 +1,118 @@
+package runs
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine/journal"
+	"deployer/runs/reach"
+)
+
+// replies is a pair of askers with what is answered to each question.
+type replies struct {
+	says  map[string][]string
+	asked []string
+}
+
+func (a *replies) asker(kind string) reach.Asker {
+	return func(question string) (string, error) {
+		a.asked = append(a.asked, kind+" "+question)
+		left := a.says[question]
+		if len(left) == 0 {
+			return "", errors.New("asked once too often")
+		}
+		a.says[question] = left[1:]
+		return left[0], nil
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	tests := map[string]struct {
+		prompts string
+		given   map[string]any
+		says    map[string][]string
+		want    map[string]any
+		asked   []string
+	}{
+		"private":          {"{name: pin}", nil, map[string][]string{"pin: ": {"0042"}}, map[string]any{"pin": "0042"}, []string{"hidden pin: "}},
+		"open, a number":   {"{name: n, private: false}", nil, map[string][]string{"n: ": {"42"}}, map[string]any{"n": 42}, []string{"open n: "}},
+		"open, a truth":    {"{name: n, private: false}", nil, map[string][]string{"n: ": {"true"}}, map[string]any{"n": true}, []string{"open n: "}},
+		"a default":        {"{name: v, prompt: which, default: '1.10', private: false}", nil, map[string][]string{"which [1.10]: ": {""}}, map[string]any{"v": "1.10"}, []string{"open which [1.10]: "}},
+		"a hidden default": {"{name: v, default: x}", nil, map[string][]string{"v: ": {""}}, map[string]any{"v": "x"}, []string{"hidden v: "}},
+		"given":            {"{name: v}", map[string]any{"v": "x"}, nil, map[string]any{"v": "x"}, nil},
+		"confirmed": {"{name: v, confirm: true}", nil, map[string][]string{"v: ": {"a"}, "v, once more: ": {"b"}, "these differ; v: ": {"c"}, "these differ; v, once more: ": {"c"}},
+			map[string]any{"v": "c"}, []string{"hidden v: ", "hidden v, once more: ", "hidden these differ; v: ", "hidden these differ; v, once more: "}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			site(t)
+			prompting(t, tt.prompts)
+			a := &replies{says: tt.says}
+			c := Controller{Ask: a.asker("hidden"), AskOpen: a.asker("open")}
+			r, err := c.Playbook(Options{Call: journal.Call{Inventory: "i.yaml", Playbook: "site.yaml", Extra: tt.given}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			defer r.reach.Close()
+			if diff := cmp.Diff(tt.want, r.Extra); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.asked, a.asked); diff != "" {
+				t.Error(diff)
+			}
+			written, err := json.Marshal(r.Written())
+			for name, value := range tt.want {
+				text, private := value.(string)
+				private = private && !strings.Contains(tt.prompts, "private: false")
+				if err != nil || private && (strings.Contains(string(written), `"`+text+`"`) || !strings.Contains(string(written), `"withheld":["`+name+`"]`)) {
+					t.Errorf("written: %s, %v", written, err)
+				}
+			}
+			if missing := r.missing([]string{"pin", "v", "n", "other"}); len(missing) == 0 || missing[len(missing)-1] != "other" {
+				t.Errorf("to be given: %v", missing)
+			}
+		})
+	}
+}
+
+func prompting(t *testing.T, prompts string) {
+	t.Helper()
+	text := "- {hosts: all, vars_prompt: [" + prompts + "], tasks: [{debug: {msg: x}}]}\n"
+	if err := os.WriteFile("site.yaml", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNobodyToPrompt: without a terminal the default counts, and else the error
+// says how to give the variable.
+func TestNobodyToPrompt(t *testing.T) {
+	nobody := func(string) (string, error) {
+		return "", &reach.NobodyError{Why: "the standard input is not a terminal"}
+	}
+	for prompts, want := range map[string]string{
+		"{name: pin}":             "site.yaml:1:37: the play asks for pin, and the standard input is not a terminal; give it with -e pin=...",
+		"{name: v, default: '1'}": "",
+	} {
+		site(t)
+		prompting(t, prompts)
+		r, err := Controller{Ask: nobody}.Playbook(Options{Call: journal.Call{Inventory: "i.yaml", Playbook: "site.yaml"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.Ready(t.Context())
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: error %v, want %s", prompts, err, want)
+		}
+		if r.reach != nil {
+			r.reach.Close()
+		}
+	}
+}
