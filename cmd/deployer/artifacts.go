@@ -1,11 +1,10 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -14,10 +13,11 @@ import (
 
 	"deployer/images"
 	"deployer/images/build"
+	"deployer/project"
 )
 
 func newArtifactsCommand(e env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "artifacts",
 		GroupID: "input",
 		Short:   "Fetch, list, verify, lock and build binaries and images",
@@ -26,59 +26,69 @@ hosts. They come from where the inventory says (artifacts.source: upstream, a
 mirror, or a directory), are checked against the publisher's checksums, and are
 pinned in deployer.lock beside the inventory. Nothing else is ever sent to a
 host.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newArtifactsFetch(e), newArtifactsList(e), newArtifactsVerify(e), newArtifactsLock(e), newArtifactsBuild(e))
-	return cmd
+	}, newArtifactsFetch(e), newArtifactsList(e), newArtifactsVerify(e), newArtifactsLock(e), newArtifactsBuild(e))
 }
 
-func newArtifactsFetch(e env) *cobra.Command {
+// ofCluster is a verb that works on what the inventory's cluster needs.
+func ofCluster(use, short string, do func(context.Context, *project.Project) error) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
-		Use:   "fetch",
-		Short: "Bring what the inventory's cluster needs into the cache, checked, and pin it",
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := loadCluster(path)
 			if err != nil {
 				return err
 			}
-			if err := p.Fetch(cmd.Context(), artifactProgress(e.stderr)); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(e.stdout, "%d artifacts are in the cache and pinned in %s\n", len(p.Needed), p.Artifacts.Lock.Path())
-			return err
+			return do(cmd.Context(), p)
 		},
 	}
 	inventoryFlag(cmd, &path)
 	return cmd
 }
 
-func newArtifactsList(e env) *cobra.Command {
-	var path, output string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List what the inventory's cluster needs, and what of it is here",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			p, err := loadCluster(path)
-			if err != nil {
-				return err
-			}
-			all, err := p.Artifacts.List(p.Needed)
-			if err != nil {
-				return err
-			}
-			if output == "json" {
-				enc := json.NewEncoder(e.stdout)
-				enc.SetIndent("", "  ")
-				return enc.Encode(all)
-			}
-			return printArtifacts(e.stdout, all)
-		},
+func newArtifactsFetch(e env) *cobra.Command {
+	return ofCluster("fetch", "Bring what the inventory's cluster needs into the cache, checked, and pin it", func(ctx context.Context, p *project.Project) error {
+		return sayPinned(e, p, "are in the cache and pinned in", p.Fetch(ctx, artifactProgress(e.stderr)))
+	})
+}
+
+func newArtifactsVerify(e env) *cobra.Command {
+	return ofCluster("verify", "Hash everything in the cache again", func(ctx context.Context, p *project.Project) error {
+		return sayPinned(e, p, "match", p.Artifacts.Verify(ctx, p.Needed, artifactProgress(e.stderr)))
+	})
+}
+
+func newArtifactsLock(e env) *cobra.Command {
+	var update bool
+	cmd := ofCluster("lock", "Pin what the source offers today", func(ctx context.Context, p *project.Project) error {
+		return sayPinned(e, p, "are pinned in", p.Artifacts.Accept(ctx, p.Needed, update, artifactProgress(e.stderr)))
+	})
+	cmd.Flags().BoolVar(&update, "update", false, "replace pins whose content has changed at the source")
+	return cmd
+}
+
+// sayPinned says what is true of all artifacts and the lock file, unless err.
+func sayPinned(e env, p *project.Project, what string, err error) error {
+	if err == nil {
+		_, err = fmt.Fprintf(e.stdout, "%d artifacts %s %s\n", len(p.Needed), what, p.Artifacts.Lock.Path())
 	}
-	inventoryFlag(cmd, &path)
+	return err
+}
+
+func newArtifactsList(e env) *cobra.Command {
+	var output string
+	cmd := ofCluster("list", "List what the inventory's cluster needs, and what of it is here", func(_ context.Context, p *project.Project) error {
+		all, err := p.Artifacts.List(p.Needed)
+		if err != nil {
+			return err
+		}
+		if output == "json" {
+			return printJSON(e.stdout, all)
+		}
+		return printArtifacts(e.stdout, all)
+	})
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
 }
@@ -97,52 +107,6 @@ func printArtifacts(w io.Writer, all []images.Status) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.Version, s.Arch, s.Kind, state, size, digest)
 	}
 	return t.Flush()
-}
-
-func newArtifactsVerify(e env) *cobra.Command {
-	var path string
-	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "Hash everything in the cache again",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := loadCluster(path)
-			if err != nil {
-				return err
-			}
-			if err := p.Artifacts.Verify(cmd.Context(), p.Needed, artifactProgress(e.stderr)); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(e.stdout, "%d artifacts match %s\n", len(p.Needed), p.Artifacts.Lock.Path())
-			return err
-		},
-	}
-	inventoryFlag(cmd, &path)
-	return cmd
-}
-
-func newArtifactsLock(e env) *cobra.Command {
-	var path string
-	var update bool
-	cmd := &cobra.Command{
-		Use:   "lock",
-		Short: "Pin what the source offers today",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := loadCluster(path)
-			if err != nil {
-				return err
-			}
-			if err := p.Artifacts.Accept(cmd.Context(), p.Needed, update, artifactProgress(e.stderr)); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(e.stdout, "%d artifacts are pinned in %s\n", len(p.Needed), p.Artifacts.Lock.Path())
-			return err
-		},
-	}
-	inventoryFlag(cmd, &path)
-	cmd.Flags().BoolVar(&update, "update", false, "replace pins whose content has changed at the source")
-	return cmd
 }
 
 func newArtifactsBuild(e env) *cobra.Command {
@@ -216,29 +180,4 @@ func share(done, total int64) string {
 		return fmt.Sprintf("%.1f MB", float64(done)/1e6)
 	}
 	return fmt.Sprintf("%.1f of %.1f MB", float64(done)/1e6, float64(total)/1e6)
-}
-
-// outputFlag adds -o with the forms that a verb knows; the first is the default.
-func outputFlag(cmd *cobra.Command, into *string, forms ...string) {
-	cmd.Flags().VarP(&choice{into, forms}, "output", "o", "output form: "+strings.Join(forms, ", "))
-	*into = forms[0]
-}
-
-// choice is a flag that takes one of several words.
-type choice struct {
-	value *string
-	words []string
-}
-
-func (c *choice) String() string { return *c.value }
-func (c *choice) Type() string   { return "form" }
-
-func (c *choice) Set(s string) error {
-	for _, w := range c.words {
-		if s == w {
-			*c.value = s
-			return nil
-		}
-	}
-	return fmt.Errorf("want one of %s", strings.Join(c.words, ", "))
 }

@@ -17,18 +17,11 @@ import (
 )
 
 func newInventoryCommand(e env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "inventory",
 		GroupID: "input",
 		Short:   "List hosts, show where settings come from, draw the groups, import from Ansible",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	for _, verb := range []*cobra.Command{newInventoryList(e), newInventoryShow(e), newInventoryGraph(e), newInventoryImport(e)} {
-		verb.Args = usageArgs(verb.Args)
-		cmd.AddCommand(verb)
-	}
-	return cmd
+	}, newInventoryList(e), newInventoryShow(e), newInventoryGraph(e), newInventoryImport(e))
 }
 
 // readInventory reads the file alone, without resolving the cluster: these

@@ -25,7 +25,7 @@ type planOptions struct {
 }
 
 func newPlanCommand(e env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "plan",
 		GroupID: "runs",
 		Short:   "Show what a run would do, and write it down for apply",
@@ -36,14 +36,7 @@ and about how long that takes, by the logs of past runs. With -o it writes the
 plan to a file, which deployer apply carries out: that, and nothing else.`,
 		Example: `  deployer plan run site.yaml -i inventory.yaml -o plan.json
   deployer plan install -o plan.json && deployer apply plan.json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	for _, verb := range []*cobra.Command{newPlanInstall(e), newPlanRun(e)} {
-		verb.Args = usageArgs(verb.Args)
-		cmd.AddCommand(verb)
-	}
-	return cmd
+	}, newPlanInstall(e), newPlanRun(e))
 }
 
 func newPlanInstall(e env) *cobra.Command {

@@ -59,6 +59,17 @@ what differs.`,
 	return root
 }
 
+// group completes a verb that only has others below it.
+func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	for _, verb := range below {
+		verb.Args = usageArgs(verb.Args)
+		cmd.AddCommand(verb)
+	}
+	return cmd
+}
+
 // usageArgs gives wrong arguments the exit code of wrong usage.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func newRunsCommand(e env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "runs",
 		GroupID: "runs",
 		Short:   "Look at the logs of runs that changed hosts",
@@ -18,14 +18,7 @@ func newRunsCommand(e env) *cobra.Command {
 in $XDG_STATE_HOME/deployer/runs (or ~/.local/state/deployer/runs), written as
 things happen and readable by its owner only; secrets are not in it. The last 200
 runs are kept, none longer than 90 days, and no more than 4 GiB.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	for _, verb := range []*cobra.Command{newRunsList(e), newRunsShow(e), newRunsTail(e)} {
-		verb.Args = usageArgs(verb.Args)
-		cmd.AddCommand(verb)
-	}
-	return cmd
+	}, newRunsList(e), newRunsShow(e), newRunsTail(e))
 }
 
 // theRun finds the run that is named, or the last one.

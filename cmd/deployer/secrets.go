@@ -28,7 +28,7 @@ var ownKeys = sync.OnceValue(func() *secrets.Keys {
 })
 
 func newSecretsCommand(e env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "secrets",
 		GroupID: "input",
 		Short:   "Encrypt, read and edit files of variables (age)",
@@ -37,14 +37,7 @@ such as group_vars/all.yaml.age beside an inventory. Whose public keys stand in
 the nearest file .age-recipients at or above a file can read it. Your own key is
 looked for in $DEPLOYER_AGE_KEY, in the files of $DEPLOYER_AGE_IDENTITIES, in
 ~/.config/deployer/age.txt, and in ~/.ssh/id_ed25519 and id_rsa without passphrase.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	for _, verb := range []*cobra.Command{newSecretsKeygen(e), newSecretsEncrypt(e), newSecretsDecrypt(e), newSecretsEdit(e)} {
-		verb.Args = usageArgs(verb.Args)
-		cmd.AddCommand(verb)
-	}
-	return cmd
+	}, newSecretsKeygen(e), newSecretsEncrypt(e), newSecretsDecrypt(e), newSecretsEdit(e))
 }
 
 func newSecretsKeygen(e env) *cobra.Command {

@@ -1,0 +1,96 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/engine/schedule"
+	"deployer/project"
+	"deployer/runs/content"
+	"deployer/runs/reach"
+	"deployer/tasks/inspect"
+)
+
+// Admin is what the admin of a cluster shows to its API, in PEM: full rights.
+type Admin struct{ CA, Cert, Key []byte }
+
+// The admin's files on every master.
+const (
+	adminCA   = "/etc/kubernetes/pki/ca.crt"
+	adminCert = "/etc/kubernetes/pki/admin.crt"
+	adminKey  = "/etc/kubernetes/pki/admin.key"
+)
+
+// ReadAdmin reads the admin's files from the first master that has them. They go
+// through no event, journal or log.
+func (c Controller) ReadAdmin(ctx context.Context, p *project.Project, which reach.Asking) (*Admin, error) {
+	connector, err := c.connector(p, p.Cluster.Masters, which)
+	if err != nil {
+		return nil, err
+	}
+	defer connector.Close()
+	var errs []error
+	for _, master := range p.Cluster.Masters {
+		files, err := readFiles(ctx, connector, master, adminCA, adminCert, adminKey)
+		if err == nil {
+			return &Admin{files[adminCA], files[adminCert], files[adminKey]}, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", master, err))
+	}
+	return nil, fmt.Errorf("no master gives the admin's certificate; is the cluster installed?\n%w", errors.Join(errs...))
+}
+
+// connector reaches hosts outside of a run, and tells nobody of it.
+func (c Controller) connector(p *project.Project, hosts []string, which reach.Asking) (*reach.Connector, error) {
+	store, err := content.New(p)
+	if err != nil {
+		return nil, err
+	}
+	logins, err := reach.NewLogins(p, which, c.Ask)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := reach.New(p, logins, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := connector.Unlock(hosts); err != nil {
+		connector.Close()
+		return nil, err
+	}
+	connector.Serve(reach.Serving{Blobs: store, Sink: &relay{}})
+	return connector, nil
+}
+
+func readFiles(ctx context.Context, c schedule.Connector, host string, paths ...string) (map[string][]byte, error) {
+	session, err := c.Connect(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = session.Close() }()
+	args, err := json.Marshal(&inspect.Read{Paths: paths})
+	if err != nil {
+		return nil, err
+	}
+	var result engine.Result
+	segment := engine.Segment{Run: "read", Steps: []engine.Step{{ID: "read", Name: "read", Module: "read", Args: args, Secret: true}}}
+	if err := session.Run(ctx, segment, func(r engine.Result) { result = r }); err != nil {
+		return nil, err
+	}
+	if result.Failure != nil {
+		return nil, result.Failure
+	}
+	found, _ := result.Output["files"].(map[string]any)
+	files := map[string][]byte{}
+	for _, path := range paths {
+		text, ok := found[path].(string)
+		if !ok {
+			return nil, fmt.Errorf("%s was not read", path)
+		}
+		files[path] = []byte(text)
+	}
+	return files, nil
+}
