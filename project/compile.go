@@ -22,8 +22,8 @@ type Selection struct {
 	Vars  func(host string) map[string]any
 	Extra map[string]any
 	// Hosts are those of the run. Variables that one of them looks at in any case
-	// and that nobody gives a value are found; nil leaves them to the run. Given are variables that will have
-	// a value, though nobody says yet which.
+	// and that nobody gives a value are found; nil leaves them to the run. Given
+	// are variables that will have a value, though nobody says yet which.
 	Hosts, Given []string
 	// Step has hosts go through the tasks together, so that somebody can be asked
 	// before each.

@@ -1,0 +1,55 @@
+//go:build lab
+
+package lab_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/test/lab/plan"
+)
+
+// TestWatch: a host that reboots itself is back, with what it has on disk; one that
+// was switched off, and one that was killed, stay so.
+func TestWatch(t *testing.T) {
+	l := up(t, plan.Spec{Name: "watchtest", Hosts: 3})
+	ctx, stop := context.WithCancel(t.Context())
+	told, ended := make(chan string, 16), make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.Watch(ctx, func(text string) { told <- text })
+	}()
+	before := shell(t, l, "h1", "touch /srv/here; cat /proc/sys/kernel/random/boot_id")
+	_, _ = l.SSH(t.Context(), "h2", "systemctl poweroff")
+	if err := l.Kill(t.Context(), "h3"); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = l.SSH(t.Context(), "h1", "systemctl reboot") // the connection ends with it
+	select {
+	case text := <-told:
+		if text != "h1 has rebooted itself" {
+			t.Errorf("told %q", text)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("nobody says that h1 has rebooted itself")
+	}
+	if after := shell(t, l, "h1", "test -e /srv/here && cat /proc/sys/kernel/random/boot_id"); after == before || len(strings.TrimSpace(after)) != 36 {
+		t.Errorf("boot id %q, before %q", after, before)
+	}
+	stop()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("it goes on after its end")
+	}
+	for _, host := range []string{"h2", "h3"} {
+		if _, err := l.SSH(t.Context(), host, "true"); err == nil {
+			t.Errorf("%s is up again", host)
+		}
+	}
+	if len(told) > 0 {
+		t.Errorf("told %q", <-told)
+	}
+}
