@@ -98,7 +98,7 @@ func TestNobodyToPrompt(t *testing.T) {
 		return "", &reach.NobodyError{Why: "the standard input is not a terminal"}
 	}
 	for prompts, want := range map[string]string{
-		"{name: pin}":             "site.yaml:1:37: the play asks for pin, and the standard input is not a terminal; give it with -e pin=...",
+		"{name: pin}":             "site.yaml:1:37: the play asks for pin, and the standard input is not a terminal; give it with -e pin=VALUE",
 		"{name: v, default: '1'}": "",
 	} {
 		site(t)

@@ -59,7 +59,7 @@ func TestVarsPrompt(t *testing.T) {
 		t.Errorf("the word was shown or written down:\n%s", out)
 	}
 	_, complaint := y.deployer(exitUsage, "run", "site.yaml")
-	says(t, complaint, "site.yaml:4:14: the play asks for word, and the standard input is not a terminal; give it with -e word=...")
+	says(t, complaint, "site.yaml:4:14: the play asks for word, and the standard input is not a terminal; give it with -e word=VALUE")
 	y.deployer(exitOK, "run", "site.yaml", "-e", "word=given")
 	if got := y.on(0, "said"); got != "given 1.10" {
 		t.Errorf("the host has %q", got)
