@@ -28,6 +28,8 @@ func TestLastUnfinished(t *testing.T) {
 		c.Tags = []string{"config"}
 		return c
 	}
+	later := call("/a")
+	later.StartAt = "second"
 	exec, other := journal.Call{Verb: "exec", Inventory: "/i"}, journal.Call{Verb: "run", Playbook: "/a", Inventory: "/other"}
 	for name, c := range map[string]struct {
 		calls    []journal.Call // newest first
@@ -42,6 +44,7 @@ func TestLastUnfinished(t *testing.T) {
 		"the same hosts since":        {[]journal.Call{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
 		"all hosts since":             {[]journal.Call{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
 		"some tasks since":            {[]journal.Call{tagged("/a"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"a later part since":          {[]journal.Call{later, call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
 		"of another inventory":        {[]journal.Call{other}, []engine.Outcome{journal.Killed}, -1},
 		"one that goes on is told so": {[]journal.Call{call("/a")}, []engine.Outcome{journal.Running}, 0},
 	} {

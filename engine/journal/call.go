@@ -39,7 +39,8 @@ func (c Call) Same(other Call) bool {
 // has no limit and leaves out no task, or it has the other's.
 func (c Call) Covers(other Call) bool {
 	covers := func(mine, others []string) bool { return len(mine) == 0 || slices.Equal(mine, others) }
-	return c.Same(other) && (c.Limit == "" || c.Limit == other.Limit) && covers(c.Tags, other.Tags) && covers(c.SkipTags, other.SkipTags)
+	return c.Same(other) && (c.Limit == "" || c.Limit == other.Limit) && (c.StartAt == "" || c.StartAt == other.StartAt) &&
+		covers(c.Tags, other.Tags) && covers(c.SkipTags, other.SkipTags)
 }
 
 // secretName matches names of variables whose values are not for others.
