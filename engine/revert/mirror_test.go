@@ -158,17 +158,18 @@ the rest
 				"files":   things("file /c 1.play.2 made", "file /d 1.play.2 made"),
 				"changed": things("file /c 1.play.2", "file /d 1.play.2 made"),
 				"started": things("file /c 1.play.2", "unit nginx 1.play.3 started"),
+				"stays":   things("lost /clone 1.play.1 lost", "file /c 1.play.2 made"),
 			},
 			want: `
 put back: one
   undo port [started]
-  undo config -> restart [changed files new started]
-  undo package [new]
+  undo config -> restart [changed files new started stays]
+  undo package [new stays]
   do port [changed]
   handlers
   handler restart [changed]
 the rest
-  undo the rest [changed files new started]`,
+  undo the rest [changed files new started stays]`,
 		},
 		"handlers follow what is put back": {
 			book: `

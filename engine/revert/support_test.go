@@ -84,6 +84,9 @@ func things(lines ...string) engine.Past {
 		}
 		f := strings.Fields(line)
 		item := engine.PastItem{Kind: f[0], Name: f[1], Effect: engine.EffectKind(f[0]), Steps: strings.Split(f[2], ","), Fate: engine.PutBack}
+		if slices.Contains(f, "lost") {
+			item.Fate = engine.Lost
+		}
 		item.Made, item.Started, item.Late = slices.Contains(f, "made"), slices.Contains(f, "started"), slices.Contains(f, "late")
 		p.Items = append(p.Items, item)
 	}

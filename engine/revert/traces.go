@@ -121,10 +121,14 @@ func (t *traces) changed(p *part) map[string]bool {
 	return out
 }
 
-// newHere tells that the run has brought something into being, or to life.
+// newHere tells that the run has brought something into being, or to life. What
+// is lost stays as the run left it, and tells nothing.
 func newHere(items []engine.PastItem) bool {
 	all := true
 	for _, i := range items {
+		if i.Fate == engine.Lost {
+			continue
+		}
 		if i.Started || i.Made && (i.Effect == engine.EffectUnit || i.Effect == engine.EffectPackage) {
 			return true
 		}
