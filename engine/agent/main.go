@@ -21,7 +21,7 @@ import (
 // Main is the agent program on a host. Its arguments are one of
 //
 //	serve [--state-dir DIR]   serve the controller on in and out
-//	digest                    print the SHA-256 of the program
+//	digest FILE               print the SHA-256 of a file
 //
 // It returns the exit status: 0 after a good-bye of the controller, 1 when that
 // was lost or something failed, 2 for wrong arguments.
@@ -52,7 +52,10 @@ func run(args []string, in io.Reader, out io.Writer, registry engine.Registry) e
 	case "serve":
 		return serveProgram(args[1:], in, out, registry)
 	case "digest":
-		return printDigest(out)
+		if len(args) != 2 {
+			return &usageError{"digest takes a file"}
+		}
+		return printDigest(out, args[1])
 	}
 	return &usageError{fmt.Sprintf("unknown command %q", args[0])}
 }
@@ -106,8 +109,10 @@ func withSystemPath(path string) string {
 	return strings.Join(have, string(filepath.ListSeparator))
 }
 
-func printDigest(out io.Writer) error {
-	f, err := os.Open("/proc/self/exe")
+// printDigest is for the program that was just taken in. Its name is given, as
+// /proc/self/exe is the emulator where one runs it.
+func printDigest(out io.Writer, name string) error {
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}

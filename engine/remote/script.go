@@ -92,7 +92,7 @@ const takeIn = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>&1 && e
 	`pieces() { while [ "$size" -gt 0 ]; do [ "$size" -gt "$piece" ] || piece=$size; head -c "$piece" || return; size=$((size - piece)); echo taken= >&3; done; }; ` +
 	`{ if [ "$form" = gzip ]; then pieces | gzip -dc >"$t"; else pieces >"$t"; fi; } 3>&1 || { rm -f "$t"; echo error=write; exit 0; }; ` +
 	`chmod 700 "$t"; ` +
-	`h=$("$t" digest 2>/dev/null); [ -n "$h" ] || { h=$(sha256sum <"$t" 2>/dev/null); h=${h%% *}; }; ` +
+	`h=$("$t" digest "$t" 2>/dev/null); [ -n "$h" ] || { h=$(sha256sum <"$t" 2>/dev/null); h=${h%% *}; }; ` +
 	`[ "$h" = "$d" ] || { rm -f "$t"; echo "digest=$h"; echo error=digest; exit 0; }; ` +
 	`mv -f "$t" "$a/$d" || { rm -f "$t"; echo error=write; exit 0; }; `
 

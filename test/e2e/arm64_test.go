@@ -38,7 +38,7 @@ func TestArm64(t *testing.T) {
 	if err := os.WriteFile(program, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), qemu, program, "digest").Output()
+	out, err := exec.CommandContext(t.Context(), qemu, program, "digest", program).Output()
 	if sum := sha256.Sum256(content); err != nil || strings.TrimSpace(string(out)) != hex.EncodeToString(sum[:]) {
 		t.Fatalf("digest: %q, %v", out, err)
 	}
