@@ -48,7 +48,8 @@
 //	retries, delay, timeout     how often more to try, the wait between, the limit of one try
 //	ignore_errors  go on after a failure
 //	throttle       at most so many hosts at once: a number or an expression, 0 for no limit
-//	run_once       the first host to come does it for all; the others wait and see its result
+//	run_once       the first host does it for all, in inventory order among those that come to it
+//	               (within a throttle, the first to come); the others wait and see its result
 //	delegate_to    do it on another host, or on localhost: the machine that deployer runs on. Variables,
 //	               result and handlers stay those of the play's host; a delegate that cannot be reached
 //	               fails the task. May have templates

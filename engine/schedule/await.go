@@ -71,7 +71,7 @@ func (c *coord) checkStall() {
 		return
 	}
 	waiters := c.sortedWaiters()
-	if len(waiters) == 0 {
+	if len(waiters) == 0 || c.anyNext() {
 		return
 	}
 	var who []string

@@ -54,6 +54,7 @@ func (c *coord) settle(h *host, op int, f fate) {
 // look releases those whose wait at g is over. It is called for each host that
 // comes, so it does not go through all who wait as long as none can be released.
 func (c *coord) look(g *gate) {
+	c.callNext(g)
 	if !g.decided() && !g.some {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // gate counts the hosts of a play, or of one batch of it, that have come to one
-// point of the program: a barrier, a label, or the end of a serial play. Every
+// point of the program: a barrier, a label, a run_once task, or the end of a serial play. Every
 // member ends up in exactly one of passed, skipped and lost. It is guarded by
 // the coord's lock.
 type gate struct {
@@ -23,6 +23,9 @@ type gate struct {
 	count   [3]int
 	waiters []*gateWaiter
 	some    bool // a waiter is content with some of the hosts
+	// once is the task, when this is where a run_once task stands and a host has
+	// come to it.
+	once *once
 }
 
 // gateKey is an operation, and the batch for which it is a gate; nil for all

@@ -17,6 +17,10 @@ func (r *run) gatesAt(i int) []*gate {
 		whole, each, what = !inBatch, inBatch, fmt.Sprintf("the barrier in play %q", op.Play.Name)
 	case playbook.OpLabel:
 		whole, each, what = true, inBatch, fmt.Sprintf("label %q", op.Label.Name)
+	case playbook.OpTask:
+		if op.Task.RunOnce && !throttled(op) {
+			whole, each, what = !inBatch, inBatch, fmt.Sprintf("%q", op.Task.Name)
+		}
 	case playbook.OpPlayEnd:
 		each, what = inBatch, fmt.Sprintf("the end of play %q", op.Play.Name)
 	}
@@ -50,4 +54,14 @@ func (c *coord) gate(h *host, op int, p *playbook.Play) *gate {
 		return g
 	}
 	return c.gates[gateKey{op, nil}]
+}
+
+// throttled tells whether hosts take turns at an operation.
+func throttled(op playbook.Op) bool {
+	for b := op.Block; b != nil; b = b.Parent {
+		if b.Throttle != nil {
+			return true
+		}
+	}
+	return op.Task.Throttle != nil
 }

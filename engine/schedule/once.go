@@ -3,14 +3,20 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"deployer/engine"
 	"deployer/engine/playbook"
 )
 
-// once is a run_once task: the first host to come does it, the others wait for
-// the outcome and share it. It is guarded by the coord's lock.
+// once is a run_once task: the first host in inventory order that comes to it does
+// it, so that a run does it where the plan has shown it, and the others wait for the
+// outcome and share it. It is guarded by the coord's lock.
 type once struct {
+	// gate tells who has come and who never will; nil for handlers and inside of
+	// throttles, where the first host to come does it: who has the turn must not
+	// wait for one that has not.
+	gate    *gate
 	owner   *host
 	done    bool
 	outcome outcome
@@ -42,30 +48,103 @@ func failedForAll(step, host, message string) string {
 	return fmt.Sprintf("%q failed (run once, on %s): %s", step, host, message)
 }
 
-// elect makes h the owner of the task, or waits until the owner has done it.
-func (c *coord) elect(ctx context.Context, h *host, key onceKey) (owner bool, out outcome, err error) {
+// elect makes h the owner of the task at op, or waits until the owner has done it.
+func (c *coord) elect(ctx context.Context, h *host, key onceKey, op int) (owner bool, out outcome, err error) {
 	for {
 		c.mu.Lock()
-		o := c.onces[key]
-		if o == nil {
-			o = &once{}
-			c.onces[key] = o
+		o := c.once(h, key, op)
+		if o.gate != nil {
+			o.gate.settle(h, passed)
 		}
+		next := o.next(h)
 		switch {
 		case o.done:
 			c.mu.Unlock()
 			return false, o.outcome, nil
-		case o.owner == nil:
+		case next == h:
 			o.owner = h
 			c.mu.Unlock()
 			return true, outcome{}, nil
 		}
-		w := newWaiter(h, fmt.Sprintf("%q, which %s does for all", key.task.Name, o.owner.name))
+		w := newWaiter(h, fmt.Sprintf("%q, which %s does for all", key.task.Name, next.name))
 		o.waiters = append(o.waiters, w)
 		if err := c.await(ctx, w); err != nil {
 			return false, outcome{}, err
 		}
 	}
+}
+
+// once finds a task's state for h.
+func (c *coord) once(h *host, key onceKey, op int) *once {
+	o := c.onces[key]
+	if o == nil {
+		o = &once{}
+		if h.run.prog.Ops[op].Task == key.task { // not as a handler
+			o.gate = c.gate(h, op, key.task.Play)
+		}
+		if o.gate != nil {
+			o.gate.once = o
+		}
+		c.onces[key] = o
+	}
+	return o
+}
+
+// next is the host that does the task, now or when it comes.
+func (o *once) next(here *host) *host {
+	switch {
+	case o.owner != nil:
+		return o.owner
+	case o.gate == nil:
+		return here
+	}
+	for _, h := range o.gate.members {
+		if f, decided := o.gate.fate[h]; !decided || f == passed {
+			return h
+		}
+	}
+	return here
+}
+
+// goesAround records that h does not come to the run_once task at op.
+func (c *coord) goesAround(h *host, op int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.gate(h, op, h.run.prog.Ops[op].Play)
+	if g != nil && !g.has(h) {
+		g.settle(h, skipped)
+		c.callNext(g)
+	}
+}
+
+// callNext has the next one do a run_once task, when it waits for another that
+// does not come.
+func (c *coord) callNext(g *gate) {
+	o := g.once
+	if o == nil || o.done || o.owner != nil {
+		return
+	}
+	next := o.next(nil)
+	for _, w := range o.waiters {
+		if w.host == next {
+			c.release(w, nil)
+		}
+	}
+}
+
+// anyNext lets a host do a run_once task without waiting for those before it. It is
+// for hosts that wait for each other; false when there is none.
+func (c *coord) anyNext() bool {
+	for _, w := range c.sortedWaiters() {
+		for _, o := range c.onces {
+			if o.gate != nil && o.owner == nil && !o.done && slices.Contains(o.waiters, w) {
+				o.gate = nil
+				c.release(w, nil)
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // complete publishes the outcome of a run_once task.

@@ -11,7 +11,11 @@ import (
 // task brings one task to the host: into the segment, or at once where it runs
 // on the controller or has to take its turn.
 func (h *host) task(ctx context.Context, t *playbook.Task, at int) error {
-	return h.perform(ctx, &call{task: t, op: at, id: t.ID})
+	err := h.perform(ctx, &call{task: t, op: at, id: t.ID})
+	if err == nil && t.RunOnce {
+		h.run.coord.goesAround(h, at) // without effect for those who came to it
+	}
+	return err
 }
 
 // call is one use of a task: in the program, or as a handler.
@@ -96,7 +100,7 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 		return err
 	}
 	key := onceKey{t, c.nth, h.batches[t.Play.Index]}
-	owner, out, err := h.run.coord.elect(ctx, h, key)
+	owner, out, err := h.run.coord.elect(ctx, h, key, c.op)
 	if err != nil {
 		return h.cannotWait(err)
 	}
