@@ -14,14 +14,19 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// note is where the host remembers that a step has asked for a reboot: a run that
+// notePath is where the host remembers that a step has asked for a reboot: a run that
 // goes on after a killed one must not reboot the host once more.
-func note(step string) string { return receipt.Path("reboot", step) }
+func notePath(step string) string { return receipt.Path("reboot", step) }
 
 // recent bounds how long a note counts of which nobody knows how the run went on.
 // A run that was killed in the middle of a reboot and never resumed must not spare
 // the host a reboot weeks later.
 const recent = 24 * time.Hour
+
+// goesDown is how long a host may take to stop its services once it was asked to
+// reboot. Until then it may refuse to be asked again: systemd is gone, the agent
+// and sshd are not yet.
+const goesDown = 2 * time.Minute
 
 // Reboot makes sure that the host has rebooted since a step first asked for it.
 type Reboot struct {
@@ -45,13 +50,12 @@ type asked struct {
 
 // Check compares the boot id with the one that was there when the step asked.
 func (r *Reboot) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	var before asked
-	known := receipt.Read(sys, note(r.Step), &before)
+	before, known := r.asked(sys)
 	if r.Done {
 		if !known || before.Done == sys.RunID() {
 			return engine.NoChange(nil), nil
 		}
-		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: note(r.Step), Action: "note the end"}), nil
+		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: notePath(r.Step), Action: "note the end"}), nil
 	}
 	now, err := bootID(sys)
 	if err != nil {
@@ -61,6 +65,13 @@ func (r *Reboot) Check(_ context.Context, sys engine.System) (engine.Change, err
 		return engine.NoChange(engine.Output{"boot_id": now}), nil
 	}
 	return engine.Changed(Effect()), nil
+}
+
+// asked is what is noted of the step; false when nothing is.
+func (r *Reboot) asked(sys engine.System) (asked, bool) {
+	var before asked
+	known := receipt.Read(sys, notePath(r.Step), &before)
+	return before, known
 }
 
 // counts tells whether the reboot that was asked for is the one that is wanted.
@@ -80,16 +91,19 @@ func Effect() engine.Effect {
 // returns while the host goes down.
 func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if r.Done {
-		var before asked
-		receipt.Read(sys, note(r.Step), &before)
+		before, _ := r.asked(sys)
 		before.Done = sys.RunID()
-		return nil, receipt.Write(sys, note(r.Step), before)
+		return nil, receipt.Write(sys, notePath(r.Step), before)
 	}
 	now, err := bootID(sys)
 	if err != nil {
 		return nil, err
 	}
-	if err := receipt.Write(sys, note(r.Step), asked{Step: r.Step, Boot: now, At: time.Now()}); err != nil {
+	note, again := asked{Step: r.Step, Boot: now, At: time.Now()}, false
+	if before, ok := r.asked(sys); ok && before.Boot == now && before.Done == "" && time.Since(before.At).Abs() < goesDown {
+		note.At, again = before.At, true
+	}
+	if err := receipt.Write(sys, notePath(r.Step), note); err != nil {
 		return nil, fmt.Errorf("noting that a reboot is asked for: %w", err)
 	}
 	// The record stays whatever becomes of the program.
@@ -100,6 +114,13 @@ func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(argv), err)
 	case res.Exit == 0, res.Exit > 128: // the host that goes down has ended it
 		return nil, nil
+	case again: // by a run that was killed then; the host goes down
+		return nil, nil
+	}
+	// Nothing is on its way: the next run need not wait for it.
+	note.At = time.Time{}
+	if err := receipt.Write(sys, notePath(r.Step), note); err != nil {
+		return nil, fmt.Errorf("noting that the host does not reboot: %w", err)
 	}
 	return nil, hostcmd.Failed(argv, res)
 }

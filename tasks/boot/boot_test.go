@@ -30,7 +30,7 @@ func host(t *testing.T, fails error) (*tasktest.System, *[]string) {
 			return engine.CommandResult{}, fails
 		}
 		*ran = append(*ran, strings.Join(cmd.Argv, " "))
-		if !receipt.Read(sys, note(step), &asked{}) {
+		if !receipt.Read(sys, notePath(step), &asked{}) {
 			t.Error("the reboot began before it was noted who asked for it")
 		}
 		sys.Write(t, idFile, "second\n", 0o644)
@@ -61,11 +61,11 @@ func TestOnce(t *testing.T) {
 	}
 	tasktest.Converge(t, sys, &Reboot{Step: step, Done: true})
 	var left asked
-	if !receipt.Read(sys, note(step), &left) || left.Done != sys.RunID() {
+	if !receipt.Read(sys, notePath(step), &left) || left.Done != sys.RunID() {
 		t.Fatalf("noted %+v", left)
 	}
 	left.Done = "run-1"
-	if err := receipt.Write(sys, note(step), left); err != nil {
+	if err := receipt.Write(sys, notePath(step), left); err != nil {
 		t.Fatal(err)
 	}
 	if change := tasktest.Check(t, sys, r); !change.Needed {
@@ -87,7 +87,7 @@ func TestOldNote(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, nil)
 	for age, needed := range map[time.Duration]bool{time.Hour: false, recent + time.Hour: true} {
-		if err := receipt.Write(sys, note(step), asked{Step: step, Boot: "zeroth", At: time.Now().Add(-age)}); err != nil {
+		if err := receipt.Write(sys, notePath(step), asked{Step: step, Boot: "zeroth", At: time.Now().Add(-age)}); err != nil {
 			t.Fatal(err)
 		}
 		if change := tasktest.Check(t, sys, &Reboot{Step: step}); change.Needed != needed {
@@ -111,6 +111,42 @@ func TestCutShort(t *testing.T) {
 	sys.Write(t, idFile, "second\n", 0o644)
 	if change := tasktest.Check(t, sys, r); change.Needed {
 		t.Error("a host that has rebooted is rebooted again")
+	}
+}
+
+// TestAskedAgain: a host that goes down for a run that was killed refuses to be asked
+// again, which is no failure; one that refuses from the beginning is.
+func TestAskedAgain(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, nil)
+	refuse := func(context.Context, engine.Command) (engine.CommandResult, error) {
+		return engine.CommandResult{Exit: 1, Stderr: "Failed to connect to bus"}, nil
+	}
+	sys.Exec = refuse
+	r := &Reboot{Step: step}
+	for range 2 {
+		if _, _, err := tasktest.Run(t, sys, r); err == nil || !strings.Contains(err.Error(), "Failed to connect to bus") {
+			t.Errorf("a host that was asked for nothing yet: %v", err)
+		}
+	}
+	sys.Exec = func(context.Context, engine.Command) (engine.CommandResult, error) {
+		return engine.CommandResult{}, nil
+	}
+	if _, _, err := tasktest.Run(t, sys, r); err != nil {
+		t.Fatal(err)
+	}
+	sys.Exec = refuse
+	if _, _, err := tasktest.Run(t, sys, r); err != nil {
+		t.Errorf("a host that goes down: %v", err)
+	}
+	var left asked
+	receipt.Read(sys, notePath(step), &left)
+	left.At = left.At.Add(-goesDown)
+	if err := receipt.Write(sys, notePath(step), left); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tasktest.Run(t, sys, r); err == nil {
+		t.Error("a host that has not gone down for long is waited for without a word")
 	}
 }
 
