@@ -12,7 +12,7 @@ type file struct {
 	Cluster   *yaml.Node                   `yaml:"cluster" doc:"What to install, and how."`
 	Artifacts *yaml.Node                   `yaml:"artifacts" doc:"Where binaries and images come from: upstream, a mirror or a directory."`
 	SSH       strictyaml.Section[SSH]      `yaml:"ssh" doc:"How to reach all hosts."`
-	Vars      freeSection                  `yaml:"vars" doc:"Variables for the playbooks of all hosts."`
+	Vars      freeSection                  `yaml:"vars" doc:"Variables for the playbooks of all hosts. Texts may have templates, which see what the task sees that looks at the variable."`
 	Hosts     strictyaml.Map[hostSection]  `yaml:"hosts" each:"host" required:"true" doc:"The hosts by name; a name may hold ranges, as in n[001:997]."`
 	Groups    strictyaml.Map[groupSection] `yaml:"groups" each:"group" doc:"Sets of hosts that share settings."`
 	Roles     roleSection                  `yaml:"roles" doc:"What hosts are for; each a list of hosts, ranges and groups."`

@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -31,6 +32,20 @@ func (inv *Inventory) Origins(host string) []Origin {
 	o.section("overrides", overridesOf(o.layers), func(l layer) *yaml.Node { return l.overrides }, 64)
 	o.labels()
 	return o.out
+}
+
+// VarPos is where a variable of a host stands; zero when there is none.
+func (inv *Inventory) VarPos(host, name string) strictyaml.Pos {
+	i, ok := inv.index[host]
+	if !ok {
+		return strictyaml.Pos{}
+	}
+	for _, l := range slices.Backward(inv.layers[i]) {
+		if n := at(l.vars, []string{name}); n != nil {
+			return strictyaml.At(cmp.Or(l.file, inv.File), n)
+		}
+	}
+	return strictyaml.Pos{}
 }
 
 type origins struct {

@@ -103,15 +103,19 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 // Variables are those of the tasks. With a cluster they name the image that verify
 // runs, so the agents must be at hand.
 func (p *Project) Variables() (*roles.Variables, error) {
+	given, err := hostVars(p.Inventory)
+	if err != nil {
+		return nil, Mistaken(err)
+	}
 	if p.Cluster == nil {
-		return roles.PlainVariables(p.Inventory), nil
+		return roles.PlainVariables(p.Inventory, given), nil
 	}
 	digest, err := p.Agents.AgentDigest(p.Arch)
 	if err != nil {
 		return nil, err
 	}
 	p.images[ProbeName] = images.ProbeName(images.ProbeTag(digest))
-	return roles.NewVariables(p.Inventory, p.Cluster, p.images)
+	return roles.NewVariables(p.Inventory, given, p.Cluster, p.images)
 }
 
 // Match resolves a pattern of hosts, by the roles of the resolved cluster where

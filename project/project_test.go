@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"deployer/engine/playbook"
 	"deployer/project"
 )
 
@@ -61,6 +62,46 @@ func TestHosts(t *testing.T) {
 		if _, err := p.Variables(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Variables of the inventory may have templates. What other hosts are told of a host
+// has them not: they would be texts with braces there.
+func TestTemplatesInVariables(t *testing.T) {
+	inDir(t, map[string]string{
+		"inventory.yaml":      "vars: {base: 80}\nhosts: {a: {vars: {port: '{{ .base }}', own: 1}}, b: }\n",
+		"cluster.yaml":        cluster + "vars: {base: 80, port: '{{ .base }}'}\n",
+		"broken.yaml":         "hosts: {a: }\n",
+		"group_vars/all.yaml": "",
+	})
+	for file, host := range map[string]string{"inventory.yaml": "a", "cluster.yaml": "m1"} {
+		p, err := project.Load(file, project.Options{Agents: agents{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := p.Variables()
+		if err != nil {
+			t.Fatal(err)
+		}
+		vars := playbook.NewVars(v.Of(host), nil)
+		if err := vars.Enter(nil, playbook.Everything()); err != nil {
+			t.Fatal(err)
+		}
+		told := vars.Map()["hosts"].(map[string]any)[host].(map[string]any)["vars"].(map[string]any)
+		if port, _ := vars.Get("port"); port != 80 || told["port"] != nil || told["base"] != 80 {
+			t.Errorf("%s: port is %v, others are told %v", file, port, told)
+		}
+	}
+	if err := os.WriteFile("group_vars/all.yaml", []byte("a: 1\nb: '{{ .x'\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := project.Load("broken.yaml", project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Variables()
+	if m := (*project.Mistake)(nil); !errors.As(err, &m) || !strings.HasPrefix(err.Error(), "group_vars/all.yaml:2:4: ") {
+		t.Errorf("a template that does not end: %v", err)
 	}
 }
 

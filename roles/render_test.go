@@ -43,7 +43,11 @@ func newSite(t *testing.T, name string) *site {
 		t.Fatal(err)
 	}
 	s.images = imageNames(t, s.cluster)
-	if s.vars, err = roles.NewVariables(inv, s.cluster, s.images); err != nil {
+	given := map[string]roles.HostVars{}
+	for _, h := range inv.Hosts {
+		given[h.Name] = roles.HostVars{Own: h.Vars, Told: h.Vars}
+	}
+	if s.vars, err = roles.NewVariables(inv, given, s.cluster, s.images); err != nil {
 		t.Fatal(err)
 	}
 	lib := library()

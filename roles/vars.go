@@ -15,13 +15,19 @@ import (
 type Variables struct {
 	shared map[string]any
 	hosts  map[string]map[string]any
-	inv    *inventory.Inventory
+	own    map[string]map[string]any // what the inventory gives to each host
+}
+
+// HostVars are the variables that the inventory gives to a host.
+type HostVars struct {
+	Own  map[string]any // as the host's own tasks get them
+	Told map[string]any // as other hosts are told of them
 }
 
 // PlainVariables are those of an inventory without a cluster: hosts, host and
-// groups, and what the inventory says itself.
-func PlainVariables(inv *inventory.Inventory) *Variables {
-	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, inv: inv}
+// groups, and what the inventory gives to each host.
+func PlainVariables(inv *inventory.Inventory, given map[string]HostVars) *Variables {
+	v := newVariables(given)
 	all := map[string]any{}
 	for _, h := range inv.Hosts {
 		labels := map[string]any{}
@@ -29,17 +35,25 @@ func PlainVariables(inv *inventory.Inventory) *Variables {
 			labels[name] = value
 		}
 		v.hosts[h.Name] = map[string]any{"name": h.Name, "address": h.Address, "roles": list(h.Roles), "labels": labels,
-			"groups": list(h.Groups), "vars": h.Vars}
+			"groups": list(h.Groups), "vars": given[h.Name].Told}
 		all[h.Name] = v.hosts[h.Name]
 	}
 	v.shared["hosts"], v.shared["groups"] = all, groups(inv.Table())
 	return v
 }
 
+func newVariables(given map[string]HostVars) *Variables {
+	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, own: map[string]map[string]any{}}
+	for host, vars := range given {
+		v.own[host] = vars.Own
+	}
+	return v
+}
+
 // NewVariables builds them once for all hosts. images maps the catalogue's names
 // of container images to their full references.
-func NewVariables(inv *inventory.Inventory, c *cluster.Cluster, images map[string]string) (*Variables, error) {
-	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, inv: inv}
+func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluster.Cluster, images map[string]string) (*Variables, error) {
+	v := newVariables(given)
 	wide, err := plain(c)
 	if err != nil {
 		return nil, fmt.Errorf("variables of the cluster: %w", err)
@@ -52,7 +66,7 @@ func NewVariables(inv *inventory.Inventory, c *cluster.Cluster, images map[strin
 		}
 		v.hosts[name] = m.(map[string]any)
 		if h, ok := inv.Host(name); ok {
-			v.hosts[name]["vars"], v.hosts[name]["groups"] = h.Vars, list(h.Groups)
+			v.hosts[name]["vars"], v.hosts[name]["groups"] = given[name].Told, list(h.Groups)
 		}
 		all[name] = m
 	}
@@ -68,9 +82,9 @@ func NewVariables(inv *inventory.Inventory, c *cluster.Cluster, images map[strin
 // Of returns the variables of a host. The map is the caller's; what it holds is
 // shared and must not be changed.
 func (v *Variables) Of(host string) map[string]any {
-	out := map[string]any{}
-	if h, ok := v.inv.Host(host); ok {
-		maps.Copy(out, h.Vars)
+	out := maps.Clone(v.own[host])
+	if out == nil {
+		out = map[string]any{}
 	}
 	maps.Copy(out, v.shared)
 	out["host"] = v.hosts[host]

@@ -127,7 +127,9 @@
 // group_vars and host_vars beside it and beside the playbook, an import_playbook,
 // the play, its vars_files, vars of a role, block, task, what the task set has
 // given a value, parameters of a role or include, command line. They may refer to
-// each other. The names of [Reserved] are the engine's.
+// each other: all but those of the command line may have templates, which see what
+// the task sees that looks at the variable. hosts.NAME.vars has those of the
+// inventory that have none. The names of [Reserved] are the engine's.
 //
 // `set: {port: 8080}` gives port a value for all later tasks of the host, of later
 // plays too; with run_once on all hosts. Where it was skipped, the variable is what

@@ -20,6 +20,8 @@ type Vars struct {
 	m     map[string]any
 	fixed map[string]bool // names that no layer may hide
 	set   map[string]bool // names that only parameters may hide; see Define
+	// host are values of the host itself that are computed when they are looked at.
+	host  map[string]*Value
 	saved []savedVar
 }
 
@@ -32,10 +34,20 @@ type savedVar struct {
 
 // NewVars makes variables from what a host begins with. fixed wins over
 // everything that playbooks and roles set: the engine's own names, and those
-// that the user gave on the command line. The maps are not changed.
+// that the user gave on the command line. The maps are not changed. Those of base
+// that are of HostValues are computed when they are looked at.
 func NewVars(base, fixed map[string]any) *Vars {
 	v := &Vars{m: make(map[string]any, len(base)+len(fixed)+16), fixed: map[string]bool{}, set: map[string]bool{}}
-	maps.Copy(v.m, base)
+	for name, value := range base {
+		if later, ok := value.(*Value); ok {
+			if v.host == nil {
+				v.host = map[string]*Value{}
+			}
+			v.host[name] = later
+			continue
+		}
+		v.m[name] = value
+	}
 	maps.Copy(v.m, fixed)
 	for name := range fixed {
 		v.fixed[name] = true
@@ -46,7 +58,10 @@ func NewVars(base, fixed map[string]any) *Vars {
 
 // Set gives a variable a value from now on, as `register` does. It must not be
 // called between Enter and its return.
-func (v *Vars) Set(name string, value any) { v.m[name] = value }
+func (v *Vars) Set(name string, value any) {
+	v.m[name] = value
+	delete(v.host, name)
+}
 
 // Define gives a variable a value from now on, as the task `set` does: over what
 // plays, roles, blocks and tasks say, but not over parameters of roles and includes
@@ -55,7 +70,8 @@ func (v *Vars) Define(name string, value any) {
 	if v.fixed[name] {
 		return
 	}
-	v.m[name], v.set[name] = value, true
+	v.Set(name, value)
+	v.set[name] = true
 }
 
 // Explain has errors about a missing variable say what gives it a value.
@@ -84,12 +100,12 @@ func (v *Vars) Clone() map[string]any {
 // rendering their templates. Leave takes them away again. Entering again adds
 // to what is there.
 func (v *Vars) Enter(scopes []*Scope, refs Refs) error {
-	if len(scopes) == 0 {
+	if len(scopes) == 0 && len(v.host) == 0 {
 		return nil
 	}
 	names := refs.Names()
 	if refs.All() {
-		names = nil
+		names = slices.Sorted(maps.Keys(v.host))
 		for _, s := range scopes {
 			names = append(names, s.names...)
 		}
@@ -182,6 +198,7 @@ func (e *entering) find(name string) *Value {
 		}
 	}
 	_, host := e.vars.m[name]
+	host = host || e.vars.host[name] != nil
 	for _, s := range slices.Backward(e.scopes) {
 		if s.Default && host || e.vars.set[name] && !s.Param {
 			continue
@@ -190,7 +207,7 @@ func (e *entering) find(name string) *Value {
 			return value
 		}
 	}
-	return nil
+	return e.vars.host[name]
 }
 
 func (e *entering) cycle(name string) error {

@@ -56,12 +56,12 @@ func (s *Source) Convert() (*Result, error) {
 
 func (c *converter) note(at, what, why string) { c.notes = append(c.notes, Note{at, what, why}) }
 
-// templated notes a variable that holds Jinja, which nothing here evaluates.
+// templated notes a variable that holds Jinja, whose words are not those of templates here.
 func (c *converter) templated(name string, v value) bool {
 	if !hasJinja(v.v) {
 		return false
 	}
-	c.note(v.at, fmt.Sprintf("%s: %v", name, v.v), "has a Jinja template: give the value, or make it a variable of a play")
+	c.note(v.at, fmt.Sprintf("%s: %v", name, v.v), "has a Jinja template: write it as one of deployer ({{ .name }}), or give the value")
 	return true
 }
 

@@ -1,0 +1,102 @@
+package playbook
+
+import (
+	"maps"
+	"slices"
+	"text/template"
+
+	"deployer/strictyaml"
+)
+
+// HostValues makes values of an inventory's variables whose texts may have
+// templates: with NewVars, such a variable is computed when a task looks at it, by
+// what that task sees. What the same place in a file gives to many hosts is compiled
+// once. Not safe for concurrent use.
+type HostValues struct {
+	funcs template.FuncMap
+	seen  map[strictyaml.Pos]*Value
+}
+
+// NewHostValues has compiled nothing yet.
+func NewHostValues() *HostValues {
+	return &HostValues{funcs: Functions(), seen: map[strictyaml.Pos]*Value{}}
+}
+
+// Of returns the value as NewVars takes it: as it is without a template in it. at is
+// where it stands. The error is that of a template that does not compile.
+func (c *HostValues) Of(value any, at func() strictyaml.Pos) (any, error) {
+	if !hasTemplate(value) {
+		return value, nil
+	}
+	pos := at()
+	if v := c.seen[pos]; v != nil {
+		return v, nil
+	}
+	v, err := c.compile(value, pos)
+	if err != nil {
+		return nil, err
+	}
+	c.seen[pos] = v
+	return v, nil
+}
+
+func (c *HostValues) compile(value any, pos strictyaml.Pos) (*Value, error) {
+	v := &Value{Pos: pos}
+	switch t := value.(type) {
+	case map[string]any:
+		v.isMap, v.keys = true, slices.Sorted(maps.Keys(t))
+		for _, key := range v.keys {
+			if err := c.child(v, t[key]); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for _, e := range t {
+			if err := c.child(v, e); err != nil {
+				return nil, err
+			}
+		}
+	case string:
+		if isTemplate(t) {
+			tpl, err := compileTemplate(t, origin{start: pos}, c.funcs)
+			if err != nil {
+				return nil, err
+			}
+			v.tpl, v.refs = tpl, tpl.refs
+			return v, nil
+		}
+		v.fixed, v.konst = true, t
+		return v, nil
+	default:
+		v.fixed, v.konst = true, Normalize(value)
+		return v, nil
+	}
+	return v, nil
+}
+
+func (c *HostValues) child(v *Value, value any) error {
+	e, err := c.compile(value, v.Pos)
+	if err != nil {
+		return err
+	}
+	v.list = append(v.list, e)
+	v.refs.merge(e.refs)
+	return nil
+}
+
+// hasTemplate tells whether a text in the value is a template.
+func hasTemplate(value any) bool {
+	switch t := value.(type) {
+	case string:
+		return isTemplate(t)
+	case []any:
+		return slices.ContainsFunc(t, hasTemplate)
+	case map[string]any:
+		for _, e := range t {
+			if hasTemplate(e) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package project
+
+import (
+	"deployer/engine/playbook"
+	"deployer/inventory"
+	"deployer/roles"
+	"deployer/strictyaml"
+)
+
+// hostVars are the variables of the inventory, whose texts may have templates. Other
+// hosts are told of those without: what they see is no part of a template's value.
+func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
+	out, values := map[string]roles.HostVars{}, playbook.NewHostValues()
+	var errs error
+	told := map[string]bool{} // errors: many hosts have a value from the same place
+	for _, h := range inv.Hosts {
+		vars := roles.HostVars{Own: make(map[string]any, len(h.Vars)), Told: make(map[string]any, len(h.Vars))}
+		for name, raw := range h.Vars {
+			value, err := values.Of(raw, func() strictyaml.Pos { return inv.VarPos(h.Name, name) })
+			if err != nil {
+				if !told[err.Error()] {
+					told[err.Error()], errs = true, strictyaml.Join(errs, err)
+				}
+				continue
+			}
+			vars.Own[name] = value
+			if _, later := value.(*playbook.Value); !later {
+				vars.Told[name] = value
+			}
+		}
+		out[h.Name] = vars
+	}
+	return out, errs
+}
