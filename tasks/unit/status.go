@@ -3,6 +3,9 @@ package unit
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +24,7 @@ type status struct {
 	Sub         string
 	FileState   string // enabled, disabled, static, ...
 	Type        string // of a service: notify, simple, ...
-	NeedsReload bool   // the unit file is newer than what is loaded
+	NeedsReload bool   // the unit file is newer than what is loaded, or a drop-in was not read
 	CanReload   bool
 	MainPID     int
 	Restarts    int    // by systemd itself
@@ -31,20 +34,48 @@ type status struct {
 	// from one state to another (a reload counts); in microseconds of the
 	// monotonic clock, 0 when never.
 	Started, Changed int64
+
+	dropIns []string // that systemd has read
 }
 
 // up is true for a unit that runs, or whose one-time job is done and remembered.
 func (s status) up() bool { return s.Active == "active" || s.Active == "reloading" }
 
 const properties = "LoadState,LoadError,ActiveState,SubState,UnitFileState,Type,NeedDaemonReload,CanReload,MainPID," +
-	"NRestarts,InvocationID,Result,ExecMainStartTimestampMonotonic,ActiveEnterTimestampMonotonic,StateChangeTimestampMonotonic"
+	"NRestarts,InvocationID,Result,ExecMainStartTimestampMonotonic,ActiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,DropInPaths"
 
 func show(ctx context.Context, sys engine.System, name string) (status, error) {
 	out, err := hostcmd.Run(ctx, sys, "systemctl", "show", "--property="+properties, "--", name)
 	if err != nil {
 		return status{}, fmt.Errorf("asking systemd about %s: %w", name, err)
 	}
-	return parse(out), nil
+	s := parse(out)
+	s.NeedsReload = s.NeedsReload || unread(sys, name, s.dropIns)
+	return s, nil
+}
+
+// unitDirs are where units have the directories of their drop-ins.
+var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"}
+
+// unread tells whether a drop-in is there that systemd has not read. It does not say
+// so itself when the first one comes, with its directory (systemd 252).
+func unread(sys engine.System, name string, read []string) bool {
+	names := []string{name}
+	if prefix, rest, ok := strings.Cut(name, "@"); ok && !strings.HasPrefix(rest, ".") {
+		names = append(names, prefix+"@"+filepath.Ext(rest))
+	}
+	for _, dir := range unitDirs {
+		for _, n := range names {
+			entries, _ := os.ReadDir(sys.Path(filepath.Join(dir, n+".d"))) // most units have none
+			for _, e := range entries {
+				known := func(path string) bool { return filepath.Base(path) == e.Name() } // hidden by one of a stronger directory
+				if strings.HasSuffix(e.Name(), ".conf") && !slices.ContainsFunc(read, known) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func parse(out string) status {
@@ -58,7 +89,7 @@ func parse(out string) status {
 		Load: p["LoadState"], LoadError: p["LoadError"], Active: p["ActiveState"], Sub: p["SubState"],
 		FileState: p["UnitFileState"], Type: p["Type"], Result: p["Result"], Invocation: p["InvocationID"],
 		NeedsReload: p["NeedDaemonReload"] == "yes", CanReload: p["CanReload"] == "yes",
-		MainPID: int(number(p["MainPID"])), Restarts: int(number(p["NRestarts"])),
+		dropIns: strings.Fields(p["DropInPaths"]), MainPID: int(number(p["MainPID"])), Restarts: int(number(p["NRestarts"])),
 		Started: number(p["ExecMainStartTimestampMonotonic"]), Changed: number(p["StateChangeTimestampMonotonic"]),
 	}
 	if s.Started == 0 { // no process of its own: a target, a timer, a mount

@@ -342,3 +342,25 @@ func TestChecks(t *testing.T) {
 		t.Errorf("%d problems, want 2", n)
 	}
 }
+
+// TestFirstDropIn: systemd does not say that it has not read a unit's first drop-in.
+func TestFirstDropIn(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	read := "/etc/systemd/system/x@one.service.d/10-a.conf"
+	sys.Write(t, read, "", 0o644)
+	for name, want := range map[string]bool{"/etc/systemd/system/x@one.service.d/notes.txt": false,
+		"/run/systemd/system/x@one.service.d/10-a.conf": false, "/etc/systemd/system/y.service.d/b.conf": false,
+		"/usr/lib/systemd/system/x@.service.d/20-b.conf": true} {
+		sys.Write(t, name, "", 0o644)
+		if got := unread(sys, "x@one.service", []string{read}); got != want {
+			t.Errorf("with %s: %t", name, got)
+		}
+		if err := os.Remove(sys.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !unread(sys, "x@one.service", nil) {
+		t.Error("a unit with its first drop-in counts as read")
+	}
+}
