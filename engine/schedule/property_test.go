@@ -40,6 +40,10 @@ type world struct {
 	log    []worldStep
 	inside map[int]int // throttle -> hosts in a step of it
 	broken []string
+	// shaken is set when a host's connection was lost in a step for another host:
+	// what others did there at that moment may have changed something that is not
+	// seen any more.
+	shaken bool
 }
 
 type worldPlay struct {
@@ -287,11 +291,15 @@ func (w *world) scenario(forks int) *scenario {
 		return tries[host+name]
 	}
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
+		there := host
 		if _, of, delegated := strings.Cut(st.ID, "/"); delegated {
 			host = of
 		}
 		outcome, end := w.begin(host, st.Name, again(host, st.Name))
 		defer end()
+		if outcome == "lose" && there != host {
+			w.shake()
+		}
 		if w.seed%3 == 0 {
 			runtime.Gosched()
 		}
@@ -320,6 +328,12 @@ func (w *world) scenario(forks int) *scenario {
 		o.Retry = Retry{First: 1, Most: 1000}
 	}
 	return s
+}
+
+func (w *world) shake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shaken = true
 }
 
 func (w *world) errorf(format string, args ...any) {
@@ -400,7 +414,7 @@ func (w *world) checkHandlers(report *engine.Report) {
 				}
 				due[s.handler] = false
 				unsure[s.handler] = s.outcome == "lose"
-			case s.outcome == "change" || s.outcome == "lose":
+			case s.outcome == "change" || s.outcome == "lose" || w.shaken:
 				for _, n := range w.notifies[s.task] {
 					due[n] = due[n] || s.outcome == "change"
 					unsure[n] = true
