@@ -107,7 +107,7 @@ func (u *Unit) loaded(ctx context.Context, sys engine.System, change engine.Chan
 			return now, err
 		}
 	}
-	if now.NeedsReload || now.Load == "not-found" || now.Load == "error" || u.DaemonReload {
+	if now.NeedsReload || now.Load == "not-found" || now.Load == "error" || u.DaemonReload || unread(sys, u.Name, now.dropIns) {
 		err := Reload(ctx, sys)
 		if err == nil {
 			now, err = show(ctx, sys, u.Name)

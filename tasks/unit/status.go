@@ -24,7 +24,7 @@ type status struct {
 	Sub         string
 	FileState   string // enabled, disabled, static, ...
 	Type        string // of a service: notify, simple, ...
-	NeedsReload bool   // the unit file is newer than what is loaded, or a drop-in was not read
+	NeedsReload bool   // the unit file is newer than what is loaded
 	CanReload   bool
 	MainPID     int
 	Restarts    int    // by systemd itself
@@ -49,9 +49,7 @@ func show(ctx context.Context, sys engine.System, name string) (status, error) {
 	if err != nil {
 		return status{}, fmt.Errorf("asking systemd about %s: %w", name, err)
 	}
-	s := parse(out)
-	s.NeedsReload = s.NeedsReload || unread(sys, name, s.dropIns)
-	return s, nil
+	return parse(out), nil
 }
 
 // unitDirs are where units have the directories of their drop-ins.
