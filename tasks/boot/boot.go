@@ -112,9 +112,9 @@ func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(argv), err)
-	case res.Exit == 0, res.Exit > 128: // the host that goes down has ended it
-		return nil, nil
-	case again: // by a run that was killed then; the host goes down
+	// Above 128 the host that goes down has ended it; one that was asked before, by a
+	// run that was killed then, goes down already.
+	case res.Exit == 0, res.Exit > 128, again:
 		return nil, nil
 	}
 	// Nothing is on its way: the next run need not wait for it.
