@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -22,19 +21,7 @@ func (t *Task) Defines() []string {
 
 // definedField is the argument whose keys become variables; empty when the kind
 // of task has none.
-func definedField(t reflect.Type) string {
-	t = deref(t)
-	if t.Kind() != reflect.Struct {
-		return ""
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); f.Tag.Get("defines") == "true" {
-			return name
-		}
-	}
-	return ""
-}
+func definedField(t reflect.Type) string { return taggedField(t, "defines") }
 
 // variable is what conditions and templates can look at by its name.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

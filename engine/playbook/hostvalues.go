@@ -42,36 +42,27 @@ func (c *HostValues) Of(value any, at func() strictyaml.Pos) (any, error) {
 
 func (c *HostValues) compile(value any, pos strictyaml.Pos) (*Value, error) {
 	v := &Value{Pos: pos}
+	if !hasTemplate(value) {
+		v.fixed, v.konst = true, Normalize(value)
+		return v, nil
+	}
+	var err error
 	switch t := value.(type) {
 	case map[string]any:
 		v.isMap, v.keys = true, slices.Sorted(maps.Keys(t))
 		for _, key := range v.keys {
-			if err := c.child(v, t[key]); err != nil {
-				return nil, err
-			}
+			err = strictyaml.Join(err, c.child(v, t[key]))
 		}
 	case []any:
 		for _, e := range t {
-			if err := c.child(v, e); err != nil {
-				return nil, err
-			}
+			err = strictyaml.Join(err, c.child(v, e))
 		}
 	case string:
-		if isTemplate(t) {
-			tpl, err := compileTemplate(t, origin{start: pos}, c.funcs)
-			if err != nil {
-				return nil, err
-			}
-			v.tpl, v.refs = tpl, tpl.refs
-			return v, nil
+		if v.tpl, err = compileTemplate(t, origin{start: pos}, c.funcs); err == nil {
+			v.refs = v.tpl.refs
 		}
-		v.fixed, v.konst = true, t
-		return v, nil
-	default:
-		v.fixed, v.konst = true, Normalize(value)
-		return v, nil
 	}
-	return v, nil
+	return v, err
 }
 
 func (c *HostValues) child(v *Value, value any) error {

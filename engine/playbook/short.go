@@ -52,18 +52,22 @@ func gathered(args *yaml.Node, t reflect.Type, name string) *yaml.Node {
 func isMapping(t reflect.Type) bool { return t != nil && deref(t).Kind() == reflect.Map }
 
 // shortField is the name of the argument with the tag, empty when there is none.
-func shortField(t reflect.Type) string {
+func shortField(t reflect.Type) string { return taggedField(t, "short") }
+
+// taggedField is the name of the argument that has the tag with the value true, also
+// in an embedded struct; empty when there is none.
+func taggedField(t reflect.Type, tag string) string {
 	t = deref(t)
 	if t.Kind() != reflect.Struct {
 		return ""
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); f.Tag.Get("short") == "true" {
+		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); f.Tag.Get(tag) == "true" {
 			return name
 		}
 		if f.Anonymous {
-			if name := shortField(f.Type); name != "" {
+			if name := taggedField(f.Type, tag); name != "" {
 				return name
 			}
 		}
