@@ -384,6 +384,12 @@ func TestFramesOverATerminalAreSafe(t *testing.T) {
 	if _, err = s.RunOne(t.Context(), "r1", agenttest.Step(t, "c", "odd", agenttest.Odd{Do: "nothing"}), false); transport.KindOf(err) != transport.Lost {
 		t.Fatalf("got %v", err)
 	}
+	ends(t, s)
+}
+
+// ends waits until the agent of a session has ended.
+func ends(t *testing.T, s *Session) {
+	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for syscall.Kill(s.pid, 0) == nil {
 		if time.Now().After(deadline) {
@@ -472,13 +478,7 @@ func TestHungNetworkEndsBothEnds(t *testing.T) {
 	if transport.KindOf(err) != transport.Lost || !strings.Contains(err.Error(), "nothing was received") {
 		t.Fatalf("got %v", err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for syscall.Kill(s.pid, 0) == nil {
-		if time.Now().After(deadline) {
-			t.Fatal("the agent lives on")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	ends(t, s)
 }
 
 func TestDialThroughTheSession(t *testing.T) {
