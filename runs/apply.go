@@ -19,6 +19,7 @@ import (
 // counts for the number of hosts at one time and for variables that the plan holds
 // only by name. Files that have changed are a *DriftError at once.
 func (c Controller) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, error) {
+	given.loose = true // what is wrong with changed files is that they have changed
 	r, err := c.again(p.Call, given)
 	if err != nil {
 		return nil, err

@@ -46,8 +46,9 @@ type Options struct {
 	// Asking says which passwords are asked for.
 	Asking reach.Asking
 
-	// loose leaves variables that nobody gives a value to the run: the way back looks
-	// at few of them, and the inventory may have lost some since.
+	// loose leaves variables that nobody gives a value, and template files, to the
+	// run: the way back looks at few of them, and the inventory may have lost some
+	// since; of a plan they were known when it was made.
 	loose bool
 }
 

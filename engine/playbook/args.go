@@ -40,6 +40,32 @@ func (a *Args) Templated() bool { return a.root.dynamic() }
 
 func (n *argNode) dynamic() bool { return n.tpl != nil || n.children != nil || n.exprs != nil }
 
+// at is the argument that a path leads to; nil when it is not there, or computed.
+func (n *argNode) at(path []string) *argNode {
+	if len(path) == 0 {
+		return nil
+	}
+	for _, name := range path {
+		if n = n.field(name); n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+func (n *argNode) field(name string) *argNode {
+	for i := 0; i+1 < len(n.node.Content); i += 2 {
+		if n.node.Content[i].Value != name {
+			continue
+		}
+		if n.children != nil {
+			return n.children[i+1]
+		}
+		return &argNode{node: n.node.Content[i+1]}
+	}
+	return nil
+}
+
 func (a *Args) compile(n *yaml.Node, t reflect.Type, funcs template.FuncMap, errs *[]error) *argNode {
 	if isExpressions(t) {
 		return a.compileExpressions(n, t, errs)

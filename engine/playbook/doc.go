@@ -115,8 +115,8 @@
 // env, expandenv and getHostByName) and toYaml, fromYaml, toToml; template files
 // may also include each other. A name that does not
 // exist is an error, found before any host is contacted where it is certain that a
-// host comes to it: in tasks without a condition, and in conditions. Where it may be
-// missing, expressions have `a ?? b`, `a?.b`
+// host comes to it: in tasks without a condition, in the template files that these
+// name, and in conditions. Where it may be missing, expressions have `a ?? b`, `a?.b`
 // and `"a" in $env`, templates have hasKey, get and dig. A template that prints
 // null is an error. An argument that is not a text gets the value of a template
 // that is one action only, with its type, or else its text read as YAML.

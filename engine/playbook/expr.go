@@ -38,7 +38,7 @@ func compileExpr(src string, orig origin) (*Expr, error) {
 	for _, id := range strict.sure {
 		at := file.Error{Location: id.Location()}
 		bound := at.Bind(file.NewSource(src))
-		e.sure = append(e.sure, sight{id.Value, orig.at(bound.Line, bound.Column), fmt.Sprintf("expression %q", src)})
+		e.sure = append(e.sure, sight{name: id.Value, pos: orig.at(bound.Line, bound.Column), what: fmt.Sprintf("expression %q", src)})
 	}
 	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(tryName, try))
 	e.prog, err = expr.Compile(src, options...)

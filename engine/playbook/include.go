@@ -3,6 +3,7 @@ package playbook
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -62,6 +63,13 @@ func (f *Files) included(t *Template, chain []string) error {
 			return err
 		}
 		t.refs.merge(other.refs)
+		if slices.Contains(t.includes, name) {
+			t.sure = append(t.sure, other.sure...)
+		}
+		t.changes = t.changes || other.changes
+	}
+	if t.changes {
+		t.sure = nil
 	}
 	return nil
 }

@@ -50,12 +50,24 @@ func (*planArgs) Apply(context.Context, engine.Site, engine.Change) (engine.Outp
 }
 
 type prepArgs struct {
-	Src string `yaml:"src"`
+	Src string `yaml:"src" template:"true"`
 }
 
 func (p *prepArgs) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
 	text, err := c.Render(p.Src)
 	return "file", &fileArgs{Path: string(text)}, err
+}
+
+// nestedArgs names a template file in an argument of an argument.
+type nestedArgs struct {
+	Text string `yaml:"text"`
+	From struct {
+		Name string `yaml:"name" template:"true"`
+	} `yaml:"from"`
+}
+
+func (*nestedArgs) Prepare(context.Context, engine.Controller) (string, engine.Module, error) {
+	return "file", &fileArgs{}, nil
 }
 
 // runArgs is a host module with a short form.
@@ -118,6 +130,7 @@ func registry() engine.Registry {
 		{Name: "owned", New: func() any { return &ownedArgs{} }},
 		{Name: "run", New: func() any { return &runArgs{} }},
 		{Name: "template", New: func() any { return &prepArgs{} }},
+		{Name: "nested", New: func() any { return &nestedArgs{} }},
 	})
 }
 

@@ -1,9 +1,6 @@
 package playbook
 
 import (
-	"strings"
-	"text/template/parse"
-
 	"github.com/expr-lang/expr/ast"
 
 	"deployer/strictyaml"
@@ -15,6 +12,7 @@ type sight struct {
 	name string
 	pos  strictyaml.Pos
 	what string // as errors call it: template {{ .name }}
+	by   string // what looks there, when it stands elsewhere
 }
 
 // surely gathers the variables that an expression looks at in any case: not those
@@ -63,67 +61,29 @@ func (s *strictness) surelyAll(nodes []ast.Node) {
 	}
 }
 
-// surely gathers the variables that a template looks at in any case: not those in
-// the bodies of if, range and with, nor behind the first argument of and and or.
-func (t *Template) surely() []sight {
-	w := &sureWalk{of: t}
-	if t.tpl.Tree != nil {
-		for _, n := range t.tpl.Root.Nodes {
-			switch n := n.(type) {
-			case *parse.ActionNode:
-				w.pipe(n.Pipe)
-			case *parse.IfNode:
-				w.pipe(n.Pipe)
-			case *parse.RangeNode:
-				w.pipe(n.Pipe)
-			case *parse.WithNode:
-				w.pipe(n.Pipe)
-			}
-		}
+// sure gathers what a value looks at in any case.
+func (v *Value) sure() []sight {
+	if v.tpl != nil {
+		return v.tpl.sure
 	}
-	return w.out
-}
-
-type sureWalk struct {
-	of  *Template
-	out []sight
-}
-
-func (w *sureWalk) pipe(p *parse.PipeNode) {
-	for _, c := range p.Cmds {
-		args := c.Args
-		if id, ok := args[0].(*parse.IdentifierNode); ok && (id.Ident == "and" || id.Ident == "or") {
-			args = args[:min(len(args), 2)]
-		}
-		for _, a := range args {
-			w.arg(a)
-		}
+	var out []sight
+	for _, c := range v.list {
+		out = append(out, c.sure()...)
 	}
+	return out
 }
 
-func (w *sureWalk) arg(n parse.Node) {
-	switch t := n.(type) {
-	case *parse.FieldNode:
-		w.see(t.Ident[0], n)
-	case *parse.VariableNode:
-		if t.Ident[0] == "$" && len(t.Ident) > 1 {
-			w.see(t.Ident[1], n)
-		}
-	case *parse.PipeNode:
-		w.pipe(t)
-	case *parse.ChainNode:
-		if !isVars(t.Node, true) {
-			w.arg(t.Node)
-		}
+// sure gathers what arguments look at in any case; of conditions the first.
+func (n *argNode) sure() []sight {
+	if n.tpl != nil {
+		return n.tpl.sure
 	}
-}
-
-// see notes a variable with its place; the position of a chain is that of its
-// last part.
-func (w *sureWalk) see(name string, n parse.Node) {
-	before := w.of.src[:min(int(n.Position()), len(w.of.src))]
-	line := strings.Count(before, "\n") + 1
-	col := len(before) - 1 - strings.LastIndex(before, "\n")
-	code := n.String()
-	w.out = append(w.out, sight{name, w.of.orig.at(line, w.of.begin(line, col, code)), "template {{ " + code + " }}"})
+	if len(n.exprs) > 0 {
+		return n.exprs[0].sure
+	}
+	var out []sight
+	for _, c := range n.children {
+		out = append(out, c.sure()...)
+	}
+	return out
 }

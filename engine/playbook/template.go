@@ -17,7 +17,11 @@ type Template struct {
 	src  string
 	tpl  *template.Template
 	refs Refs
-	sure []sight
+	// sure is what it looks at in any case, and includes are the files of which it
+	// does; changes tells that it may give itself variables.
+	sure     []sight
+	includes []string
+	changes  bool
 	// one is set when the whole text is a single {{ action }}: its value can
 	// then be had with its type.
 	one *single

@@ -11,7 +11,7 @@ import (
 
 // Template renders a template file of the role and puts the result on the host.
 type Template struct {
-	Src      string        `yaml:"src" required:"true" doc:"name of the template in the role's templates directory"`
+	Src      string        `yaml:"src" required:"true" template:"true" doc:"name of the template in the role's templates directory"`
 	Dest     string        `yaml:"dest" required:"true" doc:"absolute path on the host"`
 	Mode     string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
 	Owner    string        `yaml:"owner" doc:"user name or number; default: what the file has"`

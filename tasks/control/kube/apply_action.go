@@ -23,7 +23,7 @@ type ApplyManifests struct {
 
 // Source says where manifests come from.
 type Source struct {
-	Template string `yaml:"template" doc:"Template file of the role, rendered with the host's variables."`
+	Template string `yaml:"template" template:"true" doc:"Template file of the role, rendered with the host's variables."`
 }
 
 // NewApplyManifests returns the action with its defaults.

@@ -1,0 +1,33 @@
+package roles_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deployer/engine/playbook"
+	"deployer/inventory"
+	"deployer/roles"
+)
+
+// TestNamesAreKnown: users' own playbooks may use the roles, and what is looked for
+// there before any host is contacted raises no false alarm.
+func TestNamesAreKnown(t *testing.T) {
+	samples, err := filepath.Glob("testdata/inventories/*.yaml")
+	if err != nil || len(samples) == 0 {
+		t.Fatal("no samples", err)
+	}
+	for _, sample := range samples {
+		s := newSite(t, strings.TrimSuffix(filepath.Base(sample), ".yaml"))
+		lib := library()
+		lib.Match = func(pattern string) ([]string, error) {
+			return inventory.Match(pattern, roles.InRun(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
+		}
+		lib.Run, lib.Vars = roles.InRun(s.inv, s.cluster), s.vars.Of
+		for _, book := range []string{"install", "status"} {
+			if _, err := lib.Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml"); err != nil {
+				t.Errorf("%s of %s: %v", book, sample, err)
+			}
+		}
+	}
+}
