@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -184,7 +185,7 @@ func settingsError(t Target, err error) error {
 
 // connect makes the byte stream to t.
 func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn, error) {
-	limit := fmt.Errorf("no connection to %s within %v: %w", t.address(), t.timeout(), context.DeadlineExceeded)
+	limit := lateError(fmt.Sprintf("no connection to %s within %v", t.address(), t.timeout()))
 	dial := d.opts.Net
 	switch {
 	case len(via) == 0 && t.ProxyCommand == "" && t.BindAddress != "":
@@ -210,11 +211,19 @@ func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn,
 	if errors.As(err, &refused) {
 		return nil, throughBastion(t, err)
 	}
-	if stage.Err() != nil && ctx.Err() == nil {
+	// A dial sees the deadline a moment before the context says so.
+	if ctx.Err() == nil && (stage.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)) {
 		err = limit
 	}
 	return nil, transport.Classify(t.Host, transport.StageConnect, err, transport.Unreachable)
 }
+
+// lateError says what was not done in time, in words that are not Go's.
+type lateError string
+
+func (e lateError) Error() string { return string(e) }
+
+func (lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // dialFrom connects from an address of this machine.
 func dialFrom(ctx context.Context, from, network, address string) (net.Conn, error) {

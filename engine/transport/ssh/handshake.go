@@ -71,7 +71,7 @@ func tooSlow(t Target, raw *activeConn, check *hostKeyCheck) error {
 		text = "no end of the key exchange"
 	}
 	return &transport.Error{Host: t.Host, Stage: stage, Kind: transport.Timeout,
-		Err: fmt.Errorf("%s within %v: %w", text, t.timeout(), context.DeadlineExceeded)}
+		Err: lateError(fmt.Sprintf("%s within %v", text, t.timeout()))}
 }
 
 // explain turns the error of a handshake into one that says what to do.
