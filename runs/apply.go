@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"deployer/engine"
@@ -27,11 +28,24 @@ func (c Controller) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run,
 	if missing := r.missing(p.Call.Withheld); len(missing) > 0 {
 		return nil, project.Mistaken(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
-	if drift := c.programDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Files(), false)) > 0 {
-		return nil, &DriftError{append(drift, plan.FileDrift(p, r.Project.FilesAhead(p.Files), false)...)}
+	r.applies, r.applied = p, &from
+	ahead := r.Project.FilesAhead(p.Files)
+	if drift := c.programDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Files(), false)) > 0 || gone(p, ahead) {
+		return nil, &DriftError{append(drift, plan.FileDrift(p, ahead, false)...)}
 	}
-	r.Hosts, r.applies, r.applied = namesOf(p), p, &from
+	r.Hosts = slices.DeleteFunc(namesOf(p), func(host string) bool { return !slices.Contains(r.Hosts, host) })
 	return r, nil
+}
+
+// gone tells whether a file of the plan is not there any more: no host could be
+// looked at with a template that is missing.
+func gone(p *plan.Plan, now map[string]string) bool {
+	for path := range p.Files {
+		if digest, ok := now[path]; ok && digest == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // apply is a look at all hosts, which must find what the plan has, and the run
@@ -50,7 +64,13 @@ func (s *session) apply(ctx context.Context) (*engine.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end := report.Outcome(); end == engine.RunStopped || end == engine.RunInterrupted {
+	switch report.Outcome() {
+	case engine.RunInterrupted:
+		return report, nil
+	case engine.RunStopped:
+		if drift := plan.FileDrift(s.applies, s.Project.FilesAhead(s.applies.Files), false); len(drift) > 0 {
+			return nil, &DriftError{drift} // why the look has failed, most likely
+		}
 		return report, nil
 	}
 	if drift := s.drift(found.Plan(s.Hosts)); len(drift) > 0 {

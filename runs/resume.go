@@ -20,11 +20,11 @@ import (
 // What is given anew is as with [Controller.Apply].
 func (c Controller) Resume(r *journal.Record, given Options, anyway bool) (*Run, error) {
 	h := r.Header
-	if h.Plan != nil {
-		return c.resumePlan(h, given)
-	}
 	if h.Call.Verb == verbRun && r.Outcome == engine.RunPartial {
 		h.Call.Limit = strings.Join(broken(r.Report), ",")
+	}
+	if h.Plan != nil {
+		return c.resumePlan(h, given)
 	}
 	run, err := c.again(h.Call, given)
 	if err != nil {
@@ -52,6 +52,7 @@ func (c Controller) resumePlan(h journal.Header, given Options) (*Run, error) {
 	if given.Check {
 		return nil, project.Mistaken(errors.New("what is left of a plan is looked at before it is done; --check is not needed"))
 	}
+	p.Call.Limit = h.Call.Limit
 	run, err := c.Apply(p, from, given)
 	if err != nil {
 		return nil, err

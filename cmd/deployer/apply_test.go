@@ -36,7 +36,8 @@ func counting(module string, n int, do func(h *fleet.Host)) fleet.Options {
 }
 
 // TestDriftInTheMiddle: what changes on a host after the look at all of them is
-// seen by the host itself, and the step does nothing.
+// seen by the host itself, and the step does nothing. Once that is mended, resume
+// goes on there and nowhere else.
 func TestDriftInTheMiddle(t *testing.T) {
 	// Checks of the directory: of the plan, of the look before, of the run.
 	y := newYardOf(t, 3, counting("directory", 3, func(h *fleet.Host) {
@@ -54,6 +55,16 @@ func TestDriftInTheMiddle(t *testing.T) {
 		if got := y.on(i, "etc/app/conf"); got != want {
 			t.Errorf("host %d has %q, want %q", i, got, want)
 		}
+	}
+
+	y.deployer(exitRefused, "resume")
+	if err := os.Remove(filepath.Join(y.fleet.Hosts[1].Root, "etc/app/conf")); err != nil {
+		t.Fatal(err)
+	}
+	out, _ = y.deployer(exitOK, "resume")
+	says(t, out, "site.yaml done", "1 host, 2 changed")
+	if last := y.runs()[0].Header; last.Call.Limit != "n002" || last.Plan == nil {
+		t.Errorf("it was gone on with as %+v", last)
 	}
 }
 
