@@ -79,6 +79,14 @@ func (r *Run) ID() string { return r.id }
 // Recorded tells whether the run has a log, so that it can be resumed.
 func (r *Run) Recorded() bool { return r.recorded }
 
+// PlanFile is the file of the plan that the run applies; empty for none.
+func (r *Run) PlanFile() string {
+	if r.applied == nil {
+		return ""
+	}
+	return project.Relative(r.applied.File)
+}
+
 // Written is what was asked for in the form that plans and logs keep: paths are
 // absolute, and of variables that look like secrets there are only the names. The
 // run must be ready.

@@ -14,12 +14,13 @@ func TestOutcome(t *testing.T) {
 		report engine.Report
 		want   int
 	}{
-		"all well":                {engine.Report{Hosts: []engine.HostReport{good, changed}}, exitOK},
-		"one left out":            {engine.Report{Hosts: []engine.HostReport{good, broken}}, exitPartial},
-		"nobody came through":     {engine.Report{Hosts: []engine.HostReport{broken, broken}}, exitRefused},
-		"aborted before a change": {engine.Report{Hosts: []engine.HostReport{good, broken}, Aborted: "too many"}, exitRefused},
-		"aborted after a change":  {engine.Report{Hosts: []engine.HostReport{changed, broken}, Aborted: "too many"}, exitFailed},
-		"interrupted":             {engine.Report{Hosts: []engine.HostReport{changed, broken}, Interrupted: true}, exitInterrupted},
+		"all well":                 {engine.Report{Hosts: []engine.HostReport{good, changed}}, exitOK},
+		"one left out":             {engine.Report{Hosts: []engine.HostReport{good, broken}}, exitPartial},
+		"nobody came through":      {engine.Report{Hosts: []engine.HostReport{broken, broken}}, exitRefused},
+		"aborted before a change":  {engine.Report{Hosts: []engine.HostReport{good, broken}, Aborted: "too many"}, exitRefused},
+		"aborted after a change":   {engine.Report{Hosts: []engine.HostReport{changed, broken}, Aborted: "too many"}, exitFailed},
+		"a check that was aborted": {engine.Report{Hosts: []engine.HostReport{changed, broken}, Aborted: "too many", Check: true}, exitRefused},
+		"interrupted":              {engine.Report{Hosts: []engine.HostReport{changed, broken}, Interrupted: true}, exitInterrupted},
 	} {
 		if got := exitCode(outcome(&c.report)); got != c.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, c.want)

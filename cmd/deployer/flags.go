@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"deployer/project"
@@ -97,41 +95,4 @@ func selectFlags(cmd *cobra.Command, o *runOptions) {
 	f.StringVar(&o.StartAt, "start-at", "", "leave out what comes before the task of this `name`")
 	f.BoolVar(&o.Step, "step", false, "ask before each task; hosts then go through the tasks together")
 	variablesFlag(cmd, o, "that win over all others: NAME=VALUE, @FILE or {mapping}")
-}
-
-// again is the command that goes on with a run, for people to type.
-func (o runOptions) again(r *runs.Run) string {
-	if r.Recorded() {
-		return strings.Join(append([]string{runs.ResumeCommand(r.ID(), r.Written().Withheld)}, askWords(r.Asking)...), " ")
-	}
-	out := []string{"deployer", r.Verb}
-	if r.Playbook != "" {
-		out = append(out, runs.ShellWord(r.Playbook))
-	}
-	out = append(append(out, "-i", runs.ShellWord(r.Inventory)), askWords(r.Asking)...)
-	add := func(flag, value string) {
-		if value != "" {
-			out = append(out, flag, runs.ShellWord(value))
-		}
-	}
-	add("--limit", r.Limit)
-	add("--tags", strings.Join(r.Tags, ","))
-	add("--skip-tags", strings.Join(r.SkipTags, ","))
-	add("--start-at", r.StartAt)
-	for _, v := range o.variables {
-		add("-e", v)
-	}
-	return strings.Join(out, " ")
-}
-
-// askWords are the flags of askFlags as they were typed.
-func askWords(a reach.Asking) []string {
-	var out []string
-	if a.Login {
-		out = append(out, "-k")
-	}
-	if a.Become {
-		out = append(out, "-K")
-	}
-	return out
 }

@@ -8,7 +8,7 @@ func outcome(report *engine.Report) error {
 	case engine.RunInterrupted:
 		return silent(exitInterrupted)
 	case engine.RunStopped:
-		if report.Changed() == 0 {
+		if report.Check || report.Changed() == 0 {
 			return silent(exitRefused)
 		}
 		return silent(exitFailed)

@@ -88,12 +88,16 @@ func TestApplyRefuses(t *testing.T) {
 	}
 	y.write(tmpl, "release {{ .release }}\nlisten 81\n")
 	refused(tmpl+": has changed", "\"config\" would now: create /etc/nginx/nginx.conf")
+	y.write(tmpl, "{{ fail \"half of an edit\" }}\n")
+	refused(tmpl + ": has changed")
 	y.write("site.yaml", nginx+"# changed\n")
 	refused("site.yaml", tmpl, ": has changed")
 	if err := os.Remove(tmpl); err != nil {
 		t.Fatal(err)
 	}
 	refused("site.yaml: has changed", tmpl+": is gone")
+	y.write("site.yaml", nginx)
+	refused(tmpl + ": is gone")
 	y.write(tmpl, "release {{ .release }}\nlisten 80\n")
 	y.write("site.yaml", nginx)
 	y.put(2, "etc/nginx/nginx.conf", "somebody was here\n")

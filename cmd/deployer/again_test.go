@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAgain: what has to be typed after a check is a check, and has no values that
+// look like secrets.
+func TestAgain(t *testing.T) {
+	y := newYard(t, 1, map[string]string{"site.yaml": `
+- hosts: all
+  tasks:
+    - {name: motd, file: {path: /motd, content: "{{ .token }}{{ .release }}"}}
+    - {name: boom, fail: {msg: not today}}
+`})
+	out, _ := y.deployer(exitRefused, "run", "site.yaml", "--check", "-e", "token=hunter2", "-e", "release=7", "-e", "{password: hunter2}")
+	says(t, out, "nothing was changed; when that is mended:", "deployer run site.yaml -i inventory.yaml --check -e token=... -e release=7 -e '{...}'")
+	if strings.Contains(out, "hunter2") {
+		t.Errorf("it tells a secret:\n%s", out)
+	}
+}
+
+// TestAgainOfAPlan: a plan whose look at the hosts fails is applied again, the
+// playbook is not run instead of it.
+func TestAgainOfAPlan(t *testing.T) {
+	y := newYard(t, 1, map[string]string{"site.yaml": `
+- hosts: all
+  tasks:
+    - {name: motd, file: {path: /motd/text, content: hello}}
+`})
+	y.put(0, "motd/here", "")
+	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	y.put(0, "motd/text/here", "a directory is in the way")
+	out, _ := y.deployer(exitRefused, "apply", "plan.json")
+	says(t, out, "when that is mended:", "deployer apply plan.json")
+}
