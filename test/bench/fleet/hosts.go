@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"syscall"
 	"time"
@@ -19,7 +22,8 @@ import (
 )
 
 // The process of the hosts writes one line of JSON when they are up, and one of
-// figures for each line that it reads. It ends with its input, so that no hosts
+// figures for each line that it reads. The line names a file for a profile of what
+// the processor does until the next one; most are empty. It ends with its input, so that no hosts
 // are left behind however the benchmark ends.
 
 // figures are what the hosts saw since they were asked last.
@@ -62,6 +66,8 @@ func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reade
 	}
 	answers := json.NewEncoder(out)
 	var before time.Duration
+	noProfile := func() error { return nil }
+	endProfile := noProfile
 	for lines := bufio.NewScanner(in); ; {
 		now, err := processorTime()
 		if err != nil {
@@ -75,7 +81,34 @@ func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reade
 		if !lines.Scan() {
 			return lines.Err()
 		}
+		if err := endProfile(); err != nil {
+			return err
+		}
+		endProfile = noProfile
+		if path := lines.Text(); path != "" {
+			if endProfile, err = profile(path); err != nil {
+				return err
+			}
+		}
 	}
+}
+
+// profile writes what the processor does to a file until it is told to end.
+func profile(path string) (end func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 // swallow takes what is sent to a host and keeps none of it.
@@ -126,10 +159,11 @@ func startHosts(ctx context.Context, n int, latency time.Duration, forks int, di
 	return h, nil
 }
 
-// figures are what the hosts saw since the last call.
-func (h *hosts) figures() (figures, error) {
+// figures are what the hosts saw since the last call. A profile of what they do
+// until the next one goes to a file, unless that is empty.
+func (h *hosts) figures(profile string) (figures, error) {
 	var f figures
-	if _, err := io.WriteString(h.ask, "figures\n"); err != nil {
+	if _, err := io.WriteString(h.ask, profile+"\n"); err != nil {
 		return f, fmt.Errorf("asking the hosts: %w", err)
 	}
 	err := h.answers.Decode(&f)

@@ -24,7 +24,7 @@ func main() {
 	f.DurationVar(&b.latency, "latency", 20*time.Millisecond, "round trip of the network")
 	f.StringVar(&b.deployer, "deployer", "bin/deployer", "the program to measure")
 	f.StringVar(&b.dir, "dir", "/dev/shm", "where the hosts' directories are made; a disk would be what is measured")
-	f.StringVar(&b.profile, "profile", "", "directory for profiles of the controller, one below it for each run")
+	f.StringVar(&b.profile, "profile", "", "directory for profiles of the controller and the hosts, one below it for each run")
 	cmd.AddCommand(hostsCommand())
 	measure.Main(cmd)
 }

@@ -26,7 +26,12 @@ type run struct {
 
 // measure runs deployer and says what it cost.
 func (b *bench) measure(ctx context.Context, h *hosts, dir, name string, args ...string) (run, error) {
-	if _, err := h.figures(); err != nil { // what was before does not count
+	profiles, ofHosts := "", ""
+	if b.profile != "" {
+		profiles = filepath.Join(b.profile, name)
+		ofHosts = filepath.Join(profiles, "hosts.pprof")
+	}
+	if _, err := h.figures(ofHosts); err != nil { // what was before does not count
 		return run{}, err
 	}
 	state, err := os.MkdirTemp(dir, "state-")
@@ -38,8 +43,8 @@ func (b *bench) measure(ctx context.Context, h *hosts, dir, name string, args ..
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdout, cmd.Stderr = &printed, &printed
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state)
-	if b.profile != "" {
-		cmd.Env = append(cmd.Env, "DEPLOYER_PROFILE="+filepath.Join(b.profile, name))
+	if profiles != "" {
+		cmd.Env = append(cmd.Env, "DEPLOYER_PROFILE="+profiles)
 	}
 	began := time.Now()
 	err = cmd.Run()
@@ -53,7 +58,7 @@ func (b *bench) measure(ctx context.Context, h *hosts, dir, name string, args ..
 	if r.report, err = reportIn(state); err != nil {
 		return r, err
 	}
-	r.figures, err = h.figures()
+	r.figures, err = h.figures("")
 	return r, err
 }
 
