@@ -28,6 +28,9 @@ func bound(r *engine.Result) {
 	if r.Failure != nil {
 		r.Failure.Message, r.Failure.Detail = cut(r.Failure.Message, maxDetail), cut(r.Failure.Detail, maxDetail)
 	}
+	if len(r.Output) == 0 {
+		return
+	}
 	raw, err := json.Marshal(r.Output)
 	if err == nil && len(raw) > maxOutput {
 		err = fmt.Errorf("the limit is %d bytes, it has %d", maxOutput, len(raw))

@@ -32,6 +32,7 @@ func serveBytes(t testing.TB, root string, in []byte) error {
 }
 
 func TestAgentSurvivesGarbage(t *testing.T) {
+	whole := agenttest.Script(controllerHello(), agenttest.Segment(1, engine.Segment{}))
 	tests := map[string]struct {
 		in   []byte
 		want string
@@ -39,12 +40,12 @@ func TestAgentSurvivesGarbage(t *testing.T) {
 		"nothing":              {nil, "hello"},
 		"text":                 {[]byte("ls -la\nexit\n and more"), "unknown frame"},
 		"another version":      {agenttest.Script(agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: 99})), "build both again"},
-		"no hello":             {agenttest.Script(agenttest.Frame(wire.Segment, 1, engine.Segment{})), "want hello"},
-		"hello of the agent":   {agenttest.Script(controllerHello(), agenttest.Frame(wire.Result, 1, engine.Result{})), "result is not for the agent"},
-		"broken JSON":          {agenttest.Script(controllerHello(), wire.Frame{Type: wire.Segment, ID: 1, Payload: []byte("{")}), "segment message"},
+		"no hello":             {agenttest.Script(agenttest.Segment(1, engine.Segment{})), "want hello"},
+		"hello of the agent":   {agenttest.Script(controllerHello(), agenttest.Results(1, engine.Result{})), "result is not for the agent"},
+		"broken segment":       {agenttest.Script(controllerHello(), wire.Frame{Type: wire.Segment, ID: 1, Payload: []byte("{")}), "segment message"},
 		"huge frame":           {agenttest.Script(controllerHello(), binary.BigEndian.AppendUint32(nil, 1<<30), []byte{byte(wire.Segment), 0, 0, 0, 0}), "the limit is"},
-		"cut frame":            {agenttest.Script(controllerHello(), agenttest.Frame(wire.Segment, 1, engine.Segment{}))[:60], "EOF"},
-		"segment number twice": {agenttest.Script(controllerHello(), agenttest.Frame(wire.Segment, 1, waiting(t)), agenttest.Frame(wire.Segment, 1, waiting(t))), "one too many"},
+		"cut frame":            {whole[:len(whole)-1], "EOF"},
+		"segment number twice": {agenttest.Script(controllerHello(), agenttest.Segment(1, waiting(t)), agenttest.Segment(1, waiting(t))), "one too many"},
 		"strange frames for nothing": {agenttest.Script(controllerHello(), agenttest.Frame(wire.Cancel, 9, wire.CancelMessage{Now: true}), agenttest.Frame(wire.Reply, 9, wire.ReplyMessage{}),
 			wire.Frame{Type: wire.BlobChunk, ID: 9, Payload: []byte("x")}, agenttest.Frame(wire.BlobEnd, 9, wire.EndMessage{}),
 			agenttest.Frame(wire.Bye, 0, wire.EndMessage{})), "<nil>"},
@@ -64,7 +65,7 @@ func waiting(t testing.TB) engine.Segment {
 }
 
 func FuzzServe(f *testing.F) {
-	f.Add(agenttest.Script(controllerHello(), agenttest.Frame(wire.Segment, 1, engine.Segment{Run: "r", Steps: []engine.Step{{ID: "a", Module: "write", Args: json.RawMessage(`{"Path":"/f"}`)}}})))
+	f.Add(agenttest.Script(controllerHello(), agenttest.Segment(1, engine.Segment{Run: "r", Steps: []engine.Step{{ID: "a", Module: "write", Args: json.RawMessage(`{"Path":"/f"}`)}}})))
 	f.Add(agenttest.Script(controllerHello(), agenttest.Frame(wire.Journal, 1, wire.JournalMessage{Run: "r"}), agenttest.Frame(wire.Cancel, 1, wire.CancelMessage{})))
 	f.Add(agenttest.Script(controllerHello(), wire.Frame{Type: wire.BlobChunk, ID: 1, Payload: []byte("x")}))
 	root := f.TempDir()

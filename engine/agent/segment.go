@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"deployer/engine"
+	"deployer/engine/packed"
 	"deployer/engine/wire"
 )
 
@@ -32,9 +33,9 @@ func (e *stopped) Error() string {
 
 // begin starts a segment in a goroutine of its own.
 func (s *server) begin(ctx context.Context, f wire.Frame) error {
-	var seg engine.Segment
-	if err := f.Decode(&seg); err != nil {
-		return err
+	seg, err := packed.ReadSegment(f.Payload)
+	if err != nil {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	run := &running{finish: make(chan struct{}), cancel: cancel}
@@ -121,15 +122,17 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		}
 		defer func() { failed = errors.Join(failed, s.finish(ctx, id, seg.Run, log)) }()
 	}
+	out := &outbox{conn: s.conn, segment: id, singly: s.opts.Singly}
+	defer func() { failed = errors.Join(failed, out.flush()) }()
 	altered := map[string]bool{}
 	for _, step := range seg.Steps {
 		if err := s.ended(ctx, run); err != nil {
 			return err
 		}
-		r := &stepRun{server: s, segment: id, run: seg.Run, step: step, check: seg.Check, log: log, stop: run}
+		r := &stepRun{server: s, segment: id, run: seg.Run, step: step, check: seg.Check, log: log, out: out, stop: run}
 		result := r.result(ctx, altered)
 		altered[step.ID] = result.Status == engine.Altered
-		if err := s.conn.SendJSON(wire.Result, id, result); err != nil {
+		if err := out.add(&result); err != nil {
 			return err
 		}
 		// A check changes nothing, so it goes on: the controller knows whether

@@ -26,6 +26,9 @@ type ServeOptions struct {
 	Facts func() engine.Facts
 	// Command runs the programs of modules; on this machine when nil.
 	Command func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error)
+	// Singly sends each result in a frame of its own, also those of steps that
+	// are over at once: for tests that break between any two.
+	Singly bool
 }
 
 // Serve serves one controller until it says good-bye or is lost, and returns

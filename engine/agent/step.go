@@ -17,6 +17,7 @@ type stepRun struct {
 	step    engine.Step
 	check   bool
 	log     *journal // nil in a dry run
+	out     *outbox
 	stop    *running
 
 	starting starting
@@ -35,6 +36,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 		return result
 	}
 	r.starting.begin(func() {
+		_ = r.out.flush()
 		_ = r.server.conn.SendJSON(wire.StepStart, r.segment, wire.StepMessage{Step: r.step.ID})
 	})
 	change, err := r.tryUntilGood(ctx)

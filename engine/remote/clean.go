@@ -17,7 +17,7 @@ func cleanResult(r *engine.Result) {
 	if r.Change != nil {
 		for i := range r.Change.Effects {
 			e := &r.Change.Effects[i]
-			e.Target, e.Action, e.Diff = clean(e.Target), clean(e.Action), clean(e.Diff)
+			e.Kind, e.Target, e.Action, e.Diff = engine.EffectKind(clean(string(e.Kind))), clean(e.Target), clean(e.Action), clean(e.Diff)
 		}
 	}
 	if r.Output != nil {

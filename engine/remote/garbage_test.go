@@ -50,7 +50,7 @@ func attachBytes(n int, in []byte) (*Session, error) {
 
 func TestSessionSurvivesGarbage(t *testing.T) {
 	result := func(step string, s engine.Status) wire.Frame {
-		return agenttest.Frame(wire.Result, 1, engine.Result{Step: step, Status: s})
+		return agenttest.Results(1, engine.Result{Step: step, Status: s})
 	}
 	tests := map[string]struct {
 		in   []byte
@@ -60,12 +60,14 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 		"text":              {[]byte("bash: no such file or directory\n"), "unknown frame"},
 		"another version":   {agenttest.Script(agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: 99})), "build both again"},
 		"refused":           {agenttest.Script(agenttest.Frame(wire.Bye, 0, wire.EndMessage{Error: "no\x1b[2J"})), "the agent has ended the session: no"},
-		"no hello":          {agenttest.Script(agenttest.Frame(wire.Result, 1, engine.Result{})), "want hello"},
+		"no hello":          {agenttest.Script(agenttest.Results(1, engine.Result{})), "want hello"},
 		"broken facts":      {agenttest.Script(agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: wire.Version, Facts: json.RawMessage(`[]`)})), "facts"},
-		"segment":           {agenttest.Script(agentHello(), agenttest.Frame(wire.Segment, 1, engine.Segment{})), "segment is not for the controller"},
+		"segment":           {agenttest.Script(agentHello(), agenttest.Segment(1, engine.Segment{})), "segment is not for the controller"},
 		"good-bye":          {agenttest.Script(agentHello(), agenttest.Frame(wire.Bye, 0, wire.EndMessage{Error: "disk gone"})), "disk gone"},
+		"broken results":    {agenttest.Script(agentHello(), wire.Frame{Type: wire.Result, ID: 1, Payload: []byte{9, 'a'}}), "result message: it ends too early"},
 		"result of no step": {agenttest.Script(agentHello(), result("b", engine.OK)), `a result too many, of step "b"`},
 		"result twice":      {agenttest.Script(agentHello(), result("a", engine.OK), result("a", engine.OK)), "a result too many"},
+		"one of two":        {agenttest.Script(agentHello(), agenttest.Results(1, engine.Result{Step: "a", Status: engine.OK}, engine.Result{Step: "b", Status: engine.OK})), "a result too many"},
 		"odd status":        {agenttest.Script(agentHello(), result("a", "fine")), "unknown status"},
 		"start of no step":  {agenttest.Script(agentHello(), agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "b"})), "unknown step"},
 		"stray frames":      {agenttest.Script(agentHello(), wire.Frame{Type: wire.BlobGrant, ID: 1}, wire.Frame{Type: wire.BlobStop, ID: 1}, agenttest.Frame(wire.JournalPage, 7, wire.JournalMessage{}), agenttest.Frame(wire.SegmentEnd, 7, wire.EndMessage{})), "closed the connection"},
@@ -91,7 +93,7 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 }
 
 func FuzzSession(f *testing.F) {
-	f.Add(agenttest.Script(agenttest.Frame(wire.Result, 1, engine.Result{Step: "a", Status: engine.OK}), agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{})))
+	f.Add(agenttest.Script(agenttest.Results(1, engine.Result{Step: "a", Status: engine.OK}), agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{})))
 	f.Add(agenttest.Script(agenttest.Frame(wire.Call, 1, wire.CallMessage{Method: "x"}), agenttest.Frame(wire.BlobRequest, 2, wire.BlobMessage{Digest: "x"})))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		hello := agenttest.Script(agentHello())

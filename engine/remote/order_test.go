@@ -20,14 +20,14 @@ func (o *order) Emit(e engine.Event) { *o = append(*o, string(e.Type)+" "+e.Step
 func TestOrderOfWhatAHostSays(t *testing.T) {
 	var seen order
 	s := &Session{opts: Options{Host: "m1", Sink: &seen}, segments: map[uint32]*segment{}}
-	seg := &segment{steps: []engine.Step{{ID: "1"}, {ID: "2"}}, left: 2, news: make(chan struct{}, 1)}
+	seg := &segment{steps: []engine.Step{{ID: "1"}, {ID: "2"}, {ID: "3"}}, left: 3, news: make(chan struct{}, 1)}
 	s.segments[1] = seg
 	for _, frame := range []wire.Frame{
 		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "1"}),
 		agenttest.Frame(wire.Progress, 1, wire.StepMessage{Step: "1", Text: "goes on"}),
-		agenttest.Frame(wire.Result, 1, engine.Result{Step: "1", Status: engine.OK}),
+		agenttest.Results(1, engine.Result{Step: "1", Status: engine.OK}),
 		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "2"}),
-		agenttest.Frame(wire.Result, 1, engine.Result{Step: "2", Status: engine.OK}),
+		agenttest.Results(1, engine.Result{Step: "2", Status: engine.OK}, engine.Result{Step: "3", Status: engine.OK}),
 		agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{}),
 	} {
 		if err := s.segmentFrame(frame); err != nil {
@@ -35,7 +35,7 @@ func TestOrderOfWhatAHostSays(t *testing.T) {
 		}
 	}
 	end := seg.deliver(func(r engine.Result) { seen = append(seen, "end "+r.Step) }, s.emit)
-	want := order{"step.start 1", "step.text 1", "end 1", "step.start 2", "end 2"}
+	want := order{"step.start 1", "step.text 1", "end 1", "step.start 2", "end 2", "end 3"}
 	if diff := cmp.Diff(want, seen); diff != "" || end == nil {
 		t.Errorf("%s, end %v", diff, end)
 	}

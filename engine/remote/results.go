@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"deployer/engine"
+	"deployer/engine/packed"
 	"deployer/engine/wire"
 )
 
 // told is one thing that the host said of a segment: an event, or else a result.
 type told struct {
 	event  *engine.Event
-	result engine.Result
+	result *engine.Result
 }
 
 // mostQueued is how much may wait to be handed over before events are dropped;
@@ -28,7 +29,7 @@ func (g *segment) deliver(on func(engine.Result), emit func(engine.Event)) *wire
 		if t.event != nil {
 			emit(*t.event)
 		} else {
-			on(t.result)
+			on(*t.result)
 		}
 	}
 	return end
@@ -58,7 +59,7 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	}
 	switch f.Type {
 	case wire.Result:
-		return s.resultFrame(f, run)
+		return s.resultsFrame(f, run)
 	case wire.SegmentEnd:
 		var m wire.EndMessage
 		if err := f.Decode(&m); err != nil {
@@ -87,11 +88,26 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	return nil
 }
 
-func (s *Session) resultFrame(f wire.Frame, run *segment) error {
-	var r engine.Result
-	if err := f.Decode(&r); err != nil {
-		return err
+// resultsFrame takes in the results of one step or of several.
+func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
+	results, err := packed.ReadResults(f.Payload)
+	if err != nil {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
+	news := make([]told, len(results))
+	for i := range results {
+		if err := s.completeResult(&results[i], run); err != nil {
+			return err
+		}
+		news[i].result = &results[i]
+	}
+	run.add(func() { run.queue = append(run.queue, news...) })
+	return nil
+}
+
+// completeResult adds what the controller knows to what the host said, if that can
+// be.
+func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	step := run.step(r.Step)
 	if step == nil || run.left == 0 {
 		return &wire.ProtocolError{Reason: fmt.Sprintf("a result too many, of step %q", clean(r.Step))}
@@ -101,10 +117,9 @@ func (s *Session) resultFrame(f wire.Frame, run *segment) error {
 	default:
 		return &wire.ProtocolError{Reason: fmt.Sprintf("a result with the unknown status %q", clean(string(r.Status)))}
 	}
-	r.Host, r.Name, r.Secret = s.opts.Host, step.Name, step.Secret
-	cleanResult(&r)
+	r.Host, r.Step, r.Name, r.Secret = s.opts.Host, step.ID, step.Name, step.Secret
+	cleanResult(r)
 	run.left--
-	run.add(func() { run.queue = append(run.queue, told{result: r}) })
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/packed"
 	"deployer/engine/wire"
 )
 
@@ -74,7 +75,7 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 
 func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 	run := &segment{steps: seg.Steps, left: len(seg.Steps), news: make(chan struct{}, 1)}
-	payload, err := encodeSegment(seg)
+	payload, err := packed.Segment(seg)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: encoding a segment: %w", s.opts.Host, err)
 	}

@@ -11,7 +11,8 @@
 //
 // A message longer than one frame is cut into several of the same type and id;
 // frames of other messages may stand between them. Payloads are JSON (see the
-// message structs), or raw bytes for [BlobChunk] and [BlobGrant].
+// message structs), raw bytes for [BlobChunk] and [BlobGrant], and the form of
+// package packed for [Segment] and [Result], which are most of what is said.
 //
 // The id ties an answer to its question. The controller numbers segments,
 // journal requests and locks, the agent numbers calls and blob requests; as no type is

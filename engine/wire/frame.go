@@ -36,7 +36,7 @@ const (
 	Segment                     // C>A: engine.Segment
 	StepStart                   // A>C: StepMessage
 	Progress                    // A>C: StepMessage
-	Result                      // A>C: engine.Result
+	Result                      // A>C: the results of one step or of several
 	SegmentEnd                  // A>C: EndMessage
 	Cancel                      // C>A: CancelMessage
 	Call                        // A>C: CallMessage

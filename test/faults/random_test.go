@@ -108,7 +108,7 @@ func (s *site) first(h *fleet.Host) bool {
 // reason; and neither goroutines nor files must be left open.
 func TestRandomFaults(t *testing.T) {
 	playbook := playbookDir(t)
-	quiet := newBed(t, 1, playbook, nil)
+	quiet := newBed(t, 1, playbook, fleet.Options{})
 	quiet.run("quiet")
 	want := tree(t, quiet.fleet.Hosts[0])
 	quiet.fleet.Close()

@@ -40,13 +40,14 @@ type bed struct {
 	playbook  string // directory
 }
 
-func newBed(t *testing.T, hosts int, playbook string, answer func(context.Context, *fleet.Host, sshtest.Command, func(sshtest.Command) int) int) *bed {
+func newBed(t *testing.T, hosts int, playbook string, o fleet.Options) *bed {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "faults-")
 	if err != nil {
 		dir = t.TempDir()
 	}
-	f, err := fleet.Start(hosts, fleet.Options{Dir: dir, Exec: answer})
+	o.Dir = dir
+	f, err := fleet.Start(hosts, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func playbookDir(t *testing.T) string {
 // TestSweeps breaks a run at every place where it can break.
 func TestSweeps(t *testing.T) {
 	playbook := playbookDir(t)
-	quiet := newBed(t, 2, playbook, nil)
+	quiet := newBed(t, 2, playbook, fleet.Options{})
 	if r := quiet.run("quiet"); r.Outcome() != engine.RunDone {
 		t.Fatalf("undisturbed, it is %s: %s %+v", r.Outcome(), r.Aborted, r.Broken())
 	}
@@ -170,20 +171,27 @@ func TestSweeps(t *testing.T) {
 	}
 	quiet.like(want)
 	t.Run("controller", func(t *testing.T) { sweepController(t, playbook, want) })
-	t.Run("connection", func(t *testing.T) {
-		sweepFrames(t, playbook, want, 1, func(b *breaker, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
-			b.arm(h.Cut)
-			return serve(tapped(b, c))
+	// Each result by itself, so that it breaks between any two, and then as they
+	// travel, so that several are lost at once.
+	for _, how := range []struct {
+		name   string
+		singly bool
+	}{{"", true}, {", results together", false}} {
+		t.Run("connection"+how.name, func(t *testing.T) {
+			sweepFrames(t, playbook, want, sweep{first: 1, singly: how.singly}, func(b *breaker, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+				b.arm(h.Cut)
+				return serve(tapped(b, c))
+			})
 		})
-	})
-	// An agent that dies before both ends have said hello is taken for a broken
-	// program and sent anew, for which made-up hosts have no use; that is tested
-	// with engine/agent.
-	t.Run("agent", func(t *testing.T) {
-		sweepFrames(t, playbook, want, 3, func(b *breaker, h *fleet.Host, c sshtest.Command, _ func(sshtest.Command) int) int {
-			return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
+		// An agent that dies before both ends have said hello is taken for a broken
+		// program and sent anew, for which made-up hosts have no use; that is tested
+		// with engine/agent.
+		t.Run("agent"+how.name, func(t *testing.T) {
+			sweepFrames(t, playbook, want, sweep{first: 3, singly: how.singly}, func(b *breaker, h *fleet.Host, c sshtest.Command, _ func(sshtest.Command) int) int {
+				return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line, Singly: how.singly}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
+			})
 		})
-	})
+	}
 }
 
 // sweepController kills the controller at every end of a step on two hosts, and
@@ -191,7 +199,7 @@ func TestSweeps(t *testing.T) {
 func sweepController(t *testing.T, playbook string, want map[string]string) {
 	steps := 0
 	for at := 1; ; at += *stride {
-		b := newBed(t, 2, playbook, nil)
+		b := newBed(t, 2, playbook, fleet.Options{})
 		killed := b.controllerProcess(at)
 		if !killed {
 			steps = at
@@ -228,16 +236,22 @@ func (b *bed) controllerProcess(dieAfter int) bool {
 	return false
 }
 
+// sweep says at which frame to break first, and whether each result has one.
+type sweep struct {
+	first  int
+	singly bool
+}
+
 // sweepFrames breaks the session of a host at every frame; the same run has to
 // come to its end.
-func sweepFrames(t *testing.T, playbook string, want map[string]string, first int, answer func(*breaker, *fleet.Host, sshtest.Command, func(sshtest.Command) int) int) {
+func sweepFrames(t *testing.T, playbook string, want map[string]string, s sweep, answer func(*breaker, *fleet.Host, sshtest.Command, func(sshtest.Command) int) int) {
 	frames := 0
 	broken := 0
 	for at := 0; at <= frames; {
 		breaker := &breaker{at: at}
-		b := newBed(t, 1, playbook, func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+		b := newBed(t, 1, playbook, fleet.Options{Singly: s.singly, Exec: func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 			return answer(breaker, h, c, serve)
-		})
+		}})
 		r := b.run(fmt.Sprintf("at-%d", at))
 		if at == 0 {
 			frames = breaker.frames()
@@ -250,12 +264,12 @@ func sweepFrames(t *testing.T, playbook string, want map[string]string, first in
 			t.Fatalf("when it breaks at frame %d of %d", at, frames)
 		}
 		if at == 0 {
-			at = first
+			at = s.first
 		} else {
 			at += *stride
 		}
 	}
-	if frames < 40 {
+	if s.singly && frames < 40 {
 		t.Errorf("a run has only %d frames", frames)
 	}
 	t.Logf("broken at %d of %d frames, and the end was always the same", broken, frames)

@@ -30,6 +30,8 @@ type Options struct {
 	Name func(i int) string
 	// Modules are what the hosts' agents can do; tasks.Modules when nil.
 	Modules []engine.Kind
+	// Singly has agents send each result by itself; see agent.ServeOptions.
+	Singly bool
 	// Latency is how long an answer of a host is on its way: a round trip of
 	// the network. 0 for none beyond loopback's.
 	Latency time.Duration
@@ -88,7 +90,7 @@ func Start(n int, o Options) (*Fleet, error) {
 	for i := range n {
 		h := &Host{
 			Name: o.Name(i), Address: fmt.Sprintf("127.77.%d.%d", i/250, 1+i%250),
-			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other, answer: o.Exec,
+			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other, answer: o.Exec, singly: o.Singly,
 		}
 		if f.byName[h.Name] != nil {
 			return nil, fmt.Errorf("two hosts have the name %s", h.Name)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"deployer/engine"
+	"deployer/engine/packed"
 	"deployer/engine/wire"
 )
 
@@ -32,4 +34,25 @@ func Frame(t wire.Type, id uint32, v any) wire.Frame {
 		panic(err)
 	}
 	return wire.Frame{Type: t, ID: id, Payload: raw}
+}
+
+// Segment is the frame of a segment.
+func Segment(id uint32, s engine.Segment) wire.Frame {
+	payload, err := packed.Segment(s)
+	if err != nil {
+		panic(err)
+	}
+	return wire.Frame{Type: wire.Segment, ID: id, Payload: payload}
+}
+
+// Results is the frame of the results of a segment.
+func Results(id uint32, results ...engine.Result) wire.Frame {
+	var payload []byte
+	for i := range results {
+		var err error
+		if payload, err = packed.AppendResult(payload, &results[i]); err != nil {
+			panic(err)
+		}
+	}
+	return wire.Frame{Type: wire.Result, ID: id, Payload: payload}
 }

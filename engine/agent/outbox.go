@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/packed"
+	"deployer/engine/wire"
+)
+
+// outboxSize is how many bytes of results wait at most to be sent.
+const outboxSize = 32 << 10
+
+// outbox gathers the results of steps that are over at once, so that many of them
+// travel in one frame. None waits longer than about startDelay: it is sent when
+// the next step takes that long or has something to say, and at the latest when
+// the segment ends. What an agent that dies has not sent is in the host's journal.
+type outbox struct {
+	conn    *wire.Conn
+	segment uint32
+	singly  bool
+
+	mu      sync.Mutex
+	results []byte // packed
+	since   time.Time
+}
+
+// add takes in a result, and sends all that is there if it is enough.
+func (o *outbox) add(r *engine.Result) (err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.results) == 0 {
+		o.since = r.Started
+	}
+	if o.results, err = packed.AppendResult(o.results, r); err != nil {
+		return err
+	}
+	if !o.singly && len(o.results) < outboxSize && time.Since(o.since) < startDelay {
+		return nil
+	}
+	return o.send()
+}
+
+// flush sends what is there.
+func (o *outbox) flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.send()
+}
+
+func (o *outbox) send() error {
+	if len(o.results) == 0 {
+		return nil
+	}
+	err := o.conn.Send(wire.Result, o.segment, o.results)
+	o.results = o.results[:0]
+	return err
+}

@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/engine/agent/agenttest"
+	"deployer/engine/packed"
+	"deployer/engine/wire"
+)
+
+// sentResults are the steps in each frame that an outbox has sent.
+func sentResults(t *testing.T, sent *bytes.Buffer) []string {
+	t.Helper()
+	var out []string
+	conn := wire.NewConn(sent, nil)
+	for {
+		f, err := conn.Receive()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil || f.Type != wire.Result || f.ID != 7 {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		results, err := packed.ReadResults(f.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, statuses(results))
+	}
+}
+
+func TestResultsTravelTogether(t *testing.T) {
+	long := strings.Repeat("x", outboxSize)
+	for name, tt := range map[string]struct {
+		singly bool
+		ago    time.Duration // that the first step began
+		reason string        // of the second one
+		before []string      // what has gone before the flush
+		after  []string
+	}{
+		"at once": {after: []string{"a=ok b=ok c=ok"}},
+		"singly":  {singly: true, before: []string{"a=ok", "b=ok", "c=ok"}},
+		"large":   {reason: long, before: []string{"a=ok b=ok"}, after: []string{"c=ok"}},
+		"old":     {ago: startDelay, before: []string{"a=ok"}, after: []string{"b=ok c=ok"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent bytes.Buffer
+			o := &outbox{conn: wire.NewConn(strings.NewReader(""), &sent), segment: 7, singly: tt.singly}
+			results := []engine.Result{{Step: "a", Status: engine.OK, Started: time.Now().Add(-tt.ago)},
+				{Step: "b", Status: engine.OK, Started: time.Now(), Reason: tt.reason}, {Step: "c", Status: engine.OK, Started: time.Now()}}
+			for i := range results {
+				if err := o.add(&results[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(tt.before, sentResults(t, &sent)); diff != "" {
+				t.Error(diff)
+			}
+			if err := o.flush(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.after, sentResults(t, &sent)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestResultsDoNotWaitForASlowStep: what is done is told before a step that takes
+// its time has ended.
+func TestResultsDoNotWaitForASlowStep(t *testing.T) {
+	b := newBench(t, nil)
+	var came []time.Time
+	steps := []engine.Step{agenttest.Step(t, "quick", "odd", agenttest.Odd{Do: "nothing"}),
+		agenttest.Step(t, "slow", "odd", agenttest.Odd{Do: "run", Text: "sleep 1"})}
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: steps}, func(engine.Result) { came = append(came, time.Now()) })
+	if err != nil || len(came) != 2 || came[1].Sub(came[0]) < 500*time.Millisecond {
+		t.Errorf("%v, results at %v", err, came)
+	}
+}

@@ -1,0 +1,101 @@
+package packed
+
+import (
+	"encoding/binary"
+	"encoding/json"
+)
+
+// reader takes a message apart. After the first error it gives only zeroes. Texts
+// share the memory of one copy of the message.
+type reader struct {
+	data []byte
+	text string // the same
+	at   int
+	err  error
+}
+
+func newReader(data []byte) *reader { return &reader{data: data, text: string(data)} }
+
+func (r *reader) more() bool { return r.err == nil && r.at < len(r.data) }
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.at = len(r.data)
+}
+
+func (r *reader) flags() uint64 {
+	n, size := binary.Uvarint(r.data[r.at:])
+	if size <= 0 {
+		r.fail(errCut)
+		return 0
+	}
+	r.at += size
+	return n
+}
+
+func (r *reader) number() int64 {
+	n, size := binary.Varint(r.data[r.at:])
+	if size <= 0 {
+		r.fail(errCut)
+		return 0
+	}
+	r.at += size
+	return n
+}
+
+// span is where the next text stands.
+func (r *reader) span() (from, to int) {
+	n := r.flags()
+	if n > uint64(len(r.data)-r.at) {
+		r.fail(errCut)
+		return r.at, r.at
+	}
+	from = r.at
+	r.at += int(n)
+	return from, r.at
+}
+
+func (r *reader) string() string {
+	from, to := r.span()
+	return r.text[from:to]
+}
+
+// raw shares the memory of the message.
+func (r *reader) raw() []byte {
+	from, to := r.span()
+	return r.data[from:to:to]
+}
+
+// count is the length of a list, each element of which has a byte at least.
+func (r *reader) count() int {
+	n := r.flags()
+	if n > uint64(len(r.data)-r.at) {
+		r.fail(errCut)
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) list() []string {
+	n := r.count()
+	if n == 0 {
+		return nil
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = r.string()
+	}
+	return out
+}
+
+func (r *reader) json(into any) {
+	raw := r.raw()
+	if len(raw) == 0 {
+		return
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		r.fail(err)
+	}
+}
