@@ -68,7 +68,7 @@ const (
 // Result is how one step ended on one host.
 type Result struct {
 	Host string `json:"host,omitempty"` // on which it ran
-	Step string `json:"step"`           // id of the step
+	Step string `json:"step,omitempty"` // id of the step
 	Name string `json:"name,omitempty"` // of the step
 	// Delegate is the host on which it ran for Host, when that is another one.
 	Delegate string  `json:"delegate,omitempty"`

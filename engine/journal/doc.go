@@ -21,8 +21,13 @@ import (
 )
 
 // SyncDelay is the longest time that a step's end may be lost after a power
-// cut. A killed deployer loses nothing.
+// cut.
 const SyncDelay = 100 * time.Millisecond
+
+// writeDelay is the longest time that the end of a step that went well may be
+// lost when deployer is killed. Hundreds of lines are written at once for it. All
+// else is written as it happens, with what came before.
+const writeDelay = 10 * time.Millisecond
 
 // Header says what a run is.
 type Header struct {

@@ -65,6 +65,7 @@ func lines(data []byte, on func(*Header, *engine.Event) error) ([]byte, error) {
 		if l.Header == nil && l.Event == nil {
 			continue // of another version
 		}
+		complete(l.Event)
 		if err := on(l.Header, l.Event); err != nil {
 			return nil, err
 		}

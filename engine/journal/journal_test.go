@@ -103,6 +103,7 @@ func TestKilledProcess(t *testing.T) {
 		for i := 0; ; i++ {
 			l.Emit(ended("h", strings.Repeat("x", 1000), engine.OK))
 			if i == 100 {
+				time.Sleep(20 * writeDelay)
 				os.Stdout.WriteString("ready\n")
 			}
 		}
@@ -305,9 +306,9 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%d events, %v", got, err)
 			}
 		}
-		if _, err := l.file.WriteString(`{"event":{"ho`); err != nil {
-			t.Fatal(err)
-		}
+		l.mu.Lock()
+		l.write([]byte(`{"event":{"ho`))
+		l.mu.Unlock()
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -316,6 +317,63 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%d events, %v", got, err)
 			}
 		}
+	}
+}
+
+// TestWrittenAtOnce: only the good ends of steps wait to be written, and not for
+// long; whatever else happens is in the file at once, behind them.
+func TestWrittenAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	defer l.Close()
+	failed := ended("a", "2", engine.Failed)
+	failed.Result.Failure = &engine.Failure{Message: "no"}
+	for i, e := range []engine.Event{failed, {Type: engine.StepStart, Host: "a", Step: "3"}, {Type: engine.HostParked, Host: "a"}} {
+		l.Emit(ended("a", "1", engine.OK))
+		l.Emit(e)
+		r, err := Read(Path(dir, "r1"))
+		if err != nil || r.Results[engine.OK] != i+1 || r.Results[engine.Failed] != 1 {
+			t.Fatalf("after %s: %+v, %v", e.Type, r.Results, err)
+		}
+	}
+	l.Emit(ended("a", "1", engine.OK))
+	time.Sleep(10 * writeDelay)
+	if r, err := Read(Path(dir, "r1")); err != nil || r.Results[engine.OK] != 4 {
+		t.Errorf("%+v, %v", r.Results, err)
+	}
+}
+
+// TestBriefly: what the event of a result says as well is written once, and read
+// as if it were there twice.
+func TestBriefly(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	want := ended("a", "1", engine.OK)
+	want.Time, want.Name = want.Time.UTC(), "say"
+	want.Result = &engine.Result{Host: "a", Step: "1", Name: "say", Status: engine.OK}
+	other := want
+	other.Result = &engine.Result{Host: "a", Step: "1/b", Name: "say", Status: engine.OK}
+	for _, e := range []engine.Event{want, other} {
+		l.Emit(e)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(Path(dir, "r1"))
+	if err != nil || strings.Count(string(raw), `"say"`) != 3 {
+		t.Errorf("%s (%v)", raw, err)
+	}
+	var got []engine.Event
+	if err := Scan(Path(dir, "r1"), func(_ *Header, e *engine.Event) error {
+		if e != nil {
+			got = append(got, *e)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]engine.Event{want, other}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +20,8 @@ type Log struct {
 	err   error // the first; nothing is written after it
 	dirty bool
 	timer *time.Timer
+	// waiting are lines that are not written yet, for writeDelay at most.
+	waiting []byte
 }
 
 // Create begins the journal of a run, with its header on the disk. A run id
@@ -47,11 +47,12 @@ func Create(dir string, h Header) (*Log, error) {
 }
 
 func (l *Log) begin(dir string, h Header) error {
-	text, done, err := encode(line{Header: &h})
-	defer done()
-	l.write(text, err)
-	if l.err != nil {
-		return l.err
+	text, err := plainJSON(line{Header: &h})
+	if err == nil {
+		_, err = l.file.Write(append(text, '\n'))
+	}
+	if err != nil {
+		return err
 	}
 	if err := l.file.Sync(); err != nil {
 		return err
@@ -75,17 +76,25 @@ func (l *Log) Emit(e engine.Event) {
 	case engine.Transfer, engine.StepText:
 		return // progress that nobody reads afterwards
 	case engine.StepEnd:
-		e.Result = withoutOutput(e.Result)
+		e.Result = brief(e)
 	}
 	// Encoded before the lock is taken: all hosts of a run meet here.
-	text, done, err := encode(line{Event: &e})
-	defer done()
+	text := texts.Get().(*[]byte)
+	defer texts.Put(text)
+	var err error
+	*text, err = appendLine((*text)[:0], &e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
+	switch {
+	case l.file == nil || l.err != nil:
 		return
+	case err != nil:
+		l.err = err
+	case e.Type == engine.StepEnd && (e.Result == nil || e.Result.Failure == nil):
+		l.later(*text)
+	default:
+		l.write(*text)
 	}
-	l.write(text, err)
 	switch e.Type {
 	case engine.RunEnd:
 		l.sync()
@@ -94,14 +103,19 @@ func (l *Log) Emit(e engine.Event) {
 	}
 }
 
-// withoutOutput copies a result without what the step learned.
-func withoutOutput(r *engine.Result) *engine.Result {
+// brief is the result of a step without what the step learned, and without what
+// the event says as well; see complete.
+func brief(e engine.Event) *engine.Result {
+	r := e.Result
 	if r == nil {
 		return nil
 	}
 	out := *r
 	out.Output = nil
-	if r.Change != nil {
+	if out.Host == e.Host && out.Step == e.Step && out.Name == e.Name {
+		out.Host, out.Step, out.Name = "", "", ""
+	}
+	if r.Change != nil && (r.Change.Output != nil || r.Change.Memo != nil) {
 		c := *r.Change
 		c.Output, c.Memo = nil, nil
 		out.Change = &c
@@ -109,35 +123,29 @@ func withoutOutput(r *engine.Result) *engine.Result {
 	return &out
 }
 
-// encoder makes lines; it is used again, as there are hundreds of thousands.
-type encoder struct {
-	buf bytes.Buffer
-	enc *json.Encoder
+// texts holds the memory of lines, which are made before the lock is taken.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
+// write writes what waits, and then text.
+func (l *Log) write(text []byte) {
+	if l.err == nil {
+		_, l.err = l.file.Write(append(l.waiting, text...))
+	}
+	l.waiting = l.waiting[:0]
 }
 
-var encoders = sync.Pool{New: func() any {
-	e := &encoder{}
-	e.enc = json.NewEncoder(&e.buf)
-	e.enc.SetEscapeHTML(false)
-	return e
-}}
-
-// encode returns the text of a line, which is good until done is called.
-func encode(v line) (text []byte, done func(), err error) {
-	e := encoders.Get().(*encoder)
-	e.buf.Reset()
-	err = e.enc.Encode(v)
-	return e.buf.Bytes(), func() { encoders.Put(e) }, err
-}
-
-func (l *Log) write(text []byte, err error) {
-	if l.err != nil {
-		return
+// later keeps text for the next write, which is not far away.
+func (l *Log) later(text []byte) {
+	if len(l.waiting) == 0 {
+		time.AfterFunc(writeDelay, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.file != nil {
+				l.write(nil)
+			}
+		})
 	}
-	if err == nil {
-		_, err = l.file.Write(text)
-	}
-	l.err = err
+	l.waiting = append(l.waiting, text...)
 }
 
 // syncSoon makes sure that what is written gets to the disk within SyncDelay;
@@ -151,6 +159,9 @@ func (l *Log) syncSoon() {
 		l.mu.Lock()
 		file := l.file
 		l.dirty = false
+		if file != nil {
+			l.write(nil)
+		}
 		l.mu.Unlock()
 		if file == nil {
 			return
@@ -166,6 +177,7 @@ func (l *Log) syncSoon() {
 
 func (l *Log) sync() {
 	l.dirty = false
+	l.write(nil)
 	l.keep(l.file.Sync())
 }
 

@@ -159,8 +159,19 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 		if l.Header == nil && l.Event == nil {
 			continue // of another version
 		}
+		complete(l.Event)
 		if err := on(l.Header, l.Event); err != nil {
 			return err
 		}
+	}
+}
+
+// complete gives the result of a step back what brief left out.
+func complete(e *engine.Event) {
+	if e == nil || e.Result == nil {
+		return
+	}
+	if r := e.Result; r.Host == "" && r.Step == "" && r.Name == "" {
+		r.Host, r.Step, r.Name = e.Host, e.Step, e.Name
 	}
 }
