@@ -21,17 +21,25 @@ func TestHabitsOfAnsible(t *testing.T) {
 		"  tasks: [{meta: end_play}]\n":                                                              `:2:18: meta: there is no end_play: meta: end_host, with a condition`,
 		"  tasks: [{meta: end_world}]\n":                                                             `:2:18: meta of task: want one of flush_handlers, end_host, got "end_world"`,
 		"  tasks: [{include_role: {name: web, tasks_from: x}}]\n":                                    `:2:38: include_role takes no tasks_from: write include_role: NAME, with vars, when and tags beside it`,
-		"  tasks: [{file: {path: '{{ item.name }}'}}]\n":                                             `:2:26: template: function "item" not defined; a variable has a dot before its name: {{ .item }}`,
-		"  tasks: [{file: {path: '{{ inventory_hostname }}'}}]\n":                                    `; deployer calls it host.name; in templates, variables begin with a dot`,
-		"  tasks: [{file: {path: \"{{ lookup('file', 'x') }}\"}}]\n":                                 `; files are read by copy and template`,
+		"  tasks: [{file: {path: '{{ item.name }}'}}]\n":                                             `:2:26: template: function "item" not defined; write {{ .item.name }}`,
+		"  tasks: [{file: {path: '{{ inventory_hostname }}'}}]\n":                                    `; write {{ .host.name }}`,
+		"  tasks: [{file: {path: \"{{ lookup('file', 'x') }}\"}}]\n":                                 `; there is no lookup("file"): copy reads files`,
 		"  tasks: [{file: {path: '{{ .hosts[0] }}'}}]\n":                                             `; there are no [ ] in templates: write (index .hosts`,
-		"  tasks: [{file: {path: '{{ .x | default (quote a) }}', mode: '1'}, when: a is defined}]\n": `expression "a is defined": unexpected token Identifier("is"); write "NAME" in $env, or NAME ?? DEFAULT`,
-		"  tasks: [{file: {path: /a}, until: r is not failed}]\n":                                    `; a result has fields: NAME.failed, NAME.changed, NAME.skipped`,
-		"  tasks: [{file: {path: /a}, when: a | bool}]\n":                                            `; values have types here`,
+		"  tasks: [{file: {path: '{{ .x | default (quote a) }}', mode: '1'}, when: a is defined}]\n": `expression "a is defined": unexpected token Identifier("is"); write "a" in $env`,
+		"  tasks: [{file: {path: /a}, until: r is not failed}]\n":                                    `; write !r.failed`,
+		"  tasks: [{file: {path: /a}, when: a | bool}]\n":                                            `; write a`,
 		"  tasks: [{file: {path: /a}, when: \"'a' in 'abc'\"}]\n":                                    `; whether a text is in another one: A contains B`,
+		"  tasks: [{file: {path: '{% if a %}b{% endif %}'}}]\n":                                      `:2:26: template: {% if a %} is Jinja; write {{ if .a }}b{{ end }}`,
+		"  tasks: [{file: {path: /a}, loop: '{{ a | default([]) }}'}]\n":                             `:2:36: loop: an expression stands here by itself, without {{ }}; write (a ?? [])`,
+		"  tasks: [{file: {path: /a}, with_items: '{{ a.b }}'}]\n":                                   `without {{ }}; write a.b`,
+		"  tasks: [{file: {path: /a}, when: ansible_os_family == 'Debian'}]\n":                       `unknown name "ansible_os_family"; write facts.os_family == "debian"`,
+		"  tasks: [{file: {path: /a}, when: '{{ a }}'}]\n":                                           `without {{ }}; write a`,
+		"  tasks: [{nothing: {x: ['{{ a }}']}, when: a is defined}]\n":                               "write {{ .a }}\nsite.yaml:2:47: expression \"a is defined\": unexpected token Identifier(\"is\"); write \"a\" in $env",
+		"  tasks: [{ansible.builtin.file: {path: '{{ a }}', nope: 1}}]\n":                            "write {{ .a }}\nsite.yaml:2:52: unknown key \"nope\"",
+		"  tasks: [{import_tasks: more.yaml}]\n":                                                     "more.yaml:1:4: unknown task keyword or module \"nothing\"\nsite.yaml:2:12: unknown task keyword or module \"import_tasks\"",
 		"  tasks: [{file: {path: /a}, timeout: 10}]\n":                                               `:2:39: timeout of task: want a duration such as 500ms, 10s or 1h30m, got "10"; write 10s`,
 	} {
-		_, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n"+content, "roles/web/tasks/main.yaml", "[]")
+		_, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n"+content, "roles/web/tasks/main.yaml", "[]", "more.yaml", "- {nothing: {}}")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n error is %v\n want     %s", content, err, want)
 		}

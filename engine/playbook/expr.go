@@ -28,7 +28,11 @@ type Expr struct {
 func compileExpr(src string, orig origin) (*Expr, error) {
 	e := &Expr{Src: src, Pos: orig.start, orig: orig}
 	if strings.Contains(src, "{{") {
-		return nil, orig.start.Errorf("an expression stands here by itself, without {{ }}: %s", src)
+		advice := asCondition(src)
+		if advice == "" {
+			advice = ": " + src
+		}
+		return nil, orig.start.Errorf("an expression stands here by itself, without {{ }}%s", advice)
 	}
 	strict, err := newStrictness(src)
 	if err != nil {
@@ -40,7 +44,8 @@ func compileExpr(src string, orig origin) (*Expr, error) {
 		bound := at.Bind(file.NewSource(src))
 		e.sure = append(e.sure, sight{name: id.Value, pos: orig.at(bound.Line, bound.Column), what: fmt.Sprintf("expression %q", src)})
 	}
-	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(tryName, try))
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(tryName, try),
+		expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
 	e.prog, err = expr.Compile(src, options...)
 	if err != nil {
 		return nil, e.wrap(err)
@@ -98,7 +103,7 @@ func (e *Expr) wrap(err error) error {
 	}
 	advice := inText(fe.Message)
 	if e.prog == nil && advice == "" {
-		advice = habit(e.Src)
+		advice = asCondition(e.Src)
 	}
 	return e.orig.at(fe.Line, fe.Column).Errorf("expression %q: %s%s", e.Src, fe.Message, advice)
 }

@@ -27,6 +27,7 @@ func Functions() template.FuncMap {
 	f["fromJson"] = fromJSON // sprig's swallows errors
 	f["toJson"] = toJSON
 	f["keys"], f["values"] = orderedKeys, ordered["values"]
+	f[versionName] = versionCompare
 	f[catchFunc] = catchValue
 	return f
 }

@@ -3,6 +3,7 @@ package playbook
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -88,6 +89,10 @@ func (c *compiler) compileLoop(d *document, n *yaml.Node) *Loop {
 		}
 		l.list, l.refs = v, v.refs
 	case yaml.ScalarNode:
+		if strings.Contains(n.Value, "{{") {
+			c.fail(l.Pos.Errorf("loop: an expression stands here by itself, without {{ }}%s", asValue(n.Value)))
+			return nil
+		}
 		e, err := compileExpr(n.Value, d.origin(n))
 		if err != nil {
 			c.fail(err)

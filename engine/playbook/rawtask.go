@@ -71,10 +71,23 @@ func (c *compiler) readTask(d *document, n *yaml.Node) *rawTask {
 	}
 	known := keywords(reflect.TypeFor[rawTask]())
 	raw := &rawTask{node: n, set: map[string]*yaml.Node{}}
+	wrong := len(c.errs)
 	words := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line, Column: n.Column}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		_, isModule := c.lib.Registry[key.Value]
+		if !isModule && !slices.Contains(known, key.Value) {
+			c.fail(d.at(key).Errorf("%s", c.unknownWord(key.Value, known)))
+			ours := c.meant(key.Value, known)
+			if ours == "" {
+				c.strange(d, value)
+				continue
+			}
+			renamed := *key
+			renamed.Value = ours
+			key = &renamed
+			_, isModule = c.lib.Registry[ours]
+		}
 		switch {
 		case slices.Contains(known, key.Value) && !(isModule && value.Kind == yaml.MappingNode):
 			// `block` with a list is the keyword, with a mapping the module.
@@ -84,9 +97,6 @@ func (c *compiler) readTask(d *document, n *yaml.Node) *rawTask {
 			}
 			words.Content = append(words.Content, key, c.included(d, key, value))
 			raw.set[key.Value] = key
-		case !isModule:
-			c.fail(d.at(key).Errorf("%s", c.unknownWord(key.Value, known)))
-			return nil
 		case raw.module != nil:
 			c.fail(d.at(key).Errorf("a task has one module, and this one has %s and %s", raw.module.Value, key.Value))
 			return nil
@@ -96,6 +106,9 @@ func (c *compiler) readTask(d *document, n *yaml.Node) *rawTask {
 	}
 	if err := strictyaml.DecodeAs(d.name, "task", words, raw); err != nil {
 		c.fail(err)
+	}
+	if len(raw.forms()) == 0 && len(c.errs) > wrong {
+		c.strangeTask(d, raw)
 		return nil
 	}
 	return raw
@@ -182,6 +195,7 @@ func (c *compiler) conditions(d *document, n *yaml.Node, what string) []*Expr {
 			c.fail(err)
 			continue
 		}
+		c.foreignNames(e)
 		out = append(out, e)
 	}
 	return out

@@ -135,6 +135,7 @@ func (c *compiler) role(name string, pos strictyaml.Pos) *role {
 		var meta struct {
 			Dependencies yaml.Node `yaml:"dependencies"`
 			Description  string    `yaml:"description"`
+			Galaxy       yaml.Node `yaml:"galaxy_info"` // for Ansible Galaxy only
 		}
 		if err := strictyaml.DecodeAs(d.name, "role "+name, d.root, &meta); err != nil {
 			c.fail(err)

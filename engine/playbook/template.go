@@ -28,10 +28,13 @@ type Template struct {
 }
 
 // isTemplate tells whether a text has template syntax at all.
-func isTemplate(s string) bool { return strings.Contains(s, "{{") }
+func isTemplate(s string) bool { return strings.Contains(s, "{{") || statementOfJinja.MatchString(s) }
 
 func compileTemplate(src string, orig origin, funcs template.FuncMap) (*Template, error) {
 	t := &Template{orig: orig, src: src}
+	if err := jinjaStatement(src, orig); err != nil {
+		return nil, err
+	}
 	tpl, err := template.New(".").Option("missingkey=error").Funcs(funcs).Parse(src)
 	if err != nil {
 		return nil, t.parseError(err, funcs)
@@ -124,6 +127,9 @@ func (t *Template) parseError(err error, funcs template.FuncMap) error {
 	}
 	line, _ := strconv.Atoi(m[1])
 	msg := m[2]
+	if advice := asTemplate(t.src, line); advice != "" {
+		return t.orig.at(line, 0).Errorf("template: %s%s", msg, advice)
+	}
 	if strings.Contains(msg, "U+005B '['") {
 		msg += `; there are no [ ] in templates: write (index .hosts "db1").address, and (list "a" "b") for a list`
 	}

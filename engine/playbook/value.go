@@ -50,6 +50,7 @@ func (c *compiler) compileScope(d *document, n *yaml.Node, isDefault bool) *Scop
 		value, err := compileValue(d, n.Content[i+1], c.funcs)
 		if err != nil {
 			c.fail(err)
+			c.strange(d, n.Content[i+1]) // for what else is wrong in it
 			continue
 		}
 		s.vars[key.Value] = value

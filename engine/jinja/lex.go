@@ -1,0 +1,52 @@
+package jinja
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// token is a piece of an expression: a word, a number, a text in quotes (its
+// content) or an operator.
+type token struct {
+	sort byte // 'w', 'n', 't', 'o', or 0 at the end
+	text string
+}
+
+// pieces are the tokens of an expression, one group for each sort.
+var pieces = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+(?:\.[0-9]+)?)|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(==|!=|<=|>=|//|\*\*|[-+*/%~<>()\[\]{}.,:|=]))`)
+
+func tokens(src string) ([]token, error) {
+	var out []token
+	for rest := strings.TrimSpace(src); rest != ""; rest = strings.TrimSpace(rest) {
+		m := pieces.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, fmt.Errorf("cannot read %q", shorten(rest))
+		}
+		rest = rest[len(m[0]):]
+		switch {
+		case m[1] != "":
+			out = append(out, token{'w', m[1]})
+		case m[2] != "":
+			out = append(out, token{'n', m[2]})
+		case m[3] != "":
+			out = append(out, token{'t', unquote(m[3])})
+		default:
+			out = append(out, token{'o', m[4]})
+		}
+	}
+	return out, nil
+}
+
+// escaped are the characters that a backslash has a meaning for; before any
+// other one it stands for itself, as in patterns.
+var escaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, `'`, `\"`, `"`, `\\`, `\`)
+
+func unquote(s string) string { return escaped.Replace(s[1 : len(s)-1]) }
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "..."
+	}
+	return s
+}

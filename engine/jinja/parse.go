@@ -1,0 +1,161 @@
+package jinja
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// parse reads an expression of Jinja.
+func parse(src string) (n node, err error) {
+	toks, err := tokens(src)
+	if err != nil {
+		return nil, unreadable{err}
+	}
+	p := &parser{toks: toks}
+	defer func() {
+		if r := recover(); r != nil {
+			wrong, ok := r.(unreadable)
+			if !ok {
+				panic(r)
+			}
+			n, err = nil, wrong
+		}
+	}()
+	n = p.choice()
+	if t := p.peek(); t.sort != 0 {
+		return nil, unreadable{fmt.Errorf("cannot read on at %q", t.text)}
+	}
+	return n, nil
+}
+
+// unreadable is what is no expression of Jinja; it ends a parse from any depth.
+type unreadable struct{ error }
+
+type parser struct {
+	toks []token
+	pos  int
+	deep int
+}
+
+// deepest is how far expressions may be nested: more is no expression of
+// anybody's, and would use up the stack.
+const deepest = 200
+
+func (p *parser) peek() token {
+	if p.pos < len(p.toks) {
+		return p.toks[p.pos]
+	}
+	return token{}
+}
+
+func (p *parser) next() token {
+	t := p.peek()
+	p.pos++
+	return t
+}
+
+// is tells whether an operator or word comes next, and skips it.
+func (p *parser) is(sort byte, texts ...string) (string, bool) {
+	t := p.peek()
+	if t.sort != sort || !slices.Contains(texts, t.text) {
+		return "", false
+	}
+	p.pos++
+	return t.text, true
+}
+
+func (p *parser) want(op string) {
+	if _, ok := p.is('o', op); !ok {
+		panic(unreadable{fmt.Errorf("want %q, got %q", op, p.peek().text)})
+	}
+}
+
+func (p *parser) choice() node {
+	if p.deep++; p.deep > deepest {
+		panic(unreadable{errors.New("nested too deeply")})
+	}
+	defer func() { p.deep-- }()
+	then := p.either()
+	if _, ok := p.is('w', "if"); !ok {
+		return then
+	}
+	cond := p.either()
+	var other node = text("")
+	if _, ok := p.is('w', "else"); ok {
+		other = p.choice()
+	}
+	return choice{cond, then, other}
+}
+
+func (p *parser) either() node {
+	a := p.both()
+	for {
+		if _, ok := p.is('w', "or"); !ok {
+			return a
+		}
+		a = binary{"or", a, p.both()}
+	}
+}
+
+func (p *parser) both() node {
+	a := p.negated()
+	for {
+		if _, ok := p.is('w', "and"); !ok {
+			return a
+		}
+		a = binary{"and", a, p.negated()}
+	}
+}
+
+func (p *parser) negated() node {
+	if _, ok := p.is('w', "not"); ok {
+		if p.deep++; p.deep > deepest {
+			panic(unreadable{errors.New("nested too deeply")})
+		}
+		defer func() { p.deep-- }()
+		return unary{"not", p.negated()}
+	}
+	return p.compared()
+}
+
+func (p *parser) compared() node {
+	a := p.sum()
+	for {
+		if op, ok := p.is('o', "==", "!=", "<", "<=", ">", ">="); ok {
+			a = binary{op, a, p.sum()}
+			continue
+		}
+		if _, ok := p.is('w', "in"); ok {
+			a = binary{"in", a, p.sum()}
+			continue
+		}
+		if p.peek() == (token{'w', "not"}) && p.pos+1 < len(p.toks) && p.toks[p.pos+1] == (token{'w', "in"}) {
+			p.pos += 2
+			a = unary{"not", grouped{binary{"in", a, p.sum()}}}
+			continue
+		}
+		return a
+	}
+}
+
+func (p *parser) sum() node     { return p.chain(p.product, "+", "-", "~") }
+func (p *parser) product() node { return p.chain(p.signed, "*", "/", "//", "%", "**") }
+
+func (p *parser) chain(part func() node, ops ...string) node {
+	a := part()
+	for {
+		op, ok := p.is('o', ops...)
+		if !ok {
+			return a
+		}
+		a = binary{op, a, part()}
+	}
+}
+
+func (p *parser) signed() node {
+	if _, ok := p.is('o', "-"); ok {
+		return unary{"-", p.filtered(p.primary())}
+	}
+	return p.filtered(p.primary())
+}

@@ -1,0 +1,166 @@
+package jinja
+
+import (
+	"errors"
+	"fmt"
+)
+
+// filtered reads what follows a value: fields, calls, filters and tests.
+func (p *parser) filtered(n node) node {
+	for {
+		switch {
+		case p.op("."):
+			key := p.next()
+			if key.sort != 'w' && key.sort != 'n' {
+				panic(unreadable{fmt.Errorf("want a name after the dot, got %q", key.text)})
+			}
+			if p.op("(") {
+				n = call{n, key.text, p.arguments(")")}
+			} else if key.sort == 'n' {
+				n = field{n, literal(key.text)}
+			} else {
+				n = field{n, text(key.text)}
+			}
+		case p.op("["):
+			n = p.subscript(n)
+		case p.op("("):
+			fn, ok := n.(name)
+			if !ok {
+				panic(unreadable{errors.New("cannot call this")})
+			}
+			n = call{nil, string(fn), p.arguments(")")}
+		case p.op("|"):
+			of, args := p.called()
+			n = filter{n, of, args}
+		case p.word("is"):
+			n = p.tested(n)
+		default:
+			return n
+		}
+	}
+}
+
+func (p *parser) tested(n node) node {
+	not := p.word("not")
+	name, args := p.called()
+	// `x is version '1'` is a call without parentheses.
+	if t := p.peek(); args.list == nil && (t.sort == 't' || t.sort == 'n') {
+		args.list = []node{p.primary()}
+	}
+	var out node = test{n, name, args}
+	if not {
+		out = unary{"not", grouped{out}}
+	}
+	return out
+}
+
+// called reads the name of a filter or test, and its arguments. Those of
+// collections are known by their last part.
+func (p *parser) called() (string, arguments) {
+	word := p.next()
+	for word.sort == 'w' && p.op(".") {
+		word = p.next()
+	}
+	if word.sort != 'w' {
+		panic(unreadable{fmt.Errorf("want the name of a filter or test, got %q", word.text)})
+	}
+	if p.op("(") {
+		return word.text, p.arguments(")")
+	}
+	return word.text, arguments{}
+}
+
+func (p *parser) subscript(of node) node {
+	var from node
+	if p.peek() != (token{'o', ":"}) {
+		from = p.choice()
+	}
+	if !p.op(":") {
+		p.want("]")
+		return field{of, from}
+	}
+	var to node
+	if p.peek() != (token{'o', "]"}) {
+		to = p.choice()
+	}
+	p.want("]")
+	return slice{of, from, to}
+}
+
+func (p *parser) arguments(end string) arguments {
+	var out arguments
+	for !p.op(end) {
+		if p.peek().sort == 'w' && p.pos+1 < len(p.toks) && p.toks[p.pos+1] == (token{'o', "="}) {
+			key := p.next().text
+			p.pos++
+			if out.named == nil {
+				out.named = map[string]node{}
+			}
+			out.named[key] = p.choice()
+		} else {
+			out.list = append(out.list, p.choice())
+		}
+		if !p.op(",") {
+			p.want(end)
+			break
+		}
+	}
+	return out
+}
+
+func (p *parser) primary() node {
+	t := p.next()
+	switch {
+	case t.sort == 't':
+		return text(t.text)
+	case t.sort == 'n':
+		return literal(t.text)
+	case t.sort == 'w':
+		if plain, ok := map[string]string{"true": "true", "True": "true", "false": "false", "False": "false", "none": "nil", "None": "nil"}[t.text]; ok {
+			return literal(plain)
+		}
+		return name(t.text)
+	case t.text == "(":
+		return p.parenthesis()
+	case t.text == "[":
+		return list(p.arguments("]").list)
+	case t.text == "{":
+		return p.dict()
+	case t.sort == 0:
+		panic(unreadable{errors.New("it ends too early")})
+	}
+	panic(unreadable{fmt.Errorf("cannot read on at %q", t.text)})
+}
+
+// parenthesis reads (x), or the tuple (x, y), which is a list.
+func (p *parser) parenthesis() node {
+	args := p.arguments(")")
+	if len(args.list) == 1 && p.toks[p.pos-2] != (token{'o', ","}) {
+		return grouped{args.list[0]}
+	}
+	return list(args.list)
+}
+
+func (p *parser) dict() node {
+	out := dict{}
+	for !p.op("}") {
+		key := p.choice()
+		p.want(":")
+		out = append(out, pair{key, p.choice()})
+		if !p.op(",") {
+			p.want("}")
+			break
+		}
+	}
+	return out
+}
+
+func (p *parser) op(text string) bool {
+	_, ok := p.is('o', text)
+	return ok
+}
+
+func (p *parser) word(text string) bool {
+	_, ok := p.is('w', text)
+	return ok
+}
