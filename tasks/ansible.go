@@ -18,7 +18,6 @@ func Renamed() map[string]string {
 		"import_role":       "include_role",
 		"import_tasks":      "include_tasks",
 		"include":           "include_tasks",
-		"include_vars":      "vars_files",
 		"k8s":               "kube_apply",
 		"k8s_drain":         "kube_drain, and kube_uncordon to take it back",
 		"lineinfile":        "line",

@@ -54,7 +54,7 @@ var (
 		"with_dict":          "loop: toPairs(NAME); then item[0] is the key and item[1] the value",
 		"with_fileglob":      "name the files in a list, or copy a directory",
 		"with_file":          "a template that includes them, or copy",
-		"with_first_found":   "a name with a variable in it, such as {{ .facts.os }}.conf",
+		"with_first_found":   "at include_vars a list of names: include_vars: [A, B]; else a name with a variable in it, such as {{ .facts.os }}.conf",
 		"with_indexed_items": "loop, with loop_control: {index_var: NAME}",
 		"with_lines":         "run the command in a task of its own, and loop over splitted lines: split(r.stdout, \"\\n\")",
 		"with_nested":        "include_tasks with a loop, which has the task with the other loop",
@@ -99,7 +99,7 @@ func (c *compiler) foreign(d *document, n *yaml.Node, what string, words map[str
 // included takes the long forms `include_role: {name: x}` and `include_tasks:
 // {file: x}` for the short ones.
 func (c *compiler) included(d *document, key, value *yaml.Node) *yaml.Node {
-	name, ok := map[string]string{"include_role": "name", "include_tasks": "file"}[key.Value]
+	name, ok := map[string]string{"include_role": "name", "include_tasks": "file", "include_vars": "file"}[key.Value]
 	if !ok || value.Kind != yaml.MappingNode {
 		return value
 	}

@@ -71,8 +71,14 @@
 // or what tasks set. Each host may have a list of its own. A loop inside calls its
 // item otherwise (loop_var); a label cannot stand inside.
 //
+// include_vars: FILE gives the variables of a file in vars/ of the role, or beside the
+// playbook, their values for later tasks, as set does. The name may have templates,
+// such as "{{ .facts.os_family }}.yaml", and is compared without regard to case; of a
+// list of names the first that exists counts. All files that may be meant are read
+// before the run.
+//
 // Instead of a module: block with a list of tasks (and rescue, always, when,
-// throttle, vars, tags, needs, barrier, label), include_role, include_tasks, or
+// throttle, vars, tags, needs, barrier, label), include_role, include_tasks, include_vars, or
 // meta: flush_handlers or end_host. With a mapping, block is the module of that name.
 // ignore_errors, timeout, delegate_to, become, become_user and environment may
 // also stand at these, at a role and at a play: what stands inside has them too,

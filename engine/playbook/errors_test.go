@@ -27,7 +27,7 @@ func TestCompileErrors(t *testing.T) {
 		"missing argument": {"- file: {mode: '0644'}", `site.yaml:4:11: key "path" is required`},
 		"wrong type":       {"- file: {path: /a, count: three}", `site.yaml:4:29: count: want a whole number, got "three"`},
 		"two modules":      {"- {file: {path: /a}, plan: {}}", `site.yaml:4:24: a task has one module, and this one has file and plan`},
-		"nothing":          {"- {name: a}", `site.yaml:4:5: the task does nothing: name a module, a block, include_role, include_tasks or meta`},
+		"nothing":          {"- {name: a}", `site.yaml:4:5: the task does nothing: name a module, a block, include_role, include_tasks, include_vars or meta`},
 		"block and module": {"- {file: {path: /a}, block: []}", `site.yaml:4:5: a task is one thing, and this one is file and block`},
 		"not a task":       {"- file", `site.yaml:4:5: want a task: a mapping with a module such as file: or command:`},
 		"template syntax":  {"- file: {path: 'a {{ .b '}", `site.yaml:4:19: template: unclosed action`},

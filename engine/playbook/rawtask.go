@@ -40,6 +40,7 @@ type rawTask struct {
 	Always       []yaml.Node    `yaml:"always"`
 	IncludeRole  string         `yaml:"include_role"`
 	IncludeTasks string         `yaml:"include_tasks"`
+	IncludeVars  yaml.Node      `yaml:"include_vars"`
 	Meta         string         `yaml:"meta" enum:"flush_handlers,end_host"`
 
 	module *yaml.Node // its key, nil when there is none
@@ -150,7 +151,7 @@ func (r *rawTask) forms() []string {
 	if r.module != nil {
 		out = append(out, r.module.Value)
 	}
-	for _, word := range []string{"block", "include_role", "include_tasks", "meta"} {
+	for _, word := range []string{"block", "include_role", "include_tasks", "include_vars", "meta"} {
 		if r.set[word] != nil {
 			out = append(out, word)
 		}

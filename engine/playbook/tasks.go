@@ -21,7 +21,7 @@ func (c *compiler) item(x scene, raw *rawTask) {
 	d := x.doc
 	forms := raw.forms()
 	if len(forms) == 0 {
-		c.fail(d.at(raw.node).Errorf("the task does nothing: name a module, a block, include_role, include_tasks or meta"))
+		c.fail(d.at(raw.node).Errorf("the task does nothing: name a module, a block, include_role, include_tasks, include_vars or meta"))
 		return
 	}
 	if len(forms) > 1 {
@@ -39,6 +39,8 @@ func (c *compiler) item(x scene, raw *rawTask) {
 		c.blockItem(x, raw)
 	case "include_role", "include_tasks":
 		c.includeItem(x, raw, forms[0])
+	case "include_vars":
+		c.includeVars(x, raw)
 	case "meta":
 		c.metaItem(x, raw)
 	}

@@ -21,7 +21,7 @@ func (c *compiler) varsFiles(d *document, n *yaml.Node, dir string) []*Scope {
 			c.fail(d.at(e).Errorf("vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory"))
 			continue
 		}
-		if f := c.varsFile(join(dir, e.Value), d.at(e)); f != nil {
+		if f := c.varsFile(c.tree, join(dir, e.Value), d.at(e)); f != nil {
 			out = append(out, c.compileScope(f, f.root, false))
 		}
 	}
@@ -30,12 +30,12 @@ func (c *compiler) varsFiles(d *document, n *yaml.Node, dir string) []*Scope {
 
 // varsFile reads a file of variables; nil when it cannot be used, and then said
 // so. It may be encrypted, and may have the tags !env and !secret.
-func (c *compiler) varsFile(file string, pos strictyaml.Pos) *document {
-	shown := c.tree.show(file)
+func (c *compiler) varsFile(tree Tree, file string, pos strictyaml.Pos) *document {
+	shown := tree.show(file)
 	if d, ok := c.docs[shown]; ok {
 		return d
 	}
-	data, err := c.open(file, shown)
+	data, err := c.open(tree, file, shown)
 	if err != nil {
 		c.fail(pos.Errorf("vars_files: %v", err))
 		return nil
@@ -56,8 +56,8 @@ func (c *compiler) varsFile(file string, pos strictyaml.Pos) *document {
 }
 
 // open reads a file, decrypted if need be.
-func (c *compiler) open(file, shown string) ([]byte, error) {
-	data, err := c.read(c.tree, file)
+func (c *compiler) open(tree Tree, file, shown string) ([]byte, error) {
+	data, err := c.read(tree, file)
 	switch {
 	case err != nil || !strings.HasSuffix(file, sealed):
 		return data, err
