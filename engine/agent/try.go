@@ -84,14 +84,22 @@ func (r *stepRun) module() (engine.Module, error) {
 	return r.server.registry.Module(r.step.Module)
 }
 
+// decodeArgs is strict: an argument that the module does not know is a mistake.
+func decodeArgs(args json.RawMessage, module engine.Module) error {
+	if own, ok := module.(json.Unmarshaler); ok {
+		return own.UnmarshalJSON(args) // and is not read twice
+	}
+	decoder := json.NewDecoder(bytes.NewReader(args))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(module)
+}
+
 func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	module, err := r.module()
 	if err != nil {
 		return engine.Change{}, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(r.step.Args))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(module); err != nil {
+	if err := decodeArgs(r.step.Args, module); err != nil {
 		return engine.Change{}, fmt.Errorf("arguments of %s: %w", r.step.Module, err)
 	}
 	sys := &system{step: r}

@@ -1,7 +1,6 @@
 package playbook
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
+	"deployer/engine/packed"
 	"deployer/strictyaml"
 )
 
@@ -163,7 +163,7 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 	}
 	t.derive(into)
 	if t.Mode == OnHost {
-		data, err := json.Marshal(into)
+		data, err := packed.Args(into, t.Kind.New())
 		if err != nil {
 			c.fail(t.Pos.Errorf("arguments of %s: %v", t.Kind.Name, err))
 			return
