@@ -36,19 +36,16 @@ func (d *Directory) all() ([]string, error) {
 
 // action says in words what one path needs; empty when nothing.
 func (d *Directory) action(sys engine.System, path string) (target, action string, err error) {
-	if target, err = hostfile.Resolve(sys, path, d.Follow); err != nil {
+	target, info, err := hostfile.Find(sys, path, d.Follow)
+	if err != nil {
 		return "", "", err
 	}
 	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
 	if err := access.Valid(); err != nil {
 		return "", "", err
 	}
-	info, err := os.Lstat(sys.Path(target))
-	if errors.Is(err, fs.ErrNotExist) {
+	if info == nil {
 		return target, "create directory", nil
-	}
-	if err != nil {
-		return "", "", err
 	}
 	if !info.IsDir() {
 		return "", "", fmt.Errorf("%s is not a directory but %s: remove it first", target, describeOther(info))

@@ -115,7 +115,9 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 	if have.rewrite && !f.Secret && f.Blob == "" {
 		effect.Diff = f.diff(sys, have)
 	}
-	return engine.Changed(effect), nil
+	change := engine.Changed(effect)
+	change.Memo = have
+	return change, nil
 }
 
 func describe(info fs.FileInfo) string {

@@ -14,6 +14,7 @@ import (
 
 // found is what a look at the host says about the file.
 type found struct {
+	of      *File       // that looked
 	path    string      // where to write, links resolved
 	info    fs.FileInfo // nil when there is no file
 	rewrite bool        // the content differs
@@ -21,7 +22,7 @@ type found struct {
 }
 
 func (f *File) look(sys engine.System) (found, error) {
-	path, err := hostfile.Resolve(sys, f.Path, f.Follow)
+	path, info, err := hostfile.Find(sys, f.Path, f.Follow)
 	if err != nil {
 		return found{}, err
 	}
@@ -32,17 +33,13 @@ func (f *File) look(sys engine.System) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	info, err := os.Lstat(sys.Path(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return found{path: path, rewrite: true}, nil
-	}
-	if err != nil {
-		return found{}, err
+	if info == nil {
+		return found{of: f, path: path, rewrite: true}, nil
 	}
 	if !info.Mode().IsRegular() {
 		return found{}, fmt.Errorf("%s is not a regular file but %s: remove it first", path, describe(info))
 	}
-	out := found{path: path, info: info}
+	out := found{of: f, path: path, info: info}
 	if out.rewrite, err = f.differs(sys, path, info); err != nil {
 		return found{}, err
 	}

@@ -15,13 +15,16 @@ import (
 )
 
 // Apply writes the file or sets its access.
-func (f *File) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	if f.State == "absent" {
 		return nil, removeAll(sys, []string{f.Path})
 	}
-	have, err := f.look(sys)
-	if err != nil {
-		return nil, err
+	have, ok := change.Memo.(found)
+	if !ok || have.of != f { // the check was of another, by a module made of several
+		var err error
+		if have, err = f.look(sys); err != nil {
+			return nil, err
+		}
 	}
 	if err := sys.Keep(have.path); err != nil {
 		return nil, err

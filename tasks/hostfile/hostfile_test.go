@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/sys/unix"
 
 	"deployer/tasks/tasktest"
@@ -174,6 +175,15 @@ func TestResolve(t *testing.T) {
 	}
 	if _, err := Resolve(sys, "etc", false); err == nil {
 		t.Error("a relative path is accepted")
+	}
+}
+
+// TestDiffOfANewFile: what is made without udiff is what that would make.
+func TestDiffOfANewFile(t *testing.T) {
+	for _, after := range []string{"", "a", "a\n", "a\nb", "a\nb\n", "\n", "\n\n", "é\r\n-\n", "a\n\nb"} {
+		if got, want := unified("/etc/x", "", after), udiff.Unified("/etc/x", "/etc/x", "", after); got != want {
+			t.Errorf("%q: got\n%q\nwant\n%q", after, got, want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -25,30 +26,39 @@ const maxLinks = 40
 // link at path is followed when follow is true and is an error otherwise, so
 // that nothing is written to a place nobody named.
 func Resolve(sys engine.System, path string, follow bool) (string, error) {
+	path, _, err := Find(sys, path, follow)
+	return path, err
+}
+
+// Find is Resolve that also says what is there, nil for nothing.
+func Find(sys engine.System, path string, follow bool) (string, fs.FileInfo, error) {
 	if !filepath.IsAbs(path) {
-		return "", fmt.Errorf("path %q is not absolute", path)
+		return "", nil, fmt.Errorf("path %q is not absolute", path)
 	}
 	for range maxLinks {
 		info, err := os.Lstat(sys.Path(path))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			return path, nil
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, nil, nil
 		}
 		if err != nil {
-			return "", err
+			return "", nil, err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return path, info, nil
 		}
 		target, err := os.Readlink(sys.Path(path))
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if !follow {
-			return "", fmt.Errorf("%s is a symbolic link to %s: name the target itself, or say follow: true", path, target)
+			return "", nil, fmt.Errorf("%s is a symbolic link to %s: name the target itself, or say follow: true", path, target)
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
 		}
 		path = target
 	}
-	return "", fmt.Errorf("%s: more than %d symbolic links follow each other", path, maxLinks)
+	return "", nil, fmt.Errorf("%s: more than %d symbolic links follow each other", path, maxLinks)
 }
 
 // SHA256 returns the hex SHA-256 of the file at the host's path.
@@ -58,8 +68,20 @@ func SHA256(sys engine.System, path string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
+	return Digest(f)
+}
+
+// buffers are for reading files. A step that looks at one would else take a new
+// one each time.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
+// Digest is the hex SHA-256 of what r has.
+func Digest(r io.Reader) (string, error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	// Only its Read: a file would copy itself, with a buffer of its own.
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{r}, *buf); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -76,12 +98,39 @@ func Diff(path string, before, after []byte) string {
 	if !isText(before) || !isText(after) || len(before) > maxDiffed || len(after) > maxDiffed {
 		return ""
 	}
-	diff := udiff.Unified(path, path, string(before), string(after))
+	diff := unified(path, string(before), string(after))
 	if len(diff) <= maxDiff {
 		return diff
 	}
 	cut := strings.LastIndexByte(diff[:maxDiff], '\n') + 1
 	return fmt.Sprintf("%s... %d more bytes of this diff are not shown\n", diff[:cut], len(diff)-cut)
+}
+
+// unified is udiff.Unified, without its work where there was nothing before, as on
+// most hosts that are new.
+func unified(path, before, after string) string {
+	if before != "" || after == "" {
+		return udiff.Unified(path, path, before, after)
+	}
+	lines := strings.Count(after, "\n")
+	var out strings.Builder
+	out.Grow(len(after) + 2*len(path) + lines + 64)
+	if !strings.HasSuffix(after, "\n") {
+		lines++
+	}
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n@@ -0,0 +1", path, path)
+	if lines > 1 {
+		fmt.Fprintf(&out, ",%d", lines)
+	}
+	out.WriteString(" @@\n")
+	for line := range strings.Lines(after) {
+		out.WriteByte('+')
+		out.WriteString(line)
+	}
+	if !strings.HasSuffix(after, "\n") {
+		out.WriteString("\n\\ No newline at end of file\n")
+	}
+	return out.String()
 }
 
 // Readable returns the content of the file at the host's path as far as a diff

@@ -72,20 +72,33 @@ func Sweep(realDir string) { sweep(realDir, ".") }
 
 // sweep removes leftovers whose names begin so.
 func sweep(dir, prefix string) {
-	entries, err := os.ReadDir(dir)
+	names, err := namesIn(dir)
 	if err != nil {
 		return // the write that follows says what is wrong
 	}
-	for _, e := range entries {
-		_, rest, ours := strings.Cut(e.Name(), tempMark)
-		if !ours || !strings.HasPrefix(e.Name(), prefix) {
+	for _, name := range names {
+		_, rest, ours := strings.Cut(name, tempMark)
+		if !ours || !strings.HasPrefix(name, prefix) {
 			continue
 		}
-		info, err := e.Info()
+		info, err := os.Lstat(filepath.Join(dir, name))
 		if err == nil && (time.Since(info.ModTime()) > staleAfter || !writerLives(rest)) {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+			_ = os.Remove(filepath.Join(dir, name))
 		}
 	}
+}
+
+// namesIn are the names in a directory, in whatever order.
+func namesIn(dir string) ([]string, error) {
+	if dir == "" {
+		dir = "."
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	return d.Readdirnames(-1)
 }
 
 // writerLives tells from the end of a temporary file's name, PID-RANDOM, whether
