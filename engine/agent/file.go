@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -79,21 +80,28 @@ func lookWell(path string) (*File, error) {
 	return f, err
 }
 
+// buffers are for reading files.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
 func digestFile(path string) (string, error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = in.Close() }()
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
 	h := sha256.New()
-	_, err = io.Copy(h, in)
+	// Only its Read: a file would copy itself, with a new buffer each time.
+	_, err = io.CopyBuffer(h, struct{ io.Reader }{in}, *buf)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // attributes reads those extended attributes that are kept. A file system that
 // has none is no error.
 func attributes(path string) (map[string][]byte, error) {
-	names := make([]byte, 4<<10)
+	var space [4 << 10]byte
+	names := space[:]
 	n, err := unix.Llistxattr(path, names)
 	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ERANGE) || errors.Is(err, unix.EPERM) {
 		return nil, nil

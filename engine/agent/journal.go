@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/jsonline"
 	"deployer/engine/wire"
 )
 
@@ -19,6 +20,7 @@ import (
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
+	line []byte // memory for the next one
 }
 
 // journal opens the journal of a run; it stays open while the agent lives.
@@ -82,13 +84,10 @@ func (j *journal) write(e engine.JournalEntry, sync bool) error {
 	if j == nil {
 		return nil
 	}
-	line, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("encoding a journal entry: %w", err)
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
+	j.line = appendEntry(j.line[:0], e)
+	if _, err := j.file.Write(j.line); err != nil {
 		return fmt.Errorf("writing the journal on the host: %w", err)
 	}
 	if sync {
@@ -97,6 +96,17 @@ func (j *journal) write(e engine.JournalEntry, sync bool) error {
 		}
 	}
 	return nil
+}
+
+// appendEntry appends an entry as a line.
+func appendEntry(out []byte, e engine.JournalEntry) []byte {
+	out = jsonline.AppendTime(append(out, `{"time":`...), e.Time)
+	out = jsonline.AppendString(append(out, `,"step":`...), e.Step)
+	out = jsonline.AppendTrue(out, "begun", e.Begun)
+	out = jsonline.AppendField(out, "status", string(e.Status))
+	out = jsonline.AppendNumber(out, "tries", e.Tries)
+	out = jsonline.AppendNumber(out, "elapsed", e.Elapsed)
+	return append(out, "}\n"...)
 }
 
 func (j *journal) close() { _ = j.file.Close() }

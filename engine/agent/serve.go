@@ -18,7 +18,8 @@ const DefaultStateDir = "/var/lib/deployer"
 
 // ServeOptions say on which host an agent serves.
 type ServeOptions struct {
-	// Root is the directory that stands for / ; empty on real hosts.
+	// Root is the directory that stands for / ; empty on real hosts. It does not
+	// end with a slash.
 	Root string
 	// StateDir is a path on the host, below Root; DefaultStateDir when empty.
 	StateDir string

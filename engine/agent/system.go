@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"deployer/engine"
 	"deployer/engine/wire"
@@ -25,8 +26,11 @@ func (s *server) path(p string) string {
 	if s.opts.Root == "" {
 		return p
 	}
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p
+	}
 	// Cleaned with a leading slash, "..", too, stays below the root.
-	return filepath.Join(s.opts.Root, filepath.Clean("/"+p))
+	return s.opts.Root + strings.TrimSuffix(filepath.Clean(p), "/")
 }
 
 func (s *system) RunID() string { return s.step.run }
