@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,6 +29,16 @@ func Compress(names []string) []string {
 
 // CompressText is Compress in one line, for messages.
 func CompressText(names []string) string { return strings.Join(Compress(names), ", ") }
+
+// ByNumber compares names so that n2 comes before n10, for lists whose order in the
+// inventory is not known.
+func ByNumber(a, b string) int {
+	headA, numberA := splitNumber(a)
+	headB, numberB := splitNumber(b)
+	x, _ := strconv.Atoi(numberA) // 0 without digits
+	y, _ := strconv.Atoi(numberB)
+	return cmp.Or(strings.Compare(headA, headB), cmp.Compare(x, y), strings.Compare(a, b))
+}
 
 // run returns how many of the first names form one range.
 func run(names []string) int {

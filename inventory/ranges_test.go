@@ -73,3 +73,12 @@ func TestCompressRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// TestByNumber: runs of names come together whatever order they came in.
+func TestByNumber(t *testing.T) {
+	names := []string{"n10", "n2", "m1", "db", "n1", "n002", "n3"}
+	slices.SortFunc(names, ByNumber)
+	if got := strings.Join(names, " "); got != "db m1 n1 n002 n2 n3 n10" {
+		t.Error(got)
+	}
+}

@@ -77,6 +77,10 @@ func toRevert(name string, o RevertOptions) (*Reverting, error) {
 	switch {
 	case record == nil && o.Of != "":
 		return withoutLog(name, o), nil
+	case record != nil && record.Damaged != nil && o.Of != "":
+		return withoutLog(record.Header.Run, o), nil
+	case record != nil && record.Damaged != nil:
+		return nil, fmt.Errorf("%w; say what the run was with --of, as if this machine had no log of it", record.Damaged)
 	case err != nil:
 		return nil, fmt.Errorf("%w; if it was run from another machine, say what it was with --of", err)
 	}

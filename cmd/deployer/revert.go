@@ -107,14 +107,14 @@ func putBack(ctx context.Context, e env, back *runs.Reverting, o revertOptions) 
 	}
 	stays := &runs.Leftovers{}
 	report, err := watched(ctx, r, o.display(e.stdout, r.Hosts).with(stays), r.Do)
-	if err != nil {
+	if report == nil {
 		return err
 	}
 	left := stays.Of(report)
 	if o.output == "text" {
 		printLeft(e.stdout, back.Call, left, report)
 	}
-	if err := finish(e, r, report, o.runOptions); err != nil {
+	if err := worse(err, finish(e, r, report, o.runOptions)); err != nil {
 		return err
 	}
 	if len(left) > 0 || found.Left() {

@@ -15,6 +15,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/plan"
 	"deployer/engine/view"
+	"deployer/inventory"
 	"deployer/project"
 	"deployer/runs"
 )
@@ -59,14 +60,20 @@ func copyLog(w io.Writer, path string) error {
 
 func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 	printHeader(w, r)
+	if r.Damaged != nil {
+		fmt.Fprintf(w, "  damaged, what follows is not all: %v\n", r.Damaged)
+	}
 	found := plan.NewCollector()
 	if err := journal.Scan(path, func(_ *journal.Header, ev *engine.Event) error {
 		if ev != nil {
 			found.Emit(*ev)
 		}
 		return nil
-	}); err != nil {
+	}); err != nil && r.Damaged == nil {
 		return err
+	}
+	if r.Report == nil { // they are in the order in which they came
+		slices.SortFunc(r.Hosts, inventory.ByNumber)
 	}
 	changes := found.Everything(r.Hosts)
 	if len(changes.Changes) > 0 {
@@ -115,10 +122,28 @@ func planFile(h journal.Header) string {
 func printOpen(w io.Writer, r *journal.Record) {
 	fmt.Fprintf(w, "\n%s after %s: %d steps changed something, %d found nothing to do\n", r.Outcome, r.Elapsed().Round(100*time.Millisecond),
 		r.Results[engine.Altered], r.Results[engine.OK])
-	for _, host := range slices.Sorted(maps.Keys(r.Open)) {
-		fmt.Fprintf(w, "  %s was at: %s\n", host, strings.Join(r.Open[host], ", "))
-	}
+	printFolded(w, r.Hosts, "at", func(host string) string {
+		var names []string
+		for _, step := range r.Open[host] {
+			names = append(names, r.Names[step])
+		}
+		return strings.Join(names, ", ")
+	})
+	printFolded(w, r.Hosts, "left out", func(host string) string { return r.Parked[host] })
 	if r.Outcome == journal.Killed && runs.Resumable(r.Header.Call) {
 		fmt.Fprintf(w, "to go on:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Call.Withheld))
+	}
+}
+
+// printFolded prints a text of each host that has one, hosts with the same together.
+func printFolded(w io.Writer, hosts []string, what string, of func(host string) string) {
+	with := map[string][]string{}
+	for _, host := range hosts {
+		if text := of(host); text != "" {
+			with[text] = append(with[text], host)
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(with)) {
+		fmt.Fprintf(w, "  %s %s: %s\n", inventory.CompressText(with[text]), what, text)
 	}
 }

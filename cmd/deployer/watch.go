@@ -25,10 +25,19 @@ func watched[T any](ctx context.Context, r interface{ Ready(context.Context) err
 // carryOut carries a run out, shows it, and chooses the exit code.
 func carryOut(ctx context.Context, e env, r *runs.Run, o runOptions) error {
 	report, err := watched(ctx, r, o.display(e.stdout, r.Hosts), r.Do)
-	if err != nil {
+	if report == nil {
 		return told(e, err)
 	}
-	return finish(e, r, report, o)
+	return worse(err, finish(e, r, report, o))
+}
+
+// worse is what became of a run of which something beside it, such as its log, has
+// failed too.
+func worse(beside, outcome error) error {
+	if beside != nil {
+		return beside
+	}
+	return outcome
 }
 
 // finish prints the summary and chooses the exit code.

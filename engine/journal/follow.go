@@ -59,11 +59,8 @@ func lines(data []byte, on func(*Header, *engine.Event) error) ([]byte, error) {
 		}
 		data = rest
 		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
-			return nil, fmt.Errorf("not a line of a run's log: %w", err)
-		}
-		if l.Header == nil && l.Event == nil {
-			continue // of another version
+		if json.Unmarshal(text, &l) != nil || l.Header == nil && l.Event == nil {
+			continue // damaged, or of another version
 		}
 		complete(l.Event)
 		if err := on(l.Header, l.Event); err != nil {

@@ -194,6 +194,59 @@ func TestPrivateAndWithoutOutput(t *testing.T) {
 	}
 }
 
+// TestDamaged: of a log in which a power cut has left zeros there is all that can
+// be read, so that the run can be looked at and resumed.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	for _, step := range []string{"1", "2", "3"} {
+		l.Emit(ended("a", step, engine.OK))
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(Path(dir, "r1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := bytes.SplitAfter(data, []byte("\n"))
+	rows[2] = append(bytes.Repeat([]byte{0}, len(rows[2])-1), '\n')
+	if err := os.WriteFile(Path(dir, "r1"), bytes.Join(rows, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := List(dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("listed %d, %v", len(all), err)
+	}
+	r := all[0]
+	if r.Results[engine.OK] != 2 || r.Outcome != Killed || r.Damaged == nil || r.Damaged.Line != 3 || r.Damaged.Count != 1 {
+		t.Errorf("%d results, %s, %v", r.Results[engine.OK], r.Outcome, r.Damaged)
+	}
+	if err := os.WriteFile(Path(dir, "r1"), data[3:], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(Path(dir, "r1")); err == nil || !strings.Contains(err.Error(), "has no header") {
+		t.Errorf("without a header: %v", err)
+	}
+}
+
+// TestCreateLeavesNothing: a log that cannot be begun is not there afterwards.
+func TestCreateLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	h := header("r1")
+	h.Call.Extra = map[string]any{"no JSON": make(chan int)}
+	if l, err := Create(dir, h); err == nil {
+		l.Close()
+		t.Fatal("it was begun")
+	}
+	if all, err := List(dir); len(all) > 0 || err != nil {
+		t.Errorf("%d are listed, %v", len(all), err)
+	}
+	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
 	defer create(t, dir, "r1").Close()

@@ -40,7 +40,8 @@ func Create(dir string, h Header) (*Log, error) {
 	l := &Log{file: f}
 	if err := errors.Join(flock(f, syscall.LOCK_EX), l.begin(dir, h)); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("writing the log of the run: %w", err)
+		_ = os.Remove(f.Name()) // a log without a header would be complained about ever after
+		return nil, fmt.Errorf("nothing was changed, the log of the run cannot be begun: %w", err)
 	}
 	_ = prune(dir, time.Now()) // what cannot be removed now is tried again by the next run
 	return l, nil
@@ -209,7 +210,7 @@ func (l *Log) Close() error {
 	l.keep(l.file.Close())
 	l.file = nil
 	if l.err != nil {
-		return fmt.Errorf("writing the log of the run: %w", l.err)
+		return fmt.Errorf("the log of the run is not complete, deployer runs and revert know only of a part: %w", l.err)
 	}
 	return nil
 }

@@ -35,15 +35,19 @@ type Record struct {
 	// Open are the steps that were told to have begun and not ended, by host. After a kill
 	// they may have been done on the host; the next run finds out.
 	Open map[string][]string
+	// Names are those of the open steps, by their ids.
+	Names map[string]string
 	// Parked says why hosts were taken out.
 	Parked map[string]string
+	// Damaged is set when lines could not be read, which are missing above.
+	Damaged *DamagedError
 
 	seen map[string]bool // of Hosts
 }
 
 // Read reads a journal. A last line that was cut short by a kill is left out.
 func Read(path string) (*Record, error) {
-	r := &Record{Results: map[engine.Status]int{}, Open: map[string][]string{}, Parked: map[string]string{}, seen: map[string]bool{}}
+	r := &Record{Results: map[engine.Status]int{}, Open: map[string][]string{}, Names: map[string]string{}, Parked: map[string]string{}, seen: map[string]bool{}}
 	seen := false
 	err := Scan(path, func(h *Header, e *engine.Event) error {
 		if h != nil {
@@ -53,11 +57,11 @@ func Read(path string) (*Record, error) {
 		r.event(e)
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.As(err, &r.Damaged) {
 		return nil, err
 	}
 	if !seen {
-		return nil, fmt.Errorf("%s is no log of a run: it has no header", path)
+		return nil, errors.Join(fmt.Errorf("%s is no log of a run: it has no header", path), err)
 	}
 	alive, err := locked(path)
 	if err != nil {
@@ -82,6 +86,7 @@ func (r *Record) event(e *engine.Event) {
 	switch e.Type {
 	case engine.StepStart:
 		r.Open[e.Host] = append(r.Open[e.Host], e.Step)
+		r.Names[e.Step] = e.Name
 	case engine.StepEnd:
 		if e.Result != nil {
 			r.Results[e.Result.Status]++
@@ -135,26 +140,54 @@ func locked(path string) (bool, error) {
 	return false, nil // closing gives the lock up
 }
 
+// DamagedError says that lines of a journal are no JSON: a power cut can leave
+// zeros where the disk had not come to what was written.
+type DamagedError struct {
+	Path  string
+	Line  int // the first
+	Count int
+	Err   error // of the first
+}
+
+func (e *DamagedError) Error() string {
+	more := ""
+	if e.Count > 1 {
+		more = fmt.Sprintf(", nor are %d more", e.Count-1)
+	}
+	return fmt.Sprintf("%s:%d: not a line of a run's log%s: %v", e.Path, e.Line, more, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // Scan calls on for the header and each event of a journal, in order. An error
-// of on ends it and is returned.
+// of on ends it and is returned. Lines that cannot be read are passed over, and
+// are a *DamagedError at the end.
 func Scan(path string, on func(*Header, *engine.Event) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading the log of a run: %w", err)
 	}
 	defer f.Close()
+	var damaged *DamagedError
 	in := bufio.NewReaderSize(f, 64<<10)
 	for n := 1; ; n++ {
 		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // what is left has no end of line: it was cut short
+		if errors.Is(err, io.EOF) { // what is left has no end of line: it was cut short
+			if damaged != nil {
+				return damaged
+			}
+			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("reading the log of a run: %w", err)
 		}
 		var l line
 		if err := json.Unmarshal(text, &l); err != nil {
-			return fmt.Errorf("%s:%d: not a line of a run's log: %w", path, n, err)
+			if damaged == nil {
+				damaged = &DamagedError{Path: path, Line: n, Err: err}
+			}
+			damaged.Count++
+			continue
 		}
 		if l.Header == nil && l.Event == nil {
 			continue // of another version

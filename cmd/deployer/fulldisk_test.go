@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestLogThatCannotBeWritten: when the disk of the controller is full in the middle,
+// hosts go on to the end, and what became of them is told before what is wrong with
+// the log. Here no file may get longer than 4 KiB.
+func TestLogThatCannotBeWritten(t *testing.T) {
+	y := newYard(t, 2, map[string]string{"site.yaml": `
+- hosts: all
+  tasks:
+    - {name: many, file: {path: "/many{{ .item }}", content: x}, loop: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
+`})
+	limited := exec.CommandContext(t.Context(), "bash", "-c", `ulimit -f 4; exec -a deployer "$0" "$@"`, os.Args[0], "run", "site.yaml")
+	out, err := limited.CombinedOutput()
+	if limited.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("it ended with %v", err)
+	}
+	says(t, string(out), "site.yaml done", "2 hosts, 24 changed", "the log of the run is not complete", "file too large")
+	if got := y.on(1, "many12"); got != "x" {
+		t.Errorf("the last step has left %q", got)
+	}
+	shown, _ := y.deployer(exitOK, "runs", "show")
+	says(t, shown, "killed after", "to go on:", "deployer resume")
+}
