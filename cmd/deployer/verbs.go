@@ -19,6 +19,7 @@ func verbs(e env) []*cobra.Command {
 		newRevertCommand(e),
 		newValidateCommand(e),
 		newInventoryCommand(e),
+		newConvertCommand(e),
 		newSecretsCommand(e),
 		newSchemaCommand(e),
 		newDocCommand(e),

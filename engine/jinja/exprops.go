@@ -135,7 +135,7 @@ func (w *exprs) test(t test) string {
 		return w.version(t)
 	case "in":
 		return w.contains(binary{"in", t.of, arg})
-	case "equalto", "eq":
+	case "equalto", "eq", "sameas":
 		return w.binary(binary{"==", t.of, arg})
 	case "contains":
 		return w.tight(arg) + " in " + w.tight(t.of)

@@ -72,6 +72,9 @@ func (w *exprs) not(n node) string {
 			return a + " not in " + c
 		}
 	case test:
+		if t.name == "in" {
+			return w.not(binary{"in", t.of, t.args.at(0, "")})
+		}
 		if opposite, ok := map[string]string{"defined": "undefined", "undefined": "defined"}[t.name]; ok {
 			return w.test(test{t.of, opposite, t.args})
 		}
@@ -257,6 +260,12 @@ func (w *exprs) field(f field) string {
 	}
 	if f.of == name("hostvars") {
 		return w.hosts(f.key) + ".vars"
+	}
+	if sort, of := statOf(f); of != nil {
+		if sort == "" {
+			return member(w.tight(of), w, f.key)
+		}
+		return w.optional(field{of, text("type")}) + " == " + strconv.Quote(sort)
 	}
 	if f.key == text("stdout_lines") || f.key == text("stderr_lines") {
 		return "split(" + w.tight(f.of) + "." + strings.TrimSuffix(string(f.key.(text)), "_lines") + `, "\n")`

@@ -24,7 +24,7 @@ var part = regexp.MustCompile(`(?s)\{\{([-+]?)(.*?)([-+]?)\}\}|\{%([-+]?)(.*?)([
 // cannot be translated stands in the result as it was, in a comment when it is a
 // statement, and is a problem.
 func Text(src string) (string, []Problem) {
-	t := &translation{src: src}
+	t := &translation{keeps: keepsLines.MatchString(header.FindString(src))}
 	src = header.ReplaceAllString(src, "")
 	t.src = src
 	last := 0
@@ -52,8 +52,11 @@ func Text(src string) (string, []Problem) {
 // header is the line of a template file that says how Jinja is to be read.
 var header = regexp.MustCompile(`\A#jinja2:[^\n]*\n`)
 
+var keepsLines = regexp.MustCompile(`trim_blocks:\s*["']?[Ff]alse`)
+
 type translation struct {
 	src      string
+	keeps    bool // line feeds after statements stay
 	out      strings.Builder
 	at       []int // the piece, and its groups
 	open     []opened
@@ -66,6 +69,9 @@ type opened struct {
 	word string
 	ends int   // how many it needs
 	was  texts // names before it
+	// exact is true when the line feed after its statements is dropped, and not
+	// the one before.
+	exact bool
 }
 
 func (t *translation) problem(text string, err error) {
@@ -87,7 +93,8 @@ func (t *translation) group(i int) string {
 func (t *translation) piece() int {
 	switch whole := t.group(0); whole[1] {
 	case '#':
-		t.alone(t.group(7), "/* "+strings.TrimSpace(strings.ReplaceAll(t.group(8), "*/", "* /"))+" */", t.group(9))
+		next, _ := t.alone(t.group(7), "/* "+strings.TrimSpace(strings.ReplaceAll(t.group(8), "*/", "* /"))+" */", t.group(9), false)
+		return next
 	case '{':
 		out, err := t.action(strings.TrimSpace(t.group(2)))
 		if err != nil {
@@ -132,17 +139,24 @@ func (t *translation) write(left, body, right string) {
 	t.out.WriteString(open + body + end)
 }
 
-// alone writes a statement. Ansible drops the line feed after one, so the line of
-// a statement that has it for itself goes; here the one before it does.
-func (t *translation) alone(left, body, right string) {
-	before := t.src[strings.LastIndexByte(t.src[:t.at[0]], '\n')+1 : t.at[0]]
+// alone writes a statement, and returns where the text goes on. Ansible drops the
+// line feed after one. Of a statement that has its line for itself the line feed
+// before it is dropped here, which reads better; exactly is for the others, and for
+// the ends of blocks that began so.
+func (t *translation) alone(left, body, right string, exactly bool) (next int, exact bool) {
+	start := strings.LastIndexByte(t.src[:t.at[0]], '\n') + 1
+	before := t.src[start:t.at[0]]
 	after, _, _ := strings.Cut(t.src[t.at[1]:], "\n")
-	if left != "-" && right != "-" && strings.TrimSpace(before) == "" && strings.TrimSpace(after) == "" {
-		if t.at[0]-len(before) == 0 {
-			right = "-" // there is no line before it
-		} else {
-			left = "-"
-		}
+	mine := strings.TrimSpace(before) == "" && strings.TrimSpace(after) == "" && left != "-" && right != "-"
+	next = t.at[1]
+	switch {
+	case t.keeps || right != "":
+	case mine && !exactly && start > 0:
+		left = "-"
+	case after == "" && next < len(t.src):
+		next++
+		exactly = true
 	}
 	t.write(left, body, right)
+	return next, exactly
 }

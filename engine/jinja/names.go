@@ -88,7 +88,7 @@ func special(n node) (string, error) {
 		return ours, nil
 	}
 	switch fact {
-	case "architecture", "distribution_major_version", "memtotal_mb", "date_time", "version", "facts":
+	case "architecture", "distribution_major_version", "memtotal_mb", "date_time", "version", "facts", "managed":
 		return "", nil // the printers know
 	}
 	for known := range factsOf {
@@ -117,3 +117,24 @@ func factName(n node) string {
 
 // machines are the names of architectures.
 var machines = map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+
+// statOf takes what a task stat has found: the fields stand in the result itself
+// here, and what sort of file it is in one of them. of is nil for anything else.
+func statOf(f field) (sort string, of node) {
+	inner, ok := f.of.(field)
+	if !ok || inner.key != text("stat") {
+		return "", nil
+	}
+	key, _ := f.key.(text)
+	switch key {
+	case "exists", "mode", "size", "checksum", "uid", "gid":
+		return "", inner.of
+	case "isdir":
+		return "directory", inner.of
+	case "isreg":
+		return "file", inner.of
+	case "islnk":
+		return "link", inner.of
+	}
+	return "", nil
+}

@@ -3,6 +3,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // filtered reads what follows a value: fields, calls, filters and tests.
@@ -40,12 +41,17 @@ func (p *parser) filtered(n node) node {
 	}
 }
 
+// operators are words that can follow a value.
+var operators = []string{"and", "or", "not", "in", "is", "if", "else"}
+
 func (p *parser) tested(n node) node {
 	not := p.word("not")
 	name, args := p.called()
 	// `x is version '1'` is a call without parentheses.
-	if t := p.peek(); args.list == nil && (t.sort == 't' || t.sort == 'n') {
-		args.list = []node{p.primary()}
+	t := p.peek()
+	follows := t.sort == 't' || t.sort == 'n' || t.sort == 'w' && !slices.Contains(operators, t.text) || t == (token{'o', "["})
+	if args.list == nil && follows {
+		args.list = []node{p.filtered(p.primary())}
 	}
 	var out node = test{n, name, args}
 	if not {

@@ -21,17 +21,23 @@ func (t *translation) statement(src string) int {
 	if word == "raw" {
 		return t.raw()
 	}
+	deep, exactly := len(t.open), false
+	if word == "else" || word == "elif" || strings.HasPrefix(word, "end") {
+		exactly = deep > 0 && t.open[deep-1].exact
+	}
 	out, err := t.said(word, strings.TrimSpace(rest), src)
 	if err != nil {
 		t.problem("{% "+src+" %}", err)
 		out = "/* " + strings.ReplaceAll(src, "*/", "* /") + " */"
 	}
-	if out != "" {
-		t.alone(t.group(4), out, t.group(6))
-	} else {
+	if out == "" {
 		return t.dropped()
 	}
-	return t.at[1]
+	next, exact := t.alone(t.group(4), out, t.group(6), exactly)
+	if len(t.open) > deep {
+		t.open[deep].exact = exact
+	}
+	return next
 }
 
 // dropped leaves a statement out, with its line if it has one for itself.
@@ -89,7 +95,7 @@ func (t *translation) said(word, rest, src string) (string, error) {
 func (t *translation) begin(word string, ends int) {
 	was := t.w
 	was.locals = slices.Clone(t.w.locals)
-	t.open = append(t.open, opened{word, ends, was})
+	t.open = append(t.open, opened{word: word, ends: ends, was: was})
 }
 
 func (t *translation) end(word string) (string, error) {

@@ -48,6 +48,9 @@ func (w *texts) filter(f filter) string {
 	case "union":
 		return fn("uniq", fn("concat", w.value(f.of), w.value(arg)))
 	case "comment":
+		if f.of == name("ansible_managed") {
+			return strconv.Quote("# " + managed)
+		}
 		return fn("print", `"# "`, fn("replace", `"\n"`, `"\n# "`, w.value(f.of)))
 	}
 	if name, ok := functions[f.name]; ok {
@@ -74,8 +77,8 @@ func (w *texts) fallback(f filter) string {
 	}
 	other := w.or(value, `""`)
 	parts, ok := path(bare(f.of))
-	if ours, _ := special(bare(f.of)); ours != "" {
-		return fn("default", other, w.from(ours))
+	if ours, _ := special(bare(f.of)); ours != "" || factName(bare(f.of)) != "" {
+		return fn("default", other, w.value(f.of))
 	}
 	if !ok || f.args.at(1, "boolean") == literal("true") && len(parts) == 0 {
 		return fn("default", other, w.value(f.of))

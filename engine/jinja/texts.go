@@ -98,6 +98,9 @@ func (w *texts) value(n node) string {
 	return w.fail("cannot be translated")
 }
 
+// managed stands for ansible_managed.
+const managed = "Managed by deployer: changes are overwritten."
+
 // truth is for ternary, which wants true or false and nothing like them.
 func (w *texts) truth(n node) string {
 	switch bare(n).(type) {
@@ -175,7 +178,7 @@ func (w *texts) path(n node) string {
 	case s == "hostvars":
 		return w.fail("variables of hosts are .hosts.NAME.vars")
 	case s == "ansible_managed":
-		return `"Managed by deployer: changes are overwritten."`
+		return strconv.Quote(managed)
 	case nothing[s] != "":
 		return w.fail("there is no %s; %s", s, nothing[s])
 	}
@@ -215,6 +218,12 @@ func (w *texts) field(f field) string {
 	}
 	if f.of == name("hostvars") {
 		return w.member(w.member(w.from("hosts"), f.key), text("vars"))
+	}
+	if sort, of := statOf(f); of != nil {
+		if sort == "" {
+			return w.member(w.value(of), f.key)
+		}
+		return fn("eq", w.member(w.value(of), text("type")), strconv.Quote(sort))
 	}
 	if f.key == text("stdout_lines") {
 		return fn("splitList", `"\n"`, w.member(w.value(f.of), text("stdout")))
@@ -316,7 +325,7 @@ func (w *texts) test(t test) string {
 		return fn("kindIs", map[string]string{"string": `"string"`, "mapping": `"map"`, "sequence": `"slice"`, "boolean": `"bool"`}[t.name], w.value(t.of))
 	case "in":
 		return w.binary(binary{"in", t.of, t.args.at(0, "")})
-	case "equalto", "eq":
+	case "equalto", "eq", "sameas":
 		return w.binary(binary{"==", t.of, t.args.at(0, "")})
 	}
 	return w.fail("there is no test %q in templates", t.name)

@@ -1,0 +1,147 @@
+package convert
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/jinja"
+)
+
+// replace puts another value in the place of a scalar.
+func (s *source) replace(n *yaml.Node, value string, flow bool) {
+	end := s.end(n)
+	if end < 0 {
+		s.note(n, "write "+value)
+		return
+	}
+	quoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && strings.Contains(value, "{{")
+	s.change(s.start(n), end, written(value, flow, quoted))
+}
+
+// written is a text as YAML: plain where that is safe and it is not to be quoted,
+// else in quotes that need no escapes.
+func written(value string, flow, quoted bool) string {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
+	out, err := yaml.Marshal(n)
+	text := strings.TrimSuffix(string(out), "\n")
+	plain := !quoted && err == nil && text == value && !strings.HasPrefix(value, "{") && (!flow || !strings.ContainsAny(value, ",[]{}#"))
+	switch {
+	case plain:
+		return value
+	case !strings.Contains(value, "'") && !strings.ContainsAny(value, "\n\t"):
+		return "'" + value + "'"
+	case strings.ContainsAny(value, "\n\t") || !strings.Contains(value, `"`) && !strings.Contains(value, `\`):
+		n.Style = yaml.DoubleQuotedStyle
+		out, _ := yaml.Marshal(n)
+		return strings.TrimSuffix(string(out), "\n")
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
+}
+
+// condition translates an expression, or a list of them.
+func (s *source) condition(n *yaml.Node, flow bool) {
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			s.condition(item, flow || n.Style&yaml.FlowStyle != 0)
+		}
+		return
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		return
+	}
+	if truth, ok := truths[n.Value]; ok && n.Style == 0 {
+		s.change(s.start(n), s.end(n), truth)
+		return
+	}
+	out, err := jinja.Condition(n.Value)
+	if err != nil {
+		s.note(n, n.Value+": "+err.Error())
+		return
+	}
+	if out != strings.TrimSpace(n.Value) {
+		s.replace(n, out, flow)
+	}
+}
+
+// loop translates what a loop goes over.
+func (s *source) loop(n *yaml.Node, flow bool, around func(string) string) {
+	if n.Kind != yaml.ScalarNode {
+		s.value(n, flow)
+		return
+	}
+	out, err := jinja.Expression(n.Value)
+	if err != nil {
+		s.note(n, n.Value+": "+err.Error())
+		return
+	}
+	s.replace(n, around(out), flow)
+}
+
+// truths are what only YAML 1.1, and so Ansible, takes for true and false.
+var truths = map[string]string{
+	"yes": "true", "Yes": "true", "YES": "true", "on": "true", "On": "true", "ON": "true",
+	"no": "false", "No": "false", "NO": "false", "off": "false", "Off": "false", "OFF": "false",
+}
+
+// value translates all texts of a value.
+func (s *source) value(n *yaml.Node, flow bool) {
+	flow = flow || n.Style&yaml.FlowStyle != 0
+	for i, c := range n.Content {
+		if n.Kind != yaml.MappingNode || i%2 == 1 {
+			s.value(c, flow)
+		}
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		return
+	}
+	if truth, ok := truths[n.Value]; ok && n.Style == 0 {
+		s.change(s.start(n), s.end(n), truth)
+		return
+	}
+	if !strings.Contains(n.Value, "{{") && !strings.Contains(n.Value, "{%") {
+		return
+	}
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		s.blockText(n)
+		return
+	}
+	out, problems := jinja.Text(n.Value)
+	for _, p := range problems {
+		s.note(n, p.Error())
+	}
+	if out != n.Value {
+		s.replace(n, out, flow)
+	}
+}
+
+// blockText translates the lines below | or > where they stand, as they are without
+// the indentation that YAML takes away.
+func (s *source) blockText(n *yaml.Node) {
+	from, end := s.lineEnd(s.start(n)), s.end(n)
+	if end < from {
+		return
+	}
+	lines := strings.Split(string(s.data[from:end]), "\n")
+	indent := ""
+	for _, l := range lines {
+		if strings.TrimSpace(l) != "" {
+			indent = l[:len(l)-len(strings.TrimLeft(l, " "))]
+			break
+		}
+	}
+	for i, l := range lines {
+		lines[i] = strings.TrimPrefix(l, indent)
+	}
+	out, problems := jinja.Text(strings.Join(lines, "\n"))
+	for _, p := range problems {
+		s.notes = append(s.notes, Note{n.Line + p.Line, 1, p.Error()})
+	}
+	lines = strings.Split(out, "\n")
+	for i, l := range lines {
+		if strings.TrimSpace(l) != "" {
+			lines[i] = indent + l
+		}
+	}
+	s.change(from, end, strings.Join(lines, "\n"))
+}

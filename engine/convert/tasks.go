@@ -1,0 +1,209 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// yaml translates a file of plays, tasks or variables.
+func (w *Words) yaml(k kind, data []byte) ([]byte, []Note, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, nil, err
+	}
+	if len(doc.Content) == 0 {
+		return data, nil, nil
+	}
+	s, root := newSource(data), doc.Content[0]
+	switch {
+	case k == vars || root.Kind == yaml.MappingNode:
+		s.value(root, false)
+	case k == tasks:
+		w.tasks(s, root)
+	default:
+		for _, n := range root.Content {
+			w.play(s, n)
+		}
+	}
+	return s.result(), s.notes, nil
+}
+
+// each calls visit for the keys of a mapping and their values.
+func each(n *yaml.Node, visit func(key, value *yaml.Node)) {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		visit(n.Content[i], n.Content[i+1])
+	}
+}
+
+func get(n *yaml.Node, name string) (key, value *yaml.Node) {
+	each(n, func(k, v *yaml.Node) {
+		if k.Value == name {
+			key, value = k, v
+		}
+	})
+	return key, value
+}
+
+func (w *Words) play(s *source, n *yaml.Node) {
+	each(n, func(key, value *yaml.Node) {
+		switch bare(key.Value) {
+		case "tasks", "pre_tasks", "post_tasks", "handlers":
+			w.tasks(s, value)
+		case "roles":
+			for _, r := range value.Content {
+				each(r, func(k, v *yaml.Node) { w.keyword(s, k, v) })
+			}
+		case "import_playbook":
+			s.rename(key, "import_playbook")
+		case "collections":
+			s.remove(key, value)
+		default:
+			w.keyword(s, key, value)
+		}
+	})
+	if hosts, _ := get(n, "hosts"); hosts == nil { // a list of tasks after all
+		if imports, _ := get(n, "import_playbook"); imports == nil {
+			w.task(s, n)
+		}
+	}
+}
+
+func (w *Words) tasks(s *source, n *yaml.Node) {
+	for _, t := range n.Content {
+		w.task(s, t)
+	}
+}
+
+// bare is a word without its collection.
+func bare(word string) string {
+	if parts := strings.Split(word, "."); len(parts) == 3 {
+		return parts[2]
+	}
+	return word
+}
+
+func (w *Words) task(s *source, n *yaml.Node) {
+	if w.firstFound(s, n) {
+		return
+	}
+	each(n, func(key, value *yaml.Node) {
+		switch word := bare(key.Value); word {
+		case "block", "rescue", "always":
+			if value.Kind == yaml.SequenceNode {
+				w.tasks(s, value)
+				return
+			}
+			w.module(s, key, value)
+		default:
+			if !w.keyword(s, key, value) {
+				w.module(s, key, value)
+			}
+		}
+	})
+}
+
+// keyword translates a keyword of a task, block, role or play; false when it is
+// none.
+func (w *Words) keyword(s *source, key, value *yaml.Node) bool {
+	flow := false
+	word := bare(key.Value)
+	switch word {
+	case "when", "changed_when", "failed_when", "until":
+		s.condition(value, flow)
+	case "loop", "with_items", "with_list", "with_flattened", "with_community.general.flattened":
+		s.rename(key, "loop")
+		s.loop(value, flow, func(list string) string { return list })
+	case "with_dict":
+		s.rename(key, "loop")
+		s.loop(value, flow, func(dict string) string { return "map(toPairs(" + dict + "), {key: #[0], value: #[1]})" })
+	case "no_log":
+		s.rename(key, "secret")
+		s.value(value, flow)
+	case "ignore_errors":
+		if strings.Contains(value.Value, "ansible_check_mode") && s.remove(key, value) {
+			break // a dry run that finds something missing says so anyhow
+		}
+		s.value(value, flow)
+	case "delay", "timeout":
+		if value.ShortTag() == "!!int" {
+			s.replace(value, value.Value+"s", flow)
+		}
+	case "check_mode":
+		if t := truths[value.Value]; value.Value != "false" && t != "false" || !s.remove(key, value) {
+			s.note(key, "check_mode: run.check tells tasks whether this is a dry run")
+		}
+	case "name", "hosts", "vars", "environment", "register", "notify", "listen", "tags", "become", "become_user", "delegate_to", "run_once",
+		"loop_control", "retries", "throttle", "role", "serial", "vars_files", "gather_facts", "any_errors_fatal", "force_handlers", "strategy",
+		"vars_prompt", "dependencies", "meta", "args", "diff", "async", "poll", "connection", "become_method", "remote_user",
+		"max_fail_percentage", "gather_subset", "module_defaults", "action", "local_action":
+		if word != key.Value {
+			s.rename(key, word)
+		}
+		s.value(value, flow)
+	default:
+		return false
+	}
+	return true
+}
+
+// known tells whether a word is one of a task here.
+func (w *Words) known(word string) bool {
+	return slices.Contains(w.Modules, word) || slices.Contains([]string{"include_role", "include_tasks", "include_vars", "loop", "secret", "set"}, word)
+}
+
+// firstFound makes one list of names of an include_vars over with_first_found.
+func (w *Words) firstFound(s *source, n *yaml.Node) bool {
+	key, value := get(n, "with_first_found")
+	var include, from *yaml.Node
+	each(n, func(k, v *yaml.Node) {
+		if bare(k.Value) == "include_vars" {
+			include, from = k, v
+		}
+	})
+	if key == nil || include == nil || value.Kind != yaml.SequenceNode || len(value.Content) == 0 {
+		return false
+	}
+	last := s.last(value)
+	if files := value.Content[0]; files.Kind == yaml.MappingNode {
+		if _, value = get(files, "files"); value == nil || value.Kind != yaml.SequenceNode {
+			return false
+		}
+	}
+	list := make([]string, len(value.Content))
+	for i, v := range value.Content {
+		list[i] = translated(s, v)
+	}
+	if named, _ := get(from, "name"); named != nil {
+		s.note(named, "include_vars puts its variables under no name: they are called as they are in the file")
+		return false
+	}
+	if last < 0 || from.Kind == yaml.ScalarNode && s.end(from) < 0 || !s.removeFrom(key, last) {
+		return false
+	}
+	s.change(s.start(include), s.lastOr(from, include), "include_vars: ["+strings.Join(list, ", ")+"]")
+	each(n, func(k, v *yaml.Node) {
+		if k != key && k != include {
+			w.keyword(s, k, v)
+		}
+	})
+	return true
+}
+
+func (s *source) removeFrom(key *yaml.Node, end int) bool {
+	from := s.start(key)
+	begin := s.lines[s.line(from)]
+	if strings.TrimSpace(string(s.data[begin:from])) != "" {
+		return false
+	}
+	s.change(begin, s.lineEnd(end), "")
+	return true
+}
+
+func (s *source) lastOr(n, key *yaml.Node) int {
+	if end := s.last(n); end > 0 {
+		return end
+	}
+	return s.end(key)
+}
