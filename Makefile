@@ -14,7 +14,7 @@ GOFLAGS_STATIC := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 AGENT_INLINED := runtime/... internal/... reflect sync/... bufio bytes strings slices sort hash/... unicode/... \
   encoding/json compress/... crypto/internal/fips140/... github.com/klauspost/...
 AGENT_FLAGS := -trimpath -tags nethttpomithttp2 -ldflags "-s -w" -gcflags=all=-l $(AGENT_INLINED:%=-gcflags=%=)
-AGENTS := cmd/deployer/agents/deployer-agent-linux-amd64.zst cmd/deployer/agents/deployer-agent-linux-arm64.zst
+AGENTS := cmd/deployer/agents/deployer-agent-linux-amd64.gz cmd/deployer/agents/deployer-agent-linux-arm64.gz
 GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' go.mod go.sum)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
 LINT_VERSION := v2.15.0
@@ -43,9 +43,12 @@ bin/deployer: $(AGENTS) $(GO_FILES)
 	CGO_ENABLED=0 go build $(GOFLAGS_STATIC) -o $@ ./cmd/deployer
 
 # The agents travel inside the deployer binary, compressed.
-cmd/deployer/agents/deployer-agent-linux-%.zst: $(GO_FILES) Makefile
+cmd/deployer/agents/deployer-agent-linux-%.gz: $(GO_FILES) Makefile
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(AGENT_FLAGS) -o bin/deployer-agent-linux-$* ./cmd/deployer-agent
 	go run ./cmd/deployer/agents/pack bin/deployer-agent-linux-$* $@
+
+# Their name before they were packed with gzip, for scripts that know no other.
+cmd/deployer/agents/deployer-agent-linux-%.zst: cmd/deployer/agents/deployer-agent-linux-%.gz ;
 
 .PHONY: test-packages
 test-packages:

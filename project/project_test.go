@@ -20,6 +20,7 @@ const cluster = "roles: {master: m1}\nhosts: {m1: {address: 10.0.0.1}, spare: {a
 type agents struct{}
 
 func (agents) AgentBinary(string) ([]byte, error) { return nil, errors.New("there is none") }
+func (agents) AgentGzip(string) ([]byte, error)   { return nil, errors.New("there is none") }
 func (agents) AgentDigest(string) (string, error) { return strings.Repeat("a", 64), nil }
 
 // inDir writes files to a new directory and goes there.

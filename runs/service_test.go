@@ -29,6 +29,7 @@ type service struct {
 type agents struct{}
 
 func (agents) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+func (agents) AgentGzip(string) ([]byte, error)   { return nil, errors.New("the hosts have it") }
 func (agents) AgentDigest(string) (string, error) { return "digest", nil }
 
 func newService(t *testing.T) *service {

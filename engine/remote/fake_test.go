@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,6 +37,21 @@ func (o ownBinary) AgentBinary(arch string) ([]byte, error) {
 		return nil, errors.New("not built")
 	}
 	return os.ReadFile("/proc/self/exe")
+}
+
+func (o ownBinary) AgentGzip(arch string) ([]byte, error) {
+	data, err := o.AgentBinary(arch)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(data)
+	err = errors.Join(err, w.Close())
+	return out.Bytes(), err
 }
 
 func (o ownBinary) AgentDigest(arch string) (string, error) {

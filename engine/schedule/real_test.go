@@ -84,6 +84,8 @@ type noBinaries struct{}
 
 func (noBinaries) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
 
+func (noBinaries) AgentGzip(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+
 func (noBinaries) AgentDigest(string) (string, error) { return "digest", nil }
 
 func newRealFleet(t *testing.T, hosts []string) *realFleet {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"deployer/cmd/deployer/agents"
+	"deployer/cmd/deployer/agents/packing"
 	"deployer/engine"
 	"deployer/engine/remote"
 	"deployer/engine/transport/local"
@@ -93,6 +94,14 @@ func (l launcher) AgentBinary(arch string) ([]byte, error) {
 		return nil, fmt.Errorf("there is none for %s", arch)
 	}
 	return fmt.Appendf(nil, "#!/bin/sh\nexec %s %s \"$@\"\n", l.qemu, l.program), nil
+}
+
+func (l launcher) AgentGzip(arch string) ([]byte, error) {
+	content, err := l.AgentBinary(arch)
+	if err != nil {
+		return nil, err
+	}
+	return packing.Pack(content)
 }
 
 func (l launcher) AgentDigest(arch string) (string, error) {

@@ -169,5 +169,8 @@ type program struct{}
 // AgentBinary implements remote.BinarySource.
 func (program) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
 
+// AgentGzip implements remote.BinarySource.
+func (program) AgentGzip(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+
 // AgentDigest implements remote.BinarySource.
 func (program) AgentDigest(string) (string, error) { return "digest", nil }

@@ -32,6 +32,9 @@ func (Embedded) AgentBinary(arch string) ([]byte, error) {
 	return plain, nil
 }
 
+// AgentGzip returns the same as a gzip stream, as it is in this binary.
+func (Embedded) AgentGzip(arch string) ([]byte, error) { return packed(arch) }
+
 // AgentDigest returns the hex SHA-256 of the agent for an architecture, without
 // unpacking it.
 func (Embedded) AgentDigest(arch string) (string, error) {
@@ -47,7 +50,7 @@ func (Embedded) AgentDigest(arch string) (string, error) {
 }
 
 func packed(arch string) (packing.File, error) {
-	f, err := files.ReadFile("deployer-agent-linux-" + arch + ".zst")
+	f, err := files.ReadFile("deployer-agent-linux-" + arch + ".gz")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("this deployer carries no agent for linux/%s; build it with `make build`", arch)
 	}
