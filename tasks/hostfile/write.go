@@ -30,6 +30,7 @@ const staleAfter = time.Hour
 type Temp struct {
 	*os.File
 	final string
+	named bool // it is final now
 }
 
 // Create makes a temporary file beside the real path final, mode 0600.
@@ -127,6 +128,7 @@ func (t *Temp) Commit() error {
 	if err := os.Rename(t.Name(), t.final); err != nil {
 		return whyNotNamed(t.final, err)
 	}
+	t.named = true
 	return SyncDir(filepath.Dir(t.final))
 }
 
@@ -144,6 +146,9 @@ func whyNotNamed(final string, err error) error {
 // Discard removes the temporary file. After Commit it does nothing, so that it
 // can be deferred.
 func (t *Temp) Discard() {
+	if t.named {
+		return
+	}
 	_ = t.Close()
 	_ = os.Remove(t.Name())
 }
