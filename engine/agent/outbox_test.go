@@ -29,8 +29,11 @@ func sentResults(t *testing.T, sent *bytes.Buffer) []string {
 		if err != nil || f.Type != wire.Result || f.ID != 7 {
 			t.Fatalf("%+v, %v", f, err)
 		}
-		results, err := packed.ReadResults(f.Payload)
-		if err != nil {
+		var results []engine.Result
+		if err := packed.ReadResults(f.Payload, func(r engine.Result) error {
+			results = append(results, r)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, statuses(results))

@@ -76,14 +76,11 @@ func (l *Log) Emit(e engine.Event) {
 	switch e.Type {
 	case engine.Transfer, engine.StepText:
 		return // progress that nobody reads afterwards
-	case engine.StepEnd:
-		e.Result = brief(e)
 	}
-	// Encoded before the lock is taken: all hosts of a run meet here.
-	text := texts.Get().(*[]byte)
-	defer texts.Put(text)
-	var err error
-	*text, err = appendLine((*text)[:0], &e)
+	// Made before the lock is taken: all hosts of a run meet here.
+	m := makers.Get().(*maker)
+	defer makers.Put(m)
+	text, err := m.line(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -92,9 +89,9 @@ func (l *Log) Emit(e engine.Event) {
 	case err != nil:
 		l.err = err
 	case e.Type == engine.StepEnd && (e.Result == nil || e.Result.Failure == nil):
-		l.later(*text)
+		l.later(text)
 	default:
-		l.write(*text)
+		l.write(text)
 	}
 	switch e.Type {
 	case engine.RunEnd:
@@ -104,33 +101,43 @@ func (l *Log) Emit(e engine.Event) {
 	}
 }
 
-// brief is the result of a step without what the step learned, and without what
-// the event says as well; see complete.
-func brief(e engine.Event) *engine.Result {
-	r := e.Result
-	if r == nil {
-		return nil
-	}
-	out := *r
-	out.Output = nil
-	if out.Host == e.Host && out.Step == e.Step && out.Name == e.Name {
-		out.Host, out.Step, out.Name = "", "", ""
-	}
-	if r.Change != nil && (r.Change.Output != nil || r.Change.Memo != nil) {
-		c := *r.Change
-		c.Output, c.Memo = nil, nil
-		out.Change = &c
-	}
-	return &out
+// maker makes lines in memory that is used again.
+type maker struct {
+	text   []byte
+	event  engine.Event
+	result engine.Result
+	change engine.Change
 }
 
-// texts holds the memory of lines, which are made before the lock is taken.
-var texts = sync.Pool{New: func() any { return new([]byte) }}
+var makers = sync.Pool{New: func() any { return &maker{} }}
+
+// line is the line of an event, good until the next one. It is without what a
+// step learned, and without what the event says of a result as well; see complete.
+func (m *maker) line(e engine.Event) (text []byte, err error) {
+	m.event = e
+	if r := e.Result; r != nil {
+		m.result = *r
+		m.event.Result = &m.result
+		m.result.Output = nil
+		if r.Host == e.Host && r.Step == e.Step && r.Name == e.Name {
+			m.result.Host, m.result.Step, m.result.Name = "", "", ""
+		}
+		if r.Change != nil {
+			m.change = *r.Change
+			m.change.Output, m.change.Memo = nil, nil
+			m.result.Change = &m.change
+		}
+	}
+	m.text, err = appendLine(m.text[:0], &m.event)
+	text = m.text
+	m.event, m.result, m.change = engine.Event{}, engine.Result{}, engine.Change{} // it keeps nothing alive
+	return text, err
+}
 
 // write writes what waits, and then text.
 func (l *Log) write(text []byte) {
-	if l.err == nil {
-		_, l.err = l.file.Write(append(l.waiting, text...))
+	if all := append(l.waiting, text...); l.err == nil && len(all) > 0 {
+		_, l.err = l.file.Write(all)
 	}
 	l.waiting = l.waiting[:0]
 }

@@ -199,7 +199,7 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 	}
 }
 
-// complete gives the result of a step back what brief left out.
+// complete gives the result of a step back what its line left out.
 func complete(e *engine.Event) {
 	if e == nil || e.Result == nil {
 		return

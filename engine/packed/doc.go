@@ -9,7 +9,7 @@
 //
 // Both ends are of one build (see wire.Version), so there is nothing that tells
 // one form from an older one. What does not fit is an error, never a panic, and
-// takes no more memory than the bytes it came in.
+// no length in it is believed before the bytes are there.
 package packed
 
 import (

@@ -30,7 +30,7 @@ func TestSegment(t *testing.T) {
 		"check":   {Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "4", Args: json.RawMessage(`[1]`)}, fullStep}},
 		"beside":  {Run: "r \"1\"", Beside: true, Steps: []engine.Step{fullStep}},
 	} {
-		data, err := Segment(seg)
+		data, err := AppendSegment(nil, seg)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -53,13 +53,21 @@ func TestSegment(t *testing.T) {
 }
 
 func TestNoArguments(t *testing.T) {
-	data, err := Segment(engine.Segment{Steps: []engine.Step{{ID: "1"}}})
+	data, err := AppendSegment(nil, engine.Segment{Steps: []engine.Step{{ID: "1"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := ReadSegment(data); err != nil || string(got.Steps[0].Args) != "null" {
 		t.Errorf("got %+v, %v", got, err)
 	}
+}
+
+func readAll(data []byte) (out []engine.Result, err error) {
+	err = ReadResults(data, func(r engine.Result) error {
+		out = append(out, r)
+		return nil
+	})
+	return out, err
 }
 
 func TestResults(t *testing.T) {
@@ -71,14 +79,14 @@ func TestResults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := ReadResults(data)
+	got, err := readAll(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
 	}
-	if _, err := ReadResults(data[:len(data)-1]); err == nil {
+	if _, err := readAll(data[:len(data)-1]); err == nil {
 		t.Error("results that were cut are results as well")
 	}
 }
@@ -94,7 +102,7 @@ func TestOutputWithoutJSON(t *testing.T) {
 
 // Whatever comes, reading ends with an error or with no more than was there.
 func FuzzRead(f *testing.F) {
-	segment, _ := Segment(engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
+	segment, _ := AppendSegment(nil, engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
 	result, _ := AppendResult(nil, &fullResult)
 	plain, _ := AppendResult(nil, &plainResult)
 	for _, seed := range [][]byte{segment, result, append(result, plain...), {0xff, 0xff, 0xff, 0xff, 0x0f}} {
@@ -104,7 +112,7 @@ func FuzzRead(f *testing.F) {
 		if s, err := ReadSegment(data); err == nil && len(s.Steps) > len(data) {
 			t.Errorf("%d steps in %d bytes", len(s.Steps), len(data))
 		}
-		results, err := ReadResults(data)
+		results, err := readAll(data)
 		if err != nil {
 			return
 		}
@@ -117,7 +125,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if same, err := ReadResults(again); err != nil || !cmp.Equal(results, same) {
+		if same, err := readAll(again); err != nil || !cmp.Equal(results, same) {
 			t.Errorf("packed again it is not the same (%v): %s", err, cmp.Diff(results, same))
 		}
 	})
@@ -131,7 +139,7 @@ func FuzzLikeJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, segment, result []byte) {
 		var s engine.Segment
 		if json.Unmarshal(segment, &s) == nil && len(s.Steps) > 0 {
-			data, err := Segment(s)
+			data, err := AppendSegment(nil, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +156,7 @@ func FuzzLikeJSON(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadResults(data)
+		got, err := readAll(data)
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%d results, %v", len(got), err)
 		}
@@ -183,7 +191,7 @@ func BenchmarkSegment(b *testing.B) {
 	b.Run("packed", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			data, err := Segment(seg)
+			data, err := AppendSegment(nil, seg)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -53,17 +53,20 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// ReadResults are the results that were packed, one behind the other.
-func ReadResults(data []byte) ([]engine.Result, error) {
+// ReadResults calls on for each of the results that were packed one behind the
+// other. An error of on ends it and is returned.
+func ReadResults(data []byte, on func(engine.Result) error) error {
 	r := newReader(data)
-	var out []engine.Result
 	for r.more() {
-		out = append(out, r.result())
+		result := r.result()
+		if r.err != nil {
+			return r.err
+		}
+		if err := on(result); err != nil {
+			return err
+		}
 	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return out, nil
+	return nil
 }
 
 func (r *reader) result() engine.Result {

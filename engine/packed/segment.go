@@ -3,6 +3,7 @@ package packed
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"deployer/engine"
@@ -11,16 +12,21 @@ import (
 // stepSize is about how many bytes a step has beside its arguments and name.
 const stepSize = 80
 
+// mostAtOnce is how many steps there is memory for before they are read: a short
+// message could claim any number.
+const mostAtOnce = 400
+
 // null are the arguments of a step that has none.
 const null = "null"
 
-// Segment packs a segment. The error is that of what a plan expects of a step.
-func Segment(s engine.Segment) ([]byte, error) {
+// AppendSegment packs a segment. The error is that of what a plan expects of a
+// step.
+func AppendSegment(out []byte, s engine.Segment) ([]byte, error) {
 	size := len(s.Run) + 16
 	for i := range s.Steps {
 		size += len(s.Steps[i].Args) + len(s.Steps[i].Name) + stepSize
 	}
-	out := appendText(make([]byte, 0, size), s.Run)
+	out = appendText(slices.Grow(out, size), s.Run)
 	out = binary.AppendUvarint(out, flags(s.Check, s.Beside))
 	out = binary.AppendUvarint(out, uint64(len(s.Steps)))
 	var err error
@@ -53,11 +59,11 @@ func ReadSegment(data []byte) (engine.Segment, error) {
 	s := engine.Segment{Run: r.string()}
 	set := r.flags()
 	s.Check, s.Beside = set&1 != 0, set&2 != 0
-	for range r.count() {
-		if r.err != nil {
-			break
+	if steps := r.count(); steps > 0 {
+		s.Steps = make([]engine.Step, 0, min(steps, mostAtOnce))
+		for i := 0; i < steps && r.err == nil; i++ {
+			s.Steps = append(s.Steps, r.step())
 		}
-		s.Steps = append(s.Steps, r.step())
 	}
 	if r.more() {
 		r.fail(fmt.Errorf("there are %d bytes too many", len(data)-r.at))

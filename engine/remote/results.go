@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 
 	"deployer/engine"
@@ -11,7 +12,7 @@ import (
 // told is one thing that the host said of a segment: an event, or else a result.
 type told struct {
 	event  *engine.Event
-	result *engine.Result
+	result engine.Result
 }
 
 // mostQueued is how much may wait to be handed over before events are dropped;
@@ -23,15 +24,17 @@ const mostQueued = 10_000
 func (g *segment) deliver(on func(engine.Result), emit func(engine.Event)) *wire.EndMessage {
 	g.mu.Lock()
 	queue, end := g.queue, g.end
-	g.queue = nil
+	g.queue = g.spare[:0]
 	g.mu.Unlock()
-	for _, t := range queue {
-		if t.event != nil {
+	for i := range queue {
+		if t := &queue[i]; t.event != nil {
 			emit(*t.event)
 		} else {
-			on(*t.result)
+			on(t.result)
 		}
 	}
+	clear(queue)
+	g.spare = queue
 	return end
 }
 
@@ -90,19 +93,21 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 
 // resultsFrame takes in the results of one step or of several.
 func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
-	results, err := packed.ReadResults(f.Payload)
-	if err != nil {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
-	}
-	news := make([]told, len(results))
-	for i := range results {
-		if err := s.completeResult(&results[i], run); err != nil {
+	var refused error
+	run.add(func() {
+		refused = packed.ReadResults(f.Payload, func(r engine.Result) error {
+			err := s.completeResult(&r, run)
+			if err == nil {
+				run.queue = append(run.queue, told{result: r})
+			}
 			return err
-		}
-		news[i].result = &results[i]
+		})
+	})
+	var wrong *wire.ProtocolError
+	if refused != nil && !errors.As(refused, &wrong) {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, refused)}
 	}
-	run.add(func() { run.queue = append(run.queue, news...) })
-	return nil
+	return refused
 }
 
 // completeResult adds what the controller knows to what the host said, if that can

@@ -26,7 +26,8 @@ type segment struct {
 
 	mu    sync.Mutex
 	queue []told
-	left  int // results that may still come
+	spare []told // memory for the next queue
+	left  int    // results that may still come
 	end   *wire.EndMessage
 	news  chan struct{} // has a token when queue or end have changed
 }
@@ -73,22 +74,28 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 	}
 }
 
+// segments holds the memory of segments on their way. All sessions share it: of a
+// thousand, few send at one moment.
+var segments = sync.Pool{New: func() any { return new([]byte) }}
+
 func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 	run := &segment{steps: seg.Steps, left: len(seg.Steps), news: make(chan struct{}, 1)}
-	payload, err := packed.Segment(seg)
-	if err != nil {
+	payload := segments.Get().(*[]byte)
+	defer segments.Put(payload)
+	var err error
+	if *payload, err = packed.AppendSegment((*payload)[:0], seg); err != nil {
 		return nil, 0, fmt.Errorf("%s: encoding a segment: %w", s.opts.Host, err)
 	}
-	if len(payload) > wire.MaxMessage {
+	if len(*payload) > wire.MaxMessage {
 		return nil, 0, fmt.Errorf("%s: a segment of %d steps has %d bytes, the limit is %d: put large contents into files",
-			s.opts.Host, len(seg.Steps), len(payload), wire.MaxMessage)
+			s.opts.Host, len(seg.Steps), len(*payload), wire.MaxMessage)
 	}
 	s.mu.Lock()
 	s.nextID++
 	id := s.nextID
 	s.segments[id] = run
 	s.mu.Unlock()
-	if err := s.conn.Send(wire.Segment, id, payload); err != nil {
+	if err := s.conn.Send(wire.Segment, id, *payload); err != nil {
 		s.forget(id)
 		s.end(err)
 		return nil, 0, s.Err()

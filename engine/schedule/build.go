@@ -170,11 +170,14 @@ func (h *host) render(t *playbook.Task, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.seg.registers(t.Closure(tpl.Refs())) {
-		return nil, errLate
-	}
-	if why := h.unknowable(t.Closure(tpl.Refs())); why != "" {
-		return nil, unknowable{why}
+	if len(h.seg.names) > 0 || len(h.unsure) > 0 {
+		refs := t.Closure(tpl.Refs())
+		if h.seg.registers(refs) {
+			return nil, errLate
+		}
+		if why := h.unknowable(refs); why != "" {
+			return nil, unknowable{why}
+		}
 	}
 	if err := h.vars.Enter(t.Scopes, tpl.Refs()); err != nil {
 		return nil, err

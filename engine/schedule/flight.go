@@ -63,7 +63,7 @@ func (f *flight) steps() []engine.Step {
 			done[e.step.ID] = e.result.Status == engine.Altered
 		}
 	}
-	var out []engine.Step
+	out := make([]engine.Step, 0, len(f.entries)-f.next)
 	for _, e := range f.entries[f.next:] {
 		if e.step == nil || e.result != nil {
 			continue

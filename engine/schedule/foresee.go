@@ -32,6 +32,9 @@ type unsure struct {
 // unknowable says why something that looks at refs cannot be known in a check;
 // empty when it can.
 func (h *host) unknowable(refs playbook.Refs) string {
+	if len(h.unsure) == 0 {
+		return ""
+	}
 	names := refs.Names()
 	for _, name := range slices.Sorted(maps.Keys(h.unsure)) {
 		u := h.unsure[name]

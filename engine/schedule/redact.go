@@ -91,7 +91,7 @@ func (s redactingSink) Emit(e engine.Event) { s.next.Emit(s.r.Event(e)) }
 
 // Event returns e without secrets. What e points to is copied, not changed.
 func (r *Redactor) Event(e engine.Event) engine.Event {
-	if e.Result != nil {
+	if e.Result != nil && !r.harmless(e.Result) {
 		res := r.Result(*e.Result)
 		e.Result = &res
 	}
@@ -122,7 +122,7 @@ func (r *Redactor) Failure(f *engine.Failure) *engine.Failure {
 // Result returns a result without secrets. A result marked secret keeps neither
 // output nor diffs.
 func (r *Redactor) Result(res engine.Result) engine.Result {
-	if r.harmless(res) {
+	if r.harmless(&res) {
 		return res
 	}
 	if res.Change != nil {
@@ -151,7 +151,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 
 // harmless tells that there is nothing to take out, which is the case of nearly
 // all results.
-func (r *Redactor) harmless(res engine.Result) bool {
+func (r *Redactor) harmless(res *engine.Result) bool {
 	if res.Secret || r != nil && r.replacer.Load() != nil {
 		return false
 	}

@@ -80,10 +80,15 @@ func (c *Conn) receiveFrame() (Frame, bool, error) {
 // bytes: most results fit.
 const smallPayload = 4 << 10
 
-// chunks and smalls hold payloads that were given back, of all connections.
+// resultsPayload is the capacity of buffers for results that travel together, in
+// bytes. They are read at once and given back.
+const resultsPayload = 48 << 10
+
+// chunks, results and smalls hold payloads that were given back, of all connections.
 var (
-	chunks = sync.Pool{New: func() any { b := make([]byte, ChunkSize); return &b }}
-	smalls = sync.Pool{New: func() any { b := make([]byte, smallPayload); return &b }}
+	chunks  = sync.Pool{New: func() any { b := make([]byte, ChunkSize); return &b }}
+	results = sync.Pool{New: func() any { b := make([]byte, resultsPayload); return &b }}
+	smalls  = sync.Pool{New: func() any { b := make([]byte, smallPayload); return &b }}
 )
 
 func buffer(t Type, n int) []byte {
@@ -92,6 +97,8 @@ func buffer(t Type, n int) []byte {
 		return nil
 	case t == BlobChunk && n <= ChunkSize && n > ChunkSize/4:
 		return (*chunks.Get().(*[]byte))[:n]
+	case t == Result && n <= resultsPayload && n > smallPayload:
+		return (*results.Get().(*[]byte))[:n]
 	case n <= smallPayload && n > smallPayload/16:
 		return (*smalls.Get().(*[]byte))[:n]
 	}
@@ -105,6 +112,8 @@ func (c *Conn) Recycle(payload []byte) {
 	switch cap(payload) {
 	case ChunkSize:
 		chunks.Put(&payload)
+	case resultsPayload:
+		results.Put(&payload)
 	case smallPayload:
 		smalls.Put(&payload)
 	}

@@ -38,7 +38,7 @@ func Frame(t wire.Type, id uint32, v any) wire.Frame {
 
 // Segment is the frame of a segment.
 func Segment(id uint32, s engine.Segment) wire.Frame {
-	payload, err := packed.Segment(s)
+	payload, err := packed.AppendSegment(nil, s)
 	if err != nil {
 		panic(err)
 	}
