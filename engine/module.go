@@ -70,6 +70,8 @@ type Foresight interface {
 	// WouldChange tells whether the path, or something below it, would be
 	// different by now in a real run.
 	WouldChange(path string) bool
+	// WouldMake tells whether the directory may be there by now in a real run.
+	WouldMake(dir string) bool
 }
 
 // Command is a program to run on a host.

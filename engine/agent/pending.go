@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -8,23 +10,28 @@ import (
 	"deployer/engine/transport"
 )
 
-// pending are the paths that the steps of a check would have changed.
+// pending is what the steps of a check would have changed.
 type pending struct {
 	mu    sync.Mutex
-	paths map[string]bool
+	paths map[string]string // the action on each
+	// opaque: something would have been done that may make any file.
+	opaque bool
 }
 
 func (p *pending) add(c engine.Change) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range c.Pending() {
-		if e.Kind != engine.EffectFile {
-			continue
+		switch {
+		case e.Kind == engine.EffectShow:
+		case e.Kind != engine.EffectFile || !filepath.IsAbs(e.Target): // such as a user, who gets a home
+			p.opaque = true
+		default:
+			if p.paths == nil {
+				p.paths = map[string]string{}
+			}
+			p.paths[e.Target] = e.Action
 		}
-		if p.paths == nil {
-			p.paths = map[string]bool{}
-		}
-		p.paths[e.Target] = true
 	}
 }
 
@@ -32,22 +39,68 @@ func (p *pending) add(c engine.Change) {
 func (p *pending) has(path string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.paths[path] {
+	if _, there := p.paths[path]; there {
 		return true
 	}
 	for changed := range p.paths {
-		if strings.HasPrefix(changed, strings.TrimSuffix(path, "/")+"/") {
+		if below(changed, path) {
 			return true
 		}
 	}
 	return false
 }
 
+// makes tells whether a directory may be there by now: something in it would have
+// been made, or something else than an empty directory above it. real follows the
+// links in a path.
+func (p *pending) makes(dir string, real func(path string) string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.opaque {
+		return true
+	}
+	dir = real(dir)
+	for path, action := range p.paths {
+		path = real(path)
+		if path == dir || below(path, dir) || action != engine.MakeDirectory && below(dir, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func below(path, dir string) bool { return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
+
 var _ engine.Foresight = (*system)(nil)
 
 // WouldChange implements engine.Foresight.
 func (s *system) WouldChange(path string) bool {
 	return s.step.check && s.step.server.pending.has(path)
+}
+
+// WouldMake implements engine.Foresight.
+func (s *system) WouldMake(dir string) bool {
+	return s.step.check && s.step.server.pending.makes(dir, s.real)
+}
+
+// real is a path of the host without the links in the part of it that exists.
+func (s *system) real(path string) string {
+	missing := ""
+	for dir := s.Path(path); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, missing)
+		}
+		if dir == filepath.Dir(dir) {
+			return s.Path(path)
+		}
+		if to, err := os.Readlink(dir); err == nil { // it leads to what is not there yet
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(dir), to)
+			}
+			return filepath.Join(to, missing)
+		}
+		missing = filepath.Join(filepath.Base(dir), missing)
+	}
 }
 
 // asShown is a change as a plan has it: with its texts as they reach people.

@@ -83,6 +83,7 @@ func appendChange(out []byte, c *engine.Change) []byte {
 		}
 		out[len(out)-1] = ']'
 	}
+	out = jsonline.AppendField(out, "lacks", c.Lacks)
 	if len(out) > begin {
 		out = slices.Delete(out, begin, begin+1)
 	}

@@ -16,7 +16,7 @@ func fullEvent() engine.Event {
 		Bytes: 1, Total: 2, Result: &engine.Result{Host: "n1", Step: "1.web.3#2", Name: "say", Delegate: "n2", Status: engine.Failed,
 			Failure: &engine.Failure{Message: "no", Detail: "\x01\b\f\r\t\\\u2028\u2029\xff", Certain: true}, Ignored: true, ForAll: true, Unknown: "u",
 			AtOnce: 3, Reason: "r", Tries: 2, Started: at.UTC(), Elapsed: time.Second, Secret: true,
-			Change: &engine.Change{Needed: true, Wait: true, Effects: []engine.Effect{
+			Change: &engine.Change{Needed: true, Wait: true, Lacks: "/no", Effects: []engine.Effect{
 				{Kind: engine.EffectFile, Target: "/x", Action: "create", Diff: "+a\n", Secret: true, Redacted: true}, {}}}}}
 }
 

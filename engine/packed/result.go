@@ -42,6 +42,7 @@ func appendChange(out []byte, c *engine.Change) ([]byte, error) {
 		out = binary.AppendUvarint(out, flags(e.Secret, e.Redacted))
 		out = appendText(appendText(appendText(appendText(out, e.Kind), e.Target), e.Action), e.Diff)
 	}
+	out = appendText(out, c.Lacks)
 	return appendJSON(out, c.Output, len(c.Output) > 0)
 }
 
@@ -99,6 +100,7 @@ func (r *reader) change() *engine.Change {
 		c.Effects = append(c.Effects, engine.Effect{Secret: set&1 != 0, Redacted: set&2 != 0,
 			Kind: engine.EffectKind(r.string()), Target: r.string(), Action: r.string(), Diff: r.string()})
 	}
+	c.Lacks = r.string()
 	r.json(&c.Output)
 	return c
 }

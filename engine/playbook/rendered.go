@@ -154,7 +154,7 @@ func (u *undefinedNames) base(host string) *Vars {
 // writesHere tells whether a task may make files on the machine that deployer runs
 // on: template files among them are not what they are now.
 func writesHere(t *Task) bool {
-	return t.Delegate != nil && (t.Delegate.tpl != nil || t.Delegate.src == Localhost) && !t.Looks()
+	return t.Delegate != nil && t.Delegate.May(Localhost) && !t.Looks()
 }
 
 // templateArgument leads to the argument that names a template file of the role: the

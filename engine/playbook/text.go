@@ -43,3 +43,6 @@ func (t *Text) Value(vars *Vars) (string, error) {
 	}
 	return t.tpl.Text(vars.m)
 }
+
+// May tells whether the text may be s on some host.
+func (t *Text) May(s string) bool { return t.tpl != nil || t.src == s }

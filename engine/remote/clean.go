@@ -15,6 +15,7 @@ func cleanResult(r *engine.Result) {
 		r.Failure.Message, r.Failure.Detail = clean(r.Failure.Message), clean(r.Failure.Detail)
 	}
 	if r.Change != nil {
+		r.Change.Lacks = clean(r.Change.Lacks)
 		for i := range r.Change.Effects {
 			e := &r.Change.Effects[i]
 			e.Kind, e.Target, e.Action, e.Diff = engine.EffectKind(clean(string(e.Kind))), clean(e.Target), clean(e.Action), clean(e.Diff)

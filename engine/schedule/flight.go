@@ -135,6 +135,7 @@ func (f *flight) judged() *entry {
 func (f *flight) reconnect(ctx context.Context, lost error) error {
 	h := f.host
 	h.link.drop(f.session)
+	h.blind = true // a new agent knows nothing of what came before
 	h.run.emit(engine.Event{Type: engine.HostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
 	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
 	var down *failed

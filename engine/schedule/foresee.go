@@ -18,6 +18,9 @@ type foresight struct {
 	// later are the registered names of steps that ran after one that would
 	// change something: in a real run they may see something else.
 	later map[string]bool
+	// blind: what the agent has seen of this check is not all that the host would
+	// have been through by now.
+	blind bool
 	// limits are how many hosts may be at once in a block, or do a task.
 	limits map[any]int
 }
@@ -80,6 +83,7 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 	if !h.run.opts.Check {
 		return
 	}
+	h.lacking(e, res)
 	certain := res.Failure != nil && res.Failure.Certain && !h.looksLater(e.task)
 	if res.Status == engine.Failed && !certain && e.step != nil && h.foresight.cause != "" {
 		res.Unknown = fmt.Sprintf("its check fails as things are now, which %q before it may change: %s", h.foresight.cause, res.Failure.Message)
@@ -89,6 +93,7 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 	if (pending || res.Unknown != "") && h.foresight.cause == "" {
 		h.foresight.cause = res.Name
 	}
+	h.blind = h.blind || res.Unknown != "" || pending && e.step == nil
 	switch {
 	case res.Unknown != "":
 		h.doubt(e.task.Defines(), unsure{res.Name, true})
@@ -107,6 +112,27 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 		h.later[name] = h.foresight.cause != ""
 	}
 	res.AtOnce = h.atOnce(e.task)
+}
+
+// lacking fails a step as a real run would, for a directory that is not there and
+// that nothing may have brought by then.
+func (h *host) lacking(e *entry, res *engine.Result) {
+	if res.Change == nil || res.Change.Lacks == "" || res.Failure != nil {
+		return
+	}
+	if h.blind || e.task.Delegate != nil || h.looksLater(e.task) || h.run.isDelegate(h.name) {
+		return
+	}
+	failure := asFailure(engine.NoDirectory(res.Change.Lacks))
+	failure.Certain = true
+	res.Status, res.Failure, res.Change = engine.Failed, failure, nil
+}
+
+// isDelegate tells whether other hosts may do tasks on this one.
+func (r *run) isDelegate(host string) bool {
+	may := func(t *playbook.Task) bool { return t.Delegate != nil && t.Delegate.May(host) }
+	return slices.ContainsFunc(r.prog.Tasks, may) ||
+		slices.ContainsFunc(r.prog.Plays, func(p *playbook.Play) bool { return slices.ContainsFunc(p.Handlers, may) })
 }
 
 // looksLater tells whether a task looks at what was registered after the first

@@ -128,7 +128,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	if res.Change != nil {
 		c := *res.Change
 		c.Effects = slices.Clone(c.Effects)
-		c.Output, c.Memo = r.output(c.Output, res.Secret), nil
+		c.Output, c.Memo, c.Lacks = r.output(c.Output, res.Secret), nil, r.Text(c.Lacks)
 		for i := range c.Effects {
 			e := &c.Effects[i]
 			if e.Secret = e.Secret || res.Secret; e.Secret {

@@ -98,7 +98,9 @@ func (p *Pack) Check(_ context.Context, sys engine.System) (engine.Change, error
 	info, err := os.Lstat(sys.Path(p.Dest))
 	if errors.Is(err, fs.ErrNotExist) {
 		effect.Action = fmt.Sprintf("pack %d files", len(list))
-		return engine.Changed(effect), nil
+		change := engine.Changed(effect)
+		change.Lacks = hostfile.Lacking(sys, p.Dest)
+		return change, nil
 	}
 	if err != nil {
 		return engine.Change{}, err

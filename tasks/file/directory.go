@@ -45,7 +45,7 @@ func (d *Directory) action(sys engine.System, path string) (target, action strin
 		return "", "", err
 	}
 	if info == nil {
-		return target, "create directory", nil
+		return target, engine.MakeDirectory, nil
 	}
 	if !info.IsDir() {
 		return "", "", fmt.Errorf("%s is not a directory but %s: remove it first", target, describeOther(info))

@@ -117,6 +117,9 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 	}
 	change := engine.Changed(effect)
 	change.Memo = have
+	if have.info == nil {
+		change.Lacks = hostfile.Lacking(sys, have.path)
+	}
 	return change, nil
 }
 

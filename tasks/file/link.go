@@ -29,7 +29,9 @@ func (l *Link) Check(_ context.Context, sys engine.System) (engine.Change, error
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		effect.Action = "link to " + l.To
-		return engine.Changed(effect), nil
+		change := engine.Changed(effect)
+		change.Lacks = hostfile.Lacking(sys, l.Path)
+		return change, nil
 	case err != nil:
 		return engine.Change{}, err
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -57,7 +59,11 @@ func (l *Link) Apply(_ context.Context, sys engine.System, _ engine.Change) (eng
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if err := os.Symlink(l.To, temp); err != nil {
+	err := os.Symlink(l.To, temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, engine.NoDirectory(filepath.Clean(dir))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("linking %s: %w", l.Path, err)
 	}
 	if err := os.Rename(temp, final); err != nil {

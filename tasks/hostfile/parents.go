@@ -21,3 +21,16 @@ func Parents(sys engine.System, path string) error {
 	}
 	return os.MkdirAll(dir, 0o755)
 }
+
+// Lacking is the directory of the host's path, when it is not there and no step
+// before this one of a dry run may make it; else it is empty.
+func Lacking(sys engine.System, path string) string {
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(sys.Path(dir)); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if f, ok := sys.(engine.Foresight); ok && f.WouldMake(dir) {
+		return ""
+	}
+	return dir
+}

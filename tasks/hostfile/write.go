@@ -39,7 +39,7 @@ func Create(final string) (*Temp, error) {
 	sweep(dir, "."+base+tempMark)
 	f, err := os.CreateTemp(dir, TempName(base)+"*")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("directory %s does not exist: make it with the directory module first", dir)
+		return nil, engine.NoDirectory(filepath.Clean(dir))
 	}
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func OpenPartial(final, key string) (*Temp, error) {
 	sweep(dir, "."+base+tempMark)
 	f, err := os.OpenFile(filepath.Join(dir, "."+base+tempMark+"part-"+key), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("directory %s does not exist: make it with the directory module first", dir)
+		return nil, engine.NoDirectory(filepath.Clean(dir))
 	}
 	if err != nil {
 		return nil, err

@@ -163,6 +163,9 @@ type foreseeing struct {
 // WouldChange implements engine.Foresight.
 func (f foreseeing) WouldChange(path string) bool { return slices.Contains(f.paths, path) }
 
+// WouldMake implements engine.Foresight.
+func (f foreseeing) WouldMake(dir string) bool { return slices.Contains(f.paths, dir) }
+
 // TestForesight: a dry run shows the restart that a file's change would bring.
 func TestForesight(t *testing.T) {
 	t.Parallel()

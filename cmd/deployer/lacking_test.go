@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// A check fails for a directory that is not there as the run does, and only where
+// the run would.
+func TestCheckFindsMissingDirectories(t *testing.T) {
+	const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	y := newYard(t, 1, map[string]string{"templates/a.tmpl": "x\n", "files/b": "x\n", "files/tree/sub/c": "x\n"})
+	root := y.fleet.Hosts[0].Root
+	for _, dir := range []string{"/there", "/data"} {
+		if err := os.MkdirAll(root+dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, link := range []string{"/linked", "/other"} {
+		if err := os.Symlink("data", root+link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const no = "directory /no does not exist: make it with the directory module first"
+	for what, tt := range map[string]struct{ tasks, fails string }{ // empty: the check is good
+		"file":                            {"- file: {path: /no/x, content: x}", no},
+		"template":                        {"- template: {src: a.tmpl, dest: /no/x}", no},
+		"copy":                            {"- copy: {src: b, dest: /no/x}", no},
+		"yaml_file":                       {"- yaml_file: {dest: /no/x, value: {a: 1}}", no},
+		"line":                            {"- line: {path: /no/x, line: x, create: true}", no},
+		"block":                           {"- block: {path: /no/x, block: x, create: true}", no},
+		"link":                            {"- link: {path: /no/x, to: /etc}", no},
+		"archive":                         {"- archive: {path: /there, dest: /no/x.tar.gz}", no},
+		"download":                        {"- download: {url: 'http://127.0.0.1:9/x', dest: /no/x, sha256: " + sum + "}", no},
+		"a loop":                          {"- file: {path: '{{ .item }}', content: x}\n  loop: [/there/x, /no/x]", no},
+		"deep":                            {"- file: {path: /no/a/x, content: x}", "directory /no/a does not exist"},
+		"what is there":                   {"- file: {path: /there/x, content: x}", ""},
+		"a directory tree":                {"- copy: {src: tree, dest: /no}", ""},
+		"a directory":                     {"- directory: {path: /no/a}", ""},
+		"made before":                     {"- directory: {path: /no}\n- file: {path: /no/x, content: x}", ""},
+		"made with one below":             {"- directory: {path: /no/a}\n- file: {path: /no/x, content: x}", ""},
+		"below one that is made":          {"- directory: {path: /yes}\n- file: {path: /yes/no/x, content: x}", "directory /yes/no does not exist"},
+		"made through a link":             {"- directory: {path: /linked/no}\n- file: {path: /other/no/x, content: x}", ""},
+		"behind a link that is made":      {"- link: {path: /to, to: /data}\n- file: {path: /to/x, content: x}", ""},
+		"made by a tree":                  {"- copy: {src: tree/, dest: /no}\n- file: {path: /no/sub/x, content: x}", ""},
+		"maybe made by a command":         {"- command: 'true'\n- file: {path: /no/x, content: x}", ""},
+		"maybe by one that only looks":    {"- {command: 'true', changed_when: false}\n- file: {path: /no/x, content: x}", ""},
+		"maybe with a user":               {"- user: {name: joe}\n- file: {path: /no/x, content: x}", ""},
+		"maybe by what is not known":      {"- {file: {path: /there/y}, when: not run.check}\n- file: {path: /no/x, content: x}", ""},
+		"maybe by another host":           {"- {file: {path: /there/y}, delegate_to: n001}\n- file: {path: /no/x, content: x}", ""},
+		"on another host":                 {"- {file: {path: /no/x}, delegate_to: n001}", ""},
+		"a condition on what comes after": {"- {file: {path: /there/y}, register: r}\n- {file: {path: /no/x}, when: r.changed}", ""},
+		"rescued":                         {"- block: [file: {path: /no/x}]\n  rescue: [directory: {path: /no}]", ""},
+		"ignored":                         {"- {file: {path: /no/x}, ignore_errors: true}\n- file: {path: /there/x}", ""},
+	} {
+		y.write("site.yaml", "- hosts: all\n  tasks:\n    "+strings.ReplaceAll(tt.tasks, "\n", "\n    ")+"\n")
+		var said bytes.Buffer
+		code := run(t.Context(), []string{"run", "site.yaml", "--check"}, strings.NewReader(""), &said, &said)
+		if all := said.String(); (code != exitOK) != (tt.fails != "") || !strings.Contains(all, tt.fails) {
+			t.Errorf("%s: exit code %d, want %q:\n%s", what, code, tt.fails, all)
+		}
+	}
+	for what, task := range map[string]string{"file": "file: {path: /no/x, content: x}", "link": "link: {path: /no/x, to: /etc}"} {
+		y.write("site.yaml", "- hosts: all\n  tasks: ["+task+"]\n")
+		var said bytes.Buffer
+		run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), &said, &said)
+		if !strings.Contains(said.String(), strings.Replace(no, "/no", root+"/no", 1)) {
+			t.Errorf("%s: the run says something else:\n%s", what, said.String())
+		}
+	}
+}
