@@ -7,8 +7,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// hostVars are the variables of the inventory, whose texts may have templates. Other
-// hosts are told of those without: what they see is no part of a template's value.
+// hostVars are the variables of the inventory, whose texts may have templates. What
+// other hosts are told of these is computed later; see roles.Variables.Tell.
 func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 	out, values := map[string]roles.HostVars{}, playbook.NewHostValues()
 	var errs error
@@ -24,7 +24,7 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 				continue
 			}
 			vars.Own[name] = value
-			if _, later := value.(*playbook.Value); !later {
+			if !playbook.Computed(value) {
 				vars.Told[name] = value
 			}
 		}

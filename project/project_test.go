@@ -66,11 +66,11 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Variables of the inventory may have templates. What other hosts are told of a host
-// has them not: they would be texts with braces there.
+// Variables of the inventory may have templates. Other hosts are told what can be
+// computed before the run, with the variables of the command line.
 func TestTemplatesInVariables(t *testing.T) {
 	inDir(t, map[string]string{
-		"inventory.yaml":      "vars: {base: 80}\nhosts: {a: {vars: {port: '{{ .base }}', own: 1}}, b: }\n",
+		"inventory.yaml":      "vars: {base: 80}\nhosts: {a: {vars: {port: '{{ .base }}', os: '{{ .facts.os }}', next: '{{ .hosts.b.vars.port }}'}}, b: {vars: {port: '{{ add .base 1 }}'}}}\n",
 		"cluster.yaml":        cluster + "vars: {base: 80, port: '{{ .base }}'}\n",
 		"broken.yaml":         "hosts: {a: }\n",
 		"group_vars/all.yaml": "",
@@ -84,13 +84,22 @@ func TestTemplatesInVariables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		vars := playbook.NewVars(v.Of(host), nil)
+		v.Tell(map[string]any{"base": 1})
+		v.Tell(nil)
+		vars := playbook.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
 		if err := vars.Enter(nil, playbook.Everything()); err != nil {
 			t.Fatal(err)
 		}
 		told := vars.Map()["hosts"].(map[string]any)[host].(map[string]any)["vars"].(map[string]any)
-		if port, _ := vars.Get("port"); port != 80 || told["port"] != nil || told["base"] != 80 {
-			t.Errorf("%s: port is %v, others are told %v", file, port, told)
+		want := map[string]any{"base": 80, "port": 80}
+		if host == "a" {
+			want["next"] = 81
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("%s: others are told (- want, + got):\n%s", file, diff)
+		}
+		if port, _ := vars.Get("port"); port != 80 {
+			t.Errorf("%s: port is %v", file, port)
 		}
 	}
 	if err := os.WriteFile("group_vars/all.yaml", []byte("a: 1\nb: '{{ .x'\n"), 0o644); err != nil {

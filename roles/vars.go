@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"deployer/cluster"
+	"deployer/engine/playbook"
 	"deployer/inventory"
 )
 
@@ -16,6 +18,7 @@ type Variables struct {
 	shared map[string]any
 	hosts  map[string]map[string]any
 	own    map[string]map[string]any // what the inventory gives to each host
+	told   map[string]map[string]any // what of that other hosts are told
 }
 
 // HostVars are the variables that the inventory gives to a host.
@@ -43,11 +46,30 @@ func PlainVariables(inv *inventory.Inventory, given map[string]HostVars) *Variab
 }
 
 func newVariables(given map[string]HostVars) *Variables {
-	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, own: map[string]map[string]any{}}
+	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, own: map[string]map[string]any{}, told: map[string]map[string]any{}}
 	for host, vars := range given {
-		v.own[host] = vars.Own
+		v.own[host], v.told[host] = vars.Own, vars.Told
 	}
 	return v
+}
+
+// Tell computes what hosts are told of each other's variables that have templates,
+// with extra, those of the command line. It is called once all of these are known;
+// a later call corrects what an earlier one has told.
+func (v *Variables) Tell(extra map[string]any) {
+	extra, _ = playbook.Normalize(extra).(map[string]any)
+	for _, others := range []bool{false, true} { // first those that look at no other host
+		computed := map[string]map[string]any{}
+		for host, own := range v.own {
+			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), playbook.Computed) {
+				computed[host] = playbook.Told(v.Of(host), extra, others)
+			}
+		}
+		for host, values := range computed {
+			maps.DeleteFunc(v.told[host], func(name string, _ any) bool { return playbook.Computed(v.own[host][name]) })
+			maps.Copy(v.told[host], values)
+		}
+	}
 }
 
 // NewVariables builds them once for all hosts. images maps the catalogue's names

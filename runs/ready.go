@@ -21,6 +21,9 @@ func (r *Run) Ready(ctx context.Context) error {
 	if err := r.prompts(); err != nil {
 		return err
 	}
+	if len(r.Program.Prompts) > 0 {
+		r.variables.Tell(r.Extra)
+	}
 	if err := r.login(); err != nil {
 		return err
 	}

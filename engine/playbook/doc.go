@@ -135,11 +135,12 @@
 // given a value, parameters of a role or include, command line. They may refer to
 // each other: all but those of the command line may have templates, which see what
 // the task sees that looks at the variable. hosts.NAME.vars has those of the
-// inventory that have none. The names of [Reserved] are the engine's.
+// inventory, computed by what that host has before the run: what needs facts or the
+// variables of a play is not there. The names of [Reserved] are the engine's.
 //
 // `set: {port: 8080}` gives port a value for all later tasks of the host, of later
 // plays too; with run_once on all hosts. Where it was skipped, the variable is what
-// it was before. Other hosts do not see it. With register the values are fields of
+// it was before. Other hosts do not see it: hosts do not walk in step. With register the values are fields of
 // that name instead.
 //
 // vars_prompt is a list of variables that are asked for on the terminal before any

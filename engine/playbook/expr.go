@@ -44,7 +44,7 @@ func compileExpr(src string, orig origin) (*Expr, error) {
 		bound := at.Bind(file.NewSource(src))
 		e.sure = append(e.sure, sight{name: id.Value, pos: orig.at(bound.Line, bound.Column), what: fmt.Sprintf("expression %q", src)})
 	}
-	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(tryName, try),
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(toldName, told), expr.Function(tryName, try),
 		expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
 	e.prog, err = expr.Compile(src, options...)
 	if err != nil {

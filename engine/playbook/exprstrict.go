@@ -19,8 +19,9 @@ import (
 // calls of get, which fails, or try, which gives nil where the author allowed
 // for it.
 const (
-	getName = "__get"
-	tryName = "__try"
+	getName  = "__get"
+	toldName = "__told" // get, of the variables of another host
+	tryName  = "__try"
 )
 
 type strictness struct {
@@ -30,6 +31,7 @@ type strictness struct {
 	tolerant map[file.Location]bool   // nil instead of an error
 	keep     map[file.Location]bool   // names of functions
 	locals   map[string]bool          // let x = ...
+	told     map[file.Location]bool   // variables of another host
 	fields   map[file.Location]string // of names of which one field is looked at
 	unknown  []*ast.IdentifierNode    // functions that do not exist
 	sure     []*ast.IdentifierNode    // variables that are looked at in any case
@@ -40,7 +42,7 @@ func newStrictness(src string) (*strictness, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}, fields: map[file.Location]string{}}
+	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}, told: map[file.Location]bool{}, fields: map[file.Location]string{}}
 	ast.Walk(&tree.Node, visit(s.collect))
 	ast.Walk(&tree.Node, visit(s.collectRefs))
 	s.surely(tree.Node)
@@ -69,6 +71,9 @@ func (s *strictness) collect(n *ast.Node) {
 	case *ast.MemberNode:
 		if field, ok := t.Property.(*ast.StringNode); ok {
 			s.fields[t.Node.Location()] = field.Value
+		}
+		if m, ok := t.Node.(*ast.MemberNode); ok && isText(m.Property, "vars") && fromHosts(m.Node) {
+			s.told[t.Location()] = true
 		}
 		if t.Optional {
 			s.tolerant[t.Location()] = true
@@ -132,10 +137,37 @@ func (s *strictness) Visit(n *ast.Node) {
 
 func (s *strictness) patch(n *ast.Node, of, key ast.Node) {
 	name := getName
+	if s.told[(*n).Location()] {
+		name = toldName
+	}
 	if s.tolerant[(*n).Location()] {
 		name = tryName
 	}
 	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{of, key}})
+}
+
+// fromHosts tells whether a node is one of all hosts: hosts.NAME or hosts[NAME].
+func fromHosts(n ast.Node) bool {
+	m, ok := n.(*ast.MemberNode)
+	if !ok {
+		return false
+	}
+	id, ok := m.Node.(*ast.IdentifierNode)
+	return ok && id.Value == "hosts"
+}
+
+func isText(n ast.Node, text string) bool {
+	s, ok := n.(*ast.StringNode)
+	return ok && s.Value == text
+}
+
+// told is get, of the variables of another host.
+func told(args ...any) (any, error) {
+	value, err := get(args...)
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, untold)
+	}
+	return value, nil
 }
 
 // get looks key up in a mapping, list or text.

@@ -85,6 +85,13 @@ func (t *Template) execError(err error, vars map[string]any) error {
 	msg := m[4]
 	if missing := noEntryText.FindStringSubmatch(msg); missing != nil {
 		msg = fmt.Sprintf("unknown name %q%s", missing[1], t.hint(m[3], missing[1], vars))
+		code := m[3]
+		if !strings.Contains(code, missing[1]) { // of (index .hosts "x").vars it names a part
+			code = t.src
+		}
+		if strings.Contains(code, "hosts") && strings.Contains(code, ".vars."+missing[1]) {
+			msg += untold
+		}
 	}
 	return t.orig.at(line, t.begin(line, col, m[3])).Errorf("template {{ %s }}: %s", m[3], msg)
 }
