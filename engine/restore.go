@@ -26,7 +26,8 @@ type Restorer struct {
 	Cannot func(ctx context.Context, sys System, name string, now, to State) (why string, err error)
 	// Idle tells whether something that is gone is as good as in this state: a
 	// unit does nothing then either, and its file is a thing of its own, which a
-	// revert may have taken away already. nil means never.
+	// revert may have taken away already, or, when a revert is reverted, brought
+	// back. nil means never.
 	Idle func(State) bool
 	// Of names the thing that a key of the state is a trait of: a member of a
 	// group is one of that user. When the run changed that thing too, the key
@@ -36,6 +37,13 @@ type Restorer struct {
 	// Late tells whether putting back has to wait until the files around it
 	// are back: a unit can only start then. nil means never.
 	Late func(to State) bool
+	// Rereads tells whether putting back a file leaves something to Postponed of
+	// the kind: what the host has made of /etc/fstab is made again. nil means
+	// never.
+	Rereads func(path string) bool
+	// Behind is what stays behind when a thing goes that was not there before, for
+	// people; empty for nothing.
+	Behind string
 	// Stopped tells whether nothing runs in a state: what a run has started out
 	// of it is not waited for when it is put back. nil means never.
 	Stopped func(State) bool

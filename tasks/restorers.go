@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"context"
+
 	"deployer/engine"
 	"deployer/tasks/account"
 	"deployer/tasks/identity"
@@ -15,21 +17,24 @@ var restorers = map[string]*engine.Restorer{
 	"group":         account.GroupRestorer,
 	"hostname":      identity.Restorer,
 	"kernel_module": kernel.ModuleRestorer,
-	"mount":         mount.Restorer,
+	mount.Kind:      mount.Restorer,
 	"package":       packages.Restorer,
 	"swap":          kernel.SwapRestorer,
 	"sysctl":        kernel.SysctlRestorer,
-	"unit":          unit.Restorer,
+	unit.Kind:       unit.Restorer,
 	"user":          account.UserRestorer,
 }
 
-// restorable gives kinds their restorers.
+// postponed does, by kind, what steps have left to the end of their segment.
+var postponed = map[string]func(context.Context, engine.System) error{
+	mount.Kind: mount.Reload,
+	unit.Kind:  unit.Reload,
+}
+
+// restorable gives kinds their restorers, and what they postpone.
 func restorable(kinds []engine.Kind) []engine.Kind {
 	for i := range kinds {
-		kinds[i].Restorer = restorers[kinds[i].Name]
-		if kinds[i].Name == unit.Kind {
-			kinds[i].Postponed = unit.Reload
-		}
+		kinds[i].Restorer, kinds[i].Postponed = restorers[kinds[i].Name], postponed[kinds[i].Name]
 	}
 	return kinds
 }

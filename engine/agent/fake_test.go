@@ -18,7 +18,7 @@ func testRegistry() engine.Registry {
 		{Name: "sh", New: func() any { return new(shArgs) }},
 		{Name: "fetch", New: func() any { return new(agenttest.Fetch) }},
 		{Name: "foresee", New: func() any { return new(foresee) }},
-		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs},
+		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs, Postponed: postponed},
 		{Name: "postpone", New: func() any { return new(postpone) }, Postponed: postponed},
 	})
 }

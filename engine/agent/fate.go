@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -66,8 +67,15 @@ func (v *reverting) judgeState(ctx context.Context, sys engine.System, out *verd
 	if restorer.Of != nil {
 		out.follows = func(key string) bool { return v.past.has(restorer.Of(key)) }
 	}
-	out.to, out.fate = out.restored(out.now)
+	found := out.now
+	if restorer.Idle != nil && out.left != nil && len(out.left.State) == 0 && restorer.Idle(found) {
+		found = nil // its file is back, and that is all
+	}
+	out.to, out.fate = out.restored(found)
 	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: words(out.now, out.to)}
+	if len(out.to) == 0 && restorer.Behind != "" {
+		out.effect.Action += "; " + restorer.Behind
+	}
 	if restorer.Effect == engine.EffectFile {
 		out.effect.Target = out.kind + " " + out.name
 	}
@@ -90,7 +98,7 @@ func (v *reverting) judgeFile(out *verdict, path string) error {
 	if err != nil {
 		return err
 	}
-	if settled {
+	if settled || out.was.File != nil && out.was.File.Mode.IsDir() && hidden(path) {
 		out.fate = engine.Settled
 		return nil
 	}
@@ -109,6 +117,13 @@ func (v *reverting) judgeFile(out *verdict, path string) error {
 		out.effect.Diff = diff(out.name, path, now, v.data(out.was), out.was.File)
 	}
 	return nil
+}
+
+// hidden tells whether something is mounted on a directory: what one sees is that.
+func hidden(path string) bool {
+	var on, under syscall.Stat_t
+	err := errors.Join(syscall.Lstat(path, &on), syscall.Lstat(filepath.Dir(path), &under))
+	return err == nil && on.Mode&syscall.S_IFMT == syscall.S_IFDIR && on.Dev != under.Dev
 }
 
 // fileIsOne tells whether what is at path now is what one of the lines says.

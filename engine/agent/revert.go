@@ -223,7 +223,7 @@ func (v *reverting) Apply(ctx context.Context, sys engine.System, _ engine.Chang
 
 func (v *reverting) putBack(ctx context.Context, sys engine.System, d *verdict) error {
 	if d.kind == kindFile {
-		if err := sys.Keep(d.name); err != nil {
+		if err := errors.Join(sys.Keep(d.name), v.reread(sys, d.name)); err != nil {
 			return err
 		}
 		return putBack(sys.Path(d.name), d.was.File, v.data(d.was))
@@ -232,6 +232,20 @@ func (v *reverting) putBack(ctx context.Context, sys engine.System, d *verdict) 
 		return err
 	}
 	return v.step.server.registry[d.kind].Restorer.Restore(ctx, sys, d.name, d.now, d.to)
+}
+
+// reread postpones what has to be done after a file is put back.
+func (v *reverting) reread(sys engine.System, path string) error {
+	for name, kind := range v.step.server.registry {
+		later, ok := sys.(engine.Postponer)
+		if !ok || kind.Restorer == nil || kind.Restorer.Rereads == nil || !kind.Restorer.Rereads(path) {
+			continue
+		}
+		if err := later.Postpone(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // past reads what a run has left behind on this host. Being looked back at

@@ -123,6 +123,9 @@ var knobs = &engine.Restorer{
 	},
 	Idle: func(s engine.State) bool { return s["turned"] == "off" },
 	Late: func(to engine.State) bool { return to["turned"] == "late" },
+
+	Rereads: func(path string) bool { return path == "/table" },
+	Behind:  "its screws stay",
 }
 
 // past of a host with steps to revert.
@@ -475,6 +478,52 @@ func TestRevertOfWhatIsGone(t *testing.T) {
 	want := []string{"busy: drifted somebody has changed it since", "idle: settled "}
 	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRevertOfARevertOfWhatWasMade: a unit whose file is back already is nobody's
+// change either, as long as it does nothing.
+func TestRevertOfARevertOfWhatWasMade(t *testing.T) {
+	h := newHistory(t)
+	h.does("r1", "turn", "made", "on")
+	h.does("r1", "turn", "busy", "on")
+	r := h.reverts("r2", engine.Revert{Run: "r1"})
+	if r.Failure != nil || len(r.Change.Effects) != 2 || r.Change.Effects[0].Action != "remove: it was not there before; its screws stay" {
+		t.Fatalf("%v, %+v", r.Failure, r.Change)
+	}
+	for name, turned := range map[string]string{"made": "off", "busy": "half"} {
+		if err := os.WriteFile(h.root+"/proc/knobs/"+name, []byte(`{"turned": "`+turned+`"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"busy: drifted somebody has changed it since", "made: put back "}
+	if diff := cmp.Diff(want, fates(h.looks("r2"))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHidden(t *testing.T) {
+	for path, want := range map[string]bool{"/proc": true, "/proc/self": false, "/proc/version": false, t.TempDir(): false, "/nowhere": false} {
+		if hidden(path) != want {
+			t.Errorf("%s: %t", path, !want)
+		}
+	}
+}
+
+// TestRevertIsReadAgain: what the host has made of a file is made again when the
+// file is put back, once for all of them.
+func TestRevertIsReadAgain(t *testing.T) {
+	h := newHistory(t)
+	h.does("r1", "write", "/other", "x")
+	if r := h.reverts("r2", engine.Revert{Run: "r1"}); r.Failure != nil || story(t, h.root) != "" {
+		t.Errorf("of another file, %v", r.Failure)
+	}
+	h.does("r3", "write", "/table", "x")
+	if r := h.reverts("r4", engine.Revert{Run: "r3"}); r.Failure != nil {
+		t.Error(r.Failure)
+	}
+	if got := story(t, h.root); got != "end" {
+		t.Errorf("the host's story is %q", got)
 	}
 }
 

@@ -70,10 +70,11 @@ func write(ctx context.Context, sys engine.System, table *file.File) error {
 	if _, err := table.Apply(ctx, sys, change); err != nil {
 		return err
 	}
-	return reload(ctx, sys)
+	return Reload(ctx, sys)
 }
 
-func reload(ctx context.Context, sys engine.System) error {
+// Reload has systemd make its units of /etc/fstab again.
+func Reload(ctx context.Context, sys engine.System) error {
 	if _, err := os.Stat(sys.Path("/run/systemd/system")); err != nil {
 		return nil //nolint:nilerr // another init reads the file when it needs it
 	}

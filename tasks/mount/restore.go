@@ -7,8 +7,12 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Restorer puts back what was mounted; /etc/fstab is put back as a file.
-var Restorer = &engine.Restorer{Effect: engine.EffectKernel, Look: look, Restore: restore}
+// Kind is the name of the module.
+const Kind = "mount"
+
+// Restorer puts back what was mounted; /etc/fstab is put back as a file, of which
+// systemd has made units.
+var Restorer = &engine.Restorer{Effect: engine.EffectKernel, Look: look, Restore: restore, Rereads: func(path string) bool { return path == fstab }}
 
 func look(_ context.Context, sys engine.System, path string) (engine.State, error) {
 	now, err := mounted(sys, path)

@@ -12,8 +12,10 @@ import (
 )
 
 // Restorer puts back packages in the version that they had, as long as a package
-// source still offers it. What came along with a package stays.
-var Restorer = &engine.Restorer{Effect: engine.EffectPackage, Look: lookPackage, Restore: restorePackage, Cannot: notOffered}
+// source still offers it. What came along with a package stays, and so does its
+// configuration: somebody may have put work into it, and purging can take data.
+var Restorer = &engine.Restorer{Effect: engine.EffectPackage, Look: lookPackage, Restore: restorePackage, Cannot: notOffered,
+	Behind: "its configuration files and packages that came along stay"}
 
 const keyVersion = "version"
 
