@@ -45,6 +45,9 @@ const properties = "LoadState,LoadError,ActiveState,SubState,UnitFileState,Type,
 	"NRestarts,InvocationID,Result,ExecMainStartTimestampMonotonic,ActiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,DropInPaths"
 
 func show(ctx context.Context, sys engine.System, name string) (status, error) {
+	if said := ask(ctx, sys, name); said != nil {
+		return statusOf(said), nil
+	}
 	out, err := hostcmd.Run(ctx, sys, "systemctl", "show", "--property="+properties, "--", name)
 	if err != nil {
 		return status{}, fmt.Errorf("asking systemd about %s: %w", name, err)
@@ -83,6 +86,11 @@ func parse(out string) status {
 			p[key] = value
 		}
 	}
+	return statusOf(p)
+}
+
+// statusOf takes a status from properties in systemctl's words.
+func statusOf(p map[string]string) status {
 	s := status{
 		Load: p["LoadState"], LoadError: p["LoadError"], Active: p["ActiveState"], Sub: p["SubState"],
 		FileState: p["UnitFileState"], Type: p["Type"], Result: p["Result"], Invocation: p["InvocationID"],
