@@ -104,7 +104,7 @@ const after = `---
     line: '${1}={{ .item.value }}'
     insert_after: EOF
     backrefs: true
-  loop: 'map(toPairs(settings), {key: #[0], value: #[1]})'
+  loop: 'map(toPairs(settings), ({key: #[0], value: #[1]}))'
   notify: restart app
   secret: true
 
@@ -150,8 +150,8 @@ func TestPlaysVarsAndTemplates(t *testing.T) {
 			"- hosts: web\n  become: yes\n  collections: [a.b]\n  vars: {url: \"http://{{ domain }}/\"}\n  roles:\n    - {role: web, when: a is defined}\n  tasks:\n    - ping:\n- import_playbook: x.yml\n",
 			"- hosts: web\n  become: true\n  collections: [a.b]\n  vars: {url: 'http://{{ .domain }}/'}\n  roles:\n    - {role: web, when: '\"a\" in $env'}\n  tasks:\n    - ping:\n- import_playbook: x.yml\n", ""},
 		"roles/a/defaults/main.yml": {"roles/a/defaults/main.yml",
-			"on: yes\nx: 'no'\nlist: [\"{{ a }}, {{ b }}\"]\ntext: |\n  {% if a %}\n  x {{ a }}\n  {% endif %}\n  end\n",
-			"on: true\nx: 'no'\nlist: ['{{ .a }}, {{ .b }}']\ntext: |\n  {{ if .a }}x {{ .a }}\n  {{ end }}end\n", ""},
+			"on: yes\nfile: web.conf.j2\nx: 'no'\nlist: [\"{{ a }}, {{ b }}\"]\ntext: |\n  {% if a %}\n  x {{ a }}\n  {% endif %}\n  end\n",
+			"on: true\nfile: web.conf.tmpl\nx: 'no'\nlist: ['{{ .a }}, {{ .b }}']\ntext: |\n  {{ if .a }}x {{ .a }}\n  {{ end }}end\n", ""},
 		"roles/a/templates/x.conf.j2": {"roles/a/templates/x.conf.tmpl", "a {{ b }}\n", "a {{ .b }}\n", ""},
 		"roles/a/files/x.j2":          {"roles/a/files/x.j2", "a {{ b }}\n", "a {{ b }}\n", ""},
 		"roles/a/files/x.yml":         {"roles/a/files/x.yml", "a: yes\n", "a: yes\n", ""},

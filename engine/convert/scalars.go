@@ -99,6 +99,10 @@ func (s *source) value(n *yaml.Node, flow bool) {
 		s.change(s.start(n), s.end(n), truth)
 		return
 	}
+	if name, ok := strings.CutSuffix(n.Value, ".j2"); ok && !strings.ContainsAny(name, " \n{") {
+		s.replace(n, name+".tmpl", flow) // a template file, which is called so now
+		return
+	}
 	if !strings.Contains(n.Value, "{{") && !strings.Contains(n.Value, "{%") {
 		return
 	}

@@ -117,7 +117,7 @@ func (w *Words) keyword(s *source, key, value *yaml.Node) bool {
 		s.loop(value, flow, func(list string) string { return list })
 	case "with_dict":
 		s.rename(key, "loop")
-		s.loop(value, flow, func(dict string) string { return "map(toPairs(" + dict + "), {key: #[0], value: #[1]})" })
+		s.loop(value, flow, func(dict string) string { return "map(toPairs(" + dict + "), ({key: #[0], value: #[1]}))" })
 	case "no_log":
 		s.rename(key, "secret")
 		s.value(value, flow)

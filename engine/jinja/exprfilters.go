@@ -39,7 +39,7 @@ func (w *exprs) filter(f filter) string {
 	case "basename":
 		return "last(split(" + of() + `, "/"))`
 	case "dict2items":
-		return "map(toPairs(" + of() + "), {key: #[0], value: #[1]})"
+		return "map(toPairs(" + of() + "), ({key: #[0], value: #[1]}))"
 	case "items2dict":
 		return "fromPairs(map(" + of() + ", [.key, .value]))"
 	case "combine":

@@ -103,6 +103,7 @@ func TestExpression(t *testing.T) {
 		`{{ opts | combine({'b': 3}) }}`:           {`fromPairs(concat(toPairs(opts), toPairs({"b": 3})))`, map[any]any{"a": 1, "b": 3}},
 		`{{ r.stdout_lines }}`:                     {`split(r.stdout, "\n")`, []string{"one", "two"}},
 		`{{ foo ~ '-' ~ port }}`:                   {`string(foo) + "-" + string(port)`, "bar-80"},
+		`{{ {'a': 1} | dict2items }}`:              {`map(toPairs({"a": 1}), ({key: #[0], value: #[1]}))`, []any{map[string]any{"key": "a", "value": 1}}},
 		`{{ some[0] }}`:                            {`some[0]`, "a"},
 		`{{ some[1:] }}`:                           {`some[1:]`, []any{"b"}},
 		`{{ yes | ternary('present', 'absent') }}`: {`yes ? "present" : "absent"`, "present"},
@@ -172,16 +173,17 @@ func TestText(t *testing.T) {
 		"{% for k, v in opts.items() %}{{ k }}={{ v }};{% endfor %}": {"{{ range $k, $v := .opts }}{{ $k }}={{ $v }};{{ end }}", "a=1;b=2;"},
 		"{% for u in users if u.admin %}{{ u.name }}{% if not loop.last %},{% endif %}{% endfor %}": {
 			"{{ range $i, $u := .users }}{{ if $u.admin }}{{ $u.name }}{{ if not (eq (add1 $i) (len .users)) }},{{ end }}{{ end }}{{ end }}", ""},
-		"{% set x = port %}{{ x }}":                                  {"{{ $x := .port }}{{ $x }}", "80"},
-		"{# note #}z":                                                {"{{/* note */}}z", "z"},
-		"a\n{# note #}\nz":                                           {"a\n{{- /* note */}}\nz", "a\nz"},
-		"{% raw %}{{ x }}{% endraw %}":                               {`{{ "{{" }} x }}`, "{{ x }}"},
-		"{{ 'x y' | indent(2) }}":                                    {`{{ replace "\n" "\n  " "x y" }}`, "x y"},
-		"#jinja2: trim_blocks: True\n{{ foo }}":                      {"{{ .foo }}", "bar"},
-		"{{ (foo) }}{{ yes | bool }}":                                {"{{ .foo }}{{ .yes }}", "bartrue"},
-		"{{ ansible_managed | comment }}":                            {`{{ "# Managed by deployer: changes are overwritten." }}`, "# Managed by deployer: changes are overwritten."},
-		"{{ ansible_facts.distribution_major_version | default() }}": {`{{ default "" (index (splitList "." .facts.os_version) 0) }}`, "24"},
-		"{{ ansible_facts['os_family'] }}":                           {"{{ .facts.os_family }}", "debian"},
+		"{% set x = port %}{{ x }}":             {"{{ $x := .port }}{{ $x }}", "80"},
+		"{# note #}z":                           {"{{/* note */}}z", "z"},
+		"a\n{# note #}\nz":                      {"a\n{{- /* note */}}\nz", "a\nz"},
+		"{% raw %}{{ x }}{% endraw %}":          {`{{ "{{" }} x }}`, "{{ x }}"},
+		"{{ 'x y' | indent(2) }}":               {`{{ replace "\n" "\n  " "x y" }}`, "x y"},
+		"#jinja2: trim_blocks: True\n{{ foo }}": {"{{ .foo }}", "bar"},
+		"{{ (foo) }}{{ yes | bool }}":           {"{{ .foo }}{{ .yes }}", "bartrue"},
+		"{{ item.shell | default(omit) }}{{ none_such | default(omit, true) }}": {`{{ dig "item" "shell" omit . }}{{ default omit (dig "none_such" omit .) }}`, ""},
+		"{{ ansible_managed | comment }}":                                       {`{{ "# Managed by deployer: changes are overwritten." }}`, "# Managed by deployer: changes are overwritten."},
+		"{{ ansible_facts.distribution_major_version | default() }}":            {`{{ default "" (index (splitList "." .facts.os_version) 0) }}`, "24"},
+		"{{ ansible_facts['os_family'] }}":                                      {"{{ .facts.os_family }}", "debian"},
 	} {
 		got, problems := jinja.Text(src)
 		if len(problems) > 0 || got != want.tmpl {
@@ -206,7 +208,6 @@ func TestText(t *testing.T) {
 func TestWhatCannotBeTranslated(t *testing.T) {
 	for src, want := range map[string]string{
 		`{{ lookup('env', 'HOME') }}`:          "NAME: !env HOME",
-		`{{ x | default(omit) }}`:              "omit",
 		`{{ ansible_version.full }}`:           "ansible_version",
 		`{{ users | map(attribute='name') }}`:  "!expr",
 		`{{ a in b }}`:                         "hasKey",

@@ -72,9 +72,6 @@ func (w *texts) or(n node, other string) string {
 // fallback prints default: dig, where the name may not exist.
 func (w *texts) fallback(f filter) string {
 	value := f.args.at(0, "default_value")
-	if value == name("omit") {
-		return w.fail("there is no omit; leave the argument out, or make two tasks with conditions")
-	}
 	other := w.or(value, `""`)
 	parts, ok := path(bare(f.of))
 	if ours, _ := special(bare(f.of)); ours != "" || factName(bare(f.of)) != "" {

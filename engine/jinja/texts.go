@@ -179,6 +179,8 @@ func (w *texts) path(n node) string {
 		return w.fail("variables of hosts are .hosts.NAME.vars")
 	case s == "ansible_managed":
 		return strconv.Quote(managed)
+	case s == "omit":
+		return "omit"
 	case nothing[s] != "":
 		return w.fail("there is no %s; %s", s, nothing[s])
 	}

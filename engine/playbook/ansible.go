@@ -144,7 +144,7 @@ var namesOfAnsible = map[string]string{
 	"ansible_date_time":            "facts.unix_time",
 	"distribution":                 "facts.os",
 	"default_ipv4":                 "facts.default_ip",
-	"omit":                         "an empty text, or two tasks with conditions",
+	"omit":                         "omit, a function of templates: {{ dig \"item\" \"shell\" omit . }}",
 	"True":                         "true",
 	"False":                        "false",
 	"None":                         "nil",

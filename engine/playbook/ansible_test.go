@@ -67,16 +67,19 @@ func TestAdviceHolds(t *testing.T) {
 		"r": map[string]any{"stdout": "a\nb", "failed": false}, "facts": map[string]any{"os": "debian"},
 	}
 	for src, want := range map[string]any{
-		"toPairs(d)":                 []any{[]any{"a", 1}},
-		"flatten(map(users, .keys))": []any{"x", "y", "z"},
-		"1..3":                       []int{1, 2, 3},
-		`split(r.stdout, "\n")`:      []string{"a", "b"},
-		`"nothing" in $env`:          false,
-		`nothing ?? 7`:               7,
-		`not r.failed`:               true,
-		`r.stdout contains "b"`:      true,
-		`r.stdout matches "^a"`:      true,
-		`len(users)`:                 2,
+		"toPairs(d)":                        []any{[]any{"a", 1}},
+		"flatten(map(users, .keys))":        []any{"x", "y", "z"},
+		"1..3":                              []int{1, 2, 3},
+		`versionCompare("1.10", "1.9") > 0`: true,
+		`map(toPairs(d), ({key: #[0], value: #[1]}))`: []any{map[string]any{"key": "a", "value": 1}},
+		`r?.nothing == nil`:                           true,
+		`split(r.stdout, "\n")`:                       []string{"a", "b"},
+		`"nothing" in $env`:                           false,
+		`nothing ?? 7`:                                7,
+		`not r.failed`:                                true,
+		`r.stdout contains "b"`:                       true,
+		`r.stdout matches "^a"`:                       true,
+		`len(users)`:                                  2,
 	} {
 		e, err := compileExpr(src, origin{})
 		if err != nil {

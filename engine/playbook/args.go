@@ -113,13 +113,19 @@ func (n *argNode) render(vars map[string]any) (*yaml.Node, error) {
 		return n.node, nil
 	}
 	out := *n.node
-	out.Content = make([]*yaml.Node, len(n.children))
+	out.Content = make([]*yaml.Node, 0, len(n.children))
 	for i, c := range n.children {
 		child, err := c.render(vars)
 		if err != nil {
 			return nil, err
 		}
-		out.Content[i] = child
+		if left, err := c.omitted(child); err != nil {
+			return nil, err
+		} else if !left {
+			out.Content = append(out.Content, child)
+		} else if n.node.Kind == yaml.MappingNode && i%2 == 1 {
+			out.Content = out.Content[:len(out.Content)-1] // the key goes with it
+		}
 	}
 	return &out, nil
 }

@@ -124,7 +124,8 @@
 // host comes to it: in tasks without a condition, in the template files that these
 // name, and in conditions. Where it may be missing, expressions have `a ?? b`, `a?.b`
 // and `"a" in $env`, templates have hasKey, get and dig. A template that prints
-// null is an error. An argument that is not a text gets the value of a template
+// null is an error. {{ omit }} leaves its argument out, as in {{ dig "x" omit . }}.
+// versionCompare(a, b) is -1, 0 or 1, in both. An argument that is not a text gets the value of a template
 // that is one action only, with its type, or else its text read as YAML.
 //
 // # Variables

@@ -65,7 +65,7 @@ func (s *strictness) collect(n *ast.Node) {
 	case *ast.CallNode:
 		s.keep[t.Callee.Location()] = true
 		// The language's own functions are another kind of node.
-		if f, ok := t.Callee.(*ast.IdentifierNode); ok {
+		if f, ok := t.Callee.(*ast.IdentifierNode); ok && f.Value != versionName {
 			s.unknown = append(s.unknown, f)
 		}
 	case *ast.MemberNode:

@@ -28,6 +28,7 @@ func Functions() template.FuncMap {
 	f["toJson"] = toJSON
 	f["keys"], f["values"] = orderedKeys, ordered["values"]
 	f[versionName] = versionCompare
+	f[omitName] = omit
 	f[catchFunc] = catchValue
 	return f
 }

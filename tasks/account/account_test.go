@@ -80,7 +80,7 @@ func TestConverges(t *testing.T) {
 		},
 		"changed user": {
 			"ops:x:1000:1000::/home/ops:/bin/false", "adm:x:4:x",
-			&User{Name: "ops", Shell: "/bin/sh", Groups: []string{"adm"}, Append: true}, "user ops: set shell /bin/sh, further groups adm",
+			&User{Name: "ops", Shell: "/bin/sh", Groups: []string{" adm,"}, Append: true}, "user ops: set shell /bin/sh, further groups adm",
 		},
 		"user whose group is there, with a password": {
 			"", "web:x:80:", &User{Name: "web", Comment: ptr("Web Person"), Password: "$y$new", UpdatePassword: "on_create"}, "user web: create",

@@ -9,27 +9,28 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/strictyaml"
 	"deployer/tasks/hostcmd"
 )
 
 // User is a user of the host.
 type User struct {
-	Name           string   `yaml:"name" required:"true" doc:"name of the user"`
-	UID            int      `yaml:"uid" doc:"number; default: the system picks one. An existing user keeps its own, and another number is an error"`
-	Group          string   `yaml:"group" doc:"primary group, which must exist; default: one of the user's name"`
-	Groups         []string `yaml:"groups" doc:"further groups that the user must be in"`
-	Append         bool     `yaml:"append" default:"true" doc:"false: the user is in the groups of the list and in no others; true: others are left alone. Default true"`
-	Comment        *string  `yaml:"comment" doc:"the user's full name or what it is for; default: what the user has"`
-	Home           string   `yaml:"home" doc:"home directory; default: what the system chooses"`
-	CreateHome     *bool    `yaml:"create_home" doc:"make the home directory of a new user; default true, but not for system users"`
-	MoveHome       bool     `yaml:"move_home" doc:"when home changes, move what is in the old directory; default false"`
-	Shell          string   `yaml:"shell" doc:"login shell; default: what the user has, /usr/sbin/nologin for a new system user"`
-	System         bool     `yaml:"system" doc:"a user for a service: number among those of the system, no home directory is made. Default false"`
-	Password       string   `yaml:"password" doc:"hash of the password, as mkpasswd --method=yescrypt prints; \"!\" or \"*\" for a user without one. Default: left alone; a new user has none"`
-	UpdatePassword string   `yaml:"update_password" enum:"always,on_create" doc:"on_create: only a new user gets the password. Default always"`
-	Locked         *bool    `yaml:"locked" doc:"forbid logins with the password, which stays; SSH keys go on working. Default: left alone"`
-	State          string   `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
-	Remove         bool     `yaml:"remove" doc:"with state absent: remove the home directory and mail, too. Default false"`
+	Name           string           `yaml:"name" required:"true" doc:"name of the user"`
+	UID            int              `yaml:"uid" doc:"number; default: the system picks one. An existing user keeps its own, and another number is an error"`
+	Group          string           `yaml:"group" doc:"primary group, which must exist; default: one of the user's name"`
+	Groups         strictyaml.Texts `yaml:"groups" doc:"further groups that the user must be in, as a list or a text with commas"`
+	Append         bool             `yaml:"append" default:"true" doc:"false: the user is in the groups of the list and in no others; true: others are left alone. Default true"`
+	Comment        *string          `yaml:"comment" doc:"the user's full name or what it is for; default: what the user has"`
+	Home           string           `yaml:"home" doc:"home directory; default: what the system chooses"`
+	CreateHome     *bool            `yaml:"create_home" doc:"make the home directory of a new user; default true, but not for system users"`
+	MoveHome       bool             `yaml:"move_home" doc:"when home changes, move what is in the old directory; default false"`
+	Shell          string           `yaml:"shell" doc:"login shell; default: what the user has, /usr/sbin/nologin for a new system user"`
+	System         bool             `yaml:"system" doc:"a user for a service: number among those of the system, no home directory is made. Default false"`
+	Password       string           `yaml:"password" doc:"hash of the password, as mkpasswd --method=yescrypt prints; \"!\" or \"*\" for a user without one. Default: left alone; a new user has none"`
+	UpdatePassword string           `yaml:"update_password" enum:"always,on_create" doc:"on_create: only a new user gets the password. Default always"`
+	Locked         *bool            `yaml:"locked" doc:"forbid logins with the password, which stays; SSH keys go on working. Default: left alone"`
+	State          string           `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
+	Remove         bool             `yaml:"remove" doc:"with state absent: remove the home directory and mail, too. Default false"`
 }
 
 // NewUser returns the arguments with their defaults.
@@ -125,13 +126,27 @@ func (u *User) groupDifferences(sys engine.System) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	if missing := without(u.Groups, in); len(missing) > 0 {
+	wanted := u.groups()
+	if missing := without(wanted, in); len(missing) > 0 {
 		out = append(out, "further groups "+strings.Join(missing, " "))
 	}
-	if extra := without(in, u.Groups); len(extra) > 0 && !u.Append {
+	if extra := without(in, wanted); len(extra) > 0 && !u.Append {
 		out = append(out, "no longer in groups "+strings.Join(extra, " "))
 	}
 	return out, nil
+}
+
+// groups are the further groups, those of a text with commas one by one.
+func (u *User) groups() []string {
+	var out []string
+	for _, text := range u.Groups {
+		for _, name := range strings.Split(text, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
 }
 
 func without(list, taken []string) []string {

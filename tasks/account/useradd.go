@@ -44,8 +44,8 @@ func (u *User) create(ctx context.Context, sys engine.System) error {
 		}
 	}
 	argv = append(argv, u.options(group, shell)...)
-	if len(u.Groups) > 0 {
-		argv = append(argv, "--groups", strings.Join(u.Groups, ","))
+	if len(u.groups()) > 0 {
+		argv = append(argv, "--groups", strings.Join(u.groups(), ","))
 	}
 	_, err := hostcmd.Run(ctx, sys, append(argv, u.Name)...)
 	return err
@@ -61,7 +61,7 @@ func (u *User) modify(ctx context.Context, sys engine.System) error {
 		if u.Append {
 			argv = append(argv, "--append")
 		}
-		argv = append(argv, "--groups", strings.Join(u.Groups, ","))
+		argv = append(argv, "--groups", strings.Join(u.groups(), ","))
 	}
 	if len(argv) == 0 {
 		return nil

@@ -39,6 +39,7 @@ type edited struct {
 	options Options
 	absent  bool // the edit takes something away: no file has nothing to take
 	edit    func(text string) (string, error)
+	raw     bool // the edit is about carriage returns itself
 }
 
 // file is the module that brings the edit about; nil when there is no file, and
@@ -48,11 +49,11 @@ func (e edited) file(sys engine.System) (*file.File, error) {
 	if err != nil || !there && !(e.options.Create && !e.absent) {
 		return nil, err
 	}
-	after, err := e.edit(before)
+	after, err := e.change(before)
 	if err != nil {
 		return nil, err
 	}
-	if again, err := e.edit(after); err != nil || again != after {
+	if again, err := e.change(after); err != nil || again != after {
 		return nil, fmt.Errorf("every run would change %s once more, since what is written is found again: make regexp tell the two apart", e.path)
 	}
 	o := e.options

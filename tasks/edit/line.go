@@ -39,7 +39,7 @@ func (l *Line) edited() (edited, error) {
 	if l.State == "absent" {
 		edit = func(text string) (string, error) { return l.without(text, re), nil }
 	}
-	return edited{path: l.Path, options: l.Options, absent: l.State == "absent", edit: edit}, nil
+	return edited{path: l.Path, options: l.Options, absent: l.State == "absent", edit: edit, raw: aboutReturns(l.Regexp)}, nil
 }
 
 func (l *Line) valid() error {

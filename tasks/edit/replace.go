@@ -38,7 +38,7 @@ func (r *Replace) edited() (edited, error) {
 	if err != nil {
 		return edited{}, err
 	}
-	return edited{path: r.Path, options: r.Options, edit: func(text string) (string, error) {
+	return edited{path: r.Path, options: r.Options, raw: aboutReturns(r.Regexp), edit: func(text string) (string, error) {
 		from, to, ok := span(text, after, before)
 		if !ok {
 			return text, nil

@@ -54,6 +54,13 @@ func TestTexts(t *testing.T) {
 		"block of an empty line":   {&Block{Block: "\n", Marker: "{mark}"}, "", "BEGIN\n\nEND\n"},
 		"block keeps its own gaps": {&Block{Block: "x\n\ny\n", Marker: "{mark}"}, "", "BEGIN\nx\n\ny\nEND\n"},
 
+		"DOS line":              {&Line{Line: "a=2", Regexp: "^a=1$"}, "a=1\r\nb=1\r\n", "a=2\r\nb=1\r\n"},
+		"DOS new line":          {&Line{Line: "c=1"}, "a=1\r\nb=1\r\n", "a=1\r\nb=1\r\nc=1\r\n"},
+		"DOS line is there":     {&Line{Line: "b=1"}, "a=1\r\nb=1\r\n", "a=1\r\nb=1\r\n"},
+		"DOS and others":        {&Line{Line: "c=1"}, "a=1\r\nb=1\n", "a=1\r\nb=1\nc=1\n"},
+		"DOS block":             {&Block{Block: "x\ny", Marker: "{mark}"}, "a\r\n", "a\r\nBEGIN\r\nx\r\ny\r\nEND\r\n"},
+		"DOS replace":           {&Replace{Regexp: "^a=.$", Replacement: "z"}, "a=1\r\nb=1\r\n", "z\r\nb=1\r\n"},
+		"DOS ends taken away":   {&Replace{Regexp: `\r$`, Replacement: ""}, "a=1\r\nb=1\r\n", "a=1\nb=1\n"},
 		"replace":               {&Replace{Regexp: `(\w)=(\d)`, Replacement: "${2}:${1}"}, conf, "1:a\n#2:b\n3:b\n4:c\n"},
 		"replace at lines":      {&Replace{Regexp: "^#", Replacement: ""}, conf, "a=1\nb=2\nb=3\nc=4\n"},
 		"replace over lines":    {&Replace{Regexp: `(?s)a=1.*b=3\n`}, conf, "c=4\n"},
@@ -69,14 +76,14 @@ func TestTexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := e.edit(tt.before)
+			got, err := e.change(tt.before)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.after, got); diff != "" {
 				t.Error(diff)
 			}
-			if again, err := e.edit(got); err != nil || again != got {
+			if again, err := e.change(got); err != nil || again != got {
 				t.Errorf("the second time %q, %v", again, err)
 			}
 		})

@@ -19,7 +19,7 @@ import (
 // Package makes sure that packages are there, or are not. All of them are
 // installed in one transaction.
 type Package struct {
-	Name              strictyaml.Texts `yaml:"name" required:"true" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest is all that is installed"`
+	Name              strictyaml.Texts `yaml:"name" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest is all that is installed. Left out with update_cache: only the lists of packages are read"`
 	State             string           `yaml:"state" enum:"present,latest,absent" doc:"present, absent, or latest: the newest version that the package sources offer. Default present"`
 	UpdateCache       bool             `yaml:"update_cache" doc:"read the lists of packages again before looking, in a dry run too, when they are older than cache_valid_time or than a package source. Without it this is done only when a package is not found. Default false"`
 	CacheValidTime    time.Duration    `yaml:"cache_valid_time" doc:"how old lists may be with update_cache; default 1h"`
@@ -50,8 +50,13 @@ func (p *Package) options() options {
 // Check asks the package database, and the package sources only where it must.
 func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	wants, err := p.wants()
-	if err != nil || len(wants) == 0 {
+	switch {
+	case err != nil:
 		return engine.Change{}, err
+	case p.Name == nil && !p.UpdateCache:
+		return engine.Change{}, errors.New("name is missing: which packages?")
+	case len(wants) == 0 && !p.UpdateCache:
+		return engine.Change{}, nil
 	}
 	m, err := detect(sys, p.options())
 	if err != nil {
@@ -61,6 +66,9 @@ func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, 
 		if err := freshen(ctx, sys, m, cmp.Or(p.CacheValidTime, defaultCacheValid)); err != nil {
 			return engine.Change{}, err
 		}
+	}
+	if len(wants) == 0 {
+		return engine.Change{}, nil
 	}
 	jobs, err := p.jobs(ctx, sys, m, wants)
 	if err != nil {

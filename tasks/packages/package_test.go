@@ -175,6 +175,11 @@ func TestUpdateCache(t *testing.T) {
 		if n := look(Package{}); n != 1 {
 			t.Errorf("%s: with a new source: read %d times", program, n)
 		}
+		// Without a package, as the first task of many roles is.
+		d.refreshed = 0
+		if tasktest.Check(t, sys, &Package{UpdateCache: true, CacheValidTime: time.Nanosecond}).Needed || d.refreshed != 1 {
+			t.Errorf("%s: the lists alone: read %d times, or something to change", program, d.refreshed)
+		}
 	}
 }
 
@@ -218,8 +223,11 @@ func TestNoSource(t *testing.T) {
 
 func TestNothingWantedNeedsNoPackageManager(t *testing.T) {
 	t.Parallel()
-	if tasktest.Check(t, tasktest.New(t), &Package{}).Needed {
+	if tasktest.Check(t, tasktest.New(t), &Package{Name: strictyaml.Texts{}}).Needed {
 		t.Error("an empty list needs a change")
+	}
+	if _, err := (&Package{}).Check(t.Context(), tasktest.New(t)); err == nil || !strings.Contains(err.Error(), "name is missing") {
+		t.Errorf("no name: %v", err)
 	}
 }
 

@@ -5,11 +5,16 @@ import (
 	"fmt"
 
 	"deployer/engine"
+	"deployer/tasks/hostcmd"
 )
 
 // Apply writes, allows, reloads, enables, acts and forbids, in this order, and
 // waits for the effect.
 func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+	if u.onlyReload() {
+		_, err := hostcmd.Run(ctx, sys, "systemctl", "daemon-reload")
+		return nil, err
+	}
 	u = u.named()
 	if err := u.keep(ctx, sys, change); err != nil {
 		return nil, err

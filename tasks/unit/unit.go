@@ -18,7 +18,7 @@ import (
 // Unit is a systemd unit with its wanted state. systemd is told to read unit
 // files again whenever the file is newer than what it has loaded.
 type Unit struct {
-	Name               string         `yaml:"name" required:"true" doc:"name, as in etcd.service; without the suffix of another kind of unit it is a service"`
+	Name               string         `yaml:"name" doc:"name, as in etcd.service; without the suffix of another kind of unit it is a service. Left out with daemon_reload: true alone, which is seldom needed: see there"`
 	Content            string         `yaml:"content" doc:"the unit file, written to /etc/systemd/system; default: the file is made elsewhere. A change restarts a started unit"`
 	Enabled            *bool          `yaml:"enabled" doc:"start at boot; default: leave as it is"`
 	Masked             *bool          `yaml:"masked" doc:"forbid that the unit is ever started, or allow it again; default: leave as it is"`
@@ -35,8 +35,8 @@ type Unit struct {
 var _ engine.Module = (*Unit)(nil)
 
 func (u *Unit) valid() error {
-	if u.Name == "" {
-		return errors.New("name is missing")
+	if u.Name == "" && !u.onlyReload() {
+		return errors.New("name is missing: which unit?")
 	}
 	switch u.State {
 	case "", "started", "stopped", "restarted", "reloaded":
@@ -50,6 +50,11 @@ func (u *Unit) valid() error {
 		return errors.New("masked forbids that the unit starts: say state: stopped, and not enabled: true")
 	}
 	return nil
+}
+
+// onlyReload tells whether all there is to do is to have systemd read unit files.
+func (u *Unit) onlyReload() bool {
+	return u.Name == "" && u.DaemonReload && u.Content == "" && u.State == "" && u.Enabled == nil && u.Masked == nil
 }
 
 // suffixes are of all kinds of unit.
@@ -83,6 +88,9 @@ func (u *Unit) restartPaths() []string {
 func (u *Unit) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := u.valid(); err != nil {
 		return engine.Change{}, err
+	}
+	if u.onlyReload() {
+		return engine.Change{Needed: true, Wait: true, Effects: []engine.Effect{effect("systemd", "read all unit files again (daemon-reload)")}}, nil
 	}
 	u = u.named()
 	var change engine.Change

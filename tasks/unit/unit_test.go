@@ -108,6 +108,22 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestReloadAlone: unit files are read again, and nothing is said to have changed.
+func TestReloadAlone(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, map[string]*tasktest.FakeUnit{})
+	change := tasktest.Check(t, sys, &Unit{DaemonReload: true})
+	if !change.Needed || !change.Wait {
+		t.Errorf("%+v", change)
+	}
+	if _, err := (&Unit{DaemonReload: true}).Apply(t.Context(), sys, change); err != nil || !slices.Contains(sys.Ran(), "systemctl daemon-reload") {
+		t.Errorf("%v, ran %v", err, sys.Ran())
+	}
+	if _, err := (&Unit{DaemonReload: true, State: "started"}).Check(t.Context(), sys); err == nil {
+		t.Error("a state of no unit was taken")
+	}
+}
+
 func TestRepairsKilledRun(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active"}})
