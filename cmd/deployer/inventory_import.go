@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +65,17 @@ func writeNew(w io.Writer, file string, text []byte) error {
 	return errors.Join(err, out.Close())
 }
 
+// oldVars are the directories of variables beside an inventory.
+func oldVars(dir string) []string {
+	var out []string
+	for _, name := range []string{"group_vars", "host_vars"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+			out = append(out, filepath.Join(dir, name))
+		}
+	}
+	return out
+}
+
 func tellImport(w io.Writer, file string, source *ansible.Source, result *ansible.Result) error {
 	kind := "Ansible"
 	if result.Kubespray {
@@ -77,6 +90,9 @@ func tellImport(w io.Writer, file string, source *ansible.Source, result *ansibl
 	}
 	if file == "" {
 		file = "inventory.yaml"
+	} else if old := oldVars(filepath.Dir(file)); len(old) > 0 && result.Kubespray {
+		fmt.Fprintf(w, "what was in %s is in %s now, and would be read beside it again: move %[1]s away, or %[2]s to a directory of its own\n",
+			strings.Join(old, " and "), file)
 	}
 	if _, err := inventory.Parse(file, result.Text); err != nil {
 		fmt.Fprintf(w, "to be mended by hand before deployer reads it:\n%v\n", err)

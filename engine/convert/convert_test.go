@@ -54,6 +54,13 @@ const before = `---
   notify: restart app
   no_log: true
 
+- command: app --version
+  check_mode: no
+  changed_when: false
+- shell:
+    cmd: app --list {{ app }}
+  check_mode: false
+
 - block:
     - template: src=app.conf.j2 dest=/etc/app.conf
       ignore_errors: "{{ ansible_check_mode }}"
@@ -107,6 +114,12 @@ const after = `---
   loop: 'map(toPairs(settings), ({key: #[0], value: #[1]}))'
   notify: restart app
   secret: true
+
+- command: {cmd: app --version, read_only: true}
+  changed_when: false
+- shell:
+    read_only: true
+    cmd: app --list {{ .app }}
 
 - block:
     - template: {src: app.conf.tmpl, dest: /etc/app.conf}

@@ -88,6 +88,9 @@ func (w *Words) task(s *source, n *yaml.Node) {
 	if w.firstFound(s, n) {
 		return
 	}
+	if key, value := get(n, "check_mode"); key != nil && (value.Value == "false" || truths[value.Value] == "false") {
+		w.readOnly(s, n)
+	}
 	each(n, func(key, value *yaml.Node) {
 		switch word := bare(key.Value); word {
 		case "block", "rescue", "always":
@@ -131,7 +134,7 @@ func (w *Words) keyword(s *source, key, value *yaml.Node) bool {
 			s.replace(value, value.Value+"s", flow)
 		}
 	case "check_mode":
-		if t := truths[value.Value]; value.Value != "false" && t != "false" || !s.remove(key, value) {
+		if value.Value != "false" && truths[value.Value] != "false" || !s.remove(key, value) {
 			s.note(key, "check_mode: run.check tells tasks whether this is a dry run")
 		}
 	case "name", "hosts", "vars", "environment", "register", "notify", "listen", "tags", "become", "become_user", "delegate_to", "run_once",

@@ -55,6 +55,10 @@ func (w *exprs) fact(b binary) string {
 		return ""
 	}
 	of := lowered(bare(b.a))
+	if parts, _ := path(of); len(parts) > 1 && strings.TrimPrefix(parts[len(parts)-2], "ansible_") == "selinux" && parts[len(parts)-1] == "status" {
+		is := (theirs == "enabled") == (b.op == "==")
+		return "facts.selinux " + map[bool]string{true: "!=", false: "=="}[is] + ` "disabled"`
+	}
 	if factName(of) == "architecture" {
 		if ours, ok := machines[string(theirs)]; ok {
 			return "facts.arch " + b.op + " " + strconv.Quote(ours)

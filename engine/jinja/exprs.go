@@ -41,6 +41,10 @@ func (w *exprs) truth(n node) string {
 				return "len(" + w.value(t) + ") > 0"
 			}
 		}
+	case field:
+		if t.key == text("stdout") || t.key == text("stderr") {
+			return w.value(t) + ` != ""`
+		}
 	case choice:
 		return w.tight(t.cond) + " ? " + w.truth(t.then) + " : " + w.truth(t.other)
 	}

@@ -96,7 +96,7 @@ func (t *translation) piece() int {
 		next, _ := t.alone(t.group(7), "/* "+strings.TrimSpace(strings.ReplaceAll(t.group(8), "*/", "* /"))+" */", t.group(9), false)
 		return next
 	case '{':
-		out, err := t.action(strings.TrimSpace(t.group(2)))
+		out, err := t.action(strings.TrimSpace(t.group(2)), true)
 		if err != nil {
 			t.problem(whole, err)
 			t.out.WriteString(whole)
@@ -109,12 +109,18 @@ func (t *translation) piece() int {
 	return t.at[1]
 }
 
-func (t *translation) action(src string) (string, error) {
+// action translates an expression; whole is true for one that stands for itself,
+// and is no part of a statement.
+func (t *translation) action(src string, whole bool) (string, error) {
 	n, err := parse(src)
 	if err != nil {
 		return "", err
 	}
 	t.w.err = nil
+	if c, ok := bare(n).(choice); ok && whole {
+		out := t.w.branches(c)
+		return out, t.w.err
+	}
 	out := t.w.pipe(n)
 	return out, t.w.err
 }

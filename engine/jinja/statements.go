@@ -113,7 +113,7 @@ func (t *translation) end(word string) (string, error) {
 }
 
 func (t *translation) condition(open, src string) (string, error) {
-	out, err := t.action(src)
+	out, err := t.action(src, false)
 	return open + out, err
 }
 
@@ -158,7 +158,7 @@ func (t *translation) loop(src string) (string, error) {
 	if filterOf == "" {
 		return out, nil
 	}
-	cond, err := t.action(filterOf)
+	cond, err := t.action(filterOf, false)
 	return out + " }}{{ if " + cond, err
 }
 
@@ -206,7 +206,7 @@ func (t *translation) set(src string) (string, error) {
 	if m == nil {
 		return "", errors.New("set with a block: {{ define }}, or a variable")
 	}
-	value, err := t.action(m[2])
+	value, err := t.action(m[2], false)
 	if err != nil {
 		return "", err
 	}

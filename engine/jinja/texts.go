@@ -101,6 +101,32 @@ func (w *texts) value(n node) string {
 // managed stands for ansible_managed.
 const managed = "Managed by deployer: changes are overwritten."
 
+// branches prints a choice. A function computes all its arguments, so one that may
+// fail where it is not chosen stands between if and else.
+func (w *texts) branches(c choice) string {
+	if t, ok := bare(c.cond).(test); ok && t.name == "defined" && samePath(t.of, c.then) {
+		return w.pipe(filter{t.of, "default", arguments{list: []node{c.other}}})
+	}
+	if constant(c.then) && constant(c.other) {
+		return w.pipe(c)
+	}
+	return "if " + w.pipe(c.cond) + " }}{{ " + w.pipe(c.then) + " }}{{ else }}{{ " + w.pipe(c.other) + " }}{{ end"
+}
+
+func samePath(a, b node) bool {
+	left, ok := path(bare(a))
+	right, good := path(bare(b))
+	return ok && good && slices.Equal(left, right)
+}
+
+func constant(n node) bool {
+	switch bare(n).(type) {
+	case text, literal:
+		return true
+	}
+	return false
+}
+
 // truth is for ternary, which wants true or false and nothing like them.
 func (w *texts) truth(n node) string {
 	switch bare(n).(type) {
@@ -255,6 +281,9 @@ func (w *texts) binary(b binary) string {
 	}
 	a, c := w.value(b.a), w.value(b.b)
 	if op, ok := comparing[b.op]; ok {
+		if b.op == "==" || b.op == "!=" { // of two types it is an error here
+			a, c = w.beside(b.a, b.b), w.beside(b.b, b.a)
+		}
 		return fn(op, a, c)
 	}
 	switch b.op {
@@ -283,6 +312,17 @@ func (w *texts) binary(b binary) string {
 		return w.fail("there is no power here")
 	}
 	return fn(map[string]string{"-": "sub", "*": "mul", "/": "divf", "//": "div", "%": "mod"}[b.op], a, c)
+}
+
+// beside prints one side of a comparison: beside a text it is one.
+func (w *texts) beside(n, other node) string {
+	if _, isText := bare(other).(text); !isText || isTextual(n) {
+		return w.value(n)
+	}
+	if ours, _ := special(bare(n)); ours != "" {
+		return w.value(n)
+	}
+	return fn("toString", w.value(n))
 }
 
 var comparing = map[string]string{"and": "and", "or": "or", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}

@@ -40,7 +40,7 @@ var (
 		"any_errors_fatal":   "any_errors_fatal of the play, or max_fail",
 		"delegate_facts":     "facts are those of the play's host; gather those of another one in a play for it",
 		"ignore_unreachable": wordsOfPlays["ignore_unreachable"],
-		"check_mode":         "a command that only looks says changed_when: false and is left out of dry runs; run.check tells tasks whether this is one",
+		"check_mode":         "a command that only looks says so, as in command: {cmd: ..., read_only: true}, and is run in dry runs too; run.check tells tasks whether this is one",
 		"diff":               "secret: true hides a diff",
 		"connection":         "for the machine that deployer runs on there is delegate_to: localhost",
 		"remote_user":        wordsOfPlays["remote_user"],

@@ -22,6 +22,20 @@ func isKubespray(s *Source) bool {
 	return has(masterGroups) && has(nodeGroups)
 }
 
+// wholeCluster adds the group of all nodes, which present inventories of Kubespray
+// do not have: its playbooks make it, and group_vars/k8s_cluster is for it.
+func (s *Source) wholeCluster() {
+	if slices.Contains(s.Groups, "k8s_cluster") || slices.Contains(s.Groups, "k8s-cluster") {
+		return
+	}
+	s.group("k8s_cluster")
+	for _, g := range slices.Concat(masterGroups, nodeGroups) {
+		if slices.Contains(s.Groups, g) {
+			s.addChild("k8s_cluster", g)
+		}
+	}
+}
+
 func isKubesprayGroup(name string) bool {
 	return slices.Contains(slices.Concat(masterGroups, nodeGroups, restGroups), name)
 }

@@ -15,6 +15,9 @@ import (
 // readVarsDirs reads group_vars and host_vars beside the inventory; what they
 // set wins over the inventory itself, as in Ansible.
 func (s *Source) readVarsDirs(dir string) error {
+	if isKubespray(s) {
+		s.wholeCluster()
+	}
 	for _, kind := range []string{"group_vars", "host_vars"} {
 		root := filepath.Join(dir, kind)
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
