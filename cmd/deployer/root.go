@@ -38,11 +38,14 @@ func newRoot(e env) *cobra.Command {
 available Kubernetes cluster, over plain SSH, in parallel, and with nothing
 preinstalled on the hosts but sshd. Run it again at any time: it changes only
 what differs.`,
+		Version:       versionLine(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version") // no -v, which verbs have for something else
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
 	})

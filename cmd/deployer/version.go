@@ -13,8 +13,13 @@ func newVersionCommand(e env) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.stdout, "deployer %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(e.stdout, versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine names the program, its version and what it was built with and for.
+func versionLine() string {
+	return fmt.Sprintf("deployer %s %s %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
