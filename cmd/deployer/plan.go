@@ -143,6 +143,10 @@ func writePlanTo(w io.Writer, p *plan.Plan) error {
 func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 	fmt.Fprintf(w, "plan of %s for %s\n", r.Program.Name, hostCount(len(p.Hosts)+len(p.LeftOut)))
 	printLeftOut(w, p)
+	if p.Empty() && len(p.LeftOut) > 0 {
+		fmt.Fprintf(w, "nothing to do on the other %s\n", hostCount(len(p.Hosts)))
+		return
+	}
 	if p.Empty() {
 		fmt.Fprintln(w, "nothing to do: everything is as it should be")
 		return
@@ -150,6 +154,9 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 	fmt.Fprintln(w)
 	printChanges(w, p, true, all)
 	fmt.Fprintf(w, "\n%d of %s would change: %s\n", len(changedHosts(p)), hostCount(len(p.Hosts)), counts(p))
+	if out := leftOut(p); len(out) > 0 { // a long plan has scrolled the reasons away
+		fmt.Fprintf(w, "left out, as said at the top: %s (%s)\n", inventory.CompressText(out), hostCount(len(out)))
+	}
 	if names := restarts(p); len(names) > 0 {
 		fmt.Fprintf(w, "restarted: %s\n", strings.Join(names, ", "))
 	}
@@ -179,18 +186,24 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 // printLeftOut names the hosts that the plan is not for, those with the same
 // reason together.
 func printLeftOut(w io.Writer, p *plan.Plan) {
-	why := map[string][]string{}
+	why := map[string][]string{} // by the cause without the host
 	var order []string
-	for _, h := range slices.Sorted(maps.Keys(p.LeftOut)) {
-		cause := p.LeftOut[h]
+	for _, h := range leftOut(p) {
+		cause := view.Hostless(h, p.LeftOut[h])
 		if why[cause] == nil {
 			order = append(order, cause)
 		}
 		why[cause] = append(why[cause], h)
 	}
 	for _, cause := range order {
-		fmt.Fprintf(w, "LEFT OUT  %s: %s\n", inventory.CompressText(why[cause]), strings.ReplaceAll(cause, "\n", " "))
+		hosts := why[cause]
+		fmt.Fprintf(w, "LEFT OUT  %s: %s\n", inventory.CompressText(hosts), strings.ReplaceAll(view.BesideHost(hosts[0], p.LeftOut[hosts[0]]), "\n", " "))
 	}
+}
+
+// leftOut are the hosts that the plan is not for.
+func leftOut(p *plan.Plan) []string {
+	return slices.SortedFunc(maps.Keys(p.LeftOut), inventory.ByNumber)
 }
 
 // printDoubts says what the plan does not know.

@@ -13,9 +13,10 @@ import (
 type teller struct {
 	opt   Options
 	width int // of the column of hosts
-	// parked are the causes that were told already: when a run ends early, a
-	// thousand hosts are parked for one reason, and the summary names them all.
-	parked map[string]bool
+	// told are the causes that were told already, but for the hosts: when a run
+	// ends early, or a rack is down, hundreds of hosts are tried again and parked
+	// for one reason, and the summary names them all.
+	told map[string]bool
 }
 
 // below begins the lines that belong to the one above; it is as wide as the
@@ -29,7 +30,7 @@ const (
 )
 
 func newTeller(opt Options) *teller {
-	t := &teller{opt: opt, width: narrowest, parked: map[string]bool{}}
+	t := &teller{opt: opt, width: narrowest, told: map[string]bool{}}
 	for _, h := range opt.Hosts {
 		t.width = min(widest, max(t.width, len(h)))
 	}
@@ -52,9 +53,9 @@ func (t *teller) tell(e engine.Event) string {
 		}
 		return "== " + e.Name
 	case engine.HostParked:
-		return t.tellParked(e)
+		return t.once(e, "PARKED", "left out from here on: ")
 	case engine.HostRetry:
-		return t.line(e.Host, "retry", firstLine(e.Text))
+		return t.once(e, "retry", "")
 	case engine.HostUp:
 		if t.opt.Verbose >= 2 {
 			return t.line(e.Host, "up", e.Text)
@@ -90,13 +91,15 @@ func (t *teller) progress(m *model) string {
 	return fmt.Sprintf("%s done, %d %s", count(ok+changed, "step"), changed, word)
 }
 
-func (t *teller) tellParked(e engine.Event) string {
-	cause := firstLine(e.Text)
-	if t.parked[cause] && t.opt.Verbose < 2 {
+// once tells the first line of what became of a host, if no other host had the same.
+func (t *teller) once(e engine.Event, word, before string) string {
+	text := firstLine(e.Text)
+	key := word + Hostless(e.Host, text)
+	if t.told[key] && t.opt.Verbose < 2 {
 		return ""
 	}
-	t.parked[cause] = true
-	return t.line(e.Host, "PARKED", "left out from here on: "+cause)
+	t.told[key] = true
+	return t.line(e.Host, word, before+BesideHost(e.Host, text))
 }
 
 func (t *teller) tellResult(e engine.Event) string {

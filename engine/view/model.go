@@ -67,7 +67,7 @@ func (m *model) apply(e engine.Event) {
 	case engine.HostUp:
 		h.set("", "", e.Time)
 	case engine.HostRetry:
-		h.set("connecting", firstLine(e.Text), e.Time)
+		h.set("connecting", BesideHost(e.Host, firstLine(e.Text)), e.Time)
 	case engine.HostParked:
 		h.parked = true
 	case engine.StepStart:

@@ -86,22 +86,28 @@ func advice(r *engine.Report, again string) string {
 	return fmt.Sprintf("what is done stays done; to go on:\n  %s\n", again)
 }
 
-// summarizeFailures prints each root cause once, with all hosts that have it.
+// summarizeFailures prints each root cause once, with all hosts that have it. Of
+// causes that differ in nothing but the host the first stands for all.
 func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 	type cause struct {
 		hosts []string
 		first engine.HostReport
+		like  engine.Failure
+		alike bool // they are not the same
 	}
 	var causes []*cause
 	for _, h := range broken {
+		like := *h.Failure
+		like.Message = Hostless(h.Host, like.Message)
 		i := slices.IndexFunc(causes, func(c *cause) bool {
-			return c.first.FailedStep == h.FailedStep && c.first.ForAll == h.ForAll && *c.first.Failure == *h.Failure
+			return c.first.FailedStep == h.FailedStep && c.first.ForAll == h.ForAll && c.first.Unreachable == h.Unreachable && c.like == like
 		})
 		if i < 0 {
-			causes = append(causes, &cause{first: h})
+			causes = append(causes, &cause{first: h, like: like})
 			i = len(causes) - 1
 		}
 		causes[i].hosts = append(causes[i].hosts, h.Host)
+		causes[i].alike = causes[i].alike || *causes[i].first.Failure != *h.Failure
 	}
 	for _, c := range causes {
 		word := "FAILED"
@@ -116,7 +122,13 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 		default:
 			fmt.Fprintf(w, "%s  %s", word, wrapNames(c.hosts))
 		}
-		fmt.Fprintf(w, "\n%s\n", indent(c.first.Failure.Message, "    "))
+		text := c.first.Failure.Message
+		if c.alike {
+			text += "\n(and the others likewise)"
+		} else if len(c.hosts) == 1 {
+			text = BesideHost(c.hosts[0], text)
+		}
+		fmt.Fprintf(w, "\n%s\n", indent(text, "    "))
 		if c.first.Failure.Detail != "" {
 			fmt.Fprintln(w, indent(strings.TrimRight(c.first.Failure.Detail, "\n"), "    | "))
 		}

@@ -18,7 +18,14 @@ func TestSummary(t *testing.T) {
 	for i := range 30 {
 		many = append(many, engine.HostReport{Host: fmt.Sprintf("minion-%03d", i+1), Failure: lost, Unreachable: true})
 	}
+	var rack []engine.HostReport
+	for i := range 3 {
+		name := fmt.Sprintf("n%d", i+1)
+		rack = append(rack, engine.HostReport{Host: name, Unreachable: true, Failure: &engine.Failure{Message: fmt.Sprintf("%s: connect: no connection to 10.0.0.%d:22 within 10s; check the network (tried 4 times)", name, i+1)}})
+	}
+	rack = append(rack, engine.HostReport{Host: "n4", Unreachable: true, Failure: &engine.Failure{Message: "n4: connect: dial tcp [fd00::4]:22: connection refused"}})
 	for name, r := range map[string]engine.Report{
+		"rack-down":      {Hosts: append(rack, fine)},
 		"done":           {Hosts: []engine.HostReport{fine, same}},
 		"nothing":        {Hosts: []engine.HostReport{same}},
 		"check":          {Hosts: []engine.HostReport{fine, same}, Check: true},
