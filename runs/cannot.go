@@ -81,7 +81,7 @@ func (r *Reverting) bare(host string, all map[string]engine.Past, list *cannots)
 	told := map[string]bool{}
 	for _, c := range r.track.changed[host] {
 		if where, step := c.keptAs(host); !keeps(all[where], step) {
-			list.add(host, c.String(), false)
+			list.add(host, c.String()+r.uncordon(c), false)
 		}
 		told[c.step] = true
 	}
@@ -94,6 +94,14 @@ func (r *Reverting) bare(host string, all map[string]engine.Past, list *cannots)
 		}
 		list.add(host, r.nameOf(step), false)
 	}
+}
+
+// uncordon is what to do about a node that the run has left drained.
+func (r *Reverting) uncordon(c changedStep) string {
+	if !r.track.open[c.drained] {
+		return ""
+	}
+	return ": it takes no pods until kubectl uncordon " + c.drained
 }
 
 // keeps tells whether a host has kept something that a step has changed.

@@ -2,8 +2,12 @@ package runs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/engine/journal"
 )
 
 // TestCannotIsFolded: a thousand hosts with the same are one line, also when the
@@ -19,6 +23,45 @@ func TestCannotIsFolded(t *testing.T) {
 		{What: "logs (/tmp/HOST/var/log)", Hosts: []string{"n1", "n2", "n3"}},
 		{What: "migrate", Hosts: []string{"n1", "n2", "n3"}, lasting: true},
 		{What: "logs (/tmp/n1/var/log)", Hosts: []string{"n12"}},
+	}
+	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Cannot{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDrainedNodesAreNamed: of the nodes that a run has drained those that it left
+// so come with what to do.
+func TestDrainedNodesAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	log, err := journal.Create(dir, journal.Header{Run: "r1", Started: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	did := func(host, step string, effect engine.Effect) {
+		log.Emit(engine.Event{Time: time.Now(), Type: engine.StepEnd, Host: host, Step: step, Name: step,
+			Result: &engine.Result{Status: engine.Altered, Change: &engine.Change{Needed: true, Effects: []engine.Effect{effect}}}})
+	}
+	for _, host := range []string{"n1", "n2"} {
+		did(host, "drain", engine.Effect{Kind: engine.EffectDrain, Target: "the node", Action: "cordon"})
+	}
+	did("n1", "uncordon", engine.Effect{Kind: engine.EffectObject, Target: "the node", Action: "make schedulable again"})
+	did("m1", "drain", engine.Effect{Kind: engine.EffectDrain, Target: "node n3", Action: "cordon"})
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &Reverting{}
+	if r.track, err = trackOf(journal.Path(dir, "r1")); err != nil {
+		t.Fatal(err)
+	}
+	list := &cannots{}
+	for _, host := range []string{"n1", "n2", "m1"} {
+		r.bare(host, nil, list)
+	}
+	want := []Cannot{
+		{What: "drain (the node)", Hosts: []string{"n1"}},
+		{What: "uncordon (the node)", Hosts: []string{"n1"}},
+		{What: "drain (the node): it takes no pods until kubectl uncordon n2", Hosts: []string{"n2"}},
+		{What: "drain (node n3): it takes no pods until kubectl uncordon n3", Hosts: []string{"m1"}},
 	}
 	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Cannot{})); diff != "" {
 		t.Error(diff)

@@ -16,6 +16,7 @@ type track struct {
 	hosts   map[string]bool
 	changed map[string][]changedStep   // by host
 	ended   map[string]map[string]bool // host -> task -> whether it was begun, not skipped
+	open    map[string]bool            // nodes that the run has drained and not made schedulable again
 	idle    map[string]map[string]bool // host -> step -> it ended and has changed nothing, as its task says
 }
 
@@ -24,6 +25,7 @@ type changedStep struct {
 	step, name, role string
 	delegate         string // the host that has changed; empty for the step's own
 	targets          []string
+	drained          string // a node
 }
 
 // keptAs is the host that has kept what the step changed, and the step's id there.
@@ -47,7 +49,7 @@ func (c changedStep) String() string {
 }
 
 func trackOf(path string) (*track, error) {
-	t := &track{hosts: map[string]bool{}, changed: map[string][]changedStep{}, ended: map[string]map[string]bool{}, idle: map[string]map[string]bool{}}
+	t := &track{hosts: map[string]bool{}, changed: map[string][]changedStep{}, ended: map[string]map[string]bool{}, idle: map[string]map[string]bool{}, open: map[string]bool{}}
 	err := journal.Scan(path, func(_ *journal.Header, e *engine.Event) error {
 		if e == nil || e.Host == "" {
 			return nil
@@ -91,11 +93,25 @@ func (t *track) step(e *engine.Event) {
 	}
 	c := changedStep{step: e.Step, name: e.Name, role: e.Role, delegate: e.Result.Delegate}
 	for _, effect := range e.Result.Change.Pending() {
+		switch node, is := nodeOf(e.Host, effect.Target); {
+		case is && effect.Kind == engine.EffectDrain:
+			c.drained, t.open[node] = node, true
+		case is && e.Result.Status == engine.Altered:
+			delete(t.open, node) // what else is done to a node after that is to let pods on it again
+		}
 		if effect.Target != "" && len(c.targets) < 3 {
 			c.targets = append(c.targets, effect.Target)
 		}
 	}
 	t.changed[e.Host] = append(t.changed[e.Host], c)
+}
+
+// nodeOf is the node that a drain, or the end of one, names as its target.
+func nodeOf(host, target string) (node string, is bool) {
+	if target == "the node" {
+		return host, true
+	}
+	return strings.CutPrefix(target, "node ")
 }
 
 // log is the track as a revert asks for it; nil when this machine has none.
