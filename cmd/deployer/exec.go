@@ -29,7 +29,8 @@ all did it, 3 when some did, 1 when none did.`,
 		Example: `  deployer exec minion -- uptime
   deployer exec 'web,!web3' -- 'df -h / | tail -1'
   deployer exec all -m package -a '{name: curl}' --check`,
-		Args: cobra.MinimumNArgs(1),
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: ofFirst(completePattern),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			task, err := adHoc(words[1:], module, args)
 			if err != nil {

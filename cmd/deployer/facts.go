@@ -23,7 +23,8 @@ distribution, processors, memory, addresses. With --gather it asks for more, as
 the module facts does.`,
 		Example: `  deployer facts n1
   deployer facts minion --gather network,mounts -o json`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: ofFirst(completePattern),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pattern := "all"
 			if len(args) > 0 {

@@ -90,6 +90,7 @@ func playFlags(cmd *cobra.Command, o *runOptions) {
 func selectFlags(cmd *cobra.Command, o *runOptions) {
 	f := cmd.Flags()
 	f.StringVarP(&o.Limit, "limit", "l", "", "only these hosts, as a `pattern`")
+	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for a flag that is not there
 	f.StringSliceVarP(&o.Tags, "tags", "t", nil, "only tasks with one of these tags")
 	f.StringSliceVar(&o.SkipTags, "skip-tags", nil, "no tasks with one of these tags")
 	f.StringVar(&o.StartAt, "start-at", "", "leave out what comes before the task of this `name`")

@@ -17,14 +17,16 @@ func newResumeCommand(e env) *cobra.Command {
 		Short:   "Go on with a run that did not come to its end",
 		Long: `Resume asks for the same again as a run did that was killed, interrupted or
 stopped: the same playbook, hosts, tags and variables. Every step looks again at
-what is there, so what is done is not done twice. Of a run that left hosts out,
+what is there, so what is done is not done twice; commands, which cannot look,
+run again on hosts that had not come to the end. Of a run that left hosts out,
 only these are tried again (for install the whole cluster, as its parts depend
 on each other).
 
 Without RUN it is the last run of the inventory that is not finished. It is
 refused when the inventory, the playbook or deployer itself has changed since,
 unless --anyway is given.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: ofFirst(completeRuns(unfinishedRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			record, err := runs.Unfinished(strings.Join(args, ""), o.Inventory)
 			if err != nil {

@@ -50,7 +50,8 @@ another machine than that of the run, say with --of what it was: install, or
 the playbook, or unknown, which puts hosts back one by one and without gates.`,
 		Example: `  deployer revert 20261121-1430 --check -v
   deployer revert 20261121-143012.482 --limit m1 --yes`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: ofFirst(completeRuns(endedRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given, err := o.options()
 			if err != nil {
@@ -72,6 +73,7 @@ the playbook, or unknown, which puts hosts back one by one and without gates.`,
 	f.BoolVarP(&o.Check, "check", "C", false, "change nothing, show what would be put back")
 	f.BoolVarP(&o.diff, "diff", "D", false, "show how files differ")
 	f.StringVarP(&o.Limit, "limit", "l", "", "only these hosts, as a `pattern`")
+	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for a flag that is not there
 	f.BoolVar(&o.force, "force", false, "put back also what somebody has changed since")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.anyway, "anyway", false, "go on although the playbook has changed since")

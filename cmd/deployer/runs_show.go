@@ -30,7 +30,8 @@ func newRunsShow(e env) *cobra.Command {
 something, hosts with the same changes together; with -v also diffs. Without RUN
 it is the last one. The beginning of a run's id is enough. With -o json it prints
 the log: a line with the header, then a line for each event.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: ofFirst(completeRuns(anyRun)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, r, err := theRun(args)
 			if err != nil {

@@ -21,7 +21,8 @@ func newRunsTail(e env) *cobra.Command {
 		Short: "Follow a run from another terminal, until it ends",
 		Long: `Tail shows a run from its beginning, and goes on while it does. Without RUN it is
 the last one. An interrupt ends only the showing.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: ofFirst(completeRuns(anyRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, r, err := theRun(args)
 			if err != nil {
