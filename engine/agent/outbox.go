@@ -9,8 +9,9 @@ import (
 	"deployer/engine/wire"
 )
 
-// outboxSize is how many bytes of results wait at most to be sent.
-const outboxSize = 32 << 10
+// outboxSize is how many bytes of results wait at most to be sent. The controller
+// keeps a buffer for the largest packet of each of its thousand connections.
+const outboxSize = 8 << 10
 
 // outbox gathers the results of steps that are over at once, so that many of them
 // travel in one frame. None waits longer than about startDelay: it is sent when

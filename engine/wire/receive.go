@@ -82,7 +82,7 @@ const smallPayload = 4 << 10
 
 // resultsPayload is the capacity of buffers for results that travel together, in
 // bytes. They are read at once and given back.
-const resultsPayload = 48 << 10
+const resultsPayload = 16 << 10
 
 // chunks, results and smalls hold payloads that were given back, of all connections.
 var (
