@@ -52,7 +52,7 @@ func Text(src string) (string, []Problem) {
 // header is the line of a template file that says how Jinja is to be read.
 var header = regexp.MustCompile(`\A#jinja2:[^\n]*\n`)
 
-var keepsLines = regexp.MustCompile(`trim_blocks:\s*["']?[Ff]alse`)
+var keepsLines = regexp.MustCompile(`trim_blocks:\s*["']?(?i:false)`)
 
 type translation struct {
 	src      string

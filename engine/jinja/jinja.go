@@ -39,9 +39,9 @@ func Unreadable(err error) bool {
 }
 
 // write collects what a printer could not translate.
-func write(print func(*exprs) string) (string, error) {
+func write(say func(*exprs) string) (string, error) {
 	w := &exprs{}
-	out := print(w)
+	out := say(w)
 	if w.err != nil {
 		return "", w.err
 	}

@@ -213,7 +213,7 @@ func TestWhatCannotBeTranslated(t *testing.T) {
 	for src, want := range map[string]string{
 		`{{ lookup('env', 'HOME') }}`:          "NAME: !env HOME",
 		`{{ ansible_version.full }}`:           "ansible_version",
-		`{{ users | map(attribute='name') }}`:  "!expr",
+		`{{ users | map(attribute='name') }}`:  "in loop and when",
 		`{{ a in b }}`:                         "hasKey",
 		`{% macro m(x) %}`:                     "define",
 		`{% for %}`:                            "cannot read",

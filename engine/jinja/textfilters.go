@@ -57,7 +57,7 @@ func (w *texts) filter(f filter) string {
 		return fn(name, w.value(f.of))
 	}
 	if _, err := write(func(e *exprs) string { return e.filter(f) }); err == nil {
-		return w.fail("%s is a thing of expressions: a variable has its value, NAME: !expr ...", f.name)
+		return w.fail("texts have no filter %q, expressions do: in loop and when; a text goes over a list with range", f.name)
 	}
 	return w.fail("there is no filter %q here", f.name)
 }
