@@ -97,8 +97,14 @@ func putBack(ctx context.Context, e env, back *runs.Reverting, o revertOptions) 
 	if o.output == "text" {
 		printFound(e.stdout, back, found, o)
 	}
-	if err := found.Verdict(); err != nil || o.Check || !found.Due() {
+	if err := found.Verdict(); err != nil || o.Check {
 		return err
+	}
+	switch {
+	case !found.Due() && found.Left():
+		return silent(exitPartial)
+	case !found.Due():
+		return nil
 	}
 	if err := o.confirm(e); err != nil {
 		return err

@@ -14,12 +14,15 @@ import (
 // things together.
 func printFound(w io.Writer, back *runs.Reverting, found *runs.Found, o revertOptions) {
 	what := found.Changes()
-	if len(what.Changes) > 0 {
+	switch {
+	case len(what.Changes) > 0:
 		fmt.Fprintf(w, "what run %s changed will be put back:\n", back.ID)
 		printChanges(w, what, o.diff || o.verbose > 0, o.verbose > 0)
-	} else if found.Due() {
+	case found.Due():
 		fmt.Fprintf(w, "what run %s changed is put back; what has to follow is still to be done\n", back.ID)
-	} else {
+	case found.Left() || len(found.Drifted()) > 0:
+		fmt.Fprintf(w, "nothing more of run %s can be put back:\n", back.ID)
+	default:
 		fmt.Fprintf(w, "there is nothing to put back: what run %s changed is as it was before\n", back.ID)
 	}
 	printCannot(w, "changed since by others:", found.Drifted())

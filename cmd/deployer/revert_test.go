@@ -264,6 +264,8 @@ func TestRevertTellsWhatCannot(t *testing.T) {
 	y.fleet.Hosts[1].Stop()
 	out, _ = y.deployer(exitPartial, "revert", id, "--yes", "--anyway")
 	says(t, out, "cannot be undone:", "n002: all that the run changed there: the host was not reached", "revert done")
+	out, _ = y.deployer(exitPartial, "revert", id, "--yes", "--anyway") // nothing more on n001, and n002 stays as it is
+	says(t, out, "nothing more of run "+id+" can be put back:", "the host was not reached (HOST: connect: ")
 	if y.on(0, "conf") != "-" || y.on(1, "conf") != "new" {
 		t.Errorf("n001 has %q, n002 %q", y.on(0, "conf"), y.on(1, "conf"))
 	}
