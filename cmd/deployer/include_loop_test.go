@@ -58,5 +58,5 @@ func TestLoopOfAnInclude(t *testing.T) {
 	}
 	y.write("host_vars/n003.yaml", "sites: '{{ .facts.addresses }}'\n")
 	_, complaint := y.deployer(exitUsage, "run", "site.yaml", "-e", "more=index", "--list")
-	says(t, complaint, `host_vars/n003.yaml:1:8: template {{ .facts.addresses }}: unknown name "facts"`, "on n003")
+	says(t, complaint, "site.yaml:5:13: loop at include_tasks", "it looks at facts (through the variable at host_vars/n003.yaml:1:8)")
 }

@@ -66,14 +66,14 @@ func (c *compiler) turns(x scene, l *Loop, form string, conditional bool) []turn
 		}
 		return out
 	}
-	if why := c.unforeseen(x, l); why != "" {
+	for b := x.block; b != nil; b = b.Parent {
+		conditional = conditional || len(b.When) > 0
+	}
+	if why := c.unforeseen(x, l, conditional); why != "" {
 		c.fail(l.Pos.Errorf("loop at %s: how often it is put in place must be known before any host is contacted, and %s; put the loop at the tasks in it, or loop over all that may come, with a condition on the item", form, why))
 		return nil
 	}
 	lists := c.lists(x, l)
-	for b := x.block; b != nil; b = b.Parent {
-		conditional = conditional || len(b.When) > 0
-	}
 	for _, host := range slices.Sorted(mapKeys(lists)) {
 		if err := lists[host].err; err != nil && !conditional {
 			said := *err
@@ -119,31 +119,79 @@ func (c *compiler) turnsOf(l *Loop, lists map[string]list) []turn {
 }
 
 // unforeseen says what the list of a loop looks at that only the run finds out;
-// empty when all of it is known.
-func (c *compiler) unforeseen(x scene, l *Loop) string {
-	refs := closure(x.scopes, l.refs)
+// empty when all of it is known, or when only the inventory leads there and the host
+// may not come to the include.
+func (c *compiler) unforeseen(x scene, l *Loop, conditional bool) string {
+	refs, via := c.throughInventory(x, closure(x.scopes, l.refs))
 	if refs.all {
 		return "it looks at all variables"
 	}
-	tasks := slices.Concat(c.allTasks(), x.state.handlers)
 	for _, name := range refs.Names() {
-		switch name {
-		case "facts", "run", "result", "failure":
-			return "it looks at " + name
-		}
-		if _, given := c.lib.Extra[name]; given {
-			continue
-		}
-		if c.asked(name) || slices.Contains(c.lib.Given, name) {
-			return fmt.Sprintf("it looks at %s, which is asked for later: give it with -e %[1]s=...", name)
-		}
-		for _, t := range tasks {
-			if slices.Contains(t.Defines(), name) {
-				return fmt.Sprintf("it looks at %s, which the task at %s gives a value", name, t.Pos)
-			}
+		why := c.foundOut(x, name)
+		switch {
+		case why == "", via[name] != nil && conditional: // of a host that may not come there
+		case via[name] != nil:
+			return fmt.Sprintf("%s (through the variable at %s)", why, via[name].Pos)
+		default:
+			return why
 		}
 	}
 	return ""
+}
+
+// foundOut says why the value of a variable is known in the run only; empty when it
+// is known before.
+func (c *compiler) foundOut(x scene, name string) string {
+	switch name {
+	case "facts", "run", "result", "failure":
+		return "it looks at " + name
+	}
+	if _, given := c.lib.Extra[name]; given {
+		return ""
+	}
+	if c.asked(name) || slices.Contains(c.lib.Given, name) {
+		return fmt.Sprintf("it looks at %s, which is asked for later: give it with -e %[1]s=...", name)
+	}
+	for _, t := range slices.Concat(c.allTasks(), x.state.handlers) {
+		if slices.Contains(t.Defines(), name) {
+			return fmt.Sprintf("it looks at %s, which the task at %s gives a value", name, t.Pos)
+		}
+	}
+	return ""
+}
+
+// throughInventory adds what variables of the inventory look at in turn, and tells
+// which of them does.
+func (c *compiler) throughInventory(x scene, refs Refs) (Refs, map[string]*Value) {
+	via, seen := map[string]*Value{}, map[*Value]bool{}
+	if c.lib.Vars == nil || c.lib.Match == nil {
+		return refs, via
+	}
+	hosts, _ := c.lib.Match(x.play.Hosts) // an error was said already
+	for _, host := range hosts {
+		vars := c.lib.Vars(host)
+		for todo := refs.Names(); len(todo) > 0; todo = todo[1:] {
+			value, _ := vars[todo[0]].(*Value)
+			if value == nil || seen[value] || hidden(x.scopes, todo[0]) {
+				continue
+			}
+			seen[value] = true
+			more := closure(x.scopes, value.refs)
+			refs.all = refs.all || more.all
+			for _, name := range more.Names() {
+				if _, known := refs.names[name]; !known {
+					refs.add(name)
+					via[name], todo = value, append(todo, name)
+				}
+			}
+		}
+	}
+	return refs, via
+}
+
+// hidden tells whether the layers have a variable that wins over the inventory's.
+func hidden(scopes []*Scope, name string) bool {
+	return slices.ContainsFunc(scopes, func(s *Scope) bool { return !s.Default && s.vars[name] != nil })
 }
 
 // lists computes the list of a loop for each host of the play; under the empty

@@ -156,6 +156,24 @@ func TestLoopsOfIncludesRefused(t *testing.T) {
 	}
 }
 
+// TestLoopOfAnIncludeThroughTheInventory: what a variable of the inventory looks at is
+// what keeps the list from being known.
+func TestLoopOfAnIncludeThroughTheInventory(t *testing.T) {
+	h1 := hostVars(t, map[string]any{"disks": "{{ .found }}", "found": "{{ .facts.disks }}", "known": "{{ list 1 2 }}"})
+	for play, want := range map[string]string{
+		"tasks: [{include_tasks: inc.yaml, loop: disks}]":                       "any host is contacted, and it looks at facts (through the variable at inv.yaml:",
+		"vars: {disks: [1]}\n  tasks: [{include_tasks: inc.yaml, loop: disks}]": "",
+		"tasks: [{include_tasks: inc.yaml, loop: known}]":                       "",
+		"tasks: [{include_tasks: inc.yaml, loop: disks, when: 1 == 2}]":         "",
+	} {
+		_, err := compileFiles(t, inventoryOf(map[string]map[string]any{"h1": h1, "h2": h1}), "site.yaml", "- hosts: all\n  "+play+"\n",
+			"inc.yaml", "- file: {path: '/{{ .item }}'}\n")
+		if (err != nil) != (want != "") || want != "" && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", play, err, want)
+		}
+	}
+}
+
 // TestLoopOfAnIncludeUnderACondition: a host that never gets to the include need
 // not have the list.
 func TestLoopOfAnIncludeUnderACondition(t *testing.T) {
