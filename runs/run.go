@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"deployer/engine"
@@ -77,6 +78,18 @@ func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run,
 // ID names the run once it has begun; hosts keep what it replaces under it.
 func (r *Run) ID() string { return r.id }
 
+// Named are the hosts of the run that a play names; the others are not contacted.
+func (r *Run) Named() []string {
+	named := map[string]bool{}
+	for _, p := range r.Program.Plays {
+		hosts, _ := r.Project.Match(p.Hosts) // it was compiled
+		for _, host := range hosts {
+			named[host] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(r.Hosts), func(host string) bool { return !named[host] })
+}
+
 // Recorded tells whether the run has a log, so that it can be resumed.
 func (r *Run) Recorded() bool { return r.recorded }
 
@@ -95,6 +108,7 @@ func (r *Run) Written() journal.Call {
 	c := r.Call
 	c.Playbook, c.Inventory = project.Absolute(c.Playbook), project.Absolute(c.Inventory)
 	c.Extra, c.Withheld = r.withhold(journal.Withhold(r.Extra, r.redactor.Text))
+	c.Asked = slices.DeleteFunc(slices.Clone(r.Asked), func(name string) bool { return !slices.Contains(c.Withheld, name) })
 	return c
 }
 

@@ -14,7 +14,7 @@ func (o runOptions) again(r *runs.Run) string {
 	var out []string
 	switch {
 	case r.Recorded():
-		out = []string{runs.ResumeCommand(r.ID(), r.Written().Withheld)}
+		out = []string{runs.ResumeCommand(r.ID(), r.Written().ToGive())}
 	case r.PlanFile() != "":
 		out = append([]string{"deployer", "apply", runs.ShellWord(r.PlanFile())}, o.variableWords(r.Written().Withheld)...)
 	default:

@@ -84,7 +84,7 @@ func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 	if r.Report != nil {
 		again := ""
 		if !r.Finished() && runs.Resumable(r.Header.Call) {
-			again = runs.ResumeCommand(r.Header.Run, r.Header.Call.Withheld)
+			again = runs.ResumeCommand(r.Header.Run, r.Header.Call.ToGive())
 		}
 		view.Summary(w, runName(r.Header.Call), r.Report, again)
 		return nil
@@ -132,7 +132,7 @@ func printOpen(w io.Writer, r *journal.Record) {
 	})
 	printFolded(w, r.Hosts, "left out", func(host string) string { return r.Parked[host] })
 	if r.Outcome == journal.Killed && runs.Resumable(r.Header.Call) {
-		fmt.Fprintf(w, "to go on:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Call.Withheld))
+		fmt.Fprintf(w, "to go on:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Call.ToGive()))
 	}
 }
 

@@ -32,7 +32,10 @@ func TestVarsPrompt(t *testing.T) {
 		return out.String()
 	}
 	out := said(exitFailed, []string{"hunter2x", "2.0"}, "run", "site.yaml", "--diff")
-	says(t, out, "the word: ", "release [1.10]: ", "+[secret] 2.0")
+	says(t, out, "the word: ", "release [1.10]: ", "+[secret] 2.0", "deployer resume 2")
+	if shown, _ := y.deployer(exitOK, "runs", "show"); strings.Contains(out+shown, "-e word") {
+		t.Errorf("what is asked for again is to be given:\n%s%s", out, shown)
+	}
 	if got := y.on(0, "said"); got != "hunter2x 2.0" {
 		t.Errorf("the host has %q", got)
 	}

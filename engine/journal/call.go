@@ -20,13 +20,20 @@ type Call struct {
 	// Withheld are the names of variables of the command line that are not
 	// written down, because they look like secrets.
 	Withheld []string `json:"withheld,omitempty"`
-	Forks    int      `json:"forks,omitempty"`
+	// Asked are those of Withheld that the playbook asked for, and asks for again.
+	Asked []string `json:"asked,omitempty"`
+	Forks int      `json:"forks,omitempty"`
 	// Reverts is the run that a revert puts back, Force and Anyway are its flags.
 	Reverts string `json:"reverts,omitempty"`
 	Force   bool   `json:"force,omitempty"`
 	Anyway  bool   `json:"anyway,omitempty"`
 	// LockHosts: only the hosts of the run were locked, not the masters.
 	LockHosts bool `json:"lock_hosts,omitempty"`
+}
+
+// ToGive are the variables that must be given when the call is made again.
+func (c Call) ToGive() []string {
+	return slices.DeleteFunc(slices.Clone(c.Withheld), func(name string) bool { return slices.Contains(c.Asked, name) })
 }
 
 // Same tells whether two calls are about the same playbook and inventory, with
