@@ -89,7 +89,7 @@ func makePlan(ctx context.Context, e env, ready func(runs.Controller, runs.Optio
 	if err != nil {
 		return err
 	}
-	found, err := watched(ctx, r, o.looking(e.stderr, r.Hosts), r.Plan)
+	found, err := watched(ctx, r, o.looking(e.stderr, r.Named()), r.Plan)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func watched[T any](ctx context.Context, r interface{ Ready(context.Context) err
 
 // carryOut carries a run out, shows it, and chooses the exit code.
 func carryOut(ctx context.Context, e env, r *runs.Run, o runOptions) error {
-	report, err := watched(ctx, r, o.display(e.stdout, r.Hosts), r.Do)
+	report, err := watched(ctx, r, o.display(e.stdout, r.Named()), r.Do)
 	if report == nil {
 		return told(e, err)
 	}
