@@ -12,6 +12,7 @@
 // live hosts of the play before its first task). Its tasks run in the order
 // pre_tasks, roles, tasks, post_tasks; then its handlers.
 //
+// max_fail_percentage is max_fail for all hosts of the play together, in percent.
 // any_errors_fatal ends the run when a host is lost in the play, whatever max_fail
 // allows. force_handlers runs what was notified on a host whose play then fails;
 // without it the next run does, as the host remembers. forks bounds how many hosts
@@ -79,7 +80,7 @@
 //
 // Instead of a module: block with a list of tasks (and rescue, always, when,
 // throttle, vars, tags, needs, barrier, label), include_role, include_tasks, include_vars, or
-// meta: flush_handlers or end_host. With a mapping, block is the module of that name.
+// meta: flush_handlers, end_host or end_play. With a mapping, block is the module of that name.
 // ignore_errors, timeout, delegate_to, become, become_user and environment may
 // also stand at these, at a role and at a play: what stands inside has them too,
 // unless it says otherwise.
@@ -106,7 +107,8 @@
 //
 // meta: end_host, mostly with when, takes the host to the end of the play: what is
 // due there runs, and the host is in the next play again. A failure that led into an
-// always part is not forgotten by it.
+// always part is not forgotten by it. meta: end_play does so with all hosts; what
+// decides it must be the same on all.
 //
 // Handlers run at the end of the play, or at flush_handlers, once, in the order
 // of definition; one that is notified by another handler comes after it. A name

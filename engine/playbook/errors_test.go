@@ -46,7 +46,7 @@ func TestCompileErrors(t *testing.T) {
 		"unknown file":         {"- include_tasks: more.yaml", `site.yaml:4:20: reading more.yaml: open more.yaml: file does not exist`},
 		"circular include":     {"- include_tasks: loop.yaml", `loop.yaml:1:18: files include each other in a circle: loop.yaml -> loop.yaml`},
 		"circular roles":       {"- include_role: a", `site.yaml:4:19: roles depend on each other in a circle: a -> b -> a`},
-		"meta":                 {"- meta: flush", `site.yaml:4:11: meta of task: want one of flush_handlers, end_host, got "flush"; did you mean "flush_handlers"?`},
+		"meta":                 {"- meta: flush", `site.yaml:4:11: meta of task: want one of flush_handlers, end_host, end_play, got "flush"; did you mean "flush_handlers"?`},
 		"block keyword":        {"- {block: [], register: x}", `site.yaml:4:17: block does not take "register"`},
 		"barrier in throttle":  {"- throttle: 1\n    block: [{file: {path: /a}, barrier: true}]", `site.yaml:5:32: a barrier cannot stand inside a throttled block: hosts inside would wait for hosts that may not enter`},
 		"no short form":        {"- file: /a", `site.yaml:4:11: want a mapping, got "/a"`},

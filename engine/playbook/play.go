@@ -21,6 +21,7 @@ type rawPlay struct {
 	PostTasks yaml.Node        `yaml:"post_tasks"`
 	Handlers  yaml.Node        `yaml:"handlers"`
 	MaxFail   map[string]Limit `yaml:"max_fail"`
+	MaxShare  *float64         `yaml:"max_fail_percentage"`
 	Barrier   bool             `yaml:"barrier"`
 	Serial    yaml.Node        `yaml:"serial"`
 	Strategy  string           `yaml:"strategy" enum:"free,linear"`
@@ -61,6 +62,7 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	if p.Forks < 0 {
 		c.fail(keyPos(d, n, "forks").Errorf("forks: want a number of hosts, or 0 for no other limit than that of the run"))
 	}
+	c.maxShare(d, n, p, raw.MaxShare)
 	if p.Name == "" {
 		p.Name = raw.Hosts
 	}
@@ -101,6 +103,20 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	p.End = c.emit(Op{Kind: OpPlayEnd, Play: p})
 	c.notify(x.state)
 	c.orderHandlers(p, x.state)
+}
+
+// maxShare takes Ansible's max_fail_percentage for what it is: the share of the hosts
+// of the play that may be lost.
+func (c *compiler) maxShare(d *document, n *yaml.Node, p *Play, percent *float64) {
+	switch {
+	case percent == nil:
+	case len(p.MaxFail) > 0:
+		c.fail(keyPos(d, n, "max_fail_percentage").Errorf("max_fail_percentage: max_fail says it already; leave one of them out"))
+	case !(*percent >= 0 && *percent <= 100):
+		c.fail(keyPos(d, n, "max_fail_percentage").Errorf("max_fail_percentage: want a number from 0 to 100"))
+	default:
+		p.MaxFail = map[string]Limit{p.Hosts: {Percent: *percent, Share: true}}
+	}
 }
 
 // keyPos is the place of the value of a key.

@@ -41,7 +41,7 @@ type rawTask struct {
 	IncludeRole  string         `yaml:"include_role"`
 	IncludeTasks string         `yaml:"include_tasks"`
 	IncludeVars  yaml.Node      `yaml:"include_vars"`
-	Meta         string         `yaml:"meta" enum:"flush_handlers,end_host"`
+	Meta         string         `yaml:"meta" enum:"flush_handlers,end_host,end_play"`
 
 	module *yaml.Node // its key, nil when there is none
 	args   *yaml.Node

@@ -49,7 +49,7 @@ func (c *compiler) item(x scene, raw *rawTask) {
 func (c *compiler) metaItem(x scene, raw *rawTask) {
 	d := x.doc
 	allowed := []string{"name", "tags"}
-	if raw.Meta == "end_host" {
+	if raw.Meta == "end_host" || raw.Meta == "end_play" {
 		allowed = append(allowed, "when", "vars")
 	}
 	if !c.only(d, raw, "meta: "+raw.Meta, append(allowed, "meta")...) || !c.started || !c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
@@ -60,8 +60,12 @@ func (c *compiler) metaItem(x scene, raw *rawTask) {
 		c.emit(Op{Kind: OpFlush, Play: x.play, Block: x.block})
 		return
 	}
-	c.emit(Op{Kind: OpEndHost, Play: x.play, Block: x.block, Ends: &Block{Name: "end_host", Pos: d.at(raw.node), Parent: x.block,
-		When: c.conditions(d, &raw.When, "when"), Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes}})
+	ends := &Block{Name: raw.Meta, Pos: d.at(raw.node), Parent: x.block,
+		When: c.conditions(d, &raw.When, "when"), Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes}
+	if raw.Meta == "end_play" {
+		c.endsForAll(x, ends)
+	}
+	c.emit(Op{Kind: OpEndHost, Play: x.play, Block: x.block, Ends: ends})
 }
 
 // withoutBlocks are the keywords of a task but for those of a block or handler.
