@@ -8,7 +8,7 @@ import (
 )
 
 // hostVars are the variables of the inventory, whose texts may have templates. What
-// other hosts are told of these is computed later; see roles.Variables.Tell.
+// other hosts are told of these is computed later; see Tell.
 func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 	out, values := map[string]roles.HostVars{}, playbook.NewHostValues()
 	var errs error
@@ -31,4 +31,11 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 		out[h.Name] = vars
 	}
 	return out, errs
+}
+
+// Tell computes what hosts are told of each other's variables that have templates,
+// with extra, those of the command line. It is called whenever these are known anew.
+func Tell(v *roles.Variables, extra map[string]any) {
+	extra, _ = playbook.Normalize(extra).(map[string]any)
+	v.Tell(playbook.Computed, func(base map[string]any, others bool) map[string]any { return playbook.Told(base, extra, others) })
 }

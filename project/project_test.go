@@ -84,8 +84,8 @@ func TestTemplatesInVariables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.Tell(map[string]any{"base": 1})
-		v.Tell(nil)
+		project.Tell(v, map[string]any{"base": 1})
+		project.Tell(v, nil)
 		vars := playbook.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
 		if err := vars.Enter(nil, playbook.Everything()); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"deployer/cluster"
-	"deployer/engine/playbook"
 	"deployer/inventory"
 )
 
@@ -53,20 +52,20 @@ func newVariables(given map[string]HostVars) *Variables {
 	return v
 }
 
-// Tell computes what hosts are told of each other's variables that have templates,
-// with extra, those of the command line. It is called once all of these are known;
-// a later call corrects what an earlier one has told.
-func (v *Variables) Tell(extra map[string]any) {
-	extra, _ = playbook.Normalize(extra).(map[string]any)
+// Tell has what hosts are told of each other's variables computed, where these are
+// not plain values: later says which, and compute does it with all that a host has,
+// in a second turn (others) also for those that look at other hosts. A later call
+// corrects what an earlier one has told.
+func (v *Variables) Tell(later func(value any) bool, compute func(base map[string]any, others bool) map[string]any) {
 	for _, others := range []bool{false, true} { // first those that look at no other host
 		computed := map[string]map[string]any{}
 		for host, own := range v.own {
-			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), playbook.Computed) {
-				computed[host] = playbook.Told(v.Of(host), extra, others)
+			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), later) {
+				computed[host] = compute(v.Of(host), others)
 			}
 		}
 		for host, values := range computed {
-			maps.DeleteFunc(v.told[host], func(name string, _ any) bool { return playbook.Computed(v.own[host][name]) })
+			maps.DeleteFunc(v.told[host], func(name string, _ any) bool { return later(v.own[host][name]) })
 			maps.Copy(v.told[host], values)
 		}
 	}

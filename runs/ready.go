@@ -7,6 +7,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/playbook"
 	"deployer/engine/schedule"
+	"deployer/project"
 	"deployer/runs/content"
 	"deployer/runs/reach"
 )
@@ -22,7 +23,7 @@ func (r *Run) Ready(ctx context.Context) error {
 		return err
 	}
 	if len(r.Program.Prompts) > 0 {
-		r.variables.Tell(r.Extra)
+		project.Tell(r.variables, r.Extra)
 	}
 	if err := r.login(); err != nil {
 		return err

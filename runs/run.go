@@ -57,7 +57,7 @@ func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run,
 	if r.variables, err = p.Variables(); err != nil {
 		return nil, err
 	}
-	r.variables.Tell(o.Extra)
+	project.Tell(r.variables, o.Extra)
 	if o.Limit != "" {
 		if r.Hosts, err = p.Match(o.Limit); err != nil {
 			return nil, project.Mistaken(err)
