@@ -47,9 +47,6 @@ cmd/deployer/agents/deployer-agent-linux-%.gz: $(GO_FILES) Makefile
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(AGENT_FLAGS) -o bin/deployer-agent-linux-$* ./cmd/deployer-agent
 	go run ./cmd/deployer/agents/pack bin/deployer-agent-linux-$* $@
 
-# Their name before they were packed with gzip, for scripts that know no other.
-cmd/deployer/agents/deployer-agent-linux-%.zst: cmd/deployer/agents/deployer-agent-linux-%.gz ;
-
 .PHONY: test-packages
 test-packages:
 	$(call install-missing,$(TEST_PACKAGES))
