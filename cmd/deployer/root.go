@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -47,7 +48,7 @@ what differs.`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // no -v, which verbs have for something else
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
+		return usageError(fmt.Errorf("%w%s; see `%s --help`", err, below(cmd), cmd.CommandPath()))
 	})
 	root.AddGroup(
 		&cobra.Group{ID: "cluster", Title: "The cluster:"},
@@ -63,14 +64,32 @@ what differs.`,
 }
 
 // group completes a verb that only has others below it.
-func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	cmd.Args = cobra.NoArgs
+func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := cobra.NoArgs(cmd, args); err != nil {
+			return fmt.Errorf("%w%s", err, below(cmd))
+		}
+		return nil
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	for _, verb := range below {
+	for _, verb := range verbs {
 		verb.Args = usageArgs(verb.Args)
 		cmd.AddCommand(verb)
 	}
 	return cmd
+}
+
+// below says which verbs have to come before what was given to a verb that only has
+// others below it: `deployer plan site.yaml` leaves out what is planned.
+func below(cmd *cobra.Command) string {
+	if !cmd.HasParent() || !cmd.HasSubCommands() {
+		return ""
+	}
+	var verbs []string
+	for _, c := range cmd.Commands() {
+		verbs = append(verbs, "`"+cmd.CommandPath()+" "+c.Use+"`")
+	}
+	return ", it is " + strings.Join(verbs, " or ")
 }
 
 // usageArgs gives wrong arguments the exit code of wrong usage.

@@ -161,5 +161,6 @@
 //
 // A role is a directory with tasks/main.yaml, handlers/main.yaml,
 // defaults/main.yaml, vars/main.yaml, meta/main.yaml (dependencies, which come
-// before it, once a play), templates/ and files/; all are optional.
+// before it, once a play), templates/ and files/; all are optional. Its name may be a
+// path below a directory of roles, as in container-engine/containerd.
 package playbook

@@ -44,8 +44,9 @@ func (c *compiler) acyclicRole(u roleUse) bool {
 	return true
 }
 
+// findRole looks for a directory of that name, or path, in all that hold roles.
 func (c *compiler) findRole(name string) (Tree, bool) {
-	if name == "" || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
+	if !fs.ValidPath(name) || strings.Contains("/"+name, "/.") {
 		return Tree{}, false
 	}
 	for _, t := range c.lib.Roles {
