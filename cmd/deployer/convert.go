@@ -68,13 +68,17 @@ func convertTree(w io.Writer, words *convert.Words, from, into string) error {
 	if err != nil {
 		return err
 	}
+	copied, err := filepath.Abs(into)
+	if err != nil {
+		return err
+	}
 	files := 0
 	err = filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(from, file)
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == ".git":
+		case d.IsDir() && (d.Name() == ".git" || filepath.Join(inside, rel) == copied): // the copy may lie in what is copied
 			return fs.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(into, rel), 0o755)
