@@ -8,6 +8,7 @@ package convert
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"deployer/engine/jinja"
@@ -62,21 +63,14 @@ func (w *Words) File(name string, data []byte) (newName string, out []byte, note
 // to hosts are nobody's to change.
 func kindOf(name string) kind {
 	dirs := strings.Split(path.Dir(name), "/")
-	in := func(dir string) bool {
-		for _, d := range dirs {
-			if d == dir {
-				return true
-			}
-		}
-		return false
-	}
+	in := func(dir string) bool { return slices.Contains(dirs, dir) }
 	yaml := path.Ext(name) == ".yml" || path.Ext(name) == ".yaml"
 	switch {
 	case in("files") || in("molecule") || strings.HasPrefix(path.Base(name), "."):
 		return other
 	case path.Ext(name) == ".j2":
 		return templated
-	case !yaml || in("meta") && path.Base(name) != "main.yml":
+	case !yaml:
 		return other
 	case in("tasks") || in("handlers"):
 		return tasks

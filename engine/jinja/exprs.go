@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,14 +106,9 @@ func (w *exprs) not(n node) string {
 
 // isAtom tells whether an expression binds as tightly as a name.
 func isAtom(s string) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
+	depth := 0
+	for _, c := range unquoted(s) {
+		switch {
 		case strings.IndexByte("([{", c) >= 0:
 			depth++
 		case strings.IndexByte(")]}", c) >= 0:
@@ -122,6 +118,23 @@ func isAtom(s string) bool {
 		}
 	}
 	return true
+}
+
+// unquoted goes through the bytes of what was printed, but for texts in quotes.
+func unquoted(s string) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		quoted := false
+		for i := 0; i < len(s); i++ {
+			switch c := s[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case !quoted && !yield(i, c):
+				return
+			}
+		}
+	}
 }
 
 // tight prints a value as a part of a larger expression.

@@ -35,17 +35,12 @@ func (w *texts) pipe(n node) string {
 
 // closes is where the parenthesis that begins a text ends.
 func closes(s string) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '(':
+	depth := 0
+	for i, c := range unquoted(s) {
+		switch c {
+		case '(':
 			depth++
-		case c == ')':
+		case ')':
 			if depth--; depth == 0 {
 				return i
 			}
@@ -54,7 +49,7 @@ func closes(s string) int {
 	return -1
 }
 
-// call prints a function with arguments that stand by themselves.
+// fn prints a function with arguments that stand by themselves.
 func fn(name string, args ...string) string { return "(" + name + " " + strings.Join(args, " ") + ")" }
 
 func (w *texts) value(n node) string {
