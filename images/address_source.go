@@ -2,7 +2,6 @@ package images
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"net/url"
 )
@@ -16,7 +15,7 @@ func (s *Store) FromAddress(ctx context.Context, address, digest string) (Blob, 
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return Blob{}, fmt.Errorf("%q is not an http or https address", publicAddress(address))
 	}
-	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != 32 || hex.EncodeToString(raw) != digest {
+	if !isDigest(digest) {
 		return Blob{}, fmt.Errorf("%q is not a SHA-256 in lower-case hex", digest)
 	}
 	r := &Resolver{Store: s, Source: addressSource{&httpSource{client: newClient()}, address}}

@@ -8,11 +8,16 @@ import (
 	"os"
 )
 
-// checkDigest makes sure that sha is 64 lower-case hex digits: it becomes a
-// file name.
-func checkDigest(ref Ref, sha string) error {
+// isDigest reports whether sha is 64 lower-case hex digits: it becomes a file
+// name.
+func isDigest(sha string) bool {
 	raw, err := hex.DecodeString(sha)
-	if err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != sha {
+	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == sha
+}
+
+// checkDigest refuses a digest of an artifact that is none.
+func checkDigest(ref Ref, sha string) error {
+	if !isDigest(sha) {
 		return fmt.Errorf("%s: %q is not a SHA-256 in lower-case hex", ref, sha)
 	}
 	return nil
@@ -25,10 +30,17 @@ func HashFile(path string) (digest string, size int64, err error) {
 		return "", 0, err
 	}
 	defer file.Close()
-	sum := sha256.New()
-	size, err = io.Copy(sum, file)
+	digest, size, err = hashOf(file)
 	if err != nil {
 		return "", 0, fmt.Errorf("hashing %s: %w", path, err)
+	}
+	return digest, size, nil
+}
+
+func hashOf(content io.Reader) (digest string, size int64, err error) {
+	sum := sha256.New()
+	if size, err = io.Copy(sum, content); err != nil {
+		return "", 0, err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), size, nil
 }

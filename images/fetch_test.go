@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -152,7 +153,7 @@ func TestFetchFaults(t *testing.T) {
 			if _, err := r.Resolve(t.Context(), toolRef); !errors.Is(err, ErrUnpinned) {
 				t.Errorf("after a failed fetch Resolve gives %v", err)
 			}
-			if stored, err := os.ReadDir(r.Store.path("")); err != nil || len(stored) > 0 {
+			if stored, err := os.ReadDir(filepath.Join(r.Store.Root(), contentDir)); err != nil || len(stored) > 0 {
 				t.Errorf("the store holds %v (%v)", stored, err)
 			}
 		})
@@ -173,7 +174,7 @@ func TestFetchResumesAfterKill(t *testing.T) {
 			p := newPublisher(t)
 			p.put(toolPath, content)
 			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
-			if err := os.WriteFile(r.Store.partialPath(hexOf(content)), left, 0o644); err != nil {
+			if err := os.WriteFile(partialFile(r.Store, hexOf(content)), left, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {

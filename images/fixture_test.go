@@ -136,3 +136,6 @@ func hexOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
+
+// partialFile is where the store keeps a download that is not complete.
+func partialFile(s *Store, key string) string { return filepath.Join(s.Root(), partialDir, key) }

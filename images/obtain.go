@@ -23,7 +23,7 @@ func (r *Resolver) obtain(ctx context.Context, a Artifact, ref Ref, want Offer, 
 		}
 	}
 	report(Compressing, 0, 0)
-	if _, err := r.Store.Compressed(ctx, digest); err != nil {
+	if err := r.Store.Compressed(ctx, digest); err != nil {
 		return Blob{}, err
 	}
 	blob, err := r.Store.Blob(digest)
@@ -33,8 +33,7 @@ func (r *Resolver) obtain(ctx context.Context, a Artifact, ref Ref, want Offer, 
 	return blob, err
 }
 
-// holds tells whether the store has the content. Damaged content was removed by
-// the question, so it counts as absent.
+// holds reports whether the store has the content, undamaged.
 func (r *Resolver) holds(digest string) bool {
 	if digest == "" {
 		return false
@@ -50,7 +49,7 @@ func (r *Resolver) download(ctx context.Context, a Artifact, ref Ref, want Offer
 	}
 	p, err := r.Store.begin(ctx, key)
 	if err != nil {
-		return "", fmt.Errorf("opening %s: %w", r.Store.partialPath(key), err)
+		return "", fmt.Errorf("opening %s: %w", r.Store.path(partialName(key)), err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if r.holds(want.SHA256) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 type partial struct {
 	store *Store
 	file  *os.File
+	name  string // in the store
 	sum   hash.Hash
 	size  int64
 }
@@ -29,18 +31,18 @@ const lockPoll = 50 * time.Millisecond
 // begin opens the partial content for key and waits for whoever else has it.
 // What is already there counts: see partial.size.
 func (s *Store) begin(ctx context.Context, key string) (*partial, error) {
-	path := s.partialPath(key)
+	name := partialName(key)
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		file, err := s.openPartial(name)
 		if err != nil {
 			return nil, err
 		}
-		locked, err := lockFile(file, path)
+		locked, err := s.lockPartial(file, name)
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
 		if locked {
-			return s.continueWith(file)
+			return s.continueWith(file, name)
 		}
 		if err := file.Close(); err != nil {
 			return nil, err
@@ -53,26 +55,63 @@ func (s *Store) begin(ctx context.Context, key string) (*partial, error) {
 	}
 }
 
-// lockFile takes the lock, and tells whether the file is still the one at path:
+// openPartial opens what an earlier attempt has left, or a new file that nobody
+// else has made.
+func (s *Store) openPartial(name string) (*os.File, error) {
+	for {
+		file, err := s.root.OpenFile(name, os.O_RDWR, 0)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return file, err
+		}
+		file, err = s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return file, err
+		}
+		if info, err := s.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			return nil, errForeignPartial // a link to nothing
+		}
+	}
+}
+
+// errForeignPartial is the error of a partial file that somebody else may write
+// to: its content could be exchanged after it was checked.
+var errForeignPartial = errors.New("it is not a plain file of this user alone, with one name and no write permission for others; remove it")
+
+// lockPartial takes the lock of an open file. It returns false when another
+// process has the lock, or when the file is not the one of that name any more:
 // its last owner may have given it its final name meanwhile.
-func lockFile(file *os.File, path string) (bool, error) {
+func (s *Store) lockPartial(file *os.File, name string) (bool, error) {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("locking %s: %w", path, err)
+		return false, fmt.Errorf("locking it: %w", err)
 	}
 	mine, err := file.Stat()
 	if err != nil {
 		return false, err
 	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, there), nil
+	there, err := s.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !there.Mode().IsRegular():
+		return false, errForeignPartial
+	case !os.SameFile(mine, there):
+		return false, nil
+	}
+	stat, ok := mine.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) != os.Geteuid() || stat.Nlink != 1 || mine.Mode().Perm()&0o022 != 0 {
+		return false, errForeignPartial
+	}
+	return true, nil
 }
 
-func (s *Store) continueWith(file *os.File) (*partial, error) {
-	p := &partial{store: s, file: file, sum: sha256.New()}
+func (s *Store) continueWith(file *os.File, name string) (*partial, error) {
+	p := &partial{store: s, file: file, name: name, sum: sha256.New()}
 	var err error
 	if p.size, err = io.Copy(p.sum, file); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -109,15 +148,19 @@ func (p *partial) commit() error {
 	if err := p.file.Sync(); err != nil {
 		return err
 	}
-	target := p.store.path(p.digest())
-	if err := os.Rename(p.file.Name(), target); err != nil {
+	info, err := p.file.Stat()
+	if err != nil {
 		return err
 	}
-	return p.store.stamp(target)
+	target := contentName(p.digest())
+	if err := p.store.root.Rename(p.name, target); err != nil {
+		return err
+	}
+	return p.store.stamp(target, info)
 }
 
 // discard removes the content; used when it turned out wrong.
-func (p *partial) discard() error { return os.Remove(p.file.Name()) }
+func (p *partial) discard() error { return p.store.root.Remove(p.name) }
 
 // close lets go of the lock. Content that was neither committed nor discarded
 // stays for the next attempt.

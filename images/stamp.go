@@ -3,7 +3,6 @@ package images
 import (
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/google/renameio/v2"
 )
@@ -17,15 +16,12 @@ func appearance(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d\n", info.Size(), info.ModTime().UnixNano())
 }
 
-func (s *Store) stamped(path string, info fs.FileInfo) bool {
-	content, err := os.ReadFile(path + stampSuffix)
+func (s *Store) stamped(name string, info fs.FileInfo) bool {
+	content, err := s.root.ReadFile(name + stampSuffix)
 	return err == nil && string(content) == appearance(info)
 }
 
-func (s *Store) stamp(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return renameio.WriteFile(path+stampSuffix, []byte(appearance(info)), 0o644, renameio.WithTempDir(s.partialPath("")))
+// stamp remembers that content had its digest when the file looked like info.
+func (s *Store) stamp(name string, info fs.FileInfo) error {
+	return renameio.WriteFile(name+stampSuffix, []byte(appearance(info)), 0o644, renameio.WithRoot(s.root))
 }

@@ -31,8 +31,13 @@ type Blob struct {
 }
 
 // Store keeps content by its digest: sha256/<hex>, and <hex>.zst beside it.
-// Several processes may use one directory at once.
-type Store struct{ root string }
+// Several processes may use one directory at once. Reading never
+// removes content; see [Resolver.Repair]. Every file is opened through an
+// os.Root, so that no digest and no link leads out of the directory.
+type Store struct {
+	dir  string // as messages name it
+	root *os.Root
+}
 
 // OpenStore opens or creates a store at root; an empty root means
 // [DefaultRoot].
@@ -43,114 +48,143 @@ func OpenStore(root string) (*Store, error) {
 			return nil, err
 		}
 	}
-	s := &Store{root}
-	for _, dir := range []string{s.path(""), s.partialPath("")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("opening artifact store: %w", err)
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, fmt.Errorf("opening artifact store: %w", err)
+	}
+	opened, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("opening artifact store: %w", err)
+	}
+	s := &Store{dir: root, root: opened}
+	for _, dir := range []string{contentDir, partialDir} {
+		if err := opened.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("opening artifact store %s: %w", root, err)
 		}
 	}
 	return s, nil
 }
 
+// The directories of a store, and what the name of content's zstd form ends with.
+const (
+	contentDir       = "sha256"
+	partialDir       = "partial"
+	compressedSuffix = ".zst"
+)
+
 // Root is the store's directory.
-func (s *Store) Root() string { return s.root }
+func (s *Store) Root() string { return s.dir }
 
-func (s *Store) path(digest string) string     { return filepath.Join(s.root, "sha256", digest) }
-func (s *Store) partialPath(key string) string { return filepath.Join(s.root, "partial", key) }
+func contentName(digest string) string { return contentDir + "/" + digest }
+func partialName(key string) string    { return partialDir + "/" + key }
 
-// Open opens the raw content, after the same check as Blob.
-func (s *Store) Open(digest string) (*os.File, error) {
-	blob, err := s.raw(digest)
+// path is the name of a file of the store as messages have it.
+func (s *Store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+
+// OpenCompressed opens the zstd form of content, after the same check as Blob,
+// and returns the size of the plain content in bytes.
+func (s *Store) OpenCompressed(digest string) (packed *os.File, size int64, err error) {
+	blob, err := s.Blob(digest)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return os.Open(blob.Path)
+	packed, err = s.root.Open(contentName(digest) + compressedSuffix)
+	return packed, blob.Size, err
 }
 
 // Blob returns content that is there in both forms. The digest is checked again
 // when the file has been touched since the last check. ErrMissing and
-// ErrMismatch are told apart with errors.Is; content that does not match is
-// removed.
+// ErrMismatch are told apart with errors.Is.
 func (s *Store) Blob(digest string) (Blob, error) {
 	blob, err := s.raw(digest)
 	if err != nil {
 		return Blob{}, err
 	}
-	if _, err := os.Stat(blob.CompressedPath); err != nil {
+	if _, err := s.root.Stat(contentName(digest) + compressedSuffix); err != nil {
 		return Blob{}, fmt.Errorf("%s, compressed: %w", digest, ErrMissing)
 	}
 	return blob, nil
 }
 
 func (s *Store) raw(digest string) (Blob, error) {
-	path := s.path(digest)
-	info, err := os.Stat(path)
+	if !isDigest(digest) {
+		return Blob{}, fmt.Errorf("%q is not a SHA-256 in lower-case hex: %w", digest, ErrMissing)
+	}
+	name := contentName(digest)
+	info, err := s.root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Blob{}, fmt.Errorf("%s: %w", digest, ErrMissing)
 	}
 	if err != nil {
 		return Blob{}, err
 	}
-	if !s.stamped(path, info) {
+	if !s.stamped(name, info) {
 		if err := s.recheck(digest); err != nil {
 			return Blob{}, err
 		}
 	}
-	return Blob{Digest: digest, Size: info.Size(), Path: path, CompressedPath: path + ".zst"}, nil
+	path := s.path(name)
+	return Blob{Digest: digest, Size: info.Size(), Path: path, CompressedPath: path + compressedSuffix}, nil
 }
 
-// recheck hashes the content again, and removes it when it is not what its name
-// says.
+// recheck hashes the content again. The error is ErrMismatch when it is not what
+// its name says.
 func (s *Store) recheck(digest string) error {
-	path := s.path(digest)
-	found, _, err := HashFile(path)
+	name := contentName(digest)
+	file, err := s.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", digest, ErrMissing)
 	}
 	if err != nil {
 		return err
 	}
-	if found != digest {
-		err := fmt.Errorf("%s: the file was changed, its sha256 is now %s: %w; it was removed, fetch it again", path, found, ErrMismatch)
-		for _, name := range []string{path, path + ".zst", path + stampSuffix} {
-			if removeErr := os.Remove(name); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
-				err = errors.Join(err, removeErr)
-			}
-		}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
 		return err
 	}
-	return s.stamp(path)
+	found, _, err := hashOf(file)
+	if err != nil {
+		return fmt.Errorf("hashing %s: %w", s.path(name), err)
+	}
+	if found != digest {
+		return &damagedError{[]string{name, name + compressedSuffix, name + stampSuffix},
+			fmt.Errorf("%s: the file was changed, its sha256 is now %s: %w; %s", s.path(name), found, ErrMismatch, repairAdvice)}
+	}
+	return s.stamp(name, info)
 }
 
-// Compressed makes the zstd form unless it is there, and returns its path. The
-// fastest level on all cores: a network of a gigabit is slower than that, and
-// better levels cost more time than they save on the way.
-func (s *Store) Compressed(ctx context.Context, digest string) (path string, err error) {
-	source, err := s.Open(digest)
+// Compressed makes the zstd form unless it is there. The fastest level on all
+// cores: a network of a gigabit is slower than that, and better levels cost more
+// time than they save on the way.
+func (s *Store) Compressed(ctx context.Context, digest string) error {
+	if _, err := s.raw(digest); err != nil {
+		return err
+	}
+	name := contentName(digest)
+	source, err := s.root.Open(name)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer source.Close()
-	path = s.path(digest) + ".zst"
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
+	if _, err := s.root.Stat(name + compressedSuffix); err == nil {
+		return nil
 	}
-	target, err := renameio.NewPendingFile(path, renameio.WithTempDir(s.partialPath("")), renameio.WithPermissions(0o444))
+	target, err := renameio.NewPendingFile(name+compressedSuffix, renameio.WithRoot(s.root), renameio.WithPermissions(0o444))
 	if err != nil {
-		return "", fmt.Errorf("compressing %s: %w", digest, err)
+		return fmt.Errorf("compressing %s: %w", digest, err)
 	}
 	defer target.Cleanup()
 	encoder, err := zstd.NewWriter(target, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)))
 	if err != nil {
-		return "", err
+		return err
 	}
 	if _, err := io.Copy(encoder, contextReader{ctx, source}); err != nil {
-		return "", fmt.Errorf("compressing %s: %w", digest, errors.Join(err, encoder.Close()))
+		return fmt.Errorf("compressing %s: %w", digest, errors.Join(err, encoder.Close()))
 	}
 	if err := encoder.Close(); err != nil {
-		return "", fmt.Errorf("compressing %s: %w", digest, err)
+		return fmt.Errorf("compressing %s: %w", digest, err)
 	}
-	return path, target.CloseAtomicallyReplace()
+	return target.CloseAtomicallyReplace()
 }
 
 // contextReader ends a copy when ctx ends.

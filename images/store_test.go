@@ -3,8 +3,10 @@ package images
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -56,8 +58,11 @@ func TestResolveRefusesChangedContent(t *testing.T) {
 			if _, err := r.Resolve(t.Context(), toolRef); !errors.Is(err, ErrMismatch) {
 				t.Errorf("Resolve gives %v, want ErrMismatch", err)
 			}
-			if _, err := r.Resolve(t.Context(), toolRef); !errors.Is(err, ErrMissing) {
-				t.Errorf("then %v, want ErrMissing", err)
+			if _, err := r.Resolve(t.Context(), toolRef); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "verify --repair") {
+				t.Errorf("then %v, want ErrMismatch and what to do", err)
+			}
+			if _, err := os.Stat(blob.Path); err != nil {
+				t.Errorf("reading has removed the content: %v", err)
 			}
 			if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
 				t.Fatal(err)
@@ -94,12 +99,92 @@ func TestVerifyFindsSilentDamage(t *testing.T) {
 		if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), path) {
 			t.Errorf("Verify gives %v, want a mismatch of %s", err, path)
 		}
-		if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
-			t.Fatal(err)
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("Verify has removed the file: %v", err)
+		}
+		if err := r.Repair(t.Context(), []Ref{toolRef}, nil); err != nil {
+			t.Errorf("Repair: %v", err)
 		}
 		if err := r.Verify(t.Context(), []Ref{toolRef}, nil); err != nil {
-			t.Errorf("after a new fetch: %v", err)
+			t.Errorf("after a repair: %v", err)
 		}
+	}
+}
+
+// A digest is a name in the store and nothing else: a path that leads out of it
+// is neither hashed nor removed, and neither is what a link leads to.
+func TestStoreStaysInItsDirectory(t *testing.T) {
+	r, blob := fetched(t, payload(100))
+	outside := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(outside, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	leading, err := filepath.Rel(filepath.Join(r.Store.Root(), contentDir), outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Repeat("ab", 32)
+	if err := os.Symlink(outside, filepath.Join(r.Store.Root(), contentDir, linked)); err != nil {
+		t.Fatal(err)
+	}
+	for _, digest := range []string{leading, outside, "../../x", "", ".", linked, strings.ToUpper(blob.Digest), blob.Digest + ".zst", blob.Digest[:63]} {
+		if b, err := r.Store.Blob(digest); err == nil {
+			t.Errorf("%q: got %+v", digest, b)
+		}
+		if f, _, err := r.Store.OpenCompressed(digest); err == nil {
+			t.Errorf("%q: got %s", digest, f.Name())
+		}
+	}
+	if content, err := os.ReadFile(outside); err != nil || string(content) != "precious" {
+		t.Errorf("the file outside is %q, %v", content, err)
+	}
+	if beside, err := os.ReadDir(filepath.Dir(outside)); err != nil || len(beside) != 1 {
+		t.Errorf("beside it lies %v, %v", beside, err)
+	}
+}
+
+// A partial file that somebody else made, or has another name for, could be
+// written to after its content was checked.
+func TestPartialOfSomebodyElse(t *testing.T) {
+	content := payload(1000)
+	for name, plant := range map[string]func(path, elsewhere string) error{
+		"link to another file": func(path, elsewhere string) error { return os.Symlink(elsewhere, path) },
+		"link within the store": func(path, _ string) error {
+			if err := os.WriteFile(filepath.Join(filepath.Dir(path), "mine"), nil, 0o600); err != nil {
+				return err
+			}
+			return os.Symlink("mine", path)
+		},
+		"link to nothing": func(path, _ string) error { return os.Symlink("nothing", path) },
+		"second name":     func(path, elsewhere string) error { return os.Link(elsewhere, path) },
+		"writable by all": func(path, _ string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o666)) },
+		"of another user": func(path, _ string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o644), os.Chown(path, 12345, -1))
+		},
+		"no plain file":     func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+		"link to directory": func(path, _ string) error { return os.Symlink("../sha256", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPublisher(t)
+			p.put(toolPath, content)
+			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+			elsewhere := filepath.Join(r.Store.Root(), "elsewhere")
+			if err := os.WriteFile(elsewhere, []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := plant(partialFile(r.Store, hexOf(content)), elsewhere); err != nil {
+				if name == "of another user" && os.Geteuid() != 0 {
+					return // only root can give files away
+				}
+				t.Fatal(err)
+			}
+			if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err == nil {
+				t.Error("it was used")
+			}
+			if got, err := os.ReadFile(elsewhere); err != nil || string(got) != "x" {
+				t.Errorf("the other file is now %q, %v", got, err)
+			}
+		})
 	}
 }
 
@@ -144,7 +229,7 @@ func TestFetchByManyAtOnce(t *testing.T) {
 	if n := p.asked(toolPath); n != 1 {
 		t.Errorf("downloaded %d times", n)
 	}
-	if left, err := os.ReadDir(first.Store.partialPath("")); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(filepath.Join(first.Store.Root(), partialDir)); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
 }

@@ -2,12 +2,9 @@ package images
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"io/fs"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -46,10 +43,30 @@ func (r *Resolver) List(refs []Ref) ([]Status, error) {
 }
 
 // Verify hashes the stored content of each artifact again, both forms, and
-// reports all that is missing or damaged together. Damaged content is removed
-// from the store.
+// reports all that is missing or damaged together. It changes nothing.
 func (r *Resolver) Verify(ctx context.Context, refs []Ref, progress func(Progress)) error {
 	return r.each(ctx, refs, progress, "verifying", r.verify)
+}
+
+// Repair does what Verify does, removes what is damaged from the store, and
+// fetches that and what is missing again.
+func (r *Resolver) Repair(ctx context.Context, refs []Ref, progress func(Progress)) error {
+	return r.each(ctx, refs, progress, "repairing", func(ctx context.Context, ref Ref, report reporter) error {
+		err := r.verify(ctx, ref, report)
+		var damaged *damagedError
+		switch {
+		case errors.As(err, &damaged):
+			if err := r.Store.remove(damaged.names); err != nil {
+				return fmt.Errorf("removing damaged content: %w", err)
+			}
+		case !errors.Is(err, ErrMissing):
+			return err
+		}
+		if err := r.fetch(ctx, ref, report); err != nil {
+			return err
+		}
+		return r.verify(ctx, ref, report)
+	})
 }
 
 func (r *Resolver) verify(ctx context.Context, ref Ref, report reporter) error {
@@ -71,11 +88,11 @@ func (r *Resolver) verify(ctx context.Context, ref Ref, report reporter) error {
 	return nil
 }
 
-// recheckCompressed unpacks the zstd form and removes it when it does not give
-// the content.
+// recheckCompressed unpacks the zstd form. The error is ErrMismatch when it does
+// not give the content.
 func (s *Store) recheckCompressed(ctx context.Context, digest string) error {
-	path := s.path(digest) + ".zst"
-	file, err := os.Open(path)
+	name := contentName(digest) + compressedSuffix
+	file, err := s.root.Open(name)
 	if err != nil {
 		return err
 	}
@@ -85,16 +102,38 @@ func (s *Store) recheckCompressed(ctx context.Context, digest string) error {
 		return err
 	}
 	defer decoder.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, decoder)
+	found, _, err := hashOf(decoder)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if found := hex.EncodeToString(sum.Sum(nil)); err != nil || found != digest {
-		if removeErr := os.Remove(path); removeErr != nil {
-			return removeErr
-		}
-		return fmt.Errorf("%s does not unpack to its content: %w; it was removed, fetch it again", path, errors.Join(ErrMismatch, err))
+	if err != nil || found != digest {
+		return &damagedError{[]string{name}, fmt.Errorf("%s does not unpack to its content: %w; %s", s.path(name), errors.Join(ErrMismatch, err), repairAdvice)}
 	}
 	return nil
+}
+
+// repairAdvice ends the messages about damaged content.
+const repairAdvice = "replace it with: deployer artifacts verify --repair"
+
+// damagedError is content that is not what its name says. It is an ErrMismatch.
+type damagedError struct {
+	names []string // of its files in the store
+	err   error
+}
+
+// Error names the file.
+func (e *damagedError) Error() string { return e.err.Error() }
+
+// Unwrap leads to ErrMismatch.
+func (e *damagedError) Unwrap() error { return e.err }
+
+// remove removes files of the store, those that are there.
+func (s *Store) remove(names []string) error {
+	var all error
+	for _, name := range names {
+		if err := s.root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
 }

@@ -55,9 +55,16 @@ func newArtifactsFetch(e env) *cobra.Command {
 }
 
 func newArtifactsVerify(e env) *cobra.Command {
-	return ofCluster("verify", "Hash everything in the cache again", func(ctx context.Context, p *project.Project) error {
-		return sayPinned(e, p, "match", p.Artifacts.Verify(ctx, p.Needed, artifactProgress(e.stderr)))
+	var repair bool
+	cmd := ofCluster("verify", "Hash everything in the cache again", func(ctx context.Context, p *project.Project) error {
+		check := p.Artifacts.Verify
+		if repair {
+			check = p.Artifacts.Repair
+		}
+		return sayPinned(e, p, "match", check(ctx, p.Needed, artifactProgress(e.stderr)))
 	})
+	cmd.Flags().BoolVar(&repair, "repair", false, "remove what is damaged from the cache, and fetch that and what is missing again")
+	return cmd
 }
 
 func newArtifactsLock(e env) *cobra.Command {

@@ -23,7 +23,7 @@ func (d *download) end(err error) { d.stream.End(err) }
 // is already on its way waits until that has come, so that the line never
 // carries the same blob twice at a time.
 func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error) {
-	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
+	if !wire.IsDigest(digest) {
 		return nil, fmt.Errorf("%q is not the SHA-256 digest of a blob", digest)
 	}
 	release, err := s.claim(ctx, digest)
@@ -176,7 +176,7 @@ func (b *blobReader) verdict(err error) error {
 		return fmt.Errorf("blob %.12s: %w", b.digest, err)
 	}
 	if sum := hex.EncodeToString(b.hash.Sum(nil)); sum != b.digest {
-		return fmt.Errorf("blob %.12s: %d bytes came and their SHA-256 is %s, not %s: the controller's copy is damaged; run deployer artifacts verify",
+		return fmt.Errorf("blob %.12s: %d bytes came and their SHA-256 is %s, not %s: the controller's copy is damaged; run deployer artifacts verify --repair",
 			b.digest, b.read, sum, b.digest)
 	}
 	return io.EOF

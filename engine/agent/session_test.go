@@ -172,7 +172,7 @@ func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
 		"huge output":      {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "huge"}), "the limit is", ""},
 		"timeout":          {limited, "longer than its timeout of 20ms", ""},
 		"wrong digest":     {agenttest.Step(t, "x", "fetch", agenttest.Fetch{Digest: "../etc"}), "not the SHA-256", ""},
-		"missing blob":     {agenttest.Step(t, "x", "fetch", agenttest.Fetch{Digest: strings.Repeat("ab", 32)}), "there is no blob", ""},
+		"missing blob":     {agenttest.Step(t, "x", "fetch", agenttest.Fetch{Digest: strings.Repeat("ab", 32)}), "the controller has no such blob", ""},
 		"unknown call":     {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "call", Text: "x.y"}), `answers no call "x.y"`, ""},
 		"missing program":  {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "run", Text: ""}), "", ""},
 	} {

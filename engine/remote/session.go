@@ -62,6 +62,10 @@ func (s *Session) end(err error) {
 	var known *transport.Error
 	if !errors.As(err, &known) {
 		known = &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Lost, Err: err}
+		var wrong *wire.ProtocolError
+		if errors.As(err, &wrong) {
+			known.Kind = transport.Protocol // the next agent would say the same
+		}
 	}
 	s.stop(known)
 	_ = s.link.close()

@@ -49,8 +49,8 @@ func (s *Session) blobFrame(f wire.Frame) error {
 
 // beginUpload sends a blob in a goroutine of its own.
 func (s *Session) beginUpload(f wire.Frame) error {
-	var m wire.BlobMessage
-	if err := f.Decode(&m); err != nil {
+	digest, err := f.BlobDigest()
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -64,8 +64,8 @@ func (s *Session) beginUpload(f wire.Frame) error {
 	s.idle.Go(func() {
 		defer stop(nil)
 		end := wire.EndMessage{}
-		if err := s.upload(ctx, f.ID, m.Digest, u.credit); err != nil {
-			end.Error = err.Error()
+		if err := s.upload(ctx, f.ID, digest, u.credit); err != nil {
+			end.Error = s.textForHost(digest, err)
 		}
 		s.mu.Lock()
 		delete(s.uploads, f.ID)
@@ -79,11 +79,11 @@ func (s *Session) beginUpload(f wire.Frame) error {
 
 func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *wire.Credit) error {
 	if s.opts.Blobs == nil {
-		return errors.New("the controller holds no blobs")
+		return errNoBlob
 	}
 	stream, _, err := s.opts.Blobs.Open(digest)
 	if err != nil {
-		return fmt.Errorf("opening it on the controller: %w", err)
+		return &blobError{errNoBlob, err}
 	}
 	defer func() { _ = stream.Close() }()
 	progress := &transfer{session: s, digest: digest, total: lengthOf(stream)}
@@ -99,9 +99,40 @@ func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *
 			progress.report()
 			return nil
 		case readErr != nil:
-			return fmt.Errorf("reading it on the controller: %w", readErr)
+			return &blobError{errUnreadable, readErr}
 		}
 	}
+}
+
+// The texts that a host gets instead of a blob. Why it is so is the controller's
+// business: paths and the state of its files are in its own output only.
+var (
+	errNoBlob     = errors.New("the controller has no such blob for this host; its own output says more")
+	errUnreadable = errors.New("the controller cannot read this blob; its own output says more")
+	errBrokenOff  = errors.New("the blob was broken off")
+)
+
+// blobError is trouble with a blob on the controller.
+type blobError struct {
+	public error // for the host
+	cause  error
+}
+
+// Error is for the controller's user.
+func (e *blobError) Error() string { return e.cause.Error() }
+
+// textForHost is what a host is told of trouble with a blob. The cause goes to
+// the controller's user.
+func (s *Session) textForHost(digest string, err error) string {
+	var trouble *blobError
+	switch {
+	case errors.As(err, &trouble):
+		s.emit(engine.Event{Type: engine.Warning, Text: fmt.Sprintf("asked for the blob %.12s, which cannot be sent: %v", digest, trouble.cause)})
+		return trouble.public.Error()
+	case errors.Is(err, errNoBlob), errors.Is(err, errNotWanted):
+		return err.Error()
+	}
+	return errBrokenOff.Error()
 }
 
 // chunks sends data as far and as fast as the host allows.

@@ -20,6 +20,7 @@ const (
 	HostKeyChanged Kind = "host-key-changed" // the host's key is not the known one
 	BecomePassword Kind = "become-password"  // becoming root wants a password, or refused it
 	Config         Kind = "config"           // settings here or on the host make it impossible
+	Protocol       Kind = "protocol"         // the host says what no agent says, or more than one may
 )
 
 // Stage says how far the way to a host had been gone.
@@ -82,6 +83,7 @@ var advice = map[Kind]string{
 	HostKeyUnknown: "add the host's key to the known_hosts file after checking it, or set ssh.host_keys to accept-new",
 	HostKeyChanged: "if the host was installed anew, remove its old line from the known_hosts file; if not, somebody may be between you and it",
 	LoginPassword:  "check the password (ssh.password_env, ssh.password_file, --ask-pass); it was tried once only, so that no account is locked",
+	Protocol:       "look at the host before it is used again: its agent is damaged, or somebody else speaks in its place",
 	BecomePassword: "set ssh.become_password_env or ssh.become_password_file, give --ask-become-pass, or let the user become root without a password",
 }
 

@@ -71,6 +71,33 @@ type BlobMessage struct {
 	Digest string `json:"digest"` // hex SHA-256 of the plain content
 }
 
+// IsDigest reports whether s is a hex SHA-256 as blobs are named: 64 digits, the
+// letters in lower case.
+func IsDigest(s string) bool {
+	if len(s) != 64 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// BlobDigest returns the digest that a BlobRequest frame asks for. Anything else
+// than a digest is a *ProtocolError: it could be a path.
+func (f Frame) BlobDigest() (string, error) {
+	var m BlobMessage
+	if err := f.Decode(&m); err != nil {
+		return "", err
+	}
+	if !IsDigest(m.Digest) {
+		return "", &ProtocolError{Reason: "blob-request without a SHA-256 in lower-case hex"}
+	}
+	return m.Digest, nil
+}
+
 // JournalMessage asks for a run's journal on the host, or holds it.
 type JournalMessage struct {
 	Run string `json:"run,omitempty"`

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"os"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -125,15 +124,11 @@ func (b *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	if ok {
 		return inMemory{bytes.NewReader(made.packed)}, made.size, nil
 	}
-	blob, err := b.resolver.Store.Blob(digest)
+	packed, size, err := b.resolver.Store.OpenCompressed(digest)
 	if err != nil {
 		return nil, 0, err
 	}
-	packed, err := os.Open(blob.CompressedPath)
-	if err != nil {
-		return nil, 0, err
-	}
-	return packed, blob.Size, nil
+	return packed, size, nil
 }
 
 // inMemory is a stream whose length is known, so that progress can be shown.

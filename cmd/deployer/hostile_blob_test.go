@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deployer/engine/wire"
+	"deployer/test/fleet"
+)
+
+// A host that asks for a path instead of a digest gets nothing, hears nothing of
+// the controller's files, and changes none of them.
+func TestHostThatAsksForAPath(t *testing.T) {
+	const precious = "precious words of the controller"
+	damaged := strings.Repeat("ab", 32) // content of the store that somebody wrote to
+	answers := make(chan string, 100)
+	evil := func(h *fleet.Host) func(*wire.Conn) {
+		if h.Name != "n002" {
+			return nil
+		}
+		return func(conn *wire.Conn) {
+			if _, ok := fleet.Await(conn, wire.Segment); !ok {
+				return
+			}
+			for i, digest := range []string{damaged, "../../x"} {
+				if err := conn.SendJSON(wire.BlobRequest, uint32(i), wire.BlobMessage{Digest: digest}); err != nil {
+					return
+				}
+				f, ok := fleet.Await(conn, wire.BlobEnd, wire.BlobChunk, wire.Bye)
+				if !ok {
+					return
+				}
+				answers <- string(f.Payload)
+			}
+		}
+	}
+	y := newYardOf(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{
+		"cache/x":                          precious,
+		"cache/deployer/sha256/" + damaged: precious,
+		"site.yaml": `
+- hosts: all
+  max_fail: {all: 100%}
+  tasks:
+    - file: {path: /motd, content: "new\n"}
+`})
+	out, complaints := y.deployer(exitPartial, "run", "site.yaml")
+	for _, name := range []string{"x", "deployer/sha256/" + damaged} {
+		if got, err := os.ReadFile(filepath.Join("cache", name)); err != nil || string(got) != precious {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
+	}
+	y.fleet.Close()
+	close(answers)
+	for text := range answers {
+		if strings.Contains(text, "/") || strings.Contains(text, "sha256") || strings.Contains(text, "precious") {
+			t.Errorf("the host was told %q", text)
+		}
+	}
+	says(t, out+complaints, "blob-request without a SHA-256")
+	if got := y.on(0, "motd"); got != "new\n" {
+		t.Errorf("the honest host has %q", got)
+	}
+}

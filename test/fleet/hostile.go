@@ -1,0 +1,61 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+
+	"deployer/engine"
+	"deployer/engine/remote"
+	"deployer/engine/transport/sshtest"
+	"deployer/engine/wire"
+)
+
+// Hostile is an Exec of Options: the hosts for which evil returns a script have
+// been broken into. Instead of the agent they say its hello, and then carry the
+// script out on the connection; it ends when the script returns. The others are
+// honest.
+func Hostile(evil func(h *Host) func(conn *wire.Conn)) func(context.Context, *Host, sshtest.Command, func(sshtest.Command) int) int {
+	return func(_ context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+		script := evil(h)
+		if script == nil {
+			return serve(c)
+		}
+		err := remote.Pretend(c.Line, c.Stdout, func() error {
+			conn := wire.NewConn(c.Stdin, c.Stdout)
+			facts, err := json.Marshal(engine.Facts{Hostname: h.Name, OS: "debian", OSVersion: "12", Arch: "amd64"})
+			if err != nil {
+				return err
+			}
+			if err := conn.SendJSON(wire.Hello, 0, wire.HelloMessage{Version: wire.Version, Facts: facts}); err != nil {
+				return err
+			}
+			script(conn)
+			return nil
+		})
+		if err != nil {
+			return 1
+		}
+		return 0
+	}
+}
+
+// Await receives until a message of one of the types comes; false when the
+// controller is gone. It takes the run lock that the controller asks for.
+func Await(conn *wire.Conn, types ...wire.Type) (wire.Frame, bool) {
+	for {
+		f, err := conn.Receive()
+		if err != nil {
+			return wire.Frame{}, false
+		}
+		for _, t := range types {
+			if f.Type == t {
+				return f, true
+			}
+		}
+		if f.Type == wire.Lock {
+			if err := conn.SendJSON(wire.Locked, f.ID, wire.LockMessage{}); err != nil {
+				return wire.Frame{}, false
+			}
+		}
+	}
+}
