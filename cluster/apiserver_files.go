@@ -37,36 +37,3 @@ func authenticationConfig() map[string]any {
 		},
 	}
 }
-
-// auditPolicy is the user's, or one that records who changed what: the metadata
-// of writes, nothing of reads, and of the noise that leases, events and nodes
-// make nothing either. No request body is recorded, so no secret can be.
-func auditPolicy(s AuditSpec) map[string]any {
-	if len(s.Policy) > 0 {
-		return cloneMap(s.Policy)
-	}
-	return map[string]any{
-		"apiVersion": "audit.k8s.io/v1",
-		"kind":       "Policy",
-		"omitStages": []any{"RequestReceived"},
-		"rules": []any{
-			map[string]any{"level": "None", "verbs": []any{"get", "list", "watch"}},
-			map[string]any{
-				"level": "None",
-				"resources": []any{
-					map[string]any{"group": "", "resources": []any{"events"}},
-					map[string]any{"group": "events.k8s.io", "resources": []any{"events"}},
-					map[string]any{"group": "coordination.k8s.io", "resources": []any{"leases"}},
-				},
-			},
-			map[string]any{
-				"level":      "None",
-				"userGroups": []any{"system:nodes"},
-				"resources": []any{
-					map[string]any{"group": "", "resources": []any{"nodes/status", "pods/status"}},
-				},
-			},
-			map[string]any{"level": "Metadata"},
-		},
-	}
-}

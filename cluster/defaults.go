@@ -47,6 +47,7 @@ func (d DNSSpec) withDefaults() DNSSpec {
 
 func (a APISpec) withDefaults() APISpec {
 	a.Port = cmp.Or(a.Port, 6443)
+	a.Audit.Enabled = orTrue(a.Audit.Enabled)
 	a.Audit.LogDir = cmp.Or(a.Audit.LogDir, "/var/log/kubernetes/audit")
 	// 30 days, 10 files, 100 MiB: the figures of the CIS Kubernetes benchmark
 	// (1.2.17 to 1.2.19); a master needs 1.1 GiB for them.

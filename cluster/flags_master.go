@@ -78,7 +78,7 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		// help recommends the figure, and not to use it with a single server.
 		out["goaway-chance"] = "0.001"
 	}
-	if a := r.spec.API.Audit; a.Enabled {
+	if a := r.spec.API.Audit; *a.Enabled {
 		out["audit-policy-file"] = auditPolicyFile
 		out["audit-log-path"] = a.LogDir + "/audit.log"
 		out["audit-log-maxage"] = strconv.Itoa(a.MaxAgeDays)

@@ -41,7 +41,7 @@ func TestGolden(t *testing.T) {
 			hosts: []cluster.Host{{Name: "solo", Address: "172.31.0.11", Roles: []string{"master", "minion", "etcd", "proxy"}}},
 		},
 		"dedicated-etcd-and-proxies": {
-			spec:  cluster.Spec{Proxy: cluster.ProxySpec{Kind: "haproxy"}, API: cluster.APISpec{Audit: cluster.AuditSpec{Enabled: true}}},
+			spec:  cluster.Spec{Proxy: cluster.ProxySpec{Kind: "haproxy"}, API: cluster.APISpec{Audit: cluster.AuditSpec{Enabled: new(bool)}}},
 			hosts: fleet(masters(2), hosts("e", 21, 3, "etcd"), minions(1), hosts("p", 31, 1, "proxy")),
 		},
 	}

@@ -61,8 +61,8 @@ type APISpec struct {
 
 // AuditSpec is the `cluster.api.audit:` section.
 type AuditSpec struct {
-	Enabled    bool           `yaml:"enabled" default:"false" doc:"Whether the API server writes an audit log."`
-	Policy     map[string]any `yaml:"policy" doc:"An audit.k8s.io/v1 Policy; default: metadata of every write, nothing of reads, never the content of secrets."`
+	Enabled    *bool          `yaml:"enabled" default:"true" doc:"Whether the API server writes an audit log."`
+	Policy     map[string]any `yaml:"policy" doc:"An audit.k8s.io/v1 Policy; default: metadata of every write, of exec, attach, port-forward and proxy, and of reads of secrets and configmaps; no bodies."`
 	LogDir     string         `yaml:"log_dir" default:"/var/log/kubernetes/audit" doc:"Directory of the audit log on masters."`
 	MaxAgeDays int            `yaml:"max_age_days" default:"30" doc:"Days that old log files are kept."`
 	MaxBackups int            `yaml:"max_backups" default:"10" doc:"Number of old log files kept."`

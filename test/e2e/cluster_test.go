@@ -37,6 +37,7 @@ func TestCluster(t *testing.T) {
 	// The lab's name server is outside the cluster.
 	t.Run("verify", func(t *testing.T) { s.must("verify", "--outside", "n2."+plan.Domain) })
 	t.Run("service by name from another node", func(t *testing.T) { serviceByName(t, s) })
+	t.Run("the audit log has exec and reads of secrets", func(t *testing.T) { auditLogged(t, s.on(t)) })
 	t.Run("second install changes nothing", func(t *testing.T) {
 		before := map[string]string{}
 		for _, h := range hosts {

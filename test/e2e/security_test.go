@@ -1,0 +1,31 @@
+//go:build lab
+
+package e2e
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// auditLogged runs a command in a pod and reads a Secret; the log of the master
+// that was asked has both, and nobody but root can read the log.
+func auditLogged(t *testing.T, s *site) {
+	const log = "/var/log/kubernetes/audit/audit.log"
+	s.kubectl("m1", "-n kube-system exec kube-scheduler-m1 -- kube-scheduler --version")
+	s.kubectl("m1", "-n default get secret never-made --ignore-not-found")
+	for request, pattern := range map[string]string{
+		"kubectl exec":       `"requestURI":"/api/v1/namespaces/kube-system/pods/kube-scheduler-m1/exec?.*"subresource":"exec"`,
+		"kubectl get secret": `"verb":"get","user":{"username":"kubernetes-admin".*"objectRef":{"resource":"secrets","namespace":"default","name":"never-made"`,
+	} {
+		s.eventually(10*time.Second, request+" is in the audit log", func() error {
+			if out, err := s.SSH(t.Context(), "m1", "grep -c '"+pattern+"' "+log); err != nil {
+				return errors.New("no line matches: " + out)
+			}
+			return nil
+		})
+	}
+	if mode := s.shell("m1", "stat -c %a:%U "+log); mode != "600:root" {
+		t.Errorf("the audit log is %s, want 600:root", mode)
+	}
+}
