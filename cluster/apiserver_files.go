@@ -7,6 +7,10 @@ func (r *resolver) apiServerFiles() []ConfigFile {
 		Src:   "authentication.yaml.tmpl",
 		Dest:  authenticationFile,
 		Value: authenticationConfig(),
+	}, {
+		Src:   "admission.yaml.tmpl",
+		Dest:  admissionFile,
+		Value: admissionConfig(r.spec.API.PodSecurity),
 	}}
 	if r.out.Audit.Enabled {
 		out = append(out, ConfigFile{

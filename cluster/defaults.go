@@ -47,6 +47,7 @@ func (d DNSSpec) withDefaults() DNSSpec {
 
 func (a APISpec) withDefaults() APISpec {
 	a.Port = cmp.Or(a.Port, 6443)
+	a.PodSecurity = a.PodSecurity.withDefaults()
 	a.Audit.Enabled = orTrue(a.Audit.Enabled)
 	a.Audit.LogDir = cmp.Or(a.Audit.LogDir, "/var/log/kubernetes/audit")
 	// 30 days, 10 files, 100 MiB: the figures of the CIS Kubernetes benchmark
@@ -55,6 +56,16 @@ func (a APISpec) withDefaults() APISpec {
 	a.Audit.MaxBackups = cmp.Or(a.Audit.MaxBackups, 10)
 	a.Audit.MaxSizeMiB = cmp.Or(a.Audit.MaxSizeMiB, 100)
 	return a
+}
+
+// withDefaults: baseline refuses the known ways from a pod to its node and lets
+// ordinary applications run; restricted is what new ones should meet
+// (kubernetes.io/docs/concepts/security/pod-security-standards).
+func (p PodSecuritySpec) withDefaults() PodSecuritySpec {
+	p.Enforce = cmp.Or(p.Enforce, "baseline")
+	p.Audit = cmp.Or(p.Audit, "restricted")
+	p.Warn = cmp.Or(p.Warn, "restricted")
+	return p
 }
 
 func (e EtcdSpec) withDefaults() EtcdSpec {

@@ -22,6 +22,7 @@ const (
 const (
 	dirAPIServer       = dirKubernetes + "/apiserver"
 	authenticationFile = dirAPIServer + "/authentication.yaml"
+	admissionFile      = dirAPIServer + "/admission.yaml"
 	auditPolicyFile    = dirAPIServer + "/audit-policy.yaml"
 	encryptionFile     = dirKubernetes + "/encryption.yaml"
 )
@@ -33,12 +34,12 @@ func pki(file string) string { return dirPKI + "/" + file }
 func (r *resolver) apiServerFlags(n Node) map[string]string {
 	c := r.out
 	out := map[string]string{
+		"admission-control-config-file":      admissionFile,
 		"advertise-address":                  n.IP,
 		"allow-privileged":                   "true", // kube-proxy and other node agents need it; Pod Security admission guards the rest
 		"authentication-config":              authenticationFile,
 		"authorization-mode":                 "Node,RBAC",
 		"client-ca-file":                     CAPath(AuthorityCluster),
-		"enable-admission-plugins":           "NodeRestriction",
 		"etcd-cafile":                        CAPath(AuthorityEtcd),
 		"etcd-certfile":                      pki("apiserver-etcd-client.crt"),
 		"etcd-keyfile":                       pki("apiserver-etcd-client.key"),

@@ -56,7 +56,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	n.APIServerFiles = []ConfigFile{}
 	if n.RunsAPIServer {
 		n.APIServerFiles = r.apiServerFiles()
-		n.Args.APIServer = flags(r.apiServerFlags(n), section(over, componentAPIServer))
+		n.Args.APIServer = r.apiServerArgs(n, section(over, componentAPIServer))
 		n.Args.ControllerManager = flags(r.controllerManagerFlags(), section(over, componentControllerManager))
 		n.Args.Scheduler = flags(r.schedulerFlags(), section(over, componentScheduler))
 	}

@@ -57,6 +57,17 @@ type APISpec struct {
 	Port  int       `yaml:"port" default:"6443" doc:"Port of the API server, and of the local proxy in front of it."`
 	SANs  []string  `yaml:"sans" doc:"Further names and addresses that the API server's certificate is valid for."`
 	Audit AuditSpec `yaml:"audit" doc:"The audit log."`
+
+	PodSecurity PodSecuritySpec `yaml:"pod_security" doc:"Pod Security levels of namespaces that have no labels of their own for that."`
+}
+
+// PodSecuritySpec is the `cluster.api.pod_security:` section. The levels are those
+// of the Pod Security Standards.
+type PodSecuritySpec struct {
+	Enforce          string   `yaml:"enforce" enum:"privileged,baseline,restricted" default:"baseline" doc:"Level below which a pod is refused; privileged refuses none."`
+	Audit            string   `yaml:"audit" enum:"privileged,baseline,restricted" default:"restricted" doc:"Level below which a pod is marked in the audit log."`
+	Warn             string   `yaml:"warn" enum:"privileged,baseline,restricted" default:"restricted" doc:"Level below which the client that makes a pod is warned."`
+	ExemptNamespaces []string `yaml:"exempt_namespaces" doc:"Namespaces without these levels, beside kube-system."`
 }
 
 // AuditSpec is the `cluster.api.audit:` section.

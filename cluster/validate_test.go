@@ -64,6 +64,7 @@ var brokenClusters = []struct {
 	{"unknown size", func(s *cluster.Spec, _ *[]cluster.Host) { s.Size = "huge" }, "unknown-size cluster.size", "xlarge"},
 	{"unknown mode", func(s *cluster.Spec, _ *[]cluster.Host) { s.KubeProxy.Mode = "ipvs" }, "unknown-mode cluster.kube_proxy.mode", "nftables"},
 	{"unknown plugin", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Plugin = "flannel" }, "unknown-plugin cluster.network.plugin", "bgp"},
+	{"unknown level", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.PodSecurity.Enforce = "strict" }, "unknown-level cluster.api.pod_security.enforce", "baseline"},
 	{"unknown cni", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.CNI = "macvlan" }, "unknown-cni cluster.network.cni", "ptp"},
 	{"unknown compaction", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.AutoCompactionMode = "daily" }, "unknown-compaction cluster.etcd.auto_compaction_mode", "revision"},
 

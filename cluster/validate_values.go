@@ -85,6 +85,10 @@ func (c *checker) checkNames() {
 		}
 	}
 	c.oneOf("unknown-proxy", "cluster.proxy.kind", c.spec.Proxy.Kind, ProxyNginx, ProxyHAProxy)
+	levels := []string{"privileged", "baseline", "restricted"}
+	c.oneOf("unknown-level", "cluster.api.pod_security.enforce", c.spec.API.PodSecurity.Enforce, levels...)
+	c.oneOf("unknown-level", "cluster.api.pod_security.audit", c.spec.API.PodSecurity.Audit, levels...)
+	c.oneOf("unknown-level", "cluster.api.pod_security.warn", c.spec.API.PodSecurity.Warn, levels...)
 	c.oneOf("unknown-size", "cluster.size", c.spec.Size, SizeAuto, SizeSmall, SizeMedium, SizeLarge, SizeXLarge)
 	c.oneOf("unknown-mode", "cluster.kube_proxy.mode", c.spec.KubeProxy.Mode, "iptables", "nftables")
 	c.oneOf("unknown-plugin", "cluster.network.plugin", c.spec.Network.Plugin, PluginBGP)

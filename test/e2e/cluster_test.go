@@ -38,6 +38,7 @@ func TestCluster(t *testing.T) {
 	t.Run("verify", func(t *testing.T) { s.must("verify", "--outside", "n2."+plan.Domain) })
 	t.Run("service by name from another node", func(t *testing.T) { serviceByName(t, s) })
 	t.Run("the audit log has exec and reads of secrets", func(t *testing.T) { auditLogged(t, s.on(t)) })
+	t.Run("pods that reach for their node are refused", func(t *testing.T) { podSecurity(t, s.on(t)) })
 	t.Run("second install changes nothing", func(t *testing.T) {
 		before := map[string]string{}
 		for _, h := range hosts {

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -27,5 +28,20 @@ func auditLogged(t *testing.T, s *site) {
 	}
 	if mode := s.shell("m1", "stat -c %a:%U "+log); mode != "600:root" {
 		t.Errorf("the audit log is %s, want 600:root", mode)
+	}
+}
+
+// podSecurity asks for a pod on the node's network: it is refused in a namespace
+// without labels and admitted in kube-system.
+func podSecurity(t *testing.T, s *site) {
+	run := func(namespace string) (string, error) {
+		return s.SSH(t.Context(), "m1", "kubectl --kubeconfig /etc/kubernetes/admin.conf -n "+namespace+
+			` run host --image=none --dry-run=server --overrides='{"spec":{"hostNetwork":true}}' 2>&1`)
+	}
+	if out, err := run("default"); err == nil || !strings.Contains(out, `violates PodSecurity "baseline:latest"`) {
+		t.Errorf("a pod with hostNetwork in default: %v, %s", err, out)
+	}
+	if out, err := run("kube-system"); err != nil {
+		t.Errorf("a pod with hostNetwork in kube-system: %v, %s", err, out)
 	}
 }
