@@ -62,10 +62,7 @@ func (r *resolver) apiServerArgs(n Node, overrides map[string]any) []string {
 // and lets everything pass without it. Namespaces choose other levels by their
 // labels. The version "latest" is that of the API server.
 func admissionConfig(s PodSecuritySpec) map[string]any {
-	namespaces := []any{}
-	for _, name := range unique(append([]string{"kube-system"}, s.ExemptNamespaces...)) {
-		namespaces = append(namespaces, name)
-	}
+	exempt := unique(append([]string{"kube-system"}, s.ExemptNamespaces...))
 	return map[string]any{
 		"apiVersion": "apiserver.config.k8s.io/v1",
 		"kind":       "AdmissionConfiguration",
@@ -79,7 +76,7 @@ func admissionConfig(s PodSecuritySpec) map[string]any {
 					"audit": s.Audit, "audit-version": "latest",
 					"warn": s.Warn, "warn-version": "latest",
 				},
-				"exemptions": map[string]any{"namespaces": namespaces},
+				"exemptions": map[string]any{"namespaces": textList(exempt)},
 			},
 		}},
 	}

@@ -51,9 +51,5 @@ func auditRule(level string, resources ...any) map[string]any {
 // auditResources names resources of one API group; a subresource is named as
 // RESOURCE/SUBRESOURCE and is not covered by its resource.
 func auditResources(group string, names ...string) any {
-	list := []any{}
-	for _, name := range names {
-		list = append(list, name)
-	}
-	return map[string]any{"group": group, "resources": list}
+	return map[string]any{"group": group, "resources": textList(names)}
 }

@@ -23,6 +23,13 @@ func kubeletFlags(n Node) map[string]string {
 	}
 }
 
+// podPidsLimit is the number of processes and threads that one pod may have.
+// Without a limit, which is the kubelet's default, one pod can use up the node's
+// process IDs. 4096 is OpenShift's default since 4.11 (docs.openshift.com,
+// "Configuring PID limits"); 110 such pods use a tenth of the 4194304 IDs that the
+// kernel has on 64-bit hosts.
+const podPidsLimit = 4096
+
 // kubeletConfig is a KubeletConfiguration. What is not named stays at the
 // kubelet's default. Sources: kubeadm's set, CIS Kubernetes benchmark section 4.2.
 func (r *resolver) kubeletConfig(n Node) map[string]any {
@@ -43,16 +50,20 @@ func (r *resolver) kubeletConfig(n Node) map[string]any {
 		"clusterDNS":               []any{r.out.DNS.IP},
 		"clusterDomain":            r.out.DNS.Domain,
 		"containerRuntimeEndpoint": containerdSocket,
+		"eventRecordQPS":           50, // the kubelet's default; 0 would let a node flood the API with events
 		"healthzBindAddress":       localAddress,
 		"healthzPort":              10248,
 		"protectKernelDefaults":    true, // deployer sets what the kubelet wants, see sysctls
 		"maxPods":                  r.spec.Kubelet.MaxPods,
+		"podPidsLimit":             podPidsLimit,
 		"readOnlyPort":             0,
 		"registerWithTaints":       taints,
 		"rotateCertificates":       true,
+		"seccompDefault":           true, // the runtime's filter of system calls for pods that choose none
 		"staticPodPath":            manifestsDir,
 		"tlsCertFile":              dirKubeletPKI + "/kubelet-serving.crt",
 		"tlsPrivateKeyFile":        dirKubeletPKI + "/kubelet-serving.key",
+		"tlsCipherSuites":          textList(tlsCipherSuites()),
 		"tlsMinVersion":            "VersionTLS12",
 	}
 }

@@ -63,6 +63,20 @@ func TestComponentConfiguration(t *testing.T) {
 	}
 }
 
+// Pods are held to the runtime's filter of system calls and to a number of
+// processes, and an override changes both.
+func TestPodLimitsOfKubelet(t *testing.T) {
+	n := mustResolve(t, cluster.Spec{}, masters(1)).Nodes["m1"]
+	if n.KubeletConfig["seccompDefault"] != true || n.KubeletConfig["podPidsLimit"] != 4096 {
+		t.Errorf("seccompDefault is %v and podPidsLimit %v, want true and 4096", n.KubeletConfig["seccompDefault"], n.KubeletConfig["podPidsLimit"])
+	}
+	spec := cluster.Spec{Overrides: map[string]any{"kubelet": map[string]any{"seccompDefault": false, "podPidsLimit": -1}}}
+	n = mustResolve(t, spec, masters(1)).Nodes["m1"]
+	if n.KubeletConfig["seccompDefault"] != false || n.KubeletConfig["podPidsLimit"] != -1 {
+		t.Errorf("overridden, seccompDefault is %v and podPidsLimit %v", n.KubeletConfig["seccompDefault"], n.KubeletConfig["podPidsLimit"])
+	}
+}
+
 func TestServicesOfVersions(t *testing.T) {
 	old := mustResolve(t, cluster.Spec{Versions: cluster.Versions{Etcd: "v3.5.25"}}, masters(1)).Nodes["m1"].Args.Etcd
 	if !slices.Contains(old, "--experimental-initial-corrupt-check=true") || slices.Contains(old, "--feature-gates=InitialCorruptCheck=true") {

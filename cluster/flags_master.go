@@ -62,11 +62,17 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		// Without it an API server that is told to stop waits for the watches of its
 		// clients, which last for minutes, until the kubelet kills it after 30 s.
 		"shutdown-watch-termination-grace-period": "10s",
+		// A token is valid for the hour that its pod was promised. Clients reread their
+		// token file since Kubernetes 1.21; the default extends tokens to a year for
+		// those that do not.
+		"service-account-extend-token-expiration": "false",
 		"service-account-issuer":                  "https://kubernetes.default.svc." + c.DNS.Domain,
 		"service-account-key-file":                pki("sa.pub"),
+		"service-account-lookup":                  "true", // the tokens of a deleted account end with it
 		"service-account-signing-key-file":        pki("sa.key"),
 		"service-cluster-ip-range":                strings.Join(c.ServiceCIDRs, ","),
 		"tls-cert-file":                           pki("apiserver.crt"),
+		"tls-cipher-suites":                       strings.Join(tlsCipherSuites(), ","),
 		"tls-min-version":                         "VersionTLS12",
 		"tls-private-key-file":                    pki("apiserver.key"),
 	}
@@ -123,6 +129,7 @@ func (r *resolver) controllerManagerFlags() map[string]string {
 		"root-ca-file":                     CAPath(AuthorityCluster),
 		"service-account-private-key-file": pki("sa.key"),
 		"service-cluster-ip-range":         strings.Join(c.ServiceCIDRs, ","),
+		"terminated-pod-gc-threshold":      "12500", // Kubernetes' default (kube-controller-manager --help); finished pods beyond it are deleted
 		"use-service-account-credentials":  "true",
 	}
 	r.leaderElection(out)

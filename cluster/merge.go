@@ -74,6 +74,15 @@ func without(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
+// textList returns texts as a list of values of a configuration.
+func textList(texts []string) []any {
+	out := []any{}
+	for _, t := range texts {
+		out = append(out, t)
+	}
+	return out
+}
+
 // section returns the map under key, empty when there is none.
 func section(m map[string]any, key string) map[string]any {
 	s, _ := m[key].(map[string]any)
