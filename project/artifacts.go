@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -85,6 +86,25 @@ func (p *Project) nameArtifacts(architectures []string) error {
 		}
 	}
 	return nil
+}
+
+// ImageDigests are the digests of the manifests of the container images that the
+// cluster needs, of those that the lock file has: by their names in the catalogue and
+// then by architecture.
+func (p *Project) ImageDigests() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, ref := range p.Needed {
+		pin, ok := p.Artifacts.Lock.Pin(ref)
+		if p.images[ref.Name] == "" || !ok {
+			continue
+		}
+		if out[ref.Name] == nil {
+			out[ref.Name] = map[string]string{}
+		}
+		// A source that names no manifest has the archive's own digest.
+		out[ref.Name][ref.Arch] = cmp.Or(pin.Manifest, "sha256:"+pin.SHA256)
+	}
+	return out
 }
 
 // Fetch brings the artifacts that are missing into the store, checked and pinned;

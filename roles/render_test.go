@@ -43,6 +43,10 @@ func newSite(t *testing.T, name string) *site {
 		t.Fatal(err)
 	}
 	s.images = imageNames(t, s.cluster)
+	digests := map[string]map[string]string{}
+	for name := range s.images {
+		digests[name] = map[string]string{"amd64": "sha256:of-" + name}
+	}
 	given := map[string]roles.HostVars{}
 	for _, h := range inv.Hosts {
 		given[h.Name] = roles.HostVars{Own: h.Vars, Told: h.Vars}
@@ -50,6 +54,7 @@ func newSite(t *testing.T, name string) *site {
 	if s.vars, err = roles.NewVariables(inv, given, s.cluster, s.images); err != nil {
 		t.Fatal(err)
 	}
+	s.vars.SetImageDigests(digests)
 	lib := library()
 	lib.Match = func(pattern string) ([]string, error) {
 		return inventory.Match(pattern, roles.InRun(inv, s.cluster), roles.Groups(inv, s.cluster))

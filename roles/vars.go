@@ -96,8 +96,27 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 		refs[name] = ref
 	}
 	v.shared["cluster"], v.shared["hosts"], v.shared["images"] = wide, all, refs
+	v.SetImageDigests(nil)
 	v.shared["groups"] = groups(Groups(inv, c))
 	return v, nil
+}
+
+// SetImageDigests gives the variables the digests of the images' manifests, by
+// their names in the catalogue and then by architecture. They are known when the
+// artifacts are pinned, which for a first run is after its playbook was compiled;
+// it must be called before the first task is rendered, and not during the run.
+func (v *Variables) SetImageDigests(digests map[string]map[string]string) {
+	all := map[string]any{}
+	if refs, ok := v.shared["images"].(map[string]any); ok {
+		for name := range refs {
+			byArch := map[string]any{}
+			for arch, digest := range digests[name] {
+				byArch[arch] = digest
+			}
+			all[name] = byArch
+		}
+	}
+	v.shared["image_digests"] = all
 }
 
 // Of returns the variables of a host. The map is the caller's; what it holds is

@@ -57,6 +57,9 @@ func (r *Run) prepare(ctx context.Context, connector *reach.Connector) error {
 			return err
 		}
 	}
+	if r.Project.Cluster != nil {
+		r.variables.SetImageDigests(r.Project.ImageDigests())
+	}
 	var err error
 	if r.content, err = content.New(r.Project); err != nil {
 		return err

@@ -59,6 +59,7 @@ text. Lists are never null.
 | ` + "`hosts`" + ` | Every host of the cluster by its name, each as ` + "`host`" + `. |
 | ` + "`groups`" + ` | Lists of host names: every group of the inventory, the roles master, minion, etcd and proxy, and node and all. |
 | ` + "`images`" + ` | Full references of container images by their name in the catalogue. |
+| ` + "`image_digests`" + ` | Digests of the manifests of these images, by name in the catalogue and then by architecture; empty for an image that the lock file does not have. |
 | ` + "`facts`" + ` | What the agent found on this host, see below. |
 | ` + "`run.id`" + ` | Names the run. |
 | ` + "`run.check`" + ` | True when the run only shows what would change. |

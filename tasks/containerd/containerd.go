@@ -50,15 +50,7 @@ func (c Client) Run(ctx context.Context, args ...string) (string, error) {
 
 // Refs lists the names of all images.
 func (c Client) Refs(ctx context.Context) (map[string]bool, error) {
-	out, err := c.Run(ctx, "images", "ls", "-q")
-	if err != nil {
-		return nil, err
-	}
-	refs := map[string]bool{}
-	for line := range strings.Lines(out) {
-		refs[strings.TrimSpace(line)] = true
-	}
-	return refs, nil
+	return c.refs(ctx)
 }
 
 // load imports a tarball by containerd's client (--local), not by its transfer
@@ -67,20 +59,25 @@ func (c Client) Refs(ctx context.Context) (map[string]bool, error) {
 // has its name before it is unpacked; a run that is killed in between leaves no
 // receipt and imports again, and the kubelet's container would unpack it itself
 // (containerd internal/cri/opts, WithNewSnapshot).
-func (c Client) load(ctx context.Context, tarball string) error {
-	_, err := c.Run(ctx, "images", "import", "--local", "--digests=false", tarball)
+func (c Client) load(ctx context.Context, tarball string, labels []string) error {
+	args := []string{"images", "import", "--local", "--digests=false"}
+	for _, label := range labels {
+		args = append(args, "--label", label)
+	}
+	_, err := c.Run(ctx, append(args, tarball)...)
 	return err
 }
 
-// Load imports a tarball. It waits up to a minute for a containerd that is
-// starting.
-func (c Client) Load(ctx context.Context, tarball string) error {
+// Load imports a tarball and gives its images labels, each as key=value, instead
+// of those that images of the same names had. It waits up to a minute for a
+// containerd that is starting.
+func (c Client) Load(ctx context.Context, tarball string, labels ...string) error {
 	deadline := time.Now().Add(startWait)
 	for {
 		if err := c.await(ctx, deadline); err != nil {
 			return err
 		}
-		err := c.load(ctx, tarball)
+		err := c.load(ctx, tarball, labels)
 		if err == nil || !starting(err) || time.Now().After(deadline) {
 			return err
 		}

@@ -39,7 +39,7 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	for n, t := range missing {
 		group.Go(func() error {
 			imported[n] = t.name()
-			if err := t.bring(ctx, sys, c); err != nil {
+			if err := t.bring(ctx, sys, c, i.labels()); err != nil {
 				failures[n] = fmt.Errorf("importing %s: %w", t.name(), err)
 			}
 			return nil // the other images are imported all the same
@@ -54,6 +54,9 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 		if err := c.Forget(ctx, old...); err != nil {
 			return nil, fmt.Errorf("removing older versions of imported images: %w", err)
 		}
+	}
+	if err := i.pins(ctx, sys).apply(ctx, c, i.Pin); err != nil {
+		return nil, err
 	}
 	return engine.Output{"imported": imported, "removed": old}, nil
 }
@@ -74,7 +77,7 @@ func sweep(sys engine.System) {
 
 // bring fetches one tarball, imports it, looks that its names are there, and
 // writes the receipt.
-func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Client) error {
+func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Client, labels []string) error {
 	sys.Progress("fetching " + t.name())
 	path := filepath.Join(spool, t.Blob+".tar")
 	defer func() { _ = os.Remove(sys.Path(path)) }()
@@ -83,7 +86,7 @@ func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Clie
 		return err
 	}
 	sys.Progress("importing " + t.name())
-	if err := c.Load(ctx, sys.Path(path)); err != nil {
+	if err := c.Load(ctx, sys.Path(path), labels...); err != nil {
 		return err
 	}
 	present, err := c.Refs(ctx)

@@ -54,12 +54,13 @@ type fakeContainerd struct {
 	refs     []string
 	busy     int
 	atOnce   int
-	failures atomic.Int32 // so many imports fail as if containerd was starting
-	broken   bool         // imports fail for good
+	failures atomic.Int32      // so many imports fail as if containerd was starting
+	broken   bool              // imports fail for good
+	labels   map[string]string // the set that an image is pinned for, by name
 }
 
 func newContainerd(t *testing.T, listen bool) *fakeContainerd {
-	f := &fakeContainerd{t: t, sys: tasktest.New(t)}
+	f := &fakeContainerd{t: t, sys: tasktest.New(t), labels: map[string]string{}}
 	f.sys.Exec = f.exec
 	if listen {
 		f.listen()
@@ -111,6 +112,24 @@ func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.Com
 		f.refs = slices.DeleteFunc(f.refs, func(r string) bool { return slices.Contains(strings.Fields(refs), r) })
 		return engine.CommandResult{}, nil
 	}
+	if _, filter, ok := strings.Cut(line, "images ls -q "); ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		var out strings.Builder
+		for _, ref := range f.refs {
+			if set := f.labels[ref]; filter == fmt.Sprintf(`labels."io.cri-containerd.pinned"==pinned,labels."deployer/pinned-for"==%q`, set) {
+				fmt.Fprintln(&out, ref)
+			}
+		}
+		return engine.CommandResult{Stdout: out.String()}, nil
+	}
+	if _, args, ok := strings.Cut(line, "images label "); ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		words := strings.Fields(args) // NAME io.cri-containerd.pinned=... deployer/pinned-for=...
+		f.labels[words[0]] = strings.TrimPrefix(words[2], "deployer/pinned-for=")
+		return engine.CommandResult{}, nil
+	}
 	if !strings.Contains(line, "--namespace k8s.io images import --local --digests=false ") {
 		return engine.CommandResult{}, errors.New("unexpected: " + line)
 	}
@@ -132,6 +151,12 @@ func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.Com
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refs = append(f.refs, refs...)
+	for _, ref := range refs {
+		f.labels[ref] = ""
+		if _, label, ok := strings.Cut(line, "--label io.cri-containerd.pinned=pinned --label deployer/pinned-for="); ok {
+			f.labels[ref], _, _ = strings.Cut(label, " ")
+		}
+	}
 	return engine.CommandResult{}, err
 }
 

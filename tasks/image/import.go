@@ -15,6 +15,7 @@ import (
 // kubelet finds them.
 type Import struct {
 	Images []Tarball `yaml:"images" required:"true" doc:"the tarballs, imported two at a time"`
+	Pin    string    `yaml:"pin" doc:"name of a set: its images stay when the kubelet frees the disk of unused images, and those that are no longer listed in the task lose that protection; default none"`
 	Ctr    string    `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
 	Socket string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
@@ -53,6 +54,13 @@ func (i *Import) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	}
 	for _, ref := range i.leftovers(ctx, sys) {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: ref, Action: "remove"})
+	}
+	pins := i.pins(ctx, sys)
+	for _, ref := range pins.add {
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: ref, Action: "pin"})
+	}
+	for _, ref := range pins.drop {
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: ref, Action: "unpin"})
 	}
 	change.Needed = len(change.Effects) > 0
 	return change, nil

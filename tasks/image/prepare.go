@@ -15,6 +15,7 @@ type Image struct {
 	Name    string    `yaml:"name" doc:"name in the catalogue; instead of images"`
 	Version string    `yaml:"version" doc:"version in the catalogue"`
 	Images  []Request `yaml:"images" doc:"several images, imported two at a time"`
+	Pin     string    `yaml:"pin" doc:"name of a set: its images stay when the kubelet frees the disk of unused images, and those that are no longer listed in the task lose that protection; default none"`
 	Ctr     string    `yaml:"ctr" doc:"path of the ctr program; default ctr"`
 	Socket  string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
@@ -40,7 +41,7 @@ func (i *Image) Prepare(ctx context.Context, c engine.Controller) (string, engin
 	if len(wanted) == 0 {
 		return "", nil, errors.New("name and version, or images, are wanted")
 	}
-	m := &Import{Ctr: i.Ctr, Socket: i.Socket}
+	m := &Import{Pin: i.Pin, Ctr: i.Ctr, Socket: i.Socket}
 	for _, w := range wanted {
 		blob, err := c.Artifact(ctx, w.Name, w.Version)
 		if err != nil {
