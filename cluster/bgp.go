@@ -12,6 +12,13 @@ import (
 // ranges over BGP.
 const PluginBGP = "bgp"
 
+// Values of cluster.network.authentication.
+const (
+	AuthenticationAuto = "auto"
+	AuthenticationMD5  = "md5"
+	AuthenticationNone = "none"
+)
+
 // sessionsPerNode is how many reflectors a node that is none talks to. Two: one
 // may fail, or be in maintenance, and every route still arrives.
 const sessionsPerNode = 2
@@ -178,7 +185,7 @@ func (t Routes) node(name string, asn uint32) BGP {
 	}
 	for _, p := range t.Peers[name] {
 		s := t.speakers[p]
-		out.Peers = append(out.Peers, Peer{Name: p, IP: s.IP.String(), RouterID: t.ids[p], Client: t.clients[name][p]})
+		out.Peers = append(out.Peers, Peer{Name: p, IP: s.IP.String(), RouterID: t.ids[p], Client: t.clients[name][p], Reflector: slices.Contains(t.Reflectors, p)})
 	}
 	return out
 }

@@ -105,12 +105,13 @@ type Proxy struct {
 
 // Network is the pod network.
 type Network struct {
-	Plugin     string   `json:"plugin"`     // bgp
-	CNI        string   `json:"cni"`        // bridge or ptp: how a pod is wired to its node
-	ASN        uint32   `json:"asn"`        // number of the autonomous system that all nodes are in
-	MTU        int      `json:"mtu"`        // 0: that of the node's interface
-	Mesh       bool     `json:"mesh"`       // every node has a session with every other
-	Reflectors []string `json:"reflectors"` // names of the route reflectors; empty in a mesh
+	Plugin         string   `json:"plugin"`         // bgp
+	CNI            string   `json:"cni"`            // bridge or ptp: how a pod is wired to its node
+	ASN            uint32   `json:"asn"`            // number of the autonomous system that all nodes are in
+	MTU            int      `json:"mtu"`            // 0: that of the node's interface
+	Mesh           bool     `json:"mesh"`           // every node has a session with every other
+	Reflectors     []string `json:"reflectors"`     // names of the route reflectors; empty in a mesh
+	Authentication string   `json:"authentication"` // of BGP sessions: auto, md5 or none
 }
 
 // KubeProxy is kube-proxy, as far as the cluster as a whole is concerned.

@@ -111,6 +111,7 @@ func (p ProxySpec) withDefaults() ProxySpec {
 func (n NetworkSpec) withDefaults() NetworkSpec {
 	n.Plugin = cmp.Or(n.Plugin, PluginBGP)
 	n.CNI = cmp.Or(n.CNI, "bridge")
+	n.Authentication = cmp.Or(n.Authentication, AuthenticationAuto)
 	n.ASN = cmp.Or(n.ASN, 64512)
 	// Calico's documentation recommends a full mesh up to about 100 nodes and
 	// reflectors above (docs.tigera.io, Configure BGP peering). At 50 it is 1225

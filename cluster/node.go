@@ -92,8 +92,9 @@ type BGP struct {
 
 // Peer is one BGP session of a node.
 type Peer struct {
-	Name     string `json:"name"`      // of the host
-	IP       string `json:"ip"`        // of the host
-	RouterID string `json:"router_id"` // the peer's
-	Client   bool   `json:"client"`    // this node reflects routes for the peer
+	Name      string `json:"name"`      // of the host
+	IP        string `json:"ip"`        // of the host
+	RouterID  string `json:"router_id"` // the peer's
+	Client    bool   `json:"client"`    // this node reflects routes for the peer
+	Reflector bool   `json:"reflector"` // the peer passes on routes of other nodes
 }

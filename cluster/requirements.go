@@ -137,6 +137,9 @@ func kernelRequirements(c *Cluster) []Requirement {
 	// kube-proxy in its other mode, and the rule that gives pods' traffic out of
 	// the cluster the node's address.
 	out = append(out, feature("nftables", "traffic of pods is translated there"))
+	if c.Network.Plugin == PluginBGP && c.Network.Authentication != AuthenticationNone {
+		out = append(out, feature("tcp_md5", "BGP sessions have a password; cluster.network.authentication: none does without"))
+	}
 	if !c.Kubelet.SwapAllowed {
 		out = append(out, Requirement{Kind: RequireSwap, Name: "swap", Why: "the kubelet refuses to run with swap on unless failSwapOn is false"})
 	}

@@ -96,6 +96,7 @@ func (r *resolver) clusterWide() {
 		Order:        []string{},
 		Network: Network{
 			Plugin: s.Network.Plugin, CNI: s.Network.CNI, ASN: s.Network.ASN, MTU: s.Network.MTU,
+			Authentication: s.Network.Authentication,
 		},
 	}
 	for _, h := range r.hosts {

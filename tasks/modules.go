@@ -8,6 +8,7 @@ import (
 	"deployer/tasks/account"
 	"deployer/tasks/archive"
 	"deployer/tasks/artifact"
+	"deployer/tasks/bgp"
 	"deployer/tasks/boot"
 	"deployer/tasks/certificate"
 	"deployer/tasks/command"
@@ -44,6 +45,7 @@ func Modules() []engine.Kind {
 		{Name: "authority_files", Doc: "Writes the files of the certificate authorities that the controller has for the host.", New: func() any { return &certificate.AuthorityFiles{} }},
 		{Name: "authority_read", Doc: "Reads what a master holds of the certificate authorities.", New: func() any { return &certificate.AuthorityRead{} }},
 		{Name: "authorized_key", Doc: "Makes sure of the public keys that let in to a user's account.", New: func() any { return &account.AuthorizedKey{} }},
+		{Name: "bgp_password", Doc: "Writes the password of the BGP sessions, which the controller holds, for BIRD.", New: func() any { return &bgp.Password{} }},
 		{Name: "blob_install", Doc: "Installs a file, or members of an archive, from a blob; artifact is made of it.", New: func() any { return &artifact.Install{} }},
 		{Name: "block", Doc: "Makes sure of lines between two markers in a file.", New: func() any { return &edit.Block{} }},
 		{Name: "cert_check", Doc: "Looks whether certificates are as wanted and live long enough; has rows.", New: func() any { return &certificate.Checks{} }},

@@ -100,7 +100,7 @@ func (a *AuthorityFiles) Apply(ctx context.Context, sys engine.System, _ engine.
 // output is secret: mark the task so.
 type AuthorityRead struct {
 	Dir   string   `yaml:"dir" doc:"directory with the files as kubeadm lays them out; default /etc/kubernetes"`
-	Names []string `yaml:"names" doc:"paths below dir; default: every file of the cluster's, etcd's and front proxy's authorities, the service account key and the encryption configuration"`
+	Names []string `yaml:"names" doc:"paths below dir; default: every file of the cluster's, etcd's and front proxy's authorities, the service account key, the encryption configuration and the password of the BGP sessions"`
 }
 
 // kept are the files of the authorities below /etc/kubernetes ("PKI
@@ -108,7 +108,7 @@ type AuthorityRead struct {
 func kept() []string {
 	return []string{
 		"pki/ca.crt", "pki/ca.key", "pki/etcd/ca.crt", "pki/etcd/ca.key",
-		"pki/front-proxy-ca.crt", "pki/front-proxy-ca.key", "pki/sa.key", "pki/sa.pub", "encryption.yaml",
+		"pki/front-proxy-ca.crt", "pki/front-proxy-ca.key", "pki/sa.key", "pki/sa.pub", "encryption.yaml", "bgp-password",
 	}
 }
 

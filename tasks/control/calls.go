@@ -29,12 +29,19 @@ type filesReply struct {
 	Files []keyring.File `json:"files"`
 }
 
+// passwordReply is the answer to "bgp.password".
+type passwordReply struct {
+	Password string `json:"password"`
+}
+
 // Calls returns the handlers for what host modules ask of the controller:
 //
 //   - "certificate.sign": {name, csr} -> {cert}; signed as the cluster's table
 //     says for that host and name, whatever the request claims.
 //   - "authority.files": nothing -> {files: [{path, mode, content, secret}]};
 //     only what the host needs for its roles.
+//   - "bgp.password": nothing -> {password}; for nodes only, empty when the
+//     cluster's sessions have none.
 //
 // host is the name under which the engine knows the session that asks; a host
 // cannot choose it.
@@ -62,6 +69,16 @@ func Calls(ring *keyring.Keyring, c *cluster.Cluster) map[string]Call {
 				return nil, err
 			}
 			return filesReply{Files: keys.Share(share(host))}, nil
+		},
+		"bgp.password": func(_ context.Context, host string, _ json.RawMessage) (any, error) {
+			if !c.Nodes[host].IsNode {
+				return nil, fmt.Errorf("host %s has no BGP sessions", host)
+			}
+			keys, err := ring.Keys()
+			if err != nil || c.Network.Authentication == cluster.AuthenticationNone {
+				return passwordReply{}, err
+			}
+			return passwordReply{Password: keys.BGPPassword()}, nil
 		},
 	}
 }

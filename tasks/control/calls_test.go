@@ -163,3 +163,18 @@ func TestNothingIsSignedBeforeTheKeysAreLoaded(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The password of the BGP sessions goes to hosts that have some.
+func TestBGPPasswordGoesToNodes(t *testing.T) {
+	c, keys := resolve(t), ring(t)
+	for host, wanted := range map[string]bool{"m1": true, "n1": true, "e1": false, "p1": false, "stranger": false} {
+		got, err := ask(t, control.Calls(keys, c), "bgp.password", host, nil)
+		if wanted != (err == nil && got["password"] != "") {
+			t.Errorf("%s: %d bytes, %v", host, len(got), err)
+		}
+	}
+	c.Network.Authentication = cluster.AuthenticationNone
+	if got, err := ask(t, control.Calls(keys, c), "bgp.password", "n1", nil); err != nil || got["password"] != "" {
+		t.Errorf("a cluster whose inventory says none: %v, %v", got, err)
+	}
+}

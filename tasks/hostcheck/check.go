@@ -22,7 +22,7 @@ type Checks struct {
 // Requirement is one thing that the host must offer. Fields that a kind has no
 // use for are ignored.
 type Requirement struct {
-	Kind       string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
+	Kind       string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables, tcp_md5 or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
 	Name       string   `yaml:"name" doc:"what it is called in the report"`
 	Port       int      `yaml:"port" doc:"of kind port"`
 	Protocol   string   `yaml:"protocol" doc:"of kind port: tcp or udp; default tcp"`

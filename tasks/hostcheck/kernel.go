@@ -39,6 +39,8 @@ func (r Requirement) kernel(ctx context.Context, sys engine.System) row.Row {
 		return filter(ctx, sys, []string{"iptables", "--wait", "5", "--table", "nat", "--list-rules"}, "nf_tables", "ip_tables")
 	case "nftables":
 		return filter(ctx, sys, []string{"nft", "list", "tables"}, "nf_tables")
+	case "tcp_md5":
+		return tcpMD5()
 	}
 	switch {
 	case kernel.Active(sys, r.Name):

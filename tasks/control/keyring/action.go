@@ -46,10 +46,15 @@ func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error)
 	if err != nil {
 		return engine.Change{}, err
 	}
+	asked, err := bgpAsked(site, merged)
+	if err != nil {
+		return engine.Change{}, err
+	}
 	keys, made, err := Complete(merged, time.Now())
 	if err != nil {
 		return engine.Change{}, err
 	}
+	made = append(made, asked...)
 	if l.Existing && len(made) > 0 {
 		return engine.Change{}, fmt.Errorf("no master holds %s: there is no cluster here, or its install did not come far; run deployer install", strings.Join(made, ", "))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"deployer/cluster"
 	"deployer/engine"
@@ -89,5 +90,27 @@ func TestAuthorityErrors(t *testing.T) {
 	s.Provided = engine.Services{}
 	if _, err := (&keyring.Load{Found: "found"}).Check(context.Background(), s); err == nil || !strings.Contains(err.Error(), "no keyring") {
 		t.Errorf("no service: %v", err)
+	}
+}
+
+// A cluster that lives without a password for its BGP sessions gets one when the
+// inventory says so, and only then.
+func TestBGPPasswordWhenAsked(t *testing.T) {
+	keys, err := keyring.New(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := keys.Files()
+	delete(files, keyring.BGPPassword)
+	for mode, want := range map[string]bool{cluster.AuthenticationAuto: false, cluster.AuthenticationNone: false, cluster.AuthenticationMD5: true} {
+		s, ring := site(map[string]engine.Output{"m1": output(files), "m2": output(nil)})
+		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1", "m2"}, Network: cluster.Network{Authentication: mode}})
+		change, err := (&keyring.Load{Found: "found"}).Check(t.Context(), s)
+		if err != nil || change.Needed != want {
+			t.Fatalf("%s: %+v, %v", mode, change, err)
+		}
+		if got, err := ring.Keys(); err != nil || (got.BGPPassword() != "") != want {
+			t.Errorf("%s: password %q, %v", mode, got.BGPPassword(), err)
+		}
 	}
 }

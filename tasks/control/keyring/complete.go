@@ -34,13 +34,13 @@ func Complete(held Files, now time.Time) (*Keys, []string, error) {
 		}
 		authorities[d.name] = a
 	}
-	errs = append(errs, c.account(), c.encryption())
+	errs = append(errs, c.account(), c.encryption(), c.bgp())
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
 	var made []string
 	for _, path := range Paths() {
-		if held[path] == nil {
+		if held[path] == nil && c.files[path] != nil {
 			made = append(made, path)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 
 // Where the files are, below / on every master. They are the places that
 // kubeadm uses ("PKI certificates and requirements" of the Kubernetes
-// documentation), and one more for the encryption configuration.
+// documentation), and two more: the encryption configuration, and the password of
+// the BGP sessions, which a cluster may be without.
 const (
 	ClusterCert    = "/etc/kubernetes/pki/ca.crt"
 	ClusterKey     = "/etc/kubernetes/pki/ca.key"
@@ -18,6 +19,7 @@ const (
 	AccountKey     = "/etc/kubernetes/pki/sa.key"
 	AccountPub     = "/etc/kubernetes/pki/sa.pub"
 	EncryptionConf = "/etc/kubernetes/encryption.yaml"
+	BGPPassword    = "/etc/kubernetes/bgp-password"
 )
 
 // Files are file contents by path.
@@ -29,7 +31,7 @@ type Files map[string][]byte
 // so what else it lacks may still be made anew (see [Complete]).
 func Paths() []string {
 	return []string{
-		EncryptionConf,
+		EncryptionConf, BGPPassword,
 		AccountKey, AccountPub,
 		FrontProxyKey, FrontProxyCert,
 		EtcdKey, EtcdCert,

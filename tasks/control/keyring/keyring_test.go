@@ -169,7 +169,7 @@ func TestShareGivesNoMoreThanTheRoleNeeds(t *testing.T) {
 		var got []string
 		for _, f := range keys.Share(c.share) {
 			got = append(got, f.Path)
-			if secret := strings.Contains(f.Content, "PRIVATE KEY") || f.Path == EncryptionConf; secret != f.Secret || secret != (f.Mode == "0600") {
+			if secret := strings.Contains(f.Content, "PRIVATE KEY") || f.Path == EncryptionConf || f.Path == BGPPassword; secret != f.Secret || secret != (f.Mode == "0600") {
 				t.Errorf("%s: mode %s, secret %v", f.Path, f.Mode, f.Secret)
 			}
 		}

@@ -25,7 +25,7 @@ func (k *Keys) Share(s Share) []File {
 		needed := s.Master ||
 			s.Etcd && path == EtcdCert ||
 			s.Node && path == ClusterCert
-		if !needed {
+		if !needed || k.files[path] == nil {
 			continue
 		}
 		out = append(out, File{Path: path, Mode: Mode(path), Content: string(k.files[path]), Secret: !public(path)})

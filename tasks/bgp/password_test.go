@@ -1,0 +1,62 @@
+package bgp
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"deployer/tasks/tasktest"
+)
+
+// host is one whose controller holds the password; the group is the test's own,
+// which exists on every machine.
+func host(t *testing.T, password string) (*tasktest.System, *Password) {
+	t.Helper()
+	sys := tasktest.New(t)
+	sys.Mkdir(t, "/etc/deployer")
+	sys.Calls["bgp.password"] = func(json.RawMessage) (any, error) { return map[string]string{"password": password}, nil }
+	return sys, &Password{Group: fmt.Sprint(os.Getgid())}
+}
+
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	sys, p := host(t, "s3cret")
+	change := tasktest.Converge(t, sys, p)
+	if change.Output["replaced"] != false {
+		t.Error("a file that was not there counts as replaced")
+	}
+	for _, e := range change.Effects {
+		if !e.Secret || strings.Contains(fmt.Sprint(e), "s3cret") {
+			t.Errorf("the plan shows %+v", e)
+		}
+	}
+	content, err := os.ReadFile(sys.Path(DefaultPath))
+	if err != nil || string(content) != "# Written by deployer.\npassword \"s3cret\";\n" {
+		t.Errorf("%q, %v", content, err)
+	}
+	if info, err := os.Stat(sys.Path(DefaultPath)); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	sys.Calls["bgp.password"] = func(json.RawMessage) (any, error) { return map[string]string{}, nil }
+	if change := tasktest.Converge(t, sys, p); change.Output["replaced"] != true {
+		t.Error("sessions are not told that the password is gone")
+	}
+	if content, err := os.ReadFile(sys.Path(DefaultPath)); err != nil || strings.Contains(string(content), "password \"") {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// TestPasswordIsNoConfiguration: what stands in the masters' file gets no further
+// than between two quotes.
+func TestPasswordIsNoConfiguration(t *testing.T) {
+	t.Parallel()
+	for _, password := range []string{`x"; import all; #`, "a\nb", strings.Repeat("x", 81)} {
+		sys, p := host(t, password)
+		_, err := p.Check(t.Context(), sys)
+		if err == nil || strings.Contains(err.Error(), password) {
+			t.Errorf("%.10q: %v", password, err)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package keyring
+
+import (
+	"testing"
+	"time"
+)
+
+// TestBGPPassword: a new cluster gets one, a cluster that lives without one goes
+// on without, and one that is held stays.
+func TestBGPPassword(t *testing.T) {
+	keys := newKeys(t)
+	password := keys.BGPPassword()
+	if len(password) < 32 || len(password) > 80 {
+		t.Errorf("the password has %d bytes", len(password))
+	}
+	if newKeys(t).BGPPassword() == password {
+		t.Error("two clusters have one password")
+	}
+	again, made, err := Complete(keys.Files(), time.Now())
+	if err != nil || len(made) != 0 || again.BGPPassword() != password {
+		t.Errorf("again: made %v, %v", made, err)
+	}
+	old, made, err := Complete(without(keys.Files(), BGPPassword), time.Now())
+	if err != nil || len(made) != 0 || old.BGPPassword() != "" {
+		t.Errorf("a cluster that lives without: made %v, %v", made, err)
+	}
+	for _, f := range old.Share(Share{Master: true, Node: true}) {
+		if f.Path == BGPPassword {
+			t.Error("its masters get an empty file")
+		}
+	}
+	for _, f := range keys.Share(Share{Node: true, Etcd: true}) {
+		if f.Path == BGPPassword {
+			t.Error("hosts that are no masters get the masters' file")
+		}
+	}
+}
