@@ -58,6 +58,9 @@ type Effect struct {
 	Redacted bool `json:"redacted,omitempty"`
 }
 
+// SecretMark stands in texts where a secret was.
+const SecretMark = "[secret]"
+
 // NoChange is the change of a task that finds everything as wanted.
 func NoChange(output Output) Change { return Change{Output: output} }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Expect is what a plan showed of a step; a step that has it does nothing else.
@@ -12,7 +13,8 @@ type Expect struct {
 	// Effects are the fingerprints of what it may do.
 	Effects []string `json:"effects,omitempty"`
 	// Targets are "KIND TARGET" of what it may do in whatever way: earlier steps
-	// of the same run change what it looks at, or the plan holds no secrets.
+	// of the same run change what it looks at, or the plan holds no secrets. In the
+	// place of SecretMark there may be anything.
 	Targets []string `json:"targets,omitempty"`
 }
 
@@ -57,7 +59,7 @@ func (e Effect) KindAndTarget() string {
 // is allowed: a part may have been done before the connection was lost.
 func (x *Expect) Allows(c Change) error {
 	for _, e := range c.Pending() {
-		if x == nil || slices.Contains(x.Effects, e.Fingerprint()) || slices.Contains(x.Targets, e.KindAndTarget()) {
+		if x == nil || slices.Contains(x.Effects, e.Fingerprint()) || slices.ContainsFunc(x.Targets, func(t string) bool { return fitsMarked(t, e.KindAndTarget()) }) {
 			continue
 		}
 		what := fmt.Sprintf("%s %s: %s", e.Kind, e.Target, e.Action)
@@ -67,4 +69,23 @@ func (x *Expect) Allows(c Change) error {
 		return &Failure{Message: "differs from the plan: " + what + " is not in it; nothing was done here. Somebody else may be changing this host: make a new plan"}
 	}
 	return nil
+}
+
+// fitsMarked is true when a text is what the marked one was before secrets were
+// taken out of it.
+func fitsMarked(marked, text string) bool {
+	first, rest, secret := strings.Cut(marked, SecretMark)
+	if !secret {
+		return marked == text
+	}
+	text, ok := strings.CutPrefix(text, first)
+	for ok {
+		part, more, another := strings.Cut(rest, SecretMark)
+		if !another {
+			return strings.HasSuffix(text, part)
+		}
+		_, text, ok = strings.Cut(text, part)
+		rest = more
+	}
+	return false
 }

@@ -67,3 +67,26 @@ func TestExpect(t *testing.T) {
 		}
 	}
 }
+
+// What a plan shows of a target that has a secret in it decides, and nothing else.
+func TestAllowsTargetsWithSecrets(t *testing.T) {
+	for _, tt := range []struct {
+		planned, target string
+		want            bool
+	}{
+		{"/etc/[secret].conf", "/etc/name.conf", true},
+		{"/etc/[secret].conf", "/etc/name.con", false},
+		{"/etc/[secret].conf", "/srv/name.conf", false},
+		{"echo [secret] and [secret]...", "echo a and b and c...", true},
+		{"echo [secret] and [secret]", "rm a and b", false},
+		{"[secret]", "anything", true},
+		{"a[secret]b", "a", false},
+		{"a[secret]a", "a", false},
+	} {
+		x := &engine.Expect{Targets: []string{"file " + tt.planned}}
+		err := x.Allows(engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: tt.target, Action: "create"}))
+		if (err == nil) != tt.want {
+			t.Errorf("%q, %q: %v", tt.planned, tt.target, err)
+		}
+	}
+}

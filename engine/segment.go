@@ -48,7 +48,8 @@ type Step struct {
 	User string `json:"user,omitempty"`
 	// Env is added to the environment of programs, KEY=value.
 	Env []string `json:"env,omitempty"`
-	// Secret keeps diff and output of the step out of events and journals.
+	// Secret keeps diff and output of the step out of events and journals, and has
+	// the host withhold command lines and the texts of errors.
 	Secret bool `json:"secret,omitempty"`
 }
 
@@ -102,6 +103,9 @@ type Failure struct {
 	// Certain: it does not depend on what is on the host, so that a check fails
 	// just as a real run does.
 	Certain bool `json:"certain,omitempty"`
+	// Exit is the exit code of the program that failed; 0 when none did. It is not
+	// sent: the message has it.
+	Exit int `json:"-"`
 }
 
 func (f *Failure) Error() string { return f.Message }

@@ -12,7 +12,8 @@ left out. New fields and types may be added: ignore what you do not know.
 
     deployer install --output json | jq -c 'select(.type == "step.end" and .result.status == "failed")'
 
-Secrets of the inventory are replaced in every text, and steps marked secret carry neither diff nor output.
+Secrets of the inventory, and what secret steps have registered, are replaced in every text, in whatever encoding.
+Steps marked secret carry neither diff, output nor command line, and of a failure only the module and the exit code.
 `
 
 func eventsPage(root string) (string, error) {

@@ -14,6 +14,7 @@ func testRegistry() engine.Registry {
 		{Name: "write", New: func() any { return new(agenttest.Write) }},
 		{Name: "odd", New: func() any { return new(agenttest.Odd) }},
 		{Name: "append", New: func() any { return new(appendOnce) }},
+		{Name: "leaky", New: func() any { return new(leaky) }},
 		{Name: "gate", New: func() any { return new(gate) }},
 		{Name: "sh", New: func() any { return new(shArgs) }},
 		{Name: "fetch", New: func() any { return new(agenttest.Fetch) }},

@@ -104,9 +104,13 @@ func (s *system) real(path string) string {
 }
 
 // asShown is a change as a plan has it: with its texts as they reach people.
-func asShown(c engine.Change) engine.Change {
-	effects := make([]engine.Effect, len(c.Effects))
-	for i, e := range c.Effects {
+func (r *stepRun) asShown(c engine.Change) engine.Change {
+	shown := c.Effects
+	if r.step.Secret {
+		shown = r.withheldEffects(shown)
+	}
+	effects := make([]engine.Effect, len(shown))
+	for i, e := range shown {
 		e.Target, e.Action, e.Diff = transport.Clean(e.Target), transport.Clean(e.Action), transport.Clean(cutEnd(e.Diff, maxDiff))
 		effects[i] = e
 	}

@@ -73,8 +73,11 @@ func (r *stepRun) judge(ctx context.Context, result *engine.Result, change engin
 		change.Output = nil
 		result.Change = &change
 	}
-	if r.step.Secret && result.Change != nil {
-		result.Change.Effects = withoutDiffs(result.Change.Effects)
+	if r.step.Secret {
+		err = r.withhold(err)
+		if result.Change != nil {
+			result.Change.Effects = r.withheldEffects(result.Change.Effects)
+		}
 	}
 	switch {
 	case err == nil && (change.Needed || r.applied != nil) && !change.Wait:
@@ -93,15 +96,6 @@ func (r *stepRun) judge(ctx context.Context, result *engine.Result, change engin
 		result.Status = engine.Failed
 		result.Failure = failure(err)
 	}
-}
-
-func withoutDiffs(effects []engine.Effect) []engine.Effect {
-	out := make([]engine.Effect, len(effects))
-	for i, e := range effects {
-		e.Diff, e.Secret = "", true
-		out[i] = e
-	}
-	return out
 }
 
 // failure makes an error travel. An error may bring its own failure, with

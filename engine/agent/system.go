@@ -57,8 +57,11 @@ func (s *system) Give(path string) error {
 const maxProgress = 1 << 10
 
 func (s *system) Progress(text string) {
-	text = cutEnd(text, maxProgress)
 	s.step.starting.tell()
+	if s.step.step.Secret {
+		return
+	}
+	text = cutEnd(text, maxProgress)
 	_ = s.step.server.conn.SendJSON(wire.Progress, s.step.segment, wire.StepMessage{Step: s.step.step.ID, Text: text})
 }
 

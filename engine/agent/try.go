@@ -64,7 +64,7 @@ func (r *stepRun) try(ctx context.Context) (change engine.Change, err error) {
 		}
 	}()
 	if r.step.Timeout > 0 {
-		limit := fmt.Errorf("it took longer than its timeout of %v", r.step.Timeout)
+		limit := &ownError{fmt.Errorf("it took longer than its timeout of %v", r.step.Timeout)}
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, r.step.Timeout, limit)
 		defer stop()
@@ -97,7 +97,7 @@ func decodeArgs(args json.RawMessage, module engine.Module) error {
 func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	module, err := r.module()
 	if err != nil {
-		return engine.Change{}, err
+		return engine.Change{}, &ownError{err}
 	}
 	if err := decodeArgs(r.step.Args, module); err != nil {
 		return engine.Change{}, fmt.Errorf("arguments of %s: %w", r.step.Module, err)
@@ -110,8 +110,8 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	if err != nil || !change.Needed || r.check {
 		return change, err
 	}
-	if err := r.step.Expect.Allows(asShown(change)); err != nil {
-		return engine.Change{Output: change.Output}, err
+	if err := r.step.Expect.Allows(r.asShown(change)); err != nil {
+		return engine.Change{Output: change.Output}, &ownError{err}
 	}
 	var output engine.Output
 	if change.Wait {

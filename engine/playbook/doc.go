@@ -58,7 +58,8 @@
 //	environment    a mapping of variables for the task's programs
 //	barrier        before this task, wait for all live hosts of the play
 //	label, needs   wait until all (or count) live hosts that run the labelled task have passed it
-//	vars, tags, secret (neither diff nor output is shown)
+//	vars, tags, secret (of the step only the module, files and the exit code are
+//	shown: no diff, output, command line or reason of a failure)
 //
 // Files are named as seen from the playbook, or from the tasks of the role; what
 // include_tasks names, first as seen from the file that has it. ../ and absolute

@@ -115,7 +115,7 @@ type Options struct {
 	// Sink receives the events. Required.
 	Sink engine.Sink
 	// Redactor takes secrets out of everything that reaches Sink and the
-	// report; may be nil.
+	// report, and learns those of secret steps; nil for one that knows none.
 	Redactor *Redactor
 	// Interrupt, when it is closed or sent to, ends the run after the steps in
 	// flight. To stop at once, cancel the context of Run.
@@ -144,6 +144,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Retry.Reattempts, 8)
 	if o.Services == nil {
 		o.Services = engine.Services{}
+	}
+	if o.Redactor == nil {
+		o.Redactor = NewRedactor(nil)
 	}
 	return o
 }

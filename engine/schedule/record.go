@@ -3,12 +3,14 @@ package schedule
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
 
 	"deployer/engine"
 	"deployer/engine/playbook"
+	"deployer/engine/redact"
 )
 
 // record takes in how a step ended: counters, events, handlers and registered
@@ -26,6 +28,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 		res.Ignored = true
 	}
 	h.count(res)
+	h.learn(e.task, res)
 	if res.Status == engine.Altered {
 		h.notify(e.task)
 	}
@@ -35,6 +38,16 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	h.define(e.task, res)
 	h.run.emit(engine.Event{Type: engine.StepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: &res})
 	return &res
+}
+
+// learn makes the output of a secret step known to the redactor before another task
+// can use it.
+func (h *host) learn(t *playbook.Task, res engine.Result) {
+	if !res.Secret || t.Register == "" && len(t.Sets) == 0 || h.run.opts.Redactor.Learn(output(res)) {
+		return
+	}
+	h.run.emit(engine.Event{Type: engine.Warning, Host: h.name, Text: fmt.Sprintf(
+		"the output of the secret step %q has more than %d bytes: texts beyond that are not taken out where other steps show them", res.Name, redact.MaxOutput)})
 }
 
 // rescued tells whether a failure of the entry is dealt with by a block.

@@ -1,81 +1,38 @@
 package schedule
 
 import (
-	"cmp"
-	"encoding/base64"
-	"encoding/json"
 	"slices"
-	"strings"
-	"sync/atomic"
 
 	"deployer/engine"
+	"deployer/engine/redact"
 )
 
 // Redacted stands where a secret was.
-const Redacted = "[secret]"
-
-// shortestSecret is the length in bytes below which a secret is not looked
-// for: taking every "on" or "1" out of messages would hide more than it
-// protects.
-const shortestSecret = 4
+const Redacted = redact.Mark
 
 // Redactor takes secrets out of all texts that leave a run. A nil Redactor
 // changes nothing. It is safe for concurrent use.
-type Redactor struct {
-	replacer atomic.Pointer[strings.Replacer]
-}
+type Redactor struct{ set *redact.Set }
 
-// NewRedactor makes a redactor for secrets: as they are, each longer line of
-// them (diffs and logs show lines), in JSON, and in Base64.
-func NewRedactor(secrets []string) *Redactor {
-	forms := map[string]bool{}
-	add := func(s string) {
-		if len(s) >= shortestSecret {
-			forms[s] = true
-		}
-	}
-	for _, s := range secrets {
-		add(s)
-		add(strings.TrimSpace(s))
-		if quoted, err := json.Marshal(s); err == nil {
-			add(string(quoted[1 : len(quoted)-1]))
-		}
-		if len(s) >= shortestSecret {
-			add(base64.StdEncoding.EncodeToString([]byte(s)))
-		}
-		for line := range strings.Lines(s) {
-			if line = strings.TrimSpace(line); len(line) >= 8 {
-				add(line)
-			}
-		}
-	}
-	// The longest form first, so that no part of it is left behind.
-	var all []string
-	for f := range forms {
-		all = append(all, f)
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	r := &Redactor{}
-	if len(all) > 0 {
-		pairs := make([]string, 0, 2*len(all))
-		for _, f := range all {
-			pairs = append(pairs, f, Redacted)
-		}
-		r.replacer.Store(strings.NewReplacer(pairs...))
-	}
-	return r
+// NewRedactor makes a redactor for secrets.
+func NewRedactor(secrets []string) *Redactor { return &Redactor{redact.NewSet(secrets...)} }
+
+// Learn adds the texts of a secret step's output to the secrets. It returns false
+// when there are more than it takes.
+func (r *Redactor) Learn(output engine.Output) (all bool) {
+	return r.set.AddOutput(map[string]any(output))
 }
 
 // Text returns s without secrets.
 func (r *Redactor) Text(s string) string {
-	if r == nil || s == "" {
+	if r == nil {
 		return s
 	}
-	if rep := r.replacer.Load(); rep != nil {
-		return rep.Replace(s)
-	}
-	return s
+	return r.set.Text(s)
 }
+
+// idle is true when there is nothing that could be taken out.
+func (r *Redactor) idle() bool { return r == nil || r.set.Empty() }
 
 // Wrap returns a sink that passes events on without secrets, for events that
 // do not come from the scheduler.
@@ -95,20 +52,29 @@ func (r *Redactor) Event(e engine.Event) engine.Event {
 		res := r.Result(*e.Result)
 		e.Result = &res
 	}
-	if r == nil || r.replacer.Load() == nil {
+	if r.idle() {
 		return e
 	}
 	e.Text, e.Name = r.Text(e.Text), r.Text(e.Name)
 	if e.Report != nil {
-		rep := *e.Report
-		rep.Aborted = r.Text(rep.Aborted)
-		rep.Hosts = slices.Clone(rep.Hosts)
-		for i := range rep.Hosts {
-			rep.Hosts[i].Failure = r.Failure(rep.Hosts[i].Failure)
-		}
+		rep := r.Report(*e.Report)
 		e.Report = &rep
 	}
 	return e
+}
+
+// Report returns a report without secrets.
+func (r *Redactor) Report(rep engine.Report) engine.Report {
+	rep.Aborted = r.Text(rep.Aborted)
+	rep.Hosts, rep.Left = slices.Clone(rep.Hosts), slices.Clone(rep.Left)
+	for i := range rep.Hosts {
+		h := &rep.Hosts[i]
+		h.Failure, h.FailedStep = r.Failure(h.Failure), r.Text(h.FailedStep)
+	}
+	for i := range rep.Left {
+		rep.Left[i] = r.Text(rep.Left[i])
+	}
+	return rep
 }
 
 // Failure returns f without secrets.
@@ -149,10 +115,10 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	return res
 }
 
-// harmless tells that there is nothing to take out, which is the case of nearly
+// harmless is true when there is nothing to take out, which is the case of nearly
 // all results.
 func (r *Redactor) harmless(res *engine.Result) bool {
-	if res.Secret || r != nil && r.replacer.Load() != nil {
+	if res.Secret || !r.idle() {
 		return false
 	}
 	return res.Change == nil || res.Change.Memo == nil && !slices.ContainsFunc(res.Change.Effects, func(e engine.Effect) bool { return e.Secret })
@@ -162,13 +128,13 @@ func (r *Redactor) output(o engine.Output, secret bool) engine.Output {
 	if secret || len(o) == 0 {
 		return nil
 	}
-	if r == nil || r.replacer.Load() == nil {
+	if r.idle() {
 		return o
 	}
 	return engine.Output(r.value(map[string]any(o)).(map[string]any))
 }
 
-// value returns a copy of a JSON-like value without secrets.
+// value returns a copy of a JSON-like value without secrets, in names too.
 func (r *Redactor) value(v any) any {
 	switch t := v.(type) {
 	case string:
@@ -176,7 +142,7 @@ func (r *Redactor) value(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(t))
 		for k, e := range t {
-			out[k] = r.value(e)
+			out[r.Text(k)] = r.value(e)
 		}
 		return out
 	case []any:

@@ -191,11 +191,12 @@ func (r *run) report(ctx context.Context) *engine.Report {
 	switch cause := context.Cause(r.stop); {
 	case ctx.Err() != nil:
 		out.Interrupted = true
-		out.Aborted = r.opts.Redactor.Text(context.Cause(ctx).Error())
+		out.Aborted = context.Cause(ctx).Error()
 	case errors.Is(cause, ErrInterrupted):
 		out.Interrupted = true
 	case cause != nil:
-		out.Aborted = r.opts.Redactor.Text(cause.Error())
+		out.Aborted = cause.Error()
 	}
-	return out
+	clean := r.opts.Redactor.Report(*out)
+	return &clean
 }

@@ -39,7 +39,7 @@ func Failed(argv []string, res engine.CommandResult) *engine.Failure {
 	if last := lastLine(text); last != "" {
 		msg += ": " + last
 	}
-	return &engine.Failure{Message: msg, Detail: Tail(text, 20)}
+	return &engine.Failure{Message: msg, Detail: Tail(text, 20), Exit: res.Exit}
 }
 
 // Tail returns the last n lines of text.
