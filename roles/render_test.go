@@ -114,6 +114,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"etcd_plan":     map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
 		"proxy_package": map[string]any{"changed": false, "failed": false, "skipped": false},
 		"bgp_password":  map[string]any{"changed": true, "failed": false, "skipped": false, "replaced": false},
+		"bird_before":   map[string]any{"sessions": []any{}, "routes": []any{}},
 		"etcd_added":    map[string]any{"changed": false, "failed": false, "skipped": false},
 		"facts":         map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2},
 		"run":           map[string]any{"id": "20260102-030405.000", "check": false},

@@ -31,11 +31,11 @@ func TestGatesAndLookers(t *testing.T) {
 	}
 	slices.Sort(gates)
 	slices.Sort(lookers)
-	want := []string{"command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "nodes_ready", "script", "service", "shell", "static_pod_ready", "unit", "wait_for"}
+	want := []string{"bird_ready", "command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "kubelet_ready", "nodes_ready", "proxy_ready", "runtime_ready", "script", "service", "shell", "static_pod_ready", "unit", "wait_for"}
 	if diff := cmp.Diff(want, gates); diff != "" {
 		t.Error(diff)
 	}
-	want = []string{"authority", "authority_read", "etcd_plan", "kube_version", "pod_cidrs", "read", "read_part", "set", "stat"}
+	want = []string{"authority", "authority_read", "bird_status", "etcd_plan", "kube_version", "pod_cidrs", "read", "read_part", "set", "stat", "unit_process"}
 	if diff := cmp.Diff(want, lookers); diff != "" {
 		t.Error(diff)
 	}

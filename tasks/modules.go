@@ -9,16 +9,19 @@ import (
 	"deployer/tasks/archive"
 	"deployer/tasks/artifact"
 	"deployer/tasks/bgp"
+	"deployer/tasks/bird"
 	"deployer/tasks/boot"
 	"deployer/tasks/certificate"
 	"deployer/tasks/command"
 	"deployer/tasks/content"
+	"deployer/tasks/cri"
 	"deployer/tasks/cron"
 	"deployer/tasks/download"
 	"deployer/tasks/edit"
 	"deployer/tasks/examples"
 	"deployer/tasks/file"
 	"deployer/tasks/flow"
+	"deployer/tasks/forward"
 	"deployer/tasks/gather"
 	"deployer/tasks/gitclone"
 	"deployer/tasks/hostcheck"
@@ -46,6 +49,8 @@ func Modules() []engine.Kind {
 		{Name: "authority_read", Doc: "Reads what a master holds of the certificate authorities.", New: func() any { return &certificate.AuthorityRead{} }},
 		{Name: "authorized_key", Doc: "Makes sure of the public keys that let in to a user's account.", New: func() any { return &account.AuthorizedKey{} }},
 		{Name: "bgp_password", Doc: "Writes the password of the BGP sessions, which the controller holds, for BIRD.", New: func() any { return &bgp.Password{} }},
+		{Name: "bird_ready", Doc: "Waits until BIRD has its sessions and routes as before a change.", New: func() any { return &bird.Ready{} }},
+		{Name: "bird_status", Doc: "Reads which BGP sessions are established and which routes the kernel has.", New: func() any { return &bird.Status{} }},
 		{Name: "blob_install", Doc: "Installs a file, or members of an archive, from a blob; artifact is made of it.", New: func() any { return &artifact.Install{} }},
 		{Name: "block", Doc: "Makes sure of lines between two markers in a file.", New: func() any { return &edit.Block{} }},
 		{Name: "cert_check", Doc: "Looks whether certificates are as wanted and live long enough; has rows.", New: func() any { return &certificate.Checks{} }},
@@ -74,10 +79,12 @@ func Modules() []engine.Kind {
 		{Name: "link", Doc: "Makes sure of a symbolic link.", New: func() any { return &file.Link{} }},
 		{Name: "mount", Doc: "Makes sure of a mounted file system and its line in /etc/fstab.", New: func() any { return &mount.Mount{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
+		{Name: "proxy_ready", Doc: "Waits until a proxy passes a request on.", New: func() any { return &forward.Ready{} }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
 		{Name: "read_part", Doc: "Reads a part of a file, whatever is in it; fetch asks for it.", New: func() any { return &inspect.Part{} }},
 		{Name: "replace", Doc: "Puts something else in the place of all that matches a regular expression in a file.", New: func() any { return &edit.Replace{} }},
 		{Name: "repository", Doc: "Makes sure of a package source of apt, dnf or zypper and of the key that signs it.", New: func() any { return packages.NewRepository() }},
+		{Name: "runtime_ready", Doc: "Waits until the container runtime answers over CRI and has run a container.", New: func() any { return &cri.Ready{} }},
 		{Name: "script", Doc: "Runs a script of the role on the host.", New: func() any { return &command.Script{} }},
 		{Name: "script_run", Doc: "Writes, runs and removes a script; script is made of it.", New: func() any { return &command.Run{} }},
 		{Name: "service", Doc: "Brings a service to its wanted state: another name of unit, in Ansible's words.", New: func() any { return &unit.Unit{} }},
@@ -94,6 +101,7 @@ func Modules() []engine.Kind {
 		{Name: "unarchive", Doc: "Unpacks an archive of the role, or of the host, into a directory.", New: func() any { return &archive.Unarchive{} }},
 		{Name: "unit", Doc: "Brings a systemd unit to its wanted state and waits for the effect.", New: func() any { return &unit.Unit{} }},
 		{Name: "unit_check", Doc: "Looks whether systemd units run; has rows.", New: func() any { return &unit.Checks{} }},
+		{Name: "unit_process", Doc: "Reads which process a systemd unit runs and since when.", New: func() any { return &unit.Process{} }},
 		{Name: "unpack", Doc: "Unpacks an archive from a blob or the host; unarchive is made of it.", New: func() any { return &archive.Unpack{} }},
 		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return account.NewUser() }},
 		{Name: "wait_for", Doc: "Waits until a port, path, socket or address answers.", New: func() any { return &wait.For{} }},

@@ -14,6 +14,7 @@ import (
 	"deployer/tasks/control/fetch"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
+	"deployer/tasks/control/kubelet"
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
 	"deployer/tasks/control/verify"
@@ -45,6 +46,7 @@ func Actions() []engine.Kind {
 		{Name: "kube_apply", Doc: "Apply Kubernetes objects server-side, and wait for their rollout when asked to.", New: func() any { return kube.NewApplyManifests() }},
 		{Name: "kube_rollout", Doc: "Wait until Deployments and DaemonSets run as their specs say.", New: func() any { return kube.NewRolledOut() }},
 		{Name: "kube_node", Doc: "Give a Node object its labels, taints and pod range, and wait until it is Ready when asked to.", New: func() any { return kube.NewNode() }},
+		{Name: "kubelet_ready", Doc: "Wait until the kubelet's process has renewed the node's lease twice and is still the same.", New: func() any { return kubelet.NewReady() }},
 		{Name: "kube_drain", Doc: "Cordon a node and evict its pods as their PodDisruptionBudgets allow; what cannot be brought to its end is taken back.", New: func() any { return drain.NewAction() }},
 		{Name: "kube_uncordon", Doc: "Wait until a node is Ready, and make it schedulable again if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
 		{Name: "nodes_ready", Doc: "Wait until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},

@@ -22,6 +22,22 @@ func logFiles(sys engine.System, m manifest) []string {
 	return files
 }
 
+// Log returns the end of the newest log of a static pod's containers, or why there
+// is none.
+func Log(sys engine.System, manifest string) string {
+	m, err := (&Ready{Manifest: manifest}).read(sys)
+	if err != nil {
+		return err.Error()
+	}
+	return lastLog(sys, m)
+}
+
+// Wanted reports whether the host has the manifest of a static pod.
+func Wanted(sys engine.System, manifest string) bool {
+	_, err := os.Stat(sys.Path(manifest))
+	return err == nil
+}
+
 // lastLog is the end of the newest log of the pod's containers.
 func lastLog(sys engine.System, m manifest) string {
 	newest, when := "", time.Time{}

@@ -53,7 +53,7 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Ch
 		client = client.Impatient(-1)
 	}
 	plan, err := Plan(ctx, client, objects, a.Force)
-	if dry && err != nil && passing(err) {
+	if dry && err != nil && Passing(err) {
 		return notYet(objects), nil
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 		client, timeout = client.Impatient(-1), 0
 	}
 	node, err := WaitNode(ctx, client, name, timeout, site.Progress)
-	if dry && err != nil && (apierrors.IsNotFound(err) || passing(err)) {
+	if dry && err != nil && (apierrors.IsNotFound(err) || Passing(err)) {
 		return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "set labels, taints and pod range; there is no such node now"}), nil
 	}
 	if err != nil {

@@ -21,7 +21,7 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) error) er
 	deadline := time.Now().Add(c.patience)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := attempt(ctx, do)
-		if err == nil || !passing(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(deadline) {
+		if err == nil || !Passing(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(deadline) {
 			return err
 		}
 		if c.another != nil {
@@ -55,10 +55,10 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// passing tells errors that go away by themselves: a server that starts, stops
+// Passing tells errors that go away by themselves: a server that starts, stops
 // or has lost its etcd leader, a connection that broke, and the namespaces that
 // a new API server makes only after it serves.
-func passing(err error) bool {
+func Passing(err error) bool {
 	switch {
 	case apierrors.IsServerTimeout(err), apierrors.IsTimeout(err), apierrors.IsTooManyRequests(err),
 		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err), apierrors.IsUnexpectedServerError(err):

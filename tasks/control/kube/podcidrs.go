@@ -100,7 +100,7 @@ func nodesInAPI(ctx context.Context, site engine.Site) (map[string]NodeState, er
 	ctx, cancel := context.WithTimeout(ctx, quickLook)
 	defer cancel()
 	states, err := Nodes(ctx, client.Impatient(-1), nil)
-	if err != nil && (passing(err) || ctx.Err() != nil) {
+	if err != nil && (Passing(err) || ctx.Err() != nil) {
 		return nil, nil
 	}
 	if err != nil {

@@ -1,0 +1,157 @@
+// Package bird looks at BIRD, which exchanges the routes to pods: which sessions
+// are up, and which routes the kernel has of it. The gate compares both with what
+// was there before a change.
+package bird
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// defaultSocket is where deployer's unit of BIRD has its control socket.
+const defaultSocket = "/run/bird/bird.ctl"
+
+// Status reads what BIRD has, and changes nothing. A BIRD that does not run has
+// nothing.
+type Status struct {
+	Socket string `yaml:"socket" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+}
+
+var _ engine.Module = (*Status)(nil)
+
+// Looks is true: the module only reads.
+func (*Status) Looks() bool { return true }
+
+// Check reads. The output has `sessions`, the names of the BGP protocols that are
+// established, and `routes`, the prefixes that the kernel sends to a gateway.
+func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	now := state{}
+	if _, err := os.Stat(sys.Path(socketOf(s.Socket))); err == nil {
+		if now.sessions, err = sessions(ctx, sys, s.Socket); err != nil {
+			now.sessions = nil // it is going down or coming up, so nothing can be lost
+		}
+	}
+	var err error
+	if now.routes, err = routes(sys); err != nil {
+		return engine.Change{}, err
+	}
+	return engine.NoChange(engine.Output{"sessions": now.established(), "routes": now.routes}), nil
+}
+
+// Apply is never needed.
+func (*Status) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// state is what BIRD has.
+type state struct {
+	sessions map[string]string // BGP protocol -> what BIRD says of it
+	routes   []string          // prefixes, sorted
+}
+
+const established = "Established"
+
+func (s state) established() []string {
+	names := []string{}
+	for name, said := range s.sessions {
+		if said == established {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func socketOf(path string) string {
+	if path == "" {
+		return defaultSocket
+	}
+	return path
+}
+
+// sessions asks BIRD for its BGP protocols.
+func sessions(ctx context.Context, sys engine.System, socket string) (map[string]string, error) {
+	out, err := hostcmd.Run(ctx, sys, "birdc", "-s", socketOf(socket), "show", "protocols")
+	if err != nil {
+		return nil, err
+	}
+	return parseProtocols(out), nil
+}
+
+// parseProtocols reads the table of birdc: name, protocol, table, state, since,
+// and for BGP in which state of its session it is.
+func parseProtocols(out string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		if len(f) < 5 || f[1] != "BGP" {
+			continue
+		}
+		all[f[0]] = f[3]
+		if at := slices.Index(f[4:], established); at >= 0 && f[3] == "up" {
+			all[f[0]] = established
+		} else if len(f) > 5 {
+			all[f[0]] = strings.Join(f[5:], " ")
+		}
+	}
+	return all
+}
+
+// routes lists the IPv4 prefixes of the kernel's main table that lead to a
+// gateway, without the default route.
+func routes(sys engine.System) ([]string, error) {
+	f, err := os.Open(sys.Path("/proc/net/route"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return []string{}, nil // a kernel without IPv4
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the kernel's routes: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	all := []string{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text()) // Iface Destination Gateway Flags RefCnt Use Metric Mask ...
+		if len(fields) < 8 {
+			continue
+		}
+		to, gateway, mask := address(fields[1]), address(fields[2]), address(fields[7])
+		if !to.IsValid() || !mask.IsValid() || !gateway.IsValid() || gateway.IsUnspecified() {
+			continue
+		}
+		if bits := ones(mask); bits > 0 {
+			all = append(all, netip.PrefixFrom(to, bits).String())
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), lines.Err()
+}
+
+// address reads four bytes in hex digits, the last byte of the address first.
+func address(text string) netip.Addr {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != 4 {
+		return netip.Addr{} // the head of the table
+	}
+	return netip.AddrFrom4([4]byte{raw[3], raw[2], raw[1], raw[0]})
+}
+
+func ones(mask netip.Addr) (n int) {
+	for _, b := range mask.AsSlice() {
+		for ; b != 0; b <<= 1 {
+			n++
+		}
+	}
+	return n
+}

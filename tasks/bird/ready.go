@@ -1,0 +1,119 @@
+package bird
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/probe"
+	"deployer/tasks/unit"
+)
+
+// Ready waits until BIRD answers and has again what it had before a change: every
+// session that was established, unless it is not configured any more, and every
+// route to a range that is still in use. Sessions to hosts that join or are down
+// are nobody's fault, so they are not waited for.
+type Ready struct {
+	Before  Before        `yaml:"before" doc:"what bird_status has registered before the change; default nothing, so that BIRD only has to answer"`
+	Ranges  []string      `yaml:"ranges" doc:"prefixes to which routes must be as before; default: all of before"`
+	Unit    string        `yaml:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
+	Socket  string        `yaml:"socket" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	Timeout time.Duration `yaml:"timeout" doc:"how long to wait; default 1m"`
+}
+
+// Before is the output of bird_status.
+type Before struct {
+	Sessions []string `yaml:"sessions" doc:"names of the BGP protocols that were established"`
+	Routes   []string `yaml:"routes" doc:"prefixes that the kernel sent to a gateway"`
+}
+
+var _ engine.Module = (*Ready)(nil)
+
+// Gate is the same wait without what was before, which is not what will be.
+func (r *Ready) Gate() any {
+	gate := *r
+	gate.Before = Before{}
+	return &gate
+}
+
+const pollEvery = 250 * time.Millisecond
+
+func (r *Ready) unit() string { return cmp.Or(r.Unit, "deployer-bird.service") }
+
+// Check looks once. A unit that is not there, as in a dry run and after a revert,
+// is not waited for.
+func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	now, err := unit.Running(ctx, sys, r.unit())
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if now.Missing || r.try(ctx, sys) == nil {
+		return engine.NoChange(nil), nil
+	}
+	return engine.Change{Needed: true, Wait: true}, nil
+}
+
+// Apply waits.
+func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	began := time.Now()
+	err := probe.Poll(ctx, cmp.Or(r.Timeout, time.Minute), pollEvery, sys.Progress, func(ctx context.Context) error { return r.try(ctx, sys) })
+	took := time.Since(began)
+	if err != nil {
+		return nil, &engine.Failure{
+			Message: fmt.Sprintf("BIRD is not as it was before, %s after its change: %v", took.Round(time.Second), err),
+			Detail:  unit.Journal(ctx, sys, r.unit()),
+		}
+	}
+	return engine.Output{"elapsed_seconds": took.Seconds()}, nil
+}
+
+// try looks once; the error names what is missing.
+func (r *Ready) try(ctx context.Context, sys engine.System) error {
+	now := state{}
+	var err error
+	if now.sessions, err = sessions(ctx, sys, r.Socket); err != nil {
+		return err
+	}
+	if now.routes, err = routes(sys); err != nil {
+		return err
+	}
+	return r.missing(now)
+}
+
+// named bounds how many sessions or routes a message names.
+const named = 5
+
+// missing compares what is with what was.
+func (r *Ready) missing(now state) error {
+	var down []string
+	for _, name := range r.Before.Sessions {
+		if said, configured := now.sessions[name]; configured && said != established {
+			down = append(down, fmt.Sprintf("%s (%s)", name, said))
+		}
+	}
+	if len(down) > 0 {
+		return fmt.Errorf("%d of %d sessions that were established are not: %s", len(down), len(r.Before.Sessions), some(down))
+	}
+	var lost []string
+	for _, prefix := range r.Before.Routes {
+		if (len(r.Ranges) == 0 || slices.Contains(r.Ranges, prefix)) && !slices.Contains(now.routes, prefix) {
+			lost = append(lost, prefix)
+		}
+	}
+	if len(lost) > 0 {
+		return fmt.Errorf("the kernel has lost %d of %d routes: %s", len(lost), len(r.Before.Routes), some(lost))
+	}
+	return nil
+}
+
+func some(all []string) string {
+	text := strings.Join(all[:min(len(all), named)], ", ")
+	if more := len(all) - named; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,121 @@
+package bird
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+	"deployer/tasks/tasktest"
+)
+
+const protocols = `BIRD 2.0.12 ready.
+Name       Proto      Table      State  Since         Info
+device1    Device     ---        up     14:00:00.000  
+direct1    Direct     ---        up     14:00:00.000  
+to_m1      BGP        ---        up     14:00:07.123  Established   
+to_m2      BGP        ---        start  14:00:07.123  Connect       Socket: No route to host
+to_n1      BGP        ---        up     2026-11-20    Established   
+to_n2      BGP        ---        down   14:00:07.123  
+`
+
+const table = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
+eth0	00000000	01001FAC	0003	0	0	0	00000000	0	0	0
+eth0	0001F40A	0C001FAC	0003	0	0	32	00FFFFFF	0	0	0
+cni0	0000F40A	00000000	0001	0	0	0	00FFFFFF	0	0	0
+eth0	0002F40A	0D001FAC	0003	0	0	32	00FFFFFF	0	0	0
+`
+
+// host is one whose BIRD shows these protocols.
+func host(t *testing.T, shown *string) *tasktest.System {
+	t.Helper()
+	sys := tasktest.New(t)
+	units := tasktest.NewSystemd(map[string]*tasktest.FakeUnit{"deployer-bird.service": {Active: "active"}})
+	sys.Exec = func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
+		if cmd.Argv[0] != "birdc" {
+			return units.Exec(ctx, cmd)
+		}
+		if *shown == "" {
+			return engine.CommandResult{Exit: 1, Stderr: "Unable to connect to server control socket"}, nil
+		}
+		return engine.CommandResult{Stdout: *shown}, nil
+	}
+	sys.Write(t, defaultSocket, "", 0o600)
+	sys.Write(t, "/proc/net/route", table, 0o444)
+	return sys
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	shown := protocols
+	sys := host(t, &shown)
+	want := engine.Output{"sessions": []string{"to_m1", "to_n1"}, "routes": []string{"10.244.1.0/24", "10.244.2.0/24"}}
+	if diff := cmp.Diff(want, tasktest.Check(t, sys, &Status{}).Output); diff != "" {
+		t.Error(diff)
+	}
+	if err := os.Remove(sys.Path(defaultSocket)); err != nil {
+		t.Fatal(err)
+	}
+	if out := tasktest.Check(t, sys, &Status{}).Output; len(out["sessions"].([]string)) != 0 {
+		t.Errorf("a BIRD that does not run has %v", out)
+	}
+}
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	before := Before{Sessions: []string{"to_m1", "to_n1"}, Routes: []string{"10.244.1.0/24", "10.244.2.0/24"}}
+	for name, tt := range map[string]struct {
+		gate  Ready
+		shown string
+		want  string
+	}{
+		"as before":          {Ready{Before: before}, protocols, ""},
+		"new":                {Ready{}, protocols, ""},
+		"does not answer":    {Ready{}, "", "Unable to connect"},
+		"a session is down":  {Ready{Before: Before{Sessions: []string{"to_m1", "to_m2"}}}, protocols, "1 of 2 sessions that were established are not: to_m2 (Connect Socket: No route to host)"},
+		"a session is off":   {Ready{Before: Before{Sessions: []string{"to_n2"}}}, protocols, "to_n2 (down)"},
+		"a peer has left":    {Ready{Before: Before{Sessions: []string{"to_n9"}}}, protocols, ""},
+		"a route is lost":    {Ready{Before: Before{Routes: []string{"10.244.1.0/24", "10.244.7.0/24"}}}, protocols, "lost 1 of 2 routes: 10.244.7.0/24"},
+		"a range was freed":  {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.1.0/24"}}, protocols, ""},
+		"a range still used": {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.7.0/24"}}, protocols, "lost 1 of 1"},
+	} {
+		sys := host(t, &tt.shown)
+		tt.gate.Timeout = time.Millisecond
+		change := tasktest.Check(t, sys, &tt.gate)
+		if change.Needed != (tt.want != "") {
+			t.Errorf("%s: %+v", name, change)
+			continue
+		}
+		if tt.want == "" {
+			continue
+		}
+		_, err := tt.gate.Apply(t.Context(), sys, change)
+		failure, ok := err.(*engine.Failure) //nolint:errorlint // the module's own
+		if !ok || !strings.Contains(failure.Message, tt.want) || !strings.Contains(failure.Detail, "line of the journal") {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+func TestASessionThatComesBack(t *testing.T) {
+	t.Parallel()
+	shown := strings.ReplaceAll(protocols, "Established", "Idle")
+	sys := host(t, &shown)
+	gate := &Ready{Before: Before{Sessions: []string{"to_m1"}}, Timeout: 10 * time.Second}
+	change := tasktest.Check(t, sys, gate)
+	units := sys.Exec
+	looks := 0
+	sys.Exec = func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
+		if looks++; looks == 3 {
+			shown = protocols
+		}
+		return units(ctx, cmd)
+	}
+	if _, err := gate.Apply(t.Context(), sys, change); err != nil {
+		t.Error(err)
+	}
+}

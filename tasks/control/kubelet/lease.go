@@ -1,0 +1,49 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+)
+
+// lease is what of a Lease matters here.
+type lease struct {
+	renewed  time.Time // by the clock of the node
+	duration time.Duration
+}
+
+// interval is the time between two renewals: a quarter of the lease's duration
+// (kubernetes pkg/kubelet, nodeLeaseRenewIntervalFraction).
+func (l lease) interval() time.Duration { return l.duration / 4 }
+
+// readLease reads a node's Lease once. never is true when the node has none, as
+// before it has joined the cluster; silent says why no API server could be asked.
+func readLease(ctx context.Context, open func(context.Context, engine.Site) (*kube.Client, error), site engine.Site, node string) (l lease, never bool, silent error) {
+	client, err := open(ctx, site)
+	if err != nil {
+		return l, false, err
+	}
+	o, err := client.Impatient(-1).Get(ctx, coordinationv1.SchemeGroupVersion.WithKind("Lease"), corev1.NamespaceNodeLease, node)
+	switch {
+	case apierrors.IsNotFound(err) && !kube.Passing(err):
+		return l, true, nil
+	case err != nil:
+		return l, false, fmt.Errorf("reading the lease of node %s: %w", node, err)
+	}
+	var got coordinationv1.Lease
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &got); err != nil {
+		return l, false, fmt.Errorf("reading the lease of node %s: %w", node, err)
+	}
+	if got.Spec.RenewTime == nil || got.Spec.LeaseDurationSeconds == nil {
+		return l, true, nil
+	}
+	return lease{renewed: got.Spec.RenewTime.Time, duration: time.Duration(*got.Spec.LeaseDurationSeconds) * time.Second}, false, nil
+}

@@ -1,0 +1,184 @@
+// Package kubelet has the gate for a kubelet that was (re)started: its effect is
+// proved when the same process has renewed the node's Lease twice. That a node is
+// Ready proves nothing, since the condition outlives the kubelet by 50 s.
+package kubelet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/poll"
+	"deployer/tasks/control/situation"
+	"deployer/tasks/probe"
+)
+
+// Ready is the action `kubelet_ready`.
+type Ready struct {
+	Name      string        `yaml:"name" doc:"Name of the node; default: the host."`
+	Unit      string        `yaml:"unit" doc:"Unit of the kubelet; default kubelet.service."`
+	Timeout   time.Duration `yaml:"timeout" doc:"Longest time to wait; default 90s. Two renewals take 10 s unless nodeLeaseDurationSeconds is changed."`
+	MissingOK bool          `yaml:"missing_ok" doc:"When the host has no such unit, there is nothing to wait for; default false."`
+}
+
+// NewReady returns the action with its defaults.
+func NewReady() *Ready { return &Ready{Timeout: 90 * time.Second} }
+
+// Gate is the same wait, for a kubelet that may be no more.
+func (r *Ready) Gate() any {
+	gate := *r
+	gate.MissingOK = true
+	return &gate
+}
+
+// pollEvery is the time between two looks; each is a small request to the API and
+// one to the host.
+const pollEvery = time.Second
+
+// Check waits until the kubelet's effect is proved, except in a dry run. The
+// output's `proved` says by what: "lease" (two renewals by one process), "process"
+// (no way to an API server: the process has lived for 15 s), or "nothing" (the node
+// has never been part of the cluster, so that nothing depends on it yet).
+func (r *Ready) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+	if situation.CheckOnly(site) {
+		return engine.NoChange(nil), nil
+	}
+	g := &gate{site: site, node: cmp.Or(r.Name, site.Host()), unit: cmp.Or(r.Unit, "kubelet.service")}
+	g.read = func(ctx context.Context, node string) (lease, bool, error) {
+		return readLease(ctx, kube.Open, site, node)
+	}
+	began := time.Now()
+	proved, err := g.wait(ctx, r.Timeout, r.MissingOK)
+	if err != nil {
+		return engine.Change{}, g.failure(ctx, err, time.Since(began))
+	}
+	return engine.NoChange(engine.Output{"proved": proved, "elapsed_seconds": time.Since(began).Seconds()}), nil
+}
+
+// Apply is never needed.
+func (*Ready) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// What proves a kubelet.
+const (
+	byLease   = "lease"
+	byProcess = "process"
+	byNothing = "nothing"
+)
+
+// gate is one wait.
+type gate struct {
+	site       engine.Site
+	node, unit string
+	read       func(ctx context.Context, node string) (l lease, never bool, silent error)
+
+	seen renewals
+	said string
+}
+
+func (g *gate) wait(ctx context.Context, timeout time.Duration, missingOK bool) (proved string, err error) {
+	err = poll.Until(ctx, timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
+		saw, by, err := g.look(ctx, missingOK)
+		proved = by
+		if by == "" && err == nil && saw != g.said {
+			g.said = saw
+			g.site.Progress("waiting: " + saw)
+		}
+		return saw, by != "", err
+	})
+	return proved, err
+}
+
+// look reads the lease before the process: a process that started before the lease
+// was renewed, and is there afterwards, has renewed it.
+func (g *gate) look(ctx context.Context, missingOK bool) (saw, proved string, err error) {
+	l, never, silent := g.read(ctx, g.node)
+	if never {
+		return "", byNothing, nil
+	}
+	p, err := readProcess(ctx, g.site, g.site.Host(), g.unit, false)
+	if err != nil {
+		return "", "", err
+	}
+	if p.missing() && missingOK {
+		return "", byNothing, nil
+	}
+	if err := g.seen.follow(p); err != nil {
+		if ended := (*endedError)(nil); errors.As(err, &ended) || p.Active == "failed" {
+			return "", "", err
+		}
+		return err.Error(), "", nil
+	}
+	if silent == nil {
+		if g.seen.observe(l) {
+			return "", byLease, nil
+		}
+		saw = fmt.Sprintf("process %d has renewed the lease of node %s %d of %d times", p.PID, g.node, g.seen.count, wantedRenewals)
+		silent = g.noWay(ctx, l, p)
+	}
+	if silent == nil {
+		return saw, "", nil
+	}
+	if p.Now.Sub(p.Started) >= settle {
+		return "", byProcess, nil
+	}
+	return fmt.Sprintf("process %d runs for %s; %v", p.PID, p.Now.Sub(p.Started).Round(time.Second), silent), "", nil
+}
+
+// noWay looks whether the node itself reaches an API server, once a renewal is
+// overdue. Where it does not, as when its local proxy is broken and waits to be
+// mended by a later step, the lease says nothing about the kubelet.
+func (g *gate) noWay(ctx context.Context, l lease, p process) error {
+	if p.Now.Sub(p.Started) < settle || p.Now.Sub(l.renewed) < 2*l.interval() {
+		return nil
+	}
+	c, err := situation.Cluster(g.site)
+	if err != nil {
+		return nil //nolint:nilerr // then the lease has to do
+	}
+	local := probe.Named{Name: "api", URL: c.API.Local + "/readyz", CA: cluster.CAPath(cluster.AuthorityCluster)}
+	res, err := g.site.RunOn(ctx, g.site.Host(), "http_check", &probe.Checks{Checks: []probe.Named{local}})
+	if err != nil || res.Failure != nil {
+		return nil //nolint:nilerr // then the lease has to do
+	}
+	if row := firstRow(res.Output); row.OK != nil && !*row.OK {
+		return fmt.Errorf("the node does not reach an API server: %s", row.Detail)
+	}
+	return nil
+}
+
+type row struct {
+	OK     *bool  `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+func firstRow(out engine.Output) row {
+	var rows struct {
+		Checks []row `json:"checks"`
+	}
+	raw, err := json.Marshal(out)
+	if err != nil || json.Unmarshal(raw, &rows) != nil || len(rows.Checks) == 0 {
+		return row{}
+	}
+	return rows.Checks[0]
+}
+
+// failure adds what the kubelet says in its log.
+func (g *gate) failure(ctx context.Context, err error, after time.Duration) error {
+	message := fmt.Sprintf("the kubelet on %s is not well after %s: %v", g.site.Host(), tenths(after), err)
+	p, unread := readProcess(context.WithoutCancel(ctx), g.site, g.site.Host(), g.unit, true)
+	if unread != nil {
+		return &engine.Failure{Message: message, Detail: unread.Error()}
+	}
+	if why := reason(p.Journal); why != "" {
+		message += ": " + why
+	}
+	return &engine.Failure{Message: message, Detail: p.Journal}
+}

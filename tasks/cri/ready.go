@@ -1,0 +1,196 @@
+// Package cri has the gate for a container runtime: it answers over CRI, as the
+// kubelet asks it, and runs a container by the very settings that pods get.
+package cri
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/probe"
+	"deployer/tasks/receipt"
+	"deployer/tasks/unit"
+)
+
+// Ready waits until the runtime is ready and, where the image of pod sandboxes is
+// there, has run a container. It costs nothing when that was proved since the
+// runtime's process started.
+type Ready struct {
+	Unit    string        `yaml:"unit" doc:"unit of the runtime; default containerd.service"`
+	Socket  string        `yaml:"socket" doc:"socket of CRI; default /run/containerd/containerd.sock"`
+	Image   string        `yaml:"image" doc:"image of pod sandboxes, as the runtime knows it; when the host does not have it, no container is run. Default: none is run"`
+	CNIDir  string        `yaml:"cni_dir" doc:"directory of network configurations; only when it has one must the network be ready. Default /etc/cni/net.d"`
+	Timeout time.Duration `yaml:"timeout" doc:"how long to wait; default 1m"`
+}
+
+var _ engine.Module = (*Ready)(nil)
+
+// Gate is the same wait, for a runtime that may be no more.
+func (r *Ready) Gate() any { return r }
+
+// probeName is the name of the pod that is run.
+const probeName = "deployer-runtime-probe"
+
+const pollEvery = 250 * time.Millisecond
+
+// proof is the receipt of a runtime that has run a container.
+type proof struct {
+	Invocation string `json:"invocation"`
+	PID        int    `json:"pid"`
+}
+
+func (r *Ready) unit() string { return cmp.Or(r.Unit, "containerd.service") }
+
+func (r *Ready) client(sys engine.System) client {
+	return client{sys.Path(cmp.Or(r.Socket, "/run/containerd/containerd.sock"))}
+}
+
+// Check looks whether the runtime's process has proved itself before: by a
+// receipt, or by a pod that was made after its start. A unit that is not there, as
+// in a dry run and after a revert, is not waited for.
+func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	now, err := unit.Running(ctx, sys, r.unit())
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if now.Missing {
+		return engine.NoChange(engine.Output{"ran": false}), nil
+	}
+	if now.Up && r.proved(ctx, sys, now) {
+		return engine.NoChange(engine.Output{"ran": true}), nil
+	}
+	return engine.Change{Needed: true, Wait: true}, nil
+}
+
+func (r *Ready) proved(ctx context.Context, sys engine.System, now unit.Identity) bool {
+	var has proof
+	if receipt.Read(sys, r.receipt(), &has) && has == (proof{now.Invocation, now.PID}) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	pods, err := r.client(sys).pods(ctx)
+	if err != nil || r.ready(ctx, sys) != nil {
+		return false
+	}
+	for _, p := range pods {
+		if p.ready && p.name != probeName && p.created.After(now.Started) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Ready) receipt() string { return receipt.Path("runtime", r.unit()) }
+
+// Apply waits, and runs a container.
+func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	began := time.Now()
+	ran, err := r.prove(ctx, sys, cmp.Or(r.Timeout, time.Minute))
+	if err != nil {
+		return nil, &engine.Failure{
+			Message: fmt.Sprintf("%s is not well after %s: %v", r.unit(), time.Since(began).Round(100*time.Millisecond), err),
+			Detail:  unit.Journal(context.WithoutCancel(ctx), sys, r.unit()),
+		}
+	}
+	return engine.Output{"ran": ran, "elapsed_seconds": time.Since(began).Seconds()}, nil
+}
+
+func (r *Ready) prove(ctx context.Context, sys engine.System, timeout time.Duration) (ran bool, err error) {
+	err = probe.Poll(ctx, timeout, pollEvery, sys.Progress, func(ctx context.Context) error { return r.ready(ctx, sys) })
+	if err != nil || r.Image == "" {
+		return false, err
+	}
+	if has, err := r.client(sys).hasImage(ctx, r.Image); err != nil || !has {
+		return false, err
+	}
+	before, err := unit.Running(ctx, sys, r.unit())
+	if err != nil {
+		return false, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s", timeout))
+	defer cancel()
+	if err := r.runPod(limited, sys); err != nil {
+		return false, fmt.Errorf("it cannot run a container: %w", err)
+	}
+	after, err := unit.Running(ctx, sys, r.unit())
+	switch {
+	case err != nil:
+		return false, err
+	case after.PID != before.PID || after.Invocation != before.Invocation:
+		return false, fmt.Errorf("process %d ended while it ran a container", before.PID)
+	}
+	return true, receipt.Write(sys, r.receipt(), proof{after.Invocation, after.PID})
+}
+
+// lookTimeout bounds one look at a runtime, which answers within milliseconds.
+const lookTimeout = 5 * time.Second
+
+// ready asks once for what the runtime says of itself.
+func (r *Ready) ready(ctx context.Context, sys engine.System) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("no answer within %s", lookTimeout))
+	defer cancel()
+	all, err := r.client(sys).conditions(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := []string{"RuntimeReady"}
+	if hasNetwork(sys.Path(cmp.Or(r.CNIDir, "/etc/cni/net.d"))) {
+		wanted = append(wanted, "NetworkReady")
+	}
+	for _, name := range wanted {
+		if c, said := all[name]; !c.ok {
+			return fmt.Errorf("%s is not true: %s", name, cmp.Or(strings.TrimSpace(c.why), map[bool]string{false: "the runtime does not say why"}[said]))
+		}
+	}
+	return nil
+}
+
+// hasNetwork reports whether a directory holds a file that the runtime takes for
+// a network configuration (containerd/go-cni, loadFromConfDir).
+func hasNetwork(dir string) bool {
+	entries, _ := os.ReadDir(dir) // one that is not there holds none
+	for _, e := range entries {
+		for _, suffix := range []string{".conf", ".conflist", ".json"} {
+			if strings.HasSuffix(e.Name(), suffix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runPod starts and removes a pod. One that an earlier run has left is removed
+// before, since the runtime takes a name once.
+func (r *Ready) runPod(ctx context.Context, sys engine.System) error {
+	c := r.client(sys)
+	pods, err := c.pods(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pods {
+		if p.name == probeName {
+			if err := c.remove(ctx, p.id); err != nil {
+				return err
+			}
+		}
+	}
+	cgroupfs, err := c.cgroupfs(ctx)
+	if err != nil {
+		return err
+	}
+	parent := "system.slice" // systemd makes groups in slices only
+	if cgroupfs {
+		parent = ""
+	}
+	id, err := c.start(ctx, probeName, parent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(ctx.Err(), c.remove(context.WithoutCancel(ctx), id))
+}
