@@ -1,0 +1,182 @@
+// Package rollout decides which hosts may be changed next when a change reaches
+// hosts that are in use: one canary of each group first, each alone; once these
+// have proved that the change does no harm, the others, a limited number at a
+// time. It is pure: no host, no clock, no lock. The scheduler tells it what
+// becomes of each host and asks it who may go in.
+//
+// A host is undecided until it is known whether the change concerns it. Then it
+// either waits for its turn, goes in, and comes out again with an Outcome, or is
+// passed over because nothing changes on it. A canary that fails stops the
+// rollout; so do more failures than the rules allow. Nobody goes in after that.
+package rollout
+
+import "slices"
+
+// Rules say how a change is rolled out.
+type Rules struct {
+	// Canary are groups of hosts. One changed host of each group goes in alone,
+	// in the order of the groups, before any other host may. A group in which
+	// nothing changes has no canary.
+	Canary []map[string]bool
+	// OneAtATime are groups of which at most one host is in at any time.
+	OneAtATime []map[string]bool
+	// MaxFail is how many hosts may fail after the canaries before the rollout
+	// stops.
+	MaxFail int
+}
+
+// Outcome says how a host came out of a rollout.
+type Outcome int
+
+// The outcomes.
+const (
+	Unchanged Outcome = iota // nothing was changed on it, so that it proves nothing
+	Proved                   // it was changed, and its checks went well afterwards
+	Failed                   // it was changed, and failed or was lost afterwards
+)
+
+// Rollout is the state of one rollout. It is not safe for concurrent use.
+type Rollout struct {
+	rules     Rules
+	undecided map[string]bool
+	waiting   []entrant
+	inside    map[string]bool
+	proved    map[string]bool
+	failed    []string
+	stopped   bool
+}
+
+// entrant is a host that waits for its turn.
+type entrant struct {
+	host        string
+	order       int // its place in the inventory
+	maxParallel int
+}
+
+// New begins a rollout over hosts, of which none is decided.
+func New(rules Rules, hosts []string) *Rollout {
+	r := &Rollout{rules: rules, undecided: map[string]bool{}, inside: map[string]bool{}, proved: map[string]bool{}}
+	for _, h := range hosts {
+		r.undecided[h] = true
+	}
+	return r
+}
+
+// Pass decides that nothing changes on a host, or that it will never come. It has
+// no effect on a host that is decided.
+func (r *Rollout) Pass(host string) { delete(r.undecided, host) }
+
+// Wait decides that a host has something to change. order is its place among the
+// hosts, by which those that wait take their turns; maxParallel is how many hosts
+// may be in when it goes in, itself included, and counts as 1 when it is less.
+func (r *Rollout) Wait(host string, order, maxParallel int) {
+	delete(r.undecided, host)
+	r.waiting = append(r.waiting, entrant{host, order, max(maxParallel, 1)})
+	slices.SortStableFunc(r.waiting, func(a, b entrant) int { return a.order - b.order })
+}
+
+// Withdraw takes out a host that was lost before it went in, or while it was in;
+// the latter is a failure.
+func (r *Rollout) Withdraw(host string) {
+	r.Pass(host)
+	r.waiting = slices.DeleteFunc(r.waiting, func(e entrant) bool { return e.host == host })
+	if r.inside[host] {
+		r.Leave(host, Failed)
+	}
+}
+
+// Leave takes a host out that was in.
+func (r *Rollout) Leave(host string, o Outcome) {
+	if !r.inside[host] {
+		return
+	}
+	canary := r.stage() != nil
+	delete(r.inside, host)
+	switch o {
+	case Proved:
+		r.proved[host] = true
+	case Failed:
+		r.failed = append(r.failed, host)
+		r.stopped = r.stopped || canary || len(r.failed) > r.rules.MaxFail
+	case Unchanged:
+	}
+}
+
+// Stopped reports whether nobody may go in any more.
+func (r *Rollout) Stopped() bool { return r.stopped }
+
+// Failed are the hosts that failed, in the order in which they did.
+func (r *Rollout) Failed() []string { return slices.Clone(r.failed) }
+
+// Untouched is the number of hosts that wait or are undecided.
+func (r *Rollout) Untouched() int { return len(r.waiting) + len(r.undecided) }
+
+// Next lets hosts in that may go in now, and returns their names.
+func (r *Rollout) Next() []string {
+	var in []string
+	for {
+		host, ok := r.next()
+		if !ok {
+			return in
+		}
+		r.waiting = slices.DeleteFunc(r.waiting, func(e entrant) bool { return e.host == host })
+		r.inside[host] = true
+		in = append(in, host)
+	}
+}
+
+func (r *Rollout) next() (host string, ok bool) {
+	if r.stopped {
+		return "", false
+	}
+	if group := r.stage(); group != nil {
+		if len(r.inside) > 0 {
+			return "", false
+		}
+		for _, e := range r.waiting {
+			if group[e.host] {
+				return e.host, true
+			}
+		}
+		return "", false // a host of the group is undecided
+	}
+	for _, e := range r.waiting {
+		if len(r.inside) < e.maxParallel && !r.taken(e.host) {
+			return e.host, true
+		}
+	}
+	return "", false
+}
+
+// stage is the first group that still needs its canary; nil after the last.
+func (r *Rollout) stage() map[string]bool {
+	for _, group := range r.rules.Canary {
+		if !anyOf(group, r.proved) && r.mayCome(group) {
+			return group
+		}
+	}
+	return nil
+}
+
+// mayCome reports whether a host of the group is in, waits, or is undecided.
+func (r *Rollout) mayCome(group map[string]bool) bool {
+	return anyOf(group, r.inside) || anyOf(group, r.undecided) ||
+		slices.ContainsFunc(r.waiting, func(e entrant) bool { return group[e.host] })
+}
+
+// taken reports whether another host of a group with one place is in.
+func (r *Rollout) taken(host string) bool {
+	return slices.ContainsFunc(r.rules.OneAtATime, func(group map[string]bool) bool {
+		return group[host] && anyOf(group, r.inside)
+	})
+}
+
+// anyOf reports whether two sets of hosts share one; a is looked up.
+func anyOf(a, b map[string]bool) bool {
+	for h := range b {
+		if a[h] {
+			return true
+		}
+	}
+	return false
+}
