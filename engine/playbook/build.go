@@ -29,6 +29,11 @@ func (c *compiler) finish() {
 			if b.Throttle != nil {
 				parts = append(parts, b.Throttle.refs)
 			}
+			if b.Rollout != nil {
+				for _, e := range b.Rollout.exprs() {
+					parts = append(parts, e.refs)
+				}
+			}
 			b.refs = closure(b.Scopes, parts...)
 		}
 	}

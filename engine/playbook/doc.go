@@ -80,7 +80,7 @@
 // before the run.
 //
 // Instead of a module: block with a list of tasks (and rescue, always, when,
-// throttle, vars, tags, needs, barrier, label), include_role, include_tasks, include_vars, or
+// throttle, rollout, vars, tags, needs, barrier, label), include_role, include_tasks, include_vars, or
 // meta: flush_handlers, end_host or end_play. With a mapping, block is the module of that name.
 // ignore_errors, timeout, delegate_to, become, become_user and environment may
 // also stand at these, at a role and at a play: what stands inside has them too,
@@ -88,6 +88,39 @@
 // A block's condition is evaluated once, on entering; its throttle holds for the
 // whole of it. In rescue and always, `failure` has message, detail and step.
 // A task whose condition does not hold waits for no label and takes no turn.
+//
+// # Rollouts
+//
+// A block with rollout changes hosts that are in use. It tries one host first, proves
+// the effect, and puts back what fails:
+//
+//	- name: web server
+//	  rollout: {canary: [web], max_parallel: 10%, max_fail: 0}
+//	  block:
+//	    - template: {src: site.conf, dest: /etc/nginx/conf.d/site.conf}
+//	    - unit: {name: nginx.service, state: started, reload_if_older_than: [/etc/nginx/conf.d/site.conf]}
+//	    - wait_for: {http: {url: "http://127.0.0.1/health"}, timeout: 30s}
+//
+// Each host first checks the whole block. A host on which nothing would change takes
+// no turn and waits for nobody. Of the hosts that would change, one of each group of
+// canary goes alone, in the order of the groups; then the others go, max_parallel at
+// a time (a number, a share of the hosts of the play, or an expression that gives
+// either; default 10%, at least 1), and of each group in one_at_a_time one at a time.
+// canary is [all] unless said; [] has none.
+//
+// A host that fails inside of the block after something was changed on it gets back
+// what its tasks have replaced, the last first; what runs follows the restored files,
+// handlers included, and the block's readiness gates (waits, units, checks) must hold
+// again. The rollout stops when a canary fails, or more hosts than max_fail (default
+// 0) after the canaries. No other host is changed then, hosts inside come to the end
+// of the block or are put back, and the run ends with exit code 6 when each host that
+// failed is as it was before. --no-put-back leaves a failed host as it is. A host that
+// is lost inside cannot be put back; it stops the rollout, too, and is named.
+//
+// Commands and what tasks do on the controller or on other hosts cannot be put back:
+// keep them out of a rollout, or make them harmless to repeat. when (a condition of
+// rollout itself) says on which hosts it is in force; elsewhere the block is like any
+// other. A barrier, run_once, meta: end_host or another rollout cannot stand inside.
 //
 // # Users
 //

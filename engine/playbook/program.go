@@ -94,6 +94,7 @@ type Block struct {
 	// When is evaluated once for each host, on entering.
 	When     []*Expr
 	Throttle *Expr
+	Rollout  *Rollout // nil when hosts need no protection from the block
 	Needs    []Need
 	Scopes   []*Scope
 	// Only are the hosts that the block is for; as Task.Only.
@@ -205,7 +206,10 @@ func (t *Task) WhenRefs() Refs { return t.whenRefs }
 // result.
 func (t *Task) AfterRefs() Refs { return t.afterRef }
 
-// Refs are the variables that the block's condition and throttle look at.
+// Turns reports whether hosts take turns in the block.
+func (b *Block) Turns() bool { return b.Throttle != nil || b.Rollout != nil }
+
+// Refs are the variables that the block's condition, throttle and rollout look at.
 func (b *Block) Refs() Refs { return b.refs }
 
 // Files are the templates and files that the task's role has.

@@ -38,6 +38,7 @@ type rawTask struct {
 	Block        []yaml.Node    `yaml:"block"`
 	Rescue       []yaml.Node    `yaml:"rescue"`
 	Always       []yaml.Node    `yaml:"always"`
+	Rollout      yaml.Node      `yaml:"rollout"`
 	IncludeRole  string         `yaml:"include_role"`
 	IncludeTasks string         `yaml:"include_tasks"`
 	IncludeVars  yaml.Node      `yaml:"include_vars"`

@@ -81,24 +81,27 @@ func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
 
 func (c *compiler) blockItem(x scene, raw *rawTask) {
 	d := x.doc
-	c.only(d, raw, "block", append(inheritable(), "name", "when", "throttle", "rescue", "always", "vars", "tags", "needs",
-		"barrier", "label")...)
+	c.only(d, raw, "block", append(inheritable(), "name", "when", "throttle", "rollout", "rescue", "always", "vars", "tags",
+		"needs", "barrier", "label")...)
 	name := raw.Name
 	if name == "" {
 		name = "block"
 	}
 	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, raw.node, &raw.rawInherit))
 	b := &Block{Name: name, Pos: d.at(raw.node), Parent: x.block, Scopes: x.scopes,
-		When: c.conditions(d, &raw.When, "when"), Throttle: c.throttle(d, &raw.Throttle)}
+		When: c.conditions(d, &raw.When, "when"), Throttle: c.throttle(d, &raw.Throttle), Rollout: c.rollout(d, &raw.Rollout)}
 	selected := c.selected(x.tags)
 	if raw.Barrier && selected && c.started {
 		c.barrier(x, d.at(raw.set["barrier"]))
 	}
-	if b.Throttle != nil {
+	if b.Turns() {
 		c.lockstep(x)
 	}
 	c.need(x, d, &raw.Needs, &b.Needs)
 	c.block(x, b, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))
+	if b.Rollout != nil {
+		c.checkRollout(b)
+	}
 	if raw.Label != "" && selected && c.started {
 		c.label(x, raw.Label, d.at(raw.set["label"]))
 	}

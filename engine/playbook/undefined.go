@@ -95,6 +95,9 @@ func (u *undefinedNames) block(b *Block, op int) {
 	if b.Throttle != nil && len(b.When) == 0 {
 		s.look(b.Throttle.refs, b.Throttle.sure)
 	}
+	if b.Rollout != nil && len(b.When) == 0 {
+		s.conditions(b.Rollout.exprs())
+	}
 	s.report(false)
 }
 

@@ -21,7 +21,7 @@ type pendingNeed struct {
 // it could never open: those inside would wait for those who may not enter.
 func (c *compiler) barrier(x scene, pos strictyaml.Pos) {
 	if x.throttled() {
-		c.fail(pos.Errorf("a barrier cannot stand inside a throttled block: hosts inside would wait for hosts that may not enter"))
+		c.fail(pos.Errorf("a barrier cannot stand inside a block with throttle or rollout: hosts inside would wait for hosts that may not enter"))
 		return
 	}
 	c.emit(Op{Kind: OpBarrier, Play: x.play, Block: x.block})
@@ -41,7 +41,7 @@ func (c *compiler) lockstep(x scene) {
 
 func (x scene) throttled() bool {
 	for b := x.block; b != nil; b = b.Parent {
-		if b.Throttle != nil {
+		if b.Turns() {
 			return true
 		}
 	}
