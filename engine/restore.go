@@ -71,6 +71,9 @@ type Revert struct {
 	Late bool `json:",omitempty"`
 	// Force puts back also what somebody has changed since.
 	Force bool `json:",omitempty"`
+	// SameRun is true when the run puts back what it has changed itself, because it
+	// did not prove itself in a rollout.
+	SameRun bool `json:",omitempty"`
 	// Look only tells what there is to do: the output is a Past.
 	Look bool `json:",omitempty"`
 }

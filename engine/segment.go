@@ -15,6 +15,9 @@ type Segment struct {
 	// Beside lets the steps run at one time with those of other agents on the
 	// host, as what somebody types there does.
 	Beside bool `json:"beside,omitempty"`
+	// Quiet keeps the starts and the progress of the steps out of the events: the
+	// controller only looks before it decides. Hosts are not told.
+	Quiet bool `json:"-"`
 }
 
 // Step is a task rendered for one host.

@@ -35,6 +35,13 @@ func (p *pending) add(c engine.Change) {
 	}
 }
 
+// clear forgets what earlier checks of the session have found.
+func (p *pending) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paths, p.opaque = nil, false
+}
+
 // has tells whether something at the path, or below it, would change.
 func (p *pending) has(path string) bool {
 	p.mu.Lock()

@@ -42,11 +42,11 @@ func (p *past) has(kind, name string) bool {
 // Check finds what is to be put back. What somebody has changed since is an
 // error, unless it is only looked, or forced.
 func (v *reverting) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if v.Run == v.step.run {
-		return engine.Change{}, errors.New("a run cannot revert itself")
+	if v.SameRun != (v.Run == v.step.run) {
+		return engine.Change{}, errors.New("a run puts back only what a rollout of its own has changed")
 	}
 	var err error
-	if v.past, err = v.step.server.state.past(v.Run); err != nil {
+	if v.past, err = v.step.server.state.past(v.Run, v.SameRun); err != nil {
 		return engine.Change{}, err
 	}
 	verdicts, err := v.verdicts(ctx, sys)
@@ -67,7 +67,10 @@ func (v *reverting) Check(ctx context.Context, sys engine.System) (engine.Change
 	if err := v.refuse(verdicts); err != nil {
 		return engine.Change{}, err
 	}
-	again := v.step.server.state.unfinished(func(step string) bool { return step == v.ID() }, v.Run, v.step.run)
+	again := ""
+	if !v.SameRun {
+		again = v.step.server.state.unfinished(func(step string) bool { return step == v.ID() }, v.Run, v.step.run)
+	}
 	if again != "" && len(change.Effects) == 0 {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: v.Task,
 			Action: "was put back by run " + again + ", which did not come to its end"})
@@ -84,8 +87,11 @@ func (v *reverting) refuse(verdicts []*verdict) error {
 			names = append(names, d.name)
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0:
 		return nil
+	case v.SameRun:
+		return fmt.Errorf("somebody has changed %s while the run was at work", strings.Join(names, ", "))
 	}
 	return fmt.Errorf("somebody has changed %s since run %s; say --force to put it back all the same", strings.Join(names, ", "), v.Run)
 }
@@ -249,11 +255,12 @@ func (v *reverting) reread(sys engine.System, path string) error {
 }
 
 // past reads what a run has left behind on this host. Being looked back at
-// makes a run young again, so that it is not forgotten before it is reverted.
-func (s *state) past(run string) (*past, error) {
+// makes a run young again, so that it is not forgotten before it is reverted. A run
+// that still goes on is read afresh each time.
+func (s *state) past(run string, goesOn bool) (*past, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.pasts[run]; p != nil {
+	if p := s.pasts[run]; p != nil && !goesOn {
 		return p, nil
 	}
 	dir, err := s.runDir(run)
@@ -287,6 +294,8 @@ func (s *state) past(run string) (*past, error) {
 			p.bare = append(p.bare, e.Step)
 		}
 	}
-	s.pasts[run] = p
+	if !goesOn {
+		s.pasts[run] = p
+	}
 	return p, nil
 }

@@ -618,3 +618,43 @@ func TestKeptLinesSurviveAPowerCut(t *testing.T) {
 		t.Errorf("others may look into what is kept: %v, %v", info, err)
 	}
 }
+
+// TestRevertOfTheSameRun: a run puts back what a step of its own has changed, as a
+// rollout does with what did not prove itself; a later revert of the run finds that
+// nothing is left to do, and a run cannot pass for another one.
+func TestRevertOfTheSameRun(t *testing.T) {
+	h := newHistory(t)
+	h.does("r0", "write", "/a", "before")
+	before := h.tree()
+	h.does("r1", "write", "/a", "wrong")
+	h.does("r1", "write", "/b", "new")
+	h.does("r1", "turn", "lamp", "late")
+	h.does("r1", "turn", "lamp", "on")
+	for _, task := range []string{"1.play.5", "1.play.4", "1.play.3", "1.play.2"} {
+		r := h.reverts("r1", engine.Revert{Run: "r1", Task: task, SameRun: true})
+		if r.Failure != nil || r.Status != engine.Altered && task != "1.play.5" {
+			t.Fatalf("%s: %s, %v", task, r.Status, r.Failure)
+		}
+	}
+	// The last state that lamp had waits for files; the first one did not.
+	if r := h.reverts("r1", engine.Revert{Run: "r1", Task: "1.play.5", Late: true, SameRun: true}); r.Failure != nil || r.Status != engine.OK {
+		t.Fatalf("late: %s, %v", r.Status, r.Failure)
+	}
+	if diff := cmp.Diff(before, h.tree()); diff != "" {
+		t.Errorf("(- before, + after it was put back) %s", diff)
+	}
+	h.reconnect()
+	for _, item := range h.looks("r1").Items {
+		if item.Fate != engine.Settled {
+			t.Errorf("%s: %s %s", item.Label(), item.Fate, item.Why)
+		}
+	}
+	for name, v := range map[string]engine.Revert{
+		"another run as the same": {Run: "r0", SameRun: true},
+		"the same as another run": {Run: "r1"},
+	} {
+		if r := h.reverts("r1", v); r.Failure == nil {
+			t.Errorf("%s: %s", name, r.Status)
+		}
+	}
+}

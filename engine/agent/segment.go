@@ -112,6 +112,7 @@ func (s *server) ended(ctx context.Context, run *running) error {
 func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *running) (failed error) {
 	var log *journal
 	if !seg.Check {
+		s.pending.clear() // what a check has found before is changed now, or not at all
 		unlock, err := s.alone(ctx, id, seg)
 		if err != nil {
 			return err

@@ -79,6 +79,9 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	if step == nil {
 		return &wire.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, clean(m.Step))}
 	}
+	if run.quiet {
+		return nil
+	}
 	e := engine.Event{Type: engine.StepStart, Step: step.ID, Name: step.Name}
 	if f.Type == wire.Progress {
 		e.Type, e.Text = engine.StepText, clean(m.Text)

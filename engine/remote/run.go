@@ -23,6 +23,7 @@ const cancelDelay = 10 * time.Second
 type segment struct {
 	steps []engine.Step
 	at    int // the last one that was looked for
+	quiet bool
 
 	mu    sync.Mutex
 	queue []told
@@ -79,7 +80,7 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 var segments = sync.Pool{New: func() any { return new([]byte) }}
 
 func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
-	run := &segment{steps: seg.Steps, left: len(seg.Steps), news: make(chan struct{}, 1)}
+	run := &segment{steps: seg.Steps, quiet: seg.Quiet, left: len(seg.Steps), news: make(chan struct{}, 1)}
 	payload := segments.Get().(*[]byte)
 	defer segments.Put(payload)
 	var err error
