@@ -76,6 +76,8 @@ type HostReport struct {
 	// ForAll is true when the step that failed was one that this host did for
 	// all (run_once): what went wrong need not be wrong with this host.
 	ForAll bool `json:"for_all,omitempty"`
+	// Restored is set when the host failed in a rollout after it was changed.
+	Restored *Restored `json:"restored,omitempty"`
 }
 
 // Changed is the number of changed steps on all hosts.

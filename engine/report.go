@@ -1,14 +1,19 @@
 package engine
 
+import "slices"
+
 // Outcome says how a run ended as a whole.
 type Outcome string
 
 // The outcomes. Partial is a run that went on without some hosts; Stopped one
-// that ended early, or that no host came through.
+// that ended early, or that no host came through; Restored one that stopped because
+// a change did no good in a rollout, and that has put back each host on which it
+// did not.
 const (
 	RunDone        Outcome = "done"
 	RunPartial     Outcome = "partly done"
 	RunStopped     Outcome = "aborted"
+	RunRestored    Outcome = "stopped, and put back"
 	RunInterrupted Outcome = "interrupted"
 )
 
@@ -19,10 +24,19 @@ func (r *Report) Outcome() Outcome {
 	switch {
 	case r.Interrupted:
 		return RunInterrupted
+	case r.Aborted != "" && r.restored():
+		return RunRestored
 	case r.Aborted != "", broken > 0 && broken == len(r.Hosts):
 		return RunStopped
 	case broken > 0:
 		return RunPartial
 	}
 	return RunDone
+}
+
+// restored reports whether every host that failed did so in a rollout and is as it
+// was before.
+func (r *Report) restored() bool {
+	broken := r.Broken()
+	return len(broken) > 0 && !slices.ContainsFunc(broken, func(h HostReport) bool { return h.Restored == nil || !h.Restored.Clean() })
 }

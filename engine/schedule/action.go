@@ -16,7 +16,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	if err := h.run.actions.acquire(h.run.stop); err != nil {
+	if err := h.run.actions.acquire(h.stop()); err != nil {
 		return err
 	}
 	defer h.run.actions.release()
@@ -25,7 +25,9 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	if h.run.opts.Expect != nil {
 		e.step.Expect = h.run.opts.Expect(h.name, e.step.ID)
 	}
-	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
+	if h.preview == nil {
+		h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
+	}
 	s := &site{host: h, call: c, step: e.step, at: at}
 	started := time.Now()
 	var res engine.Result
@@ -39,7 +41,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 			break
 		}
 		again := h.judgeResult(t, e, &res)
-		if !again || try > t.Retries || h.run.stop.Err() != nil {
+		if !again || h.preview != nil || try > t.Retries || h.stop().Err() != nil {
 			break
 		}
 		if err := h.sleep(ctx, t.Delay); err != nil {
@@ -55,7 +57,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	res.Started, res.Elapsed = started, time.Since(started)
 	if res.Status == engine.Cancelled {
 		h.record(e, res)
-		return context.Cause(h.run.stop)
+		return context.Cause(h.stop())
 	}
 	return h.end(e, res)
 }
@@ -66,7 +68,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playbook.Task) (res engine.Result) {
 	res = engine.Result{Status: engine.OK, Secret: t.Secret}
 	fail := func(ctx context.Context, err error) engine.Result {
-		if cause := context.Cause(ctx); h.run.stop.Err() != nil && cause == context.Cause(h.run.stop) { //nolint:errorlint // the very same
+		if cause := context.Cause(ctx); h.stop().Err() != nil && cause == context.Cause(h.stop()) { //nolint:errorlint // the very same
 			res.Status, res.Reason = engine.Cancelled, cause.Error()
 			return res
 		}
@@ -86,7 +88,7 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playb
 	}
 	idle, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(h.run.stop, func() { cancel(context.Cause(h.run.stop)) })()
+	defer context.AfterFunc(h.stop(), func() { cancel(context.Cause(h.stop())) })()
 	change, err := a.Check(idle, s)
 	res.Change = &change
 	if err != nil {
@@ -102,7 +104,7 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playb
 	if !change.Wait {
 		res.Status = engine.Altered
 	}
-	if h.run.opts.Check {
+	if h.checking() {
 		return res
 	}
 	if err := s.step.Expect.Allows(change); err != nil {

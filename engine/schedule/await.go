@@ -34,8 +34,8 @@ func (c *coord) await(ctx context.Context, w *waiter) error {
 	case <-w.done:
 		return w.err
 	case <-ctx.Done():
-	case <-w.host.run.stop.Done():
-		ctx = w.host.run.stop
+	case <-w.host.stop().Done():
+		ctx = w.host.stop()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -99,7 +99,7 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 	if h.run.opts.Expect != nil {
 		b.step.Expect = h.run.opts.Expect(h.name, b.step.ID)
 	}
-	if t.Until == nil {
+	if t.Until == nil && h.preview == nil {
 		b.step.Retries, b.step.Delay = t.Retries, t.Delay
 	}
 	if b.step.User, err = t.User(h.vars); err != nil {

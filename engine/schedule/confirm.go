@@ -48,8 +48,8 @@ func (h *host) confirmed(ctx context.Context, t *playbook.Task) (bool, error) {
 		return q.yes, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
-	case <-h.run.stop.Done():
-		return false, context.Cause(h.run.stop)
+	case <-h.stop().Done():
+		return false, context.Cause(h.stop())
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // connect makes sure that the host has a session, and takes its facts over.
 func (h *host) connect(ctx context.Context, attempts int) error {
-	session, err := h.link.get(ctx, h.run.stop, attempts)
+	session, err := h.link.get(ctx, h.stop(), attempts)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (h *host) refresh() error {
 }
 
 // sleep waits, unless the run ends before.
-func (h *host) sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, h.run.stop, d) }
+func (h *host) sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, h.stop(), d) }
 
 // live is the host's session, nil when there is none.
 func (h *host) live() *session { return h.link.live() }

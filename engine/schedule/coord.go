@@ -22,18 +22,22 @@ type coord struct {
 	waiting map[*waiter]struct{}
 }
 
-func newCoord(r *run) *coord {
+func newCoord(r *run) (*coord, error) {
 	c := &coord{gates: map[gateKey]*gate{}, active: len(r.hosts), waiting: map[*waiter]struct{}{},
 		throttles: map[any]*throttle{}, onces: map[onceKey]*once{}}
 	for i := range r.prog.Ops {
-		for _, g := range r.gatesAt(i) {
+		gates, err := r.gatesAt(i)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range gates {
 			c.gates[g.gateKey] = g
 			for _, h := range g.members {
 				h.gates = append(h.gates, g)
 			}
 		}
 	}
-	return c
+	return c, nil
 }
 
 // settle records how h went past the gates before op, and at op itself when
@@ -55,6 +59,9 @@ func (c *coord) settle(h *host, op int, f fate) {
 // comes, so it does not go through all who wait as long as none can be released.
 func (c *coord) look(g *gate) {
 	c.callNext(g)
+	if g.rollout != nil {
+		c.admit(g.rollout)
+	}
 	if !g.decided() && !g.some {
 		return
 	}

@@ -59,7 +59,7 @@ func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) erro
 	}
 	e := &entry{op: c.op, task: c.task, at: at, step: b.step, on: b.on.name}
 	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: b.step.ID, Name: b.title, Role: c.task.Role})
-	if err := b.on.guests.acquire(h.run.stop); err != nil {
+	if err := b.on.guests.acquire(h.stop()); err != nil {
 		return err
 	}
 	defer b.on.guests.release()
@@ -68,9 +68,9 @@ func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) erro
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case err != nil && h.run.stop.Err() != nil:
+	case err != nil && h.stop().Err() != nil:
 		h.record(e, engine.Result{Status: engine.Cancelled, Reason: err.Error(), Started: started})
-		return context.Cause(h.run.stop)
+		return context.Cause(h.stop())
 	case err != nil:
 		failure := *asFailure(err)
 		failure.Message = fmt.Sprintf("delegated to %s: %s", b.on.name, failure.Message)
@@ -86,12 +86,12 @@ func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) erro
 func (h *host) runThere(ctx context.Context, l *link, e *entry) (engine.Result, error) {
 	attempts := h.run.opts.Retry.Attempts
 	for losses := 0; ; losses++ {
-		there, err := l.get(ctx, h.run.stop, attempts)
+		there, err := l.get(ctx, h.stop(), attempts)
 		if err != nil {
 			return engine.Result{}, err
 		}
 		res, err := h.runOnce(ctx, there, e)
-		if err == nil || ctx.Err() != nil || h.run.stop.Err() != nil || !retryable(err) || losses == maxIdleLosses {
+		if err == nil || ctx.Err() != nil || h.stop().Err() != nil || !retryable(err) || losses == maxIdleLosses {
 			return res, err
 		}
 		e.unsure = true
@@ -109,7 +109,7 @@ func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result
 	}
 	defer release()
 	if stopper, ok := s.Host.(Stopper); ok {
-		defer context.AfterFunc(h.run.stop, func() { stopper.Stop(context.Cause(h.run.stop).Error()) })()
+		defer context.AfterFunc(h.stop(), func() { stopper.Stop(context.Cause(h.stop()).Error()) })()
 	}
 	there := guest{s, h.name}
 	res, err := h.runStep(ctx, there, *e.step)

@@ -36,12 +36,12 @@ func (f *flight) send(ctx context.Context) (int, error) {
 	if session == nil {
 		return 0, errShort
 	}
-	in := &intake{flight: f}
+	in := &intake{flight: f, ending: h.stop()}
 	if s, ok := session.Host.(Stopper); ok {
-		in.stop = func() { s.Stop(context.Cause(h.run.stop).Error()) }
-		defer context.AfterFunc(h.run.stop, in.stop)()
+		in.stop = func() { s.Stop(context.Cause(h.stop()).Error()) }
+		defer context.AfterFunc(h.stop(), in.stop)()
 	}
-	seg := h.run.segment(steps...)
+	seg := h.segment(steps...)
 	f.session = session
 	err = session.Run(ctx, seg, in.take)
 	in.close()

@@ -33,8 +33,8 @@ func (f *flight) fly(ctx context.Context) error {
 			return context.Cause(ctx)
 		case err == nil && f.next == len(f.entries):
 			return nil
-		case h.run.stop.Err() != nil:
-			return context.Cause(h.run.stop)
+		case h.stop().Err() != nil:
+			return context.Cause(h.stop())
 		case err == nil && sent == 0:
 			continue
 		case err == nil:

@@ -64,12 +64,12 @@ func (s *slots) release() {
 func (h *host) fork(op int) (release func(), err error) {
 	own := h.run.playForks[h.run.prog.Ops[op].Play.Index]
 	if own == nil {
-		return h.run.forks.release, h.run.forks.acquire(h.run.stop)
+		return h.run.forks.release, h.run.forks.acquire(h.stop())
 	}
-	if err := own.acquire(h.run.stop); err != nil {
+	if err := own.acquire(h.stop()); err != nil {
 		return nil, err
 	}
-	if err := h.run.forks.acquire(h.run.stop); err != nil {
+	if err := h.run.forks.acquire(h.stop()); err != nil {
 		own.release()
 		return nil, err
 	}

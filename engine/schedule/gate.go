@@ -26,6 +26,8 @@ type gate struct {
 	// once is the task, when this is where a run_once task stands and a host has
 	// come to it.
 	once *once
+	// rollout is that of the block which begins here; nil for others.
+	rollout *blockRollout
 }
 
 // gateKey is an operation, and the batch for which it is a gate; nil for all
@@ -53,6 +55,9 @@ func (g *gate) settle(h *host, f fate) {
 	}
 	g.fate[h] = f
 	g.count[f]++
+	if g.rollout != nil {
+		g.rollout.settled(h, f)
+	}
 }
 
 func (g *gate) decided() bool { return len(g.fate) == len(g.members) }

@@ -8,7 +8,7 @@ import (
 
 // gatesAt are the gates at an operation. Inside a serial play barriers are those
 // of a batch; a label is one for each batch, and for other plays one of all.
-func (r *run) gatesAt(i int) []*gate {
+func (r *run) gatesAt(i int) ([]*gate, error) {
 	op := r.prog.Ops[i]
 	inBatch := op.Play.Batch > 0 && i > op.Play.Batch
 	whole, each, what := false, false, ""
@@ -20,6 +20,10 @@ func (r *run) gatesAt(i int) []*gate {
 	case playbook.OpTask:
 		if op.Task.RunOnce && !throttled(op) {
 			whole, each, what = !inBatch, inBatch, fmt.Sprintf("%q", op.Task.Name)
+		}
+	case playbook.OpBlock:
+		if op.Block.Rollout != nil {
+			whole, each, what = !inBatch, inBatch, fmt.Sprintf("the rollout of %q", op.Block.Name)
 		}
 	case playbook.OpPlayEnd:
 		each, what = inBatch, fmt.Sprintf("the end of play %q", op.Play.Name)
@@ -35,7 +39,7 @@ func (r *run) gatesAt(i int) []*gate {
 		out = append(out, &gate{gateKey: gateKey{i, nil}, what: what, members: members, fate: map[*host]fate{}})
 	}
 	if !each || len(members) == 0 {
-		return out
+		return out, r.giveRollouts(op, out)
 	}
 	for _, b := range members[0].batches[op.Play.Index].all {
 		g := &gate{gateKey: gateKey{i, b}, what: what, members: b.hosts, fate: map[*host]fate{}}
@@ -44,7 +48,20 @@ func (r *run) gatesAt(i int) []*gate {
 		}
 		out = append(out, g)
 	}
-	return out
+	return out, r.giveRollouts(op, out)
+}
+
+// giveRollouts gives the gates where a block begins the rollout that it has.
+func (r *run) giveRollouts(op playbook.Op, gates []*gate) (err error) {
+	for _, g := range gates {
+		if op.Kind != playbook.OpBlock {
+			break
+		}
+		if g.rollout, err = r.newBlockRollout(op.Block, g.members); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gate is the one at an operation of the play that h takes part in: of its
@@ -59,7 +76,7 @@ func (c *coord) gate(h *host, op int, p *playbook.Play) *gate {
 // throttled tells whether hosts take turns at an operation.
 func throttled(op playbook.Op) bool {
 	for b := op.Block; b != nil; b = b.Parent {
-		if b.Throttle != nil {
+		if b.Turns() {
 			return true
 		}
 	}

@@ -36,6 +36,11 @@ type host struct {
 	// pending is a failure that a block's rescue or always part is handling.
 	pending map[*playbook.Block]*failed
 	seg     segment
+	// preview is set while a rollout's block is checked, inside while the host is in
+	// one, restored while it is put back.
+	preview  *preview
+	inside   *insideRollout
+	restored *engine.Restored
 	foresight
 
 	link *link
@@ -84,6 +89,8 @@ type failed struct {
 	cancelled bool
 	// forAll: the host did it for all hosts of the play, so all of them fail.
 	forAll bool
+	// restored says what became of what a rollout had changed.
+	restored *engine.Restored
 }
 
 // Error makes failed an error.
@@ -92,6 +99,9 @@ func (f *failed) Error() string { return f.failure.Message }
 // work takes the host through the program, and out of it.
 func (h *host) work(ctx context.Context) {
 	err := h.walk(ctx)
+	if h.inside != nil {
+		err = h.lostInRollout(ctx, err)
+	}
 	if err != nil {
 		h.keepPledges(ctx)
 	}
@@ -113,13 +123,13 @@ func (h *host) walk(ctx context.Context) (err error) {
 		if h.cursor == len(h.run.prog.Ops) && len(h.seg.entries) == 0 {
 			break
 		}
-		if h.run.stop.Err() != nil {
-			return context.Cause(h.run.stop)
+		if h.stop().Err() != nil {
+			return context.Cause(h.stop())
 		}
 		err := h.advance(ctx)
 		var f *failed
 		if errors.As(err, &f) && !f.unreachable {
-			err = h.rescue(f)
+			err = h.rescue(ctx, f)
 		}
 		if err != nil {
 			h.forceHandlers(ctx, f)
@@ -154,7 +164,7 @@ func (h *host) park(ctx context.Context, err error) {
 	default:
 		counts = true
 		h.rep.Failure = h.run.opts.Redactor.Failure(f.failure)
-		h.rep.FailedStep, h.rep.Unreachable, h.rep.ForAll = f.step, f.unreachable, f.forAll
+		h.rep.FailedStep, h.rep.Unreachable, h.rep.ForAll, h.rep.Restored = f.step, f.unreachable, f.forAll, f.restored
 	}
 	h.mu.Unlock()
 	if counts && f.forAll {
@@ -195,7 +205,7 @@ func (h *host) play() *playbook.Play {
 
 // rescue finds where the program goes on after a failure: the rescue or always
 // part of a block around it. Without one, the failure is returned.
-func (h *host) rescue(f *failed) error {
+func (h *host) rescue(ctx context.Context, f *failed) error {
 	at := h.cursor
 	for b := h.run.prog.Ops[at].Block; b != nil; b = b.Parent {
 		to := 0
@@ -207,6 +217,9 @@ func (h *host) rescue(f *failed) error {
 			to = b.Always + 1
 			h.pending[b] = f
 		default: // in its last part, or at its doors
+			if h.inside != nil && h.inside.block == b {
+				h.failRollout(ctx, f)
+			}
 			h.exit(b)
 			delete(h.pending, b)
 			continue

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"sync"
 
 	"deployer/engine"
@@ -11,7 +12,8 @@ type intake struct {
 	mu     sync.Mutex
 	flight *flight
 	closed bool
-	stop   func() // may be nil
+	stop   func()          // may be nil
+	ending context.Context // done when stop is due
 }
 
 func (in *intake) take(res engine.Result) {
@@ -23,7 +25,7 @@ func (in *intake) take(res engine.Result) {
 	in.flight.take(res)
 	// The run may have been stopped at the moment when the segment was sent,
 	// too early for the session to know of it.
-	if in.stop != nil && in.flight.host.run.stop.Err() != nil {
+	if in.stop != nil && in.ending.Err() != nil {
 		in.stop()
 	}
 }

@@ -18,7 +18,7 @@ func (h *host) judge(ctx context.Context, session Host, e *entry) engine.Result 
 		if e.task.Until != nil {
 			res.Tries = try
 		}
-		if !again || e.task.Until == nil || try > e.task.Retries || h.run.stop.Err() != nil {
+		if !again || h.preview != nil || e.task.Until == nil || try > e.task.Retries || h.stop().Err() != nil {
 			return res
 		}
 		h.run.emit(engine.Event{Type: engine.StepText, Host: h.name, Step: e.step.ID, Name: e.step.Name,
@@ -39,7 +39,7 @@ func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (eng
 	step.OnChange = nil
 	var res engine.Result
 	got := false
-	err := session.Run(ctx, h.run.segment(step), func(r engine.Result) { res, got = r, true })
+	err := session.Run(ctx, h.segment(step), func(r engine.Result) { res, got = r, true })
 	if err == nil && !got {
 		err = errShort
 	}
@@ -52,7 +52,7 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 	if !t.Judged() || res.Status == engine.Skipped {
 		return res.Failure != nil
 	}
-	if h.run.opts.Check && res.Change != nil && len(res.Change.Pending()) > 0 {
+	if h.checking() && res.Change != nil && len(res.Change.Pending()) > 0 {
 		h.judgeUndone(t, e, res)
 		return false
 	}

@@ -71,6 +71,8 @@ type Options struct {
 	// Beside lets the steps run at one time with those of other runs that a host
 	// was not locked for.
 	Beside bool
+	// NoPutBack leaves a host as it is when it fails in a rollout, for a look.
+	NoPutBack bool
 	// Expect is what a step of a host may do, by the plan that is applied; nil
 	// for anything. The steps of a host are asked for in their order.
 	Expect func(host, step string) *engine.Expect

@@ -23,6 +23,10 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	if e.conditional && res.Status == engine.Skipped {
 		return &res // a handler that nothing notified after all
 	}
+	if h.preview != nil {
+		h.preview.take(h, e, &res)
+		return &res
+	}
 	h.foresee(e, &res)
 	if res.Failure != nil && res.Status != engine.Cancelled && (e.task.IgnoreErrors || e.rescued()) {
 		res.Ignored = true
@@ -31,6 +35,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	h.learn(e.task, res)
 	if res.Status == engine.Altered {
 		h.notify(e.task)
+		h.noteChange(e)
 	}
 	if e.task.Register != "" {
 		h.registerResult(e, res)

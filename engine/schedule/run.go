@@ -33,6 +33,7 @@ type run struct {
 	// stop is done when the run must end after the steps in flight; its cause
 	// says why.
 	stop    context.Context
+	ctx     context.Context // of Run; done when the run must end at once
 	stopNow context.CancelCauseFunc
 	entered []sync.Once // of each play
 	pledges *engine.Pledges
@@ -110,11 +111,14 @@ func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, er
 			r.playForks[p.Index] = newSlots(p.Forks)
 		}
 	}
-	r.coord = newCoord(r)
 	var err error
+	if r.coord, err = newCoord(r); err != nil {
+		return nil, err
+	}
 	if r.budget, err = newBudget(r); err != nil {
 		return nil, err
 	}
+	r.ctx = ctx
 	r.stop, r.stopNow = context.WithCancelCause(ctx)
 	r.claim = newClaim(r)
 	engine.Provide[func() []engine.HostReport](opts.Services, r.parked)
@@ -143,9 +147,9 @@ func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
 // abort ends the run after the steps in flight.
 func (r *run) abort(cause error) { r.stopNow(cause) }
 
-// segment are steps of the run, to be carried out at once.
-func (r *run) segment(steps ...engine.Step) engine.Segment {
-	return engine.Segment{Run: r.opts.RunID, Steps: steps, Check: r.opts.Check, Beside: r.opts.Beside}
+// segment are steps of the host, to be carried out at once.
+func (h *host) segment(steps ...engine.Step) engine.Segment {
+	return engine.Segment{Run: h.run.opts.RunID, Steps: steps, Check: h.checking(), Beside: h.run.opts.Beside, Quiet: h.preview != nil}
 }
 
 func (r *run) emit(e engine.Event) {

@@ -43,6 +43,13 @@ type shArgs struct {
 
 func (*shArgs) RunsPrograms() {}
 
+// gateArgs is a do behind which a host is as it should be.
+type gateArgs struct {
+	doArgs `yaml:",inline"`
+}
+
+func (g *gateArgs) Gate() any { return g }
+
 // setArgs is a do that sets variables.
 type setArgs struct {
 	Do  string         `yaml:"do"`
@@ -133,10 +140,13 @@ type fleet struct {
 	tries   map[string]int
 	// onStep may fail a step ("fail"), or lose the connection ("lose").
 	onStep func(host string, s engine.Step, args doArgs) string
-	delay  time.Duration
-	action func(ctx context.Context, name string, with map[string]any, s engine.Site) (engine.Output, error)
-	quiet  bool              // keep no log and no events
-	arch   map[string]string // by host; else amd64
+	// onSegment is onStep for tests that tell checks from the real thing; such steps
+	// are not in the log.
+	onSegment func(host string, check bool, s engine.Step) string
+	delay     time.Duration
+	action    func(ctx context.Context, name string, with map[string]any, s engine.Site) (engine.Output, error)
+	quiet     bool              // keep no log and no events
+	arch      map[string]string // by host; else amd64
 	// locks are the hosts' locks and who holds them; fleets may share them.
 	locks *lockTable
 }
@@ -293,7 +303,7 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 			on(engine.Result{Step: s.ID, Status: engine.Skipped})
 			continue
 		}
-		res, lost := h.step(ctx, s)
+		res, lost := h.step(ctx, seg.Check, s)
 		if lost {
 			h.mu.Lock()
 			h.dead = true
@@ -310,7 +320,7 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 	return nil
 }
 
-func (h *fakeHost) step(ctx context.Context, s engine.Step) (engine.Result, bool) {
+func (h *fakeHost) step(ctx context.Context, check bool, s engine.Step) (engine.Result, bool) {
 	f := h.fleet
 	var args doArgs
 	if err := json.Unmarshal(s.Args, &args); err != nil {
@@ -328,7 +338,9 @@ func (h *fakeHost) step(ctx context.Context, s engine.Step) (engine.Result, bool
 			do = d
 		}
 	}
-	if !f.quiet {
+	if f.onSegment != nil {
+		do = f.onSegment(h.name, check, s)
+	} else if !f.quiet {
 		f.mu.Lock()
 		line := h.name + " " + s.Name
 		if args.Text != "" {
@@ -369,6 +381,7 @@ func (f *fleet) registry() engine.Registry {
 	return engine.NewRegistry([]engine.Kind{
 		{Name: "do", New: func() any { return &doArgs{Do: "ok"} }},
 		{Name: "act", New: func() any { return &actArgs{fn: f.action} }},
+		{Name: "gate", New: func() any { return &gateArgs{doArgs{Do: "ok"}} }},
 		{Name: "sh", New: func() any { return &shArgs{doArgs{Do: "ok"}} }},
 		{Name: "set", New: func() any { return &setArgs{} }},
 		{Name: "tmpl", New: func() any { return &prepArgs{} }},

@@ -134,6 +134,12 @@ func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
 			return h.cannotWait(err)
 		}
 	}
+	if b.Rollout != nil {
+		past, err := h.enterRollout(ctx, b)
+		if past || err != nil {
+			return err
+		}
+	}
 	h.cursor++
 	return nil
 }
@@ -185,6 +191,9 @@ func (h *host) leaveBlock(ctx context.Context, b *playbook.Block) error {
 	if b.Throttle != nil {
 		h.after(func() { h.exit(b) })
 	}
+	if err := h.finishRollout(ctx, b); err != nil {
+		return err
+	}
 	h.cursor++
 	return nil
 }
@@ -195,6 +204,10 @@ func (h *host) needs(ctx context.Context, needs []playbook.Need) error {
 	for _, n := range needs {
 		ready, err := h.run.coord.need(ctx, h, n, true)
 		if err == nil && !ready {
+			if h.preview != nil {
+				h.preview.changes = true
+				return nil
+			}
 			if err := h.flush(ctx); err != nil {
 				return err
 			}
@@ -212,8 +225,8 @@ func (h *host) needs(ctx context.Context, needs []playbook.Need) error {
 
 // cannotWait tells a wait that can never end from the end of the run.
 func (h *host) cannotWait(err error) error {
-	if h.run.stop.Err() != nil {
-		return context.Cause(h.run.stop)
+	if h.stop().Err() != nil {
+		return context.Cause(h.stop())
 	}
 	return &failed{failure: &engine.Failure{Message: err.Error()}, cancelled: true}
 }

@@ -1,0 +1,26 @@
+package engine
+
+import "fmt"
+
+// Restored says what became of a host that a rollout had changed and that failed.
+type Restored struct {
+	// Steps is the number of steps that put something back.
+	Steps int `json:"steps"`
+	// Failure says why the host is not as it was before; empty when everything is
+	// back and the host has passed the checks of the rollout again.
+	Failure string `json:"failure,omitempty"`
+}
+
+// Clean reports whether the host is as it was before.
+func (r *Restored) Clean() bool { return r.Failure == "" }
+
+// String says so for people.
+func (r *Restored) String() string {
+	switch {
+	case !r.Clean():
+		return "it is not as it was before: " + r.Failure
+	case r.Steps == 0:
+		return "nothing was changed on it"
+	}
+	return fmt.Sprintf("it was put back (%d steps) and passes its checks again", r.Steps)
+}

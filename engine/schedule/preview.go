@@ -1,0 +1,131 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// preview is a check of a rollout's block on one host, in a run that is none: it
+// finds out whether the host needs a turn. What it learns of a host on which
+// nothing changes is not asked for again.
+type preview struct {
+	changes bool // something would change, or that cannot be known
+	waits   bool // something is not there yet for which the block waits
+	results []engine.Event
+	labels  []int // operations that the host passes
+}
+
+// take keeps a result; it reports whether the preview goes on.
+func (p *preview) take(h *host, e *entry, res *engine.Result) {
+	switch {
+	case res.Failure != nil, res.Status == engine.Altered, res.Status == engine.Cancelled:
+		p.changes = true
+		return
+	case res.Change != nil && res.Change.Wait:
+		p.waits = true
+	}
+	if e.task.Register != "" {
+		h.registerResult(e, *res)
+	}
+	h.define(e.task, *res)
+	p.results = append(p.results, engine.Event{Type: engine.StepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: res})
+}
+
+// previewBlock checks the tasks of a block up to the first that would change
+// something. The host is where it was when it returns. A check that fails counts as
+// a change: the real task is to fail in its turn.
+func (h *host) previewBlock(ctx context.Context, b *playbook.Block) (*preview, error) {
+	p, at := &preview{}, h.cursor
+	h.preview = p
+	err := h.previewOps(ctx, b)
+	if err == nil {
+		err = h.flush(ctx)
+	}
+	h.preview, h.cursor, h.seg = nil, at, segment{}
+	var f *failed
+	if errors.As(err, &f) && !f.unreachable && !f.cancelled {
+		p.changes, err = true, nil
+	}
+	return p, err
+}
+
+func (h *host) previewOps(ctx context.Context, b *playbook.Block) error {
+	p := h.preview
+	for h.cursor = b.Begin + 1; h.cursor < b.End && !p.changes; {
+		op := h.run.prog.Ops[h.cursor]
+		switch op.Kind {
+		case playbook.OpTask:
+			if op.Task.Delegate != nil || op.Task.Throttle != nil || h.run.opts.Confirm != nil {
+				p.changes = true
+				return nil
+			}
+			if err := h.perform(ctx, &call{task: op.Task, op: h.cursor, id: op.Task.ID}); err != nil {
+				return err
+			}
+		case playbook.OpBlock:
+			if err := h.previewInner(ctx, op.Block); err != nil {
+				return err
+			}
+			continue
+		case playbook.OpLabel:
+			p.labels = append(p.labels, h.cursor)
+		case playbook.OpEnd:
+		case playbook.OpFlush:
+			p.changes = len(h.notified) > 0
+		default: // a rescue or always part: only a real run knows its way
+			p.changes = true
+		}
+		h.cursor++
+	}
+	return nil
+}
+
+// previewInner goes into a block inside, or past it.
+func (h *host) previewInner(ctx context.Context, b *playbook.Block) error {
+	if err := h.need(ctx, b.Refs()); err != nil {
+		return err
+	}
+	applies, reason := b.Only == nil || b.Only[h.name], ""
+	if applies {
+		var err error
+		if applies, reason, err = b.Applies(h.vars); err != nil {
+			return h.broken(ctx, b.Name, err)
+		}
+	}
+	switch {
+	case !applies && b.Only != nil && !b.Only[h.name]:
+		h.cursor = b.End + 1
+	case !applies:
+		for i := b.Begin; i < b.End; i++ {
+			if op := h.run.prog.Ops[i]; op.Kind == playbook.OpTask && !rescues(op.Block, i) {
+				h.skipItem(&call{task: op.Task, op: i, id: op.Task.ID}, nil, reason)
+			}
+		}
+		h.cursor = b.End + 1
+	case b.Throttle != nil || len(b.Needs) > 0:
+		h.preview.changes = true
+	default:
+		h.cursor++
+	}
+	return nil
+}
+
+// acceptPreview records what was found as what the block has done, and goes behind
+// it.
+func (h *host) acceptPreview(b *playbook.Block, p *preview) {
+	for _, e := range p.results {
+		h.count(*e.Result)
+		h.run.emit(e)
+	}
+	for _, op := range p.labels {
+		h.run.coord.pass(h, op)
+	}
+	h.run.coord.jump(h, b.End+1, skipped)
+	h.cursor = b.End + 1
+}
+
+// checking reports whether nothing may be changed now.
+func (h *host) checking() bool { return h.run.opts.Check || h.preview != nil }

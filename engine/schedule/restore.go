@@ -1,0 +1,99 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// restoreBlock puts back what the block of a rollout has changed on the host in
+// this run, the last step first, and then holds the host at the block's readiness
+// gates, as reverting the run would.
+func (h *host) restoreBlock(ctx context.Context, b *playbook.Block) *engine.Restored {
+	h.run.emit(engine.Event{Type: engine.Warning, Host: h.name, Text: fmt.Sprintf("putting back what %q has changed", b.Name)})
+	out := &engine.Restored{}
+	at := h.cursor
+	h.restored, h.seg = out, segment{}
+	defer func() { h.restored, h.cursor = nil, at }()
+	tasks, err := h.run.restoreTasks(b)
+	for _, t := range tasks {
+		if err == nil {
+			err = h.perform(ctx, &call{task: t, op: b.Begin, id: t.ID})
+		}
+	}
+	if err == nil {
+		err = h.flush(ctx)
+	}
+	if err == nil {
+		err = h.handleRestored(ctx, tasks)
+	}
+	var f *failed
+	switch {
+	case errors.As(err, &f):
+		out.Failure = fmt.Sprintf("%q: %s", f.step, f.failure.Message)
+	case err != nil:
+		out.Failure = err.Error()
+	}
+	return out
+}
+
+// restoreTasks are the tasks that put a block back: what its tasks have kept, in
+// reverse order, and then, in their order, what must wait for files, and gates.
+func (r *run) restoreTasks(b *playbook.Block) ([]*playbook.Task, error) {
+	var undo, hold []*playbook.Task
+	for i := b.Begin + 1; i < b.End; i++ {
+		op := r.prog.Ops[i]
+		if op.Kind != playbook.OpTask {
+			continue
+		}
+		for _, late := range []bool{false, true} {
+			v := engine.Revert{Run: r.opts.RunID, Task: op.Task.ID, Late: late, SameRun: true}
+			t, err := op.Task.Instead(v.ID(), engine.RevertModule, v)
+			if err != nil {
+				return nil, err
+			}
+			t.Play, t.Block, t.Only, t.Throttle = op.Task.Play, b.Parent, op.Task.Only, nil
+			if late {
+				hold = append(hold, t)
+			} else {
+				t.Notify = op.Task.Notify
+				undo = append(undo, t)
+			}
+		}
+		if rescues(op.Block, i) {
+			continue
+		}
+		if g := op.Task.Gate(guards(op, b)); g != nil {
+			g.Block, g.Notify, g.Needs, g.Throttle = b.Parent, nil, nil, nil
+			hold = append(hold, g)
+		}
+	}
+	slices.Reverse(undo)
+	return append(undo, hold...), nil
+}
+
+// guards are the conditions of a task, with those of the blocks around it inside of
+// the rollout.
+func guards(op playbook.Op, rollout *playbook.Block) []*playbook.Expr {
+	when := op.Task.When
+	for b := op.Block; b != nil && b != rollout; b = b.Parent {
+		when = append(slices.Clip(b.When), when...)
+	}
+	return when
+}
+
+// handleRestored runs the handlers of what was put back, so that what runs follows
+// the restored files.
+func (h *host) handleRestored(ctx context.Context, tasks []*playbook.Task) error {
+	if len(h.notified) == 0 || len(tasks) == 0 {
+		return nil
+	}
+	if err := h.handlers(ctx, tasks[0].Play); err != nil {
+		return err
+	}
+	return h.flush(ctx)
+}

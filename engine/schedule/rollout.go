@@ -1,0 +1,265 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+	"deployer/engine/rollout"
+)
+
+// blockRollout is the rollout of a block for the hosts of a play, or of one batch
+// of it. It is guarded by the coord's lock.
+type blockRollout struct {
+	block   *playbook.Block
+	rules   *rollout.Rollout
+	waiters map[string]*waiter
+	cause   string // the first failure
+}
+
+// newBlockRollout resolves the groups of a rollout.
+func (r *run) newBlockRollout(b *playbook.Block, members []*host) (*blockRollout, error) {
+	names := make([]string, len(members))
+	for i, h := range members {
+		names[i] = h.name
+	}
+	sets := func(groups []string) ([]map[string]bool, error) {
+		var out []map[string]bool
+		for _, g := range groups {
+			hosts, err := r.opts.Match(g)
+			if err != nil {
+				return nil, b.Rollout.Pos.Errorf("rollout: group %q: %v", g, err)
+			}
+			set := map[string]bool{}
+			for _, h := range hosts {
+				set[h] = true
+			}
+			out = append(out, set)
+		}
+		return out, nil
+	}
+	canary, err := sets(b.Rollout.Canary)
+	if err != nil {
+		return nil, err
+	}
+	single, err := sets(b.Rollout.OneAtATime)
+	if err != nil {
+		return nil, err
+	}
+	rules := rollout.Rules{Canary: canary, OneAtATime: single, MaxFail: b.Rollout.MaxFail.Of(len(members))}
+	return &blockRollout{block: b, rules: rollout.New(rules, names), waiters: map[string]*waiter{}}, nil
+}
+
+// settled takes in how a host went past the block's gate.
+func (r *blockRollout) settled(h *host, f fate) {
+	switch f {
+	case skipped:
+		r.rules.Pass(h.name)
+	case lost:
+		r.rules.Withdraw(h.name)
+	case passed: // enterRollout says more
+	}
+}
+
+// admit lets hosts in whose turn it is, and turns all away once the rollout has
+// stopped.
+func (c *coord) admit(r *blockRollout) {
+	for _, name := range r.rules.Next() {
+		c.release(r.waiters[name], nil)
+		delete(r.waiters, name)
+	}
+	if !r.rules.Stopped() {
+		return
+	}
+	for name, w := range r.waiters {
+		c.release(w, r.stopped())
+		delete(r.waiters, name)
+	}
+}
+
+// stopped is the error for hosts that may not go in any more.
+func (r *blockRollout) stopped() error {
+	return fmt.Errorf("the rollout of %q has stopped: %s", r.block.Name, r.cause)
+}
+
+// passRollout records that nothing changes on h in the block at op, or nothing
+// that other hosts have to be protected from.
+func (c *coord) passRollout(h *host, op int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(h, op, passed)
+	g := c.gate(h, op, h.run.prog.Ops[op].Play)
+	g.rollout.rules.Pass(h.name)
+	c.look(g)
+}
+
+// enterRollout waits until h may be changed in the block at op, of which at most
+// limit hosts are changed at once.
+func (c *coord) enterRollout(ctx context.Context, h *host, op, limit int) error {
+	c.mu.Lock()
+	c.settle(h, op, passed)
+	g := c.gate(h, op, h.run.prog.Ops[op].Play)
+	r := g.rollout
+	if r.rules.Stopped() {
+		c.mu.Unlock()
+		return r.stopped()
+	}
+	w := newWaiter(h, fmt.Sprintf("its turn in the rollout of %q (a canary first, then %d at a time)", r.block.Name, limit))
+	r.rules.Wait(h.name, h.index, limit)
+	r.waiters[h.name] = w
+	c.look(g)
+	return c.await(ctx, w)
+}
+
+// leaveRollout takes h out of the block at op. It returns why the rollout stops, if
+// this failure stops it.
+func (c *coord) leaveRollout(h *host, op int, o rollout.Outcome, cause string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.gate(h, op, h.run.prog.Ops[op].Play)
+	r := g.rollout
+	before := r.rules.Stopped()
+	if o == rollout.Failed && r.cause == "" {
+		r.cause = cause
+	}
+	r.rules.Leave(h.name, o)
+	defer c.look(g)
+	if before || !r.rules.Stopped() {
+		return nil
+	}
+	untouched := "all other hosts were done or had nothing to change"
+	if n := r.rules.Untouched(); n > 0 {
+		untouched = fmt.Sprintf("%d other hosts were left as they are", n)
+	}
+	return fmt.Errorf("the rollout of %q has stopped: %s; %s", r.block.Name, cause, untouched)
+}
+
+// insideRollout is the stay of a host in a block with a rollout.
+type insideRollout struct {
+	block   *playbook.Block
+	changed bool // a step has changed something
+}
+
+// enterRollout finds out whether the block changes anything on the host, and takes
+// its turn if so. past is true when nothing changes, and the host is behind the
+// block already.
+func (h *host) enterRollout(ctx context.Context, b *playbook.Block) (past bool, err error) {
+	if err := h.flush(ctx); err != nil {
+		return false, err
+	}
+	inForce, err := b.InForce(h.vars)
+	if err != nil {
+		return false, h.broken(ctx, b.Name, err)
+	}
+	if !inForce {
+		h.run.coord.passRollout(h, b.Begin)
+		return false, nil
+	}
+	limit, err := b.MaxParallel(h.vars, h.run.coord.members(h, b))
+	if err != nil {
+		return false, h.broken(ctx, b.Name, err)
+	}
+	if h.limit(b, limit); h.run.opts.Check {
+		return false, nil
+	}
+	found, err := h.previewBlock(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	if !found.changes {
+		if h.run.coord.passRollout(h, b.Begin); !found.waits {
+			h.acceptPreview(b, found)
+		}
+		return !found.waits, nil
+	}
+	if err := h.run.coord.enterRollout(ctx, h, b.Begin, limit); err != nil {
+		return false, h.cannotWait(err)
+	}
+	h.inside = &insideRollout{block: b}
+	return false, nil
+}
+
+// members is the number of hosts that the block's rollout is for.
+func (c *coord) members(h *host, b *playbook.Block) int {
+	return len(c.gate(h, b.Begin, h.run.prog.Ops[b.Begin].Play).members)
+}
+
+// finishRollout is the end of the block, behind its last check.
+func (h *host) finishRollout(ctx context.Context, b *playbook.Block) error {
+	if h.inside == nil || h.inside.block != b {
+		return nil
+	}
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	outcome := rollout.Unchanged
+	if h.inside.changed {
+		outcome = rollout.Proved
+	}
+	h.inside = nil
+	_ = h.run.coord.leaveRollout(h, b.Begin, outcome, "") // only a failure stops it
+	return nil
+}
+
+// failRollout takes a host out of the rollout that it is in because of f: what the
+// block has changed on it is put back, unless that cannot be or is not wanted.
+func (h *host) failRollout(ctx context.Context, f *failed) {
+	b := h.inside.block
+	outcome, cause := rollout.Failed, ""
+	switch {
+	case f.unreachable:
+		f.restored = &engine.Restored{Failure: "the host was lost"}
+		cause = fmt.Sprintf("%s was lost while it was changed", h.name)
+	case ctx.Err() != nil:
+		cause = fmt.Sprintf("%s was interrupted while it was changed", h.name)
+	case h.run.opts.NoPutBack:
+		f.restored = &engine.Restored{Failure: "left as it is, as asked"}
+		cause = fmt.Sprintf("%s failed at %q after it was changed, and was left as it is, as asked", h.name, f.step)
+	default:
+		f.restored = h.restoreBlock(ctx, b)
+		if f.restored.Clean() && !h.inside.changed {
+			outcome, f.restored = rollout.Unchanged, nil
+			break
+		}
+		cause = fmt.Sprintf("%s failed at %q after it was changed; %s", h.name, f.step, f.restored)
+	}
+	h.inside = nil
+	if why := h.run.coord.leaveRollout(h, b.Begin, outcome, strings.TrimSpace(cause)); why != nil {
+		h.run.abort(why)
+	}
+}
+
+// lostInRollout takes a host out of its rollout that has left the program there: it
+// was lost, or the run was stopped at once.
+func (h *host) lostInRollout(ctx context.Context, err error) error {
+	var f *failed
+	if !errors.As(err, &f) {
+		f = &failed{failure: asFailure(err)}
+	}
+	f.unreachable = f.unreachable || ctx.Err() == nil
+	h.failRollout(ctx, f)
+	return err
+}
+
+// noteChange counts a step that has changed something, or put something back.
+func (h *host) noteChange(e *entry) {
+	switch {
+	case h.restored != nil && e.task.Kind.Name == engine.RevertModule:
+		h.restored.Steps++
+	case h.inside != nil:
+		h.inside.changed = true
+	}
+}
+
+// stop is done when the host must end after the step in flight. Inside of a rollout
+// that is only when the run is stopped at once: a host that is being changed proves
+// its change or puts it back, whatever happens to others.
+func (h *host) stop() context.Context {
+	if h.inside != nil {
+		return h.run.ctx
+	}
+	return h.run.stop
+}

@@ -1,0 +1,320 @@
+package schedule
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+// rolloutHosts is what fake hosts are: which steps have changed them, and which hosts do
+// not bear the change. The steps of a block are "config" (a file) and "healthy" (a
+// gate, which fails on a host that has the change and does not bear it).
+type rolloutHosts struct {
+	mu      sync.Mutex
+	new     map[string]bool // hosts that have the change
+	allergy map[string]bool // hosts that do not bear it
+	stuck   map[string]bool // hosts on which putting back does not work
+	lose    map[string]bool // hosts whose connection breaks at the gate
+	inside  map[string]bool // hosts between the change and the gate
+	most    int             // of these at one time
+	log     []string
+	pause   time.Duration
+}
+
+func newRolloutHosts() *rolloutHosts {
+	return &rolloutHosts{new: map[string]bool{}, allergy: map[string]bool{}, stuck: map[string]bool{}, lose: map[string]bool{}, inside: map[string]bool{}}
+}
+
+func (w *rolloutHosts) step(host string, check bool, s engine.Step) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	note := func(text string) { w.log = append(w.log, host+" "+text) }
+	switch {
+	case s.Module == engine.RevertModule:
+		var v engine.Revert
+		if err := json.Unmarshal(s.Args, &v); err != nil {
+			panic(err)
+		}
+		if v.Run != "r1" || !v.SameRun || v.Late || !strings.HasSuffix(v.Task, ".1") || !w.new[host] {
+			return "ok"
+		}
+		if w.stuck[host] {
+			return "fail"
+		}
+		note("back")
+		delete(w.new, host)
+		return "change"
+	case s.Name == "config":
+		if w.new[host] {
+			return "ok"
+		}
+		if !check {
+			note("change")
+			w.new[host], w.inside[host] = true, true
+			w.most = max(w.most, len(w.inside))
+			if w.pause > 0 {
+				w.mu.Unlock()
+				time.Sleep(w.pause)
+				w.mu.Lock()
+			}
+		}
+		return "change"
+	case s.Name == "healthy":
+		if check {
+			return "ok"
+		}
+		delete(w.inside, host)
+		if w.lose[host] {
+			return "lose"
+		}
+		if w.new[host] && w.allergy[host] {
+			note("sick")
+			return "fail"
+		}
+		if w.new[host] || slices.Contains(w.log, host+" back") {
+			note("healthy")
+		}
+	}
+	return "ok"
+}
+
+const rolloutBook = `
+- hosts: all
+  tasks:
+    - name: settings
+      rollout: {canary: [minions, masters], max_parallel: %s, one_at_a_time: [masters]}
+      block:
+        - {name: config, do: {}}
+        - {name: healthy, gate: {}}
+    - {name: after, do: {}}
+`
+
+func rolled(w *rolloutHosts, masters, minions int) *scenario {
+	s := &scenario{fleet: newFleet(), inv: inventory{groups: map[string][]string{}}}
+	for i := range masters {
+		s.inv.groups["masters"] = append(s.inv.groups["masters"], fmt.Sprintf("m%d", i+1))
+	}
+	for i := range minions {
+		s.inv.groups["minions"] = append(s.inv.groups["minions"], fmt.Sprintf("n%d", i+1))
+	}
+	s.inv.hosts = slices.Concat(s.inv.groups["masters"], s.inv.groups["minions"])
+	s.fleet.onSegment = w.step
+	return s
+}
+
+// TestRolloutCanariesFirst: one minion, then one master, each alone and proved, then
+// the rest within the limits.
+func TestRolloutCanariesFirst(t *testing.T) {
+	w := newRolloutHosts()
+	w.pause = time.Millisecond
+	s := rolled(w, 3, 20)
+	r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+	if r.Outcome() != engine.RunDone || len(w.new) != 23 {
+		t.Fatalf("%s, %d hosts changed\n%s", r.Outcome(), len(w.new), summary(r))
+	}
+	canaries := w.log[:4]
+	minion, master := strings.Fields(canaries[0])[0], strings.Fields(canaries[2])[0]
+	if diff := cmp.Diff([]string{minion + " change", minion + " healthy", master + " change", master + " healthy"}, canaries); diff != "" || minion[0] != 'n' || master[0] != 'm' {
+		t.Errorf("the first steps are %v", canaries)
+	}
+	if w.most > 2 {
+		t.Errorf("%d of 23 hosts were changed at once, want 10%% at most, which are 2", w.most)
+	}
+	last := ""
+	for _, l := range w.log {
+		if host, word, _ := strings.Cut(l, " "); host[0] == 'm' {
+			if word == "change" && last == "change" {
+				t.Errorf("two masters were changed at once: %v", w.log)
+			}
+			last = word
+		}
+	}
+}
+
+// TestRolloutStops: a host that does not bear the change has it taken back, the
+// run ends, and no other host is touched.
+func TestRolloutStops(t *testing.T) {
+	all := map[string]bool{}
+	for i := range 6 {
+		all[fmt.Sprintf("n%d", i)], all[fmt.Sprintf("m%d", i)] = true, true
+	}
+	t.Run("at the canary", func(t *testing.T) {
+		w := newRolloutHosts()
+		w.allergy = all
+		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+		who := strings.Fields(w.log[0])[0]
+		if diff := cmp.Diff([]string{who + " change", who + " sick", who + " back", who + " healthy"}, w.log); diff != "" {
+			t.Error(diff)
+		}
+		if r.Outcome() != engine.RunRestored || len(w.new) != 0 {
+			t.Errorf("outcome %q, changed are %v", r.Outcome(), w.new)
+		}
+		want := fmt.Sprintf(`the rollout of "settings" has stopped: %s failed at "healthy" after it was changed; it was put back (1 steps) and passes its checks again; 7 other hosts were left as they are`, who)
+		if r.Aborted != want {
+			t.Errorf("aborted: %s\nwant:    %s", r.Aborted, want)
+		}
+	})
+	t.Run("at the master, after a good minion", func(t *testing.T) {
+		w := newRolloutHosts()
+		w.allergy = map[string]bool{"m1": true, "m2": true, "m3": true}
+		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+		if len(w.new) != 1 || w.new["m1"] || w.new["m2"] || w.new["m3"] || r.Outcome() != engine.RunRestored {
+			t.Errorf("outcome %q, changed are %v; want one minion", r.Outcome(), w.new)
+		}
+	})
+	t.Run("in the middle: those who are inside prove themselves", func(t *testing.T) {
+		w := newRolloutHosts()
+		w.pause = 5 * time.Millisecond
+		w.allergy["n4"] = true
+		r := rolled(w, 1, 30).run(t, t.Context(), fmt.Sprintf(rolloutBook, "4"))
+		if len(w.inside) > 0 || w.new["n4"] || len(w.new) == 31-1 {
+			t.Errorf("inside %v, changed %v", w.inside, w.new)
+		}
+		if r.Outcome() != engine.RunRestored {
+			t.Errorf("outcome %q: %s\n%s", r.Outcome(), r.Aborted, summary(r))
+		}
+	})
+	t.Run("putting back fails", func(t *testing.T) {
+		w := newRolloutHosts()
+		w.allergy, w.stuck = all, all
+		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+		if r.Outcome() != engine.RunStopped || len(w.new) != 1 || !strings.Contains(r.Aborted, "it is not as it was before: ") {
+			t.Errorf("outcome %q, changed %v: %s", r.Outcome(), w.new, r.Aborted)
+		}
+	})
+	t.Run("left for a look", func(t *testing.T) {
+		w := newRolloutHosts()
+		w.allergy = all
+		s := rolled(w, 3, 5)
+		s.opts = func(o *Options) { o.NoPutBack = true }
+		r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+		if r.Outcome() != engine.RunStopped || len(w.new) != 1 || len(w.log) != 2 {
+			t.Errorf("outcome %q, changed %v: %v", r.Outcome(), w.new, w.log)
+		}
+	})
+	t.Run("the canary is lost", func(t *testing.T) {
+		w := newRolloutHosts()
+		for h := range all {
+			w.lose[h] = true
+		}
+		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+		if r.Outcome() != engine.RunStopped || len(w.new) != 1 || !strings.Contains(r.Aborted, "was lost while it was changed") {
+			t.Errorf("outcome %q, changed %v: %s", r.Outcome(), w.new, r.Aborted)
+		}
+	})
+}
+
+// TestRolloutLeavesTheRestAlone: hosts on which nothing changes wait for nobody, do
+// the block once, in the preview, and a host that was away is no canary.
+func TestRolloutLeavesTheRestAlone(t *testing.T) {
+	w := newRolloutHosts()
+	s := rolled(w, 3, 20)
+	for _, h := range s.inv.hosts {
+		w.new[h] = h != "n7" && h != "n9"
+	}
+	delete(w.new, "n7")
+	delete(w.new, "n9")
+	s.fleet.connect = func(host string, _ int) error {
+		if host == "n7" {
+			return fmt.Errorf("no route to host")
+		}
+		return nil
+	}
+	r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+	if diff := cmp.Diff([]string{"n9 change", "n9 healthy"}, w.log); diff != "" {
+		t.Error(diff)
+	}
+	for _, h := range r.Hosts {
+		want := "ok=3 changed=0"
+		switch h.Host {
+		case "n7":
+			want = "ok=0 changed=0"
+		case "n9":
+			want = "ok=2 changed=1"
+		}
+		if got := fmt.Sprintf("ok=%d changed=%d", h.OK, h.Changed); got != want {
+			t.Errorf("%s: %s, want %s", h.Host, got, want)
+		}
+		if n := s.fleet.flights[h.Host]; h.Host == "n1" && n != 2 { // the preview, and what comes after the block
+			t.Errorf("%s was sent %d segments, want 2", h.Host, n)
+		}
+	}
+}
+
+// TestRolloutNotInForce: where its condition does not hold the block is like any
+// other, and a failure in it stays where it is.
+func TestRolloutNotInForce(t *testing.T) {
+	w := newRolloutHosts()
+	w.pause = 20 * time.Millisecond
+	w.allergy["n3"] = true
+	s := rolled(w, 1, 9)
+	r := s.run(t, t.Context(), strings.Replace(fmt.Sprintf(rolloutBook, "1"), "rollout: {", "rollout: {when: n > 100, ", 1))
+	if w.most < 5 {
+		t.Errorf("at most %d hosts were changed at once, want all", w.most)
+	}
+	if len(w.new) != 10 || r.Outcome() != engine.RunPartial {
+		t.Errorf("outcome %q, changed %v", r.Outcome(), w.new)
+	}
+}
+
+// TestRolloutInterrupted: who interrupts the run while a host is changed in a
+// rollout gets a host that has proved its change; nobody else is touched.
+func TestRolloutInterrupted(t *testing.T) {
+	w := newRolloutHosts()
+	interrupt := make(chan struct{})
+	s := rolled(w, 1, 6)
+	s.opts = func(o *Options) { o.Interrupt = interrupt }
+	s.fleet.onSegment = func(host string, check bool, step engine.Step) string {
+		did := w.step(host, check, step)
+		if did == "change" && !check {
+			close(interrupt)
+			time.Sleep(50 * time.Millisecond) // the run takes note of it
+		}
+		return did
+	}
+	r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+	if len(w.log) != 2 || !strings.HasSuffix(w.log[1], " healthy") {
+		t.Errorf("what happened: %v", w.log)
+	}
+	if r.Outcome() != engine.RunInterrupted {
+		t.Errorf("outcome %q\n%s", r.Outcome(), summary(r))
+	}
+}
+
+// TestRolloutRunsHandlers: a handler that has brought the change into effect brings
+// the restored files into effect as well.
+func TestRolloutRunsHandlers(t *testing.T) {
+	w := newRolloutHosts()
+	w.allergy["h1"] = true
+	s := of(1)
+	var restarts int
+	s.fleet.onSegment = func(host string, check bool, step engine.Step) string {
+		if step.Name == "restart" && !check {
+			restarts++
+			return "change"
+		}
+		return w.step(host, check, step)
+	}
+	r := s.run(t, t.Context(), `
+- hosts: all
+  tasks:
+    - rollout:
+      block:
+        - {name: config, do: {}, notify: restart}
+        - meta: flush_handlers
+        - {name: healthy, gate: {}}
+  handlers:
+    - {name: restart, do: {}}
+`)
+	if restarts != 2 || w.new["h1"] || r.Outcome() != engine.RunRestored {
+		t.Errorf("%d restarts, want one for the change and one for its end; %s: %s", restarts, r.Outcome(), r.Aborted)
+	}
+}
