@@ -103,7 +103,8 @@ func (b *builder) mirrorPart(p *part) {
 	b.at = outer
 }
 
-// mirrorBlock is a throttled block: hosts go back through it as they came.
+// mirrorBlock is a block in which hosts take turns: they go back through it as they
+// came, with a canary where they had one.
 func (b *builder) mirrorBlock(p *part) {
 	only := b.hostsIn(p)
 	if only != nil && len(only) == 0 {
@@ -113,6 +114,7 @@ func (b *builder) mirrorBlock(p *part) {
 	block.When, block.Parent, block.Rescue, block.Always, block.Only = nil, b.block, 0, 0, only
 	block.Needs = b.waits.take()
 	block.Throttle = b.throttle(block.Throttle)
+	block.Rollout = b.rollout(block.Rollout)
 	begin := b.emit(playbook.Op{Kind: playbook.OpBlock})
 	b.out.Ops[begin].Block = &block
 	block.Begin = begin
@@ -144,6 +146,21 @@ func (b *builder) throttle(e *playbook.Expr) *playbook.Expr {
 	}
 	b.uses(e.Refs())
 	return e.Or(1)
+}
+
+// rollout is one whose conditions can be computed; a host for which they cannot is
+// protected.
+func (b *builder) rollout(r *playbook.Rollout) *playbook.Rollout {
+	if r == nil {
+		return nil
+	}
+	return r.Computable(func(refs playbook.Refs) bool {
+		known := !slices.ContainsFunc(refs.Names(), func(name string) bool { return b.own[name] && !b.asked[name] })
+		if known {
+			b.uses(refs)
+		}
+		return known
+	})
 }
 
 // undo puts back what the steps of a task have changed.

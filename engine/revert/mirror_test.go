@@ -90,6 +90,30 @@ the rest
   undo the rest [m1 m2 n1]`,
 			asks: true,
 		},
+		"a rollout goes back as it came": {
+			book: `
+- name: one
+  hosts: all
+  tasks:
+    - {name: ask, do: {look: true}, register: found}
+    - rollout: {canary: [all], when: found.ok, max_parallel: 2}
+      block:
+        - {name: config, do: {}}
+        - {name: healthy, do: {gate: true}}
+    - {name: after, do: {}}`,
+			past: map[string]engine.Past{"h1": things("file /m 1.play.2"), "h2": things("file /m 1.play.2", "file /a 1.play.4")},
+			want: `
+look again: one
+  do ask
+put back: one
+  undo after [h2]
+  block canary of all [h1 h2]
+    undo config [h1 h2]
+    do healthy [h1 h2]
+the rest
+  undo the rest [h1 h2]`,
+			asks: true,
+		},
 		"questions are asked again where something needs the answer": {
 			book: `
 - name: look

@@ -6,9 +6,9 @@ import (
 	"deployer/engine/playbook"
 )
 
-// part is what hosts go through as one: a play, or a throttled block in it.
-// Other blocks are dissolved: their tasks stand in the part, under the blocks'
-// conditions.
+// part is what hosts go through as one: a play, or a block in it in which
+// hosts take turns. Other blocks are dissolved: their tasks stand in the part, under
+// the blocks' conditions.
 type part struct {
 	block *playbook.Block // nil for a play
 	up    *part
@@ -61,7 +61,7 @@ func (r *reader) read(i int, op playbook.Op) {
 	case playbook.OpEnd:
 		r.blocks = r.blocks[:len(r.blocks)-1]
 		r.when = r.when[:len(r.when)-len(op.Block.When)]
-		if op.Block.Throttle != nil {
+		if op.Block.Turns() {
 			r.at = r.at.up
 		}
 	}
@@ -73,7 +73,7 @@ func (r *reader) enter(b *playbook.Block) {
 	}
 	r.blocks = append(r.blocks, b)
 	r.when = append(slices.Clip(r.when), b.When...)
-	if b.Throttle != nil {
+	if b.Turns() {
 		inner := &part{block: b, up: r.at}
 		r.add(node{kind: playbook.OpBlock, part: inner})
 		r.at = inner

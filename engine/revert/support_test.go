@@ -119,7 +119,7 @@ func layout(m *Mirrored) []string {
 		case playbook.OpLabel:
 			say("label %s", op.Label.Name)
 		case playbook.OpBlock:
-			say("block%s%s%s", throttled(op.Block.Throttle), hosts(op.Block.Only), needs(op.Block.Needs))
+			say("block%s%s%s%s", throttled(op.Block.Throttle), rolled(op.Block.Rollout), hosts(op.Block.Only), needs(op.Block.Needs))
 			depth++
 		case playbook.OpEnd:
 			depth--
@@ -156,6 +156,13 @@ func throttled(e *playbook.Expr) string {
 		return ""
 	}
 	return " at most " + e.Src
+}
+
+func rolled(r *playbook.Rollout) string {
+	if r == nil {
+		return ""
+	}
+	return " canary of " + strings.Join(r.Canary, ", ")
 }
 
 func hosts(only map[string]bool) string {
