@@ -67,7 +67,7 @@ func (s *session) apply(ctx context.Context) (*engine.Report, error) {
 	switch report.Outcome() {
 	case engine.RunInterrupted:
 		return report, nil
-	case engine.RunStopped:
+	case engine.RunStopped, engine.RunRestored:
 		if drift := plan.FileDrift(s.applies, s.Project.FilesAhead(s.applies.Files), false); len(drift) > 0 {
 			return nil, &DriftError{drift} // why the look has failed, most likely
 		}

@@ -43,6 +43,9 @@ type Options struct {
 	// LockTimeout is how long to wait for another run that holds the hosts; 0 is
 	// not at all.
 	LockTimeout time.Duration
+	// NoPutBack leaves a host as it is when it fails in a rollout after it was
+	// changed, for a look.
+	NoPutBack bool
 	// Asking says which passwords are asked for.
 	Asking reach.Asking
 

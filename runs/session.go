@@ -73,6 +73,7 @@ func (s *session) options() schedule.Options {
 		RunID:     s.id,
 		Check:     s.Check,
 		Beside:    s.beside,
+		NoPutBack: s.NoPutBack,
 		Hosts:     s.Hosts,
 		Match:     s.Project.Match,
 		Vars:      func(host string) (map[string]any, error) { return s.variables.Of(host), nil },

@@ -51,6 +51,7 @@ the middle, deployer resume goes on with it.`,
 	forksFlag(cmd, &o, "the plan's, the inventory's, or 50")
 	variablesFlag(cmd, &o, "that the plan holds only by name, as they look like secrets")
 	lockTimeoutFlag(cmd, &o)
+	putBackFlag(cmd, &o)
 	return cmd
 }
 

@@ -16,6 +16,7 @@ const (
 	exitPartial     = 3
 	exitRefused     = 4
 	exitUnhealthy   = 5
+	exitRestored    = 6
 	exitInterrupted = 130
 )
 
@@ -29,6 +30,7 @@ var exitCodes = []struct {
 	{exitPartial, "the run is done, but some hosts, within the budget, were left out, or, of a revert, something could not be put back; the summary names them"},
 	{exitRefused, "refused before any change: hosts did not pass the checks or could not be reached, another run holds them, or they are not what the plan was made for"},
 	{exitUnhealthy, "verify found something that is not healthy"},
+	{exitRestored, "a change did no good on the first hosts that it reached in a rollout: it was put back there, they pass their checks again, and the other hosts were left as they are"},
 	{exitInterrupted, "interrupted by the user; the same command goes on where it stopped"},
 }
 

@@ -69,9 +69,15 @@ func variablesFlag(cmd *cobra.Command, o *runOptions, usage string) {
 // lockFlags are the flags of verbs that change hosts and so exclude each other.
 func lockFlags(cmd *cobra.Command, o *runOptions) {
 	lockTimeoutFlag(cmd, o)
+	putBackFlag(cmd, o)
 	o.lock = lockCluster
 	cmd.Flags().Var(&choice{&o.lock, []string{lockCluster, lockHosts}}, "lock",
 		"what other runs must stay away from: the cluster (its masters are locked too), or only the hosts of this run")
+}
+
+// putBackFlag is for verbs that change hosts in rollouts.
+func putBackFlag(cmd *cobra.Command, o *runOptions) {
+	cmd.Flags().BoolVar(&o.NoPutBack, "no-put-back", false, "leave a host as it is when it fails in a rollout after it was changed, for a look; the run stops all the same")
 }
 
 func lockTimeoutFlag(cmd *cobra.Command, o *runOptions) {

@@ -12,6 +12,8 @@ func outcome(report *engine.Report) error {
 			return silent(exitRefused)
 		}
 		return silent(exitFailed)
+	case engine.RunRestored:
+		return silent(exitRestored)
 	case engine.RunPartial:
 		return silent(exitPartial)
 	}

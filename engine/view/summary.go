@@ -80,6 +80,8 @@ func advice(r *engine.Report, again string) string {
 		return "nothing was changed: this was only a check\n"
 	case complete || again == "":
 		return ""
+	case r.Outcome() == engine.RunRestored:
+		return fmt.Sprintf("what failed is as it was before; when the cause is mended:\n  %s\n", again)
 	case untouched && !r.Interrupted:
 		return fmt.Sprintf("nothing was changed; when that is mended:\n  %s\n", again)
 	}
@@ -100,7 +102,7 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 		like := *h.Failure
 		like.Message = Hostless(h.Host, like.Message)
 		i := slices.IndexFunc(causes, func(c *cause) bool {
-			return c.first.FailedStep == h.FailedStep && c.first.ForAll == h.ForAll && c.first.Unreachable == h.Unreachable && c.like == like
+			return c.first.FailedStep == h.FailedStep && c.first.ForAll == h.ForAll && c.first.Unreachable == h.Unreachable && c.like == like && restoredAlike(c.first.Restored, h.Restored)
 		})
 		if i < 0 {
 			causes = append(causes, &cause{first: h, like: like})
@@ -132,7 +134,15 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 		if c.first.Failure.Detail != "" {
 			fmt.Fprintln(w, indent(strings.TrimRight(c.first.Failure.Detail, "\n"), "    | "))
 		}
+		if c.first.Restored != nil {
+			fmt.Fprintf(w, "    %s\n", c.first.Restored)
+		}
 	}
+}
+
+// restoredAlike reports whether the same became of two hosts after they failed.
+func restoredAlike(a, b *engine.Restored) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // nameColumns is how wide a list of hosts may get before it goes on below.
