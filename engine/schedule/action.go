@@ -22,9 +22,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	defer h.run.actions.release()
 	t := c.task
 	e := &entry{op: c.op, task: t, at: at, step: &engine.Step{ID: stepID(c.id, at), Name: b.title}}
-	if h.run.opts.Expect != nil {
-		e.step.Expect = h.run.opts.Expect(h.name, e.step.ID)
-	}
+	e.step.Expect = h.expect(e.step.ID)
 	if h.preview == nil {
 		h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
 	}

@@ -96,9 +96,7 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 	if b.on == nil { // another host must not remember what this one owes
 		h.noteHandlers(b.step, t, at)
 	}
-	if h.run.opts.Expect != nil {
-		b.step.Expect = h.run.opts.Expect(h.name, b.step.ID)
-	}
+	b.step.Expect = h.expect(b.step.ID)
 	if t.Until == nil && h.preview == nil {
 		b.step.Retries, b.step.Delay = t.Retries, t.Delay
 	}

@@ -127,5 +127,14 @@ func (h *host) acceptPreview(b *playbook.Block, p *preview) {
 	h.cursor = b.End + 1
 }
 
+// expect is what a step may do by the plan that is applied; nil for anything. A
+// preview does nothing, and putting back is what no plan foresees.
+func (h *host) expect(step string) *engine.Expect {
+	if h.run.opts.Expect == nil || h.preview != nil || h.restored != nil {
+		return nil
+	}
+	return h.run.opts.Expect(h.name, step)
+}
+
 // checking reports whether nothing may be changed now.
 func (h *host) checking() bool { return h.run.opts.Check || h.preview != nil }

@@ -318,3 +318,40 @@ func TestRolloutRunsHandlers(t *testing.T) {
 		t.Errorf("%d restarts, want one for the change and one for its end; %s: %s", restarts, r.Outcome(), r.Aborted)
 	}
 }
+
+// TestRolloutOfAPlan: steps of a rollout are held to the plan that is applied, and
+// putting back is not, as no plan foresees it.
+func TestRolloutOfAPlan(t *testing.T) {
+	w := newRolloutHosts()
+	w.allergy["h1"] = true
+	s := of(1)
+	var asked []string
+	s.opts = func(o *Options) {
+		o.Expect = func(_, step string) *engine.Expect {
+			asked = append(asked, step)
+			return &engine.Expect{}
+		}
+	}
+	var expected []string
+	s.fleet.onSegment = func(host string, check bool, step engine.Step) string {
+		if step.Expect != nil {
+			expected = append(expected, step.ID)
+		}
+		return w.step(host, check, step)
+	}
+	s.run(t, t.Context(), `
+- hosts: all
+  tasks:
+    - rollout:
+      block: [{name: config, do: {}}, {name: healthy, gate: {}}]
+`)
+	if diff := cmp.Diff([]string{"1.play.1", "1.play.2"}, asked); diff != "" {
+		t.Errorf("asked for: %s", diff)
+	}
+	if diff := cmp.Diff(asked, expected); diff != "" {
+		t.Errorf("sent with what the plan allows: %s", diff)
+	}
+	if w.new["h1"] {
+		t.Error("it was not put back")
+	}
+}
