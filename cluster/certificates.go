@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
+	"path"
 	"slices"
 )
 
@@ -14,11 +15,17 @@ const (
 )
 
 // Where files lie: kubeadm's places (kubernetes.io/docs/setup/
-// best-practices/certificates), so that its tools and its users' habits work.
+// best-practices/certificates), but for the certificates of static pods.
 const (
 	dirKubernetes = "/etc/kubernetes"
 	dirPKI        = dirKubernetes + "/pki"
 	dirKubeletPKI = "/var/lib/kubelet/pki"
+
+	// Directories with the certificates and keys of one static pod.
+	dirAPIServerPKI         = dirPKI + "/apiserver"
+	dirControllerManagerPKI = dirPKI + "/controller-manager"
+	dirSchedulerPKI         = dirPKI + "/scheduler"
+	dirKubeProxyPKI         = dirPKI + "/kube-proxy"
 )
 
 // AdminGroup is the group of the admin certificate. It has its rights from a
@@ -65,7 +72,8 @@ func CAPath(authority string) string {
 // Names, subjects and usages are kubeadm's (kubernetes.io/docs/setup/
 // best-practices/certificates, "All certificates"), except that the clients of
 // the API have certificate files of their own, because kubeconfigs refer to
-// files instead of holding copies.
+// files instead of holding copies. Static pods have a directory each for their
+// certificates, which is all of the keys that they see.
 func Certificates(c *Cluster, host string) []Certificate {
 	n, ok := c.Nodes[host]
 	if !ok {
@@ -86,17 +94,17 @@ func Certificates(c *Cluster, host string) []Certificate {
 
 func masterCertificates(c *Cluster, n Node) []Certificate {
 	names, ips := apiServerSANs(c, n)
-	server := leaf(AuthorityCluster, "apiserver", "kube-apiserver", "server")
+	server := leaf(AuthorityCluster, "apiserver", "kube-apiserver", "server").in(dirAPIServerPKI)
 	server.DNS, server.IPs = names, ips
 	admin := leaf(AuthorityCluster, "admin", "kubernetes-admin", "client")
 	admin.Orgs = []string{c.AdminGroup}
 	return []Certificate{
 		server,
-		leaf(AuthorityCluster, "apiserver-kubelet-client", userKubeletClient, "client"),
-		leaf(AuthorityEtcd, "apiserver-etcd-client", "kube-apiserver-etcd-client", "client"),
-		leaf(AuthorityFrontProxy, "front-proxy-client", "front-proxy-client", "client"),
-		leaf(AuthorityCluster, "controller-manager", "system:kube-controller-manager", "client"),
-		leaf(AuthorityCluster, "scheduler", "system:kube-scheduler", "client"),
+		leaf(AuthorityCluster, "apiserver-kubelet-client", userKubeletClient, "client").in(dirAPIServerPKI),
+		leaf(AuthorityEtcd, "apiserver-etcd-client", "kube-apiserver-etcd-client", "client").in(dirAPIServerPKI),
+		leaf(AuthorityFrontProxy, "front-proxy-client", "front-proxy-client", "client").in(dirAPIServerPKI),
+		leaf(AuthorityCluster, "controller-manager", "system:kube-controller-manager", "client").in(dirControllerManagerPKI),
+		leaf(AuthorityCluster, "scheduler", "system:kube-scheduler", "client").in(dirSchedulerPKI),
 		admin,
 	}
 }
@@ -119,11 +127,8 @@ func nodeCertificates(n Node) []Certificate {
 	serving := leaf(AuthorityCluster, "kubelet-serving", identity, "server")
 	serving.Orgs = []string{"system:nodes"}
 	serving.DNS, serving.IPs = localSANs(n)
-	for _, cert := range []*Certificate{&client, &serving} {
-		cert.CertPath = fmt.Sprintf("%s/%s.crt", dirKubeletPKI, cert.Name)
-		cert.KeyPath = fmt.Sprintf("%s/%s.key", dirKubeletPKI, cert.Name)
-	}
-	return []Certificate{client, serving, leaf(AuthorityCluster, "kube-proxy", "system:kube-proxy", "client")}
+	proxy := leaf(AuthorityCluster, "kube-proxy", "system:kube-proxy", "client").in(dirKubeProxyPKI)
+	return []Certificate{client.in(dirKubeletPKI), serving.in(dirKubeletPKI), proxy}
 }
 
 // leaf is a certificate without names, in kubeadm's place for it.
@@ -141,6 +146,27 @@ func leaf(authority, name, cn string, usages ...string) Certificate {
 		CAPath:    CAPath(authority),
 		Owner:     "root",
 	}
+}
+
+// in is the certificate with its files in a directory.
+func (c Certificate) in(dir string) Certificate {
+	c.CertPath = fmt.Sprintf("%s/%s.crt", dir, c.Name)
+	c.KeyPath = fmt.Sprintf("%s/%s.key", dir, c.Name)
+	return c
+}
+
+// formerFiles are where the certificates of static pods and their keys lay before
+// these had directories of their own. Nothing reads them any more.
+func formerFiles(certificates []Certificate) []string {
+	own := []string{dirAPIServerPKI, dirControllerManagerPKI, dirSchedulerPKI, dirKubeProxyPKI}
+	out := []string{}
+	for _, c := range certificates {
+		if slices.Contains(own, path.Dir(c.CertPath)) {
+			former := c.in(dirPKI)
+			out = append(out, former.CertPath, former.KeyPath)
+		}
+	}
+	return out
 }
 
 // localSANs are the names and addresses of a host, for its neighbours and for

@@ -41,18 +41,18 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		"authorization-mode":                 "Node,RBAC",
 		"client-ca-file":                     CAPath(AuthorityCluster),
 		"etcd-cafile":                        CAPath(AuthorityEtcd),
-		"etcd-certfile":                      pki("apiserver-etcd-client.crt"),
-		"etcd-keyfile":                       pki("apiserver-etcd-client.key"),
+		"etcd-certfile":                      pki("apiserver/apiserver-etcd-client.crt"),
+		"etcd-keyfile":                       pki("apiserver/apiserver-etcd-client.key"),
 		"etcd-servers":                       strings.Join(etcdServers(c.Etcd, n), ","),
 		"kubelet-certificate-authority":      CAPath(AuthorityCluster), // kubelets serve certificates of this cluster, so check them
-		"kubelet-client-certificate":         pki("apiserver-kubelet-client.crt"),
-		"kubelet-client-key":                 pki("apiserver-kubelet-client.key"),
+		"kubelet-client-certificate":         pki("apiserver/apiserver-kubelet-client.crt"),
+		"kubelet-client-key":                 pki("apiserver/apiserver-kubelet-client.key"),
 		"kubelet-preferred-address-types":    "InternalIP,ExternalIP,Hostname",
 		"max-mutating-requests-inflight":     strconv.Itoa(c.Size.MutatingInflight),
 		"max-requests-inflight":              strconv.Itoa(c.Size.RequestsInflight),
 		"profiling":                          "false",
-		"proxy-client-cert-file":             pki("front-proxy-client.crt"),
-		"proxy-client-key-file":              pki("front-proxy-client.key"),
+		"proxy-client-cert-file":             pki("apiserver/front-proxy-client.crt"),
+		"proxy-client-key-file":              pki("apiserver/front-proxy-client.key"),
 		"requestheader-allowed-names":        "front-proxy-client",
 		"requestheader-client-ca-file":       CAPath(AuthorityFrontProxy),
 		"requestheader-extra-headers-prefix": "X-Remote-Extra-",
@@ -71,10 +71,10 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		"service-account-lookup":                  "true", // the tokens of a deleted account end with it
 		"service-account-signing-key-file":        pki("sa.key"),
 		"service-cluster-ip-range":                strings.Join(c.ServiceCIDRs, ","),
-		"tls-cert-file":                           pki("apiserver.crt"),
+		"tls-cert-file":                           pki("apiserver/apiserver.crt"),
 		"tls-cipher-suites":                       strings.Join(tlsCipherSuites(), ","),
 		"tls-min-version":                         "VersionTLS12",
-		"tls-private-key-file":                    pki("apiserver.key"),
+		"tls-private-key-file":                    pki("apiserver/apiserver.key"),
 	}
 	if c.Encryption.AtRest {
 		out["encryption-provider-config"] = c.Encryption.File

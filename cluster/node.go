@@ -26,12 +26,14 @@ type Node struct {
 	BGP    BGP               `json:"bgp"`
 	Etcd   LocalEtcd         `json:"etcd"`
 	Args   Args              `json:"args"`
+	Mounts Mounts            `json:"mounts"`
 
 	KubeletConfig   map[string]any `json:"kubelet_config"`    // content of its configuration file
 	KubeProxyConfig map[string]any `json:"kube_proxy_config"` // content of its configuration file
 	Containerd      map[string]any `json:"containerd"`        // content of its configuration file, but for the sandbox's image
 
 	Certificates   []Certificate       `json:"certificates"`    // those that it is entitled to
+	FormerFiles    []string            `json:"former_files"`    // of certificates at the paths of earlier versions
 	Kubeconfigs    []Kubeconfig        `json:"kubeconfigs"`     // those of its components
 	APIServerFiles []ConfigFile        `json:"apiserver_files"` // those that the API server reads
 	Images         []Image             `json:"images"`          // those of its static pods

@@ -25,6 +25,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 		Etcd:     LocalEtcd{},
 		Roles:    []string{},
 		Args:     emptyArgs(),
+		Mounts:   Mounts{APIServer: []Mount{}, ControllerManager: []Mount{}, Scheduler: []Mount{}, KubeProxy: []Mount{}},
 		Images:   []Image{},
 	}
 	n.RunsAPIServer = n.IsMaster
@@ -72,7 +73,9 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 		n.Containerd = r.containerdConfig(n, section(over, componentContainerd))
 	}
 	n.Certificates = Certificates(r.out, n.Name)
+	n.FormerFiles = formerFiles(n.Certificates)
 	n.Kubeconfigs = Kubeconfigs(r.out, n.Name)
+	n.Mounts = mounts(n)
 	n.Images = r.images(n)
 	n.Packages = r.packages(n)
 	n.Requirements = Requirements(r.out, n)

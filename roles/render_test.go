@@ -15,6 +15,7 @@ import (
 	"deployer/images"
 	"deployer/inventory"
 	"deployer/roles"
+	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/file"
 )
@@ -111,6 +112,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 	}
 	return map[string]any{
 		"pod_cidrs":     ranges,
+		"key_digests":   map[string]any{"changed": false, keyring.EncryptionConf: "sample of a digest"},
 		"etcd_plan":     map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
 		"proxy_package": map[string]any{"changed": false, "failed": false, "skipped": false},
 		"bgp_password":  map[string]any{"changed": true, "failed": false, "skipped": false, "replaced": false},

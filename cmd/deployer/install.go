@@ -4,6 +4,7 @@ import "github.com/spf13/cobra"
 
 func newInstallCommand(e env) *cobra.Command {
 	var o runOptions
+	var newKey bool
 	cmd := &cobra.Command{
 		Use:     "install",
 		GroupID: "cluster",
@@ -20,6 +21,7 @@ An interrupt (Ctrl-C) ends it after the steps in flight; a second one at once.`,
 			if err != nil {
 				return err
 			}
+			given.Extra = map[string]any{"new_encryption_key": newKey}
 			r, err := newController(e).Install(given)
 			if err != nil {
 				return err
@@ -29,6 +31,7 @@ An interrupt (Ctrl-C) ends it after the steps in flight; a second one at once.`,
 	}
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
+	cmd.Flags().BoolVar(&newKey, "new-encryption-key", false, "make a new encryption key when every master has lost /etc/kubernetes/encryption.yaml; Secrets encrypted with the lost key cannot be read then")
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would be changed")
 	return cmd
 }

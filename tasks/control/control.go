@@ -35,6 +35,7 @@ func Actions() []engine.Kind {
 		{Name: "preflight_report", Doc: "Collect what all hosts' checks found and end the run with one table when there is any problem.", New: func() any { return preflight.NewReport() }},
 
 		{Name: "authority", Doc: "Load the cluster's keys from the masters into memory, or make those of a new cluster.", New: func() any { return &keyring.Load{} }},
+		{Name: "key_digests", Doc: "Digests of the cluster's key files, for what must restart when one of them changes.", New: func() any { return &keyring.Digests{} }},
 
 		{Name: "etcd_plan", Doc: "Decide what each etcd host has to do: start a new cluster, join, take a lost member's place, or nothing.", New: func() any { return &etcd.Plan{} }},
 		{Name: "etcd_add_member", Doc: "Make room for the host in a running etcd cluster, as etcd_plan decided.", New: func() any { return etcd.NewAddMember() }},

@@ -171,7 +171,7 @@ func (s *site) moveLeader(master string) {
 	s.t.Helper()
 	endpoint := func(host string) string { return "https://" + s.address(host) + ":2379" }
 	const pki = "/etc/kubernetes/pki/"
-	etcdctl := "etcdctl --cacert " + pki + "etcd/ca.crt --cert " + pki + "apiserver-etcd-client.crt --key " + pki + "apiserver-etcd-client.key" +
+	etcdctl := "etcdctl --cacert " + pki + "etcd/ca.crt --cert " + pki + "apiserver/apiserver-etcd-client.crt --key " + pki + "apiserver/apiserver-etcd-client.key" +
 		" --endpoints " + strings.Join([]string{endpoint("m1"), endpoint("m2"), endpoint("m3")}, ",")
 	leads := func() (leader, member uint64) {
 		var all []struct {

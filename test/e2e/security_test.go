@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,4 +45,30 @@ func podSecurity(t *testing.T, s *site) {
 	if out, err := run("kube-system"); err != nil {
 		t.Errorf("a pod with hostNetwork in kube-system: %v, %s", err, out)
 	}
+}
+
+// lostEncryptionKey takes the encryption key from the only master. No install makes
+// a new one by itself; told to, it does, and the API server runs with it.
+func lostEncryptionKey(t *testing.T, s *site, master string) {
+	const file = "/etc/kubernetes/encryption.yaml"
+	s.shell(master, "mv "+file+" /root/encryption.yaml")
+	if o := s.deployer("install"); o.code == 0 || !strings.Contains(o.all(), "etcd has data on "+master) || !strings.Contains(o.all(), "--new-encryption-key") {
+		t.Errorf("install without the encryption key: exit %d\n%s", o.code, o.all())
+	}
+	s.shell(master, "test ! -e "+file)
+	before := s.processes(master)
+	s.must("install", "--new-encryption-key")
+	s.shell(master, "! cmp -s "+file+" /root/encryption.yaml; rm /root/encryption.yaml")
+	var restarted []string
+	after := s.processes(master)
+	for line := range strings.Lines(before) {
+		if process := strings.TrimSpace(line); !strings.Contains(after, process) {
+			restarted = append(restarted, strings.Fields(process)[0])
+		}
+	}
+	if !slices.Equal(restarted, []string{"kube-apiserver"}) {
+		t.Errorf("with the new key restarted %v, want the API server alone", restarted)
+	}
+	s.kubectl(master, "create secret generic of-the-new-key --from-literal=a=b")
+	s.kubectl(master, "get secret of-the-new-key")
 }

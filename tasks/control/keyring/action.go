@@ -20,8 +20,10 @@ import (
 // every master. In a dry run it makes keys too, in memory only, so that the
 // tasks behind it can be checked.
 type Load struct {
-	Found    string `yaml:"found" doc:"Name under which the masters registered what authority_read found." required:"true"`
-	Existing bool   `yaml:"existing" doc:"Fail when something would have to be made, for tasks that only look at a cluster; default false."`
+	Found            string `yaml:"found" doc:"Name under which the masters registered what authority_read found." required:"true"`
+	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is made only when all of them have none."`
+	Existing         bool   `yaml:"existing" doc:"Fail when something would have to be made, for tasks that only look at a cluster; default false."`
+	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Make a new encryption key even when the cluster has data and no master holds its key; default false."`
 }
 
 // Looks is true: hosts are not touched.
@@ -61,6 +63,9 @@ func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error)
 	if silent := unheard(site, held); len(made) > 0 && len(silent) > 0 {
 		return engine.Change{}, fmt.Errorf("no authorities are made for a cluster that may have some: %s did not say which it holds; "+
 			"the hosts of the run must include every master", strings.Join(silent, ", "))
+	}
+	if err := l.refuseNewEncryption(site, held, made); err != nil {
+		return engine.Change{}, err
 	}
 	if err := fill(site, keys); err != nil {
 		return engine.Change{}, err

@@ -114,3 +114,61 @@ func TestBGPPasswordWhenAsked(t *testing.T) {
 		}
 	}
 }
+
+// A cluster with data in etcd gets no new encryption key unless the user says so:
+// Secrets that are encrypted with the lost one would be unreadable, and nobody
+// would have been told.
+func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
+	keys, err := keyring.New(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := keys.Files()
+	delete(files, keyring.EncryptionConf)
+	data, empty := engine.Output{"exists": true}, engine.Output{"exists": false}
+	for name, c := range map[string]struct {
+		held    keyring.Files
+		etcd    map[string]engine.Output
+		allowed bool
+		want    string // part of the error; empty: a key is made
+	}{
+		"data":                       {files, map[string]engine.Output{"m1": data, "m2": empty}, false, "etcd has data on m1"},
+		"data and nothing held":      {nil, map[string]engine.Output{"m1": data, "m2": data}, false, "etcd has data on m1, m2"},
+		"a member did not say":       {files, map[string]engine.Output{"m1": empty}, false, "m2 did not say"},
+		"own authorities, no data":   {files, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
+		"new cluster":                {nil, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
+		"data, and the user said so": {files, map[string]engine.Output{"m1": data, "m2": data}, true, ""},
+		"nothing is missing":         {keys.Files(), map[string]engine.Output{"m1": data, "m2": data}, false, ""},
+	} {
+		s, ring := site(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
+		peers := []cluster.Endpoint{{Name: "m1"}, {Name: "m2"}}
+		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1", "m2"}, Etcd: cluster.Etcd{Peers: peers}})
+		for host, out := range c.etcd {
+			s.Results[host]["etcd"] = out
+		}
+		_, err := (&keyring.Load{Found: "found", Etcd: "etcd", NewEncryptionKey: c.allowed}).Check(t.Context(), s)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if _, filled := ring.Keys(); (filled == nil) != (c.want == "") {
+			t.Errorf("%s: the keyring is filled: %v", name, filled == nil)
+		}
+	}
+}
+
+// The digests of a dry run say nothing of keys that only the real run makes.
+func TestDigestsOfADryRun(t *testing.T) {
+	s, _ := site(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
+	s.Values = map[string]any{"run": map[string]any{"check": true}}
+	if _, err := (&keyring.Load{Found: "found"}).Check(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	dry, err := (&keyring.Digests{}).Check(t.Context(), s)
+	if err != nil || dry.Needed || dry.Output[keyring.EncryptionConf] != "made by the run" {
+		t.Errorf("dry run: %+v, %v", dry, err)
+	}
+	s.Values = nil
+	if wet, err := (&keyring.Digests{}).Check(t.Context(), s); err != nil || wet.Output[keyring.EncryptionConf] == dry.Output[keyring.EncryptionConf] {
+		t.Errorf("real run: %+v, %v", wet, err)
+	}
+}

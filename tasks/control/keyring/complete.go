@@ -16,8 +16,10 @@ import (
 // made: a new cluster, or one whose first install was cut short. When it is
 // there, the cluster may live: then the authorities and the service-account
 // key must be complete, and only what can be made again without harm is made:
-// the front-proxy authority and the encryption configuration (secrets stored
-// unencrypted stay readable), a certificate whose key is there, and sa.pub.
+// the front-proxy authority, a certificate whose key is there, and sa.pub.
+//
+// A missing encryption configuration is always made, because the files do not tell
+// whether Secrets were encrypted with it: [Load] refuses where etcd has data.
 func Complete(held Files, now time.Time) (*Keys, []string, error) {
 	c := completion{files: Files{}, now: now, young: held[ClusterCert] == nil}
 	for _, path := range Paths() {
@@ -44,7 +46,7 @@ func Complete(held Files, now time.Time) (*Keys, []string, error) {
 			made = append(made, path)
 		}
 	}
-	return &Keys{authorities: authorities, files: c.files}, made, nil
+	return &Keys{authorities: authorities, files: c.files, made: made}, made, nil
 }
 
 // New makes the keys of a new cluster.

@@ -10,6 +10,7 @@ import (
 type Keys struct {
 	authorities map[string]*Authority
 	files       Files
+	made        []string // paths of the files that no master held
 }
 
 // Authority returns the authority of that name: [Cluster], [Etcd] or

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// The kinds of hostPath volumes that static pods read configuration from.
+const (
+	mountFile      = "File"
+	mountDirectory = "Directory"
+)
+
+// Mount is a file or directory of the host that a static pod reads at the same
+// path. The kubelet binds a file by its inode: a container sees a file that was
+// replaced only after a restart, so the content of these files belongs in the
+// manifest's hash. A directory shows what is replaced in it at once.
+type Mount struct {
+	Name string `json:"name"` // of the volume
+	Path string `json:"path"` // on the host and in the container
+	Type string `json:"type"` // File or Directory
+}
+
+// Mounts are those of each static pod on this host, below /etc/kubernetes; empty
+// for components that do not run there.
+type Mounts struct {
+	APIServer         []Mount `json:"apiserver"`          // of kube-apiserver
+	ControllerManager []Mount `json:"controller_manager"` // of kube-controller-manager
+	Scheduler         []Mount `json:"scheduler"`          // of kube-scheduler
+	KubeProxy         []Mount `json:"kube_proxy"`         // of kube-proxy
+}
+
+// mounts are those of all static pods of a node that has its flags, configuration
+// and kubeconfigs.
+func mounts(n Node) Mounts {
+	// kube-proxy's flags name its configuration, which names the kubeconfig.
+	proxy := n.Args.KubeProxy
+	if file, ok := section(n.KubeProxyConfig, "clientConnection")["kubeconfig"].(string); ok {
+		proxy = append(slices.Clone(proxy), "="+file)
+	}
+	return Mounts{
+		APIServer:         mountsOf(n.Args.APIServer, n.Kubeconfigs, dirAPIServer, dirAPIServerPKI),
+		ControllerManager: mountsOf(n.Args.ControllerManager, n.Kubeconfigs, dirControllerManagerPKI),
+		Scheduler:         mountsOf(n.Args.Scheduler, n.Kubeconfigs, dirSchedulerPKI),
+		KubeProxy:         mountsOf(proxy, n.Kubeconfigs, dirKubeProxyPKI),
+	}
+}
+
+// mountsOf returns the mounts of a component, sorted by path: every file below
+// /etc/kubernetes that its flags name, also those of extra_args, and the
+// certificates that its kubeconfigs name. Of a directory in own, which holds only
+// what the component reads, the whole directory is mounted instead.
+func mountsOf(args []string, kubeconfigs []Kubeconfig, own ...string) []Mount {
+	var paths []string
+	for _, arg := range args {
+		_, value, _ := strings.Cut(arg, "=")
+		for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ':' }) {
+			if file := path.Clean(part); strings.HasPrefix(file, dirKubernetes+"/") {
+				paths = append(paths, file)
+			}
+		}
+	}
+	for _, k := range kubeconfigs {
+		if slices.Contains(paths, k.Path) {
+			paths = append(paths, k.CAPath, k.CertPath, k.KeyPath)
+		}
+	}
+	slices.Sort(paths)
+	out := []Mount{}
+	for _, file := range slices.Compact(paths) {
+		mount := Mount{Path: file, Type: mountFile}
+		for _, dir := range own {
+			if file == dir || strings.HasPrefix(file, dir+"/") {
+				mount = Mount{Path: dir, Type: mountDirectory}
+			}
+		}
+		mount.Name = volumeName(mount.Path)
+		if !slices.Contains(out, mount) {
+			out = append(out, mount)
+		}
+	}
+	return out
+}
+
+// volumeName makes a name of a path: small letters, digits and dashes, at most 63
+// characters as Kubernetes wants it. The end of a path tells more than its start.
+func volumeName(file string) string {
+	name := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(strings.TrimPrefix(file, "/etc/")))
+	return strings.Trim(name[max(0, len(name)-63):], "-")
+}

@@ -1,0 +1,42 @@
+package roles_test
+
+import (
+	"maps"
+	"testing"
+
+	"deployer/engine/playbook"
+	"deployer/tasks/control/keyring"
+)
+
+// TestNewEncryptionKeyIsAskedFor: install makes no new encryption key for a cluster
+// with data unless the command line says so, and it knows where etcd has data.
+func TestNewEncryptionKeyIsAskedFor(t *testing.T) {
+	s := newSite(t, "single")
+	for _, asked := range []bool{false, true} {
+		fixed := maps.Clone(s.found)
+		if asked {
+			fixed["new_encryption_key"] = true
+		}
+		loads := 0
+		for _, task := range s.program.Tasks {
+			if task.Kind.Name != "authority" {
+				continue
+			}
+			loads++
+			vars := playbook.NewVars(s.vars.Of("solo"), fixed)
+			if err := vars.Enter(task.Scopes, task.Refs()); err != nil {
+				t.Fatal(err)
+			}
+			args, err := task.Build(vars)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if load := args.(*keyring.Load); load.NewEncryptionKey != asked || load.Etcd != "etcd_found" {
+				t.Errorf("asked %v: %+v", asked, load)
+			}
+		}
+		if loads != 1 {
+			t.Errorf("%d tasks load the authorities, want 1", loads)
+		}
+	}
+}

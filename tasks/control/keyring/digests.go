@@ -1,0 +1,64 @@
+package keyring
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"deployer/engine"
+	"deployer/tasks/control/situation"
+)
+
+// notWritten stands for the digest of a file that a dry run made in memory: the
+// next run makes another one.
+const notWritten = "made by the run"
+
+// Digests is the action `key_digests`: its output is a digest of each of the
+// cluster's key files by path, for what must restart when the file changes. It
+// comes after the action `authority`.
+type Digests struct{}
+
+// Looks is true.
+func (*Digests) Looks() bool { return true }
+
+// Check reads the run's keyring.
+func (*Digests) Check(_ context.Context, site engine.Site) (engine.Change, error) {
+	ring, ok := engine.Service[*Keyring](site.Services())
+	if !ok {
+		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	}
+	keys, err := ring.Keys()
+	if err != nil {
+		return engine.Change{}, err
+	}
+	out := engine.Output{}
+	for path, digest := range keys.Digests() {
+		if situation.CheckOnly(site) && slices.Contains(keys.made, path) {
+			digest = notWritten
+		}
+		out[path] = digest
+	}
+	return engine.NoChange(out), nil
+}
+
+// Apply is never needed.
+func (*Digests) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// Digests returns a digest of each file, by path. They are HMAC-SHA256 with the
+// key of the cluster's authority, so that nobody else can try guesses of a secret
+// on them: manifests with such digests may be read by more users than the files.
+func (k *Keys) Digests() map[string]string {
+	out := map[string]string{}
+	for path, content := range k.files {
+		mac := hmac.New(sha256.New, k.files[ClusterKey])
+		mac.Write([]byte(path + "\x00"))
+		mac.Write(content)
+		out[path] = hex.EncodeToString(mac.Sum(nil))
+	}
+	return out
+}
