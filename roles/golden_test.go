@@ -84,6 +84,21 @@ func TestEveryTemplateIsRendered(t *testing.T) {
 	}
 }
 
+// TestUnitsKeepOutOfTmp: what runs as root on a host opens no name in a directory
+// that any user writes to.
+func TestUnitsKeepOutOfTmp(t *testing.T) {
+	for name, hosts := range goldenHosts() {
+		s := newSite(t, name)
+		for _, host := range hosts {
+			for file, content := range s.files(t, host) {
+				if (strings.HasPrefix(file, "/etc/systemd/system/") || strings.HasPrefix(file, "/etc/deployer/")) && strings.Contains(content, "/tmp") {
+					t.Errorf("%s of %s names /tmp:\n%s", file, host, content)
+				}
+			}
+		}
+	}
+}
+
 // TestUnitsAreSigned holds that units begin as tasks/receipt expects: by that a
 // host without receipts is known as deployer's own.
 func TestUnitsAreSigned(t *testing.T) {
