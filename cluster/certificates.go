@@ -26,7 +26,14 @@ const (
 	dirControllerManagerPKI = dirPKI + "/controller-manager"
 	dirSchedulerPKI         = dirPKI + "/scheduler"
 	dirKubeProxyPKI         = dirPKI + "/kube-proxy"
+
+	// What etcd's own user reads is apart from /etc/kubernetes/pki, all of which is
+	// root's (CIS 1.1.19). The authority's certificate is there, for everybody.
+	dirEtcdPKI = "/etc/etcd/pki"
 )
+
+// UserEtcd is the user and the group that etcd runs as.
+const UserEtcd = "etcd"
 
 // AdminGroup is the group of the admin certificate. It has its rights from a
 // ClusterRoleBinding, which can be taken away; those of system:masters cannot.
@@ -116,6 +123,10 @@ func etcdCertificates(n Node) []Certificate {
 	peer := leaf(AuthorityEtcd, "etcd/peer", n.Name, "server", "client")
 	server.DNS, server.IPs = localSANs(n)
 	peer.DNS, peer.IPs = localSANs(n)
+	for file, cert := range map[string]*Certificate{"server": &server, "peer": &peer} {
+		cert.CertPath, cert.KeyPath = dirEtcdPKI+"/"+file+".crt", dirEtcdPKI+"/"+file+".key"
+		cert.Owner = UserEtcd
+	}
 	health := leaf(AuthorityEtcd, "etcd/healthcheck-client", "kube-etcd-healthcheck-client", "client")
 	return []Certificate{server, peer, health}
 }

@@ -52,9 +52,11 @@ type Taint struct {
 
 // LocalEtcd is what a host's own etcd is told. Empty on other hosts.
 type LocalEtcd struct {
-	Name      string `json:"name"`       // of the member, that of the host
-	ClientURL string `json:"client_url"` // where clients reach it
-	PeerURL   string `json:"peer_url"`   // where other members reach it
+	Name      string   `json:"name"`       // of the member, that of the host
+	ClientURL string   `json:"client_url"` // where clients reach it
+	PeerURL   string   `json:"peer_url"`   // where other members reach it
+	User      string   `json:"user"`       // that it runs as, and its group
+	Dirs      []string `json:"dirs"`       // that it writes to: data_dir, and wal-dir where extra arguments have one
 }
 
 // Args are the complete flags of each component on this host, sorted, as

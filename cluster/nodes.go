@@ -22,7 +22,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 		Taints:   []Taint{},
 		BGP:      BGP{Peers: []Peer{}},
 		LocalAPI: r.out.API.Local,
-		Etcd:     LocalEtcd{},
+		Etcd:     LocalEtcd{Dirs: []string{}},
 		Roles:    []string{},
 		Args:     emptyArgs(),
 		Mounts:   Mounts{APIServer: []Mount{}, ControllerManager: []Mount{}, Scheduler: []Mount{}, KubeProxy: []Mount{}},
@@ -40,6 +40,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 			Name:      h.Name,
 			ClientURL: httpsURL(n.IP, portEtcdClient),
 			PeerURL:   httpsURL(n.IP, portEtcdPeer),
+			User:      UserEtcd,
 		}
 	}
 	if n.IsNode {
@@ -63,6 +64,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	}
 	if n.IsEtcd {
 		n.Args.Etcd = flags(r.etcdFlags(n), section(over, componentEtcd))
+		n.Etcd.Dirs = etcdDirs(n.Args.Etcd)
 	}
 	if n.IsNode {
 		kubelet, proxy := section(over, componentKubelet), section(over, componentKubeProxy)

@@ -99,6 +99,24 @@ func TestUnitsKeepOutOfTmp(t *testing.T) {
 	}
 }
 
+// TestEtcdIsNotRoot: it has a user of its own, and writes to its directories only.
+func TestEtcdIsNotRoot(t *testing.T) {
+	for name, host := range map[string]string{"nginx": "m1", "single": "solo", "apart": "e1"} {
+		unit := newSite(t, name).files(t, host)["/etc/systemd/system/etcd.service"]
+		for _, want := range []string{"User=etcd", "Group=etcd", "NoNewPrivileges=yes", "CapabilityBoundingSet=", "ProtectSystem=strict", "ProtectHome=yes",
+			`ReadWritePaths="/var/lib/etcd"`, `ExecStartPre=+/bin/chown --recursive -H --no-dereference etcd:etcd "/var/lib/etcd"`} {
+			if !strings.Contains(unit, "\n"+want+"\n") {
+				t.Errorf("%s, %s: etcd's unit lacks %s", name, host, want)
+			}
+		}
+		for _, secret := range []string{"key-file=/etc/kubernetes", "cert-file=/etc/kubernetes"} {
+			if strings.Contains(unit, secret) {
+				t.Errorf("%s, %s: etcd reads what is root's: %s", name, host, secret)
+			}
+		}
+	}
+}
+
 // TestUnitsAreSigned holds that units begin as tasks/receipt expects: by that a
 // host without receipts is known as deployer's own.
 func TestUnitsAreSigned(t *testing.T) {

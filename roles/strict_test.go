@@ -185,7 +185,8 @@ type subnet struct {
 	Subnet string `json:"subnet"`
 }
 
-var unitLine = regexp.MustCompile(`^(\[[A-Z][a-z]+\]|[A-Z][A-Za-z]+=.+)$`)
+// unitLine is a section or a setting; an empty set of capabilities is one, too.
+var unitLine = regexp.MustCompile(`^(\[[A-Z][a-z]+\]|[A-Z][A-Za-z]+=.+|CapabilityBoundingSet=)$`)
 
 // unitFile holds that a unit has its three sections, that every line outside of
 // a continued one is a comment, a section or a setting, and that it starts with

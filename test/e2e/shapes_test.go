@@ -180,7 +180,7 @@ func TestKilledInstall(t *testing.T) {
 	}
 	s.must("install")
 	s.must("verify")
-	if out := s.shell("m1", "etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key member list"); strings.Count(out, "started") != 3 || len(strings.Split(out, "\n")) != 3 {
+	if out := s.shell("m1", "etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/healthcheck-client.crt --key /etc/kubernetes/pki/etcd/healthcheck-client.key member list"); strings.Count(out, "started") != 3 || len(strings.Split(out, "\n")) != 3 {
 		t.Errorf("etcd members, want 3 started:\n%s", out)
 	}
 	_, r := s.events(s.must("install", "--output", "json"))
