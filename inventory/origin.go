@@ -48,6 +48,36 @@ func (inv *Inventory) VarPos(host, name string) strictyaml.Pos {
 	return strictyaml.Pos{}
 }
 
+// OverridePos is where a key of a host's overrides stands, in the host or in a
+// group that it is in; zero when neither has it. The path is that below
+// `overrides:`.
+func (inv *Inventory) OverridePos(host string, path []string) strictyaml.Pos {
+	i, ok := inv.index[host]
+	if !ok || len(path) == 0 {
+		return strictyaml.Pos{}
+	}
+	for _, l := range slices.Backward(inv.layers[i]) {
+		parent := at(l.overrides, path[:len(path)-1])
+		if n := keyOf(parent, path[len(path)-1]); n != nil {
+			return strictyaml.At(cmp.Or(l.file, inv.File), n)
+		}
+	}
+	return strictyaml.Pos{}
+}
+
+// keyOf is the node of a key in a mapping; nil when it is not there.
+func keyOf(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i]
+		}
+	}
+	return nil
+}
+
 type origins struct {
 	inv    *Inventory
 	layers []layer

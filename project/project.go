@@ -2,6 +2,7 @@ package project
 
 import (
 	"deployer/cluster"
+	"deployer/cluster/componentconfig"
 	"deployer/engine/remote"
 	"deployer/images"
 	"deployer/inventory"
@@ -92,6 +93,9 @@ func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 	if p.Cluster, err = roles.Resolve(p.Inventory, p.Artifacts.Source.Versions()); err != nil {
 		return Mistaken(placed(p.Inventory, err))
+	}
+	if err := misconfigured(p.Inventory, componentconfig.Check(p.Cluster)); err != nil {
+		return Mistaken(err)
 	}
 	if err := p.nameArtifacts(spec.Architectures); err != nil {
 		return Mistaken(err)

@@ -15,7 +15,8 @@ func newValidateCommand(e env) *cobra.Command {
 		Long: `Validate reads the inventory and checks everything that can be known without
 the network: keys and values, roles on known hosts, a master, an odd number of
 etcd members, address ranges that fit and do not overlap, versions and their
-skew. Every problem is one line; all are reported at once.`,
+skew, and the settings of components, which are decoded with the components' own
+types and held against the rules with which these end at their start. Every problem is one line; all are reported at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			p, err := loadCluster(path)

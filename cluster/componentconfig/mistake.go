@@ -1,0 +1,97 @@
+// Package componentconfig checks the configuration of a resolved cluster's
+// components before any host is touched: files are decoded strictly with the
+// component's own types, and values that decode but with which the component ends
+// at its start are refused by the rules that the component has.
+//
+// Everything here is pure; a [Mistake] names the key by its path in the inventory.
+package componentconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"deployer/cluster"
+)
+
+// Mistake is one value that a component would refuse.
+type Mistake struct {
+	Host    string   // the first host that has it
+	Path    []string // of keys below `cluster:`, or below a host or group where it stands there
+	Message string   // what is wrong with which value, and what to do
+}
+
+// Key is the path as people write it.
+func (m Mistake) Key() string { return "cluster." + strings.Join(m.Path, ".") }
+
+// Check looks at the configuration of every component on every host. Each mistake
+// is reported once, however many hosts have it.
+func Check(c *cluster.Cluster) []Mistake {
+	k := &checker{cluster: c, seen: map[string]bool{}}
+	for _, name := range c.Order {
+		n := c.Nodes[name]
+		if !n.IsNode {
+			continue
+		}
+		k.host = name
+		k.file("kubelet", n.KubeletConfig, []string{"overrides", "kubelet"}, "registerWithTaints", k.kubelet)
+		k.file("kube_proxy", n.KubeProxyConfig, []string{"overrides", "kube_proxy"}, "hostnameOverride", k.kubeProxy)
+	}
+	k.host = ""
+	if c.Audit.Enabled {
+		k.file("audit", c.Audit.Policy, []string{"api", "audit", "policy"}, "", k.auditPolicy)
+	}
+	return k.found
+}
+
+// checker gathers the mistakes of one Check.
+type checker struct {
+	cluster *cluster.Cluster
+	host    string
+	at      []string // the path of the file under test
+	found   []Mistake
+	seen    map[string]bool
+}
+
+// file checks the content of one file unless the same was checked before. own is
+// the key whose value is another one on each host.
+func (k *checker) file(component string, value map[string]any, at []string, own string, check func(map[string]any)) {
+	rest := maps.Clone(value)
+	delete(rest, own)
+	raw, err := json.Marshal(rest)
+	if err != nil || k.seen[component+" "+string(raw)] {
+		return // what is no JSON cannot come from an inventory
+	}
+	k.seen[component+" "+string(raw)] = true
+	k.at = at
+	check(value)
+}
+
+func (k *checker) add(path []string, format string, args ...any) {
+	m := Mistake{Host: k.host, Path: slices.Concat(k.at, path), Message: fmt.Sprintf(format, args...)}
+	if id := m.Key() + "\x00" + m.Message; !k.seen[id] {
+		k.seen[id] = true
+		k.found = append(k.found, m)
+	}
+}
+
+// decode fills a component's own type; false when the value does not fit it, which
+// is reported then.
+func (k *checker) decode(value map[string]any, into any) bool {
+	before := len(k.found)
+	k.walk(value, reflect.TypeOf(into).Elem(), nil)
+	if len(k.found) > before {
+		return false
+	}
+	raw, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		k.add(nil, "%v", err)
+	}
+	return err == nil
+}

@@ -1,0 +1,35 @@
+package project_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"deployer/project"
+)
+
+// What a component would refuse is found before any host is contacted, with the
+// place where it stands.
+func TestAComponentsConfigurationIsChecked(t *testing.T) {
+	const hosts = `
+hosts: {m1: {address: 10.0.0.1}, n1: {address: 10.0.0.2}}
+roles: {master: m1, minion: n1}
+`
+	for name, c := range map[string]struct{ inventory, want string }{
+		"in the cluster": {"cluster:\n  overrides:\n    kubelet:\n      evictionHard:\n        memory.available: bogus" + hosts,
+			`inventory.yaml:5:9: cluster.overrides.kubelet.evictionHard.memory.available: "bogus" is neither a quantity such as 100Mi nor a percentage such as 5%, so the kubelet would not start`},
+		"in a host": {"hosts:\n  m1: {address: 10.0.0.1}\n  n1:\n    address: 10.0.0.2\n    overrides: {kubelet: {cgroupDriver: none}}\nroles: {master: m1, minion: n1}\n",
+			`inventory.yaml:5:27: n1: overrides.kubelet.cgroupDriver: "none" is unknown: use systemd, cgroupfs`},
+		"in a group": {"groups:\n  rack:\n    hosts: [n1]\n    overrides:\n      kube_proxy: {moode: nftables}" + hosts,
+			`inventory.yaml:5:20: n1: overrides.kube_proxy.moode: there is no such setting; did you mean "mode"?`},
+		"in a list": {"cluster:\n  api:\n    audit:\n      enabled: true\n      policy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: All}]}" + hosts,
+			`inventory.yaml:5:59: cluster.api.audit.policy.rules.[0].level: "All" is unknown`},
+	} {
+		inDir(t, map[string]string{"inventory.yaml": c.inventory})
+		_, err := project.LoadCluster("inventory.yaml", project.Options{Agents: agents{}})
+		mistake := (*project.Mistake)(nil)
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\n got %v\nwant %s", name, err, c.want)
+		}
+	}
+}
