@@ -25,7 +25,8 @@ type Cluster struct {
 	Size         SizeProfile       `json:"size"`
 	Audit        Audit             `json:"audit"`
 	Encryption   Encryption        `json:"encryption"`
-	AdminGroup   string            `json:"admin_group"`    // group of admin.conf, bound to cluster-admin
+	AdminGroup   string            `json:"admin_group"` // group of admin.conf, bound to cluster-admin
+	Rollout      Rollout           `json:"rollout"`
 	Sysctls      map[string]string `json:"sysctls"`        // kernel settings of every node, by their names
 	Modules      []string          `json:"kernel_modules"` // kernel modules that nodes load at boot
 	Nodes        map[string]Node   `json:"-"`              // every host by name, not only those that are nodes

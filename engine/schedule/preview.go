@@ -12,22 +12,28 @@ import (
 // finds out whether the host needs a turn. What it learns of a host on which
 // nothing changes is not asked for again.
 type preview struct {
-	changes bool // something would change, or that cannot be known
-	waits   bool // something is not there yet for which the block waits
+	changes bool    // something would change, or that cannot be known
+	waits   bool    // something is not there yet for which the block waits
+	failed  *failed // a check that fails although nothing would change
 	results []engine.Event
 	labels  []int // operations that the host passes
 }
 
-// take keeps a result; it reports whether the preview goes on.
+// take keeps a result.
 func (p *preview) take(h *host, e *entry, res *engine.Result) {
+	judged := e.task.IgnoreErrors || e.task.Judged() || e.task.Block.Rescue > 0 || e.task.Block.Always > 0
 	switch {
-	case res.Failure != nil, res.Status == engine.Altered, res.Status == engine.Cancelled:
+	case p.changes: // what comes behind says little
+		return
+	case res.Status == engine.Altered, res.Status == engine.Cancelled, res.Failure != nil && judged:
 		p.changes = true
 		return
+	case res.Failure != nil:
+		p.failed = &failed{failure: res.Failure, step: res.Name}
 	case res.Change != nil && res.Change.Wait:
 		p.waits = true
 	}
-	if e.task.Register != "" {
+	if e.task.Register != "" && res.Failure == nil {
 		h.registerResult(e, *res)
 	}
 	h.define(e.task, *res)
@@ -35,8 +41,7 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 }
 
 // previewBlock checks the tasks of a block up to the first that would change
-// something. The host is where it was when it returns. A check that fails counts as
-// a change: the real task is to fail in its turn.
+// something. The host is where it was when it returns.
 func (h *host) previewBlock(ctx context.Context, b *playbook.Block) (*preview, error) {
 	p, at := &preview{}, h.cursor
 	h.preview = p
@@ -47,7 +52,7 @@ func (h *host) previewBlock(ctx context.Context, b *playbook.Block) (*preview, e
 	h.preview, h.cursor, h.seg = nil, at, segment{}
 	var f *failed
 	if errors.As(err, &f) && !f.unreachable && !f.cancelled {
-		p.changes, err = true, nil
+		p.changes, err = p.changes || p.failed == nil, nil
 	}
 	return p, err
 }
@@ -114,17 +119,21 @@ func (h *host) previewInner(ctx context.Context, b *playbook.Block) error {
 }
 
 // acceptPreview records what was found as what the block has done, and goes behind
-// it.
-func (h *host) acceptPreview(b *playbook.Block, p *preview) {
+// it, unless a check failed.
+func (h *host) acceptPreview(b *playbook.Block, p *preview) error {
 	for _, e := range p.results {
 		h.count(*e.Result)
 		h.run.emit(e)
+	}
+	if p.failed != nil {
+		return p.failed
 	}
 	for _, op := range p.labels {
 		h.run.coord.pass(h, op)
 	}
 	h.run.coord.jump(h, b.End+1, skipped)
 	h.cursor = b.End + 1
+	return nil
 }
 
 // expect is what a step may do by the plan that is applied; nil for anything. A

@@ -170,10 +170,11 @@ func (h *host) enterRollout(ctx context.Context, b *playbook.Block) (past bool, 
 		return false, err
 	}
 	if !found.changes {
-		if h.run.coord.passRollout(h, b.Begin); !found.waits {
-			h.acceptPreview(b, found)
+		h.run.coord.passRollout(h, b.Begin)
+		if found.waits && found.failed == nil {
+			return false, nil
 		}
-		return !found.waits, nil
+		return true, h.acceptPreview(b, found)
 	}
 	if err := h.run.coord.enterRollout(ctx, h, b.Begin, limit); err != nil {
 		return false, h.cannotWait(err)

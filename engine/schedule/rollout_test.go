@@ -355,3 +355,26 @@ func TestRolloutOfAPlan(t *testing.T) {
 		t.Error("it was not put back")
 	}
 }
+
+// TestRolloutOfABrokenHost: a host on which nothing changes and whose check fails is
+// a failed host like any other: it is no canary, and the rollout goes on.
+func TestRolloutOfABrokenHost(t *testing.T) {
+	w := newRolloutHosts()
+	w.new["n1"] = true
+	s := rolled(w, 1, 3)
+	var checks int
+	s.fleet.onSegment = func(host string, check bool, step engine.Step) string {
+		if host == "n1" && step.Name == "healthy" {
+			checks++
+			return "fail"
+		}
+		return w.step(host, check, step)
+	}
+	r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
+	if len(w.new) != 4 || r.Outcome() != engine.RunPartial || checks != 1 {
+		t.Errorf("outcome %q, changed %v, %d checks of the broken host\n%s", r.Outcome(), w.new, checks, summary(r))
+	}
+	if rep := r.Hosts[1]; rep.Failure == nil || rep.Failed != 1 || rep.FailedStep != "healthy" || rep.Restored != nil {
+		t.Errorf("n1: %+v", rep)
+	}
+}
