@@ -58,6 +58,7 @@ func TestCluster(t *testing.T) {
 		}
 	})
 	t.Run("one value by a plan, and back", func(t *testing.T) { oneValue(s.on(t)) })
+	t.Run("a bad value stops at one node", func(t *testing.T) { badValues(t, s) })
 	t.Run("nodes are drained and come back", func(t *testing.T) { drained(t, s.on(t)) })
 	t.Run("the master with etcd's leader dies", func(t *testing.T) {
 		s.moveLeader("m2")
