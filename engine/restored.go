@@ -22,5 +22,9 @@ func (r *Restored) String() string {
 	case r.Steps == 0:
 		return "nothing was changed on it"
 	}
-	return fmt.Sprintf("it was put back (%d steps) and passes its checks again", r.Steps)
+	steps := "steps"
+	if r.Steps == 1 {
+		steps = "step"
+	}
+	return fmt.Sprintf("it was put back (%d %s) and passes its checks again", r.Steps, steps)
 }

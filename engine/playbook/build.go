@@ -209,7 +209,7 @@ func (t *Task) Title(vars *Vars) (title string, err error) {
 	}
 	switch {
 	case err != nil && t.instead:
-		return t.Name, nil
+		return t.Prefix + t.Name, nil
 	case err != nil:
 		return "", err
 	}
@@ -224,7 +224,7 @@ func (t *Task) Title(vars *Vars) (title string, err error) {
 		}
 		title += " (" + label + ")"
 	}
-	return title, nil
+	return t.Prefix + title, nil
 }
 
 // Titled tells whether a title may be one that Title has given: names with

@@ -137,12 +137,15 @@ type Task struct {
 	// playbook: "<play from 1>.<role>.<number in the play>".
 	ID   string
 	Name string
-	Role string
-	Pos  strictyaml.Pos
-	Play *Play
-	Kind engine.Kind
-	Mode Mode
-	Args *Args
+	// Prefix comes before the name where people see it: "put back: " of a task that
+	// stands for another one.
+	Prefix string
+	Role   string
+	Pos    strictyaml.Pos
+	Play   *Play
+	Kind   engine.Kind
+	Mode   Mode
+	Args   *Args
 
 	When        []*Expr
 	Loop        *Loop

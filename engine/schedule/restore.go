@@ -56,6 +56,7 @@ func (r *run) restoreTasks(b *playbook.Block) ([]*playbook.Task, error) {
 			if err != nil {
 				return nil, err
 			}
+			t.Prefix = "put back: "
 			t.Play, t.Block, t.Only, t.Throttle = op.Task.Play, b.Parent, op.Task.Only, nil
 			if late {
 				hold = append(hold, t)

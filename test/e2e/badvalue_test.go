@@ -42,15 +42,15 @@ func badValues(t *testing.T, s *site) {
 				section(inv, "cluster", "overrides", "kubelet")["tlsCertFile"] = "/etc/kubernetes/no-such-file.crt"
 			},
 			file: "/var/lib/kubelet/config.yaml", unit: "kubelet",
-			step: "kubelet runs", says: []string{"no-such-file.crt"},
+			step: "kubelet runs", says: []string{"kubelet.service ended"},
 		},
 		{
 			name: "containerd has no such runtime",
 			set: func(inv map[string]any) {
-				section(inv, "cluster", "overrides", "containerd", "plugins", "io.containerd.cri.v1.runtime", "containerd")["default_runtime_name"] = "nonsense"
+				section(inv, "cluster", "overrides", "containerd", "containerd")["default_runtime_name"] = "nonsense"
 			},
 			file: "/etc/containerd/config.toml", unit: "containerd",
-			step: "containerd runs a container", says: []string{"CRI"},
+			step: "containerd runs a container", says: []string{"unknown service runtime.v1.RuntimeService"},
 		},
 	} {
 		t.Run(bad.name, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // exampleSite: every host answers with its own page, which names the others.
@@ -83,6 +85,37 @@ func (s *site) newPair() string {
 		s.t.Fatalf("%v: %s", err, out)
 	}
 	return path
+}
+
+// exampleCanary: a bad value reaches one host, which gets back what it had while
+// visitors find a page, and a good one reaches all.
+func exampleCanary(s *site) {
+	before := s.sums("/etc/nginx/conf.d/example.conf", webHosts)
+	visited := s.visit(8080)
+	o := s.deployer("run", example("canary"), "-e", "root=/srv/nowhere")
+	if o.code != 6 {
+		s.t.Errorf("exit %d, want 6\n%s", o.code, o.all())
+	}
+	s.says(o.all(), "FAILED", `at "the site answers with this host's page"`, "404", "it was put back", "2 other hosts were left as they are", "deployer resume")
+	if diff := cmp.Diff(before, s.sums("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
+		s.t.Errorf("configuration (- before, + after): %s", diff)
+	}
+	o = s.deployer("run", example("canary"), "-e", "root=/srv/nowhere", "--no-put-back")
+	if o.code != 1 {
+		s.t.Errorf("--no-put-back: exit %d, want 1\n%s", o.code, o.all())
+	}
+	broken := 0
+	for host, sum := range s.sums("/etc/nginx/conf.d/example.conf", webHosts) {
+		if sum != before[host] {
+			broken++
+		}
+	}
+	if broken != 1 {
+		s.t.Errorf("--no-put-back left %d hosts with the bad value, want 1", broken)
+	}
+	s.twice("run", example("canary"))
+	visited()
+	s.inRotation(webHosts...)
 }
 
 // exampleRollingRestart: one host after the other leaves the rotation, restarts

@@ -36,6 +36,7 @@ func TestPlaybooks(t *testing.T) {
 		{"fetch", fetches},
 		{"example nginx-site", exampleSite},
 		{"example users", exampleUsers},
+		{"example canary", exampleCanary},
 		{"example rolling-restart", exampleRollingRestart},
 		{"a rolling restart stops at bad health", rollingRestartStops},
 		{"a rolling restart stops at a failed restart", failedRestartStops},
