@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"deployer/test/cis"
 )
 
@@ -103,4 +105,22 @@ func benchmark(t *testing.T, s *site, minion string) {
 	evaluate("m1", cis.Script(master), master)
 	pods := cis.Testable(sections, "")
 	evaluate("m1", cis.RefusalScript(pods), pods)
+}
+
+// renewedCertificate has install make the API server's certificate anew: the API
+// server shows the new one soon, and nothing restarts for it.
+func renewedCertificate(t *testing.T, s *site, master string) {
+	const file = "/etc/kubernetes/pki/apiserver/apiserver.crt"
+	before := s.processes(master)
+	s.shell(master, "rm "+file)
+	s.must("install")
+	// The first line of the PEM holds the serial number. The API server looks at its
+	// files when they change, and every minute.
+	s.eventually(75*time.Second, "the API server shows its new certificate", func() error {
+		_, err := s.SSH(t.Context(), master, `curl -sSk -o /dev/null -w '%{certs}' https://127.0.0.1:6443/readyz | grep -qF "$(sed -n 2p `+file+`)"`)
+		return err
+	})
+	if diff := cmp.Diff(before, s.processes(master)); diff != "" {
+		t.Errorf("%s: a renewed certificate changed processes (-before +after):\n%s", master, diff)
+	}
 }
