@@ -129,7 +129,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"nothing", "not a certificate request", nil},
 		{"a certificate", "not a certificate request", keys.files[ClusterCert]},
 		{"changed after signing", "its signature is wrong", pem.EncodeToMemory(&pem.Block{Type: requestType, Bytes: forged})},
-		{"a weak key", "weaker than P-256", pem.EncodeToMemory(&pem.Block{Type: requestType, Bytes: weakDER})},
+		{"a weak key", "on the curve P-224", pem.EncodeToMemory(&pem.Block{Type: requestType, Bytes: weakDER})},
 	} {
 		if _, err := keys.SignRequest(table, "h", "x", c.pem, time.Now()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)

@@ -34,6 +34,9 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 // package write: PKCS#8, SEC 1 and PKCS#1. Other blocks before it, such as EC
 // parameters, are passed over.
 func decodeKey(data []byte) (crypto.Signer, error) {
+	if len(data) > maxKeyPEM {
+		return nil, fmt.Errorf("a private key of %d bytes, the limit is %d", len(data), maxKeyPEM)
+	}
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		switch block.Type {
 		case pkcs8Block:
@@ -57,6 +60,9 @@ func decodeKey(data []byte) (crypto.Signer, error) {
 
 // decodeCert reads the first certificate of a file.
 func decodeCert(data []byte) (*x509.Certificate, error) {
+	if len(data) > maxCertPEM {
+		return nil, fmt.Errorf("a certificate of %d bytes, the limit is %d", len(data), maxCertPEM)
+	}
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == certBlock {
 			return x509.ParseCertificate(block.Bytes)
