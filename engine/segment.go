@@ -95,6 +95,9 @@ type Result struct {
 	Started time.Time     `json:"started"`          // by the clock of where it ran
 	Elapsed time.Duration `json:"elapsed"`          // over all tries
 	Secret  bool          `json:"secret,omitempty"` // change and output are left out
+	// Weight is about how many bytes of the controller's memory the result
+	// takes, 0 for one that did not come from a host.
+	Weight int `json:"-"`
 }
 
 // Failure is an error in a form that travels.

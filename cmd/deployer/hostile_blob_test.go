@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,11 +17,11 @@ func TestHostThatAsksForAPath(t *testing.T) {
 	const precious = "precious words of the controller"
 	damaged := strings.Repeat("ab", 32) // content of the store that somebody wrote to
 	answers := make(chan string, 100)
-	evil := func(h *fleet.Host) func(*wire.Conn) {
+	evil := func(h *fleet.Host) func(*wire.Conn, io.Writer) {
 		if h.Name != "n002" {
 			return nil
 		}
-		return func(conn *wire.Conn) {
+		return func(conn *wire.Conn, _ io.Writer) {
 			if _, ok := fleet.Await(conn, wire.Segment); !ok {
 				return
 			}

@@ -3,27 +3,33 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"deployer/engine"
+	"deployer/engine/jsonline"
+	"deployer/engine/packed"
+	"deployer/engine/wire"
 )
 
 // Bounds of a result, in bytes. A diff longer than maxDiff nobody reads; an
 // output longer than maxOutput is a mistake that would fill the controller's
-// memory by the number of hosts.
+// memory by the number of hosts. The controller holds every host to
+// wire.MaxResults and packed.MaxWeight, of which these are well below.
 const (
-	maxDiff   = 64 << 10
-	maxDetail = 64 << 10
-	maxOutput = 8 << 20
+	maxDiff    = 64 << 10
+	maxDetail  = 64 << 10
+	maxOutput  = 8 << 20
+	maxEffects = 7 << 20 // of all effects together; diffs are left out beyond it
+	maxText    = wire.MaxText / 10
 )
 
 // bound cuts what is too long in a result. Output is data, so it is never cut:
 // too much of it makes the step fail.
 func bound(r *engine.Result) {
+	r.Reason = cut(r.Reason, maxText)
 	if r.Change != nil {
-		for i := range r.Change.Effects {
-			r.Change.Effects[i].Diff = cutEnd(r.Change.Effects[i].Diff, maxDiff)
-		}
+		boundEffects(r)
 	}
 	if r.Failure != nil {
 		r.Failure.Message, r.Failure.Detail = cut(r.Failure.Message, maxDetail), cut(r.Failure.Detail, maxDetail)
@@ -32,13 +38,53 @@ func bound(r *engine.Result) {
 		return
 	}
 	raw, err := json.Marshal(r.Output)
-	if err == nil && len(raw) > maxOutput {
+	if weight := jsonline.Weigh(raw); err == nil && len(raw) > maxOutput {
 		err = fmt.Errorf("the limit is %d bytes, it has %d", maxOutput, len(raw))
+	} else if err == nil && weight > packed.MaxWeight/2 {
+		err = fmt.Errorf("it has so many values that it would take %d bytes of the controller's memory, the limit is %d", weight, packed.MaxWeight/2)
 	}
 	if err != nil {
-		r.Output, r.Status = nil, engine.Failed
-		r.Failure = &engine.Failure{Message: "the output of the step cannot be sent: " + err.Error()}
+		unsendable(r, "the output of the step cannot be sent: "+err.Error())
+		r.Output = nil
 	}
+}
+
+// boundEffects fits the effects of a result into a message.
+func boundEffects(r *engine.Result) {
+	fitting, room := fitEffects(r.Change.Effects)
+	if room < 0 {
+		unsendable(r, fmt.Sprintf("what the step changes cannot be sent: a list of %d things is too long; make several steps of it", len(fitting)))
+		fitting = nil
+	}
+	r.Change.Effects = fitting
+}
+
+// fitEffects cuts diffs, and leaves out those for which there is no room: a change
+// of thousands of files is read by its list of files. The room that is left is
+// negative when that list is too long by itself.
+func fitEffects(all []engine.Effect) (fitting []engine.Effect, room int) {
+	fitting, room = slices.Clone(all), maxEffects
+	for i := range fitting {
+		e := &fitting[i]
+		e.Diff = cutEnd(e.Diff, maxDiff)
+		room -= len(e.Kind) + len(e.Target) + len(e.Action) + effectBytes
+	}
+	free := room
+	for i := range fitting {
+		if e := &fitting[i]; len(e.Diff) > free {
+			e.Diff = ""
+		}
+		free -= len(fitting[i].Diff)
+	}
+	return fitting, room
+}
+
+// effectBytes is what an effect takes beside its texts: the lengths of these, and
+// memory on the controller.
+const effectBytes = 32
+
+func unsendable(r *engine.Result, why string) {
+	r.Status, r.Failure = engine.Failed, &engine.Failure{Message: why}
 }
 
 // cut keeps the end of a text, as errors come last.

@@ -22,7 +22,7 @@ func (s *server) greetInTime(ctx context.Context) (wire.HelloMessage, error) {
 	go func() {
 		hello, err := s.greet()
 		if err != nil {
-			_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: err.Error()})
+			_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: cut(err.Error(), maxText)})
 		}
 		done <- outcome{hello, err}
 	}()

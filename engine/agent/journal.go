@@ -113,7 +113,7 @@ func (j *journal) close() { _ = j.file.Close() }
 
 // maxPage bounds the bytes of entries in one message; a journal is a few
 // hundred kB at most, so the newest entries are what counts beyond that.
-const maxPage = 16 << 20
+const maxPage = wire.MaxJournal - 256<<10
 
 // sendJournal answers a request for the journal of a run.
 func (s *server) sendJournal(f wire.Frame) error {
@@ -125,7 +125,7 @@ func (s *server) sendJournal(f wire.Frame) error {
 		page := wire.JournalMessage{Run: ask.Run}
 		entries, err := s.state.read(ask.Run)
 		if err != nil {
-			page.Error = err.Error()
+			page.Error = cut(err.Error(), maxText)
 		}
 		page.Entries = newest(entries, maxPage)
 		_ = s.conn.SendJSON(wire.JournalPage, f.ID, page)

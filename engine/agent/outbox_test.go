@@ -20,7 +20,7 @@ import (
 func sentResults(t *testing.T, sent *bytes.Buffer) []string {
 	t.Helper()
 	var out []string
-	conn := wire.NewConn(sent, nil)
+	conn := wire.NewConn(sent, nil, wire.ControllerEnd)
 	for {
 		f, err := conn.Receive()
 		if errors.Is(err, io.EOF) {
@@ -56,7 +56,7 @@ func TestResultsTravelTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent bytes.Buffer
-			o := &outbox{conn: wire.NewConn(strings.NewReader(""), &sent), segment: 7, singly: tt.singly}
+			o := &outbox{conn: wire.NewConn(strings.NewReader(""), &sent, wire.AgentEnd), segment: 7, singly: tt.singly}
 			results := []engine.Result{{Step: "a", Status: engine.OK, Started: time.Now().Add(-tt.ago)},
 				{Step: "b", Status: engine.OK, Started: time.Now(), Reason: tt.reason}, {Step: "c", Status: engine.OK, Started: time.Now()}}
 			for i := range results {

@@ -116,11 +116,10 @@ func (r *stepRun) asShown(c engine.Change) engine.Change {
 	if r.step.Secret {
 		shown = r.withheldEffects(shown)
 	}
-	effects := make([]engine.Effect, len(shown))
-	for i, e := range shown {
-		e.Target, e.Action, e.Diff = transport.Clean(e.Target), transport.Clean(e.Action), transport.Clean(cutEnd(e.Diff, maxDiff))
-		effects[i] = e
+	c.Effects, _ = fitEffects(shown)
+	for i := range c.Effects {
+		e := &c.Effects[i]
+		e.Target, e.Action, e.Diff = transport.Clean(e.Target), transport.Clean(e.Action), transport.Clean(e.Diff)
 	}
-	c.Effects = effects
 	return c
 }

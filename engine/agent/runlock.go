@@ -121,7 +121,7 @@ func (s *server) lockFrame(f wire.Frame) error {
 	}
 	other, err := s.runLock.take(holder)
 	if err != nil {
-		answer.Error = err.Error()
+		answer.Error = cut(err.Error(), 1<<10)
 	}
 	if other != nil {
 		if answer.Holder, err = json.Marshal(other); err != nil {

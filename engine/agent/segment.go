@@ -62,7 +62,7 @@ func (s *server) begin(ctx context.Context, f wire.Frame) error {
 		case errors.As(err, &stop):
 			end.Stopped = true
 		case err != nil:
-			end.Error = err.Error()
+			end.Error = cut(err.Error(), maxText)
 		}
 		_ = s.conn.SendJSON(wire.SegmentEnd, f.ID, end)
 	})
@@ -157,6 +157,6 @@ func (s *server) alone(ctx context.Context, id uint32, seg engine.Segment) (unlo
 // progress reports on the segment's first step, before it began.
 func (s *server) progress(id uint32, seg engine.Segment, text string) {
 	if len(seg.Steps) > 0 {
-		_ = s.conn.SendJSON(wire.Progress, id, wire.StepMessage{Step: seg.Steps[0].ID, Text: text})
+		_ = s.conn.SendJSON(wire.Progress, id, wire.StepMessage{Step: seg.Steps[0].ID, Text: cut(text, maxText)})
 	}
 }

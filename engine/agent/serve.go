@@ -50,7 +50,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Reg
 	gone := make(chan struct{})
 	s := &server{
 		opts: opts, registry: registry, state: openState(opts), gone: gone,
-		conn: wire.NewConn(in, newDroppingWriter(out, gone)), segments: map[uint32]*running{}, calls: map[uint32]chan wire.ReplyMessage{},
+		conn: wire.NewConn(in, newDroppingWriter(out, gone), wire.AgentEnd), segments: map[uint32]*running{}, calls: map[uint32]chan wire.ReplyMessage{},
 		blobs: map[uint32]*download{}, fetching: map[string]chan struct{}{},
 	}
 	s.runLock = &runLock{path: filepath.Join(s.state.dir, "run.lock")}
@@ -145,7 +145,7 @@ func (s *server) receive(ctx context.Context) error {
 		if err != nil {
 			var wrong *wire.ProtocolError
 			if errors.As(err, &wrong) {
-				_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: err.Error()})
+				_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: cut(err.Error(), maxText)})
 			}
 			return err
 		}

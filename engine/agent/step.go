@@ -51,7 +51,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 		err = errors.Join(err, r.server.state.settle(r.step.Handles))
 	}
 	if err != nil {
-		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: err.Error()})
+		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: cut(err.Error(), maxText)})
 	}
 	return result
 }

@@ -1,7 +1,11 @@
 package packed
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,8 +66,13 @@ func TestNoArguments(t *testing.T) {
 	}
 }
 
+// readAll reads results without their weights, which are not packed.
 func readAll(data []byte) (out []engine.Result, err error) {
 	err = ReadResults(data, func(r engine.Result) error {
+		if r.Weight <= 0 {
+			return errors.New("a result that weighs nothing")
+		}
+		r.Weight = 0
 		out = append(out, r)
 		return nil
 	})
@@ -213,4 +222,44 @@ func BenchmarkSegment(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A short message that would take much memory is refused before that is taken.
+func TestResultsThatWouldTakeTooMuch(t *testing.T) {
+	with := func(output string) []byte {
+		data, err := AppendResult(nil, &engine.Result{Step: "a", Status: engine.OK})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return appendText(data[:len(data)-1], output)
+	}
+	effects := func(n int) []byte {
+		data, err := AppendResult(nil, &engine.Result{Step: "a", Status: engine.OK, Change: &engine.Change{Effects: make([]engine.Effect, n)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	objects := `{"a":[` + strings.Repeat(`{"":0},`, 30_000) + `0]}` // a quarter of what may be
+	for name, tt := range map[string]struct {
+		data []byte
+		ok   bool
+	}{
+		"a list of objects":      {with(objects), true},
+		"five of these together": {bytes.Repeat(with(objects), 5), false},
+		"empty objects":          {with(`{"a":[` + strings.Repeat("{},", 1<<20) + `0]}`), false},
+		"effects":                {effects(1000), true},
+		"a million effects":      {effects(1 << 20), false},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := readAll(tt.data)
+		runtime.ReadMemStats(&after)
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 4*MaxWeight {
+			t.Errorf("%s: took %d bytes", name, took)
+		}
+	}
 }

@@ -3,18 +3,43 @@ package packed
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
+
+	"deployer/engine/jsonline"
 )
 
 // reader takes a message apart. After the first error it gives only zeroes. Texts
-// share the memory of one copy of the message.
+// share the memory of one copy of the message, unless it is large: then a short
+// text that is kept would keep all of it.
 type reader struct {
 	data []byte
-	text string // the same
+	text string // the same; empty for a large message
 	at   int
 	err  error
+	// weight is about how many bytes of memory was asked for beside texts, most
+	// what it may be; 0 for no bound.
+	weight, most int
 }
 
-func newReader(data []byte) *reader { return &reader{data: data, text: string(data)} }
+// shared is the length in bytes up to which the texts of a message share memory.
+const shared = 64 << 10
+
+func newReader(data []byte) *reader {
+	r := &reader{data: data}
+	if len(data) <= shared {
+		r.text = string(data)
+	}
+	return r
+}
+
+// take counts memory before it is asked for.
+func (r *reader) take(bytes int) bool {
+	if r.weight += bytes; r.most > 0 && r.weight > r.most {
+		r.fail(fmt.Errorf("it takes more than %d bytes of memory", r.most))
+		return false
+	}
+	return true
+}
 
 func (r *reader) more() bool { return r.err == nil && r.at < len(r.data) }
 
@@ -59,6 +84,9 @@ func (r *reader) span() (from, to int) {
 
 func (r *reader) string() string {
 	from, to := r.span()
+	if r.text == "" {
+		return string(r.data[from:to])
+	}
 	return r.text[from:to]
 }
 
@@ -92,7 +120,7 @@ func (r *reader) list() []string {
 
 func (r *reader) json(into any) {
 	raw := r.raw()
-	if len(raw) == 0 {
+	if len(raw) == 0 || r.most > 0 && !r.take(jsonline.Weigh(raw)) {
 		return
 	}
 	if err := json.Unmarshal(raw, into); err != nil {

@@ -54,15 +54,28 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
+// MaxWeight is about how many bytes of memory the results of one message may take:
+// eight times what the largest output has as JSON. The outputs of most steps take
+// some hundred bytes.
+const MaxWeight = 64 << 20
+
+// effectWeight is what an effect takes in bytes beside its texts, twice as a slice
+// grows.
+const effectWeight = 160
+
 // ReadResults calls on for each of the results that were packed one behind the
-// other. An error of on ends it and is returned.
+// other, with their Weight. A message that would take more than MaxWeight is an
+// error before that memory is taken. An error of on ends it and is returned.
 func ReadResults(data []byte, on func(engine.Result) error) error {
 	r := newReader(data)
+	r.most = MaxWeight
 	for r.more() {
+		at, weight := r.at, r.weight
 		result := r.result()
 		if r.err != nil {
 			return r.err
 		}
+		result.Weight = r.at - at + r.weight - weight
 		if err := on(result); err != nil {
 			return err
 		}
@@ -93,7 +106,7 @@ func (r *reader) change() *engine.Change {
 	set := r.flags()
 	c := &engine.Change{Needed: set&1 != 0, Wait: set&2 != 0}
 	for range r.count() {
-		if r.err != nil {
+		if r.err != nil || !r.take(effectWeight) {
 			break
 		}
 		set := r.flags()

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"deployer/engine"
+	"deployer/engine/jsonline"
+	"deployer/engine/packed"
 	"deployer/engine/wire"
 )
 
@@ -88,7 +90,7 @@ func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
 	entries := make([]engine.JournalEntry, 0, len(m.Entries))
 	for _, raw := range m.Entries {
 		var e engine.JournalEntry
-		if err := json.Unmarshal(raw, &e); err != nil {
+		if err := json.Unmarshal(raw, &e); err != nil || e.Step == "" {
 			continue // of another version of deployer
 		}
 		e.Step, e.Status = clean(e.Step), engine.Status(clean(string(e.Status)))
@@ -99,6 +101,15 @@ func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
 
 // paged hands a journal to whoever waits for it, if anybody still does.
 func (s *Session) paged(f wire.Frame) error {
+	s.mu.Lock()
+	awaited := s.pages[f.ID] != nil
+	s.mu.Unlock()
+	if !awaited {
+		return nil
+	}
+	if weight := jsonline.Weigh(f.Payload); weight > packed.MaxWeight {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message that takes %d bytes of memory, the limit is %d", f.Type, weight, packed.MaxWeight)}
+	}
 	var m wire.JournalMessage
 	if err := f.Decode(&m); err != nil {
 		return err

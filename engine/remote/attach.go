@@ -50,7 +50,7 @@ func (c *connector) link(t *talk) link {
 
 // open exchanges hellos and starts the session.
 func open(r io.Reader, w io.Writer, opts Options, below link) (*Session, error) {
-	conn := wire.NewConn(r, w)
+	conn := wire.NewConn(r, w, wire.ControllerEnd)
 	f, err := conn.Receive()
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the agent's hello: %w", err)
@@ -70,7 +70,8 @@ func open(r io.Reader, w io.Writer, opts Options, below link) (*Session, error) 
 	}
 	s := &Session{opts: opts, conn: conn, link: below, pid: hello.PID, segments: map[uint32]*segment{},
 		uploads: map[uint32]*upload{}, pages: map[uint32]chan wire.JournalMessage{},
-		locks: map[uint32]chan wire.LockMessage{}}
+		locks:   map[uint32]chan wire.LockMessage{},
+		results: budget{most: maxWaiting}, texts: budget{most: maxWaitingText}}
 	if err := json.Unmarshal(hello.Facts, &s.facts); err != nil {
 		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}
 	}

@@ -8,6 +8,27 @@ import (
 // clean makes text from a host safe to show.
 func clean(s string) string { return transport.Clean(s) }
 
+// Bounds of the texts of a result in bytes. They are twice those of an honest
+// agent, which has cut them already.
+const (
+	mostDiff   = 128 << 10
+	mostDetail = 128 << 10
+	mostReason = 32 << 10
+)
+
+// boundResult cuts texts that no agent sends.
+func boundResult(r *engine.Result) {
+	r.Reason = cutText(r.Reason, mostReason)
+	if r.Failure != nil {
+		r.Failure.Message, r.Failure.Detail = cutText(r.Failure.Message, mostDetail), cutText(r.Failure.Detail, mostDetail)
+	}
+	if r.Change != nil {
+		for i := range r.Change.Effects {
+			r.Change.Effects[i].Diff = cutText(r.Change.Effects[i].Diff, mostDiff)
+		}
+	}
+}
+
 // cleanResult cleans all text of a result, output included.
 func cleanResult(r *engine.Result) {
 	r.Reason = clean(r.Reason)

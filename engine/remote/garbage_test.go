@@ -35,7 +35,7 @@ func attachBytes(n int, in []byte) (*Session, error) {
 	agentIn, toAgent := io.Pipe()
 	go func() {
 		_, _ = agentOut.Write(in[:n])
-		conn := wire.NewConn(agentIn, io.Discard)
+		conn := wire.NewConn(agentIn, io.Discard, wire.AgentEnd)
 		for n > 0 && n < len(in) {
 			if f, err := conn.Receive(); err != nil || f.Type == wire.Segment {
 				break

@@ -19,8 +19,9 @@ func (o *order) Emit(e engine.Event) { *o = append(*o, string(e.Type)+" "+e.Step
 // those who look on too, however much comes at once.
 func TestOrderOfWhatAHostSays(t *testing.T) {
 	var seen order
-	s := &Session{opts: Options{Host: "m1", Sink: &seen}, segments: map[uint32]*segment{}}
-	seg := &segment{steps: []engine.Step{{ID: "1"}, {ID: "2"}, {ID: "3"}}, left: 3, news: make(chan struct{}, 1)}
+	s := &Session{opts: Options{Host: "m1", Sink: &seen}, segments: map[uint32]*segment{}, ctx: t.Context(),
+		results: budget{most: maxWaiting}, texts: budget{most: maxWaitingText}}
+	seg := &segment{steps: []engine.Step{{ID: "1"}, {ID: "2"}, {ID: "3"}}, news: make(chan struct{}, 1), forgotten: make(chan struct{})}
 	s.segments[1] = seg
 	for _, frame := range []wire.Frame{
 		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "1"}),
@@ -34,7 +35,7 @@ func TestOrderOfWhatAHostSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	end := seg.deliver(func(r engine.Result) { seen = append(seen, "end "+r.Step) }, s.emit)
+	end := s.deliver(seg, func(r engine.Result) { seen = append(seen, "end "+r.Step) })
 	want := order{"step.start 1", "step.text 1", "end 1", "step.start 2", "end 2", "end 3"}
 	if diff := cmp.Diff(want, seen); diff != "" || end == nil {
 		t.Errorf("%s, end %v", diff, end)

@@ -1,8 +1,8 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 
 	"deployer/engine"
 	"deployer/engine/packed"
@@ -13,30 +13,38 @@ import (
 type told struct {
 	event  *engine.Event
 	result engine.Result
+	bytes  int // of the session's budget for its kind
 }
 
-// mostQueued is how much may wait to be handed over before events are dropped;
-// results never are.
-const mostQueued = 10_000
+// eventWeight is what an event takes in bytes beside its text.
+const eventWeight = 512
 
 // deliver hands over what has come, in the order in which it was said, and returns
 // the end if that has come too.
-func (g *segment) deliver(on func(engine.Result), emit func(engine.Event)) *wire.EndMessage {
+func (s *Session) deliver(g *segment, on func(engine.Result)) *wire.EndMessage {
 	g.mu.Lock()
 	queue, end := g.queue, g.end
 	g.queue = g.spare[:0]
 	g.mu.Unlock()
 	for i := range queue {
 		if t := &queue[i]; t.event != nil {
-			emit(*t.event)
+			s.emit(*t.event)
+			s.texts.free(t.bytes)
 		} else {
 			on(t.result)
+			s.results.free(t.bytes)
 		}
 	}
 	clear(queue)
 	g.spare = queue
+	if cap(g.spare) > mostSpare {
+		g.spare = nil
+	}
 	return end
 }
+
+// mostSpare is how many things a queue that is kept for later has room for.
+const mostSpare = 1000
 
 // step finds a step by its id, nil when there is none. Steps come in order, so
 // it is the last one that was found, or the next. Only the goroutine that
@@ -68,7 +76,10 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 		if err := f.Decode(&m); err != nil {
 			return err
 		}
-		run.add(func() { run.end = &m })
+		run.mu.Lock()
+		run.end = &m
+		run.mu.Unlock()
+		run.wake()
 		return nil
 	}
 	var m wire.StepMessage
@@ -83,59 +94,103 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 		return nil
 	}
 	e := engine.Event{Type: engine.StepStart, Step: step.ID, Name: step.Name}
-	if f.Type == wire.Progress {
-		e.Type, e.Text = engine.StepText, clean(m.Text)
-	}
-	run.add(func() {
-		if len(run.queue) < mostQueued {
-			run.queue = append(run.queue, told{event: &e})
+	switch {
+	case f.Type == wire.Progress:
+		e.Type, e.Text = engine.StepText, clean(cutText(m.Text, maxProgress))
+		if run.said != run.at {
+			run.said, run.progress = run.at, 0
 		}
-	})
+		if run.progress += len(e.Text) + 1; run.progress > maxStepProgress {
+			return nil
+		}
+	case run.started > run.at:
+		return nil // a step starts once
+	default:
+		run.started = run.at + 1
+	}
+	if bytes := eventWeight + len(e.Text); s.texts.try(bytes) {
+		s.queue(run, told{event: &e, bytes: bytes})
+	}
 	return nil
 }
 
-// resultsFrame takes in the results of one step or of several.
+// cutText keeps the beginning of a text.
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+// resultsFrame takes in the results of one step or of several. It waits while there
+// are too many that nobody has taken.
 func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
 	var refused error
-	run.add(func() {
-		refused = packed.ReadResults(f.Payload, func(r engine.Result) error {
-			err := s.completeResult(&r, run)
-			if err == nil {
-				run.queue = append(run.queue, told{result: r})
-			}
-			return err
-		})
+	var came []told
+	weight := 0
+	err := packed.ReadResults(f.Payload, func(r engine.Result) error {
+		if refused = s.completeResult(&r, run); refused != nil {
+			return refused
+		}
+		came = append(came, told{result: r, bytes: r.Weight})
+		weight += r.Weight
+		return nil
 	})
-	var wrong *wire.ProtocolError
-	if refused != nil && !errors.As(refused, &wrong) {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, refused)}
+	if s.results.wait(s.ctx, run.forgotten, weight) {
+		s.queue(run, came...)
+	}
+	if err != nil && refused == nil {
+		refused = &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	return refused
 }
 
 // completeResult adds what the controller knows to what the host said, if that can
-// be.
+// be. Results come in the order of the steps, one of each at most.
 func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	step := run.step(r.Step)
-	if step == nil || run.left == 0 {
+	if step == nil || run.at < run.answered {
 		return &wire.ProtocolError{Reason: fmt.Sprintf("a result too many, of step %q", clean(r.Step))}
 	}
+	run.answered = run.at + 1
 	switch r.Status {
 	case engine.OK, engine.Altered, engine.Skipped, engine.Failed, engine.Cancelled:
 	default:
 		return &wire.ProtocolError{Reason: fmt.Sprintf("a result with the unknown status %q", clean(string(r.Status)))}
 	}
 	r.Host, r.Step, r.Name, r.Secret = s.opts.Host, step.ID, step.Name, step.Secret
+	r.Ignored = r.Ignored && step.IgnoreErrors
+	r.Elapsed, r.Tries = max(r.Elapsed, 0), max(r.Tries, 0)
+	boundResult(r)
 	cleanResult(r)
-	run.left--
 	return nil
 }
 
-// add changes the segment and wakes Run.
-func (g *segment) add(change func()) {
+// queue keeps what was told for Run, and wakes it.
+func (s *Session) queue(g *segment, all ...told) {
 	g.mu.Lock()
-	change()
-	g.mu.Unlock()
+	defer g.mu.Unlock()
+	if g.dropped {
+		s.release(all)
+		return
+	}
+	g.queue = append(g.queue, all...)
+	g.wake()
+}
+
+// release gives back the memory of what was told.
+func (s *Session) release(all []told) {
+	for i := range all {
+		if all[i].event != nil {
+			s.texts.free(all[i].bytes)
+		} else {
+			s.results.free(all[i].bytes)
+		}
+	}
+}
+
+// wake lets Run look at the queue and the end.
+func (g *segment) wake() {
 	select {
 	case g.news <- struct{}{}:
 	default:

@@ -22,15 +22,23 @@ const cancelDelay = 10 * time.Second
 // segment is one in flight.
 type segment struct {
 	steps []engine.Step
-	at    int // the last one that was looked for
 	quiet bool
 
-	mu    sync.Mutex
-	queue []told
-	spare []told // memory for the next queue
-	left  int    // results that may still come
-	end   *wire.EndMessage
-	news  chan struct{} // has a token when queue or end have changed
+	// Of the goroutine that receives:
+	at       int // the step that was looked for last
+	answered int // the step after the last one that has a result
+	started  int // the step after the last one that has started
+	said     int // the step that said something last
+	progress int // bytes that it said
+
+	forgotten chan struct{} // closed with dropped
+	news      chan struct{} // has a token when queue or end have changed
+
+	mu      sync.Mutex
+	queue   []told
+	spare   []told // memory for the next queue
+	dropped bool   // nobody takes anything any more
+	end     *wire.EndMessage
 }
 
 // Run sends a segment, calls on with each result in order, and returns when the
@@ -56,7 +64,7 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 	for {
 		select {
 		case <-run.news:
-			if end := run.deliver(on, s.emit); end != nil {
+			if end := s.deliver(run, on); end != nil {
 				return s.verdict(ctx, end)
 			}
 		case <-done:
@@ -66,10 +74,10 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 			giveUp = timer.C
 			go s.cancel(id, true, context.Cause(ctx).Error())
 		case <-giveUp:
-			run.deliver(on, s.emit)
+			s.deliver(run, on)
 			return context.Cause(ctx)
 		case <-s.ctx.Done():
-			run.deliver(on, s.emit)
+			s.deliver(run, on)
 			return s.Err()
 		}
 	}
@@ -80,7 +88,7 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 var segments = sync.Pool{New: func() any { return new([]byte) }}
 
 func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
-	run := &segment{steps: seg.Steps, quiet: seg.Quiet, left: len(seg.Steps), news: make(chan struct{}, 1)}
+	run := &segment{steps: seg.Steps, quiet: seg.Quiet, news: make(chan struct{}, 1), forgotten: make(chan struct{})}
 	payload := segments.Get().(*[]byte)
 	defer segments.Put(payload)
 	var err error
@@ -104,10 +112,20 @@ func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 	return run, id, nil
 }
 
+// forget ends a segment here. What nobody has taken is dropped.
 func (s *Session) forget(id uint32) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	run := s.segments[id]
 	delete(s.segments, id)
+	s.mu.Unlock()
+	if run == nil {
+		return
+	}
+	close(run.forgotten)
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	s.release(run.queue)
+	run.queue, run.dropped = nil, true
 }
 
 func (s *Session) verdict(ctx context.Context, end *wire.EndMessage) error {

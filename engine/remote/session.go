@@ -28,6 +28,8 @@ type Session struct {
 	stop context.CancelCauseFunc
 	idle sync.WaitGroup // goroutines of the session
 
+	results, texts budget // of what waits to be taken
+
 	mu       sync.Mutex
 	closing  bool
 	nextID   uint32

@@ -41,6 +41,8 @@ type host struct {
 	preview  *preview
 	inside   *insideRollout
 	restored *engine.Restored
+	// retained is about how many bytes the run keeps of what the host said.
+	retained int
 	foresight
 
 	link *link

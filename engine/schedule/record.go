@@ -27,6 +27,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 		h.preview.take(h, e, &res)
 		return &res
 	}
+	h.retain(e, &res)
 	h.foresee(e, &res)
 	if res.Failure != nil && res.Status != engine.Cancelled && (e.task.IgnoreErrors || e.rescued()) {
 		res.Ignored = true

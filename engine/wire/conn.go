@@ -13,6 +13,7 @@ import (
 // Conn sends and receives messages. Any number of goroutines may send; one
 // receives.
 type Conn struct {
+	end  End
 	r    activityReader
 	last atomic.Int64 // unix nanoseconds when bytes last arrived
 
@@ -36,10 +37,10 @@ const readBuffer = 4 << 10
 // them: of a thousand, few send at one moment.
 var outgoing = sync.Pool{New: func() any { return new([]byte) }}
 
-// NewConn returns a Conn over the two streams. It starts no goroutine and
-// closes nothing. A *bufio.Reader is read as it is, without another buffer.
-func NewConn(r io.Reader, w io.Writer) *Conn {
-	c := &Conn{w: w, parts: map[partKey]*[]byte{}}
+// NewConn returns the Conn of an end over the two streams. It starts no goroutine
+// and closes nothing. A *bufio.Reader is read as it is, without another buffer.
+func NewConn(r io.Reader, w io.Writer, end End) *Conn {
+	c := &Conn{end: end, w: w, parts: map[partKey]*[]byte{}}
 	c.last.Store(time.Now().UnixNano())
 	buffered, ok := r.(*bufio.Reader)
 	if !ok {
@@ -69,11 +70,12 @@ func (c *Conn) Silence() time.Duration {
 	return time.Since(time.Unix(0, c.last.Load()))
 }
 
-// Send sends one message. An error is that of the underlying writer; the
-// connection is of no use after it.
+// Send sends one message. The error is a *ProtocolError when the other end does
+// not accept it, and nothing was sent then; any other is that of the underlying
+// writer, and the connection is of no use after it.
 func (c *Conn) Send(t Type, id uint32, payload []byte) error {
-	if len(payload) > MaxMessage {
-		return &ProtocolError{Reason: fmt.Sprintf("%v message of %d bytes, the limit is %d", t, len(payload), MaxMessage)}
+	if err := c.end.other().accepts(t, len(payload)); err != nil {
+		return err
 	}
 	for {
 		part := payload
@@ -108,9 +110,7 @@ func (c *Conn) sendFrame(t Type, id uint32, payload []byte, unfinished bool) err
 		return c.broken
 	}
 	out := outgoing.Get().(*[]byte)
-	var header [HeaderSize]byte
-	putHeader(header[:], t, id, len(payload), unfinished)
-	*out = append(append((*out)[:0], header[:]...), payload...)
+	*out = AppendFrame((*out)[:0], t, id, payload, unfinished)
 	// After an error the writer may still read from the buffer.
 	if _, c.broken = c.w.Write(*out); c.broken == nil {
 		outgoing.Put(out)

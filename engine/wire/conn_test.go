@@ -13,13 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pipe returns two ends connected by in-memory streams.
+// pipe returns the agent's end and the controller's, connected by in-memory
+// streams.
 func pipe(t *testing.T) (a, b *Conn) {
 	t.Helper()
 	r1, w1 := io.Pipe()
 	r2, w2 := io.Pipe()
 	t.Cleanup(func() { _ = w1.Close(); _ = w2.Close(); _ = r1.Close(); _ = r2.Close() })
-	return NewConn(r1, w2), NewConn(r2, w1)
+	return NewConn(r1, w2, AgentEnd), NewConn(r2, w1, ControllerEnd)
 }
 
 func TestMessagesArriveWholeAndInOrder(t *testing.T) {
@@ -97,11 +98,17 @@ func TestGarbageIsRefused(t *testing.T) {
 		"payload missing":  {rawHeader(10, byte(Result), 0), "unexpected EOF"},
 		"nothing":          {nil, "EOF"},
 		"too many parts":   {manyParts(maxParts + 1), "unfinished messages"},
-		"too long message": {longMessage(), "bytes of unfinished messages"},
+		"too long message": {longMessage(Result, 1, MaxResults+1), "the limit is"},
+		"not for this end": {rawHeader(0, byte(Segment), 0), "segment is not for the controller"},
+		"fat heartbeat":    {rawHeader(1, byte(Heartbeat), 0), "the limit is 0"},
+		"fat call":         {rawHeader(MaxCall+1, byte(Call), 0), "the limit is"},
+		"fat call, cut":    {longMessage(Call, 1, MaxCall+1), "the limit is"},
+		"fat blob-request": {rawHeader(1<<20, byte(BlobRequest), 0), "the limit is"},
+		"fat journal":      {longMessage(JournalPage, 1, MaxJournal+1), "the limit is"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := NewConn(bytes.NewReader(tt.in), io.Discard)
+			c := NewConn(bytes.NewReader(tt.in), io.Discard, ControllerEnd)
 			_, err := c.Receive()
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got %v, want %q", err, tt.want)
@@ -119,16 +126,44 @@ func manyParts(n int) []byte {
 	return b
 }
 
-func longMessage() []byte {
-	part := append(rawHeader(MaxFrame, byte(Result)|more, 1), make([]byte, MaxFrame)...)
-	return bytes.Repeat(part, MaxMessage/MaxFrame+1)
+// longMessage is the beginning of a message, of this many bytes.
+func longMessage(t Type, id uint32, bytes int) []byte {
+	var out []byte
+	for bytes > 0 {
+		n := min(bytes, MaxCall) // below all limits that the tests exceed
+		out = AppendFrame(out, t, id, make([]byte, n), true)
+		bytes -= n
+	}
+	return out
+}
+
+// All that is unfinished is bounded together, whatever it is of.
+func TestUnfinishedMessagesAreBoundedTogether(t *testing.T) {
+	var in []byte
+	for id := range uint32(2) {
+		in = append(in, longMessage(Result, id, MaxResults)...)
+	}
+	in = append(in, longMessage(Result, 2, 1)...)
+	_, err := NewConn(bytes.NewReader(in), io.Discard, ControllerEnd).Receive()
+	if err == nil || !strings.Contains(err.Error(), "bytes of unfinished messages") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestSendRefusesTooLongMessages(t *testing.T) {
-	c := NewConn(strings.NewReader(""), io.Discard)
-	var wrong *ProtocolError
-	if err := c.Send(Result, 1, make([]byte, MaxMessage+1)); !errors.As(err, &wrong) {
-		t.Fatalf("got %v", err)
+	var out bytes.Buffer
+	for _, tt := range []struct {
+		from End
+		kind Type
+		size int
+	}{
+		{AgentEnd, Result, MaxResults + 1}, {AgentEnd, Call, MaxCall + 1}, {AgentEnd, Segment, 1},
+		{ControllerEnd, Segment, MaxMessage + 1}, {ControllerEnd, Result, 1},
+	} {
+		var wrong *ProtocolError
+		if err := NewConn(strings.NewReader(""), &out, tt.from).Send(tt.kind, 1, make([]byte, tt.size)); !errors.As(err, &wrong) || out.Len() > 0 {
+			t.Errorf("%v: got %v, %d bytes sent", tt, err, out.Len())
+		}
 	}
 }
 
@@ -149,7 +184,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add(append(append(rawHeader(1, byte(Result)|more, 1), 'a'), append(rawHeader(1, byte(Result), 1), 'b')...))
 	f.Add(append(rawHeader(4, byte(BlobGrant), 9), 0xff, 0xff, 0xff, 0xff))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		c := NewConn(bytes.NewReader(in), io.Discard)
+		c := NewConn(bytes.NewReader(in), io.Discard, ControllerEnd)
 		total := 0
 		for {
 			m, err := c.Receive()
@@ -174,7 +209,7 @@ func FuzzReceive(f *testing.F) {
 // cut and then an error.
 func TestCutAnywhere(t *testing.T) {
 	var whole bytes.Buffer
-	w := NewConn(strings.NewReader(""), &whole)
+	w := NewConn(strings.NewReader(""), &whole, AgentEnd)
 	ends := []int{0}
 	for i := range 20 {
 		if err := w.Send(Result, uint32(i), make([]byte, rand.IntN(300))); err != nil {
@@ -183,7 +218,7 @@ func TestCutAnywhere(t *testing.T) {
 		ends = append(ends, whole.Len())
 	}
 	for cut := 0; cut < whole.Len(); cut += 1 + rand.IntN(5) {
-		c := NewConn(bytes.NewReader(whole.Bytes()[:cut]), io.Discard)
+		c := NewConn(bytes.NewReader(whole.Bytes()[:cut]), io.Discard, ControllerEnd)
 		n := 0
 		var err error
 		for ; err == nil; n++ {

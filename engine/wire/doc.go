@@ -26,6 +26,6 @@
 // that is slow to read one blob holds up nothing else.
 //
 // Neither end trusts the other's bytes: lengths are bounded before memory is
-// taken, and what does not fit the protocol is an error that ends the
-// connection, never a panic.
+// taken, for each type and end by itself (see [End]), and what does not fit the
+// protocol is an error that ends the connection, never a panic.
 package wire

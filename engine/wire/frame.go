@@ -19,9 +19,9 @@ const (
 	HeaderSize = 9
 	// MaxFrame is the greatest payload of one frame in bytes.
 	MaxFrame = 1 << 20
-	// MaxMessage is the greatest payload of one message in bytes, and also of
-	// all unfinished messages that one end keeps for the other. A segment of
-	// thousands of steps with their files is a few MiB.
+	// MaxMessage is the greatest payload of any message in bytes; most types
+	// have a lower limit. A segment of thousands of steps with their files is a
+	// few MiB.
 	MaxMessage = 64 << 20
 	// more marks a frame that is continued by another.
 	more = 0x80
@@ -78,13 +78,15 @@ type Frame struct {
 	Payload []byte
 }
 
-func putHeader(b []byte, t Type, id uint32, length int, unfinished bool) {
-	binary.BigEndian.PutUint32(b, uint32(length))
-	b[4] = byte(t)
+// AppendFrame appends one frame as it travels. It checks nothing: messages are
+// sent with [Conn.Send].
+func AppendFrame(out []byte, t Type, id uint32, payload []byte, unfinished bool) []byte {
+	kind := byte(t)
 	if unfinished {
-		b[4] |= more
+		kind |= more
 	}
-	binary.BigEndian.PutUint32(b[5:], id)
+	out = append(binary.BigEndian.AppendUint32(out, uint32(len(payload))), kind)
+	return append(binary.BigEndian.AppendUint32(out, id), payload...)
 }
 
 // parseHeader refuses what cannot be a frame of this protocol.

@@ -39,9 +39,12 @@ func (c *Conn) Receive() (Frame, error) {
 			part = new([]byte)
 			c.parts[key] = part
 		}
+		if err := c.end.accepts(f.Type, len(*part)+len(f.Payload)); err != nil {
+			return Frame{}, err
+		}
 		c.pending += len(f.Payload)
-		if c.pending > MaxMessage {
-			return Frame{}, &ProtocolError{Reason: fmt.Sprintf("more than %d bytes of unfinished messages", MaxMessage)}
+		if c.pending > maxPending[c.end] {
+			return Frame{}, &ProtocolError{Reason: fmt.Sprintf("more than %d bytes of unfinished messages", maxPending[c.end])}
 		}
 		*part = append(*part, f.Payload...)
 		if unfinished {
@@ -59,6 +62,9 @@ func (c *Conn) receiveFrame() (Frame, bool, error) {
 		return Frame{}, false, err
 	}
 	t, id, n, unfinished, err := parseHeader(h[:])
+	if err == nil {
+		err = c.end.accepts(t, n)
+	}
 	if err != nil {
 		return Frame{}, false, err
 	}

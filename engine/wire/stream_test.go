@@ -30,7 +30,7 @@ func sendBlob(ctx context.Context, c *Conn, id uint32, credit *Credit, data []by
 // A blob that nobody reads must not keep another one, nor results, from
 // arriving.
 func TestSlowBlobBlocksNothing(t *testing.T) {
-	sender, receiver := pipe(t)
+	receiver, sender := pipe(t)
 	data := make([]byte, 5*Window)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
 	streams := map[uint32]*Stream{1: NewStream(receiver, 1), 2: NewStream(receiver, 2)}
@@ -83,7 +83,7 @@ func TestSlowBlobBlocksNothing(t *testing.T) {
 		}
 	}
 	check(2) // while nobody reads 1
-	if err := sender.Send(Result, 7, nil); err != nil {
+	if err := sender.Send(Heartbeat, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	<-results
@@ -91,7 +91,7 @@ func TestSlowBlobBlocksNothing(t *testing.T) {
 }
 
 func TestStreamRefusesMoreThanTheWindow(t *testing.T) {
-	s := NewStream(NewConn(bytes.NewReader(nil), io.Discard), 1)
+	s := NewStream(NewConn(bytes.NewReader(nil), io.Discard, AgentEnd), 1)
 	var err error
 	for range Window/ChunkSize + 1 {
 		err = s.Push(make([]byte, ChunkSize))
@@ -119,7 +119,7 @@ func TestCreditRefusesWildGrantsAndEndsWithItsContext(t *testing.T) {
 }
 
 func TestStreamEndsWithTheGivenError(t *testing.T) {
-	s := NewStream(NewConn(bytes.NewReader(nil), io.Discard), 1)
+	s := NewStream(NewConn(bytes.NewReader(nil), io.Discard, AgentEnd), 1)
 	if err := s.Push([]byte("abc")); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestStreamEndsWithTheGivenError(t *testing.T) {
 func TestPulseNoticesSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		silent := NewConn(r, io.Discard)
+		silent := NewConn(r, io.Discard, AgentEnd)
 		go func() { _, _ = silent.Receive() }()
 		begin := time.Now()
 		err := silent.Pulse(t.Context(), DefaultBeat, DefaultSilence)

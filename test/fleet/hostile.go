@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"io"
 
 	"deployer/engine"
 	"deployer/engine/remote"
@@ -12,16 +13,16 @@ import (
 
 // Hostile is an Exec of Options: the hosts for which evil returns a script have
 // been broken into. Instead of the agent they say its hello, and then carry the
-// script out on the connection; it ends when the script returns. The others are
-// honest.
-func Hostile(evil func(h *Host) func(conn *wire.Conn)) func(context.Context, *Host, sshtest.Command, func(sshtest.Command) int) int {
+// script out on the connection; it ends when the script returns. What an agent
+// could not send goes to raw. The others are honest.
+func Hostile(evil func(h *Host) func(conn *wire.Conn, raw io.Writer)) func(context.Context, *Host, sshtest.Command, func(sshtest.Command) int) int {
 	return func(_ context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 		script := evil(h)
 		if script == nil {
 			return serve(c)
 		}
 		err := remote.Pretend(c.Line, c.Stdout, func() error {
-			conn := wire.NewConn(c.Stdin, c.Stdout)
+			conn := wire.NewConn(c.Stdin, c.Stdout, wire.AgentEnd)
 			facts, err := json.Marshal(engine.Facts{Hostname: h.Name, OS: "debian", OSVersion: "12", Arch: "amd64"})
 			if err != nil {
 				return err
@@ -29,7 +30,7 @@ func Hostile(evil func(h *Host) func(conn *wire.Conn)) func(context.Context, *Ho
 			if err := conn.SendJSON(wire.Hello, 0, wire.HelloMessage{Version: wire.Version, Facts: facts}); err != nil {
 				return err
 			}
-			script(conn)
+			script(conn, c.Stdout)
 			return nil
 		})
 		if err != nil {

@@ -1,30 +1,31 @@
 package agenttest
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
 
 	"deployer/engine"
 	"deployer/engine/packed"
 	"deployer/engine/wire"
 )
 
-// Script is what one end sends to the other: frames (wire.Frame) and raw bytes.
+// Script is what one end sends to the other: frames (wire.Frame) and raw bytes. It
+// may be anything, also what the other end refuses.
 func Script(parts ...any) []byte {
-	var out bytes.Buffer
-	conn := wire.NewConn(strings.NewReader(""), &out)
+	var out []byte
 	for _, p := range parts {
 		switch p := p.(type) {
 		case wire.Frame:
-			if err := conn.Send(p.Type, p.ID, p.Payload); err != nil {
-				panic(err)
+			rest := p.Payload
+			for len(rest) > wire.MaxFrame {
+				out = wire.AppendFrame(out, p.Type, p.ID, rest[:wire.MaxFrame], true)
+				rest = rest[wire.MaxFrame:]
 			}
+			out = wire.AppendFrame(out, p.Type, p.ID, rest, false)
 		case []byte:
-			out.Write(p)
+			out = append(out, p...)
 		}
 	}
-	return out.Bytes()
+	return out
 }
 
 // Frame is a frame whose payload is JSON.

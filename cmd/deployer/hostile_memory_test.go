@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"deployer/engine"
+	"deployer/engine/agent/agenttest"
+	"deployer/engine/packed"
+	"deployer/engine/wire"
+	"deployer/test/fleet"
+)
+
+// mostMemory is what deployer may take at most in bytes, and memoryLimit what it is
+// told to stay below: it has some 80 MB without any host.
+const (
+	mostMemory  = 256 << 20
+	memoryLimit = "128MiB"
+)
+
+// A host that was broken into cannot exhaust the controller's memory, whatever it
+// sends and however well that packs, and the other hosts go on.
+func TestHostThatSendsTooMuch(t *testing.T) {
+	fill := func(open, element, end string, size int) []byte {
+		return []byte(open + strings.Repeat(element+",", size/(len(element)+1)) + element + end)
+	}
+	result := func(seg engine.Segment, output []byte) wire.Frame {
+		payload, err := packed.AppendResult(nil, &engine.Result{Step: seg.Steps[0].ID, Status: engine.OK})
+		if err != nil {
+			panic(err)
+		}
+		// The output is a text at the end; that of no output is one zero byte.
+		payload = payload[:len(payload)-1]
+		for n := len(output); ; n >>= 7 {
+			if n < 0x80 {
+				payload = append(payload, byte(n))
+				break
+			}
+			payload = append(payload, byte(n)|0x80)
+		}
+		return wire.Frame{Type: wire.Result, ID: 1, Payload: append(payload, output...)}
+	}
+	for name, send := range map[string]func(id uint32, seg engine.Segment) []any{
+		"empty objects": func(id uint32, seg engine.Segment) []any {
+			f := result(seg, fill(`{"a":[`, "{}", "]}", 60<<20))
+			f.ID = id
+			return []any{f}
+		},
+		"objects in the largest message": func(id uint32, seg engine.Segment) []any {
+			f := result(seg, fill(`{"a":[`, `{"":0}`, "]}", 15<<20))
+			f.ID = id
+			return []any{f}
+		},
+		"a journal that nobody asked for": func(uint32, engine.Segment) []any {
+			return []any{wire.Frame{Type: wire.JournalPage, ID: 9, Payload: fill(`{"entries":[`, `{}`, "]}", 60<<20)}}
+		},
+		"unfinished messages": func(uint32, engine.Segment) []any {
+			var parts []byte
+			for i := range uint32(60) {
+				parts = wire.AppendFrame(parts, wire.JournalPage, i, make([]byte, wire.MaxFrame), true)
+			}
+			return []any{parts, parts, parts, parts}
+		},
+		"calls with much to say": func(uint32, engine.Segment) []any {
+			var all []any
+			ask := fill(`{"method":"certificate.sign","in":[`, "{}", "]}", 4<<20)
+			for i := range uint32(64) {
+				all = append(all, wire.Frame{Type: wire.Call, ID: i, Payload: ask})
+			}
+			return all
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			evil := func(h *fleet.Host) func(*wire.Conn, io.Writer) {
+				if h.Name != "n002" {
+					return nil
+				}
+				return func(conn *wire.Conn, raw io.Writer) {
+					f, ok := fleet.Await(conn, wire.Segment)
+					if !ok {
+						return
+					}
+					seg, err := packed.ReadSegment(f.Payload)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for _, part := range send(f.ID, seg) {
+						if _, err := raw.Write(agenttest.Script(part)); err != nil {
+							return
+						}
+					}
+					_, _ = fleet.Await(conn) // until the controller has enough
+				}
+			}
+			y := newYardOf(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{"site.yaml": `
+- hosts: all
+  max_fail: {all: 100%}
+  tasks:
+    - file: {path: /motd, content: "new\n"}
+      register: it
+    - file: {path: /other, content: "{{ .it.changed }}\n"}
+`})
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "run", "site.yaml")
+			cmd.Args[0] = "deployer" // see TestMain
+			cmd.Env = append(os.Environ(), "GOMEMLIMIT="+memoryLimit, statusVariable+"=status")
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			_ = cmd.Run()
+			if code := cmd.ProcessState.ExitCode(); code != exitPartial {
+				t.Errorf("exit code %d, want %d\n%s", code, exitPartial, out.String())
+			}
+			says(t, out.String(), "n002: run: protocol: ")
+			if got := y.on(0, "other"); got != "true\n" {
+				t.Errorf("the honest host has %q", got)
+			}
+			if took := peak(t, "status"); took > mostMemory {
+				t.Errorf("deployer took %d MB, want %d at most", took/1e6, mostMemory/1000_000)
+			} else {
+				t.Logf("deployer took %d MB", took/1e6)
+			}
+		})
+	}
+}
+
+// peak is the most memory in bytes that a process had, by its /proc/PID/status.
+func peak(t *testing.T, status string) int {
+	t.Helper()
+	data, err := os.ReadFile(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var kB int
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kB); n == 1 {
+			return kB << 10
+		}
+	}
+	t.Fatalf("no VmHWM in %s", data)
+	return 0
+}

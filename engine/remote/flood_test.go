@@ -1,0 +1,95 @@
+package remote
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/agent/agenttest"
+	"deployer/engine/wire"
+)
+
+func heldSession(t *testing.T, seen *order) (*Session, *segment) {
+	t.Helper()
+	s := &Session{opts: Options{Host: "m1", Sink: seen}, segments: map[uint32]*segment{}, ctx: t.Context(),
+		results: budget{most: maxWaiting}, texts: budget{most: maxWaitingText}}
+	seg := &segment{news: make(chan struct{}, 1), forgotten: make(chan struct{})}
+	for i := range 200 {
+		seg.steps = append(seg.steps, engine.Step{ID: string(rune('A' + i))})
+	}
+	s.segments[1] = seg
+	return s, seg
+}
+
+// Text that nobody takes is bounded in bytes, that of a step for good; starts of
+// steps count once.
+func TestFloodOfText(t *testing.T) {
+	var seen order
+	s, seg := heldSession(t, &seen)
+	say := func(n int) {
+		for range n {
+			for _, f := range []wire.Frame{
+				agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "A"}),
+				agenttest.Frame(wire.Progress, 1, wire.StepMessage{Step: "A", Text: strings.Repeat("x", 100<<10)}),
+			} {
+				if err := s.segmentFrame(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	say(500)
+	if n := len(seg.queue); n < 10 || n > maxWaitingText/maxProgress {
+		t.Errorf("%d events wait", n)
+	}
+	for range 100 {
+		s.deliver(seg, nil)
+		say(20)
+	}
+	s.deliver(seg, nil)
+	if n := len(seen); n > maxStepProgress/maxProgress+1 {
+		t.Errorf("%d events were shown of one step", n)
+	}
+	if s.texts.used != 0 {
+		t.Errorf("%d bytes are still counted", s.texts.used)
+	}
+}
+
+// Results that nobody takes make the host wait, and nothing is counted that was
+// dropped.
+func TestFloodOfResults(t *testing.T) {
+	var seen order
+	s, seg := heldSession(t, &seen)
+	large := engine.Output{"stdout": strings.Repeat("x", 7<<20)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, step := range seg.steps[:30] {
+			if err := s.segmentFrame(agenttest.Results(1, engine.Result{Step: step.ID, Status: engine.OK, Output: large})); err != nil {
+				t.Errorf("step %s: %v", step.ID, err)
+			}
+		}
+	}()
+	select {
+	case <-done:
+		t.Fatal("a host that is not listened to goes on")
+	case <-time.After(time.Second):
+	}
+	if s.results.used > maxWaiting {
+		t.Errorf("%d bytes wait", s.results.used)
+	}
+	taken := 0
+	for range 100 {
+		s.deliver(seg, func(engine.Result) { taken++ })
+		time.Sleep(5 * time.Millisecond)
+		if taken == 10 {
+			break
+		}
+	}
+	s.forget(1) // and nobody takes the rest
+	<-done
+	if taken == 0 || s.results.used != 0 {
+		t.Errorf("%d were taken, %d bytes are still counted", taken, s.results.used)
+	}
+}

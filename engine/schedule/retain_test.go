@@ -1,0 +1,37 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// What a host said and the run has to keep is bounded for each host, over all of its
+// sessions; what nobody keeps is not counted.
+func TestRetainedResultsAreBounded(t *testing.T) {
+	for name, tt := range map[string]struct {
+		task  playbook.Task
+		check bool
+		fails bool
+	}{
+		"registered":    {playbook.Task{Register: "it"}, false, true},
+		"set":           {playbook.Task{Sets: []string{"it"}}, false, true},
+		"for a plan":    {playbook.Task{}, true, true},
+		"nobody's need": {playbook.Task{}, false, false},
+	} {
+		h := &host{run: &run{opts: Options{Check: tt.check}}}
+		e := &entry{task: &tt.task}
+		for i := range 5 {
+			res := engine.Result{Status: engine.OK, Output: engine.Output{"x": "y"}, Weight: maxRetained / 4}
+			h.retain(e, &res)
+			if want := tt.fails && i == 4; (res.Failure != nil) != want || (res.Output == nil) != want {
+				t.Errorf("%s, result %d: %+v", name, i+1, res)
+			}
+			if res.Failure != nil && !strings.Contains(res.Failure.Message, "256 MB") {
+				t.Errorf("%s: %s", name, res.Failure.Message)
+			}
+		}
+	}
+}
