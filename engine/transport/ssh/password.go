@@ -39,14 +39,18 @@ func (p *passwordLogin) give() (string, error) {
 	return p.t.Password, nil
 }
 
-// answer is for keyboard-interactive: one hidden question is the one for the
-// password; none are words of welcome.
+// answer is for keyboard-interactive: one hidden question that asks for a password
+// is answered; none are words of welcome. A server that asks for a one-time code,
+// or for the password of another account, gets nothing.
 func (p *passwordLogin) answer(_, _ string, questions []string, shown []bool) ([]string, error) {
 	switch {
 	case len(questions) == 0:
 		return nil, nil
 	case len(questions) > 1 || shown[0]:
 		p.err = fmt.Errorf("the server asks for more than a password: %q", questions)
+		return nil, p.err
+	case !asksForPassword(questions[0]):
+		p.err = fmt.Errorf("the server asks for something else than a password: %q", transport.Clean(questions[0]))
 		return nil, p.err
 	}
 	password, err := p.give()

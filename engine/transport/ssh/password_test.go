@@ -45,10 +45,26 @@ func TestPassword(t *testing.T) {
 	}
 }
 
+// The password is given to those who ask for it, and to nobody who asks for
+// something else.
+func TestQuestionsForAPassword(t *testing.T) {
+	for question, want := range map[string]bool{
+		"Password: ": true, "(root@m1) Password: ": true, "root@m1's password: ": true, "Password for root@pin.token.example:": true,
+		"Passwort: ": true, "Mot de passe : ": true, "パスワード:": true, "code@new-host's password: ": true,
+		"Verification code: ": false, "One-time password (OATH) for `root': ": false, "Enter PASSCODE: ": false, "YubiKey for `root': ": false,
+		"": false, "Token: ": false, "Favourite colour: ": false, "New password: ": false, "Password + token code: ": false, "Enter PIN: ": false,
+	} {
+		if got := asksForPassword(question); got != want {
+			t.Errorf("%q: %v, want %v", question, got, want)
+		}
+	}
+}
+
 func TestPasswordsThatDoNotServe(t *testing.T) {
 	for text, cfg := range map[string]sshtest.Config{
-		"the server did not ask for the password":                                           {},
-		`the server asks for more than a password: ["Password: " "Code: "]; check ssh.user`: {Passwords: map[string]string{}, Asking: []string{"Password: ", "Code: "}},
+		"the server did not ask for the password":                                                   {},
+		`the server asks for more than a password: ["Password: " "Code: "]; check ssh.user`:         {Passwords: map[string]string{}, Asking: []string{"Password: ", "Code: "}},
+		`the server asks for something else than a password: "Verification code: "; check ssh.user`: {Passwords: map[string]string{"root": "right"}, Asking: []string{"Verification code: "}},
 	} {
 		s := lockedSite(t, cfg)
 		_, err := dialer(t, Options{}).Dial(t.Context(), s.target)
