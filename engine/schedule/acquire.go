@@ -17,6 +17,7 @@ const claimPoll = 200 * time.Millisecond
 
 // acquire locks all that are here, or aborts the run.
 func (c *claim) acquire(ctx context.Context) {
+	defer c.recount() // a guard may have been lost meanwhile
 	defer close(c.decided)
 	var waits lockWait
 	defer waits.over()
@@ -25,7 +26,11 @@ func (c *claim) acquire(ctx context.Context) {
 		if len(held) == 0 {
 			if len(c.here) > 0 && !c.enough(func(a arrival) bool { return a.session.locked.Load() }) {
 				c.run.abort(fmt.Errorf("refused: more than half of the masters (%s) must be reached and locked, so that no other run changes this cluster meanwhile; to lock only the hosts of this run, use --lock hosts", listed(c.Guards)))
+				return
 			}
+			c.mu.Lock()
+			c.guarded = len(c.here) > 0 && len(c.Guards) > 0
+			c.mu.Unlock()
 			return
 		}
 		verdict, worst := c.judge(held, time.Since(began))

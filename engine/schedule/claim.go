@@ -52,7 +52,9 @@ type claim struct {
 	ours map[*link]bool
 
 	mu      sync.Mutex
-	awaited map[*link]bool // that may still arrive
+	guarded bool            // the majority of the guards was locked
+	lost    map[string]bool // guards that were given up
+	awaited map[*link]bool  // that may still arrive
 	here    []arrival
 	begun   bool
 	timer   *time.Timer

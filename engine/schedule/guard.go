@@ -3,6 +3,8 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"deployer/engine"
 )
@@ -19,15 +21,29 @@ func (r *run) newGuards() {
 	}
 }
 
-// guard keeps a host connected and locked until the run is over, and takes no
-// other part: it is in no play, no budget and no report.
+// isGuard reports whether the claim names the machine as a guard.
+func (r *run) isGuard(l *link) bool {
+	return r.opts.Claim != nil && slices.Contains(r.opts.Claim.Guards, l.name)
+}
+
+// guard keeps a host connected and locked until the run is over. A host that no
+// play names takes no other part: it is in no budget and no report. One that does
+// is guarded when its own work has ended.
 func (l *link) guard(ctx context.Context, over <-chan struct{}) {
-	for {
-		session, err := l.get(ctx, l.run.stop, l.run.opts.Retry.Attempts)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-over:
+			stop() // nobody waits for a connection then
+		case <-ctx.Done():
+		}
+	}()
+	for attempts := l.run.opts.Retry.Attempts; ; attempts = l.run.opts.Retry.Reattempts {
+		session, err := l.get(ctx, l.run.stop, attempts)
 		if err != nil {
-			if l.run.stop.Err() == nil {
-				l.run.emit(engine.Event{Type: engine.Warning, Host: l.name,
-					Text: fmt.Sprintf("is not locked for this run: %v", err)})
+			if l.run.stop.Err() == nil && ctx.Err() == nil {
+				l.run.claim.loseGuard(l, err)
 			}
 			return
 		}
@@ -44,4 +60,29 @@ func (l *link) guard(ctx context.Context, over <-chan struct{}) {
 			l.drop(session)
 		}
 	}
+}
+
+// loseGuard records that a guard cannot be locked any more. Without the majority of
+// the guards the run must not go on: another run may lock them and change the same
+// cluster.
+func (c *claim) loseGuard(l *link, why error) {
+	c.run.emit(engine.Event{Type: engine.Warning, Host: l.name, Text: fmt.Sprintf("is not locked for this run: %v", why)})
+	c.mu.Lock()
+	if c.lost == nil {
+		c.lost = map[string]bool{}
+	}
+	c.lost[l.name] = true
+	c.mu.Unlock()
+	c.recount()
+}
+
+// recount aborts the run when it had the majority of its guards and has lost it.
+func (c *claim) recount() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if left := len(c.Guards) - len(c.lost); !c.guarded || 2*left > len(c.Guards) {
+		return
+	}
+	c.run.abort(fmt.Errorf("stopped: %d of %d masters (%s) can no longer be reached and locked, so that another run could change this cluster meanwhile; bring them back and run the same command again, or lock only the hosts of this run with --lock hosts",
+		len(c.lost), len(c.Guards), listed(slices.Sorted(maps.Keys(c.lost)))))
 }

@@ -62,7 +62,12 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 		guards.Go(func() { l.guard(ctx, over) })
 	}
 	for _, h := range r.hosts {
-		all.Go(func() { h.work(ctx) })
+		all.Go(func() {
+			h.work(ctx)
+			if r.isGuard(h.link) {
+				guards.Go(func() { h.link.guard(ctx, over) })
+			}
+		})
 	}
 	all.Wait()
 	close(over)
