@@ -16,6 +16,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 )
 
 // verdict is what is to be done with a thing.
@@ -35,7 +36,7 @@ func (v *reverting) judge(ctx context.Context, sys engine.System, c *changed) (*
 	case c.was.Lost != "":
 		out.fate, out.why = engine.Lost, c.was.Lost
 	case c.kind == kindFile:
-		err = v.judgeFile(out, sys.Path(c.name))
+		err = v.judgeFile(out, sys)
 	default:
 		err = v.judgeState(ctx, sys, out)
 	}
@@ -89,20 +90,21 @@ func (v *reverting) judgeState(ctx context.Context, sys engine.System, out *verd
 	return err
 }
 
-func (v *reverting) judgeFile(out *verdict, path string) error {
-	now, err := look(path)
+func (v *reverting) judgeFile(out *verdict, sys engine.System) error {
+	root, path := sys.Path("/"), out.name
+	now, err := look(root, path)
 	if err != nil {
 		return err
 	}
-	settled, err := v.fileIsOne(now, path, append(out.before, out.was))
+	settled, err := v.fileIsOne(now, root, path, append(out.before, out.was))
 	if err != nil {
 		return err
 	}
-	if settled || out.was.File != nil && out.was.File.Mode.IsDir() && hidden(path) {
+	if settled || out.was.File != nil && out.was.File.Mode.IsDir() && hidden(sys.Path(path)) {
 		out.fate = engine.Settled
 		return nil
 	}
-	known, err := v.fileIsOne(now, path, out.after)
+	known, err := v.fileIsOne(now, root, path, out.after)
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (v *reverting) judgeFile(out *verdict, path string) error {
 	}
 	out.effect = engine.Effect{Kind: engine.EffectFile, Target: out.name, Action: fileWords(now, out.was.File), Secret: out.secret}
 	if !out.secret {
-		out.effect.Diff = diff(out.name, path, now, v.data(out.was), out.was.File)
+		out.effect.Diff = v.diff(root, out, now)
 	}
 	return nil
 }
@@ -127,9 +129,9 @@ func hidden(path string) bool {
 }
 
 // fileIsOne tells whether what is at path now is what one of the lines says.
-func (v *reverting) fileIsOne(now *File, path string, lines []Kept) (bool, error) {
+func (v *reverting) fileIsOne(now *File, root, path string, lines []Kept) (bool, error) {
 	for _, k := range lines {
-		if is, err := v.fileIs(now, path, k); is || err != nil {
+		if is, err := v.fileIs(now, root, path, k); is || err != nil {
 			return is, err
 		}
 	}
@@ -137,7 +139,7 @@ func (v *reverting) fileIsOne(now *File, path string, lines []Kept) (bool, error
 }
 
 // fileIs tells whether what is at path now is what a line says.
-func (v *reverting) fileIs(now *File, path string, k Kept) (bool, error) {
+func (v *reverting) fileIs(now *File, root, path string, k Kept) (bool, error) {
 	switch {
 	case now == nil || k.File == nil:
 		return now == nil && k.File == nil, nil
@@ -146,26 +148,32 @@ func (v *reverting) fileIs(now *File, path string, k Kept) (bool, error) {
 	case !now.Mode.IsRegular():
 		return true, nil
 	case k.Data != "":
-		return sameContent(path, v.data(k))
+		return sameContent(root, path, v.data(k))
 	case now.sameWriting(k.File):
 		return true, nil
 	case k.File.Digest == "":
 		return false, nil
 	}
-	digest, err := digestFile(path)
+	digest, err := digestFile(root, path)
 	return digest == k.File.Digest, err
 }
 
 // data is the path of the content that a line refers to.
 func (v *reverting) data(k Kept) string { return filepath.Join(v.past.dir, "kept", k.Data) }
 
-func sameContent(a, b string) (bool, error) {
-	one, err := os.Open(a)
+// sameContent compares a file of the host with one that was kept.
+func sameContent(root, path, kept string) (bool, error) {
+	n, err := hostpath.Open(root, path)
+	if err != nil {
+		return false, err
+	}
+	defer n.Close()
+	one, err := n.File()
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = one.Close() }()
-	other, err := os.Open(b)
+	other, err := os.Open(kept)
 	if err != nil {
 		return false, err
 	}
@@ -214,22 +222,37 @@ func fileWords(now, was *File) string {
 const maxDiffed = 512 << 10
 
 // diff shows what putting back does to a text; empty for what is none.
-func diff(name, path string, now *File, data string, was *File) string {
-	before, ok := text(path, now)
-	after, ok2 := text(data, was)
+func (v *reverting) diff(root string, out *verdict, now *File) string {
+	before, ok := text(now, func() ([]byte, error) { return readFile(root, out.name) })
+	after, ok2 := text(out.was.File, func() ([]byte, error) { return os.ReadFile(v.data(out.was)) })
 	if !ok || !ok2 {
 		return ""
 	}
-	return udiff.Unified(name, name, before, after)
+	return udiff.Unified(out.name, out.name, before, after)
 }
 
-func text(path string, f *File) (string, bool) {
+func text(f *File, read func() ([]byte, error)) (string, bool) {
 	if f == nil {
 		return "", true
 	}
 	if !f.Mode.IsRegular() || f.Size > maxDiffed {
 		return "", false
 	}
-	content, err := os.ReadFile(path)
+	content, err := read()
 	return string(content), err == nil && utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
+}
+
+// readFile reads a file of the host as far as a diff is made of it.
+func readFile(root, path string) ([]byte, error) {
+	n, err := hostpath.Open(root, path)
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	f, err := n.File()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxDiffed))
 }

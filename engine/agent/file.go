@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"deployer/engine/hostpath"
 )
 
 // File is what is at a path: a regular file, a directory or a symbolic link.
@@ -40,12 +41,21 @@ type File struct {
 // file again, so as to know later whether a new file has the same content.
 const maxDigested = 1 << 20
 
-// look describes what is at a path of this machine; nil when there is nothing.
-func look(path string) (*File, error) {
-	info, err := os.Lstat(path)
+// look describes what is at a path of the host; nil when there is nothing.
+func look(root, path string) (*File, error) {
+	n, err := hostpath.Open(root, path)
 	if isMissing(err) {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	return describe(n)
+}
+
+func describe(n *hostpath.Node) (*File, error) {
+	info, err := n.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +67,10 @@ func look(path string) (*File, error) {
 	case info.Mode().IsRegular():
 		f.Size = info.Size()
 	case info.Mode()&fs.ModeSymlink != 0:
-		f.Link, err = os.Readlink(path)
+		f.Link, err = n.Readlink()
 	}
 	if err == nil {
-		f.Attributes, err = attributes(path)
+		f.Attributes, err = attributes(n.Real())
 	}
 	return f, err
 }
@@ -72,10 +82,18 @@ func isMissing(err error) bool {
 }
 
 // lookWell also reads a small file.
-func lookWell(path string) (*File, error) {
-	f, err := look(path)
-	if err == nil && f != nil && f.Mode.IsRegular() && f.Size <= maxDigested {
-		f.Digest, err = digestFile(path)
+func lookWell(root, path string) (*File, error) {
+	n, err := hostpath.Open(root, path)
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	f, err := describe(n)
+	if err == nil && f.Mode.IsRegular() && f.Size <= maxDigested {
+		f.Digest, err = digestOf(n)
 	}
 	return f, err
 }
@@ -83,8 +101,17 @@ func lookWell(path string) (*File, error) {
 // buffers are for reading files.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-func digestFile(path string) (string, error) {
-	in, err := os.Open(path)
+func digestFile(root, path string) (string, error) {
+	n, err := hostpath.Open(root, path)
+	if err != nil {
+		return "", err
+	}
+	defer n.Close()
+	return digestOf(n)
+}
+
+func digestOf(n *hostpath.Node) (string, error) {
+	in, err := n.File()
 	if err != nil {
 		return "", err
 	}
@@ -99,10 +126,10 @@ func digestFile(path string) (string, error) {
 
 // attributes reads those extended attributes that are kept. A file system that
 // has none is no error.
-func attributes(path string) (map[string][]byte, error) {
+func attributes(real string) (map[string][]byte, error) {
 	var space [4 << 10]byte
 	names := space[:]
-	n, err := unix.Llistxattr(path, names)
+	n, err := unix.Listxattr(real, names)
 	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ERANGE) || errors.Is(err, unix.EPERM) {
 		return nil, nil
 	}
@@ -115,7 +142,7 @@ func attributes(path string) (map[string][]byte, error) {
 			continue
 		}
 		value := make([]byte, 4<<10)
-		n, err := unix.Lgetxattr(path, name, value)
+		n, err := unix.Getxattr(real, name, value)
 		if err != nil {
 			continue // gone meanwhile, or not ours to read
 		}

@@ -2,19 +2,21 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 )
 
 // keep saves what is at path, and notes the directories above it that do not
 // exist: the step will make them.
-func (k *keeper) keep(line Kept, real func(string) string) error {
+func (k *keeper) keep(line Kept, root string) error {
 	line.Kind, line.Name = kindFile, filepath.Clean("/"+line.Name)
-	missing, err := missingAbove(line.Name, real)
+	missing, err := missingAbove(root, line.Name)
 	if err != nil {
 		return fmt.Errorf("keeping file %s: %w", line.Name, err)
 	}
@@ -26,7 +28,15 @@ func (k *keeper) keep(line Kept, real func(string) string) error {
 		}
 	}
 	return k.keeps(line, func(l *Kept) error {
-		if l.File, err = look(real(l.Name)); err != nil || l.File == nil {
+		n, err := hostpath.Open(root, l.Name)
+		if isMissing(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		if l.File, err = describe(n); err != nil {
 			return err
 		}
 		switch {
@@ -36,8 +46,7 @@ func (k *keeper) keep(line Kept, real func(string) string) error {
 			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 				return err
 			}
-			// What a try that died has left of it is overwritten.
-			return copySynced(real(l.Name), to, os.O_TRUNC)
+			return keepContent(n, to)
 		case l.File.Mode&fs.ModeSymlink == 0 && !l.File.Mode.IsDir():
 			l.File, l.Lost = nil, "it is a special file ("+l.File.Mode.Type().String()+")"
 		}
@@ -45,12 +54,27 @@ func (k *keeper) keep(line Kept, real func(string) string) error {
 	})
 }
 
+// keepContent copies the content of a file. What a try that died has left of the
+// copy is overwritten.
+func keepContent(n *hostpath.Node, to string) error {
+	in, err := n.File()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(copySynced(out, in), out.Close())
+}
+
 // missingAbove lists the directories above path that do not exist, the topmost
 // first.
-func missingAbove(path string, real func(string) string) ([]string, error) {
+func missingAbove(root, path string) ([]string, error) {
 	var out []string
 	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
-		_, err := os.Lstat(real(dir))
+		_, err := hostpath.Lstat(root, dir)
 		if err == nil {
 			break
 		}
@@ -68,7 +92,7 @@ func (s *system) Keep(path string) error {
 	if k == nil || err != nil {
 		return err
 	}
-	return k.keep(s.line("", path), s.Path)
+	return k.keep(s.line("", path), s.Path("/"))
 }
 
 // KeepState saves what something other than a file is.
@@ -135,7 +159,7 @@ func (r *stepRun) leaves(ctx context.Context) error {
 	sys := &system{step: r}
 	for _, line := range k.pending(r.step.ID) {
 		if line.Kind == kindFile {
-			line.File, err = lookWell(sys.Path(line.Name))
+			line.File, err = lookWell(sys.Path("/"), line.Name)
 		} else {
 			line.State, err = r.server.registry[line.Kind].Restorer.Look(ctx, sys, line.Name)
 		}

@@ -232,7 +232,7 @@ func (v *reverting) putBack(ctx context.Context, sys engine.System, d *verdict) 
 		if err := errors.Join(sys.Keep(d.name), v.reread(sys, d.name)); err != nil {
 			return err
 		}
-		return putBack(sys.Path(d.name), d.was.File, v.data(d.was))
+		return putBack(sys.Path("/"), d.name, d.was.File, v.data(d.was))
 	}
 	if err := sys.KeepState(d.kind, d.name, d.now); err != nil {
 		return err

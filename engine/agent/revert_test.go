@@ -206,7 +206,7 @@ func (h *history) tree() map[string]string {
 			}
 			return nil
 		}
-		f, err := lookWell(path)
+		f, err := lookWell("/", path)
 		if err == nil {
 			out[name] = fmt.Sprint(f.Mode, f.UID, f.Link, f.Digest)
 		}
@@ -602,7 +602,7 @@ func TestKeptLinesSurviveAPowerCut(t *testing.T) {
 	}
 	put(t, root+"/y", "content", 0o640, 0)
 	for _, name := range []string{"/x", "/y", "/y"} {
-		if err := k.keep(Kept{Step: "a", Name: name}, s.real); err != nil {
+		if err := k.keep(Kept{Step: "a", Name: name}, s.real("/")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
 )
 
 // Apply writes the file beside its place and renames it.
@@ -30,17 +32,18 @@ func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.C
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(sys.Path(acc.home))
+	home, err := hostfile.OpenDir(sys, acc.home)
 	if err != nil {
 		return nil, fmt.Errorf("the home directory of %s: %w; make it first", a.User, err)
 	}
-	defer root.Close()
+	defer home.Close()
+	root := home.Root
 	for _, name := range []string{sshDir, keysFile} {
 		if err := sys.Keep(filepath.Join(acc.home, name)); err != nil {
 			return nil, err
 		}
 	}
-	if err := acc.directory(root); err != nil {
+	if err := acc.directory(sys, home); err != nil {
 		return nil, fmt.Errorf("making %s: %w", filepath.Join(acc.home, sshDir), err)
 	}
 	want := edit(have.content, keys, a.State == "absent", a.Exclusive)
@@ -61,26 +64,33 @@ func (acc *account) label(ctx context.Context, sys engine.System) error {
 	return err
 }
 
-func (acc *account) directory(root *os.Root) error {
-	if err := root.Mkdir(sshDir, modeOf(sshDir)); err != nil && !errors.Is(err, fs.ErrExist) {
+func (acc *account) directory(sys engine.System, home *hostpath.Dir) error {
+	if err := home.Mkdir(sshDir, modeOf(sshDir)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return acc.own(root, sshDir)
+	return acc.own(sys, sshDir)
 }
 
 // own gives what others may write, or what is not the user's, to the user.
-func (acc *account) own(root *os.Root, name string) error {
-	info, err := root.Stat(name)
+// A link to what is not the user's stays what it is: it would give away what is
+// somebody else's.
+func (acc *account) own(sys engine.System, name string) error {
+	n, err := hostpath.Follow(sys.Path("/"), filepath.Join(acc.home, name))
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	info, err := n.Stat()
 	if err != nil || len(acc.wrong(name, info)) == 0 {
 		return err
 	}
-	if err := root.Chown(name, acc.uid, acc.gid); err != nil {
+	if err := n.Chown(acc.uid, acc.gid); err != nil {
 		return err
 	}
 	if info.Mode()&0o022 == 0 {
 		return nil
 	}
-	return root.Chmod(name, modeOf(name))
+	return n.Chmod(modeOf(name))
 }
 
 func (acc *account) replace(root *os.Root, content string) (err error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -94,14 +93,15 @@ type presence struct {
 
 // look reads the keys, never through a link that leaves the home directory.
 func (acc *account) look(sys engine.System) (have presence, err error) {
-	root, err := os.OpenRoot(sys.Path(acc.home))
+	home, err := hostfile.OpenDir(sys, acc.home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return have, nil
 	}
 	if err != nil {
 		return have, err
 	}
-	defer root.Close()
+	defer home.Close()
+	root := home.Root
 	for _, name := range []string{sshDir, keysFile} {
 		info, err := root.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 	"deployer/tasks/file"
 	"deployer/tasks/hostfile"
 	"deployer/tasks/receipt"
@@ -31,23 +33,23 @@ func (u *Unpack) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 		return nil, err
 	}
 	defer func() { _ = source.Close() }()
-	root, err := os.OpenRoot(sys.Path(dest))
+	dir, err := hostfile.OpenDir(sys, dest)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }()
+	defer dir.Close()
 	uid, gid, err := hostfile.Access{Owner: u.Owner, Group: u.Group}.IDs(sys)
 	if err != nil {
 		return nil, err
 	}
 	into := &inside{
-		sys: sys, root: root, path: dest, uid: uid, gid: gid,
+		sys: sys, root: dir.Root, path: dir.Path(), uid: uid, gid: gid,
 		known: map[string]bool{}, modes: map[string]fs.FileMode{}, made: map[string]string{},
 	}
 	if err := u.unpack(ctx, source, into); err != nil {
 		return nil, fmt.Errorf("unpacking %s: %w", u.name(), err)
 	}
-	if err := syncAll(sys.Path(dest)); err != nil {
+	if err := syncAll(dir); err != nil {
 		return nil, err
 	}
 	rec.Members = into.made
@@ -80,12 +82,18 @@ func (u *Unpack) open(ctx context.Context, sys engine.System, dest string) (*os.
 		return nil, record{}, fmt.Errorf("fetching %s: %w", u.name(), err)
 	}
 	defer blob.Close()
-	f, err := os.CreateTemp(sys.Path(dest), hostfile.TempName("archive")+"*")
+	dir, err := hostfile.OpenDir(sys, dest)
+	if err != nil {
+		return nil, record{}, err
+	}
+	defer dir.Close()
+	temp := hostfile.TempName("archive") + rand.Text()[:10]
+	f, err := dir.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, record{}, err
 	}
 	_, err = io.Copy(f, blob)
-	if err = errors.Join(err, os.Remove(f.Name())); err == nil {
+	if err = errors.Join(err, dir.Remove(temp)); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
@@ -96,7 +104,7 @@ func (u *Unpack) open(ctx context.Context, sys engine.System, dest string) (*os.
 }
 
 func (u *Unpack) openLocal(sys engine.System) (*os.File, record, error) {
-	f, err := os.Open(sys.Path(u.From))
+	f, err := hostfile.Open(sys, u.From)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, record{}, fmt.Errorf("there is no archive %s on the host", u.From)
 	}
@@ -149,11 +157,11 @@ func (u *Unpack) unpack(ctx context.Context, source *os.File, into *inside) erro
 
 // syncAll makes what was written durable at once; one call for each of thousands
 // of small files would take minutes.
-func syncAll(realDir string) error {
-	dir, err := os.Open(realDir)
+func syncAll(dir *hostpath.Dir) error {
+	f, err := dir.OpenFile(".", os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }()
-	return unix.Syncfs(int(dir.Fd()))
+	defer func() { _ = f.Close() }()
+	return unix.Syncfs(int(f.Fd()))
 }

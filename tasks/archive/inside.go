@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 	"deployer/tasks/hostfile"
 )
 
@@ -89,7 +90,7 @@ func (i *inside) parents(name string) error {
 	case !have.IsDir():
 		return fmt.Errorf("%s is %s, and the archive has a directory there: remove it first", i.at(dir), kindOf(have.Mode()))
 	}
-	hostfile.Sweep(i.sys.Path(i.at(dir)))
+	hostfile.Sweep(i.sys, i.at(dir))
 	i.known[dir] = true
 	return nil
 }
@@ -97,7 +98,7 @@ func (i *inside) parents(name string) error {
 func (i *inside) directory(name string, m member, have fs.FileInfo) error {
 	i.known[name] = true
 	if have != nil { // its mode is somebody's choice
-		hostfile.Sweep(i.sys.Path(i.at(name)))
+		hostfile.Sweep(i.sys, i.at(name))
 		return nil
 	}
 	i.modes[name] = m.mode.Perm()
@@ -121,13 +122,13 @@ func (i *inside) plain(name string, m member, have fs.FileInfo) error {
 		}
 		sum := sha256.New()
 		_, err = io.Copy(io.MultiWriter(f, sum), m.content)
-		if err = errors.Join(err, i.keepLabel(name, f, have), f.Close()); err != nil {
+		if err = errors.Join(err, i.keepLabel(name, f, have), i.dress(hostpath.NodeOf(f), m), f.Close()); err != nil {
 			return false, err
 		}
 		if have != nil && have.Mode().IsRegular() && have.Size() == m.size && i.hasContent(name, sum.Sum(nil)) {
 			return false, i.redress(name, m, have)
 		}
-		return true, i.dress(temp, m)
+		return true, nil
 	})
 }
 
@@ -157,11 +158,16 @@ func (i *inside) hasContent(name string, want []byte) bool {
 
 // dress gives a file its owner and its mode, without setuid and setgid bits: an
 // archive does not decide what runs as whom.
-func (i *inside) dress(name string, m member) error {
-	if err := i.root.Lchown(name, i.uid, i.gid); err != nil {
+func (i *inside) dress(n *hostpath.Node, m member) error {
+	if err := n.Chown(i.uid, i.gid); err != nil {
 		return err
 	}
-	return i.root.Chmod(name, m.mode.Perm())
+	return n.Chmod(m.mode.Perm())
+}
+
+// open opens a member itself, never what a link leads to.
+func (i *inside) open(name string) (*hostpath.Node, error) {
+	return hostpath.Open(i.sys.Path("/"), i.at(name))
 }
 
 // redress is dress for a file that stays.
@@ -172,7 +178,12 @@ func (i *inside) redress(name string, m member, have fs.FileInfo) error {
 			return err
 		}
 	}
-	return i.dress(name, m)
+	n, err := i.open(name)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	return i.dress(n, m)
 }
 
 func (i *inside) link(name string, m member, have fs.FileInfo) error {
@@ -224,7 +235,13 @@ func (i *inside) finish() error {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Backward(names) {
-		if err := i.root.Chmod(name, i.modes[name]); err != nil {
+		n, err := i.open(name)
+		if err != nil {
+			return err
+		}
+		err = n.Chmod(i.modes[name])
+		n.Close()
+		if err != nil {
 			return err
 		}
 	}

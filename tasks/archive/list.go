@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 )
 
 // errNothing is the cause when there is nothing to pack.
@@ -23,7 +24,7 @@ var errNothing = errors.New("there is nothing to pack")
 // source is a file that goes into an archive.
 type source struct {
 	name string // in the archive
-	real string // path to open
+	open func() (*os.File, error)
 	info fs.FileInfo
 	link string
 }
@@ -51,7 +52,7 @@ func (p *Pack) list(sys engine.System) ([]source, error) {
 			case excluded(p.Exclude, name), p.isArchive(onHost), d.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0:
 				return nil
 			}
-			s := source{name: name, real: real}
+			s := source{name: name, open: func() (*os.File, error) { return openSource(sys, onHost) }}
 			if s.info, err = d.Info(); err == nil && d.Type()&fs.ModeSymlink != 0 {
 				s.link, err = os.Readlink(real)
 			}
@@ -65,6 +66,17 @@ func (p *Pack) list(sys engine.System) ([]source, error) {
 	slices.SortFunc(out, func(a, b source) int { return strings.Compare(a.name, b.name) })
 	out = slices.CompactFunc(out, func(a, b source) bool { return a.name == b.name }) // a glob may name a thing twice
 	return out, nil
+}
+
+// openSource opens a file that was listed, and not what somebody has put a link to
+// in its place since.
+func openSource(sys engine.System, path string) (*os.File, error) {
+	n, err := hostpath.Open(sys.Path("/"), path)
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	return n.File()
 }
 
 // isArchive is true for the archive itself and for what is to become it.

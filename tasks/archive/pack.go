@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -95,7 +94,7 @@ func (p *Pack) Check(_ context.Context, sys engine.System) (engine.Change, error
 	if err != nil {
 		return engine.Change{}, err
 	}
-	info, err := os.Lstat(sys.Path(p.Dest))
+	info, err := hostfile.Lstat(sys, p.Dest)
 	if errors.Is(err, fs.ErrNotExist) {
 		effect.Action = fmt.Sprintf("pack %d files", len(list))
 		change := engine.Changed(effect)
@@ -131,7 +130,7 @@ func (p *Pack) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	if err := sys.Keep(p.Dest); err != nil {
 		return nil, err
 	}
-	t, err := hostfile.Create(sys.Path(p.Dest))
+	t, err := hostfile.Create(sys, p.Dest)
 	if err != nil {
 		return nil, err
 	}

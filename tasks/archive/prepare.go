@@ -19,7 +19,7 @@ type Unarchive struct {
 	Owner     string   `yaml:"owner" doc:"user name or number of all that is unpacked; default the agent's user, whatever the archive says"`
 	Group     string   `yaml:"group" doc:"group name or number of all that is unpacked; default the agent's"`
 	Creates   string   `yaml:"creates" doc:"absolute path; when it exists, nothing is unpacked"`
-	Follow    bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest; default false"`
+	Follow    bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest, or of another user above it; default false"`
 }
 
 // Prepare makes the archive available to the host.

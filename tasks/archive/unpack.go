@@ -30,7 +30,7 @@ type Unpack struct {
 	Owner   string   `yaml:"owner" doc:"user name or number of all that is unpacked; default the agent's user, whatever the archive says"`
 	Group   string   `yaml:"group" doc:"group name or number of all that is unpacked; default the agent's"`
 	Creates string   `yaml:"creates" doc:"absolute path; when it exists, nothing is unpacked"`
-	Follow  bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest; default false"`
+	Follow  bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest, or of another user above it; default false"`
 }
 
 var (
@@ -138,7 +138,7 @@ func (u *Unpack) sameSource(sys engine.System, rec record) (bool, error) {
 func (u *Unpack) compare(sys engine.System, dest string, rec record) (missing, wrong []string, err error) {
 	access := hostfile.Access{Owner: u.Owner, Group: u.Group}
 	for _, name := range slices.Sorted(maps.Keys(rec.Members)) {
-		info, err := os.Lstat(filepath.Join(sys.Path(dest), name))
+		info, err := hostfile.Lstat(sys, filepath.Join(dest, name))
 		if err != nil || kindOf(info.Mode()) != rec.Members[name] {
 			missing = append(missing, name)
 			continue

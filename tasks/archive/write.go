@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -105,7 +104,7 @@ func content(to io.Writer, s source) error {
 	if !s.info.Mode().IsRegular() {
 		return nil
 	}
-	f, err := os.Open(s.real)
+	f, err := s.open()
 	if err != nil {
 		return err
 	}

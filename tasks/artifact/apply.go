@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 
 	"deployer/engine"
@@ -75,11 +74,10 @@ func (s *stage) add(dest string, content io.Reader, exact bool) error {
 		old.temp.Discard()
 		delete(s.files, dest)
 	}
-	real := s.sys.Path(dest)
 	if err := hostfile.Parents(s.sys, dest); err != nil {
 		return err
 	}
-	temp, err := hostfile.Create(real)
+	temp, err := hostfile.Create(s.sys, dest)
 	if err != nil {
 		return err
 	}
@@ -127,7 +125,7 @@ func (s *stage) commit(blob string) (changed []string, rec record, err error) {
 // same reports whether the destination has the content already; its mode is
 // then put right.
 func (s *stage) same(dest string, f *staged) (bool, error) {
-	info, err := os.Lstat(s.sys.Path(dest))
+	info, err := hostfile.Lstat(s.sys, dest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -147,7 +145,7 @@ func (s *stage) same(dest string, f *staged) (bool, error) {
 	if err := s.sys.Keep(dest); err != nil {
 		return false, err
 	}
-	return true, access.Set(s.sys, s.sys.Path(dest))
+	return true, access.Set(s.sys, dest)
 }
 
 func (s *stage) rename(dest string, f *staged) error {
@@ -157,7 +155,7 @@ func (s *stage) rename(dest string, f *staged) error {
 	if err := f.temp.KeepLabel(); err != nil {
 		return err
 	}
-	if err := (hostfile.Access{Mode: s.mode}).Set(s.sys, f.temp.Name()); err != nil {
+	if err := f.temp.Set(s.sys, hostfile.Access{Mode: s.mode}); err != nil {
 		return err
 	}
 	return f.temp.Commit()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -134,7 +133,7 @@ func (i *Install) checkFiles(sys engine.System, files map[string]installed) (eng
 }
 
 func (i *Install) checkFile(sys engine.System, path string, want installed) (string, error) {
-	info, err := os.Lstat(sys.Path(path))
+	info, err := hostfile.Lstat(sys, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "install from " + i.name(), nil
 	}

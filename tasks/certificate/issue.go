@@ -11,7 +11,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"os"
 	"time"
 
 	"deployer/engine"
@@ -58,11 +57,11 @@ func (s *state) repair(ctx context.Context, sys engine.System) error {
 			return fmt.Errorf("making key %s: %w", s.want.KeyPath, err)
 		}
 	}
-	if err := s.want.keyAccess().Set(sys, sys.Path(s.want.KeyPath)); err != nil {
+	if err := s.want.keyAccess().Set(sys, s.want.KeyPath); err != nil {
 		return err
 	}
 	if s.stale == "" {
-		return s.want.certAccess().Set(sys, sys.Path(s.want.CertPath))
+		return s.want.certAccess().Set(sys, s.want.CertPath)
 	}
 	cert, err := s.request(ctx, sys)
 	if err != nil {
@@ -105,7 +104,7 @@ func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) 
 	if err := sys.Call(ctx, "certificate.sign", in, &out); err != nil {
 		return nil, fmt.Errorf("having it signed: %w", err)
 	}
-	ca, err := os.ReadFile(sys.Path(s.want.CAPath))
+	ca, err := hostfile.ReadFile(sys, s.want.CAPath)
 	if err != nil {
 		return nil, fmt.Errorf("reading its authority: %w", err)
 	}

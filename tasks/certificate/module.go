@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -65,7 +64,7 @@ func readOptional(sys engine.System, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(sys.Path(resolved))
+	data, err := hostfile.ReadFile(sys, resolved)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -84,7 +83,7 @@ func (w Want) accessDifferences(sys engine.System) ([]wrongAccess, error) {
 		path   string
 		access hostfile.Access
 	}{{w.KeyPath, w.keyAccess()}, {w.CertPath, w.certAccess()}} {
-		info, err := os.Lstat(sys.Path(file.path))
+		info, err := hostfile.Lstat(sys, file.path)
 		if err != nil {
 			return nil, err
 		}

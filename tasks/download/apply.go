@@ -33,7 +33,7 @@ func (h *Host) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	if err != nil {
 		return nil, err
 	}
-	t, err := hostfile.OpenPartial(sys.Path(path), h.SHA256[:12])
+	t, err := hostfile.OpenPartial(sys, path, h.SHA256[:12])
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,7 @@ package edit
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"regexp"
 
 	"deployer/engine"
@@ -68,15 +65,8 @@ func (e edited) file(sys engine.System) (*file.File, error) {
 }
 
 func (e edited) read(sys engine.System) (text string, there bool, err error) {
-	path, err := hostfile.Resolve(sys, e.path, e.options.Follow)
-	if err != nil {
-		return "", false, err
-	}
-	info, err := os.Lstat(sys.Path(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
-	}
-	if err != nil {
+	path, info, err := hostfile.Find(sys, e.path, e.options.Follow)
+	if err != nil || info == nil {
 		return "", false, err
 	}
 	if !info.Mode().IsRegular() {
@@ -85,7 +75,7 @@ func (e edited) read(sys engine.System) (text string, there bool, err error) {
 	if info.Size() > largest {
 		return "", false, fmt.Errorf("%s has %d bytes: files of more than %d are not edited", path, info.Size(), largest)
 	}
-	content, err := os.ReadFile(sys.Path(path))
+	content, err := hostfile.ReadFile(sys, path)
 	return string(content), true, err
 }
 

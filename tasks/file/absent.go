@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,18 +14,19 @@ import (
 
 // Absent removes files, links and whole directories.
 type Absent struct {
-	Path  string   `yaml:"path" doc:"absolute path on the host"`
-	Paths []string `yaml:"paths" doc:"more paths; a directory goes with everything below it, unless something is mounted there"`
+	Path   string   `yaml:"path" doc:"absolute path on the host"`
+	Paths  []string `yaml:"paths" doc:"more paths; a directory goes with everything below it, unless something is mounted there"`
+	Follow bool     `yaml:"follow" doc:"go through symbolic links of other users above a path; one at the path itself is removed, not followed. Default false"`
 }
 
 // Check lists what is there.
 func (a *Absent) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	return checkAbsent(sys, a.all())
+	return checkAbsent(sys, a.all(), a.Follow)
 }
 
 // Apply removes it.
 func (a *Absent) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	return nil, removeAll(sys, a.all())
+	return nil, removeAll(sys, a.all(), a.Follow)
 }
 
 func (a *Absent) all() []string {
@@ -53,16 +53,20 @@ func refuse(sys engine.System, path string) error {
 	return fmt.Errorf("refusing to remove %s: something is mounted at %s, and all that is on it would be lost; unmount it first", path, strings.Join(mounts, ", "))
 }
 
-func checkAbsent(sys engine.System, paths []string) (engine.Change, error) {
+func checkAbsent(sys engine.System, paths []string, follow bool) (engine.Change, error) {
 	if len(paths) == 0 {
 		return engine.Change{}, errors.New("path or paths is missing")
 	}
 	var change engine.Change
 	for _, path := range paths {
-		if err := refuse(sys, path); err != nil {
+		path, err := hostfile.Through(sys, path, follow)
+		if err == nil {
+			err = refuse(sys, path)
+		}
+		if err != nil {
 			return engine.Change{}, err
 		}
-		info, err := os.Lstat(sys.Path(path))
+		info, err := hostfile.Lstat(sys, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -85,24 +89,36 @@ func checkAbsent(sys engine.System, paths []string) (engine.Change, error) {
 	return change, nil
 }
 
-func removeAll(sys engine.System, paths []string) error {
+func removeAll(sys engine.System, paths []string, follow bool) error {
 	for _, path := range paths {
-		if err := refuse(sys, path); err != nil {
-			return err
+		path, err := hostfile.Through(sys, path, follow)
+		if err == nil {
+			err = refuse(sys, path)
 		}
-		info, err := os.Lstat(sys.Path(path))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if err == nil {
+			err = remove(sys, path)
 		}
-		if err != nil {
-			return err
-		}
-		if err := keepAll(sys, path, info); err != nil {
-			return err
-		}
-		if err := os.RemoveAll(sys.Path(path)); err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// remove keeps and removes what is at a path. The directory that it is in stays
+// the same one from the look to the removal.
+func remove(sys engine.System, path string) error {
+	dir, base, err := hostfile.Parent(sys, path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	info, err := dir.Lstat(base)
+	if err != nil {
+		return err
+	}
+	if err := keepAll(sys, path, info); err != nil {
+		return err
+	}
+	return dir.RemoveAll(base)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,7 +19,7 @@ type Directory struct {
 	Mode   string   `yaml:"mode" doc:"octal mode; default: what the directory has, \"0755\" for a new one. Missing parents get 0755"`
 	Owner  string   `yaml:"owner" doc:"user name or number; default: what the directory has"`
 	Group  string   `yaml:"group" doc:"group name or number; default: what the directory has"`
-	Follow bool     `yaml:"follow" doc:"accept a symbolic link to a directory; default false"`
+	Follow bool     `yaml:"follow" doc:"accept a symbolic link to a directory, or of another user above it; default false"`
 }
 
 func (d *Directory) all() ([]string, error) {
@@ -85,24 +84,27 @@ func (d *Directory) Check(_ context.Context, sys engine.System) (engine.Change, 
 func (d *Directory) Apply(_ context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
 	for _, effect := range change.Effects {
-		p := sys.Path(effect.Target)
 		if err := sys.Keep(effect.Target); err != nil {
 			return nil, err
 		}
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		if err := makeDirectory(sys, effect.Target); err != nil {
 			return nil, err
 		}
-		err := os.Mkdir(p, 0o755)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		set := access
-		if err == nil && set.Mode == "" {
-			set.Mode = "0755" // whatever the agent's umask is
-		}
-		if err := set.Set(sys, p); err != nil {
+		if err := access.Set(sys, effect.Target); err != nil {
 			return nil, fmt.Errorf("setting access of %s: %w", effect.Target, err)
 		}
 	}
 	return nil, nil
+}
+
+func makeDirectory(sys engine.System, path string) error {
+	above, err := hostfile.MakeDir(sys, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer above.Close()
+	if err := above.Mkdir(filepath.Base(path), 0o755); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }

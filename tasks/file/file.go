@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 	"deployer/tasks/hostcmd"
 	"deployer/tasks/hostfile"
 )
@@ -29,7 +29,7 @@ type File struct {
 	Secret   bool          `yaml:"secret" doc:"never show the content or a diff of it; default false"`
 	State    string        `yaml:"state" doc:"present or absent; default present"`
 	Force    *bool         `yaml:"force" doc:"replace the content of a file that exists; default true"`
-	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at path instead of refusing it; default false"`
+	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at path, or of another user above it, instead of refusing it; default false"`
 	Backup   bool          `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
 	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
 }
@@ -52,7 +52,7 @@ func (f *File) access(sys engine.System) (hostfile.Access, error) {
 		return access, nil
 	}
 	access.Mode = ""
-	info, err := os.Stat(sys.Path(f.From))
+	info, err := hostfile.Stat(sys, f.From)
 	if errors.Is(err, fs.ErrNotExist) {
 		return access, nil // an earlier step of a dry run has not made it
 	}
@@ -94,7 +94,7 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 		return engine.Change{}, err
 	}
 	if f.State == "absent" {
-		return checkAbsent(sys, []string{f.Path})
+		return checkAbsent(sys, []string{f.Path}, f.Follow)
 	}
 	have, err := f.look(sys)
 	if err != nil {
@@ -123,12 +123,4 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 	return change, nil
 }
 
-func describe(info fs.FileInfo) string {
-	switch {
-	case info.IsDir():
-		return "a directory"
-	case info.Mode()&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	}
-	return "a special file (" + info.Mode().Type().String() + ")"
-}
+func describe(info fs.FileInfo) string { return hostpath.Describe(info) }

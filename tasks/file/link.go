@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"deployer/engine"
@@ -14,9 +13,10 @@ import (
 
 // Link is a symbolic link.
 type Link struct {
-	Path  string `yaml:"path" required:"true" doc:"absolute path of the link"`
-	To    string `yaml:"to" required:"true" doc:"what the link points to, absolute or relative; need not exist"`
-	Force bool   `yaml:"force" doc:"replace a regular file that stands at path; default false"`
+	Path   string `yaml:"path" required:"true" doc:"absolute path of the link"`
+	To     string `yaml:"to" required:"true" doc:"what the link points to, absolute or relative; need not exist"`
+	Force  bool   `yaml:"force" doc:"replace a regular file that stands at path; default false"`
+	Follow bool   `yaml:"follow" doc:"go through symbolic links of other users above path; default false"`
 }
 
 // Check reads the link.
@@ -24,18 +24,22 @@ func (l *Link) Check(_ context.Context, sys engine.System) (engine.Change, error
 	if !filepath.IsAbs(l.Path) || l.To == "" {
 		return engine.Change{}, fmt.Errorf("want an absolute path and a target to, have %q and %q", l.Path, l.To)
 	}
-	info, err := os.Lstat(sys.Path(l.Path))
-	effect := engine.Effect{Kind: engine.EffectFile, Target: l.Path}
+	path, err := hostfile.Through(sys, l.Path, l.Follow)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	info, err := hostfile.Lstat(sys, path)
+	effect := engine.Effect{Kind: engine.EffectFile, Target: path}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		effect.Action = "link to " + l.To
 		change := engine.Changed(effect)
-		change.Lacks = hostfile.Lacking(sys, l.Path)
+		change.Lacks = hostfile.Lacking(sys, path)
 		return change, nil
 	case err != nil:
 		return engine.Change{}, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		have, err := os.Readlink(sys.Path(l.Path))
+		have, err := readlink(sys, path)
 		if err != nil || have == l.To {
 			return engine.Change{}, err
 		}
@@ -50,24 +54,44 @@ func (l *Link) Check(_ context.Context, sys engine.System) (engine.Change, error
 
 // Apply makes the link beside its place and renames it.
 func (l *Link) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	if err := sys.Keep(l.Path); err != nil {
+	path, err := hostfile.Through(sys, l.Path, l.Follow)
+	if err != nil {
 		return nil, err
 	}
-	final := sys.Path(l.Path)
-	dir, base := filepath.Split(final)
-	temp := filepath.Join(dir, "."+base+".deployer-link")
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := sys.Keep(path); err != nil {
 		return nil, err
 	}
-	err := os.Symlink(l.To, temp)
+	dir, base, err := hostfile.Parent(sys, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, engine.NoDirectory(filepath.Clean(dir))
+		return nil, engine.NoDirectory(filepath.Dir(sys.Path(path)))
 	}
 	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	temp := "." + base + ".deployer-link"
+	if err := dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := dir.Symlink(l.To, temp); err != nil {
 		return nil, fmt.Errorf("linking %s: %w", l.Path, err)
 	}
-	if err := os.Rename(temp, final); err != nil {
+	if err := dir.Rename(temp, base); err != nil {
 		return nil, fmt.Errorf("linking %s: %w", l.Path, err)
 	}
-	return nil, hostfile.SyncDir(dir)
+	return nil, dir.Sync()
+}
+
+func readlink(sys engine.System, path string) (string, error) {
+	dir, base, err := hostfile.Parent(sys, path)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	link, err := dir.Open(base)
+	if err != nil {
+		return "", err
+	}
+	defer link.Close()
+	return link.Readlink()
 }

@@ -59,14 +59,14 @@ func (f *File) differs(sys engine.System, path string, info fs.FileInfo) (bool, 
 	case info.Size() != int64(len(f.Content)):
 		return true, nil
 	}
-	have, err := os.ReadFile(sys.Path(path))
+	have, err := hostfile.ReadFile(sys, path)
 	return string(have) != f.Content, err
 }
 
 // differ compares a file with what it is a copy of. One that is not there yet
 // differs: in a dry run an earlier step has not made it.
 func differ(sys engine.System, from, path string, info fs.FileInfo) (bool, error) {
-	model, err := os.Stat(sys.Path(from))
+	model, err := hostfile.Stat(sys, from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -79,12 +79,12 @@ func differ(sys engine.System, from, path string, info fs.FileInfo) (bool, error
 	if os.SameFile(model, info) || model.Size() != info.Size() {
 		return model.Size() != info.Size(), nil
 	}
-	a, err := os.Open(sys.Path(from))
+	a, err := hostfile.Open(sys, from)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = a.Close() }()
-	b, err := os.Open(sys.Path(path))
+	b, err := hostfile.Open(sys, path)
 	if err != nil {
 		return false, err
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"deployer/engine"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
 )
 
 // Tree is a directory with directories and files below it. What else is there
@@ -26,7 +26,7 @@ type Tree struct {
 	Group    string        `yaml:"group" doc:"group name or number of files and directories; default: what they have"`
 	Secret   bool          `yaml:"secret" doc:"never show the contents or diffs of them; default false"`
 	Force    *bool         `yaml:"force" doc:"replace the content of files that exist; default true"`
-	Follow   bool          `yaml:"follow" doc:"write through symbolic links instead of refusing them; default false"`
+	Follow   bool          `yaml:"follow" doc:"write through symbolic links below path, or of other users above it, instead of refusing them; default false"`
 	Backup   bool          `yaml:"backup" doc:"keep each replaced file beside the new one, as PATH.RUN~. Default false"`
 	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed for each file before it gets its name; %s stands for the path of the new content"`
 }
@@ -92,7 +92,7 @@ func (t *Tree) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 }
 
 func missing(sys engine.System, path string) bool {
-	_, err := os.Lstat(sys.Path(path))
+	_, err := hostfile.Lstat(sys, path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -148,7 +148,7 @@ func (t *Tree) walk(sys engine.System, parts []engine.Module) ([]engine.Module, 
 			return err
 		}
 		name := filepath.ToSlash(strings.TrimPrefix(p, root+string(filepath.Separator)))
-		info, err := os.Stat(p) // a link is copied as what it leads to
+		info, err := hostfile.Stat(sys, path.Join(t.From, name)) // a link is copied as what it leads to
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"deployer/engine"
@@ -17,7 +16,7 @@ import (
 // Apply writes the file or sets its access.
 func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	if f.State == "absent" {
-		return nil, removeAll(sys, []string{f.Path})
+		return nil, removeAll(sys, []string{f.Path}, f.Follow)
 	}
 	have, ok := change.Memo.(found)
 	if !ok || have.of != f { // the check was of another, by a module made of several
@@ -34,7 +33,7 @@ func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Chang
 		if err != nil {
 			return nil, err
 		}
-		if err := access.Set(sys, sys.Path(have.path)); err != nil {
+		if err := access.Set(sys, have.path); err != nil {
 			return nil, fmt.Errorf("setting access of %s: %w", have.path, err)
 		}
 		return nil, nil
@@ -58,26 +57,21 @@ func (f *File) open(ctx context.Context, sys engine.System) (io.ReadCloser, erro
 }
 
 func openPlain(sys engine.System, path string) (io.ReadCloser, error) {
-	content, err := os.Open(sys.Path(path))
+	info, err := hostfile.Stat(sys, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s does not exist on the host, and its content is wanted", path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := content.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file but %s; of a directory, a slash at the end of src copies what is in it", path, describe(info))
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file but %s; of a directory, a slash at the end of src copies what is in it", path, describe(info))
 	}
-	if err != nil {
-		_ = content.Close()
-		return nil, err
-	}
-	return content, nil
+	return hostfile.Open(sys, path)
 }
 
 func (f *File) write(ctx context.Context, sys engine.System, path string, content io.Reader) (engine.Output, error) {
-	t, err := hostfile.Create(sys.Path(path))
+	t, err := hostfile.Create(sys, path)
 	if err != nil {
 		return nil, err
 	}

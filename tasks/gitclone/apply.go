@@ -3,7 +3,6 @@ package gitclone
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -55,13 +54,15 @@ func lost(have local) string {
 // prepare makes sure of an empty repository with its origin.
 func (g *Git) prepare(ctx context.Context, sys engine.System, have local) error {
 	if !have.clone {
-		if err := os.MkdirAll(filepath.Dir(sys.Path(g.Dest)), 0o755); err != nil {
+		above, err := hostfile.MakeDir(sys, filepath.Dir(g.Dest))
+		if err != nil {
 			return err
 		}
+		defer above.Close()
 		if _, err := g.run(ctx, sys, "init", "--quiet", "--", sys.Path(g.Dest)); err != nil {
 			return err
 		}
-		if err := hostfile.SyncDir(filepath.Dir(sys.Path(g.Dest))); err != nil {
+		if err := above.Sync(); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 )
 
 // Access says who owns a file and what they may do. An empty field leaves that
@@ -101,15 +102,34 @@ func (a Access) IDs(sys engine.System) (uid, gid int, err error) {
 	return uid, gid, nil
 }
 
-// Set gives the file at the real path this access. Owner before mode, because a
-// change of owner clears the setuid bits.
-func (a Access) Set(sys engine.System, realPath string) error {
+// Set gives what is at the host's path this access; a symbolic link there is an
+// error.
+func (a Access) Set(sys engine.System, path string) error {
+	n, err := hostpath.Open(root(sys), path)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	info, err := n.Stat()
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		err = fmt.Errorf("%s has become a symbolic link: its access is not set", path)
+	}
+	if err != nil {
+		return err
+	}
+	return a.set(sys, n)
+}
+
+// set goes by the descriptor, so that nobody can put something else in the place
+// of what was opened. Owner before mode, because a change of owner clears the
+// setuid bits.
+func (a Access) set(sys engine.System, n *hostpath.Node) error {
 	uid, gid, err := a.IDs(sys)
 	if err != nil {
 		return err
 	}
 	if uid >= 0 || gid >= 0 {
-		if err := os.Lchown(realPath, uid, gid); err != nil {
+		if err := n.Chown(uid, gid); err != nil {
 			return err
 		}
 	}
@@ -120,7 +140,7 @@ func (a Access) Set(sys engine.System, realPath string) error {
 	if err != nil {
 		return err
 	}
-	return os.Chmod(realPath, mode)
+	return n.Chmod(mode)
 }
 
 // lookup finds a user or group by name in the host's own files. It reads them

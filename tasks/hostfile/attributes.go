@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"deployer/engine/hostpath"
 )
 
 // ofContent are the extended attributes that vouch for a file's content. The
@@ -17,20 +19,21 @@ var ofContent = map[string]bool{"security.capability": true, "security.ima": tru
 // copyAttributes gives a new file the extended attributes of the one that it
 // replaces: the SELinux label, access lists, and what users have set. File
 // systems and users that may not have some of them are passed over, as cp does.
-func copyAttributes(from, to string) error {
-	list, err := attribute(func(buf []byte) (int, error) { return unix.Llistxattr(from, buf) })
+func copyAttributes(from *hostpath.Node, to *os.File) error {
+	real := from.Real()
+	list, err := attribute(func(buf []byte) (int, error) { return unix.Listxattr(real, buf) })
 	if err != nil {
-		return fmt.Errorf("listing the extended attributes of %s: %w", from, err)
+		return fmt.Errorf("listing the extended attributes of %s: %w", from.Path, err)
 	}
 	for name := range strings.SplitSeq(string(list), "\x00") {
 		if name == "" || ofContent[name] {
 			continue
 		}
-		value, err := attribute(func(buf []byte) (int, error) { return unix.Lgetxattr(from, name, buf) })
+		value, err := attribute(func(buf []byte) (int, error) { return unix.Getxattr(real, name, buf) })
 		if err != nil {
-			return fmt.Errorf("reading %s of %s: %w", name, from, err)
+			return fmt.Errorf("reading %s of %s: %w", name, from.Path, err)
 		}
-		if err := unix.Lsetxattr(to, name, value, 0); err != nil && !mayLack(err) {
+		if err := unix.Fsetxattr(int(to.Fd()), name, value, 0); err != nil && !mayLack(err) {
 			return fmt.Errorf("keeping %s: %w", name, err)
 		}
 	}
@@ -59,11 +62,11 @@ func CopyLabel(from, to *os.File) error {
 // KeepLabel gives the temporary file the SELinux context of the file that it is
 // going to replace, if there is one.
 func (t *Temp) KeepLabel() error {
-	info, err := os.Lstat(t.final)
+	info, err := t.dir.Lstat(t.base)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil //nolint:nilerr // a new file gets the context of its directory
 	}
-	old, err := os.OpenFile(t.final, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	old, err := t.dir.OpenFile(t.base, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 )
 
 // Backup copies the file at the host's path, with its access, to PATH.RUN~ and
@@ -16,13 +16,18 @@ import (
 // made stays: a second try would copy what the first one wrote.
 func Backup(sys engine.System, path string) (string, error) {
 	to := path + "." + sys.RunID() + "~"
-	if _, err := os.Lstat(sys.Path(to)); err == nil {
+	if _, err := Lstat(sys, to); err == nil {
 		return to, nil
 	}
-	from, err := os.Open(sys.Path(path))
+	n, err := hostpath.Open(root(sys), path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
+	if err != nil {
+		return "", fmt.Errorf("backing up %s: %w", path, err)
+	}
+	defer n.Close()
+	from, err := n.File()
 	if err != nil {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
@@ -30,7 +35,7 @@ func Backup(sys engine.System, path string) (string, error) {
 	if err := sys.Keep(to); err != nil {
 		return "", err
 	}
-	t, err := Create(sys.Path(to))
+	t, err := Create(sys, to)
 	if err != nil {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
@@ -38,7 +43,7 @@ func Backup(sys engine.System, path string) (string, error) {
 	if _, err := io.Copy(t, from); err != nil {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
-	if err := t.dressAs(sys, sys.Path(path), Access{}); err != nil {
+	if err := t.dressAs(sys, n, Access{}); err != nil {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
 	return to, t.Commit()

@@ -217,7 +217,7 @@ func TestAccessByName(t *testing.T) {
 	if got, err := (Access{Owner: "later"}).Differences(sys, info); err != nil || len(got) != 1 {
 		t.Errorf("a user that is not there yet: %v, %v; want one difference", got, err)
 	}
-	err = Access{Owner: "later"}.Set(sys, sys.Path("/etc/x"))
+	err = Access{Owner: "later"}.Set(sys, "/etc/x")
 	if err == nil || !strings.Contains(err.Error(), `no user "later"`) {
 		t.Errorf("error %v", err)
 	}

@@ -1,9 +1,6 @@
 package hostfile
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"deployer/engine"
@@ -12,21 +9,26 @@ import (
 // Parents makes the directories above the host's path, mode 0755, and has those
 // that it makes go again when the run is reverted.
 func Parents(sys engine.System, path string) error {
-	dir := filepath.Dir(sys.Path(path))
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+	dir := filepath.Dir(path)
+	if _, err := Stat(sys, dir); !isMissing(err) {
 		return err
 	}
 	if err := sys.Keep(path); err != nil {
 		return err
 	}
-	return os.MkdirAll(dir, 0o755)
+	made, err := MakeDir(sys, dir)
+	if err != nil {
+		return err
+	}
+	made.Close()
+	return nil
 }
 
 // Lacking is the directory of the host's path, when it is not there and no step
 // before this one of a dry run may make it; else it is empty.
 func Lacking(sys engine.System, path string) string {
 	dir := filepath.Dir(path)
-	if _, err := os.Stat(sys.Path(dir)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Stat(sys, dir); !isMissing(err) {
 		return ""
 	}
 	if f, ok := sys.(engine.Foresight); ok && f.WouldMake(dir) {

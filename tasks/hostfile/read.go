@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 )
 
 // maxLinks bounds a chain of symbolic links, as the kernel does (40).
@@ -24,10 +23,31 @@ const maxLinks = 40
 
 // Resolve returns the host's path that a write to path should go to. A symbolic
 // link at path is followed when follow is true and is an error otherwise, so
-// that nothing is written to a place nobody named.
+// that nothing is written to a place nobody named. The same holds for links of
+// other users on the way to path.
 func Resolve(sys engine.System, path string, follow bool) (string, error) {
 	path, _, err := Find(sys, path, follow)
 	return path, err
+}
+
+// at describes what is at the host's path, nil for nothing. Of a link it also
+// returns the target, as it is written and as a path of the host.
+func at(sys engine.System, path string) (info fs.FileInfo, written, target string, err error) {
+	n, err := hostpath.Open(root(sys), path)
+	if isMissing(err) {
+		return nil, "", "", nil
+	}
+	if err != nil {
+		return nil, "", "", err
+	}
+	defer n.Close()
+	if info, err = n.Stat(); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return info, "", "", err
+	}
+	if written, err = n.Readlink(); err != nil || filepath.IsAbs(written) {
+		return info, written, written, err
+	}
+	return info, written, filepath.Join(filepath.Dir(n.Path), written), nil
 }
 
 // Find is Resolve that also says what is there, nil for nothing.
@@ -36,25 +56,16 @@ func Find(sys engine.System, path string, follow bool) (string, fs.FileInfo, err
 		return "", nil, fmt.Errorf("path %q is not absolute", path)
 	}
 	for range maxLinks {
-		info, err := os.Lstat(sys.Path(path))
-		if errors.Is(err, fs.ErrNotExist) {
-			return path, nil, nil
-		}
+		through, err := Through(sys, path, follow)
 		if err != nil {
 			return "", nil, err
 		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			return path, info, nil
-		}
-		target, err := os.Readlink(sys.Path(path))
-		if err != nil {
-			return "", nil, err
+		info, written, target, err := at(sys, through)
+		if err != nil || written == "" {
+			return through, info, err
 		}
 		if !follow {
-			return "", nil, fmt.Errorf("%s is a symbolic link to %s: name the target itself, or say follow: true", path, target)
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
+			return "", nil, fmt.Errorf("%s is a symbolic link to %s: name the target itself, or say follow: true", path, written)
 		}
 		path = target
 	}
@@ -63,7 +74,7 @@ func Find(sys engine.System, path string, follow bool) (string, fs.FileInfo, err
 
 // SHA256 returns the hex SHA-256 of the file at the host's path.
 func SHA256(sys engine.System, path string) (string, error) {
-	f, err := os.Open(sys.Path(path))
+	f, err := Open(sys, path)
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +147,7 @@ func unified(path, before, after string) string {
 // Readable returns the content of the file at the host's path as far as a diff
 // can use it: nothing of a file that is not there, or larger than is diffed.
 func Readable(sys engine.System, path string) []byte {
-	f, err := os.Open(sys.Path(path))
+	f, err := Open(sys, path)
 	if err != nil {
 		return nil
 	}

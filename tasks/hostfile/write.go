@@ -3,6 +3,7 @@
 package hostfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 )
 
 // tempMark is part of the name of each temporary file. Names start with a dot
@@ -26,80 +28,104 @@ const tempMark = ".deployer-"
 // process with its writer's number runs. No write takes an hour.
 const staleAfter = time.Hour
 
-// Temp is a file that has not got its name yet.
+// Temp is a file that has not got its name yet. It is written, dressed and named
+// by descriptors: somebody else who may write in its directory cannot have
+// another file treated in its place.
 type Temp struct {
 	*os.File
-	final string
-	named bool // it is final now
+	sys   engine.System
+	dir   *hostpath.Dir
+	base  string // of the final name
+	final string // the host's path
+	temp  string // its present name in dir
+	named bool   // it has its final name now
 }
 
-// Create makes a temporary file beside the real path final, mode 0600.
-func Create(final string) (*Temp, error) {
-	dir, base := filepath.Split(final)
-	sweep(dir, "."+base+tempMark)
-	f, err := os.CreateTemp(dir, TempName(base)+"*")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, engine.NoDirectory(filepath.Clean(dir))
+// Name is a path of this machine by which programs can read the file.
+func (t *Temp) Name() string { return filepath.Join(filepath.Dir(t.sys.Path(t.final)), t.temp) }
+
+// Create makes a temporary file beside the host's path final, mode 0600.
+func Create(sys engine.System, final string) (*Temp, error) {
+	t, err := beside(sys, final)
+	if err != nil {
+		return nil, err
+	}
+	for range 100 {
+		t.temp = TempName(t.base) + rand.Text()[:10]
+		t.File, err = t.dir.OpenFile(t.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return t.opened(err)
+}
+
+// OpenPartial opens a file beside the host's path final whose name is the same
+// for the same key, so that what an earlier attempt has written can be gone on
+// with. One that nobody has written to for an hour is removed with other
+// leftovers.
+func OpenPartial(sys engine.System, final, key string) (*Temp, error) {
+	t, err := beside(sys, final)
+	if err != nil {
+		return nil, err
+	}
+	t.temp = "." + t.base + tempMark + "part-" + key
+	t.File, err = t.dir.OpenFile(t.temp, os.O_RDWR|os.O_CREATE, 0o600)
+	return t.opened(err)
+}
+
+// beside opens the directory for a temporary file and removes leftovers.
+func beside(sys engine.System, final string) (*Temp, error) {
+	dir, base, err := Parent(sys, final)
+	if isMissing(err) {
+		return nil, engine.NoDirectory(filepath.Dir(sys.Path(final)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Temp{File: f, final: final}, nil
+	sweep(dir, "."+base+tempMark)
+	return &Temp{sys: sys, dir: dir, base: base, final: filepath.Clean(final)}, nil
 }
 
-// OpenPartial opens a file beside the real path final whose name is the same for
-// the same key, so that what an earlier attempt has written can be gone on with.
-// One that nobody has written to for an hour is removed with other leftovers.
-func OpenPartial(final, key string) (*Temp, error) {
-	dir, base := filepath.Split(final)
-	sweep(dir, "."+base+tempMark)
-	f, err := os.OpenFile(filepath.Join(dir, "."+base+tempMark+"part-"+key), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, engine.NoDirectory(filepath.Clean(dir))
-	}
+func (t *Temp) opened(err error) (*Temp, error) {
 	if err != nil {
+		t.dir.Close()
 		return nil, err
 	}
-	return &Temp{File: f, final: final}, nil
+	return t, nil
 }
 
 // TempName is how the name of a temporary file begins that will become base; what
 // follows is the caller's choice.
 func TempName(base string) string { return fmt.Sprintf(".%s%s%d-", base, tempMark, os.Getpid()) }
 
-// Sweep removes what killed runs left of attempts at any file of the real
+// Sweep removes what killed runs left of attempts at any file of the host's
 // directory. Some of it is as large as a program.
-func Sweep(realDir string) { sweep(realDir, ".") }
-
-// sweep removes leftovers whose names begin so.
-func sweep(dir, prefix string) {
-	names, err := namesIn(dir)
+func Sweep(sys engine.System, path string) {
+	dir, err := OpenDir(sys, path)
 	if err != nil {
 		return // the write that follows says what is wrong
+	}
+	defer dir.Close()
+	sweep(dir, ".")
+}
+
+// sweep removes leftovers whose names begin so.
+func sweep(dir *hostpath.Dir, prefix string) {
+	names, err := dir.Names()
+	if err != nil {
+		return
 	}
 	for _, name := range names {
 		_, rest, ours := strings.Cut(name, tempMark)
 		if !ours || !strings.HasPrefix(name, prefix) {
 			continue
 		}
-		info, err := os.Lstat(filepath.Join(dir, name))
+		info, err := dir.Lstat(name)
 		if err == nil && (time.Since(info.ModTime()) > staleAfter || !writerLives(rest)) {
-			_ = os.Remove(filepath.Join(dir, name))
+			_ = dir.Remove(name)
 		}
 	}
-}
-
-// namesIn are the names in a directory, in whatever order.
-func namesIn(dir string) ([]string, error) {
-	if dir == "" {
-		dir = "."
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = d.Close() }()
-	return d.Readdirnames(-1)
 }
 
 // writerLives tells from the end of a temporary file's name, PID-RANDOM, whether
@@ -118,18 +144,23 @@ func (t *Temp) Commit() error {
 	if err := t.Sync(); err != nil {
 		return err
 	}
-	if err := t.Close(); err != nil {
+	if err := hostpath.Touch(t.File, time.Now()); err != nil {
 		return err
 	}
-	now := time.Now()
-	if err := os.Chtimes(t.Name(), now, now); err != nil {
+	if err := t.File.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(t.Name(), t.final); err != nil {
+	if err := t.dir.Rename(t.temp, t.base); err != nil {
 		return whyNotNamed(t.final, err)
 	}
 	t.named = true
-	return SyncDir(filepath.Dir(t.final))
+	return t.dir.Sync()
+}
+
+// Close closes the file and its directory. It may be called more than once.
+func (t *Temp) Close() error {
+	t.dir.Close()
+	return t.File.Close()
 }
 
 // whyNotNamed says what the kernel means by refusing to put a file in place.
@@ -143,59 +174,69 @@ func whyNotNamed(final string, err error) error {
 	return err
 }
 
-// Discard removes the temporary file. After Commit it does nothing, so that it
-// can be deferred.
+// Discard removes the temporary file and closes what Create opened. After Commit
+// it only closes, so that it can be deferred.
 func (t *Temp) Discard() {
-	if t.named {
-		return
+	if !t.named {
+		_ = t.dir.Remove(t.temp)
 	}
 	_ = t.Close()
-	_ = os.Remove(t.Name())
 }
 
 // Dress gives the temporary file the access that the final file shall have:
 // what is wanted, else what the file has that it replaces, else 0644 and the
 // agent's own user. Extended attributes, the SELinux label among them, are those
 // of the file that is replaced.
-func (t *Temp) Dress(sys engine.System, want Access) error { return t.dressAs(sys, t.final, want) }
+func (t *Temp) Dress(sys engine.System, want Access) error {
+	old, err := t.dir.Open(t.base)
+	if isMissing(err) {
+		return t.dressAs(sys, nil, want)
+	}
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	return t.dressAs(sys, old, want)
+}
 
-// dressAs is Dress by the model of another file, given by its real path. The
-// mode comes last: a change of owner clears bits of it, and until then nobody
-// else may read the content.
-func (t *Temp) dressAs(sys engine.System, model string, want Access) error {
+// Set gives the temporary file an access, whatever it replaces.
+func (t *Temp) Set(sys engine.System, access Access) error {
+	return access.set(sys, hostpath.NodeOf(t.File))
+}
+
+// dressAs is Dress by the model of another file; nil for none. The mode comes
+// last: a change of owner clears bits of it, and until then nobody else may read
+// the content.
+func (t *Temp) dressAs(sys engine.System, model *hostpath.Node, want Access) error {
 	mode := fs.FileMode(0o644)
-	if old, err := os.Lstat(model); err == nil && old.Mode().IsRegular() {
-		mode = old.Mode() & modeBits
-		stat := old.Sys().(*syscall.Stat_t)
-		if int(stat.Uid) != os.Geteuid() || int(stat.Gid) != os.Getegid() {
-			if err := t.Chown(int(stat.Uid), int(stat.Gid)); err != nil {
+	if model != nil {
+		old, err := model.Stat()
+		if err != nil {
+			return err
+		}
+		if old.Mode().IsRegular() {
+			mode = old.Mode() & modeBits
+			stat := old.Sys().(*syscall.Stat_t)
+			if int(stat.Uid) != os.Geteuid() || int(stat.Gid) != os.Getegid() {
+				if err := t.Chown(int(stat.Uid), int(stat.Gid)); err != nil {
+					return err
+				}
+			}
+			if err := copyAttributes(model, t.File); err != nil {
 				return err
 			}
-		}
-		if err := copyAttributes(model, t.Name()); err != nil {
-			return err
 		}
 	}
 	if want.Mode == "" {
 		want.Mode = FormatMode(mode)
 	}
-	return want.Set(sys, t.Name())
-}
-
-// SyncDir makes the entries of a directory durable.
-func SyncDir(realDir string) error {
-	d, err := os.Open(realDir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.Close() }()
-	return d.Sync()
+	return t.Set(sys, want)
 }
 
 // Write replaces the file at the host's path with content. It does not follow a
 // symbolic link at path but replaces it; callers that mind use Resolve first.
 func Write(sys engine.System, path string, content io.Reader, want Access) error {
-	t, err := Create(sys.Path(path))
+	t, err := Create(sys, path)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}

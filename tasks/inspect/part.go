@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"deployer/engine"
+	"deployer/tasks/hostfile"
 )
 
 // Part reads a part of a file, whatever is in it.
@@ -18,6 +18,7 @@ type Part struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Offset int64  `yaml:"offset" doc:"where the part begins, in bytes; default 0"`
 	Bytes  int64  `yaml:"bytes" doc:"how long it is; at most and by default 2097152"`
+	Follow bool   `yaml:"follow" doc:"go through symbolic links of other users; default false"`
 }
 
 // PartSize is the most that one part holds, in bytes.
@@ -31,11 +32,15 @@ func (p *Part) Check(_ context.Context, sys engine.System) (engine.Change, error
 	if !filepath.IsAbs(p.Path) {
 		return engine.Change{}, fmt.Errorf("path %q is not absolute", p.Path)
 	}
+	path, err := through(sys, p.Path, p.Follow)
+	if err != nil {
+		return engine.Change{}, err
+	}
 	want := cmp.Or(p.Bytes, PartSize)
 	if p.Offset < 0 || want < 0 || want > PartSize {
 		return engine.Change{}, fmt.Errorf("offset %d and %d bytes: want at most %d from 0 on", p.Offset, want, PartSize)
 	}
-	f, err := os.Open(sys.Path(p.Path))
+	f, err := hostfile.Open(sys, path)
 	if err != nil {
 		return engine.Change{}, err
 	}

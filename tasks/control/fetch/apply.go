@@ -94,7 +94,7 @@ func (f *Fetch) read(ctx context.Context, site engine.Site, size int64, to io.Wr
 	said := time.Now()
 	for offset := int64(0); offset < size; {
 		want := min(size-offset, inspect.PartSize)
-		out, err := ask(ctx, site, "read_part", &inspect.Part{Path: f.Src, Offset: offset, Bytes: want})
+		out, err := ask(ctx, site, "read_part", &inspect.Part{Path: f.Src, Follow: f.Follow, Offset: offset, Bytes: want})
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ type Fetch struct {
 	Src       string `yaml:"src" required:"true" doc:"absolute path of a plain file on the host"`
 	Dest      string `yaml:"dest" required:"true" doc:"directory on the controller, absolute or relative to where deployer was started; the file becomes DEST/HOST/SRC in it"`
 	Flat      bool   `yaml:"flat" doc:"dest is the file itself, or with a slash at its end the directory that gets it under its last name; hosts must not share it. Default false"`
+	Follow    bool   `yaml:"follow" doc:"read through symbolic links of other users, who then decide which file is fetched; default false"`
 	MissingOK bool   `yaml:"missing_ok" doc:"go on when the file does not exist; default false"`
 }
 
@@ -95,7 +96,7 @@ func (f *Fetch) Check(ctx context.Context, site engine.Site) (engine.Change, err
 
 // look asks the host what is there.
 func (f *Fetch) look(ctx context.Context, site engine.Site) (remote, error) {
-	out, err := ask(ctx, site, "stat", &inspect.Stat{Path: f.Src, Follow: true, Checksum: true})
+	out, err := ask(ctx, site, "stat", &inspect.Stat{Path: f.Src, Follow: true, OnlyTrusted: !f.Follow, Checksum: true})
 	if err != nil {
 		return remote{}, err
 	}

@@ -1,0 +1,158 @@
+package hostpath
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dir is an open directory. Its methods take the name of something in it and
+// follow no link. The caller closes it.
+type Dir struct {
+	node *Node
+	// Root is the directory as one that cannot be left. Its methods follow
+	// links that stay inside.
+	Root *os.Root
+}
+
+func newDir(n *Node) (*Dir, error) {
+	root, err := os.OpenRoot(n.Real())
+	if err != nil {
+		n.Close()
+		return nil, named(n.Path, err)
+	}
+	return &Dir{node: n, Root: root}, nil
+}
+
+// Close gives the descriptors back.
+func (d *Dir) Close() {
+	_ = d.Root.Close()
+	d.node.Close()
+}
+
+// Path is the host's path of the directory, without the links on the way.
+func (d *Dir) Path() string { return d.node.Path }
+
+// named gives an error the path of the host that it is about.
+func named(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return &fs.PathError{Op: p.Op, Path: path, Err: p.Err}
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return &fs.PathError{Op: l.Op, Path: path, Err: l.Err}
+	}
+	return err
+}
+
+func (d *Dir) at(name string) string { return filepath.Join(d.node.Path, name) }
+
+// Open opens what the directory has under a name, a link as itself.
+func (d *Dir) Open(name string) (*Node, error) { return d.node.child(name) }
+
+func (n *Node) child(name string) (*Node, error) {
+	path := filepath.Join(n.Path, name)
+	fd, err := open(n.fd(), name, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return newNode(fd, path), nil
+}
+
+// Lstat describes what is under a name, a link as a link.
+func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
+	n, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	return n.Stat()
+}
+
+// OpenFile opens a file by flags of os.OpenFile. A link is an error.
+func (d *Dir) OpenFile(name string, flags int, mode fs.FileMode) (*os.File, error) {
+	for {
+		fd, err := unix.Openat(d.node.fd(), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, rawMode(mode))
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), d.at(name)), nil
+		case !errors.Is(err, unix.EINTR):
+			return nil, &fs.PathError{Op: "open", Path: d.at(name), Err: err}
+		}
+	}
+}
+
+// Mkdir makes a directory with exactly that mode.
+func (d *Dir) Mkdir(name string, mode fs.FileMode) error { return d.node.mkdir(name, mode) }
+
+// mkdir sets the mode by the descriptor, as the umask may have taken some of it.
+func (n *Node) mkdir(name string, mode fs.FileMode) error {
+	if err := unix.Mkdirat(n.fd(), name, rawMode(mode)); err != nil {
+		return &fs.PathError{Op: "mkdir", Path: filepath.Join(n.Path, name), Err: err}
+	}
+	made, err := n.child(name)
+	if err != nil {
+		return err
+	}
+	defer made.Close()
+	info, err := made.Stat()
+	if err != nil || info.Mode().Perm() == mode.Perm() || !info.IsDir() {
+		return err
+	}
+	return made.Chmod(mode)
+}
+
+// Rename gives something in the directory another name there.
+func (d *Dir) Rename(from, to string) error {
+	if err := unix.Renameat(d.node.fd(), from, d.node.fd(), to); err != nil {
+		return &os.LinkError{Op: "rename", Old: d.at(from), New: d.at(to), Err: err}
+	}
+	return nil
+}
+
+// Symlink makes a link.
+func (d *Dir) Symlink(target, name string) error {
+	if err := unix.Symlinkat(target, d.node.fd(), name); err != nil {
+		return &os.LinkError{Op: "symlink", Old: target, New: d.at(name), Err: err}
+	}
+	return nil
+}
+
+// Remove removes a file, a link or an empty directory.
+func (d *Dir) Remove(name string) error { return named(d.at(name), d.Root.Remove(name)) }
+
+// RemoveAll removes what is under a name with all that is below it; nothing is
+// no error.
+func (d *Dir) RemoveAll(name string) error { return named(d.at(name), d.Root.RemoveAll(name)) }
+
+// Names lists what is in the directory, in whatever order.
+func (d *Dir) Names() ([]string, error) {
+	f, err := d.self()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Readdirnames(-1)
+}
+
+// Sync makes the entries of the directory durable.
+func (d *Dir) Sync() error {
+	f, err := d.self()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Sync()
+}
+
+func (d *Dir) self() (*os.File, error) {
+	return d.OpenFile(".", os.O_RDONLY|unix.O_DIRECTORY, 0)
+}
+
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+}

@@ -1,0 +1,82 @@
+package hostfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"deployer/engine"
+	"deployer/engine/hostpath"
+)
+
+// root is the real directory that stands for the host's /.
+func root(sys engine.System) string { return sys.Path("/") }
+
+// Lstat describes what is at the host's path, a link at its end as a link. Links
+// on the way are followed as package hostpath says.
+func Lstat(sys engine.System, path string) (fs.FileInfo, error) {
+	return hostpath.Lstat(root(sys), path)
+}
+
+// Stat is Lstat that follows a link at the end too, by the same rule.
+func Stat(sys engine.System, path string) (fs.FileInfo, error) {
+	n, err := hostpath.Follow(root(sys), path)
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	return n.Stat()
+}
+
+// Open opens the regular file at the host's path for reading. A link at its end
+// is followed by the rule for those on the way, so that a user's link cannot have
+// a file of root read.
+func Open(sys engine.System, path string) (*os.File, error) {
+	n, err := hostpath.Follow(root(sys), path)
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	return n.File()
+}
+
+// ReadFile reads the whole file at the host's path, which Open opens.
+func ReadFile(sys engine.System, path string) ([]byte, error) {
+	f, err := Open(sys, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(f)
+}
+
+// OpenDir opens the directory at the host's path.
+func OpenDir(sys engine.System, path string) (*hostpath.Dir, error) {
+	return hostpath.OpenDir(root(sys), path)
+}
+
+// MakeDir opens the directory at the host's path, and makes it and those above
+// it where they do not exist.
+func MakeDir(sys engine.System, path string) (*hostpath.Dir, error) {
+	return hostpath.MakeDir(root(sys), path)
+}
+
+// Parent opens the directory that the last component of the host's path is in,
+// and returns that component.
+func Parent(sys engine.System, path string) (*hostpath.Dir, string, error) {
+	return hostpath.Parent(root(sys), path)
+}
+
+// Through returns the path to use for what is at the host's path when links of
+// any user on the way may be followed: path itself where it has none.
+func Through(sys engine.System, path string, follow bool) (string, error) {
+	if !follow {
+		return path, nil
+	}
+	return hostpath.Resolve(root(sys), path)
+}
+
+// isMissing reports that there is nothing at a path, or that a directory above
+// it does not exist.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
