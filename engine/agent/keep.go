@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"deployer/engine"
 	"deployer/engine/hostpath"
 )
@@ -41,6 +43,10 @@ func (k *keeper) keep(line Kept, root string) error {
 		}
 		switch {
 		case l.File.Mode.IsRegular():
+			if l.Lost = notKept(k.dir, l.File.Size); l.Lost != "" {
+				l.File = nil
+				return nil
+			}
 			l.Data = fmt.Sprintf("%06d", k.lines)
 			to := filepath.Join(k.dir, "kept", l.Data)
 			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -55,7 +61,7 @@ func (k *keeper) keep(line Kept, root string) error {
 }
 
 // keepContent copies the content of a file. What a try that died has left of the
-// copy is overwritten.
+// copy is overwritten; of a copy that fails nothing stays.
 func keepContent(n *hostpath.Node, to string) error {
 	in, err := n.File()
 	if err != nil {
@@ -66,7 +72,14 @@ func keepContent(n *hostpath.Node, to string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(copySynced(out, in), out.Close())
+	err = errors.Join(copySynced(out, in), out.Close())
+	if err != nil {
+		_ = os.Remove(to)
+	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		err = fmt.Errorf("%w: free some space there; what cannot be kept is not changed", err)
+	}
+	return err
 }
 
 // missingAbove lists the directories above path that do not exist, the topmost

@@ -52,6 +52,7 @@ type keeper struct {
 	lines int
 	seen  map[string]map[thing]bool // by step
 	open  map[string][]Kept         // kept by a step, without a line of what it left
+	lost  map[string][]Kept         // files that a step has replaced and not kept
 }
 
 // keeper returns what keeps for a run; it reads what an earlier agent has kept
@@ -70,7 +71,7 @@ func (s *state) keeper(run string) (*keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{dir: dir, seen: map[string]map[thing]bool{}, open: map[string][]Kept{}}
+	k := &keeper{dir: dir, seen: map[string]map[thing]bool{}, open: map[string][]Kept{}, lost: map[string][]Kept{}}
 	for _, line := range lines {
 		k.note(line)
 	}
@@ -89,8 +90,11 @@ func (k *keeper) note(line Kept) {
 		k.seen[line.Step] = map[thing]bool{}
 	}
 	k.seen[line.Step][line.thing()] = true
-	if line.Lost == "" {
+	switch {
+	case line.Lost == "":
 		k.open[line.Step] = append(k.open[line.Step], line)
+	case line.Kind == kindFile:
+		k.lost[line.Step] = append(k.lost[line.Step], line)
 	}
 }
 
@@ -150,6 +154,13 @@ func (k *keeper) pending(step string) []Kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.open[step]
+}
+
+// unkept are the files that a step has replaced and not kept.
+func (k *keeper) unkept(step string) []Kept {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lost[step]
 }
 
 // left notes what became of something. It is not waited for until it is on the

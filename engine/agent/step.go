@@ -69,6 +69,9 @@ func wanted(step engine.Step, altered map[string]bool) bool {
 // judge fills in how the step ended.
 func (r *stepRun) judge(ctx context.Context, result *engine.Result, change engine.Change, err error) {
 	result.Output = change.Output
+	if r.applied != nil {
+		r.sayNotKept(&change)
+	}
 	if change.Needed || len(change.Effects) > 0 {
 		change.Output = nil
 		result.Change = &change

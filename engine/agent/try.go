@@ -104,6 +104,9 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	}
 	sys := &system{step: r}
 	change, err := module.Check(ctx, sys)
+	if err == nil && change.Needed {
+		r.warnNotKept(&change)
+	}
 	if err == nil && r.check {
 		r.server.pending.add(change)
 	}
