@@ -69,10 +69,10 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// begin notes that a step is about to be applied. It must succeed: a host
-// whose disk is full is left as it is.
-func (j *journal) begin(step string) error {
-	return j.write(engine.JournalEntry{Time: time.Now(), Step: step, Begun: true}, false)
+// begin notes that a step is about to be applied, on the disk itself when sync is
+// set. It must succeed: a host whose disk is full is left as it is.
+func (j *journal) begin(step string, sync bool) error {
+	return j.write(engine.JournalEntry{Time: time.Now(), Step: step, Begun: true}, sync)
 }
 
 // end notes how a step ended, on the disk itself when sync is set.

@@ -74,7 +74,7 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
-	if err := os.Setenv("PATH", withSystemPath(os.Getenv("PATH"))); err != nil {
+	if err := os.Setenv("PATH", programPath(os.Geteuid(), os.Getenv("PATH"))); err != nil {
 		return err
 	}
 	// The end of the connection must not kill the step in flight. Being told
@@ -93,11 +93,20 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	return Serve(ctx, in, out, registry, ServeOptions{StateDir: *state})
 }
 
-// withSystemPath adds the directories of administrators' programs, which the
-// PATH of a plain user's session often lacks.
-func withSystemPath(path string) string {
-	have := filepath.SplitList(path)
-	for _, dir := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {
+// systemPath are the directories of programs that only root can write to.
+var systemPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// programPath is the PATH of the agent of a user. That of root does not depend on
+// who logged in and how root was become: su and some settings of sudo leave the
+// login user's PATH as it is, whose directories others may write to. Other users
+// keep theirs, with the directories of administrators' programs, which the PATH
+// of a plain user's session often lacks.
+func programPath(uid int, inherited string) string {
+	if uid == 0 {
+		return strings.Join(systemPath, string(filepath.ListSeparator))
+	}
+	have := filepath.SplitList(inherited)
+	for _, dir := range systemPath {
 		found := false
 		for _, h := range have {
 			found = found || h == dir

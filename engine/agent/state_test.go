@@ -130,7 +130,7 @@ func TestFullDiskStopsBeforeTheChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := &journal{file: full}
-	if err := j.begin("a"); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := j.begin("a", false); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("got %v", err)
 	}
 }

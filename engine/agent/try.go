@@ -120,7 +120,10 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	if change.Wait {
 		output, err = r.wait(ctx, module, sys, change)
 	} else {
-		if err := errors.Join(r.log.begin(r.step.ID), r.server.state.owe(r.step.Notifies)); err != nil {
+		// Of a command nobody can see later that it was begun, so this is on the
+		// disk before, whatever takes the host down.
+		_, runsProgram := module.(engine.RunsPrograms)
+		if err := errors.Join(r.log.begin(r.step.ID, runsProgram), r.server.state.owe(r.step.Notifies)); err != nil {
 			return change, err
 		}
 		r.applied = &change

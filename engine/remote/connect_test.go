@@ -88,7 +88,7 @@ type testHost struct {
 }
 
 // tools are all programs that the probe may use of a host.
-var tools = []string{"sh", "id", "uname", "mkdir", "chmod", "rm", "mv", "cat", "gzip", "sha256sum", "head", "df", "stty", "true"}
+var tools = []string{"sh", "id", "uname", "mkdir", "chmod", "rm", "mv", "cat", "gzip", "sha256sum", "head", "df", "ls", "stty", "true"}
 
 // newTestHost starts a host whose PATH has the tools, some replaced; one that
 // is replaced by nothing is missing.

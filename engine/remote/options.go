@@ -30,8 +30,9 @@ type Options struct {
 	// is given once for a connection, and only when it is asked for.
 	Password string
 	// Dir is a directory on the host that is tried before the usual ones, for
-	// the agent and its state. The usual ones are DefaultStateDir for root,
-	// and then, as for everybody, some below /var/tmp, $HOME and /dev/shm.
+	// the agent and its state. The usual ones for root are /var/lib/deployer,
+	// .deployer in root's home and /run/deployer; for others some below /var/tmp,
+	// $HOME and /dev/shm. Root's is refused below what others may write to.
 	Dir string
 	// Timeout bounds the probe, and the start of the agent; not its sending.
 	// 30 s when 0: a loaded host may take a while to run a shell.

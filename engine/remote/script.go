@@ -51,7 +51,13 @@ const (
 // and becomes the agent. $4 and $5 are the digests for amd64 and arm64, $6 the
 // directory to try first, or "-", $7 is "trust" when an agent that is there may
 // be started without trying its directory out: the usual case, which then costs
-// three processes. $8 is how many KiB must be free for a new one, $9 the locale.
+// four processes. $8 is how many KiB must be free for a new one, $9 the locale.
+//
+// An agent that is there is started by its name alone, the digest, only where
+// nobody but its user can have put it: it and its directories are the user's own,
+// and closed to all others. Elsewhere it is sent again and hashed. For root,
+// the directories above must be root's as well and not writable for all, so
+// that nobody can exchange them; the one right above must not even be sticky.
 //
 // Where the agent is missing, the form (gzip or plain), the length in bytes and
 // that of a piece are read from the input, and then the program; each piece that
@@ -65,14 +71,19 @@ const innerScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2
 	`case $m in "Linux x86_64"|"Linux amd64") d=$4;; "Linux aarch64"|"Linux arm64") d=$5;; *) d=-;; esac; ` +
 	`[ "$d" = - ] && { echo error=unsupported; exit 0; }; ` +
 	`f=$6; trust=$7; need=$8; ` +
-	`if [ "$u" = 0 ]; then s=/var/lib/deployer; set -- /var/lib/deployer /var/tmp/deployer-0 "${HOME:-/root}/.deployer" /dev/shm/deployer-0; ` +
+	`guard() { [ "$u" = 0 ] || return 0; case $p in /var/lib/deployer) return 0;; /*) ;; *) return 1;; esac; q=$p; ` +
+	`until [ "$q" = / ]; do q=${q%/*}; q=${q:-/}; [ -d "$q" ] || continue; [ -O "$q/." ] || return 1; ` +
+	`case $(ls -ld "$q/.") in d???????w[tT]*) [ "$q" = "${p%/*}" ] && return 1;; d???????w*) return 1;; esac; done; }; ` +
+	`closed() { case $(ls -ld "$p" "$a") in drwx------*drwx------*) return 0;; esac; return 1; }; ` +
+	`if [ "$u" = 0 ]; then s=/var/lib/deployer; set -- /var/lib/deployer ~root/.deployer /run/deployer; ` +
 	`else s=; set -- "/var/tmp/deployer-$u" ${HOME:+"$HOME/.deployer"} "/dev/shm/deployer-$u"; fi; ` +
 	`[ "$f" = - ] || { s=; set -- "$f" "$@"; }; ` +
 	`for p in "$@"; do a=$p/agent; t=$a/.try$$; ` +
+	`guard || { echo "tried=$a is below a directory that others may write to"; continue; }; ` +
 	`[ -d "$a" ] || mkdir -p "$a" 2>/dev/null || { echo "tried=$a cannot be made"; continue; }; ` +
 	`if [ -L "$p" ] || [ -L "$a" ]; then echo "tried=$a is a symbolic link"; continue; fi; ` +
 	`[ -O "$p" ] && [ -O "$a" ] || { echo "tried=$a belongs to somebody else"; continue; }; ` +
-	`if [ "$trust" = trust ] && [ -x "$a/$d" ]; then :; else ` +
+	`if [ "$trust" = trust ] && [ -x "$a/$d" ] && [ -O "$a/$d" ] && closed; then :; else ` +
 	`chmod 700 "$p" "$a"; ` +
 	`{ printf "#\041/bin/sh\nexit 0\n" >"$t" && chmod 700 "$t"; } 2>/dev/null && [ -s "$t" ] || { rm -f "$t"; echo "tried=$a cannot be written to: read-only or full"; continue; }; ` +
 	`"$t" 2>/dev/null || { rm -f "$t"; echo "tried=$a is on a file system mounted noexec"; continue; }; ` +
