@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Kind describes one kind of task under the name that playbooks use.
@@ -17,6 +18,9 @@ type Kind struct {
 	// New returns a pointer to a struct with the defaults filled in; it
 	// implements exactly one of Module, Preparer and Action.
 	New func() any
+	// TimeLimit bounds one try of a task that names no timeout. DefaultTimeLimit
+	// when 0, none when NoTimeLimit.
+	TimeLimit time.Duration
 	// Restorer puts back what modules keep under the name of this kind; nil
 	// when there is no such thing.
 	Restorer *Restorer

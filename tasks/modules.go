@@ -40,7 +40,7 @@ import (
 
 // Modules returns every kind of task that runs on hosts, with its preparers.
 func Modules() []engine.Kind {
-	return examples.In(restorable([]engine.Kind{
+	return examples.In(restorable(limited([]engine.Kind{
 		{Name: "absent", Doc: "Removes files, links and directories.", New: func() any { return &file.Absent{} }},
 		{Name: "archive", Doc: "Makes an archive of files and directories of the host.", New: func() any { return &archive.Pack{} }},
 		{Name: "artifact", Doc: "Installs a catalogued binary, or members of a catalogued archive.", New: func() any { return &artifact.Artifact{} }},
@@ -106,5 +106,5 @@ func Modules() []engine.Kind {
 		{Name: "user", Doc: "Makes sure of a user.", New: func() any { return account.NewUser() }},
 		{Name: "wait_for", Doc: "Waits until a port, path, socket or address answers.", New: func() any { return &wait.For{} }},
 		{Name: "yaml_file", Doc: "Writes a value as a YAML file.", New: func() any { return &content.YAMLFile{} }},
-	}))
+	})))
 }

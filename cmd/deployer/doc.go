@@ -75,6 +75,7 @@ func showKind(w io.Writer, k engine.Kind) error {
 		fmt.Fprintf(&b, "  %s%s (%s)\n", strings.Repeat("  ", key.Depth), key.Path, strings.TrimSuffix(keyType(key)+", "+must(key), ", "))
 		fmt.Fprintf(&b, "  %s    %s\n", strings.Repeat("  ", key.Depth), sentence(key.Doc))
 	}
+	fmt.Fprintf(&b, "\nTime limit:\n  %s\n", timeLimit(k))
 	fmt.Fprintf(&b, "\nExample:\n  %s\n", strings.ReplaceAll(strings.TrimSpace(k.Example), "\n", "\n  "))
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -135,9 +136,19 @@ func writeKind(b *strings.Builder, k engine.Kind) {
 	for _, key := range keys {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", key.Path, keyType(key), must(key), cell(capital(key.Doc)))
 	}
+	fmt.Fprintf(b, "\nTime limit: %s\n", timeLimit(k))
 	if k.Example != "" {
 		fmt.Fprintf(b, "\n```yaml\n%s```\n", k.Example)
 	}
+}
+
+// timeLimit says how long a task of the kind may take.
+func timeLimit(k engine.Kind) string {
+	limit := k.Limit()
+	if limit == 0 {
+		return "none, as the arguments say how long it waits; timeout of the task sets one for each try."
+	}
+	return fmt.Sprintf("%d h for each try; timeout of the task sets another one, 0 none.", limit/time.Hour)
 }
 
 func keyType(k strictyaml.Key) string {

@@ -46,7 +46,8 @@
 //	notify         handlers to run if this task changes something
 //	changed_when, failed_when   decide by the result, which is `result` and the registered name
 //	until          try again until this holds (retries 3, delay 5s)
-//	retries, delay, timeout     how often more to try, the wait between, the limit of one try
+//	retries, delay, timeout     how often more to try, the wait between, the limit of one try: that of the
+//	                            module without it, 0 for none
 //	ignore_errors  go on after a failure
 //	throttle       at most so many hosts at once: a number or an expression, 0 for no limit
 //	run_once       the first host does it for all, in inventory order among those that come to it

@@ -50,6 +50,15 @@ func (c *compiler) layer(d *document, n *yaml.Node, raw *rawInherit) layer {
 	return l
 }
 
+// timeLimit is the limit of one try of a task: what it or something around it
+// says, and else that of its kind. 0 is none.
+func (c *compiler) timeLimit(said *time.Duration, raw *rawTask) time.Duration {
+	if said != nil {
+		return *said
+	}
+	return c.lib.Registry[raw.module.Value].Limit()
+}
+
 // over returns l where it says something, and else outer.
 func (l layer) over(outer layer) layer {
 	if l.ignoreErrors == nil {

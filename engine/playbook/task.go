@@ -51,7 +51,7 @@ func (c *compiler) task(x scene, raw *rawTask) *Task {
 		ChangedWhen: c.conditions(d, &raw.ChangedWhen, "changed_when"),
 		FailedWhen:  c.conditions(d, &raw.FailedWhen, "failed_when"),
 		Until:       c.conditions(d, &raw.Until, "until"), IgnoreErrors: value(has.ignoreErrors),
-		Delay: raw.Delay, Timeout: value(has.timeout), Delegate: has.delegate, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
+		Delay: raw.Delay, Timeout: c.timeLimit(has.timeout, raw), Delegate: has.delegate, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
 		Secret: raw.Secret, Tags: slices.Concat(x.tags, c.tags(d, &raw.Tags)), Block: x.block, files: x.files,
 		Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes,
 	}

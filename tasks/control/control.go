@@ -23,15 +23,15 @@ import (
 
 // General is the table of the actions that need no cluster.
 func General() []engine.Kind {
-	return examples.In([]engine.Kind{
+	return examples.In(limited([]engine.Kind{
 		{Name: "fetch", Doc: "Brings a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
 		{Name: "reboot", Doc: "Reboots the host and waits until it is back.", New: func() any { return &reboot.Reboot{} }},
-	})
+	}))
 }
 
 // Actions is the table of the actions that work on a cluster.
 func Actions() []engine.Kind {
-	return examples.In([]engine.Kind{
+	return examples.In(limited([]engine.Kind{
 		{Name: "preflight_report", Doc: "Collect what all hosts' checks found and end the run with one table when there is any problem.", New: func() any { return preflight.NewReport() }},
 
 		{Name: "authority", Doc: "Load the cluster's keys from the masters into memory, or make those of a new cluster.", New: func() any { return &keyring.Load{} }},
@@ -55,5 +55,5 @@ func Actions() []engine.Kind {
 		{Name: "verify_cluster", Doc: "Look whether nodes are Ready and what belongs to kube-system runs; problems are rows of the output, not failures.", New: func() any { return &verify.ClusterTask{} }},
 		{Name: "verify_etcd", Doc: "Look whether etcd has one leader, all members serve, and there is no alarm; problems are rows of the output.", New: func() any { return &verify.EtcdTask{} }},
 		{Name: "verify_pods", Doc: "Start a probe on some nodes and have them reach each other, Services and names; problems are rows of the output.", New: func() any { return &verify.PodsTask{} }},
-	})
+	}))
 }

@@ -1,0 +1,25 @@
+package control
+
+import (
+	"time"
+
+	"deployer/engine"
+)
+
+// timeLimits are those of actions for which engine.DefaultTimeLimit is not right:
+// a file may be large, and most others have a timeout among their arguments.
+var timeLimits = map[string]time.Duration{
+	"fetch": 4 * time.Hour, "reboot": engine.NoTimeLimit,
+
+	"etcd_add_member": engine.NoTimeLimit, "etcd_healthy": engine.NoTimeLimit, "kube_apply": engine.NoTimeLimit, "kube_drain": engine.NoTimeLimit,
+	"kube_node": engine.NoTimeLimit, "kube_ready": engine.NoTimeLimit, "kube_rollout": engine.NoTimeLimit, "kube_uncordon": engine.NoTimeLimit,
+	"kubelet_ready": engine.NoTimeLimit, "nodes_ready": engine.NoTimeLimit, "verify_pods": engine.NoTimeLimit,
+}
+
+// limited gives kinds their limits.
+func limited(kinds []engine.Kind) []engine.Kind {
+	for i, k := range kinds {
+		kinds[i].TimeLimit = timeLimits[k.Name]
+	}
+	return kinds
+}
