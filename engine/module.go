@@ -74,6 +74,25 @@ type Foresight interface {
 	WouldMake(dir string) bool
 }
 
+// Interruptions is what a System is besides: it knows of earlier tries of the
+// step.
+type Interruptions interface {
+	// Interrupted names the run in which the step was begun and came to no end,
+	// because the agent or the host died or the run was stopped: this one, or one
+	// that it goes on from. It is empty when there is none. A try that failed has
+	// come to its end.
+	Interrupted() (run string, err error)
+}
+
+// InterruptedError ends a step that must not be tried again, as nobody knows how
+// far an earlier try has come. The host goes on to know of that one.
+type InterruptedError struct{ Run string }
+
+func (e *InterruptedError) Error() string {
+	return "it was begun in run " + e.Run + " and interrupted, and on_resume: fail says that it is not simply run again; " +
+		"look how far it came, and then say on_resume: run or skip, or start a new run"
+}
+
 // Command is a program to run on a host.
 type Command struct {
 	Argv  []string

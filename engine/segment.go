@@ -10,6 +10,8 @@ import (
 type Segment struct {
 	Run   string `json:"run"`
 	Steps []Step `json:"steps"`
+	// Resumes are the runs that this one goes on from, the newest first.
+	Resumes []string `json:"resumes,omitempty"`
 	// Check means: only check, change nothing.
 	Check bool `json:"check,omitempty"`
 	// Beside lets the steps run at one time with those of other agents on the

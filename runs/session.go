@@ -67,10 +67,31 @@ func (s *session) do(ctx context.Context) (*engine.Report, error) {
 	return schedule.Run(ctx, s.Program, s.options())
 }
 
+// resumedRuns are a run and those that it goes on from, the newest first; none
+// for no run. What cannot be read any more ends the list.
+func resumedRuns(run string) []string {
+	if run == "" {
+		return nil
+	}
+	out := []string{run}
+	dir, err := journal.Dir()
+	if err != nil {
+		return out
+	}
+	records, _ := journal.List(dir)
+	for _, r := range records { // newest first, as runs go on from earlier ones
+		if r.Header.Run == out[len(out)-1] && r.Header.Resumes != "" {
+			out = append(out, r.Header.Resumes)
+		}
+	}
+	return out
+}
+
 // options are those of the engine.
 func (s *session) options() schedule.Options {
 	o := schedule.Options{
 		RunID:     s.id,
+		Resumes:   resumedRuns(s.resumes),
 		Check:     s.Check,
 		Beside:    s.beside,
 		NoPutBack: s.NoPutBack,

@@ -17,9 +17,12 @@ func newResumeCommand(e env) *cobra.Command {
 		Short:   "Go on with a run that did not come to its end",
 		Long: `Resume asks for the same again as a run did that was killed, interrupted or
 stopped: the same playbook, hosts, tags and variables. Every step looks again at
-what is there, so what is done is not done twice; commands, which cannot look,
-run again on hosts that had not come to the end. Of a run that left hosts out,
-only these are tried again (for install the whole cluster, as its parts depend
+what is there, so what is done is not done twice. Commands, shell lines and
+scripts cannot look: on hosts that had not come to the end they run again, those
+that had ended and the one that was interrupted, unless creates or removes says
+that nothing is left to do. For one that was interrupted, on_resume: fail or
+on_resume: skip says otherwise. Of a run that left hosts out, only these are
+tried again (for install the whole cluster, as its parts depend
 on each other).
 
 Without RUN it is the last run of the inventory that is not finished. It is

@@ -130,7 +130,7 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		if err := s.ended(ctx, run); err != nil {
 			return err
 		}
-		r := &stepRun{server: s, segment: id, run: seg.Run, step: step, check: seg.Check, log: log, out: out, stop: run}
+		r := &stepRun{server: s, segment: id, run: seg.Run, resumes: seg.Resumes, step: step, check: seg.Check, log: log, out: out, stop: run}
 		result := r.result(ctx, altered)
 		altered[step.ID] = result.Status == engine.Altered
 		if err := out.add(&result); err != nil {

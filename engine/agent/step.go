@@ -14,6 +14,7 @@ type stepRun struct {
 	server  *server
 	segment uint32
 	run     string
+	resumes []string // runs that this one goes on from, the newest first
 	step    engine.Step
 	check   bool
 	log     *journal // nil in a dry run
@@ -46,7 +47,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	result.Elapsed = time.Since(began)
 	bound(&result)
 	// Only what may have changed the host must survive a power cut.
-	err = errors.Join(r.leaves(context.WithoutCancel(ctx)), r.log.end(result, r.applied != nil))
+	err = errors.Join(r.leaves(context.WithoutCancel(ctx)), r.noteEnd(result, err))
 	if handled := r.step.Handles != "" && !r.check && (result.Status == engine.OK || result.Status == engine.Altered); handled {
 		err = errors.Join(err, r.server.state.settle(r.step.Handles))
 	}
@@ -54,6 +55,15 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: cut(err.Error(), maxText)})
 	}
 	return result
+}
+
+// noteEnd notes how the step ended. One that was refused because an earlier try
+// was interrupted leaves that try as it is in the journal.
+func (r *stepRun) noteEnd(result engine.Result, err error) error {
+	if interrupted := (&engine.InterruptedError{}); errors.As(err, &interrupted) {
+		return nil
+	}
+	return r.log.end(result, r.applied != nil)
 }
 
 // wanted is false for a handler whose notifiers have not changed anything.

@@ -16,7 +16,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		full any
 		but  []string
 	}{
-		{full: engine.Segment{Run: "r1", Check: true, Beside: true, Steps: []engine.Step{fullStep}}, but: []string{"Quiet"}}, // hosts are not told
+		{full: engine.Segment{Run: "r1", Resumes: []string{"r0"}, Check: true, Beside: true, Steps: []engine.Step{fullStep}}, but: []string{"Quiet"}}, // hosts are not told
 		{full: fullStep},
 		{full: *fullStep.Expect},
 		{full: fullResult, but: controllers},

@@ -32,7 +32,7 @@ func TestSegment(t *testing.T) {
 		"nothing": {},
 		"one":     {Run: "r1", Steps: []engine.Step{{ID: "1", Args: json.RawMessage("{}")}}},
 		"check":   {Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "4", Args: json.RawMessage(`[1]`)}, fullStep}},
-		"beside":  {Run: "r \"1\"", Beside: true, Steps: []engine.Step{fullStep}},
+		"beside":  {Run: "r \"1\"", Resumes: []string{"r0", "r"}, Beside: true, Steps: []engine.Step{fullStep}},
 	} {
 		data, err := AppendSegment(nil, seg)
 		if err != nil {

@@ -27,6 +27,7 @@ func AppendSegment(out []byte, s engine.Segment) ([]byte, error) {
 		size += len(s.Steps[i].Args) + len(s.Steps[i].Name) + stepSize
 	}
 	out = appendText(slices.Grow(out, size), s.Run)
+	out = appendList(out, s.Resumes)
 	out = binary.AppendUvarint(out, flags(s.Check, s.Beside))
 	out = binary.AppendUvarint(out, uint64(len(s.Steps)))
 	var err error
@@ -56,7 +57,7 @@ func appendStep(out []byte, s *engine.Step) ([]byte, error) {
 // ReadSegment is the segment that was packed. It shares the memory of data.
 func ReadSegment(data []byte) (engine.Segment, error) {
 	r := newReader(data)
-	s := engine.Segment{Run: r.string()}
+	s := engine.Segment{Run: r.string(), Resumes: r.list()}
 	set := r.flags()
 	s.Check, s.Beside = set&1 != 0, set&2 != 0
 	if steps := r.count(); steps > 0 {

@@ -19,6 +19,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/agent/agenttest"
+	"deployer/tasks/command"
 )
 
 // TestMain lets the test binary be the agent program of its own tests.
@@ -68,6 +69,7 @@ func testRegistry() engine.Registry {
 		{Name: "write", New: func() any { return new(agenttest.Write) }},
 		{Name: "odd", New: func() any { return new(agenttest.Odd) }},
 		{Name: "fetch", New: func() any { return new(agenttest.Fetch) }},
+		{Name: "command", New: func() any { return new(command.Command) }},
 	})
 }
 

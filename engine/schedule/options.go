@@ -66,6 +66,8 @@ type Blobs interface {
 type Options struct {
 	// RunID names the run; hosts keep what they replace under it. Required.
 	RunID string
+	// Resumes are the runs that this one goes on from, the newest first.
+	Resumes []string
 	// Check only finds out what would change.
 	Check bool
 	// Beside lets the steps run at one time with those of other runs that a host

@@ -154,7 +154,7 @@ func (r *run) abort(cause error) { r.stopNow(cause) }
 
 // segment are steps of the host, to be carried out at once.
 func (h *host) segment(steps ...engine.Step) engine.Segment {
-	return engine.Segment{Run: h.run.opts.RunID, Steps: steps, Check: h.checking(), Beside: h.run.opts.Beside, Quiet: h.preview != nil}
+	return engine.Segment{Run: h.run.opts.RunID, Resumes: h.run.opts.Resumes, Steps: steps, Check: h.checking(), Beside: h.run.opts.Beside, Quiet: h.preview != nil}
 }
 
 func (r *run) emit(e engine.Event) {

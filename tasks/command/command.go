@@ -25,6 +25,7 @@ type Command struct {
 	Env      map[string]string `yaml:"env" doc:"added to the agent's environment"`
 	Stdin    string            `yaml:"stdin" doc:"standard input; default empty"`
 	OKExits  []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+	OnResume string            `yaml:"on_resume" enum:"run,fail,skip" doc:"what to do when an earlier try of this task was interrupted in the middle (the host went down, the agent was killed, the run was stopped) and the same run goes on, or deployer resume goes on with it: run it again, fail so that somebody looks how far it came, or skip it; default run"`
 	ReadOnly bool              `yaml:"read_only" doc:"the program only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
@@ -38,6 +39,7 @@ type Shell struct {
 	Env        map[string]string `yaml:"env" doc:"added to the agent's environment"`
 	Stdin      string            `yaml:"stdin" doc:"standard input; default empty"`
 	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+	OnResume   string            `yaml:"on_resume" enum:"run,fail,skip" doc:"what to do when an earlier try of this task was interrupted in the middle (the host went down, the agent was killed, the run was stopped) and the same run goes on, or deployer resume goes on with it: run it again, fail so that somebody looks how far it came, or skip it; default run"`
 	ReadOnly   bool              `yaml:"read_only" doc:"the lines only read: they are run in a dry run too and never count as a change. Default false"`
 }
 
@@ -63,7 +65,7 @@ func (*Run) RunsPrograms() {}
 func (s *Shell) command() *Command {
 	return &Command{
 		Argv: []string{cmp.Or(s.Executable, "/bin/sh"), "-c", s.Cmd}, Creates: s.Creates, Removes: s.Removes, Chdir: s.Chdir,
-		Env: s.Env, Stdin: s.Stdin, OKExits: s.OKExits, ReadOnly: s.ReadOnly,
+		Env: s.Env, Stdin: s.Stdin, OKExits: s.OKExits, OnResume: s.OnResume, ReadOnly: s.ReadOnly,
 	}
 }
 
@@ -110,7 +112,7 @@ func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, 
 		return engine.Change{}, errors.New("want either cmd or argv")
 	}
 	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(c.argv()), Action: "run"}
-	return program{c.Creates, c.Removes, c.ReadOnly, effect, c.run}.check(ctx, sys)
+	return program{c.Creates, c.Removes, c.OnResume, c.ReadOnly, effect, c.run}.check(ctx, sys)
 }
 
 // Apply runs the program. What it said is in the output even when it failed.

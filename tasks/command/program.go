@@ -12,12 +12,14 @@ import (
 // program is what a command or a script comes to.
 type program struct {
 	creates, removes string
+	onResume         string
 	readOnly         bool
 	effect           engine.Effect
 	run              func(context.Context, engine.System) (engine.Output, error)
 }
 
-// check decides by creates and removes; what only reads runs here.
+// check decides by creates and removes, and by on_resume when an earlier try was
+// interrupted; what only reads runs here.
 func (p program) check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if why, err := settled(sys, p.creates, p.removes); err != nil || why != "" {
 		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
@@ -26,7 +28,27 @@ func (p program) check(ctx context.Context, sys engine.System) (engine.Change, e
 		out, err := p.run(ctx, sys)
 		return engine.NoChange(out), err
 	}
+	if why, err := p.interrupted(sys); err != nil || why != "" {
+		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
+	}
 	return engine.Changed(p.effect), nil
+}
+
+// interrupted says why the program is not run again after a try that was
+// interrupted; empty when it is run.
+func (p program) interrupted(sys engine.System) (string, error) {
+	earlier, ok := sys.(engine.Interruptions)
+	if !ok || p.onResume != "fail" && p.onResume != "skip" {
+		return "", nil
+	}
+	run, err := earlier.Interrupted()
+	switch {
+	case err != nil || run == "":
+		return "", err
+	case p.onResume == "fail":
+		return "", &engine.InterruptedError{Run: run}
+	}
+	return "it was begun in run " + run + " and interrupted, and is not run again (on_resume: skip)", nil
 }
 
 // settled says why nothing has to be run; empty when something has.

@@ -19,17 +19,18 @@ import (
 
 // Run writes a script to a place of its own, runs it and removes it.
 type Run struct {
-	Name    string            `yaml:"name" required:"true" doc:"what the script is called, for people"`
-	Content string            `yaml:"content" doc:"the script"`
-	Blob    string            `yaml:"blob" doc:"hex SHA-256 of the script, fetched from the controller; instead of content"`
-	Program []string          `yaml:"program" doc:"what reads the script: its path is appended, then args. Default: the script itself is the program"`
-	Args    []string          `yaml:"args" doc:"arguments of the script"`
-	Creates string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
-	Removes string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
-	Chdir   string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env     map[string]string `yaml:"env" doc:"added to the agent's environment"`
-	Stdin   string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+	Name     string            `yaml:"name" required:"true" doc:"what the script is called, for people"`
+	Content  string            `yaml:"content" doc:"the script"`
+	Blob     string            `yaml:"blob" doc:"hex SHA-256 of the script, fetched from the controller; instead of content"`
+	Program  []string          `yaml:"program" doc:"what reads the script: its path is appended, then args. Default: the script itself is the program"`
+	Args     []string          `yaml:"args" doc:"arguments of the script"`
+	Creates  string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
+	Removes  string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
+	Chdir    string            `yaml:"chdir" doc:"working directory; default the agent's"`
+	Env      map[string]string `yaml:"env" doc:"added to the agent's environment"`
+	Stdin    string            `yaml:"stdin" doc:"standard input; default empty"`
+	OKExits  []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+	OnResume string            `yaml:"on_resume" enum:"run,fail,skip" doc:"what to do when an earlier try of this task was interrupted in the middle (the host went down, the agent was killed, the run was stopped) and the same run goes on, or deployer resume goes on with it: run it again, fail so that somebody looks how far it came, or skip it; default run"`
 
 	ReadOnly bool `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
@@ -43,7 +44,7 @@ func (r *Run) Check(ctx context.Context, sys engine.System) (engine.Change, erro
 		return engine.Change{}, errors.New("want either content or blob")
 	}
 	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(r.said()), Action: "run script"}
-	return program{r.Creates, r.Removes, r.ReadOnly, effect, r.run}.check(ctx, sys)
+	return program{r.Creates, r.Removes, r.OnResume, r.ReadOnly, effect, r.run}.check(ctx, sys)
 }
 
 // Apply runs the script. What it said is in the output even when it failed.

@@ -21,6 +21,7 @@ type Script struct {
 	Env        map[string]string `yaml:"env" doc:"added to the agent's environment"`
 	Stdin      string            `yaml:"stdin" doc:"standard input; default empty"`
 	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
+	OnResume   string            `yaml:"on_resume" enum:"run,fail,skip" doc:"what to do when an earlier try of this task was interrupted in the middle (the host went down, the agent was killed, the run was stopped) and the same run goes on, or deployer resume goes on with it: run it again, fail so that somebody looks how far it came, or skip it; default run"`
 	ReadOnly   bool              `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
@@ -46,7 +47,7 @@ func (s *Script) Prepare(_ context.Context, c engine.Controller) (string, engine
 	}
 	run := &Run{
 		Name: s.Cmd[0], Args: s.Cmd[1:], Program: reader(content, s.Executable), Creates: s.Creates, Removes: s.Removes,
-		Chdir: s.Chdir, Env: s.Env, Stdin: s.Stdin, OKExits: s.OKExits, ReadOnly: s.ReadOnly,
+		Chdir: s.Chdir, Env: s.Env, Stdin: s.Stdin, OKExits: s.OKExits, OnResume: s.OnResume, ReadOnly: s.ReadOnly,
 	}
 	if len(content) > inlineLimit || !utf8.Valid(content) {
 		run.Blob = c.AddBlob(content)

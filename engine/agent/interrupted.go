@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"slices"
+
+	"deployer/engine"
+)
+
+var _ engine.Interruptions = (*system)(nil)
+
+// Interrupted implements engine.Interruptions by the journals on the host. What
+// this agent itself has tried before, in a step with retries, has come to its end.
+func (s *system) Interrupted() (string, error) {
+	if s.step.applied != nil {
+		return "", nil
+	}
+	for _, run := range slices.Concat([]string{s.step.run}, s.step.resumes) {
+		entries, err := s.step.server.state.entries(run)
+		if err != nil {
+			return "", err
+		}
+		switch begun, interrupted := lastTry(entries, s.step.step.ID); {
+		case interrupted:
+			return run, nil
+		case begun: // and ended, which is later than all runs before
+			return "", nil
+		}
+	}
+	return "", nil
+}
+
+// lastTry reports whether a step was ever begun, and whether its last try was
+// interrupted: no end is written down, or that it was cancelled.
+func lastTry(entries []engine.JournalEntry, step string) (begun, interrupted bool) {
+	for _, e := range entries {
+		switch {
+		case e.Step != step:
+		case e.Begun:
+			begun, interrupted = true, true
+		case e.Status == engine.Cancelled: // what had begun was stopped in the middle
+		default:
+			begun, interrupted = begun || e.Status == engine.OK, false
+		}
+	}
+	return begun, interrupted
+}
