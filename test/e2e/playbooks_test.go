@@ -23,7 +23,8 @@ import (
 var webHosts = []string{"h1", "h2", "h3"}
 
 // TestPlaybooks is users' own playbooks on three hosts with nginx: the examples;
-// plan, apply, revert and resume; the lock; exec, facts and fetch.
+// plan, apply, revert and resume; the lock; exec, facts and fetch; hosts whose users,
+// disks and processes do harm.
 func TestPlaybooks(t *testing.T) {
 	s := newSite(t, plan.Spec{Hosts: 3})
 	s.edit(func(inv map[string]any) { section(inv, "groups", "web")["hosts"] = "h[1:3]" })
@@ -43,6 +44,9 @@ func TestPlaybooks(t *testing.T) {
 		{"plan, apply, revert, resume", planToRevert},
 		{"two runs at once", twoRuns},
 		{"the lock of a killed run", killedHolder},
+		{"links of a user", usersLinks},
+		{"an interrupted command", interruptedCommand},
+		{"an old file without room", keptRoom},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(s.on(t)) })
 	}

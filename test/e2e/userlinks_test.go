@@ -1,0 +1,95 @@
+//go:build lab
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// playbook writes a playbook of the test's own.
+func (s *site) playbook(text string) string {
+	s.t.Helper()
+	path := filepath.Join(s.t.TempDir(), "site.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// usersLinks: a user of the host puts a link to a directory of root where root is
+// to write, and exchanges a file for a link to one of root while root changes its
+// mode. Neither reaches what is root's; /var/run and other links of root go on
+// to work.
+func usersLinks(s *site) {
+	s.shell("h1", `
+		useradd -m bob && install -d -o bob /home/bob/race && install -m 640 /dev/null /etc/victim
+		su bob -c 'ln -s /etc/systemd/system ~/conf; mkdir ~/mine; ln -s mine ~/own; cd ~/race; touch x; ln -s /etc/victim link'`)
+	o := s.deployer("run", "--limit", "h1", s.playbook(`
+- hosts: all
+  tasks:
+    - name: root's link is followed
+      file: {path: /var/run/by-link, content: "x"}
+    - name: and a user's to what is that user's
+      file: {path: /home/bob/own/x, content: "x"}
+    - name: a user's to what is root's is not
+      file: {path: /home/bob/conf/evil.service, content: "x"}
+`))
+	if o.code == 0 {
+		s.t.Errorf("root wrote where a user's link leads:\n%s", o.all())
+	}
+	s.says(o.all(), "/home/bob/conf is a symbolic link to /etc/systemd/system")
+	if got := s.shell("h1", "cat /run/by-link /home/bob/mine/x; ls /etc/systemd/system/evil.service 2>&1 | grep -c 'No such'"); got != "xx1" {
+		s.t.Errorf("of the three files there are %q", got)
+	}
+	// 316 is renameat2 on amd64, 2 its flag to exchange two names.
+	s.shell("h1", `systemd-run -q --unit racer --uid bob perl -e 'chdir "/home/bob/race"; my ($x, $l) = ("x", "link"); while (1) { syscall(316, -100, $x, -100, $l, 2) }'`)
+	s.deployer("run", "--limit", "h1", s.playbook(`
+- hosts: all
+  tasks:
+    - name: open
+      ignore_errors: true
+      file: {path: /home/bob/race/x, mode: "0666", owner: bob}
+      loop: 1..300
+    - name: close
+      ignore_errors: true
+      file: {path: /home/bob/race/x, mode: "0600", owner: bob}
+      loop: 1..300
+`))
+	if got := s.shell("h1", "systemctl is-active racer; systemctl stop racer; stat -c '%a %U' /etc/victim"); !strings.HasSuffix(got, "active\n640 root") {
+		s.t.Errorf("the racing user has made of root's file (640 root): %q", got)
+	}
+}
+
+// interruptedCommand: the agent is killed while it runs a command; the run comes
+// back, and the command is not run again.
+func interruptedCommand(s *site) {
+	o := s.deployer("run", "--limit", "h1", s.playbook(`
+- hosts: all
+  tasks:
+    - name: charge
+      shell: {cmd: "echo x >>/run/charged; kill -9 $PPID", on_resume: fail}
+`))
+	if o.code == 0 {
+		s.t.Errorf("the interrupted command counts as done:\n%s", o.all())
+	}
+	s.says(o.all(), "and interrupted, and on_resume: fail")
+	if got := s.shell("h1", "cat /run/charged"); got != "x" {
+		s.t.Errorf("it left %q, want one line", got)
+	}
+}
+
+// keptRoom: an old file that has no room to be kept is replaced without a copy,
+// and the run says so.
+func keptRoom(s *site) {
+	s.shell("h1", "mount -t tmpfs -o size=22m,mode=700 tmpfs /var/lib/deployer; dd if=/dev/zero of=/srv/large bs=1M count=20 2>/dev/null")
+	defer s.shell("h1", "umount -l /var/lib/deployer; rm /srv/large")
+	o := s.must("run", "--limit", "h1", "-v", s.playbook(`
+- hosts: all
+  tasks:
+    - name: large
+      file: {path: /srv/large, content: "small"}
+`))
+	s.says(o.all(), "cannot be put back: a copy of it would fill the disk")
+}
