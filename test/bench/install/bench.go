@@ -41,16 +41,17 @@ type phase struct {
 
 // measurement is one cluster, from bare hosts to all Ready.
 type measurement struct {
-	took   time.Duration
-	usage  measure.Usage
-	phases []phase
-	notes  []string // lines to print below the phases
+	took     time.Duration
+	prepared time.Duration // before that, with kubeadm
+	usage    measure.Usage
+	phases   []phase
+	notes    []string // lines to print below the phases
 }
 
 // run measures both in turns, so that what changes on the machine over time
 // hits both, and one lab at a time, so that neither slows the other.
 func (b *bench) run(ctx context.Context) error {
-	took := map[string][]time.Duration{}
+	var s sums
 	for n := 1; n <= b.runs; n++ {
 		for _, tool := range []string{toolDeployer, toolKubeadm} {
 			if b.only != "" && b.only != tool {
@@ -61,10 +62,10 @@ func (b *bench) run(ctx context.Context) error {
 				return fmt.Errorf("%s, run %d: %w", tool, n, err)
 			}
 			b.show(tool, n, m)
-			took[tool] = append(took[tool], m.took)
+			s.add(tool, m)
 		}
 	}
-	fmt.Fprintln(b.out, closingLine(took[toolDeployer], took[toolKubeadm]))
+	fmt.Fprintln(b.out, s.closingLine())
 	return nil
 }
 

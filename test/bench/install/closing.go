@@ -7,14 +7,34 @@ import (
 	"deployer/test/bench/measure"
 )
 
-// closingLine sums up for machines: medians in seconds and their ratio, "-" for
-// what was not measured.
-func closingLine(deployer, kubeadm []time.Duration) string {
-	ratio := "-"
-	if len(deployer) > 0 && len(kubeadm) > 0 {
-		ratio = fmt.Sprintf("%.2f", measure.Median(deployer).Seconds()/measure.Median(kubeadm).Seconds())
+// sums are the figures of all rounds. A kubeadm cluster has two times: without the
+// preparation of its hosts, and with it.
+type sums struct {
+	deployer, kubeadm, bare []time.Duration
+	cpu                     []time.Duration // of deployer: controller and all hosts
+}
+
+func (s *sums) add(tool string, m measurement) {
+	if tool == toolKubeadm {
+		s.kubeadm, s.bare = append(s.kubeadm, m.took), append(s.bare, m.prepared+m.took)
+		return
 	}
-	return fmt.Sprintf("install deployer_s=%s kubeadm_s=%s ratio=%s", seconds(deployer), seconds(kubeadm), ratio)
+	s.deployer, s.cpu = append(s.deployer, m.took), append(s.cpu, m.usage.Own)
+}
+
+// closingLine sums up for scripts: medians in seconds and their ratios, "-" for
+// what was not measured. ratio leaves kubeadm's preparation out, ratio_bare counts
+// it.
+func (s *sums) closingLine() string {
+	return fmt.Sprintf("install deployer_s=%s kubeadm_s=%s kubeadm_bare_s=%s ratio=%s ratio_bare=%s deployer_cpu_s=%s",
+		seconds(s.deployer), seconds(s.kubeadm), seconds(s.bare), ratio(s.deployer, s.kubeadm), ratio(s.deployer, s.bare), seconds(s.cpu))
+}
+
+func ratio(a, b []time.Duration) string {
+	if len(a) == 0 || len(b) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", measure.Median(a).Seconds()/measure.Median(b).Seconds())
 }
 
 func seconds(all []time.Duration) string {

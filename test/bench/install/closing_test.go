@@ -8,15 +8,16 @@ import (
 func TestClosingLine(t *testing.T) {
 	s := time.Second
 	for _, c := range []struct {
-		deployer, kubeadm []time.Duration
-		want              string
+		sums sums
+		want string
 	}{
-		{[]time.Duration{27 * s}, []time.Duration{54 * s}, "install deployer_s=27.0 kubeadm_s=54.0 ratio=0.50"},
-		{[]time.Duration{40 * s, 20 * s, 30 * s}, []time.Duration{60 * s, 50 * s}, "install deployer_s=30.0 kubeadm_s=55.0 ratio=0.55"},
-		{[]time.Duration{20 * s}, nil, "install deployer_s=20.0 kubeadm_s=- ratio=-"},
-		{nil, []time.Duration{54200 * time.Millisecond}, "install deployer_s=- kubeadm_s=54.2 ratio=-"},
+		{sums{[]time.Duration{27 * s}, []time.Duration{54 * s}, []time.Duration{90 * s}, []time.Duration{80 * s}},
+			"install deployer_s=27.0 kubeadm_s=54.0 kubeadm_bare_s=90.0 ratio=0.50 ratio_bare=0.30 deployer_cpu_s=80.0"},
+		{sums{deployer: []time.Duration{40 * s, 20 * s, 30 * s}, kubeadm: []time.Duration{60 * s, 50 * s}},
+			"install deployer_s=30.0 kubeadm_s=55.0 kubeadm_bare_s=- ratio=0.55 ratio_bare=- deployer_cpu_s=-"},
+		{sums{deployer: []time.Duration{20 * s}}, "install deployer_s=20.0 kubeadm_s=- kubeadm_bare_s=- ratio=- ratio_bare=- deployer_cpu_s=-"},
 	} {
-		if got := closingLine(c.deployer, c.kubeadm); got != c.want {
+		if got := c.sums.closingLine(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}

@@ -22,8 +22,8 @@ import (
 // initConfigPath is where the first master has kubeadm's configuration.
 const initConfigPath = "/root/kubeadm.yaml"
 
-// measureKubeadm prepares the hosts, then times init, the joins and the wait
-// until all nodes are Ready.
+// measureKubeadm times the preparation of the hosts, and then init, the joins and
+// the wait until all nodes are Ready.
 func (b *bench) measureKubeadm(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
 	run, err := b.prepareKubeadm(ctx, l)
 	if err != nil {
@@ -52,22 +52,25 @@ func (b *bench) measureKubeadm(ctx context.Context, l *lab.Lab, log string) (m m
 		}
 		m.phases = append(m.phases, phase{p.name, time.Since(begun)})
 	}
-	m.took = time.Since(start)
+	m.took, m.prepared = time.Since(start), run.prepared
+	m.notes = append(m.notes, fmt.Sprintf("before that, to prepare the hosts: %.1f s", run.prepared.Seconds()))
 	after, err := measure.Look(ctx, l)
 	if err != nil {
 		return m, err
 	}
 	m.usage = after.Since(before)
-	m.notes, err = outcome(ctx, l)
+	lines, err := outcome(ctx, l)
+	m.notes = append(m.notes, lines...)
 	return m, err
 }
 
 // kubeadmRun is one cluster that is made with kubeadm.
 type kubeadmRun struct {
-	lab     *lab.Lab
-	secrets secrets
-	caHash  string       // known after init
-	said    bytes.Buffer // what the programs printed, for the log
+	lab      *lab.Lab
+	secrets  secrets
+	prepared time.Duration // the hosts' preparation took so long
+	caHash   string        // known after init
+	said     bytes.Buffer  // what the programs printed, for the log
 }
 
 func (b *bench) prepareKubeadm(ctx context.Context, l *lab.Lab) (*kubeadmRun, error) {
@@ -79,11 +82,13 @@ func (b *bench) prepareKubeadm(ctx context.Context, l *lab.Lab) (*kubeadmRun, er
 	if err != nil {
 		return nil, err
 	}
-	b.say("preparing the hosts for kubeadm; this is not measured")
+	b.say("preparing the hosts for kubeadm")
+	settle()
+	start := time.Now()
 	if err := prepare(ctx, l, material, special); err != nil {
 		return nil, err
 	}
-	run := &kubeadmRun{lab: l, secrets: newSecrets()}
+	run := &kubeadmRun{lab: l, secrets: newSecrets(), prepared: time.Since(start)}
 	first := l.Hosts[0]
 	config, err := initConfig(first, material, special, run.secrets)
 	if err != nil {
