@@ -47,7 +47,12 @@ type Lock struct {
 	dirty map[Ref]Pin
 }
 
+// LockFormat is the number of the form in which lock files are written. Those
+// without a number are of format 0, which differs from 1 only by that.
+const LockFormat = 1
+
 type lockDocument struct {
+	Format    int   `yaml:"format"`
 	Artifacts []Pin `yaml:"artifacts"`
 }
 
@@ -65,6 +70,13 @@ func readPins(path string) (map[Ref]Pin, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading lock file: %w", err)
+	}
+	var head struct {
+		Format int `yaml:"format"`
+	}
+	if err := yaml.Unmarshal(content, &head); err == nil && (head.Format < 0 || head.Format > LockFormat) {
+		return nil, fmt.Errorf("lock file %s has the format %d and this version of deployer knows %d: a newer one has written it; use that one, or fetch the artifacts anew without the file",
+			path, head.Format, LockFormat)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
@@ -147,7 +159,7 @@ func (l *Lock) Save() error {
 		}
 		pins[ref] = l.pins[ref]
 	}
-	content, err := yaml.Marshal(lockDocument{sortedPins(pins)})
+	content, err := yaml.Marshal(lockDocument{LockFormat, sortedPins(pins)})
 	if err != nil {
 		return err
 	}
