@@ -65,8 +65,11 @@ func readPlan(file string) (p *plan.Plan, digest string, err error) {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, "", fmt.Errorf("%s is no plan: %w", file, err)
 	}
-	if head.Format != plan.Format {
-		return nil, "", fmt.Errorf("%s is a plan of format %d, this deployer knows %d: make a new one", file, head.Format, plan.Format)
+	switch {
+	case head.Format == 0:
+		return nil, "", fmt.Errorf("%s is no plan: it has no format", file)
+	case head.Format != plan.Format:
+		return nil, "", fmt.Errorf("%s is a plan of format %d, this deployer knows %d: apply it with the deployer that made it, or make a new one", file, head.Format, plan.Format)
 	}
 	p = &plan.Plan{}
 	strict := json.NewDecoder(bytes.NewReader(data))

@@ -13,6 +13,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -29,8 +30,26 @@ const SyncDelay = 100 * time.Millisecond
 // else is written as it happens, with what came before.
 const writeDelay = 10 * time.Millisecond
 
+// Format is the number of the form in which journals are written. Those without a
+// number are of format 0, which differs from 1 only by that.
+//
+// A form that changes gets the next number, a reader for the one before, and a
+// journal of it in testdata.
+const Format = 1
+
+// FormatError says that a journal is of a format that is not known.
+type FormatError struct {
+	Path   string
+	Format int
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s has the format %d and this version of deployer knows %d: a newer one has written it; use that one", e.Path, e.Format, Format)
+}
+
 // Header says what a run is.
 type Header struct {
+	Format  int       `json:"format"`
 	Run     string    `json:"run"`
 	Started time.Time `json:"started"`
 	// Call is what was asked for.

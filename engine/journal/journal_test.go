@@ -16,7 +16,7 @@ import (
 )
 
 func header(run string) Header {
-	return Header{Run: run, Started: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Call: Call{Verb: "install", Inventory: "/site/inventory.yaml"},
+	return Header{Format: Format, Run: run, Started: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Call: Call{Verb: "install", Inventory: "/site/inventory.yaml"},
 		Files: map[string]string{"/site/inventory.yaml": "abc"}, Versions: map[string]string{"kubernetes": "v1.36.3"}, PID: 42}
 }
 
@@ -273,8 +273,8 @@ func TestListNewestFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	records, err := List(dir)
-	if err == nil || !strings.Contains(err.Error(), "bad.jsonl:2") {
-		t.Errorf("error is %v, want one that names bad.jsonl:2", err)
+	if err == nil || !strings.Contains(err.Error(), "bad.jsonl:1: not a line of a run's log, nor are 1 more") {
+		t.Errorf("error is %v, want one that names bad.jsonl:1", err)
 	}
 	var got []string
 	for _, r := range records {

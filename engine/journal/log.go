@@ -30,9 +30,10 @@ func Create(dir string, h Header) (*Log, error) {
 	if h.Run == "" || strings.ContainsAny(h.Run, "/\\") || strings.HasPrefix(h.Run, ".") {
 		return nil, fmt.Errorf("run id %q cannot be a file name", h.Run)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := ownDirectory(dir); err != nil {
 		return nil, fmt.Errorf("making the directory of run logs: %w", err)
 	}
+	h.Format = Format
 	f, err := os.OpenFile(Path(dir, h.Run), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("making the log of the run: %w", err)
@@ -45,6 +46,19 @@ func Create(dir string, h Header) (*Log, error) {
 	}
 	_ = prune(dir, time.Now()) // what cannot be removed now is tried again by the next run
 	return l, nil
+}
+
+// ownDirectory makes a directory that only its owner can look into, or takes the
+// rights of others away from the one that is there.
+func ownDirectory(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	return os.Chmod(dir, info.Mode().Perm()&^0o077)
 }
 
 func (l *Log) begin(dir string, h Header) error {

@@ -181,22 +181,41 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 		if err != nil {
 			return fmt.Errorf("reading the log of a run: %w", err)
 		}
+		if n == 1 {
+			if err := knownFormat(path, text); err != nil {
+				return err
+			}
+		}
 		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
+		err = json.Unmarshal(text, &l)
+		if err == nil && l.Header == nil && l.Event == nil {
+			err = errors.New("it is neither a header nor an event")
+		}
+		if err != nil {
 			if damaged == nil {
 				damaged = &DamagedError{Path: path, Line: n, Err: err}
 			}
 			damaged.Count++
 			continue
 		}
-		if l.Header == nil && l.Event == nil {
-			continue // of another version
-		}
 		complete(l.Event)
 		if err := on(l.Header, l.Event); err != nil {
 			return err
 		}
 	}
+}
+
+// knownFormat refuses a journal whose header has a format that is not known.
+func knownFormat(path string, header []byte) error {
+	var head struct {
+		Header struct {
+			Format int `json:"format"`
+		} `json:"header"`
+	}
+	if json.Unmarshal(header, &head) == nil && (head.Header.Format < 0 || head.Header.Format > Format) {
+		return &FormatError{path, head.Header.Format}
+	}
+	return nil
 }
 
 // complete gives the result of a step back what its line left out.
