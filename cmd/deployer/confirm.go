@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"deployer/engine/schedule"
@@ -33,4 +35,21 @@ func confirm(in io.Reader, out io.Writer) func(context.Context, string, []string
 		}
 		return schedule.No
 	}
+}
+
+// agreed asks a question on a terminal, unless yes was given, and wants that
+// elsewhere. Anything but yes is an error.
+func agreed(e env, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !isTerminal(e.stdin) {
+		return &exitError{exitRefused, errors.New("nothing was changed; to do this, give --yes")}
+	}
+	fmt.Fprintf(e.stdout, "\n%s [y/N] ", question)
+	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
+	if err != nil || !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return &exitError{exitRefused, errors.New("nothing was changed")}
+	}
+	return nil
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -142,17 +138,4 @@ func (o revertOptions) asking(w io.Writer, hosts []string) display {
 }
 
 // confirm asks on a terminal, and wants --yes elsewhere.
-func (o revertOptions) confirm(e env) error {
-	if o.yes {
-		return nil
-	}
-	if !isTerminal(e.stdin) {
-		return &exitError{exitRefused, errors.New("nothing was changed; to do this, give --yes")}
-	}
-	fmt.Fprint(e.stdout, "\nPut this back? [y/N] ")
-	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
-	if err != nil || !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
-		return &exitError{exitRefused, errors.New("nothing was changed")}
-	}
-	return nil
-}
+func (o revertOptions) confirm(e env) error { return agreed(e, o.yes, "Put this back?") }

@@ -13,12 +13,12 @@ func newRunsCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "runs",
 		GroupID: "runs",
-		Short:   "Look at the logs of runs that changed hosts",
+		Short:   "Look at the logs of runs that changed hosts, and remove what hosts keep of them",
 		Long: `Runs looks at what was run from this machine by this user. The log of each run is
 in $XDG_STATE_HOME/deployer/runs (or ~/.local/state/deployer/runs), written as
 things happen and readable by its owner only; secrets are not in it. The last 200
 runs are kept, none longer than 90 days, and no more than 4 GiB.`,
-	}, newRunsList(e), newRunsShow(e), newRunsTail(e))
+	}, newRunsList(e), newRunsShow(e), newRunsTail(e), newRunsPurge(e))
 }
 
 // theRun finds the run that is named, or the last one.

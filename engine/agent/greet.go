@@ -43,7 +43,10 @@ func (s *server) greet() (wire.HelloMessage, error) {
 		return hello, fmt.Errorf("encoding facts: %w", err)
 	}
 	mine := wire.HelloMessage{Version: wire.Version, Facts: about, UID: os.Getuid(), PID: os.Getpid()}
-	mine.Owed, _ = s.state.owed() // a host that cannot say is like one that owes nothing
+	var unknown *formatError
+	if mine.Owed, err = s.state.owed(); errors.As(err, &unknown) {
+		return hello, err
+	} // a host that cannot say is like one that owes nothing
 	if err := s.conn.SendJSON(wire.Hello, 0, mine); err != nil {
 		return hello, err
 	}

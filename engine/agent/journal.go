@@ -16,6 +16,8 @@ import (
 	"deployer/engine/wire"
 )
 
+const journalFile = "journal.jsonl"
+
 // journal is an open journal. A nil journal, that of a dry run, keeps nothing.
 type journal struct {
 	mu   sync.Mutex
@@ -36,15 +38,11 @@ func (s *state) journal(run string) (*journal, error) {
 	}
 	_, err = os.Stat(dir)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := errors.Join(ownDirectory(s.dir), ownDirectory(filepath.Dir(dir)), ownDirectory(dir)); err != nil {
 		return nil, fmt.Errorf("making the journal of the run on the host: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := openLines(filepath.Join(dir, journalFile))
 	if err != nil {
-		return nil, fmt.Errorf("opening the journal of the run on the host: %w", err)
-	}
-	if err := endLine(f); err != nil {
-		_ = f.Close()
 		return nil, fmt.Errorf("opening the journal of the run on the host: %w", err)
 	}
 	if fresh {
@@ -134,13 +132,13 @@ func (s *server) sendJournal(f wire.Frame) error {
 }
 
 // read returns the lines of a run's journal; none when the host knows nothing of
-// the run. A line cut short is left out.
+// the run. A line cut short is left out. A format that is not known is an error.
 func (s *state) read(run string) ([]json.RawMessage, error) {
 	dir, err := s.runDir(run)
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(filepath.Join(dir, "journal.jsonl"))
+	f, err := os.Open(filepath.Join(dir, journalFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -151,7 +149,16 @@ func (s *state) read(run string) ([]json.RawMessage, error) {
 	var entries []json.RawMessage
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, wire.MaxFrame)
-	for lines.Scan() {
+	for first := true; lines.Scan(); first = false {
+		if first {
+			head, err := isFormatLine(f.Name(), lines.Bytes())
+			if err != nil {
+				return nil, err
+			}
+			if head {
+				continue
+			}
+		}
 		if json.Valid(lines.Bytes()) {
 			entries = append(entries, json.RawMessage(lines.Text()))
 		}

@@ -72,7 +72,7 @@ func keepContent(n *hostpath.Node, to string) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(copySynced(out, in), out.Close())
+	err = errors.Join(ownOnly(out), copySynced(out, in), out.Close())
 	if err != nil {
 		_ = os.Remove(to)
 	}

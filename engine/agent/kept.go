@@ -130,12 +130,9 @@ func (k *keeper) keeps(line Kept, fill func(*Kept) error) error {
 // must be on the disk by then.
 func (k *keeper) write(line Kept, sync bool) error {
 	if k.file == nil {
-		f, err := os.OpenFile(filepath.Join(k.dir, keptFile), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		f, err := openLines(filepath.Join(k.dir, keptFile))
 		if err != nil {
 			return err
-		}
-		if err := endLine(f); err != nil {
-			return errors.Join(err, f.Close())
 		}
 		k.file = f
 	}
@@ -185,7 +182,8 @@ func (k *keeper) close() {
 const keptFile = "kept.jsonl"
 
 // readKept reads what a run has kept; none when it kept nothing. A line that was
-// cut short is left out: what it was for was not changed.
+// cut short is left out: what it was for was not changed. A format that is not known
+// is an error.
 func readKept(runDir string) ([]Kept, error) {
 	f, err := os.Open(filepath.Join(runDir, keptFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +196,16 @@ func readKept(runDir string) ([]Kept, error) {
 	var out []Kept
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, wire.MaxFrame)
-	for lines.Scan() {
+	for first := true; lines.Scan(); first = false {
+		if first {
+			head, err := isFormatLine(f.Name(), lines.Bytes())
+			if err != nil {
+				return nil, err
+			}
+			if head {
+				continue
+			}
+		}
 		var k Kept
 		if json.Unmarshal(lines.Bytes(), &k) == nil && k.Kind != "" {
 			out = append(out, k)

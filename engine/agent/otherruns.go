@@ -62,6 +62,15 @@ func (s *state) started(run string) time.Time {
 	return time.Time{}
 }
 
+// ended is when a run wrote last into its journal; zero when nobody knows.
+func (s *state) ended(run string) time.Time {
+	info, err := os.Stat(filepath.Join(s.dir, "runs", run, journalFile))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
 // other is the journal of a run that goes on no more; empty when it cannot be
 // read.
 func (s *state) other(run string) []engine.JournalEntry {

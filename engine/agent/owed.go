@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,12 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/google/renameio/v2"
 )
 
 // maxOwed bounds the handlers that a host remembers; a playbook has a few dozen.
 const maxOwed = 1000
+
+// owedHandlers is the content of the file.
+type owedHandlers struct {
+	formatLine
+	Handlers []string `json:"handlers"`
+}
 
 // owed lists the handlers that a change on this host has made necessary and that
 // have not come to a good end since. They outlive the run: one that was killed
@@ -27,7 +32,18 @@ func (s *state) owed() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading which handlers have to run: %w", err)
 	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), nil
+	known, err := isFormatLine(s.owedFile(), data)
+	if err != nil {
+		return nil, err
+	}
+	if !known { // of format 0
+		return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), nil
+	}
+	var file owedHandlers
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("reading which handlers have to run: %s: %w", s.owedFile(), err)
+	}
+	return file.Handlers, nil
 }
 
 func (s *state) owedFile() string { return filepath.Join(s.dir, "owed") }
@@ -63,15 +79,14 @@ func (s *state) settle(handler string) error {
 }
 
 func (s *state) writeOwed(handlers []string) error {
-	text := ""
-	if len(handlers) > 0 {
-		text = strings.Join(handlers, "\n") + "\n"
-	}
 	var err error
-	if text == "" {
+	if len(handlers) == 0 {
 		err = os.Remove(s.owedFile())
 	} else {
-		err = renameio.WriteFile(s.owedFile(), []byte(text), 0o600)
+		var text []byte
+		if text, err = json.Marshal(owedHandlers{formatLine{stateFormat}, handlers}); err == nil {
+			err = writeOwn(s.owedFile(), append(text, '\n'))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("writing down which handlers have to run: %w", err)

@@ -67,12 +67,12 @@ func TestFailedHandlersStayOwed(t *testing.T) {
 	h.in("r1", change, true)
 	owed("")
 	h.in("r1", change, false)
-	owed("site//reload\n")
+	owed(`{"format":1,"handlers":["site//reload"]}` + "\n")
 	if r := h.in("r1", handler("impossible"), false); r.Status != engine.Failed {
 		t.Errorf("the handler is %s", r.Status)
 	}
 	h.in("r1", handler("write"), true)
-	owed("site//reload\n")
+	owed(`{"format":1,"handlers":["site//reload"]}` + "\n")
 	h.in("r1", handler("write"), false)
 	owed("")
 }

@@ -115,18 +115,30 @@ func (c *changed) merged(now engine.State) (to engine.State, fate engine.Fate) {
 	return to, engine.PutBack
 }
 
-func same(a, b engine.State) bool { return maps.Equal(a, b) }
+// same is true for equal states. A secret that one of them does not have was
+// removed from what is kept, and is no difference.
+func same(a, b engine.State) bool {
+	if maps.Equal(a, b) {
+		return true
+	}
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(keysOf(a, b), func(key string) bool { return differs(a, b, key) })
+}
+
+func differs(a, b engine.State, key string) bool {
+	one, inA := a[key]
+	other, inB := b[key]
+	if strings.HasPrefix(key, engine.SecretKey) && inA != inB {
+		return false
+	}
+	return inA != inB || one != other
+}
 
 // alike is same, but for keys that go with other things.
 func (c *changed) alike(a, b engine.State) bool {
 	if len(a) == 0 || len(b) == 0 || c.follows == nil {
 		return same(a, b)
 	}
-	return !slices.ContainsFunc(keysOf(a, b), func(key string) bool {
-		_, inA := a[key]
-		_, inB := b[key]
-		return !c.follows(key) && (inA != inB || a[key] != b[key])
-	})
+	return !slices.ContainsFunc(keysOf(a, b), func(key string) bool { return !c.follows(key) && differs(a, b, key) })
 }
 
 func keysOf(states ...engine.State) []string {

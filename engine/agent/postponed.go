@@ -28,7 +28,7 @@ func (s *system) Postpone(kind string) error {
 // postpone remembers a kind that has work for the end of the segment, as an
 // empty file with its name.
 func (s *state) postpone(kind string) error {
-	err := os.MkdirAll(s.postponedDir(), 0o700)
+	err := ownDirectory(s.postponedDir())
 	if err == nil {
 		err = os.WriteFile(filepath.Join(s.postponedDir(), kind), nil, 0o600)
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,11 @@ const (
 	bareRuns  = 20      // runs that kept nothing
 	keptBytes = 2 << 30 // of what runs have kept; the newest stays, whatever its size
 )
+
+// secretsKeptFor is how long the contents and states that secret steps have replaced
+// stay, from the last step of their run on: long enough to notice that a new
+// certificate or password does not do, and short for what gives access.
+const secretsKeptFor = 7 * 24 * time.Hour
 
 // pastRun is what decides whether a run's directory stays.
 type pastRun struct {
@@ -66,6 +72,19 @@ func (s *state) prune() error {
 	var errs []error
 	for _, name := range stale(all) {
 		errs = append(errs, os.RemoveAll(filepath.Join(runs, name)))
+	}
+	return errors.Join(append(errs, s.expireSecrets(time.Now()))...)
+}
+
+// expireSecrets removes the secrets that are kept for longer than secretsKeptFor.
+func (s *state) expireSecrets(now time.Time) error {
+	var errs []error
+	for _, run := range s.runs() {
+		if last := s.ended(run); last.IsZero() || now.Sub(last) <= secretsKeptFor {
+			continue
+		}
+		_, err := s.forget(run, false, fmt.Sprintf("it was secret, and kept for %d days", int(secretsKeptFor.Hours()/24)))
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -267,6 +267,11 @@ func (s *state) past(run string, goesOn bool) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !goesOn {
+		if err := s.knownFormats(); err != nil {
+			return nil, err
+		}
+	}
 	p := &past{run: run, dir: dir}
 	lines, err := readKept(dir)
 	if err != nil {

@@ -35,14 +35,14 @@ func (l *runLock) take(holder lock.Holder) (*lock.Holder, error) {
 	if l.file != nil {
 		return nil, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+	if err := ownDirectory(filepath.Dir(l.path)); err != nil {
 		return nil, fmt.Errorf("making the agent's state directory: %w", err)
 	}
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock of runs: %w", err)
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = errors.Join(ownOnly(f), unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB))
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		other := named(f)
 		return &other, f.Close()
@@ -59,21 +59,30 @@ func (l *runLock) take(holder lock.Holder) (*lock.Holder, error) {
 }
 
 // named reads who holds the lock. The holder writes its name after it has got
-// the lock; when that takes long, it stays nameless.
+// the lock; when that takes long, or a newer deployer holds it, it stays nameless.
 func named(f *os.File) lock.Holder {
-	var h lock.Holder
 	for range 5 {
+		var h holderFile
 		data, err := io.ReadAll(io.NewSectionReader(f, 0, wire.MaxFrame))
+		if err == nil && json.Unmarshal(data, &h.formatLine) == nil && h.Format > stateFormat {
+			return lock.Holder{By: "somebody with a newer deployer"}
+		}
 		if err == nil && json.Unmarshal(data, &h) == nil {
-			return h
+			return h.Holder
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	return lock.Holder{}
 }
 
+// holderFile is the content of the file.
+type holderFile struct {
+	formatLine
+	lock.Holder
+}
+
 func engrave(f *os.File, h lock.Holder) error {
-	data, err := json.Marshal(h)
+	data, err := json.Marshal(holderFile{formatLine{stateFormat}, h})
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,14 @@ import (
 // state is the directory where a host remembers what was done to it:
 //
 //	lock                          held while a segment runs
-//	owed                          handlers that have to run, a line each
+//	owed                          handlers that have to run, as JSON
 //	postponed/KIND                what the end of the segment has to do
 //	run.lock                      held by the agent of a run; names that run
 //	runs/RUN/journal.jsonl        one engine.JournalEntry a line
 //	runs/RUN/kept.jsonl           what steps have changed: one Kept a line
 //	runs/RUN/kept/N               contents of files that steps have replaced
+//
+// Each but the empty ones carries the number of its format; see stateFormat.
 type state struct {
 	dir  string // a path of this machine
 	real func(string) string
@@ -94,12 +96,15 @@ func (s *state) unlock() {
 const lockPoll = 200 * time.Millisecond
 
 func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(string)) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := ownDirectory(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("making the agent's state directory: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the agent's lock: %w", err)
+	}
+	if err := ownOnly(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the agent's lock: %w", err), f.Close())
 	}
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()

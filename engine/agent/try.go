@@ -78,8 +78,11 @@ func (r *stepRun) try(ctx context.Context) (change engine.Change, err error) {
 
 // module is the step's, of the registry or the agent's own.
 func (r *stepRun) module() (engine.Module, error) {
-	if r.step.Module == engine.RevertModule {
+	switch r.step.Module {
+	case engine.RevertModule:
 		return &reverting{step: r}, nil
+	case engine.PurgeModule:
+		return &purging{step: r}, nil
 	}
 	return r.server.registry.Module(r.step.Module)
 }

@@ -38,8 +38,11 @@ func (h Holder) older(other Holder) bool {
 
 // String is the holder as messages name it.
 func (h Holder) String() string {
-	if h.Run == "" {
+	switch {
+	case h.Run == "" && h.By == "":
 		return "another run"
+	case h.Run == "":
+		return "another run by " + h.By
 	}
 	return fmt.Sprintf("run %s (%s) by %s", h.Run, h.Verb, h.By)
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const rotated = `
+- hosts: all
+  tasks:
+    - {copy: {dest: /token, content: "TOKEN\n"}, secret: true}
+    - {copy: {dest: /motd, content: "TOKEN\n"}}
+    - {copy: {dest: /new, content: "TOKEN\n"}, secret: true}
+`
+
+// TestPurge: what a secret step has replaced is on no host after a purge, and a
+// revert says what it can no longer put back, and puts back the rest.
+func TestPurge(t *testing.T) {
+	y := newYard(t, 2, map[string]string{"site.yaml": strings.ReplaceAll(rotated, "TOKEN", "second-token")})
+	for i := range 2 {
+		y.put(i, "token", "first-token\n")
+		y.put(i, "motd", "first-motd\n")
+	}
+	y.deployer(exitOK, "run", "site.yaml")
+	run := y.runs()[0].Header.Run
+	kept := func(text string) (found int) {
+		for i := range 2 {
+			for _, content := range filesBelow(t, y.fleet.Hosts[i].Root+"/var/lib/deployer") {
+				if strings.Contains(content, text) {
+					found++
+				}
+			}
+		}
+		return found
+	}
+	if kept("first-token") != 2 || kept("first-motd") != 2 {
+		t.Fatalf("the hosts keep %d tokens and %d files", kept("first-token"), kept("first-motd"))
+	}
+	out, _ := y.deployer(exitOK, "runs", "purge", "--check", "-v")
+	says(t, out, "what run "+run+" has replaced: remove for good: 1 can no longer be put back")
+	_, complaints := y.deployer(exitRefused, "runs", "purge")
+	says(t, complaints, "nothing was changed; to do this, give --yes")
+	if kept("first-token") != 2 {
+		t.Fatal("a check, or a refusal, has removed something")
+	}
+	y.deployer(exitOK, "runs", "purge", "--yes")
+	if kept("first-token") != 0 || kept("first-motd") != 2 {
+		t.Fatalf("the hosts keep %d tokens and %d files", kept("first-token"), kept("first-motd"))
+	}
+	out, _ = y.deployer(exitPartial, "revert", run, "--yes")
+	says(t, out, "/token: deployer runs purge has removed it")
+	for i := range 2 {
+		if got := y.on(i, "token") + y.on(i, "motd") + y.on(i, "new"); got != "second-token\nfirst-motd\n-" {
+			t.Errorf("host %d has %q", i, got)
+		}
+	}
+	y.deployer(exitOK, "runs", "purge", "--all", "--yes")
+	if kept("first-motd") != 0 || kept("second-token") != 0 {
+		t.Error("a purge of everything leaves something")
+	}
+}

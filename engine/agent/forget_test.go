@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/agent/agenttest"
+)
+
+// TestSecretsExpire: what a secret step has replaced goes when the next run begins
+// a week after; other contents stay.
+func TestSecretsExpire(t *testing.T) {
+	b := newBench(t, nil)
+	for name, content := range map[string]string{"secret": "old secret", "open": "old file"} {
+		if err := os.WriteFile(filepath.Join(b.root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := agenttest.Step(t, "s", "write", agenttest.Write{Path: "/secret", Content: "new secret"})
+	secret.Secret = true
+	want(t, b.run(t, secret, agenttest.Step(t, "o", "write", agenttest.Write{Path: "/open", Content: "new file"})), "s=changed o=changed")
+	s := openState(ServeOptions{Root: b.root, StateDir: DefaultStateDir})
+	kept := func() string {
+		var all []string
+		paths, err := filepath.Glob(filepath.Join(s.dir, "runs", "r1", "kept", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(data))
+		}
+		return strings.Join(all, ", ")
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{secretsKeptFor - time.Minute, "old secret, old file"}, {secretsKeptFor + time.Minute, "old file"}} {
+		if err := s.expireSecrets(time.Now().Add(c.after)); err != nil {
+			t.Fatal(err)
+		}
+		if got := kept(); got != c.want {
+			t.Errorf("after %v: %q, want %q", c.after, got, c.want)
+		}
+	}
+	past, err := s.past("r1", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(past.changes[0].was)
+	if err != nil || !strings.Contains(past.changes[0].was.Lost, "kept for 7 days") || strings.Contains(string(raw), "digest") {
+		t.Errorf("got %s, %v", raw, err)
+	}
+}
+
+// TestWithoutSecrets: secrets in states go as well, and what did not exist before a
+// step is still known not to have existed.
+func TestWithoutSecrets(t *testing.T) {
+	file := &File{Mode: 0o600, Digest: "d"}
+	for name, c := range map[string]struct {
+		line, want Kept
+		all, gone  bool
+	}{
+		"a file":             {line: Kept{File: file, Data: "1"}, want: Kept{File: file, Data: "1"}},
+		"a secret file":      {line: Kept{Secret: true, File: file, Data: "1"}, want: Kept{Secret: true, File: &File{Mode: 0o600}}, gone: true},
+		"none before":        {line: Kept{Secret: true}, want: Kept{Secret: true}, all: true},
+		"a password":         {line: Kept{State: engine.State{"secret_password": "x", "shell": "sh"}}, want: Kept{State: engine.State{"shell": "sh"}}, gone: true},
+		"a secret state":     {line: Kept{Secret: true, State: engine.State{"value": "x"}}, want: Kept{Secret: true, State: engine.State{}}, gone: true},
+		"everything":         {line: Kept{State: engine.State{"shell": "sh"}}, want: Kept{State: engine.State{}}, all: true, gone: true},
+		"left by a user":     {line: Kept{Left: true, State: engine.State{"secret_password": "x", "shell": "sh"}}, want: Kept{Left: true, State: engine.State{"shell": "sh"}}},
+		"left by everything": {line: Kept{Left: true, State: engine.State{"shell": "sh"}}, want: Kept{Left: true, State: engine.State{"shell": "sh"}}, all: true},
+	} {
+		got, gone := c.line.without(c.all)
+		one, _ := json.Marshal(got)
+		other, _ := json.Marshal(c.want)
+		if string(one) != string(other) || gone != c.gone {
+			t.Errorf("%s: %s, %v; want %s, %v", name, one, gone, other, c.gone)
+		}
+	}
+	if !same(engine.State{"secret_password": "x", "shell": "sh"}, engine.State{"shell": "sh"}) || same(engine.State{"shell": "sh"}, engine.State{}) ||
+		same(engine.State{"secret_password": "x"}, engine.State{"secret_password": "y"}) {
+		t.Error("a secret that was removed counts as a difference, or one that is there does not")
+	}
+}

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deployer/engine"
+)
+
+// purging is the module that removes what the host keeps for reverts.
+type purging struct {
+	engine.Purge
+	step *stepRun
+}
+
+var _ engine.Module = (*purging)(nil)
+
+// Check counts what would be removed, by run.
+func (p *purging) Check(context.Context, engine.System) (engine.Change, error) {
+	var change engine.Change
+	for _, run := range p.runs() {
+		dir, err := p.step.server.state.runDir(run)
+		if err != nil {
+			continue // no directory of ours
+		}
+		lines, err := readKept(dir)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		things := 0
+		for _, line := range lines {
+			if _, gone := line.without(p.All); gone {
+				things++
+			}
+		}
+		if things > 0 {
+			change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: "what run " + run + " has replaced",
+				Action: fmt.Sprintf("remove for good: %d can no longer be put back", things)})
+		}
+	}
+	change.Needed = len(change.Effects) > 0
+	return change, nil
+}
+
+// runs are those that are meant, never the present one.
+func (p *purging) runs() []string {
+	var out []string
+	for _, run := range p.step.server.state.runs() {
+		if run != p.step.run && (p.Run == "" || p.Run == run) {
+			out = append(out, run)
+		}
+	}
+	return out
+}
+
+// Apply removes it.
+func (p *purging) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	var errs []error
+	removed := 0
+	for _, run := range p.runs() {
+		n, err := p.step.server.state.forget(run, p.All, "deployer runs purge has removed it on "+time.Now().UTC().Format("2006-01-02"))
+		removed += n
+		errs = append(errs, err)
+	}
+	p.step.server.state.forgotten()
+	return engine.Output{"removed": removed}, errors.Join(errs...)
+}
+
+// forgotten has runs read again that were looked back at.
+func (s *state) forgotten() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.pasts)
+}
