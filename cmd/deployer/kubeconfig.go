@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -42,7 +40,7 @@ full rights on the cluster: keep it like a password.`,
 				_, err = e.stdout.Write(content)
 				return err
 			}
-			return os.WriteFile(file, content, 0o600)
+			return writePrivate(file, content)
 		},
 	}
 	inventoryFlag(cmd, &path)

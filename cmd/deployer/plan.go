@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"deployer/engine/plan"
@@ -125,7 +124,7 @@ func writePlan(said io.Writer, path string, p *plan.Plan) error {
 		return err
 	}
 	// Diffs may show what is not for everybody.
-	if err := renameio.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+	if err := writePrivate(path, []byte(b.String())); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
 	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, runs.ShellWord(path))

@@ -9,6 +9,7 @@ import (
 	"html"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -212,7 +213,11 @@ func TestApplyAPlanWithSecrets(t *testing.T) {
 `})
 	y.site = fleet.Site{Vars: map[string]any{"pw": fleet.Secret("hunter2'hunter2"), "name": fleet.Secret("private-name")}}
 	y.inventory()
+	y.write("plan.json", "an old one that others can read")
 	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	if info, err := os.Stat("plan.json"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the plan has the mode %v, %v", info.Mode(), err)
+	}
 	y.deployer(exitOK, "apply", "plan.json")
 	if got := y.on(0, "private-name.conf"); got != "hunter2'hunter2\n" {
 		t.Errorf("got %q", got)

@@ -72,6 +72,9 @@ func (f *Fetch) copy(ctx context.Context, site engine.Site, root *os.Root, to ta
 		_ = out.Close()
 		_ = root.Remove(temp)
 	}()
+	if err := out.Chmod(0o600); err != nil { // one that an earlier process left may have had another
+		return false, fmt.Errorf("writing %s: %w", to, err)
+	}
 	sum := sha256.New()
 	if err := f.read(ctx, site, have.size, io.MultiWriter(out, sum)); err != nil {
 		return false, fmt.Errorf("reading %s of %s: %w", f.Src, site.Host(), err)
