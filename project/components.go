@@ -69,3 +69,12 @@ func along(node *yaml.Node, path []string) *yaml.Node {
 	}
 	return found
 }
+
+// Warnings says what of the cluster is doubtful, though nothing refuses it: flags
+// that are deprecated or could not be checked.
+func (p *Project) Warnings() []string {
+	return componentconfig.Warnings(p.Cluster, func(host, component, flag string) bool {
+		path := []string{component, "extra_args", flag}
+		return along(p.Inventory.Cluster, append([]string{"overrides"}, path...)) != nil || p.Inventory.OverridePos(host, path).Line != 0
+	})
+}

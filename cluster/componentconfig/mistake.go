@@ -40,6 +40,7 @@ func Check(c *cluster.Cluster) []Mistake {
 		k.file("kubelet", n.KubeletConfig, []string{"overrides", "kubelet"}, "registerWithTaints", k.kubelet)
 		k.file("kube_proxy", n.KubeProxyConfig, []string{"overrides", "kube_proxy"}, "hostnameOverride", k.kubeProxy)
 	}
+	k.flags()
 	k.host = ""
 	if c.Audit.Enabled {
 		k.file("audit", c.Audit.Policy, []string{"api", "audit", "policy"}, "", k.auditPolicy)

@@ -1,0 +1,109 @@
+package componentconfig
+
+import (
+	"embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"deployer/cluster"
+	"deployer/strictyaml"
+)
+
+// flagTables has a file for each program and minor version; flags/generate makes
+// them of what the program's --help lists.
+//
+//go:embed flags/*.txt
+var flagTables embed.FS
+
+// flagTable maps the flags of a program to whether its help calls them deprecated;
+// false when there is no table for the version, such as v1.36.3.
+func flagTable(program, version string) (table map[string]bool, ok bool) {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return nil, false
+	}
+	raw, err := flagTables.ReadFile(fmt.Sprintf("flags/%s-%s.%s.txt", program, parts[0], parts[1]))
+	if err != nil {
+		return nil, false
+	}
+	table = map[string]bool{}
+	for line := range strings.Lines(string(raw)) {
+		name, mark, _ := strings.Cut(strings.TrimSpace(line), " ")
+		table[name] = mark == "deprecated"
+	}
+	return table, true
+}
+
+// program is one whose flags are checked.
+type program struct{ key, name, version string }
+
+func programs(c *cluster.Cluster) []program {
+	v := c.Versions.Kubernetes
+	return []program{
+		{"apiserver", "kube-apiserver", v}, {"controller_manager", "kube-controller-manager", v}, {"scheduler", "kube-scheduler", v},
+		{"kubelet", "kubelet", v}, {"kube_proxy", "kube-proxy", v}, {"etcd", "etcd", c.Versions.Etcd},
+	}
+}
+
+func argsOf(n cluster.Node, key string) []string {
+	return map[string][]string{
+		"apiserver": n.Args.APIServer, "controller_manager": n.Args.ControllerManager, "scheduler": n.Args.Scheduler,
+		"kubelet": n.Args.Kubelet, "kube_proxy": n.Args.KubeProxy, "etcd": n.Args.Etcd,
+	}[key]
+}
+
+// flags reports flags that a program does not have, with which it would end at its
+// start.
+func (k *checker) flags() {
+	for _, p := range programs(k.cluster) {
+		table, ok := flagTable(p.name, p.version)
+		if !ok {
+			continue
+		}
+		reported := map[string]bool{}
+		for _, host := range k.cluster.Order {
+			for _, arg := range argsOf(k.cluster.Nodes[host], p.key) {
+				name := flagName(arg)
+				if _, known := table[name]; known || reported[name] {
+					continue
+				}
+				reported[name] = true
+				k.host, k.at = host, []string{"overrides", p.key, "extra_args"}
+				k.add([]string{name}, "%s %s has no flag --%s%s", p.name, p.version, name, strictyaml.DidYouMean(name, slices.Collect(maps.Keys(table))))
+			}
+		}
+	}
+}
+
+// flagName is the name in --name=value.
+func flagName(arg string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+	return name
+}
+
+// Warnings says what of a cluster's flags is doubtful and refused by nobody: those
+// that the program calls deprecated, and programs whose flags were not checked for
+// want of a table. given reports whether the inventory sets a component's flag for a
+// host; deployer's own flags are not the user's to change.
+func Warnings(c *cluster.Cluster, given func(host, component, flag string) bool) []string {
+	var out []string
+	for _, p := range programs(c) {
+		table, ok := flagTable(p.name, p.version)
+		if !ok {
+			out = append(out, fmt.Sprintf("the flags of %s were not checked: there is no table of those of %s", p.name, p.version))
+			continue
+		}
+		said := map[string]bool{}
+		for _, host := range c.Order {
+			for _, arg := range argsOf(c.Nodes[host], p.key) {
+				if name := flagName(arg); table[name] && !said[name] && given(host, p.key, name) {
+					said[name] = true
+					out = append(out, fmt.Sprintf("%s %s calls its flag --%s deprecated", p.name, p.version, name))
+				}
+			}
+		}
+	}
+	return out
+}
