@@ -38,6 +38,7 @@ type Node struct {
 	APIServerFiles []ConfigFile        `json:"apiserver_files"` // those that the API server reads
 	Images         []Image             `json:"images"`          // those of its static pods
 	Packages       map[string][]string `json:"packages"`        // host packages by facts.os_family, in the words of package managers
+	Owned          []Owned             `json:"owned"`           // directories that deployer writes to
 	Requirements   []Requirement       `json:"requirements"`    // what preflight looks at
 	Units          []string            `json:"units"`           // systemd units that run on the host
 	Health         []Health            `json:"health"`          // endpoints of its components

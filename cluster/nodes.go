@@ -79,6 +79,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	n.Kubeconfigs = Kubeconfigs(r.out, n.Name)
 	n.Mounts = mounts(n)
 	n.Images = r.images(n)
+	n.Owned = OwnedDirs(r.out, n)
 	n.Packages = r.packages(n)
 	n.Requirements = Requirements(r.out, n)
 	n.Units, n.Health = unitsOf(r.out, n), healthOf(r.out, n)

@@ -57,7 +57,7 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 			out = append(out, Requirement{Kind: RequirePort, Name: name, Port: port, Protocol: "tcp", Why: why, Owners: owners})
 		}
 	}
-	proxies := []string{c.Proxy.Kind}
+	proxies := []string{ProxyNginx, ProxyHAProxy} // the other one holds it when the kind changes
 	if n.RunsAPIServer {
 		tcp(c.API.Port, "kube-apiserver", "the API server listens there", "kube-apiserver")
 		tcp(10257, "kube-controller-manager", "the controller manager listens there", "kube-controller-manager")

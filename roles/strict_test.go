@@ -1,7 +1,9 @@
 package roles_test
 
 import (
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path"
@@ -60,6 +62,11 @@ func readable(file, text string) error {
 		return unitFile(text)
 	case ext == ".env":
 		return environment(text)
+	case ext == ".crt":
+		if !x509.NewCertPool().AppendCertsFromPEM([]byte(text)) {
+			return errors.New("no certificate in it")
+		}
+		return nil
 	case ext == ".conf", ext == ".nft":
 		return balanced(text)
 	}

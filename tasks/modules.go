@@ -32,6 +32,7 @@ import (
 	"deployer/tasks/mount"
 	"deployer/tasks/packages"
 	"deployer/tasks/probe"
+	"deployer/tasks/purge"
 	"deployer/tasks/staticpod"
 	"deployer/tasks/timer"
 	"deployer/tasks/unit"
@@ -80,6 +81,7 @@ func Modules() []engine.Kind {
 		{Name: "mount", Doc: "Makes sure of a mounted file system and its line in /etc/fstab.", New: func() any { return &mount.Mount{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "proxy_ready", Doc: "Waits until a proxy passes a request on.", New: func() any { return &forward.Ready{} }},
+		{Name: "purge", Doc: "Removes what deployer wrote to a directory and is not to be kept.", New: func() any { return purge.New() }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &inspect.Read{} }},
 		{Name: "read_part", Doc: "Reads a part of a file, whatever is in it; fetch asks for it.", New: func() any { return &inspect.Part{} }},
 		{Name: "replace", Doc: "Puts something else in the place of all that matches a regular expression in a file.", New: func() any { return &edit.Replace{} }},

@@ -39,7 +39,7 @@ func Claim(sys engine.System) error {
 // Claimed reports whether an earlier run has installed something on this host.
 // Receipts may be lost; what was installed still says who did it.
 func Claimed(sys engine.System) bool {
-	return noted(sys) || slices.ContainsFunc(laid, func(path string) bool { return signed(sys, path) })
+	return noted(sys) || slices.ContainsFunc(laid, func(path string) bool { return Signed(sys, path) })
 }
 
 func noted(sys engine.System) bool {
@@ -47,8 +47,8 @@ func noted(sys engine.System) bool {
 	return err == nil
 }
 
-// signed reports whether a file begins as those that deployer writes.
-func signed(sys engine.System, path string) bool {
+// Signed reports whether a file begins as those that deployer writes.
+func Signed(sys engine.System, path string) bool {
 	f, err := os.Open(sys.Path(path))
 	if err != nil {
 		return false

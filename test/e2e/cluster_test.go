@@ -39,6 +39,12 @@ func TestCluster(t *testing.T) {
 		s.must("verify", "--outside", "n2."+plan.Domain)
 		s.on(t).exits(s.deployer("verify", "--outside", "none.invalid"), 5)
 	})
+	t.Run("images that the node needs are pinned", func(t *testing.T) {
+		pinnedImages(t, s.on(t), "m1", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "pause", "coredns")
+		pinnedImages(t, s.on(t), "n1", "nginx", "kube-proxy", "pause", "coredns")
+	})
+	t.Run("a node announces what is not its own", func(t *testing.T) { rogueRouter(t, s.on(t), "n1", "m2", "m1", "m3", "n2") })
+	t.Run("a session with another password", func(t *testing.T) { signedSessions(t, s.on(t), "n1", "m1") })
 	t.Run("service by name from another node", func(t *testing.T) { serviceByName(t, s) })
 	t.Run("the audit log has exec and reads of secrets", func(t *testing.T) { auditLogged(t, s.on(t)) })
 	t.Run("pods that reach for their node are refused", func(t *testing.T) { podSecurity(t, s.on(t)) })

@@ -81,7 +81,7 @@ func rebooted(t *testing.T, s *site, host string) {
 // audit log, registry mirrors, an override for one host only, and hosts that lack
 // packages which a package source in the lab has.
 func TestDedicatedEtcd(t *testing.T) {
-	s := newSite(t, plan.Spec{Masters: 1, Minions: 1, Etcd: 3, Proxies: 1})
+	s := newSite(t, plan.Spec{Masters: 1, Minions: 2, Etcd: 3, Proxies: 1})
 	m := s.mirrors()
 	s.edit(func(inv map[string]any) {
 		section(inv, "cluster", "network")["cni"] = "ptp"
@@ -111,10 +111,15 @@ func TestDedicatedEtcd(t *testing.T) {
 	}
 	for _, h := range []string{"e1", "e2", "e3"} {
 		s.shell(h, "systemctl is-active etcd")
+		if got := s.shell(h, "ps -o user= -C etcd; find /var/lib/etcd ! -user etcd"); got != "etcd" {
+			t.Errorf("%s: etcd runs as, and has files of others: %s", h, got)
+		}
 	}
 	if got := s.shell("n1", fmt.Sprintf("curl -sS --cacert /etc/kubernetes/pki/ca.crt https://%s:6443/readyz", s.address("p1"))); got != "ok" {
 		t.Errorf("the API through the proxy host says %q", got)
 	}
+	t.Run("a minion becomes a proxy", func(t *testing.T) { becomesProxy(t, s.on(t), "n2", "n1") })
+	t.Run("what the inventory no longer names", func(t *testing.T) { leftovers(t, s.on(t)) })
 }
 
 // pods is how many pods a node may run.
@@ -147,6 +152,7 @@ func TestHAProxy(t *testing.T) {
 	if got := s.shell("n1", "birdc show protocols | grep -c Established"); got != "2" {
 		t.Errorf("n1 has %s BGP sessions, want one with each of the 2 reflectors", got)
 	}
+	rogueRouter(t, s, "n1", "n2", "m1", "m2", "n2")
 	s.moveLeader("m1")
 	masterDies(t, s, false)
 	for range 5 {

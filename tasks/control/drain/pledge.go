@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"deployer/engine"
 	"deployer/tasks/control/kube"
 )
@@ -35,6 +37,8 @@ const aliveTime = 20 * time.Second
 func release(ctx context.Context, c *kube.Client, name string) (done, left string) {
 	node, err := kube.GetNode(ctx, c, name)
 	switch {
+	case apierrors.IsNotFound(err):
+		return "", "" // its Node object was deleted, and the cordon with it
 	case err != nil:
 	case CordonOf(node) != Ours:
 		return "", ""

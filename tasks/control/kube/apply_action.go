@@ -15,6 +15,7 @@ import (
 type ApplyManifests struct {
 	Manifests Source        `yaml:"manifests" doc:"Where the objects come from."`
 	Content   string        `yaml:"content" doc:"The objects themselves, as YAML documents, instead of manifests."`
+	Set       string        `yaml:"set" doc:"Name of the set that the objects are: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer have are removed. Of these kinds only: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy and those of RBAC. Default: none, and nothing is removed."`
 	Force     bool          `yaml:"force" doc:"Take over fields that another program manages; default true."`
 	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments and DaemonSets among them are rolled out; default false."`
 	Available float64       `yaml:"available" doc:"Share of the wanted pods that must be available, for wait; default 1."`
@@ -59,6 +60,13 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Ch
 	if err != nil {
 		return engine.Change{}, err
 	}
+	if a.Set != "" {
+		more, err := Superfluous(ctx, client, a.Set, objects)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		plan = append(plan, more...)
+	}
 	change := engine.Change{Memo: plan, Output: engine.Output{"objects": len(objects)}}
 	for _, p := range plan {
 		if p.Needed {
@@ -88,9 +96,11 @@ func (a *ApplyManifests) Apply(ctx context.Context, site engine.Site, change eng
 	if !a.Wait {
 		return nil, nil
 	}
-	objects := make([]*unstructured.Unstructured, len(plan))
-	for i, p := range plan {
-		objects[i] = p.Object
+	var objects []*unstructured.Unstructured
+	for _, p := range plan {
+		if !p.Delete {
+			objects = append(objects, p.Object)
+		}
 	}
 	return nil, a.wait(ctx, client, objects, site)
 }
@@ -127,6 +137,9 @@ func (a *ApplyManifests) objects(site engine.Site) ([]*unstructured.Unstructured
 	}
 	if len(objects) == 0 {
 		return nil, errors.New("the manifests hold no object")
+	}
+	if a.Set != "" {
+		Label(objects, a.Set)
 	}
 	return objects, nil
 }

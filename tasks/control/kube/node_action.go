@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +22,7 @@ type Node struct {
 	Labels  map[string]string `yaml:"labels" doc:"Labels to set; those that an earlier run set and that are not listed any more are removed; default: leave labels alone."`
 	Taints  []Taint           `yaml:"taints" doc:"Taints to set, likewise; default: leave taints alone."`
 	PodCIDR string            `yaml:"pod_cidr" doc:"Pod range of the node; it can be set once only; default: leave it alone."`
+	Absent  bool              `yaml:"absent" doc:"Delete the Node object, so that the cluster forgets a host whose kubelet is gone; default false."`
 	Ready   bool              `yaml:"ready" doc:"Wait until the node is Ready; default false."`
 	Timeout time.Duration     `yaml:"timeout" doc:"Longest time to wait for the Node object, and for Ready; default 2m."`
 }
@@ -43,6 +45,9 @@ func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 		return engine.Change{}, err
 	}
 	name, dry := n.name(site), situation.CheckOnly(site)
+	if n.Absent {
+		return n.superfluous(ctx, client, name)
+	}
 	timeout := n.Timeout
 	if dry {
 		client, timeout = client.Impatient(-1), 0
@@ -64,6 +69,21 @@ func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 	return engine.Change{Needed: patch != nil, Effects: effects}, nil
 }
 
+// superfluous reports whether there is a Node object to delete.
+func (n *Node) superfluous(ctx context.Context, client *Client, name string) (engine.Change, error) {
+	if n.Ready || n.Labels != nil || n.Taints != nil || n.PodCIDR != "" {
+		return engine.Change{}, errors.New("absent goes with no other setting of the node")
+	}
+	_, err := client.Get(ctx, NodeKind(), "", name)
+	if apierrors.IsNotFound(err) {
+		return engine.Change{}, nil
+	}
+	if err != nil {
+		return engine.Change{}, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "remove: its host is no node any more"}), nil
+}
+
 // Apply patches the node. Another program may change it at the same time, and
 // the kubelet does so often while the node is new; the patch is made again
 // from what is there then.
@@ -71,6 +91,9 @@ func (n *Node) Apply(ctx context.Context, site engine.Site, _ engine.Change) (en
 	client, err := Open(ctx, site)
 	if err != nil {
 		return nil, err
+	}
+	if n.Absent {
+		return nil, client.Delete(ctx, NodeKind(), "", n.name(site), -1)
 	}
 	if err := UpdateNode(ctx, client, n.name(site), n.wish()); err != nil {
 		return nil, err

@@ -112,15 +112,20 @@ func (c *Client) Create(ctx context.Context, o *unstructured.Unstructured) error
 	})
 }
 
-// Delete removes an object in the background; one that is gone is no error.
+// Delete removes an object in the background; one that is gone is no error. grace
+// is in seconds; a negative one is the default of the kind.
 func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, grace int64) error {
 	r, err := c.resource(ctx, gvk, namespace)
 	if err != nil {
 		return err
 	}
 	policy := v1.DeletePropagationBackground
+	opts := v1.DeleteOptions{PropagationPolicy: &policy}
+	if grace >= 0 {
+		opts.GracePeriodSeconds = &grace
+	}
 	err = c.persist(ctx, func(ctx context.Context) error {
-		return r.Delete(ctx, name, v1.DeleteOptions{GracePeriodSeconds: &grace, PropagationPolicy: &policy})
+		return r.Delete(ctx, name, opts)
 	})
 	return ignoreNotFound(err)
 }

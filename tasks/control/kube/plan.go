@@ -18,10 +18,11 @@ const Manager = "deployer"
 // parallel bounds the requests in flight of one apply.
 const parallel = 8
 
-// Planned is an object and what applying it would do.
+// Planned is an object and what applying it, or removing it, would do.
 type Planned struct {
 	Object *unstructured.Unstructured
 	Needed bool
+	Delete bool // the object is removed, not applied
 	Effect engine.Effect
 }
 
@@ -76,6 +77,12 @@ func Execute(ctx context.Context, c *Client, plan []Planned, force bool, progres
 			continue
 		}
 		progress(p.Effect.Action + " " + p.Effect.Target)
+		if p.Delete {
+			if err := c.Delete(ctx, p.Object.GroupVersionKind(), p.Object.GetNamespace(), p.Object.GetName(), -1); err != nil {
+				return fmt.Errorf("removing %s: %w", describe(p.Object), err)
+			}
+			continue
+		}
 		if _, err := c.Apply(ctx, p.Object, Manager, force, false); err != nil {
 			return refused(p.Object, err)
 		}

@@ -1,0 +1,65 @@
+package cluster
+
+import "path/filepath"
+
+// Owned is a directory of a host in which the roles write files. What deployer
+// wrote there and Keep does not name was for something that the inventory named
+// once: a registry's mirror, a static pod, the other API proxy.
+type Owned struct {
+	Path  string   `json:"path"`  // of the directory
+	Files string   `json:"files"` // pattern of the files that the roles write there
+	Keep  []string `json:"keep"`  // those that the host has now, below path
+	Units bool     `json:"units"` // they are systemd units
+}
+
+const (
+	dirDeployer  = "/etc/deployer"
+	dirManifests = dirKubernetes + "/manifests"
+	dirProxy     = dirKubernetes + "/proxy"
+	dirCerts     = "/etc/containerd/certs.d"
+	dirUnits     = "/etc/systemd/system"
+)
+
+// OwnedDirs lists the directories that deployer writes to on a host. etcd's unit is
+// not among the units: a member is taken out of its cluster before its host is, and
+// that no inventory can say. Neither are the kubelet's and containerd's, below
+// which pods would go on running.
+func OwnedDirs(c *Cluster, n Node) []Owned {
+	manifests, proxy, certs, authorities := []string{}, []string{}, []string{}, []string{}
+	deployer, units := []string{}, []string{}
+	conf := c.Proxy.Kind + ".conf"
+	if n.RunsAPIServer {
+		manifests = append(manifests, "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
+	}
+	if n.RunsProxyPod {
+		manifests, proxy = append(manifests, "api-proxy.yaml"), append(proxy, conf)
+	}
+	if n.RunsExternalProxy {
+		deployer = append(deployer, conf)
+	}
+	if n.RunsProxyUnit {
+		units = append(units, "deployer-proxy.service")
+	}
+	if n.IsNode {
+		manifests = append(manifests, "kube-proxy.yaml")
+		deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")
+		units = append(units, "deployer-bird.service", "deployer-pods.service")
+		for _, r := range c.Containerd.Registries {
+			certs = append(certs, r.Name+"/hosts.toml")
+		}
+		for _, a := range c.Containerd.Authorities {
+			authorities = append(authorities, filepath.Base(a.Path))
+		}
+	}
+	if n.IsEtcd {
+		deployer = append(deployer, "etcd-initial.env")
+	}
+	return []Owned{
+		{Path: dirUnits, Files: "deployer-*.service", Keep: units, Units: true},
+		{Path: dirManifests, Files: "*.yaml", Keep: manifests},
+		{Path: dirProxy, Files: "*.conf", Keep: proxy},
+		{Path: dirDeployer, Files: "*", Keep: deployer},
+		{Path: dirCerts, Files: "*/hosts.toml", Keep: certs},
+		{Path: dirRegistryCA, Files: "*.crt", Keep: authorities},
+	}
+}

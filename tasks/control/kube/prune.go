@@ -1,0 +1,95 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The labels by which objects are known as deployer's, and as of one set.
+const (
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	labelSet       = "deployer/set"
+)
+
+// prunable are the kinds of objects that a set removes when its manifests no longer
+// have them. Namespaces, volumes, claims and definitions of kinds are never among
+// them: what is in them, or of them, would go too.
+func prunable() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		DeploymentKind(), DaemonSetKind(), ServiceKind(),
+		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+		kindOf("", "ConfigMap"), kindOf("", "Secret"), kindOf("", "ServiceAccount"),
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"},
+		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+	}
+}
+
+// Label marks objects as members of a set.
+func Label(objects []*unstructured.Unstructured, set string) {
+	for _, o := range objects {
+		labels := o.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[labelManagedBy], labels[labelSet] = Manager, set
+		o.SetLabels(labels)
+	}
+}
+
+// Superfluous returns what the cluster has of a set and the objects do not, as
+// deletions, in the order in which they are to be carried out.
+func Superfluous(ctx context.Context, c *Client, set string, objects []*unstructured.Unstructured) ([]Planned, error) {
+	wanted := map[string]bool{}
+	for _, o := range objects {
+		wanted[identity(o)] = true
+	}
+	kinds := prunable()
+	found := make([][]unstructured.Unstructured, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	selector := v1.ListOptions{LabelSelector: labelManagedBy + "=" + Manager + "," + labelSet + "=" + set}
+	for i, gvk := range kinds {
+		group.Go(func() (err error) {
+			if found[i], err = c.List(ctx, gvk, "", selector); err != nil {
+				return fmt.Errorf("listing objects of kind %s that belong to the set %s: %w", gvk.Kind, set, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var out []Planned
+	for i, gvk := range kinds {
+		slices.SortFunc(found[i], func(a, b unstructured.Unstructured) int {
+			return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+		})
+		for _, o := range found[i] {
+			o.SetGroupVersionKind(gvk) // items of a list may lack it
+			if !wanted[identity(&o)] && len(o.GetOwnerReferences()) == 0 {
+				out = append(out, Planned{Object: &o, Needed: true, Delete: true, Effect: objectEffect(describe(&o), "remove: the manifests no longer have it", "", &o)})
+			}
+		}
+	}
+	return out, nil
+}
+
+// identity names an object over all versions of its group.
+func identity(o *unstructured.Unstructured) string {
+	gvk := o.GroupVersionKind()
+	namespace := o.GetNamespace()
+	if namespace == v1.NamespaceDefault {
+		namespace = ""
+	}
+	return strings.Join([]string{gvk.Group, gvk.Kind, namespace, o.GetName()}, "/")
+}

@@ -1,0 +1,88 @@
+package kube
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/tasks/control/kube/kubetest"
+)
+
+// TestSetLosesWhatItsManifestsNoLongerHave goes through three versions of a set's
+// manifests. Objects of other sets, of other tools, of controllers and namespaces
+// stay whatever they are.
+func TestSetLosesWhatItsManifestsNoLongerHave(t *testing.T) {
+	ctx := context.Background()
+	api := &kubetest.API{}
+	c := serve(t, api)
+	run := func(set, text string) []string {
+		t.Helper()
+		objects, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		Label(objects, set)
+		plan, err := Plan(ctx, c, objects, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, err := Superfluous(ctx, c, set, objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, more...)
+		if err := Execute(ctx, c, plan, true, silent); err != nil {
+			t.Fatal(err)
+		}
+		return effects(plan)
+	}
+	labels := func(set string) map[string]any {
+		return map[string]any{"app.kubernetes.io/managed-by": "deployer", "deployer/set": set}
+	}
+	run("shop", manifests+"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: opening, namespace: shop}}\n")
+	run("other", "{apiVersion: v1, kind: ConfigMap, metadata: {name: others, namespace: shop}}")
+	api.Put("/api/v1/namespaces/shop/configmaps/users", map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "users", "namespace": "shop", "labels": map[string]any{"deployer/set": "shop"}}})
+	api.Put("/api/v1/namespaces/shop/configmaps/made", map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "made", "namespace": "shop", "labels": labels("shop"),
+			"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Thing", "name": "x", "uid": "1"}}}})
+
+	got := run("shop", "{apiVersion: v1, kind: ConfigMap, metadata: {name: prices, namespace: shop}, data: {tea: \"3\", coffee: \"4\"}}")
+	want := []string{"remove: the manifests no longer have it ConfigMap shop/opening", "remove: the manifests no longer have it Secret shop/till"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	left := []string{"/api/v1/namespaces/shop", "/api/v1/namespaces/shop/configmaps/made", "/api/v1/namespaces/shop/configmaps/others",
+		"/api/v1/namespaces/shop/configmaps/prices", "/api/v1/namespaces/shop/configmaps/users"}
+	if diff := cmp.Diff(left, api.Paths()); diff != "" {
+		t.Error(diff)
+	}
+	if got := run("shop", "{apiVersion: v1, kind: ConfigMap, metadata: {name: prices, namespace: shop}, data: {tea: \"3\", coffee: \"4\"}}"); got != nil {
+		t.Errorf("again: %v", got)
+	}
+	if got := run("shop", manifests); !slices.Contains(got, "create Secret shop/till") {
+		t.Errorf("back: %v", got)
+	}
+}
+
+func TestNodeIsForgotten(t *testing.T) {
+	api := &kubetest.API{}
+	c := serve(t, api)
+	api.Put("/api/v1/nodes/n1", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n1"}})
+	n := &Node{Absent: true}
+	change, err := n.superfluous(t.Context(), c, "n1")
+	if err != nil || !change.Needed || len(change.Effects) != 1 {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	if err := c.Delete(t.Context(), NodeKind(), "", "n1", -1); err != nil {
+		t.Fatal(err)
+	}
+	if change, err := n.superfluous(t.Context(), c, "n1"); err != nil || change.Needed {
+		t.Errorf("again: %+v, %v", change, err)
+	}
+	if _, err := (&Node{Absent: true, Ready: true}).superfluous(t.Context(), c, "n1"); err == nil {
+		t.Error("a node is to be gone and Ready")
+	}
+}

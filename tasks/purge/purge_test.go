@@ -1,0 +1,113 @@
+package purge
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/tasks/tasktest"
+)
+
+const ours = "# Written by deployer.\nx\n"
+
+// TestRemovesOnlyOurs: what is kept stays, what somebody else wrote stays and is
+// named, and a directory goes with its last file.
+func TestRemovesOnlyOurs(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	for path, content := range map[string]string{
+		"/etc/certs.d/docker.io/hosts.toml": ours,
+		"/etc/certs.d/quay.io/hosts.toml":   ours,
+		"/etc/certs.d/quay.io/mine.pem":     "mine",
+		"/etc/certs.d/gone.io/hosts.toml":   ours,
+		"/etc/certs.d/mine.io/hosts.toml":   "server = \"https://mine.io\"\n",
+		"/etc/certs.d/hosts.toml":           ours, // not what the pattern says
+	} {
+		sys.Write(t, path, content, 0o644)
+	}
+	if err := os.Symlink("docker.io", sys.Path("/etc/certs.d/link.io")); err != nil {
+		t.Fatal(err)
+	}
+	p := &Purge{Path: "/etc/certs.d", Files: "*/hosts.toml", Keep: []string{"docker.io/hosts.toml", "link.io/hosts.toml"}}
+	change := tasktest.Converge(t, sys, p)
+	want := []string{
+		"/etc/certs.d/gone.io/hosts.toml: remove: the inventory no longer asks for it",
+		"/etc/certs.d/quay.io/hosts.toml: remove: the inventory no longer asks for it",
+	}
+	if diff := cmp.Diff(want, tasktest.Actions(change)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"/etc/certs.d/mine.io/hosts.toml"}, change.Output["others"]); diff != "" {
+		t.Error(diff)
+	}
+	for path, want := range map[string]bool{
+		"/etc/certs.d/docker.io/hosts.toml": true, "/etc/certs.d/quay.io/mine.pem": true, "/etc/certs.d/mine.io/hosts.toml": true,
+		"/etc/certs.d/hosts.toml": true, "/etc/certs.d/gone.io": false, "/etc/certs.d/quay.io/hosts.toml": false,
+	} {
+		if _, err := os.Lstat(sys.Path(path)); (err == nil) != want {
+			t.Errorf("%s is there: %t, want %t", path, err == nil, want)
+		}
+	}
+}
+
+func TestNoDirectoryIsNothingToDo(t *testing.T) {
+	t.Parallel()
+	if tasktest.Check(t, tasktest.New(t), &Purge{Path: "/etc/none", Files: "*"}).Needed {
+		t.Error("something is to be done in a directory that is not there")
+	}
+}
+
+// TestLinksAreNobodysFile: the file that a link leads to may be anybody's.
+func TestLinksAreNobodysFile(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/srv/x", ours, 0o644)
+	sys.Mkdir(t, "/etc/d")
+	if err := os.Symlink(sys.Path("/srv/x"), sys.Path("/etc/d/x")); err != nil {
+		t.Fatal(err)
+	}
+	if tasktest.Check(t, sys, &Purge{Path: "/etc/d", Files: "*"}).Needed {
+		t.Error("a link is taken for a file of ours")
+	}
+}
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for _, p := range []*Purge{{Path: "etc", Files: "*"}, {Path: "/etc/x", Files: "../*"}, {Path: "/etc/x", Files: "/*"}, {Path: "/etc/x", Files: "["}} {
+		sys := tasktest.New(t)
+		sys.Mkdir(t, "/etc/x")
+		if _, err := p.Check(t.Context(), sys); err == nil {
+			t.Errorf("%+v is taken", p)
+		}
+	}
+}
+
+// TestUnitsAreStoppedBefore: a unit of ours that is no longer wanted is stopped,
+// disabled and gone; one of the same name by somebody else runs on.
+func TestUnitsAreStoppedBefore(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	gone := &tasktest.FakeUnit{Active: "active", Enabled: true}
+	mine := &tasktest.FakeUnit{Active: "active", Enabled: true}
+	kept := &tasktest.FakeUnit{Active: "active", Enabled: true}
+	sys.Exec = tasktest.NewSystemd(map[string]*tasktest.FakeUnit{"deployer-gone.service": gone, "deployer-mine.service": mine, "deployer-kept.service": kept}).Exec
+	for name, content := range map[string]string{"gone": ours, "mine": "[Unit]\n", "kept": ours} {
+		sys.Write(t, "/etc/systemd/system/deployer-"+name+".service", content, 0o644)
+	}
+	p := &Purge{Path: "/etc/systemd/system", Files: "deployer-*.service", Keep: []string{"deployer-kept.service"}, Units: true}
+	change := tasktest.Converge(t, sys, p)
+	want := []string{"deployer-gone.service: disable", "deployer-gone.service: stop",
+		"/etc/systemd/system/deployer-gone.service: remove: the inventory no longer asks for it"}
+	if diff := cmp.Diff(want, tasktest.Actions(change)); diff != "" {
+		t.Error(diff)
+	}
+	if gone.Active == "active" || gone.Enabled {
+		t.Errorf("the unit is %+v", gone)
+	}
+	for name, u := range map[string]*tasktest.FakeUnit{"mine": mine, "kept": kept} {
+		if u.Active != "active" || !u.Enabled {
+			t.Errorf("%s is %+v", name, u)
+		}
+	}
+}
