@@ -3,6 +3,7 @@ package schedule
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/playbook"
 )
 
 // rolloutHosts is what fake hosts are: which steps have changed them, and which hosts do
@@ -98,7 +100,7 @@ const rolloutBook = `
 `
 
 func rolled(w *rolloutHosts, masters, minions int) *scenario {
-	s := &scenario{fleet: newFleet(), inv: inventory{groups: map[string][]string{}}}
+	s := &scenario{fleet: newFleet(), inv: inventory{groups: map[string][]string{"masters": nil, "minions": nil}}}
 	for i := range masters {
 		s.inv.groups["masters"] = append(s.inv.groups["masters"], fmt.Sprintf("m%d", i+1))
 	}
@@ -376,5 +378,76 @@ func TestRolloutOfABrokenHost(t *testing.T) {
 	}
 	if rep := r.Hosts[1]; rep.Failure == nil || rep.Failed != 1 || rep.FailedStep != "healthy" || rep.Restored != nil {
 		t.Errorf("n1: %+v", rep)
+	}
+}
+
+// TestRolloutsAtRandom is a property: whichever hosts have the change already, do
+// not bear it, break their connection, or cannot be put back, the run ends without
+// hosts that wait for each other; no more hosts are inside than may be; and a host
+// that does not bear the change has it only where it could not be put back.
+func TestRolloutsAtRandom(t *testing.T) {
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		masters, minions := 1+rng.IntN(4), rng.IntN(12)
+		w := newRolloutHosts()
+		s := rolled(w, masters, minions)
+		limit := 1 + rng.IntN(4)
+		away := map[string]bool{}
+		for _, h := range s.inv.hosts {
+			switch rng.IntN(12) {
+			case 0, 1, 2:
+				w.new[h] = true
+			case 3:
+				w.allergy[h] = true
+			case 4:
+				w.allergy[h], w.stuck[h] = true, true
+			case 5:
+				w.lose[h] = true
+			case 6:
+				away[h] = true
+			}
+		}
+		if rng.IntN(2) == 0 {
+			clear(w.allergy)
+			clear(w.lose)
+		}
+		s.fleet.connect = func(host string, _ int) error {
+			if away[host] {
+				return fmt.Errorf("no route to host")
+			}
+			return nil
+		}
+		s.opts = func(o *Options) {
+			o.Budget = map[string]playbook.Limit{}
+			o.Forks = 1 + rng.IntN(20)
+		}
+		r := s.run(t, t.Context(), strings.Replace(fmt.Sprintf(rolloutBook, fmt.Sprint(limit)),
+			"    - {name: after, do: {}}", `    - {name: ready, do: {}, label: ready}
+    - rollout: {canary: [masters], max_parallel: 2}
+      needs: [{label: ready, count: 1}]
+      block: [{name: second, do: {}}]
+    - {name: after, do: {}}`, 1))
+		if strings.Contains(r.Aborted, errStall.Error()) {
+			t.Fatalf("seed %d: %s\n%s", seed, r.Aborted, summary(r))
+		}
+		if w.most > limit {
+			t.Fatalf("seed %d: %d hosts were inside, %d may be", seed, w.most, limit)
+		}
+		for _, rep := range r.Hosts {
+			h := rep.Host
+			if w.allergy[h] && w.new[h] && !w.stuck[h] && !w.lose[h] {
+				t.Fatalf("seed %d: %s has what it does not bear\n%s", seed, h, summary(r))
+			}
+			if rep.Restored != nil && rep.Restored.Clean() == (w.stuck[h] || w.lose[h]) {
+				t.Fatalf("seed %d: %s: %s", seed, h, rep.Restored)
+			}
+		}
+		if r.Aborted == "" && len(w.allergy)+len(w.lose) == 0 {
+			for _, h := range s.inv.hosts {
+				if !w.new[h] && !away[h] {
+					t.Fatalf("seed %d: %s was left out\n%s", seed, h, summary(r))
+				}
+			}
+		}
 	}
 }
