@@ -131,7 +131,9 @@ func (c *coord) leaveRollout(h *host, op int, o rollout.Outcome, cause string) e
 		return nil
 	}
 	untouched := "all other hosts were done or had nothing to change"
-	if n := r.rules.Untouched(); n > 0 {
+	if n := r.rules.Untouched(); n == 1 {
+		untouched = "1 other host was left as it is"
+	} else if n > 1 {
 		untouched = fmt.Sprintf("%d other hosts were left as they are", n)
 	}
 	return fmt.Errorf("the rollout of %q has stopped: %s; %s", r.block.Name, cause, untouched)

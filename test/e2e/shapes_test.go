@@ -153,6 +153,7 @@ func TestHAProxy(t *testing.T) {
 		t.Errorf("n1 has %s BGP sessions, want one with each of the 2 reflectors", got)
 	}
 	rogueRouter(t, s, "n1", "n2", "m1", "m2", "n2")
+	t.Run("a port that is taken", func(t *testing.T) { takenPort(s.on(t), outside) })
 	s.moveLeader("m1")
 	masterDies(t, s, false)
 	for range 5 {
@@ -165,6 +166,31 @@ func TestHAProxy(t *testing.T) {
 		if !strings.Contains(routes, "via "+s.address(node)+" ") {
 			t.Errorf("n1 has no route to the pods of %s after a reflector died:\n%s", node, routes)
 		}
+	}
+}
+
+// takenPort gives the load balancer a port that sshd has: it gets back what it had,
+// and clients outside reach the API as before.
+func takenPort(s *site, outside func() string) {
+	good, err := os.ReadFile(s.inventory)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	before := s.sums("/etc/deployer/haproxy.conf", []string{"p1"})
+	s.edit(func(inv map[string]any) { section(inv, "cluster", "proxy")["port"] = 22 })
+	o := s.deployer("install")
+	if err := os.WriteFile(s.inventory, good, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if o.code != 6 {
+		s.t.Fatalf("exit %d, want 6\n%s", o.code, o.all())
+	}
+	s.says(o.all(), `FAILED  p1  at "load balancer runs"`, "it was put back")
+	if diff := cmp.Diff(before, s.sums("/etc/deployer/haproxy.conf", []string{"p1"})); diff != "" {
+		s.t.Errorf("configuration (- before, + after): %s", diff)
+	}
+	if got := outside(); got != "ok" {
+		s.t.Errorf("the API through the proxy host says %q", got)
 	}
 }
 
