@@ -99,6 +99,24 @@ func badValues(t *testing.T, s *site) {
 			s.allReady(all)
 		})
 	}
+	t.Run("a value that the kubelet would refuse reaches no host", func(t *testing.T) {
+		s := s.on(t)
+		good, err := os.ReadFile(s.inventory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.edit(func(inv map[string]any) {
+			section(inv, "cluster", "overrides", "kubelet", "evictionHard")["memory.available"] = "bogus"
+		})
+		o := s.deployer("install")
+		if err := os.WriteFile(s.inventory, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if o.code != 2 {
+			t.Errorf("exit %d, want 2", o.code)
+		}
+		s.says(o.all(), "cluster.overrides.kubelet.evictionHard.memory.available", `"bogus"`, "the kubelet would not start")
+	})
 	_, r := s.events(s.must("install", "--output", "json"))
 	if r.changed() != 0 {
 		t.Errorf("install without the bad values changed %d steps, want none", r.changed())
