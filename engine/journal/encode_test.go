@@ -42,7 +42,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 	e := fullEvent()
 	r := e.Result
 	e.Report, r.Output, r.Change.Output, r.Change.Memo = &engine.Report{}, engine.Output{}, engine.Output{}, 1 // left to encoding/json
-	r.Failure.Exit = 1                                                                                         // stays in the process
+	r.Failure.Exit, r.Weight = 1, 1                                                                            // stay in the process
 	for _, v := range []any{e, *r, *r.Change, *r.Failure, r.Change.Effects[0]} {
 		s := reflect.ValueOf(v)
 		for i := range s.NumField() {

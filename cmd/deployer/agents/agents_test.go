@@ -7,8 +7,10 @@ import (
 )
 
 // maxPacked is what an agent may weigh, in bytes: it is sent to each new host,
-// and inside of every deployer there is one for each architecture.
-const maxPacked = 4_000_000
+// and inside of every deployer there is one for each architecture. It was 4.0 MB
+// until hosts had to prove a container runtime over CRI, walk paths without
+// following links, and take secrets out of what they say.
+const maxPacked = 4_200_000
 
 func TestEmbedded(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
