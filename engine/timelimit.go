@@ -14,10 +14,10 @@ const NoTimeLimit time.Duration = -1
 // Limit is how long one try of a task of this kind may take when the task names
 // no timeout; 0 for no limit.
 func (k Kind) Limit() time.Duration {
-	switch {
-	case k.TimeLimit == NoTimeLimit:
+	switch k.TimeLimit {
+	case NoTimeLimit:
 		return 0
-	case k.TimeLimit == 0:
+	case 0:
 		return DefaultTimeLimit
 	}
 	return k.TimeLimit
