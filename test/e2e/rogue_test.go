@@ -24,7 +24,7 @@ func rogueRouter(t *testing.T, s *site, rogue, victim string, others ...string) 
 	if half == pods {
 		t.Fatalf("the range of %s is %s", victim, pods)
 	}
-	s.shell(rogue, fmt.Sprintf(`cd /etc/deployer && cp bird.conf bird.rogue
+	s.shell(rogue, fmt.Sprintf(`cd /etc/deployer && cp -p bird.conf bird.rogue
 cat >> bird.rogue <<'EOF'
 protocol static rogue {
   ipv4;
