@@ -32,7 +32,8 @@ type System interface {
 	// identity on real hosts; in-process test hosts live below a directory.
 	Path(p string) string
 	// Blob opens a content-addressed blob that the controller holds. digest is
-	// the hex SHA-256 of the plain content. The stream ends with an error, not
+	// the hex SHA-256 of the plain content, and must stand in a field Blob of the
+	// step's arguments: the controller sends no other. The stream ends with an error, not
 	// with io.EOF, when the content does not match. Blobs already on the host
 	// are not sent again within a run.
 	Blob(ctx context.Context, digest string) (io.ReadCloser, error)

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (s *Session) beginUpload(f wire.Frame) error {
 }
 
 func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *wire.Credit) error {
-	if s.opts.Blobs == nil {
+	if s.opts.Blobs == nil || !s.named(digest) {
 		return errNoBlob
 	}
 	stream, _, err := s.opts.Blobs.Open(digest)
@@ -133,6 +134,23 @@ func (s *Session) textForHost(digest string, err error) string {
 		return err.Error()
 	}
 	return errBrokenOff.Error()
+}
+
+// named reports whether a step that the host is carrying out names the blob, in a
+// field Blob of its arguments: a host gets what was made for it and nothing else. A
+// text in the arguments cannot pass for that field, as its quotes are escaped.
+func (s *Session) named(digest string) bool {
+	field := []byte(`"Blob":"` + digest + `"`)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, run := range s.segments {
+		for i := range run.steps {
+			if bytes.Contains(run.steps[i].Args, field) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // chunks sends data as far and as fast as the host allows.

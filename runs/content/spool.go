@@ -82,6 +82,20 @@ func newSpool(ctx context.Context, content io.Reader) (*spool, string, error) {
 	return s, digest, nil
 }
 
+// spoolPacked puts content that has its zstd form already into a file.
+func spoolPacked(packed []byte, size int64) (*spool, error) {
+	file, err := os.CreateTemp("", "deployer-blob-*")
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(packed)
+	if err = errors.Join(err, os.Remove(file.Name())); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return &spool{packed: file, length: int64(len(packed)), size: size}, nil
+}
+
 func (s *spool) fill(ctx context.Context, content io.Reader) (digest string, err error) {
 	enc, err := zstd.NewWriter(s.packed, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,5 +70,41 @@ func TestRoleFileOfAnEndedRun(t *testing.T) {
 	_, err = b.AddFile(ctx, "key", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil })
 	if err == nil || len(b.spooled) != 0 {
 		t.Errorf("error %v, %d spools", err, len(b.spooled))
+	}
+}
+
+// However much is made for hosts, little of it is in memory, and all of it is there.
+func TestMadeBlobsAreBoundedInMemory(t *testing.T) {
+	b, err := New(&project.Project{Arch: "amd64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := rand.NewChaCha8([32]byte{1})
+	contents := map[string][]byte{}
+	for range 5 {
+		content := make([]byte, maxMade/4+1) // which does not pack
+		_, _ = source.Read(content)
+		contents[b.AddBlob(content)] = content
+		if again := b.AddBlob(content); contents[again] == nil {
+			t.Error("the same content has two digests")
+		}
+	}
+	if b.inMemory > maxMade || len(b.made) != 3 || len(b.spooled) != 2 {
+		t.Errorf("%d bytes in memory, %d blobs, %d in files", b.inMemory, len(b.made), len(b.spooled))
+	}
+	for digest, content := range contents {
+		stream, size, err := b.Open(digest)
+		if err != nil || size != int64(len(content)) {
+			t.Fatalf("%d, %v", size, err)
+		}
+		unpacked, err := zstd.NewReader(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+		unpacked.Close()
+		stream.Close()
 	}
 }

@@ -27,6 +27,7 @@ type Store struct {
 	enc      *zstd.Encoder
 	mu       sync.Mutex
 	made     map[string]madeBlob // by digest of the plain content
+	inMemory int                 // bytes in made
 	probes   map[string]engine.Blob
 	files    map[any]*roleFile // by what names them in the run
 	spooled  map[string]*spool // by digest of the plain content
@@ -37,6 +38,10 @@ type madeBlob struct {
 	packed []byte
 	size   int64 // bytes of the plain content
 }
+
+// maxMade is how many bytes of made content in its zstd form are kept in memory.
+// What is beyond lies in files without names, one each.
+const maxMade = 64 << 20
 
 // New returns a store with the artifacts of a project.
 func New(p *project.Project) (*Store, error) {
@@ -58,9 +63,18 @@ func (b *Store) AddBlob(content []byte) string {
 func (b *Store) add(content []byte) string {
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
-	if _, ok := b.made[digest]; !ok {
-		b.made[digest] = madeBlob{packed: b.enc.EncodeAll(content, nil), size: int64(len(content))}
+	if _, ok := b.made[digest]; ok || b.spooled[digest] != nil {
+		return digest
 	}
+	packed := b.enc.EncodeAll(content, nil)
+	if b.inMemory+len(packed) > maxMade {
+		if s, err := spoolPacked(packed, int64(len(content))); err == nil {
+			b.spooled[digest] = s
+			return digest
+		} // a full disk: memory is what is left
+	}
+	b.inMemory += len(packed)
+	b.made[digest] = madeBlob{packed: packed, size: int64(len(content))}
 	return digest
 }
 

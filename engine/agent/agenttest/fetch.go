@@ -11,7 +11,7 @@ import (
 
 // Fetch reads a blob, all of it or only its beginning.
 type Fetch struct {
-	Digest string
+	Digest string `json:"Blob"`
 	Path   string
 	Only   int64
 }

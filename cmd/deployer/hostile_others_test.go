@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"deployer/engine/wire"
+	"deployer/test/fleet"
+)
+
+// A host gets the content that was made for it, and none that was made for another
+// host or for a step that it is not carrying out.
+func TestHostThatAsksForTheContentOfOthers(t *testing.T) {
+	digest := func(seg wire.Frame) string {
+		_, rest, ok := strings.Cut(string(seg.Payload), `"Blob":"`)
+		if !ok || len(rest) < 64 {
+			return ""
+		}
+		return rest[:64]
+	}
+	type answer struct {
+		chunks int
+		end    string
+	}
+	digests := make(chan string, 1)
+	answers := make(chan map[string]answer, 2)
+	evil := func(h *fleet.Host) func(*wire.Conn, io.Writer) {
+		return func(conn *wire.Conn, _ io.Writer) {
+			f, ok := fleet.Await(conn, wire.Segment)
+			if !ok {
+				return
+			}
+			own := digest(f)
+			ask := []string{own}
+			if h.Name == "n001" {
+				digests <- own
+			} else {
+				ask = append(ask, <-digests)
+			}
+			got := map[string]answer{}
+			for i, d := range ask {
+				if conn.SendJSON(wire.BlobRequest, uint32(i+1), wire.BlobMessage{Digest: d}) != nil {
+					return
+				}
+				var a answer
+				for {
+					f, ok := fleet.Await(conn, wire.BlobChunk, wire.BlobEnd)
+					if !ok {
+						return
+					}
+					if f.Type == wire.BlobEnd {
+						a.end = string(f.Payload)
+						break
+					}
+					a.chunks++
+				}
+				got[[]string{"own", "other's"}[i]] = a
+			}
+			answers <- got
+			_ = conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: "enough"})
+		}
+	}
+	y := newYardOf(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{
+		"site.yaml": `
+- hosts: all
+  max_fail: {all: 100%}
+  tasks:
+    - template: {src: large.tmpl, dest: /large}
+`,
+		"templates/large.tmpl": "secret of {{ .host.name }}\n" + strings.Repeat("some line of a large file\n", 3000),
+	})
+	_ = run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), io.Discard, io.Discard)
+	y.fleet.Close()
+	close(answers)
+	n := 0
+	for got := range answers {
+		n++
+		if a := got["own"]; a.chunks == 0 || a.end != "{}" {
+			t.Errorf("its own content: %+v", a)
+		}
+		if a, asked := got["other's"]; asked && (a.chunks > 0 || !strings.Contains(a.end, "no such blob for this host")) {
+			t.Errorf("that of the other host: %+v", a)
+		}
+	}
+	if n < 2 {
+		t.Errorf("%d hosts asked", n)
+	}
+}
