@@ -2,7 +2,7 @@ package engine
 
 // PurgeModule is the name of a module that every agent brings along, as
 // [RevertModule]; its arguments are a Purge.
-const PurgeModule = "purge"
+const PurgeModule = "purge_backups"
 
 // Purge removes from a host what it keeps so that runs can be reverted. What is
 // gone cannot be put back; a revert says so.

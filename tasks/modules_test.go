@@ -120,3 +120,13 @@ func TestRenamedNamesAreNotTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentsOwnNamesAreNotTaken: the agent looks for its own modules before those of
+// the registry, so one of the same name would never be reached.
+func TestAgentsOwnNamesAreNotTaken(t *testing.T) {
+	for _, name := range []string{engine.RevertModule, engine.PurgeModule} {
+		if slices.ContainsFunc(Modules(), func(k engine.Kind) bool { return k.Name == name }) {
+			t.Errorf("%q is a module that every agent brings along", name)
+		}
+	}
+}
