@@ -2,6 +2,7 @@ package hostfile
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -229,5 +230,68 @@ func TestSaysWhyNotNamed(t *testing.T) {
 		if got := whyNotNamed("/etc/x", &os.LinkError{Op: "rename", Err: err}).Error(); !strings.Contains(got, want) {
 			t.Errorf("%s, want %q", got, want)
 		}
+	}
+}
+
+// TestPartialOfSomebodyElse: what an earlier attempt has left is gone on with; a
+// file of its name to which others may write, or that has another name, is not.
+func TestPartialOfSomebodyElse(t *testing.T) {
+	const key = "0123456789ab"
+	for name, c := range map[string]struct {
+		plant func(t *testing.T, path string)
+		keeps bool
+	}{
+		"of an earlier attempt": {func(*testing.T, string) {}, true},
+		"that others may write": {func(t *testing.T, path string) { check(t, os.Chmod(path, 0o666)) }, false},
+		"with another name":     {func(t *testing.T, path string) { check(t, os.Link(path, path+"-other")) }, false},
+		"of another user": {func(t *testing.T, path string) {
+			if os.Geteuid() == 0 {
+				check(t, os.Chown(path, 65534, 65534))
+			} else {
+				check(t, os.Chmod(path, 0o622))
+			}
+		}, false},
+		"that is a link": {func(t *testing.T, path string) {
+			check(t, os.Rename(path, path+"-other"))
+			check(t, os.Symlink(path+"-other", path))
+		}, false},
+		"that is a pipe": {func(t *testing.T, path string) {
+			check(t, os.Remove(path))
+			check(t, syscall.Mkfifo(path, 0o600))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sys := tasktest.New(t)
+			sys.Mkdir(t, "/d")
+			first, err := OpenPartial(sys, "/d/f", key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = first.WriteString("half")
+			check(t, err)
+			path := first.Name()
+			first.Close()
+			c.plant(t, path)
+			second, err := OpenPartial(sys, "/d/f", key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer second.Close()
+			have, err := io.ReadAll(second)
+			if err != nil || (string(have) == "half") != c.keeps {
+				t.Errorf("it has %q, %v; gone on with: want %t", have, err, c.keeps)
+			}
+			info, err := second.Stat()
+			if err != nil || info.Mode().Perm() != 0o600 || info.Sys().(*syscall.Stat_t).Nlink != 1 {
+				t.Errorf("%v, %v", info, err)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

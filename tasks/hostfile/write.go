@@ -60,20 +60,6 @@ func Create(sys engine.System, final string) (*Temp, error) {
 	return t.opened(err)
 }
 
-// OpenPartial opens a file beside the host's path final whose name is the same
-// for the same key, so that what an earlier attempt has written can be gone on
-// with. One that nobody has written to for an hour is removed with other
-// leftovers.
-func OpenPartial(sys engine.System, final, key string) (*Temp, error) {
-	t, err := beside(sys, final)
-	if err != nil {
-		return nil, err
-	}
-	t.temp = "." + t.base + tempMark + "part-" + key
-	t.File, err = t.dir.OpenFile(t.temp, os.O_RDWR|os.O_CREATE, 0o600)
-	return t.opened(err)
-}
-
 // beside opens the directory for a temporary file and removes leftovers.
 func beside(sys engine.System, final string) (*Temp, error) {
 	dir, base, err := Parent(sys, final)

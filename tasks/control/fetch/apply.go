@@ -48,6 +48,9 @@ func (f *Fetch) Apply(ctx context.Context, site engine.Site, _ engine.Change) (e
 		if !have.exists {
 			return nil, fmt.Errorf("%s does not exist there: make it first, or say missing_ok: true", f.Src)
 		}
+		if err := f.room(to, have.size); err != nil {
+			return nil, err
+		}
 		done, err := f.copy(ctx, site, root, to, have)
 		if err != nil {
 			return nil, err
@@ -64,7 +67,10 @@ func (f *Fetch) Apply(ctx context.Context, site engine.Site, _ engine.Change) (e
 // was not, or not any more, what the host said.
 func (f *Fetch) copy(ctx context.Context, site engine.Site, root *os.Root, to target, have remote) (done bool, err error) {
 	temp := filepath.Join(filepath.Dir(to.name), fmt.Sprintf(".%s.deployer-%d", filepath.Base(to.name), os.Getpid()))
-	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) { // of an earlier process with this number
+		return false, fmt.Errorf("writing %s: %w", to, err)
+	}
+	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("writing %s: %w", to, err)
 	}
@@ -72,9 +78,6 @@ func (f *Fetch) copy(ctx context.Context, site engine.Site, root *os.Root, to ta
 		_ = out.Close()
 		_ = root.Remove(temp)
 	}()
-	if err := out.Chmod(0o600); err != nil { // one that an earlier process left may have had another
-		return false, fmt.Errorf("writing %s: %w", to, err)
-	}
 	sum := sha256.New()
 	if err := f.read(ctx, site, have.size, io.MultiWriter(out, sum)); err != nil {
 		return false, fmt.Errorf("reading %s of %s: %w", f.Src, site.Host(), err)

@@ -21,6 +21,7 @@ type Fetch struct {
 	Flat      bool   `yaml:"flat" doc:"dest is the file itself, or with a slash at its end the directory that gets it under its last name; hosts must not share it. Default false"`
 	Follow    bool   `yaml:"follow" doc:"read through symbolic links of other users, who then decide which file is fetched; default false"`
 	MissingOK bool   `yaml:"missing_ok" doc:"go on when the file does not exist; default false"`
+	MaxMiB    int64  `yaml:"max_mib" doc:"largest file that is taken, in MiB; the controller's disk keeps a tenth of its space free in any case, or 1 GiB where that is less. Default 1024"`
 }
 
 var _ engine.Action = (*Fetch)(nil)

@@ -177,3 +177,40 @@ func TestHostThatIsNotToBeBelieved(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeFilesAreRefused: a host that states a large size, or one that cannot be,
+// has nothing written; what it sends beyond what it stated is not believed.
+func TestLargeFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	for want, size := range map[string]float64{
+		"max_mib allows 1024 MiB": 1<<30 + 1,
+		"has -1 bytes":            -1,
+		"bytes of nonsense":       2,
+	} {
+		site, sys := newSite(t)
+		sys.Write(t, "/etc/x", "more than two bytes", 0o644)
+		inner := site.RunFunc
+		site.RunFunc = func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
+			if part, ok := args.(*inspect.Part); ok {
+				part.Bytes = 19 // the host sends all that it has
+			}
+			res, err := inner(ctx, host, module, args)
+			if _, ok := args.(*inspect.Stat); ok {
+				res.Output["size"] = size
+			}
+			return res, err
+		}
+		dir := t.TempDir()
+		_, _, err := run(t, site, &Fetch{Src: "/etc/x", Dest: dir})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		left, err := filepath.Glob(filepath.Join(dir, "web-1/etc/*"))
+		if err != nil || len(left) != 0 {
+			t.Errorf("written: %v, %v", left, err)
+		}
+	}
+	if err := (&Fetch{Src: "/x", MaxMiB: 1 << 40}).room(target{dir: t.TempDir()}, 1<<58); err == nil || !strings.Contains(err.Error(), "are to stay free") {
+		t.Errorf("a file that the disk has no room for: %v", err)
+	}
+}

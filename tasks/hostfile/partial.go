@@ -1,0 +1,58 @@
+package hostfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"deployer/engine"
+)
+
+// OpenPartial opens a file beside the host's path final whose name is the same
+// for the same key, so that what an earlier attempt has written can be gone on
+// with. A file of that name to which somebody else may write is removed and made
+// anew: its content could be exchanged after it was checked. One that nobody has
+// written to for an hour is removed with other leftovers.
+func OpenPartial(sys engine.System, final, key string) (*Temp, error) {
+	t, err := beside(sys, final)
+	if err != nil {
+		return nil, err
+	}
+	t.temp = "." + t.base + tempMark + "part-" + key
+	return t.opened(t.openPartial())
+}
+
+// partialTries bounds how often a name is tried that somebody else makes and
+// removes meanwhile.
+const partialTries = 5
+
+func (t *Temp) openPartial() (err error) {
+	for range partialTries {
+		t.File, err = t.dir.OpenFile(t.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if t.File, err = t.dir.OpenFile(t.temp, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
+			if ownAlone(t.File) {
+				return nil
+			}
+			_ = t.File.Close()
+		}
+		if err = t.dir.Remove(t.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return errors.Join(err, errors.New(t.temp+" is made again and again by somebody else; remove it"))
+}
+
+// ownAlone reports whether an open file is a plain one of this user, has one name,
+// and gives others no right to write.
+func ownAlone(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && int(stat.Uid) == os.Geteuid() && stat.Nlink == 1 && info.Mode().Perm()&0o022 == 0
+}
