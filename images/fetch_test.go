@@ -204,7 +204,7 @@ func TestFetchEndsAStalledDownload(t *testing.T) {
 		<-r.Context().Done()
 	})
 	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
-	r.Stall = 50 * time.Millisecond
+	r.Stall = 500 * time.Millisecond // the rest comes within that on a busy machine, too
 	if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raceFactor is how much more memory the race detector takes here.
+const raceFactor = 2
