@@ -100,7 +100,7 @@
 //	    rollout: {canary: [web], max_parallel: 10%, max_fail: 0}
 //	    block:
 //	      - template: {src: site.conf, dest: /etc/nginx/conf.d/site.conf}
-//	      - unit: {name: nginx.service, state: started, reload_if_older_than: [/etc/nginx/conf.d/site.conf]}
+//	      - unit: {name: nginx.service, state: started, restart_if_older_than: [/etc/nginx/conf.d/site.conf]}
 //	      - wait_for: {http: {url: "http://127.0.0.1/health"}, timeout: 30s}
 //
 // Each host first checks the whole block. A host on which nothing would change takes

@@ -24,37 +24,37 @@ func (s *site) playbook(text string) string {
 // to work.
 func usersLinks(s *site) {
 	s.shell("h1", `
-		useradd -m bob && install -d -o bob /home/bob/race && install -m 640 /dev/null /etc/victim
-		su bob -c 'ln -s /etc/systemd/system ~/conf; mkdir ~/mine; ln -s mine ~/own; cd ~/race; touch x; ln -s /etc/victim link'`)
+		useradd -m rob && install -d -o rob /home/rob/race && install -m 640 /dev/null /etc/victim
+		su rob -c 'ln -s /etc/systemd/system ~/conf; mkdir ~/mine; ln -s mine ~/own; cd ~/race; touch x; ln -s /etc/victim link'`)
 	o := s.deployer("run", "--limit", "h1", s.playbook(`
 - hosts: all
   tasks:
     - name: root's link is followed
       file: {path: /var/run/by-link, content: "x"}
     - name: and a user's to what is that user's
-      file: {path: /home/bob/own/x, content: "x"}
+      file: {path: /home/rob/own/x, content: "x"}
     - name: a user's to what is root's is not
-      file: {path: /home/bob/conf/evil.service, content: "x"}
+      file: {path: /home/rob/conf/evil.service, content: "x"}
 `))
 	if o.code == 0 {
 		s.t.Errorf("root wrote where a user's link leads:\n%s", o.all())
 	}
-	s.says(o.all(), "/home/bob/conf is a symbolic link to /etc/systemd/system")
-	if got := s.shell("h1", "cat /run/by-link /home/bob/mine/x; ls /etc/systemd/system/evil.service 2>&1 | grep -c 'No such'"); got != "xx1" {
+	s.says(o.all(), "/home/rob/conf is a symbolic link to /etc/systemd/system")
+	if got := s.shell("h1", "cat /run/by-link /home/rob/mine/x; ls /etc/systemd/system/evil.service 2>&1 | grep -c 'No such'"); got != "xx1" {
 		s.t.Errorf("of the three files there are %q", got)
 	}
 	// 316 is renameat2 on amd64, 2 its flag to exchange two names.
-	s.shell("h1", `systemd-run -q --unit racer --uid bob perl -e 'chdir "/home/bob/race"; my ($x, $l) = ("x", "link"); while (1) { syscall(316, -100, $x, -100, $l, 2) }'`)
+	s.shell("h1", `systemd-run -q --unit racer --uid rob perl -e 'chdir "/home/rob/race"; my ($x, $l) = ("x", "link"); while (1) { syscall(316, -100, $x, -100, $l, 2) }'`)
 	s.deployer("run", "--limit", "h1", s.playbook(`
 - hosts: all
   tasks:
     - name: open
       ignore_errors: true
-      file: {path: /home/bob/race/x, mode: "0666", owner: bob}
+      file: {path: /home/rob/race/x, mode: "0666", owner: rob}
       loop: 1..300
     - name: close
       ignore_errors: true
-      file: {path: /home/bob/race/x, mode: "0600", owner: bob}
+      file: {path: /home/rob/race/x, mode: "0600", owner: rob}
       loop: 1..300
 `))
 	if got := s.shell("h1", "systemctl is-active racer; systemctl stop racer; stat -c '%a %U' /etc/victim"); !strings.HasSuffix(got, "active\n640 root") {
