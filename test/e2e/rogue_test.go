@@ -17,7 +17,7 @@ import (
 func rogueRouter(t *testing.T, s *site, rogue, victim string, others ...string) {
 	before := map[string]string{}
 	for _, h := range others {
-		before[h] = s.shell(h, "ip route show | sed s,linkdown,,; ip route show proto bird | wc -l")
+		before[h] = s.shell(h, "ip route show | sed 's/linkdown//; s/ *$//'; ip route show proto bird | wc -l")
 	}
 	pods := s.kubectl("m1", "get node "+victim+" -o 'jsonpath={.spec.podCIDR}'")
 	half := strings.Replace(pods, "/24", "/25", 1)
@@ -45,7 +45,7 @@ bird -p -c bird.rogue && birdc -s /run/bird/bird.ctl configure '"/etc/deployer/b
 	}
 	time.Sleep(2 * time.Second) // an announcement takes milliseconds
 	for _, h := range others {
-		if diff := cmp.Diff(before[h], s.shell(h, "ip route show | sed s,linkdown,,; ip route show proto bird | wc -l")); diff != "" {
+		if diff := cmp.Diff(before[h], s.shell(h, "ip route show | sed 's/linkdown//; s/ *$//'; ip route show proto bird | wc -l")); diff != "" {
 			t.Errorf("%s has other routes since %s announces what is not its own (-before +after):\n%s", h, rogue, diff)
 		}
 	}
