@@ -25,7 +25,7 @@ func (f *Fetch) room(to target, size int64) error {
 	if err := syscall.Statfs(to.dir, &disk); err != nil {
 		return fmt.Errorf("looking for room in %s: %w", to.dir, err)
 	}
-	block := int64(disk.Bsize)
+	block := disk.Bsize
 	free, reserve := int64(disk.Bavail)*block, min(int64(disk.Blocks)*block/10, maxReserve)
 	if size > free-reserve {
 		return fmt.Errorf("%s has %d bytes, and the disk of %s has %d free, of which %d are to stay free: make room, or name another dest", f.Src, size, to.dir, free, reserve)
