@@ -106,8 +106,9 @@ bench-fleet: build ## what 100 to 3000 hosts cost the controller
 	go run ./test/bench/fleet
 
 .PHONY: docs
-docs: ## generate docs/reference from the code
+docs: ## generate docs/reference from the code, and docs/security.md from its checks
 	go run ./cmd/deployer docs docs/reference
+	go test ./test/cis -run TestPageIsOfTheList -update
 
 .PHONY: clean
 clean: ## remove what was built here

@@ -48,6 +48,7 @@ func TestCluster(t *testing.T) {
 	t.Run("service by name from another node", func(t *testing.T) { serviceByName(t, s) })
 	t.Run("the audit log has exec and reads of secrets", func(t *testing.T) { auditLogged(t, s.on(t)) })
 	t.Run("pods that reach for their node are refused", func(t *testing.T) { podSecurity(t, s.on(t)) })
+	t.Run("checks of the CIS benchmark", func(t *testing.T) { benchmark(t, s.on(t), "n1") })
 	t.Run("second install changes nothing", func(t *testing.T) {
 		before := map[string]string{}
 		for _, h := range hosts {

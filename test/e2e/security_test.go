@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/cis"
 )
 
 // auditLogged runs a command in a pod and reads a Secret; the log of the master
@@ -66,14 +70,57 @@ func lostEncryptionKey(t *testing.T, s *site, master string) {
 			restarted = append(restarted, strings.Fields(process)[0])
 		}
 	}
-	// Controller manager and scheduler end by themselves when the only API server is
-	// away for longer than they may go without renewing their lease (10 s).
-	restarted = slices.DeleteFunc(restarted, func(name string) bool {
-		return name == "kube-scheduler" || strings.HasPrefix(name, "kube-controller")
-	})
+	// Without its API server for longer than their leases, the only controller
+	// manager and scheduler give up and start again by themselves.
+	byThemselves := []string{"kube-controller", "kube-controller-manager", "kube-scheduler"}
+	restarted = slices.DeleteFunc(restarted, func(name string) bool { return slices.Contains(byThemselves, name) })
 	if !slices.Equal(restarted, []string{"kube-apiserver"}) {
-		t.Errorf("with the new key restarted %v, want the API server alone", restarted)
+		t.Errorf("with the new key restarted %v, want the API server", restarted)
 	}
 	s.kubectl(master, "create secret generic of-the-new-key --from-literal=a=b")
 	s.kubectl(master, "get secret of-the-new-key")
+}
+
+// benchmark evaluates the checks of docs/security.md on a master and a minion, and
+// asks the API for the pods that it should refuse.
+func benchmark(t *testing.T, s *site, minion string) {
+	sections, err := cis.Sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaluate := func(host, script string, checks []cis.Check) {
+		h, err := cis.Parse(s.shell(host, script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checks {
+			if err := c.Evaluate(h); err != nil {
+				t.Errorf("%s: %v", host, err)
+			}
+		}
+	}
+	nodes := cis.Testable(sections, cis.Nodes)
+	master := slices.Concat(nodes, cis.Testable(sections, cis.Masters), cis.Testable(sections, cis.Etcd))
+	evaluate(minion, cis.Script(nodes), nodes)
+	evaluate("m1", cis.Script(master), master)
+	pods := cis.Testable(sections, "")
+	evaluate("m1", cis.RefusalScript(pods), pods)
+}
+
+// renewedCertificate has install make the API server's certificate anew: the API
+// server shows the new one soon, and nothing restarts for it.
+func renewedCertificate(t *testing.T, s *site, master string) {
+	const file = "/etc/kubernetes/pki/apiserver/apiserver.crt"
+	before := s.processes(master)
+	s.shell(master, "rm "+file)
+	s.must("install")
+	// The first line of the PEM holds the serial number. The API server looks at its
+	// files when they change, and every minute.
+	s.eventually(75*time.Second, "the API server shows its new certificate", func() error {
+		_, err := s.SSH(t.Context(), master, `curl -sSk -o /dev/null -w '%{certs}' https://127.0.0.1:6443/readyz | grep -qF "$(sed -n 2p `+file+`)"`)
+		return err
+	})
+	if diff := cmp.Diff(before, s.processes(master)); diff != "" {
+		t.Errorf("%s: a renewed certificate changed processes (-before +after):\n%s", master, diff)
+	}
 }

@@ -37,6 +37,7 @@ func TestSingleNode(t *testing.T) {
 		t.Errorf("the only node has taints %s; nothing could run on it", got)
 	}
 	lostReceipts(t, s, "m1")
+	renewedCertificate(t, s, "m1")
 	lostEncryptionKey(t, s, "m1")
 	rebooted(t, s, "m1")
 }
