@@ -70,6 +70,11 @@ func (e *Held) Error() string {
 // moment ago, which its agents have not noticed yet.
 const Grace = 3 * time.Second
 
+// LeavingLimit is how long a run waits for a holder that says that its controller
+// is gone: a step in flight ends within its time limit, 1 h unless its task says
+// more, and the word of a host is not a reason to wait for ever.
+const LeavingLimit = 2 * time.Hour
+
 // Verdict is what a run does about a host that another run holds.
 type Verdict int
 
@@ -81,11 +86,14 @@ const (
 )
 
 // Judge decides about a lock that another run holds, after having waited for
-// it. A holder that is leaving is waited for, however long its step takes, and
-// so is an earlier connection of the run itself.
+// it. A holder that is leaving is waited for until LeavingLimit, and so is an
+// earlier connection of the run itself.
 func Judge(mine, other Holder, waited, patience time.Duration) Verdict {
 	switch {
 	case other.Leaving, other.Run == mine.Run:
+		if waited >= max(patience, LeavingLimit) {
+			return Refuse
+		}
 		return Wait
 	case waited >= max(patience, Grace):
 		return Refuse

@@ -26,6 +26,8 @@ func TestJudge(t *testing.T) {
 		"not enough yet":                          {older, Grace, time.Minute, Yield},
 		"a step in flight of a lost controller":   {leaving, time.Hour, 0, Wait},
 		"an earlier connection of its own":        {mine, time.Hour, 0, Wait},
+		"leaving for ever":                        {leaving, LeavingLimit, 0, Refuse},
+		"a connection of its own that stays":      {mine, LeavingLimit, 0, Refuse},
 		"begun at the same moment":                {twin, 0, 0, Yield},
 	} {
 		if got := Judge(mine, c.other, c.waited, c.patience); got != c.want {

@@ -58,29 +58,11 @@ func (s *Session) answer(m wire.CallMessage) (any, error) {
 // Journal returns what the journal on the host says of a run, oldest entry
 // first; nothing when the host knows nothing of it.
 func (s *Session) Journal(ctx context.Context, run string) ([]engine.JournalEntry, error) {
-	page := make(chan wire.JournalMessage, 1)
-	s.mu.Lock()
-	s.nextID++
-	id := s.nextID
-	s.pages[id] = page
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.pages, id)
-		s.mu.Unlock()
-	}()
-	if err := s.conn.SendJSON(wire.Journal, id, wire.JournalMessage{Run: run}); err != nil {
-		s.end(err)
-		return nil, s.Err()
+	m, err := ask(ctx, s, s.pages, wire.Journal, wire.JournalMessage{Run: run})
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case m := <-page:
-		return entriesOf(m)
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-s.ctx.Done():
-		return nil, s.Err()
-	}
+	return entriesOf(m)
 }
 
 func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
@@ -99,7 +81,7 @@ func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
 	return entries, nil
 }
 
-// paged hands a journal to whoever waits for it, if anybody still does.
+// paged takes in a journal; one that nobody waits for is not even decoded.
 func (s *Session) paged(f wire.Frame) error {
 	s.mu.Lock()
 	awaited := s.pages[f.ID] != nil
@@ -114,11 +96,6 @@ func (s *Session) paged(f wire.Frame) error {
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if page := s.pages[f.ID]; page != nil {
-		delete(s.pages, f.ID)
-		page <- m
-	}
+	answered(s, s.pages, f.ID, m)
 	return nil
 }

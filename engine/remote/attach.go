@@ -69,8 +69,8 @@ func open(r io.Reader, w io.Writer, opts Options, below link) (*Session, error) 
 		return nil, err
 	}
 	s := &Session{opts: opts, conn: conn, link: below, pid: hello.PID, segments: map[uint32]*segment{},
-		uploads: map[uint32]*upload{}, pages: map[uint32]chan wire.JournalMessage{},
-		locks:   map[uint32]chan wire.LockMessage{},
+		uploads: map[uint32]*upload{}, pages: questions[wire.JournalMessage]{},
+		locks:   questions[wire.LockMessage]{},
 		results: budget{most: maxWaiting}, texts: budget{most: maxWaitingText}}
 	if err := json.Unmarshal(hello.Facts, &s.facts); err != nil {
 		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}

@@ -35,46 +35,19 @@ func (s *Session) Unlock(ctx context.Context) error {
 	return err
 }
 
-func (s *Session) askLock(ctx context.Context, ask wire.LockMessage) (wire.LockMessage, error) {
-	answer := make(chan wire.LockMessage, 1)
-	s.mu.Lock()
-	s.nextID++
-	id := s.nextID
-	s.locks[id] = answer
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.locks, id)
-		s.mu.Unlock()
-	}()
-	if err := s.conn.SendJSON(wire.Lock, id, ask); err != nil {
-		s.end(err)
-		return wire.LockMessage{}, s.Err()
+func (s *Session) askLock(ctx context.Context, question wire.LockMessage) (wire.LockMessage, error) {
+	m, err := ask(ctx, s, s.locks, wire.Lock, question)
+	if err == nil && m.Error != "" {
+		err = errors.New(clean(m.Error))
 	}
-	select {
-	case m := <-answer:
-		if m.Error != "" {
-			return m, errors.New(clean(m.Error))
-		}
-		return m, nil
-	case <-ctx.Done():
-		return wire.LockMessage{}, context.Cause(ctx)
-	case <-s.ctx.Done():
-		return wire.LockMessage{}, s.Err()
-	}
+	return m, err
 }
 
-// lockedFrame hands an answer to whoever waits for it, if anybody still does.
 func (s *Session) lockedFrame(f wire.Frame) error {
 	var m wire.LockMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if answer := s.locks[f.ID]; answer != nil {
-		delete(s.locks, f.ID)
-		answer <- m
-	}
+	answered(s, s.locks, f.ID, m)
 	return nil
 }

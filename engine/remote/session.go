@@ -35,8 +35,8 @@ type Session struct {
 	nextID   uint32
 	segments map[uint32]*segment
 	uploads  map[uint32]*upload
-	pages    map[uint32]chan wire.JournalMessage
-	locks    map[uint32]chan wire.LockMessage
+	pages    questions[wire.JournalMessage]
+	locks    questions[wire.LockMessage]
 	asked    int // calls being answered
 }
 

@@ -41,7 +41,8 @@ func Hostile(evil func(h *Host) func(conn *wire.Conn, raw io.Writer)) func(conte
 }
 
 // Await receives until a message of one of the types comes; false when the
-// controller is gone. It takes the run lock that the controller asks for.
+// controller is gone. It takes the run lock that the controller asks for, and has
+// an empty journal.
 func Await(conn *wire.Conn, types ...wire.Type) (wire.Frame, bool) {
 	for {
 		f, err := conn.Receive()
@@ -53,10 +54,14 @@ func Await(conn *wire.Conn, types ...wire.Type) (wire.Frame, bool) {
 				return f, true
 			}
 		}
-		if f.Type == wire.Lock {
-			if err := conn.SendJSON(wire.Locked, f.ID, wire.LockMessage{}); err != nil {
-				return wire.Frame{}, false
-			}
+		switch f.Type {
+		case wire.Lock:
+			err = conn.SendJSON(wire.Locked, f.ID, wire.LockMessage{})
+		case wire.Journal:
+			err = conn.SendJSON(wire.JournalPage, f.ID, wire.JournalMessage{})
+		}
+		if err != nil {
+			return wire.Frame{}, false
 		}
 	}
 }
