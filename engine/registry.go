@@ -13,6 +13,9 @@ type Kind struct {
 	Name string
 	// Doc is one sentence for the reference.
 	Doc string
+	// Internal is true for kinds that only deployer's own roles, preparers and
+	// actions use. Playbooks may name them; `deployer doc` lists them with --all.
+	Internal bool
 	// Example is a short list of tasks, as YAML, for the reference.
 	Example string
 	// New returns a pointer to a struct with the defaults filled in; it

@@ -19,7 +19,7 @@ func TestNewEncryptionKeyIsAskedFor(t *testing.T) {
 		}
 		loads := 0
 		for _, task := range s.program.Tasks {
-			if task.Kind.Name != "authority" {
+			if task.Kind.Name != "ca_load" {
 				continue
 			}
 			loads++

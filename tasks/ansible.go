@@ -9,7 +9,7 @@ func Renamed() map[string]string {
 		"apt":               "package",
 		"apt_key":           "repository, which takes the key with the source that it signs",
 		"apt_repository":    "repository",
-		"blockinfile":       "block",
+		"blockinfile":       "text_block",
 		"deb822_repository": "repository",
 		"dnf":               "package",
 		"dnf5":              "package",

@@ -85,7 +85,7 @@ func TestWritersStayOnTheirWay(t *testing.T) {
 				_, _, err := tasktest.Run(t, sys, w.module(sys))
 				refused := anybody && !w.follows
 				switch name {
-				case "authorized_key", "tree", "unpack": // the link is what they are to make a directory of
+				case "authorized_key", "directory_tree", "unpack": // the link is what they are to make a directory of
 					refused = true
 				}
 				switch {

@@ -13,12 +13,14 @@ import (
 )
 
 func newDocCommand(e env) *cobra.Command {
-	return &cobra.Command{
+	var withInternal bool
+	cmd := &cobra.Command{
 		Use:     "doc [module] [NAME]",
 		GroupID: "playbooks",
 		Short:   "Show what a task of a playbook can do, and its arguments",
 		Long: `Doc lists the modules that tasks of a playbook may name; with the name of one,
-it shows what the module does, where it runs, its arguments and an example.`,
+it shows what the module does, where it runs, its arguments and an example.
+Modules that only deployer's own roles use are listed with --all.`,
 		Example: "  deployer doc\n  deployer doc module file",
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -30,7 +32,7 @@ it shows what the module does, where it runs, its arguments and an example.`,
 			}
 			all := kinds()
 			if len(args) == 0 {
-				return listKinds(e.stdout, all)
+				return listKinds(e.stdout, all, withInternal)
 			}
 			kind, ok := all[args[0]]
 			if !ok {
@@ -42,10 +44,12 @@ it shows what the module does, where it runs, its arguments and an example.`,
 			return kinds().Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	cmd.Flags().BoolVar(&withInternal, "all", false, "list the modules that only deployer's own roles use, too")
+	return cmd
 }
 
 func unknownKind(name string, all engine.Registry) error {
-	hint := "deployer doc lists all"
+	hint := "`deployer doc --all` lists the modules"
 	if ours := tasks.Renamed()[strings.TrimPrefix(name, "ansible.builtin.")]; ours != "" {
 		hint = "deployer calls it " + ours
 	} else if s := strictyaml.Suggest(name, all.Names()); s != "" {
@@ -54,8 +58,11 @@ func unknownKind(name string, all engine.Registry) error {
 	return fmt.Errorf("there is no module %q; %s", name, hint)
 }
 
-func listKinds(w io.Writer, all engine.Registry) error {
+func listKinds(w io.Writer, all engine.Registry, withInternal bool) error {
 	for _, name := range all.Names() {
+		if all[name].Internal && !withInternal {
+			continue
+		}
 		if _, err := fmt.Fprintf(w, "%-20s %s\n", name, all[name].Doc); err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestCheckFindsMissingDirectories(t *testing.T) {
 		"copy":                            {"- copy: {src: b, dest: /no/x}", no},
 		"yaml_file":                       {"- yaml_file: {dest: /no/x, value: {a: 1}}", no},
 		"line":                            {"- line: {path: /no/x, line: x, create: true}", no},
-		"block":                           {"- block: {path: /no/x, block: x, create: true}", no},
+		"text_block":                      {"- text_block: {path: /no/x, block: x, create: true}", no},
 		"link":                            {"- link: {path: /no/x, to: /etc}", no},
 		"archive":                         {"- archive: {path: /there, dest: /no/x.tar.gz}", no},
 		"download":                        {"- download: {url: 'http://127.0.0.1:9/x', dest: /no/x, sha256: " + sum + "}", no},

@@ -82,7 +82,7 @@ func TestPrepareDirectory(t *testing.T) {
 	}
 	for name, tt := range tests {
 		kind, m, err := tt.task.Prepare(context.Background(), c)
-		if err != nil || kind != "tree" {
+		if err != nil || kind != "directory_tree" {
 			t.Errorf("%s: %s, %v", name, kind, err)
 			continue
 		}

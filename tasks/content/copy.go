@@ -78,7 +78,7 @@ func (p *Copy) onHost() (string, engine.Module, error) {
 	if strings.HasSuffix(p.Src, "/") {
 		t := p.base(path.Clean(p.Dest))
 		t.From, t.Mode = path.Clean(p.Src), p.Mode
-		return "tree", t, nil
+		return "directory_tree", t, nil
 	}
 	f := p.file(p.within())
 	f.From = p.Src

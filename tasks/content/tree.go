@@ -46,7 +46,7 @@ func (p *Copy) tree(ctx context.Context, c engine.Controller, entries []engine.F
 		}
 		t.Entries = append(t.Entries, entry)
 	}
-	return "tree", t, nil
+	return "directory_tree", t, nil
 }
 
 func (p *Copy) entry(ctx context.Context, c engine.Controller, e engine.FileEntry, room *int64) (file.TreeEntry, error) {

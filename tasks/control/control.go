@@ -24,7 +24,7 @@ import (
 // General is the table of the actions that need no cluster.
 func General() []engine.Kind {
 	return examples.In(limited([]engine.Kind{
-		{Name: "fetch", Doc: "Brings a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
+		{Name: "fetch", Doc: "Copies a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
 		{Name: "reboot", Doc: "Reboots the host and waits until it is back.", New: func() any { return &reboot.Reboot{} }},
 	}))
 }
@@ -32,28 +32,28 @@ func General() []engine.Kind {
 // Actions is the table of the actions that work on a cluster.
 func Actions() []engine.Kind {
 	return examples.In(limited([]engine.Kind{
-		{Name: "preflight_report", Doc: "Collect what all hosts' checks found and end the run with one table when there is any problem.", New: func() any { return preflight.NewReport() }},
+		{Name: "preflight_report", Doc: "Collects the results of all hosts' checks, and ends the run with one table when there is any problem.", Internal: true, New: func() any { return preflight.NewReport() }},
 
-		{Name: "authority", Doc: "Load the cluster's keys from the masters into memory, or make those of a new cluster.", New: func() any { return &keyring.Load{} }},
-		{Name: "key_digests", Doc: "Digests of the cluster's key files, for what must restart when one of them changes.", New: func() any { return &keyring.Digests{} }},
+		{Name: "ca_load", Doc: "Loads the cluster's CA keys from the masters into memory, or creates those of a new cluster.", Internal: true, New: func() any { return &keyring.Load{} }},
+		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
 
-		{Name: "etcd_plan", Doc: "Decide what each etcd host has to do: start a new cluster, join, take a lost member's place, or nothing.", New: func() any { return &etcd.Plan{} }},
-		{Name: "etcd_add_member", Doc: "Make room for the host in a running etcd cluster, as etcd_plan decided.", New: func() any { return etcd.NewAddMember() }},
-		{Name: "etcd_healthy", Doc: "Wait until the host's etcd member serves and the cluster counts it; a learner that has caught up is promoted.", New: func() any { return etcd.NewHealthy() }},
+		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},
+		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},
+		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
 
-		{Name: "pod_cidrs", Doc: "Give every node its range of pod addresses.", New: func() any { return &kube.PodCIDRs{} }},
-		{Name: "kube_ready", Doc: "Wait until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},
-		{Name: "kube_version", Doc: "Ask which version the API servers run.", New: func() any { return &kube.Version{} }},
-		{Name: "kube_apply", Doc: "Apply Kubernetes objects server-side, and wait for their rollout when asked to.", New: func() any { return kube.NewApplyManifests() }},
-		{Name: "kube_rollout", Doc: "Wait until Deployments and DaemonSets run as their specs say.", New: func() any { return kube.NewRolledOut() }},
-		{Name: "kube_node", Doc: "Give a Node object its labels, taints and pod range, and wait until it is Ready when asked to.", New: func() any { return kube.NewNode() }},
-		{Name: "kubelet_ready", Doc: "Wait until the kubelet's process has renewed the node's lease twice and is still the same.", New: func() any { return kubelet.NewReady() }},
-		{Name: "kube_drain", Doc: "Cordon a node and evict its pods as their PodDisruptionBudgets allow; what cannot be brought to its end is taken back.", New: func() any { return drain.NewAction() }},
-		{Name: "kube_uncordon", Doc: "Wait until a node is Ready, and make it schedulable again if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
-		{Name: "nodes_ready", Doc: "Wait until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
+		{Name: "pod_cidrs", Doc: "Assigns each node its range of pod addresses.", Internal: true, New: func() any { return &kube.PodCIDRs{} }},
+		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},
+		{Name: "kube_version", Doc: "Reads the version that the API servers run.", New: func() any { return &kube.Version{} }},
+		{Name: "kube_apply", Doc: "Applies Kubernetes objects server-side, and waits for their rollout if wait is set.", New: func() any { return kube.NewApplyManifests() }},
+		{Name: "kube_rollout", Doc: "Waits until Deployments and DaemonSets have rolled out.", New: func() any { return kube.NewRolledOut() }},
+		{Name: "kube_node", Doc: "Sets labels, taints and pod range of a Node object, and waits until it is Ready if ready is set.", New: func() any { return kube.NewNode() }},
+		{Name: "kubelet_ready", Doc: "Waits until one process of the kubelet has renewed the node's Lease twice.", New: func() any { return kubelet.NewReady() }},
+		{Name: "kube_drain", Doc: "Cordons a node and evicts its pods as their PodDisruptionBudgets allow; a drain that cannot be completed is undone.", New: func() any { return drain.NewAction() }},
+		{Name: "kube_uncordon", Doc: "Waits until a node is Ready, and uncordons it if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
+		{Name: "nodes_ready", Doc: "Waits until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
 
-		{Name: "verify_cluster", Doc: "Look whether nodes are Ready and what belongs to kube-system runs; problems are rows of the output, not failures.", New: func() any { return &verify.ClusterTask{} }},
-		{Name: "verify_etcd", Doc: "Look whether etcd has one leader, all members serve, and there is no alarm; problems are rows of the output.", New: func() any { return &verify.EtcdTask{} }},
-		{Name: "verify_pods", Doc: "Start a probe on some nodes and have them reach each other, Services and names; problems are rows of the output.", New: func() any { return &verify.PodsTask{} }},
+		{Name: "verify_cluster", Doc: "Checks that nodes are Ready and the objects of kube-system run; problems are rows of the output, not failures.", Internal: true, New: func() any { return &verify.ClusterTask{} }},
+		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},
+		{Name: "verify_pods", Doc: "Starts probe pods on some nodes and checks that they reach each other, Services and DNS names; problems are rows of the output.", Internal: true, New: func() any { return &verify.PodsTask{} }},
 	}))
 }

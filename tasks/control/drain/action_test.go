@@ -115,7 +115,7 @@ func TestActionsOfAPlaybook(t *testing.T) {
 	if e := change.Effects[0]; e.Kind != engine.EffectDrain || e.Target != "the node" || e.Diff != "-n1: default/web-0\n-n1: default/web-1\n" {
 		t.Errorf("%+v", e)
 	}
-	if !slices.Equal(y.read, []string{"m1 authority_read", "m2 authority_read"}) {
+	if !slices.Equal(y.read, []string{"m1 ca_read", "m2 ca_read"}) {
 		t.Errorf("keys were asked for: %q", y.read)
 	}
 	if change, _, err := y.do(t, NewAction()); err != nil || change.Needed {

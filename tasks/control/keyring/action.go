@@ -16,11 +16,11 @@ import (
 // masters hold, or makes those of a new cluster, into the run's keyring. It
 // writes nothing to hosts; their task `authority` fetches the files.
 //
-// Put it in a run_once task after the task `authority_read` was registered on
+// Put it in a run_once task after the task `ca_read` was registered on
 // every master. In a dry run it makes keys too, in memory only, so that the
 // tasks behind it can be checked.
 type Load struct {
-	Found            string `yaml:"found" doc:"Name under which the masters registered what authority_read found." required:"true"`
+	Found            string `yaml:"found" doc:"Name under which the masters registered what ca_read found." required:"true"`
 	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is made only when all of them have none."`
 	Existing         bool   `yaml:"existing" doc:"Fail when something would have to be made, for tasks that only look at a cluster; default false."`
 	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Make a new encryption key even when the cluster has data and no master holds its key; default false."`
@@ -42,7 +42,7 @@ func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error)
 		}
 	}
 	if len(held) == 0 {
-		return engine.Change{}, fmt.Errorf("no master registered %q; run authority_read on every master before", l.Found)
+		return engine.Change{}, fmt.Errorf("no master registered %q; run ca_read on every master before", l.Found)
 	}
 	merged, err := Merge(held)
 	if err != nil {
@@ -103,7 +103,7 @@ func fill(site engine.Site, keys *Keys) error {
 	return ring.Fill(keys)
 }
 
-// filesOf reads the output of authority_read: contents by path, at the top or
+// filesOf reads the output of ca_read: contents by path, at the top or
 // under "files".
 func filesOf(out engine.Output) Files {
 	values := map[string]any(out)

@@ -39,7 +39,7 @@ func Ensure(ctx context.Context, site engine.Site, ring *Keyring) error {
 
 // held are the keys of one master.
 func held(ctx context.Context, site engine.Site, master string) (*Keys, error) {
-	res, err := site.RunOn(ctx, master, "authority_read", &certificate.AuthorityRead{})
+	res, err := site.RunOn(ctx, master, "ca_read", &certificate.AuthorityRead{})
 	switch {
 	case err != nil:
 		return nil, err
