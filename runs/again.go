@@ -11,9 +11,9 @@ import (
 
 // again makes ready a run like an earlier one, with what is given anew: variables
 // beside those that were written down, and how many hosts at one time.
-func (c Controller) again(was journal.Call, given Options) (*Run, error) {
+func (c Controller) again(was journal.Invocation, given Options) (*Run, error) {
 	o := given
-	o.Call = was
+	o.Invocation = was
 	o.Inventory, o.Playbook = project.Relative(was.Inventory), project.Relative(was.Playbook)
 	o.Extra = merged(was.Extra, given.Extra) // those withheld are to be among the given
 	if given.Forks > 0 {

@@ -21,11 +21,11 @@ import (
 // only by name. Files that have changed are a *DriftError at once.
 func (c Controller) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, error) {
 	given.loose = true // what is wrong with changed files is that they have changed
-	r, err := c.again(p.Call, given)
+	r, err := c.again(p.Invocation, given)
 	if err != nil {
 		return nil, err
 	}
-	if missing := r.missing(p.Call.Withheld); len(missing) > 0 {
+	if missing := r.missing(p.Invocation.Withheld); len(missing) > 0 {
 		return nil, project.Mistaken(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
 	r.applies, r.applied = p, &from
@@ -108,5 +108,5 @@ func (c Controller) programDrift(p *plan.Plan) []plan.Drift {
 	if p.Deployer == c.Version {
 		return nil
 	}
-	return []plan.Drift{{What: "deployer", How: fmt.Sprintf("is version %s, the plan was made by %s", c.Version, p.Deployer)}}
+	return []plan.Drift{{Subject: "deployer", Difference: fmt.Sprintf("is version %s, the plan was made by %s", c.Version, p.Deployer)}}
 }

@@ -61,7 +61,7 @@ func (r *Reverting) cannot(found *Found) []Cannot {
 		changed := r.track.changed[host]
 		switch {
 		case !asked:
-			list.add(host, "all that the run changed there: the host was not reached ("+view.Hostless(host, silent[host])+")", len(changed) > 0 || len(r.track.hosts) == 0)
+			list.add(host, "all that the run changed there: the host was not reached ("+view.NormalizeHosts(host, silent[host])+")", len(changed) > 0 || len(r.track.hosts) == 0)
 			continue
 		case !past.Known && len(changed) > 0:
 			list.add(host, fmt.Sprintf("all that the run changed there (%d steps): the host has no record of it any more", len(changed)), true)

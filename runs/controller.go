@@ -35,7 +35,7 @@ type Controller struct {
 type Options struct {
 	// Call is what is asked for, as plans and logs keep it. Its verb is that of
 	// the constructor; paths may be relative to the working directory.
-	journal.Call
+	journal.Invocation
 	// Check only finds out what would change.
 	Check bool
 	// Step has the controller confirm each task.

@@ -24,7 +24,7 @@ type DriftError struct{ Drift []plan.Drift }
 func (e *DriftError) Error() string {
 	text := "this is not what the plan was made for"
 	if len(e.Drift) > 0 {
-		text += fmt.Sprintf(": %s: %s", e.Drift[0].What, e.Drift[0].How)
+		text += fmt.Sprintf(": %s: %s", e.Drift[0].Subject, e.Drift[0].Difference)
 	}
 	if more := len(e.Drift) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)

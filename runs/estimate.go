@@ -22,7 +22,7 @@ func Estimate(p *plan.Plan, atOnce int) (took time.Duration, runs int, ok bool) 
 	past, _ := journal.List(dir) // those that can be read will do
 	history := &plan.History{}
 	for _, r := range past {
-		if history.Runs == pastRuns || !r.Header.Call.Same(p.Call) || r.Report == nil {
+		if history.Runs == pastRuns || !r.Header.Invocation.Same(p.Invocation) || r.Report == nil {
 			continue
 		}
 		if journal.Scan(journal.Path(dir, r.Header.Run), func(_ *journal.Header, ev *engine.Event) error {

@@ -10,9 +10,9 @@ import (
 )
 
 // forward is a run of what an earlier one was, for all its tasks and hosts.
-func (c Controller) forward(r *Reverting, call journal.Call) (*Run, error) {
+func (c Controller) forward(r *Reverting, call journal.Invocation) (*Run, error) {
 	o := r.options.Options
-	o.Call = journal.Call{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
+	o.Invocation = journal.Invocation{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
 		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra}
 	o.loose = true
 	switch call.Verb {
@@ -32,7 +32,7 @@ func (c Controller) forward(r *Reverting, call journal.Call) (*Run, error) {
 }
 
 // givenAgain wants the variables that were not written down.
-func givenAgain(call journal.Call, extra map[string]any) error {
+func givenAgain(call journal.Invocation, extra map[string]any) error {
 	for _, name := range missingExtra(call.Withheld, extra) {
 		return project.Mistaken(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellWord(name), name))
 	}
@@ -54,7 +54,7 @@ func (c Controller) without(o Options) (*Run, error) {
 }
 
 // forwardOfRevert is the way back that an earlier run took.
-func (c Controller) forwardOfRevert(r *Reverting, call journal.Call) (*Run, error) {
+func (c Controller) forwardOfRevert(r *Reverting, call journal.Invocation) (*Run, error) {
 	dir, err := journal.Dir()
 	if err != nil {
 		return nil, err
@@ -63,11 +63,11 @@ func (c Controller) forwardOfRevert(r *Reverting, call journal.Call) (*Run, erro
 	if err != nil {
 		return nil, project.Mistaken(fmt.Errorf("run %s reverted another one: %w", r.ID, err))
 	}
-	run, err := c.forward(r, first.Header.Call)
+	run, err := c.forward(r, first.Header.Invocation)
 	if err != nil {
 		return nil, err
 	}
-	back, err := revert.Mirror(run.Program, revert.Options{Run: call.Reverts})
+	back, err := revert.Inverse(run.Program, revert.Options{Run: call.Reverts})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type Found struct {
 
 	changes *plan.Collector
 	order   []string // of the hosts
-	back    *revert.Mirrored
+	back    *revert.Inverted
 }
 
 // Hosts are those that are asked, in inventory order.
@@ -54,7 +54,7 @@ func (r *Reverting) Look(ctx context.Context, w Watch) (*Found, error) {
 		return nil, said.broken
 	}
 	found.Cannot = r.cannot(found)
-	found.back, err = revert.Mirror(r.program, revert.Options{Run: r.ID, Force: r.options.Force, Past: found.Past, Log: r.track.log()})
+	found.back, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, Past: found.Past, Log: r.track.log()})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (a *answers) Emit(e engine.Event) {
 	if e.Type != engine.StepEnd || e.Result == nil || e.Result.Failure != nil {
 		return
 	}
-	p, err := revert.PastOf(e.Result.Output)
+	p, err := revert.ParseHistory(e.Result.Output)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.past[e.Host] = p

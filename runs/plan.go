@@ -41,7 +41,7 @@ func (r *Run) Plan(ctx context.Context, w Watch) (*Planned, error) {
 	}
 	p := found.Plan(r.Hosts)
 	p.Deployer, p.Made, p.By = r.controller.Version, time.Now().UTC(), whoami()
-	p.Call, p.Files = r.Written(), r.Project.Files()
+	p.Invocation, p.Files = r.Written(), r.Project.Files()
 	return &Planned{p, report}, nil
 }
 

@@ -25,13 +25,13 @@ func goldenPlan() *plan.Plan {
 	opaque := 1
 	return &plan.Plan{
 		Format: plan.Format, Deployer: "v1", Made: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), By: "ann@ci",
-		Call:  journal.Call{Verb: "run", Playbook: "/site/site.yaml", Inventory: "/site/inventory.yaml", Limit: "web", Extra: map[string]any{"said": "hello"}, Withheld: []string{"token"}},
+		Invocation:  journal.Invocation{Verb: "run", Playbook: "/site/site.yaml", Inventory: "/site/inventory.yaml", Limit: "web", Extra: map[string]any{"said": "hello"}, Withheld: []string{"token"}},
 		Files: map[string]string{"/site/site.yaml": "abc"},
 		Changes: []plan.Change{
-			{Step: "1.web.1", Name: "configuration", Role: "web", Effects: []engine.Effect{effect, secret}, Fingerprints: []string{effect.Fingerprint(), secret.Fingerprint()}, AtOnce: 1},
+			{Step: "1.web.1", Name: "configuration", Role: "web", Effects: []engine.Effect{effect, secret}, Fingerprints: []string{effect.Fingerprint(), secret.Fingerprint()}, MaxParallel: 1},
 			{Step: "1.web.2", Name: "look", Unknown: "it looks at what 1.web.1 registers"},
 		},
-		Hosts:   []plan.Host{{Name: "web1", Changes: []int{0, 1}, Loose: map[int]int{1: 0}, Opaque: &opaque}, {Name: "web2", Changes: []int{}}},
+		Hosts:   []plan.Host{{Name: "web1", Changes: []int{0, 1}, Inexact: map[int]int{1: 0}, UnboundedFrom: &opaque}, {Name: "web2", Changes: []int{}}},
 		LeftOut: map[string]string{"web3": "not reached"},
 	}
 }

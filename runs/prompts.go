@@ -15,7 +15,7 @@ import (
 // prompts asks for the variables that plays ask for and nobody has given. The
 // default stands for no answer, and for all where there is nobody to ask.
 func (r *Run) prompts() error {
-	r.Asked = nil // those of an earlier run are asked for again
+	r.Prompted = nil // those of an earlier run are asked for again
 	for _, p := range r.Program.Prompts {
 		if _, given := r.Extra[p.Name]; given {
 			continue
@@ -30,7 +30,7 @@ func (r *Run) prompts() error {
 		case answer == "":
 			answer = p.Default
 		}
-		r.Extra, r.Asked = merged(r.Extra, map[string]any{p.Name: typed(p, answer)}), append(r.Asked, p.Name)
+		r.Extra, r.Prompted = merged(r.Extra, map[string]any{p.Name: typed(p, answer)}), append(r.Prompted, p.Name)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestPrompts(t *testing.T) {
 			prompting(t, tt.prompts)
 			a := &replies{says: tt.says}
 			c := Controller{Ask: a.asker("hidden"), AskOpen: a.asker("open")}
-			r, err := c.Playbook(Options{Call: journal.Call{Inventory: "i.yaml", Playbook: "site.yaml", Extra: tt.given}})
+			r, err := c.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml", Extra: tt.given}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestNobodyToPrompt(t *testing.T) {
 	} {
 		site(t)
 		prompting(t, prompts)
-		r, err := Controller{Ask: nobody}.Playbook(Options{Call: journal.Call{Inventory: "i.yaml", Playbook: "site.yaml"}})
+		r, err := Controller{Ask: nobody}.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (s *session) record() error {
 }
 
 func (s *session) header() journal.Header {
-	h := journal.Header{Run: s.id, Started: s.started, Call: s.Written(), Files: s.Project.Files(), Deployer: s.controller.Version,
+	h := journal.Header{Run: s.id, Started: s.started, Invocation: s.Written(), Files: s.Project.Files(), Deployer: s.controller.Version,
 		By: whoami(), PID: os.Getpid(), Resumes: s.resumes, Plan: s.applied}
 	if s.Project.Cluster != nil {
 		h.Versions = roles.Versions(s.Project.Cluster)

@@ -20,17 +20,17 @@ import (
 // What is given anew is as with [Controller.Apply].
 func (c Controller) Resume(r *journal.Record, given Options, anyway bool) (*Run, error) {
 	h := r.Header
-	if h.Call.Verb == verbRun && r.Outcome == engine.RunPartial {
-		h.Call.Limit = strings.Join(broken(r.Report), ",")
+	if h.Invocation.Verb == verbRun && r.Outcome == engine.RunPartial {
+		h.Invocation.Limit = strings.Join(broken(r.Report), ",")
 	}
 	if h.Plan != nil {
 		return c.resumePlan(h, given)
 	}
-	run, err := c.again(h.Call, given)
+	run, err := c.again(h.Invocation, given)
 	if err != nil {
 		return nil, err
 	}
-	if missing := run.missing(h.Call.Withheld); len(missing) > 0 {
+	if missing := run.missing(h.Invocation.Withheld); len(missing) > 0 {
 		return nil, project.Mistaken(errors.New("give these variables again, they look like secrets and were not written down: " + ResumeCommand(h.Run, missing)))
 	}
 	if changed := c.changedSince(h, run.Project.Files()); len(changed) > 0 && !anyway {
@@ -52,7 +52,7 @@ func (c Controller) resumePlan(h journal.Header, given Options) (*Run, error) {
 	if given.Check {
 		return nil, project.Mistaken(errors.New("what is left of a plan is looked at before it is done; --check is not needed"))
 	}
-	p.Call.Limit = h.Call.Limit
+	p.Invocation.Limit = h.Invocation.Limit
 	run, err := c.Apply(p, from, given)
 	if err != nil {
 		return nil, err

@@ -17,40 +17,40 @@ import (
 
 // TestLastUnfinished: which run is meant when none is named.
 func TestLastUnfinished(t *testing.T) {
-	call := func(book string) journal.Call { return journal.Call{Verb: "run", Playbook: book, Inventory: "/i"} }
-	limited := func(book, limit string) journal.Call {
+	call := func(book string) journal.Invocation { return journal.Invocation{Verb: "run", Playbook: book, Inventory: "/i"} }
+	limited := func(book, limit string) journal.Invocation {
 		c := call(book)
 		c.Limit = limit
 		return c
 	}
-	tagged := func(book string) journal.Call {
+	tagged := func(book string) journal.Invocation {
 		c := call(book)
 		c.Tags = []string{"config"}
 		return c
 	}
 	later := call("/a")
 	later.StartAt = "second"
-	exec, other := journal.Call{Verb: "exec", Inventory: "/i"}, journal.Call{Verb: "run", Playbook: "/a", Inventory: "/other"}
+	exec, other := journal.Invocation{Verb: "exec", Inventory: "/i"}, journal.Invocation{Verb: "run", Playbook: "/a", Inventory: "/other"}
 	for name, c := range map[string]struct {
-		calls    []journal.Call // newest first
+		calls    []journal.Invocation // newest first
 		outcomes []engine.Outcome
 		want     int
 	}{
-		"the newest":                  {[]journal.Call{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
-		"finished since":              {[]journal.Call{call("/a"), call("/a")}, []engine.Outcome{engine.RunDone, journal.Killed}, -1},
-		"another playbook since":      {[]journal.Call{call("/b"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"a command in between":        {[]journal.Call{exec, call("/a")}, []engine.Outcome{engine.RunStopped, engine.RunInterrupted}, 1},
-		"one host of it since":        {[]journal.Call{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"the same hosts since":        {[]journal.Call{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
-		"all hosts since":             {[]journal.Call{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
-		"some tasks since":            {[]journal.Call{tagged("/a"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"a later part since":          {[]journal.Call{later, call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"of another inventory":        {[]journal.Call{other}, []engine.Outcome{journal.Killed}, -1},
-		"one that goes on is told so": {[]journal.Call{call("/a")}, []engine.Outcome{journal.Running}, 0},
+		"the newest":                  {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
+		"finished since":              {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{engine.RunDone, journal.Killed}, -1},
+		"another playbook since":      {[]journal.Invocation{call("/b"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"a command in between":        {[]journal.Invocation{exec, call("/a")}, []engine.Outcome{engine.RunStopped, engine.RunInterrupted}, 1},
+		"one host of it since":        {[]journal.Invocation{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"the same hosts since":        {[]journal.Invocation{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
+		"all hosts since":             {[]journal.Invocation{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
+		"some tasks since":            {[]journal.Invocation{tagged("/a"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"a later part since":          {[]journal.Invocation{later, call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"of another inventory":        {[]journal.Invocation{other}, []engine.Outcome{journal.Killed}, -1},
+		"one that goes on is told so": {[]journal.Invocation{call("/a")}, []engine.Outcome{journal.Running}, 0},
 	} {
 		var all []*journal.Record
 		for i := range c.calls {
-			all = append(all, &journal.Record{Header: journal.Header{Call: c.calls[i]}, Outcome: c.outcomes[i]})
+			all = append(all, &journal.Record{Header: journal.Header{Invocation: c.calls[i]}, Outcome: c.outcomes[i]})
 		}
 		var want *journal.Record
 		if c.want >= 0 {
@@ -67,7 +67,7 @@ func TestLastUnfinished(t *testing.T) {
 func TestResumedRunsAreFinished(t *testing.T) {
 	record := func(run, resumes, limit string, outcome engine.Outcome) *journal.Record {
 		return &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Resumes: resumes,
-			Call: journal.Call{Verb: "run", Playbook: "/a", Inventory: "/i", Limit: limit}}}
+			Invocation: journal.Invocation{Verb: "run", Playbook: "/a", Inventory: "/i", Limit: limit}}}
 	}
 	first, second := record("1", "", "", engine.RunPartial), record("2", "1", "h1,h2", engine.RunPartial)
 	if got := lastUnfinished([]*journal.Record{second, first}, "/i"); got != second {
@@ -110,9 +110,9 @@ func site(t *testing.T) {
 func TestCallsComeBack(t *testing.T) {
 	site(t)
 	c := Controller{}
-	given := journal.Call{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, StartAt: "last", Forks: 7, LockHosts: true,
+	given := journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, StartAt: "last", Forks: 7, LockHosts: true,
 		Extra: map[string]any{"release": "7", "password": "swordfish", "told": "it is hunter2"}}
-	r, err := c.Playbook(Options{Call: given})
+	r, err := c.Playbook(Options{Invocation: given})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,19 +124,19 @@ func TestCallsComeBack(t *testing.T) {
 	if err != nil || strings.Contains(string(data), "swordfish") || strings.Contains(string(data), "hunter2") {
 		t.Errorf("written: %s, %v", data, err)
 	}
-	var was journal.Call
+	var was journal.Invocation
 	if err := json.Unmarshal(data, &was); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"password", "told"}, missingExtra(was.Withheld, was.Extra)); diff != "" {
 		t.Error(diff)
 	}
-	again, err := c.again(was, Options{Call: journal.Call{Extra: map[string]any{"password": "swordfish", "told": "it is hunter2"}}})
+	again, err := c.again(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"password": "swordfish", "told": "it is hunter2"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	given.Verb, given.Withheld = verbRun, was.Withheld
-	if diff := cmp.Diff(given, again.Call); diff != "" {
+	if diff := cmp.Diff(given, again.Invocation); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -147,11 +147,11 @@ func TestMistakesOfCalls(t *testing.T) {
 	site(t)
 	c := Controller{Version: "v1"}
 	call := func(limit, book string) error {
-		_, err := c.Playbook(Options{Call: journal.Call{Inventory: "i.yaml", Playbook: book, Limit: limit}})
+		_, err := c.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: book, Limit: limit}})
 		return err
 	}
 	was := &journal.Record{Outcome: journal.Killed, Header: journal.Header{Run: "r1", Deployer: "v0",
-		Call: journal.Call{Verb: verbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
+		Invocation: journal.Invocation{Verb: verbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
 	_, withheld := c.Resume(was, Options{}, false)
 	for want, err := range map[string]error{
 		"pattern \"nowhere\"":                    call("nowhere", "site.yaml"),
@@ -166,12 +166,12 @@ func TestMistakesOfCalls(t *testing.T) {
 			t.Errorf("want a mistake %q, got %v", want, err)
 		}
 	}
-	_, err := c.Resume(was, Options{Call: journal.Call{Extra: map[string]any{"token": "x"}}}, false)
+	_, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, false)
 	var refusal *Refusal
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "not the same any more since run r1: i.yaml (new), site.yaml (new), deployer itself") {
 		t.Errorf("got %v", err)
 	}
-	r, err := c.Resume(was, Options{Call: journal.Call{Extra: map[string]any{"token": "x"}}}, true)
+	r, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, true)
 	if err != nil || r.resumes != "r1" {
 		t.Errorf("got %v", err)
 	}

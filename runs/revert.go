@@ -28,7 +28,7 @@ type RevertOptions struct {
 // to do, and then it is done.
 type Reverting struct {
 	ID   string       // of the run
-	Call journal.Call // what it was
+	Call journal.Invocation // what it was
 	// WentOnFrom is the run that it went on from, which is not put back with it;
 	// empty for none.
 	WentOnFrom string
@@ -54,12 +54,12 @@ func (c Controller) Revert(name string, o RevertOptions) (*Reverting, error) {
 // hosts know what is put back already.
 func (c Controller) ResumeRevert(was journal.Header, given Options) (*Reverting, error) {
 	o := given
-	o.Call = was.Call
-	o.Inventory, o.Extra, o.Withheld = project.Relative(was.Call.Inventory), merged(was.Call.Extra, given.Extra), nil
+	o.Invocation = was.Invocation
+	o.Inventory, o.Extra, o.Withheld = project.Relative(was.Invocation.Inventory), merged(was.Invocation.Extra, given.Extra), nil
 	if given.Forks > 0 {
 		o.Forks = given.Forks
 	}
-	r, err := toRevert(was.Call.Reverts, RevertOptions{Options: o, Force: was.Call.Force, Anyway: was.Call.Anyway})
+	r, err := toRevert(was.Invocation.Reverts, RevertOptions{Options: o, Force: was.Invocation.Force, Anyway: was.Invocation.AllowChangedPlaybook})
 	if err != nil {
 		return nil, project.Mistaken(err)
 	}
@@ -89,10 +89,10 @@ func toRevert(name string, o RevertOptions) (*Reverting, error) {
 		return nil, fmt.Errorf("run %s goes on, as process %d; interrupt it first", h.Run, h.PID)
 	}
 	if o.Inventory == "" {
-		o.Inventory = project.Relative(h.Call.Inventory)
+		o.Inventory = project.Relative(h.Invocation.Inventory)
 	}
 	t, err := trackOf(journal.Path(dir, h.Run))
-	return &Reverting{ID: h.Run, WentOnFrom: h.Resumes, Call: h.Call, track: t, options: o}, err
+	return &Reverting{ID: h.Run, WentOnFrom: h.Resumes, Call: h.Invocation, track: t, options: o}, err
 }
 
 // withoutLog is a run of which there is what somebody says that it was.
@@ -100,7 +100,7 @@ func withoutLog(name string, o RevertOptions) *Reverting {
 	if o.Inventory == "" {
 		o.Inventory = project.DefaultInventory
 	}
-	call := journal.Call{Verb: verbRun, Playbook: project.Absolute(o.Of), Inventory: project.Absolute(o.Inventory)}
+	call := journal.Invocation{Verb: verbRun, Playbook: project.Absolute(o.Of), Inventory: project.Absolute(o.Inventory)}
 	if o.Of == verbInstall || o.Of == verbUnknown {
 		call.Verb, call.Playbook = o.Of, ""
 	}
@@ -117,7 +117,7 @@ func (c Controller) lead(r *Reverting) error {
 		return &Refusal{fmt.Errorf("the playbook is not what it was in run %s: %s; revert with the playbook as it was, or with --anyway in the order that it has now",
 			r.ID, strings.Join(moved, "; "))}
 	}
-	ask, err := revert.Ask(r.ID, r.options.Force)
+	ask, err := revert.Query(r.ID, r.options.Force)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (r *Reverting) PutBack(found *Found) (*Run, error) {
 	o := r.options
 	run := r.look.like(found.back.Program)
 	run.Check, run.logged, run.locks, run.budget, run.resumes = o.Check, true, true, nil, r.resumes
-	run.Call = journal.Call{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.look.Extra,
-		Reverts: r.ID, Force: o.Force, Anyway: o.Anyway}
+	run.Invocation = journal.Invocation{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.look.Extra,
+		Reverts: r.ID, Force: o.Force, AllowChangedPlaybook: o.Anyway}
 	if found.back.Everyone {
 		run.Hosts = run.Project.Hosts
 	} else {

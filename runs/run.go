@@ -104,11 +104,11 @@ func (r *Run) PlanFile() string {
 // Written is what was asked for in the form that plans and logs keep: paths are
 // absolute, and of variables that look like secrets there are only the names. The
 // run must be ready.
-func (r *Run) Written() journal.Call {
-	c := r.Call
+func (r *Run) Written() journal.Invocation {
+	c := r.Invocation
 	c.Playbook, c.Inventory = project.Absolute(c.Playbook), project.Absolute(c.Inventory)
-	c.Extra, c.Withheld = r.withhold(journal.Withhold(r.Extra, r.redactor.Text))
-	c.Asked = slices.DeleteFunc(slices.Clone(r.Asked), func(name string) bool { return !slices.Contains(c.Withheld, name) })
+	c.Extra, c.Withheld = r.withhold(journal.SplitSecrets(r.Extra, r.redactor.Text))
+	c.Prompted = slices.DeleteFunc(slices.Clone(r.Prompted), func(name string) bool { return !slices.Contains(c.Withheld, name) })
 	return c
 }
 

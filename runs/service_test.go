@@ -61,7 +61,7 @@ func (s *service) write(name string, content []byte) {
 
 // asked are the options of a run of the playbook, with the variable bad.
 func asked(bad string) runs.Options {
-	return runs.Options{Call: journal.Call{Inventory: "inventory.yaml", Playbook: "site.yaml", Extra: map[string]any{"bad": bad}}}
+	return runs.Options{Invocation: journal.Invocation{Inventory: "inventory.yaml", Playbook: "site.yaml", Extra: map[string]any{"bad": bad}}}
 }
 
 // do carries a run out, which nobody watches, and wants an outcome.

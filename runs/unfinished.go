@@ -44,14 +44,14 @@ func unfinished(dir, name, inventory string) (*journal.Record, error) {
 // lastUnfinished picks the newest run of an inventory that is not finished, that
 // no later run went on from and finished, and that no later run has done all of.
 func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Record {
-	var done []journal.Call
+	var done []journal.Invocation
 	settled := map[string]bool{} // runs that others went on from, to their end
 	for _, r := range newestFirst {
-		call := r.Header.Call
+		call := r.Header.Invocation
 		if call.Inventory != inventory || !Resumable(call) {
 			continue
 		}
-		covered := slices.ContainsFunc(done, func(d journal.Call) bool { return d.Covers(call) })
+		covered := slices.ContainsFunc(done, func(d journal.Invocation) bool { return d.Covers(call) })
 		switch {
 		case r.Finished():
 			done = append(done, call)
@@ -67,15 +67,15 @@ func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Re
 
 // Resumable tells whether a later run can finish what this one began: a command
 // that exec ran somewhere is nothing that could be left unfinished.
-func Resumable(c journal.Call) bool {
+func Resumable(c journal.Invocation) bool {
 	return c.Verb == verbRun || c.Verb == verbInstall || c.Verb == verbRevert
 }
 
 func leftToDo(r *journal.Record) error {
 	run := r.Header.Run
 	switch {
-	case !Resumable(r.Header.Call):
-		return fmt.Errorf("run %s cannot be resumed: it was deployer %s; give the command again", run, r.Header.Call.Verb)
+	case !Resumable(r.Header.Invocation):
+		return fmt.Errorf("run %s cannot be resumed: it was deployer %s; give the command again", run, r.Header.Invocation.Verb)
 	case r.Outcome == journal.Running:
 		return fmt.Errorf("run %s goes on, as process %d; follow it with: deployer runs tail %s", run, r.Header.PID, run)
 	case r.Finished():

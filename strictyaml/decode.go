@@ -15,13 +15,13 @@ import (
 // Errors, holds everything that is wrong; what is right is decoded all the
 // same. file is only used in messages. A nil node counts as empty.
 func Decode(file string, node *yaml.Node, into any) error {
-	return newDecoder(file, false).run(node, reflect.ValueOf(into), where{})
+	return newDecoder(file, false).run(node, reflect.ValueOf(into), path{})
 }
 
 // DecodeAs is Decode for a part of a document; what names the part in
 // messages, as in "host m1".
 func DecodeAs(file, what string, node *yaml.Node, into any) error {
-	return newDecoder(file, false).run(node, reflect.ValueOf(into), where{of: what})
+	return newDecoder(file, false).run(node, reflect.ValueOf(into), path{of: what})
 }
 
 // CheckKeys reports what Decode would, without changing into, for a node whose
@@ -29,7 +29,7 @@ func DecodeAs(file, what string, node *yaml.Node, into any) error {
 // anywhere, since what it becomes is not known yet.
 func CheckKeys(file string, node *yaml.Node, into any) error {
 	t := indirect(reflect.TypeOf(into))
-	return newDecoder(file, true).run(node, reflect.New(t), where{})
+	return newDecoder(file, true).run(node, reflect.New(t), path{})
 }
 
 type decoder struct {
@@ -43,7 +43,7 @@ func newDecoder(file string, templated bool) *decoder {
 	return &decoder{file: file, templated: templated}
 }
 
-func (d *decoder) run(n *yaml.Node, into reflect.Value, at where) error {
+func (d *decoder) run(n *yaml.Node, into reflect.Value, at path) error {
 	if into.Kind() != reflect.Pointer || into.IsNil() {
 		return fmt.Errorf("decoding YAML into %s: want a pointer", into.Type())
 	}
@@ -59,7 +59,7 @@ func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
 }
 
 // wrong reports a value that is not what the type wants.
-func (d *decoder) wrong(n *yaml.Node, at where, want string) {
+func (d *decoder) wrong(n *yaml.Node, at path, want string) {
 	d.fail(n, "%swant %s, got %s%s", at.prefix(), want, got(n), written(n, want))
 }
 
@@ -100,41 +100,41 @@ func got(n *yaml.Node) string {
 	return fmt.Sprintf("%q", string(text))
 }
 
-// where names a value for people: a dotted path, of something with a name.
-type where struct{ path, of string }
+// path names a value for people: a dotted path, of something with a name.
+type path struct{ path, of string }
 
-func (w where) key(name string) where {
+func (w path) key(name string) path {
 	if w.path != "" {
 		name = w.path + "." + name
 	}
-	return where{name, w.of}
+	return path{name, w.of}
 }
 
 // entry is where a value of a map stands; each is the noun of its field.
-func (w where) entry(each, key string) where {
+func (w path) entry(each, key string) path {
 	if each == "" {
 		return w.key(key)
 	}
-	return where{of: each + " " + key}
+	return path{of: each + " " + key}
 }
 
-func (w where) item(i int) where { return where{fmt.Sprintf("%s[%d]", w.path, i), w.of} }
+func (w path) item(i int) path { return path{fmt.Sprintf("%s[%d]", w.path, i), w.of} }
 
-func (w where) prefix() string {
+func (w path) prefix() string {
 	if s := w.text(); s != "" {
 		return s + ": "
 	}
 	return ""
 }
 
-func (w where) in() string {
+func (w path) in() string {
 	if s := w.text(); s != "" {
 		return " in " + s
 	}
 	return ""
 }
 
-func (w where) text() string {
+func (w path) text() string {
 	if w.path != "" && w.of != "" {
 		return w.path + " of " + w.of
 	}

@@ -14,7 +14,7 @@ type pair struct{ key, value *yaml.Node }
 
 // pairs lists a mapping's pairs and reports keys that are no words and keys
 // given twice.
-func (d *decoder) pairs(n *yaml.Node, at where) []pair {
+func (d *decoder) pairs(n *yaml.Node, at path) []pair {
 	out := make([]pair, 0, len(n.Content)/2)
 	first := make(map[string]*yaml.Node, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -34,7 +34,7 @@ func (d *decoder) pairs(n *yaml.Node, at where) []pair {
 	return out
 }
 
-func (d *decoder) structure(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) structure(n *yaml.Node, v reflect.Value, at path) {
 	if n.Kind != yaml.MappingNode && !isNull(n) {
 		d.wrong(n, at, "a mapping")
 		return
@@ -55,7 +55,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, at where) {
 		}
 	}
 	if s.rest != nil && len(rest.Content) > 0 {
-		d.mapping(rest, fieldValue(v, s.rest.index), at, s.rest.each)
+		d.mapping(rest, fieldValue(v, s.rest.index), at, s.rest.itemNoun)
 	}
 	for _, f := range s.fields {
 		if f.required && !present[f.name] {
@@ -78,17 +78,17 @@ func because(doc string) string {
 }
 
 // field decodes the value of a struct's key, minding the tags of the field.
-func (d *decoder) field(f *field, n *yaml.Node, v reflect.Value, at where) {
-	if f.each != "" && !isNull(n) {
+func (d *decoder) field(f *field, n *yaml.Node, v reflect.Value, at path) {
+	if f.itemNoun != "" && !isNull(n) {
 		if resolved, ok := d.resolve(n); ok {
 			n = resolved
 		}
 		switch {
 		case kindOf(v.Type()) == kindOrdered:
-			d.ordered(n, v.Addr().Interface().(ordered), at, f.each)
+			d.ordered(n, v.Addr().Interface().(ordered), at, f.itemNoun)
 			return
 		case v.Kind() == reflect.Map:
-			d.mapping(n, v, at, f.each)
+			d.mapping(n, v, at, f.itemNoun)
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (d *decoder) field(f *field, n *yaml.Node, v reflect.Value, at where) {
 	}
 }
 
-func (d *decoder) mapping(n *yaml.Node, v reflect.Value, at where, each string) {
+func (d *decoder) mapping(n *yaml.Node, v reflect.Value, at path, each string) {
 	if n.Kind != yaml.MappingNode {
 		d.wrong(n, at, "a mapping")
 		return
@@ -117,7 +117,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, at where, each string) 
 	v.Set(out)
 }
 
-func (d *decoder) ordered(n *yaml.Node, m ordered, at where, each string) {
+func (d *decoder) ordered(n *yaml.Node, m ordered, at path, each string) {
 	if n.Kind != yaml.MappingNode {
 		d.wrong(n, at, "a mapping")
 		return

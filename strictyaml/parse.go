@@ -32,7 +32,7 @@ func Parse(file string, data []byte) (root *yaml.Node, err error) {
 		return nil, Errors{syntaxError(file, data, err)}
 	}
 	root = content(&doc)
-	if err := foreign(file, data, root); err != nil {
+	if err := encrypted(file, data, root); err != nil {
 		return nil, err
 	}
 	var second yaml.Node

@@ -11,7 +11,7 @@ import (
 )
 
 // isScalar reports a node that is no scalar, or has a tag that nobody handles.
-func (d *decoder) isScalar(n *yaml.Node, at where, want string) bool {
+func (d *decoder) isScalar(n *yaml.Node, at path, want string) bool {
 	if n.Kind != yaml.ScalarNode {
 		d.wrong(n, at, want)
 		return false
@@ -19,7 +19,7 @@ func (d *decoder) isScalar(n *yaml.Node, at where, want string) bool {
 	return d.knownTag(n, at)
 }
 
-func (d *decoder) knownTag(n *yaml.Node, at where) bool {
+func (d *decoder) knownTag(n *yaml.Node, at path) bool {
 	switch n.ShortTag() {
 	case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!map", "!!seq", "!!merge":
 		return true
@@ -28,7 +28,7 @@ func (d *decoder) knownTag(n *yaml.Node, at where) bool {
 	return false
 }
 
-func (d *decoder) oneOf(enum []string, n *yaml.Node, at where) {
+func (d *decoder) oneOf(enum []string, n *yaml.Node, at path) {
 	if !slices.Contains(enum, n.Value) {
 		d.fail(n, "%swant one of %s, got %s%s", at.prefix(), strings.Join(enum, ", "), got(n), suggestion(n, enum))
 	}
@@ -41,7 +41,7 @@ func suggestion(n *yaml.Node, enum []string) string {
 	return ""
 }
 
-func (d *decoder) scalar(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) scalar(n *yaml.Node, v reflect.Value, at path) {
 	switch v.Kind() {
 	case reflect.String:
 		// Numbers and words such as true are taken as they are written, so
@@ -81,7 +81,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, at where) {
 	}
 }
 
-func (d *decoder) float(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) float(n *yaml.Node, v reflect.Value, at path) {
 	var f float64
 	number := n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!int" || n.ShortTag() == "!!float")
 	if !number || n.Decode(&f) != nil || math.IsInf(f, 0) || math.IsNaN(f) {
@@ -91,7 +91,7 @@ func (d *decoder) float(n *yaml.Node, v reflect.Value, at where) {
 	v.SetFloat(f)
 }
 
-func (d *decoder) duration(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) duration(n *yaml.Node, v reflect.Value, at path) {
 	if !d.isScalar(n, at, "a duration such as 10s") {
 		return
 	}
@@ -106,7 +106,7 @@ func (d *decoder) duration(n *yaml.Node, v reflect.Value, at where) {
 // any decodes a free value into what JSON has: map[string]any, []any, string,
 // bool, int (int64 and uint64 where an int is too small), float64 or nil.
 // Dates stay text.
-func (d *decoder) any(n *yaml.Node, at where) any {
+func (d *decoder) any(n *yaml.Node, at path) any {
 	switch n.Kind {
 	case yaml.MappingNode:
 		var out map[string]any

@@ -17,7 +17,7 @@ type field struct {
 	typ      reflect.Type
 	doc      string
 	def      string
-	each     string
+	itemNoun string
 	enum     []string
 	required bool
 }
@@ -78,7 +78,7 @@ func (s *shape) add(t reflect.Type, prefix []int) {
 		case inline && inner.Kind() == reflect.Struct:
 			nested = append(nested, sf)
 		case inline && inner.Kind() == reflect.Map:
-			s.rest = &field{index: sf.Index, typ: sf.Type, doc: sf.Tag.Get("doc"), each: sf.Tag.Get("each")}
+			s.rest = &field{index: sf.Index, typ: sf.Type, doc: sf.Tag.Get("doc"), itemNoun: sf.Tag.Get("each")}
 		case sf.IsExported():
 			s.fields = append(s.fields, newField(sf, name))
 		}
@@ -90,7 +90,7 @@ func (s *shape) add(t reflect.Type, prefix []int) {
 
 func newField(sf reflect.StructField, name string) field {
 	f := field{name: name, index: sf.Index, typ: sf.Type, doc: sf.Tag.Get("doc"), def: sf.Tag.Get("default"),
-		each: sf.Tag.Get("each"), required: sf.Tag.Get("required") == "true"}
+		itemNoun: sf.Tag.Get("each"), required: sf.Tag.Get("required") == "true"}
 	if f.name == "" {
 		f.name = strings.ToLower(sf.Name)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // value decodes n into v, which is addressable.
-func (d *decoder) value(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) value(n *yaml.Node, v reflect.Value, at path) {
 	if d.visited++; d.visited > maxNodes {
 		if d.visited == maxNodes+1 {
 			d.fail(n, "the document has more than %d values", maxNodes)
@@ -82,7 +82,7 @@ func (d *decoder) resolve(n *yaml.Node) (*yaml.Node, bool) {
 	return out, err == nil
 }
 
-func (d *decoder) pointer(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) pointer(n *yaml.Node, v reflect.Value, at path) {
 	if isNull(n) {
 		return
 	}
@@ -92,7 +92,7 @@ func (d *decoder) pointer(n *yaml.Node, v reflect.Value, at where) {
 	d.value(n, v.Elem(), at)
 }
 
-func (d *decoder) plain(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) plain(n *yaml.Node, v reflect.Value, at path) {
 	switch v.Kind() {
 	case reflect.Struct:
 		d.structure(n, v, at)
@@ -113,7 +113,7 @@ func (d *decoder) plain(n *yaml.Node, v reflect.Value, at where) {
 	}
 }
 
-func (d *decoder) list(n *yaml.Node, v reflect.Value, at where) {
+func (d *decoder) list(n *yaml.Node, v reflect.Value, at path) {
 	if n.Kind != yaml.SequenceNode {
 		d.wrong(n, at, "a list")
 		return
@@ -126,7 +126,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, at where) {
 }
 
 // report takes over the error of a type that decodes itself.
-func (d *decoder) report(n *yaml.Node, at where, err error) {
+func (d *decoder) report(n *yaml.Node, at path, err error) {
 	var many Errors
 	var one *Error
 	var types *yaml.TypeError

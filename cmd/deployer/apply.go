@@ -67,10 +67,10 @@ func told(e env, err error) error {
 	fmt.Fprintln(e.stderr, "refused: this is not what the plan was made for")
 	order, whats := []string{}, map[string][]string{}
 	for _, d := range drifted.Drift {
-		if whats[d.How] == nil {
-			order = append(order, d.How)
+		if whats[d.Difference] == nil {
+			order = append(order, d.Difference)
 		}
-		whats[d.How] = append(whats[d.How], project.Relative(d.What))
+		whats[d.Difference] = append(whats[d.Difference], project.Relative(d.Subject))
 	}
 	for i, how := range order {
 		if i == shownDrift {

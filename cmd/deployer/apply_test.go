@@ -63,7 +63,7 @@ func TestDriftInTheMiddle(t *testing.T) {
 	}
 	out, _ = y.deployer(exitOK, "resume")
 	says(t, out, "site.yaml done", "1 host, 2 changed")
-	if last := y.runs()[0].Header; last.Call.Limit != "n002" || last.Plan == nil {
+	if last := y.runs()[0].Header; last.Invocation.Limit != "n002" || last.Plan == nil {
 		t.Errorf("it was gone on with as %+v", last)
 	}
 }

@@ -49,8 +49,8 @@ func printChange(w io.Writer, c plan.Change, own string, diffs, all bool, printe
 	if c.Role != "" {
 		name = c.Role + ": " + name
 	}
-	if c.AtOnce > 0 {
-		name += fmt.Sprintf("  (at most %d at a time)", c.AtOnce)
+	if c.MaxParallel > 0 {
+		name += fmt.Sprintf("  (at most %d at a time)", c.MaxParallel)
 	}
 	fmt.Fprintf(w, "  %s%s\n", name, own)
 	if c.Unknown != "" {

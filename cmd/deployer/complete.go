@@ -67,7 +67,7 @@ func completeRuns(may func(*journal.Record) bool) completer {
 		var out []string
 		for _, r := range all {
 			if strings.HasPrefix(r.Header.Run, word) && may(r) {
-				out = append(out, r.Header.Run+"\t"+listedRun(r).Verb+" "+runName(r.Header.Call)+", "+string(r.Outcome))
+				out = append(out, r.Header.Run+"\t"+listedRun(r).Verb+" "+runName(r.Header.Invocation)+", "+string(r.Outcome))
 			}
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -80,5 +80,5 @@ func endedRun(r *journal.Record) bool { return r.Outcome != journal.Running }
 
 // unfinishedRun is one that resume takes.
 func unfinishedRun(r *journal.Record) bool {
-	return endedRun(r) && !r.Finished() && runs.Resumable(r.Header.Call)
+	return endedRun(r) && !r.Finished() && runs.Resumable(r.Header.Invocation)
 }

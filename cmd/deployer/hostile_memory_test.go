@@ -11,7 +11,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
 	"deployer/engine/wire"
 	"deployer/test/fleet"
 )
@@ -32,7 +32,7 @@ func TestHostThatSendsTooMuch(t *testing.T) {
 		return []byte(open + strings.Repeat(element+",", size/(len(element)+1)) + element + end)
 	}
 	result := func(seg engine.Segment, output []byte) wire.Frame {
-		payload, err := packed.AppendResult(nil, &engine.Result{Step: seg.Steps[0].ID, Status: engine.OK})
+		payload, err := codec.AppendResult(nil, &engine.Result{Step: seg.Steps[0].ID, Status: engine.OK})
 		if err != nil {
 			panic(err)
 		}
@@ -87,7 +87,7 @@ func TestHostThatSendsTooMuch(t *testing.T) {
 					if !ok {
 						return
 					}
-					seg, err := packed.ReadSegment(f.Payload)
+					seg, err := codec.ReadSegment(f.Payload)
 					if err != nil {
 						t.Error(err)
 						return

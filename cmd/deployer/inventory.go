@@ -160,7 +160,7 @@ group_vars and host_vars beside a playbook are there too.`,
 				return printJSON(e.stdout, struct {
 					hostRow
 					Values  []inventory.Origin `json:"values"`
-					OpenSSH []ssh.Said         `json:"openssh,omitempty"`
+					OpenSSH []ssh.Setting         `json:"openssh,omitempty"`
 				}{rowOf(h, ways.Target(h.Name)), origins, said})
 			}
 			return printOrigins(e.stdout, h, origins, said)
@@ -172,7 +172,7 @@ group_vars and host_vars beside a playbook are there too.`,
 	return cmd
 }
 
-func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin, openSSH []ssh.Said) error {
+func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin, openSSH []ssh.Setting) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "host\t%s\t%s\n", h.Name, h.Pos)
 	fmt.Fprintf(t, "address\t%s\n", h.Address)

@@ -164,7 +164,7 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 		fmt.Fprintf(w, "rebooted: %s (%s)\n", inventory.CompressText(hosts), hostCount(len(hosts)))
 	}
 	for _, t := range p.Turns() {
-		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.AtOnce), counted(t.Turns, "turn"))
+		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.MaxParallel), counted(t.Turns, "turn"))
 	}
 	printDoubts(w, p)
 	atOnce := r.AtOnce()
@@ -188,7 +188,7 @@ func printLeftOut(w io.Writer, p *plan.Plan) {
 	why := map[string][]string{} // by the cause without the host
 	var order []string
 	for _, h := range leftOut(p) {
-		cause := view.Hostless(h, p.LeftOut[h])
+		cause := view.NormalizeHosts(h, p.LeftOut[h])
 		if why[cause] == nil {
 			order = append(order, cause)
 		}
@@ -214,7 +214,7 @@ func printDoubts(w io.Writer, p *plan.Plan) {
 		}
 	}
 	for _, h := range p.Hosts {
-		if h.Opaque != nil {
+		if h.UnboundedFrom != nil {
 			open++
 		}
 	}

@@ -39,7 +39,7 @@ unless --anyway is given.`,
 			if err != nil {
 				return err
 			}
-			if record.Header.Call.Verb == "revert" {
+			if record.Header.Invocation.Verb == "revert" {
 				back, err := newController(e).ResumeRevert(record.Header, given)
 				if err != nil {
 					return err

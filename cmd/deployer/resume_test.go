@@ -57,7 +57,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("n003 has %q", got)
 	}
 	last := y.runs()[0].Header
-	if last.Resumes != id || last.Call.Limit != "n003" {
+	if last.Resumes != id || last.Invocation.Limit != "n003" {
 		t.Errorf("the second run: %+v", last)
 	}
 	_, complaint = y.deployer(exitUsage, "resume")

@@ -63,7 +63,7 @@ func orEmpty[T any](list []T) []T {
 }
 
 // printLeft says what the summary of a run does not.
-func printLeft(w io.Writer, call journal.Call, left []runs.Cannot, report *engine.Report) {
+func printLeft(w io.Writer, call journal.Invocation, left []runs.Cannot, report *engine.Report) {
 	printCannot(w, "could not be put back:", left)
 	if report.Outcome() == engine.RunDone && (call.Verb == "install" || call.Verb == "run") {
 		fmt.Fprintf(w, "\nthe inventory and the playbook still say what the run did: change them, or the next run does it again\n")

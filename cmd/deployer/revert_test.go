@@ -118,8 +118,8 @@ func TestRevert(t *testing.T) {
 	says(t, out, "there is nothing to put back")
 
 	second := y.runs()[0].Header
-	if second.Call.Verb != "revert" || second.Call.Reverts != id {
-		t.Fatalf("the log of the revert says %+v", second.Call)
+	if second.Invocation.Verb != "revert" || second.Invocation.Reverts != id {
+		t.Fatalf("the log of the revert says %+v", second.Invocation)
 	}
 	y.deployer(exitOK, "revert", second.Run, "--yes")
 	if diff := cmp.Diff(after, y.trees()); diff != "" {
@@ -304,7 +304,7 @@ func TestRevertIsResumed(t *testing.T) {
 	last := y.runs()[0].Header
 	followed := false
 	eachEvent(t, last.Run, func(e *engine.Event) { followed = followed || e.Type == engine.StepEnd && e.Name == "follow" })
-	if last.Call.Verb != "revert" || last.Resumes == "" || !followed {
+	if last.Invocation.Verb != "revert" || last.Resumes == "" || !followed {
 		t.Errorf("the handler was forgotten, or the log says %+v", last)
 	}
 	out, _ = y.deployer(exitOK, "revert", id, "--yes")

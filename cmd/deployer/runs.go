@@ -45,7 +45,7 @@ func theRun(args []string) (dir string, r *journal.Record, err error) {
 }
 
 // runName is how summaries call a run.
-func runName(c journal.Call) string {
+func runName(c journal.Invocation) string {
 	if c.Playbook != "" {
 		return filepath.Base(c.Playbook)
 	}

@@ -83,10 +83,10 @@ func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 	}
 	if r.Report != nil {
 		again := ""
-		if !r.Finished() && runs.Resumable(r.Header.Call) {
-			again = runs.ResumeCommand(r.Header.Run, r.Header.Call.ToGive())
+		if !r.Finished() && runs.Resumable(r.Header.Invocation) {
+			again = runs.ResumeCommand(r.Header.Run, r.Header.Invocation.ToGive())
 		}
-		view.Summary(w, runName(r.Header.Call), r.Report, again)
+		view.Summary(w, runName(r.Header.Invocation), r.Report, again)
 		return nil
 	}
 	printOpen(w, r)
@@ -95,15 +95,15 @@ func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 
 func printHeader(w io.Writer, r *journal.Record) {
 	h := r.Header
-	what := h.Call.Verb
-	if h.Call.Playbook != "" {
-		what += " " + project.Relative(h.Call.Playbook)
+	what := h.Invocation.Verb
+	if h.Invocation.Playbook != "" {
+		what += " " + project.Relative(h.Invocation.Playbook)
 	}
-	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, what, project.Relative(h.Call.Inventory), h.By,
+	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, what, project.Relative(h.Invocation.Inventory), h.By,
 		h.Started.Local().Format("2006-01-02 15:04:05"), r.Outcome)
 	for _, o := range []struct{ name, value string }{
-		{"limit", h.Call.Limit}, {"tags", strings.Join(h.Call.Tags, ",")}, {"skip tags", strings.Join(h.Call.SkipTags, ",")}, {"starts at", h.Call.StartAt},
-		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Call.Extra)), h.Call.Withheld...), ", ")},
+		{"limit", h.Invocation.Limit}, {"tags", strings.Join(h.Invocation.Tags, ",")}, {"skip tags", strings.Join(h.Invocation.SkipTags, ",")}, {"starts at", h.Invocation.StartAt},
+		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Invocation.Extra)), h.Invocation.Withheld...), ", ")},
 		{"resumes", h.Resumes}, {"applies plan", planFile(h)},
 	} {
 		if o.value != "" {
@@ -131,8 +131,8 @@ func printOpen(w io.Writer, r *journal.Record) {
 		return strings.Join(names, ", ")
 	})
 	printFolded(w, r.Hosts, "left out", func(host string) string { return r.Parked[host] })
-	if r.Outcome == journal.Killed && runs.Resumable(r.Header.Call) {
-		fmt.Fprintf(w, "to go on:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Call.ToGive()))
+	if r.Outcome == journal.Killed && runs.Resumable(r.Header.Invocation) {
+		fmt.Fprintf(w, "to go on:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Invocation.ToGive()))
 	}
 }
 

@@ -53,7 +53,7 @@ the last one. An interrupt ends only the showing.`,
 				return err
 			}
 			if report != nil {
-				view.Summary(e.stdout, runName(r.Header.Call), report, "")
+				view.Summary(e.stdout, runName(r.Header.Invocation), report, "")
 			} else if ctx.Err() == nil {
 				fmt.Fprintf(e.stdout, "run %s was killed\n", r.Header.Run)
 			}

@@ -34,7 +34,7 @@ func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, er
 	if limit <= 0 {
 		limit = defaultOutput
 	}
-	stdout, stderr := middle{limit: limit}, middle{limit: limit}
+	stdout, stderr := headTail{limit: limit}, headTail{limit: limit}
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, &stderr, c.Dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
@@ -75,16 +75,16 @@ func exitCode(e *exec.ExitError) int {
 	return e.ExitCode()
 }
 
-// middle keeps the beginning and the end of what is written to it, half the
+// headTail keeps the beginning and the end of what is written to it, half the
 // limit each, and says how much it dropped between.
-type middle struct {
+type headTail struct {
 	limit   int
 	head    []byte
 	tail    []byte
 	dropped int
 }
 
-func (m *middle) Write(p []byte) (int, error) {
+func (m *headTail) Write(p []byte) (int, error) {
 	n := len(p)
 	if room := m.limit/2 - len(m.head); room > 0 {
 		take := min(room, len(p))
@@ -99,14 +99,14 @@ func (m *middle) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (m *middle) cut() {
+func (m *headTail) cut() {
 	if over := len(m.tail) - (m.limit - m.limit/2); over > 0 {
 		m.dropped += over
 		m.tail = append(m.tail[:0], m.tail[over:]...)
 	}
 }
 
-func (m *middle) String() string {
+func (m *headTail) String() string {
 	m.cut()
 	if m.dropped == 0 {
 		return string(m.head) + string(m.tail)

@@ -26,7 +26,7 @@ func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error)
 	if !wire.IsDigest(digest) {
 		return nil, fmt.Errorf("%q is not the SHA-256 digest of a blob", digest)
 	}
-	release, err := s.claim(ctx, digest)
+	release, err := s.reserveDownload(ctx, digest)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error)
 	return b, nil
 }
 
-// claim waits until nobody else fetches the same blob.
-func (s *server) claim(ctx context.Context, digest string) (release func(), err error) {
+// reserveDownload waits until nobody else fetches the same blob.
+func (s *server) reserveDownload(ctx context.Context, digest string) (release func(), err error) {
 	for {
 		s.mu.Lock()
 		busy := s.fetching[digest]
@@ -145,7 +145,7 @@ func (b *blobReader) Read(p []byte) (int, error) {
 	b.hash.Write(p[:n])
 	b.read += int64(n)
 	if err != nil {
-		b.ended = b.verdict(err)
+		b.ended = b.verify(err)
 		return n, b.ended
 	}
 	return n, nil
@@ -164,14 +164,14 @@ func (b *blobReader) WriteTo(w io.Writer) (int64, error) {
 	if err == nil {
 		err = io.EOF
 	}
-	if b.ended = b.verdict(err); errors.Is(b.ended, io.EOF) {
+	if b.ended = b.verify(err); errors.Is(b.ended, io.EOF) {
 		return n, nil
 	}
 	return n, b.ended
 }
 
-// verdict is io.EOF when all of the right content was read.
-func (b *blobReader) verdict(err error) error {
+// verify is io.EOF when all of the right content was read.
+func (b *blobReader) verify(err error) error {
 	if !errors.Is(err, io.EOF) {
 		return fmt.Errorf("blob %.12s: %w", b.digest, err)
 	}

@@ -41,8 +41,8 @@ type File struct {
 // file again, so as to know later whether a new file has the same content.
 const maxDigested = 1 << 20
 
-// look describes what is at a path of the host; nil when there is nothing.
-func look(root, path string) (*File, error) {
+// describePath describes what is at a path of the host; nil when there is nothing.
+func describePath(root, path string) (*File, error) {
 	n, err := hostpath.Open(root, path)
 	if isMissing(err) {
 		return nil, nil
@@ -81,8 +81,8 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// lookWell also reads a small file.
-func lookWell(root, path string) (*File, error) {
+// describeWithDigest also reads a small file.
+func describeWithDigest(root, path string) (*File, error) {
 	n, err := hostpath.Open(root, path)
 	if isMissing(err) {
 		return nil, nil
@@ -160,7 +160,7 @@ func (f *File) sameAccess(g *File) bool {
 		maps.EqualFunc(f.Attributes, g.Attributes, bytes.Equal)
 }
 
-// sameWriting tells that nobody has written the file between two looks.
-func (f *File) sameWriting(g *File) bool {
+// unmodifiedSince tells that nobody has written the file between two looks.
+func (f *File) unmodifiedSince(g *File) bool {
 	return f.Inode == g.Inode && f.Size == g.Size && f.ModTime.Equal(g.ModTime)
 }

@@ -13,16 +13,16 @@ import (
 	"deployer/engine"
 )
 
-// forget removes secrets from what a run has kept, or all that it has kept, and
+// removeBackups removes secrets from what a run has kept, or all that it has kept, and
 // notes why, so that a revert can say it. It returns how many things can no longer
 // be put back. Contents that no line refers to are removed as well: an agent that
 // died in the middle leaves some.
-func (s *state) forget(run string, all bool, why string) (lost int, err error) {
+func (s *state) removeBackups(run string, all bool, why string) (lost int, err error) {
 	dir, err := s.runDir(run)
 	if err != nil {
 		return 0, err
 	}
-	lines, err := readKept(dir)
+	lines, err := readBackupLog(dir)
 	if err != nil || len(lines) == 0 {
 		return 0, err
 	}
@@ -34,7 +34,7 @@ func (s *state) forget(run string, all bool, why string) (lost int, err error) {
 	}
 	inUse := map[string]bool{}
 	for _, line := range lines {
-		poorer, gone := line.without(all)
+		poorer, gone := line.withoutSecrets(all)
 		if gone {
 			poorer.Lost = why
 			lost++
@@ -49,17 +49,17 @@ func (s *state) forget(run string, all bool, why string) (lost int, err error) {
 	}
 	// The lines first: what they refer to must be there whenever the agent dies.
 	if changed {
-		if err := writeOwn(filepath.Join(dir, keptFile), text.Bytes()); err != nil {
+		if err := writePrivateFile(filepath.Join(dir, backupLogFile), text.Bytes()); err != nil {
 			return 0, err
 		}
 	}
 	return lost, removeUnused(filepath.Join(dir, "kept"), inUse)
 }
 
-// without is a line without its secrets or, with all, without anything that could
+// withoutSecrets is a line without its secrets or, with all, without anything that could
 // be put back, and whether it can no longer be. What did not exist before the step
 // is no secret.
-func (k Kept) without(all bool) (poorer Kept, gone bool) {
+func (k BackupRecord) withoutSecrets(all bool) (poorer BackupRecord, gone bool) {
 	if k.Lost != "" {
 		return k, false
 	}
@@ -84,7 +84,7 @@ func (k Kept) without(all bool) (poorer Kept, gone bool) {
 }
 
 // size tells a line from one that has less in it.
-func (k Kept) size() int {
+func (k BackupRecord) size() int {
 	size := len(k.Data) + len(k.State)
 	if k.File != nil {
 		size += len(k.File.Digest)

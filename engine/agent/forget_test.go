@@ -51,12 +51,12 @@ func TestSecretsExpire(t *testing.T) {
 			t.Errorf("after %v: %q, want %q", c.after, got, c.want)
 		}
 	}
-	past, err := s.past("r1", false)
+	past, err := s.changesOfRun("r1", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := json.Marshal(past.changes[0].was)
-	if err != nil || !strings.Contains(past.changes[0].was.Lost, "kept for 7 days") || strings.Contains(string(raw), "digest") {
+	raw, err := json.Marshal(past.byStep[0].before)
+	if err != nil || !strings.Contains(past.byStep[0].before.Lost, "kept for 7 days") || strings.Contains(string(raw), "digest") {
 		t.Errorf("got %s, %v", raw, err)
 	}
 }
@@ -66,27 +66,27 @@ func TestSecretsExpire(t *testing.T) {
 func TestWithoutSecrets(t *testing.T) {
 	file := &File{Mode: 0o600, Digest: "d"}
 	for name, c := range map[string]struct {
-		line, want Kept
+		line, want BackupRecord
 		all, gone  bool
 	}{
-		"a file":             {line: Kept{File: file, Data: "1"}, want: Kept{File: file, Data: "1"}},
-		"a secret file":      {line: Kept{Secret: true, File: file, Data: "1"}, want: Kept{Secret: true, File: &File{Mode: 0o600}}, gone: true},
-		"none before":        {line: Kept{Secret: true}, want: Kept{Secret: true}, all: true},
-		"a password":         {line: Kept{State: engine.State{"secret_password": "x", "shell": "sh"}}, want: Kept{State: engine.State{"shell": "sh"}}, gone: true},
-		"a secret state":     {line: Kept{Secret: true, State: engine.State{"value": "x"}}, want: Kept{Secret: true, State: engine.State{}}, gone: true},
-		"everything":         {line: Kept{State: engine.State{"shell": "sh"}}, want: Kept{State: engine.State{}}, all: true, gone: true},
-		"left by a user":     {line: Kept{Left: true, State: engine.State{"secret_password": "x", "shell": "sh"}}, want: Kept{Left: true, State: engine.State{"shell": "sh"}}},
-		"left by everything": {line: Kept{Left: true, State: engine.State{"shell": "sh"}}, want: Kept{Left: true, State: engine.State{"shell": "sh"}}, all: true},
+		"a file":             {line: BackupRecord{File: file, Data: "1"}, want: BackupRecord{File: file, Data: "1"}},
+		"a secret file":      {line: BackupRecord{Secret: true, File: file, Data: "1"}, want: BackupRecord{Secret: true, File: &File{Mode: 0o600}}, gone: true},
+		"none before":        {line: BackupRecord{Secret: true}, want: BackupRecord{Secret: true}, all: true},
+		"a password":         {line: BackupRecord{State: engine.State{"secret_password": "x", "shell": "sh"}}, want: BackupRecord{State: engine.State{"shell": "sh"}}, gone: true},
+		"a secret state":     {line: BackupRecord{Secret: true, State: engine.State{"value": "x"}}, want: BackupRecord{Secret: true, State: engine.State{}}, gone: true},
+		"everything":         {line: BackupRecord{State: engine.State{"shell": "sh"}}, want: BackupRecord{State: engine.State{}}, all: true, gone: true},
+		"left by a user":     {line: BackupRecord{Left: true, State: engine.State{"secret_password": "x", "shell": "sh"}}, want: BackupRecord{Left: true, State: engine.State{"shell": "sh"}}},
+		"left by everything": {line: BackupRecord{Left: true, State: engine.State{"shell": "sh"}}, want: BackupRecord{Left: true, State: engine.State{"shell": "sh"}}, all: true},
 	} {
-		got, gone := c.line.without(c.all)
+		got, gone := c.line.withoutSecrets(c.all)
 		one, _ := json.Marshal(got)
 		other, _ := json.Marshal(c.want)
 		if string(one) != string(other) || gone != c.gone {
 			t.Errorf("%s: %s, %v; want %s, %v", name, one, gone, other, c.gone)
 		}
 	}
-	if !same(engine.State{"secret_password": "x", "shell": "sh"}, engine.State{"shell": "sh"}) || same(engine.State{"shell": "sh"}, engine.State{}) ||
-		same(engine.State{"secret_password": "x"}, engine.State{"secret_password": "y"}) {
+	if !equalStates(engine.State{"secret_password": "x", "shell": "sh"}, engine.State{"shell": "sh"}) || equalStates(engine.State{"shell": "sh"}, engine.State{}) ||
+		equalStates(engine.State{"secret_password": "x"}, engine.State{"secret_password": "y"}) {
 		t.Error("a secret that was removed counts as a difference, or one that is there does not")
 	}
 }

@@ -56,7 +56,7 @@ func (s *state) knownFormats() error {
 		if err != nil {
 			continue // no directory of ours
 		}
-		for _, name := range []string{journalFile, keptFile} {
+		for _, name := range []string{journalFile, backupLogFile} {
 			if err := knownFormat(filepath.Join(dir, name)); err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func openLines(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(ownOnly(f), beginLines(f)); err != nil {
+	if err := errors.Join(restrictToOwner(f), beginLines(f)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

@@ -18,10 +18,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files of the present format; those of older ones are never written again")
 
 // goldenState is what each directory state-N of testdata holds, in its format.
-func goldenKept() []Kept {
+func goldenKept() []BackupRecord {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	file := &File{Mode: 0o640, UID: 1, GID: 2, Size: 4, ModTime: at, Inode: 7, Digest: "9f2c"}
-	return []Kept{
+	return []BackupRecord{
 		{Step: "1.web.1", Kind: kindFile, Name: "/etc/web.conf", File: file, Data: "000000"},
 		{Step: "1.web.1", Kind: kindFile, Name: "/etc/web.conf", Left: true, File: file},
 		{Step: "1.web.2", Kind: "unit", Name: "web.service", State: engine.State{"active": "yes"}, Secret: true},
@@ -58,7 +58,7 @@ func TestFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := readKept(dir)
+		kept, err := readBackupLog(dir)
 		if diff := cmp.Diff(goldenKept(), kept); diff != "" || err != nil {
 			t.Errorf("%s: kept: %v %s", format, err, diff)
 		}
@@ -66,7 +66,7 @@ func TestFormats(t *testing.T) {
 		if diff := cmp.Diff(goldenJournal(), entries); diff != "" || err != nil {
 			t.Errorf("%s: journal: %v %s", format, err, diff)
 		}
-		owed, err := s.owed()
+		owed, err := s.pendingHandlers()
 		if diff := cmp.Diff([]string{"site//reload", "site/web/restart it"}, owed); diff != "" || err != nil {
 			t.Errorf("%s: owed: %v %s", format, err, diff)
 		}
@@ -74,18 +74,18 @@ func TestFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h := named(f); h.Run != "r1" || h.By != "ann@ci" || h.PID != 12 {
+		if h := readHolder(f); h.Run != "r1" || h.By != "ann@ci" || h.PID != 12 {
 			t.Errorf("%s: holder %+v", format, h)
 		}
 		_ = f.Close()
 		// A later run writes on in the same directory.
-		if err := s.owe([]string{"another"}); err != nil {
+		if err := s.addPendingHandlers([]string{"another"}); err != nil {
 			t.Error(err)
 		}
-		if owed, err := s.owed(); err != nil || len(owed) != 3 {
+		if owed, err := s.pendingHandlers(); err != nil || len(owed) != 3 {
 			t.Errorf("%s: owed %q, %v", format, owed, err)
 		}
-		if _, err := s.past("r1", false); err != nil {
+		if _, err := s.changesOfRun("r1", false); err != nil {
 			t.Error(err)
 		}
 	}
@@ -126,7 +126,7 @@ func writeGoldenState(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	k, err := s.keeper("r1")
+	k, err := s.backupWriter("r1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func writeGoldenState(t *testing.T, dir string) {
 	if err := os.WriteFile(filepath.Join(k.dir, "kept", "000000"), []byte("old\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.owe([]string{"site//reload", "site/web/restart it"}); err != nil {
+	if err := s.addPendingHandlers([]string{"site//reload", "site/web/restart it"}); err != nil {
 		t.Fatal(err)
 	}
 	s.close()
@@ -151,7 +151,7 @@ func writeGoldenState(t *testing.T, dir string) {
 	}
 	defer f.Close()
 	holder := lock.Holder{Run: "r1", Verb: "run", By: "ann@ci", PID: 12, Since: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
-	if err := engrave(f, holder); err != nil {
+	if err := writeHolder(f, holder); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -168,12 +168,12 @@ func TestNewerFormatsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(newer), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, pastErr := s.past("r1", false)
-		_, owedErr := s.owed()
+		_, pastErr := s.changesOfRun("r1", false)
+		_, owedErr := s.pendingHandlers()
 		err := pastErr
 		if name == "owed" {
 			err = owedErr
-			if err := s.owe([]string{"another"}); err == nil {
+			if err := s.addPendingHandlers([]string{"another"}); err == nil {
 				t.Error("a handler is written into a file of a newer deployer")
 			}
 		}
@@ -200,7 +200,7 @@ func TestNewerFormatsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if got := named(f).String(); got != "another run by somebody with a newer deployer" {
+	if got := readHolder(f).String(); got != "another run by somebody with a newer deployer" {
 		t.Errorf("got %q", got)
 	}
 }

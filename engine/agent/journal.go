@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/jsonline"
+	"deployer/engine/jsonappend"
 	"deployer/engine/wire"
 )
 
@@ -38,7 +38,7 @@ func (s *state) journal(run string) (*journal, error) {
 	}
 	_, err = os.Stat(dir)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	if err := errors.Join(ownDirectory(s.dir), ownDirectory(filepath.Dir(dir)), ownDirectory(dir)); err != nil {
+	if err := errors.Join(makePrivateDirectory(s.dir), makePrivateDirectory(filepath.Dir(dir)), makePrivateDirectory(dir)); err != nil {
 		return nil, fmt.Errorf("making the journal of the run on the host: %w", err)
 	}
 	f, err := openLines(filepath.Join(dir, journalFile))
@@ -46,7 +46,7 @@ func (s *state) journal(run string) (*journal, error) {
 		return nil, fmt.Errorf("opening the journal of the run on the host: %w", err)
 	}
 	if fresh {
-		_ = s.prune() // what cannot be removed now is tried again by the next run
+		_ = s.gcRuns() // what cannot be removed now is tried again by the next run
 	}
 	j := &journal{file: f}
 	s.journals[run] = j
@@ -98,12 +98,12 @@ func (j *journal) write(e engine.JournalEntry, sync bool) error {
 
 // appendEntry appends an entry as a line.
 func appendEntry(out []byte, e engine.JournalEntry) []byte {
-	out = jsonline.AppendTime(append(out, `{"time":`...), e.Time)
-	out = jsonline.AppendString(append(out, `,"step":`...), e.Step)
-	out = jsonline.AppendTrue(out, "begun", e.Begun)
-	out = jsonline.AppendField(out, "status", string(e.Status))
-	out = jsonline.AppendNumber(out, "tries", e.Tries)
-	out = jsonline.AppendNumber(out, "elapsed", e.Elapsed)
+	out = jsonappend.AppendTime(append(out, `{"time":`...), e.Time)
+	out = jsonappend.AppendString(append(out, `,"step":`...), e.Step)
+	out = jsonappend.AppendTrue(out, "begun", e.Begun)
+	out = jsonappend.AppendField(out, "status", string(e.Status))
+	out = jsonappend.AppendNumber(out, "tries", e.Tries)
+	out = jsonappend.AppendNumber(out, "elapsed", e.Elapsed)
 	return append(out, "}\n"...)
 }
 

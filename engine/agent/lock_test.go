@@ -69,7 +69,7 @@ func TestLockOfALostController(t *testing.T) {
 		}
 	}
 	_ = first.line.Close()
-	left := lock.Holder{Run: "r1", Leaving: true}
+	left := lock.Holder{Run: "r1", Draining: true}
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var held *lock.Held
 		err := second.Lock(t.Context(), lock.Holder{Run: "r2"})

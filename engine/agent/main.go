@@ -80,7 +80,7 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	// The end of the connection must not kill the step in flight. Being told
 	// to end does cancel it: the host is going down.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
-	leaveTerminal()
+	detachTerminal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if _, err := fmt.Fprintf(out, "\n%s\n", wire.Banner); err != nil {
@@ -88,7 +88,7 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	}
 	if own, err := os.Executable(); err == nil {
 		// Old programs cost only space: what is not removed now is next time.
-		_ = removeOldPrograms(filepath.Dir(own), filepath.Base(own))
+		_ = removeOldBinaries(filepath.Dir(own), filepath.Base(own))
 	}
 	return Serve(ctx, in, out, registry, ServeOptions{StateDir: *state})
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
 	"deployer/engine/wire"
 )
 
@@ -18,9 +18,9 @@ const outboxSize = 8 << 10
 // the next step takes that long or has something to say, and at the latest when
 // the segment ends. What an agent that dies has not sent is in the host's journal.
 type outbox struct {
-	conn    *wire.Conn
-	segment uint32
-	singly  bool
+	conn      *wire.Conn
+	segment   uint32
+	unbatched bool
 
 	mu      sync.Mutex
 	results []byte // packed
@@ -34,23 +34,23 @@ func (o *outbox) add(r *engine.Result) (err error) {
 	if len(o.results) == 0 {
 		o.since = r.Started
 	}
-	if o.results, err = packed.AppendResult(o.results, r); err != nil {
+	if o.results, err = codec.AppendResult(o.results, r); err != nil {
 		return err
 	}
-	if !o.singly && len(o.results) < outboxSize && time.Since(o.since) < startDelay {
+	if !o.unbatched && len(o.results) < outboxSize && time.Since(o.since) < startDelay {
 		return nil
 	}
-	return o.send()
+	return o.sendLocked()
 }
 
 // flush sends what is there.
 func (o *outbox) flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.send()
+	return o.sendLocked()
 }
 
-func (o *outbox) send() error {
+func (o *outbox) sendLocked() error {
 	if len(o.results) == 0 {
 		return nil
 	}

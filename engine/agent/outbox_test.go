@@ -12,7 +12,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
 	"deployer/engine/wire"
 )
 
@@ -30,7 +30,7 @@ func sentResults(t *testing.T, sent *bytes.Buffer) []string {
 			t.Fatalf("%+v, %v", f, err)
 		}
 		var results []engine.Result
-		if err := packed.ReadResults(f.Payload, func(r engine.Result) error {
+		if err := codec.ReadResults(f.Payload, func(r engine.Result) error {
 			results = append(results, r)
 			return nil
 		}); err != nil {
@@ -56,7 +56,7 @@ func TestResultsTravelTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent bytes.Buffer
-			o := &outbox{conn: wire.NewConn(strings.NewReader(""), &sent, wire.AgentEnd), segment: 7, singly: tt.singly}
+			o := &outbox{conn: wire.NewConn(strings.NewReader(""), &sent, wire.AgentEnd), segment: 7, unbatched: tt.singly}
 			results := []engine.Result{{Step: "a", Status: engine.OK, Started: time.Now().Add(-tt.ago)},
 				{Step: "b", Status: engine.OK, Started: time.Now(), Reason: tt.reason}, {Step: "c", Status: engine.OK, Started: time.Now()}}
 			for i := range results {

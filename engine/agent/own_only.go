@@ -6,9 +6,9 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// ownOnly takes all rights on a file from others than its owner. A file that was
+// restrictToOwner takes all rights on a file from others than its owner. A file that was
 // there before may have had more.
-func ownOnly(f *os.File) error {
+func restrictToOwner(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
 		return err
@@ -16,9 +16,9 @@ func ownOnly(f *os.File) error {
 	return f.Chmod(info.Mode().Perm() &^ 0o077)
 }
 
-// ownDirectory makes a directory that only its owner can look into, or takes the
+// makePrivateDirectory makes a directory that only its owner can look into, or takes the
 // rights of others away from the one that is there.
-func ownDirectory(dir string) error {
+func makePrivateDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -29,10 +29,10 @@ func ownDirectory(dir string) error {
 	return os.Chmod(dir, info.Mode().Perm()&^0o077)
 }
 
-// writeOwn replaces a file by one that only its owner can read, as a whole, on the
+// writePrivateFile replaces a file by one that only its owner can read, as a whole, on the
 // disk when it returns. renameio.WriteFile would give it the rights of the file that
 // is there.
-func writeOwn(path string, content []byte) error {
+func writePrivateFile(path string, content []byte) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithStaticPermissions(0o600))
 	if err != nil {
 		return err

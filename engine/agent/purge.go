@@ -9,29 +9,29 @@ import (
 	"deployer/engine"
 )
 
-// purging is the module that removes what the host keeps for reverts.
-type purging struct {
+// purgeModule is the module that removes what the host keeps for reverts.
+type purgeModule struct {
 	engine.Purge
 	step *stepRun
 }
 
-var _ engine.Module = (*purging)(nil)
+var _ engine.Module = (*purgeModule)(nil)
 
 // Check counts what would be removed, by run.
-func (p *purging) Check(context.Context, engine.System) (engine.Change, error) {
+func (p *purgeModule) Check(context.Context, engine.System) (engine.Change, error) {
 	var change engine.Change
 	for _, run := range p.runs() {
 		dir, err := p.step.server.state.runDir(run)
 		if err != nil {
 			continue // no directory of ours
 		}
-		lines, err := readKept(dir)
+		lines, err := readBackupLog(dir)
 		if err != nil {
 			return engine.Change{}, err
 		}
 		things := 0
 		for _, line := range lines {
-			if _, gone := line.without(p.All); gone {
+			if _, gone := line.withoutSecrets(p.All); gone {
 				things++
 			}
 		}
@@ -45,7 +45,7 @@ func (p *purging) Check(context.Context, engine.System) (engine.Change, error) {
 }
 
 // runs are those that are meant, never the present one.
-func (p *purging) runs() []string {
+func (p *purgeModule) runs() []string {
 	var out []string
 	for _, run := range p.step.server.state.runs() {
 		if run != p.step.run && (p.Run == "" || p.Run == run) {
@@ -56,21 +56,21 @@ func (p *purging) runs() []string {
 }
 
 // Apply removes it.
-func (p *purging) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+func (p *purgeModule) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
 	var errs []error
 	removed := 0
 	for _, run := range p.runs() {
-		n, err := p.step.server.state.forget(run, p.All, "deployer runs purge has removed it on "+time.Now().UTC().Format("2006-01-02"))
+		n, err := p.step.server.state.removeBackups(run, p.All, "deployer runs purge has removed it on "+time.Now().UTC().Format("2006-01-02"))
 		removed += n
 		errs = append(errs, err)
 	}
-	p.step.server.state.forgotten()
+	p.step.server.state.dropRunChanges()
 	return engine.Output{"removed": removed}, errors.Join(errs...)
 }
 
-// forgotten has runs read again that were looked back at.
-func (s *state) forgotten() {
+// dropRunChanges has runs read again that were looked back at.
+func (s *state) dropRunChanges() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.pasts)
+	clear(s.runChanges)
 }

@@ -14,48 +14,48 @@ import (
 	"deployer/engine"
 )
 
-// reverting is the module that puts back what a run has kept. What it replaces
+// revertModule is the module that puts back what a run has kept. What it replaces
 // it keeps itself, so that a revert can be reverted.
-type reverting struct {
+type revertModule struct {
 	engine.Revert
-	step *stepRun
-	past *past
+	step    *stepRun
+	history *runChanges
 }
 
-var _ engine.Module = (*reverting)(nil)
+var _ engine.Module = (*revertModule)(nil)
 
-// past is a run that is looked back at.
-type past struct {
-	run, dir string
-	known    bool
-	changes  []*changed // by step
-	whole    []*changed // by the run
-	ran      []string
-	bare     []string
+// runChanges is a run that is looked back at.
+type runChanges struct {
+	run, dir      string
+	known         bool
+	byStep        []*resourceChange // by step
+	byRun         []*resourceChange // by the run
+	ran           []string
+	withoutBackup []string
 }
 
 // has tells whether the run has changed a thing.
-func (p *past) has(kind, name string) bool {
-	return slices.ContainsFunc(p.whole, func(c *changed) bool { return c.thing == thing{kind, name} })
+func (p *runChanges) has(kind, name string) bool {
+	return slices.ContainsFunc(p.byRun, func(c *resourceChange) bool { return c.resource == resource{kind, name} })
 }
 
 // Check finds what is to be put back. What somebody has changed since is an
 // error, unless it is only looked, or forced.
-func (v *reverting) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if v.SameRun != (v.Run == v.step.run) {
 		return engine.Change{}, errors.New("a run puts back only what a rollout of its own has changed")
 	}
 	var err error
-	if v.past, err = v.step.server.state.past(v.Run, v.SameRun); err != nil {
+	if v.history, err = v.step.server.state.changesOfRun(v.Run, v.SameRun); err != nil {
 		return engine.Change{}, err
 	}
-	verdicts, err := v.verdicts(ctx, sys)
+	verdicts, err := v.decisions(ctx, sys)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	var change engine.Change
 	for _, d := range verdicts {
-		if d.fate == engine.PutBack {
+		if d.state == engine.PutBack {
 			change.Effects = append(change.Effects, d.effect)
 		}
 	}
@@ -80,10 +80,10 @@ func (v *reverting) Check(ctx context.Context, sys engine.System) (engine.Change
 }
 
 // refuse is the error for what somebody has changed since the run.
-func (v *reverting) refuse(verdicts []*verdict) error {
+func (v *revertModule) refuse(verdicts []*restoreDecision) error {
 	var names []string
 	for _, d := range verdicts {
-		if d.fate == engine.Drifted {
+		if d.state == engine.Drifted {
 			names = append(names, d.name)
 		}
 	}
@@ -99,17 +99,17 @@ func (v *reverting) refuse(verdicts []*verdict) error {
 // changes are those that this step is for, in the order in which they are put
 // back: the last first, and then, the first first, what must wait until files
 // are back.
-func (v *reverting) changes() []*changed {
-	all := v.past.changes
+func (v *revertModule) changes() []*resourceChange {
+	all := v.history.byStep
 	if v.Look {
-		all = v.past.whole
+		all = v.history.byRun
 	}
-	var early, late []*changed
+	var early, late []*resourceChange
 	for _, c := range slices.Backward(all) {
 		switch {
-		case v.Task != "" && !ofTask(c.steps[0], v.Task):
-		case v.late(c):
-			late = append([]*changed{c}, late...)
+		case v.Task != "" && !isStepOfTask(c.steps[0], v.Task):
+		case v.needsFilesFirst(c):
+			late = append([]*resourceChange{c}, late...)
 		default:
 			early = append(early, c)
 		}
@@ -123,36 +123,36 @@ func (v *reverting) changes() []*changed {
 	return early
 }
 
-func (v *reverting) late(c *changed) bool {
+func (v *revertModule) needsFilesFirst(c *resourceChange) bool {
 	r := v.step.server.registry[c.kind].Restorer
-	return r != nil && r.Late != nil && r.Late(c.was.State)
+	return r != nil && r.Late != nil && r.Late(c.before.State)
 }
 
 // started tells whether the run has brought something to life that did not run
 // before.
-func (v *reverting) started(c *changed) bool {
+func (v *revertModule) started(c *resourceChange) bool {
 	r := v.step.server.registry[c.kind].Restorer
-	return r != nil && r.Stopped != nil && r.Stopped(c.was.State) && (c.left == nil || !r.Stopped(c.left.State))
+	return r != nil && r.Stopped != nil && r.Stopped(c.before.State) && (c.after == nil || !r.Stopped(c.after.State))
 }
 
-func (v *reverting) verdicts(ctx context.Context, sys engine.System) ([]*verdict, error) {
-	var out []*verdict
+func (v *revertModule) decisions(ctx context.Context, sys engine.System) ([]*restoreDecision, error) {
+	var out []*restoreDecision
 	for _, c := range v.changes() {
-		d, err := v.judge(ctx, sys, c)
+		d, err := v.decide(ctx, sys, c)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, d)
 	}
-	staying(sys, out)
+	keepNonEmptyDirectories(sys, out)
 	return out, nil
 }
 
-// staying finds the directories that will not be empty when it is their turn.
-func staying(sys engine.System, verdicts []*verdict) {
+// keepNonEmptyDirectories finds the directories that will not be empty when it is their turn.
+func keepNonEmptyDirectories(sys engine.System, verdicts []*restoreDecision) {
 	gone := map[string]bool{}
 	for _, d := range verdicts {
-		if d.kind != kindFile || d.was.File != nil || d.fate != engine.PutBack {
+		if d.kind != kindFile || d.before.File != nil || d.state != engine.PutBack {
 			continue
 		}
 		gone[d.name] = true
@@ -166,7 +166,7 @@ func staying(sys engine.System, verdicts []*verdict) {
 		}
 		for _, e := range entries {
 			if path := filepath.Join(d.name, e.Name()); !gone[path] {
-				d.fate, d.why = engine.Lost, "there is something in it: "+e.Name()
+				d.state, d.why = engine.Lost, "there is something in it: "+e.Name()
 				delete(gone, d.name)
 			}
 		}
@@ -174,14 +174,14 @@ func staying(sys engine.System, verdicts []*verdict) {
 }
 
 // output is the engine.Past of what was found.
-func (v *reverting) output(verdicts []*verdict) (engine.Output, error) {
+func (v *revertModule) output(verdicts []*restoreDecision) (engine.Output, error) {
 	ours := func(step string) bool { return strings.HasPrefix(step, engine.Revert{Run: v.Run}.ID()) }
-	found := engine.Past{Known: v.past.known, Ran: v.past.ran, Bare: v.past.bare, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
+	found := engine.Past{Known: v.history.known, Ran: v.history.ran, Bare: v.history.withoutBackup, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
 	for _, d := range verdicts {
-		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.kindOf(d), Fate: d.fate, Why: d.why, Late: v.late(d.changed),
-			Made: d.was.Lost == "" && d.was.File == nil && len(d.was.State) == 0, Started: v.started(d.changed)}
-		if d.fate == engine.Drifted {
-			p.Run = v.step.server.state.changedLater(d.thing, v.Run)
+		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.effectKind(d), Fate: d.state, Why: d.why, Late: v.needsFilesFirst(d.resourceChange),
+			Made: d.before.Lost == "" && d.before.File == nil && len(d.before.State) == 0, Started: v.started(d.resourceChange)}
+		if d.state == engine.Drifted {
+			p.Run = v.step.server.state.changedLater(d.resource, v.Run)
 		}
 		found.Items = append(found.Items, p)
 	}
@@ -193,8 +193,8 @@ func (v *reverting) output(verdicts []*verdict) (engine.Output, error) {
 	return out, json.Unmarshal(raw, &out)
 }
 
-// kindOf is how a plan counts a thing that is put back.
-func (v *reverting) kindOf(d *verdict) engine.EffectKind {
+// effectKind is how a plan counts a thing that is put back.
+func (v *revertModule) effectKind(d *restoreDecision) engine.EffectKind {
 	if r := v.step.server.registry[d.kind].Restorer; r != nil && d.kind != kindFile {
 		return r.Effect
 	}
@@ -204,18 +204,18 @@ func (v *reverting) kindOf(d *verdict) engine.EffectKind {
 // Apply puts back. Each thing is looked at once more when it is its turn: what
 // several steps have changed goes back over the same ways. What can never be put
 // back is told, and does not stop the rest.
-func (v *reverting) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	stays := []any{}
 	if v.Look {
 		return nil, nil
 	}
 	for _, c := range v.changes() {
-		d, err := v.judge(ctx, sys, c)
+		d, err := v.decide(ctx, sys, c)
 		if err == nil {
-			err = v.refuse([]*verdict{d})
+			err = v.refuse([]*restoreDecision{d})
 		}
-		if err == nil && d.fate == engine.PutBack {
-			err = v.putBack(ctx, sys, d)
+		if err == nil && d.state == engine.PutBack {
+			err = v.restore(ctx, sys, d)
 		}
 		var stay *engine.Stays
 		if errors.As(err, &stay) {
@@ -227,12 +227,12 @@ func (v *reverting) Apply(ctx context.Context, sys engine.System, _ engine.Chang
 	return engine.Output{"stays": stays}, nil
 }
 
-func (v *reverting) putBack(ctx context.Context, sys engine.System, d *verdict) error {
+func (v *revertModule) restore(ctx context.Context, sys engine.System, d *restoreDecision) error {
 	if d.kind == kindFile {
-		if err := errors.Join(sys.Keep(d.name), v.reread(sys, d.name)); err != nil {
+		if err := errors.Join(sys.Keep(d.name), v.deferRereads(sys, d.name)); err != nil {
 			return err
 		}
-		return putBack(sys.Path("/"), d.name, d.was.File, v.data(d.was))
+		return restoreFile(sys.Path("/"), d.name, d.before.File, v.contentPath(d.before))
 	}
 	if err := sys.KeepState(d.kind, d.name, d.now); err != nil {
 		return err
@@ -240,8 +240,8 @@ func (v *reverting) putBack(ctx context.Context, sys engine.System, d *verdict) 
 	return v.step.server.registry[d.kind].Restorer.Restore(ctx, sys, d.name, d.now, d.to)
 }
 
-// reread postpones what has to be done after a file is put back.
-func (v *reverting) reread(sys engine.System, path string) error {
+// deferRereads postpones what has to be done after a file is put back.
+func (v *revertModule) deferRereads(sys engine.System, path string) error {
 	for name, kind := range v.step.server.registry {
 		later, ok := sys.(engine.Postponer)
 		if !ok || kind.Restorer == nil || kind.Restorer.Rereads == nil || !kind.Restorer.Rereads(path) {
@@ -254,13 +254,13 @@ func (v *reverting) reread(sys engine.System, path string) error {
 	return nil
 }
 
-// past reads what a run has left behind on this host. Being looked back at
+// changesOfRun reads what a run has left behind on this host. Being looked back at
 // makes a run young again, so that it is not forgotten before it is reverted. A run
 // that still goes on is read afresh each time.
-func (s *state) past(run string, goesOn bool) (*past, error) {
+func (s *state) changesOfRun(run string, goesOn bool) (*runChanges, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.pasts[run]; p != nil && !goesOn {
+	if p := s.runChanges[run]; p != nil && !goesOn {
 		return p, nil
 	}
 	dir, err := s.runDir(run)
@@ -272,8 +272,8 @@ func (s *state) past(run string, goesOn bool) (*past, error) {
 			return nil, err
 		}
 	}
-	p := &past{run: run, dir: dir}
-	lines, err := readKept(dir)
+	p := &runChanges{run: run, dir: dir}
+	lines, err := readBackupLog(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -281,8 +281,8 @@ func (s *state) past(run string, goesOn bool) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.known, p.changes = len(entries) > 0 || len(lines) > 0, changesOf(lines)
-	p.whole = wholeOf(p.changes)
+	p.known, p.byStep = len(entries) > 0 || len(lines) > 0, changesByStep(lines)
+	p.byRun = changesByRun(p.byStep)
 	if p.known {
 		now := time.Now()
 		_ = os.Chtimes(dir, now, now)
@@ -295,12 +295,12 @@ func (s *state) past(run string, goesOn bool) (*past, error) {
 		if !slices.Contains(p.ran, e.Step) {
 			p.ran = append(p.ran, e.Step)
 		}
-		if e.Begun && !kept[e.Step] && !slices.Contains(p.bare, e.Step) {
-			p.bare = append(p.bare, e.Step)
+		if e.Begun && !kept[e.Step] && !slices.Contains(p.withoutBackup, e.Step) {
+			p.withoutBackup = append(p.withoutBackup, e.Step)
 		}
 	}
 	if !goesOn {
-		s.pasts[run] = p
+		s.runChanges[run] = p
 	}
 	return p, nil
 }

@@ -206,7 +206,7 @@ func (h *history) tree() map[string]string {
 			}
 			return nil
 		}
-		f, err := lookWell("/", path)
+		f, err := describeWithDigest("/", path)
 		if err == nil {
 			out[name] = fmt.Sprint(f.Mode, f.UID, f.Link, f.Digest)
 		}
@@ -258,7 +258,7 @@ func TestRevertPutsBack(t *testing.T) {
 			run("r1")
 			after := h.tree()
 			if seed%3 == 0 { // as if the agent had died in every step
-				forgetWhatWasLeft(t, filepath.Join(h.root, DefaultStateDir, "runs", "r1", keptFile))
+				forgetWhatWasLeft(t, filepath.Join(h.root, DefaultStateDir, "runs", "r1", backupLogFile))
 				h.reconnect()
 			}
 			for task := h.steps; task > 0; task-- {
@@ -504,7 +504,7 @@ func TestRevertOfARevertOfWhatWasMade(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	for path, want := range map[string]bool{"/proc": true, "/proc/self": false, "/proc/version": false, t.TempDir(): false, "/nowhere": false} {
-		if hidden(path) != want {
+		if isMountPoint(path) != want {
 			t.Errorf("%s: %t", path, !want)
 		}
 	}
@@ -541,7 +541,7 @@ func TestRevertShowsNoSecret(t *testing.T) {
 }
 
 func TestRestoredMerges(t *testing.T) {
-	line := func(s engine.State) Kept { return Kept{Left: true, State: s} }
+	line := func(s engine.State) BackupRecord { return BackupRecord{Left: true, State: s} }
 	type st = engine.State
 	tests := map[string]struct {
 		was, left, now st
@@ -568,23 +568,23 @@ func TestRestoredMerges(t *testing.T) {
 		"ours came since":             {was: st{"a": "1"}, left: st{"a": "2", "of bob": "yes"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.PutBack},
 	}
 	for name, tt := range tests {
-		c := &changed{was: Kept{State: tt.was}, cut: tt.cut, follows: func(key string) bool { return key == "of bob" }}
+		c := &resourceChange{before: BackupRecord{State: tt.was}, interrupted: tt.cut, dependent: func(key string) bool { return key == "of bob" }}
 		if !tt.cut {
 			l := line(tt.left)
-			c.left, c.after = &l, []Kept{l}
+			c.after, c.later = &l, []BackupRecord{l}
 		}
-		if to, fate := c.restored(tt.now); fate != tt.fate || !same(to, tt.to) && fate != engine.Drifted {
+		if to, fate := c.target(tt.now); fate != tt.fate || !equalStates(to, tt.to) && fate != engine.Drifted {
 			t.Errorf("%s: %v, %s", name, to, fate)
 		}
 	}
-	if got := words(st{"a": "1", "secret_hash": "x", "c": "same"}, st{"a": "", "secret_hash": "y", "c": "same"}); got != "put back a 1 -> none, hash" {
+	if got := describeStateChange(st{"a": "1", "secret_hash": "x", "c": "same"}, st{"a": "", "secret_hash": "y", "c": "same"}); got != "put back a 1 -> none, hash" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestStepsOfATask(t *testing.T) {
 	for step, want := range map[string]bool{"1.web.1": true, "1.web.1#2": true, "1.web.1@2#1": true, "1.web.1.stat": true, "1.web.10": false, "1.web": false} {
-		if ofTask(step, "1.web.1") != want {
+		if isStepOfTask(step, "1.web.1") != want {
 			t.Errorf("%s: want %t", step, want)
 		}
 	}
@@ -595,19 +595,19 @@ func TestStepsOfATask(t *testing.T) {
 func TestKeptLinesSurviveAPowerCut(t *testing.T) {
 	s, root := testState(t)
 	dir := root + DefaultStateDir + "/runs/r1"
-	put(t, dir+"/"+keptFile, `{"step":"a","kind":"file","name":"/x"}`+"\n"+`{"step":"b","ki`, 0o600, 0)
-	k, err := s.keeper("r1")
+	put(t, dir+"/"+backupLogFile, `{"step":"a","kind":"file","name":"/x"}`+"\n"+`{"step":"b","ki`, 0o600, 0)
+	k, err := s.backupWriter("r1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, root+"/y", "content", 0o640, 0)
 	for _, name := range []string{"/x", "/y", "/y"} {
-		if err := k.keep(Kept{Step: "a", Name: name}, s.real("/")); err != nil {
+		if err := k.backUp(BackupRecord{Step: "a", Name: name}, s.real("/")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.close()
-	lines, err := readKept(dir)
+	lines, err := readBackupLog(dir)
 	if err != nil || len(lines) != 2 || lines[1].Name != "/y" || lines[1].File.Mode != 0o640 {
 		t.Fatalf("%+v, %v", lines, err)
 	}

@@ -8,12 +8,12 @@ import (
 	"deployer/engine"
 )
 
-// ownError is an error in the agent's own words: no text of a module, of a program
+// agentError is an error in the agent's own words: no text of a module, of a program
 // or of the step's arguments is in it, so a secret step may show it.
-type ownError struct{ error }
+type agentError struct{ error }
 
 // Unwrap returns the error in the words that it has.
-func (e *ownError) Unwrap() error { return e.error }
+func (e *agentError) Unwrap() error { return e.error }
 
 // withhold replaces the error of a secret step. The command line and the words of
 // programs may hold what must not leave the host, and nobody can tell which of them
@@ -24,7 +24,7 @@ func (r *stepRun) withhold(err error) error {
 		return nil
 	}
 	const advice = "; more is not shown because the step is secret: look on the host"
-	var own *ownError
+	var own *agentError
 	var bug *panicError
 	var program *engine.Failure
 	var system syscall.Errno

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
 	"deployer/engine/wire"
 )
 
@@ -14,17 +14,17 @@ import (
 // single modules that an action runs on the side.
 const maxSegments = 32
 
-// running is a segment in flight.
-type running struct {
+// runningSegment is a segment in flight.
+type runningSegment struct {
 	finish chan struct{} // closed: end after the step in flight
 	reason string        // why; valid once finish is closed
 	cancel context.CancelCauseFunc
 }
 
-// stopped is the cause when the controller cancelled a segment.
-type stopped struct{ reason string }
+// segmentCancelled is the cause when the controller cancelled a segment.
+type segmentCancelled struct{ reason string }
 
-func (e *stopped) Error() string {
+func (e *segmentCancelled) Error() string {
 	if e.reason == "" {
 		return "cancelled"
 	}
@@ -33,12 +33,12 @@ func (e *stopped) Error() string {
 
 // begin starts a segment in a goroutine of its own.
 func (s *server) begin(ctx context.Context, f wire.Frame) error {
-	seg, err := packed.ReadSegment(f.Payload)
+	seg, err := codec.ReadSegment(f.Payload)
 	if err != nil {
 		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	run := &running{finish: make(chan struct{}), cancel: cancel}
+	run := &runningSegment{finish: make(chan struct{}), cancel: cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, twice := s.segments[f.ID]; twice || len(s.segments) == maxSegments {
@@ -57,7 +57,7 @@ func (s *server) begin(ctx context.Context, f wire.Frame) error {
 		delete(s.segments, f.ID)
 		s.mu.Unlock()
 		end := wire.EndMessage{}
-		var stop *stopped
+		var stop *segmentCancelled
 		switch {
 		case errors.As(err, &stop):
 			end.Stopped = true
@@ -88,20 +88,20 @@ func (s *server) cancel(f wire.Frame) error {
 		close(run.finish)
 	}
 	if m.Now {
-		run.cancel(&stopped{reason: m.Reason})
+		run.cancel(&segmentCancelled{reason: m.Reason})
 	}
 	return nil
 }
 
 // ended says why no further step of the segment may begin, if so.
-func (s *server) ended(ctx context.Context, run *running) error {
+func (s *server) ended(ctx context.Context, run *runningSegment) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-s.gone:
 		return s.lostError()
 	case <-run.finish:
-		return &stopped{reason: run.reason}
+		return &segmentCancelled{reason: run.reason}
 	default:
 		return nil
 	}
@@ -109,11 +109,11 @@ func (s *server) ended(ctx context.Context, run *running) error {
 
 // runSegment runs steps until one fails, or to the end in a check, or until the
 // segment is ended.
-func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *running) (failed error) {
+func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *runningSegment) (failed error) {
 	var log *journal
 	if !seg.Check {
-		s.pending.clear() // what a check has found before is changed now, or not at all
-		unlock, err := s.alone(ctx, id, seg)
+		s.dryRun.clear() // what a check has found before is changed now, or not at all
+		unlock, err := s.lockState(ctx, id, seg)
 		if err != nil {
 			return err
 		}
@@ -121,9 +121,9 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		if log, err = s.state.journal(seg.Run); err != nil {
 			return err
 		}
-		defer func() { failed = errors.Join(failed, s.finish(ctx, id, seg.Run, log)) }()
+		defer func() { failed = errors.Join(failed, s.runDeferred(ctx, id, seg.Run, log)) }()
 	}
-	out := &outbox{conn: s.conn, segment: id, singly: s.opts.Singly}
+	out := &outbox{conn: s.conn, segment: id, unbatched: s.opts.Unbatched}
 	defer func() { failed = errors.Join(failed, out.flush()) }()
 	altered := map[string]bool{}
 	for _, step := range seg.Steps {
@@ -145,9 +145,9 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 	return nil
 }
 
-// alone waits until no other agent on the host carries out steps, and keeps it so
+// lockState waits until no other agent on the host carries out steps, and keeps it so
 // until unlock.
-func (s *server) alone(ctx context.Context, id uint32, seg engine.Segment) (unlock func(), err error) {
+func (s *server) lockState(ctx context.Context, id uint32, seg engine.Segment) (unlock func(), err error) {
 	if seg.Beside {
 		return func() {}, nil
 	}

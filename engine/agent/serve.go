@@ -27,9 +27,9 @@ type ServeOptions struct {
 	Facts func() engine.Facts
 	// Command runs the programs of modules; on this machine when nil.
 	Command func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error)
-	// Singly sends each result in a frame of its own, also those of steps that
+	// Unbatched sends each result in a frame of its own, also those of steps that
 	// are over at once: for tests that break between any two.
-	Singly bool
+	Unbatched bool
 }
 
 // Serve serves one controller until it says good-bye or is lost, and returns
@@ -50,7 +50,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Reg
 	gone := make(chan struct{})
 	s := &server{
 		opts: opts, registry: registry, state: openState(opts), gone: gone,
-		conn: wire.NewConn(in, newDroppingWriter(out, gone), wire.AgentEnd), segments: map[uint32]*running{}, calls: map[uint32]chan wire.ReplyMessage{},
+		conn: wire.NewConn(in, newAbandonableWriter(out, gone), wire.AgentEnd), segments: map[uint32]*runningSegment{}, calls: map[uint32]chan wire.ReplyMessage{},
 		blobs: map[uint32]*download{}, fetching: map[string]chan struct{}{},
 	}
 	s.runLock = &runLock{path: filepath.Join(s.state.dir, "run.lock")}
@@ -64,16 +64,16 @@ type server struct {
 	conn     *wire.Conn
 	state    *state
 	runLock  *runLock
-	pending  pending // of checks of this session
+	dryRun   dryRunState // of checks of this session
 
-	finishing sync.Mutex // held while postponed work is done
+	deferredLock sync.Mutex // held while postponed work is done
 
 	gone  chan struct{} // closed when the controller is
 	steps sync.WaitGroup
 
 	mu       sync.Mutex
 	cause    error // why it is gone
-	segments map[uint32]*running
+	segments map[uint32]*runningSegment
 	nextID   uint32
 	calls    map[uint32]chan wire.ReplyMessage
 	blobs    map[uint32]*download
@@ -86,14 +86,14 @@ var errGoodbye = errors.New("the controller has ended the session")
 func (s *server) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	hello, err := s.greetInTime(ctx)
+	hello, err := s.handshakeWithTimeout(ctx)
 	if err != nil {
 		s.leave(err)
 		return err
 	}
 	go func() {
-		beat, silence := pulseOf(hello)
-		if err := s.conn.Pulse(ctx, beat, silence); err != nil {
+		beat, silence := heartbeatOf(hello)
+		if err := s.conn.RunHeartbeat(ctx, beat, silence); err != nil {
 			s.leave(err)
 		}
 	}()
@@ -125,7 +125,7 @@ func (s *server) leave(cause error) {
 	}
 	s.cause = cause
 	close(s.gone)
-	s.runLock.leaving()
+	s.runLock.markDraining()
 	for _, b := range s.blobs {
 		b.end(s.lostError())
 	}
@@ -161,7 +161,7 @@ func (s *server) handle(ctx context.Context, f wire.Frame) error {
 	case wire.Cancel:
 		return s.cancel(f)
 	case wire.Reply:
-		return s.answered(f)
+		return s.handleReply(f)
 	case wire.BlobChunk, wire.BlobEnd:
 		return s.blobFrame(f)
 	case wire.Journal:

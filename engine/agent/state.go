@@ -29,22 +29,22 @@ type state struct {
 	dir  string // a path of this machine
 	real func(string) string
 
-	mu       sync.Mutex
-	holders  int
-	lockFile *os.File
-	locking  chan struct{} // holds one token: who may take or release the lock
-	journals map[string]*journal
-	keepers  map[string]*keeper
-	pasts    map[string]*past                 // runs that are looked back at
-	others   map[string][]engine.JournalEntry // journals of other runs, which change no more
+	mu            sync.Mutex
+	holders       int
+	lockFile      *os.File
+	locking       chan struct{} // holds one token: who may take or release the lock
+	journals      map[string]*journal
+	backupWriters map[string]*backupWriter
+	runChanges    map[string]*runChanges           // runs that are looked back at
+	otherJournals map[string][]engine.JournalEntry // journals of other runs, which change no more
 }
 
 func openState(opts ServeOptions) *state {
 	s := &server{opts: opts}
 	return &state{
 		dir: s.path(opts.StateDir), real: s.path,
-		locking: make(chan struct{}, 1), journals: map[string]*journal{}, keepers: map[string]*keeper{},
-		pasts: map[string]*past{}, others: map[string][]engine.JournalEntry{},
+		locking: make(chan struct{}, 1), journals: map[string]*journal{}, backupWriters: map[string]*backupWriter{},
+		runChanges: map[string]*runChanges{}, otherJournals: map[string][]engine.JournalEntry{},
 	}
 }
 
@@ -96,14 +96,14 @@ func (s *state) unlock() {
 const lockPoll = 200 * time.Millisecond
 
 func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(string)) (*os.File, error) {
-	if err := ownDirectory(filepath.Dir(path)); err != nil {
+	if err := makePrivateDirectory(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("making the agent's state directory: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the agent's lock: %w", err)
 	}
-	if err := ownOnly(f); err != nil {
+	if err := restrictToOwner(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the agent's lock: %w", err), f.Close())
 	}
 	tick := time.NewTicker(lockPoll)
@@ -139,9 +139,9 @@ func (s *state) close() {
 	for _, j := range s.journals {
 		j.close()
 	}
-	for _, k := range s.keepers {
+	for _, k := range s.backupWriters {
 		k.close()
 	}
 	clear(s.journals)
-	clear(s.keepers)
+	clear(s.backupWriters)
 }

@@ -84,7 +84,7 @@ func TestOldRunsAreRemoved(t *testing.T) {
 	for i := range keptRuns + 2 {
 		made(fmt.Sprintf("k%02d", i), true, time.Duration(i+1)*time.Hour)
 	}
-	for i := range bareRuns + 3 {
+	for i := range keptRunsWithoutBackup + 3 {
 		made(fmt.Sprintf("b%02d", i), false, time.Duration(i+1)*time.Minute)
 	}
 	if _, err := s.journal("new"); err != nil {
@@ -97,27 +97,27 @@ func TestOldRunsAreRemoved(t *testing.T) {
 			t.Errorf("%s: stays should be %t; left are %v", name, stays, left)
 		}
 	}
-	if len(left) != keptRuns+bareRuns || bytesIn(runs+"k00/kept") != 10 {
+	if len(left) != keptRuns+keptRunsWithoutBackup || bytesIn(runs+"k00/kept") != 10 {
 		t.Errorf("%d runs are left", len(left))
 	}
 }
 
 func TestStaleByBytes(t *testing.T) {
 	now := time.Now()
-	run := func(name string, age int, bytes int64) pastRun {
-		return pastRun{name: name, used: now.Add(-time.Duration(age) * time.Hour), kept: true, bytes: bytes}
+	run := func(name string, age int, bytes int64) storedRun {
+		return storedRun{name: name, used: now.Add(-time.Duration(age) * time.Hour), kept: true, bytes: bytes}
 	}
 	tests := map[string]struct {
-		runs []pastRun
+		runs []storedRun
 		want []string
 	}{
 		"nothing":                         {},
-		"the newest always stays":         {runs: []pastRun{run("a", 1, 3*keptBytes)}},
-		"the oldest go":                   {runs: []pastRun{run("c", 3, 1), run("a", 1, keptBytes/2), run("b", 2, keptBytes/2)}, want: []string{"c"}},
-		"what is behind a large one goes": {runs: []pastRun{run("a", 1, 1), run("b", 2, keptBytes), run("c", 3, 1)}, want: []string{"b", "c"}},
+		"the newest always stays":         {runs: []storedRun{run("a", 1, 3*keptBytes)}},
+		"the oldest go":                   {runs: []storedRun{run("c", 3, 1), run("a", 1, keptBytes/2), run("b", 2, keptBytes/2)}, want: []string{"c"}},
+		"what is behind a large one goes": {runs: []storedRun{run("a", 1, 1), run("b", 2, keptBytes), run("c", 3, 1)}, want: []string{"b", "c"}},
 	}
 	for name, tt := range tests {
-		if diff := cmp.Diff(tt.want, stale(tt.runs)); diff != "" {
+		if diff := cmp.Diff(tt.want, runsToRemove(tt.runs)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -175,13 +175,13 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 	put(t, dir+"/.new12", "", 0o700, 2*time.Hour)
 	put(t, dir+"/.new13", "", 0o700, time.Minute)
 	put(t, dir+"/other", "", 0o700, 9*time.Hour)
-	if err := removeOldPrograms(dir, "deployer-agent"); err != nil {
+	if err := removeOldBinaries(dir, "deployer-agent"); err != nil {
 		t.Fatal(err)
 	}
 	if all, _ := os.ReadDir(dir); len(all) != 7 {
 		t.Fatalf("a program tried out by hand removed something: %v", all)
 	}
-	if err := removeOldPrograms(dir, name("a")); err != nil {
+	if err := removeOldBinaries(dir, name("a")); err != nil {
 		t.Fatal(err)
 	}
 	var left []string
@@ -195,7 +195,7 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 }
 
 func TestOutputIsKeptAtBothEnds(t *testing.T) {
-	m := middle{limit: 10}
+	m := headTail{limit: 10}
 	for _, p := range []string{"abc", "defghij", "klmnopqrstuvw", "xyz"} {
 		if n, err := m.Write([]byte(p)); n != len(p) || err != nil {
 			t.Fatal(n, err)

@@ -19,37 +19,37 @@ type stepRun struct {
 	check   bool
 	log     *journal // nil in a dry run
 	out     *outbox
-	stop    *running
+	stop    *runningSegment
 
-	starting starting
+	startNotice startNotice
 
-	tries   int
-	applied *engine.Change // of the last try that began to apply
-	cut     error          // why a wait was cut short
+	attempts int
+	applied  *engine.Change // of the last try that began to apply
+	waitCut  error          // why a wait was cut short
 }
 
 // result carries the step out and journals its result.
 func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Result {
 	began := time.Now()
 	result := engine.Result{Step: r.step.ID, Name: r.step.Name, Started: began, Secret: r.step.Secret}
-	if !wanted(r.step, altered) {
+	if !isNotified(r.step, altered) {
 		result.Status, result.Reason = engine.Skipped, "nothing that it waits for has changed"
 		return result
 	}
-	r.starting.begin(func() {
+	r.startNotice.begin(func() {
 		_ = r.out.flush()
 		_ = r.server.conn.SendJSON(wire.StepStart, r.segment, wire.StepMessage{Step: r.step.ID})
 	})
-	change, err := r.tryUntilGood(ctx)
-	r.starting.end()
-	result.Tries = r.tries
-	r.judge(ctx, &result, change, err)
+	change, err := r.attemptWithRetries(ctx)
+	r.startNotice.end()
+	result.Tries = r.attempts
+	r.fillResult(ctx, &result, change, err)
 	result.Elapsed = time.Since(began)
-	bound(&result)
+	limitResult(&result)
 	// Only what may have changed the host must survive a power cut.
-	err = errors.Join(r.leaves(context.WithoutCancel(ctx)), r.noteEnd(result, err))
+	err = errors.Join(r.recordAfter(context.WithoutCancel(ctx)), r.noteEnd(result, err))
 	if handled := r.step.Handles != "" && !r.check && (result.Status == engine.OK || result.Status == engine.Altered); handled {
-		err = errors.Join(err, r.server.state.settle(r.step.Handles))
+		err = errors.Join(err, r.server.state.removePendingHandler(r.step.Handles))
 	}
 	if err != nil {
 		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: cut(err.Error(), maxText)})
@@ -66,8 +66,8 @@ func (r *stepRun) noteEnd(result engine.Result, err error) error {
 	return r.log.end(result, r.applied != nil)
 }
 
-// wanted is false for a handler whose notifiers have not changed anything.
-func wanted(step engine.Step, altered map[string]bool) bool {
+// isNotified is false for a handler whose notifiers have not changed anything.
+func isNotified(step engine.Step, altered map[string]bool) bool {
 	for _, id := range step.OnChange {
 		if altered[id] {
 			return true
@@ -76,11 +76,11 @@ func wanted(step engine.Step, altered map[string]bool) bool {
 	return len(step.OnChange) == 0
 }
 
-// judge fills in how the step ended.
-func (r *stepRun) judge(ctx context.Context, result *engine.Result, change engine.Change, err error) {
+// fillResult fills in how the step ended.
+func (r *stepRun) fillResult(ctx context.Context, result *engine.Result, change engine.Change, err error) {
 	result.Output = change.Output
 	if r.applied != nil {
-		r.sayNotKept(&change)
+		r.reportIrreversible(&change)
 	}
 	if change.Needed || len(change.Effects) > 0 {
 		change.Output = nil
@@ -100,8 +100,8 @@ func (r *stepRun) judge(ctx context.Context, result *engine.Result, change engin
 	case ctx.Err() != nil:
 		result.Status, result.Reason = engine.Cancelled, context.Cause(ctx).Error()
 		result.Failure = failure(err)
-	case r.cut != nil:
-		result.Status, result.Reason = engine.Cancelled, r.cut.Error()
+	case r.waitCut != nil:
+		result.Status, result.Reason = engine.Cancelled, r.waitCut.Error()
 	case r.step.IgnoreErrors:
 		result.Status, result.Ignored = engine.OK, true
 		result.Failure = failure(err)

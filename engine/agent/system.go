@@ -57,7 +57,7 @@ func (s *system) Give(path string) error {
 const maxProgress = 1 << 10
 
 func (s *system) Progress(text string) {
-	s.step.starting.tell()
+	s.step.startNotice.send()
 	if s.step.step.Secret {
 		return
 	}
@@ -66,7 +66,7 @@ func (s *system) Progress(text string) {
 }
 
 func (s *system) Blob(ctx context.Context, digest string) (io.ReadCloser, error) {
-	s.step.starting.tell()
+	s.step.startNotice.send()
 	return s.step.server.blob(ctx, digest)
 }
 

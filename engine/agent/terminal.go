@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leaveTerminal gives up the controlling terminal, if there is one: it carries
+// detachTerminal gives up the controlling terminal, if there is one: it carries
 // the frames, and a program that a module runs must neither read nor write
 // there. The terminal itself stays open as input and output.
-func leaveTerminal() {
+func detachTerminal() {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return // none

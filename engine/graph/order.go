@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// CycleError reports nodes that each come before the next, the last before the
-// first.
+// CycleError is the error of [Graph.Order] for a graph with a cycle: each node of
+// Cycle comes before the next, and the last before the first.
 type CycleError[K comparable] struct{ Cycle []K }
 
-// Error shows the cycle as "a -> b -> a".
+// Error returns "cycle: a -> b -> a".
 func (e *CycleError[K]) Error() string {
 	var b strings.Builder
 	for _, k := range e.Cycle {
@@ -23,9 +23,9 @@ func (e *CycleError[K]) Error() string {
 	return "cycle: " + b.String()
 }
 
-// Order returns all nodes so that each comes after those before it. Among the
-// possible orders it is the one that keeps closest to the order of adding. The
-// error is a *CycleError.
+// Order returns all nodes in an order that respects every edge. Of several such
+// orders it returns the one closest to the order of adding. The error is a
+// *CycleError.
 func (g *Graph[K]) Order() ([]K, error) {
 	indeg := slices.Clone(g.indeg)
 	ready := &ints{}
@@ -50,7 +50,7 @@ func (g *Graph[K]) Order() ([]K, error) {
 	return out, nil
 }
 
-// Cycle returns one cycle of the graph, or nil when there is none.
+// Cycle returns the nodes of one cycle, or nil when the graph has none.
 func (g *Graph[K]) Cycle() []K {
 	_, err := g.Order()
 	if err == nil {
@@ -59,9 +59,9 @@ func (g *Graph[K]) Cycle() []K {
 	return err.(*CycleError[K]).Cycle //nolint:errorlint // Order returns no other error
 }
 
-// cycleIn finds a cycle among the nodes that a topological sort could not
-// reach: each of them has such a node before it, so walking backwards must
-// come to a node twice.
+// cycleIn returns a cycle among the nodes with indeg > 0, which a topological sort
+// could not reach: each of them has such a node before it, so a walk backwards comes
+// to one node twice.
 func (g *Graph[K]) cycleIn(indeg []int) []K {
 	before := make([]int, len(g.nodes))
 	for i := range before {
@@ -100,7 +100,7 @@ func (g *Graph[K]) cycleIn(indeg []int) []K {
 	return out
 }
 
-// ints is a heap of node numbers, smallest first.
+// ints is a heap.Interface of node numbers, smallest first.
 type ints []int
 
 func (h ints) Len() int           { return len(h) }

@@ -52,8 +52,8 @@ type Header struct {
 	Format  int       `json:"format"`
 	Run     string    `json:"run"`
 	Started time.Time `json:"started"`
-	// Call is what was asked for.
-	Call Call `json:"call"`
+	// Invocation is what was asked for.
+	Invocation Invocation `json:"call"`
 	// Files are the files that the run began with: the inventory, the playbook
 	// and what that names, each with the hex SHA-256 of its content.
 	Files    map[string]string `json:"files,omitempty"`

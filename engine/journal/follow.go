@@ -35,7 +35,7 @@ func Follow(ctx context.Context, path string, on func(*Header, *engine.Event) er
 			return fmt.Errorf("reading the log of a run: %w", err)
 		}
 		rest, err = lines(append(rest, more...), on)
-		if errors.Is(err, errEnough) || err == nil && !alive {
+		if errors.Is(err, errStopScan) || err == nil && !alive {
 			return nil
 		}
 		if err != nil {
@@ -67,7 +67,7 @@ func lines(data []byte, on func(*Header, *engine.Event) error) ([]byte, error) {
 			return nil, err
 		}
 		if l.Event != nil && l.Event.Type == engine.RunEnd {
-			return nil, errEnough
+			return nil, errStopScan
 		}
 	}
 }

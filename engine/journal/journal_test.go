@@ -16,7 +16,7 @@ import (
 )
 
 func header(run string) Header {
-	return Header{Format: Format, Run: run, Started: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Call: Call{Verb: "install", Inventory: "/site/inventory.yaml"},
+	return Header{Format: Format, Run: run, Started: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Invocation: Invocation{Verb: "install", Inventory: "/site/inventory.yaml"},
 		Files: map[string]string{"/site/inventory.yaml": "abc"}, Versions: map[string]string{"kubernetes": "v1.36.3"}, PID: 42}
 }
 
@@ -234,7 +234,7 @@ func TestDamaged(t *testing.T) {
 func TestCreateLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	h := header("r1")
-	h.Call.Extra = map[string]any{"no JSON": make(chan int)}
+	h.Invocation.Extra = map[string]any{"no JSON": make(chan int)}
 	if l, err := Create(dir, h); err == nil {
 		l.Close()
 		t.Fatal("it was begun")

@@ -33,7 +33,7 @@ func List(dir string) ([]*Record, error) {
 		if !strings.HasSuffix(e.Name(), suffix) {
 			continue
 		}
-		r, err := glance(filepath.Join(dir, e.Name()))
+		r, err := readHeader(filepath.Join(dir, e.Name()))
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -44,9 +44,9 @@ func List(dir string) ([]*Record, error) {
 	return out, errors.Join(bad...)
 }
 
-// glance reads the first and the last line, or everything when the last line is
+// readHeader reads the first and the last line, or everything when the last line is
 // not the end of the run.
-func glance(path string) (*Record, error) {
+func readHeader(path string) (*Record, error) {
 	last, err := lastLine(path)
 	if err != nil {
 		return nil, err
@@ -61,17 +61,17 @@ func glance(path string) (*Record, error) {
 			return fmt.Errorf("%s is no log of a run: it has no header", path)
 		}
 		r.Header = *h
-		return errEnough
+		return errStopScan
 	})
-	if !errors.Is(err, errEnough) {
+	if !errors.Is(err, errStopScan) {
 		return nil, err
 	}
 	r.Outcome = r.outcome(false)
 	return r, nil
 }
 
-// errEnough ends a scan early.
-var errEnough = errors.New("enough")
+// errStopScan ends a scan early.
+var errStopScan = errors.New("enough")
 
 // lastLine returns the last complete line of a file.
 func lastLine(path string) ([]byte, error) {

@@ -92,9 +92,9 @@ func (l *Log) Emit(e engine.Event) {
 		return // progress that nobody reads afterwards
 	}
 	// Made before the lock is taken: all hosts of a run meet here.
-	m := makers.Get().(*maker)
-	defer makers.Put(m)
-	text, err := m.line(e)
+	m := lineBuffers.Get().(*lineBuffer)
+	defer lineBuffers.Put(m)
+	text, err := m.encode(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -115,19 +115,19 @@ func (l *Log) Emit(e engine.Event) {
 	}
 }
 
-// maker makes lines in memory that is used again.
-type maker struct {
+// lineBuffer makes lines in memory that is used again.
+type lineBuffer struct {
 	text   []byte
 	event  engine.Event
 	result engine.Result
 	change engine.Change
 }
 
-var makers = sync.Pool{New: func() any { return &maker{} }}
+var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{} }}
 
-// line is the line of an event, good until the next one. It is without what a
+// encode is the line of an event, good until the next one. It is without what a
 // step learned, and without what the event says of a result as well; see complete.
-func (m *maker) line(e engine.Event) (text []byte, err error) {
+func (m *lineBuffer) encode(e engine.Event) (text []byte, err error) {
 	m.event = e
 	if r := e.Result; r != nil {
 		m.result = *r

@@ -24,8 +24,8 @@ type aged struct {
 	size int64     // bytes
 }
 
-// surplus picks the logs that are not kept. The newest is.
-func surplus(all []aged, now time.Time) []aged {
+// excess picks the logs that are not kept. The newest is.
+func excess(all []aged, now time.Time) []aged {
 	slices.SortFunc(all, func(a, b aged) int { return b.time.Compare(a.time) })
 	var out []aged
 	total := int64(0)
@@ -53,7 +53,7 @@ func prune(dir string, now time.Time) error {
 		}
 	}
 	var errs []error
-	for _, old := range surplus(all, now) {
+	for _, old := range excess(all, now) {
 		if alive, err := locked(old.path); err != nil || alive {
 			continue
 		}

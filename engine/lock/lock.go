@@ -25,14 +25,14 @@ type Holder struct {
 	By    string    `json:"by"`
 	PID   int       `json:"pid,omitempty"` // on the controller
 	Since time.Time `json:"since"`         // start of the run, by the controller's clock
-	// Leaving is set by the agent when its controller is gone: it holds the
+	// Draining is set by the agent when its controller is gone: it holds the
 	// lock only until the step in flight has ended.
-	Leaving bool `json:"leaving,omitempty"`
+	Draining bool `json:"leaving,omitempty"`
 }
 
-// older tells which of two runs began first. Equal times are told apart by the
+// startedBefore tells which of two runs began first. Equal times are told apart by the
 // ids, so that any two controllers agree.
-func (h Holder) older(other Holder) bool {
+func (h Holder) startedBefore(other Holder) bool {
 	return cmp.Or(h.Since.Compare(other.Since), cmp.Compare(h.Run, other.Run)) < 0
 }
 
@@ -70,35 +70,35 @@ func (e *Held) Error() string {
 // moment ago, which its agents have not noticed yet.
 const Grace = 3 * time.Second
 
-// LeavingLimit is how long a run waits for a holder that says that its controller
+// DrainingLimit is how long a run waits for a holder that says that its controller
 // is gone: a step in flight ends within its time limit, 1 h unless its task says
 // more, and the word of a host is not a reason to wait for ever.
-const LeavingLimit = 2 * time.Hour
+const DrainingLimit = 2 * time.Hour
 
-// Verdict is what a run does about a host that another run holds.
-type Verdict int
+// Decision is what a run does about a host that another run holds.
+type Decision int
 
 // The verdicts.
 const (
-	Wait   Verdict = iota // keep what is held already, try again
-	Yield                 // give back what is held already, try again
-	Refuse                // give up
+	Wait    Decision = iota // keep what is held already, try again
+	Release                 // give back what is held already, try again
+	Refuse                  // give up
 )
 
-// Judge decides about a lock that another run holds, after having waited for
+// Decide decides about a lock that another run holds, after having waited for
 // it. A holder that is leaving is waited for until LeavingLimit, and so is an
 // earlier connection of the run itself.
-func Judge(mine, other Holder, waited, patience time.Duration) Verdict {
+func Decide(mine, other Holder, waited, patience time.Duration) Decision {
 	switch {
-	case other.Leaving, other.Run == mine.Run:
-		if waited >= max(patience, LeavingLimit) {
+	case other.Draining, other.Run == mine.Run:
+		if waited >= max(patience, DrainingLimit) {
 			return Refuse
 		}
 		return Wait
 	case waited >= max(patience, Grace):
 		return Refuse
-	case mine.older(other):
+	case mine.startedBefore(other):
 		return Wait
 	}
-	return Yield
+	return Release
 }

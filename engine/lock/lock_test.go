@@ -12,29 +12,29 @@ func TestJudge(t *testing.T) {
 	younger := Holder{Run: "c", Since: t0.Add(time.Minute)}
 	twin := Holder{Run: "a", Since: t0}
 	leaving := older
-	leaving.Leaving = true
+	leaving.Draining = true
 	for name, c := range map[string]struct {
 		other            Holder
 		waited, patience time.Duration
-		want             Verdict
+		want             Decision
 	}{
-		"the younger one waits with nothing":      {older, 0, time.Minute, Yield},
+		"the younger one waits with nothing":      {older, 0, time.Minute, Release},
 		"the older one keeps what it has":         {younger, 0, time.Minute, Wait},
 		"told not to wait, a moment all the same": {younger, 0, 0, Wait},
 		"told not to wait":                        {younger, Grace, 0, Refuse},
 		"waited enough":                           {older, time.Minute, time.Minute, Refuse},
-		"not enough yet":                          {older, Grace, time.Minute, Yield},
+		"not enough yet":                          {older, Grace, time.Minute, Release},
 		"a step in flight of a lost controller":   {leaving, time.Hour, 0, Wait},
 		"an earlier connection of its own":        {mine, time.Hour, 0, Wait},
-		"leaving for ever":                        {leaving, LeavingLimit, 0, Refuse},
-		"a connection of its own that stays":      {mine, LeavingLimit, 0, Refuse},
-		"begun at the same moment":                {twin, 0, 0, Yield},
+		"leaving for ever":                        {leaving, DrainingLimit, 0, Refuse},
+		"a connection of its own that stays":      {mine, DrainingLimit, 0, Refuse},
+		"begun at the same moment":                {twin, 0, 0, Release},
 	} {
-		if got := Judge(mine, c.other, c.waited, c.patience); got != c.want {
+		if got := Decide(mine, c.other, c.waited, c.patience); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if Judge(mine, twin, 0, 0) == Judge(twin, mine, 0, 0) {
+	if Decide(mine, twin, 0, 0) == Decide(twin, mine, 0, 0) {
 		t.Error("two runs that began at the same moment both yield or both wait")
 	}
 }

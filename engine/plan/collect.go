@@ -36,7 +36,7 @@ func (c *Collector) Emit(e engine.Event) {
 }
 
 func (c *Collector) step(e engine.Event, r *engine.Result) {
-	change := Change{Step: r.Step, Name: r.Name, Role: e.Role, Unknown: r.Unknown, AtOnce: r.AtOnce}
+	change := Change{Step: r.Step, Name: r.Name, Role: e.Role, Unknown: r.Unknown, MaxParallel: r.AtOnce}
 	if r.Change != nil && r.Failure == nil {
 		change.Effects = slices.Clone(r.Change.Pending())
 	} else if r.Status == engine.Altered { // of a log without effects
@@ -55,14 +55,14 @@ func (c *Collector) step(e engine.Event, r *engine.Result) {
 		c.index[key] = at
 		c.changes = append(c.changes, change)
 	} else {
-		c.changes[at].join(change)
+		c.changes[at].merge(change)
 	}
 	c.hosts[e.Host] = append(c.hosts[e.Host], at)
 }
 
-// join adds what another host with the same change has beside it: of nodes that
+// merge adds what another host with the same change has beside it: of nodes that
 // are drained the pods, which each have their own.
-func (c *Change) join(other Change) {
+func (c *Change) merge(other Change) {
 	for i := range c.Effects {
 		if e := &c.Effects[i]; e.Kind == engine.EffectDrain {
 			e.Diff += other.Effects[i].Diff
@@ -93,7 +93,7 @@ func (c *Collector) of(hosts []string) *Plan {
 	p := &Plan{Format: Format, Changes: slices.Clone(c.changes)}
 	for _, name := range hosts {
 		h := Host{Name: name, Changes: slices.Clone(c.hosts[name])}
-		h.foresee(p.Changes)
+		h.markStaleness(p.Changes)
 		p.Hosts = append(p.Hosts, h)
 	}
 	return p

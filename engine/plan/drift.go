@@ -11,8 +11,8 @@ import (
 
 // Drift is one way in which what there is differs from what a plan was made for.
 type Drift struct {
-	What string `json:"what"` // "n3", "inventory.yaml"
-	How  string `json:"how"`
+	Subject    string `json:"what"` // "n3", "inventory.yaml"
+	Difference string `json:"how"`
 }
 
 // FileDrift names the files that are not those of the plan, by their digests, of
@@ -90,7 +90,7 @@ func Beyond(was, now *Plan) []Drift {
 			c := now.Changes[at]
 			expect := allowed.Of(h.Name, c.Step)
 			if c.Unknown == "" && expect.Allows(engine.Change{Needed: true, Effects: c.Effects}) != nil {
-				out = append(out, Drift{h.Name, fmt.Sprintf("%q would now: %s; that is not in the plan", c.Name, c.says())})
+				out = append(out, Drift{h.Name, fmt.Sprintf("%q would now: %s; that is not in the plan", c.Name, c.describe())})
 			}
 		}
 	}
@@ -113,21 +113,21 @@ func differences(was, now map[string]Change) []string {
 		a, b := was[step], now[step]
 		switch {
 		case b.Step == "":
-			out = append(out, fmt.Sprintf("%q has nothing to do any more; planned: %s", a.Name, a.says()))
+			out = append(out, fmt.Sprintf("%q has nothing to do any more; planned: %s", a.Name, a.describe()))
 		case a.Unknown != b.Unknown || !slices.Equal(a.Fingerprints, b.Fingerprints):
-			out = append(out, fmt.Sprintf("%q would now: %s; planned: %s", a.Name, b.says(), a.says()))
+			out = append(out, fmt.Sprintf("%q would now: %s; planned: %s", a.Name, b.describe(), a.describe()))
 		}
 	}
 	for _, step := range slices.Sorted(maps.Keys(now)) {
 		if _, planned := was[step]; !planned {
-			out = append(out, fmt.Sprintf("%q would now: %s; nothing was planned", now[step].Name, now[step].says()))
+			out = append(out, fmt.Sprintf("%q would now: %s; nothing was planned", now[step].Name, now[step].describe()))
 		}
 	}
 	return out
 }
 
-// says is the change in a few words.
-func (c Change) says() string {
+// describe is the change in a few words.
+func (c Change) describe() string {
 	if c.Unknown != "" {
 		return "not known (" + c.Unknown + ")"
 	}

@@ -14,10 +14,10 @@ type Enforcer struct {
 
 // progress is how far one host has come.
 type progress struct {
-	mu     sync.Mutex
-	host   Host
-	steps  map[string]int // step -> change
-	opaque bool
+	mu        sync.Mutex
+	host      Host
+	steps     map[string]int // step -> change
+	unbounded bool
 }
 
 // NewEnforcer makes the expectations of a plan.
@@ -43,9 +43,9 @@ func (e *Enforcer) Of(host, step string) *engine.Expect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at, planned := h.steps[step]
-	was := h.opaque
-	if planned && h.host.Opaque != nil && *h.host.Opaque == at {
-		h.opaque = true
+	was := h.unbounded
+	if planned && h.host.UnboundedFrom != nil && *h.host.UnboundedFrom == at {
+		h.unbounded = true
 	}
 	if !planned {
 		if was {
@@ -53,7 +53,7 @@ func (e *Enforcer) Of(host, step string) *engine.Expect {
 		}
 		return &engine.Expect{}
 	}
-	_, loose := h.host.Loose[at]
+	_, loose := h.host.Inexact[at]
 	return e.plan.Changes[at].expect(loose)
 }
 

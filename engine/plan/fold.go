@@ -55,7 +55,7 @@ func (p *Plan) outline(h Host) string {
 	var b strings.Builder
 	for _, at := range h.Changes {
 		c := p.Changes[at]
-		fmt.Fprintf(&b, "%q %q %q %d", c.Step, c.Name, c.Unknown, c.AtOnce)
+		fmt.Fprintf(&b, "%q %q %q %d", c.Step, c.Name, c.Unknown, c.MaxParallel)
 		for _, e := range c.Effects {
 			fmt.Fprintf(&b, " %q %q %q %t", e.Kind, e.Target, e.Action, e.Secret)
 		}
@@ -111,9 +111,9 @@ var kinds = []struct {
 
 // Turn is changes that hosts make a few at a time.
 type Turn struct {
-	Steps  []string // their names
-	AtOnce int      // hosts at most
-	Turns  int      // how often so many go, for all to be done
+	Steps       []string // their names
+	MaxParallel int      // hosts at most
+	Turns       int      // how often so many go, for all to be done
 }
 
 // Turns are the changes that not all hosts make at once, those that are made
@@ -128,18 +128,18 @@ func (p *Plan) Turns() []Turn {
 	byStep := map[string]int{}
 	var steps []Change
 	for i, c := range p.Changes {
-		if _, seen := byStep[c.Step]; !seen && c.AtOnce > 0 {
+		if _, seen := byStep[c.Step]; !seen && c.MaxParallel > 0 {
 			steps = append(steps, c)
 		}
 		byStep[c.Step] += hosts[i]
 	}
 	var out []Turn
 	for _, c := range steps {
-		turns := (byStep[c.Step] + c.AtOnce - 1) / c.AtOnce
-		i := slices.IndexFunc(out, func(t Turn) bool { return t.AtOnce == c.AtOnce && t.Turns == turns })
+		turns := (byStep[c.Step] + c.MaxParallel - 1) / c.MaxParallel
+		i := slices.IndexFunc(out, func(t Turn) bool { return t.MaxParallel == c.MaxParallel && t.Turns == turns })
 		if i < 0 {
 			i = len(out)
-			out = append(out, Turn{AtOnce: c.AtOnce, Turns: turns})
+			out = append(out, Turn{MaxParallel: c.MaxParallel, Turns: turns})
 		}
 		out[i].Steps = append(out[i].Steps, c.Name)
 	}

@@ -58,7 +58,7 @@ func (h *History) Estimate(p *Plan, forks int) (time.Duration, bool) {
 		for _, at := range host.Changes {
 			d := step(at)
 			known = known || d > 0
-			if n := p.Changes[at].AtOnce; n > 0 {
+			if n := p.Changes[at].MaxParallel; n > 0 {
 				turns += d / time.Duration(n)
 			} else {
 				own += d

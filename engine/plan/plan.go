@@ -33,11 +33,11 @@ const Format = 1
 
 // Plan is what a run would do. It holds no secrets.
 type Plan struct {
-	Format   int          `json:"format"`
-	Deployer string       `json:"deployer"` // version of the program
-	Made     time.Time    `json:"made"`
-	By       string       `json:"by"` // user@machine
-	Call     journal.Call `json:"call"`
+	Format     int                `json:"format"`
+	Deployer   string             `json:"deployer"` // version of the program
+	Made       time.Time          `json:"made"`
+	By         string             `json:"by"` // user@machine
+	Invocation journal.Invocation `json:"call"`
 	// Files are what the plan was made from: inventory, playbook, roles,
 	// templates, files; each with the hex SHA-256 of its content.
 	Files map[string]string `json:"files"`
@@ -61,8 +61,8 @@ type Change struct {
 	Fingerprints []string `json:"fingerprints,omitempty"`
 	// Unknown says why it cannot be known what the step would do.
 	Unknown string `json:"unknown,omitempty"`
-	// AtOnce is how many hosts at most do it at one time; 0 for no limit.
-	AtOnce int `json:"at_once,omitempty"`
+	// MaxParallel is how many hosts at most do it at one time; 0 for no limit.
+	MaxParallel int `json:"at_once,omitempty"`
 }
 
 // Host is what would happen on one host.
@@ -70,12 +70,12 @@ type Host struct {
 	Name string `json:"name"`
 	// Changes are indexes into Plan.Changes, in order.
 	Changes []int `json:"changes"`
-	// Loose are those of Changes that may be done in another way, with the
+	// Inexact are those of Changes that may be done in another way, with the
 	// number of the change on this host that is the reason.
-	Loose map[int]int `json:"loose,omitempty"`
-	// Opaque is the first change after which steps that the plan does not have
+	Inexact map[int]int `json:"loose,omitempty"`
+	// UnboundedFrom is the first change after which steps that the plan does not have
 	// may find something to do; nil when there is none.
-	Opaque *int `json:"opaque,omitempty"`
+	UnboundedFrom *int `json:"opaque,omitempty"`
 }
 
 // Valid tells whether the parts of a plan that was read fit together.
@@ -92,7 +92,7 @@ func (p *Plan) Valid() error {
 	}
 	inside := func(at int) bool { return at >= 0 && at < len(p.Changes) }
 	for _, h := range p.Hosts {
-		ok := h.Opaque == nil || inside(*h.Opaque)
+		ok := h.UnboundedFrom == nil || inside(*h.UnboundedFrom)
 		for _, at := range h.Changes {
 			ok = ok && inside(at)
 		}

@@ -124,7 +124,7 @@ func TestHostDrift(t *testing.T) {
 	now.LeftOut = map[string]string{"n5": "unreachable"}
 	got := map[string][]string{}
 	for _, d := range HostDrift(was, now) {
-		got[d.What] = append(got[d.What], d.How)
+		got[d.Subject] = append(got[d.Subject], d.Difference)
 	}
 	for host, want := range map[string][]string{
 		"n2": {`"step 1" would now: replace /etc/a.conf (diff `},
@@ -223,7 +223,7 @@ func TestTurns(t *testing.T) {
 		one.Result.AtOnce, two.Result.AtOnce = 5, 5
 		events = append(events, one, two, did(one.Host, "3", file("/b", "create")))
 	}
-	want := []Turn{{Steps: []string{"step 1", "step 2"}, AtOnce: 5, Turns: 3}}
+	want := []Turn{{Steps: []string{"step 1", "step 2"}, MaxParallel: 5, Turns: 3}}
 	if diff := cmp.Diff(want, made(events...).Turns()); diff != "" {
 		t.Error(diff)
 	}
@@ -243,7 +243,7 @@ func TestDrains(t *testing.T) {
 	if got := was.Count([]int{0, 1}); got != "1 drain, 1 object" {
 		t.Error(got)
 	}
-	if len(was.Fold(false)) != 1 || was.Hosts[0].Opaque == nil || *was.Hosts[0].Opaque != 1 {
+	if len(was.Fold(false)) != 1 || was.Hosts[0].UnboundedFrom == nil || *was.Hosts[0].UnboundedFrom != 1 {
 		t.Errorf("a drain changes nothing on its host: %+v", was.Hosts)
 	}
 	now := made(did("n1", "1", drain("")), did("n1", "2", object), did("n2", "1", drain("-n2: x\n-n2: y\n")), did("n2", "2", object))

@@ -100,7 +100,7 @@ func (c *compiler) orderHandlers(p *Play, state *playState) {
 	g.Add(state.handlers...)
 	for _, h := range state.handlers {
 		for _, n := range h.Notify {
-			g.Before(h, n)
+			g.AddEdge(h, n)
 		}
 	}
 	order, err := g.Order()

@@ -27,7 +27,7 @@ func (c *compiler) acyclicRole(u roleUse) bool {
 			return false
 		}
 		for _, dep := range r.uses {
-			g.Before(dep.name, u.name)
+			g.AddEdge(dep.name, u.name)
 			if !follow(dep) {
 				return false
 			}

@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
 	"deployer/strictyaml"
 )
 
@@ -163,7 +163,7 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 	}
 	t.derive(into)
 	if t.Mode == OnHost {
-		data, err := packed.Args(into, t.Kind.New())
+		data, err := codec.Args(into, t.Kind.New())
 		if err != nil {
 			c.fail(t.Pos.Errorf("arguments of %s: %v", t.Kind.Name, err))
 			return

@@ -118,12 +118,12 @@ func (c *compiler) checkWaits() {
 	last := map[*Play]int{}
 	for i, op := range c.prog.Ops {
 		if before, ok := last[op.Play]; ok {
-			g.Before(point(before), point(i))
+			g.AddEdge(point(before), point(i))
 		}
 		last[op.Play] = i
 		for _, n := range unconditionalNeeds(op) {
 			if n.Label.Play == op.Play || n.Count == 0 {
-				g.Before(point(n.Label.Op), point(i))
+				g.AddEdge(point(n.Label.Op), point(i))
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (c *compiler) chainPlays(g *graph.Graph[string], point func(int) string) {
 		hosts[i], _ = c.lib.Match(p.Hosts)
 		for j := range i {
 			if slices.ContainsFunc(hosts[j], func(h string) bool { return slices.Contains(hosts[i], h) }) {
-				g.Before(point(c.prog.Plays[j].End), point(p.Begin))
+				g.AddEdge(point(c.prog.Plays[j].End), point(p.Begin))
 			}
 		}
 	}

@@ -7,16 +7,17 @@ import (
 	"io"
 	"net"
 
+	"deployer/engine/sanitize"
 	"deployer/engine/transport"
 	"deployer/engine/wire"
 )
 
-// link is what a session stands on.
-type link struct {
+// transportHooks is what a session stands on.
+type transportHooks struct {
 	// dial connects to addresses as the host sees them; nil if that cannot be.
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// why explains the end of the streams, if it knows.
-	why func() error
+	// explainEnd explains the end of the streams, if it knows.
+	explainEnd func() error
 	// close ends everything below.
 	close func() error
 }
@@ -25,7 +26,7 @@ type link struct {
 // otherwise, as in Serve over a pipe. Close closes rw.
 func Attach(rw io.ReadWriteCloser, opts Options) (*Session, error) {
 	opts = opts.withDefaults()
-	s, err := open(rw, rw, opts, link{close: rw.Close})
+	s, err := open(rw, rw, opts, transportHooks{close: rw.Close})
 	if err != nil {
 		_ = rw.Close()
 		return nil, transport.Classify(opts.Host, transport.StageAgent, err, transport.Config)
@@ -34,22 +35,22 @@ func Attach(rw io.ReadWriteCloser, opts Options) (*Session, error) {
 	return s, nil
 }
 
-// link is that of a session over a transport.
-func (c *connector) link(t *talk) link {
-	return link{
+// hooks is that of a session over a transport.
+func (c *connector) hooks(t *probe) transportHooks {
+	return transportHooks{
 		dial: c.conn.Dial,
-		why: func() error {
+		explainEnd: func() error {
 			if err := c.conn.Err(); err != nil {
 				return err
 			}
-			return fmt.Errorf("the agent has ended%s", c.said(c.lastWords(t)))
+			return fmt.Errorf("the agent has ended%s", c.hostOutput(c.finalOutput(t)))
 		},
 		close: c.conn.Close,
 	}
 }
 
 // open exchanges hellos and starts the session.
-func open(r io.Reader, w io.Writer, opts Options, below link) (*Session, error) {
+func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Session, error) {
 	conn := wire.NewConn(r, w, wire.ControllerEnd)
 	f, err := conn.Receive()
 	if err != nil {
@@ -68,23 +69,23 @@ func open(r io.Reader, w io.Writer, opts Options, below link) (*Session, error) 
 	if err := hello.CheckVersion(); err != nil {
 		return nil, err
 	}
-	s := &Session{opts: opts, conn: conn, link: below, pid: hello.PID, segments: map[uint32]*segment{},
-		uploads: map[uint32]*upload{}, pages: questions[wire.JournalMessage]{},
-		locks:   questions[wire.LockMessage]{},
-		results: budget{most: maxWaiting}, texts: budget{most: maxWaitingText}}
+	s := &Session{opts: opts, conn: conn, hooks: below, pid: hello.PID, segments: map[uint32]*segment{},
+		uploads: map[uint32]*upload{}, pages: pendingRequests[wire.JournalMessage]{},
+		locks:   pendingRequests[wire.LockMessage]{},
+		results: budget{limit: maxWaiting}, texts: budget{limit: maxWaitingText}}
 	if err := json.Unmarshal(hello.Facts, &s.facts); err != nil {
 		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}
 	}
-	cleanFacts(&s.facts)
-	s.owed = hello.Owed
-	mine := wire.HelloMessage{Version: wire.Version, Beat: opts.Beat.Milliseconds(), Silence: opts.Silence.Milliseconds()}
+	sanitizeFacts(&s.facts)
+	s.pendingHandlers = hello.PendingHandlers
+	mine := wire.HelloMessage{Version: wire.Version, Heartbeat: opts.Heartbeat.Milliseconds(), IdleTimeout: opts.IdleTimeout.Milliseconds()}
 	if err := conn.SendJSON(wire.Hello, 0, mine); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.idle.Go(func() { s.end(s.receive()) })
 	s.idle.Go(func() {
-		if err := conn.Pulse(s.ctx, opts.Beat, opts.Silence); err != nil {
+		if err := conn.RunHeartbeat(s.ctx, opts.Heartbeat, opts.IdleTimeout); err != nil {
 			s.end(err)
 		}
 	})
@@ -96,5 +97,5 @@ func byeError(f wire.Frame) error {
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
-	return fmt.Errorf("the agent has ended the session: %s", clean(m.Error))
+	return fmt.Errorf("the agent has ended the session: %s", sanitize.Text(m.Error))
 }

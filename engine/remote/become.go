@@ -12,17 +12,17 @@ type Become string
 
 // The ways to become root.
 const (
-	Stay Become = "none" // do not
-	Sudo Become = "sudo"
-	Doas Become = "doas"
-	Su   Become = "su" // asks for root's password, not for the user's
+	NoBecome Become = "none" // do not
+	Sudo     Become = "sudo"
+	Doas     Become = "doas"
+	Su       Become = "su" // asks for root's password, not for the user's
 )
 
 // method is the way as the probe knows it.
 func (c *connector) method() string {
 	switch b := c.opts.Become; {
 	case b == "":
-		return string(Stay)
+		return string(NoBecome)
 	case c.opts.Password != "" && (b == Sudo || b == Doas):
 		return string(b) + withPassword
 	default:
@@ -41,17 +41,17 @@ func (c *connector) wantsTerminal() bool {
 
 // answerPrompt gives the password when it is asked for. It is given once: a
 // second question means that it is wrong, and another try might lock the account.
-func (c *connector) answerPrompt(t *talk) error {
-	if !t.becoming.Load() || !t.asks(c.prompt()) {
+func (c *connector) answerPrompt(t *probe) error {
+	if !t.becoming.Load() || !t.prompted(c.prompt()) {
 		return nil
 	}
-	if t.answered {
+	if t.passwordSent {
 		return c.wrongPassword(t)
 	}
 	if c.opts.Password == "" {
 		return c.noPassword(t)
 	}
-	t.answered = true
+	t.passwordSent = true
 	_, err := fmt.Fprintln(t.Stdin(), c.opts.Password)
 	return err
 }
@@ -65,40 +65,40 @@ func (c *connector) prompt() string {
 	return ""
 }
 
-// asks is true when a question stands at the end of what was said and is not
+// prompted is true when a question stands at the end of what was said and is not
 // answered: with the given prompt, or if that is not known, an unfinished line
 // that ends with a colon and has done so for a moment.
-func (t *talk) asks(prompt string) bool {
+func (t *probe) prompted(prompt string) bool {
 	text := t.Stderr()
 	if t.terminal {
-		text = t.since(becomeLine)
+		text = t.outputAfter(becomeLine)
 	}
 	if prompt != "" {
 		n := strings.Count(text, prompt)
-		if n == t.questions {
+		if n == t.promptsSeen {
 			return false
 		}
-		t.questions = n
+		t.promptsSeen = n
 		return true
 	}
-	fresh := text[min(t.questions, len(text)):]
+	fresh := text[min(t.promptsSeen, len(text)):]
 	line := strings.TrimSpace(fresh[strings.LastIndexAny(fresh, "\r\n")+1:])
 	asked := strings.HasSuffix(line, ":") || strings.HasSuffix(line, "：")
-	settled := asked && text == t.before
-	t.before = text
+	settled := asked && text == t.lastText
+	t.lastText = text
 	if settled {
-		t.questions = len(text)
+		t.promptsSeen = len(text)
 	}
 	return settled
 }
 
-func (c *connector) wrongPassword(t *talk) error {
+func (c *connector) wrongPassword(t *probe) error {
 	return &transport.Error{Host: c.opts.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword,
-		Err:    fmt.Errorf("%s refused the password%s", c.opts.Become, c.said(t.words())),
+		Err:    fmt.Errorf("%s refused the password%s", c.opts.Become, c.hostOutput(t.humanOutput())),
 		Advice: "check the password (ssh.become_password_env, ssh.become_password_file, --ask-become-pass); it was tried once only, so that no account is locked"}
 }
 
-func (c *connector) noPassword(t *talk) error {
+func (c *connector) noPassword(t *probe) error {
 	return c.fail(transport.StageBecome, transport.BecomePassword,
-		fmt.Errorf("%s does not let the user (uid %s) in without a password%s", c.opts.Become, t.uid, c.said(t.words())))
+		fmt.Errorf("%s does not let the user (uid %s) in without a password%s", c.opts.Become, t.uid, c.hostOutput(t.humanOutput())))
 }

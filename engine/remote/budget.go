@@ -21,27 +21,27 @@ const (
 
 // budget bounds memory in bytes. It is safe for concurrent use.
 type budget struct {
-	mu   sync.Mutex
-	most int
-	used int
-	less chan struct{} // closed when used becomes less; nil when nobody waits
+	mu    sync.Mutex
+	limit int
+	used  int
+	freed chan struct{} // closed when used becomes less; nil when nobody waits
 }
 
-// wait takes n bytes as soon as there is room for them. Something that is larger
+// take takes n bytes as soon as there is room for them. Something that is larger
 // than the budget has it for itself. It returns false when ctx ends, or gone is
 // closed, before that.
-func (b *budget) wait(ctx context.Context, gone <-chan struct{}, n int) bool {
+func (b *budget) take(ctx context.Context, gone <-chan struct{}, n int) bool {
 	for {
 		b.mu.Lock()
-		if b.used == 0 || b.used+n <= b.most {
+		if b.used == 0 || b.used+n <= b.limit {
 			b.used += n
 			b.mu.Unlock()
 			return true
 		}
-		if b.less == nil {
-			b.less = make(chan struct{})
+		if b.freed == nil {
+			b.freed = make(chan struct{})
 		}
-		less := b.less
+		less := b.freed
 		b.mu.Unlock()
 		select {
 		case <-less:
@@ -53,11 +53,11 @@ func (b *budget) wait(ctx context.Context, gone <-chan struct{}, n int) bool {
 	}
 }
 
-// try takes n bytes if there is room for them.
-func (b *budget) try(n int) bool {
+// tryTake takes n bytes if there is room for them.
+func (b *budget) tryTake(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+n > b.most {
+	if b.used+n > b.limit {
 		return false
 	}
 	b.used += n
@@ -71,8 +71,8 @@ func (b *budget) free(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
-	if b.less != nil {
-		close(b.less)
-		b.less = nil
+	if b.freed != nil {
+		close(b.freed)
+		b.freed = nil
 	}
 }

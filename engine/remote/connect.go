@@ -19,12 +19,12 @@ import (
 // Errors are *transport.Error, or the cause of ctx when that ended first.
 func Connect(ctx context.Context, conn transport.Conn, opts Options) (*Session, error) {
 	opts = opts.withDefaults()
-	c := &connector{conn: conn, opts: opts, began: time.Now(), marker: "deployer-" + rand.Text()}
+	c := &connector{conn: conn, opts: opts, started: time.Now(), marker: "deployer-" + rand.Text()}
 	s, err := c.connect(ctx)
 	if err == nil {
 		return s, nil
 	}
-	if ended(err) {
+	if isStreamEnd(err) {
 		// The end of a stream is seen before that of the connection.
 		select {
 		case <-conn.Lost():
@@ -41,7 +41,7 @@ func Connect(ctx context.Context, conn transport.Conn, opts Options) (*Session, 
 	return nil, transport.Classify(opts.Host, transport.StageAgent, err, transport.Config)
 }
 
-func ended(err error) bool {
+func isStreamEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed)
 }
 
@@ -49,15 +49,15 @@ func ended(err error) bool {
 type connector struct {
 	conn     transport.Conn
 	opts     Options
-	began    time.Time
+	started  time.Time
 	marker   string
 	sent     int  // bytes of the program, if it was sent
-	distrust bool // an agent that was there did not start
+	reverify bool // an agent that was there did not start
 	terminal bool // sudo wants one
 }
 
-// errBroken says that the host had an agent, and that it did not start.
-var errBroken = errors.New("the agent that was there did not start")
+// errAgentBroken says that the host had an agent, and that it did not start.
+var errAgentBroken = errors.New("the agent that was there did not start")
 
 func (c *connector) connect(ctx context.Context) (*Session, error) {
 	if strings.ContainsAny(c.opts.Dir, "'\\!\n") {
@@ -68,8 +68,8 @@ func (c *connector) connect(ctx context.Context) (*Session, error) {
 		switch {
 		case errors.Is(err, errNeedsTerminal):
 			c.terminal = true
-		case errors.Is(err, errBroken):
-			c.distrust = true
+		case errors.Is(err, errAgentBroken):
+			c.reverify = true
 		default:
 			return s, err
 		}
@@ -82,15 +82,15 @@ func (c *connector) attempt(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.converse(ctx, t)
+	s, err := c.handshake(ctx, t)
 	if err != nil {
 		_ = t.Close()
 	}
 	return s, err
 }
 
-func (c *connector) converse(ctx context.Context, t *talk) (*Session, error) {
-	if err := c.look(ctx, t); err != nil {
+func (c *connector) handshake(ctx context.Context, t *probe) (*Session, error) {
+	if err := c.awaitProbe(ctx, t); err != nil {
 		return nil, err
 	}
 	if t.missing {
@@ -99,18 +99,18 @@ func (c *connector) converse(ctx context.Context, t *talk) (*Session, error) {
 		}
 	}
 	s, err := c.attach(ctx, t)
-	if err != nil && c.sent == 0 && !c.distrust && ctx.Err() == nil && c.conn.Err() == nil {
-		return nil, errBroken
+	if err != nil && c.sent == 0 && !c.reverify && ctx.Err() == nil && c.conn.Err() == nil {
+		return nil, errAgentBroken
 	}
 	return s, err
 }
 
 // start starts the probe.
-func (c *connector) start(ctx context.Context) (*talk, error) {
+func (c *connector) start(ctx context.Context) (*probe, error) {
 	late := c.fail(transport.StageSession, transport.Timeout, fmt.Errorf("the host did not start a command within %v", c.opts.Timeout))
 	ctx, stop := context.WithTimeoutCause(ctx, c.opts.Timeout, late)
 	defer stop()
-	line := probeCommand(c.marker, c.method(), c.opts.Binaries, c.opts.Dir, !c.distrust)
+	line := probeCommand(c.marker, c.method(), c.opts.Binaries, c.opts.Dir, !c.reverify)
 	start, terminal := c.conn.Start, c.wantsTerminal()
 	if terminal {
 		t, ok := c.conn.(transport.Terminals)
@@ -123,27 +123,27 @@ func (c *connector) start(ctx context.Context) (*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTalk(p, c.marker, terminal), nil
+	return newProbe(p, c.marker, terminal), nil
 }
 
-// look hears what the host answers to the probe.
-func (c *connector) look(ctx context.Context, t *talk) error {
-	err := c.within(ctx, t, "the host did not answer the probe", func() (bool, error) { return false, c.answerPrompt(t) }, t.answers)
+// awaitProbe hears what the host answers to the probe.
+func (c *connector) awaitProbe(ctx context.Context, t *probe) error {
+	err := c.withIdleTimeout(ctx, t, "the host did not answer the probe", func() (bool, error) { return false, c.answerPrompt(t) }, t.readAnswers)
 	if err != nil {
-		return c.silent(t, "the host did not answer the probe", err)
+		return c.explainNoAnswer(t, "the host did not answer the probe", err)
 	}
-	return c.refusal(t)
+	return c.probeError(t)
 }
 
-// lookEvery is how often it is looked whether something is asked for or moves.
-const lookEvery = 25 * time.Millisecond
+// watchInterval is how often it is looked whether something is asked for or moves.
+const watchInterval = 25 * time.Millisecond
 
-// within does something with a talk, as long as it moves: the time starts anew
+// withIdleTimeout does something with a talk, as long as it moves: the time starts anew
 // whenever watch sees that. An error of watch ends it.
-func (c *connector) within(ctx context.Context, t *talk, late string, watch func() (moved bool, err error), do func() error) error {
+func (c *connector) withIdleTimeout(ctx context.Context, t *probe, late string, watch func() (moved bool, err error), do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
-	limit, tick := time.NewTimer(c.opts.Timeout), time.NewTicker(lookEvery)
+	limit, tick := time.NewTimer(c.opts.Timeout), time.NewTicker(watchInterval)
 	defer limit.Stop()
 	defer tick.Stop()
 	for {
@@ -159,7 +159,7 @@ func (c *connector) within(ctx context.Context, t *talk, late string, watch func
 				limit.Reset(c.opts.Timeout)
 			}
 		case <-limit.C:
-			return c.fail(transport.StageAgent, transport.Timeout, fmt.Errorf("%s within %v%s", late, c.opts.Timeout, c.said(t.words())))
+			return c.fail(transport.StageAgent, transport.Timeout, fmt.Errorf("%s within %v%s", late, c.opts.Timeout, c.hostOutput(t.humanOutput())))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -463,7 +463,7 @@ func TestLossesOverSSH(t *testing.T) {
 // On a hung network both ends give up, and a long step is no reason to.
 func TestHungNetworkEndsBothEnds(t *testing.T) {
 	h := newTestHost(t, "", nil)
-	s, err := h.connect(t, func(o *Options) { o.Beat, o.Silence = 100*time.Millisecond, 1500*time.Millisecond })
+	s, err := h.connect(t, func(o *Options) { o.Heartbeat, o.IdleTimeout = 100*time.Millisecond, 1500*time.Millisecond })
 	if err != nil {
 		t.Fatal(err)
 	}

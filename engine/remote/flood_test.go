@@ -13,8 +13,8 @@ import (
 func heldSession(t *testing.T, seen *order) (*Session, *segment) {
 	t.Helper()
 	s := &Session{opts: Options{Host: "m1", Sink: seen}, segments: map[uint32]*segment{}, ctx: t.Context(),
-		results: budget{most: maxWaiting}, texts: budget{most: maxWaitingText}}
-	seg := &segment{news: make(chan struct{}, 1), forgotten: make(chan struct{})}
+		results: budget{limit: maxWaiting}, texts: budget{limit: maxWaitingText}}
+	seg := &segment{wakeup: make(chan struct{}, 1), abandoned: make(chan struct{})}
 	for i := range 200 {
 		seg.steps = append(seg.steps, engine.Step{ID: string(rune('A' + i))})
 	}
@@ -83,7 +83,7 @@ func TestFloodOfResults(t *testing.T) {
 	for began := time.Now(); taken < 10 && time.Since(began) < time.Minute; time.Sleep(5 * time.Millisecond) {
 		s.deliver(seg, func(engine.Result) { taken++ })
 	}
-	s.forget(1) // and nobody takes the rest
+	s.dropSegment(1) // and nobody takes the rest
 	<-done
 	if used := givenOut(&s.results); taken < 10 || used != 0 {
 		t.Errorf("%d were taken, %d bytes are still counted", taken, used)

@@ -92,22 +92,22 @@ func TestHostsThatAnswerNonsense(t *testing.T) {
 		become Become
 		text   string
 	}{
-		"nothing":                    {"", Stay, "did not answer the probe"},
-		"escapes":                    {"\x1b[2J\x1b]0;owned\x07disabled\n", Stay, ": disabled;"},
-		"one endless line":           {strings.Repeat("x", 2<<20), Stay, "did not answer the probe"},
-		"endless lines":              {strings.Repeat("x\n", 2<<20), Stay, "more than a megabyte"},
-		"endless answers":            {inside + strings.Repeat("tried=x\n", 1<<20), Stay, "more than a megabyte"},
-		"only the first marker":      {begun, Stay, "did not answer the probe"},
+		"nothing":                    {"", NoBecome, "did not answer the probe"},
+		"escapes":                    {"\x1b[2J\x1b]0;owned\x07disabled\n", NoBecome, ": disabled;"},
+		"one endless line":           {strings.Repeat("x", 2<<20), NoBecome, "did not answer the probe"},
+		"endless lines":              {strings.Repeat("x\n", 2<<20), NoBecome, "more than a megabyte"},
+		"endless answers":            {inside + strings.Repeat("tried=x\n", 1<<20), NoBecome, "more than a megabyte"},
+		"only the first marker":      {begun, NoBecome, "did not answer the probe"},
 		"stops when it becomes root": {begun + "become=sudo\nPassword:", Sudo, "sudo did not become root"},
 		"stops on a terminal":        {begun + "become=su\nsu: Authentication failure\n", Su, "su did not become root: su: Authentication failure"},
 		"stays who it was":           {inside[:strings.Index(inside, "user")] + "user=1000\nsystem=Linux x86_64\nagent=present\n", Sudo, "the user with uid 1000, not root"},
-		"unknown problem":            {inside + "error=\x1b[31mno\n", Stay, `an unknown answer to the probe: "no"`},
-		"no digest":                  {inside + "agent=missing\nerror=digest\n", Stay, `its SHA-256 is ""`},
-		"ends in the middle":         {inside + "agent=missing\n", Stay, "the agent was not taken in"},
-		"no banner":                  {inside + "agent=present\n", Stay, "it ended before it said a word"},
-		"noise instead of a banner":  {inside + "agent=present\n" + strings.Repeat("y", 3<<20), Stay, "before"},
-		"a banner and no frames":     {inside + "agent=present\n" + wire.Banner + "\nls: no such file\n", Stay, "unknown frame type"},
-		"answers without a marker":   {"uid=0\nsystem=Linux x86_64\nagent=present\n" + wire.Banner + "\n", Stay, "did not answer the probe"},
+		"unknown problem":            {inside + "error=\x1b[31mno\n", NoBecome, `an unknown answer to the probe: "no"`},
+		"no digest":                  {inside + "agent=missing\nerror=digest\n", NoBecome, `its SHA-256 is ""`},
+		"ends in the middle":         {inside + "agent=missing\n", NoBecome, "the agent was not taken in"},
+		"no banner":                  {inside + "agent=present\n", NoBecome, "it ended before it said a word"},
+		"noise instead of a banner":  {inside + "agent=present\n" + strings.Repeat("y", 3<<20), NoBecome, "before"},
+		"a banner and no frames":     {inside + "agent=present\n" + wire.Banner + "\nls: no such file\n", NoBecome, "unknown frame type"},
+		"answers without a marker":   {"uid=0\nsystem=Linux x86_64\nagent=present\n" + wire.Banner + "\n", NoBecome, "did not answer the probe"},
 	} {
 		e := hears(t, tt.words, "", tt.become, 20*time.Second)
 		if e == nil || !strings.Contains(e.Error(), tt.text) {
@@ -124,6 +124,6 @@ func FuzzConnect(f *testing.F) {
 		if strings.Contains(words+complaint, "right") {
 			return // it is the password
 		}
-		hears(t, words, complaint, []Become{Stay, Sudo, Doas, Su}[become%4], 300*time.Millisecond)
+		hears(t, words, complaint, []Become{NoBecome, Sudo, Doas, Su}[become%4], 300*time.Millisecond)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"deployer/engine/lock"
+	"deployer/engine/sanitize"
 	"deployer/engine/wire"
 )
 
@@ -17,7 +18,7 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 	if err != nil {
 		return fmt.Errorf("encoding the holder of a lock: %w", err)
 	}
-	answer, err := s.askLock(ctx, wire.LockMessage{Holder: data})
+	answer, err := s.requestLock(ctx, wire.LockMessage{Holder: data})
 	if err != nil || len(answer.Holder) == 0 {
 		return err
 	}
@@ -25,29 +26,29 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 	if err := json.Unmarshal(answer.Holder, &held.By); err != nil {
 		return fmt.Errorf("%s: another run holds its lock, and the name of that cannot be read: %w", s.opts.Host, err)
 	}
-	held.By.Run, held.By.Verb, held.By.By = clean(held.By.Run), clean(held.By.Verb), clean(held.By.By)
+	held.By.Run, held.By.Verb, held.By.By = sanitize.Text(held.By.Run), sanitize.Text(held.By.Verb), sanitize.Text(held.By.By)
 	return held
 }
 
 // Unlock gives the lock back; without one it does nothing.
 func (s *Session) Unlock(ctx context.Context) error {
-	_, err := s.askLock(ctx, wire.LockMessage{})
+	_, err := s.requestLock(ctx, wire.LockMessage{})
 	return err
 }
 
-func (s *Session) askLock(ctx context.Context, question wire.LockMessage) (wire.LockMessage, error) {
-	m, err := ask(ctx, s, s.locks, wire.Lock, question)
+func (s *Session) requestLock(ctx context.Context, question wire.LockMessage) (wire.LockMessage, error) {
+	m, err := request(ctx, s, s.locks, wire.Lock, question)
 	if err == nil && m.Error != "" {
-		err = errors.New(clean(m.Error))
+		err = errors.New(sanitize.Text(m.Error))
 	}
 	return m, err
 }
 
-func (s *Session) lockedFrame(f wire.Frame) error {
+func (s *Session) handleLocked(f wire.Frame) error {
 	var m wire.LockMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
-	answered(s, s.locks, f.ID, m)
+	deliverReply(s, s.locks, f.ID, m)
 	return nil
 }

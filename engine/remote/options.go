@@ -37,8 +37,8 @@ type Options struct {
 	// Timeout bounds the probe, and the start of the agent; not its sending.
 	// 30 s when 0: a loaded host may take a while to run a shell.
 	Timeout time.Duration
-	// Beat and Silence are those of wire.Conn.Pulse, the defaults there when 0.
-	Beat, Silence time.Duration
+	// Heartbeat and Silence are those of wire.Conn.Pulse, the defaults there when 0.
+	Heartbeat, IdleTimeout time.Duration
 }
 
 // Blobs holds content by digest.
@@ -60,18 +60,18 @@ func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	if o.Beat <= 0 {
-		o.Beat = wire.DefaultBeat
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = wire.DefaultHeartbeat
 	}
-	if o.Silence <= 0 {
-		o.Silence = wire.DefaultSilence
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = wire.DefaultIdleTimeout
 	}
 	if o.Sink == nil {
-		o.Sink = nowhere{}
+		o.Sink = discardSink{}
 	}
 	return o
 }
 
-type nowhere struct{}
+type discardSink struct{}
 
-func (nowhere) Emit(engine.Event) {}
+func (discardSink) Emit(engine.Event) {}

@@ -20,8 +20,8 @@ func (o *order) Emit(e engine.Event) { *o = append(*o, string(e.Type)+" "+e.Step
 func TestOrderOfWhatAHostSays(t *testing.T) {
 	var seen order
 	s := &Session{opts: Options{Host: "m1", Sink: &seen}, segments: map[uint32]*segment{}, ctx: t.Context(),
-		results: budget{most: maxWaiting}, texts: budget{most: maxWaitingText}}
-	seg := &segment{steps: []engine.Step{{ID: "1"}, {ID: "2"}, {ID: "3"}}, news: make(chan struct{}, 1), forgotten: make(chan struct{})}
+		results: budget{limit: maxWaiting}, texts: budget{limit: maxWaitingText}}
+	seg := &segment{steps: []engine.Step{{ID: "1"}, {ID: "2"}, {ID: "3"}}, wakeup: make(chan struct{}, 1), abandoned: make(chan struct{})}
 	s.segments[1] = seg
 	for _, frame := range []wire.Frame{
 		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "1"}),

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
+	"deployer/engine/sanitize"
 	"deployer/engine/wire"
 )
 
-// told is one thing that the host said of a segment: an event, or else a result.
-type told struct {
+// delivery is one thing that the host said of a segment: an event, or else a result.
+type delivery struct {
 	event  *engine.Event
 	result engine.Result
 	bytes  int // of the session's budget for its kind
@@ -24,7 +25,7 @@ const eventWeight = 512
 func (s *Session) deliver(g *segment, on func(engine.Result)) *wire.EndMessage {
 	g.mu.Lock()
 	queue, end := g.queue, g.end
-	g.queue = g.spare[:0]
+	g.queue = g.spareQueue[:0]
 	g.mu.Unlock()
 	for i := range queue {
 		if t := &queue[i]; t.event != nil {
@@ -36,25 +37,25 @@ func (s *Session) deliver(g *segment, on func(engine.Result)) *wire.EndMessage {
 		}
 	}
 	clear(queue)
-	g.spare = queue
-	if cap(g.spare) > mostSpare {
-		g.spare = nil
+	g.spareQueue = queue
+	if cap(g.spareQueue) > maxSpareQueue {
+		g.spareQueue = nil
 	}
 	return end
 }
 
-// mostSpare is how many things a queue that is kept for later has room for.
-const mostSpare = 1000
+// maxSpareQueue is how many things a queue that is kept for later has room for.
+const maxSpareQueue = 1000
 
 // step finds a step by its id, nil when there is none. Steps come in order, so
 // it is the last one that was found, or the next. Only the goroutine that
 // receives may call it.
 func (g *segment) step(id string) *engine.Step {
 	for range g.steps {
-		if s := &g.steps[g.at]; s.ID == id {
+		if s := &g.steps[g.current]; s.ID == id {
 			return s
 		}
-		g.at = (g.at + 1) % len(g.steps)
+		g.current = (g.current + 1) % len(g.steps)
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	}
 	step := run.step(m.Step)
 	if step == nil {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, clean(m.Step))}
+		return &wire.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, sanitize.Text(m.Step))}
 	}
 	if run.quiet {
 		return nil
@@ -96,20 +97,20 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	e := engine.Event{Type: engine.StepStart, Step: step.ID, Name: step.Name}
 	switch {
 	case f.Type == wire.Progress:
-		e.Type, e.Text = engine.StepText, clean(cutText(m.Text, maxProgress))
-		if run.said != run.at {
-			run.said, run.progress = run.at, 0
+		e.Type, e.Text = engine.StepText, sanitize.Text(cutText(m.Text, maxProgress))
+		if run.progressStep != run.current {
+			run.progressStep, run.progressBytes = run.current, 0
 		}
-		if run.progress += len(e.Text) + 1; run.progress > maxStepProgress {
+		if run.progressBytes += len(e.Text) + 1; run.progressBytes > maxStepProgress {
 			return nil
 		}
-	case run.started > run.at:
+	case run.nextStart > run.current:
 		return nil // a step starts once
 	default:
-		run.started = run.at + 1
+		run.nextStart = run.current + 1
 	}
-	if bytes := eventWeight + len(e.Text); s.texts.try(bytes) {
-		s.queue(run, told{event: &e, bytes: bytes})
+	if bytes := eventWeight + len(e.Text); s.texts.tryTake(bytes) {
+		s.queue(run, delivery{event: &e, bytes: bytes})
 	}
 	return nil
 }
@@ -126,17 +127,17 @@ func cutText(text string, most int) string {
 // are too many that nobody has taken.
 func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
 	var refused error
-	var came []told
+	var came []delivery
 	weight := 0
-	err := packed.ReadResults(f.Payload, func(r engine.Result) error {
+	err := codec.ReadResults(f.Payload, func(r engine.Result) error {
 		if refused = s.completeResult(&r, run); refused != nil {
 			return refused
 		}
-		came = append(came, told{result: r, bytes: r.Weight})
+		came = append(came, delivery{result: r, bytes: r.Weight})
 		weight += r.Weight
 		return nil
 	})
-	if s.results.wait(s.ctx, run.forgotten, weight) {
+	if s.results.take(s.ctx, run.abandoned, weight) {
 		s.queue(run, came...)
 	}
 	if err != nil && refused == nil {
@@ -149,25 +150,25 @@ func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
 // be. Results come in the order of the steps, one of each at most.
 func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	step := run.step(r.Step)
-	if step == nil || run.at < run.answered {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("a result too many, of step %q", clean(r.Step))}
+	if step == nil || run.current < run.nextResult {
+		return &wire.ProtocolError{Reason: fmt.Sprintf("a result too many, of step %q", sanitize.Text(r.Step))}
 	}
-	run.answered = run.at + 1
+	run.nextResult = run.current + 1
 	switch r.Status {
 	case engine.OK, engine.Altered, engine.Skipped, engine.Failed, engine.Cancelled:
 	default:
-		return &wire.ProtocolError{Reason: fmt.Sprintf("a result with the unknown status %q", clean(string(r.Status)))}
+		return &wire.ProtocolError{Reason: fmt.Sprintf("a result with the unknown status %q", sanitize.Text(string(r.Status)))}
 	}
 	r.Host, r.Step, r.Name, r.Secret = s.opts.Host, step.ID, step.Name, step.Secret
 	r.Ignored = r.Ignored && step.IgnoreErrors
 	r.Elapsed, r.Tries = max(r.Elapsed, 0), max(r.Tries, 0)
-	boundResult(r)
-	cleanResult(r)
+	limitResult(r)
+	sanitizeResult(r)
 	return nil
 }
 
 // queue keeps what was told for Run, and wakes it.
-func (s *Session) queue(g *segment, all ...told) {
+func (s *Session) queue(g *segment, all ...delivery) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.dropped {
@@ -179,7 +180,7 @@ func (s *Session) queue(g *segment, all ...told) {
 }
 
 // release gives back the memory of what was told.
-func (s *Session) release(all []told) {
+func (s *Session) release(all []delivery) {
 	for i := range all {
 		if all[i].event != nil {
 			s.texts.free(all[i].bytes)
@@ -192,7 +193,7 @@ func (s *Session) release(all []told) {
 // wake lets Run look at the queue and the end.
 func (g *segment) wake() {
 	select {
-	case g.news <- struct{}{}:
+	case g.wakeup <- struct{}{}:
 	default:
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
+	"deployer/engine/sanitize"
 	"deployer/engine/wire"
 )
 
@@ -25,20 +26,20 @@ type segment struct {
 	quiet bool
 
 	// Of the goroutine that receives:
-	at       int // the step that was looked for last
-	answered int // the step after the last one that has a result
-	started  int // the step after the last one that has started
-	said     int // the step that said something last
-	progress int // bytes that it said
+	current       int // the step that was looked for last
+	nextResult    int // the step after the last one that has a result
+	nextStart     int // the step after the last one that has started
+	progressStep  int // the step that said something last
+	progressBytes int // bytes that it said
 
-	forgotten chan struct{} // closed with dropped
-	news      chan struct{} // has a token when queue or end have changed
+	abandoned chan struct{} // closed with dropped
+	wakeup    chan struct{} // has a token when queue or end have changed
 
-	mu      sync.Mutex
-	queue   []told
-	spare   []told // memory for the next queue
-	dropped bool   // nobody takes anything any more
-	end     *wire.EndMessage
+	mu         sync.Mutex
+	queue      []delivery
+	spareQueue []delivery // memory for the next queue
+	dropped    bool       // nobody takes anything any more
+	end        *wire.EndMessage
 }
 
 // Run sends a segment, calls on with each result in order, and returns when the
@@ -59,13 +60,13 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 	if err != nil {
 		return err
 	}
-	defer s.forget(id)
+	defer s.dropSegment(id)
 	done, giveUp := ctx.Done(), (<-chan time.Time)(nil)
 	for {
 		select {
-		case <-run.news:
+		case <-run.wakeup:
 			if end := s.deliver(run, on); end != nil {
-				return s.verdict(ctx, end)
+				return s.segmentError(ctx, end)
 			}
 		case <-done:
 			done = nil
@@ -88,11 +89,11 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 var segments = sync.Pool{New: func() any { return new([]byte) }}
 
 func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
-	run := &segment{steps: seg.Steps, quiet: seg.Quiet, news: make(chan struct{}, 1), forgotten: make(chan struct{})}
+	run := &segment{steps: seg.Steps, quiet: seg.Quiet, wakeup: make(chan struct{}, 1), abandoned: make(chan struct{})}
 	payload := segments.Get().(*[]byte)
 	defer segments.Put(payload)
 	var err error
-	if *payload, err = packed.AppendSegment((*payload)[:0], seg); err != nil {
+	if *payload, err = codec.AppendSegment((*payload)[:0], seg); err != nil {
 		return nil, 0, fmt.Errorf("%s: encoding a segment: %w", s.opts.Host, err)
 	}
 	if len(*payload) > wire.MaxMessage {
@@ -105,15 +106,15 @@ func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 	s.segments[id] = run
 	s.mu.Unlock()
 	if err := s.conn.Send(wire.Segment, id, *payload); err != nil {
-		s.forget(id)
+		s.dropSegment(id)
 		s.end(err)
 		return nil, 0, s.Err()
 	}
 	return run, id, nil
 }
 
-// forget ends a segment here. What nobody has taken is dropped.
-func (s *Session) forget(id uint32) {
+// dropSegment ends a segment here. What nobody has taken is dropped.
+func (s *Session) dropSegment(id uint32) {
 	s.mu.Lock()
 	run := s.segments[id]
 	delete(s.segments, id)
@@ -121,21 +122,21 @@ func (s *Session) forget(id uint32) {
 	if run == nil {
 		return
 	}
-	close(run.forgotten)
+	close(run.abandoned)
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	s.release(run.queue)
 	run.queue, run.dropped = nil, true
 }
 
-func (s *Session) verdict(ctx context.Context, end *wire.EndMessage) error {
+func (s *Session) segmentError(ctx context.Context, end *wire.EndMessage) error {
 	switch {
 	case ctx.Err() != nil && (end.Stopped || end.Error != ""):
 		return context.Cause(ctx)
 	case end.Stopped:
 		return ErrStopped
 	case end.Error != "":
-		return fmt.Errorf("%s: %s", s.opts.Host, clean(end.Error))
+		return fmt.Errorf("%s: %s", s.opts.Host, sanitize.Text(end.Error))
 	}
 	return nil
 }

@@ -90,15 +90,15 @@ const innerScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2
 	`rm -f "$t"; ` +
 	`k=$(df -Pk "$a" 2>/dev/null | { read -r k; read -r k k k k x; echo "$k"; }); ` +
 	`[ "${k:-$need}" -ge "$need" ] 2>/dev/null || { echo "tried=$a has only $k KiB free of the $need that are needed"; continue; }; ` +
-	takeIn +
+	receiveScript +
 	`fi; ` +
 	`echo agent=present; ` +
 	`if [ -t 2 ]; then exec "$a/$d" serve --state-dir "${s:-$p}" 2>/dev/null; fi; ` +
 	`exec "$a/$d" serve --state-dir "${s:-$p}"; ` +
 	`done; echo error=no-directory`
 
-// takeIn is the part of innerScript that gets the program $d for the directory $a.
-const takeIn = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>&1 && echo gzip=yes; echo agent=missing; ` +
+// receiveScript is the part of innerScript that gets the program $d for the directory $a.
+const receiveScript = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>&1 && echo gzip=yes; echo agent=missing; ` +
 	`read -r form size piece || exit 0; ` +
 	`pieces() { while [ "$size" -gt 0 ]; do [ "$size" -gt "$piece" ] || piece=$size; head -c "$piece" || return; size=$((size - piece)); echo taken= >&3; done; }; ` +
 	`{ if [ "$form" = gzip ]; then pieces | gzip -dc >"$t"; else pieces >"$t"; fi; } 3>&1 || { rm -f "$t"; echo error=write; exit 0; }; ` +
@@ -107,8 +107,8 @@ const takeIn = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>&1 && e
 	`[ "$h" = "$d" ] || { rm -f "$t"; echo "digest=$h"; echo error=digest; exit 0; }; ` +
 	`mv -f "$t" "$a/$d" || { rm -f "$t"; echo error=write; exit 0; }; `
 
-// roomKiB is the free space that an agent needs, twice its size.
-const roomKiB = "30000"
+// minFreeKiB is the free space that an agent needs, twice its size.
+const minFreeKiB = "30000"
 
 // probeCommand is the command line of the probe. Its arguments are names and
 // digests; a single quote in one would end the quoting, so connect refuses
@@ -122,7 +122,7 @@ func probeCommand(marker, method string, b *Binaries, first string, trust bool) 
 		check = "trust"
 	}
 	words := []string{"sh -c", quote(outerScript), "deployer", quote(innerScript), marker, method}
-	for _, a := range []string{b.digest("amd64"), b.digest("arm64"), first, check, roomKiB} {
+	for _, a := range []string{b.digest("amd64"), b.digest("arm64"), first, check, minFreeKiB} {
 		words = append(words, quote(a))
 	}
 	return strings.Join(words, " ")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"deployer/engine/sanitize"
 	"deployer/engine/transport"
 )
 
@@ -14,13 +15,13 @@ import (
 // at once, and copies what waits in it anew for each packet that comes. Half a
 // megabyte is on its way at a time, as much as 20 MB/s need over 25 ms.
 const (
-	sendPiece   = 256 << 10
-	piecesAhead = 2
+	sendChunk      = 256 << 10
+	chunksInFlight = 2
 )
 
 // send brings the program to a host that waits for it. As long as it moves there
 // is no limit of time.
-func (c *connector) send(ctx context.Context, t *talk) error {
+func (c *connector) send(ctx context.Context, t *probe) error {
 	program, err := c.opts.Binaries.program(t.arch())
 	if err != nil {
 		return err
@@ -39,8 +40,8 @@ func (c *connector) send(ctx context.Context, t *talk) error {
 	defer close(over)
 	go func() {
 		// An error is heard of from the other side, which then ends.
-		_, _ = fmt.Fprintf(t.Stdin(), "%s %d %d\n", form, len(data), sendPiece)
-		_ = inPieces(t.Stdin(), data, &sent, t.ahead, over)
+		_, _ = fmt.Fprintf(t.Stdin(), "%s %d %d\n", form, len(data), sendChunk)
+		_ = writeChunks(t.Stdin(), data, &sent, t.inFlight, over)
 	}()
 	seen := int64(0)
 	moved := func() (bool, error) {
@@ -48,30 +49,30 @@ func (c *connector) send(ctx context.Context, t *talk) error {
 		seen = sent.Load()
 		return seen > before, nil
 	}
-	if err := c.within(ctx, t, "the host took no more of the agent", moved, t.answers); err != nil {
-		return c.silent(t, "the agent was not taken in", err)
+	if err := c.withIdleTimeout(ctx, t, "the host took no more of the agent", moved, t.readAnswers); err != nil {
+		return c.explainNoAnswer(t, "the agent was not taken in", err)
 	}
 	if t.present {
 		c.sent = len(data)
 		return nil
 	}
 	if t.problem == "digest" {
-		return c.fail(transport.StageAgent, transport.Lost, fmt.Errorf("the agent arrived damaged: its SHA-256 is %q, not %s", clean(t.digest), program.digest))
+		return c.fail(transport.StageAgent, transport.Lost, fmt.Errorf("the agent arrived damaged: its SHA-256 is %q, not %s", sanitize.Text(t.digest), program.digest))
 	}
 	return &transport.Error{Host: c.opts.Host, Stage: transport.StageAgent, Kind: transport.Config,
-		Err:    fmt.Errorf("the agent could not be written to %s%s", clean(t.dir), c.said(c.lastWords(t))),
+		Err:    fmt.Errorf("the agent could not be written to %s%s", sanitize.Text(t.dir), c.hostOutput(c.finalOutput(t))),
 		Advice: "free some space there"}
 }
 
-// inPieces writes data as far as there is room ahead, until all is over.
-func inPieces(w io.Writer, data []byte, sent *atomic.Int64, ahead chan<- struct{}, over <-chan struct{}) error {
+// writeChunks writes data as far as there is room ahead, until all is over.
+func writeChunks(w io.Writer, data []byte, sent *atomic.Int64, ahead chan<- struct{}, over <-chan struct{}) error {
 	for len(data) > 0 {
 		select {
 		case ahead <- struct{}{}:
 		case <-over:
 			return nil
 		}
-		n, err := w.Write(data[:min(len(data), sendPiece)])
+		n, err := w.Write(data[:min(len(data), sendChunk)])
 		sent.Add(int64(n))
 		data = data[n:]
 		if err != nil {

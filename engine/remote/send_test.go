@@ -12,14 +12,14 @@ import (
 func TestSendsOnlySoFarAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		data := bytes.Repeat([]byte("x"), 5*sendPiece+1)
+		data := bytes.Repeat([]byte("x"), 5*sendChunk+1)
 		var sent atomic.Int64
-		ahead, over, done := make(chan struct{}, piecesAhead), make(chan struct{}), make(chan error)
+		ahead, over, done := make(chan struct{}, chunksInFlight), make(chan struct{}), make(chan error)
 		var out bytes.Buffer
-		go func() { done <- inPieces(&out, data, &sent, ahead, over) }()
+		go func() { done <- writeChunks(&out, data, &sent, ahead, over) }()
 		for taken := range 3 {
 			synctest.Wait()
-			if want := int64(piecesAhead+taken) * sendPiece; sent.Load() != want {
+			if want := int64(chunksInFlight+taken) * sendChunk; sent.Load() != want {
 				t.Fatalf("after %d pieces were taken %d bytes are sent, want %d", taken, sent.Load(), want)
 			}
 			<-ahead
@@ -37,14 +37,14 @@ func TestSendsOnlySoFarAhead(t *testing.T) {
 // TestTakenTwice: a host that takes what was never sent is no reason to wait.
 func TestTakenTwice(t *testing.T) {
 	t.Parallel()
-	talk := &talk{probed: probed{begun: true}, ahead: make(chan struct{}, piecesAhead)}
-	talk.ahead <- struct{}{}
+	talk := &probe{probeAnswers: probeAnswers{begun: true}, inFlight: make(chan struct{}, chunksInFlight)}
+	talk.inFlight <- struct{}{}
 	for range 3 {
-		if talk.hear("taken=") {
+		if talk.parseLine("taken=") {
 			t.Fatal("the host waits")
 		}
 	}
-	if len(talk.ahead) != 0 {
-		t.Errorf("%d pieces are on their way", len(talk.ahead))
+	if len(talk.inFlight) != 0 {
+		t.Errorf("%d pieces are on their way", len(talk.inFlight))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/sanitize"
 	"deployer/engine/transport"
 	"deployer/engine/wire"
 )
@@ -17,12 +18,12 @@ import (
 // Session is the controller's end of a session with an agent. Its methods may
 // be called concurrently.
 type Session struct {
-	opts  Options
-	conn  *wire.Conn
-	link  link
-	facts engine.Facts
-	owed  []string
-	pid   int // of the agent on its host
+	opts            Options
+	conn            *wire.Conn
+	hooks           transportHooks
+	facts           engine.Facts
+	pendingHandlers []string
+	pid             int // of the agent on its host
 
 	ctx  context.Context // ends with the session
 	stop context.CancelCauseFunc
@@ -30,14 +31,14 @@ type Session struct {
 
 	results, texts budget // of what waits to be taken
 
-	mu       sync.Mutex
-	closing  bool
-	nextID   uint32
-	segments map[uint32]*segment
-	uploads  map[uint32]*upload
-	pages    questions[wire.JournalMessage]
-	locks    questions[wire.LockMessage]
-	asked    int // calls being answered
+	mu          sync.Mutex
+	closing     bool
+	nextID      uint32
+	segments    map[uint32]*segment
+	uploads     map[uint32]*upload
+	pages       pendingRequests[wire.JournalMessage]
+	locks       pendingRequests[wire.LockMessage]
+	activeCalls int // calls being answered
 }
 
 // errClosed is the cause of a session that was closed here.
@@ -55,8 +56,8 @@ func (s *Session) end(err error) {
 	case closing:
 		err = errClosed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		if s.link.why != nil {
-			err = s.link.why()
+		if s.hooks.explainEnd != nil {
+			err = s.hooks.explainEnd()
 		} else {
 			err = errors.New("the agent has closed the connection")
 		}
@@ -70,7 +71,7 @@ func (s *Session) end(err error) {
 		}
 	}
 	s.stop(known)
-	_ = s.link.close()
+	_ = s.hooks.close()
 }
 
 // receive handles messages until the streams end, and returns why.
@@ -94,13 +95,13 @@ func (s *Session) handle(f wire.Frame) error {
 	case wire.StepStart, wire.Progress, wire.Result, wire.SegmentEnd:
 		return s.segmentFrame(f)
 	case wire.Call:
-		return s.called(f)
+		return s.handleCall(f)
 	case wire.BlobRequest, wire.BlobGrant, wire.BlobStop:
 		return s.blobFrame(f)
 	case wire.JournalPage:
-		return s.paged(f)
+		return s.handleJournalPage(f)
 	case wire.Locked:
-		return s.lockedFrame(f)
+		return s.handleLocked(f)
 	case wire.Bye:
 		return byeError(f)
 	}
@@ -110,9 +111,9 @@ func (s *Session) handle(f wire.Frame) error {
 // Facts are what the host reported when the session began.
 func (s *Session) Facts() engine.Facts { return s.facts }
 
-// Owed are the handlers that earlier runs have made necessary on the host and
+// PendingHandlers are the handlers that earlier runs have made necessary on the host and
 // that have not run since, by the names of engine.Step.Notifies.
-func (s *Session) Owed() []string { return s.owed }
+func (s *Session) PendingHandlers() []string { return s.pendingHandlers }
 
 // Lost is closed when the session has ended, for whatever reason.
 func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }
@@ -122,11 +123,11 @@ func (s *Session) Err() error { return context.Cause(s.ctx) }
 
 // Dial connects to an address as the host sees it.
 func (s *Session) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if s.link.dial == nil {
+	if s.hooks.dial == nil {
 		return nil, &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Config,
 			Err: errors.New("this session cannot connect to addresses of the host")}
 	}
-	return s.link.dial(ctx, network, address)
+	return s.hooks.dial(ctx, network, address)
 }
 
 // byeDelay bounds how long an agent may take to end by itself.
@@ -159,7 +160,7 @@ func (s *Session) Close() error {
 
 // announce emits host.up.
 func (s *Session) announce(text string) {
-	s.emit(engine.Event{Type: engine.HostUp, Text: clean(text)})
+	s.emit(engine.Event{Type: engine.HostUp, Text: sanitize.Text(text)})
 }
 
 func (s *Session) emit(e engine.Event) {

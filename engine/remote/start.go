@@ -13,7 +13,7 @@ import (
 )
 
 // attach waits for the banner of the started agent and opens the session.
-func (c *connector) attach(ctx context.Context, t *talk) (*Session, error) {
+func (c *connector) attach(ctx context.Context, t *probe) (*Session, error) {
 	type outcome struct {
 		s   *Session
 		err error
@@ -21,10 +21,10 @@ func (c *connector) attach(ctx context.Context, t *talk) (*Session, error) {
 	done := make(chan outcome, 1)
 	go func() {
 		err := awaitBanner(t.out)
-		t.heard.deaf.Store(true)
+		t.stdoutTail.muted.Store(true)
 		var s *Session
 		if err == nil {
-			s, err = open(t.out, t.Stdin(), c.opts, c.link(t))
+			s, err = open(t.out, t.Stdin(), c.opts, c.hooks(t))
 		}
 		done <- outcome{s, err}
 	}()
@@ -33,7 +33,7 @@ func (c *connector) attach(ctx context.Context, t *talk) (*Session, error) {
 	select {
 	case o := <-done:
 		if o.err != nil {
-			return nil, fmt.Errorf("starting the agent: %w%s", o.err, c.said(c.lastWords(t)))
+			return nil, fmt.Errorf("starting the agent: %w%s", o.err, c.hostOutput(c.finalOutput(t)))
 		}
 		o.s.announce(c.describe(o.s.Facts()))
 		return o.s, nil
@@ -62,7 +62,7 @@ func awaitBanner(r *bufio.Reader) error {
 
 // describe is the text of host.up.
 func (c *connector) describe(f engine.Facts) string {
-	text := fmt.Sprintf("%s %s %s, connected in %v", f.OS, f.OSVersion, f.Arch, time.Since(c.began).Round(time.Millisecond))
+	text := fmt.Sprintf("%s %s %s, connected in %v", f.OS, f.OSVersion, f.Arch, time.Since(c.started).Round(time.Millisecond))
 	if c.sent > 0 {
 		text += fmt.Sprintf(", agent sent (%.1f MB)", float64(c.sent)/1e6)
 	}

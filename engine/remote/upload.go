@@ -16,8 +16,8 @@ import (
 // maxUploads bounds the blobs that are on their way to one host at once.
 const maxUploads = 32
 
-// transferEvery is how often the progress of a blob is reported.
-const transferEvery = 250 * time.Millisecond
+// progressInterval is how often the progress of a blob is reported.
+const progressInterval = 250 * time.Millisecond
 
 // upload is a blob on its way.
 type upload struct {
@@ -25,7 +25,7 @@ type upload struct {
 	stop   context.CancelCauseFunc
 }
 
-var errNotWanted = errors.New("the host does not want the rest")
+var errBlobStopped = errors.New("the host does not want the rest")
 
 func (s *Session) blobFrame(f wire.Frame) error {
 	if f.Type == wire.BlobRequest {
@@ -38,7 +38,7 @@ func (s *Session) blobFrame(f wire.Frame) error {
 		return nil // it has ended meanwhile
 	}
 	if f.Type == wire.BlobStop {
-		u.stop(errNotWanted)
+		u.stop(errBlobStopped)
 		return nil
 	}
 	n, err := f.Grant()
@@ -66,7 +66,7 @@ func (s *Session) beginUpload(f wire.Frame) error {
 		defer stop(nil)
 		end := wire.EndMessage{}
 		if err := s.upload(ctx, f.ID, digest, u.credit); err != nil {
-			end.Error = s.textForHost(digest, err)
+			end.Error = s.blobErrorForHost(digest, err)
 		}
 		s.mu.Lock()
 		delete(s.uploads, f.ID)
@@ -79,7 +79,7 @@ func (s *Session) beginUpload(f wire.Frame) error {
 }
 
 func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *wire.Credit) error {
-	if s.opts.Blobs == nil || !s.named(digest) {
+	if s.opts.Blobs == nil || !s.namesBlob(digest) {
 		return errNoBlob
 	}
 	stream, _, err := s.opts.Blobs.Open(digest)
@@ -87,7 +87,7 @@ func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *
 		return &blobError{errNoBlob, err}
 	}
 	defer func() { _ = stream.Close() }()
-	progress := &transfer{session: s, digest: digest, total: lengthOf(stream)}
+	progress := &transfer{session: s, digest: digest, total: streamLength(stream)}
 	buf := make([]byte, wire.ChunkSize)
 	for {
 		n, readErr := io.ReadFull(stream, buf)
@@ -122,24 +122,24 @@ type blobError struct {
 // Error is for the controller's user.
 func (e *blobError) Error() string { return e.cause.Error() }
 
-// textForHost is what a host is told of trouble with a blob. The cause goes to
+// blobErrorForHost is what a host is told of trouble with a blob. The cause goes to
 // the controller's user.
-func (s *Session) textForHost(digest string, err error) string {
+func (s *Session) blobErrorForHost(digest string, err error) string {
 	var trouble *blobError
 	switch {
 	case errors.As(err, &trouble):
 		s.emit(engine.Event{Type: engine.Warning, Text: fmt.Sprintf("asked for the blob %.12s, which cannot be sent: %v", digest, trouble.cause)})
 		return trouble.public.Error()
-	case errors.Is(err, errNoBlob), errors.Is(err, errNotWanted):
+	case errors.Is(err, errNoBlob), errors.Is(err, errBlobStopped):
 		return err.Error()
 	}
 	return errBrokenOff.Error()
 }
 
-// named reports whether a step that the host is carrying out names the blob, in a
+// namesBlob reports whether a step that the host is carrying out names the blob, in a
 // field Blob of its arguments: a host gets what was made for it and nothing else. A
 // text in the arguments cannot pass for that field, as its quotes are escaped.
-func (s *Session) named(digest string) bool {
+func (s *Session) namesBlob(digest string) bool {
 	field := []byte(`"Blob":"` + digest + `"`)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ type transfer struct {
 
 func (t *transfer) add(n int) {
 	t.sent += int64(n)
-	if now := time.Now(); now.Sub(t.last) >= transferEvery {
+	if now := time.Now(); now.Sub(t.last) >= progressInterval {
 		t.last = now
 		t.report()
 	}
@@ -189,8 +189,8 @@ func (t *transfer) report() {
 	t.session.emit(engine.Event{Type: engine.Transfer, Name: t.digest, Bytes: t.sent, Total: t.total})
 }
 
-// lengthOf is the length of the stream in bytes, 0 when it cannot be known.
-func lengthOf(stream io.Reader) int64 {
+// streamLength is the length of the stream in bytes, 0 when it cannot be known.
+func streamLength(stream io.Reader) int64 {
 	switch r := stream.(type) {
 	case interface{ Size() int64 }:
 		return r.Size()

@@ -9,13 +9,13 @@ import (
 // builder lays out the way back.
 type builder struct {
 	Options
-	prog   *playbook.Program
-	traces *traces
-	out    *playbook.Program
-	err    error
+	prog    *playbook.Program
+	history *history
+	out     *playbook.Program
+	err     error
 
 	from     *playbook.Play  // whose way back it is
-	at       *part           // likewise
+	at       *section        // likewise
 	play     *playbook.Play  // under construction
 	block    *playbook.Block // likewise
 	handlers map[*playbook.Task]*playbook.Task
@@ -32,7 +32,7 @@ type builder struct {
 }
 
 func newBuilder(prog *playbook.Program, o Options) *builder {
-	b := &builder{Options: o, prog: prog, traces: tracesOf(prog, o.Past), out: &playbook.Program{Name: "revert", Secrets: prog.Secrets}}
+	b := &builder{Options: o, prog: prog, history: historyOf(prog, o.Past), out: &playbook.Program{Name: "revert", Secrets: prog.Secrets}}
 	b.own, b.asked = namesOf(prog)
 	return b
 }

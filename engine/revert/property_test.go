@@ -75,7 +75,7 @@ func (k *sink) Emit(e engine.Event) {
 	if k.steps == k.limit {
 		k.kill()
 	}
-	if p, err := revert.PastOf(e.Result.Output); err == nil {
+	if p, err := revert.ParseHistory(e.Result.Output); err == nil {
 		k.past[e.Host] = p
 	}
 }
@@ -105,16 +105,16 @@ func (s *site) run(p *playbook.Program, check bool, limit int) *sink {
 // reverts puts a run back, and ends that after limit steps.
 func (s *site) reverts(p *playbook.Program, run string, limit int) (*playbook.Program, *sink) {
 	s.t.Helper()
-	ask, err := revert.Ask(run, false)
+	ask, err := revert.Query(run, false)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	past := s.run(ask, true, 0).past
-	back, err := revert.Mirror(p, revert.Options{Run: run, Past: past})
+	back, err := revert.Inverse(p, revert.Options{Run: run, Past: past})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	again, err := revert.Mirror(p, revert.Options{Run: run})
+	again, err := revert.Inverse(p, revert.Options{Run: run})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func things(lines ...string) engine.Past {
 }
 
 // layout prints a program, a line an operation.
-func layout(m *Mirrored) []string {
+func layout(m *Inverted) []string {
 	var out []string
 	depth := 0
 	say := func(format string, args ...any) {

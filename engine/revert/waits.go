@@ -13,7 +13,7 @@ type waits struct {
 
 type passage struct {
 	label *playbook.Label
-	at    *part
+	at    *section
 }
 
 // passed lays out a label behind something that needed others.
@@ -34,7 +34,7 @@ func (b *builder) passed(needs []playbook.Need) {
 
 // reach makes what comes next wait for those that needed a label. Those that
 // take turns with it do not count: they may have to wait for this very host.
-func (w *waits) reach(l *playbook.Label, at *part) {
+func (w *waits) reach(l *playbook.Label, at *section) {
 	for _, p := range w.passed[l] {
 		if !shareTurns(p.at, at) {
 			w.pending = append(w.pending, playbook.Need{Label: p.label})
@@ -50,7 +50,7 @@ func (w *waits) take() []playbook.Need {
 }
 
 // shareTurns tells whether two parts are in the same throttled block.
-func shareTurns(a, b *part) bool {
+func shareTurns(a, b *section) bool {
 	for ; a.block != nil; a = a.up {
 		for c := b; c.block != nil; c = c.up {
 			if a == c {

@@ -38,7 +38,7 @@ func (c *claim) acquire(ctx context.Context) {
 		case lock.Refuse:
 			c.run.abort(refused(worst, len(held)-1))
 			return
-		case lock.Yield:
+		case lock.Release:
 			c.unlockAll(ctx)
 		}
 		at := slices.IndexFunc(c.here, func(a arrival) bool { return a.link.name == worst.Host })
@@ -48,10 +48,10 @@ func (c *claim) acquire(ctx context.Context) {
 }
 
 // judge finds what to do about locks of others, and the one that decides it.
-func (c *claim) judge(held []*lock.Held, waited time.Duration) (lock.Verdict, *lock.Held) {
+func (c *claim) judge(held []*lock.Held, waited time.Duration) (lock.Decision, *lock.Held) {
 	verdict, worst := lock.Wait, held[0]
 	for _, other := range held {
-		if v := lock.Judge(c.Holder, other.By, waited, c.Patience); v > verdict {
+		if v := lock.Decide(c.Holder, other.By, waited, c.Patience); v > verdict {
 			verdict, worst = v, other
 		}
 	}
@@ -115,7 +115,7 @@ func (c *claim) late(ctx context.Context, a arrival) error {
 		if !errors.As(err, &held) {
 			return err
 		}
-		if lock.Judge(c.Holder, held.By, time.Since(began), c.Patience) == lock.Refuse {
+		if lock.Decide(c.Holder, held.By, time.Since(began), c.Patience) == lock.Refuse {
 			c.run.abort(refused(held, 0))
 			return context.Cause(c.run.stop)
 		}

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"deployer/engine"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
 	"deployer/engine/playbook"
 )
 
@@ -84,7 +84,7 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 				return nil, err
 			}
 		}
-		if raw, err = packed.Args(args, h.run.opts.Registry[module].New()); err != nil {
+		if raw, err = codec.Args(args, h.run.opts.Registry[module].New()); err != nil {
 			return nil, fmt.Errorf("arguments of %s: %w", module, err)
 		}
 		if !site.personal && !t.Args.Templated() {

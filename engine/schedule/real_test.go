@@ -24,6 +24,7 @@ import (
 	"deployer/engine/agent"
 	"deployer/engine/playbook"
 	"deployer/engine/remote"
+	"deployer/engine/remote/fakehost"
 	"deployer/engine/transport/ssh"
 	"deployer/engine/transport/sshtest"
 )
@@ -125,7 +126,7 @@ func (f *realFleet) start(host string) {
 		opts := agent.ServeOptions{Root: root, Facts: func() engine.Facts { return engine.Facts{Hostname: host, Arch: "amd64"} }}
 		// The steps in flight go on when the connection is gone, as on a host.
 		serve := func() error { return agent.Serve(context.WithoutCancel(ctx), c.Stdin, c.Stdout, f.reg, opts) }
-		if err := remote.Pretend(c.Line, c.Stdout, serve); err != nil {
+		if err := fakehost.Answer(c.Line, c.Stdout, serve); err != nil {
 			return 1
 		}
 		return 0

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"deployer/engine/sanitize"
 )
 
 // Kind classifies why a host could not be reached or was lost.
@@ -55,7 +57,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s", e.Host, e.Stage)
 	if e.Err != nil {
-		text += ": " + strings.Join(strings.Fields(Clean(e.Err.Error())), " ")
+		text += ": " + strings.Join(strings.Fields(sanitize.Text(e.Err.Error())), " ")
 	}
 	if a := e.advice(); a != "" {
 		text += "; " + a

@@ -9,14 +9,14 @@ import (
 	"deployer/engine"
 )
 
-// teller turns events into the lines that Lines and Live have in common.
-type teller struct {
+// describer turns events into the lines that Lines and Live have in common.
+type describer struct {
 	opt   Options
 	width int // of the column of hosts
-	// told are the causes that were told already, but for the hosts: when a run
+	// shownOnce are the causes that were told already, but for the hosts: when a run
 	// ends early, or a rack is down, hundreds of hosts are tried again and parked
 	// for one reason, and the summary names them all.
-	told map[string]bool
+	shownOnce map[string]bool
 }
 
 // below begins the lines that belong to the one above; it is as wide as the
@@ -29,8 +29,8 @@ const (
 	widest    = 24
 )
 
-func newTeller(opt Options) *teller {
-	t := &teller{opt: opt, width: narrowest, told: map[string]bool{}}
+func newDescriber(opt Options) *describer {
+	t := &describer{opt: opt, width: narrowest, shownOnce: map[string]bool{}}
 	for _, h := range opt.Hosts {
 		t.width = min(widest, max(t.width, len(h)))
 	}
@@ -38,12 +38,12 @@ func newTeller(opt Options) *teller {
 }
 
 // line is "host  word  text", in columns.
-func (t *teller) line(host, word, text string) string {
+func (t *describer) line(host, word, text string) string {
 	return fmt.Sprintf("%-*s  %-7s  %s", t.width, host, word, text)
 }
 
-// tell gives the text of an event, empty for none.
-func (t *teller) tell(e engine.Event) string {
+// describe gives the text of an event, empty for none.
+func (t *describer) describe(e engine.Event) string {
 	switch e.Type {
 	case engine.RunStart:
 		return fmt.Sprintf("%s, %s, run %s", t.verb(e.Name), count(len(t.opt.Hosts), "host"), e.Text)
@@ -69,12 +69,12 @@ func (t *teller) tell(e engine.Event) string {
 			return t.line(e.Host, "waits", e.Text)
 		}
 	case engine.StepEnd:
-		return t.tellResult(e)
+		return t.describeResult(e)
 	}
 	return ""
 }
 
-func (t *teller) verb(name string) string {
+func (t *describer) verb(name string) string {
 	if t.opt.Check {
 		return name + " (check only)"
 	}
@@ -82,7 +82,7 @@ func (t *teller) verb(name string) string {
 }
 
 // progress is what is behind all hosts together.
-func (t *teller) progress(m *model) string {
+func (t *describer) progress(m *model) string {
 	ok, changed, _, _ := m.totals()
 	word := "changed"
 	if t.opt.Check {
@@ -92,17 +92,17 @@ func (t *teller) progress(m *model) string {
 }
 
 // once tells the first line of what became of a host, if no other host had the same.
-func (t *teller) once(e engine.Event, word, before string) string {
+func (t *describer) once(e engine.Event, word, before string) string {
 	text := firstLine(e.Text)
-	key := word + Hostless(e.Host, text)
-	if t.told[key] && t.opt.Verbose < 2 {
+	key := word + NormalizeHosts(e.Host, text)
+	if t.shownOnce[key] && t.opt.Verbose < 2 {
 		return ""
 	}
-	t.told[key] = true
+	t.shownOnce[key] = true
 	return t.line(e.Host, word, before+BesideHost(e.Host, text))
 }
 
-func (t *teller) tellResult(e engine.Event) string {
+func (t *describer) describeResult(e engine.Event) string {
 	r := e.Result
 	if r == nil || !t.shown(r) {
 		return ""
@@ -154,7 +154,7 @@ func remarks(r *engine.Result) string {
 	return "  (" + strings.Join(out, ", ") + ")"
 }
 
-func (t *teller) shown(r *engine.Result) bool {
+func (t *describer) shown(r *engine.Result) bool {
 	switch r.Status {
 	case engine.OK:
 		return t.opt.Verbose >= 1 || r.Ignored || shows(r)
@@ -171,7 +171,7 @@ func shows(r *engine.Result) bool {
 	return r.Change != nil && slices.ContainsFunc(r.Change.Effects, func(e engine.Effect) bool { return e.Kind == engine.EffectShow })
 }
 
-func (t *teller) word(r *engine.Result) string {
+func (t *describer) word(r *engine.Result) string {
 	switch {
 	case r.Ignored:
 		return "ignored"

@@ -50,27 +50,27 @@ func (r *replay) Emit(e engine.Event) {
 func (r *replay) Close() {}
 
 func newLines(w io.Writer, opt Options, now func() time.Time) *lines {
-	return &lines{w: w, tell: newTeller(opt), model: newModel(opt.Hosts), now: now, start: now(), last: now(), stop: make(chan struct{})}
+	return &lines{w: w, describer: newDescriber(opt), model: newModel(opt.Hosts), now: now, start: now(), last: now(), stop: make(chan struct{})}
 }
 
 type lines struct {
-	mu     sync.Mutex
-	w      io.Writer
-	tell   *teller
-	model  *model
-	now    func() time.Time
-	start  time.Time
-	last   time.Time // when something was written
-	stop   chan struct{}
-	once   sync.Once
-	ticker sync.WaitGroup
+	mu        sync.Mutex
+	w         io.Writer
+	describer *describer
+	model     *model
+	now       func() time.Time
+	start     time.Time
+	last      time.Time // when something was written
+	stop      chan struct{}
+	once      sync.Once
+	ticker    sync.WaitGroup
 }
 
 func (l *lines) Emit(e engine.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.model.apply(e)
-	if text := l.tell.tell(e); text != "" {
+	if text := l.describer.describe(e); text != "" {
 		l.print(text)
 	}
 }
@@ -106,7 +106,7 @@ func (l *lines) sayIfQuiet() {
 	if l.model.done || now.Sub(l.last) < quietFor {
 		return
 	}
-	text := "... " + l.tell.progress(l.model)
+	text := "... " + l.describer.progress(l.model)
 	busy := l.model.busy()
 	for _, h := range busy[:min(quietHosts, len(busy))] {
 		text += "; " + h.name + " " + h.doing(now)

@@ -29,17 +29,17 @@ func Live(w io.Writer, opt Options) Renderer {
 }
 
 func newLive(opt Options, now func() time.Time) *live {
-	return &live{tell: newTeller(opt), model: newModel(opt.Hosts), now: now, start: now()}
+	return &live{describer: newDescriber(opt), model: newModel(opt.Hosts), now: now, start: now()}
 }
 
 type live struct {
-	mu       sync.Mutex
-	tell     *teller
-	model    *model
-	now      func() time.Time
-	start    time.Time
-	progress *mpb.Progress
-	bars     []*mpb.Bar
+	mu        sync.Mutex
+	describer *describer
+	model     *model
+	now       func() time.Time
+	start     time.Time
+	progress  *mpb.Progress
+	bars      []*mpb.Bar
 }
 
 // row adds a line of text that is drawn again at every refresh.
@@ -60,7 +60,7 @@ func (l *live) take(e engine.Event) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.model.apply(e)
-	return l.tell.tell(e)
+	return l.describer.describe(e)
 }
 
 func (l *live) Close() {
@@ -75,7 +75,7 @@ func (l *live) headline() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _, failed, parked := l.model.totals()
-	text := fmt.Sprintf("%6s  %s", clock(l.now().Sub(l.start)), l.tell.progress(l.model))
+	text := fmt.Sprintf("%6s  %s", clock(l.now().Sub(l.start)), l.describer.progress(l.model))
 	if l.model.sent > 0 {
 		text += ", " + megabytes(l.model.sent) + " sent"
 	}
@@ -97,7 +97,7 @@ func (l *live) hostLine(i int) string {
 		return ""
 	}
 	h := busy[i]
-	return fmt.Sprintf("        %-*s  %3d  %s", l.tell.width, h.name, h.steps(), shorten(h.doing(l.now()), 80))
+	return fmt.Sprintf("        %-*s  %3d  %s", l.describer.width, h.name, h.steps(), shorten(h.doing(l.now()), 80))
 }
 
 // shorten keeps a row on one line of the terminal.

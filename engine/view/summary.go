@@ -100,7 +100,7 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 	var causes []*cause
 	for _, h := range broken {
 		like := *h.Failure
-		like.Message = Hostless(h.Host, like.Message)
+		like.Message = NormalizeHosts(h.Host, like.Message)
 		i := slices.IndexFunc(causes, func(c *cause) bool {
 			return c.first.FailedStep == h.FailedStep && c.first.ForAll == h.ForAll && c.first.Unreachable == h.Unreachable && c.like == like && restoredAlike(c.first.Restored, h.Restored)
 		})

@@ -65,8 +65,8 @@ func (a activityReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Silence is how long nothing has arrived.
-func (c *Conn) Silence() time.Duration {
+// IdleTime is how long nothing has arrived.
+func (c *Conn) IdleTime() time.Duration {
 	return time.Since(time.Unix(0, c.last.Load()))
 }
 

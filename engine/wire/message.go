@@ -12,14 +12,14 @@ type HelloMessage struct {
 	// Facts are set by the agent: engine.Facts.
 	Facts json.RawMessage `json:"facts,omitempty"`
 	UID   int             `json:"uid,omitempty"`
-	// Owed are set by the agent: handlers that an earlier run left undone.
-	Owed []string `json:"owed,omitempty"`
-	PID  int      `json:"pid,omitempty"`
-	// Beat and Silence are set by the controller, in milliseconds: how often
+	// PendingHandlers are set by the agent: handlers that an earlier run left undone.
+	PendingHandlers []string `json:"owed,omitempty"`
+	PID             int      `json:"pid,omitempty"`
+	// Heartbeat and Silence are set by the controller, in milliseconds: how often
 	// the agent sends a heartbeat, and after how long without any byte it
 	// takes the controller for lost.
-	Beat    int64 `json:"beat,omitempty"`
-	Silence int64 `json:"silence,omitempty"`
+	Heartbeat   int64 `json:"beat,omitempty"`
+	IdleTimeout int64 `json:"silence,omitempty"`
 }
 
 // CheckVersion says what to do when the other end speaks another version.

@@ -12,14 +12,14 @@ type Stream struct {
 	conn *Conn
 	id   uint32
 
-	mu      sync.Mutex
-	ready   sync.Cond
-	chunks  [][]byte // not yet read
-	granted int      // bytes that the sender may still send
-	owed    int      // bytes read since the last grant
-	head    []byte   // of the chunk being read, what is left
-	whole   []byte   // the chunk being read
-	end     error    // io.EOF when all was received
+	mu        sync.Mutex
+	ready     sync.Cond
+	chunks    [][]byte // not yet read
+	granted   int      // bytes that the sender may still send
+	ungranted int      // bytes read since the last grant
+	head      []byte   // of the chunk being read, what is left
+	whole     []byte   // the chunk being read
+	end       error    // io.EOF when all was received
 }
 
 // NewStream returns the stream of blob id, which is granted Window bytes.
@@ -94,10 +94,10 @@ func (s *Stream) next() error {
 	s.whole, s.head = s.chunks[0], s.chunks[0]
 	s.chunks[0] = nil
 	s.chunks = s.chunks[1:]
-	s.owed += len(s.whole)
+	s.ungranted += len(s.whole)
 	grant := 0
-	if s.owed >= Window/2 && s.end == nil {
-		grant, s.owed = s.owed, 0
+	if s.ungranted >= Window/2 && s.end == nil {
+		grant, s.ungranted = s.ungranted, 0
 		s.granted += grant
 	}
 	s.mu.Unlock()

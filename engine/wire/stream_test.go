@@ -138,12 +138,12 @@ func TestPulseNoticesSilence(t *testing.T) {
 		silent := NewConn(r, io.Discard, AgentEnd)
 		go func() { _, _ = silent.Receive() }()
 		begin := time.Now()
-		err := silent.Pulse(t.Context(), DefaultBeat, DefaultSilence)
-		var lost *SilenceError
+		err := silent.RunHeartbeat(t.Context(), DefaultHeartbeat, DefaultIdleTimeout)
+		var lost *IdleTimeoutError
 		if !errors.As(err, &lost) {
 			t.Fatalf("got %v", err)
 		}
-		if took := time.Since(begin); took < DefaultSilence || took > DefaultSilence*5/4 {
+		if took := time.Since(begin); took < DefaultIdleTimeout || took > DefaultIdleTimeout*5/4 {
 			t.Fatalf("noticed after %v", took)
 		}
 		_ = w.Close()
@@ -164,7 +164,7 @@ func TestPulseKeepsTwoIdleEndsTogether(t *testing.T) {
 					}
 				}
 			}()
-			go func() { ended <- c.Pulse(ctx, DefaultBeat, DefaultSilence) }()
+			go func() { ended <- c.RunHeartbeat(ctx, DefaultHeartbeat, DefaultIdleTimeout) }()
 		}
 		if err := errors.Join(<-ended, <-ended); err != nil {
 			t.Fatal(err)

@@ -44,8 +44,8 @@ func New(p *project.Project, l *Logins, hosts int) (*Connector, error) {
 		Passphrase:  l.passphrase,
 		Passwords:   &l.refused,
 		AgentSocket: os.Getenv("SSH_AUTH_SOCK"),
-		Beat:        pulse.sshBeat,
-		Silence:     pulse.sshSilence,
+		KeepaliveInterval:        pulse.sshBeat,
+		IdleTimeout:     pulse.sshSilence,
 	})
 	return &Connector{ways: w, dialer: d, binaries: remote.NewBinaries(p.Agents), pulse: pulse}, nil
 }
@@ -124,7 +124,7 @@ func (c *Connector) become(ctx context.Context, conn transport.Conn, whose strin
 // attach starts the agent over a connection.
 func (c *Connector) attach(ctx context.Context, conn transport.Conn, o remote.Options) (schedule.Host, error) {
 	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.serving.Blobs, c.serving.Calls, c.serving.Sink
-	o.Beat, o.Silence = c.pulse.beat, c.pulse.silence
+	o.Heartbeat, o.IdleTimeout = c.pulse.beat, c.pulse.silence
 	session, err := remote.Connect(ctx, conn, o)
 	if err != nil {
 		return nil, err

@@ -25,5 +25,5 @@ func pulseOf(hosts int) pulse {
 	slow := func(d time.Duration) time.Duration {
 		return d * time.Duration(min(max(hosts, manyHosts), slowest*manyHosts)) / manyHosts
 	}
-	return pulse{slow(wire.DefaultBeat), slow(wire.DefaultSilence), slow(5 * time.Second), slow(15 * time.Second)}
+	return pulse{slow(wire.DefaultHeartbeat), slow(wire.DefaultIdleTimeout), slow(5 * time.Second), slow(15 * time.Second)}
 }

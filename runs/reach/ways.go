@@ -46,12 +46,12 @@ func NewWays(inv *inventory.Inventory, l *Logins) (*Ways, error) {
 func (w *Ways) Target(host string) ssh.Target { return w.targets[host] }
 
 // OpenSSH lists what the client configuration says about a host.
-func (w *Ways) OpenSSH(h inventory.Host) ([]ssh.Said, error) {
+func (w *Ways) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
 	t, err := w.target(h)
 	if err != nil {
 		return nil, err
 	}
-	return w.configs[h.SSH.Config].Says(t)
+	return w.configs[h.SSH.Config].Explain(t)
 }
 
 // target is what the inventory says about the way to a host.

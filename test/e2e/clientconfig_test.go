@@ -53,14 +53,14 @@ Host far
 	if len(t.Bastions) != 2 {
 		r.t.Fatalf("%d hops", len(t.Bastions))
 	}
-	if uid, _ := r.works(t, remote.Stay, ""); uid != "0" {
+	if uid, _ := r.works(t, remote.NoBecome, ""); uid != "0" {
 		r.t.Errorf("uid %s", uid)
 	}
 }
 
 func proxyCommand(r *reached) {
 	through := strings.Join(r.Enter("ssh", "-F", r.Files.SSHConfig(), "-W", "%h:%p", r.host), " ")
-	r.works(configured(r, "Host far\n  HostName 127.0.0.1\n  ProxyCommand "+through+"\n"+login(r), "far"), remote.Stay, "")
+	r.works(configured(r, "Host far\n  HostName 127.0.0.1\n  ProxyCommand "+through+"\n"+login(r), "far"), remote.NoBecome, "")
 }
 
 // serveAgent serves an SSH agent with one key and returns its socket.

@@ -76,20 +76,20 @@ func userCertificates(r *reached) {
 	path, private, public := newKey(r)
 	target := r.target("root")
 	target.Keys = []string{path}
-	r.refused(target, remote.Stay, "", transport.Auth, "as user root", "ssh.key")
+	r.refused(target, remote.NoBecome, "", transport.Auth, "as user root", "ssh.key")
 	write := func(until time.Duration) {
 		if err := os.WriteFile(path+"-cert.pub", gossh.MarshalAuthorizedKey(sign(r, ca, gossh.UserCert, public, "root", until)), 0o600); err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	write(time.Hour)
-	r.works(target, remote.Stay, "")
+	r.works(target, remote.NoBecome, "")
 	write(-time.Hour)
-	r.refused(target, remote.Stay, "", transport.Auth, "ssh.key")
+	r.refused(target, remote.NoBecome, "", transport.Auth, "ssh.key")
 	// In an SSH agent.
 	target.NoAgent, target.Keys = false, []string{}
 	target.AgentSocket = serveAgent(r, sshagent.AddedKey{PrivateKey: &private, Certificate: sign(r, ca, gossh.UserCert, public, "root", time.Hour)})
-	r.works(target, remote.Stay, "")
+	r.works(target, remote.NoBecome, "")
 }
 
 func hostCertificates(r *reached) {
@@ -108,17 +108,17 @@ func hostCertificates(r *reached) {
 	}
 	show(target.Address, time.Hour)
 	target.KnownHosts = known(ca)
-	r.works(target, remote.Stay, "") // the authority alone is known
+	r.works(target, remote.NoBecome, "") // the authority alone is known
 	other := target
 	other.KnownHosts = known(authority(r))
-	r.refused(other, remote.Stay, "", transport.HostKeyUnknown, "accept-new")
+	r.refused(other, remote.NoBecome, "", transport.HostKeyUnknown, "accept-new")
 	plain := target
 	plain.KnownHosts = []string{r.Files.KnownHosts()}
-	r.works(plain, remote.Stay, "") // who knows of no authority knows the key
+	r.works(plain, remote.NoBecome, "") // who knows of no authority knows the key
 	show("another.example", time.Hour)
-	r.refused(target, remote.Stay, "", transport.HostKeyUnknown, "certificate that does not hold")
+	r.refused(target, remote.NoBecome, "", transport.HostKeyUnknown, "certificate that does not hold")
 	show(target.Address, -time.Hour)
-	r.refused(target, remote.Stay, "", transport.HostKeyUnknown, "expired")
+	r.refused(target, remote.NoBecome, "", transport.HostKeyUnknown, "expired")
 }
 
 func changedKey(r *reached) {
@@ -126,9 +126,9 @@ func changedKey(r *reached) {
 	r.t.Cleanup(func() { r.do("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh; " + restartSSH) })
 	target := r.target("root")
 	target.HostKeys = ssh.AcceptNew // a changed key is never accepted
-	r.refused(target, remote.Stay, "", transport.HostKeyChanged, "shows the key ssh-ed25519", r.Files.KnownHosts())
+	r.refused(target, remote.NoBecome, "", transport.HostKeyChanged, "shows the key ssh-ed25519", r.Files.KnownHosts())
 	target.KnownHosts = []string{r.file("known", "")}
-	r.works(target, remote.Stay, "")
+	r.works(target, remote.NoBecome, "")
 	target.HostKeys = ssh.Strict
-	r.works(target, remote.Stay, "")
+	r.works(target, remote.NoBecome, "")
 }

@@ -30,12 +30,12 @@ func logsIn(r *reached) {
 	}
 	since := r.do("date '+%F %T'")
 	t.Password = "wrong-secret"
-	r.refused(t, remote.Stay, "", transport.LoginPassword, "as user pw: ", "tried once only")
+	r.refused(t, remote.NoBecome, "", transport.LoginPassword, "as user pw: ", "tried once only")
 	if failures := r.do("journalctl --since '" + since + "' | grep -c 'authentication failure;' || true"); failures != "1" {
 		r.t.Errorf("the host has heard of %s wrong passwords", failures)
 	}
 	r.sshd("PasswordAuthentication no", "KbdInteractiveAuthentication no")
-	r.refused(t, remote.Stay, "", transport.Auth, "the server did not ask for the password")
+	r.refused(t, remote.NoBecome, "", transport.Auth, "the server did not ask for the password")
 	if said := r.do("journalctl --since '" + since + "'"); strings.Contains(said, "wrong-secret") {
 		r.t.Error("the password is in the log of the host")
 	}

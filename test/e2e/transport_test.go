@@ -77,13 +77,13 @@ func oneSession(r *reached) {
 	})
 	r.do("rm -rf /var/lib/deployer")
 	for range 2 { // without an agent there, and with one
-		if uid, dir := r.works(r.target("root"), remote.Stay, ""); uid != "0" || dir != "/var/lib/deployer" {
+		if uid, dir := r.works(r.target("root"), remote.NoBecome, ""); uid != "0" || dir != "/var/lib/deployer" {
 			r.t.Errorf("uid %s in %s", uid, dir)
 		}
 	}
 	// One that does not start is replaced, which takes a second session.
 	r.do("for f in /var/lib/deployer/agent/*; do echo broken >$f.x; chmod 700 $f.x; mv $f.x $f; done")
-	r.works(r.target("root"), remote.Stay, "")
+	r.works(r.target("root"), remote.NoBecome, "")
 }
 
 func manyConnections(r *reached) {
@@ -177,19 +177,19 @@ func su(r *reached) {
 func shells(r *reached) {
 	for _, user := range []string{"fishy", "seashell"} {
 		for range 2 {
-			if _, dir := r.works(r.target(user), remote.Stay, ""); !strings.HasPrefix(dir, "/var/tmp/deployer-") {
+			if _, dir := r.works(r.target(user), remote.NoBecome, ""); !strings.HasPrefix(dir, "/var/tmp/deployer-") {
 				r.t.Errorf("%s: the agent is in %s", user, dir)
 			}
 		}
 	}
-	r.refused(r.target("closed"), remote.Stay, "", transport.Config, "This account is currently not available", "login shell")
+	r.refused(r.target("closed"), remote.NoBecome, "", transport.Config, "This account is currently not available", "login shell")
 }
 
 // directories: the usual ones, one by one, cannot hold the agent.
 func directories(r *reached) {
 	where := func(want string) {
 		r.t.Helper()
-		if _, dir := r.works(r.target("ops"), remote.Stay, ""); !strings.HasPrefix(dir, want) {
+		if _, dir := r.works(r.target("ops"), remote.NoBecome, ""); !strings.HasPrefix(dir, want) {
 			r.t.Errorf("the agent is in %s, want %s", dir, want)
 		}
 	}
@@ -203,7 +203,7 @@ func directories(r *reached) {
 	mount("/dev/shm", "mode=1777") // that of a container runs no programs
 	where("/dev/shm/deployer-")
 	mount("/dev/shm", "mode=1777,ro")
-	r.refused(r.target("ops"), remote.Stay, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
+	r.refused(r.target("ops"), remote.NoBecome, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
 }
 
 func noForwarding(r *reached) {

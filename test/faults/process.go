@@ -13,7 +13,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/facts"
-	"deployer/engine/remote"
+	"deployer/engine/remote/fakehost"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/sshtest"
 	"deployer/inventory"
@@ -59,13 +59,13 @@ func (r role) agent() error {
 			return err
 		}
 	}
-	opts := agent.ServeOptions{Root: r.Root, Singly: r.Singly, Facts: func() engine.Facts {
+	opts := agent.ServeOptions{Root: r.Root, Unbatched: r.Singly, Facts: func() engine.Facts {
 		found := facts.Read(r.Root)
 		found.Hostname = r.Host
 		found.UnixTime += r.ClockOff.Seconds()
 		return found
 	}}
-	return remote.Pretend(r.Line, os.Stdout, func() error {
+	return fakehost.Answer(r.Line, os.Stdout, func() error {
 		return agent.Serve(context.Background(), os.Stdin, os.Stdout, engine.NewRegistry(tasks.Modules()), opts)
 	})
 }

@@ -80,7 +80,7 @@ func (c Controller) sinks(id string) ([]engine.Sink, *journal.Log, error) {
 	if c.JournalDir == "" {
 		return sinks, nil, nil
 	}
-	log, err := journal.Create(c.JournalDir, journal.Header{Run: id, Call: journal.Call{Verb: "run", Playbook: c.Main}, Started: time.Now()})
+	log, err := journal.Create(c.JournalDir, journal.Header{Run: id, Invocation: journal.Invocation{Verb: "run", Playbook: c.Main}, Started: time.Now()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +155,7 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	}
 	silence := c.controller.Silence[host]
 	session, err := remote.Connect(ctx, conn, remote.Options{
-		Host: host, Binaries: c.binaries, Become: remote.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, Silence: silence, Beat: silence / 5,
+		Host: host, Binaries: c.binaries, Become: remote.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, IdleTimeout: silence, Heartbeat: silence / 5,
 	})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/facts"
-	"deployer/engine/remote"
+	"deployer/engine/remote/fakehost"
 	"deployer/engine/transport/sshtest"
 )
 
@@ -116,20 +116,20 @@ func (h *Host) exec(ctx context.Context, c sshtest.Command) int {
 
 // serve is the agent of the host, in this process.
 func (h *Host) serve(ctx context.Context, c sshtest.Command) int {
-	opts := agent.ServeOptions{Root: h.Root, Singly: h.singly, Facts: func() engine.Facts {
+	opts := agent.ServeOptions{Root: h.Root, Unbatched: h.singly, Facts: func() engine.Facts {
 		found := facts.Read(h.Root)
 		found.Hostname = h.Name
 		h.greeted()
 		return found
 	}}
 	// A step in flight outlives its connection, as on a real host.
-	err := remote.Pretend(c.Line, c.Stdout, func() error {
+	err := fakehost.Answer(c.Line, c.Stdout, func() error {
 		return agent.Serve(context.WithoutCancel(ctx), c.Stdin, c.Stdout, h.registry, opts)
 	})
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, remote.ErrNotForPretend) && h.other != nil:
+	case errors.Is(err, fakehost.ErrUnknownCommand) && h.other != nil:
 		return h.other(ctx, c)
 	}
 	return 1

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"deployer/engine"
-	"deployer/engine/remote"
+	"deployer/engine/remote/fakehost"
 	"deployer/engine/transport/sshtest"
 	"deployer/engine/wire"
 )
@@ -21,7 +21,7 @@ func Hostile(evil func(h *Host) func(conn *wire.Conn, raw io.Writer)) func(conte
 		if script == nil {
 			return serve(c)
 		}
-		err := remote.Pretend(c.Line, c.Stdout, func() error {
+		err := fakehost.Answer(c.Line, c.Stdout, func() error {
 			conn := wire.NewConn(c.Stdin, c.Stdout, wire.AgentEnd)
 			facts, err := json.Marshal(engine.Facts{Hostname: h.Name, OS: "debian", OSVersion: "12", Arch: "amd64"})
 			if err != nil {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"deployer/engine"
-	"deployer/engine/packed"
+	"deployer/engine/codec"
 	"deployer/engine/wire"
 )
 
@@ -39,7 +39,7 @@ func Frame(t wire.Type, id uint32, v any) wire.Frame {
 
 // Segment is the frame of a segment.
 func Segment(id uint32, s engine.Segment) wire.Frame {
-	payload, err := packed.AppendSegment(nil, s)
+	payload, err := codec.AppendSegment(nil, s)
 	if err != nil {
 		panic(err)
 	}
@@ -51,7 +51,7 @@ func Results(id uint32, results ...engine.Result) wire.Frame {
 	var payload []byte
 	for i := range results {
 		var err error
-		if payload, err = packed.AppendResult(payload, &results[i]); err != nil {
+		if payload, err = codec.AppendResult(payload, &results[i]); err != nil {
 			panic(err)
 		}
 	}

@@ -21,7 +21,7 @@ type Conn struct {
 	host   string
 	client *gossh.Client
 	wire   *activeConn
-	slots  slots
+	slots  sessionLimit
 	opens  chan struct{} // a token for each connection through it that is on its way
 
 	lost   chan struct{}
@@ -96,7 +96,7 @@ func (c *Conn) keepalive(beat, silence time.Duration) {
 		return
 	default:
 	}
-	switch quiet := c.wire.silence(); {
+	switch quiet := c.wire.idleTime(); {
 	case quiet > silence:
 		c.end(fmt.Errorf("nothing was received for %v", quiet.Round(time.Second)))
 		_ = c.client.Close()
@@ -164,9 +164,9 @@ func (a *activeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (a *activeConn) heard() bool            { return a.some.Load() }
-func (a *activeConn) touch()                 { a.last.Store(time.Now().UnixNano()) }
-func (a *activeConn) silence() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }
+func (a *activeConn) heard() bool             { return a.some.Load() }
+func (a *activeConn) touch()                  { a.last.Store(time.Now().UnixNano()) }
+func (a *activeConn) idleTime() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }
 
 // isLoss is true for what is returned once the connection has ended.
 // A connection over a bastion or a command is a pipe in parts.

@@ -23,9 +23,9 @@ type Options struct {
 	// AgentSocket is the socket of an SSH agent, as in SSH_AUTH_SOCK; empty
 	// for none.
 	AgentSocket string
-	// Beat is how often an idle connection is tried, Silence after how long
+	// KeepaliveInterval is how often an idle connection is tried, Silence after how long
 	// without a byte it is taken for lost. 5 s and 15 s when 0.
-	Beat, Silence time.Duration
+	KeepaliveInterval, IdleTimeout time.Duration
 	// Net makes the first TCP connection, if its target has no BindAddress; a
 	// net.Dialer when nil.
 	Net func(ctx context.Context, network, address string) (net.Conn, error)
@@ -41,7 +41,7 @@ type Dialer struct {
 	closed   bool
 	bastions map[string]*bastion // by route
 
-	handshakes gates // by server
+	handshakes handshakeLimits // by server
 }
 
 // NewDialer returns a Dialer. Close it when no connection is needed any more.
@@ -52,13 +52,13 @@ func NewDialer(opts Options) *Dialer {
 	if opts.Passwords == nil {
 		opts.Passwords = &transport.Passwords{}
 	}
-	if opts.Beat <= 0 {
-		opts.Beat = 5 * time.Second
+	if opts.KeepaliveInterval <= 0 {
+		opts.KeepaliveInterval = 5 * time.Second
 	}
-	if opts.Silence <= 0 {
-		opts.Silence = 15 * time.Second
+	if opts.IdleTimeout <= 0 {
+		opts.IdleTimeout = 15 * time.Second
 	}
-	d := &Dialer{opts: opts, bastions: map[string]*bastion{}, handshakes: gates{room: maxHandshakes}}
+	d := &Dialer{opts: opts, bastions: map[string]*bastion{}, handshakes: handshakeLimits{perHost: maxHandshakes}}
 	d.keys.passphrase, d.keys.agents.socket = opts.Passphrase, opts.AgentSocket
 	return d
 }
@@ -106,20 +106,20 @@ func (d *Dialer) client(ctx context.Context, t Target, via []Target) (*Conn, err
 			}
 			continue
 		}
-		if !turnedAway(err) {
+		if !isTurnedAway(err) {
 			return c, err
 		}
 		if try == maxTurns {
 			return nil, tooMany(err, try)
 		}
-		if err := awaitTurn(ctx, try); err != nil {
+		if err := acquireSlot(ctx, try); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// turnedAway is true when the server has ended the connection at once.
-func turnedAway(err error) bool {
+// isTurnedAway is true when the server has ended the connection at once.
+func isTurnedAway(err error) bool {
 	var e *transport.Error
 	return errors.As(err, &e) && e.Stage == transport.StageHandshake && e.Kind == transport.Lost
 }
@@ -137,7 +137,7 @@ func tooMany(err error, tries int) error {
 // server.
 func (d *Dialer) attempt(ctx context.Context, t Target, via []Target, keys credentials, known *knownHosts) (*Conn, error) {
 	name := server(t, via)
-	leave, err := d.handshakes.enter(ctx, name)
+	leave, err := d.handshakes.acquire(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (d *Dialer) shake(ctx context.Context, t Target, via []Target, keys credent
 		}
 		return nil, err
 	}
-	return newConn(t.Host, client, wire, d.opts.Beat, d.opts.Silence), nil
+	return newConn(t.Host, client, wire, d.opts.KeepaliveInterval, d.opts.IdleTimeout), nil
 }
 
 // server names the server of t, whoever logs in there.

@@ -7,6 +7,7 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
+	"deployer/engine/sanitize"
 	"deployer/engine/transport"
 )
 
@@ -50,7 +51,7 @@ func (p *passwordLogin) answer(_, _ string, questions []string, shown []bool) ([
 		p.err = fmt.Errorf("the server asks for more than a password: %q", questions)
 		return nil, p.err
 	case !asksForPassword(questions[0]):
-		p.err = fmt.Errorf("the server asks for something else than a password: %q", transport.Clean(questions[0]))
+		p.err = fmt.Errorf("the server asks for something else than a password: %q", sanitize.Text(questions[0]))
 		return nil, p.err
 	}
 	password, err := p.give()

@@ -77,7 +77,7 @@ func (p *proxyConn) Close() error {
 
 // explain tells of a handshake that failed because the command has ended.
 func (p *proxyConn) explain(t Target, err error) error {
-	if !turnedAway(err) {
+	if !isTurnedAway(err) {
 		return err
 	}
 	_ = p.Close()

@@ -64,7 +64,7 @@ func (c *Conn) start(ctx context.Context, command string, terminal bool) (*proce
 	if err != nil {
 		go func() {
 			_ = session.Close()
-			c.slots.give()
+			c.slots.release()
 		}()
 		return nil, c.fail(transport.StageSession, err, transport.Config)
 	}
@@ -124,7 +124,7 @@ type process struct {
 func (p *process) wait() {
 	defer close(p.ended)
 	err := p.session.Wait()
-	p.conn.slots.give()
+	p.conn.slots.release()
 	p.exit.Stderr = p.stderr.String()
 	var status *gossh.ExitError
 	switch {
@@ -139,7 +139,7 @@ func (p *process) wait() {
 	}
 }
 
-func (p *process) Stdin() io.WriteCloser { return pieces{p.stdin} }
+func (p *process) Stdin() io.WriteCloser { return chunkedWriter{p.stdin} }
 func (p *process) Stdout() io.Reader     { return p.stdout }
 
 func (p *process) Stderr() string { return p.stderr.String() }

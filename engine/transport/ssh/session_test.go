@@ -33,13 +33,13 @@ func TestPieces(t *testing.T) {
 	} {
 		data := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
 		var s sink
-		n, err := pieces{&s}.Write(data)
+		n, err := chunkedWriter{&s}.Write(data)
 		if n != size || err != nil || s.greatest != greatest || !bytes.Equal(s.Bytes(), data) {
 			t.Errorf("%d bytes: %d written, %v, greatest piece %d, want %d", size, n, err, s.greatest, greatest)
 		}
 	}
 	full := sink{limit: 2*smallPiece + 7}
-	if n, err := (pieces{&full}).Write(make([]byte, 4*smallPiece)); n != full.limit || !errors.Is(err, errFull) {
+	if n, err := (chunkedWriter{&full}).Write(make([]byte, 4*smallPiece)); n != full.limit || !errors.Is(err, errFull) {
 		t.Errorf("%d bytes, %v; want %d, %v", n, err, full.limit, errFull)
 	}
 }

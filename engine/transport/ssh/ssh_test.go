@@ -264,7 +264,7 @@ func TestEncryptedKeyAsksOnce(t *testing.T) {
 
 func TestHungNetworkIsNoticed(t *testing.T) {
 	s := newSite(t, sshtest.Config{})
-	d := dialer(t, Options{Beat: 50 * time.Millisecond, Silence: 1500 * time.Millisecond})
+	d := dialer(t, Options{KeepaliveInterval: 50 * time.Millisecond, IdleTimeout: 1500 * time.Millisecond})
 	c := s.open(d)(t)
 	time.Sleep(2 * time.Second) // idle, but answering: must not be taken for lost
 	if c.Err() != nil {

@@ -85,7 +85,7 @@ func (a *agents) close() error {
 // connection has failed.
 type sshAgent struct {
 	mu    sync.Mutex
-	conn  *patient
+	conn  *deadlineConn
 	keys  []gossh.Signer
 	err   error
 	asked bool
@@ -104,7 +104,7 @@ func (a *sshAgent) signers(socket string) ([]gossh.Signer, error) {
 	}
 	raw, err := net.DialTimeout("unix", socket, listPatience)
 	if err == nil {
-		a.conn = &patient{Conn: raw}
+		a.conn = &deadlineConn{Conn: raw}
 		a.conn.limit.Store(int64(listPatience))
 		a.keys, err = agent.NewClient(a.conn).Signers()
 		a.conn.limit.Store(int64(signPatience))
@@ -130,16 +130,16 @@ func (a *sshAgent) close() error {
 	return a.conn.Close()
 }
 
-// patient is a connection on which each request is answered in time, or none is
+// deadlineConn is a connection on which each request is answered in time, or none is
 // any more.
-type patient struct {
+type deadlineConn struct {
 	net.Conn
 	limit  atomic.Int64 // of the next one, in nanoseconds
 	broken atomic.Bool
 }
 
 // Write begins a request.
-func (p *patient) Write(b []byte) (int, error) {
+func (p *deadlineConn) Write(b []byte) (int, error) {
 	if err := p.SetDeadline(time.Now().Add(time.Duration(p.limit.Load()))); err != nil {
 		return 0, p.spoiled(err)
 	}
@@ -147,14 +147,14 @@ func (p *patient) Write(b []byte) (int, error) {
 	return n, p.spoiled(err)
 }
 
-func (p *patient) Read(b []byte) (int, error) {
+func (p *deadlineConn) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
 	return n, p.spoiled(err)
 }
 
 // spoiled notes an error: what is read afterwards might be the answer to the
 // request before.
-func (p *patient) spoiled(err error) error {
+func (p *deadlineConn) spoiled(err error) error {
 	if err != nil {
 		p.broken.Store(true)
 		_ = p.Close()

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"deployer/engine"
+)
+
+// attemptWithRetries tries once, and after failures as often as the step allows.
+func (r *stepRun) attemptWithRetries(ctx context.Context) (engine.Change, error) {
+	for {
+		r.attempts++
+		change, err := r.attempt(ctx)
+		if err == nil || r.attempts > r.step.Retries || r.pause(ctx) != nil {
+			if r.applied != nil && !change.Needed {
+				// A failed try did what the last one found done.
+				r.applied.Output = change.Output
+				change = *r.applied
+			}
+			return change, err
+		}
+	}
+}
+
+// pause waits before the next try, unless the segment is ended meanwhile.
+func (r *stepRun) pause(ctx context.Context) error {
+	timer := time.NewTimer(r.step.Delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return r.server.ended(ctx, r.stop)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.stop.finish:
+		return &segmentCancelled{reason: r.stop.reason}
+	case <-r.server.gone:
+		return r.server.lostError()
+	}
+}
+
+// panicError is a panic of a module.
+type panicError struct {
+	value any
+	stack string
+}
+
+func (e *panicError) Error() string {
+	return fmt.Sprintf("the module failed in a way that is a bug of deployer: %v; report it with the detail", e.value)
+}
+
+// attempt checks and applies once. A panic is an error like any other: it must not
+// take the agent down, which would lose the results of other steps.
+func (r *stepRun) attempt(ctx context.Context) (change engine.Change, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{value: p, stack: string(debug.Stack())}
+		}
+	}()
+	if r.step.Timeout > 0 {
+		limit := &agentError{fmt.Errorf("it took longer than its timeout of %v", r.step.Timeout)}
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, r.step.Timeout, limit)
+		defer stop()
+	}
+	change, err = r.checkAndApply(ctx)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+		err = fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+	}
+	return change, err
+}
+
+// module is the step's, of the registry or the agent's own.
+func (r *stepRun) module() (engine.Module, error) {
+	switch r.step.Module {
+	case engine.RevertModule:
+		return &revertModule{step: r}, nil
+	case engine.PurgeModule:
+		return &purgeModule{step: r}, nil
+	}
+	return r.server.registry.Module(r.step.Module)
+}
+
+// decodeArgs is strict: an argument that the module does not know is a mistake.
+func decodeArgs(args json.RawMessage, module engine.Module) error {
+	if own, ok := module.(json.Unmarshaler); ok {
+		return own.UnmarshalJSON(args) // and is not read twice
+	}
+	decoder := json.NewDecoder(bytes.NewReader(args))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(module)
+}
+
+func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
+	module, err := r.module()
+	if err != nil {
+		return engine.Change{}, &agentError{err}
+	}
+	if err := decodeArgs(r.step.Args, module); err != nil {
+		return engine.Change{}, fmt.Errorf("arguments of %s: %w", r.step.Module, err)
+	}
+	sys := &system{step: r}
+	change, err := module.Check(ctx, sys)
+	if err == nil && change.Needed {
+		r.markIrreversible(&change)
+	}
+	if err == nil && r.check {
+		r.server.dryRun.add(change)
+	}
+	if err != nil || !change.Needed || r.check {
+		return change, err
+	}
+	if err := r.step.Expect.Allows(r.forDisplay(change)); err != nil {
+		return engine.Change{Output: change.Output}, &agentError{err}
+	}
+	var output engine.Output
+	if change.Wait {
+		output, err = r.wait(ctx, module, sys, change)
+	} else {
+		// Of a command nobody can see later that it was begun, so this is on the
+		// disk before, whatever takes the host down.
+		_, runsProgram := module.(engine.RunsPrograms)
+		if err := errors.Join(r.log.begin(r.step.ID, runsProgram), r.server.state.addPendingHandlers(r.step.Notifies)); err != nil {
+			return change, err
+		}
+		r.applied = &change
+		output, err = module.Apply(ctx, sys, change)
+	}
+	if len(output) > 0 {
+		merged := engine.Output{}
+		maps.Copy(merged, change.Output)
+		maps.Copy(merged, output)
+		change.Output = merged
+	}
+	return change, err
+}
+
+// wait applies what only waits. That is cut short when the controller is lost or
+// wants no further steps: nothing is half done then, and it would keep the user,
+// or the agent of the next connection, waiting too.
+func (r *stepRun) wait(ctx context.Context, module engine.Module, sys engine.System, change engine.Change) (engine.Output, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		select {
+		case <-r.server.gone:
+			stop(r.server.lostError())
+		case <-r.stop.finish:
+			stop(&segmentCancelled{reason: r.stop.reason})
+		case <-ctx.Done():
+		}
+	}()
+	output, err := module.Apply(ctx, sys, change)
+	if err != nil && ctx.Err() != nil {
+		r.waitCut = context.Cause(ctx)
+	}
+	return output, err
+}

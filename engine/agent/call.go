@@ -1,0 +1,54 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"deployer/engine/wire"
+)
+
+// call asks the controller and waits for the answer, as long as ctx and the
+// connection last.
+func (s *server) call(ctx context.Context, method string, in json.RawMessage) (json.RawMessage, error) {
+	reply := make(chan wire.ReplyMessage, 1)
+	s.mu.Lock()
+	s.nextID++
+	id := s.nextID
+	s.calls[id] = reply
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.calls, id)
+		s.mu.Unlock()
+	}()
+	if err := s.conn.SendJSON(wire.Call, id, wire.CallMessage{Method: method, In: in}); err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-reply:
+		if r.Error != "" {
+			return nil, errors.New(r.Error)
+		}
+		return r.Out, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-s.gone:
+		return nil, s.lostError()
+	}
+}
+
+// handleReply hands a reply to whoever waits for it, if anybody still does.
+func (s *server) handleReply(f wire.Frame) error {
+	var m wire.ReplyMessage
+	if err := f.Decode(&m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reply := s.calls[f.ID]; reply != nil {
+		delete(s.calls, f.ID)
+		reply <- m
+	}
+	return nil
+}

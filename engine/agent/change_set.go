@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+)
+
+// resourceChange is what one step did to one thing, with what else the run did to it.
+type resourceChange struct {
+	resource
+	steps   []string       // the one that kept it; for a whole run all that did
+	before  BackupRecord   // what the step found, and what it becomes again
+	after   *BackupRecord  // what the step left; nil when it was cut short
+	earlier []BackupRecord // what the thing was earlier in the run
+	later   []BackupRecord // what it was later in the run
+	// interrupted is true when the last step that changed the thing was cut short, so
+	// that nobody can tell whether it was changed by others since.
+	interrupted bool
+	secret      bool
+	// dependent tells keys of the state that go with other things of the run (see
+	// Restorer.Of); nil means none.
+	dependent func(key string) bool
+}
+
+// changesByStep tells what steps did, from the lines of a run, the first step first.
+func changesByStep(lines []BackupRecord) []*resourceChange {
+	var out []*resourceChange
+	known := map[resource][]BackupRecord{}
+	for _, l := range lines {
+		t := l.resource()
+		if !l.Left {
+			out = append(out, &resourceChange{resource: t, steps: []string{l.Step}, before: l, secret: l.Secret, earlier: slices.Clip(known[t])})
+		}
+		known[t] = append(known[t], l)
+	}
+	for _, c := range out {
+		all := known[c.resource]
+		c.later = all[len(c.earlier)+1:]
+		c.interrupted = !all[len(all)-1].Left
+		if len(c.later) > 0 {
+			c.after = &c.later[0]
+		}
+	}
+	return out
+}
+
+// changesByRun tells what a run did to each thing from its first step to its last.
+func changesByRun(changes []*resourceChange) []*resourceChange {
+	var out []*resourceChange
+	byThing := map[resource]*resourceChange{}
+	for _, c := range changes {
+		first := byThing[c.resource]
+		if first == nil {
+			first = &resourceChange{}
+			*first = *c
+			byThing[c.resource], out = first, append(out, first)
+			if first.after = nil; !c.interrupted {
+				first.after = &c.later[len(c.later)-1]
+			}
+			continue
+		}
+		first.steps, first.secret = append(slices.Clip(first.steps), c.steps...), first.secret || c.secret
+	}
+	return out
+}
+
+// isStepOfTask tells whether a step is one of a task: its own, one of a loop (#2), of
+// a handler that ran again (@2), or a module that an action ran (.stat).
+func isStepOfTask(step, task string) bool {
+	rest, ok := strings.CutPrefix(step, task)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], "#@."))
+}
+
+// target is what a state must become. Only what the step has changed goes
+// back; what it left alone, and somebody has changed since, stays.
+func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.Fate) {
+	was := c.before.State
+	is := func(k BackupRecord) bool { return c.equalIgnoringDependent(now, k.State) }
+	switch {
+	case c.equalIgnoringDependent(now, was), slices.ContainsFunc(c.earlier, is):
+		return now, engine.Settled
+	case c.after == nil:
+		return was, engine.PutBack
+	case c.equalIgnoringDependent(was, c.after.State):
+		return now, engine.Settled
+	case len(was) == 0 || len(c.after.State) == 0 || len(now) == 0:
+		if c.interrupted || slices.ContainsFunc(c.later, is) {
+			return was, engine.PutBack
+		}
+		return was, engine.Drifted
+	}
+	return c.mergedTarget(now)
+}
+
+// mergedTarget puts back the keys that the step has changed.
+func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, fate engine.Fate) {
+	to = maps.Clone(now)
+	for _, key := range keysOf(c.before.State, c.after.State) {
+		is := func(k BackupRecord) bool { return k.State[key] == now[key] }
+		switch {
+		case c.dependent != nil && c.dependent(key):
+		case c.before.State[key] == c.after.State[key], is(c.before), slices.ContainsFunc(c.earlier, is):
+		case c.interrupted, slices.ContainsFunc(c.later, is):
+			to[key] = c.before.State[key]
+		default:
+			return c.before.State, engine.Drifted
+		}
+	}
+	if equalStates(to, now) {
+		return now, engine.Settled
+	}
+	return to, engine.PutBack
+}
+
+// equalStates is true for equal states. A secret that one of them does not have was
+// removed from what is kept, and is no difference.
+func equalStates(a, b engine.State) bool {
+	if maps.Equal(a, b) {
+		return true
+	}
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(keysOf(a, b), func(key string) bool { return differs(a, b, key) })
+}
+
+func differs(a, b engine.State, key string) bool {
+	one, inA := a[key]
+	other, inB := b[key]
+	if strings.HasPrefix(key, engine.SecretKey) && inA != inB {
+		return false
+	}
+	return inA != inB || one != other
+}
+
+// equalIgnoringDependent is same, but for keys that go with other things.
+func (c *resourceChange) equalIgnoringDependent(a, b engine.State) bool {
+	if len(a) == 0 || len(b) == 0 || c.dependent == nil {
+		return equalStates(a, b)
+	}
+	return !slices.ContainsFunc(keysOf(a, b), func(key string) bool { return !c.dependent(key) && differs(a, b, key) })
+}
+
+func keysOf(states ...engine.State) []string {
+	all := map[string]bool{}
+	for _, s := range states {
+		for k := range s {
+			all[k] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// describeStateChange say how one state becomes another, for a plan.
+func describeStateChange(now, to engine.State) string {
+	switch {
+	case len(to) == 0:
+		return "remove: it was not there before"
+	case len(now) == 0:
+		return "bring back"
+	}
+	var out []string
+	for _, key := range keysOf(now, to) {
+		switch {
+		case now[key] == to[key]:
+		case strings.HasPrefix(key, engine.SecretKey):
+			out = append(out, strings.TrimPrefix(key, engine.SecretKey))
+		default:
+			out = append(out, key+" "+displayValue(now[key])+" -> "+displayValue(to[key]))
+		}
+	}
+	return "put back " + strings.Join(out, ", ")
+}
+
+func displayValue(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return cutEnd(value, 100)
+}

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"deployer/engine"
+	"deployer/engine/sanitize"
+)
+
+// dryRunState is what the steps of a check would have changed.
+type dryRunState struct {
+	mu    sync.Mutex
+	paths map[string]string // the action on each
+	// opaque: something would have been done that may make any file.
+	opaque bool
+}
+
+func (p *dryRunState) add(c engine.Change) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range c.Pending() {
+		switch {
+		case e.Kind == engine.EffectShow:
+		case e.Kind != engine.EffectFile || !filepath.IsAbs(e.Target): // such as a user, who gets a home
+			p.opaque = true
+		default:
+			if p.paths == nil {
+				p.paths = map[string]string{}
+			}
+			p.paths[e.Target] = e.Action
+		}
+	}
+}
+
+// clear forgets what earlier checks of the session have found.
+func (p *dryRunState) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paths, p.opaque = nil, false
+}
+
+// wouldChange tells whether something at the path, or below it, would change.
+func (p *dryRunState) wouldChange(path string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, there := p.paths[path]; there {
+		return true
+	}
+	for changed := range p.paths {
+		if below(changed, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayMake tells whether a directory may be there by now: something in it would have
+// been made, or something else than an empty directory above it. real follows the
+// links in a path.
+func (p *dryRunState) mayMake(dir string, real func(path string) string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.opaque {
+		return true
+	}
+	dir = real(dir)
+	for path, action := range p.paths {
+		path = real(path)
+		if path == dir || below(path, dir) || action != engine.MakeDirectory && below(dir, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func below(path, dir string) bool { return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
+
+var _ engine.Foresight = (*system)(nil)
+
+// WouldChange implements engine.Foresight.
+func (s *system) WouldChange(path string) bool {
+	return s.step.check && s.step.server.dryRun.wouldChange(path)
+}
+
+// WouldMake implements engine.Foresight.
+func (s *system) WouldMake(dir string) bool {
+	return s.step.check && s.step.server.dryRun.mayMake(dir, s.real)
+}
+
+// real is a path of the host without the links in the part of it that exists.
+func (s *system) real(path string) string {
+	missing := ""
+	for dir := s.Path(path); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, missing)
+		}
+		if dir == filepath.Dir(dir) {
+			return s.Path(path)
+		}
+		if to, err := os.Readlink(dir); err == nil { // it leads to what is not there yet
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(dir), to)
+			}
+			return filepath.Join(to, missing)
+		}
+		missing = filepath.Join(filepath.Base(dir), missing)
+	}
+}
+
+// forDisplay is a change as a plan has it: with its texts as they reach people.
+func (r *stepRun) forDisplay(c engine.Change) engine.Change {
+	shown := c.Effects
+	if r.step.Secret {
+		shown = r.withheldEffects(shown)
+	}
+	c.Effects, _ = fitEffects(shown)
+	for i := range c.Effects {
+		e := &c.Effects[i]
+		e.Target, e.Action, e.Diff = sanitize.Text(e.Target), sanitize.Text(e.Action), sanitize.Text(e.Diff)
+	}
+	return c
+}

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// keptBinaries is how many agent programs stay on a host: this one and the one
+// before it, as two versions of deployer may be used in turn.
+const keptBinaries = 2
+
+// leftoverAge is when a file that was being sent is taken for abandoned.
+const leftoverAge = time.Hour
+
+// removeOldBinaries removes all but the newest programs from the agent's
+// directory, never own, and what broken transfers have left behind. It does
+// nothing in a directory where own does not have the name of a program, such as
+// one where somebody tries it out.
+func removeOldBinaries(dir, own string) error {
+	if !isDigest(own) {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	type aged struct {
+		name string
+		time time.Time
+	}
+	var programs []aged
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		switch name := e.Name(); {
+		case isDigest(name) && name != own:
+			programs = append(programs, aged{name, info.ModTime()})
+		case isLeftover(name) && time.Since(info.ModTime()) > leftoverAge:
+			errs = append(errs, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	slices.SortFunc(programs, func(a, b aged) int { return cmp.Or(b.time.Compare(a.time), cmp.Compare(a.name, b.name)) })
+	for _, old := range programs[min(len(programs), keptBinaries-1):] {
+		errs = append(errs, os.Remove(filepath.Join(dir, old.name)))
+	}
+	return errors.Join(errs...)
+}
+
+func isDigest(name string) bool {
+	raw, err := hex.DecodeString(name)
+	return err == nil && len(raw) == 32
+}
+
+func isLeftover(name string) bool {
+	return strings.HasPrefix(name, ".new") || strings.HasPrefix(name, ".try")
+}

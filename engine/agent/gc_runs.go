@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// What stays on a host of past runs. A run that kept nothing costs a few kB; one
+// that replaced programs may cost hundreds of MB.
+const (
+	keptRuns              = 10      // runs that can be reverted
+	keptRunsWithoutBackup = 20      // runs that kept nothing
+	keptBytes             = 2 << 30 // of what runs have kept; the newest stays, whatever its size
+)
+
+// secretsKeptFor is how long the contents and states that secret steps have replaced
+// stay, from the last step of their run on: long enough to notice that a new
+// certificate or password does not do, and short for what gives access.
+const secretsKeptFor = 7 * 24 * time.Hour
+
+// storedRun is what decides whether a run's directory stays.
+type storedRun struct {
+	name  string
+	used  time.Time // when it was begun or looked back at
+	kept  bool
+	bytes int64 // of its kept contents
+}
+
+// runsToRemove lists the runs to be forgotten.
+func runsToRemove(runs []storedRun) []string {
+	slices.SortFunc(runs, func(a, b storedRun) int { return cmp.Or(b.used.Compare(a.used), cmp.Compare(b.name, a.name)) })
+	var out []string
+	kept, bare, bytes := 0, 0, int64(0)
+	for _, r := range runs {
+		if !r.kept {
+			if bare++; bare > keptRunsWithoutBackup {
+				out = append(out, r.name)
+			}
+			continue
+		}
+		kept++
+		bytes += r.bytes
+		if kept > keptRuns || kept > 1 && bytes > keptBytes {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
+// gcRuns forgets old runs.
+func (s *state) gcRuns() error {
+	runs := filepath.Join(s.dir, "runs")
+	entries, err := os.ReadDir(runs)
+	if err != nil {
+		return err
+	}
+	var all []storedRun
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		_, err = os.Lstat(filepath.Join(runs, e.Name(), backupLogFile))
+		all = append(all, storedRun{name: e.Name(), used: info.ModTime(), kept: err == nil, bytes: bytesIn(filepath.Join(runs, e.Name(), "kept"))})
+	}
+	var errs []error
+	for _, name := range runsToRemove(all) {
+		errs = append(errs, os.RemoveAll(filepath.Join(runs, name)))
+	}
+	return errors.Join(append(errs, s.expireSecrets(time.Now()))...)
+}
+
+// expireSecrets removes the secrets that are kept for longer than secretsKeptFor.
+func (s *state) expireSecrets(now time.Time) error {
+	var errs []error
+	for _, run := range s.runs() {
+		if last := s.ended(run); last.IsZero() || now.Sub(last) <= secretsKeptFor {
+			continue
+		}
+		_, err := s.removeBackups(run, false, fmt.Sprintf("it was secret, and kept for %d days", int(secretsKeptFor.Hours()/24)))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// bytesIn adds up the files of a directory.
+func bytesIn(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"deployer/engine/wire"
+)
+
+// handshakeWithTimeout gives up when the other end does not answer: a program that waits
+// for ever on a host is nothing to leave behind.
+func (s *server) handshakeWithTimeout(ctx context.Context) (wire.HelloMessage, error) {
+	type outcome struct {
+		hello wire.HelloMessage
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		hello, err := s.handshake()
+		if err != nil {
+			_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: cut(err.Error(), maxText)})
+		}
+		done <- outcome{hello, err}
+	}()
+	select {
+	case o := <-done:
+		return o.hello, o.err
+	case <-time.After(2 * wire.DefaultIdleTimeout):
+		return wire.HelloMessage{}, errors.New("the controller did not say hello")
+	case <-ctx.Done():
+		return wire.HelloMessage{}, context.Cause(ctx)
+	}
+}
+
+func (s *server) handshake() (wire.HelloMessage, error) {
+	var hello wire.HelloMessage
+	about, err := json.Marshal(s.opts.Facts())
+	if err != nil {
+		return hello, fmt.Errorf("encoding facts: %w", err)
+	}
+	mine := wire.HelloMessage{Version: wire.Version, Facts: about, UID: os.Getuid(), PID: os.Getpid()}
+	var unknown *formatError
+	if mine.PendingHandlers, err = s.state.pendingHandlers(); errors.As(err, &unknown) {
+		return hello, err
+	} // a host that cannot say is like one that owes nothing
+	if err := s.conn.SendJSON(wire.Hello, 0, mine); err != nil {
+		return hello, err
+	}
+	f, err := s.conn.Receive()
+	if err != nil {
+		return hello, fmt.Errorf("waiting for the controller's hello: %w", err)
+	}
+	if f.Type != wire.Hello {
+		return hello, &wire.ProtocolError{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
+	}
+	if err := f.Decode(&hello); err != nil {
+		return hello, err
+	}
+	return hello, hello.CheckVersion()
+}
+
+func heartbeatOf(h wire.HelloMessage) (beat, silence time.Duration) {
+	beat, silence = time.Duration(h.Heartbeat)*time.Millisecond, time.Duration(h.IdleTimeout)*time.Millisecond
+	if beat <= 0 || silence <= beat {
+		return wire.DefaultHeartbeat, wire.DefaultIdleTimeout
+	}
+	return beat, silence
+}

@@ -1,0 +1,260 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"deployer/engine"
+	"deployer/engine/hostpath"
+)
+
+// restoreDecision is what is to be done with a thing.
+type restoreDecision struct {
+	*resourceChange
+	now, to engine.State // not of files
+	state   engine.Fate
+	why     string
+	effect  engine.Effect // when it is put back
+}
+
+// decide looks at what a thing is now.
+func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourceChange) (*restoreDecision, error) {
+	out := &restoreDecision{resourceChange: c}
+	var err error
+	switch {
+	case c.before.Lost != "":
+		out.state, out.why = engine.Lost, c.before.Lost
+	case c.kind == kindFile:
+		err = v.decideFile(out, sys)
+	default:
+		err = v.decideState(ctx, sys, out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking at %s %s: %w", c.kind, c.name, err)
+	}
+	if out.state == engine.Drifted {
+		out.why = "somebody has changed it since"
+		if v.Force {
+			out.state, out.why = engine.PutBack, ""
+		}
+	}
+	return out, nil
+}
+
+func (v *revertModule) decideState(ctx context.Context, sys engine.System, out *restoreDecision) (err error) {
+	restorer := v.step.server.registry[out.kind].Restorer
+	if restorer == nil {
+		out.state, out.why = engine.Lost, "this version of deployer cannot put it back"
+		return nil
+	}
+	if out.now, err = restorer.Look(ctx, sys, out.name); err != nil {
+		return err
+	}
+	if len(out.now) == 0 && restorer.Idle != nil && restorer.Idle(out.before.State) {
+		out.state = engine.Settled
+		return nil
+	}
+	if restorer.Of != nil {
+		out.dependent = func(key string) bool { return v.history.has(restorer.Of(key)) }
+	}
+	found := out.now
+	if restorer.Idle != nil && out.after != nil && len(out.after.State) == 0 && restorer.Idle(found) {
+		found = nil // its file is back, and that is all
+	}
+	out.to, out.state = out.target(found)
+	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: describeStateChange(out.now, out.to)}
+	if len(out.to) == 0 && restorer.Behind != "" {
+		out.effect.Action += "; " + restorer.Behind
+	}
+	if restorer.Effect == engine.EffectFile {
+		out.effect.Target = out.kind + " " + out.name
+	}
+	if !v.Look || out.state != engine.PutBack || restorer.Cannot == nil {
+		return nil
+	}
+	why, err := restorer.Cannot(ctx, sys, out.name, out.now, out.to)
+	if why != "" {
+		out.state, out.why = engine.Lost, why
+	}
+	return err
+}
+
+func (v *revertModule) decideFile(out *restoreDecision, sys engine.System) error {
+	root, path := sys.Path("/"), out.name
+	now, err := describePath(root, path)
+	if err != nil {
+		return err
+	}
+	settled, err := v.matchesAny(now, root, path, append(out.earlier, out.before))
+	if err != nil {
+		return err
+	}
+	if settled || out.before.File != nil && out.before.File.Mode.IsDir() && isMountPoint(sys.Path(path)) {
+		out.state = engine.Settled
+		return nil
+	}
+	known, err := v.matchesAny(now, root, path, out.later)
+	if err != nil {
+		return err
+	}
+	// A directory that the run made goes when it is empty. Its access tells
+	// nothing: what was mounted on it when the step ended had access of its own.
+	known = known || out.before.File == nil && now.Mode.IsDir() && slices.ContainsFunc(out.later, func(k BackupRecord) bool { return k.File != nil && k.File.Mode.IsDir() })
+	if out.state = engine.Drifted; known || out.interrupted {
+		out.state = engine.PutBack
+	}
+	out.effect = engine.Effect{Kind: engine.EffectFile, Target: out.name, Action: describeFileRestore(now, out.before.File), Secret: out.secret}
+	if !out.secret {
+		out.effect.Diff = v.diff(root, out, now)
+	}
+	return nil
+}
+
+// isMountPoint tells whether something is mounted on a directory: what one sees is that.
+func isMountPoint(path string) bool {
+	var on, under syscall.Stat_t
+	err := errors.Join(syscall.Lstat(path, &on), syscall.Lstat(filepath.Dir(path), &under))
+	return err == nil && on.Mode&syscall.S_IFMT == syscall.S_IFDIR && on.Dev != under.Dev
+}
+
+// matchesAny tells whether what is at path now is what one of the lines says.
+func (v *revertModule) matchesAny(now *File, root, path string, lines []BackupRecord) (bool, error) {
+	for _, k := range lines {
+		if is, err := v.matches(now, root, path, k); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// matches tells whether what is at path now is what a line says.
+func (v *revertModule) matches(now *File, root, path string, k BackupRecord) (bool, error) {
+	switch {
+	case now == nil || k.File == nil:
+		return now == nil && k.File == nil, nil
+	case !now.sameAccess(k.File) || now.Mode.IsRegular() && now.Size != k.File.Size:
+		return false, nil
+	case !now.Mode.IsRegular():
+		return true, nil
+	case k.Data != "":
+		return sameContent(root, path, v.contentPath(k))
+	case now.unmodifiedSince(k.File):
+		return true, nil
+	case k.File.Digest == "":
+		return false, nil
+	}
+	digest, err := digestFile(root, path)
+	return digest == k.File.Digest, err
+}
+
+// contentPath is the path of the content that a line refers to.
+func (v *revertModule) contentPath(k BackupRecord) string {
+	return filepath.Join(v.history.dir, "kept", k.Data)
+}
+
+// sameContent compares a file of the host with one that was kept.
+func sameContent(root, path, kept string) (bool, error) {
+	n, err := hostpath.Open(root, path)
+	if err != nil {
+		return false, err
+	}
+	defer n.Close()
+	one, err := n.File()
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = one.Close() }()
+	other, err := os.Open(kept)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = other.Close() }()
+	left, right := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(one, left)
+		m, err2 := io.ReadFull(other, right)
+		if !bytes.Equal(left[:n], right[:m]) {
+			return false, nil
+		}
+		if err != nil || err2 != nil {
+			return atEnd(err) && atEnd(err2), errors.Join(unlessEnd(err), unlessEnd(err2))
+		}
+	}
+}
+
+func atEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+func unlessEnd(err error) error {
+	if atEnd(err) {
+		return nil
+	}
+	return err
+}
+
+func describeFileRestore(now, was *File) string {
+	switch {
+	case was == nil && now.Mode.IsDir():
+		return "remove the directory if it is empty: it was not there before"
+	case was == nil:
+		return "remove: it was not there before"
+	case now == nil:
+		return "bring back"
+	case was.Mode&fs.ModeSymlink != 0:
+		return "link to " + was.Link + " again"
+	case was.Mode == now.Mode && was.UID == now.UID && was.GID == now.GID:
+		return "put back the content"
+	case was.Mode.IsDir():
+		return fmt.Sprintf("put back mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
+	}
+	return fmt.Sprintf("put back content, mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
+}
+
+// maxDiffed is how much of each side a diff is made of, in bytes.
+const maxDiffed = 512 << 10
+
+// diff shows what putting back does to a text; empty for what is none.
+func (v *revertModule) diff(root string, out *restoreDecision, now *File) string {
+	before, ok := text(now, func() ([]byte, error) { return readFile(root, out.name) })
+	after, ok2 := text(out.before.File, func() ([]byte, error) { return os.ReadFile(v.contentPath(out.before)) })
+	if !ok || !ok2 {
+		return ""
+	}
+	return udiff.Unified(out.name, out.name, before, after)
+}
+
+func text(f *File, read func() ([]byte, error)) (string, bool) {
+	if f == nil {
+		return "", true
+	}
+	if !f.Mode.IsRegular() || f.Size > maxDiffed {
+		return "", false
+	}
+	content, err := read()
+	return string(content), err == nil && utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
+}
+
+// readFile reads a file of the host as far as a diff is made of it.
+func readFile(root, path string) ([]byte, error) {
+	n, err := hostpath.Open(root, path)
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	f, err := n.File()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxDiffed))
+}

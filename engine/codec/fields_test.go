@@ -1,0 +1,36 @@
+package codec
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"deployer/engine"
+)
+
+// A field that somebody adds to what travels has to be packed: the values that the
+// other tests send there and back must leave none out.
+func TestNoFieldIsForgotten(t *testing.T) {
+	controllers := []string{"Host", "Name", "Delegate", "ForAll", "Unknown", "AtOnce", "Weight"} // only the controller says these
+	for _, c := range []struct {
+		full any
+		but  []string
+	}{
+		{full: engine.Segment{Run: "r1", Resumes: []string{"r0"}, Check: true, Beside: true, Steps: []engine.Step{fullStep}}, but: []string{"Quiet"}}, // hosts are not told
+		{full: fullStep},
+		{full: *fullStep.Expect},
+		{full: fullResult, but: controllers},
+		{full: *fullResult.Failure, but: []string{"Exit"}},                        // is never sent
+		{full: *fullResult.Change, but: []string{"Memo"}},                         // is never sent
+		{full: fullResult.Change.Effects[0], but: []string{"Secret", "Redacted"}}, // the second effect has these
+		{full: fullResult.Change.Effects[1], but: []string{"Diff"}},
+	} {
+		v := reflect.ValueOf(c.full)
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if v.Field(i).IsZero() && !slices.Contains(c.but, name) {
+				t.Errorf("%T.%s: give it a value in the tests, and pack it", c.full, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deployer/engine/wire"
+)
+
+// requestTimeouts is how many times Options.Timeout a host may take to answer a
+// question about its journal or its lock. Both are read from its disk, which may
+// be busy; a host that answers heartbeats and not this would hold up the run.
+const requestTimeouts = 4
+
+// pendingRequests are those of one type that the host has not answered yet, by the id
+// of their frame. Session.mu is held for the map.
+type pendingRequests[T any] map[uint32]chan T
+
+// request sends a question and waits for the answer. A host that does not answer in
+// time loses its session.
+func request[T any](ctx context.Context, s *Session, open pendingRequests[T], kind wire.Type, question T) (T, error) {
+	var none T
+	answer := make(chan T, 1)
+	s.mu.Lock()
+	s.nextID++
+	id := s.nextID
+	open[id] = answer
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(open, id)
+		s.mu.Unlock()
+	}()
+	if err := s.conn.SendJSON(kind, id, question); err != nil {
+		s.end(err)
+		return none, s.Err()
+	}
+	limit := requestTimeouts * s.opts.Timeout
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case m := <-answer:
+		return m, nil
+	case <-late.C:
+		s.end(&wire.ProtocolError{Reason: fmt.Sprintf("no answer to a %v message within %v", kind, limit)})
+		return none, s.Err()
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	case <-s.ctx.Done():
+		return none, s.Err()
+	}
+}
+
+// deliverReply hands an answer to whoever waits for it, if anybody still does.
+func deliverReply[T any](s *Session, open pendingRequests[T], id uint32, m T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answer := open[id]; answer != nil {
+		delete(open, id)
+		answer <- m
+	}
+}

@@ -1,0 +1,77 @@
+package remote
+
+import (
+	"deployer/engine"
+	"deployer/engine/sanitize"
+)
+
+// Bounds of the texts of a result in bytes. They are twice those of an honest
+// agent, which has cut them already.
+const (
+	maxDiff   = 128 << 10
+	maxDetail = 128 << 10
+	maxReason = 32 << 10
+)
+
+// limitResult cuts texts that no agent sends.
+func limitResult(r *engine.Result) {
+	r.Reason = cutText(r.Reason, maxReason)
+	if r.Failure != nil {
+		r.Failure.Message, r.Failure.Detail = cutText(r.Failure.Message, maxDetail), cutText(r.Failure.Detail, maxDetail)
+	}
+	if r.Change != nil {
+		for i := range r.Change.Effects {
+			r.Change.Effects[i].Diff = cutText(r.Change.Effects[i].Diff, maxDiff)
+		}
+	}
+}
+
+// sanitizeResult cleans all text of a result, output included.
+func sanitizeResult(r *engine.Result) {
+	r.Reason = sanitize.Text(r.Reason)
+	if r.Failure != nil {
+		r.Failure.Message, r.Failure.Detail = sanitize.Text(r.Failure.Message), sanitize.Text(r.Failure.Detail)
+	}
+	if r.Change != nil {
+		r.Change.Lacks = sanitize.Text(r.Change.Lacks)
+		for i := range r.Change.Effects {
+			e := &r.Change.Effects[i]
+			e.Kind, e.Target, e.Action, e.Diff = engine.EffectKind(sanitize.Text(string(e.Kind))), sanitize.Text(e.Target), sanitize.Text(e.Action), sanitize.Text(e.Diff)
+		}
+	}
+	if r.Output != nil {
+		r.Output, _ = sanitizeValue(map[string]any(r.Output)).(map[string]any)
+	}
+}
+
+func sanitizeValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return sanitize.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = sanitizeValue(v[i])
+		}
+		return v
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[sanitize.Text(k)] = sanitizeValue(e)
+		}
+		return out
+	}
+	return v
+}
+
+// sanitizeFacts cleans the text of facts.
+func sanitizeFacts(f *engine.Facts) {
+	for _, s := range []*string{&f.Hostname, &f.OS, &f.OSVersion, &f.OSFamily, &f.Arch, &f.Kernel, &f.DefaultIface,
+		&f.DefaultIP, &f.MachineID, &f.BootID, &f.Init, &f.OSName, &f.OSCodename, &f.PackageManager, &f.Virtualization, &f.SELinux} {
+		*s = sanitize.Text(*s)
+	}
+	for _, list := range [][]string{f.OSLike, f.Addresses} {
+		for i := range list {
+			list[i] = sanitize.Text(list[i])
+		}
+	}
+}

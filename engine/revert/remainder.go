@@ -1,0 +1,39 @@
+package revert
+
+import (
+	"deployer/engine"
+	"deployer/engine/playbook"
+)
+
+// emitRemainder puts back what no task of the program stands for, and tells the hosts
+// that the revert has come to its end.
+func (b *builder) emitRemainder() {
+	b.open(&playbook.Play{Hosts: "all"}, "whatever else run "+b.Run+" has changed", nil)
+	v := engine.Revert{Run: b.Run, Force: b.Force}
+	rest, strays := map[string]bool(nil), map[string]bool{}
+	if !b.history.all {
+		rest, strays = map[string]bool{}, b.history.unattributed
+		for host := range b.history.hosts {
+			if !strays[host] {
+				rest[host] = true
+			}
+		}
+	}
+	for _, s := range []struct {
+		only     map[string]bool
+		throttle *playbook.Expr
+	}{{rest, nil}, {strays, playbook.Number(1)}} {
+		if s.only != nil && len(s.only) == 0 {
+			continue
+		}
+		name := &playbook.Task{Name: "whatever else run " + b.Run + " has changed"}
+		t, err := name.Instead(v.ID(), engine.RevertModule, v)
+		if err != nil {
+			b.err = err
+			return
+		}
+		t.Only, t.Throttle = s.only, s.throttle
+		b.task(t)
+	}
+	b.close()
+}

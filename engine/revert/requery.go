@@ -1,0 +1,76 @@
+package revert
+
+import (
+	"slices"
+
+	"deployer/engine/playbook"
+)
+
+// namesOf are the names that tasks of a program register or set: all of them, and those
+// that lookers can register again without anything that only a run finds out.
+func namesOf(prog *playbook.Program) (own, asked map[string]bool) {
+	own, asked = map[string]bool{}, map[string]bool{}
+	for _, p := range prog.Plays {
+		for _, t := range append(readSection(prog, p).tasks(), p.Handlers...) {
+			for _, name := range t.Defines() {
+				own[name] = true
+			}
+		}
+	}
+	for _, p := range prog.Plays {
+		readOnlyTasks(readSection(prog, p), own, asked, func(n node) {
+			for _, name := range n.task.Defines() {
+				asked[name] = true
+			}
+		}, func() {})
+	}
+	return own, asked
+}
+
+// readOnlyTasks calls each for the tasks of a part that only look, with what they need
+// to be told; barrier where there is one.
+func readOnlyTasks(p *section, own, asked map[string]bool, each func(node), barrier func()) {
+	for _, n := range p.nodes {
+		switch {
+		case n.kind == playbook.OpBarrier:
+			barrier()
+		case n.kind == playbook.OpBlock:
+			readOnlyTasks(n.section, own, asked, each, barrier)
+		case n.kind == playbook.OpTask && !n.rescue && n.task.Looks() && n.task.Until == nil && isRepeatable(n, own, asked):
+			each(n)
+		}
+	}
+}
+
+func isRepeatable(n node, own, asked map[string]bool) bool {
+	all := []playbook.Refs{n.task.Refs(), n.task.AfterRefs()}
+	for _, e := range n.when {
+		all = append(all, n.task.Closure(e.Refs()))
+	}
+	for _, refs := range all {
+		for _, name := range refs.Names() {
+			if own[name] && !asked[name] && !slices.Contains(n.task.Defines(), name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// requery lays out the questions, in the order of the run. That one of them
+// finds no answer, because the run has broken something, stops nobody. Each play
+// waits for the answers of the one before, as what is decided once for all hosts
+// needs those of all; what waited for them in the run may be left out here.
+func (b *builder) requery() {
+	for i, p := range b.prog.Plays {
+		b.open(p, "look again: "+p.Name, nil)
+		b.first = i > 0
+		readOnlyTasks(readSection(b.prog, p), b.own, b.asked, func(n node) {
+			t := n.task.On(append(n.when[:len(n.when):len(n.when)], n.task.When...))
+			t.IgnoreErrors, t.Notify, t.Needs, t.Throttle = true, nil, nil, nil
+			b.barrier = b.barrier || t.RunOnce
+			b.task(t)
+		}, func() { b.barrier = true })
+		b.close()
+	}
+}

@@ -1,0 +1,119 @@
+package revert
+
+import (
+	"slices"
+
+	"deployer/engine/playbook"
+)
+
+// section is what hosts go through as one: a play, or a block in it in which
+// hosts take turns. Other blocks are dissolved: their tasks stand in the part, under
+// the blocks' conditions.
+type section struct {
+	block *playbook.Block // nil for a play
+	up    *section
+	nodes []node
+}
+
+// node is one thing of a part. Of its fields one is set, beside kind and when.
+type node struct {
+	kind    playbook.OpKind // OpTask, OpBlock, OpBarrier, OpLabel, OpFlush; opNeeds
+	task    *playbook.Task
+	section *section // of OpBlock
+	label   *playbook.Label
+	needs   []playbook.Need
+	when    []*playbook.Expr // conditions of the blocks around
+	// rescue is true for what is only done after a failure.
+	rescue bool
+}
+
+// opNeeds is the waiting of a task or block for labels, before it.
+const opNeeds playbook.OpKind = -1
+
+// readSection reads a play.
+func readSection(prog *playbook.Program, p *playbook.Play) *section {
+	root := &section{}
+	r := &reader{at: root}
+	for i := p.Begin + 1; i < p.End; i++ {
+		r.read(i, prog.Ops[i])
+	}
+	return root
+}
+
+// reader goes over the operations of a play.
+type reader struct {
+	at     *section
+	blocks []*playbook.Block // around, the innermost last
+	when   []*playbook.Expr
+}
+
+func (r *reader) read(i int, op playbook.Op) {
+	switch op.Kind {
+	case playbook.OpBarrier, playbook.OpFlush, playbook.OpLabel:
+		r.add(node{kind: op.Kind, label: op.Label})
+	case playbook.OpTask:
+		if len(op.Task.Needs) > 0 {
+			r.add(node{kind: opNeeds, needs: op.Task.Needs})
+		}
+		r.add(node{kind: op.Kind, task: op.Task, when: slices.Clip(r.when), rescue: r.rescuing(i)})
+	case playbook.OpBlock:
+		r.enter(op.Block)
+	case playbook.OpEnd:
+		r.blocks = r.blocks[:len(r.blocks)-1]
+		r.when = r.when[:len(r.when)-len(op.Block.When)]
+		if op.Block.Turns() {
+			r.at = r.at.up
+		}
+	}
+}
+
+func (r *reader) enter(b *playbook.Block) {
+	if len(b.Needs) > 0 {
+		r.add(node{kind: opNeeds, needs: b.Needs})
+	}
+	r.blocks = append(r.blocks, b)
+	r.when = append(slices.Clip(r.when), b.When...)
+	if b.Turns() {
+		inner := &section{block: b, up: r.at}
+		r.add(node{kind: playbook.OpBlock, section: inner})
+		r.at = inner
+	}
+}
+
+func (r *reader) add(n node) { r.at.nodes = append(r.at.nodes, n) }
+
+// rescuing tells whether an operation is in the rescue part of a block.
+func (r *reader) rescuing(i int) bool {
+	return slices.ContainsFunc(r.blocks, func(b *playbook.Block) bool {
+		return b.Rescue > 0 && i > b.Rescue && (b.Always == 0 || i < b.Always)
+	})
+}
+
+// tasks are those of the part, with the parts in it.
+func (p *section) tasks() []*playbook.Task {
+	var out []*playbook.Task
+	for _, n := range p.nodes {
+		switch n.kind {
+		case playbook.OpTask:
+			out = append(out, n.task)
+		case playbook.OpBlock:
+			out = append(out, n.section.tasks()...)
+		}
+	}
+	return out
+}
+
+// sectionOf is the innermost part in which a task stands.
+func (p *section) sectionOf(t *playbook.Task) *section {
+	for _, n := range p.nodes {
+		if n.task == t {
+			return p
+		}
+		if n.section != nil {
+			if inner := n.section.sectionOf(t); inner != nil {
+				return inner
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"deployer/engine/transport"
+)
+
+// sessionLimit counts the sessions of a connection that run.
+type sessionLimit struct {
+	mu    sync.Mutex
+	open  int
+	ended chan struct{} // closed when one ends
+}
+
+func (s *sessionLimit) acquire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+}
+
+func (s *sessionLimit) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if s.ended != nil {
+		close(s.ended)
+		s.ended = nil
+	}
+}
+
+// running is how many there are, and a channel that is closed when one ends.
+func (s *sessionLimit) running() (int, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil {
+		s.ended = make(chan struct{})
+	}
+	return s.open, s.ended
+}
+
+// A server takes a moment to free the place of a session that has ended.
+const (
+	slotPause    = 50 * time.Millisecond
+	slotPatience = 3 * time.Second
+)
+
+// openSession opens a session. A server that allows only so many at once
+// (MaxSessions) refuses another one; that waits until one of ours has ended.
+func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
+	var idle time.Time // since when none of ours runs, and we are refused
+	for {
+		session, err := c.client.NewSession()
+		if err == nil {
+			c.slots.acquire()
+			return session, nil
+		}
+		var refused *gossh.OpenChannelError
+		if !errors.As(err, &refused) {
+			// The end of the connection: the library speaks of an unexpected packet.
+			return nil, c.fail(transport.StageSession, err, transport.Lost)
+		}
+		running, ended := c.slots.running()
+		switch {
+		case running > 0:
+			idle = time.Time{}
+		case idle.IsZero():
+			idle = time.Now()
+		case time.Since(idle) > slotPatience:
+			return nil, &transport.Error{Host: c.host, Stage: transport.StageSession, Kind: transport.Config,
+				Err: fmt.Errorf("the server opens no session: %w", err), Advice: "allow sessions to the user in the host's sshd_config (MaxSessions)"}
+		}
+		if err := pause(ctx, running > 0, ended); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause waits for a session to end, or if there is none for a moment.
+func pause(ctx context.Context, wait bool, ended <-chan struct{}) error {
+	var moment <-chan time.Time
+	if !wait {
+		moment = time.After(slotPause)
+	}
+	select {
+	case <-ended:
+	case <-moment:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}

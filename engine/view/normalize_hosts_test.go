@@ -1,0 +1,52 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine"
+)
+
+func TestHostless(t *testing.T) {
+	for _, tt := range []struct{ host, text, want string }{
+		{"n1", "n1: connect: dial tcp 10.0.0.1:22: refused", "HOST: connect: dial tcp ADDRESS:22: refused"},
+		{"n1", "n10: lost on n1.example and n1", "n10: lost on n1.example and HOST"},
+		{"n1", "dial tcp [fd00::1]:22; trying again in 1.9s (3 of 4)", "dial tcp ADDRESS:22; trying again (3 of 4)"},
+		{"", "exit code 3 of nginx 1.22.1", "exit code 3 of nginx 1.22.1"},
+	} {
+		if got := NormalizeHosts(tt.host, tt.text); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.host, got, tt.want)
+		}
+	}
+}
+
+// TestARackIsDown: hosts that are tried again and left out for one reason are told
+// of once; another reason is told as well.
+func TestARackIsDown(t *testing.T) {
+	tell := newDescriber(Options{})
+	var out []string
+	for i := range 3 {
+		host := fmt.Sprintf("n%d", i+1)
+		cause := fmt.Sprintf("%s: connect: dial tcp 10.0.0.%d:22: refused", host, i+1)
+		for _, e := range []engine.Event{
+			{Type: engine.HostRetry, Host: host, Text: fmt.Sprintf("%s; trying again in %dms (2 of 4)", cause, 800+i)},
+			{Type: engine.HostRetry, Host: host, Text: fmt.Sprintf("%s; trying again in %dms (3 of 4)", cause, 1600+i)},
+			{Type: engine.HostParked, Host: host, Text: cause},
+		} {
+			if text := tell.describe(e); text != "" {
+				out = append(out, strings.Join(strings.Fields(text), " "))
+			}
+		}
+	}
+	want := []string{
+		"n1 retry connect: dial tcp 10.0.0.1:22: refused; trying again in 800ms (2 of 4)",
+		"n1 retry connect: dial tcp 10.0.0.1:22: refused; trying again in 1600ms (3 of 4)",
+		"n1 PARKED left out from here on: connect: dial tcp 10.0.0.1:22: refused",
+	}
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Error(diff)
+	}
+}

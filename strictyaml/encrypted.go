@@ -1,0 +1,55 @@
+package strictyaml
+
+import (
+	"bytes"
+
+	"gopkg.in/yaml.v3"
+)
+
+// encrypted refuses what other programs have encrypted: its texts would else be
+// used as they are. The error says how to bring it over.
+func encrypted(file string, data []byte, root *yaml.Node) error {
+	switch {
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("$ANSIBLE_VAULT;")):
+		return Errors{Pos{File: file, Line: 1, Col: 1}.Errorf("%s is encrypted with ansible-vault, which is not opened here; encrypt it with age: "+
+			"ansible-vault view %[1]s | deployer secrets encrypt - -o %[1]s.age, and remove it", file)}
+	case isSOPS(root):
+		return Errors{At(file, valueOf(root, "sops")).Errorf("%s is encrypted with SOPS, which is not opened here; encrypt it with age: "+
+			"sops -d %[1]s | deployer secrets encrypt - -o %[1]s.age, and remove it", file)}
+	case bytes.Contains(data, []byte("!vault")):
+		if n := tagged(root, "!vault"); n != nil {
+			return Errors{At(file, n).Errorf("a text that is encrypted with ansible-vault, which is not opened here; " +
+				"put what is in it into a file of its own, and encrypt that with age: deployer secrets encrypt FILE")}
+		}
+	}
+	return nil
+}
+
+// isSOPS looks for what sops writes into every file: how it was encrypted, and a
+// code over all of it.
+func isSOPS(root *yaml.Node) bool {
+	meta := valueOf(root, "sops")
+	return meta != nil && valueOf(meta, "mac") != nil && (valueOf(meta, "version") != nil || valueOf(meta, "lastmodified") != nil)
+}
+
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// tagged finds the first node below n with a tag.
+func tagged(n *yaml.Node, tag string) *yaml.Node {
+	if n.Tag == tag {
+		return n
+	}
+	for _, c := range n.Content {
+		if found := tagged(c, tag); found != nil {
+			return found
+		}
+	}
+	return nil
+}
