@@ -11,7 +11,7 @@ import (
 	"deployer/project"
 	"deployer/runs/content"
 	"deployer/runs/reach"
-	"deployer/tasks/inspect"
+	"deployer/tasks/stat"
 )
 
 // Admin is what the admin of a cluster shows to its API, in PEM: full rights.
@@ -71,7 +71,7 @@ func readFiles(ctx context.Context, c schedule.Connector, host string, paths ...
 		return nil, err
 	}
 	defer func() { _ = session.Close() }()
-	args, err := json.Marshal(&inspect.Read{Paths: paths})
+	args, err := json.Marshal(&stat.Read{Paths: paths})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/artifact"
 	"deployer/tasks/file"
 	"deployer/tasks/gitclone"
-	"deployer/tasks/inspect"
+	"deployer/tasks/stat"
 	"deployer/tasks/tasktest"
 )
 
@@ -114,7 +114,9 @@ func TestModulesStayOnTheirWay(t *testing.T) {
 		"copy of it": func(*tasktest.System) engine.Module {
 			return &file.File{Path: "/stolen", From: "/open/conf/x"}
 		},
-		"copy of a tree": func(*tasktest.System) engine.Module { return &file.Tree{Path: "/stolen", From: "/open/conf/sub"} },
+		"copy of a tree": func(*tasktest.System) engine.Module {
+			return &file.DirectoryTree{Path: "/stolen", From: "/open/conf/sub"}
+		},
 		"archive of it": func(*tasktest.System) engine.Module {
 			return &archive.Pack{Path: "/open/conf/x", Dest: "/stolen.tar"}
 		},
@@ -125,10 +127,10 @@ func TestModulesStayOnTheirWay(t *testing.T) {
 			return &artifact.Install{Blob: sys.AddBlob([]byte("new")), Dest: "/open/conf/sub/program"}
 		},
 		"git":       func(*tasktest.System) engine.Module { return &gitclone.Git{Repo: "/repo", Dest: "/open/conf/clone"} },
-		"read":      func(*tasktest.System) engine.Module { return &inspect.Read{Paths: []string{"/open/conf/x"}} },
-		"read_part": func(*tasktest.System) engine.Module { return &inspect.Part{Path: "/open/conf/x"} },
+		"read":      func(*tasktest.System) engine.Module { return &stat.Read{Paths: []string{"/open/conf/x"}} },
+		"read_part": func(*tasktest.System) engine.Module { return &stat.Part{Path: "/open/conf/x"} },
 		"stat for fetch": func(*tasktest.System) engine.Module {
-			return &inspect.Stat{Path: "/open/conf/x", Follow: true, OnlyTrusted: true, Checksum: true}
+			return &stat.Stat{Path: "/open/conf/x", Follow: true, OnlyTrusted: true, Checksum: true}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,9 +163,9 @@ func TestFollowOptsIn(t *testing.T) {
 		"directory": &file.Directory{Path: "/open/conf/d", Follow: true},
 		"link":      &file.Link{Path: "/open/conf/l", To: "/x", Follow: true},
 		"absent":    &file.Absent{Path: "/open/conf/x", Follow: true},
-		"read":      &inspect.Read{Paths: []string{"/open/conf/x"}, Follow: true},
-		"read_part": &inspect.Part{Path: "/open/conf/x", Follow: true},
-		"stat":      &inspect.Stat{Path: "/open/conf/x", Follow: true, Checksum: true},
+		"read":      &stat.Read{Paths: []string{"/open/conf/x"}, Follow: true},
+		"read_part": &stat.Part{Path: "/open/conf/x", Follow: true},
+		"stat":      &stat.Stat{Path: "/open/conf/x", Follow: true, Checksum: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -65,10 +65,10 @@ func writers(t *testing.T) map[string]writer {
 		"file":       {path: conf, before: "old", module: plain(&file.File{Path: conf, Content: "new"})},
 		"file, blob": {path: conf, before: "old", module: blob([]byte("new"), func(d string) engine.Module { return &file.File{Path: conf, Blob: d} })},
 		"line":       {path: conf, before: "a\n", module: plain(&edit.Line{Path: conf, Line: "b"})},
-		"text_block": {path: conf, before: "a\n", module: plain(&edit.Block{Path: conf, Block: "b"})},
+		"text_block": {path: conf, before: "a\n", module: plain(&edit.TextBlock{Path: conf, Block: "b"})},
 		"replace":    {path: conf, before: "a\n", module: plain(&edit.Replace{Path: conf, Regexp: "a", Replacement: "b"})},
 		"directory_tree": {path: conf, before: "old", module: blob([]byte("new"), func(d string) engine.Module {
-			return &file.Tree{Path: "/etc/app", Entries: []file.TreeEntry{{Name: "app.conf", Blob: d}}}
+			return &file.DirectoryTree{Path: "/etc/app", Entries: []file.TreeEntry{{Name: "app.conf", Blob: d}}}
 		})},
 		"unpack": {path: conf, before: "old", mode: "-rw-r--r--", fresh: true, module: blob(tarOf(t, "app.conf", "new"), func(d string) engine.Module { return &archive.Unpack{Blob: d, Dest: "/etc/app"} })},
 		"archive": {path: "/etc/app/a.tar", before: "old", module: func(sys *tasktest.System) engine.Module {

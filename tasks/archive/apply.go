@@ -42,7 +42,7 @@ func (u *Unpack) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	if err != nil {
 		return nil, err
 	}
-	into := &inside{
+	into := &extractor{
 		sys: sys, root: dir.Root, path: dir.Path(), uid: uid, gid: gid,
 		known: map[string]bool{}, modes: map[string]fs.FileMode{}, made: map[string]string{},
 	}
@@ -122,7 +122,7 @@ func (u *Unpack) openLocal(sys engine.System) (*os.File, record, error) {
 	return nil, record{}, err
 }
 
-func (u *Unpack) unpack(ctx context.Context, source *os.File, into *inside) error {
+func (u *Unpack) unpack(ctx context.Context, source *os.File, into *extractor) error {
 	info, err := source.Stat()
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (u *Unpack) unpack(ctx context.Context, source *os.File, into *inside) erro
 				return fmt.Errorf("%s is a hard link to what is left out: leave it out too", name)
 			}
 		}
-		return into.put(name, m)
+		return into.extract(name, m)
 	})
 	if err != nil {
 		return err

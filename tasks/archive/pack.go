@@ -98,7 +98,7 @@ func (p *Pack) Check(_ context.Context, sys engine.System) (engine.Change, error
 	if errors.Is(err, fs.ErrNotExist) {
 		effect.Action = fmt.Sprintf("pack %d files", len(list))
 		change := engine.Changed(effect)
-		change.Lacks = hostfile.Lacking(sys, p.Dest)
+		change.Lacks = hostfile.MissingDir(sys, p.Dest)
 		return change, nil
 	}
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *Pack) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	if err := write(ctx, t, p.format(), list); err != nil {
 		return nil, fmt.Errorf("packing %s: %w", p.Dest, err)
 	}
-	if err := t.Dress(sys, p.access()); err != nil {
+	if err := t.ApplyAttributes(sys, p.access()); err != nil {
 		return nil, fmt.Errorf("packing %s: %w", p.Dest, err)
 	}
 	if err := t.Commit(); err != nil {

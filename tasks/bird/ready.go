@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/unit"
 )
 
@@ -60,7 +60,7 @@ func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, er
 // Apply waits.
 func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	began := time.Now()
-	err := probe.Poll(ctx, cmp.Or(r.Timeout, time.Minute), pollEvery, sys.Progress, func(ctx context.Context) error { return r.try(ctx, sys) })
+	err := httpcheck.Poll(ctx, cmp.Or(r.Timeout, time.Minute), pollEvery, sys.Progress, func(ctx context.Context) error { return r.try(ctx, sys) })
 	took := time.Since(began)
 	if err != nil {
 		return nil, &engine.Failure{

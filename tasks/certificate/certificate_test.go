@@ -289,7 +289,7 @@ func TestAuthorityFilesAndRead(t *testing.T) {
 		{"path": "/etc/kubernetes/pki/ca.crt", "mode": "0644", "content": "CERT"},
 	}
 	sys.Calls["authority.files"] = func(json.RawMessage) (any, error) { return map[string]any{"files": files}, nil }
-	change := tasktest.Converge(t, sys, &AuthorityFiles{Dir: "/etc/kubernetes"})
+	change := tasktest.Converge(t, sys, &CAFiles{Dir: "/etc/kubernetes"})
 	want := []string{"/etc/kubernetes/pki/ca.key: create", "/etc/kubernetes/pki/ca.crt: create"}
 	if diff := cmp.Diff(want, tasktest.Actions(change)); diff != "" {
 		t.Error(diff)
@@ -299,17 +299,17 @@ func TestAuthorityFilesAndRead(t *testing.T) {
 			t.Errorf("%s: a diff of a secret", e.Target)
 		}
 	}
-	read := tasktest.Check(t, sys, &AuthorityRead{Dir: "/etc/kubernetes"})
+	read := tasktest.Check(t, sys, &CARead{Dir: "/etc/kubernetes"})
 	wantRead := map[string]any{"/etc/kubernetes/pki/ca.key": "KEY", "/etc/kubernetes/pki/ca.crt": "CERT"}
 	if diff := cmp.Diff(engine.Output{"files": wantRead}, read.Output); diff != "" {
 		t.Error(diff)
 	}
 	files[0]["path"] = "/etc/kubernetes/../shadow"
-	if _, err := (&AuthorityFiles{}).Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "not below") {
+	if _, err := (&CAFiles{}).Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "not below") {
 		t.Errorf("error %v", err)
 	}
 	files = nil // a proxy gets nothing
-	if tasktest.Check(t, sys, &AuthorityFiles{}).Needed {
+	if tasktest.Check(t, sys, &CAFiles{}).Needed {
 		t.Error("a host that gets no files has something to do")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/row"
+	"deployer/tasks/checkresult"
 )
 
 // Checks looks whether certificates are as wanted and live long enough, and
@@ -26,59 +26,59 @@ func (c *Checks) Check(_ context.Context, sys engine.System) (engine.Change, err
 	if err != nil {
 		return engine.Change{}, err
 	}
-	var rows []row.Row
+	var rows []checkresult.Row
 	for _, w := range wants {
 		rows = append(rows, w.check(sys).Named("certificate "+w.CertPath))
 	}
 	for _, path := range c.Paths {
 		rows = append(rows, c.checkDates(sys, path).Named("certificate "+path))
 	}
-	return engine.NoChange(row.Output(rows)), nil
+	return engine.NoChange(checkresult.Output(rows)), nil
 }
 
 const renewFix = "run deployer install: it renews what is due"
 
-func (w Want) check(sys engine.System) row.Row {
+func (w Want) check(sys engine.System) checkresult.Row {
 	s, err := look(sys, w, time.Now())
 	switch {
 	case err != nil:
-		return row.Bad("", "%v", err)
+		return checkresult.Problem("", "%v", err)
 	case s.noKey != "":
-		return row.Bad(renewFix, "key %s: %s", w.KeyPath, s.noKey)
+		return checkresult.Problem(renewFix, "key %s: %s", w.KeyPath, s.noKey)
 	case s.stale != "":
-		return row.Bad(renewFix, "%s", s.stale)
+		return checkresult.Problem(renewFix, "%s", s.stale)
 	case len(s.access) > 0:
-		return row.Bad(renewFix, "needs to %s on %s", s.access[0].action, s.access[0].path)
+		return checkresult.Problem(renewFix, "needs to %s on %s", s.access[0].action, s.access[0].path)
 	}
 	return validUntil(sys, w.CertPath)
 }
 
-func (c *Checks) checkDates(sys engine.System, path string) row.Row {
+func (c *Checks) checkDates(sys engine.System, path string) checkresult.Row {
 	data, err := os.ReadFile(sys.Path(path))
 	if err != nil {
-		return row.Bad("", "%v", err)
+		return checkresult.Problem("", "%v", err)
 	}
 	certs, err := parseCertificates(data)
 	if err != nil {
-		return row.Bad("", "it cannot be read: %v", err)
+		return checkresult.Problem("", "it cannot be read: %v", err)
 	}
 	left := time.Until(certs[0].NotAfter)
 	if left < cmp.Or(c.RenewBefore, defaultRenewBefore) {
-		return row.Bad("", "it expires on %s", day(certs[0].NotAfter))
+		return checkresult.Problem("", "it expires on %s", day(certs[0].NotAfter))
 	}
 	return validUntil(sys, path)
 }
 
-func validUntil(sys engine.System, path string) row.Row {
+func validUntil(sys engine.System, path string) checkresult.Row {
 	data, err := os.ReadFile(sys.Path(path))
 	if err != nil {
-		return row.Bad("", "%v", err)
+		return checkresult.Problem("", "%v", err)
 	}
 	certs, err := parseCertificates(data)
 	if err != nil {
-		return row.Bad("", "it cannot be read: %v", err)
+		return checkresult.Problem("", "it cannot be read: %v", err)
 	}
-	return row.OK("valid until %s", day(certs[0].NotAfter))
+	return checkresult.OK("valid until %s", day(certs[0].NotAfter))
 }
 
 // Apply is never needed.

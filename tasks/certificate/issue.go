@@ -108,7 +108,7 @@ func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("reading its authority: %w", err)
 	}
-	if why := s.want.judge([]byte(out.Cert), ca, s.key, time.Now()); why != "" {
+	if why := s.want.validate([]byte(out.Cert), ca, s.key, time.Now()); why != "" {
 		return nil, fmt.Errorf("what the controller signed was not put in place: %s", why)
 	}
 	return []byte(out.Cert), nil

@@ -51,7 +51,7 @@ func look(sys engine.System, w Want, now time.Time) (state, error) {
 	case s.key == nil:
 		s.stale = "its key has to be made"
 	default:
-		s.stale = w.judge(certPEM, caPEM, s.key, now)
+		s.stale = w.validate(certPEM, caPEM, s.key, now)
 	}
 	if s.stale == "" {
 		s.access, err = w.accessDifferences(sys)

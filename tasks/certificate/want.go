@@ -43,8 +43,8 @@ type Want struct {
 
 var (
 	_ engine.Module = (*Certificates)(nil)
-	_ engine.Module = (*AuthorityFiles)(nil)
-	_ engine.Module = (*AuthorityRead)(nil)
+	_ engine.Module = (*CAFiles)(nil)
+	_ engine.Module = (*CARead)(nil)
 )
 
 func (c *Certificates) wants() ([]Want, error) {

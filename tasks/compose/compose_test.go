@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/tasks/controlflow"
 	"deployer/tasks/file"
-	"deployer/tasks/flow"
 	"deployer/tasks/tasktest"
 )
 
@@ -18,7 +18,7 @@ func TestParts(t *testing.T) {
 	sys.Write(t, "/etc/a", "old", 0o644)
 	parts := []engine.Module{
 		&file.Directory{Path: "/etc/d"}, &file.File{Path: "/etc/d/new", Content: "x"}, &file.File{Path: "/etc/a", Content: "old"},
-		&flow.Set{Values: map[string]any{"k": "v"}},
+		&controlflow.Set{Values: map[string]any{"k": "v"}},
 	}
 	change, err := Check(t.Context(), sys, parts...)
 	if err != nil || !change.Needed {
@@ -47,7 +47,7 @@ func TestAFailureEndsIt(t *testing.T) {
 	if _, err := Apply(t.Context(), sys, parts...); err == nil || len(sys.Kept()) > 1 {
 		t.Errorf("error %v, kept %v", err, sys.Kept())
 	}
-	_, err := Check(t.Context(), sys, &flow.Fail{Msg: "no"})
+	_, err := Check(t.Context(), sys, &controlflow.Fail{Msg: "no"})
 	if f, ok := errors.AsType[*engine.Failure](err); !ok || f.Message != "no" {
 		t.Errorf("error %v", err)
 	}

@@ -63,21 +63,21 @@ func TestPrepareDirectory(t *testing.T) {
 	logo := c.AddBlob([]byte("\xff"))
 	tests := map[string]struct {
 		task Copy
-		want file.Tree
+		want file.DirectoryTree
 	}{
 		"itself": {
 			Copy{Src: "site", Dest: "/srv", Owner: "www", DirMode: "0750"},
-			file.Tree{Path: "/srv/site", Owner: "www", DirMode: "0750", Entries: []file.TreeEntry{
+			file.DirectoryTree{Path: "/srv/site", Owner: "www", DirMode: "0750", Entries: []file.TreeEntry{
 				{Name: "bin", Dir: true}, {Name: "bin/up.sh", Content: "up"}, {Name: "index.html", Content: "<p>"}, {Name: "logo", Blob: logo},
 			}},
 		},
 		"what is in it": {
 			Copy{Src: "site/bin/", Dest: "/srv/bin/", Mode: "preserve", Secret: true},
-			file.Tree{Path: "/srv/bin", Secret: true, Entries: []file.TreeEntry{{Name: "up.sh", Content: "up", Mode: "0755"}}},
+			file.DirectoryTree{Path: "/srv/bin", Secret: true, Entries: []file.TreeEntry{{Name: "up.sh", Content: "up", Mode: "0755"}}},
 		},
 		"of the host": {
 			Copy{Src: "/usr/share/site/", Dest: "/srv", RemoteSrc: true, Mode: "preserve"},
-			file.Tree{Path: "/srv", From: "/usr/share/site", Mode: "preserve"},
+			file.DirectoryTree{Path: "/srv", From: "/usr/share/site", Mode: "preserve"},
 		},
 	}
 	for name, tt := range tests {

@@ -20,8 +20,8 @@ const preserve = "preserve"
 const treeLimit = 256 << 10
 
 // base is the module for a directory, without what is in it.
-func (p *Copy) base(dest string) *file.Tree {
-	return &file.Tree{
+func (p *Copy) base(dest string) *file.DirectoryTree {
+	return &file.DirectoryTree{
 		Path: dest, DirMode: p.DirMode, Owner: p.Owner, Group: p.Group, Secret: p.Secret, Follow: p.Follow,
 		Force: p.Force, Backup: p.Backup, Validate: p.Validate,
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/receipt"
 	"deployer/tasks/unit"
 )
@@ -102,7 +102,7 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 }
 
 func (r *Ready) prove(ctx context.Context, sys engine.System, timeout time.Duration) (ran bool, err error) {
-	err = probe.Poll(ctx, timeout, pollEvery, sys.Progress, func(ctx context.Context) error { return r.ready(ctx, sys) })
+	err = httpcheck.Poll(ctx, timeout, pollEvery, sys.Progress, func(ctx context.Context) error { return r.ready(ctx, sys) })
 	if err != nil || r.Image == "" {
 		return false, err
 	}

@@ -26,9 +26,9 @@ type Options struct {
 	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
 }
 
-// largest is the size in bytes of a file beyond which it is not a text that is
+// maxFile is the size in bytes of a file beyond which it is not a text that is
 // configured by editing.
-const largest = 32 << 20
+const maxFile = 32 << 20
 
 // edited is a file with what an edit makes of it.
 type edited struct {
@@ -72,8 +72,8 @@ func (e edited) read(sys engine.System) (text string, there bool, err error) {
 	if !info.Mode().IsRegular() {
 		return "", false, fmt.Errorf("%s is not a regular file", path)
 	}
-	if info.Size() > largest {
-		return "", false, fmt.Errorf("%s has %d bytes: files of more than %d are not edited", path, info.Size(), largest)
+	if info.Size() > maxFile {
+		return "", false, fmt.Errorf("%s has %d bytes: files of more than %d are not edited", path, info.Size(), maxFile)
 	}
 	content, err := hostfile.ReadFile(sys, path)
 	return string(content), true, err

@@ -15,7 +15,7 @@ func TestEditsAFile(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]engine.Module{
 		"line":    &Line{Path: "/etc/x", Line: "b=2", Regexp: "^b="},
-		"block":   &Block{Path: "/etc/x", Block: "b=2"},
+		"block":   &TextBlock{Path: "/etc/x", Block: "b=2"},
 		"replace": &Replace{Path: "/etc/x", Regexp: "b=1", Replacement: "b=2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,13 +69,13 @@ func TestNoFile(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Mkdir(t, "/etc")
-	for _, m := range []engine.Module{&Line{Path: "/etc/x", Line: "a"}, &Block{Path: "/etc/x", Block: "a"}, &Replace{Path: "/etc/x", Regexp: "a"}} {
+	for _, m := range []engine.Module{&Line{Path: "/etc/x", Line: "a"}, &TextBlock{Path: "/etc/x", Block: "a"}, &Replace{Path: "/etc/x", Regexp: "a"}} {
 		change, _, err := tasktest.Run(t, sys, m) // a dry run stops at the check: an earlier step may make the file
 		if !change.Needed || err == nil || !strings.Contains(err.Error(), "/etc/x does not exist") {
 			t.Errorf("%T: needed %t, %v", m, change.Needed, err)
 		}
 	}
-	for _, m := range []engine.Module{&Line{Path: "/etc/x", Line: "a", State: "absent", Options: Options{Create: true}}, &Block{Path: "/etc/x"}} {
+	for _, m := range []engine.Module{&Line{Path: "/etc/x", Line: "a", State: "absent", Options: Options{Create: true}}, &TextBlock{Path: "/etc/x"}} {
 		if change := tasktest.Check(t, sys, m); change.Needed {
 			t.Errorf("%T: takes something away from a file that is not there", m)
 		}
@@ -95,8 +95,8 @@ func TestRefusals(t *testing.T) {
 	for want, m := range map[string]engine.Module{
 		"symbolic link to half":         &Line{Path: "/etc/link", Line: "a"},
 		"not a regular file":            &Line{Path: "/etc/dir", Line: "a"},
-		"mend the file by hand":         &Block{Path: "/etc/half", Block: "a", Marker: "{mark}"},
-		"there is more than one line":   &Block{Path: "/etc/twice", Block: "a", Marker: "{mark}"},
+		"mend the file by hand":         &TextBlock{Path: "/etc/half", Block: "a", Marker: "{mark}"},
+		"there is more than one line":   &TextBlock{Path: "/etc/twice", Block: "a", Marker: "{mark}"},
 		"every run would change /etc/h": &Replace{Path: "/etc/half", Regexp: "x", Replacement: "xx"},
 		"every run would change /etc/t": &Line{Path: "/etc/two", Line: "b", Regexp: "^#b"},
 		"not absolute":                  &Line{Path: "x", Line: "a"},

@@ -31,7 +31,7 @@ func (l *Line) edited() (edited, error) {
 	if err != nil {
 		return edited{}, err
 	}
-	where, err := newPlace(l.InsertAfter, l.InsertBefore, l.FirstMatch)
+	where, err := newInsertPosition(l.InsertAfter, l.InsertBefore, l.FirstMatch)
 	if err != nil {
 		return edited{}, err
 	}
@@ -39,7 +39,7 @@ func (l *Line) edited() (edited, error) {
 	if l.State == "absent" {
 		edit = func(text string) (string, error) { return l.without(text, re), nil }
 	}
-	return edited{path: l.Path, options: l.Options, absent: l.State == "absent", edit: edit, raw: aboutReturns(l.Regexp)}, nil
+	return edited{path: l.Path, options: l.Options, absent: l.State == "absent", edit: edit, raw: explainReturns(l.Regexp)}, nil
 }
 
 func (l *Line) valid() error {
@@ -61,7 +61,7 @@ func (l *Line) valid() error {
 
 // present is the text with the line: in the place of what matches, else where it
 // belongs, unless it is there already.
-func (l *Line) present(text string, re *regexp.Regexp, where place) string {
+func (l *Line) present(text string, re *regexp.Regexp, where insertPosition) string {
 	lines, ended := splitLines(text)
 	if re != nil {
 		if i := match(lines, re, l.FirstMatch); i >= 0 {

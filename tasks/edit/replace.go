@@ -38,7 +38,7 @@ func (r *Replace) edited() (edited, error) {
 	if err != nil {
 		return edited{}, err
 	}
-	return edited{path: r.Path, options: r.Options, raw: aboutReturns(r.Regexp), edit: func(text string) (string, error) {
+	return edited{path: r.Path, options: r.Options, raw: explainReturns(r.Regexp), edit: func(text string) (string, error) {
 		from, to, ok := span(text, after, before)
 		if !ok {
 			return text, nil
@@ -88,6 +88,6 @@ func (r *Replace) Apply(ctx context.Context, sys engine.System, change engine.Ch
 
 var (
 	_ engine.Module = (*Line)(nil)
-	_ engine.Module = (*Block)(nil)
+	_ engine.Module = (*TextBlock)(nil)
 	_ engine.Module = (*Replace)(nil)
 )

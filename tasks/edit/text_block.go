@@ -11,8 +11,8 @@ import (
 	"deployer/engine"
 )
 
-// Block makes sure of lines between two markers in a file.
-type Block struct {
+// TextBlock makes sure of lines between two markers in a file.
+type TextBlock struct {
 	Path         string `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Block        string `yaml:"block" doc:"the lines; empty takes the block and its markers away"`
 	Marker       string `yaml:"marker" doc:"line around the block, with {mark} in the place of BEGIN and END; two blocks of one file need different ones. Default \"# {mark} managed by deployer\""`
@@ -24,7 +24,7 @@ type Block struct {
 
 const defaultMarker = "# {mark} managed by deployer"
 
-func (b *Block) edited() (edited, error) {
+func (b *TextBlock) edited() (edited, error) {
 	if err := validState(b.State); err != nil {
 		return edited{}, err
 	}
@@ -32,7 +32,7 @@ func (b *Block) edited() (edited, error) {
 	if !strings.Contains(marker, "{mark}") || strings.ContainsAny(marker, "\r\n") {
 		return edited{}, fmt.Errorf("marker %q: want one line with {mark} in it", marker)
 	}
-	where, err := newPlace(b.InsertAfter, b.InsertBefore, false)
+	where, err := newInsertPosition(b.InsertAfter, b.InsertBefore, false)
 	if err != nil {
 		return edited{}, err
 	}
@@ -54,7 +54,7 @@ type markers struct{ begin, end string }
 
 // put is the text with the lines as its block; with none of them, without block
 // and markers.
-func (m markers) put(text string, block []string, where place) (string, error) {
+func (m markers) put(text string, block []string, where insertPosition) (string, error) {
 	lines, ended := splitLines(text)
 	begin, end, err := m.find(lines)
 	if err != nil {
@@ -97,7 +97,7 @@ func (m markers) find(lines []string) (begin, end int, err error) {
 }
 
 // Check compares the file with what the edit makes of it.
-func (b *Block) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+func (b *TextBlock) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	e, err := b.edited()
 	if err != nil {
 		return engine.Change{}, err
@@ -106,7 +106,7 @@ func (b *Block) Check(ctx context.Context, sys engine.System) (engine.Change, er
 }
 
 // Apply writes the edited file.
-func (b *Block) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
+func (b *TextBlock) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	e, err := b.edited()
 	if err != nil {
 		return nil, err

@@ -43,22 +43,22 @@ func TestTexts(t *testing.T) {
 		"away, all":                   {&Line{Regexp: "", Line: "a", State: "absent"}, "a\na\n", ""},
 		"away, none":                  {&Line{Line: "z", State: "absent"}, conf, conf},
 
-		"block":                    {&Block{Block: "x\ny\n"}, "a\n", "a\n# BEGIN managed by deployer\nx\ny\n# END managed by deployer\n"},
-		"block without end":        {&Block{Block: "x", Marker: "{mark}"}, "a", "a\nBEGIN\nx\nEND\n"},
-		"block at the top":         {&Block{Block: "x", Marker: "{mark}", InsertBefore: "BOF"}, "a\n", "BEGIN\nx\nEND\na\n"},
-		"block after":              {&Block{Block: "x", Marker: "{mark}", InsertAfter: "a"}, "a\nb\n", "a\nBEGIN\nx\nEND\nb\n"},
-		"block changes, stays":     {&Block{Block: "y\nz", Marker: "{mark}"}, "BEGIN\nx\nEND\nb\n", "BEGIN\ny\nz\nEND\nb\n"},
-		"block away":               {&Block{State: "absent", Block: "x", Marker: "{mark}"}, "a\nBEGIN\nx\nEND\nb", "a\nb"},
-		"empty block away":         {&Block{Marker: "{mark}"}, "BEGIN\nEND\n", ""},
-		"block away, none":         {&Block{Marker: "{mark}"}, "a\n", "a\n"},
-		"block of an empty line":   {&Block{Block: "\n", Marker: "{mark}"}, "", "BEGIN\n\nEND\n"},
-		"block keeps its own gaps": {&Block{Block: "x\n\ny\n", Marker: "{mark}"}, "", "BEGIN\nx\n\ny\nEND\n"},
+		"block":                    {&TextBlock{Block: "x\ny\n"}, "a\n", "a\n# BEGIN managed by deployer\nx\ny\n# END managed by deployer\n"},
+		"block without end":        {&TextBlock{Block: "x", Marker: "{mark}"}, "a", "a\nBEGIN\nx\nEND\n"},
+		"block at the top":         {&TextBlock{Block: "x", Marker: "{mark}", InsertBefore: "BOF"}, "a\n", "BEGIN\nx\nEND\na\n"},
+		"block after":              {&TextBlock{Block: "x", Marker: "{mark}", InsertAfter: "a"}, "a\nb\n", "a\nBEGIN\nx\nEND\nb\n"},
+		"block changes, stays":     {&TextBlock{Block: "y\nz", Marker: "{mark}"}, "BEGIN\nx\nEND\nb\n", "BEGIN\ny\nz\nEND\nb\n"},
+		"block away":               {&TextBlock{State: "absent", Block: "x", Marker: "{mark}"}, "a\nBEGIN\nx\nEND\nb", "a\nb"},
+		"empty block away":         {&TextBlock{Marker: "{mark}"}, "BEGIN\nEND\n", ""},
+		"block away, none":         {&TextBlock{Marker: "{mark}"}, "a\n", "a\n"},
+		"block of an empty line":   {&TextBlock{Block: "\n", Marker: "{mark}"}, "", "BEGIN\n\nEND\n"},
+		"block keeps its own gaps": {&TextBlock{Block: "x\n\ny\n", Marker: "{mark}"}, "", "BEGIN\nx\n\ny\nEND\n"},
 
 		"DOS line":              {&Line{Line: "a=2", Regexp: "^a=1$"}, "a=1\r\nb=1\r\n", "a=2\r\nb=1\r\n"},
 		"DOS new line":          {&Line{Line: "c=1"}, "a=1\r\nb=1\r\n", "a=1\r\nb=1\r\nc=1\r\n"},
 		"DOS line is there":     {&Line{Line: "b=1"}, "a=1\r\nb=1\r\n", "a=1\r\nb=1\r\n"},
 		"DOS and others":        {&Line{Line: "c=1"}, "a=1\r\nb=1\n", "a=1\r\nb=1\nc=1\n"},
-		"DOS block":             {&Block{Block: "x\ny", Marker: "{mark}"}, "a\r\n", "a\r\nBEGIN\r\nx\r\ny\r\nEND\r\n"},
+		"DOS block":             {&TextBlock{Block: "x\ny", Marker: "{mark}"}, "a\r\n", "a\r\nBEGIN\r\nx\r\ny\r\nEND\r\n"},
 		"DOS replace":           {&Replace{Regexp: "^a=.$", Replacement: "z"}, "a=1\r\nb=1\r\n", "z\r\nb=1\r\n"},
 		"DOS ends taken away":   {&Replace{Regexp: `\r$`, Replacement: ""}, "a=1\r\nb=1\r\n", "a=1\nb=1\n"},
 		"replace":               {&Replace{Regexp: `(\w)=(\d)`, Replacement: "${2}:${1}"}, conf, "1:a\n#2:b\n3:b\n4:c\n"},
@@ -100,9 +100,9 @@ func TestArgumentsThatCannotBe(t *testing.T) {
 		"backrefs needs regexp":       &Line{Line: "a", Backrefs: true},
 		"look-around":                 &Line{Line: "a", Regexp: "(?!x)"},
 		"insert_after: error parsing": &Line{Line: "a", InsertAfter: "("},
-		"exclude each other":          &Block{Block: "a", InsertAfter: "a", InsertBefore: "b"},
-		"want one line with {mark}":   &Block{Block: "a", Marker: "# mine"},
-		"its own marker in it":        &Block{Block: "x\nEND", Marker: "{mark}"},
+		"exclude each other":          &TextBlock{Block: "a", InsertAfter: "a", InsertBefore: "b"},
+		"want one line with {mark}":   &TextBlock{Block: "a", Marker: "# mine"},
+		"its own marker in it":        &TextBlock{Block: "x\nEND", Marker: "{mark}"},
 		"before: error parsing":       &Replace{Regexp: "a", Before: "["},
 		"regexp is missing":           &Replace{},
 		"nothing to replace":          &Replace{Regexp: "a", Options: Options{Create: true}},
@@ -125,7 +125,7 @@ func FuzzBlock(f *testing.F) {
 		}
 		put := func(text, block string) string {
 			lines, _ := splitLines(block)
-			out, err := m.put(text, lines, place{})
+			out, err := m.put(text, lines, insertPosition{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -117,7 +117,7 @@ func remove(sys engine.System, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := keepAll(sys, path, info); err != nil {
+	if err := backUpAll(sys, path, info); err != nil {
 		return err
 	}
 	return dir.RemoveAll(base)

@@ -39,7 +39,7 @@ var (
 	_ engine.Module = (*Directory)(nil)
 	_ engine.Module = (*Link)(nil)
 	_ engine.Module = (*Absent)(nil)
-	_ engine.Module = (*Tree)(nil)
+	_ engine.Module = (*DirectoryTree)(nil)
 )
 
 // preserve is the mode of a file that is copied with its mode.
@@ -96,7 +96,7 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 	if f.State == "absent" {
 		return checkAbsent(sys, []string{f.Path}, f.Follow)
 	}
-	have, err := f.look(sys)
+	have, err := f.current(sys)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -118,7 +118,7 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 	change := engine.Changed(effect)
 	change.Memo = have
 	if have.info == nil {
-		change.Lacks = hostfile.Lacking(sys, have.path)
+		change.Lacks = hostfile.MissingDir(sys, have.path)
 	}
 	return change, nil
 }

@@ -70,7 +70,7 @@ func TestConverges(t *testing.T) {
 		},
 		"tree": {
 			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/srv/t/b", "old", 0o600) },
-			module: &Tree{Path: "/srv/t", DirMode: "0750", Entries: []TreeEntry{
+			module: &DirectoryTree{Path: "/srv/t", DirMode: "0750", Entries: []TreeEntry{
 				{Name: "a", Dir: true}, {Name: "a/x", Content: "x"}, {Name: "b", Content: "new"}, {Name: "c", Mode: "0755"},
 			}},
 			actions: []string{"/srv/t: set mode 0755 -> 0750", "/srv/t/a: create directory", "/srv/t/a/x: create", "/srv/t/b: replace", "/srv/t/c: create"},
@@ -82,7 +82,7 @@ func TestConverges(t *testing.T) {
 				symlink(t, sys, "a/x", "/usr/share/s/l")
 				sys.Mkdir(t, "/srv")
 			},
-			module:  &Tree{Path: "/srv/t", From: "/usr/share/s", Mode: "preserve"},
+			module:  &DirectoryTree{Path: "/srv/t", From: "/usr/share/s", Mode: "preserve"},
 			actions: []string{"/srv/t: create directory", "/srv/t/a: create directory", "/srv/t/a/x: create", "/srv/t/l: create"},
 			kept:    []string{"/srv/t", "/srv/t/a", "/srv/t/a/x", "/srv/t/l"},
 		},
@@ -189,9 +189,9 @@ func TestRefusals(t *testing.T) {
 		"from nothing":         {&File{Path: "/etc/x", From: "/none"}, "/none does not exist on the host"},
 		"from a directory":     {&File{Path: "/etc/x", From: "/etc/dir"}, "slash at the end of src"},
 		"over a directory":     {&File{Path: "/etc/file", From: "/etc/dir"}, "not a regular file but a directory"},
-		"tree from nothing":    {&Tree{Path: "/etc/t", From: "/none"}, "no such file"},
-		"tree outside":         {&Tree{Path: "/etc/t", Entries: []TreeEntry{{Name: "../x"}}}, "leads out of the tree"},
-		"tree over a link":     {&Tree{Path: "/etc", Entries: []TreeEntry{{Name: "link", Content: "x"}}}, "symbolic link to /etc/file"},
+		"tree from nothing":    {&DirectoryTree{Path: "/etc/t", From: "/none"}, "no such file"},
+		"tree outside":         {&DirectoryTree{Path: "/etc/t", Entries: []TreeEntry{{Name: "../x"}}}, "leads out of the tree"},
+		"tree over a link":     {&DirectoryTree{Path: "/etc", Entries: []TreeEntry{{Name: "link", Content: "x"}}}, "symbolic link to /etc/file"},
 		"state":                {&File{Path: "/etc/x", State: "gone"}, "want present or absent"},
 		"mode":                 {&File{Path: "/etc/file", Mode: "rw"}, "octal"},
 		"file as directory":    {&Directory{Path: "/etc/file"}, "not a directory but a regular file"},
@@ -235,7 +235,7 @@ func TestBackupIsNamed(t *testing.T) {
 	if err != nil || out["backup_file"] != "/etc/x.test~" || sys.Read(t, "/etc/x.test~") != "old" {
 		t.Errorf("%v, %v", out, err)
 	}
-	_, out, err = tasktest.Run(t, sys, &Tree{Path: "/etc", Entries: []TreeEntry{{Name: "x", Content: "newer"}, {Name: "y"}}, Backup: true})
+	_, out, err = tasktest.Run(t, sys, &DirectoryTree{Path: "/etc", Entries: []TreeEntry{{Name: "x", Content: "newer"}, {Name: "y"}}, Backup: true})
 	if diff := cmp.Diff(engine.Output{"backup_files": []string{"/etc/x.test~"}}, out); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -312,8 +312,8 @@ func TestDryRunToleratesWhatEarlierStepsWouldMake(t *testing.T) {
 		&File{Path: "/none/x", Content: "x", Owner: "later"},
 		&Link{Path: "/none/l", To: "x"},
 		&File{Path: "/none/y", From: "/none/x", Mode: "preserve"},
-		&Tree{Path: "/none/t", From: "/none/s"},
-		&Tree{Path: "/none/t", Entries: []TreeEntry{{Name: "a", Dir: true}, {Name: "a/x"}}},
+		&DirectoryTree{Path: "/none/t", From: "/none/s"},
+		&DirectoryTree{Path: "/none/t", Entries: []TreeEntry{{Name: "a", Dir: true}, {Name: "a/x"}}},
 		&Directory{Path: "/none/d", Owner: "later"},
 	} {
 		if change := tasktest.Check(t, sys, m); !change.Needed {

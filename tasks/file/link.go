@@ -34,7 +34,7 @@ func (l *Link) Check(_ context.Context, sys engine.System) (engine.Change, error
 	case errors.Is(err, fs.ErrNotExist):
 		effect.Action = "link to " + l.To
 		change := engine.Changed(effect)
-		change.Lacks = hostfile.Lacking(sys, path)
+		change.Lacks = hostfile.MissingDir(sys, path)
 		return change, nil
 	case err != nil:
 		return engine.Change{}, err

@@ -18,10 +18,10 @@ func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	if f.State == "absent" {
 		return nil, removeAll(sys, []string{f.Path}, f.Follow)
 	}
-	have, ok := change.Memo.(found)
+	have, ok := change.Memo.(currentFile)
 	if !ok || have.of != f { // the check was of another, by a module made of several
 		var err error
-		if have, err = f.look(sys); err != nil {
+		if have, err = f.current(sys); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +90,7 @@ func (f *File) Place(ctx context.Context, sys engine.System, path string, t *hos
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Dress(sys, access); err != nil {
+	if err := t.ApplyAttributes(sys, access); err != nil {
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	if len(f.Validate) > 0 {

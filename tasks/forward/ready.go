@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/staticpod"
 	"deployer/tasks/unit"
 )
@@ -19,11 +19,11 @@ import (
 // servers behind it do not answer either when they are asked directly, the proxy
 // cannot be judged, and nothing is waited for.
 type Ready struct {
-	HTTP     probe.HTTP    `yaml:"http" required:"true" doc:"request that goes through the proxy"`
-	Direct   []string      `yaml:"direct" doc:"addresses of the servers behind the proxy, which are asked the same when the proxy does not answer; default: the proxy has to answer in any case"`
-	Unit     string        `yaml:"unit" doc:"unit of the proxy, whose log a failure shows; without such a unit there is nothing to wait for. Default none"`
-	Manifest string        `yaml:"manifest" doc:"manifest of the proxy's static pod, likewise. Default none"`
-	Timeout  time.Duration `yaml:"timeout" doc:"how long to wait; default 30s"`
+	HTTP     httpcheck.HTTP `yaml:"http" required:"true" doc:"request that goes through the proxy"`
+	Direct   []string       `yaml:"direct" doc:"addresses of the servers behind the proxy, which are asked the same when the proxy does not answer; default: the proxy has to answer in any case"`
+	Unit     string         `yaml:"unit" doc:"unit of the proxy, whose log a failure shows; without such a unit there is nothing to wait for. Default none"`
+	Manifest string         `yaml:"manifest" doc:"manifest of the proxy's static pod, likewise. Default none"`
+	Timeout  time.Duration  `yaml:"timeout" doc:"how long to wait; default 30s"`
 }
 
 var _ engine.Module = (*Ready)(nil)
@@ -66,7 +66,7 @@ func (r *Ready) gone(ctx context.Context, sys engine.System) (bool, error) {
 func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	began := time.Now()
 	w := &watch{ready: r, sys: sys, heard: began}
-	err := probe.Poll(ctx, cmp.Or(r.Timeout, 30*time.Second), pollEvery, sys.Progress, w.try)
+	err := httpcheck.Poll(ctx, cmp.Or(r.Timeout, 30*time.Second), pollEvery, sys.Progress, w.try)
 	took := time.Since(began)
 	switch {
 	case err == nil && w.excused:

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/tasktest"
 )
 
@@ -42,7 +42,7 @@ func TestAProxyThatCarries(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
 	url := server(t, &up)
-	gate := &Ready{HTTP: probe.HTTP{URL: url}, Manifest: manifest, Timeout: 10 * time.Second}
+	gate := &Ready{HTTP: httpcheck.HTTP{URL: url}, Manifest: manifest, Timeout: 10 * time.Second}
 	sys := host(t)
 	change := tasktest.Check(t, sys, gate)
 	if !change.Needed || !change.Wait {
@@ -66,7 +66,7 @@ func TestAWrongPortIsTheProxysFault(t *testing.T) {
 		"bind() to 127.0.0.1:7443 failed": {Manifest: manifest},
 		"line of the journal":             {Unit: "proxy.service"},
 	} {
-		gate.HTTP, gate.Direct, gate.Timeout = probe.HTTP{URL: "http://127.0.0.1:1/readyz"}, []string{"http://127.0.0.1:1", direct}, 300*time.Millisecond
+		gate.HTTP, gate.Direct, gate.Timeout = httpcheck.HTTP{URL: "http://127.0.0.1:1/readyz"}, []string{"http://127.0.0.1:1", direct}, 300*time.Millisecond
 		_, err := gate.Apply(t.Context(), host(t), engine.Change{})
 		failure, ok := err.(*engine.Failure) //nolint:errorlint // the module's own
 		if !ok || !strings.Contains(failure.Message, "no request passes through http://127.0.0.1:1/readyz") ||
@@ -78,7 +78,7 @@ func TestAWrongPortIsTheProxysFault(t *testing.T) {
 
 func TestWhereNoServerAnswersTheProxyIsNotJudged(t *testing.T) {
 	t.Parallel()
-	gate := &Ready{HTTP: probe.HTTP{URL: "http://127.0.0.1:1"}, Direct: []string{"http://127.0.0.1:1"}, Unit: "proxy.service"}
+	gate := &Ready{HTTP: httpcheck.HTTP{URL: "http://127.0.0.1:1"}, Direct: []string{"http://127.0.0.1:1"}, Unit: "proxy.service"}
 	out, err := gate.Apply(t.Context(), host(t), engine.Change{})
 	if err != nil || out["forwarded"] != false || !strings.Contains(out["why"].(string), "no server behind the proxy answers") || out["elapsed_seconds"].(float64) > 13 {
 		t.Errorf("%v, %v", out, err)

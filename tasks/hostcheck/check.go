@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"deployer/engine"
+	"deployer/tasks/checkresult"
 	"deployer/tasks/receipt"
-	"deployer/tasks/row"
 )
 
 // Checks looks at every requirement and never fails for what it finds: the
@@ -40,7 +40,7 @@ var _ engine.Module = (*Checks)(nil)
 // under "problems", and under "claimed" whether deployer has installed on this
 // host before.
 func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	out := row.Output(append(basics(sys), c.rows(ctx, sys)...))
+	out := checkresult.Output(append(basics(sys), c.rows(ctx, sys)...))
 	out["claimed"] = receipt.Claimed(sys)
 	return engine.NoChange(out), nil
 }
@@ -50,8 +50,8 @@ func (*Checks) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 	return nil, nil
 }
 
-func (c *Checks) rows(ctx context.Context, sys engine.System) []row.Row {
-	var rows []row.Row
+func (c *Checks) rows(ctx context.Context, sys engine.System) []checkresult.Row {
+	var rows []checkresult.Row
 	open := &sockets{sys: sys}
 	for _, r := range c.Requirements {
 		found := r.look(ctx, sys, open)
@@ -76,7 +76,7 @@ func (r Requirement) title() string {
 	return r.Kind + " " + r.Name
 }
 
-func (r Requirement) look(ctx context.Context, sys engine.System, open *sockets) row.Row {
+func (r Requirement) look(ctx context.Context, sys engine.System, open *sockets) checkresult.Row {
 	switch r.Kind {
 	case "port":
 		return r.port(open)
@@ -97,5 +97,5 @@ func (r Requirement) look(ctx context.Context, sys engine.System, open *sockets)
 	case "foreign":
 		return r.foreign(sys)
 	}
-	return row.Bad("use an agent and a deployer of the same build", "this agent knows no requirement of kind %q", r.Kind)
+	return checkresult.Problem("use an agent and a deployer of the same build", "this agent knows no requirement of kind %q", r.Kind)
 }

@@ -7,21 +7,21 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/tasks/checkresult"
 	"deployer/tasks/hostcmd"
 	"deployer/tasks/kernel"
-	"deployer/tasks/row"
 )
 
-func swap(sys engine.System) row.Row {
+func swap(sys engine.System) checkresult.Row {
 	areas := kernel.Swaps(sys)
 	switch {
 	case len(areas) == 0:
-		return row.OK("off")
+		return checkresult.OK("off")
 	case container(sys) != "":
-		return row.Bad("turn it off on the machine outside, or allow it with failSwapOn: false in the kubelet's overrides",
+		return checkresult.Problem("turn it off on the machine outside, or allow it with failSwapOn: false in the kubelet's overrides",
 			"on (%s), and a %s container cannot turn it off", strings.Join(areas, ", "), container(sys))
 	}
-	return row.OK("on (%s); it is turned off on the way", strings.Join(areas, ", "))
+	return checkresult.OK("on (%s); it is turned off on the way", strings.Join(areas, ", "))
 }
 
 // container names the kind of container that this host is, if it is one.
@@ -33,7 +33,7 @@ func container(sys engine.System) string {
 	return strings.TrimSpace(string(data))
 }
 
-func (r Requirement) kernel(ctx context.Context, sys engine.System) row.Row {
+func (r Requirement) kernel(ctx context.Context, sys engine.System) checkresult.Row {
 	switch r.Name {
 	case "iptables":
 		return filter(ctx, sys, []string{"iptables", "--wait", "5", "--table", "nat", "--list-rules"}, "nf_tables", "ip_tables")
@@ -44,45 +44,45 @@ func (r Requirement) kernel(ctx context.Context, sys engine.System) row.Row {
 	}
 	switch {
 	case kernel.Active(sys, r.Name):
-		return row.OK("in the kernel")
+		return checkresult.OK("in the kernel")
 	case kernel.Loadable(sys, r.Name):
-		return row.OK("can be loaded")
+		return checkresult.OK("can be loaded")
 	}
-	return row.Bad("install the kernel's modules, or another kernel", "the kernel neither has %s nor can load it", r.Name)
+	return checkresult.Problem("install the kernel's modules, or another kernel", "the kernel neither has %s nor can load it", r.Name)
 }
 
 // filter tries a packet filter by its own program; when that is not installed
 // yet, it asks whether the kernel has one of the modules.
-func filter(ctx context.Context, sys engine.System, argv []string, modules ...string) row.Row {
+func filter(ctx context.Context, sys engine.System, argv []string, modules ...string) checkresult.Row {
 	if where(sys, argv[0]) == "" {
 		for _, m := range modules {
 			if kernel.Active(sys, m) || kernel.Loadable(sys, m) {
-				return row.OK("the kernel has %s; %s is not installed yet", m, argv[0])
+				return checkresult.OK("the kernel has %s; %s is not installed yet", m, argv[0])
 			}
 		}
-		return row.OK("not tried: %s is not installed yet", argv[0])
+		return checkresult.OK("not tried: %s is not installed yet", argv[0])
 	}
 	if _, err := hostcmd.Run(ctx, sys, argv...); err != nil {
-		return row.Bad("install the kernel's modules for it, or another kernel", "not usable: %v", err)
+		return checkresult.Problem("install the kernel's modules for it, or another kernel", "not usable: %v", err)
 	}
-	return row.OK("usable")
+	return checkresult.OK("usable")
 }
 
 // cgroup wants the controllers by which pods are limited, in either version.
-func cgroup(sys engine.System) row.Row {
+func cgroup(sys engine.System) checkresult.Row {
 	if data, err := os.ReadFile(sys.Path("/sys/fs/cgroup/cgroup.controllers")); err == nil {
 		have := strings.Fields(string(data))
 		for _, want := range []string{"cpu", "memory", "pids"} {
 			if !slices.Contains(have, want) {
-				return row.Bad("boot with cgroup controllers enabled: cgroup_enable="+want, "cgroup v2 without the controller %s", want)
+				return checkresult.Problem("boot with cgroup controllers enabled: cgroup_enable="+want, "cgroup v2 without the controller %s", want)
 			}
 		}
-		return row.OK("version 2")
+		return checkresult.OK("version 2")
 	}
 	for _, want := range []string{"cpu", "memory", "pids"} {
 		if _, err := os.Stat(sys.Path("/sys/fs/cgroup/" + want)); err != nil {
-			return row.Bad("mount the cgroup file systems", "no cgroup controller %s", want)
+			return checkresult.Problem("mount the cgroup file systems", "no cgroup controller %s", want)
 		}
 	}
-	return row.OK("version 1")
+	return checkresult.OK("version 1")
 }

@@ -8,38 +8,38 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/tasks/checkresult"
 	"deployer/tasks/receipt"
-	"deployer/tasks/row"
 )
 
 // basics are what every host needs, whatever its roles.
-func basics(sys engine.System) []row.Row {
-	boot := row.OK("systemd")
+func basics(sys engine.System) []checkresult.Row {
+	boot := checkresult.OK("systemd")
 	if _, err := os.Stat(sys.Path("/run/systemd/system")); err != nil { // sd_booted(3)
-		boot = row.Bad("use a host that runs systemd", "this host is not run by systemd")
+		boot = checkresult.Problem("use a host that runs systemd", "this host is not run by systemd")
 	}
-	return []row.Row{boot.Named("init"), hostname(sys).Named("hostname")}
+	return []checkresult.Row{boot.Named("init"), hostname(sys).Named("hostname")}
 }
 
 // hostname wants a name of its own: components and journals are told apart by
 // it. Whether two hosts share one is the controller's to see.
-func hostname(sys engine.System) row.Row {
+func hostname(sys engine.System) checkresult.Row {
 	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/hostname"))
 	name := strings.TrimSpace(string(data))
 	switch {
 	case err != nil:
-		return row.Bad("look at /proc/sys/kernel/hostname", "the host's name cannot be read: %v", err)
+		return checkresult.Problem("look at /proc/sys/kernel/hostname", "the host's name cannot be read: %v", err)
 	case name == "" || name == "localhost" || strings.HasPrefix(name, "localhost."):
-		return row.Bad("give the host a name with hostnamectl", "the host has no name of its own but %q", name)
+		return checkresult.Problem("give the host a name with hostnamectl", "the host has no name of its own but %q", name)
 	}
-	return row.OK("%s", name)
+	return checkresult.OK("%s", name)
 }
 
-func (r Requirement) program(sys engine.System) row.Row {
+func (r Requirement) program(sys engine.System) checkresult.Row {
 	if path := where(sys, r.Name); path != "" {
-		return row.OK("%s", path)
+		return checkresult.OK("%s", path)
 	}
-	return row.Bad("install the package that has it", "%s is not installed", r.Name)
+	return checkresult.Problem("install the package that has it", "%s is not installed", r.Name)
 }
 
 // where finds a program in the usual directories. The agent's own search path
@@ -55,15 +55,15 @@ func where(sys engine.System, name string) string {
 }
 
 // foreign finds what another installation left.
-func (r Requirement) foreign(sys engine.System) row.Row {
+func (r Requirement) foreign(sys engine.System) checkresult.Row {
 	entries, err := os.ReadDir(sys.Path(r.Path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return row.OK("nothing there")
+		return checkresult.OK("nothing there")
 	case err == nil && len(entries) == 0:
-		return row.OK("empty")
+		return checkresult.OK("empty")
 	case receipt.Claimed(sys):
-		return row.OK("installed by deployer")
+		return checkresult.OK("installed by deployer")
 	}
-	return row.Bad("use a fresh host, or remove the other installation and "+r.Path, "%s exists and deployer did not put it there", r.Path)
+	return checkresult.Problem("use a fresh host, or remove the other installation and "+r.Path, "%s exists and deployer did not put it there", r.Path)
 }

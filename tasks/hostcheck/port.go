@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/tasks/row"
+	"deployer/tasks/checkresult"
 )
 
 // maxComm is the length to which the kernel cuts the name of a process.
@@ -35,20 +35,20 @@ func (s *sockets) of(inodes map[string]bool) []string {
 	return slices.Compact(out)
 }
 
-func (r Requirement) port(s *sockets) row.Row {
+func (r Requirement) port(s *sockets) checkresult.Row {
 	inodes := listeners(s.sys, cmp.Or(r.Protocol, "tcp"), r.Port)
 	if len(inodes) == 0 {
-		return row.OK("free")
+		return checkresult.OK("free")
 	}
 	holders := s.of(inodes)
 	strangers := slices.DeleteFunc(slices.Clone(holders), r.owned)
 	switch {
 	case len(holders) == 0:
-		return row.Bad("stop what listens there", "taken by a process that cannot be seen from this host")
+		return checkresult.Problem("stop what listens there", "taken by a process that cannot be seen from this host")
 	case len(strangers) == 0:
-		return row.OK("held by %s", strings.Join(holders, ", "))
+		return checkresult.OK("held by %s", strings.Join(holders, ", "))
 	}
-	return row.Bad("stop it, or give it another port", "taken by %s", strings.Join(strangers, ", "))
+	return checkresult.Problem("stop it, or give it another port", "taken by %s", strings.Join(strangers, ", "))
 }
 
 // owned compares names as the kernel cuts them.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"deployer/engine"
+	"deployer/tasks/checkresult"
 	"deployer/tasks/receipt"
-	"deployer/tasks/row"
 )
 
 const mib = 1 << 20
@@ -23,7 +23,7 @@ const mib = 1 << 20
 // asked for; a tenth of it is enough for what changes later.
 const installedShare = 10
 
-func (r Requirement) disk(sys engine.System) row.Row {
+func (r Requirement) disk(sys engine.System) checkresult.Row {
 	dir := r.Path
 	var st syscall.Statfs_t
 	for {
@@ -32,7 +32,7 @@ func (r Requirement) disk(sys engine.System) row.Row {
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) || dir == "/" {
-			return row.Bad("look at the file system", "%s cannot be looked at: %v", dir, err)
+			return checkresult.Problem("look at the file system", "%s cannot be looked at: %v", dir, err)
 		}
 		dir = filepath.Dir(dir) // it will be made below what is there
 	}
@@ -44,29 +44,29 @@ func (r Requirement) disk(sys engine.System) row.Row {
 	free, size := int64(st.Bavail)*st.Bsize/mib, int64(st.Blocks)*st.Bsize/mib
 	switch {
 	case st.Flags&unix.ST_RDONLY != 0:
-		return row.Bad("mount it writable", "the file system of %s is read-only", r.Path)
+		return checkresult.Problem("mount it writable", "the file system of %s is read-only", r.Path)
 	case st.Flags&unix.ST_NOEXEC != 0 && strings.Contains(r.Path+"/", "/bin/"):
-		return row.Bad("mount it without noexec", "the file system of %s forbids to run programs", r.Path)
+		return checkresult.Problem("mount it without noexec", "the file system of %s forbids to run programs", r.Path)
 	case unix.Access(sys.Path(dir), unix.W_OK) != nil:
-		return row.Bad("run as root: set ssh.become", "%s cannot be written to", dir)
+		return checkresult.Problem("run as root: set ssh.become", "%s cannot be written to", dir)
 	case free < want:
-		return row.Bad("make room on the file system", "%d MiB free at %s, %d are needed", free, r.Path, want)
+		return checkresult.Problem("make room on the file system", "%d MiB free at %s, %d are needed", free, r.Path, want)
 	case float64(free)*100 < share*float64(size):
-		return row.Bad("make room on the file system, or set evictionHard of the kubelet",
+		return checkresult.Problem("make room on the file system, or set evictionHard of the kubelet",
 			"%d of %d MiB free at %s, %g %% are needed", free, size, r.Path, share)
 	}
-	return row.OK("%d MiB free", free)
+	return checkresult.OK("%d MiB free", free)
 }
 
-func (r Requirement) memory(sys engine.System) row.Row {
+func (r Requirement) memory(sys engine.System) checkresult.Row {
 	kib, err := meminfo(sys, "MemTotal")
 	if err != nil {
-		return row.Bad("look at /proc/meminfo", "the size of memory cannot be read: %v", err)
+		return checkresult.Problem("look at /proc/meminfo", "the size of memory cannot be read: %v", err)
 	}
 	if have := kib / 1024; have < int64(r.MinMiB) {
-		return row.Bad("give the host more memory", "%d MiB, %d are needed", have, r.MinMiB)
+		return checkresult.Problem("give the host more memory", "%d MiB, %d are needed", have, r.MinMiB)
 	}
-	return row.OK("%d MiB", kib/1024)
+	return checkresult.OK("%d MiB", kib/1024)
 }
 
 func meminfo(sys engine.System, key string) (int64, error) {
@@ -84,10 +84,10 @@ func meminfo(sys engine.System, key string) (int64, error) {
 	return 0, errors.New("no line " + key)
 }
 
-func (r Requirement) cpu(sys engine.System) row.Row {
+func (r Requirement) cpu(sys engine.System) checkresult.Row {
 	data, err := os.ReadFile(sys.Path("/proc/stat"))
 	if err != nil {
-		return row.Bad("look at /proc/stat", "the processors cannot be counted: %v", err)
+		return checkresult.Problem("look at /proc/stat", "the processors cannot be counted: %v", err)
 	}
 	count := 0
 	for line := range strings.Lines(string(data)) {
@@ -96,7 +96,7 @@ func (r Requirement) cpu(sys engine.System) row.Row {
 		}
 	}
 	if count < r.MinCount {
-		return row.Bad("give the host more processors", "%d, %d are needed", count, r.MinCount)
+		return checkresult.Problem("give the host more processors", "%d, %d are needed", count, r.MinCount)
 	}
-	return row.OK("%d", count)
+	return checkresult.OK("%d", count)
 }

@@ -43,7 +43,7 @@ func Backup(sys engine.System, path string) (string, error) {
 	if _, err := io.Copy(t, from); err != nil {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
-	if err := t.dressAs(sys, n, Access{}); err != nil {
+	if err := t.applyAttributesAs(sys, n, Access{}); err != nil {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
 	return to, t.Commit()

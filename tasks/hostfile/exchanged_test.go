@@ -28,7 +28,7 @@ func TestTempIsExchanged(t *testing.T) {
 	if err := errors.Join(os.Remove(temp.Name()), os.Symlink("../victim", temp.Name())); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(temp.Dress(sys, Access{Mode: "0666"}), temp.Commit()); err != nil {
+	if err := errors.Join(temp.ApplyAttributes(sys, Access{Mode: "0666"}), temp.Commit()); err != nil {
 		t.Log(err) // a refusal is as good
 	}
 	info, err := os.Stat(sys.Path("/victim"))

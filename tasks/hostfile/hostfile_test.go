@@ -227,7 +227,7 @@ func TestAccessByName(t *testing.T) {
 func TestSaysWhyNotNamed(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]string{syscall.EBUSY: "a mount of its own", syscall.EPERM: "lsattr", syscall.EXDEV: "cross-device"} {
-		if got := whyNotNamed("/etc/x", &os.LinkError{Op: "rename", Err: err}).Error(); !strings.Contains(got, want) {
+		if got := explainRename("/etc/x", &os.LinkError{Op: "rename", Err: err}).Error(); !strings.Contains(got, want) {
 			t.Errorf("%s, want %q", got, want)
 		}
 	}

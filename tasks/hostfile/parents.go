@@ -24,9 +24,9 @@ func Parents(sys engine.System, path string) error {
 	return nil
 }
 
-// Lacking is the directory of the host's path, when it is not there and no step
+// MissingDir is the directory of the host's path, when it is not there and no step
 // before this one of a dry run may make it; else it is empty.
-func Lacking(sys engine.System, path string) string {
+func MissingDir(sys engine.System, path string) string {
 	dir := filepath.Dir(path)
 	if _, err := Stat(sys, dir); !isMissing(err) {
 		return ""

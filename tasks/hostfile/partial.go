@@ -15,7 +15,7 @@ import (
 // anew: its content could be exchanged after it was checked. One that nobody has
 // written to for an hour is removed with other leftovers.
 func OpenPartial(sys engine.System, final, key string) (*Temp, error) {
-	t, err := beside(sys, final)
+	t, err := createTemp(sys, final)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (t *Temp) openPartial() (err error) {
 			return err
 		}
 		if t.File, err = t.dir.OpenFile(t.temp, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
-			if ownAlone(t.File) {
+			if restrictToOwner(t.File) {
 				return nil
 			}
 			_ = t.File.Close()
@@ -46,9 +46,9 @@ func (t *Temp) openPartial() (err error) {
 	return errors.Join(err, errors.New(t.temp+" is made again and again by somebody else; remove it"))
 }
 
-// ownAlone reports whether an open file is a plain one of this user, has one name,
+// restrictToOwner reports whether an open file is a plain one of this user, has one name,
 // and gives others no right to write.
-func ownAlone(f *os.File) bool {
+func restrictToOwner(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
 		return false

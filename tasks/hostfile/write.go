@@ -46,7 +46,7 @@ func (t *Temp) Name() string { return filepath.Join(filepath.Dir(t.sys.Path(t.fi
 
 // Create makes a temporary file beside the host's path final, mode 0600.
 func Create(sys engine.System, final string) (*Temp, error) {
-	t, err := beside(sys, final)
+	t, err := createTemp(sys, final)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func Create(sys engine.System, final string) (*Temp, error) {
 	return t.opened(err)
 }
 
-// beside opens the directory for a temporary file and removes leftovers.
-func beside(sys engine.System, final string) (*Temp, error) {
+// createTemp opens the directory for a temporary file and removes leftovers.
+func createTemp(sys engine.System, final string) (*Temp, error) {
 	dir, base, err := Parent(sys, final)
 	if isMissing(err) {
 		return nil, engine.NoDirectory(filepath.Dir(sys.Path(final)))
@@ -108,15 +108,15 @@ func sweep(dir *hostpath.Dir, prefix string) {
 			continue
 		}
 		info, err := dir.Lstat(name)
-		if err == nil && (time.Since(info.ModTime()) > staleAfter || !writerLives(rest)) {
+		if err == nil && (time.Since(info.ModTime()) > staleAfter || !writerIsAlive(rest)) {
 			_ = dir.Remove(name)
 		}
 	}
 }
 
-// writerLives tells from the end of a temporary file's name, PID-RANDOM, whether
+// writerIsAlive tells from the end of a temporary file's name, PID-RANDOM, whether
 // its writer still runs.
-func writerLives(name string) bool {
+func writerIsAlive(name string) bool {
 	number, _, _ := strings.Cut(name, "-")
 	pid, err := strconv.Atoi(number)
 	return err != nil || pid <= 0 || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
@@ -137,7 +137,7 @@ func (t *Temp) Commit() error {
 		return err
 	}
 	if err := t.dir.Rename(t.temp, t.base); err != nil {
-		return whyNotNamed(t.final, err)
+		return explainRename(t.final, err)
 	}
 	t.named = true
 	return t.dir.Sync()
@@ -149,8 +149,8 @@ func (t *Temp) Close() error {
 	return t.File.Close()
 }
 
-// whyNotNamed says what the kernel means by refusing to put a file in place.
-func whyNotNamed(final string, err error) error {
+// explainRename says what the kernel means by refusing to put a file in place.
+func explainRename(final string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
 		return fmt.Errorf("%s is a mount of its own and cannot be replaced: change the file that is mounted there", final)
@@ -169,20 +169,20 @@ func (t *Temp) Discard() {
 	_ = t.Close()
 }
 
-// Dress gives the temporary file the access that the final file shall have:
+// ApplyAttributes gives the temporary file the access that the final file shall have:
 // what is wanted, else what the file has that it replaces, else 0644 and the
 // agent's own user. Extended attributes, the SELinux label among them, are those
 // of the file that is replaced.
-func (t *Temp) Dress(sys engine.System, want Access) error {
+func (t *Temp) ApplyAttributes(sys engine.System, want Access) error {
 	old, err := t.dir.Open(t.base)
 	if isMissing(err) {
-		return t.dressAs(sys, nil, want)
+		return t.applyAttributesAs(sys, nil, want)
 	}
 	if err != nil {
 		return err
 	}
 	defer old.Close()
-	return t.dressAs(sys, old, want)
+	return t.applyAttributesAs(sys, old, want)
 }
 
 // Set gives the temporary file an access, whatever it replaces.
@@ -190,10 +190,10 @@ func (t *Temp) Set(sys engine.System, access Access) error {
 	return access.set(sys, hostpath.NodeOf(t.File))
 }
 
-// dressAs is Dress by the model of another file; nil for none. The mode comes
+// applyAttributesAs is Dress by the model of another file; nil for none. The mode comes
 // last: a change of owner clears bits of it, and until then nobody else may read
 // the content.
-func (t *Temp) dressAs(sys engine.System, model *hostpath.Node, want Access) error {
+func (t *Temp) applyAttributesAs(sys engine.System, model *hostpath.Node, want Access) error {
 	mode := fs.FileMode(0o644)
 	if model != nil {
 		old, err := model.Stat()
@@ -230,7 +230,7 @@ func Write(sys engine.System, path string, content io.Reader, want Access) error
 	if _, err := io.Copy(t, content); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	if err := t.Dress(sys, want); err != nil {
+	if err := t.ApplyAttributes(sys, want); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	if err := t.Commit(); err != nil {

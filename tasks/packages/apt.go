@@ -25,7 +25,7 @@ func (a apt) get(ctx context.Context, sys engine.System, args ...string) error {
 		_, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: append([]string{"DEBIAN_FRONTEND=noninteractive"}, english...)})
 		return err
 	}
-	err := patient(ctx, sys, a.lockTimeout, run)
+	err := withLockRetry(ctx, sys, a.lockTimeout, run)
 	if failure, ok := errors.AsType[*engine.Failure](err); ok && says(failure, "dpkg was interrupted") {
 		// Somebody pulled the plug in the middle of an installation.
 		sys.Progress("finishing an installation that was interrupted")
@@ -33,7 +33,7 @@ func (a apt) get(ctx context.Context, sys engine.System, args ...string) error {
 			Env: append([]string{"DEBIAN_FRONTEND=noninteractive"}, english...)}); err != nil {
 			return err
 		}
-		err = patient(ctx, sys, a.lockTimeout, run)
+		err = withLockRetry(ctx, sys, a.lockTimeout, run)
 	}
 	return err
 }

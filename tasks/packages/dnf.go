@@ -20,7 +20,7 @@ func (dnf) sources() []string { return []string{"/etc/yum.repos.d"} }
 func (d dnf) run(ctx context.Context, sys engine.System, args ...string) error {
 	argv := append([]string{"dnf", "-y", "--quiet", fmt.Sprintf("--setopt=install_weak_deps=%t", d.recommends),
 		fmt.Sprintf("--setopt=clean_requirements_on_remove=%t", d.autoremove)}, args...)
-	return patient(ctx, sys, d.lockTimeout, func() error {
+	return withLockRetry(ctx, sys, d.lockTimeout, func() error {
 		_, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: english})
 		return err
 	})

@@ -19,7 +19,7 @@ type manager interface {
 	// sources are the files and directories that say where packages come from.
 	sources() []string
 	// place is where a source of packages is written down.
-	place() place
+	place() sourceLayout
 	// refresh reads the lists of packages again; those of one source only when
 	// it is named.
 	refresh(ctx context.Context, sys engine.System, source string) error

@@ -18,7 +18,7 @@ func (zypper) sources() []string { return []string{"/etc/zypp/repos.d"} }
 
 func (z zypper) run(ctx context.Context, sys engine.System, args ...string) error {
 	argv := append([]string{"zypper", "--non-interactive", "--quiet"}, args...)
-	return patient(ctx, sys, z.lockTimeout, func() error {
+	return withLockRetry(ctx, sys, z.lockTimeout, func() error {
 		_, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: argv, Env: english})
 		return err
 	})

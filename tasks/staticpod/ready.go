@@ -16,7 +16,7 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/containerd"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 )
 
 // HashAnnotation is the annotation of a manifest by which its containers are
@@ -28,12 +28,12 @@ const HashAnnotation = "deployer/hash"
 // kubelet answers only those whom the API server vouches for, and the API server
 // is one of the pods that are waited for.
 type Ready struct {
-	Manifest  string        `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
-	Health    *probe.HTTP   `yaml:"health" doc:"request that the pod must answer; default none"`
-	Timeout   time.Duration `yaml:"timeout" doc:"how long to wait; default 2m"`
-	MissingOK bool          `yaml:"missing_ok" doc:"when there is no such manifest, there is nothing to wait for. Default false"`
-	Ctr       string        `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
-	Socket    string        `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+	Manifest  string          `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
+	Health    *httpcheck.HTTP `yaml:"health" doc:"request that the pod must answer; default none"`
+	Timeout   time.Duration   `yaml:"timeout" doc:"how long to wait; default 2m"`
+	MissingOK bool            `yaml:"missing_ok" doc:"when there is no such manifest, there is nothing to wait for. Default false"`
+	Ctr       string          `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
+	Socket    string          `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
 var _ engine.Module = (*Ready)(nil)
@@ -100,7 +100,7 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	}
 	timeout := cmp.Or(r.Timeout, defaultTimeout)
 	began := time.Now()
-	err = probe.Poll(ctx, timeout, glanceEvery, sys.Progress, (&watch{ready: r, sys: sys, manifest: m}).try)
+	err = httpcheck.Poll(ctx, timeout, glanceEvery, sys.Progress, (&watch{ready: r, sys: sys, manifest: m}).try)
 	if err != nil {
 		return nil, &engine.Failure{
 			Message: fmt.Sprintf("static pod %s is not up after %s: %v", m.Metadata.Name, time.Since(began).Round(time.Second), err),
@@ -133,7 +133,7 @@ func (r *Ready) runs(ctx context.Context, sys engine.System, m manifest) error {
 	if err != nil {
 		return err
 	}
-	return seen.verdict(ctx, c, m)
+	return seen.problem(ctx, c, m)
 }
 
 func (r *Ready) containerd(sys engine.System) containerd.Client {

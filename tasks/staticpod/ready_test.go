@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/tasktest"
 )
 
@@ -160,7 +160,7 @@ func TestWaitsUntilTheNewPodRunsAndAnswers(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // the kubelet acts while the gate waits
 		k.set(pod{"u1", "new", "RUNNING"})
 	}()
-	tasktest.Converge(t, sys, &Ready{Manifest: manifestPath, Health: &probe.HTTP{URL: server.URL}, Timeout: 20 * time.Second})
+	tasktest.Converge(t, sys, &Ready{Manifest: manifestPath, Health: &httpcheck.HTTP{URL: server.URL}, Timeout: 20 * time.Second})
 }
 
 func TestGivesUpWithTheLog(t *testing.T) {

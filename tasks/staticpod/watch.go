@@ -66,7 +66,7 @@ func (w *watch) look(ctx context.Context) {
 	seen, err := look(ctx, c, w.manifest)
 	if err == nil {
 		w.old.follow(w.sys, w.ready.Manifest, seen)
-		err = seen.verdict(ctx, c, w.manifest)
+		err = seen.problem(ctx, c, w.manifest)
 	}
 	w.last = err
 	w.next = time.Now().Add(w.pause)
@@ -93,7 +93,7 @@ const (
 	nudgeEvery = 4 * time.Second
 )
 
-func (r *replacement) follow(sys engine.System, manifest string, seen sight) {
+func (r *replacement) follow(sys engine.System, manifest string, seen podState) {
 	r.over = seen.uid != "" || !seen.older || r.nudges == maxNudges
 	r.pids = seen.pids
 	if r.over || len(seen.pids) > 0 || time.Now().Before(r.again) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/tasktest"
 )
 
@@ -19,7 +19,7 @@ func TestNudgesTheKubelet(t *testing.T) {
 	sys, k := host(t)
 	writeManifest(t, sys, "new")
 	sys.Mkdir(t, "/proc/41")
-	r := &Ready{Manifest: manifestPath, Health: &probe.HTTP{URL: "http://127.0.0.1:1/"}}
+	r := &Ready{Manifest: manifestPath, Health: &httpcheck.HTTP{URL: "http://127.0.0.1:1/"}}
 	m, err := r.read(sys)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestNudgesOnlyTwice(t *testing.T) {
 	var r replacement
 	for range 5 {
 		r.again = time.Time{}
-		r.follow(sys, manifestPath, sight{older: true})
+		r.follow(sys, manifestPath, podState{older: true})
 	}
 	if r.nudges != maxNudges || !r.over {
 		t.Errorf("%d nudges, over %t", r.nudges, r.over)

@@ -23,8 +23,8 @@ import (
 // Socket is where the bus of the system listens.
 const Socket = "/run/dbus/system_bus_socket"
 
-// patience bounds the wait for one answer.
-const patience = 5 * time.Second
+// callTimeout bounds the wait for one answer.
+const callTimeout = 5 * time.Second
 
 // Conn is a connection to a bus. It may be used by several goroutines.
 type Conn struct {
@@ -99,7 +99,7 @@ func (c *Conn) Properties(ctx context.Context, service, object string) (map[stri
 
 // limit bounds what follows by patience and ctx, until stop is called.
 func (c *Conn) limit(ctx context.Context) (stop func()) {
-	_ = c.net.SetDeadline(time.Now().Add(patience))
+	_ = c.net.SetDeadline(time.Now().Add(callTimeout))
 	end := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
 	return func() { end() }
 }

@@ -31,7 +31,7 @@ func Check(t testing.TB, sys engine.System, m engine.Module) engine.Change {
 	m = Travel(t, m)
 	var change engine.Change
 	var err error
-	untouched(t, sys, func() { change, err = m.Check(context.Background(), sys) })
+	assertUnchanged(t, sys, func() { change, err = m.Check(context.Background(), sys) })
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}
@@ -58,14 +58,14 @@ func Converge(t testing.TB, sys engine.System, m engine.Module) engine.Change {
 	m = Travel(t, m)
 	var change engine.Change
 	var err error
-	untouched(t, sys, func() { change, err = m.Check(context.Background(), sys) })
+	assertUnchanged(t, sys, func() { change, err = m.Check(context.Background(), sys) })
 	if err != nil {
 		t.Fatalf("first run: %v", err)
 	}
 	if !change.Needed {
 		t.Fatal("first run: no change needed, want one")
 	}
-	foreseen(t, sys, change, func() { _, err = m.Apply(context.Background(), sys, change) })
+	assertPredicted(t, sys, change, func() { _, err = m.Apply(context.Background(), sys, change) })
 	if err != nil {
 		t.Fatalf("first run: %v", err)
 	}

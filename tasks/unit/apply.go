@@ -53,7 +53,7 @@ func (u *Unit) carryOut(ctx context.Context, sys engine.System, now status, act 
 	// Taken before the process starts: a change after this is seen by the next
 	// run.
 	marks := takeMarks(sys, u.restartPaths(), u.ReloadIfOlderThan)
-	after, err := u.act(ctx, sys, now, act)
+	after, err := u.transition(ctx, sys, now, act)
 	if err != nil {
 		return nil, err
 	}

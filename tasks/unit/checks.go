@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/row"
+	"deployer/tasks/checkresult"
 )
 
 // Checks looks whether units run, and never fails for what it finds.
@@ -18,22 +18,22 @@ var _ engine.Module = (*Checks)(nil)
 
 // Check asks systemd; the output has a row for each unit.
 func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	var rows []row.Row
+	var rows []checkresult.Row
 	for _, name := range c.Units {
 		rows = append(rows, checkUnit(ctx, sys, name).Named("unit "+name))
 	}
-	return engine.NoChange(row.Output(rows)), nil
+	return engine.NoChange(checkresult.Output(rows)), nil
 }
 
-func checkUnit(ctx context.Context, sys engine.System, name string) row.Row {
+func checkUnit(ctx context.Context, sys engine.System, name string) checkresult.Row {
 	now, err := show(ctx, sys, name)
 	switch {
 	case err != nil:
-		return row.Bad("", "%v", err)
+		return checkresult.Problem("", "%v", err)
 	case now.Load == "not-found":
-		return row.Bad("run deployer install", "not installed")
+		return checkresult.Problem("run deployer install", "not installed")
 	case !now.up():
-		return row.Bad("look at journalctl -u "+name, "%s (%s, %s)", now.Active, now.Sub, now.Result)
+		return checkresult.Problem("look at journalctl -u "+name, "%s (%s, %s)", now.Active, now.Sub, now.Result)
 	}
 	detail := "active"
 	if now.Started > 0 {
@@ -43,9 +43,9 @@ func checkUnit(ctx context.Context, sys engine.System, name string) row.Row {
 		detail += fmt.Sprintf(", restarted %d times by systemd", now.Restarts)
 	}
 	if now.NeedsReload {
-		return row.Bad("run deployer install", "%s, but its unit file is newer than what systemd loaded", detail)
+		return checkresult.Problem("run deployer install", "%s, but its unit file is newer than what systemd loaded", detail)
 	}
-	return row.OK("%s", detail)
+	return checkresult.OK("%s", detail)
 }
 
 // Apply is never needed.

@@ -45,7 +45,7 @@ const properties = "LoadState,LoadError,ActiveState,SubState,UnitFileState,Type,
 	"NRestarts,InvocationID,Result,ExecMainStartTimestampMonotonic,ActiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,DropInPaths"
 
 func show(ctx context.Context, sys engine.System, name string) (status, error) {
-	if said := ask(ctx, sys, name); said != nil {
+	if said := busProperties(ctx, sys, name); said != nil {
 		return statusOf(said), nil
 	}
 	out, err := hostcmd.Run(ctx, sys, "systemctl", "show", "--property="+properties, "--", name)

@@ -13,23 +13,23 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/hostcmd"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 )
 
 // For waits until all that it names is as wanted. It changes nothing.
 type For struct {
-	Host        string        `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
-	Port        int           `yaml:"port" doc:"TCP port that must accept connections"`
-	Path        string        `yaml:"path" doc:"absolute path that must exist"`
-	SearchRegex string        `yaml:"search_regex" doc:"regular expression (Go's syntax) that the content of path must match; default none"`
-	Socket      string        `yaml:"socket" doc:"path of a Unix socket that must accept connections"`
-	HTTP        *probe.HTTP   `yaml:"http" doc:"request that must be answered as expected"`
-	Command     hostcmd.Words `yaml:"command" doc:"program that must end with exit code 0, as a list or a text; no shell sees it. It must change nothing"`
-	State       string        `yaml:"state" enum:"started,present,stopped,absent,drained" doc:"stopped or absent: port and socket refuse, path is gone or does not match; drained: no connection to port is left on this host, whoever may still connect. Default started, which is the same as present"`
-	Delay       time.Duration `yaml:"delay" doc:"wait so long before the first look; alone it is a pause. Default none"`
-	Timeout     time.Duration `yaml:"timeout" doc:"how long to wait in all; default 60s"`
-	Interval    time.Duration `yaml:"interval" doc:"time between two tries; default 200ms"`
-	Msg         string        `yaml:"msg" doc:"what to say when it was waited in vain, before the reason; default how long it was"`
+	Host        string          `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
+	Port        int             `yaml:"port" doc:"TCP port that must accept connections"`
+	Path        string          `yaml:"path" doc:"absolute path that must exist"`
+	SearchRegex string          `yaml:"search_regex" doc:"regular expression (Go's syntax) that the content of path must match; default none"`
+	Socket      string          `yaml:"socket" doc:"path of a Unix socket that must accept connections"`
+	HTTP        *httpcheck.HTTP `yaml:"http" doc:"request that must be answered as expected"`
+	Command     hostcmd.Words   `yaml:"command" doc:"program that must end with exit code 0, as a list or a text; no shell sees it. It must change nothing"`
+	State       string          `yaml:"state" enum:"started,present,stopped,absent,drained" doc:"stopped or absent: port and socket refuse, path is gone or does not match; drained: no connection to port is left on this host, whoever may still connect. Default started, which is the same as present"`
+	Delay       time.Duration   `yaml:"delay" doc:"wait so long before the first look; alone it is a pause. Default none"`
+	Timeout     time.Duration   `yaml:"timeout" doc:"how long to wait in all; default 60s"`
+	Interval    time.Duration   `yaml:"interval" doc:"time between two tries; default 200ms"`
+	Msg         string          `yaml:"msg" doc:"what to say when it was waited in vain, before the reason; default how long it was"`
 }
 
 var _ engine.Module = (*For)(nil)
@@ -71,7 +71,7 @@ func (w *For) Apply(ctx context.Context, sys engine.System, _ engine.Change) (en
 	if err := w.pause(ctx, sys); err != nil {
 		return nil, err
 	}
-	err := probe.Poll(ctx, timeout-w.Delay, cmp.Or(w.Interval, 200*time.Millisecond), func(why string) {
+	err := httpcheck.Poll(ctx, timeout-w.Delay, cmp.Or(w.Interval, 200*time.Millisecond), func(why string) {
 		sys.Progress(fmt.Sprintf("waiting up to %s: %s", timeout, why))
 	}, func(ctx context.Context) error { return w.try(ctx, sys) })
 	elapsed := time.Since(began)

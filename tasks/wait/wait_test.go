@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"deployer/tasks/hostcmd"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/tasktest"
 )
 
@@ -84,7 +84,7 @@ func TestWaitsForEachKind(t *testing.T) {
 			sys.Write(t, "/proc/net/tcp", "  sl  local_address rem_address   st\n   0: 00000000:1F90 00000000:0000 0A 0\n", 0o644)
 			return nil, nil
 		}},
-		"http": {&For{HTTP: &probe.HTTP{URL: server.URL, Body: `"health":"true"`}}, func() (func() error, error) { ready.Store(true); return nil, nil }},
+		"http": {&For{HTTP: &httpcheck.HTTP{URL: server.URL, Body: `"health":"true"`}}, func() (func() error, error) { ready.Store(true); return nil, nil }},
 	}
 	for name, tt := range tests {
 		tt.module.Interval, tt.module.Timeout = 5*time.Millisecond, 10*time.Second
@@ -128,7 +128,7 @@ func TestGivesUpAndSaysWhy(t *testing.T) {
 		"missing closing )":        {Path: "/run/there", SearchRegex: "("},
 		"search_regex is for":      {Port: 1, SearchRegex: "x"},
 		"drained is for a port":    {Path: "/run/x", State: "drained"},
-		"is not for http":          {HTTP: &probe.HTTP{}, State: "absent"},
+		"is not for http":          {HTTP: &httpcheck.HTTP{}, State: "absent"},
 		"/run/there is still":      {Path: "/run/there", State: "absent"},
 		"the site is down: ":       {Path: "/run/x", Msg: "the site is down"},
 	} {

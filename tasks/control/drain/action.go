@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/situation"
 )
 
 // Action is the action `kube_drain`.
@@ -36,11 +36,11 @@ func (a *Action) Check(ctx context.Context, site engine.Site) (engine.Change, er
 	if err != nil {
 		return engine.Change{}, err
 	}
-	s, err := Look(ctx, client, nodeOf(a.Node, site), a.options(site))
+	s, err := ReadNode(ctx, client, nodeOf(a.Node, site), a.options(site))
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if s.Cordon == Ours || situation.CheckOnly(site) && s.Cordon == Open {
+	if s.Cordon == Ours || actionctx.CheckOnly(site) && s.Cordon == Open {
 		pledge(site, client, s.Node)
 	}
 	change := engine.Change{Output: engine.Output{"node": s.Node, "evicted": 0, "was_cordoned": s.Cordon == Foreign}}
@@ -51,7 +51,7 @@ func (a *Action) Check(ctx context.Context, site engine.Site) (engine.Change, er
 	return change, nil
 }
 
-func (a *Action) effect(s *Situation) engine.Effect {
+func (a *Action) effect(s *NodeState) engine.Effect {
 	what := "cordon and drain"
 	if a.DisableEviction {
 		what += ", by deleting pods past their disruption budgets"
@@ -60,7 +60,7 @@ func (a *Action) effect(s *Situation) engine.Effect {
 	for i := range s.Pods {
 		name := nameOf(&s.Pods[i])
 		fmt.Fprintf(&diff, "-%s: %s", s.Node, name)
-		if why := s.Kept[name]; why != "" {
+		if why := s.BlockedBy[name]; why != "" {
 			fmt.Fprintf(&diff, "  (%s)", why)
 		}
 		diff.WriteByte('\n')
@@ -89,7 +89,7 @@ func (a *Action) Apply(ctx context.Context, site engine.Site, _ engine.Change) (
 
 func (a *Action) options(site engine.Site) Options {
 	return Options{
-		Run: situation.Run(site), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
+		Run: actionctx.RunID(site), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
 		DisableEviction: a.DisableEviction, PodSelector: a.PodSelector, SkipWaitForDelete: a.SkipWaitForDelete,
 	}
 }

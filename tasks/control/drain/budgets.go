@@ -21,9 +21,9 @@ func budgetsOf(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) []policyv1.P
 	return out
 }
 
-// inTheWay says which disruption budget keeps a pod where it is at this moment;
+// blockingBudget says which disruption budget keeps a pod where it is at this moment;
 // empty when none does.
-func inTheWay(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) string {
+func blockingBudget(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) string {
 	found := budgetsOf(pod, all)
 	if len(found) > 1 {
 		return fmt.Sprintf("it falls under %d PodDisruptionBudgets (%s and %s), which evictions do not support", len(found), budgetName(found[0]), budgetName(found[1]))

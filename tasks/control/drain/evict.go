@@ -136,7 +136,7 @@ func (d *drainer) tell(ctx context.Context) error {
 		}
 		d.explain(budgets)
 	}
-	text := "waiting for pods to leave: " + some(d.stillThere(), 3)
+	text := "waiting for pods to leave: " + summarize(d.stillThere(), 3)
 	if text != d.said {
 		d.said = text
 		d.progress(text)
@@ -152,7 +152,7 @@ func (d *drainer) explain(budgets []policyv1.PodDisruptionBudget) {
 		if _, kept := d.kept[pod.UID]; !kept {
 			continue
 		}
-		if why := inTheWay(pod, budgets); why != "" {
+		if why := blockingBudget(pod, budgets); why != "" {
 			d.kept[pod.UID] = why
 		}
 	}

@@ -32,43 +32,43 @@ type Options struct {
 	SkipWaitForDelete time.Duration
 }
 
-// fate is what a drain does with a pod.
-type fate int
+// podAction is what a drain does with a pod.
+type podAction int
 
 const (
-	evicted fate = iota
-	stays        // as kubectl drain leaves it
-	refused      // it would be lost, and nobody has allowed that
+	evict  podAction = iota
+	leave            // as kubectl drain leaves it
+	refuse           // it would be lost, and nobody has allowed that
 )
 
-// judge decides about one pod by the rules of kubectl drain, in their order. owned
+// decide decides about one pod by the rules of kubectl drain, in their order. owned
 // tells whether the DaemonSet that made a pod is there. why says what is refused,
 // and which argument allows it.
-func (o Options) judge(pod *corev1.Pod, now time.Time, owned func(*corev1.Pod, string) bool) (f fate, why string) {
+func (o Options) decide(pod *corev1.Pod, now time.Time, owned func(*corev1.Pod, string) bool) (f podAction, why string) {
 	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	owner := v1.GetControllerOf(pod)
 	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	switch {
 	case o.stuck(pod, now):
-		return stays, ""
+		return leave, ""
 	case owner != nil && !over && isDaemonSet(owner):
 		switch {
 		case owned(pod, owner.Name):
-			return stays, ""
+			return leave, ""
 		case o.Force:
-			return evicted, ""
+			return evict, ""
 		}
-		return refused, "its DaemonSet is gone; force: true evicts it"
+		return refuse, "its DaemonSet is gone; force: true evicts it"
 	case mirror:
-		return stays, ""
+		return leave, ""
 	case over:
-		return evicted, ""
+		return evict, ""
 	case !o.DeleteEmptyDirData && hasEmptyDir(pod):
-		return refused, "the data in its emptyDir volumes would be lost; delete_emptydir_data: true allows that"
+		return refuse, "the data in its emptyDir volumes would be lost; delete_emptydir_data: true allows that"
 	case owner == nil && !o.Force:
-		return refused, "no controller would make it anew; force: true evicts it all the same"
+		return refuse, "no controller would make it anew; force: true evicts it all the same"
 	}
-	return evicted, ""
+	return evict, ""
 }
 
 // stuck tells of pods that have been ending for longer than is waited for.

@@ -32,34 +32,34 @@ func TestJudge(t *testing.T) {
 		pod  pod
 		o    Options
 		gone bool // the DaemonSet is
-		want fate
+		want podAction
 		why  string
 	}{
-		"of a ReplicaSet":                 {pod{controller("ReplicaSet")}, Options{}, false, evicted, ""},
-		"of a DaemonSet":                  {pod{controller("DaemonSet")}, Options{Force: true}, false, stays, ""},
-		"of a DaemonSet that is gone":     {pod{controller("DaemonSet")}, Options{}, true, refused, "force"},
-		"the same, by force":              {pod{controller("DaemonSet")}, Options{Force: true}, true, evicted, ""},
-		"of a DaemonSet, over":            {pod{controller("DaemonSet"), over}, Options{}, false, evicted, ""},
-		"static":                          {pod{mirror}, Options{Force: true}, false, stays, ""},
-		"static, with an emptyDir":        {pod{mirror, emptyDir}, Options{}, false, stays, ""},
-		"with an emptyDir":                {pod{controller("ReplicaSet"), emptyDir}, Options{}, false, refused, "delete_emptydir_data"},
-		"with an emptyDir, allowed":       {pod{controller("ReplicaSet"), emptyDir}, Options{DeleteEmptyDirData: true}, false, evicted, ""},
-		"with an emptyDir, over":          {pod{emptyDir, over}, Options{}, false, evicted, ""},
-		"of nobody":                       {pod{}, Options{}, false, refused, "force"},
-		"of nobody, by force":             {pod{}, Options{Force: true}, false, evicted, ""},
-		"of nobody, with an emptyDir":     {pod{emptyDir}, Options{Force: true}, false, refused, "delete_emptydir_data"},
-		"of nobody, over":                 {pod{over}, Options{}, false, evicted, ""},
-		"ending for long":                 {pod{ending}, Options{SkipWaitForDelete: 30 * time.Second}, false, stays, ""},
-		"ending, not for so long":         {pod{controller("ReplicaSet"), ending}, Options{SkipWaitForDelete: 2 * time.Minute}, false, evicted, ""},
-		"ending, and all are waited for":  {pod{controller("ReplicaSet"), ending}, Options{}, false, evicted, ""},
-		"static, of a dead kubelet":       {pod{mirror, ending}, Options{}, false, stays, ""},
-		"of a DaemonSet, with a emptyDir": {pod{controller("DaemonSet"), emptyDir}, Options{}, false, stays, ""},
+		"of a ReplicaSet":                 {pod{controller("ReplicaSet")}, Options{}, false, evict, ""},
+		"of a DaemonSet":                  {pod{controller("DaemonSet")}, Options{Force: true}, false, leave, ""},
+		"of a DaemonSet that is gone":     {pod{controller("DaemonSet")}, Options{}, true, refuse, "force"},
+		"the same, by force":              {pod{controller("DaemonSet")}, Options{Force: true}, true, evict, ""},
+		"of a DaemonSet, over":            {pod{controller("DaemonSet"), over}, Options{}, false, evict, ""},
+		"static":                          {pod{mirror}, Options{Force: true}, false, leave, ""},
+		"static, with an emptyDir":        {pod{mirror, emptyDir}, Options{}, false, leave, ""},
+		"with an emptyDir":                {pod{controller("ReplicaSet"), emptyDir}, Options{}, false, refuse, "delete_emptydir_data"},
+		"with an emptyDir, allowed":       {pod{controller("ReplicaSet"), emptyDir}, Options{DeleteEmptyDirData: true}, false, evict, ""},
+		"with an emptyDir, over":          {pod{emptyDir, over}, Options{}, false, evict, ""},
+		"of nobody":                       {pod{}, Options{}, false, refuse, "force"},
+		"of nobody, by force":             {pod{}, Options{Force: true}, false, evict, ""},
+		"of nobody, with an emptyDir":     {pod{emptyDir}, Options{Force: true}, false, refuse, "delete_emptydir_data"},
+		"of nobody, over":                 {pod{over}, Options{}, false, evict, ""},
+		"ending for long":                 {pod{ending}, Options{SkipWaitForDelete: 30 * time.Second}, false, leave, ""},
+		"ending, not for so long":         {pod{controller("ReplicaSet"), ending}, Options{SkipWaitForDelete: 2 * time.Minute}, false, evict, ""},
+		"ending, and all are waited for":  {pod{controller("ReplicaSet"), ending}, Options{}, false, evict, ""},
+		"static, of a dead kubelet":       {pod{mirror, ending}, Options{}, false, leave, ""},
+		"of a DaemonSet, with a emptyDir": {pod{controller("DaemonSet"), emptyDir}, Options{}, false, leave, ""},
 	} {
 		p := &corev1.Pod{}
 		for _, f := range c.pod {
 			f(p)
 		}
-		got, why := c.o.judge(p, now, func(*corev1.Pod, string) bool { return !c.gone })
+		got, why := c.o.decide(p, now, func(*corev1.Pod, string) bool { return !c.gone })
 		if got != c.want || !strings.Contains(why, c.why) || c.why == "" && why != "" {
 			t.Errorf("%s: %v %q, want %v %q", name, got, why, c.want, c.why)
 		}
@@ -90,7 +90,7 @@ func TestInTheWay(t *testing.T) {
 		"of no pods":             {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, nil)}, ""},
 		"two, though both allow": {[]policyv1.PodDisruptionBudget{budget("default", "a", 1, web), budget("default", "b", 1, web)}, "under 2 PodDisruptionBudgets (default/a and default/b)"},
 	} {
-		if got := inTheWay(pod, c.budgets); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+		if got := blockingBudget(pod, c.budgets); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

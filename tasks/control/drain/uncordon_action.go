@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/situation"
 )
 
 // UncordonAction is the action `kube_uncordon`.
@@ -36,7 +36,7 @@ func (u *UncordonAction) Check(ctx context.Context, site engine.Site) (engine.Ch
 	if err != nil {
 		return engine.Change{}, err
 	}
-	is, dry := CordonOf(node), situation.CheckOnly(site)
+	is, dry := CordonOf(node), actionctx.CheckOnly(site)
 	foreseen := dry && settled(site, name)
 	out := engine.Output{"node": name, "still_cordoned": is == Foreign && !u.Force}
 	if is == Ours || is == Foreign && u.Force || is == Open && foreseen {
@@ -79,10 +79,10 @@ func (u *UncordonAction) Apply(ctx context.Context, site engine.Site, _ engine.C
 // master the API is away for a while.
 func (u *UncordonAction) client(ctx context.Context, site engine.Site) (*kube.Client, error) {
 	client, err := kube.Open(ctx, site)
-	if err != nil || situation.CheckOnly(site) {
+	if err != nil || actionctx.CheckOnly(site) {
 		return client, err
 	}
-	return client.Impatient(u.Timeout), nil
+	return client.WithoutRetries(u.Timeout), nil
 }
 
 // Gate is the same, as the run that is put back may have left the node cordoned.

@@ -7,8 +7,8 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/poll"
-	"deployer/tasks/control/situation"
 )
 
 // Healthy is the action `etcd_healthy`: a gate that opens when the host's own
@@ -36,7 +36,7 @@ func (h *Healthy) Check(ctx context.Context, site engine.Site) (engine.Change, e
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if situation.CheckOnly(site) {
+	if actionctx.CheckOnly(site) {
 		state := Judge(Take(ctx, open, hosts), self)
 		return engine.NoChange(engine.Output{"healthy": state.OK, "detail": state.Text}), nil
 	}

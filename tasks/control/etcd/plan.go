@@ -10,8 +10,8 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/situation"
-	"deployer/tasks/inspect"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/stat"
 )
 
 // Plan is the action `etcd_plan`: it decides what each etcd host has to do, by
@@ -33,7 +33,7 @@ func (*Plan) Looks() bool { return true }
 // Check decides. It fails when a host must not be touched and the reason will
 // not go away by starting the others.
 func (p *Plan) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
-	c, err := situation.Cluster(site)
+	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -46,7 +46,7 @@ func (p *Plan) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 	for i, h := range hosts {
 		names[i] = h.Name
 	}
-	if silent := situation.Silent(site, names, p.Found); len(silent) > 0 {
+	if silent := actionctx.Missing(site, names, p.Found); len(silent) > 0 {
 		return engine.Change{}, fmt.Errorf("nothing is decided about etcd: %s did not say whether there is data (%q)", strings.Join(silent, ", "), p.Found)
 	}
 	live := Take(ctx, open, hosts).Live()
@@ -70,7 +70,7 @@ func (p *Plan) probes(site engine.Site, hosts []Host) []cluster.EtcdProbe {
 	var probes []cluster.EtcdProbe
 	targets := site.Targets()
 	for _, h := range hosts {
-		out := situation.Heard(site, h.Name, p.Found)
+		out := actionctx.Registered(site, h.Name, p.Found)
 		exists, _ := out["exists"].(bool)
 		probes = append(probes, cluster.EtcdProbe{
 			Name: h.Name, PeerURL: h.PeerURL,
@@ -91,7 +91,7 @@ func establish(ctx context.Context, site engine.Site, c *cluster.Cluster, probes
 	var wg sync.WaitGroup
 	for _, master := range c.Masters {
 		wg.Go(func() {
-			result, err := site.RunOn(ctx, master, "stat", &inspect.Stat{Path: apiServerManifest})
+			result, err := site.RunOn(ctx, master, "stat", &stat.Stat{Path: apiServerManifest})
 			if exists, _ := result.Output["exists"].(bool); err != nil || !exists || len(probes) == 0 {
 				return
 			}

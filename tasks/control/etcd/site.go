@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/keyring"
-	"deployer/tasks/control/situation"
 )
 
 // identityTTL is how long the controller's client certificate lasts; each
@@ -53,7 +53,7 @@ func OpenWith(ring *keyring.Keyring, dial Dialer) (Opener, error) {
 
 // place finds the host of the task among the etcd hosts.
 func place(site engine.Site) (self Host, all []Host, err error) {
-	c, err := situation.Cluster(site)
+	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return Host{}, nil, err
 	}

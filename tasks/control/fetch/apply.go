@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/inspect"
+	"deployer/tasks/stat"
 )
 
 // reportEvery is how often progress of a large file is told.
@@ -99,8 +99,8 @@ func (f *Fetch) copy(ctx context.Context, site engine.Site, root *os.Root, to ta
 func (f *Fetch) read(ctx context.Context, site engine.Site, size int64, to io.Writer) error {
 	said := time.Now()
 	for offset := int64(0); offset < size; {
-		want := min(size-offset, inspect.PartSize)
-		out, err := ask(ctx, site, "read_part", &inspect.Part{Path: f.Src, Follow: f.Follow, Offset: offset, Bytes: want})
+		want := min(size-offset, stat.PartSize)
+		out, err := ask(ctx, site, "read_part", &stat.Part{Path: f.Src, Follow: f.Follow, Offset: offset, Bytes: want})
 		if err != nil {
 			return err
 		}

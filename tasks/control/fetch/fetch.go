@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/tasks/inspect"
+	"deployer/tasks/stat"
 )
 
 // Fetch brings a file of the host to the controller.
@@ -97,7 +97,7 @@ func (f *Fetch) Check(ctx context.Context, site engine.Site) (engine.Change, err
 
 // look asks the host what is there.
 func (f *Fetch) look(ctx context.Context, site engine.Site) (remote, error) {
-	out, err := ask(ctx, site, "stat", &inspect.Stat{Path: f.Src, Follow: true, OnlyTrusted: !f.Follow, Checksum: true})
+	out, err := ask(ctx, site, "stat", &stat.Stat{Path: f.Src, Follow: true, OnlyTrusted: !f.Follow, Checksum: true})
 	if err != nil {
 		return remote{}, err
 	}

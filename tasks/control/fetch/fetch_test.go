@@ -13,7 +13,7 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/control/sitetest"
-	"deployer/tasks/inspect"
+	"deployer/tasks/stat"
 	"deployer/tasks/tasktest"
 )
 
@@ -56,7 +56,7 @@ func run(t *testing.T, site engine.Site, f *Fetch) (engine.Change, engine.Output
 
 func TestFetches(t *testing.T) {
 	t.Parallel()
-	large := make([]byte, 2*inspect.PartSize+17)
+	large := make([]byte, 2*stat.PartSize+17)
 	for i := range large {
 		large[i] = byte(rand.Uint32())
 	}
@@ -191,11 +191,11 @@ func TestLargeFilesAreRefused(t *testing.T) {
 		sys.Write(t, "/etc/x", "more than two bytes", 0o644)
 		inner := site.RunFunc
 		site.RunFunc = func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
-			if part, ok := args.(*inspect.Part); ok {
+			if part, ok := args.(*stat.Part); ok {
 				part.Bytes = 19 // the host sends all that it has
 			}
 			res, err := inner(ctx, host, module, args)
-			if _, ok := args.(*inspect.Stat); ok {
+			if _, ok := args.(*stat.Stat); ok {
 				res.Output["size"] = size
 			}
 			return res, err

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"deployer/engine"
-	"deployer/tasks/control/situation"
+	"deployer/tasks/control/actionctx"
 )
 
 // notWritten stands for the digest of a file that a dry run made in memory: the
@@ -36,7 +36,7 @@ func (*Digests) Check(_ context.Context, site engine.Site) (engine.Change, error
 	}
 	out := engine.Output{}
 	for path, digest := range keys.Digests() {
-		if situation.CheckOnly(site) && slices.Contains(keys.made, path) {
+		if actionctx.CheckOnly(site) && slices.Contains(keys.made, path) {
 			digest = notWritten
 		}
 		out[path] = digest

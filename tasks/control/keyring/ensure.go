@@ -9,7 +9,7 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/certificate"
-	"deployer/tasks/control/situation"
+	"deployer/tasks/control/actionctx"
 )
 
 // Ensure fills an empty keyring with what one master of the cluster holds: all
@@ -19,7 +19,7 @@ func Ensure(ctx context.Context, site engine.Site, ring *Keyring) error {
 	if _, err := ring.Keys(); !errors.Is(err, ErrEmpty) {
 		return err
 	}
-	c, err := situation.Cluster(site)
+	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func Ensure(ctx context.Context, site engine.Site, ring *Keyring) error {
 
 // held are the keys of one master.
 func held(ctx context.Context, site engine.Site, master string) (*Keys, error) {
-	res, err := site.RunOn(ctx, master, "ca_read", &certificate.AuthorityRead{})
+	res, err := site.RunOn(ctx, master, "ca_read", &certificate.CARead{})
 	switch {
 	case err != nil:
 		return nil, err

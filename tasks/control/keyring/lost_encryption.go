@@ -8,7 +8,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/situation"
+	"deployer/tasks/control/actionctx"
 )
 
 // refuseNewEncryption returns an error when a new encryption key would be made
@@ -41,7 +41,7 @@ func (l *Load) dataInEtcd(site engine.Site, held map[string]Files) string {
 	}
 	var full, silent []string
 	for _, peer := range c.Etcd.Peers {
-		out := situation.Heard(site, peer.Name, l.Etcd)
+		out := actionctx.Registered(site, peer.Name, l.Etcd)
 		switch exists, said := out["exists"].(bool); {
 		case !said:
 			silent = append(silent, peer.Name)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/keyring"
-	"deployer/tasks/control/situation"
 )
 
 // dialTimeout is how long one master may take to connect before the next is
@@ -52,7 +52,7 @@ func AccessOf(site engine.Site) (*Access, error) {
 	if !ok {
 		return nil, errors.New("the program that started this run provides no access to the Kubernetes API")
 	}
-	c, err := situation.Cluster(site)
+	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return nil, err
 	}

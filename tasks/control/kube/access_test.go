@@ -132,7 +132,7 @@ func TestTheSharedClientOutlivesMasters(t *testing.T) {
 	if again != client {
 		t.Error("a second client for one run")
 	}
-	_, err = Nodes(context.Background(), client.Impatient(-1), nil)
+	_, err = Nodes(context.Background(), client.WithoutRetries(-1), nil)
 	for _, want := range []string{"no master's API server can be reached", "m1: connection refused", "m3: connection refused"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("all dead: %v lacks %q", err, want)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/poll"
-	"deployer/tasks/control/situation"
 )
 
 // APIReady is the action `kube_ready`: a gate that opens when the API server
@@ -35,7 +35,7 @@ func (a *APIReady) Check(ctx context.Context, site engine.Site) (engine.Change, 
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if situation.CheckOnly(site) {
+	if actionctx.CheckOnly(site) {
 		detail, ready := client.Readyz(ctx)
 		return engine.NoChange(engine.Output{"ready": ready, "detail": detail}), nil
 	}

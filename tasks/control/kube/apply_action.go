@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"deployer/engine"
-	"deployer/tasks/control/situation"
+	"deployer/tasks/control/actionctx"
 )
 
 // ApplyManifests is the action `kube_apply`.
@@ -49,19 +49,19 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Ch
 	if err != nil {
 		return engine.Change{}, err
 	}
-	dry := situation.CheckOnly(site)
+	dry := actionctx.CheckOnly(site)
 	if dry {
-		client = client.Impatient(-1)
+		client = client.WithoutRetries(-1)
 	}
 	plan, err := Plan(ctx, client, objects, a.Force)
-	if dry && err != nil && Passing(err) {
+	if dry && err != nil && IsTransient(err) {
 		return notYet(objects), nil
 	}
 	if err != nil {
 		return engine.Change{}, err
 	}
 	if a.Set != "" {
-		more, err := Superfluous(ctx, client, a.Set, objects)
+		more, err := Unlisted(ctx, client, a.Set, objects)
 		if err != nil {
 			return engine.Change{}, err
 		}

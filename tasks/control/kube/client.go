@@ -81,8 +81,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Impatient returns the same client with another patience.
-func (c *Client) Impatient(patience time.Duration) *Client {
+// WithoutRetries returns the same client with another patience.
+func (c *Client) WithoutRetries(patience time.Duration) *Client {
 	other := *c
 	other.patience = patience
 	return &other

@@ -16,9 +16,9 @@ import (
 // of others are left alone.
 const managedAnnotation = "deployer/managed"
 
-// NodeWish is what a Node object should have. Nil labels or taints mean: those
+// NodeSpec is what a Node object should have. Nil labels or taints mean: those
 // that it has; an empty map or list means: none of the inventory's.
-type NodeWish struct {
+type NodeSpec struct {
 	Labels  map[string]string
 	Taints  []corev1.Taint
 	PodCIDR string // empty: whatever it has
@@ -31,7 +31,7 @@ type managed struct {
 
 // NodePatch returns the JSON merge patch that gives the node what is wished,
 // nil when it has it. The patch names the version it was made for.
-func NodePatch(node *corev1.Node, wish NodeWish) (patch []byte, effects []engine.Effect, err error) {
+func NodePatch(node *corev1.Node, wish NodeSpec) (patch []byte, effects []engine.Effect, err error) {
 	if wish.PodCIDR != "" && node.Spec.PodCIDR != "" && node.Spec.PodCIDR != wish.PodCIDR {
 		return nil, nil, fmt.Errorf("node %s has the pod range %s, but is to have %s; a node's range cannot change: drain and delete the Node object, then run this again",
 			node.Name, node.Spec.PodCIDR, wish.PodCIDR)
@@ -73,7 +73,7 @@ func NodePatch(node *corev1.Node, wish NodeWish) (patch []byte, effects []engine
 	return patch, effects, err
 }
 
-func labelChanges(node *corev1.Node, wish NodeWish, had managed, meta map[string]any) (effects []engine.Effect) {
+func labelChanges(node *corev1.Node, wish NodeSpec, had managed, meta map[string]any) (effects []engine.Effect) {
 	changed := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(wish.Labels)) {
 		if now, ok := node.Labels[key]; !ok || now != wish.Labels[key] {
@@ -97,7 +97,7 @@ func labelChanges(node *corev1.Node, wish NodeWish, had managed, meta map[string
 // taintChanges puts the whole list into the patch when it changes: a list is
 // replaced as one. Taints that are not the inventory's, such as those of the
 // node lifecycle controller, stay.
-func taintChanges(node *corev1.Node, wish NodeWish, had managed, spec map[string]any) (effects []engine.Effect) {
+func taintChanges(node *corev1.Node, wish NodeSpec, had managed, spec map[string]any) (effects []engine.Effect) {
 	wanted := map[string]corev1.Taint{}
 	for _, t := range wish.Taints {
 		wanted[taintKey(t)] = t

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/poll"
-	"deployer/tasks/control/situation"
 )
 
 // Node is the action `kube_node`: the Node object of a host, which the host's
@@ -44,22 +44,22 @@ func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 	if err != nil {
 		return engine.Change{}, err
 	}
-	name, dry := n.name(site), situation.CheckOnly(site)
+	name, dry := n.name(site), actionctx.CheckOnly(site)
 	if n.Absent {
 		return n.superfluous(ctx, client, name)
 	}
 	timeout := n.Timeout
 	if dry {
-		client, timeout = client.Impatient(-1), 0
+		client, timeout = client.WithoutRetries(-1), 0
 	}
 	node, err := WaitNode(ctx, client, name, timeout, site.Progress)
-	if dry && err != nil && (apierrors.IsNotFound(err) || Passing(err)) {
+	if dry && err != nil && (apierrors.IsNotFound(err) || IsTransient(err)) {
 		return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "set labels, taints and pod range; there is no such node now"}), nil
 	}
 	if err != nil {
 		return engine.Change{}, err
 	}
-	patch, effects, err := NodePatch(node, n.wish())
+	patch, effects, err := NodePatch(node, n.spec())
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -95,7 +95,7 @@ func (n *Node) Apply(ctx context.Context, site engine.Site, _ engine.Change) (en
 	if n.Absent {
 		return nil, client.Delete(ctx, NodeKind(), "", n.name(site), -1)
 	}
-	if err := UpdateNode(ctx, client, n.name(site), n.wish()); err != nil {
+	if err := UpdateNode(ctx, client, n.name(site), n.spec()); err != nil {
 		return nil, err
 	}
 	if n.Ready {
@@ -119,8 +119,8 @@ func (n *Node) name(site engine.Site) string {
 	return site.Host()
 }
 
-func (n *Node) wish() NodeWish {
-	wish := NodeWish{Labels: n.Labels, PodCIDR: n.PodCIDR}
+func (n *Node) spec() NodeSpec {
+	wish := NodeSpec{Labels: n.Labels, PodCIDR: n.PodCIDR}
 	if n.Taints != nil {
 		wish.Taints = []corev1.Taint{}
 	}
@@ -132,7 +132,7 @@ func (n *Node) wish() NodeWish {
 
 // UpdateNode gives a node what is wished, and tries again when somebody else
 // changed it in between.
-func UpdateNode(ctx context.Context, c *Client, name string, wish NodeWish) error {
+func UpdateNode(ctx context.Context, c *Client, name string, wish NodeSpec) error {
 	for try := 1; ; try++ {
 		node, err := GetNode(ctx, c, name)
 		if err != nil {

@@ -46,7 +46,7 @@ func TestNodeGetsWhatTheInventorySaysAndLosesItAgain(t *testing.T) {
 	n.Spec.Taints = []corev1.Taint{{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}}
 	putNode(t, api, n)
 
-	wish := NodeWish{Labels: map[string]string{"rack": "r1", "disk": "ssd"}, Taints: []corev1.Taint{master}, PodCIDR: "10.244.3.0/24"}
+	wish := NodeSpec{Labels: map[string]string{"rack": "r1", "disk": "ssd"}, Taints: []corev1.Taint{master}, PodCIDR: "10.244.3.0/24"}
 	if err := UpdateNode(ctx, c, "n1", wish); err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +64,10 @@ func TestNodeGetsWhatTheInventorySaysAndLosesItAgain(t *testing.T) {
 		t.Errorf("a second time: %s %v %v", patch, effects, err)
 	}
 
-	if patch, _, err := NodePatch(got, NodeWish{}); patch != nil || err != nil {
+	if patch, _, err := NodePatch(got, NodeSpec{}); patch != nil || err != nil {
 		t.Errorf("a wish that says nothing changes something: %s %v", patch, err)
 	}
-	if err := UpdateNode(ctx, c, "n1", NodeWish{Labels: map[string]string{"disk": "ssd"}, Taints: []corev1.Taint{}}); err != nil {
+	if err := UpdateNode(ctx, c, "n1", NodeSpec{Labels: map[string]string{"disk": "ssd"}, Taints: []corev1.Taint{}}); err != nil {
 		t.Fatal(err)
 	}
 	got = readNode(t, c, "n1")
@@ -82,7 +82,7 @@ func TestNodeGetsWhatTheInventorySaysAndLosesItAgain(t *testing.T) {
 func TestAPodRangeDoesNotChange(t *testing.T) {
 	var n corev1.Node
 	n.Name, n.Spec.PodCIDR = "n1", "10.244.1.0/24"
-	_, _, err := NodePatch(&n, NodeWish{PodCIDR: "10.244.2.0/24"})
+	_, _, err := NodePatch(&n, NodeSpec{PodCIDR: "10.244.2.0/24"})
 	if err == nil || !strings.Contains(err.Error(), "node n1 has the pod range 10.244.1.0/24, but is to have 10.244.2.0/24") {
 		t.Errorf("got %v", err)
 	}
@@ -102,7 +102,7 @@ func TestAPatchThatLostTheRaceIsMadeAgain(t *testing.T) {
 		}
 		return false
 	}
-	if err := UpdateNode(context.Background(), c, "n1", NodeWish{Labels: map[string]string{"a": "b"}}); err != nil {
+	if err := UpdateNode(context.Background(), c, "n1", NodeSpec{Labels: map[string]string{"a": "b"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := readNode(t, c, "n1"); got.Labels["a"] != "b" || races != 0 {
@@ -113,7 +113,7 @@ func TestAPatchThatLostTheRaceIsMadeAgain(t *testing.T) {
 func TestThePatchNamesItsVersion(t *testing.T) {
 	var n corev1.Node
 	n.Name, n.ResourceVersion = "n1", "7"
-	patch, _, err := NodePatch(&n, NodeWish{Labels: map[string]string{"a": "b"}})
+	patch, _, err := NodePatch(&n, NodeSpec{Labels: map[string]string{"a": "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}

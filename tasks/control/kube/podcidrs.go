@@ -13,8 +13,8 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/keyring"
-	"deployer/tasks/control/situation"
 )
 
 // PodCIDRs is the action `pod_cidrs`: it gives every node its range of pod
@@ -35,11 +35,11 @@ func (*PodCIDRs) Looks() bool { return true }
 
 // Check allocates.
 func (p *PodCIDRs) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
-	c, err := situation.Cluster(site)
+	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if silent := situation.Silent(site, c.NodeNames, p.Found); len(silent) > 0 {
+	if silent := actionctx.Missing(site, c.NodeNames, p.Found); len(silent) > 0 {
 		return engine.Change{}, fmt.Errorf("no pod ranges are given: %s did not say which they have (%q)", strings.Join(silent, ", "), p.Found)
 	}
 	nodes, err := nodesInAPI(ctx, site)
@@ -74,7 +74,7 @@ func (p *PodCIDRs) ranges(site engine.Site, c *cluster.Cluster, nodes map[string
 		state, isNode := nodes[name]
 		out = append(out, cluster.PodRange{
 			Name:   name,
-			OnHost: rangeIn(situation.Heard(site, name, p.Found)),
+			OnHost: rangeIn(actionctx.Registered(site, name, p.Found)),
 			InAPI:  state.PodCIDR,
 			IsNode: isNode,
 		})
@@ -99,8 +99,8 @@ func nodesInAPI(ctx context.Context, site engine.Site) (map[string]NodeState, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, quickLook)
 	defer cancel()
-	states, err := Nodes(ctx, client.Impatient(-1), nil)
-	if err != nil && (Passing(err) || ctx.Err() != nil) {
+	states, err := Nodes(ctx, client.WithoutRetries(-1), nil)
+	if err != nil && (IsTransient(err) || ctx.Err() != nil) {
 		return nil, nil
 	}
 	if err != nil {

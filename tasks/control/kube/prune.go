@@ -46,9 +46,9 @@ func Label(objects []*unstructured.Unstructured, set string) {
 	}
 }
 
-// Superfluous returns what the cluster has of a set and the objects do not, as
+// Unlisted returns what the cluster has of a set and the objects do not, as
 // deletions, in the order in which they are to be carried out.
-func Superfluous(ctx context.Context, c *Client, set string, objects []*unstructured.Unstructured) ([]Planned, error) {
+func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructured.Unstructured) ([]Planned, error) {
 	wanted := map[string]bool{}
 	for _, o := range objects {
 		wanted[identity(o)] = true

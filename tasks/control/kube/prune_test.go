@@ -28,7 +28,7 @@ func TestSetLosesWhatItsManifestsNoLongerHave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		more, err := Superfluous(ctx, c, set, objects)
+		more, err := Unlisted(ctx, c, set, objects)
 		if err != nil {
 			t.Fatal(err)
 		}

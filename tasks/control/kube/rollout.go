@@ -132,7 +132,7 @@ func WaitRollouts(ctx context.Context, c *Client, workloads []Workload, share fl
 	if err == nil {
 		return nil
 	}
-	return &engine.Failure{Message: "rollout: " + err.Error(), Detail: podTroubles(context.WithoutCancel(ctx), c, left)}
+	return &engine.Failure{Message: "rollout: " + err.Error(), Detail: podProblems(context.WithoutCancel(ctx), c, left)}
 }
 
 func rolloutText(ctx context.Context, c *Client, w Workload, share float64) (text string, done bool, err error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/situation"
+	"deployer/tasks/control/actionctx"
 )
 
 // RolledOut is the action `kube_rollout`: a gate that opens when workloads run
@@ -26,7 +26,7 @@ func NewRolledOut() *RolledOut { return &RolledOut{Available: 1, Timeout: 5 * ti
 // Check waits, except in a dry run.
 func (r *RolledOut) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
 	workloads, err := r.workloads()
-	if err != nil || situation.CheckOnly(site) {
+	if err != nil || actionctx.CheckOnly(site) {
 		return engine.Change{}, err
 	}
 	client, err := Open(ctx, site)

@@ -31,9 +31,9 @@ func readLease(ctx context.Context, open func(context.Context, engine.Site) (*ku
 	if err != nil {
 		return l, false, err
 	}
-	o, err := client.Impatient(-1).Get(ctx, coordinationv1.SchemeGroupVersion.WithKind("Lease"), corev1.NamespaceNodeLease, node)
+	o, err := client.WithoutRetries(-1).Get(ctx, coordinationv1.SchemeGroupVersion.WithKind("Lease"), corev1.NamespaceNodeLease, node)
 	switch {
-	case apierrors.IsNotFound(err) && !kube.Passing(err):
+	case apierrors.IsNotFound(err) && !kube.IsTransient(err):
 		return l, true, nil
 	case err != nil:
 		return l, false, fmt.Errorf("reading the lease of node %s: %w", node, err)

@@ -13,10 +13,10 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/poll"
-	"deployer/tasks/control/situation"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 )
 
 // Ready is the action `kubelet_ready`.
@@ -46,7 +46,7 @@ const pollEvery = time.Second
 // (no way to an API server: the process has lived for 15 s), or "nothing" (the node
 // has never been part of the cluster, so that nothing depends on it yet).
 func (r *Ready) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
-	if situation.CheckOnly(site) {
+	if actionctx.CheckOnly(site) {
 		return engine.NoChange(nil), nil
 	}
 	g := &gate{site: site, node: cmp.Or(r.Name, site.Host()), unit: cmp.Or(r.Unit, "kubelet.service")}
@@ -139,12 +139,12 @@ func (g *gate) noWay(ctx context.Context, l lease, p process) error {
 	if p.Now.Sub(p.Started) < settle || p.Now.Sub(l.renewed) < 2*l.interval() {
 		return nil
 	}
-	c, err := situation.Cluster(g.site)
+	c, err := actionctx.Cluster(g.site)
 	if err != nil {
 		return nil //nolint:nilerr // then the lease has to do
 	}
-	local := probe.Named{Name: "api", URL: c.API.Local + "/readyz", CA: cluster.CAPath(cluster.AuthorityCluster)}
-	res, err := g.site.RunOn(ctx, g.site.Host(), "http_check", &probe.Checks{Checks: []probe.Named{local}})
+	local := httpcheck.Named{Name: "api", URL: c.API.Local + "/readyz", CA: cluster.CAPath(cluster.AuthorityCluster)}
+	res, err := g.site.RunOn(ctx, g.site.Host(), "http_check", &httpcheck.Checks{Checks: []httpcheck.Named{local}})
 	if err != nil || res.Failure != nil {
 		return nil //nolint:nilerr // then the lease has to do
 	}

@@ -14,7 +14,7 @@ import (
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
 	"deployer/tasks/control/sitetest"
-	"deployer/tasks/probe"
+	"deployer/tasks/httpcheck"
 	"deployer/tasks/unit"
 )
 
@@ -55,7 +55,7 @@ func (b *bench) age() (up bool, started time.Time) {
 func (b *bench) run(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
 	b.asked++
 	if module == "http_check" {
-		url := args.(*probe.Checks).Checks[0].URL
+		url := args.(*httpcheck.Checks).Checks[0].URL
 		return engine.Result{Output: engine.Output{"checks": []any{map[string]any{"ok": b.local, "detail": url + ": connection refused"}}}}, nil
 	}
 	if b.missing {

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/boot"
 	"deployer/tasks/command"
 	"deployer/tasks/control/poll"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/reboot"
 )
 
 // Resumes is the service that names the run that the present one goes on from.
@@ -35,7 +35,7 @@ var _ engine.Action = (*Reboot)(nil)
 
 // Check never finds the host rebooted: whoever asks for a reboot gets one.
 func (r *Reboot) Check(context.Context, engine.Site) (engine.Change, error) {
-	return engine.Changed(boot.Effect()), nil
+	return engine.Changed(reboot.Effect()), nil
 }
 
 // Apply reboots the host and waits. The output has rebooted and elapsed, seconds.
@@ -57,7 +57,7 @@ func (r *Reboot) Apply(ctx context.Context, site engine.Site, _ engine.Change) (
 		return nil, err
 	}
 	// From here on only a run that goes on from this one finds it done.
-	if err := settled(site.RunOn(ctx, site.Host(), "host_reboot", &boot.Reboot{Step: site.Step(), Done: true})); err != nil {
+	if err := settled(site.RunOn(ctx, site.Host(), "host_reboot", &reboot.Reboot{Step: site.Step(), Done: true})); err != nil {
 		return nil, err
 	}
 	return engine.Output{"rebooted": true, "elapsed": time.Since(began).Seconds()}, nil
@@ -68,7 +68,7 @@ func (r *Reboot) Apply(ctx context.Context, site engine.Site, _ engine.Change) (
 // is gone.
 func (r *Reboot) reboot(ctx context.Context, site engine.Site) error {
 	resumes, _ := engine.Service[Resumes](site.Services())
-	ask := &boot.Reboot{Step: site.Step(), Resumes: string(resumes), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
+	ask := &reboot.Reboot{Step: site.Step(), Resumes: string(resumes), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
 	for {
 		res, err := site.RunOn(ctx, site.Host(), "host_reboot", ask)
 		switch err := settled(res, err); {

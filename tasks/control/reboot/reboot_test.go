@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/boot"
 	"deployer/tasks/control/sitetest"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/reboot"
 )
 
 type lost struct{}
@@ -37,7 +37,7 @@ func newStory(answers ...func() (engine.Result, error)) *story {
 			}
 			return engine.Result{Status: engine.OK}, nil
 		}
-		if args.(*boot.Reboot).Done {
+		if args.(*reboot.Reboot).Done {
 			s.did[len(s.did)-1] = "done"
 			return engine.Result{Status: engine.Altered}, nil
 		}

@@ -8,12 +8,12 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/report"
-	"deployer/tasks/control/situation"
-	"deployer/tasks/inspect"
+	"deployer/tasks/stat"
 )
 
 // ClusterTask is the action `verify_cluster`. Like the others here it finds
@@ -40,7 +40,7 @@ type EtcdTask struct{}
 
 // Check looks.
 func (EtcdTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
-	c, err := situation.Cluster(site)
+	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -72,7 +72,7 @@ type PodsTask struct {
 // changes nothing. In a dry run it makes nothing.
 func (p *PodsTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
 	c, client, err := tools(site)
-	if err != nil || situation.CheckOnly(site) {
+	if err != nil || actionctx.CheckOnly(site) {
 		return engine.Change{}, err
 	}
 	o := Options{
@@ -99,7 +99,7 @@ func resolvable(ctx context.Context, site engine.Site, c *cluster.Cluster) bool 
 	}
 	const path = "/etc/resolv.conf"
 	for _, node := range c.NodeNames {
-		result, err := site.RunOn(ctx, node, "read", &inspect.Read{Paths: []string{path}, MissingOK: true})
+		result, err := site.RunOn(ctx, node, "read", &stat.Read{Paths: []string{path}, MissingOK: true})
 		if err != nil || result.Failure != nil {
 			continue
 		}
@@ -116,7 +116,7 @@ func resolvable(ctx context.Context, site engine.Site, c *cluster.Cluster) bool 
 }
 
 func tools(site engine.Site) (*cluster.Cluster, *kube.Client, error) {
-	c, err := situation.Cluster(site)
+	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,5 +128,5 @@ func tools(site engine.Site) (*cluster.Cluster, *kube.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, client.Impatient(5 * time.Second), nil
+	return c, client.WithoutRetries(5 * time.Second), nil
 }

@@ -44,7 +44,7 @@ func await(ctx context.Context, c *kube.Client, namespace string, nodes []string
 				continue
 			}
 			troubles[p.Spec.NodeName] = reason(&p)
-			if hopeless(&p) {
+			if isPermanent(&p) {
 				over++
 			}
 		}
@@ -64,10 +64,10 @@ func await(ctx context.Context, c *kube.Client, namespace string, nodes []string
 	return up, rows
 }
 
-// hopeless tells pods that waiting does not help. CreateContainerConfigError is
+// isPermanent tells pods that waiting does not help. CreateContainerConfigError is
 // not among the reasons: a kubelet that has just started gives it until it has
 // read the services for the first time.
-func hopeless(p *corev1.Pod) bool {
+func isPermanent(p *corev1.Pod) bool {
 	if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
 		return true
 	}

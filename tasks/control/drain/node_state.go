@@ -1,0 +1,124 @@
+package drain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+)
+
+// NodeState is what a drain of a node finds.
+type NodeState struct {
+	Node   string
+	Cordon Cordon
+	Pods   []corev1.Pod // that would be evicted, by name
+	// BlockedBy says of pods, by namespace/name, which disruption budget stands in the
+	// way now.
+	BlockedBy map[string]string
+}
+
+// Drained tells whether nothing is left to be done.
+func (s *NodeState) Drained() bool { return s.Cordon != Open && len(s.Pods) == 0 }
+
+// ReadNode reads a node and what runs there. Pods that may not be evicted, by the
+// options, are an error that names them.
+func ReadNode(ctx context.Context, c *kube.Client, name string, o Options) (*NodeState, error) {
+	node, err := kube.GetNode(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	s := &NodeState{Node: name, Cordon: CordonOf(node), BlockedBy: map[string]string{}}
+	if s.Pods, err = podsToEvict(ctx, c, name, o); err != nil || len(s.Pods) == 0 {
+		return s, err
+	}
+	budgets, err := readBudgets(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Pods {
+		if why := blockingBudget(&s.Pods[i], budgets); why != "" && !o.DisableEviction {
+			s.BlockedBy[nameOf(&s.Pods[i])] = why
+		}
+	}
+	return s, nil
+}
+
+func podsOn(ctx context.Context, c *kube.Client, node, selector string) ([]corev1.Pod, error) {
+	pods, err := kube.ListAs[corev1.Pod](ctx, c, kube.PodKind(), "", v1.ListOptions{
+		LabelSelector: selector, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods of node %s: %w", node, err)
+	}
+	slices.SortFunc(pods, byName)
+	return pods, nil
+}
+
+// podsToEvict are the pods of a node that a drain evicts.
+func podsToEvict(ctx context.Context, c *kube.Client, node string, o Options) ([]corev1.Pod, error) {
+	pods, err := podsOn(ctx, c, node, o.PodSelector)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := daemonSets(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	owned := func(pod *corev1.Pod, name string) bool { return sets[pod.Namespace+"/"+name] }
+	var out []corev1.Pod
+	var lines []string
+	for i := range pods {
+		switch f, why := o.decide(&pods[i], time.Now(), owned); f {
+		case evict:
+			out = append(out, pods[i])
+		case refuse:
+			lines = append(lines, fmt.Sprintf("%s: %s", nameOf(&pods[i]), why))
+		}
+	}
+	if len(lines) > 0 {
+		return nil, &engine.Failure{
+			Message: fmt.Sprintf("node %s cannot be drained: %s", node, summarize(lines, 3)),
+			Detail:  strings.Join(lines, "\n"),
+		}
+	}
+	return out, nil
+}
+
+func daemonSets(ctx context.Context, c *kube.Client) (map[string]bool, error) {
+	sets, err := kube.ListAs[appsv1.DaemonSet](ctx, c, kube.DaemonSetKind(), "", v1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, fmt.Errorf("listing DaemonSets: %w", err)
+	}
+	out := map[string]bool{}
+	for _, s := range sets {
+		out[s.Namespace+"/"+s.Name] = true
+	}
+	return out, nil
+}
+
+func readBudgets(ctx context.Context, c *kube.Client) ([]policyv1.PodDisruptionBudget, error) {
+	budgets, err := kube.ListAs[policyv1.PodDisruptionBudget](ctx, c, kube.PodDisruptionBudgetKind(), "", v1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing PodDisruptionBudgets: %w", err)
+	}
+	return budgets, nil
+}
+
+// summarize joins the first texts, and says how many there are beside them.
+func summarize(texts []string, n int) string {
+	out := strings.Join(texts[:min(len(texts), n)], "; ")
+	if more := len(texts) - n; more > 0 {
+		out += fmt.Sprintf("; and %d more", more)
+	}
+	return out
+}

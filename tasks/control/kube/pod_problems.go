@@ -1,0 +1,77 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// podProblems says, one line each, why pods of the workloads do not run, and
+// where the scheduler found no node for one, what the nodes suffer from; at most
+// ten lines of each.
+func podProblems(ctx context.Context, c *Client, workloads []Workload) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var lines []string
+	homeless := false
+	for _, w := range workloads {
+		o, err := c.WithoutRetries(-1).Get(ctx, w.Kind, w.Namespace, w.Name)
+		if err != nil {
+			continue
+		}
+		labels, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
+		pods, err := c.WithoutRetries(-1).List(ctx, PodKind(), w.Namespace, v1.ListOptions{LabelSelector: selector(labels)})
+		if err != nil {
+			continue
+		}
+		for _, p := range pods {
+			if t := podProblem(&p); t != "" && len(lines) < 10 {
+				lines = append(lines, t)
+			}
+			node, _, _ := unstructured.NestedString(p.Object, "spec", "nodeName")
+			homeless = homeless || node == ""
+		}
+	}
+	if homeless {
+		if nodes, err := listNodes(ctx, c.WithoutRetries(-1), v1.ListOptions{}); err == nil {
+			lines = append(lines, nodeProblems(nodes)...)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func podProblem(o *unstructured.Unstructured) string {
+	var p corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
+		return ""
+	}
+	where := fmt.Sprintf("pod %s/%s", p.Namespace, p.Name)
+	if p.Spec.NodeName != "" {
+		where += " on " + p.Spec.NodeName
+	}
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		switch {
+		case s.State.Waiting != nil && s.State.Waiting.Reason != "PodInitializing":
+			return fmt.Sprintf("%s: container %s: %s %s", where, s.Name, s.State.Waiting.Reason, s.State.Waiting.Message)
+		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+			return fmt.Sprintf("%s: container %s exited with %d %s", where, s.Name, s.State.Terminated.ExitCode, s.State.Terminated.Message)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Status == corev1.ConditionFalse && (c.Type == corev1.PodScheduled || c.Type == corev1.PodReady) {
+			return fmt.Sprintf("%s: not %s: %s %s", where, c.Type, c.Reason, c.Message)
+		}
+	}
+	return ""
+}
+
+func selector(labels map[string]string) string {
+	return v1.FormatLabelSelector(&v1.LabelSelector{MatchLabels: labels})
+}

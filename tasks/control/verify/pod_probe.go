@@ -1,0 +1,174 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"deployer/engine/probe"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/poll"
+	"deployer/tasks/control/report"
+)
+
+// settle is how long what fails is tried again: a new Service reaches the rules
+// of every node and the answers of DNS within seconds, not at once.
+const settle = 12 * time.Second
+
+// probeResult is one target with what it stands for.
+type probeResult struct {
+	check  string
+	what   string // as people call the target
+	target probe.Target
+	result probe.Result
+}
+
+// look asks all probes at once, and makes a row for each node and check.
+func look(ctx context.Context, c *kube.Client, namespace, service string, pods []running, o Options) []report.Row {
+	var mu sync.Mutex
+	var rows []report.Row
+	var wg sync.WaitGroup
+	others := partners(pods)
+	for _, p := range pods {
+		wg.Go(func() {
+			list := targets(p, others[p.node], service, namespace, o)
+			err := askUntilSettled(ctx, c, namespace, p, list)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				rows = append(rows, report.Bad("test pod", p.node, "its probe cannot be asked through the API server: %v", err).
+					Advised("check that masters have routes to the pod ranges of all nodes"))
+				return
+			}
+			rows = append(rows, summarize(p.node, list)...)
+		})
+	}
+	wg.Wait()
+	if o.Outside == "" {
+		rows = append(rows, report.Skip("DNS outside", "", "%s", o.NoOutside))
+	}
+	report.Sort(rows)
+	return rows
+}
+
+// targets is what one probe has to reach.
+func targets(p running, others []running, service, namespace string, o Options) []*probeResult {
+	list := []*probeResult{
+		{check: "DNS inside", what: "kubernetes.default.svc." + o.Domain, target: probe.Target{Kind: "dns", Name: "kubernetes.default.svc." + o.Domain + "."}},
+		{check: "DNS inside", what: "kubernetes.default", target: probe.Target{Kind: "dns", Name: "kubernetes.default"}},
+		{check: "service by IP", what: "the API at " + o.ServiceIP, target: probe.Target{Kind: "tcp", Address: net.JoinHostPort(o.ServiceIP, strconv.Itoa(o.ServicePort))}},
+		{check: "service by IP", what: "a test Service at " + service, target: ok(service)},
+		{check: "service by name", what: "a test Service by name", target: ok(serviceName + "." + namespace + ".svc." + o.Domain)},
+	}
+	for _, other := range others {
+		list = append(list, &probeResult{check: "pod to pod", what: other.node + " (" + other.ip + ")", target: ok(other.ip)})
+	}
+	if o.Outside != "" {
+		list = append(list, &probeResult{check: "DNS outside", what: o.Outside, target: probe.Target{Kind: "dns", Name: strings.TrimSuffix(o.Outside, ".") + "."}})
+	}
+	for _, a := range list {
+		a.target.Timeout = targetTimeout
+	}
+	return list
+}
+
+// ok is a request to a probe.
+func ok(host string) probe.Target {
+	return probe.Target{Kind: "http", Address: "http://" + net.JoinHostPort(host, strconv.Itoa(probePort)) + "/ok"}
+}
+
+// askUntilSettled asks, and asks again for what failed until time is over. The
+// error is nil as soon as the probe has answered once.
+func askUntilSettled(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
+	answered := false
+	err := poll.Until(ctx, settle, time.Second, func(ctx context.Context) (string, bool, error) {
+		var open []*probeResult
+		for _, a := range list {
+			if !a.result.OK {
+				open = append(open, a)
+			}
+		}
+		if err := ask(ctx, c, namespace, p, open); err != nil {
+			return "", false, poll.Later(err)
+		}
+		answered = true
+		for _, a := range open {
+			if !a.result.OK {
+				return a.check + " fails", false, nil
+			}
+		}
+		return "", true, nil
+	})
+	if answered {
+		return nil
+	}
+	return err
+}
+
+// ask makes one request to a probe, through the API server's proxy to pods.
+func ask(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
+	var request probe.Request
+	for _, a := range list {
+		request.Targets = append(request.Targets, a.target)
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%d/proxy/check", namespace, p.pod, probePort)
+	status, answer, err := c.Raw(ctx, "POST", path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	var response probe.Response
+	if status != 200 {
+		return fmt.Errorf("it answers %d %s", status, strings.TrimSpace(string(answer[:min(len(answer), 200)])))
+	}
+	if err := json.Unmarshal(answer, &response); err != nil || len(response.Results) != len(list) {
+		return fmt.Errorf("%d results for %d questions: %w", len(response.Results), len(list), err)
+	}
+	for i, a := range list {
+		a.result = response.Results[i]
+	}
+	return nil
+}
+
+// summarize makes one row for each check of a node.
+func summarize(node string, list []*probeResult) []report.Row {
+	var order []string
+	total, bad := map[string]int{}, map[string][]string{}
+	for _, a := range list {
+		if total[a.check] == 0 {
+			order = append(order, a.check)
+		}
+		total[a.check]++
+		if !a.result.OK {
+			bad[a.check] = append(bad[a.check], a.what+": "+a.result.Detail)
+		}
+	}
+	var rows []report.Row
+	for _, check := range order {
+		if n := len(bad[check]); n > 0 {
+			rows = append(rows, report.Bad(check, node, "%d of %d fail: %s", n, total[check], strings.Join(first(bad[check], 3), "; ")))
+			continue
+		}
+		rows = append(rows, report.OK(check, node, "%d of %d", total[check], total[check]))
+	}
+	return rows
+}
+
+// first returns at most n elements, and says how many were left out.
+func first(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
+}

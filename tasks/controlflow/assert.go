@@ -1,0 +1,59 @@
+package controlflow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/computed"
+)
+
+// Assert ends the host's run unless all its conditions hold.
+type Assert struct {
+	That       computed.Conditions `yaml:"that" short:"true" required:"true" doc:"conditions as in when, one or a list: all must hold"`
+	FailMsg    string              `yaml:"fail_msg" doc:"one line to say when one does not hold: what is wrong and what to do; default which one it was"`
+	Msg        string              `yaml:"msg" doc:"another name of fail_msg"`
+	SuccessMsg string              `yaml:"success_msg" doc:"text to show when all hold; default none"`
+	Quiet      bool                `yaml:"quiet" doc:"show neither success_msg nor the values that a condition looked at; default false"`
+}
+
+var _ engine.Module = (*Assert)(nil)
+
+// Check fails with the first condition that does not hold.
+func (a *Assert) Check(context.Context, engine.System) (engine.Change, error) {
+	for _, v := range a.That {
+		if !v.Holds {
+			return engine.Change{}, a.failure(v)
+		}
+	}
+	change := engine.NoChange(nil)
+	if a.SuccessMsg != "" && !a.Quiet {
+		change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: "msg", Diff: a.SuccessMsg}}
+	}
+	return change, nil
+}
+
+// Apply is never needed.
+func (*Assert) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func (a *Assert) failure(v computed.Verdict) *engine.Failure {
+	condition := fmt.Sprintf("%s does not hold", v.Expression)
+	if v.Place != "" {
+		condition += " (" + v.Place + ")"
+	}
+	message := cmp.Or(a.FailMsg, a.Msg)
+	var detail []string
+	if message == "" {
+		message = condition
+	} else {
+		detail = append(detail, condition)
+	}
+	if !a.Quiet {
+		detail = append(detail, v.Saw...)
+	}
+	return &engine.Failure{Message: message, Detail: strings.Join(detail, "\n"), Certain: true}
+}

@@ -1,0 +1,28 @@
+// Package controlflow has the modules that touch nothing and steer a playbook: fail,
+// assert, debug and set.
+package controlflow
+
+import (
+	"cmp"
+	"context"
+
+	"deployer/engine"
+)
+
+// Fail ends the host's run with a message.
+type Fail struct {
+	Msg    string `yaml:"msg" doc:"one line: what is wrong and what to do; default \"the playbook said fail\""`
+	Detail string `yaml:"detail" doc:"more to read; default none"`
+}
+
+var _ engine.Module = (*Fail)(nil)
+
+// Check always fails.
+func (f *Fail) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{}, &engine.Failure{Message: cmp.Or(f.Msg, "the playbook said fail"), Detail: f.Detail, Certain: true}
+}
+
+// Apply is never needed.
+func (*Fail) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}

@@ -1,0 +1,59 @@
+// Package facts has the module that looks at the host again, and at more of it
+// than what the agent reports when it starts.
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/facts"
+	"deployer/strictyaml"
+)
+
+// Facts puts out what the agent reports of its host, as it is now, and further
+// sets of facts. Register the task to use them; the variable facts stays as it
+// was when the host was connected.
+type Facts struct {
+	Gather strictyaml.Texts `yaml:"gather" doc:"further sets: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), reboot (required, and why), services (name -> state). Default none"`
+}
+
+var _ engine.Module = (*Facts)(nil)
+
+// set reads one set of facts; nil where the host has nothing of the kind.
+type set func(ctx context.Context, sys engine.System) (any, error)
+
+var sets = map[string]set{"hardware": hardware, "mounts": mounts, "network": network, "packages": installed, "reboot": reboot, "services": services}
+
+// Check reads; nothing is ever changed.
+func (f *Facts) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	out := engine.Output{}
+	raw, err := json.Marshal(facts.Read(sys.Path("/")))
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return engine.Change{}, err
+	}
+	for _, name := range f.Gather {
+		read, ok := sets[name]
+		if !ok {
+			return engine.Change{}, fmt.Errorf("there is no set of facts %q: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(sets)), ", "))
+		}
+		value, err := read(ctx, sys)
+		if err != nil {
+			return engine.Change{}, fmt.Errorf("gathering %s: %w", name, err)
+		}
+		out[name] = value
+	}
+	return engine.NoChange(out), nil
+}
+
+// Apply is never needed.
+func (*Facts) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}

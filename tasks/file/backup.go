@@ -1,0 +1,68 @@
+package file
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"deployer/engine"
+)
+
+// How much of a directory that is removed is kept, so that it can be brought
+// back: configuration, not data.
+const (
+	maxKeptFiles = 2000
+	maxKeptBytes = 64 << 20
+)
+
+// below lists a directory and all that is in it, what is in a directory before
+// the directory itself: a revert goes backwards, and a directory must be there
+// before its files. tooMuch says why it cannot be kept.
+func below(sys engine.System, path string) (paths []string, tooMuch string, err error) {
+	bytes := int64(0)
+	root := sys.Path(path)
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		paths = append(paths, filepath.Join(path, strings.TrimPrefix(p, root)))
+		if len(paths) > maxKeptFiles || bytes > maxKeptBytes {
+			tooMuch = fmt.Sprintf("it has more than is kept: %d files or %d MiB", maxKeptFiles, maxKeptBytes>>20)
+			return fs.SkipAll
+		}
+		return nil
+	})
+	for i, j := 0, len(paths)-1; i < j; i, j = i+1, j-1 {
+		paths[i], paths[j] = paths[j], paths[i]
+	}
+	return paths, tooMuch, err
+}
+
+// backUpAll keeps what is at a path, with all that is below it.
+func backUpAll(sys engine.System, path string, info os.FileInfo) error {
+	if !info.IsDir() {
+		return sys.Keep(path)
+	}
+	paths, tooMuch, err := below(sys, path)
+	if err != nil {
+		return err
+	}
+	if tooMuch != "" {
+		return sys.Lose(path, tooMuch)
+	}
+	for _, p := range paths {
+		if err := sys.Keep(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

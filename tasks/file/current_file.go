@@ -1,0 +1,127 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"deployer/engine"
+	"deployer/tasks/hostfile"
+)
+
+// currentFile is what a look at the host says about the file.
+type currentFile struct {
+	of      *File       // that looked
+	path    string      // where to write, links resolved
+	info    fs.FileInfo // nil when there is no file
+	rewrite bool        // the content differs
+	access  []string    // differences of owner and mode
+}
+
+func (f *File) current(sys engine.System) (currentFile, error) {
+	path, info, err := hostfile.Find(sys, f.Path, f.Follow)
+	if err != nil {
+		return currentFile{}, err
+	}
+	want, err := f.access(sys)
+	if err == nil {
+		err = want.Valid()
+	}
+	if err != nil {
+		return currentFile{}, err
+	}
+	if info == nil {
+		return currentFile{of: f, path: path, rewrite: true}, nil
+	}
+	if !info.Mode().IsRegular() {
+		return currentFile{}, fmt.Errorf("%s is not a regular file but %s: remove it first", path, describe(info))
+	}
+	out := currentFile{of: f, path: path, info: info}
+	if out.rewrite, err = f.differs(sys, path, info); err != nil {
+		return currentFile{}, err
+	}
+	out.access, err = want.Differences(sys, info)
+	return out, err
+}
+
+func (f *File) differs(sys engine.System, path string, info fs.FileInfo) (bool, error) {
+	switch {
+	case !f.managed() || f.Force != nil && !*f.Force:
+		return false, nil
+	case f.Blob != "":
+		have, err := hostfile.SHA256(sys, path)
+		return have != f.Blob, err
+	case f.From != "":
+		return differ(sys, f.From, path, info)
+	case info.Size() != int64(len(f.Content)):
+		return true, nil
+	}
+	have, err := hostfile.ReadFile(sys, path)
+	return string(have) != f.Content, err
+}
+
+// differ compares a file with what it is a copy of. One that is not there yet
+// differs: in a dry run an earlier step has not made it.
+func differ(sys engine.System, from, path string, info fs.FileInfo) (bool, error) {
+	model, err := hostfile.Stat(sys, from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !model.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is not a regular file but %s", from, describe(model))
+	}
+	if os.SameFile(model, info) || model.Size() != info.Size() {
+		return model.Size() != info.Size(), nil
+	}
+	a, err := hostfile.Open(sys, from)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = a.Close() }()
+	b, err := hostfile.Open(sys, path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = b.Close() }()
+	return unequal(a, b)
+}
+
+func unequal(a, b io.Reader) (bool, error) {
+	left, right := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(a, left)
+		m, err2 := io.ReadFull(b, right)
+		if !bytes.Equal(left[:n], right[:m]) {
+			return true, nil
+		}
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		case errors.Is(err2, io.EOF) || errors.Is(err2, io.ErrUnexpectedEOF):
+			return true, nil // shorter, though it had the same size a moment ago
+		case err2 != nil:
+			return false, err2
+		}
+	}
+}
+
+// diff is a courtesy: where a content cannot be read, it is taken as empty.
+func (f *File) diff(sys engine.System, have currentFile) string {
+	after := []byte(f.Content)
+	if f.From != "" {
+		after = hostfile.Readable(sys, f.From)
+	}
+	var before []byte
+	if have.info != nil {
+		before = hostfile.Readable(sys, have.path)
+	}
+	return hostfile.Diff(have.path, before, after)
+}

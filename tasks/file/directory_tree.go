@@ -1,0 +1,166 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
+)
+
+// DirectoryTree is a directory with directories and files below it. What else is there
+// stays.
+type DirectoryTree struct {
+	Path     string        `yaml:"path" required:"true" doc:"absolute path of the directory on the host"`
+	Entries  []TreeEntry   `yaml:"entries" doc:"what must be below it, directories before what is in them"`
+	From     string        `yaml:"from" doc:"absolute path of a directory on the host; everything below it is copied. Instead of entries"`
+	Mode     string        `yaml:"mode" doc:"octal mode of files; default: what the file has, \"0644\" for a new one. Preserve takes that of the file that is copied"`
+	DirMode  string        `yaml:"directory_mode" doc:"octal mode of directories; default: what the directory has, \"0755\" for a new one"`
+	Owner    string        `yaml:"owner" doc:"user name or number of files and directories; default: what they have"`
+	Group    string        `yaml:"group" doc:"group name or number of files and directories; default: what they have"`
+	Secret   bool          `yaml:"secret" doc:"never show the contents or diffs of them; default false"`
+	Force    *bool         `yaml:"force" doc:"replace the content of files that exist; default true"`
+	Follow   bool          `yaml:"follow" doc:"write through symbolic links below path, or of other users above it, instead of refusing them; default false"`
+	Backup   bool          `yaml:"backup" doc:"keep each replaced file beside the new one, as PATH.RUN~. Default false"`
+	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed for each file before it gets its name; %s stands for the path of the new content"`
+}
+
+// TreeEntry is a directory or file of a tree.
+type TreeEntry struct {
+	Name    string `yaml:"name" required:"true" doc:"path relative to the tree's"`
+	Dir     bool   `yaml:"dir" doc:"it is a directory"`
+	Content string `yaml:"content" doc:"the whole content of a file; empty for an empty file"`
+	Blob    string `yaml:"blob" doc:"hex SHA-256 of the content, fetched from the controller; instead of content"`
+	Mode    string `yaml:"mode" doc:"octal mode; default the tree's"`
+}
+
+// Check looks at every directory and file.
+func (t *DirectoryTree) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if t.From != "" && missing(sys, t.From) {
+		// In a dry run an earlier step has not made it; else Apply says so.
+		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: t.Path, Action: "copy all of " + t.From}), nil
+	}
+	parts, err := t.parts(sys)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var all engine.Change
+	for _, part := range parts {
+		change, err := part.Check(ctx, sys)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		all.Needed = all.Needed || change.Needed
+		all.Effects = append(all.Effects, change.Effects...)
+	}
+	return all, nil
+}
+
+// Apply makes those that are not as wanted, in order.
+func (t *DirectoryTree) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	parts, err := t.parts(sys)
+	if err != nil {
+		return nil, err
+	}
+	var backups []string
+	for _, part := range parts {
+		change, err := part.Check(ctx, sys)
+		if err != nil {
+			return nil, err
+		}
+		if !change.Needed {
+			continue
+		}
+		out, err := part.Apply(ctx, sys, change)
+		if err != nil {
+			return nil, err
+		}
+		if name, ok := out["backup_file"].(string); ok {
+			backups = append(backups, name)
+		}
+	}
+	if backups == nil {
+		return nil, nil
+	}
+	return engine.Output{"backup_files": backups}, nil
+}
+
+func missing(sys engine.System, path string) bool {
+	_, err := hostfile.Lstat(sys, path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// parts are the tree in terms of the modules for one directory and one file.
+func (t *DirectoryTree) parts(sys engine.System) ([]engine.Module, error) {
+	if !filepath.IsAbs(t.Path) {
+		return nil, fmt.Errorf("path %q is not absolute", t.Path)
+	}
+	if t.From != "" && t.Entries != nil {
+		return nil, errors.New("from and entries exclude each other")
+	}
+	parts := []engine.Module{t.directory(TreeEntry{})}
+	if t.From != "" {
+		return t.walk(sys, parts)
+	}
+	for _, e := range t.Entries {
+		switch {
+		case !fs.ValidPath(e.Name) || e.Name == ".":
+			return nil, fmt.Errorf("%q leads out of the tree", e.Name)
+		case e.Dir:
+			parts = append(parts, t.directory(e))
+		default:
+			parts = append(parts, t.file(e, ""))
+		}
+	}
+	return parts, nil
+}
+
+func (t *DirectoryTree) directory(e TreeEntry) *Directory {
+	mode := t.DirMode
+	if e.Mode != "" {
+		mode = e.Mode
+	}
+	return &Directory{Path: path.Join(t.Path, e.Name), Mode: mode, Owner: t.Owner, Group: t.Group, Follow: t.Follow}
+}
+
+func (t *DirectoryTree) file(e TreeEntry, from string) *File {
+	mode := t.Mode
+	if e.Mode != "" {
+		mode = e.Mode
+	}
+	return &File{
+		Path: path.Join(t.Path, e.Name), Content: e.Content, Blob: e.Blob, From: from, Empty: e.Content == "" && e.Blob == "" && from == "",
+		Mode: mode, Owner: t.Owner, Group: t.Group, Secret: t.Secret, Force: t.Force, Follow: t.Follow, Backup: t.Backup, Validate: t.Validate,
+	}
+}
+
+// walk adds what is below From.
+func (t *DirectoryTree) walk(sys engine.System, parts []engine.Module) ([]engine.Module, error) {
+	root := sys.Path(t.From)
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == root {
+			return err
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(p, root+string(filepath.Separator)))
+		info, err := hostfile.Stat(sys, path.Join(t.From, name)) // a link is copied as what it leads to
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir():
+			parts = append(parts, t.directory(TreeEntry{Name: name}))
+		case info.Mode().IsRegular():
+			parts = append(parts, t.file(TreeEntry{Name: name}, path.Join(t.From, name)))
+		default:
+			return fmt.Errorf("%s is %s: only directories and regular files are copied", path.Join(t.From, name), describe(info))
+		}
+		return nil
+	})
+	return parts, err
+}

@@ -1,0 +1,64 @@
+package httpcheck
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/checkresult"
+)
+
+// Checks asks several addresses at once, each once, and never fails for what
+// they answer.
+type Checks struct {
+	Checks []Named `yaml:"checks" required:"true" doc:"the requests"`
+}
+
+// Named is a request with a name for the report.
+type Named struct {
+	Name string `yaml:"name" required:"true" doc:"what is asked, for the report"`
+
+	URL        string `yaml:"url" required:"true" doc:"http or https address"`
+	CA         string `yaml:"ca" doc:"path of the certificate authorities to trust; default the host's own"`
+	Cert       string `yaml:"cert" doc:"path of a client certificate; default none"`
+	Key        string `yaml:"key" doc:"path of the client certificate's key"`
+	ServerName string `yaml:"server_name" doc:"name that the server's certificate must have; default the address's host"`
+	Insecure   bool   `yaml:"insecure" doc:"accept any server certificate. Default false"`
+	Status     int    `yaml:"expect_status" doc:"expected status; default any from 200 to 299"`
+	Body       string `yaml:"expect_body" doc:"regular expression that the body must match; default none"`
+}
+
+var _ engine.Module = (*Checks)(nil)
+
+func (n Named) http() HTTP {
+	return HTTP{
+		URL: n.URL, CA: n.CA, Cert: n.Cert, Key: n.Key, ServerName: n.ServerName,
+		Insecure: n.Insecure, Status: n.Status, Body: n.Body,
+	}
+}
+
+// Check asks; the output has a row for each request.
+func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	rows := make([]checkresult.Row, len(c.Checks))
+	var all sync.WaitGroup
+	for i, check := range c.Checks {
+		all.Go(func() { rows[i] = check.ask(ctx, sys) })
+	}
+	all.Wait()
+	return engine.NoChange(checkresult.Output(rows)), nil
+}
+
+func (n Named) ask(ctx context.Context, sys engine.System) checkresult.Row {
+	began := time.Now()
+	detail, err := n.http().Do(ctx, sys)
+	if err != nil {
+		return checkresult.Problem("", "%v", err).Named(n.Name)
+	}
+	return checkresult.OK("%s in %s", detail, time.Since(began).Round(time.Millisecond)).Named(n.Name)
+}
+
+// Apply is never needed.
+func (*Checks) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}

@@ -1,0 +1,172 @@
+// Package httpcheck asks things on or near the host whether they serve.
+package httpcheck
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/engine"
+)
+
+// HTTP is a request with the answer that is expected. Paths are the host's.
+type HTTP struct {
+	URL        string `yaml:"url" required:"true" doc:"http or https address"`
+	CA         string `yaml:"ca" doc:"path of the certificate authorities to trust; default the host's own"`
+	Cert       string `yaml:"cert" doc:"path of a client certificate; default none"`
+	Key        string `yaml:"key" doc:"path of the client certificate's key"`
+	ServerName string `yaml:"server_name" doc:"name that the server's certificate must have; default the address's host"`
+	Insecure   bool   `yaml:"insecure" doc:"accept any server certificate; for servers on localhost that sign their own. Default false"`
+	Status     int    `yaml:"status" doc:"expected status; default any from 200 to 299"`
+	Body       string `yaml:"body" doc:"regular expression that the body must match; default none"`
+
+	Method        string            `yaml:"method" doc:"how to ask; default GET"`
+	Headers       map[string]string `yaml:"headers" doc:"headers to send, as in Authorization or Host; default none"`
+	AnswerHeaders map[string]string `yaml:"answer_headers" doc:"header -> regular expression that it must match; default none"`
+}
+
+// tryTimeout bounds one request: a server on the host or beside it that is up
+// answers its health endpoint within a second.
+const tryTimeout = 5 * time.Second
+
+// maxBody bounds in bytes what is read of an answer.
+const maxBody = 64 << 10
+
+// Do makes the request once; nil when the answer is as expected. The detail is
+// what was answered, for people.
+func (h HTTP) Do(ctx context.Context, sys engine.System) (detail string, err error) {
+	client, err := h.client(sys)
+	if err != nil {
+		return "", err
+	}
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, fmt.Errorf("no answer from %s within %s", h.URL, tryTimeout))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(h.Method, http.MethodGet), h.URL, nil)
+	if err != nil {
+		return "", err
+	}
+	for name, value := range h.Headers {
+		req.Header.Set(name, value)
+		if strings.EqualFold(name, "Host") {
+			req.Host = value
+		}
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", cmp.Or(context.Cause(ctx), err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return "", fmt.Errorf("reading the answer of %s: %w", h.URL, err)
+	}
+	return resp.Status, h.evaluate(resp, body)
+}
+
+func (h HTTP) evaluate(resp *http.Response, body []byte) error {
+	ok := resp.StatusCode == h.Status || h.Status == 0 && resp.StatusCode >= 200 && resp.StatusCode <= 299
+	if !ok {
+		return fmt.Errorf("%s answered %s: %s", h.URL, resp.Status, firstLine(body))
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.AnswerHeaders)) {
+		if err := match("answer_headers", h.AnswerHeaders[name], resp.Header.Get(name), h.URL+" answered "+name+" "); err != nil {
+			return err
+		}
+	}
+	if h.Body == "" {
+		return nil
+	}
+	return match("body", h.Body, string(body), h.URL+" answered ")
+}
+
+// match wants the text to match the expression that stands in an argument.
+func match(argument, expression, text, said string) error {
+	want, err := regexp.Compile(expression)
+	if err != nil {
+		return fmt.Errorf("%s: %w", argument, err)
+	}
+	if !want.MatchString(text) {
+		return fmt.Errorf("%s%q, want a match of %q", said, firstLine([]byte(text)), expression)
+	}
+	return nil
+}
+
+func firstLine(body []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+	if len(line) > 200 {
+		line = line[:200] + "..."
+	}
+	return line
+}
+
+func (h HTTP) client(sys engine.System) (*http.Client, error) {
+	config := &tls.Config{ServerName: h.ServerName, InsecureSkipVerify: h.Insecure} //nolint:gosec // asked for by the user, see its doc
+	if h.CA != "" {
+		pem, err := os.ReadFile(sys.Path(h.CA))
+		if err != nil {
+			return nil, fmt.Errorf("reading the authorities to trust: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", h.CA)
+		}
+	}
+	if h.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(sys.Path(h.Cert), sys.Path(h.Key))
+		if err != nil {
+			return nil, fmt.Errorf("reading the client certificate: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{
+		TLSClientConfig: config, ForceAttemptHTTP2: false, DisableKeepAlives: true,
+		Proxy:       nil, // a proxy of the environment would answer for the host
+		DialContext: (&net.Dialer{Timeout: tryTimeout}).DialContext,
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
+}
+
+// Poll calls try every interval until it succeeds or the timeout passes, and
+// then returns what the last try said. waiting, when not nil, hears each new
+// reason.
+func Poll(ctx context.Context, timeout, interval time.Duration, waiting func(string), try func(context.Context) error) error {
+	deadline := time.Now().Add(timeout)
+	said := ""
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return errors.Join(cause, err)
+		}
+		if !time.Now().Before(deadline) {
+			return err
+		}
+		if waiting != nil && err.Error() != said {
+			said = err.Error()
+			waiting(said)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// Package reboot has the module that reboots the host. The action reboot, on the
+// controller, waits until the host is back.
+package reboot
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+	"deployer/tasks/receipt"
+)
+
+// notePath is where the host remembers that a step has asked for a reboot: a run that
+// goes on after a killed one must not reboot the host once more.
+func notePath(step string) string { return receipt.Path("reboot", step) }
+
+// recent bounds how long a note counts of which nobody knows how the run went on.
+// A run that was killed in the middle of a reboot and never resumed must not spare
+// the host a reboot weeks later.
+const recent = 24 * time.Hour
+
+// goesDown is how long a host may take to stop its services once it was asked to
+// reboot. Until then it may refuse to be asked again: systemd is gone, the agent
+// and sshd are not yet.
+const goesDown = 2 * time.Minute
+
+// Reboot makes sure that the host has rebooted since a step first asked for it.
+type Reboot struct {
+	Step    string        `yaml:"step" required:"true" doc:"names the step that asks, the same in the next run of the same playbook"`
+	Resumes string        `yaml:"resumes" doc:"run that this one goes on from: a host that has rebooted in it has done so. Default none"`
+	Msg     string        `yaml:"msg" doc:"what users who are logged in are told; default none"`
+	Command hostcmd.Words `yaml:"command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
+	Done    bool          `yaml:"done" doc:"the step has come to its end: note that, and reboot nothing. Default false"`
+}
+
+var _ engine.Module = (*Reboot)(nil)
+
+// rebootNote is what a step that asked for a reboot leaves behind.
+type rebootNote struct {
+	Step string    `json:"step"`
+	Boot string    `json:"boot_id"` // before the reboot
+	At   time.Time `json:"at"`
+	// Done is the run in which the step came to its end; empty before that.
+	Done string `json:"done,omitempty"`
+}
+
+// Check compares the boot id with the one that was there when the step asked.
+func (r *Reboot) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	before, known := r.readNote(sys)
+	if r.Done {
+		if !known || before.Done == sys.RunID() {
+			return engine.NoChange(nil), nil
+		}
+		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: notePath(r.Step), Action: "note the end"}), nil
+	}
+	now, err := bootID(sys)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if known && before.Boot != now && r.noteApplies(before, sys.RunID()) {
+		return engine.NoChange(engine.Output{"boot_id": now}), nil
+	}
+	return engine.Changed(Effect()), nil
+}
+
+// readNote is what is noted of the step; false when nothing is.
+func (r *Reboot) readNote(sys engine.System) (rebootNote, bool) {
+	var before rebootNote
+	known := receipt.Read(sys, notePath(r.Step), &before)
+	return before, known
+}
+
+// noteApplies tells whether the reboot that was asked for is the one that is wanted.
+func (r *Reboot) noteApplies(before rebootNote, run string) bool {
+	if before.Done == "" {
+		return time.Since(before.At).Abs() < recent
+	}
+	return before.Done == run || before.Done == r.Resumes
+}
+
+// Effect is that of a reboot.
+func Effect() engine.Effect {
+	return engine.Effect{Kind: engine.EffectReboot, Target: "the host", Action: "reboot"}
+}
+
+// Apply notes who asks, on the disk, and only then asks for the reboot. It
+// returns while the host goes down.
+func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if r.Done {
+		before, _ := r.readNote(sys)
+		before.Done = sys.RunID()
+		return nil, receipt.Write(sys, notePath(r.Step), before)
+	}
+	now, err := bootID(sys)
+	if err != nil {
+		return nil, err
+	}
+	note, again := rebootNote{Step: r.Step, Boot: now, At: time.Now()}, false
+	if before, ok := r.readNote(sys); ok && before.Boot == now && before.Done == "" && time.Since(before.At).Abs() < goesDown {
+		note.At, again = before.At, true
+	}
+	if err := receipt.Write(sys, notePath(r.Step), note); err != nil {
+		return nil, fmt.Errorf("noting that a reboot is asked for: %w", err)
+	}
+	// The record stays whatever becomes of the program.
+	argv := r.argv(sys)
+	res, err := sys.Run(ctx, engine.Command{Argv: argv})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(argv), err)
+	// Above 128 the host that goes down has ended it; one that was asked before, by a
+	// run that was killed then, goes down already.
+	case res.Exit == 0, res.Exit > 128, again:
+		return nil, nil
+	}
+	// Nothing is on its way: the next run need not wait for it.
+	note.At = time.Time{}
+	if err := receipt.Write(sys, notePath(r.Step), note); err != nil {
+		return nil, fmt.Errorf("noting that the host does not reboot: %w", err)
+	}
+	return nil, hostcmd.Failed(argv, res)
+}
+
+// argv is the program that reboots. systemctl returns at once, and ends services
+// in good order.
+func (r *Reboot) argv(sys engine.System) []string {
+	if len(r.Command) > 0 {
+		return r.Command
+	}
+	if _, err := os.Stat(sys.Path("/run/systemd/system")); err == nil {
+		argv := []string{"systemctl", "reboot"}
+		if r.Msg != "" {
+			argv = append(argv, "--message="+r.Msg)
+		}
+		return argv
+	}
+	argv := []string{"shutdown", "-r", "now"}
+	if r.Msg != "" {
+		argv = append(argv, r.Msg)
+	}
+	return argv
+}
+
+// bootID is another one after each boot.
+func bootID(sys engine.System) (string, error) {
+	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/random/boot_id"))
+	if err != nil {
+		return "", fmt.Errorf("a reboot could not be told from none: %w", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}

@@ -1,0 +1,148 @@
+package staticpod
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"deployer/tasks/containerd"
+)
+
+// podState is what containerd has of a static pod.
+type podState struct {
+	uid   string          // of the pod made from this very manifest; empty: none yet
+	older bool            // there is, or was, a pod made from another manifest
+	pids  []string        // processes of older pods that still run
+	up    map[string]bool // containers that run
+}
+
+// look finds the pod's sandboxes. The kubelet names a static pod NAME-NODE and
+// hands its annotations to the sandbox, whose description containerd keeps
+// (containerd internal/cri/store/sandbox, Metadata).
+func look(ctx context.Context, c containerd.Client, m manifest) (podState, error) {
+	sandboxes, err := list(ctx, c,
+		`labels."io.cri-containerd.kind"==sandbox`,
+		`labels."io.kubernetes.pod.namespace"==`+m.Metadata.Namespace,
+		`labels."io.kubernetes.pod.name"~=`+quote("^"+regexp.QuoteMeta(m.Metadata.Name)+"-"))
+	if err != nil || len(sandboxes) == 0 {
+		return podState{}, err
+	}
+	out, err := c.Run(ctx, "tasks", "ls")
+	if err != nil {
+		return podState{}, err
+	}
+	running := parseTasks(out)
+	seen := podState{up: map[string]bool{}}
+	for id := range running {
+		seen.up[id] = true
+	}
+	for _, id := range sandboxes {
+		out, err := c.Run(ctx, "containers", "info", id)
+		if err != nil {
+			continue // removed since it was listed
+		}
+		pod, err := parseSandbox(out)
+		switch {
+		case err != nil:
+			return podState{}, fmt.Errorf("reading what containerd knows of sandbox %s: %w", id, err)
+		case pod.annotations[HashAnnotation] == m.Metadata.Annotations[HashAnnotation]:
+			seen.uid = pod.uid
+			continue
+		}
+		seen.older = true
+		if pid, ok := running[id]; ok {
+			seen.pids = append(seen.pids, pid)
+		}
+	}
+	return seen, nil
+}
+
+// problem returns nil when every container of the pod runs.
+func (s podState) problem(ctx context.Context, c containerd.Client, m manifest) error {
+	switch {
+	case s.uid == "" && len(s.pids) > 0:
+		return fmt.Errorf("the kubelet still runs pod %s as an older manifest says", m.Metadata.Name)
+	case s.uid == "":
+		return fmt.Errorf("the kubelet has not started pod %s yet", m.Metadata.Name)
+	}
+	for _, container := range m.Spec.Containers {
+		ids, err := list(ctx, c, `labels."io.kubernetes.pod.uid"==`+s.uid, `labels."io.kubernetes.container.name"==`+container.Name)
+		if err != nil {
+			return err
+		}
+		if !anyOf(ids, s.up) {
+			return fmt.Errorf("container %s of pod %s does not run yet", container.Name, m.Metadata.Name)
+		}
+	}
+	return nil
+}
+
+func list(ctx context.Context, c containerd.Client, filters ...string) ([]string, error) {
+	out, err := c.Run(ctx, "containers", "ls", "-q", strings.Join(filters, ","))
+	return strings.Fields(out), err
+}
+
+// quote writes a value of a containerd filter in quotes.
+func quote(s string) string {
+	raw, _ := json.Marshal(s) // strings always marshal
+	return string(raw)
+}
+
+type sandbox struct {
+	uid         string
+	annotations map[string]string
+}
+
+// parseSandbox reads the output of ctr containers info. The sandbox's
+// description is an extension: JSON, as bytes, in JSON.
+func parseSandbox(out string) (sandbox, error) {
+	var info struct {
+		Extensions map[string]struct {
+			Value []byte `json:"value"`
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &info); err != nil {
+		return sandbox{}, err
+	}
+	ext, ok := info.Extensions["io.cri-containerd.sandbox.metadata"]
+	if !ok {
+		return sandbox{}, errors.New("it is no sandbox")
+	}
+	var meta struct {
+		Metadata struct {
+			Config struct {
+				Metadata struct {
+					UID string `json:"uid"`
+				} `json:"metadata"`
+				Annotations map[string]string `json:"annotations"`
+			}
+		}
+	}
+	if err := json.Unmarshal(ext.Value, &meta); err != nil {
+		return sandbox{}, err
+	}
+	return sandbox{uid: meta.Metadata.Config.Metadata.UID, annotations: meta.Metadata.Config.Annotations}, nil
+}
+
+// parseTasks reads the running tasks from ctr tasks ls, with their processes.
+func parseTasks(out string) map[string]string {
+	up := map[string]string{}
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[2] == "RUNNING" {
+			up[fields[0]] = fields[1]
+		}
+	}
+	return up
+}
+
+func anyOf(ids []string, up map[string]bool) bool {
+	for _, id := range ids {
+		if up[id] {
+			return true
+		}
+	}
+	return false
+}

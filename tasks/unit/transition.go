@@ -1,0 +1,118 @@
+package unit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+const (
+	defaultTimeout = 90 * time.Second // systemd's own DefaultTimeoutStartSec
+	pollEvery      = 100 * time.Millisecond
+	beginWithin    = 10 * time.Second // for no_block: until the job is taken up
+)
+
+// transition runs the verb and waits for its effect. It returns the status after it.
+func (u *Unit) transition(ctx context.Context, sys engine.System, before status, transition action) (status, error) {
+	if transition.verb == "reload" && !before.CanReload {
+		return before, fmt.Errorf("unit %s has no ExecReload: use state: restarted, or restart_if_older_than", u.Name)
+	}
+	argv := []string{"systemctl", transition.verb, u.Name}
+	if u.NoBlock && transition.verb != "stop" && transition.verb != "reload" {
+		argv = []string{"systemctl", "--no-block", transition.verb, u.Name}
+	}
+	_, failed := hostcmd.Run(ctx, sys, argv...)
+	if ctx.Err() != nil {
+		return before, context.Cause(ctx)
+	}
+	switch transition.verb {
+	case "stop":
+		if failed != nil {
+			return before, u.failure(ctx, sys, "did not stop: "+failed.Error())
+		}
+		return show(ctx, sys, u.Name)
+	case "reload":
+		if failed != nil {
+			return before, u.failure(ctx, sys, "did not reload: "+failed.Error())
+		}
+		return show(ctx, sys, u.Name)
+	}
+	if failed != nil {
+		// systemd may try again by itself; only when it does not, this is the end
+		if now, err := show(ctx, sys, u.Name); err != nil || now.Active != "activating" && !now.up() {
+			return before, u.failure(ctx, sys, "did not start: "+failed.Error())
+		}
+	}
+	if u.NoBlock {
+		return u.awaitBegin(ctx, sys, before)
+	}
+	return u.awaitUp(ctx, sys, before)
+}
+
+func (u *Unit) failure(ctx context.Context, sys engine.System, what string) error {
+	return &engine.Failure{Message: "unit " + u.Name + " " + what, Detail: journal(ctx, sys, u.Name)}
+}
+
+// awaitBegin waits until a new invocation began.
+func (u *Unit) awaitBegin(ctx context.Context, sys engine.System, before status) (status, error) {
+	deadline := time.Now().Add(beginWithin)
+	for {
+		now, err := show(ctx, sys, u.Name)
+		if err != nil {
+			return now, err
+		}
+		if now.Active == "failed" {
+			return now, u.failure(ctx, sys, "failed ("+now.Result+")")
+		}
+		if now.Invocation != before.Invocation && (now.up() || now.Active == "activating") {
+			return now, nil
+		}
+		if time.Now().After(deadline) {
+			return now, u.failure(ctx, sys, fmt.Sprintf("has not begun to start after %s: it is %s", beginWithin, now.Active))
+		}
+		if err := pause(ctx); err != nil {
+			return now, err
+		}
+	}
+}
+
+// awaitUp waits until one process has been up for the stable time.
+func (u *Unit) awaitUp(ctx context.Context, sys engine.System, before status) (status, error) {
+	timeout := cmp.Or(u.Timeout, defaultTimeout)
+	deadline := time.Now().Add(timeout)
+	w := watch{before: before, stable: u.StableFor}
+	for {
+		now, err := show(ctx, sys, u.Name)
+		if err != nil {
+			return now, err
+		}
+		done, wrong := w.observe(now, time.Now())
+		if wrong != "" {
+			return now, u.failure(ctx, sys, wrong)
+		}
+		if done {
+			return now, nil
+		}
+		if time.Now().After(deadline) {
+			return now, u.failure(ctx, sys, fmt.Sprintf("is not up after %s: it is %s (%s)", timeout, now.Active, now.Sub))
+		}
+		if err := pause(ctx); err != nil {
+			return now, err
+		}
+	}
+}
+
+func pause(ctx context.Context) error {
+	t := time.NewTimer(pollEvery)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

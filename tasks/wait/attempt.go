@@ -1,0 +1,137 @@
+package wait
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// try looks once; the error says what is not as wanted.
+func (w *For) try(ctx context.Context, sys engine.System) error {
+	switch w.State {
+	case "stopped", "absent":
+		return w.gone(ctx, sys)
+	case "drained":
+		return drained(sys, w.Host, w.Port)
+	}
+	return w.there(ctx, sys)
+}
+
+func (w *For) there(ctx context.Context, sys engine.System) error {
+	if w.Path != "" {
+		if found, err := w.found(sys); err != nil || !found {
+			return cmp.Or(err, fmt.Errorf("%s does not match %q yet", w.Path, w.SearchRegex))
+		}
+	}
+	if w.Socket != "" {
+		if err := dial(ctx, "unix", sys.Path(w.Socket)); err != nil {
+			return err
+		}
+	}
+	if w.Port != 0 {
+		if err := dial(ctx, "tcp", w.address()); err != nil {
+			return err
+		}
+	}
+	if w.HTTP != nil {
+		if _, err := w.HTTP.Do(ctx, sys); err != nil {
+			return err
+		}
+	}
+	if len(w.Command) > 0 {
+		_, err := hostcmd.Run(ctx, sys, w.Command...)
+		return err
+	}
+	return nil
+}
+
+// gone wants ports and sockets that refuse: one that does not answer in time may
+// only be slow.
+func (w *For) gone(ctx context.Context, sys engine.System) error {
+	if w.Path != "" {
+		found, err := w.found(sys)
+		if err == nil && found {
+			return fmt.Errorf("%s is still there", cmp.Or(matching(w), w.Path))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if w.Socket != "" && dial(ctx, "unix", sys.Path(w.Socket)) == nil {
+		return fmt.Errorf("%s still accepts connections", w.Socket)
+	}
+	if w.Port == 0 {
+		return nil
+	}
+	err := dial(ctx, "tcp", w.address())
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return fmt.Errorf("it cannot be told whether %s is closed: %w", w.address(), err)
+	}
+	if err == nil {
+		return fmt.Errorf("%s still accepts connections", w.address())
+	}
+	return nil
+}
+
+func matching(w *For) string {
+	if w.SearchRegex == "" {
+		return ""
+	}
+	return fmt.Sprintf("what matches %q in %s", w.SearchRegex, w.Path)
+}
+
+// maxSearched is how much of a file is searched, from its end: the file of a log may
+// be huge, and what is waited for comes last.
+const maxSearched = 8 << 20
+
+// found tells whether the path is there and matches; an error when it is not.
+func (w *For) found(sys engine.System) (bool, error) {
+	info, err := os.Stat(sys.Path(w.Path))
+	if err != nil {
+		return false, fmt.Errorf("%s is not there yet: %w", w.Path, err)
+	}
+	if w.SearchRegex == "" {
+		return true, nil
+	}
+	if !info.Mode().IsRegular() { // to open a pipe would wait for its other end
+		return false, fmt.Errorf("%s is not a regular file that could be searched", w.Path)
+	}
+	f, err := os.Open(sys.Path(w.Path))
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	want, err := regexp.Compile(w.SearchRegex)
+	if err != nil {
+		return false, err
+	}
+	content := make([]byte, min(info.Size(), maxSearched))
+	n, err := f.ReadAt(content, info.Size()-int64(len(content)))
+	if n < len(content) {
+		return false, fmt.Errorf("reading %s: %w", w.Path, err)
+	}
+	return want.Match(content), nil
+}
+
+func (w *For) address() string {
+	return net.JoinHostPort(cmp.Or(w.Host, "127.0.0.1"), strconv.Itoa(w.Port))
+}
+
+func dial(ctx context.Context, network, address string) error {
+	d := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
