@@ -175,7 +175,7 @@ func randomBook(rnd *rand.Rand) string {
 		case 5:
 			text = fmt.Sprintf("absent: {path: %s}", []string{"/srv/d/c", "/srv/old", "/srv/e", "/srv/b"}[n%4])
 		case 6:
-			text = fmt.Sprintf("block: {path: %s, block: \"b %d\", create: true}", path(), n)
+			text = fmt.Sprintf("text_block: {path: %s, block: \"b %d\", create: true}", path(), n)
 		case 7:
 			text = fmt.Sprintf("copy: {dest: %s, content: \"copied %d\"}", path(), n)
 		}
