@@ -25,8 +25,8 @@ func goldenPlan() *plan.Plan {
 	opaque := 1
 	return &plan.Plan{
 		Format: plan.Format, Deployer: "v1", Made: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), By: "ann@ci",
-		Invocation:  journal.Invocation{Verb: "run", Playbook: "/site/site.yaml", Inventory: "/site/inventory.yaml", Limit: "web", Extra: map[string]any{"said": "hello"}, Withheld: []string{"token"}},
-		Files: map[string]string{"/site/site.yaml": "abc"},
+		Invocation: journal.Invocation{Verb: "run", Playbook: "/site/site.yaml", Inventory: "/site/inventory.yaml", Limit: "web", Extra: map[string]any{"said": "hello"}, Withheld: []string{"token"}},
+		Files:      map[string]string{"/site/site.yaml": "abc"},
 		Changes: []plan.Change{
 			{Step: "1.web.1", Name: "configuration", Role: "web", Effects: []engine.Effect{effect, secret}, Fingerprints: []string{effect.Fingerprint(), secret.Fingerprint()}, MaxParallel: 1},
 			{Step: "1.web.2", Name: "look", Unknown: "it looks at what 1.web.1 registers"},

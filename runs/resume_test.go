@@ -17,7 +17,9 @@ import (
 
 // TestLastUnfinished: which run is meant when none is named.
 func TestLastUnfinished(t *testing.T) {
-	call := func(book string) journal.Invocation { return journal.Invocation{Verb: "run", Playbook: book, Inventory: "/i"} }
+	call := func(book string) journal.Invocation {
+		return journal.Invocation{Verb: "run", Playbook: book, Inventory: "/i"}
+	}
 	limited := func(book, limit string) journal.Invocation {
 		c := call(book)
 		c.Limit = limit

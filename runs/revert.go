@@ -27,7 +27,7 @@ type RevertOptions struct {
 // Reverting is a run that is to be put back: hosts are asked first what there is
 // to do, and then it is done.
 type Reverting struct {
-	ID   string       // of the run
+	ID   string             // of the run
 	Call journal.Invocation // what it was
 	// WentOnFrom is the run that it went on from, which is not put back with it;
 	// empty for none.

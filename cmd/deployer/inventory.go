@@ -160,7 +160,7 @@ group_vars and host_vars beside a playbook are there too.`,
 				return printJSON(e.stdout, struct {
 					hostRow
 					Values  []inventory.Origin `json:"values"`
-					OpenSSH []ssh.Setting         `json:"openssh,omitempty"`
+					OpenSSH []ssh.Setting      `json:"openssh,omitempty"`
 				}{rowOf(h, ways.Target(h.Name)), origins, said})
 			}
 			return printOrigins(e.stdout, h, origins, said)

@@ -37,7 +37,7 @@ func TestPurge(t *testing.T) {
 		t.Fatalf("the hosts keep %d tokens and %d files", kept("first-token"), kept("first-motd"))
 	}
 	out, _ := y.deployer(exitOK, "runs", "purge", "--check", "-v")
-	says(t, out, "what run "+run+" has replaced: remove for good: 1 can no longer be put back")
+	says(t, out, "backups of run "+run+": remove: 1 resources can no longer be restored")
 	_, complaints := y.deployer(exitRefused, "runs", "purge")
 	says(t, complaints, "nothing was changed; to do this, give --yes")
 	if kept("first-token") != 2 {

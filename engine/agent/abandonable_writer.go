@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// abandonableWriter writes to w until gone is closed. A write that is under way
-// then is given up: on a hung network it would keep a step, and with it the
-// host's lock, for as long as the kernel believes in the connection.
+// abandonableWriter writes to w until gone is closed, and then abandons the write in
+// flight. On a hung network that write would block a step, and with it the host's
+// lock, until the kernel gives the connection up.
 type abandonableWriter struct {
 	gone <-chan struct{}
 	jobs chan []byte
 	done chan error
 }
 
-// newAbandonableWriter returns a writer for one goroutine at a time. The goroutine
-// that writes for it ends after gone, or with the process if w never returns.
+// newAbandonableWriter returns a writer for one goroutine at a time. It starts a
+// goroutine that ends when gone is closed, or with the process if w never returns.
 func newAbandonableWriter(w io.Writer, gone <-chan struct{}) *abandonableWriter {
 	d := &abandonableWriter{gone: gone, jobs: make(chan []byte), done: make(chan error, 1)}
 	go func() {
@@ -32,10 +32,10 @@ func newAbandonableWriter(w io.Writer, gone <-chan struct{}) *abandonableWriter 
 	return d
 }
 
-var errControllerGone = errors.New("the controller is gone")
+var errControllerGone = errors.New("the connection to the controller is gone")
 
-// Write implements io.Writer. After an error p may still be read from:
-// wire.Conn never touches its buffer again then.
+// Write implements io.Writer. After an error, w may still read from p: wire.Conn
+// does not reuse its buffer then.
 func (d *abandonableWriter) Write(p []byte) (int, error) {
 	select {
 	case d.jobs <- p:

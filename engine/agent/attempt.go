@@ -13,14 +13,15 @@ import (
 	"deployer/engine"
 )
 
-// attemptWithRetries tries once, and after failures as often as the step allows.
+// attemptWithRetries attempts the step, and repeats failed attempts as often as the
+// step allows, with the step's delay between them.
 func (r *stepRun) attemptWithRetries(ctx context.Context) (engine.Change, error) {
 	for {
 		r.attempts++
 		change, err := r.attempt(ctx)
 		if err == nil || r.attempts > r.step.Retries || r.pause(ctx) != nil {
 			if r.applied != nil && !change.Needed {
-				// A failed try did what the last one found done.
+				// The failed attempt made the change that the last one found in place.
 				r.applied.Output = change.Output
 				change = *r.applied
 			}
@@ -29,7 +30,8 @@ func (r *stepRun) attemptWithRetries(ctx context.Context) (engine.Change, error)
 	}
 }
 
-// pause waits before the next try, unless the segment is ended meanwhile.
+// pause waits for the step's delay. The error says why no other attempt may begin:
+// the segment was ended, or the controller is gone.
 func (r *stepRun) pause(ctx context.Context) error {
 	timer := time.NewTimer(r.step.Delay)
 	defer timer.Stop()
@@ -45,18 +47,18 @@ func (r *stepRun) pause(ctx context.Context) error {
 	}
 }
 
-// panicError is a panic of a module.
+// panicError is the error of a module that panicked.
 type panicError struct {
 	value any
 	stack string
 }
 
 func (e *panicError) Error() string {
-	return fmt.Sprintf("the module failed in a way that is a bug of deployer: %v; report it with the detail", e.value)
+	return fmt.Sprintf("the module panicked: %v; this is a bug of deployer, report it with the detail", e.value)
 }
 
-// attempt checks and applies once. A panic is an error like any other: it must not
-// take the agent down, which would lose the results of other steps.
+// attempt checks and applies the step once, within the step's timeout. A panic
+// becomes a *panicError: an agent that dies would lose the results of other steps.
 func (r *stepRun) attempt(ctx context.Context) (change engine.Change, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,7 +78,7 @@ func (r *stepRun) attempt(ctx context.Context) (change engine.Change, err error)
 	return change, err
 }
 
-// module is the step's, of the registry or the agent's own.
+// module returns the step's module: one of the agent's own, or one of the registry.
 func (r *stepRun) module() (engine.Module, error) {
 	switch r.step.Module {
 	case engine.RevertModule:
@@ -87,7 +89,8 @@ func (r *stepRun) module() (engine.Module, error) {
 	return r.server.registry.Module(r.step.Module)
 }
 
-// decodeArgs is strict: an argument that the module does not know is a mistake.
+// decodeArgs decodes args into module. A field that the module does not have is an
+// error.
 func decodeArgs(args json.RawMessage, module engine.Module) error {
 	if own, ok := module.(json.Unmarshaler); ok {
 		return own.UnmarshalJSON(args) // and is not read twice
@@ -97,6 +100,9 @@ func decodeArgs(args json.RawMessage, module engine.Module) error {
 	return decoder.Decode(module)
 }
 
+// checkAndApply checks, and applies if the check found a change and this is no dry
+// run. Before it applies, it journals that the step begins and writes down the
+// handlers that the step notifies.
 func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	module, err := r.module()
 	if err != nil {
@@ -123,8 +129,8 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	if change.Wait {
 		output, err = r.wait(ctx, module, sys, change)
 	} else {
-		// Of a command nobody can see later that it was begun, so this is on the
-		// disk before, whatever takes the host down.
+		// Nothing shows later that a command has begun, so the entry is synced to the
+		// disk first and survives a power cut.
 		_, runsProgram := module.(engine.RunsPrograms)
 		if err := errors.Join(r.log.begin(r.step.ID, runsProgram), r.server.state.addPendingHandlers(r.step.Notifies)); err != nil {
 			return change, err
@@ -141,9 +147,9 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	return change, err
 }
 
-// wait applies what only waits. That is cut short when the controller is lost or
-// wants no further steps: nothing is half done then, and it would keep the user,
-// or the agent of the next connection, waiting too.
+// wait applies a change that only waits. The wait is cut short when the controller
+// is lost or ends the segment: no change is left half done, and neither the user nor
+// the next agent has to wait for it.
 func (r *stepRun) wait(ctx context.Context, module engine.Module, sys engine.System, change engine.Change) (engine.Output, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -14,13 +14,13 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// backUp saves what is at path, and notes the directories above it that do not
-// exist: the step will make them.
+// backUp backs up the file at the record's path. Directories above the path that do
+// not exist get records too: the step will create them.
 func (k *backupWriter) backUp(line BackupRecord, root string) error {
 	line.Kind, line.Name = kindFile, filepath.Clean("/"+line.Name)
 	missing, err := missingAbove(root, line.Name)
 	if err != nil {
-		return fmt.Errorf("keeping file %s: %w", line.Name, err)
+		return fmt.Errorf("backing up file %s: %w", line.Name, err)
 	}
 	for _, dir := range missing {
 		above := line
@@ -60,8 +60,8 @@ func (k *backupWriter) backUp(line BackupRecord, root string) error {
 	})
 }
 
-// copyContent copies the content of a file. What a try that died has left of the
-// copy is overwritten; of a copy that fails nothing stays.
+// copyContent copies the content of a file to a path. A partial copy of an attempt
+// that died is overwritten; a copy that fails is removed.
 func copyContent(n *hostpath.Node, to string) error {
 	in, err := n.File()
 	if err != nil {
@@ -77,7 +77,7 @@ func copyContent(n *hostpath.Node, to string) error {
 		_ = os.Remove(to)
 	}
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		err = fmt.Errorf("%w: free some space there; what cannot be kept is not changed", err)
+		err = fmt.Errorf("%w: free some space there; without a backup the file is not changed", err)
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func missingAbove(root, path string) ([]string, error) {
 	return out, nil
 }
 
-// Keep saves what is at a path before the step changes it.
+// Keep backs up the file at a path before the step changes it; see engine.System.
 func (s *system) Keep(path string) error {
 	k, err := s.keeper()
 	if k == nil || err != nil {
@@ -108,14 +108,14 @@ func (s *system) Keep(path string) error {
 	return k.backUp(s.line("", path), s.Path("/"))
 }
 
-// KeepState saves what something other than a file is.
+// KeepState backs up the state of a resource other than a file; see engine.System.
 func (s *system) KeepState(kind, name string, now engine.State) error {
 	k, err := s.keeper()
 	if k == nil || err != nil {
 		return err
 	}
 	if s.step.server.registry[kind].Restorer == nil {
-		return fmt.Errorf("keeping %s %s: nothing could put it back; this is a bug of the module", kind, name)
+		return fmt.Errorf("backing up %s %s: its kind has no restorer; this is a bug of the module", kind, name)
 	}
 	return k.add(s.line(kind, name), func(l *BackupRecord) error {
 		l.State = now
@@ -123,7 +123,8 @@ func (s *system) KeepState(kind, name string, now engine.State) error {
 	})
 }
 
-// Lose notes what cannot be put back.
+// Lose records that a resource cannot be restored, with the reason; see
+// engine.System.
 func (s *system) Lose(name, why string) error {
 	k, err := s.keeper()
 	if k == nil || err != nil {
@@ -134,7 +135,8 @@ func (s *system) Lose(name, why string) error {
 	return k.add(line, func(*BackupRecord) error { return nil })
 }
 
-// keeper keeps for the step's run; nil in a dry run, which changes nothing.
+// backupWriter returns the writer of the step's run; nil in a dry run, which changes
+// nothing.
 func (s *system) keeper() (*backupWriter, error) {
 	if s.step.check {
 		return nil, nil
@@ -146,7 +148,7 @@ func (s *system) line(kind, name string) BackupRecord {
 	return BackupRecord{Step: s.step.step.ID, Kind: kind, Name: name, Secret: s.step.secret()}
 }
 
-// secret tells whether contents that the step deals with may be shown.
+// secret reports whether the contents that the step handles are secret.
 func (r *stepRun) secret() bool {
 	if r.step.Secret || r.applied == nil {
 		return r.step.Secret
@@ -159,8 +161,9 @@ func (r *stepRun) secret() bool {
 	return false
 }
 
-// recordAfter notes what the step left of all that it kept. It is also called for a
-// step that failed, or found its work done that an earlier try had begun.
+// recordAfter records the present state of each resource that the step has backed
+// up. It is also called for a step that failed, or that found the work of an earlier
+// attempt done.
 func (r *stepRun) recordAfter(ctx context.Context) error {
 	if r.check {
 		return nil
@@ -180,7 +183,7 @@ func (r *stepRun) recordAfter(ctx context.Context) error {
 			err = k.recordAfter(line)
 		}
 		if err != nil {
-			return fmt.Errorf("looking what became of %s %s: %w", line.Kind, line.Name, err)
+			return fmt.Errorf("reading the new state of %s %s: %w", line.Kind, line.Name, err)
 		}
 	}
 	return nil

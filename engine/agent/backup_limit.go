@@ -12,28 +12,29 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// Limits of what is kept of one file. A host's disk must not fill up because of
-// copies that hardly anybody ever asks for.
+// Limits of the backup of one file: backups are rarely needed, and must not fill the
+// disk of a host.
 const (
 	maxKeptFile = 512 << 20 // bytes; programs and configuration are smaller, data is not for a revert
-	smallFile   = 1 << 20   // bytes up to which a file is kept however little room there is
-	maxReserve  = 1 << 30   // bytes that stay free beside the copy, and no more than a tenth of the file system
+	smallFile   = 1 << 20   // bytes up to which a file is backed up however little space is free
+	maxReserve  = 1 << 30   // bytes that stay free after the copy, at most a tenth of the file system
 )
 
-// backupRefusal says why a file of the size is not kept in dir; empty when it is. The
-// texts have no numbers of the host, so that plans of many hosts stay alike.
+// backupRefusal returns the reason why a file of this size is not backed up in dir;
+// empty when it is. The texts have no numbers of the host, so that the plans of many
+// hosts stay equal.
 func backupRefusal(dir string, size int64) string {
 	switch {
 	case size > maxKeptFile:
-		return fmt.Sprintf("it is larger than the %d MiB of a file that are kept", maxKeptFile>>20)
+		return fmt.Sprintf("it is larger than %d MiB, the limit for backups", maxKeptFile>>20)
 	case size > smallFile && !hasRoom(dir, size):
 		return "a copy of it would fill the disk"
 	}
 	return ""
 }
 
-// hasRoom reports whether size bytes can be written below dir, which need not
-// exist, with the reserve left over. A file system that does not say has room.
+// hasRoom reports whether size bytes can be written below dir, which need not exist,
+// and the reserve stays free. A file system that does not report its size has room.
 func hasRoom(dir string, size int64) bool {
 	var st unix.Statfs_t
 	err := unix.Statfs(dir, &st)
@@ -50,8 +51,8 @@ func hasRoom(dir string, size int64) bool {
 
 const irreversibleMark = " (cannot be put back: "
 
-// markIrreversible adds to the effects of a check that they replace what is too large
-// to be kept.
+// markIrreversible marks the effects of a check that replace a file too large for a
+// backup.
 func (r *stepRun) markIrreversible(change *engine.Change) {
 	root := r.server.path("/")
 	for i, e := range change.Effects {
@@ -69,15 +70,15 @@ func (r *stepRun) markIrreversible(change *engine.Change) {
 	}
 }
 
-// reportIrreversible adds to a result which files the step has replaced and not kept,
-// where the check did not say so.
+// reportIrreversible marks the effects of a result that have replaced files without
+// a backup, where the check did not.
 func (r *stepRun) reportIrreversible(change *engine.Change) {
 	if r.check {
 		return
 	}
 	k, err := r.server.state.backupWriter(r.run)
 	if err != nil {
-		return // the step could keep nothing, and has said so
+		return // the step has failed with the same error
 	}
 	for _, line := range k.replacedWithoutBackup(r.step.ID) {
 		text := irreversibleMark + line.Lost + ")"

@@ -14,49 +14,51 @@ import (
 	"deployer/engine/wire"
 )
 
-// BackupRecord is one line of what a host keeps of a run, so that it can be reverted:
-// runs/RUN/kept.jsonl. A line says what a step found before it changed it, or,
-// with Left, what the step left there. Contents of files are beside it, in
-// runs/RUN/kept/.
+// BackupRecord is one line of the backup log of a run, runs/RUN/kept.jsonl: the
+// state of a resource before a step changed it or, with Left, the state that the
+// step left. The contents of files are in runs/RUN/kept/.
 type BackupRecord struct {
 	Step string `json:"step"`
 	Kind string `json:"kind"` // kindFile, or a kind of the registry
 	Name string `json:"name"`
 	Left bool   `json:"left,omitempty"`
-	// File is what is at a path; nil when there is nothing.
+	// File describes the file; nil when there is none.
 	File *File `json:"file,omitempty"`
-	// State is that of a kind other than kindFile; empty when it does not exist.
+	// State is the state of a kind other than kindFile; empty when the resource does
+	// not exist.
 	State engine.State `json:"state,omitempty"`
-	// Data is the file in kept/ with the content of a regular file.
+	// Data is the name of the file in kept/ with the content of a regular file.
 	Data   string `json:"data,omitempty"`
 	Secret bool   `json:"secret,omitempty"` // its content must not be shown
-	// Lost says why it cannot be put back; nothing is known of it then.
+	// Lost is the reason why the resource cannot be restored; the record has no state
+	// then.
 	Lost string `json:"lost,omitempty"`
 }
 
-// kindFile is the kind of files, directories and links, which the agent itself
-// keeps and puts back.
+// kindFile is the kind of files, directories and links, which the agent itself backs
+// up and restores.
 const kindFile = "file"
 
-// resource is what a line is about.
+// resource identifies what a record describes.
 type resource struct{ kind, name string }
 
 func (k BackupRecord) resource() resource { return resource{k.Kind, k.Name} }
 
-// backupWriter writes what one run keeps.
+// backupWriter writes the backup log of one run. Its methods may be called
+// concurrently.
 type backupWriter struct {
 	dir string // of the run
 
 	mu                 sync.Mutex
-	file               *os.File // nil until something is kept
+	file               *os.File // nil until the first record
 	lines              int
 	seen               map[string]map[resource]bool // by step
-	unfinishedByStep   map[string][]BackupRecord    // kept by a step, without a line of what it left
-	irreversibleByStep map[string][]BackupRecord    // files that a step has replaced and not kept
+	unfinishedByStep   map[string][]BackupRecord    // by step: records without a matching Left record
+	irreversibleByStep map[string][]BackupRecord    // by step: files that were replaced without a backup
 }
 
-// backupWriter returns what keeps for a run; it reads what an earlier agent has kept
-// for the same one.
+// backupWriter returns the writer of a run's backup log, with the records that an
+// earlier agent wrote for the same run.
 func (s *state) backupWriter(run string) (*backupWriter, error) {
 	dir, err := s.runDir(run)
 	if err != nil {
@@ -79,7 +81,7 @@ func (s *state) backupWriter(run string) (*backupWriter, error) {
 	return k, nil
 }
 
-// index takes a line in.
+// index adds a record to the maps. k.mu is held, or k is not shared yet.
 func (k *backupWriter) index(line BackupRecord) {
 	k.lines++
 	if line.Left {
@@ -108,8 +110,8 @@ func without(lines []BackupRecord, t resource) []BackupRecord {
 	return out
 }
 
-// add adds a line that fill completes, unless the step has one for the same
-// thing: a second try would keep what the first one left behind.
+// add writes a record that fill completes, unless the step has one for the same
+// resource: after a failed attempt the resource is no longer as the step found it.
 func (k *backupWriter) add(line BackupRecord, fill func(*BackupRecord) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,17 +119,17 @@ func (k *backupWriter) add(line BackupRecord, fill func(*BackupRecord) error) er
 		return nil
 	}
 	if err := fill(&line); err != nil {
-		return fmt.Errorf("keeping %s %s: %w", line.Kind, line.Name, err)
+		return fmt.Errorf("backing up %s %s: %w", line.Kind, line.Name, err)
 	}
 	if err := k.write(line, true); err != nil {
-		return fmt.Errorf("keeping %s %s: %w", line.Kind, line.Name, err)
+		return fmt.Errorf("backing up %s %s: %w", line.Kind, line.Name, err)
 	}
 	k.index(line)
 	return nil
 }
 
-// write appends a line. With it the keeping is complete, so what it refers to
-// must be on the disk by then.
+// write appends a record. The record completes a backup, so the content that it
+// refers to is on the disk before. k.mu is held.
 func (k *backupWriter) write(line BackupRecord, sync bool) error {
 	if k.file == nil {
 		f, err := openLines(filepath.Join(k.dir, backupLogFile))
@@ -146,28 +148,29 @@ func (k *backupWriter) write(line BackupRecord, sync bool) error {
 	return err
 }
 
-// unfinished are the things of a step of which nobody has noted yet what became.
+// unfinished returns the records of a step that have no matching Left record.
 func (k *backupWriter) unfinished(step string) []BackupRecord {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.unfinishedByStep[step]
 }
 
-// replacedWithoutBackup are the files that a step has replaced and not kept.
+// replacedWithoutBackup returns the records of files that a step has replaced
+// without a backup.
 func (k *backupWriter) replacedWithoutBackup(step string) []BackupRecord {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.irreversibleByStep[step]
 }
 
-// recordAfter notes what became of something. It is not waited for until it is on the
-// disk: without it a revert only cannot tell who changed the thing last.
+// recordAfter writes the state in which a step left a resource. The record is not
+// synced: without it, a revert only cannot tell who changed the resource last.
 func (k *backupWriter) recordAfter(line BackupRecord) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	line.Left, line.Data = true, ""
 	if err := k.write(line, false); err != nil {
-		return fmt.Errorf("noting what became of %s %s: %w", line.Kind, line.Name, err)
+		return fmt.Errorf("recording the new state of %s %s: %w", line.Kind, line.Name, err)
 	}
 	k.index(line)
 	return nil
@@ -181,16 +184,16 @@ func (k *backupWriter) close() {
 
 const backupLogFile = "kept.jsonl"
 
-// readBackupLog reads what a run has kept; none when it kept nothing. A line that was
-// cut short is left out: what it was for was not changed. A format that is not known
-// is an error.
+// readBackupLog returns the records of a run, none when the run has no log. A
+// truncated line is skipped: the change that it was for was not made. An unknown
+// format is an error.
 func readBackupLog(runDir string) ([]BackupRecord, error) {
 	f, err := os.Open(filepath.Join(runDir, backupLogFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what the run has kept: %w", err)
+		return nil, fmt.Errorf("reading the run's backup log: %w", err)
 	}
 	defer func() { _ = f.Close() }()
 	var out []BackupRecord
@@ -212,7 +215,7 @@ func readBackupLog(runDir string) ([]BackupRecord, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading what the run has kept: %w", err)
+		return nil, fmt.Errorf("reading the run's backup log: %w", err)
 	}
 	return out, nil
 }

@@ -8,8 +8,8 @@ import (
 	"deployer/engine/wire"
 )
 
-// call asks the controller and waits for the answer, as long as ctx and the
-// connection last.
+// call calls a method of the controller and returns its reply. The error is the
+// controller's, the cause of ctx, or that of the lost connection.
 func (s *server) call(ctx context.Context, method string, in json.RawMessage) (json.RawMessage, error) {
 	reply := make(chan wire.ReplyMessage, 1)
 	s.mu.Lock()
@@ -38,7 +38,8 @@ func (s *server) call(ctx context.Context, method string, in json.RawMessage) (j
 	}
 }
 
-// handleReply hands a reply to whoever waits for it, if anybody still does.
+// handleReply passes a reply to the call that waits for it. A reply to a call that
+// has ended is dropped.
 func (s *server) handleReply(f wire.Frame) error {
 	var m wire.ReplyMessage
 	if err := f.Decode(&m); err != nil {

@@ -8,24 +8,26 @@ import (
 	"deployer/engine"
 )
 
-// resourceChange is what one step did to one thing, with what else the run did to it.
+// resourceChange is the change that one step, or a whole run, made to one resource,
+// with the records of other steps for the same resource.
 type resourceChange struct {
 	resource
-	steps   []string       // the one that kept it; for a whole run all that did
-	before  BackupRecord   // what the step found, and what it becomes again
-	after   *BackupRecord  // what the step left; nil when it was cut short
-	earlier []BackupRecord // what the thing was earlier in the run
-	later   []BackupRecord // what it was later in the run
-	// interrupted is true when the last step that changed the thing was cut short, so
-	// that nobody can tell whether it was changed by others since.
+	steps   []string       // that made the change: one, or all of the run
+	before  BackupRecord   // what the step found: the state to restore
+	after   *BackupRecord  // what the step left; nil when the step was interrupted
+	earlier []BackupRecord // records from earlier in the run
+	later   []BackupRecord // records from later in the run
+	// interrupted is true when the last step that changed the resource was
+	// interrupted: changes by others cannot be told from those of the step then.
 	interrupted bool
 	secret      bool
-	// dependent tells keys of the state that go with other things of the run (see
-	// Restorer.Of); nil means none.
+	// dependent reports whether a key of the state belongs to another resource of
+	// the run (see Restorer.Of); nil means that none does.
 	dependent func(key string) bool
 }
 
-// changesByStep tells what steps did, from the lines of a run, the first step first.
+// changesByStep returns the changes of the steps of a run from the records of its
+// backup log, in the order of the steps.
 func changesByStep(lines []BackupRecord) []*resourceChange {
 	var out []*resourceChange
 	known := map[resource][]BackupRecord{}
@@ -47,7 +49,7 @@ func changesByStep(lines []BackupRecord) []*resourceChange {
 	return out
 }
 
-// changesByRun tells what a run did to each thing from its first step to its last.
+// changesByRun merges the changes of all steps to each resource into one.
 func changesByRun(changes []*resourceChange) []*resourceChange {
 	var out []*resourceChange
 	byThing := map[resource]*resourceChange{}
@@ -67,15 +69,16 @@ func changesByRun(changes []*resourceChange) []*resourceChange {
 	return out
 }
 
-// isStepOfTask tells whether a step is one of a task: its own, one of a loop (#2), of
-// a handler that ran again (@2), or a module that an action ran (.stat).
+// isStepOfTask reports whether a step belongs to a task: its own step, one of a loop
+// (#2), of a handler that ran again (@2), or a module that an action ran (.stat).
 func isStepOfTask(step, task string) bool {
 	rest, ok := strings.CutPrefix(step, task)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "#@."))
 }
 
-// target is what a state must become. Only what the step has changed goes
-// back; what it left alone, and somebody has changed since, stays.
+// target returns the state that a revert restores. Only keys that the step has
+// changed are restored; keys that the step left alone, and somebody has changed
+// since, stay.
 func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.Fate) {
 	was := c.before.State
 	is := func(k BackupRecord) bool { return c.equalIgnoringDependent(now, k.State) }
@@ -95,7 +98,7 @@ func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.
 	return c.mergedTarget(now)
 }
 
-// mergedTarget puts back the keys that the step has changed.
+// mergedTarget returns the present state with the step's keys restored.
 func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, fate engine.Fate) {
 	to = maps.Clone(now)
 	for _, key := range keysOf(c.before.State, c.after.State) {
@@ -115,8 +118,8 @@ func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, fate e
 	return to, engine.PutBack
 }
 
-// equalStates is true for equal states. A secret that one of them does not have was
-// removed from what is kept, and is no difference.
+// equalStates reports whether two states are equal. A secret that only one of them
+// has was removed from the backup, and is no difference.
 func equalStates(a, b engine.State) bool {
 	if maps.Equal(a, b) {
 		return true
@@ -133,7 +136,8 @@ func differs(a, b engine.State, key string) bool {
 	return inA != inB || one != other
 }
 
-// equalIgnoringDependent is same, but for keys that go with other things.
+// equalIgnoringDependent is equalStates without the keys that belong to other
+// resources.
 func (c *resourceChange) equalIgnoringDependent(a, b engine.State) bool {
 	if len(a) == 0 || len(b) == 0 || c.dependent == nil {
 		return equalStates(a, b)
@@ -151,7 +155,7 @@ func keysOf(states ...engine.State) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// describeStateChange say how one state becomes another, for a plan.
+// describeStateChange returns the action that a plan shows for restoring a state.
 func describeStateChange(now, to engine.State) string {
 	switch {
 	case len(to) == 0:

@@ -13,22 +13,20 @@ import (
 	"deployer/engine"
 )
 
-// defaultOutput is how much of a command's output is kept when its module does
-// not say, in bytes of each stream.
+// defaultOutput is the number of bytes kept of each output stream of a command whose
+// module sets no limit.
 const defaultOutput = 1 << 20
 
-// drainDelay bounds how long output is waited for after the command itself has
-// ended: a daemon that it started may hold it open for ever.
+// drainDelay bounds the wait for output after the command has ended: a daemon that
+// it started may hold the pipe open forever.
 const drainDelay = 2 * time.Second
 
-// runCommand runs a program on this machine. When ctx ends it is killed with
-// all that it started.
-//
-// Messages come in the C locale unless the command says otherwise: modules
-// read them.
+// runCommand runs a program on this machine. When ctx ends, the program is killed
+// with all its children. Messages are in the C locale, as modules parse them, unless
+// the command sets another.
 func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, error) {
 	if len(c.Argv) == 0 {
-		return engine.CommandResult{}, errors.New("a command without a program")
+		return engine.CommandResult{}, errors.New("running a command: no program is given")
 	}
 	limit := c.MaxOutput
 	if limit <= 0 {
@@ -67,7 +65,7 @@ func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, er
 	return result, fmt.Errorf("running %s: %w", c.Argv[0], err)
 }
 
-// exitCode follows the shells: 128 and the signal's number when one killed it.
+// exitCode follows the shells: 128 plus the signal's number for a killed program.
 func exitCode(e *exec.ExitError) int {
 	if ws, ok := e.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal())
@@ -75,8 +73,8 @@ func exitCode(e *exec.ExitError) int {
 	return e.ExitCode()
 }
 
-// headTail keeps the beginning and the end of what is written to it, half the
-// limit each, and says how much it dropped between.
+// headTail keeps the beginning and the end of what is written to it, half the limit
+// each, and the number of bytes dropped between.
 type headTail struct {
 	limit   int
 	head    []byte
@@ -92,7 +90,7 @@ func (m *headTail) Write(p []byte) (int, error) {
 		p = p[take:]
 	}
 	m.tail = append(m.tail, p...)
-	// Cut only now and then, so that many small writes stay cheap.
+	// Cutting only at twice the size keeps many small writes cheap.
 	if len(m.tail) > m.limit {
 		m.cut()
 	}

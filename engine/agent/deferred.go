@@ -12,7 +12,7 @@ import (
 	"deployer/engine"
 )
 
-// deferredTimeout bounds each kind of work that steps have postponed.
+// deferredTimeout bounds the deferred work of one kind.
 const deferredTimeout = time.Minute
 
 var _ engine.Postponer = (*system)(nil)
@@ -20,40 +20,40 @@ var _ engine.Postponer = (*system)(nil)
 // Postpone implements engine.Postponer.
 func (s *system) Postpone(kind string) error {
 	if s.step.server.registry[kind].Postponed == nil {
-		return fmt.Errorf("postponing work of %s: nothing could do it; this is a bug of the module", kind)
+		return fmt.Errorf("deferring work of %s: the kind has no deferred work; this is a bug of the module", kind)
 	}
 	return s.step.server.state.deferWork(kind)
 }
 
-// deferWork remembers a kind that has work for the end of the segment, as an
-// empty file with its name.
+// deferWork remembers a kind that has work for the end of the segment, as an empty
+// file with its name.
 func (s *state) deferWork(kind string) error {
 	err := makePrivateDirectory(s.deferredDir())
 	if err == nil {
 		err = os.WriteFile(filepath.Join(s.deferredDir(), kind), nil, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("writing down what is to be done later: %w", err)
+		return fmt.Errorf("recording deferred work: %w", err)
 	}
 	return nil
 }
 
 func (s *state) deferredDir() string { return filepath.Join(s.dir, "postponed") }
 
-// runDeferred does what was postponed, also by an agent that died before it could.
-// The controller being gone is no reason to leave it.
+// runDeferred runs the deferred work of all kinds, also that of an agent that died
+// before it could. The work runs even when the controller is gone.
 func (s *server) runDeferred(ctx context.Context, id uint32, run string, log *journal) error {
 	s.deferredLock.Lock()
 	defer s.deferredLock.Unlock()
 	left, err := os.ReadDir(s.state.deferredDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("looking for what was left to be done: %w", err)
+		return fmt.Errorf("listing deferred work: %w", err)
 	}
 	sys := &system{step: &stepRun{server: s, segment: id, run: run, log: log}}
 	var errs []error
 	for _, e := range left {
 		if err := s.runDeferredKind(context.WithoutCancel(ctx), e.Name(), sys); err != nil {
-			errs = append(errs, fmt.Errorf("what tasks of %s have left to the end: %w", e.Name(), err))
+			errs = append(errs, fmt.Errorf("deferred work of %s: %w", e.Name(), err))
 		}
 	}
 	return errors.Join(errs...)

@@ -80,7 +80,7 @@ func TestPostponed(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{later("a", "one")}}, func(engine.Result) {})
-	if err == nil || !strings.Contains(err.Error(), "m1: what tasks of postpone have left to the end: something is in its way") {
+	if err == nil || !strings.Contains(err.Error(), "m1: deferred work of postpone: something is in its way") {
 		t.Errorf("%v", err)
 	}
 	see("one")

@@ -1,24 +1,24 @@
-// Package agent is the program that runs on a host; the controller's end of its
-// session is package remote.
+// Package agent is the program that runs on a host; package remote is the
+// controller's end of its session.
 //
-// [Serve] carries segments out, step by step: check, and if something is to be
-// done and it is no dry run, apply. While a step runs it may ask the controller
-// back, for a blob or for the answer to a call.
+// [Serve] executes segments step by step: check, then apply if the check found a
+// change and the run is no dry run. A running step may ask the controller for a blob
+// or call one of its methods. Each segment runs in a goroutine of its own; one more
+// receives frames, and one sends heartbeats.
 //
-// # What survives what
+// # What survives a lost connection
 //
-// Every result is in the journal on the host before it is sent. When the
-// connection is lost the step in flight is finished and journaled, and the agent
-// exits; the agent of the next connection waits for that before it begins, as
-// both take the lock of the state directory. So no two steps ever run at once on
-// a host, and the journal tells what became of a step whose result did not
-// arrive.
+// The agent journals every result on the host before it sends it. When the
+// connection is lost, the agent finishes and journals the step in flight and exits.
+// Agents of one host take turns by the lock of the state directory, so two steps
+// never run at once on a host, and the journal shows the outcome of a step whose
+// result did not arrive.
 //
 // # What can be undone
 //
-// Before a module changes something it has the agent keep what is there: files
-// with their content, other things with a state that the restorer of their kind
-// understands. At its end a step notes what it left. The agent's own module
-// [engine.RevertModule] puts back what a run has kept, unless somebody has
-// changed it since.
+// Before a module changes something, the agent backs it up: a file with its content,
+// any other resource as a state that the restorer of its kind understands. When a
+// step ends, the agent records what the step left. The agent's own module
+// [engine.RevertModule] restores what a run has changed, unless somebody has changed
+// it since.
 package agent

@@ -10,21 +10,23 @@ import (
 	"deployer/engine/sanitize"
 )
 
-// dryRunState is what the steps of a check would have changed.
+// dryRunState records what the steps of a check would have changed, so that later
+// steps of the same check can take it into account.
 type dryRunState struct {
 	mu    sync.Mutex
-	paths map[string]string // the action on each
-	// opaque: something would have been done that may make any file.
+	paths map[string]string // path -> action
+	// opaque is true after a change that may create any file.
 	opaque bool
 }
 
+// add records the effects of one step's change.
 func (p *dryRunState) add(c engine.Change) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range c.Pending() {
 		switch {
 		case e.Kind == engine.EffectShow:
-		case e.Kind != engine.EffectFile || !filepath.IsAbs(e.Target): // such as a user, who gets a home
+		case e.Kind != engine.EffectFile || !filepath.IsAbs(e.Target): // a user, for instance, gets a home directory
 			p.opaque = true
 		default:
 			if p.paths == nil {
@@ -35,14 +37,14 @@ func (p *dryRunState) add(c engine.Change) {
 	}
 }
 
-// clear forgets what earlier checks of the session have found.
+// clear drops the results of earlier checks of the session.
 func (p *dryRunState) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paths, p.opaque = nil, false
 }
 
-// wouldChange tells whether something at the path, or below it, would change.
+// wouldChange reports whether the path, or something below it, would change.
 func (p *dryRunState) wouldChange(path string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,9 +59,9 @@ func (p *dryRunState) wouldChange(path string) bool {
 	return false
 }
 
-// mayMake tells whether a directory may be there by now: something in it would have
-// been made, or something else than an empty directory above it. real follows the
-// links in a path.
+// mayMake reports whether a directory may exist after the changes so far: something
+// in it would be created, or something other than an empty directory above it. real
+// resolves the links in a path.
 func (p *dryRunState) mayMake(dir string, real func(path string) string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +92,7 @@ func (s *system) WouldMake(dir string) bool {
 	return s.step.check && s.step.server.dryRun.mayMake(dir, s.real)
 }
 
-// real is a path of the host without the links in the part of it that exists.
+// real returns a path of the host with the links in its existing part resolved.
 func (s *system) real(path string) string {
 	missing := ""
 	for dir := s.Path(path); ; dir = filepath.Dir(dir) {
@@ -100,7 +102,7 @@ func (s *system) real(path string) string {
 		if dir == filepath.Dir(dir) {
 			return s.Path(path)
 		}
-		if to, err := os.Readlink(dir); err == nil { // it leads to what is not there yet
+		if to, err := os.Readlink(dir); err == nil { // a link whose target does not exist yet
 			if !filepath.IsAbs(to) {
 				to = filepath.Join(filepath.Dir(dir), to)
 			}
@@ -110,7 +112,8 @@ func (s *system) real(path string) string {
 	}
 }
 
-// forDisplay is a change as a plan has it: with its texts as they reach people.
+// forDisplay returns a change in the form that plans have: sanitized, and without
+// the contents of secret steps. Fingerprints are computed of this form.
 func (r *stepRun) forDisplay(c engine.Change) engine.Change {
 	shown := c.Effects
 	if r.step.Secret {

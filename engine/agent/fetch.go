@@ -14,14 +14,14 @@ import (
 	"deployer/engine/wire"
 )
 
-// download is a blob on its way to the host.
+// download is the transfer of a blob to the host.
 type download struct{ stream *wire.Stream }
 
 func (d *download) end(err error) { d.stream.End(err) }
 
-// blob asks for a blob and returns its plain content. A request for a blob that
-// is already on its way waits until that has come, so that the line never
-// carries the same blob twice at a time.
+// blob requests a blob and returns its plain content. A request for a blob that is
+// already in transfer waits until that transfer has ended, so that the same blob
+// never travels twice at a time.
 func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error) {
 	if !wire.IsDigest(digest) {
 		return nil, fmt.Errorf("%q is not the SHA-256 digest of a blob", digest)
@@ -56,7 +56,8 @@ func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error)
 	return b, nil
 }
 
-// reserveDownload waits until nobody else fetches the same blob.
+// reserveDownload waits until no other request transfers the same blob, and returns
+// the function that ends the reservation.
 func (s *server) reserveDownload(ctx context.Context, digest string) (release func(), err error) {
 	for {
 		s.mu.Lock()
@@ -96,8 +97,8 @@ func (s *server) openBlob(ctx context.Context, id uint32, digest string, d *down
 	return b, nil
 }
 
-// blobFrame takes in a frame of a download. One that is no longer wanted may
-// still be on its way, so an unknown id is no mistake.
+// blobFrame handles a frame of a download. Frames of a download that was closed may
+// still arrive, so an unknown id is no error.
 func (s *server) blobFrame(f wire.Frame) error {
 	s.mu.Lock()
 	d := s.blobs[f.ID]
@@ -151,7 +152,7 @@ func (b *blobReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo lets io.Copy take whole decoded blocks.
+// WriteTo implements io.WriterTo, so that io.Copy takes whole decoded blocks.
 func (b *blobReader) WriteTo(w io.Writer) (int64, error) {
 	if b.ended != nil {
 		if errors.Is(b.ended, io.EOF) {
@@ -170,19 +171,19 @@ func (b *blobReader) WriteTo(w io.Writer) (int64, error) {
 	return n, b.ended
 }
 
-// verify is io.EOF when all of the right content was read.
+// verify returns io.EOF when err is io.EOF and the content has the right digest.
 func (b *blobReader) verify(err error) error {
 	if !errors.Is(err, io.EOF) {
 		return fmt.Errorf("blob %.12s: %w", b.digest, err)
 	}
 	if sum := hex.EncodeToString(b.hash.Sum(nil)); sum != b.digest {
-		return fmt.Errorf("blob %.12s: %d bytes came and their SHA-256 is %s, not %s: the controller's copy is damaged; run deployer artifacts verify --repair",
+		return fmt.Errorf("blob %.12s: received %d bytes with SHA-256 %s, want %s: the controller's copy is damaged; run `deployer artifacts verify --repair`",
 			b.digest, b.read, sum, b.digest)
 	}
 	return io.EOF
 }
 
-// Close gives the blob up if it was not read to its end.
+// Close stops the transfer if the blob was not read to its end.
 func (b *blobReader) Close() error {
 	if b.drop == nil {
 		return nil

@@ -19,29 +19,29 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// File is what is at a path: a regular file, a directory or a symbolic link.
+// File describes a regular file, a directory or a symbolic link.
 type File struct {
 	Mode fs.FileMode `json:"mode"` // type and permission bits
 	UID  int         `json:"uid"`
 	GID  int         `json:"gid"`
 	Size int64       `json:"size"` // bytes of a regular file
 	Link string      `json:"link,omitempty"`
-	// ModTime and Inode tell one writing of a file from the next, without
-	// reading it.
+	// ModTime and Inode change with each writing of the file.
 	ModTime time.Time `json:"mod_time"`
 	Inode   uint64    `json:"inode"`
-	// Digest is the hex SHA-256 of a small file, where lookWell was asked.
+	// Digest is the hex SHA-256 of a file up to maxDigested bytes, if
+	// describeWithDigest was called; else empty.
 	Digest string `json:"digest,omitempty"`
-	// Attributes are the extended attributes that belong to what the file may
-	// do: SELinux context, access lists, capabilities.
+	// Attributes are the extended attributes that control access: SELinux context,
+	// access lists, capabilities.
 	Attributes map[string][]byte `json:"attributes,omitempty"`
 }
 
-// maxDigested is the size in bytes up to which it is worth the time to read a
-// file again, so as to know later whether a new file has the same content.
+// maxDigested is the size in bytes up to which a file is read again for its digest,
+// so that a new file with the same content can be recognised later.
 const maxDigested = 1 << 20
 
-// describePath describes what is at a path of the host; nil when there is nothing.
+// describePath describes the file at a path of the host; nil when there is none.
 func describePath(root, path string) (*File, error) {
 	n, err := hostpath.Open(root, path)
 	if isMissing(err) {
@@ -75,13 +75,13 @@ func describe(n *hostpath.Node) (*File, error) {
 	return f, err
 }
 
-// isMissing tells that there is nothing at a path, also because what should be a
-// directory above it is none.
+// isMissing reports whether err says that there is no file, also because a parent is
+// no directory.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// describeWithDigest also reads a small file.
+// describeWithDigest is describePath with the digest of a small file.
 func describeWithDigest(root, path string) (*File, error) {
 	n, err := hostpath.Open(root, path)
 	if isMissing(err) {
@@ -98,7 +98,7 @@ func describeWithDigest(root, path string) (*File, error) {
 	return f, err
 }
 
-// buffers are for reading files.
+// buffers holds buffers for reading files.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
 func digestFile(root, path string) (string, error) {
@@ -119,13 +119,13 @@ func digestOf(n *hostpath.Node) (string, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	h := sha256.New()
-	// Only its Read: a file would copy itself, with a new buffer each time.
+	// Without the file's WriteTo, which allocates a buffer each time.
 	_, err = io.CopyBuffer(h, struct{ io.Reader }{in}, *buf)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// attributes reads those extended attributes that are kept. A file system that
-// has none is no error.
+// attributes reads the extended attributes that backups keep; none on a file system
+// without them.
 func attributes(real string) (map[string][]byte, error) {
 	var space [4 << 10]byte
 	names := space[:]
@@ -144,7 +144,7 @@ func attributes(real string) (map[string][]byte, error) {
 		value := make([]byte, 4<<10)
 		n, err := unix.Getxattr(real, name, value)
 		if err != nil {
-			continue // gone meanwhile, or not ours to read
+			continue // removed meanwhile, or not readable for this user
 		}
 		if out == nil {
 			out = map[string][]byte{}
@@ -154,13 +154,14 @@ func attributes(real string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// sameAccess compares type, mode, owner and where a link leads, not content.
+// sameAccess reports whether type, mode, owner, link target and attributes are
+// equal.
 func (f *File) sameAccess(g *File) bool {
 	return f.Mode == g.Mode && f.UID == g.UID && f.GID == g.GID && f.Link == g.Link &&
 		maps.EqualFunc(f.Attributes, g.Attributes, bytes.Equal)
 }
 
-// unmodifiedSince tells that nobody has written the file between two looks.
+// unmodifiedSince reports whether the file was not written between two descriptions.
 func (f *File) unmodifiedSince(g *File) bool {
 	return f.Inode == g.Inode && f.Size == g.Size && f.ModTime.Equal(g.ModTime)
 }

@@ -13,10 +13,10 @@ import (
 	"deployer/engine"
 )
 
-// removeBackups removes secrets from what a run has kept, or all that it has kept, and
-// notes why, so that a revert can say it. It returns how many things can no longer
-// be put back. Contents that no line refers to are removed as well: an agent that
-// died in the middle leaves some.
+// removeBackups removes the backups of secrets from a run, or all of its backups,
+// and records why, so that a revert can report the reason. It returns the number of
+// resources that can no longer be restored. Contents that no record refers to, which
+// an agent that died may have left, are removed too.
 func (s *state) removeBackups(run string, all bool, why string) (lost int, err error) {
 	dir, err := s.runDir(run)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *state) removeBackups(run string, all bool, why string) (lost int, err e
 			return 0, err
 		}
 	}
-	// The lines first: what they refer to must be there whenever the agent dies.
+	// The log first: contents that it refers to must exist whenever the agent dies.
 	if changed {
 		if err := writePrivateFile(filepath.Join(dir, backupLogFile), text.Bytes()); err != nil {
 			return 0, err
@@ -56,9 +56,9 @@ func (s *state) removeBackups(run string, all bool, why string) (lost int, err e
 	return lost, removeUnused(filepath.Join(dir, "kept"), inUse)
 }
 
-// withoutSecrets is a line without its secrets or, with all, without anything that could
-// be put back, and whether it can no longer be. What did not exist before the step
-// is no secret.
+// withoutSecrets returns the record without its secrets or, with all, without
+// anything that a revert needs, and reports whether the resource can no longer be
+// restored. The absence of a resource is no secret.
 func (k BackupRecord) withoutSecrets(all bool) (poorer BackupRecord, gone bool) {
 	if k.Lost != "" {
 		return k, false
@@ -66,7 +66,7 @@ func (k BackupRecord) withoutSecrets(all bool) (poorer BackupRecord, gone bool) 
 	poorer = k
 	poorer.State = maps.Clone(k.State)
 	maps.DeleteFunc(poorer.State, func(key, _ string) bool {
-		// What a run has left tells later who changed the thing.
+		// A Left record shows later who changed the resource.
 		return !k.Left && (all || k.Secret) || strings.HasPrefix(key, engine.SecretKey)
 	})
 	if k.File != nil && (all || k.Secret) {
@@ -83,7 +83,7 @@ func (k BackupRecord) withoutSecrets(all bool) (poorer BackupRecord, gone bool) 
 	return poorer, len(k.State) != len(poorer.State)
 }
 
-// size tells a line from one that has less in it.
+// size returns a number that shrinks whenever withoutSecrets removes something.
 func (k BackupRecord) size() int {
 	size := len(k.Data) + len(k.State)
 	if k.File != nil {

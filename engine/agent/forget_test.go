@@ -56,7 +56,7 @@ func TestSecretsExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, err := json.Marshal(past.byStep[0].before)
-	if err != nil || !strings.Contains(past.byStep[0].before.Lost, "kept for 7 days") || strings.Contains(string(raw), "digest") {
+	if err != nil || !strings.Contains(past.byStep[0].before.Lost, "expired after 7 days") || strings.Contains(string(raw), "digest") {
 		t.Errorf("got %s, %v", raw, err)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// stateFormat is the number of the form in which this agent writes what it keeps in
-// its state directory: the journal and the backups of a run, the handlers that have
-// to run, and the lock of runs. Files without a number are of format 0, which
-// differs from 1 only by that, and for handlers in a line each instead of JSON.
+// stateFormat is the number of the format in which this agent writes its state
+// directory: the journal and the backup log of a run, the pending handlers and the
+// run lock. Files without a number are of format 0, which differs from 1 by the
+// missing number and, for handlers, by one name a line instead of JSON.
 //
-// A form that changes gets the next number, a reader for the one before, and a
+// A format that changes gets the next number, a reader for the one before, and a
 // directory in testdata with files of it.
 const stateFormat = 1
 
@@ -23,24 +23,24 @@ type formatLine struct {
 	Format int `json:"format"`
 }
 
-// formatError is a file of a format that is not known.
+// formatError is the error for a file of an unknown format.
 type formatError struct {
 	path   string
 	format int
 }
 
 func (e *formatError) Error() string {
-	return fmt.Sprintf("%s has the format %d and this version of deployer knows %d: a newer one has written it; use that one", e.path, e.format, stateFormat)
+	return fmt.Sprintf("%s has format %d, and this version of deployer knows formats up to %d: a newer deployer has written it; use that version", e.path, e.format, stateFormat)
 }
 
-// isFormatLine reports whether a line is the one that has the format, and refuses
-// formats that are not known.
+// isFormatLine reports whether a line is a format line. An unknown format is an
+// error.
 func isFormatLine(path string, line []byte) (bool, error) {
 	var head struct {
 		Format *int `json:"format"`
 	}
 	if json.Unmarshal(line, &head) != nil || head.Format == nil {
-		return false, nil //nolint:nilerr // another kind of line, or one that a power cut has left unfinished
+		return false, nil //nolint:nilerr // another kind of line, or one that a power cut truncated
 	}
 	if *head.Format < 1 || *head.Format > stateFormat {
 		return false, &formatError{path, *head.Format}
@@ -48,8 +48,8 @@ func isFormatLine(path string, line []byte) (bool, error) {
 	return true, nil
 }
 
-// knownFormats refuses when a run has left files of a format that is not known:
-// what they say of things that another run has changed too would be missed.
+// knownFormats returns an error when any run has left files of an unknown format: a
+// revert would miss changes that they record.
 func (s *state) knownFormats() error {
 	for _, run := range s.runs() {
 		dir, err := s.runDir(run)
@@ -65,11 +65,11 @@ func (s *state) knownFormats() error {
 	return nil
 }
 
-// knownFormat looks at the first line of a file; one that is not there is known.
+// knownFormat checks the first line of a file. A missing file is fine.
 func knownFormat(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil //nolint:nilerr // whoever needs it finds out
+		return nil //nolint:nilerr // the reader of the file reports the error
 	}
 	defer func() { _ = f.Close() }()
 	line, err := bufio.NewReaderSize(f, 256).ReadSlice('\n')
@@ -80,8 +80,8 @@ func knownFormat(path string) error {
 	return err
 }
 
-// openLines opens a file of JSON Lines to append to it. A new one gets the line
-// with the format; one of an unknown format is an error.
+// openLines opens a file of JSON Lines for appending. A new file gets the format
+// line; an unknown format is an error.
 func openLines(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -93,6 +93,7 @@ func openLines(path string) (*os.File, error) {
 	return f, nil
 }
 
+// beginLines writes the format line of an empty file, or checks that of another.
 func beginLines(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

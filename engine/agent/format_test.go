@@ -177,7 +177,7 @@ func TestNewerFormatsAreRefused(t *testing.T) {
 				t.Error("a handler is written into a file of a newer deployer")
 			}
 		}
-		if err == nil || !strings.Contains(err.Error(), name+" has the format 7 and this version of deployer knows 1") {
+		if err == nil || !strings.Contains(err.Error(), name+" has format 7, and this version of deployer knows formats up to 1") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "runs/r1/journal.jsonl" {

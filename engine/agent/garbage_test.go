@@ -45,7 +45,7 @@ func TestAgentSurvivesGarbage(t *testing.T) {
 		"broken segment":       {agenttest.Script(controllerHello(), wire.Frame{Type: wire.Segment, ID: 1, Payload: []byte("{")}), "segment message"},
 		"huge frame":           {agenttest.Script(controllerHello(), binary.BigEndian.AppendUint32(nil, 1<<30), []byte{byte(wire.Segment), 0, 0, 0, 0}), "the limit is"},
 		"cut frame":            {whole[:len(whole)-1], "EOF"},
-		"segment number twice": {agenttest.Script(controllerHello(), agenttest.Segment(1, waiting(t)), agenttest.Segment(1, waiting(t))), "one too many"},
+		"segment number twice": {agenttest.Script(controllerHello(), agenttest.Segment(1, waiting(t)), agenttest.Segment(1, waiting(t))), "its id is in use"},
 		"strange frames for nothing": {agenttest.Script(controllerHello(), agenttest.Frame(wire.Cancel, 9, wire.CancelMessage{Now: true}), agenttest.Frame(wire.Reply, 9, wire.ReplyMessage{}),
 			wire.Frame{Type: wire.BlobChunk, ID: 9, Payload: []byte("x")}, agenttest.Frame(wire.BlobEnd, 9, wire.EndMessage{}),
 			agenttest.Frame(wire.Bye, 0, wire.EndMessage{})), "<nil>"},

@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// keptBinaries is how many agent programs stay on a host: this one and the one
-// before it, as two versions of deployer may be used in turn.
+// keptBinaries is the number of agent binaries that stay on a host: the running one
+// and the one before, as two versions of deployer may be used in turn.
 const keptBinaries = 2
 
-// leftoverAge is when a file that was being sent is taken for abandoned.
+// leftoverAge is the age after which a partially sent file counts as abandoned.
 const leftoverAge = time.Hour
 
-// removeOldBinaries removes all but the newest programs from the agent's
-// directory, never own, and what broken transfers have left behind. It does
-// nothing in a directory where own does not have the name of a program, such as
-// one where somebody tries it out.
+// removeOldBinaries removes all but the newest binaries from the agent's directory,
+// never own, and the remains of broken transfers. It does nothing when own is not
+// named like a binary, for example in a developer's directory.
 func removeOldBinaries(dir, own string) error {
 	if !isDigest(own) {
 		return nil

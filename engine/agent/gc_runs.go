@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// What stays on a host of past runs. A run that kept nothing costs a few kB; one
-// that replaced programs may cost hundreds of MB.
+// Limits of the records that stay on a host. A run without backups takes a few kB; one
+// that replaced programs may take hundreds of MB.
 const (
 	keptRuns              = 10      // runs that can be reverted
-	keptRunsWithoutBackup = 20      // runs that kept nothing
-	keptBytes             = 2 << 30 // of what runs have kept; the newest stays, whatever its size
+	keptRunsWithoutBackup = 20      // runs without backups
+	keptBytes             = 2 << 30 // of backups; the newest run stays, whatever its size
 )
 
-// secretsKeptFor is how long the contents and states that secret steps have replaced
-// stay, from the last step of their run on: long enough to notice that a new
-// certificate or password does not do, and short for what gives access.
+// secretsKeptFor is how long backups of secret steps stay after the last step of
+// their run: long enough to notice that a new certificate or password does not work,
+// short for something that gives access.
 const secretsKeptFor = 7 * 24 * time.Hour
 
-// storedRun is what decides whether a run's directory stays.
+// storedRun is a run with what decides whether its directory stays.
 type storedRun struct {
 	name  string
-	used  time.Time // when it was begun or looked back at
+	used  time.Time // when it was begun or last read for a revert
 	kept  bool
-	bytes int64 // of its kept contents
+	bytes int64 // of its backups
 }
 
-// runsToRemove lists the runs to be forgotten.
+// runsToRemove returns the names of the runs beyond the limits, oldest last.
 func runsToRemove(runs []storedRun) []string {
 	slices.SortFunc(runs, func(a, b storedRun) int { return cmp.Or(b.used.Compare(a.used), cmp.Compare(b.name, a.name)) })
 	var out []string
@@ -53,7 +53,7 @@ func runsToRemove(runs []storedRun) []string {
 	return out
 }
 
-// gcRuns forgets old runs.
+// gcRuns removes the directories of old runs and expired secrets.
 func (s *state) gcRuns() error {
 	runs := filepath.Join(s.dir, "runs")
 	entries, err := os.ReadDir(runs)
@@ -76,20 +76,21 @@ func (s *state) gcRuns() error {
 	return errors.Join(append(errs, s.expireSecrets(time.Now()))...)
 }
 
-// expireSecrets removes the secrets that are kept for longer than secretsKeptFor.
+// expireSecrets removes the backups of secret steps that are older than
+// secretsKeptFor.
 func (s *state) expireSecrets(now time.Time) error {
 	var errs []error
 	for _, run := range s.runs() {
 		if last := s.ended(run); last.IsZero() || now.Sub(last) <= secretsKeptFor {
 			continue
 		}
-		_, err := s.removeBackups(run, false, fmt.Sprintf("it was secret, and kept for %d days", int(secretsKeptFor.Hours()/24)))
+		_, err := s.removeBackups(run, false, fmt.Sprintf("it was secret, and its backup expired after %d days", int(secretsKeptFor.Hours()/24)))
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// bytesIn adds up the files of a directory.
+// bytesIn returns the total size of the regular files below a directory.
 func bytesIn(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -11,8 +11,9 @@ import (
 	"deployer/engine/wire"
 )
 
-// handshakeWithTimeout gives up when the other end does not answer: a program that waits
-// for ever on a host is nothing to leave behind.
+// handshakeWithTimeout exchanges hellos and returns the controller's. It fails after
+// two idle timeouts (wire.DefaultIdleTimeout), so that no agent waits forever on a
+// host.
 func (s *server) handshakeWithTimeout(ctx context.Context) (wire.HelloMessage, error) {
 	type outcome struct {
 		hello wire.HelloMessage
@@ -30,12 +31,15 @@ func (s *server) handshakeWithTimeout(ctx context.Context) (wire.HelloMessage, e
 	case o := <-done:
 		return o.hello, o.err
 	case <-time.After(2 * wire.DefaultIdleTimeout):
-		return wire.HelloMessage{}, errors.New("the controller did not say hello")
+		return wire.HelloMessage{}, fmt.Errorf("waiting for the controller's hello: none came within %v", 2*wire.DefaultIdleTimeout)
 	case <-ctx.Done():
 		return wire.HelloMessage{}, context.Cause(ctx)
 	}
 }
 
+// handshake sends the agent's hello and receives the controller's. A
+// *wire.ProtocolError says that the versions differ or the first message is no
+// hello.
 func (s *server) handshake() (wire.HelloMessage, error) {
 	var hello wire.HelloMessage
 	about, err := json.Marshal(s.opts.Facts())
@@ -46,7 +50,7 @@ func (s *server) handshake() (wire.HelloMessage, error) {
 	var unknown *formatError
 	if mine.PendingHandlers, err = s.state.pendingHandlers(); errors.As(err, &unknown) {
 		return hello, err
-	} // a host that cannot say is like one that owes nothing
+	} // any other error counts as no pending handlers
 	if err := s.conn.SendJSON(wire.Hello, 0, mine); err != nil {
 		return hello, err
 	}
@@ -63,10 +67,12 @@ func (s *server) handshake() (wire.HelloMessage, error) {
 	return hello, hello.CheckVersion()
 }
 
-func heartbeatOf(h wire.HelloMessage) (beat, silence time.Duration) {
-	beat, silence = time.Duration(h.Heartbeat)*time.Millisecond, time.Duration(h.IdleTimeout)*time.Millisecond
-	if beat <= 0 || silence <= beat {
+// heartbeatOf returns the controller's heartbeat interval and idle timeout, and the
+// defaults for values that make no sense.
+func heartbeatOf(h wire.HelloMessage) (interval, idle time.Duration) {
+	interval, idle = time.Duration(h.Heartbeat)*time.Millisecond, time.Duration(h.IdleTimeout)*time.Millisecond
+	if interval <= 0 || idle <= interval {
 		return wire.DefaultHeartbeat, wire.DefaultIdleTimeout
 	}
-	return beat, silence
+	return interval, idle
 }

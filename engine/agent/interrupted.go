@@ -8,8 +8,8 @@ import (
 
 var _ engine.Interruptions = (*system)(nil)
 
-// Interrupted implements engine.Interruptions by the journals on the host. What
-// this agent itself has tried before, in a step with retries, has come to its end.
+// Interrupted implements engine.Interruptions by the journals on the host. Attempts
+// of this agent in the same step have ended, and do not count.
 func (s *system) Interrupted() (string, error) {
 	if s.step.applied != nil {
 		return "", nil
@@ -22,22 +22,22 @@ func (s *system) Interrupted() (string, error) {
 		switch begun, interrupted := lastTry(entries, s.step.step.ID); {
 		case interrupted:
 			return run, nil
-		case begun: // and ended, which is later than all runs before
+		case begun: // and ended, after all earlier runs
 			return "", nil
 		}
 	}
 	return "", nil
 }
 
-// lastTry reports whether a step was ever begun, and whether its last try was
-// interrupted: no end is written down, or that it was cancelled.
+// lastTry reports whether a step was ever begun, and whether its last attempt was
+// interrupted: the journal has no end of it, or says that it was cancelled.
 func lastTry(entries []engine.JournalEntry, step string) (begun, interrupted bool) {
 	for _, e := range entries {
 		switch {
 		case e.Step != step:
 		case e.Begun:
 			begun, interrupted = true, true
-		case e.Status == engine.Cancelled: // what had begun was stopped in the middle
+		case e.Status == engine.Cancelled: // the attempt was stopped before its end
 		default:
 			begun, interrupted = begun || e.Status == engine.OK, false
 		}

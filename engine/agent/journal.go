@@ -18,14 +18,15 @@ import (
 
 const journalFile = "journal.jsonl"
 
-// journal is an open journal. A nil journal, that of a dry run, keeps nothing.
+// journal is the open journal of a run. A nil journal, that of a dry run, drops
+// entries.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
 	line []byte // memory for the next one
 }
 
-// journal opens the journal of a run; it stays open while the agent lives.
+// journal opens the journal of a run; the file stays open while the agent lives.
 func (s *state) journal(run string) (*journal, error) {
 	dir, err := s.runDir(run)
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *state) journal(run string) (*journal, error) {
 	_, err = os.Stat(dir)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err := errors.Join(makePrivateDirectory(s.dir), makePrivateDirectory(filepath.Dir(dir)), makePrivateDirectory(dir)); err != nil {
-		return nil, fmt.Errorf("making the journal of the run on the host: %w", err)
+		return nil, fmt.Errorf("creating the journal of the run on the host: %w", err)
 	}
 	f, err := openLines(filepath.Join(dir, journalFile))
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *state) journal(run string) (*journal, error) {
 	return j, nil
 }
 
-// endLine ends a line that a power cut left unfinished.
+// endLine ends a line that a power cut truncated.
 func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -67,13 +68,14 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// begin notes that a step is about to be applied, on the disk itself when sync is
-// set. It must succeed: a host whose disk is full is left as it is.
+// begin records that a step is about to be applied, synced to the disk if sync is
+// set. The step does not run when begin fails: a host with a full disk stays as it
+// is.
 func (j *journal) begin(step string, sync bool) error {
 	return j.write(engine.JournalEntry{Time: time.Now(), Step: step, Begun: true}, sync)
 }
 
-// end notes how a step ended, on the disk itself when sync is set.
+// end records how a step ended, synced to the disk if sync is set.
 func (j *journal) end(r engine.Result, sync bool) error {
 	return j.write(engine.JournalEntry{Time: time.Now(), Step: r.Step, Status: r.Status, Tries: r.Tries, Elapsed: r.Elapsed}, sync)
 }
@@ -109,8 +111,8 @@ func appendEntry(out []byte, e engine.JournalEntry) []byte {
 
 func (j *journal) close() { _ = j.file.Close() }
 
-// maxPage bounds the bytes of entries in one message; a journal is a few
-// hundred kB at most, so the newest entries are what counts beyond that.
+// maxPage bounds the bytes of entries in one message. A journal has a few hundred
+// kB; of a larger one the newest entries are sent.
 const maxPage = wire.MaxJournal - 256<<10
 
 // sendJournal answers a request for the journal of a run.
@@ -131,8 +133,8 @@ func (s *server) sendJournal(f wire.Frame) error {
 	return nil
 }
 
-// read returns the lines of a run's journal; none when the host knows nothing of
-// the run. A line cut short is left out. A format that is not known is an error.
+// read returns the lines of a run's journal; none when the host has no such run. A
+// truncated line is left out. An unknown format is an error.
 func (s *state) read(run string) ([]json.RawMessage, error) {
 	dir, err := s.runDir(run)
 	if err != nil {
@@ -169,6 +171,7 @@ func (s *state) read(run string) ([]json.RawMessage, error) {
 	return entries, nil
 }
 
+// newest returns the last entries that fit into limit bytes.
 func newest(entries []json.RawMessage, limit int) []json.RawMessage {
 	size := 0
 	for i := len(entries) - 1; i >= 0; i-- {

@@ -12,10 +12,10 @@ import (
 	"deployer/engine/wire"
 )
 
-// Bounds of a result, in bytes. A diff longer than maxDiff nobody reads; an
-// output longer than maxOutput is a mistake that would fill the controller's
-// memory by the number of hosts. The controller holds every host to
-// wire.MaxResults and codec.MaxWeight, of which these are well below.
+// Limits of a result in bytes. Nobody reads a diff longer than maxDiff; an output
+// longer than maxOutput is a mistake, and would take its size on the controller for
+// every host. The controller enforces wire.MaxResults and codec.MaxWeight on every
+// host; these limits are well below both.
 const (
 	maxDiff    = 64 << 10
 	maxDetail  = 64 << 10
@@ -24,8 +24,8 @@ const (
 	maxText    = wire.MaxText / 10
 )
 
-// limitResult cuts what is too long in a result. Output is data, so it is never cut:
-// too much of it makes the step fail.
+// limitResult cuts the texts of a result to their limits. It never cuts output, as
+// output is data: a step with too much output fails.
 func limitResult(r *engine.Result) {
 	r.Reason = cut(r.Reason, maxText)
 	if r.Change != nil {
@@ -39,29 +39,30 @@ func limitResult(r *engine.Result) {
 	}
 	raw, err := json.Marshal(r.Output)
 	if weight := jsonappend.Weigh(raw); err == nil && len(raw) > maxOutput {
-		err = fmt.Errorf("the limit is %d bytes, it has %d", maxOutput, len(raw))
+		err = fmt.Errorf("it has %d bytes, the limit is %d", len(raw), maxOutput)
 	} else if err == nil && weight > codec.MaxWeight/2 {
-		err = fmt.Errorf("it has so many values that it would take %d bytes of the controller's memory, the limit is %d", weight, codec.MaxWeight/2)
+		err = fmt.Errorf("its values would take %d bytes of the controller's memory, the limit is %d", weight, codec.MaxWeight/2)
 	}
 	if err != nil {
-		failUnsendable(r, "the output of the step cannot be sent: "+err.Error())
+		failUnsendable(r, "sending the output of the step: "+err.Error())
 		r.Output = nil
 	}
 }
 
-// limitEffects fits the effects of a result into a message.
+// limitEffects fits the effects of a result into one message. A list that is too
+// long without diffs makes the step fail.
 func limitEffects(r *engine.Result) {
 	fitting, room := fitEffects(r.Change.Effects)
 	if room < 0 {
-		failUnsendable(r, fmt.Sprintf("what the step changes cannot be sent: a list of %d things is too long; make several steps of it", len(fitting)))
+		failUnsendable(r, fmt.Sprintf("sending the changes of the step: a list of %d is too long; split the step into several", len(fitting)))
 		fitting = nil
 	}
 	r.Change.Effects = fitting
 }
 
-// fitEffects cuts diffs, and leaves out those for which there is no room: a change
-// of thousands of files is read by its list of files. The room that is left is
-// negative when that list is too long by itself.
+// fitEffects returns effects whose diffs fit into maxEffects bytes together: long
+// diffs are cut, and diffs for which there is no room are left out. room is the
+// number of bytes left, negative when the effects are too long even without diffs.
 func fitEffects(all []engine.Effect) (fitting []engine.Effect, room int) {
 	fitting, room = slices.Clone(all), maxEffects
 	for i := range fitting {
@@ -79,15 +80,16 @@ func fitEffects(all []engine.Effect) (fitting []engine.Effect, room int) {
 	return fitting, room
 }
 
-// effectBytes is what an effect takes beside its texts: the lengths of these, and
-// memory on the controller.
+// effectBytes is the size of an effect beside its texts, in bytes: the lengths of
+// the texts, and memory on the controller.
 const effectBytes = 32
 
 func failUnsendable(r *engine.Result, why string) {
 	r.Status, r.Failure = engine.Failed, &engine.Failure{Message: why}
 }
 
-// cut keeps the end of a text, as errors come last.
+// cut returns the last limit bytes of s, with a line in front that says how much was
+// left out: errors come last.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -99,7 +101,8 @@ func cut(s string, limit int) string {
 	return fmt.Sprintf("[... %d bytes left out ...]\n%s", dropped, s[dropped:])
 }
 
-// cutEnd keeps the beginning of a text.
+// cutEnd returns the first limit bytes of s, and a line that says how much was left
+// out.
 func cutEnd(s string, limit int) string {
 	if len(s) <= limit {
 		return s

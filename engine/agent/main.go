@@ -23,8 +23,8 @@ import (
 //	serve [--state-dir DIR]   serve the controller on in and out
 //	digest FILE               print the SHA-256 of a file
 //
-// It returns the exit status: 0 after a good-bye of the controller, 1 when that
-// was lost or something failed, 2 for wrong arguments.
+// Main returns the exit status: 0 after a good-bye of the controller, 1 when the
+// controller was lost or something failed, 2 for wrong arguments.
 func Main(args []string, in io.Reader, out, complaints io.Writer, registry engine.Registry) int {
 	err := run(args, in, out, registry)
 	if err == nil {
@@ -41,7 +41,7 @@ func Main(args []string, in io.Reader, out, complaints io.Writer, registry engin
 type usageError struct{ reason string }
 
 func (e *usageError) Error() string {
-	return e.reason + "; deployer starts this program by itself, nobody else need"
+	return e.reason + "; only deployer starts this program"
 }
 
 func run(args []string, in io.Reader, out io.Writer, registry engine.Registry) error {
@@ -67,18 +67,18 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	if err := flags.Parse(args); err != nil {
 		return &usageError{err.Error()}
 	}
-	// The probe's shell made it 077 for its own files; those of modules get
-	// the usual one.
+	// The shell of the probe set 077 for its own files; files of modules get the usual
+	// mask.
 	syscall.Umask(0o022)
-	// Not the user's home directory: it may be unmounted while a step runs.
+	// The user's home directory may be unmounted while a step runs.
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
 	if err := os.Setenv("PATH", programPath(os.Geteuid(), os.Getenv("PATH"))); err != nil {
 		return err
 	}
-	// The end of the connection must not kill the step in flight. Being told
-	// to end does cancel it: the host is going down.
+	// The end of the connection must not kill the step in flight. SIGTERM cancels it: the
+	// host is shutting down.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
 	detachTerminal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -87,20 +87,20 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 		return err
 	}
 	if own, err := os.Executable(); err == nil {
-		// Old programs cost only space: what is not removed now is next time.
+		// Old binaries only take space; the next agent tries again.
 		_ = removeOldBinaries(filepath.Dir(own), filepath.Base(own))
 	}
 	return Serve(ctx, in, out, registry, ServeOptions{StateDir: *state})
 }
 
-// systemPath are the directories of programs that only root can write to.
+// systemPath lists the directories of programs that only root can write to.
 var systemPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// programPath is the PATH of the agent of a user. That of root does not depend on
-// who logged in and how root was become: su and some settings of sudo leave the
-// login user's PATH as it is, whose directories others may write to. Other users
-// keep theirs, with the directories of administrators' programs, which the PATH
-// of a plain user's session often lacks.
+// programPath returns the PATH of an agent that runs as user uid. Root's does not
+// depend on who logged in: su and some settings of sudo keep the PATH of the login
+// user, whose directories others may write to. Other users keep theirs, with the
+// directories of administrators' programs added, which the PATH of a plain user's
+// session often lacks.
 func programPath(uid int, inherited string) string {
 	if uid == 0 {
 		return strings.Join(systemPath, string(filepath.ListSeparator))
@@ -118,8 +118,8 @@ func programPath(uid int, inherited string) string {
 	return strings.Join(have, string(filepath.ListSeparator))
 }
 
-// printDigest is for the program that was just taken in. Its name is given, as
-// /proc/self/exe is the emulator where one runs it.
+// printDigest prints the SHA-256 of the program that was just received. The caller
+// gives its path, as /proc/self/exe is the emulator when one runs the program.
 func printDigest(out io.Writer, name string) error {
 	f, err := os.Open(name)
 	if err != nil {

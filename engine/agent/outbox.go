@@ -9,25 +9,26 @@ import (
 	"deployer/engine/wire"
 )
 
-// outboxSize is how many bytes of results wait at most to be sent. The controller
-// keeps a buffer for the largest packet of each of its thousand connections.
+// outboxSize is how many bytes of results wait at most before they are sent. The
+// controller holds a buffer for the largest packet of each of its thousand
+// connections.
 const outboxSize = 8 << 10
 
-// outbox gathers the results of steps that are over at once, so that many of them
-// travel in one frame. None waits longer than about startDelay: it is sent when
-// the next step takes that long or has something to say, and at the latest when
-// the segment ends. What an agent that dies has not sent is in the host's journal.
+// outbox batches the results of steps that end within startDelay, so that many
+// travel in one frame. It sends a batch when the next step takes longer or reports
+// something, and at the latest when the segment ends. Results that an agent dies
+// with are in the host's journal.
 type outbox struct {
 	conn      *wire.Conn
 	segment   uint32
 	unbatched bool
 
 	mu      sync.Mutex
-	results []byte // packed
+	results []byte // encoded
 	since   time.Time
 }
 
-// add takes in a result, and sends all that is there if it is enough.
+// add adds a result, and sends the batch when it is large or old enough.
 func (o *outbox) add(r *engine.Result) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -43,13 +44,14 @@ func (o *outbox) add(r *engine.Result) (err error) {
 	return o.sendLocked()
 }
 
-// flush sends what is there.
+// flush sends the batch.
 func (o *outbox) flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sendLocked()
 }
 
+// sendLocked sends the batch. o.mu is held.
 func (o *outbox) sendLocked() error {
 	if len(o.results) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// restrictToOwner takes all rights on a file from others than its owner. A file that was
-// there before may have had more.
+// restrictToOwner removes the permissions of group and others from a file, which may
+// have existed before with more.
 func restrictToOwner(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
@@ -16,8 +16,8 @@ func restrictToOwner(f *os.File) error {
 	return f.Chmod(info.Mode().Perm() &^ 0o077)
 }
 
-// makePrivateDirectory makes a directory that only its owner can look into, or takes the
-// rights of others away from the one that is there.
+// makePrivateDirectory creates a directory with mode 0700, and removes the
+// permissions of group and others from one that exists.
 func makePrivateDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -29,9 +29,9 @@ func makePrivateDirectory(dir string) error {
 	return os.Chmod(dir, info.Mode().Perm()&^0o077)
 }
 
-// writePrivateFile replaces a file by one that only its owner can read, as a whole, on the
-// disk when it returns. renameio.WriteFile would give it the rights of the file that
-// is there.
+// writePrivateFile replaces a file atomically by one with mode 0600; the content is
+// on the disk when it returns. renameio.WriteFile would keep the mode of the old
+// file.
 func writePrivateFile(path string, content []byte) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithStaticPermissions(0o600))
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// maxPendingHandlers bounds the handlers that a host remembers; a playbook has a few dozen.
+// maxPendingHandlers bounds the handlers that a host remembers; a playbook has a few
+// dozen.
 const maxPendingHandlers = 1000
 
 // pendingHandlersContent is the content of the file.
@@ -20,17 +21,17 @@ type pendingHandlersContent struct {
 	Handlers []string `json:"handlers"`
 }
 
-// pendingHandlers lists the handlers that a change on this host has made necessary and that
-// have not come to a good end since. They outlive the run: one that was killed
-// between a new configuration and its reload would otherwise leave a program
-// with the old one for good, as the next run finds nothing to change.
+// pendingHandlers lists the handlers that a change on this host has notified and
+// that have not succeeded since. They outlive the run: after a run that was killed
+// between a new configuration and its reload, the next run finds nothing to change,
+// and the program would keep the old configuration for good.
 func (s *state) pendingHandlers() ([]string, error) {
 	data, err := os.ReadFile(s.pendingHandlersFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading which handlers have to run: %w", err)
+		return nil, fmt.Errorf("reading the pending handlers: %w", err)
 	}
 	known, err := isFormatLine(s.pendingHandlersFile(), data)
 	if err != nil {
@@ -41,14 +42,15 @@ func (s *state) pendingHandlers() ([]string, error) {
 	}
 	var file pendingHandlersContent
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("reading which handlers have to run: %s: %w", s.pendingHandlersFile(), err)
+		return nil, fmt.Errorf("reading the pending handlers: %s: %w", s.pendingHandlersFile(), err)
 	}
 	return file.Handlers, nil
 }
 
 func (s *state) pendingHandlersFile() string { return filepath.Join(s.dir, "owed") }
 
-// addPendingHandlers remembers handlers before the change that they follow is made.
+// addPendingHandlers adds handlers to the list, before the change that notifies
+// them.
 func (s *state) addPendingHandlers(handlers []string) error {
 	if len(handlers) == 0 {
 		return nil
@@ -69,7 +71,7 @@ func (s *state) addPendingHandlers(handlers []string) error {
 	return s.writePendingHandlers(after[max(0, len(after)-maxPendingHandlers):])
 }
 
-// removePendingHandler forgets a handler that has come to a good end.
+// removePendingHandler removes a handler that has succeeded.
 func (s *state) removePendingHandler(handler string) error {
 	before, err := s.pendingHandlers()
 	if err != nil || !slices.Contains(before, handler) {
@@ -89,7 +91,7 @@ func (s *state) writePendingHandlers(handlers []string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("writing down which handlers have to run: %w", err)
+		return fmt.Errorf("writing the pending handlers: %w", err)
 	}
 	return nil
 }

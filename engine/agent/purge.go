@@ -9,7 +9,7 @@ import (
 	"deployer/engine"
 )
 
-// purgeModule is the module that removes what the host keeps for reverts.
+// purgeModule is the agent's own module that removes backups.
 type purgeModule struct {
 	engine.Purge
 	step *stepRun
@@ -17,7 +17,7 @@ type purgeModule struct {
 
 var _ engine.Module = (*purgeModule)(nil)
 
-// Check counts what would be removed, by run.
+// Check counts the backups that would be removed, by run.
 func (p *purgeModule) Check(context.Context, engine.System) (engine.Change, error) {
 	var change engine.Change
 	for _, run := range p.runs() {
@@ -36,15 +36,15 @@ func (p *purgeModule) Check(context.Context, engine.System) (engine.Change, erro
 			}
 		}
 		if things > 0 {
-			change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: "what run " + run + " has replaced",
-				Action: fmt.Sprintf("remove for good: %d can no longer be put back", things)})
+			change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: "backups of run " + run,
+				Action: fmt.Sprintf("remove: %d resources can no longer be restored", things)})
 		}
 	}
 	change.Needed = len(change.Effects) > 0
 	return change, nil
 }
 
-// runs are those that are meant, never the present one.
+// runs returns the runs whose backups are removed, never the present one.
 func (p *purgeModule) runs() []string {
 	var out []string
 	for _, run := range p.step.server.state.runs() {
@@ -55,12 +55,12 @@ func (p *purgeModule) runs() []string {
 	return out
 }
 
-// Apply removes it.
+// Apply removes the backups.
 func (p *purgeModule) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
 	var errs []error
 	removed := 0
 	for _, run := range p.runs() {
-		n, err := p.step.server.state.removeBackups(run, p.All, "deployer runs purge has removed it on "+time.Now().UTC().Format("2006-01-02"))
+		n, err := p.step.server.state.removeBackups(run, p.All, "deployer runs purge removed its backup on "+time.Now().UTC().Format("2006-01-02"))
 		removed += n
 		errs = append(errs, err)
 	}
@@ -68,7 +68,7 @@ func (p *purgeModule) Apply(context.Context, engine.System, engine.Change) (engi
 	return engine.Output{"removed": removed}, errors.Join(errs...)
 }
 
-// dropRunChanges has runs read again that were looked back at.
+// dropRunChanges drops the cached changes of all runs.
 func (s *state) dropRunChanges() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

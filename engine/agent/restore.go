@@ -15,9 +15,9 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// restoreFile makes a path of the host what it was; was is nil when there was
-// nothing, data the path of a regular file's content. Its time of modification
-// is the present one: what has read the file has to read it again.
+// restoreFile restores a path of the host: was describes the file, nil when there
+// was none, and data is the path of the backup of a regular file. The time of
+// modification becomes the present, so that programs read the file again.
 func restoreFile(root, path string, was *File, data string) error {
 	dir, base, err := hostpath.Parent(root, path)
 	if isMissing(err) && was == nil {
@@ -60,23 +60,23 @@ func restoreFile(root, path string, was *File, data string) error {
 	return replaceAtomically(dir, base, func(temp string) error { return was.writeContent(dir, temp, data) })
 }
 
-// removeCreated removes what a run has made. A directory in which there is something
-// else by now stays.
+// removeCreated removes a file or directory that the run created. A directory that
+// is not empty stays: the error is an *engine.Stays.
 func removeCreated(dir *hostpath.Dir, name string) error {
 	err := dir.Remove(name)
 	switch {
 	case isMissing(err):
 		return nil
 	case errors.Is(err, syscall.ENOTEMPTY):
-		return &engine.Stays{Why: "there is something in it"}
+		return &engine.Stays{Why: "the directory is not empty"}
 	case err != nil:
 		return err
 	}
 	return dir.Sync()
 }
 
-// replaceAtomically has make write a temporary file and gives it the name. The temporary
-// name is that of the modules', who clear up after those that died.
+// replaceAtomically has fill write a temporary file and renames it. Modules use the
+// same pattern of temporary names, and remove those that a dead process left.
 func replaceAtomically(dir *hostpath.Dir, name string, fill func(temp string) error) error {
 	temp := fmt.Sprintf(".%s.deployer-%d-revert", name, os.Getpid())
 	if err := dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func replaceAtomically(dir *hostpath.Dir, name string, fill func(temp string) er
 	return dir.Sync()
 }
 
-// writeContent makes a regular file with the content that was kept.
+// writeContent writes a regular file with the content of the backup at data.
 func (f *File) writeContent(dir *hostpath.Dir, name, data string) error {
 	in, err := os.Open(data)
 	if err != nil {
@@ -110,8 +110,8 @@ func (f *File) writeContent(dir *hostpath.Dir, name, data string) error {
 	return errors.Join(err, out.Close())
 }
 
-// copySynced copies with copy_file_range, which Go uses for two files; file
-// systems that can share the blocks do. The copy is on the disk when it returns.
+// copySynced copies with copy_file_range, which Go uses between two files and which
+// shares blocks where the file system can. The copy is on the disk when it returns.
 func copySynced(out, in *os.File) error {
 	if _, err := io.Copy(out, in); err != nil {
 		return err
@@ -119,7 +119,7 @@ func copySynced(out, in *os.File) error {
 	return out.Sync()
 }
 
-// applyAttributesAt is dress for what a directory has under a name.
+// applyAttributesAt is applyAttributes for the entry of a directory.
 func (f *File) applyAttributesAt(dir *hostpath.Dir, name string) error {
 	n, err := dir.Open(name)
 	if err != nil {
@@ -129,8 +129,8 @@ func (f *File) applyAttributesAt(dir *hostpath.Dir, name string) error {
 	return f.applyAttributes(n)
 }
 
-// applyAttributes gives what is held owner, mode and attributes; the owner first, because
-// a change of owner clears the setuid bits and capabilities.
+// applyAttributes sets owner, mode and extended attributes; the owner first, because
+// a change of owner clears setuid bits and capabilities.
 func (f *File) applyAttributes(n *hostpath.Node) error {
 	if err := n.Chown(f.UID, f.GID); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (f *File) applyAttributes(n *hostpath.Node) error {
 	}
 	for name, value := range f.Attributes {
 		if err := unix.Setxattr(n.Real(), name, value, 0); err != nil && !errors.Is(err, unix.ENOTSUP) {
-			return fmt.Errorf("attribute %s: %w", name, err)
+			return fmt.Errorf("setting attribute %s: %w", name, err)
 		}
 	}
 	return nil

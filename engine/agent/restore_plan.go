@@ -19,16 +19,17 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// restoreDecision is what is to be done with a thing.
+// restoreDecision says what a revert does with one resource.
 type restoreDecision struct {
 	*resourceChange
-	now, to engine.State // not of files
+	now, to engine.State // of resources other than files: the present and the restored state
 	state   engine.Fate
 	why     string
-	effect  engine.Effect // when it is put back
+	effect  engine.Effect // of the restore
 }
 
-// decide looks at what a thing is now.
+// decide compares the present state of a resource with what the run found and left,
+// and decides whether the revert restores it.
 func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourceChange) (*restoreDecision, error) {
 	out := &restoreDecision{resourceChange: c}
 	var err error
@@ -41,7 +42,7 @@ func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourc
 		err = v.decideState(ctx, sys, out)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking at %s %s: %w", c.kind, c.name, err)
+		return nil, fmt.Errorf("reading the state of %s %s: %w", c.kind, c.name, err)
 	}
 	if out.state == engine.Drifted {
 		out.why = "somebody has changed it since"
@@ -52,6 +53,7 @@ func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourc
 	return out, nil
 }
 
+// decideState decides about a resource other than a file.
 func (v *revertModule) decideState(ctx context.Context, sys engine.System, out *restoreDecision) (err error) {
 	restorer := v.step.server.registry[out.kind].Restorer
 	if restorer == nil {
@@ -70,7 +72,7 @@ func (v *revertModule) decideState(ctx context.Context, sys engine.System, out *
 	}
 	found := out.now
 	if restorer.Idle != nil && out.after != nil && len(out.after.State) == 0 && restorer.Idle(found) {
-		found = nil // its file is back, and that is all
+		found = nil // only its file is back, which does not count as a state
 	}
 	out.to, out.state = out.target(found)
 	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: describeStateChange(out.now, out.to)}
@@ -90,6 +92,7 @@ func (v *revertModule) decideState(ctx context.Context, sys engine.System, out *
 	return err
 }
 
+// decideFile decides about a file, directory or link.
 func (v *revertModule) decideFile(out *restoreDecision, sys engine.System) error {
 	root, path := sys.Path("/"), out.name
 	now, err := describePath(root, path)
@@ -108,8 +111,8 @@ func (v *revertModule) decideFile(out *restoreDecision, sys engine.System) error
 	if err != nil {
 		return err
 	}
-	// A directory that the run made goes when it is empty. Its access tells
-	// nothing: what was mounted on it when the step ended had access of its own.
+	// A directory that the run created is removed when it is empty. Its owner and mode
+	// are ignored: what was mounted on it when the step ended had its own.
 	known = known || out.before.File == nil && now.Mode.IsDir() && slices.ContainsFunc(out.later, func(k BackupRecord) bool { return k.File != nil && k.File.Mode.IsDir() })
 	if out.state = engine.Drifted; known || out.interrupted {
 		out.state = engine.PutBack
@@ -121,14 +124,14 @@ func (v *revertModule) decideFile(out *restoreDecision, sys engine.System) error
 	return nil
 }
 
-// isMountPoint tells whether something is mounted on a directory: what one sees is that.
+// isMountPoint reports whether something is mounted on a directory and hides it.
 func isMountPoint(path string) bool {
 	var on, under syscall.Stat_t
 	err := errors.Join(syscall.Lstat(path, &on), syscall.Lstat(filepath.Dir(path), &under))
 	return err == nil && on.Mode&syscall.S_IFMT == syscall.S_IFDIR && on.Dev != under.Dev
 }
 
-// matchesAny tells whether what is at path now is what one of the lines says.
+// matchesAny reports whether the file at path is as one of the records describes.
 func (v *revertModule) matchesAny(now *File, root, path string, lines []BackupRecord) (bool, error) {
 	for _, k := range lines {
 		if is, err := v.matches(now, root, path, k); is || err != nil {
@@ -138,7 +141,8 @@ func (v *revertModule) matchesAny(now *File, root, path string, lines []BackupRe
 	return false, nil
 }
 
-// matches tells whether what is at path now is what a line says.
+// matches reports whether the file at path is as a record describes: same access,
+// and same content as far as the record has it.
 func (v *revertModule) matches(now *File, root, path string, k BackupRecord) (bool, error) {
 	switch {
 	case now == nil || k.File == nil:
@@ -158,12 +162,12 @@ func (v *revertModule) matches(now *File, root, path string, k BackupRecord) (bo
 	return digest == k.File.Digest, err
 }
 
-// contentPath is the path of the content that a line refers to.
+// contentPath returns the path of the backup that a record refers to.
 func (v *revertModule) contentPath(k BackupRecord) string {
 	return filepath.Join(v.history.dir, "kept", k.Data)
 }
 
-// sameContent compares a file of the host with one that was kept.
+// sameContent reports whether a file of the host has the content of a backup.
 func sameContent(root, path, kept string) (bool, error) {
 	n, err := hostpath.Open(root, path)
 	if err != nil {
@@ -202,6 +206,7 @@ func unlessEnd(err error) error {
 	return err
 }
 
+// describeFileRestore returns the action that a plan shows for restoring a file.
 func describeFileRestore(now, was *File) string {
 	switch {
 	case was == nil && now.Mode.IsDir():
@@ -220,10 +225,11 @@ func describeFileRestore(now, was *File) string {
 	return fmt.Sprintf("put back content, mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
 }
 
-// maxDiffed is how much of each side a diff is made of, in bytes.
+// maxDiffed is the maximum number of bytes of each side of a diff.
 const maxDiffed = 512 << 10
 
-// diff shows what putting back does to a text; empty for what is none.
+// diff returns the unified diff between the file and its backup; empty when one of
+// them is no text.
 func (v *revertModule) diff(root string, out *restoreDecision, now *File) string {
 	before, ok := text(now, func() ([]byte, error) { return readFile(root, out.name) })
 	after, ok2 := text(out.before.File, func() ([]byte, error) { return os.ReadFile(v.contentPath(out.before)) })
@@ -233,6 +239,8 @@ func (v *revertModule) diff(root string, out *restoreDecision, now *File) string
 	return udiff.Unified(out.name, out.name, before, after)
 }
 
+// text returns the content of a file that read returns; false for one that is no
+// text, or larger than maxDiffed.
 func text(f *File, read func() ([]byte, error)) (string, bool) {
 	if f == nil {
 		return "", true
@@ -244,7 +252,7 @@ func text(f *File, read func() ([]byte, error)) (string, bool) {
 	return string(content), err == nil && utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
 }
 
-// readFile reads a file of the host as far as a diff is made of it.
+// readFile returns the first maxDiffed bytes of a file of the host.
 func readFile(root, path string) ([]byte, error) {
 	n, err := hostpath.Open(root, path)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"deployer/engine"
 )
 
-// revertModule is the module that puts back what a run has kept. What it replaces
-// it keeps itself, so that a revert can be reverted.
+// revertModule is the agent's own module that restores the backups of a run. It
+// backs up what it replaces, so that a revert can be reverted.
 type revertModule struct {
 	engine.Revert
 	step    *stepRun
@@ -24,7 +24,7 @@ type revertModule struct {
 
 var _ engine.Module = (*revertModule)(nil)
 
-// runChanges is a run that is looked back at.
+// runChanges are the changes of one run, as read for a revert.
 type runChanges struct {
 	run, dir      string
 	known         bool
@@ -34,16 +34,16 @@ type runChanges struct {
 	withoutBackup []string
 }
 
-// has tells whether the run has changed a thing.
+// has reports whether the run has changed a resource.
 func (p *runChanges) has(kind, name string) bool {
 	return slices.ContainsFunc(p.byRun, func(c *resourceChange) bool { return c.resource == resource{kind, name} })
 }
 
-// Check finds what is to be put back. What somebody has changed since is an
-// error, unless it is only looked, or forced.
+// Check finds the resources to restore. A resource that somebody has changed since
+// is an error, unless Look or Force is set.
 func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if v.SameRun != (v.Run == v.step.run) {
-		return engine.Change{}, errors.New("a run puts back only what a rollout of its own has changed")
+		return engine.Change{}, errors.New("a run can restore only the changes of its own rollouts; use `deployer revert` for those of another run")
 	}
 	var err error
 	if v.history, err = v.step.server.state.changesOfRun(v.Run, v.SameRun); err != nil {
@@ -79,7 +79,7 @@ func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Cha
 	return change, nil
 }
 
-// refuse is the error for what somebody has changed since the run.
+// refuse returns the error for resources that somebody has changed since the run.
 func (v *revertModule) refuse(verdicts []*restoreDecision) error {
 	var names []string
 	for _, d := range verdicts {
@@ -91,14 +91,14 @@ func (v *revertModule) refuse(verdicts []*restoreDecision) error {
 	case len(names) == 0:
 		return nil
 	case v.SameRun:
-		return fmt.Errorf("somebody has changed %s while the run was at work", strings.Join(names, ", "))
+		return fmt.Errorf("somebody has changed %s during the run", strings.Join(names, ", "))
 	}
-	return fmt.Errorf("somebody has changed %s since run %s; say --force to put it back all the same", strings.Join(names, ", "), v.Run)
+	return fmt.Errorf("somebody has changed %s since run %s; use --force to restore it anyway", strings.Join(names, ", "), v.Run)
 }
 
-// changes are those that this step is for, in the order in which they are put
-// back: the last first, and then, the first first, what must wait until files
-// are back.
+// changes returns the changes that this step restores, in order: from the last to
+// the first, and then, from the first to the last, those that need their files
+// first.
 func (v *revertModule) changes() []*resourceChange {
 	all := v.history.byStep
 	if v.Look {
@@ -123,13 +123,14 @@ func (v *revertModule) changes() []*resourceChange {
 	return early
 }
 
+// needsFilesFirst reports whether a change can be reverted only after files are
+// restored.
 func (v *revertModule) needsFilesFirst(c *resourceChange) bool {
 	r := v.step.server.registry[c.kind].Restorer
 	return r != nil && r.Late != nil && r.Late(c.before.State)
 }
 
-// started tells whether the run has brought something to life that did not run
-// before.
+// started reports whether the run has started something that did not run before.
 func (v *revertModule) started(c *resourceChange) bool {
 	r := v.step.server.registry[c.kind].Restorer
 	return r != nil && r.Stopped != nil && r.Stopped(c.before.State) && (c.after == nil || !r.Stopped(c.after.State))
@@ -148,7 +149,8 @@ func (v *revertModule) decisions(ctx context.Context, sys engine.System) ([]*res
 	return out, nil
 }
 
-// keepNonEmptyDirectories finds the directories that will not be empty when it is their turn.
+// keepNonEmptyDirectories marks directories that will not be empty when they are to
+// be removed.
 func keepNonEmptyDirectories(sys engine.System, verdicts []*restoreDecision) {
 	gone := map[string]bool{}
 	for _, d := range verdicts {
@@ -162,18 +164,18 @@ func keepNonEmptyDirectories(sys engine.System, verdicts []*restoreDecision) {
 		}
 		entries, err := os.ReadDir(sys.Path(d.name))
 		if err != nil {
-			continue // putting it back says why
+			continue // the restore reports the error
 		}
 		for _, e := range entries {
 			if path := filepath.Join(d.name, e.Name()); !gone[path] {
-				d.state, d.why = engine.Lost, "there is something in it: "+e.Name()
+				d.state, d.why = engine.Lost, "the directory is not empty: it has "+e.Name()
 				delete(gone, d.name)
 			}
 		}
 	}
 }
 
-// output is the engine.Past of what was found.
+// output encodes the decisions as an engine.Past.
 func (v *revertModule) output(verdicts []*restoreDecision) (engine.Output, error) {
 	ours := func(step string) bool { return strings.HasPrefix(step, engine.Revert{Run: v.Run}.ID()) }
 	found := engine.Past{Known: v.history.known, Ran: v.history.ran, Bare: v.history.withoutBackup, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
@@ -193,7 +195,7 @@ func (v *revertModule) output(verdicts []*restoreDecision) (engine.Output, error
 	return out, json.Unmarshal(raw, &out)
 }
 
-// effectKind is how a plan counts a thing that is put back.
+// effectKind returns the kind of effect under which plans count a restore.
 func (v *revertModule) effectKind(d *restoreDecision) engine.EffectKind {
 	if r := v.step.server.registry[d.kind].Restorer; r != nil && d.kind != kindFile {
 		return r.Effect
@@ -201,9 +203,9 @@ func (v *revertModule) effectKind(d *restoreDecision) engine.EffectKind {
 	return engine.EffectFile
 }
 
-// Apply puts back. Each thing is looked at once more when it is its turn: what
-// several steps have changed goes back over the same ways. What can never be put
-// back is told, and does not stop the rest.
+// Apply restores the resources. It decides about each one again when it is its turn,
+// as an earlier restore may have changed it. A resource that can never be restored
+// is reported in the output and does not stop the rest.
 func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	stays := []any{}
 	if v.Look {
@@ -221,7 +223,7 @@ func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Ch
 		if errors.As(err, &stay) {
 			stays = append(stays, map[string]any{"kind": d.kind, "name": d.name, "why": stay.Why})
 		} else if err != nil {
-			return nil, fmt.Errorf("putting back %s %s: %w", c.kind, c.name, err)
+			return nil, fmt.Errorf("restoring %s %s: %w", c.kind, c.name, err)
 		}
 	}
 	return engine.Output{"stays": stays}, nil
@@ -240,7 +242,7 @@ func (v *revertModule) restore(ctx context.Context, sys engine.System, d *restor
 	return v.step.server.registry[d.kind].Restorer.Restore(ctx, sys, d.name, d.now, d.to)
 }
 
-// deferRereads postpones what has to be done after a file is put back.
+// deferRereads defers the work that must follow the restore of a file.
 func (v *revertModule) deferRereads(sys engine.System, path string) error {
 	for name, kind := range v.step.server.registry {
 		later, ok := sys.(engine.Postponer)
@@ -254,9 +256,9 @@ func (v *revertModule) deferRereads(sys engine.System, path string) error {
 	return nil
 }
 
-// changesOfRun reads what a run has left behind on this host. Being looked back at
-// makes a run young again, so that it is not forgotten before it is reverted. A run
-// that still goes on is read afresh each time.
+// changesOfRun reads the changes of a run. It updates the time of the run's
+// directory, so that the run is not removed before it is reverted. A run that still
+// goes on is read again each time.
 func (s *state) changesOfRun(run string, goesOn bool) (*runChanges, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

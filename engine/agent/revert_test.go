@@ -317,7 +317,7 @@ func TestRevertRemovesWhatWasMade(t *testing.T) {
 	}
 	put(t, h.root+"/full/of", "somebody else's", 0o644, 0)
 	h.reconnect()
-	want := []string{"/current: put back ", "/full: lost there is something in it: of", "/scratch: put back "}
+	want := []string{"/current: put back ", "/full: lost the directory is not empty: it has of", "/scratch: put back "}
 	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
 		t.Error(diff)
 	}
@@ -387,7 +387,7 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 	put(t, h.root+"/made/theirs", "x", 0o644, 0)
 	h.reconnect()
 	past := h.looks("r1")
-	want := []string{"/made/here: put back ", "/made: lost there is something in it: theirs", "/srv/data: lost it is gone for good", "old: lost it is rusty", "tap: put back "}
+	want := []string{"/made/here: put back ", "/made: lost the directory is not empty: it has theirs", "/srv/data: lost it is gone for good", "old: lost it is rusty", "tap: put back "}
 	if diff := cmp.Diff(want, fates(past)); diff != "" {
 		t.Error(diff)
 	}
@@ -395,7 +395,7 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 		t.Errorf("got %+v", past)
 	}
 	r := h.reverts("r2", engine.Revert{Run: "r1"})
-	if raw, _ := json.Marshal(r.Output); r.Failure != nil || string(raw) != `{"stays":[{"kind":"alter","name":"tap","why":"it is stuck"},{"kind":"file","name":"/made","why":"there is something in it"}]}` {
+	if raw, _ := json.Marshal(r.Output); r.Failure != nil || string(raw) != `{"stays":[{"kind":"alter","name":"tap","why":"it is stuck"},{"kind":"file","name":"/made","why":"the directory is not empty"}]}` {
 		t.Errorf("%s, %v", raw, r.Failure)
 	}
 	if p := h.looks("never"); p.Known || len(p.Items) > 0 {

@@ -10,10 +10,10 @@ import (
 	"deployer/engine"
 )
 
-// unfinished names the run in which a step of a revert was begun, when no revert
-// of that run has come to its end on this host since: what followed it, such as
-// the restart of a service, may not have been done. ours tells which steps are
-// meant.
+// unfinished returns the run in which a step of a revert was begun, if no revert of
+// that run has ended on this host since: actions that follow the step, such as the
+// restart of a service, may be missing. ours reports whether a step belongs to the
+// revert. It returns "" when there is none.
 func (s *state) unfinished(ours func(step string) bool, reverted, present string) string {
 	last := engine.Revert{Run: reverted}.ID()
 	var ended, begun time.Time
@@ -37,8 +37,8 @@ func (s *state) unfinished(ours func(step string) bool, reverted, present string
 	return found
 }
 
-// changedLater names the last run that has changed something after a run did;
-// empty when none has.
+// changedLater returns the last run that has changed a resource after the run
+// `after`; "" when none has.
 func (s *state) changedLater(what resource, after string) string {
 	found, newest := "", s.started(after)
 	for _, run := range s.runs() {
@@ -54,7 +54,7 @@ func (s *state) changedLater(what resource, after string) string {
 	return found
 }
 
-// started is when a run began on this host.
+// started returns when a run began on this host; zero when the journal is empty.
 func (s *state) started(run string) time.Time {
 	if entries := s.otherJournal(run); len(entries) > 0 {
 		return entries[0].Time
@@ -62,7 +62,8 @@ func (s *state) started(run string) time.Time {
 	return time.Time{}
 }
 
-// ended is when a run wrote last into its journal; zero when nobody knows.
+// ended returns when a run last wrote to its journal; zero when the journal is
+// missing.
 func (s *state) ended(run string) time.Time {
 	info, err := os.Stat(filepath.Join(s.dir, "runs", run, journalFile))
 	if err != nil {
@@ -71,8 +72,8 @@ func (s *state) ended(run string) time.Time {
 	return info.ModTime()
 }
 
-// otherJournal is the journal of a run that goes on no more; empty when it cannot be
-// read.
+// otherJournal returns the journal of a run that has ended, and caches it; empty
+// when it cannot be read.
 func (s *state) otherJournal(run string) []engine.JournalEntry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +85,7 @@ func (s *state) otherJournal(run string) []engine.JournalEntry {
 	return entries
 }
 
-// runs are the names of the runs that this host knows.
+// runs returns the names of the runs that have a directory on this host.
 func (s *state) runs() []string {
 	dirs, err := os.ReadDir(filepath.Join(s.dir, "runs"))
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *state) runs() []string {
 	return out
 }
 
-// entries are the lines of a run's journal, decoded.
+// entries returns the decoded entries of a run's journal.
 func (s *state) entries(run string) ([]engine.JournalEntry, error) {
 	raw, err := s.read(run)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	"deployer/engine/wire"
 )
 
-// runLock is the lock that a run holds on its host, beside the one that a
-// segment takes: a flock of STATE/run.lock, whose content names the holder. The
-// file is never removed, as somebody could be about to lock it.
+// runLock is the lock of the host that a run holds, beside the one that each segment
+// takes: a flock of STATE/run.lock, whose content names the holder. The file is
+// never removed, because another agent may be about to lock it.
 type runLock struct {
 	path string
 
 	mu     sync.Mutex
-	file   *os.File // nil when it is not held
+	file   *os.File // nil while the lock is not held
 	holder lock.Holder
 }
 
-// take locks the host for a run. The other holder is returned when there is
-// one; a second take of the same session succeeds.
+// take takes the lock for a run. It returns the other holder when another run has
+// the lock. When this session has the lock already, take succeeds.
 func (l *runLock) take(holder lock.Holder) (*lock.Holder, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *runLock) take(holder lock.Holder) (*lock.Holder, error) {
 	}
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("opening the lock of runs: %w", err)
+		return nil, fmt.Errorf("opening the run lock: %w", err)
 	}
 	err = errors.Join(restrictToOwner(f), unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB))
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -58,8 +58,9 @@ func (l *runLock) take(holder lock.Holder) (*lock.Holder, error) {
 	return nil, nil
 }
 
-// readHolder reads who holds the lock. The holder writes its name after it has got
-// the lock; when that takes long, or a newer deployer holds it, it stays nameless.
+// readHolder returns the holder that the file names. A holder writes its name after
+// it has taken the lock; readHolder tries for 50 ms, and then returns an empty
+// holder.
 func readHolder(f *os.File) lock.Holder {
 	for range 5 {
 		var h holderFile
@@ -75,12 +76,13 @@ func readHolder(f *os.File) lock.Holder {
 	return lock.Holder{}
 }
 
-// holderFile is the content of the file.
+// holderFile is the content of the lock file.
 type holderFile struct {
 	formatLine
 	lock.Holder
 }
 
+// writeHolder replaces the content of the lock file.
 func writeHolder(f *os.File, h lock.Holder) error {
 	data, err := json.Marshal(holderFile{formatLine{stateFormat}, h})
 	if err != nil {
@@ -93,8 +95,9 @@ func writeHolder(f *os.File, h lock.Holder) error {
 	return err
 }
 
-// markDraining says in the file that the controller is gone. It is only a courtesy
-// to those who wait, so a full disk does not matter.
+// markDraining marks the holder as draining: its controller is gone, and the lock is
+// released when the step in flight ends. Other runs only wait longer if the mark
+// cannot be written, so errors are ignored.
 func (l *runLock) markDraining() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,6 +107,7 @@ func (l *runLock) markDraining() {
 	}
 }
 
+// release releases the lock; without one it does nothing.
 func (l *runLock) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +118,8 @@ func (l *runLock) release() {
 	}
 }
 
-// lockFrame takes or gives back the lock, and says how that went.
+// lockFrame takes the run lock for the holder in the message, or releases it when
+// the message has none, and sends the outcome.
 func (s *server) lockFrame(f wire.Frame) error {
 	var ask, answer wire.LockMessage
 	if err := f.Decode(&ask); err != nil {

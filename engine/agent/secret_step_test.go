@@ -53,7 +53,7 @@ func (l *leaky) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 func TestSecretStepSaysNothing(t *testing.T) {
 	for _, tt := range []struct{ fails, want string }{
 		{"program", "leaky failed with exit code 4"},
-		{"start", "leaky failed:"},
+		{"start", "leaky failed; the step is secret"},
 		{"system", "leaky failed: permission denied"},
 		{"panic", "bug of deployer"},
 		{"slow", "took longer than its timeout of 50ms"},

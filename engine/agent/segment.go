@@ -10,18 +10,18 @@ import (
 	"deployer/engine/wire"
 )
 
-// maxSegments bounds how many segments run at once. One is usual: others are
-// single modules that an action runs on the side.
+// maxSegments is the maximum number of segments in flight. One is usual; the others
+// are single modules that an action runs meanwhile.
 const maxSegments = 32
 
 // runningSegment is a segment in flight.
 type runningSegment struct {
-	finish chan struct{} // closed: end after the step in flight
-	reason string        // why; valid once finish is closed
+	finish chan struct{} // closed to end the segment after the step in flight
+	reason string        // why it ends; valid once finish is closed
 	cancel context.CancelCauseFunc
 }
 
-// segmentCancelled is the cause when the controller cancelled a segment.
+// segmentCancelled is the cause when the controller has cancelled a segment.
 type segmentCancelled struct{ reason string }
 
 func (e *segmentCancelled) Error() string {
@@ -43,7 +43,7 @@ func (s *server) begin(ctx context.Context, f wire.Frame) error {
 	defer s.mu.Unlock()
 	if _, twice := s.segments[f.ID]; twice || len(s.segments) == maxSegments {
 		cancel(nil)
-		return &wire.ProtocolError{Reason: fmt.Sprintf("segment %d is one too many", f.ID)}
+		return &wire.ProtocolError{Reason: fmt.Sprintf("segment %d: its id is in use, or too many segments are in flight", f.ID)}
 	}
 	if s.cause != nil {
 		cancel(nil)
@@ -69,7 +69,7 @@ func (s *server) begin(ctx context.Context, f wire.Frame) error {
 	return nil
 }
 
-// cancel ends a segment early; one that has ended meanwhile is no mistake.
+// cancel ends a segment early. A segment that has ended meanwhile is not an error.
 func (s *server) cancel(f wire.Frame) error {
 	var m wire.CancelMessage
 	if err := f.Decode(&m); err != nil {
@@ -93,7 +93,7 @@ func (s *server) cancel(f wire.Frame) error {
 	return nil
 }
 
-// ended says why no further step of the segment may begin, if so.
+// ended returns the reason why no further step of the segment may begin, or nil.
 func (s *server) ended(ctx context.Context, run *runningSegment) error {
 	select {
 	case <-ctx.Done():
@@ -107,12 +107,13 @@ func (s *server) ended(ctx context.Context, run *runningSegment) error {
 	}
 }
 
-// runSegment runs steps until one fails, or to the end in a check, or until the
-// segment is ended.
+// runSegment runs the steps of a segment until one fails, or in a check to the end,
+// or until the segment is ended. It holds the lock of the state directory meanwhile,
+// unless the run is a check.
 func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *runningSegment) (failed error) {
 	var log *journal
 	if !seg.Check {
-		s.dryRun.clear() // what a check has found before is changed now, or not at all
+		s.dryRun.clear() // results of earlier checks are out of date
 		unlock, err := s.lockState(ctx, id, seg)
 		if err != nil {
 			return err
@@ -136,8 +137,8 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		if err := out.add(&result); err != nil {
 			return err
 		}
-		// A check changes nothing, so it goes on: the controller knows whether
-		// this failure would stay one.
+		// A check changes nothing, so it continues: the controller decides whether the
+		// failure counts.
 		if result.Failure != nil && !result.Ignored && !seg.Check || result.Status == engine.Cancelled {
 			return s.ended(ctx, run)
 		}
@@ -145,8 +146,8 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 	return nil
 }
 
-// lockState waits until no other agent on the host carries out steps, and keeps it so
-// until unlock.
+// lockState takes the lock of the state directory, unless the segment needs none,
+// and returns the function that releases it.
 func (s *server) lockState(ctx context.Context, id uint32, seg engine.Segment) (unlock func(), err error) {
 	if seg.Beside {
 		return func() {}, nil
@@ -154,7 +155,7 @@ func (s *server) lockState(ctx context.Context, id uint32, seg engine.Segment) (
 	return s.state.lock(ctx, s.gone, func(text string) { s.progress(id, seg, text) })
 }
 
-// progress reports on the segment's first step, before it began.
+// progress reports text on the segment's first step, which has not begun yet.
 func (s *server) progress(id uint32, seg engine.Segment, text string) {
 	if len(seg.Steps) > 0 {
 		_ = s.conn.SendJSON(wire.Progress, id, wire.StepMessage{Step: seg.Steps[0].ID, Text: cut(text, maxText)})

@@ -13,28 +13,28 @@ import (
 	"deployer/engine/wire"
 )
 
-// DefaultStateDir is where an agent that runs as root keeps its journals.
+// DefaultStateDir is the state directory of an agent that runs as root.
 const DefaultStateDir = "/var/lib/deployer"
 
-// ServeOptions say on which host an agent serves.
+// ServeOptions describe the host that an agent serves.
 type ServeOptions struct {
-	// Root is the directory that stands for / ; empty on real hosts. It does not
-	// end with a slash.
+	// Root is the directory that stands for /, without a slash at its end; empty on
+	// real hosts.
 	Root string
 	// StateDir is a path on the host, below Root; DefaultStateDir when empty.
 	StateDir string
-	// Facts returns what the host reports; facts.Read(Root) when nil.
+	// Facts returns the facts that the host reports; facts.Read(Root) when nil.
 	Facts func() engine.Facts
-	// Command runs the programs of modules; on this machine when nil.
+	// Command runs a program for a module; on this machine when nil.
 	Command func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error)
-	// Unbatched sends each result in a frame of its own, also those of steps that
-	// are over at once: for tests that break between any two.
+	// Unbatched sends each result in a frame of its own. Tests set it to break the
+	// session between any two results.
 	Unbatched bool
 }
 
-// Serve serves one controller until it says good-bye or is lost, and returns
-// when the steps in flight have ended: nil after a good-bye. It does not close
-// in or out; a caller that goes on afterwards must, as a read may still wait.
+// Serve serves one controller until it says good-bye or is lost, and returns when
+// the steps in flight have ended: nil after a good-bye. Serve does not close in or
+// out; the caller must, if the process goes on, as a read may still be blocked.
 //
 // When ctx ends, steps in flight are cancelled.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Registry, opts ServeOptions) error {
@@ -64,25 +64,27 @@ type server struct {
 	conn     *wire.Conn
 	state    *state
 	runLock  *runLock
-	dryRun   dryRunState // of checks of this session
+	dryRun   dryRunState // of the checks of this session
 
-	deferredLock sync.Mutex // held while postponed work is done
+	deferredLock sync.Mutex // held while deferred work runs
 
-	gone  chan struct{} // closed when the controller is
+	gone  chan struct{} // closed when the controller is gone
 	steps sync.WaitGroup
 
 	mu       sync.Mutex
-	cause    error // why it is gone
+	cause    error // why the controller is gone
 	segments map[uint32]*runningSegment
 	nextID   uint32
 	calls    map[uint32]chan wire.ReplyMessage
 	blobs    map[uint32]*download
-	fetching map[string]chan struct{} // by digest, closed when that download is over
+	fetching map[string]chan struct{} // by digest; closed when that download has ended
 }
 
-// errGoodbye is the cause of an orderly end.
+// errGoodbye is the cause of an orderly end of the session.
 var errGoodbye = errors.New("the controller has ended the session")
 
+// serve does the handshake, starts the goroutines of the session, and waits for its
+// end.
 func (s *server) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -92,8 +94,8 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	go func() {
-		beat, silence := heartbeatOf(hello)
-		if err := s.conn.RunHeartbeat(ctx, beat, silence); err != nil {
+		interval, idle := heartbeatOf(hello)
+		if err := s.conn.RunHeartbeat(ctx, interval, idle); err != nil {
 			s.leave(err)
 		}
 	}()
@@ -112,8 +114,8 @@ func (s *server) serve(ctx context.Context) error {
 	return s.cause
 }
 
-// leave marks the controller as gone: no new step begins, and whatever waits
-// for an answer of the controller fails.
+// leave marks the controller as gone: no new step begins, and every wait for an
+// answer of the controller fails. Only the first cause counts.
 func (s *server) leave(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,11 +133,12 @@ func (s *server) leave(cause error) {
 	}
 }
 
+// lostError is the error of steps that need the controller after it is gone.
 func (s *server) lostError() error {
 	return fmt.Errorf("the connection to the controller was lost: %w", s.cause)
 }
 
-// receive handles messages until the session ends, and returns why it did.
+// receive handles messages until the session ends, and returns the cause.
 func (s *server) receive(ctx context.Context) error {
 	for {
 		f, err := s.conn.Receive()
@@ -152,6 +155,7 @@ func (s *server) receive(ctx context.Context) error {
 	}
 }
 
+// handle dispatches one message.
 func (s *server) handle(ctx context.Context, f wire.Frame) error {
 	switch f.Type {
 	case wire.Heartbeat:

@@ -494,7 +494,7 @@ func TestJournalOfAnUnknownRun(t *testing.T) {
 		t.Error("a path was taken for a run")
 	}
 	err := b.Run(t.Context(), engine.Segment{Run: "../x", Steps: []engine.Step{agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"})}}, func(engine.Result) { t.Error("it ran") })
-	if err == nil || !strings.Contains(err.Error(), "no name of a run") {
+	if err == nil || !strings.Contains(err.Error(), "is not the name of a run") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// startDelay is how long a step may take before the controller is told that it
-// has begun. Most are over sooner, and their end says all there is to say: that
-// is one message less for each step, on each of a thousand hosts.
+// startDelay is how long a step runs before the controller gets a step-start
+// message. Most steps end sooner, and their result includes the start: that saves
+// one message a step on each of a thousand hosts.
 const startDelay = 50 * time.Millisecond
 
-// startNotice tells that a step has begun: when it takes longer than startDelay or
-// has something to say, and never after its end.
+// startNotice sends the notice that a step has begun: once the step has run for
+// startDelay or reports something, and never after its end.
 type startNotice struct {
 	mu     sync.Mutex
 	timer  *time.Timer
-	notify func() // nil once it was said, and before and after the step
+	notify func() // nil once the notice was sent, and before and after the step
 }
 
+// begin schedules the notice of a step that begins now.
 func (s *startNotice) begin(say func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,6 +26,7 @@ func (s *startNotice) begin(say func()) {
 	s.timer = time.AfterFunc(startDelay, s.send)
 }
 
+// send sends the notice now, unless it was sent or the step has ended.
 func (s *startNotice) send() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,6 +36,7 @@ func (s *startNotice) send() {
 	}
 }
 
+// end drops the notice of a step that ends now.
 func (s *startNotice) end() {
 	s.timer.Stop()
 	s.mu.Lock()

@@ -14,17 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state is the directory where a host remembers what was done to it:
+// state is the directory in which a host keeps the records of runs:
 //
 //	lock                          held while a segment runs
-//	owed                          handlers that have to run, as JSON
-//	postponed/KIND                what the end of the segment has to do
-//	run.lock                      held by the agent of a run; names that run
+//	owed                          pending handlers, as JSON
+//	postponed/KIND                work that is deferred to the end of the segment
+//	run.lock                      held by the agent of a run; names the run
 //	runs/RUN/journal.jsonl        one engine.JournalEntry a line
-//	runs/RUN/kept.jsonl           what steps have changed: one Kept a line
+//	runs/RUN/kept.jsonl           backup log: one BackupRecord a line
 //	runs/RUN/kept/N               contents of files that steps have replaced
 //
-// Each but the empty ones carries the number of its format; see stateFormat.
+// Each file that is not empty carries the number of its format; see stateFormat. The
+// names on the disk (owed, postponed, kept) are part of the format and stay as they
+// are.
 type state struct {
 	dir  string // a path of this machine
 	real func(string) string
@@ -32,11 +34,11 @@ type state struct {
 	mu            sync.Mutex
 	holders       int
 	lockFile      *os.File
-	locking       chan struct{} // holds one token: who may take or release the lock
+	locking       chan struct{} // a mutex that select can wait for: one token
 	journals      map[string]*journal
 	backupWriters map[string]*backupWriter
-	runChanges    map[string]*runChanges           // runs that are looked back at
-	otherJournals map[string][]engine.JournalEntry // journals of other runs, which change no more
+	runChanges    map[string]*runChanges           // by run, as read for a revert
+	otherJournals map[string][]engine.JournalEntry // journals of other runs, by run; they no longer change
 }
 
 func openState(opts ServeOptions) *state {
@@ -48,18 +50,19 @@ func openState(opts ServeOptions) *state {
 	}
 }
 
-// runDir is the directory of a run. A run's name is made by the controller, but
-// comes over the wire.
+// runDir returns the directory of a run. The controller makes the run's name, but
+// the name comes over the wire: one that is not a plain file name is an error.
 func (s *state) runDir(run string) (string, error) {
 	if run == "" || run != filepath.Base(run) || run[0] == '.' {
-		return "", fmt.Errorf("%q is no name of a run", run)
+		return "", fmt.Errorf("%q is not the name of a run", run)
 	}
 	return filepath.Join(s.dir, "runs", run), nil
 }
 
-// lock takes the state directory for a segment. Segments of one agent share it;
-// another agent that still finishes a step of a lost connection keeps it away.
-// say reports the waiting, and an end of ctx or a close of gone ends it.
+// lock takes the lock of the state directory for a segment. Segments of one agent
+// share the lock; another agent that finishes a step of a lost connection, or serves
+// another run, keeps it from them. say reports the wait once. The wait ends with the
+// cause of ctx, or with an error when gone is closed.
 func (s *state) lock(ctx context.Context, gone <-chan struct{}, say func(string)) (unlock func(), err error) {
 	select {
 	case s.locking <- struct{}{}:
@@ -82,6 +85,7 @@ func (s *state) lock(ctx context.Context, gone <-chan struct{}, say func(string)
 	return s.unlock, nil
 }
 
+// unlock releases one segment's share of the lock.
 func (s *state) unlock() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,9 +96,10 @@ func (s *state) unlock() {
 	}
 }
 
-// lockPoll is how often a taken lock is tried again.
+// lockPoll is the interval between two attempts to take the lock.
 const lockPoll = 200 * time.Millisecond
 
+// takeLock opens and locks the file at path; see state.lock.
 func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(string)) (*os.File, error) {
 	if err := makePrivateDirectory(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("making the agent's state directory: %w", err)
@@ -133,6 +138,7 @@ func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(s
 	}
 }
 
+// close closes the files of all runs.
 func (s *state) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

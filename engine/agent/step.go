@@ -14,7 +14,7 @@ type stepRun struct {
 	server  *server
 	segment uint32
 	run     string
-	resumes []string // runs that this one goes on from, the newest first
+	resumes []string // runs that this one continues, the newest first
 	step    engine.Step
 	check   bool
 	log     *journal // nil in a dry run
@@ -24,16 +24,16 @@ type stepRun struct {
 	startNotice startNotice
 
 	attempts int
-	applied  *engine.Change // of the last try that began to apply
+	applied  *engine.Change // the change of the last attempt that began to apply
 	waitCut  error          // why a wait was cut short
 }
 
-// result carries the step out and journals its result.
+// result executes the step, journals its result, and returns it.
 func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Result {
 	began := time.Now()
 	result := engine.Result{Step: r.step.ID, Name: r.step.Name, Started: began, Secret: r.step.Secret}
 	if !isNotified(r.step, altered) {
-		result.Status, result.Reason = engine.Skipped, "nothing that it waits for has changed"
+		result.Status, result.Reason = engine.Skipped, "no step that notifies it has changed anything"
 		return result
 	}
 	r.startNotice.begin(func() {
@@ -46,7 +46,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	r.fillResult(ctx, &result, change, err)
 	result.Elapsed = time.Since(began)
 	limitResult(&result)
-	// Only what may have changed the host must survive a power cut.
+	// Only a step that may have changed the host is synced to the disk.
 	err = errors.Join(r.recordAfter(context.WithoutCancel(ctx)), r.noteEnd(result, err))
 	if handled := r.step.Handles != "" && !r.check && (result.Status == engine.OK || result.Status == engine.Altered); handled {
 		err = errors.Join(err, r.server.state.removePendingHandler(r.step.Handles))
@@ -57,8 +57,9 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	return result
 }
 
-// noteEnd notes how the step ended. One that was refused because an earlier try
-// was interrupted leaves that try as it is in the journal.
+// noteEnd journals how the step ended. A step that was refused because an earlier
+// attempt was interrupted gets no entry, so that the journal still shows that
+// attempt.
 func (r *stepRun) noteEnd(result engine.Result, err error) error {
 	if interrupted := (&engine.InterruptedError{}); errors.As(err, &interrupted) {
 		return nil
@@ -66,7 +67,8 @@ func (r *stepRun) noteEnd(result engine.Result, err error) error {
 	return r.log.end(result, r.applied != nil)
 }
 
-// isNotified is false for a handler whose notifiers have not changed anything.
+// isNotified reports whether a handler has to run: one of its notifiers has changed
+// something, or it has none.
 func isNotified(step engine.Step, altered map[string]bool) bool {
 	for _, id := range step.OnChange {
 		if altered[id] {
@@ -76,7 +78,7 @@ func isNotified(step engine.Step, altered map[string]bool) bool {
 	return len(step.OnChange) == 0
 }
 
-// fillResult fills in how the step ended.
+// fillResult fills in status, change and failure from the outcome of the attempts.
 func (r *stepRun) fillResult(ctx context.Context, result *engine.Result, change engine.Change, err error) {
 	result.Output = change.Output
 	if r.applied != nil {
@@ -111,8 +113,8 @@ func (r *stepRun) fillResult(ctx context.Context, result *engine.Result, change 
 	}
 }
 
-// failure makes an error travel. An error may bring its own failure, with
-// detail, along.
+// failure converts an error for the wire, with the detail of an *engine.Failure or
+// the stack of a panic.
 func failure(err error) *engine.Failure {
 	var f *engine.Failure
 	if errors.As(err, &f) {

@@ -14,7 +14,7 @@ import (
 	"deployer/engine/wire"
 )
 
-// system is the host as one step sees it.
+// system is the host as one step sees it; it implements engine.System.
 type system struct{ step *stepRun }
 
 var _ engine.System = (*system)(nil)
@@ -29,7 +29,7 @@ func (s *server) path(p string) string {
 	if !strings.HasPrefix(p, "/") {
 		p = "/" + p
 	}
-	// Cleaned with a leading slash, "..", too, stays below the root.
+	// With a leading slash, Clean keeps ".." below the root.
 	return s.opts.Root + strings.TrimSuffix(filepath.Clean(p), "/")
 }
 
@@ -53,7 +53,7 @@ func (s *system) Give(path string) error {
 	return os.Lchown(path, int(a.uid), int(a.gid))
 }
 
-// maxProgress bounds a line of progress in bytes; it is for people.
+// maxProgress bounds one progress text in bytes.
 const maxProgress = 1 << 10
 
 func (s *system) Progress(text string) {

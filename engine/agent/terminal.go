@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detachTerminal gives up the controlling terminal, if there is one: it carries
-// the frames, and a program that a module runs must neither read nor write
-// there. The terminal itself stays open as input and output.
+// detachTerminal gives up the controlling terminal, if there is one: it carries the
+// frames, and programs that modules run must not use it. Standard input and output
+// stay open.
 func detachTerminal() {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"deployer/engine"
 )
 
-// account is a user of this machine, as programs need to know it.
+// account is a user of this machine.
 type account struct {
 	name, home, shell string
 	uid, gid          uint32
 	groups            []uint32
 }
 
-// runAs makes a program start as another user: with that user's groups, home
-// and name, in the home directory unless the command says where.
+// runAs makes a command run as another user: with that user's groups, home and name,
+// and in the home directory unless the command sets one.
 func runAs(ctx context.Context, cmd *exec.Cmd, name string) error {
 	a, err := findAccount(ctx, name)
 	if err != nil {
@@ -35,7 +35,7 @@ func runAs(ctx context.Context, cmd *exec.Cmd, name string) error {
 	if cmd.Dir != "" {
 		return nil
 	}
-	// Where the agent stands, the user may not even look.
+	// The user may have no access to the agent's directory.
 	cmd.Dir = "/"
 	if info, err := os.Stat(a.home); err == nil && info.IsDir() {
 		cmd.Dir = a.home
@@ -43,14 +43,14 @@ func runAs(ctx context.Context, cmd *exec.Cmd, name string) error {
 	return nil
 }
 
-// credential is what a process of user self needs to become the account; nil when
-// it is that already.
+// credential returns what a process of user self needs to become the account; nil
+// when self is the account. Only root can become another user.
 func (a account) credential(self int) (*syscall.Credential, error) {
 	switch {
 	case int(a.uid) == self:
 		return nil, nil
 	case self != 0:
-		return nil, fmt.Errorf("only root can run programs as %s, and deployer works as %s on this host: set ssh.become for it in the inventory", a.name, selfName())
+		return nil, fmt.Errorf("running a program as %s needs root, and deployer is %s on this host: set ssh.become in the inventory", a.name, selfName())
 	}
 	return &syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.groups}, nil
 }
@@ -62,14 +62,14 @@ func selfName() string {
 	return fmt.Sprintf("user %d", os.Geteuid())
 }
 
-// loginUser is who logged in over SSH, before becoming root: what sudo, doas or
-// su left behind says it, and else it is the agent's own user.
+// loginUser returns the user who logged in over SSH, before becoming root: by the
+// variables of sudo, doas or su, else the agent's own user.
 func loginUser(env func(string) string) string {
 	return cmp.Or(env("SUDO_USER"), env("DOAS_USER"), env("LOGNAME"), selfName())
 }
 
-// findAccount looks a user up: in /etc/passwd, and else where the machine has
-// its users, such as in a directory service.
+// findAccount looks a user up, in /etc/passwd and then in the machine's directory
+// services.
 func findAccount(ctx context.Context, name string) (account, error) {
 	if name == engine.LoginUser {
 		name = loginUser(os.Getenv)
@@ -85,7 +85,7 @@ func findAccount(ctx context.Context, name string) (account, error) {
 	return newAccount(u, groups)
 }
 
-// fromService asks the programs that know all users of the machine.
+// fromService looks a user up with getent, which knows directory services.
 func fromService(ctx context.Context, name string) (account, error) {
 	line, err := exec.CommandContext(ctx, "getent", "passwd", name).Output()
 	fields := strings.Split(strings.TrimSpace(string(line)), ":")

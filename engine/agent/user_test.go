@@ -28,7 +28,7 @@ func TestAccounts(t *testing.T) {
 	}{
 		"root becomes anybody":      {0, &syscall.Credential{Uid: 1000, Gid: 100, Groups: []uint32{100, 27}}, ""},
 		"nobody needs to become it": {1000, nil, ""},
-		"others cannot":             {1001, nil, "only root can run programs as ann"},
+		"others cannot":             {1001, nil, "running a program as ann needs root"},
 	}
 	for name, tt := range tests {
 		got, err := a.credential(tt.self)

@@ -9,9 +9,9 @@ import (
 	"deployer/engine/jsonappend"
 )
 
-// Args is what a host is told of the arguments of a module: JSON of those fields
-// that are not as in fresh, which is the module as its kind makes it. Most fields
-// of most tasks are not given, and would cost both ends their time.
+// Args returns the JSON of a module's arguments for the host: only the fields that
+// differ from fresh, the module as its kind makes it. Most tasks set few fields, and
+// the others would cost both ends their time.
 func Args(args, fresh any) (json.RawMessage, error) {
 	v, f := reflect.ValueOf(args), reflect.ValueOf(fresh)
 	plain := v.Type() == f.Type() && v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct
@@ -49,16 +49,16 @@ func appendValue(out []byte, v reflect.Value) ([]byte, error) {
 	return append(out, raw...), err
 }
 
-// field is one of a struct, with its name as JSON has it.
+// field is one field of a struct.
 type field struct {
 	index int
-	text  string // "Name":
+	text  string // the name as JSON has it, with the colon: "Name":
 }
 
 var fieldCache sync.Map // reflect.Type -> []field
 
-// fieldsOf are the fields of a pointer to a struct; nil for one that says itself
-// how it is written.
+// fieldsOf returns the fields of a pointer to a struct; nil for a type with JSON
+// rules of its own. Results are cached.
 func fieldsOf(t reflect.Type) []field {
 	if fields, ok := fieldCache.Load(t); ok {
 		return fields.([]field)

@@ -66,7 +66,7 @@ func TestNoArguments(t *testing.T) {
 	}
 }
 
-// readAll reads results without their weights, which are not packed.
+// readAll reads results without their weights, which are not encoded.
 func readAll(data []byte) (out []engine.Result, err error) {
 	err = ReadResults(data, func(r engine.Result) error {
 		if r.Weight <= 0 {
@@ -135,12 +135,12 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		if same, err := readAll(again); err != nil || !cmp.Equal(results, same) {
-			t.Errorf("packed again it is not the same (%v): %s", err, cmp.Diff(results, same))
+			t.Errorf("encoded again it is not the same (%v): %s", err, cmp.Diff(results, same))
 		}
 	})
 }
 
-// FuzzLikeJSON wants what travels packed to be what would arrive as JSON.
+// FuzzLikeJSON checks that a decoded message equals what JSON would have carried.
 func FuzzLikeJSON(f *testing.F) {
 	segment, _ := json.Marshal(engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
 	result, _ := json.Marshal(fullResult)
@@ -197,7 +197,7 @@ func segmentOf(steps int) engine.Segment {
 
 func BenchmarkSegment(b *testing.B) {
 	seg := segmentOf(30)
-	b.Run("packed", func(b *testing.B) {
+	b.Run("codec", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			data, err := AppendSegment(nil, seg)

@@ -1,15 +1,15 @@
-// Package packed is the form in which segments and results travel between
-// controller and agent. They are most of what is said, a thousand hosts with
-// hundreds of steps each, so they have few bytes and cost little to read: texts
-// and numbers one after the other in a fixed order, without names.
+// Package codec encodes segments and results for the frames of package wire. They
+// are most of the traffic, hundreds of steps for each of a thousand hosts, so the
+// form is short and cheap to read: texts and numbers in a fixed order, without
+// names.
 //
-// A number is a varint, a text or a list its length and what is in it, a group of
-// yes and no one number with a bit for each. What has no fixed form, such as the
+// A number is a varint, a text or a list is its length and its content, a group of
+// booleans is one number with a bit each. A value without a fixed form, such as the
 // output of a step, is JSON in a text.
 //
-// Both ends are of one build (see wire.Version), so there is nothing that tells
-// one form from an older one. What does not fit is an error, never a panic, and
-// no length in it is believed before the bytes are there.
+// Both ends are of one build (see wire.Version), so the form has no version. A
+// message that does not decode is an error, never a panic, and no length in it is
+// trusted before the bytes are there.
 package codec
 
 import (
@@ -18,10 +18,10 @@ import (
 	"errors"
 )
 
-// errTruncated is what every malformed message is: something ends before its length.
-var errTruncated = errors.New("it ends too early")
+// errTruncated is the error for a message that ends before a length in it.
+var errTruncated = errors.New("the message is truncated")
 
-// flags are what is so, of a fixed list.
+// flags encodes a fixed list of booleans as bits, the first as the lowest.
 func flags(list ...bool) uint64 {
 	var out uint64
 	for i, set := range list {
@@ -46,7 +46,7 @@ func appendList(out []byte, list []string) []byte {
 	return out
 }
 
-// appendJSON writes what has no fixed form; empty is for nothing at all.
+// appendJSON appends the JSON of v as a text, or an empty text when is is false.
 func appendJSON(out []byte, v any, is bool) ([]byte, error) {
 	if !is {
 		return append(out, 0), nil

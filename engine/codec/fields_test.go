@@ -8,7 +8,7 @@ import (
 	"deployer/engine"
 )
 
-// A field that somebody adds to what travels has to be packed: the values that the
+// A field that is added to a message has to be encoded: the values that the
 // other tests send there and back must leave none out.
 func TestNoFieldIsForgotten(t *testing.T) {
 	controllers := []string{"Host", "Name", "Delegate", "ForAll", "Unknown", "AtOnce", "Weight"} // only the controller says these

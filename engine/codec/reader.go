@@ -8,16 +8,16 @@ import (
 	"deployer/engine/jsonappend"
 )
 
-// reader takes a message apart. After the first error it gives only zeroes. Texts
-// share the memory of one copy of the message, unless it is large: then a short
-// text that is kept would keep all of it.
+// reader decodes a message. After the first error it returns zero values. Texts
+// share the memory of one copy of the message, unless the message is large: a short
+// text that lives long would keep all of it.
 type reader struct {
 	data   []byte
-	text   string // the same; empty for a large message
+	text   string // data as a string; empty for a large message
 	offset int
 	err    error
-	// weight is about how many bytes of memory was asked for beside texts, most
-	// what it may be; 0 for no bound.
+	// weight is an estimate of the bytes allocated beside texts, maxWeight its limit, or
+	// 0 for none.
 	weight, maxWeight int
 }
 
@@ -32,10 +32,11 @@ func newReader(data []byte) *reader {
 	return r
 }
 
-// reserve counts memory before it is asked for.
+// reserve adds bytes to the weight before they are allocated, and fails beyond the
+// limit.
 func (r *reader) reserve(bytes int) bool {
 	if r.weight += bytes; r.maxWeight > 0 && r.weight > r.maxWeight {
-		r.fail(fmt.Errorf("it takes more than %d bytes of memory", r.maxWeight))
+		r.fail(fmt.Errorf("the message needs more than %d bytes of memory", r.maxWeight))
 		return false
 	}
 	return true
@@ -70,7 +71,7 @@ func (r *reader) number() int64 {
 	return n
 }
 
-// span is where the next text stands.
+// span returns the bounds of the next text.
 func (r *reader) span() (from, to int) {
 	n := r.flags()
 	if n > uint64(len(r.data)-r.offset) {
@@ -90,13 +91,14 @@ func (r *reader) string() string {
 	return r.text[from:to]
 }
 
-// raw shares the memory of the message.
+// raw returns the next text as bytes, which share the memory of the message.
 func (r *reader) raw() []byte {
 	from, to := r.span()
 	return r.data[from:to:to]
 }
 
-// count is the length of a list, each element of which has a byte at least.
+// count returns the length of a list. Each element takes a byte at least, so a
+// larger number is an error.
 func (r *reader) count() int {
 	n := r.flags()
 	if n > uint64(len(r.data)-r.offset) {

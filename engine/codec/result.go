@@ -7,10 +7,9 @@ import (
 	"deployer/engine"
 )
 
-// AppendResult packs what a host says of a step behind results that are packed
-// already. What the controller knows by itself is left out: the host, the name of
-// the step, and what only a controller says. The error is that of an output that
-// has no JSON; out is returned as it was then.
+// AppendResult appends an encoded result to out. Fields that the controller knows
+// (host, name of the step) are left out. The error is that of an output that has no
+// JSON; out is returned unchanged then.
 func AppendResult(out []byte, r *engine.Result) ([]byte, error) {
 	before := out
 	out = appendText(appendText(out, r.Step), r.Status)
@@ -46,7 +45,7 @@ func appendChange(out []byte, c *engine.Change) ([]byte, error) {
 	return appendJSON(out, c.Output, len(c.Output) > 0)
 }
 
-// nanoseconds is a time as a number, 0 for none.
+// nanoseconds returns a time as Unix nanoseconds, 0 for none.
 func nanoseconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -54,18 +53,18 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// MaxWeight is about how many bytes of memory the results of one message may take:
-// eight times what the largest output has as JSON. The outputs of most steps take
+// MaxWeight is the limit of the estimated memory of the results of one message, in
+// bytes: eight times the JSON of the largest output. The outputs of most steps take
 // some hundred bytes.
 const MaxWeight = 64 << 20
 
-// effectWeight is what an effect takes in bytes beside its texts, twice as a slice
-// grows.
+// effectWeight is the memory of an effect in bytes beside its texts, doubled because
+// a slice grows by doubling.
 const effectWeight = 160
 
-// ReadResults calls on for each of the results that were packed one behind the
-// other, with their Weight. A message that would take more than MaxWeight is an
-// error before that memory is taken. An error of on ends it and is returned.
+// ReadResults calls on for each result in data, with its Weight set. A message that
+// would take more than MaxWeight is an error before the memory is allocated. An
+// error of on ends the reading and is returned.
 func ReadResults(data []byte, on func(engine.Result) error) error {
 	r := newReader(data)
 	r.maxWeight = MaxWeight

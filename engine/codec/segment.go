@@ -9,18 +9,18 @@ import (
 	"deployer/engine"
 )
 
-// stepSize is about how many bytes a step has beside its arguments and name.
+// stepSize is an estimate of the bytes of a step beside arguments and name.
 const stepSize = 80
 
-// maxPreallocated is how many steps there is memory for before they are read: a short
-// message could claim any number.
+// maxPreallocated is the number of steps for which memory is allocated before they
+// are read: a short message could claim any number.
 const maxPreallocated = 400
 
-// null are the arguments of a step that has none.
+// null stands for the arguments of a step that has none.
 const null = "null"
 
-// AppendSegment packs a segment. The error is that of what a plan expects of a
-// step.
+// AppendSegment appends an encoded segment to out. The error is that of an
+// expectation (Step.Expect) that has no JSON.
 func AppendSegment(out []byte, s engine.Segment) ([]byte, error) {
 	size := len(s.Run) + 16
 	for i := range s.Steps {
@@ -54,7 +54,7 @@ func appendStep(out []byte, s *engine.Step) ([]byte, error) {
 	return appendJSON(out, s.Expect, s.Expect != nil)
 }
 
-// ReadSegment is the segment that was packed. It shares the memory of data.
+// ReadSegment decodes a segment, which shares the memory of data.
 func ReadSegment(data []byte) (engine.Segment, error) {
 	r := newReader(data)
 	s := engine.Segment{Run: r.string(), Resumes: r.list()}
@@ -67,7 +67,7 @@ func ReadSegment(data []byte) (engine.Segment, error) {
 		}
 	}
 	if r.more() {
-		r.fail(fmt.Errorf("there are %d bytes too many", len(data)-r.offset))
+		r.fail(fmt.Errorf("the message has %d extra bytes", len(data)-r.offset))
 	}
 	if r.err != nil {
 		return engine.Segment{}, r.err

@@ -1,6 +1,7 @@
-// Package jsonline writes JSON without reflection, for the few things that are
-// written hundreds of thousands of times in a run. What it appends is byte for byte
-// what encoding/json writes without the escapes for HTML.
+// Package jsonappend writes JSON without reflection, for lines that a run writes
+// hundreds of thousands of times. The output equals that of encoding/json without
+// HTML escapes, byte for byte. It also estimates the memory that JSON takes when
+// decoded; see [Weigh].
 package jsonappend
 
 import (
@@ -9,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// AppendField appends a comma, the name and a text, or nothing for no text.
+// AppendField appends a comma, the name and a text, or nothing for an empty text.
 func AppendField(out []byte, name, s string) []byte {
 	if s == "" {
 		return out
@@ -25,7 +26,7 @@ func AppendNumber[T ~int | ~int64](out []byte, name string, n T) []byte {
 	return strconv.AppendInt(AppendName(out, name), int64(n), 10)
 }
 
-// AppendTrue appends a comma, the name and true, or nothing for what is not so.
+// AppendTrue appends a comma, the name and true, or nothing for false.
 func AppendTrue(out []byte, name string, is bool) []byte {
 	if !is {
 		return out
@@ -33,13 +34,13 @@ func AppendTrue(out []byte, name string, is bool) []byte {
 	return append(AppendName(out, name), "true"...)
 }
 
-// AppendName appends a comma and the name of a field, which needs no escapes.
+// AppendName appends a comma and a name that needs no escapes.
 func AppendName(out []byte, name string) []byte {
 	return append(append(append(out, `,"`...), name...), `":`...)
 }
 
-// AppendTime appends a time of a year that has four digits, as those of clocks
-// have.
+// AppendTime appends a time in RFC 3339 with nanoseconds. The year must have four
+// digits.
 func AppendTime(out []byte, t time.Time) []byte {
 	return append(t.AppendFormat(append(out, '"'), time.RFC3339Nano), '"')
 }
@@ -66,8 +67,8 @@ func AppendString(out []byte, s string) []byte {
 	return append(append(out, s[begin:]...), '"')
 }
 
-// escapeOf is what stands for the first character of s, empty for itself, and its
-// length in bytes.
+// escapeOf returns the escape for the first character of s, empty when it needs
+// none, and the length of the character in bytes.
 func escapeOf(s string) (string, int) {
 	switch c := s[0]; {
 	case c == '"' || c == '\\':

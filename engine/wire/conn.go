@@ -10,35 +10,34 @@ import (
 	"time"
 )
 
-// Conn sends and receives messages. Any number of goroutines may send; one
-// receives.
+// Conn sends and receives messages. Any number of goroutines may send; one receives.
 type Conn struct {
 	end  End
 	r    activityReader
 	last atomic.Int64 // unix nanoseconds when bytes last arrived
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards w and broken
 	w      io.Writer
-	broken error // of the first failed write; there is none after it
+	broken error // error of the first failed write; no write follows
 
 	parts   map[partKey]*[]byte
 	pending int // bytes in parts
 }
 
-// ChunkSize is the greatest payload of a blob chunk in bytes. It is well below
-// MaxFrame so that a result never waits long behind a chunk.
+// ChunkSize is the maximum payload of a blob chunk in bytes, well below MaxFrame so
+// that a result never waits long behind a chunk.
 const ChunkSize = 128 << 10
 
-// readBuffer is for small frames: the payload of a large one is read past it.
-// Small, as a controller has a thousand of them.
+// readBuffer is the size of the read buffer in bytes, for small frames; large
+// payloads bypass it. It is small because a controller has a thousand connections.
 const readBuffer = 4 << 10
 
-// outgoing holds buffers for frames on their way out. All connections share
-// them: of a thousand, few send at one moment.
+// outgoing holds buffers for frames that are being sent. All connections share them,
+// as few send at one moment.
 var outgoing = sync.Pool{New: func() any { return new([]byte) }}
 
-// NewConn returns the Conn of an end over the two streams. It starts no goroutine
-// and closes nothing. A *bufio.Reader is read as it is, without another buffer.
+// NewConn returns a connection that acts as end over the two streams. It starts no
+// goroutine and closes nothing. A *bufio.Reader is used without another buffer.
 func NewConn(r io.Reader, w io.Writer, end End) *Conn {
 	c := &Conn{end: end, w: w, parts: map[partKey]*[]byte{}}
 	c.last.Store(time.Now().UnixNano())
@@ -50,8 +49,8 @@ func NewConn(r io.Reader, w io.Writer, end End) *Conn {
 	return c
 }
 
-// activityReader notes when bytes arrive. Bytes, not frames: on a slow line one
-// frame may take longer than the time after which silence means loss.
+// activityReader records when bytes arrive. It counts bytes and not frames, because
+// one frame may take longer than the idle timeout on a slow line.
 type activityReader struct {
 	r    *bufio.Reader
 	last *atomic.Int64
@@ -65,14 +64,14 @@ func (a activityReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// IdleTime is how long nothing has arrived.
+// IdleTime returns the time since the last byte arrived.
 func (c *Conn) IdleTime() time.Duration {
 	return time.Since(time.Unix(0, c.last.Load()))
 }
 
-// Send sends one message. The error is a *ProtocolError when the other end does
-// not accept it, and nothing was sent then; any other is that of the underlying
-// writer, and the connection is of no use after it.
+// Send sends one message. A *ProtocolError says that the other end does not accept
+// the message, and nothing was sent. Any other error is that of the writer, and the
+// connection is unusable after it.
 func (c *Conn) Send(t Type, id uint32, payload []byte) error {
 	if err := c.end.other().accepts(t, len(payload)); err != nil {
 		return err
@@ -92,7 +91,7 @@ func (c *Conn) Send(t Type, id uint32, payload []byte) error {
 	}
 }
 
-// SendJSON sends one message with v as JSON.
+// SendJSON sends one message with v as JSON; see Send.
 func (c *Conn) SendJSON(t Type, id uint32, v any) error {
 	payload, err := json.Marshal(v)
 	if err != nil {
@@ -102,7 +101,7 @@ func (c *Conn) SendJSON(t Type, id uint32, v any) error {
 }
 
 // sendFrame writes header and payload with one Write, which saves a packet on
-// transports that make one of each.
+// transports that send one packet for each Write.
 func (c *Conn) sendFrame(t Type, id uint32, payload []byte, unfinished bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +110,7 @@ func (c *Conn) sendFrame(t Type, id uint32, payload []byte, unfinished bool) err
 	}
 	out := outgoing.Get().(*[]byte)
 	*out = AppendFrame((*out)[:0], t, id, payload, unfinished)
-	// After an error the writer may still read from the buffer.
+	// After an error the writer may still read from the buffer, so it is not reused.
 	if _, c.broken = c.w.Write(*out); c.broken == nil {
 		outgoing.Put(out)
 	}

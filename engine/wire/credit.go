@@ -5,12 +5,13 @@ import (
 	"sync"
 )
 
-// Window is how many bytes of a blob may be on their way before the receiver
-// has granted more. It is twice the greatest window of an SSH channel in
-// golang.org/x/crypto/ssh (2 MiB), so that it is never the narrower one.
+// Window is the number of bytes of a blob that may be in flight before the receiver
+// has granted more. It is twice the largest window of an SSH channel in
+// golang.org/x/crypto/ssh (2 MiB), so it is never the narrower one.
 const Window = 4 << 20
 
-// Credit is what a sender may still send of one blob.
+// Credit is the number of bytes that a sender may still send of one blob. It is safe
+// for concurrent use.
 type Credit struct {
 	mu   sync.Mutex
 	left int
@@ -20,8 +21,8 @@ type Credit struct {
 // NewCredit returns a credit of Window bytes.
 func NewCredit() *Credit { return &Credit{left: Window, more: make(chan struct{})} }
 
-// Add adds what the receiver granted. A receiver that grants more than a window
-// does not speak this protocol.
+// Add adds n bytes that the receiver granted. More than a window is a
+// *ProtocolError.
 func (c *Credit) Add(n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,8 +35,8 @@ func (c *Credit) Add(n int) error {
 	return nil
 }
 
-// Take waits until something may be sent and takes at most want bytes of it. It
-// returns the cause of ctx when that ends first.
+// Take waits for credit and takes at most want bytes of it. The error is the cause
+// of ctx when ctx ends first.
 func (c *Credit) Take(ctx context.Context, want int) (int, error) {
 	for {
 		c.mu.Lock()

@@ -5,38 +5,37 @@ import (
 	"fmt"
 )
 
-// Version is the version of the protocol. Both ends say theirs in their hello
-// and refuse to go on when they differ: the controller brings the agent that
-// fits it, so there is no need to speak older versions.
+// Version is the version of the protocol. Both ends send theirs in their hello and
+// refuse another one: the controller brings a matching agent, so older versions are
+// never spoken.
 const Version = 1
 
-// Banner is the line after which an agent speaks frames. What its host said
-// before, as shells and their start-up files do, is noise.
+// Banner is the line after which an agent sends frames. Output before it is noise of
+// the host, for example of a shell's start-up files.
 const Banner = "deployer-agent speaks frames from here"
 
 const (
 	// HeaderSize is the length of a frame's header in bytes.
 	HeaderSize = 9
-	// MaxFrame is the greatest payload of one frame in bytes.
+	// MaxFrame is the maximum payload of one frame in bytes.
 	MaxFrame = 1 << 20
-	// MaxMessage is the greatest payload of any message in bytes; most types
-	// have a lower limit. A segment of thousands of steps with their files is a
-	// few MiB.
+	// MaxMessage is the maximum payload of any message in bytes; most types have a
+	// lower limit. A segment of thousands of steps with their files has a few MiB.
 	MaxMessage = 64 << 20
 	// more marks a frame that is continued by another.
 	more = 0x80
 )
 
-// Type says what a frame carries.
+// Type is the type of a frame.
 type Type uint8
 
 // The types of frame. "C>A" are sent by the controller, "A>C" by the agent.
 const (
 	Hello       Type = iota + 1 // both, first frame: HelloMessage
-	Segment                     // C>A: engine.Segment
+	Segment                     // C>A: engine.Segment, as package codec encodes it
 	StepStart                   // A>C: StepMessage
 	Progress                    // A>C: StepMessage
-	Result                      // A>C: the results of one step or of several
+	Result                      // A>C: engine.Results, as package codec encodes them
 	SegmentEnd                  // A>C: EndMessage
 	Cancel                      // C>A: CancelMessage
 	Call                        // A>C: CallMessage
@@ -45,12 +44,12 @@ const (
 	BlobChunk                   // C>A: raw
 	BlobGrant                   // A>C: uint32, bytes that may be sent beyond those granted before
 	BlobEnd                     // C>A: EndMessage
-	BlobStop                    // A>C: nothing; the rest of the blob is not wanted
+	BlobStop                    // A>C: empty; stops the blob
 	Journal                     // C>A: JournalMessage
 	JournalPage                 // A>C: JournalMessage
 	Lock                        // C>A: LockMessage
 	Locked                      // A>C: LockMessage
-	Heartbeat                   // both: nothing
+	Heartbeat                   // both: empty
 	Bye                         // both, last frame: EndMessage
 	lastType
 )
@@ -78,8 +77,8 @@ type Frame struct {
 	Payload []byte
 }
 
-// AppendFrame appends one frame as it travels. It checks nothing: messages are
-// sent with [Conn.Send].
+// AppendFrame appends one encoded frame. It checks nothing: messages are sent with
+// [Conn.Send].
 func AppendFrame(out []byte, t Type, id uint32, payload []byte, unfinished bool) []byte {
 	kind := byte(t)
 	if unfinished {
@@ -89,7 +88,8 @@ func AppendFrame(out []byte, t Type, id uint32, payload []byte, unfinished bool)
 	return append(binary.BigEndian.AppendUint32(out, id), payload...)
 }
 
-// parseHeader refuses what cannot be a frame of this protocol.
+// parseHeader decodes a header. An unknown type or a payload above MaxFrame is a
+// *ProtocolError.
 func parseHeader(b []byte) (t Type, id uint32, length int, unfinished bool, err error) {
 	n := binary.BigEndian.Uint32(b)
 	t, unfinished = Type(b[4]&^more), b[4]&more != 0
@@ -102,8 +102,8 @@ func parseHeader(b []byte) (t Type, id uint32, length int, unfinished bool, err 
 	return t, binary.BigEndian.Uint32(b[5:]), int(n), unfinished, nil
 }
 
-// ProtocolError says that the other end sent what this protocol does not allow:
-// it is another version, another program, or its bytes were disturbed.
+// ProtocolError says that the other end violates the protocol: it is another version
+// or another program, or its bytes were corrupted.
 type ProtocolError struct{ Reason string }
 
 func (e *ProtocolError) Error() string { return "protocol: " + e.Reason }

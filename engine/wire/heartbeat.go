@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// DefaultHeartbeat and DefaultSilence let a hung network be noticed within 15
-// seconds, and allow four heartbeats to be late for whatever reason.
+// DefaultHeartbeat is the interval between heartbeats, DefaultIdleTimeout the time
+// without any byte after which the other end is lost. They detect a hung network within
+// 15 seconds and tolerate four late heartbeats.
 const (
 	DefaultHeartbeat   = 3 * time.Second
 	DefaultIdleTimeout = 15 * time.Second
 )
 
-// IdleTimeoutError says that the other end was not heard of for too long.
+// IdleTimeoutError says that no byte arrived for longer than the idle timeout.
 type IdleTimeoutError struct{ For time.Duration }
 
 func (e *IdleTimeoutError) Error() string {
-	return fmt.Sprintf("nothing was received for %v", e.For.Round(time.Millisecond))
+	return fmt.Sprintf("idle timeout: nothing was received for %v", e.For.Round(time.Millisecond))
 }
 
-// Timeout marks it as a time-out for errors that look for one.
+// Timeout reports true, as net.Error does for timeouts.
 func (e *IdleTimeoutError) Timeout() bool { return true }
 
-// RunHeartbeat sends a heartbeat every beat until ctx ends, and returns a
-// *SilenceError once no byte has arrived for silence. It returns nil when ctx
-// ended, and the error of a heartbeat that could not be sent.
+// RunHeartbeat sends a heartbeat at every interval until ctx ends. It returns an
+// *IdleTimeoutError when no byte has arrived for idle, nil when ctx ended, and the
+// error of a heartbeat that could not be sent.
 //
-// Each heartbeat is sent by a goroutine of its own: on a hung network a send
-// blocks, and silence must be noticed just then. It lives no longer than that: a
+// Each heartbeat is sent in a goroutine of its own, because a send blocks on a hung
+// network, which is when the idle timeout matters. The goroutine is short-lived: a
 // controller has a thousand connections.
-func (c *Conn) RunHeartbeat(ctx context.Context, beat, silence time.Duration) error {
-	tick := time.NewTicker(beat)
+func (c *Conn) RunHeartbeat(ctx context.Context, interval, idle time.Duration) error {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	check := time.NewTicker(max(silence/8, time.Millisecond))
+	check := time.NewTicker(max(idle/8, time.Millisecond))
 	defer check.Stop()
 	sent, sending := make(chan error, 1), false
 	for {
@@ -52,7 +53,7 @@ func (c *Conn) RunHeartbeat(ctx context.Context, beat, silence time.Duration) er
 			}
 			sending = false
 		case <-check.C:
-			if s := c.IdleTime(); s > silence {
+			if s := c.IdleTime(); s > idle {
 				return &IdleTimeoutError{For: s}
 			}
 		}

@@ -18,12 +18,12 @@ func (e End) String() string {
 	return "controller"
 }
 
-// other is the end that this one talks to.
+// other returns the opposite end.
 func (e End) other() End { return 1 - e }
 
-// Greatest payloads of messages in bytes. A controller talks to a thousand hosts
-// and trusts none of them: what it takes in of one is small. An agent serves one
-// controller, which may do anything on its host.
+// Maximum payloads of messages in bytes. A controller has a thousand hosts and trusts
+// none of them, so it accepts little from each. An agent serves one controller, which
+// may do anything on its host.
 const (
 	// MaxResults bounds a message of results: one step with the largest output
 	// that an agent sends (8 MiB) and the effects of some 80 000 files, or fewer
@@ -31,20 +31,19 @@ const (
 	MaxResults = 16 << 20
 	// MaxJournal bounds a run's journal: some 25 000 steps.
 	MaxJournal = 4 << 20
-	// MaxCall bounds what a step asks the controller: a certificate request has
-	// some 500 bytes.
+	// MaxCall bounds the arguments of a call: a certificate request has some 500
+	// bytes.
 	MaxCall = 32 << 10
-	// MaxText bounds messages that are a text for people: the agent cuts these
-	// to a tenth of it, as JSON may need six bytes for one.
+	// MaxText bounds messages with a text for people. The agent cuts texts to a tenth of
+	// it, as JSON may need six bytes for one.
 	MaxText = 128 << 10
-	// maxHello has room for the facts of a host and thousands of handlers that
-	// it owes.
+	// maxHello has room for the facts of a host and thousands of pending handlers.
 	maxHello = 1 << 20
-	maxName  = 16 << 10 // the holder of a lock, the name of a run or of a step
+	maxName  = 16 << 10 // holder of a lock, name of a run or step
 )
 
-// limits are the greatest payloads of the messages that an end accepts, by type.
-// One of a type that is not in it is refused.
+// limits are the maximum payloads of the messages that an end accepts, by type. A
+// type that is not listed is refused.
 var limits = [...]map[Type]int{
 	ControllerEnd: {
 		Hello: maxHello, StepStart: maxName, Progress: MaxText, Result: MaxResults, SegmentEnd: MaxText, Call: MaxCall,
@@ -56,12 +55,12 @@ var limits = [...]map[Type]int{
 	},
 }
 
-// maxPending is how many bytes of unfinished messages an end keeps. Two results
-// of the largest size may be on their way at one time.
+// maxPending is the maximum number of bytes of unfinished messages at an end: two
+// results of the largest size may be in flight.
 var maxPending = [...]int{ControllerEnd: 2 * MaxResults, AgentEnd: MaxMessage}
 
-// accepts refuses a message of a type that is not for the end, or of more bytes
-// than it takes.
+// accepts returns a *ProtocolError for a message that the end does not accept, by
+// type or size.
 func (e End) accepts(t Type, bytes int) error {
 	limit, ok := limits[e][t]
 	switch {

@@ -9,26 +9,27 @@ import (
 // HelloMessage is the first message of both ends.
 type HelloMessage struct {
 	Version int `json:"version"`
-	// Facts are set by the agent: engine.Facts.
+	// Facts is the JSON of engine.Facts; the agent sets it.
 	Facts json.RawMessage `json:"facts,omitempty"`
 	UID   int             `json:"uid,omitempty"`
-	// PendingHandlers are set by the agent: handlers that an earlier run left undone.
+	// PendingHandlers are the handlers that earlier runs notified and that have not
+	// run; the agent sets them.
 	PendingHandlers []string `json:"owed,omitempty"`
 	PID             int      `json:"pid,omitempty"`
-	// Heartbeat and Silence are set by the controller, in milliseconds: how often
-	// the agent sends a heartbeat, and after how long without any byte it
-	// takes the controller for lost.
+	// Heartbeat and IdleTimeout are milliseconds, set by the controller: the
+	// interval of the agent's heartbeats, and the time without any byte after which
+	// the agent considers the controller lost.
 	Heartbeat   int64 `json:"beat,omitempty"`
 	IdleTimeout int64 `json:"silence,omitempty"`
 }
 
-// CheckVersion says what to do when the other end speaks another version.
+// CheckVersion returns a *ProtocolError when the other end has another version.
 func (h HelloMessage) CheckVersion() error {
 	if h.Version == Version {
 		return nil
 	}
 	return &ProtocolError{Reason: fmt.Sprintf(
-		"the other end speaks version %d and this one version %d: the agent and deployer come from different builds; build both again and run the new deployer",
+		"the other end has protocol version %d, this end has %d: agent and deployer are of different builds; build both again and run the new deployer",
 		h.Version, Version)}
 }
 
@@ -66,13 +67,13 @@ type ReplyMessage struct {
 	Error string          `json:"error,omitempty"`
 }
 
-// BlobMessage asks for a blob. It comes as a zstd stream.
+// BlobMessage requests a blob, which is sent as a zstd stream.
 type BlobMessage struct {
 	Digest string `json:"digest"` // hex SHA-256 of the plain content
 }
 
-// IsDigest reports whether s is a hex SHA-256 as blobs are named: 64 digits, the
-// letters in lower case.
+// IsDigest reports whether s is a SHA-256 in the form that names blobs: 64 hex
+// digits, in lower case.
 func IsDigest(s string) bool {
 	if len(s) != 64 {
 		return false
@@ -85,8 +86,8 @@ func IsDigest(s string) bool {
 	return true
 }
 
-// BlobDigest returns the digest that a BlobRequest frame asks for. Anything else
-// than a digest is a *ProtocolError: it could be a path.
+// BlobDigest returns the digest in a BlobRequest frame. Anything other than a digest
+// is a *ProtocolError: it could be a path.
 func (f Frame) BlobDigest() (string, error) {
 	var m BlobMessage
 	if err := f.Decode(&m); err != nil {
@@ -98,7 +99,7 @@ func (f Frame) BlobDigest() (string, error) {
 	return m.Digest, nil
 }
 
-// JournalMessage asks for a run's journal on the host, or holds it.
+// JournalMessage requests the journal of a run on the host, or carries it.
 type JournalMessage struct {
 	Run string `json:"run,omitempty"`
 	// Entries are the journal's lines, each the JSON of one entry.
@@ -106,11 +107,11 @@ type JournalMessage struct {
 	Error   string            `json:"error,omitempty"`
 }
 
-// LockMessage asks for the lock of the host on behalf of a run, gives it back
-// when there is no holder, or answers.
+// LockMessage requests the run lock of the host, releases it when it has no holder,
+// or answers either.
 type LockMessage struct {
-	// Holder is a lock.Holder: who asks; in the answer, who has the lock if not
-	// the one who asked.
+	// Holder is the JSON of a lock.Holder: the requester or, in the answer, the other
+	// run that holds the lock.
 	Holder json.RawMessage `json:"holder,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
@@ -120,7 +121,7 @@ func (c *Conn) SendGrant(id uint32, n int) error {
 	return c.Send(BlobGrant, id, binary.BigEndian.AppendUint32(nil, uint32(n)))
 }
 
-// Grant returns the bytes that a BlobGrant frame allows.
+// Grant returns the number of bytes that a BlobGrant frame grants.
 func (f Frame) Grant() (int, error) {
 	if len(f.Payload) != 4 {
 		return 0, &ProtocolError{Reason: fmt.Sprintf("blob-grant of %d bytes, want 4", len(f.Payload))}

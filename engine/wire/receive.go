@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// maxParts bounds the number of unfinished messages; a handful is usual.
+// maxParts is the maximum number of unfinished messages; a handful is usual.
 const maxParts = 1024
 
 type partKey struct {
@@ -16,11 +16,11 @@ type partKey struct {
 	id uint32
 }
 
-// Receive returns the next whole message. At the end of the stream between two
-// messages it returns io.EOF, within one io.ErrUnexpectedEOF. Bytes that are no
-// message give a *ProtocolError. After any error the connection is of no use.
+// Receive returns the next whole message. At the end of the stream it returns io.EOF
+// between two messages and io.ErrUnexpectedEOF within one. Bytes that are no message
+// are a *ProtocolError. After any error the connection is unusable.
 //
-// The payload belongs to the caller, who may give it back with Recycle.
+// The caller owns the payload and may give it back with Recycle.
 func (c *Conn) Receive() (Frame, error) {
 	for {
 		f, unfinished, err := c.receiveFrame()
@@ -68,7 +68,7 @@ func (c *Conn) receiveFrame() (Frame, bool, error) {
 	if err != nil {
 		return Frame{}, false, err
 	}
-	// An empty unfinished frame would be a way to fill the table for nothing.
+	// Empty unfinished frames could fill the table at no cost.
 	if unfinished && n == 0 {
 		return Frame{}, false, &ProtocolError{Reason: fmt.Sprintf("empty part of a %v message", t)}
 	}
@@ -82,15 +82,15 @@ func (c *Conn) receiveFrame() (Frame, bool, error) {
 	return Frame{Type: t, ID: id, Payload: payload}, unfinished, nil
 }
 
-// smallPayload is the capacity of buffers for payloads that are no chunks, in
-// bytes: most results fit.
+// smallPayload is the capacity in bytes of buffers for payloads that are no chunks;
+// most results fit.
 const smallPayload = 4 << 10
 
-// resultsPayload is the capacity of buffers for results that travel together, in
-// bytes. They are read at once and given back.
+// resultsPayload is the capacity in bytes of buffers for batched results, which are
+// decoded at once and recycled.
 const resultsPayload = 16 << 10
 
-// chunks, results and smalls hold payloads that were given back, of all connections.
+// chunks, results and smalls hold the recycled payloads of all connections.
 var (
 	chunks  = sync.Pool{New: func() any { b := make([]byte, ChunkSize); return &b }}
 	results = sync.Pool{New: func() any { b := make([]byte, resultsPayload); return &b }}
@@ -111,8 +111,8 @@ func buffer(t Type, n int) []byte {
 	return make([]byte, n)
 }
 
-// Recycle gives a payload back for later ones. The caller must not use it, or
-// what shares its bytes, any more.
+// Recycle gives a payload back for reuse. The caller must not use it, or anything
+// that shares its bytes, after that.
 func (c *Conn) Recycle(payload []byte) {
 	payload = payload[:cap(payload)]
 	switch cap(payload) {
@@ -125,8 +125,7 @@ func (c *Conn) Recycle(payload []byte) {
 	}
 }
 
-// Decode decodes the JSON payload of the frame. What does not decode is a
-// *ProtocolError.
+// Decode decodes the JSON payload of the frame; the error is a *ProtocolError.
 func (f Frame) Decode(into any) error {
 	if err := json.Unmarshal(f.Payload, into); err != nil {
 		return &ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}

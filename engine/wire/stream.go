@@ -5,32 +5,32 @@ import (
 	"sync"
 )
 
-// Stream is the receiving side of one blob: chunks are pushed into it by the
-// goroutine that receives frames, and read from it by another. It holds at most
-// Window bytes and grants the sender more as they are read.
+// Stream is the receiving side of one blob: the goroutine that receives frames
+// pushes chunks, another one reads them. It holds at most Window bytes and grants
+// the sender more as they are read.
 type Stream struct {
 	conn *Conn
 	id   uint32
 
 	mu        sync.Mutex
 	ready     sync.Cond
-	chunks    [][]byte // not yet read
+	chunks    [][]byte // not read yet
 	granted   int      // bytes that the sender may still send
 	ungranted int      // bytes read since the last grant
-	head      []byte   // of the chunk being read, what is left
+	head      []byte   // unread rest of whole
 	whole     []byte   // the chunk being read
 	end       error    // io.EOF when all was received
 }
 
-// NewStream returns the stream of blob id, which is granted Window bytes.
+// NewStream returns the stream of blob id, with an initial grant of Window bytes.
 func NewStream(conn *Conn, id uint32) *Stream {
 	s := &Stream{conn: conn, id: id, granted: Window}
 	s.ready.L = &s.mu
 	return s
 }
 
-// Push takes in one chunk. It never blocks. It returns a *ProtocolError when
-// the sender sent more than it was granted.
+// Push adds one chunk and never blocks. More bytes than were granted are a
+// *ProtocolError.
 func (s *Stream) Push(chunk []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,8 @@ func (s *Stream) Push(chunk []byte) error {
 	return nil
 }
 
-// End ends the stream after what was pushed: with io.EOF when err is nil. Only
-// the first end counts.
+// End ends the stream after the chunks so far: with io.EOF when err is nil. Only the
+// first call counts.
 func (s *Stream) End(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next waits for a chunk and grants the sender what was read, half a window at
-// a time. Sending happens outside of the lock: Push must never wait for it.
+// next waits for a chunk, and grants the sender the bytes read, half a window at a
+// time. It sends without the lock, as Push must never wait for a send.
 func (s *Stream) next() error {
 	s.mu.Lock()
 	for len(s.chunks) == 0 && s.end == nil {

@@ -41,11 +41,11 @@ func New(p *project.Project, l *Logins, hosts int) (*Connector, error) {
 	}
 	pulse := pulseOf(hosts)
 	d := ssh.NewDialer(ssh.Options{
-		Passphrase:  l.passphrase,
-		Passwords:   &l.refused,
-		AgentSocket: os.Getenv("SSH_AUTH_SOCK"),
-		KeepaliveInterval:        pulse.sshBeat,
-		IdleTimeout:     pulse.sshSilence,
+		Passphrase:        l.passphrase,
+		Passwords:         &l.refused,
+		AgentSocket:       os.Getenv("SSH_AUTH_SOCK"),
+		KeepaliveInterval: pulse.sshBeat,
+		IdleTimeout:       pulse.sshSilence,
 	})
 	return &Connector{ways: w, dialer: d, binaries: remote.NewBinaries(p.Agents), pulse: pulse}, nil
 }
