@@ -12,18 +12,18 @@ import (
 	"deployer/engine/wire"
 )
 
-// transportHooks is what a session stands on.
+// transportHooks are the functions that a session needs of the transport below it.
 type transportHooks struct {
-	// dial connects to addresses as the host sees them; nil if that cannot be.
+	// dial connects to an address as the host sees it; nil if that is not possible.
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// explainEnd explains the end of the streams, if it knows.
+	// explainEnd returns the error for the end of the streams; may be nil.
 	explainEnd func() error
-	// close ends everything below.
+	// close closes the transport.
 	close func() error
 }
 
-// Attach opens a session over the streams of an agent that has been started
-// otherwise, as in Serve over a pipe. Close closes rw.
+// Attach opens a session over the streams of a running agent, for example Serve over
+// a pipe. Close closes rw; so does Attach when it fails.
 func Attach(rw io.ReadWriteCloser, opts Options) (*Session, error) {
 	opts = opts.withDefaults()
 	s, err := open(rw, rw, opts, transportHooks{close: rw.Close})
@@ -35,7 +35,7 @@ func Attach(rw io.ReadWriteCloser, opts Options) (*Session, error) {
 	return s, nil
 }
 
-// hooks is that of a session over a transport.
+// hooks returns the hooks of a session over the connector's transport.
 func (c *connector) hooks(t *probe) transportHooks {
 	return transportHooks{
 		dial: c.conn.Dial,
@@ -43,13 +43,13 @@ func (c *connector) hooks(t *probe) transportHooks {
 			if err := c.conn.Err(); err != nil {
 				return err
 			}
-			return fmt.Errorf("the agent has ended%s", c.hostOutput(c.finalOutput(t)))
+			return fmt.Errorf("the agent has exited%s", c.hostOutput(c.finalOutput(t)))
 		},
 		close: c.conn.Close,
 	}
 }
 
-// open exchanges hellos and starts the session.
+// open exchanges hellos and starts the session's goroutines.
 func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Session, error) {
 	conn := wire.NewConn(r, w, wire.ControllerEnd)
 	f, err := conn.Receive()
@@ -92,6 +92,7 @@ func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Sessio
 	return s, nil
 }
 
+// byeError returns the error for a good-bye of the agent.
 func byeError(f wire.Frame) error {
 	var m wire.EndMessage
 	if err := f.Decode(&m); err != nil {

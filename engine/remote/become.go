@@ -7,18 +7,18 @@ import (
 	"deployer/engine/transport"
 )
 
-// Become is a way to become root.
+// Become is a method to become root.
 type Become string
 
-// The ways to become root.
+// The methods to become root.
 const (
-	NoBecome Become = "none" // do not
+	NoBecome Become = "none" // stay the login user
 	Sudo     Become = "sudo"
 	Doas     Become = "doas"
-	Su       Become = "su" // asks for root's password, not for the user's
+	Su       Become = "su" // asks for the password of root, not of the user
 )
 
-// method is the way as the probe knows it.
+// method returns the method by its name in the probe.
 func (c *connector) method() string {
 	switch b := c.opts.Become; {
 	case b == "":
@@ -30,17 +30,17 @@ func (c *connector) method() string {
 	}
 }
 
-// withPassword ends the name of a method that may ask for one.
+// withPassword is the suffix of a method that may ask for a password.
 const withPassword = "-password"
 
-// wantsTerminal is true for the methods that read the password from a terminal
-// and nowhere else, and after sudo has said that it wants one, too.
+// wantsTerminal reports whether the probe needs a terminal: for methods that read
+// the password from nowhere else, and after sudo has asked for one (requiretty).
 func (c *connector) wantsTerminal() bool {
 	return c.terminal || c.opts.Become == Su || c.opts.Become == Doas && c.opts.Password != ""
 }
 
-// answerPrompt gives the password when it is asked for. It is given once: a
-// second question means that it is wrong, and another try might lock the account.
+// answerPrompt sends the password when the host asks for it, once: a second prompt
+// means that the password is wrong, and another try might lock the account.
 func (c *connector) answerPrompt(t *probe) error {
 	if !t.becoming.Load() || !t.prompted(c.prompt()) {
 		return nil
@@ -56,8 +56,8 @@ func (c *connector) answerPrompt(t *probe) error {
 	return err
 }
 
-// prompt is what sudo is told to ask with: nothing else has it, whatever language
-// the host speaks. The others cannot be told.
+// prompt returns the prompt that sudo is told to use, which no other text contains,
+// whatever the language of the host. The other methods have no such option.
 func (c *connector) prompt() string {
 	if c.opts.Become == Sudo {
 		return c.marker + sudoPrompt
@@ -65,9 +65,9 @@ func (c *connector) prompt() string {
 	return ""
 }
 
-// prompted is true when a question stands at the end of what was said and is not
-// answered: with the given prompt, or if that is not known, an unfinished line
-// that ends with a colon and has done so for a moment.
+// prompted reports whether the output ends with an unanswered prompt: the given one
+// or, if prompt is empty, an unfinished line that ends with a colon and stays so for
+// one watchInterval.
 func (t *probe) prompted(prompt string) bool {
 	text := t.Stderr()
 	if t.terminal {
@@ -100,5 +100,5 @@ func (c *connector) wrongPassword(t *probe) error {
 
 func (c *connector) noPassword(t *probe) error {
 	return c.fail(transport.StageBecome, transport.BecomePassword,
-		fmt.Errorf("%s does not let the user (uid %s) in without a password%s", c.opts.Become, t.uid, c.hostOutput(t.humanOutput())))
+		fmt.Errorf("%s wants a password for the user (uid %s)%s", c.opts.Become, t.uid, c.hostOutput(t.humanOutput())))
 }

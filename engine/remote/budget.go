@@ -5,31 +5,30 @@ import (
 	"sync"
 )
 
-// What a session keeps of what its host has said and nobody has taken yet, in
-// bytes of memory. A host that says more waits, as its messages are not read
-// meanwhile; text for people is dropped instead.
+// Limits of the memory for messages that Run has not delivered yet, in bytes. Beyond
+// the first, the session stops reading, so that the host waits; text for people beyond
+// the second is dropped.
 const (
 	maxWaiting     = 64 << 20
 	maxWaitingText = 256 << 10
 )
 
-// Bounds of what a step says while it runs, in bytes: what is beyond is not shown.
+// Limits of the progress texts of a step in bytes; text beyond them is dropped.
 const (
 	maxProgress     = 4 << 10 // of one text
 	maxStepProgress = 1 << 20 // of all texts of a step
 )
 
-// budget bounds memory in bytes. It is safe for concurrent use.
+// budget limits memory in bytes. It is safe for concurrent use.
 type budget struct {
 	mu    sync.Mutex
 	limit int
 	used  int
-	freed chan struct{} // closed when used becomes less; nil when nobody waits
+	freed chan struct{} // closed when used shrinks; nil when nobody waits
 }
 
-// take takes n bytes as soon as there is room for them. Something that is larger
-// than the budget has it for itself. It returns false when ctx ends, or gone is
-// closed, before that.
+// take takes n bytes as soon as they fit. More than the whole budget fits only when
+// nothing else is taken. It returns false when ctx ends or gone is closed first.
 func (b *budget) take(ctx context.Context, gone <-chan struct{}, n int) bool {
 	for {
 		b.mu.Lock()
@@ -53,7 +52,7 @@ func (b *budget) take(ctx context.Context, gone <-chan struct{}, n int) bool {
 	}
 }
 
-// tryTake takes n bytes if there is room for them.
+// tryTake takes n bytes if they fit, and reports whether they did.
 func (b *budget) tryTake(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,6 +63,7 @@ func (b *budget) tryTake(n int) bool {
 	return true
 }
 
+// free gives n bytes back.
 func (b *budget) free(n int) {
 	if n == 0 {
 		return

@@ -13,8 +13,8 @@ import (
 	"deployer/engine/wire"
 )
 
-// maxCalls bounds the calls of one host that are answered at once. A step makes
-// one at a time; more is a host that misbehaves.
+// maxCalls is the maximum number of calls of one host that are answered at a time. A
+// step makes one call at a time; a host with more misbehaves.
 const maxCalls = 64
 
 // handleCall answers a call in a goroutine of its own.
@@ -48,16 +48,17 @@ func (s *Session) handleCall(f wire.Frame) error {
 	return nil
 }
 
+// dispatchCall passes a call to its handler and returns the reply.
 func (s *Session) dispatchCall(m wire.CallMessage) (any, error) {
 	handler := s.opts.Calls[m.Method]
 	if handler == nil {
-		return nil, fmt.Errorf("the controller answers no call %q", sanitize.Text(m.Method))
+		return nil, fmt.Errorf("the controller has no method %q", sanitize.Text(m.Method))
 	}
 	return handler(s.ctx, s.opts.Host, m.In)
 }
 
-// Journal returns what the journal on the host says of a run, oldest entry
-// first; nothing when the host knows nothing of it.
+// Journal returns the entries of a run's journal on the host, oldest first; none
+// when the host has no such run.
 func (s *Session) Journal(ctx context.Context, run string) ([]engine.JournalEntry, error) {
 	m, err := request(ctx, s, s.pages, wire.Journal, wire.JournalMessage{Run: run})
 	if err != nil {
@@ -66,6 +67,7 @@ func (s *Session) Journal(ctx context.Context, run string) ([]engine.JournalEntr
 	return entriesOf(m)
 }
 
+// entriesOf decodes and sanitizes the entries of a journal.
 func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
 	if m.Error != "" {
 		return nil, errors.New(sanitize.Text(m.Error))
@@ -74,7 +76,7 @@ func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
 	for _, raw := range m.Entries {
 		var e engine.JournalEntry
 		if err := json.Unmarshal(raw, &e); err != nil || e.Step == "" {
-			continue // of another version of deployer
+			continue // written by another version of deployer
 		}
 		e.Step, e.Status = sanitize.Text(e.Step), engine.Status(sanitize.Text(string(e.Status)))
 		entries = append(entries, e)
@@ -82,7 +84,8 @@ func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
 	return entries, nil
 }
 
-// handleJournalPage takes in a journal; one that nobody waits for is not even decoded.
+// handleJournalPage handles a journal. One that nobody waits for is dropped without
+// decoding.
 func (s *Session) handleJournalPage(f wire.Frame) error {
 	s.mu.Lock()
 	awaited := s.pages[f.ID] != nil
@@ -91,7 +94,7 @@ func (s *Session) handleJournalPage(f wire.Frame) error {
 		return nil
 	}
 	if weight := jsonappend.Weigh(f.Payload); weight > codec.MaxWeight {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message that takes %d bytes of memory, the limit is %d", f.Type, weight, codec.MaxWeight)}
+		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message needs %d bytes of memory, the limit is %d", f.Type, weight, codec.MaxWeight)}
 	}
 	var m wire.JournalMessage
 	if err := f.Decode(&m); err != nil {

@@ -13,10 +13,10 @@ import (
 	"deployer/engine/transport"
 )
 
-// Connect makes the agent run on the host at the other end of conn and returns
-// the session with it. The session owns conn; after an error it is closed.
+// Connect starts the agent on the host at the other end of conn and returns the
+// session. The session owns conn; after an error conn is closed.
 //
-// Errors are *transport.Error, or the cause of ctx when that ended first.
+// The error is a *transport.Error, or the cause of ctx when ctx ended first.
 func Connect(ctx context.Context, conn transport.Conn, opts Options) (*Session, error) {
 	opts = opts.withDefaults()
 	c := &connector{conn: conn, opts: opts, started: time.Now(), marker: "deployer-" + rand.Text()}
@@ -25,7 +25,7 @@ func Connect(ctx context.Context, conn transport.Conn, opts Options) (*Session, 
 		return s, nil
 	}
 	if isStreamEnd(err) {
-		// The end of a stream is seen before that of the connection.
+		// The end of a stream is noticed before that of the connection.
 		select {
 		case <-conn.Lost():
 		case <-time.After(200 * time.Millisecond):
@@ -41,27 +41,29 @@ func Connect(ctx context.Context, conn transport.Conn, opts Options) (*Session, 
 	return nil, transport.Classify(opts.Host, transport.StageAgent, err, transport.Config)
 }
 
+// isStreamEnd reports whether err says that a stream has ended.
 func isStreamEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed)
 }
 
-// connector is one attempt at a host, of a few talks with it.
+// connector is one Connect: one probe, or several when the first needs a terminal or
+// finds a broken agent.
 type connector struct {
 	conn     transport.Conn
 	opts     Options
 	started  time.Time
 	marker   string
-	sent     int  // bytes of the program, if it was sent
-	reverify bool // an agent that was there did not start
-	terminal bool // sudo wants one
+	sent     int  // size of the agent in bytes if it was sent, else 0
+	reverify bool // verify the agent's directory again: the agent there did not start
+	terminal bool // sudo needs a terminal
 }
 
-// errAgentBroken says that the host had an agent, and that it did not start.
-var errAgentBroken = errors.New("the agent that was there did not start")
+// errAgentBroken says that the agent that the host had did not start.
+var errAgentBroken = errors.New("the agent on the host did not start")
 
 func (c *connector) connect(ctx context.Context) (*Session, error) {
 	if strings.ContainsAny(c.opts.Dir, "'\\!\n") {
-		return nil, fmt.Errorf("the agent's directory %q must have no quotes, backslashes, exclamation marks and line ends", c.opts.Dir)
+		return nil, fmt.Errorf("the agent's directory %q contains a quote, backslash, exclamation mark or line end: choose another one", c.opts.Dir)
 	}
 	for {
 		s, err := c.attempt(ctx)
@@ -76,7 +78,7 @@ func (c *connector) connect(ctx context.Context) (*Session, error) {
 	}
 }
 
-// attempt starts one probe and stays with it until its agent has said hello.
+// attempt runs one probe until its agent has sent its hello.
 func (c *connector) attempt(ctx context.Context) (*Session, error) {
 	t, err := c.start(ctx)
 	if err != nil {
@@ -89,6 +91,8 @@ func (c *connector) attempt(ctx context.Context) (*Session, error) {
 	return s, err
 }
 
+// handshake reads the probe's answers, sends the agent if it is missing, and opens
+// the session.
 func (c *connector) handshake(ctx context.Context, t *probe) (*Session, error) {
 	if err := c.awaitProbe(ctx, t); err != nil {
 		return nil, err
@@ -126,7 +130,7 @@ func (c *connector) start(ctx context.Context) (*probe, error) {
 	return newProbe(p, c.marker, terminal), nil
 }
 
-// awaitProbe hears what the host answers to the probe.
+// awaitProbe reads the answers of the probe and answers its password prompts.
 func (c *connector) awaitProbe(ctx context.Context, t *probe) error {
 	err := c.withIdleTimeout(ctx, t, "the host did not answer the probe", func() (bool, error) { return false, c.answerPrompt(t) }, t.readAnswers)
 	if err != nil {
@@ -135,11 +139,13 @@ func (c *connector) awaitProbe(ctx context.Context, t *probe) error {
 	return c.probeError(t)
 }
 
-// watchInterval is how often it is looked whether something is asked for or moves.
+// watchInterval is the interval at which a running probe is checked for prompts and
+// progress.
 const watchInterval = 25 * time.Millisecond
 
-// withIdleTimeout does something with a talk, as long as it moves: the time starts anew
-// whenever watch sees that. An error of watch ends it.
+// withIdleTimeout runs do, and fails when Options.Timeout passes without progress;
+// late is the text of that error. It calls watch every watchInterval: watch reports
+// progress, and its error ends the wait.
 func (c *connector) withIdleTimeout(ctx context.Context, t *probe, late string, watch func() (moved bool, err error), do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

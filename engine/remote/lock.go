@@ -11,8 +11,8 @@ import (
 	"deployer/engine/wire"
 )
 
-// Lock takes the lock of the host for a run, until Unlock or until the agent of
-// this session ends. The error is a *lock.Held when another run has it.
+// Lock takes the run lock of the host, until Unlock or until the agent of this
+// session ends. The error is a *lock.Held when another run has the lock.
 func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 	data, err := json.Marshal(holder)
 	if err != nil {
@@ -24,13 +24,13 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 	}
 	held := &lock.Held{Host: s.opts.Host}
 	if err := json.Unmarshal(answer.Holder, &held.By); err != nil {
-		return fmt.Errorf("%s: another run holds its lock, and the name of that cannot be read: %w", s.opts.Host, err)
+		return fmt.Errorf("%s: another run holds the run lock, and its name cannot be decoded: %w", s.opts.Host, err)
 	}
 	held.By.Run, held.By.Verb, held.By.By = sanitize.Text(held.By.Run), sanitize.Text(held.By.Verb), sanitize.Text(held.By.By)
 	return held
 }
 
-// Unlock gives the lock back; without one it does nothing.
+// Unlock releases the run lock; without one it does nothing.
 func (s *Session) Unlock(ctx context.Context) error {
 	_, err := s.requestLock(ctx, wire.LockMessage{})
 	return err

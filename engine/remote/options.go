@@ -10,32 +10,31 @@ import (
 	"deployer/engine/wire"
 )
 
-// Options are what a session needs of the controller.
+// Options configure a session.
 type Options struct {
-	// Host is the host's name in the inventory. Events, errors and calls carry
-	// it; the host itself is never asked for it.
+	// Host is the host's name in the inventory, for events, errors and calls.
 	Host string
-	// Binaries are the agent programs. Connect needs them.
+	// Binaries are the agent programs; Connect requires them.
 	Binaries *Binaries
-	// Blobs are what the host may ask for; nil means none.
+	// Blobs holds the blobs that the host may request; nil means none.
 	Blobs Blobs
-	// Calls answer the calls of modules, by method.
+	// Calls are the handlers of calls, by method.
 	Calls map[string]CallFunc
 	// Sink takes host.up, step.start, step.text and transfer; nil drops them.
 	Sink engine.Sink
-	// Become is how the login user becomes root, unless it is root already; it
-	// stays who it is when empty.
+	// Become is the method by which the login user becomes root, unless it is root
+	// already; none when empty.
 	Become Become
-	// Password is what becoming root may ask for; empty when there is none. It
-	// is given once for a connection, and only when it is asked for.
+	// Password is the password for Become; empty when there is none. It is sent at most
+	// once a connection, at the prompt.
 	Password string
-	// Dir is a directory on the host that is tried before the usual ones, for
-	// the agent and its state. The usual ones for root are /var/lib/deployer,
-	// .deployer in root's home and /run/deployer; for others some below /var/tmp,
-	// $HOME and /dev/shm. Root's is refused below what others may write to.
+	// Dir is a directory on the host for the agent and its state, tried before the
+	// defaults: /var/lib/deployer, .deployer in root's home and /run/deployer for root;
+	// directories below /var/tmp, $HOME and /dev/shm for other users. For root, a
+	// directory below one that others may write to is refused.
 	Dir string
-	// Timeout bounds the probe, and the start of the agent; not its sending.
-	// 30 s when 0: a loaded host may take a while to run a shell.
+	// Timeout bounds each of these without progress: the probe, the start of the agent,
+	// its transfer. DefaultTimeout when 0.
 	Timeout time.Duration
 	// Heartbeat and Silence are those of wire.Conn.Pulse, the defaults there when 0.
 	Heartbeat, IdleTimeout time.Duration
@@ -43,17 +42,17 @@ type Options struct {
 
 // Blobs holds content by digest.
 type Blobs interface {
-	// Open returns the zstd stream of the blob whose plain content has the
-	// given hex SHA-256, and the plain size in bytes. If the stream has a
-	// method Size() int64 or Stat, as files do, progress is reported against
-	// the length of the stream.
+	// Open returns the zstd stream of the blob whose plain content has the given hex
+	// SHA-256, and the plain size in bytes. If the stream has a method Size() int64,
+	// or Stat as files have, progress is reported against the length of the stream.
 	Open(digest string) (stream io.ReadCloser, rawSize int64, err error)
 }
 
-// CallFunc answers a call of a module on a host. The answer travels as JSON.
+// CallFunc answers a call of a module on a host. The reply is sent as JSON.
 type CallFunc = func(ctx context.Context, host string, in json.RawMessage) (any, error)
 
-// DefaultTimeout is the default of Options.Timeout.
+// DefaultTimeout is the default of Options.Timeout: a loaded host may take many
+// seconds to start a shell.
 const DefaultTimeout = 30 * time.Second
 
 func (o Options) withDefaults() Options {
@@ -72,6 +71,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// discardSink drops events.
 type discardSink struct{}
 
 func (discardSink) Emit(engine.Event) {}

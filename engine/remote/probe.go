@@ -15,20 +15,20 @@ import (
 // probe is a running probe, which becomes the agent.
 type probe struct {
 	transport.Process
-	mu sync.Mutex // of probed, until answers has returned
+	mu sync.Mutex // guards probeAnswers until readAnswers has returned
 	probeAnswers
 	terminal   bool
 	marker     string
 	out        *bufio.Reader
 	stdoutTail *tailReader
-	inFlight   chan struct{} // a token for each piece that the host has not taken yet
+	inFlight   chan struct{} // a token for each chunk that the host has not acknowledged
 
-	becoming atomic.Bool // root is being become: a password may be asked for
+	becoming atomic.Bool // sudo, doas or su runs: a password prompt may follow
 
-	// Of answerPrompt:
-	passwordSent bool   // the password was given
-	promptsSeen  int    // how many, or up to where, were dealt with
-	lastText     string // what it saw the last time
+	// Used by answerPrompt only:
+	passwordSent bool   // the password was sent
+	promptsSeen  int    // number of known prompts seen, or offset of the text behind the last prompt
+	lastText     string // output at the last check
 }
 
 func newProbe(p transport.Process, marker string, terminal bool) *probe {
@@ -37,7 +37,7 @@ func newProbe(p transport.Process, marker string, terminal bool) *probe {
 	return t
 }
 
-// tailReader passes output on and remembers the end of it, until it is told to stop.
+// tailReader passes output on and keeps the end of it until muted is set.
 type tailReader struct {
 	from  io.Reader
 	tail  transport.Tail
@@ -52,10 +52,10 @@ func (e *tailReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// machineLine is a line for us among those for people.
+// machineLine matches an answer of the probe among output for people.
 var machineLine = regexp.MustCompile(`(?m)^[a-z]+=.*$`)
 
-// outputAfter is what was heard after the last line that begins so.
+// outputAfter returns the output after the last line that begins with `line`.
 func (t *probe) outputAfter(line string) string {
 	text := t.stdoutTail.tail.String()
 	i := strings.LastIndex(text, "\n"+line)
@@ -66,9 +66,8 @@ func (t *probe) outputAfter(line string) string {
 	return rest
 }
 
-// humanOutput is what the host said for people: on the standard error, which on a
-// terminal is one with the output. When it has not even begun to answer, its
-// output is meant for people, too.
+// humanOutput returns the output for people: standard error, or on a terminal the
+// output without the probe's answers. Before the first answer, all output counts.
 func (t *probe) humanOutput() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,8 +83,8 @@ func (t *probe) humanOutput() string {
 	return strings.ReplaceAll(text, t.marker+sudoPrompt, "")
 }
 
-// readAnswers reads until the host waits for something: the agent is there or
-// missing, there is a problem, or the probe has ended.
+// readAnswers reads answers until the host waits for the controller: the agent is
+// present or missing, there is a problem, or the probe has ended.
 func (t *probe) readAnswers() error {
 	for noise := 0; ; {
 		line, err := readLine(t.out)
@@ -101,7 +100,7 @@ func (t *probe) readAnswers() error {
 	}
 }
 
-// parseLine takes in one line, and is true when the host waits.
+// parseLine handles one line, and reports whether the host waits for the controller.
 func (t *probe) parseLine(line string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,14 +113,14 @@ func (t *probe) parseLine(line string) bool {
 		return false
 	}
 	if !t.begun || t.becoming.Load() {
-		return false // of the start-up files of a shell, or of what asks for a password
+		return false // output of a shell's start-up files, or of sudo, doas or su
 	}
 	key, value, _ := strings.Cut(line, "=")
 	t.set(key, value)
 	if key == "taken" {
 		select {
 		case <-t.inFlight:
-		default: // it takes what was not sent: let it
+		default: // an acknowledgement of nothing is harmless
 		}
 	}
 	if key == "become" && !t.inside {

@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// probeAnswers is what a host answered.
+// probeAnswers are the answers of a host to the probe.
 type probeAnswers struct {
-	begun   bool   // the first marker was seen: as the login user
-	inside  bool   // the second one: with the agent's privileges
-	uid     string // of the login
+	begun   bool   // after the first marker: the probe runs as the login user
+	inside  bool   // after the second marker: it runs with the agent's privileges
+	uid     string // uid of the login user
 	user    string // uid of the agent
 	system  string // uname -sm
-	dir     string // for the agent
+	dir     string // directory for the agent
 	gzip    bool
 	present bool
 	missing bool
 	tried   []string
-	digest  string // of what was taken in, if it was wrong
-	problem string // of error=
+	digest  string // digest of the received agent, if it was wrong
+	problem string // value of error=
 }
 
+// arch returns the architecture in Go's names.
 func (p *probeAnswers) arch() string {
 	_, machine, _ := strings.Cut(p.system, " ")
 	switch machine {
@@ -33,14 +34,16 @@ func (p *probeAnswers) arch() string {
 	return machine
 }
 
-// maxNoise bounds what a host may say before the marker, in bytes.
+// maxNoise is the maximum output of a host before the marker, in bytes.
 const maxNoise = 1 << 20
 
-var errNoise = errors.New("the host has printed more than a megabyte of other things; look at the start-up files of the user's shell")
+var errNoise = errors.New("the host printed more than 1 MiB before the probe's answers: check the start-up files of the user's shell")
 
-// maxLine bounds one line of the answers; longer ones are noise and are cut.
+// maxLine is the maximum length of an answer in bytes; a longer line is noise and is
+// cut.
 const maxLine = 4 << 10
 
+// readLine reads one line, cut to maxLine bytes, without its line end.
 func readLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	for {
@@ -55,6 +58,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 }
 
+// set stores one answer.
 func (p *probeAnswers) set(key, value string) {
 	switch key {
 	case "uid":

@@ -11,13 +11,13 @@ import (
 	"deployer/engine/transport"
 )
 
-// hostOutput is what a host said, to be put after a message; without the password, as
-// a terminal may have echoed it.
+// hostOutput formats output of the host for the end of an error. It removes the
+// password, which a terminal may have echoed.
 func (c *connector) hostOutput(words string) string {
 	if c.opts.Password != "" {
 		words = strings.ReplaceAll(words, c.opts.Password, "(password)")
 	}
-	// sudo repeats a command that it does not allow: a page of script.
+	// sudo repeats a command that it refuses: a page of script.
 	words, _, _ = strings.Cut(words, " to execute ")
 	text := strings.Join(strings.Fields(sanitize.Text(words)), " ")
 	if text == "" {
@@ -29,13 +29,14 @@ func (c *connector) hostOutput(words string) string {
 	return ": " + text
 }
 
-// finalOutput ends a talk whose output has ended, and returns what was said. An
-// end that is slow to come is not waited for.
+// finalOutput closes a probe whose output has ended, and returns its output. It
+// waits for the end for a second at most.
 func (c *connector) finalOutput(t *probe) string {
 	closeProcess(t)
 	return t.humanOutput()
 }
 
+// closeProcess waits a second for the end of a process, and closes it.
 func closeProcess(p transport.Process) {
 	ended := make(chan struct{})
 	go func() {
@@ -49,7 +50,8 @@ func closeProcess(p transport.Process) {
 	_ = p.Close()
 }
 
-// explainNoAnswer explains a talk that ended without the answers that were waited for.
+// explainNoAnswer returns the error for a probe that ended without the expected
+// answers.
 func (c *connector) explainNoAnswer(t *probe, what string, err error) error {
 	var known *transport.Error
 	if errors.As(err, &known) || !errors.Is(err, io.EOF) && !errors.Is(err, errNoise) {
@@ -63,14 +65,15 @@ func (c *connector) explainNoAnswer(t *probe, what string, err error) error {
 		return c.becomeFailed(t, words)
 	}
 	if errors.Is(err, io.EOF) {
-		err = errors.New("the command has ended")
+		err = errors.New("the command has exited")
 	}
 	return &transport.Error{Host: c.opts.Host, Stage: transport.StageAgent, Kind: transport.Config,
 		Err:    fmt.Errorf("%s: %w%s", what, err, c.hostOutput(words)),
 		Advice: "check that the user's login shell on the host runs commands (try: ssh HOST uname)"}
 }
 
-// probeError is the error of a host on which the agent cannot run, nil where it can.
+// probeError returns the error for a host on which the agent cannot run; nil
+// otherwise.
 func (c *connector) probeError(t *probe) error {
 	switch t.problem {
 	case "":
@@ -85,11 +88,11 @@ func (c *connector) probeError(t *probe) error {
 			Err:    fmt.Errorf("no directory on the host can hold and run the agent: %s", sanitize.Text(strings.Join(t.tried, "; "))),
 			Advice: "free some space, or allow programs to run in one of these directories"}
 	default:
-		return fmt.Errorf("the host gave an unknown answer to the probe: %q", sanitize.Text(t.problem))
+		return fmt.Errorf("unknown answer to the probe: %q", sanitize.Text(t.problem))
 	}
 	if c.method() != string(NoBecome) && t.user != "0" {
 		return &transport.Error{Host: c.opts.Host, Stage: transport.StageBecome, Kind: transport.Config,
-			Err: fmt.Errorf("%s has made the agent the user with uid %s, not root", c.opts.Become, sanitize.Text(t.user)), Advice: becomeAdvice[c.opts.Become]}
+			Err: fmt.Errorf("%s became the user with uid %s, not root", c.opts.Become, sanitize.Text(t.user)), Advice: becomeAdvice[c.opts.Become]}
 	}
 	return nil
 }

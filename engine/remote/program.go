@@ -5,29 +5,28 @@ import (
 	"sync"
 )
 
-// BinarySource holds the agent programs that a build brings along.
+// BinarySource holds the agent programs of a build.
 type BinarySource interface {
-	// AgentBinary returns the program for an architecture in Go's words
-	// (amd64, arm64).
+	// AgentBinary returns the program for an architecture by Go's name (amd64, arm64).
 	AgentBinary(arch string) ([]byte, error)
-	// AgentGzip returns the same program as a gzip stream: what most hosts are
-	// sent. They all have gzip, but not all have zstd.
+	// AgentGzip returns the same program as a gzip stream, the form for most hosts: all
+	// have gzip, not all have zstd.
 	AgentGzip(arch string) ([]byte, error)
-	// AgentDigest returns the hex SHA-256 of that program. It is asked for in
-	// every run, the program only when a host does not have it.
+	// AgentDigest returns the hex SHA-256 of the same program. Every run calls it; the
+	// program is loaded only when a host does not have it.
 	AgentDigest(arch string) (string, error)
 }
 
-// architectures are those that agents are built for.
+// architectures lists the architectures of agents.
 var architectures = [...]string{"amd64", "arm64"}
 
-// Binaries prepares the programs of a source for sending, each once and when
-// it is first needed. All connections of a run share one.
+// Binaries loads the programs of a source, each once and when it is first needed.
+// All connections of a run share one Binaries.
 type Binaries struct {
 	programs map[string]func() (*program, error)
 }
 
-// NewBinaries returns the prepared programs of a source.
+// NewBinaries returns the programs of a source.
 func NewBinaries(source BinarySource) *Binaries {
 	b := &Binaries{programs: map[string]func() (*program, error){}}
 	for _, arch := range architectures {
@@ -54,9 +53,9 @@ func newProgram(source BinarySource, arch string) (*program, error) {
 	return p, nil
 }
 
-// digest returns the digest for an architecture, and "-" where there is no
-// program for it: what a host of that kind then answers is clearer than an
-// error before anybody knows whether there is such a host.
+// digest returns the digest for an architecture, and "-" where there is no program:
+// the probe's answer on such a host is clearer than an error before any host is
+// known to need the program.
 func (b *Binaries) digest(arch string) string {
 	p, err := b.programs[arch]()
 	if err != nil {
@@ -68,12 +67,12 @@ func (b *Binaries) digest(arch string) string {
 func (b *Binaries) program(arch string) (*program, error) {
 	get := b.programs[arch]
 	if get == nil {
-		return nil, fmt.Errorf("there is no agent for the architecture %q; there is one for %v", arch, architectures)
+		return nil, fmt.Errorf("there is no agent for architecture %q, only for %v", arch, architectures)
 	}
 	return get()
 }
 
-// built returns the architectures that there are programs for.
+// built returns the architectures for which there are programs.
 func (b *Binaries) built() []string {
 	var archs []string
 	for _, a := range architectures {

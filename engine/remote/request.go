@@ -8,16 +8,16 @@ import (
 	"deployer/engine/wire"
 )
 
-// requestTimeouts is how many times Options.Timeout a host may take to answer a
-// question about its journal or its lock. Both are read from its disk, which may
-// be busy; a host that answers heartbeats and not this would hold up the run.
+// requestTimeouts is the number of Options.Timeout within which a host must answer a
+// request for its journal or its lock. Both are on its disk, which may be busy; a
+// host that only answers heartbeats would block the run.
 const requestTimeouts = 4
 
-// pendingRequests are those of one type that the host has not answered yet, by the id
-// of their frame. Session.mu is held for the map.
+// pendingRequests are the unanswered requests of one type, by frame id. Session.mu
+// is held for access.
 type pendingRequests[T any] map[uint32]chan T
 
-// request sends a question and waits for the answer. A host that does not answer in
+// request sends a request and waits for the answer. A host that does not answer in
 // time loses its session.
 func request[T any](ctx context.Context, s *Session, open pendingRequests[T], kind wire.Type, question T) (T, error) {
 	var none T
@@ -52,7 +52,7 @@ func request[T any](ctx context.Context, s *Session, open pendingRequests[T], ki
 	}
 }
 
-// deliverReply hands an answer to whoever waits for it, if anybody still does.
+// deliverReply passes an answer to the request that waits for it, if any does.
 func deliverReply[T any](s *Session, open pendingRequests[T], id uint32, m T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	"deployer/engine/wire"
 )
 
-// delivery is one thing that the host said of a segment: an event, or else a result.
+// delivery is an event or a result of a segment that waits for Run.
 type delivery struct {
 	event  *engine.Event
 	result engine.Result
-	bytes  int // of the session's budget for its kind
+	bytes  int // taken from the session's budget for events or results
 }
 
-// eventWeight is what an event takes in bytes beside its text.
+// eventWeight is the memory of an event in bytes beside its text.
 const eventWeight = 512
 
-// deliver hands over what has come, in the order in which it was said, and returns
-// the end if that has come too.
+// deliver passes queued events and results on, in order, and returns the end of the
+// segment if it has arrived.
 func (s *Session) deliver(g *segment, on func(engine.Result)) *wire.EndMessage {
 	g.mu.Lock()
 	queue, end := g.queue, g.end
@@ -44,12 +44,11 @@ func (s *Session) deliver(g *segment, on func(engine.Result)) *wire.EndMessage {
 	return end
 }
 
-// maxSpareQueue is how many things a queue that is kept for later has room for.
+// maxSpareQueue is the capacity up to which a queue is kept for reuse.
 const maxSpareQueue = 1000
 
-// step finds a step by its id, nil when there is none. Steps come in order, so
-// it is the last one that was found, or the next. Only the goroutine that
-// receives may call it.
+// step returns the step with an id; nil when there is none. Steps run in order, so
+// the search starts at the last one found. Only the receiving goroutine may call it.
 func (g *segment) step(id string) *engine.Step {
 	for range g.steps {
 		if s := &g.steps[g.current]; s.ID == id {
@@ -60,8 +59,8 @@ func (g *segment) step(id string) *engine.Step {
 	return nil
 }
 
-// segmentFrame takes in what the host says of a segment. One that is given up
-// may still go on there, so an unknown id is no mistake.
+// segmentFrame handles a message about a segment. The host may still work on a
+// segment that was dropped here, so an unknown id is no error.
 func (s *Session) segmentFrame(f wire.Frame) error {
 	s.mu.Lock()
 	run := s.segments[f.ID]
@@ -115,7 +114,8 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	return nil
 }
 
-// cutText keeps the beginning of a text.
+// cutText returns at most the first `most` bytes of a text, and "..." when it is
+// cut.
 func cutText(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -123,8 +123,8 @@ func cutText(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// resultsFrame takes in the results of one step or of several. It waits while there
-// are too many that nobody has taken.
+// resultsFrame handles the results of one step or several. It blocks while too many
+// results wait for Run.
 func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
 	var refused error
 	var came []delivery
@@ -146,18 +146,18 @@ func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
 	return refused
 }
 
-// completeResult adds what the controller knows to what the host said, if that can
-// be. Results come in the order of the steps, one of each at most.
+// completeResult checks a result and adds the fields that the controller knows.
+// Results arrive in the order of the steps, at most one for each.
 func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	step := run.step(r.Step)
 	if step == nil || run.current < run.nextResult {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("a result too many, of step %q", sanitize.Text(r.Step))}
+		return &wire.ProtocolError{Reason: fmt.Sprintf("unexpected result of step %q", sanitize.Text(r.Step))}
 	}
 	run.nextResult = run.current + 1
 	switch r.Status {
 	case engine.OK, engine.Altered, engine.Skipped, engine.Failed, engine.Cancelled:
 	default:
-		return &wire.ProtocolError{Reason: fmt.Sprintf("a result with the unknown status %q", sanitize.Text(string(r.Status)))}
+		return &wire.ProtocolError{Reason: fmt.Sprintf("result with unknown status %q", sanitize.Text(string(r.Status)))}
 	}
 	r.Host, r.Step, r.Name, r.Secret = s.opts.Host, step.ID, step.Name, step.Secret
 	r.Ignored = r.Ignored && step.IgnoreErrors
@@ -167,7 +167,7 @@ func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	return nil
 }
 
-// queue keeps what was told for Run, and wakes it.
+// queue adds deliveries for Run and wakes it.
 func (s *Session) queue(g *segment, all ...delivery) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *Session) queue(g *segment, all ...delivery) {
 	g.wake()
 }
 
-// release gives back the memory of what was told.
+// release returns the memory of deliveries to the budgets.
 func (s *Session) release(all []delivery) {
 	for i := range all {
 		if all[i].event != nil {
@@ -190,7 +190,7 @@ func (s *Session) release(all []delivery) {
 	}
 }
 
-// wake lets Run look at the queue and the end.
+// wake makes Run check the queue and the end.
 func (g *segment) wake() {
 	select {
 	case g.wakeup <- struct{}{}:

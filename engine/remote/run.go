@@ -13,42 +13,42 @@ import (
 	"deployer/engine/wire"
 )
 
-// ErrStopped is returned by Run when the segment ended early because of Stop.
+// ErrStopped is the error of Run for a segment that Stop has ended early.
 var ErrStopped = errors.New("stopped after the step in flight")
 
-// cancelDelay bounds how long Run waits, after its context has ended, for the
-// host to end the step in flight.
+// cancelDelay bounds how long Run waits for the host to end the step in flight after
+// its context has ended.
 const cancelDelay = 10 * time.Second
 
-// segment is one in flight.
+// segment is a segment in flight.
 type segment struct {
 	steps []engine.Step
 	quiet bool
 
-	// Of the goroutine that receives:
-	current       int // the step that was looked for last
-	nextResult    int // the step after the last one that has a result
-	nextStart     int // the step after the last one that has started
-	progressStep  int // the step that said something last
-	progressBytes int // bytes that it said
+	// Used by the receiving goroutine only:
+	current       int // index of the step that was found last
+	nextResult    int // index after the last step with a result
+	nextStart     int // index after the last step that has started
+	progressStep  int // index of the step with the last progress text
+	progressBytes int // bytes of its progress texts
 
-	abandoned chan struct{} // closed with dropped
-	wakeup    chan struct{} // has a token when queue or end have changed
+	abandoned chan struct{} // closed when dropped is set
+	wakeup    chan struct{} // has a token when queue or end has changed
 
 	mu         sync.Mutex
 	queue      []delivery
-	spareQueue []delivery // memory for the next queue
-	dropped    bool       // nobody takes anything any more
+	spareQueue []delivery // for reuse as the next queue
+	dropped    bool       // Run has returned
 	end        *wire.EndMessage
 }
 
 // Run sends a segment, calls on with each result in order, and returns when the
-// segment has ended on the host: nil also when a step failed, after which the
-// rest is not run and gives no results. on is called by the goroutine of Run.
+// segment has ended on the host. The error is nil also when a step failed; the steps
+// after it do not run and have no results. Run calls on in its own goroutine.
 //
-// When ctx ends, the step in flight is cancelled, its result is still waited
-// for for a while, and the cause of ctx is returned. After Stop it returns
-// ErrStopped. When the session is lost it returns a *transport.Error.
+// When ctx ends, Run cancels the step in flight, waits for its result for up to
+// cancelDelay, and returns the cause of ctx. After Stop it returns ErrStopped. When
+// the session is lost it returns a *transport.Error.
 func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Result)) error {
 	if len(seg.Steps) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (s *Session) Run(ctx context.Context, seg engine.Segment, on func(engine.Re
 	}
 }
 
-// segments holds the memory of segments on their way. All sessions share it: of a
-// thousand, few send at one moment.
+// segments holds buffers for encoded segments. All sessions share them, as few send
+// at one moment.
 var segments = sync.Pool{New: func() any { return new([]byte) }}
 
 func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
@@ -97,7 +97,7 @@ func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 		return nil, 0, fmt.Errorf("%s: encoding a segment: %w", s.opts.Host, err)
 	}
 	if len(*payload) > wire.MaxMessage {
-		return nil, 0, fmt.Errorf("%s: a segment of %d steps has %d bytes, the limit is %d: put large contents into files",
+		return nil, 0, fmt.Errorf("%s: sending a segment of %d steps: it has %d bytes, the limit is %d; move large contents into files",
 			s.opts.Host, len(seg.Steps), len(*payload), wire.MaxMessage)
 	}
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 	return run, id, nil
 }
 
-// dropSegment ends a segment here. What nobody has taken is dropped.
+// dropSegment forgets a segment, with the results that were not delivered.
 func (s *Session) dropSegment(id uint32) {
 	s.mu.Lock()
 	run := s.segments[id]
@@ -129,6 +129,7 @@ func (s *Session) dropSegment(id uint32) {
 	run.queue, run.dropped = nil, true
 }
 
+// segmentError returns the error of Run for a segment that has ended.
 func (s *Session) segmentError(ctx context.Context, end *wire.EndMessage) error {
 	switch {
 	case ctx.Err() != nil && (end.Stopped || end.Error != ""):
@@ -145,8 +146,7 @@ func (s *Session) cancel(id uint32, now bool, reason string) {
 	_ = s.conn.SendJSON(wire.Cancel, id, wire.CancelMessage{Now: now, Reason: reason})
 }
 
-// Stop ends all segments in flight after their step in flight; Run returns
-// ErrStopped.
+// Stop ends all segments after the step in flight; their Run returns ErrStopped.
 func (s *Session) Stop(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,8 +155,8 @@ func (s *Session) Stop(reason string) {
 	}
 }
 
-// RunOne runs one step by itself, beside segments in flight, and returns its
-// result.
+// RunOne runs one step in a segment of its own, beside segments in flight, and
+// returns its result.
 func (s *Session) RunOne(ctx context.Context, run string, step engine.Step, check bool) (engine.Result, error) {
 	var result engine.Result
 	err := s.Run(ctx, engine.Segment{Run: run, Steps: []engine.Step{step}, Check: check}, func(r engine.Result) { result = r })

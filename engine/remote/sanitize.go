@@ -5,15 +5,15 @@ import (
 	"deployer/engine/sanitize"
 )
 
-// Bounds of the texts of a result in bytes. They are twice those of an honest
-// agent, which has cut them already.
+// Limits of the texts of a result in bytes, twice those of the agent, which has cut the
+// texts already.
 const (
 	maxDiff   = 128 << 10
 	maxDetail = 128 << 10
 	maxReason = 32 << 10
 )
 
-// limitResult cuts texts that no agent sends.
+// limitResult cuts texts that exceed the limits of the agent.
 func limitResult(r *engine.Result) {
 	r.Reason = cutText(r.Reason, maxReason)
 	if r.Failure != nil {
@@ -26,7 +26,7 @@ func limitResult(r *engine.Result) {
 	}
 }
 
-// sanitizeResult cleans all text of a result, output included.
+// sanitizeResult sanitizes all text of a result, output included.
 func sanitizeResult(r *engine.Result) {
 	r.Reason = sanitize.Text(r.Reason)
 	if r.Failure != nil {
@@ -44,6 +44,8 @@ func sanitizeResult(r *engine.Result) {
 	}
 }
 
+// sanitizeValue sanitizes all texts in a decoded JSON value, keys included. It
+// changes slices in place.
 func sanitizeValue(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -63,7 +65,7 @@ func sanitizeValue(v any) any {
 	return v
 }
 
-// sanitizeFacts cleans the text of facts.
+// sanitizeFacts sanitizes all texts of facts.
 func sanitizeFacts(f *engine.Facts) {
 	for _, s := range []*string{&f.Hostname, &f.OS, &f.OSVersion, &f.OSFamily, &f.Arch, &f.Kernel, &f.DefaultIface,
 		&f.DefaultIP, &f.MachineID, &f.BootID, &f.Init, &f.OSName, &f.OSCodename, &f.PackageManager, &f.Virtualization, &f.SELinux} {

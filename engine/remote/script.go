@@ -2,31 +2,29 @@ package remote
 
 import "strings"
 
-// The probe is one command line that looks at a host, takes the agent in if it is
-// missing, and becomes it. So one session is enough on any host, and a host that
-// has the agent costs nothing but that session.
+// The probe is one command line that examines a host, receives the agent if it is
+// missing, and becomes the agent. So one SSH session is enough on any host.
 //
-// It is given as  sh -c 'OUTER' deployer 'INNER' arguments  and must mean the
-// same to whatever login shell the user has, csh and fish included. So both
-// scripts stand in single quotes and contain none, nor newlines, exclamation
-// marks and backslashes before a quote or a backslash; a test keeps it so. Only
-// what POSIX says of sh(1) and its tools is used, and two things that all Linux
-// systems have: test -O and head -c.
+// The command line is  sh -c 'OUTER' deployer 'INNER' arguments  and must mean the
+// same in every login shell, csh and fish included. So both scripts stand in single
+// quotes and contain no single quote, newline, exclamation mark, or backslash before a
+// quote or a backslash; a test checks it. They use POSIX sh(1) and its tools, and two
+// features that all Linux systems have: test -O and head -c.
 //
-// Both scripts see the same arguments: $1 INNER, $2 marker, $3 method, and after
-// these what is INNER's own business.
+// Both scripts get the same arguments: $1 INNER, $2 marker, $3 method, and then those
+// that only INNER uses.
 
-// outerScript becomes root by the method, and goes on with INNER:
+// outerScript becomes root by the method, and continues with INNER:
 //
-//	none           stay who you are
-//	sudo           it must not ask
-//	sudo-password  it may ask, on the standard error, and reads the input
-//	doas           it must not ask
-//	doas-password  it may ask, on the terminal
-//	su             it asks, on the terminal
+//	none           stay the login user
+//	sudo           must not ask
+//	sudo-password  may ask on standard error, and reads the input
+//	doas           must not ask
+//	doas-password  may ask on the terminal
+//	su             asks on the terminal
 //
-// All of them speak English, for the sake of notRoot; INNER gets the language
-// back by the last argument.
+// All methods print English messages, which becomeFailed matches; INNER gets the
+// locale back by the last argument.
 const outerScript = `printf "\n%s\n" "$2"; u=$(id -u); echo "uid=$u"; set -- "$@" "${LC_ALL-}"; ` +
 	`if [ "$3" = none ] || [ "$u" = 0 ]; then exec sh -c "$1" deployer "$@"; fi; ` +
 	`m=${3%-password}; command -v "$m" >/dev/null 2>&1 || { echo error=not-there; exit 0; }; ` +
@@ -39,32 +37,32 @@ const outerScript = `printf "\n%s\n" "$2"; u=$(id -u); echo "uid=$u"; set -- "$@
 	`su) exec su -s /bin/sh -c "$1" root deployer "$@";; ` +
 	`esac`
 
-// becomeLine begins the line after which a password may be asked for, sudoPrompt
-// ends the question of sudo.
+// becomeLine starts the line after which a password prompt may follow; sudoPrompt ends
+// the prompt of sudo.
 const (
 	becomeLine = "become="
 	sudoPrompt = "-password:"
 )
 
-// innerScript runs with the privileges of the agent. It finds a directory that
-// is the user's own, that can be written to and from which a program can be run,
-// and becomes the agent. $4 and $5 are the digests for amd64 and arm64, $6 the
-// directory to try first, or "-", $7 is "trust" when an agent that is there may
-// be started without trying its directory out: the usual case, which then costs
-// four processes. $8 is how many KiB must be free for a new one, $9 the locale.
+// innerScript runs with the privileges of the agent. It finds a directory that the
+// user owns, may write to and may execute programs in, and becomes the agent. $4 and
+// $5 are the digests for amd64 and arm64, $6 is the directory to try first, or "-".
+// $7 is "trust" when an agent that exists may be started without a test of its
+// directory, the usual case, which costs four processes. $8 is the free space in KiB
+// that a new agent needs, $9 the locale.
 //
-// An agent that is there is started by its name alone, the digest, only where
-// nobody but its user can have put it: it and its directories are the user's own,
-// and closed to all others. Elsewhere it is sent again and hashed. For root,
-// the directories above must be root's as well and not writable for all, so
-// that nobody can exchange them; the one right above must not even be sticky.
+// An existing agent is started by its name alone, the digest, only where nobody but
+// its user can have written it: the agent and its directories are owned by the user
+// and closed to all others. Elsewhere it is sent again and hashed. For root, the
+// directories above must be owned by root and not writable for others, so that
+// nobody can exchange them; the direct parent must not even be sticky.
 //
-// Where the agent is missing, the form (gzip or plain), the length in bytes and
-// that of a piece are read from the input, and then the program; each piece that
-// was taken is acknowledged. It is checked and put in place under its digest: two
-// controllers may do so at once, each with a file of its own. The program tells
-// its digest by itself, in a fifth of the time that sha256sum takes; that is asked
-// where the program cannot be run, so that it is not said to be damaged.
+// Where the agent is missing, the script reads its form (gzip or plain), its length
+// in bytes and the size of a chunk, and then the agent; it acknowledges each chunk.
+// It verifies the agent and renames it to its digest; two controllers may do so at
+// once, each with a temporary file of its own. The agent computes its own digest, in
+// a fifth of the time of sha256sum, which is used where the agent cannot be
+// executed, so that such an agent is not reported as damaged.
 const innerScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2"; umask 077; ` +
 	`if [ -n "$9" ]; then LC_ALL=$9; export LC_ALL; else unset LC_ALL; fi; ` +
 	`m=$(uname -sm); u=$(id -u); echo "user=$u"; echo "system=$m"; ` +
@@ -97,7 +95,8 @@ const innerScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2
 	`exec "$a/$d" serve --state-dir "${s:-$p}"; ` +
 	`done; echo error=no-directory`
 
-// receiveScript is the part of innerScript that gets the program $d for the directory $a.
+// receiveScript is the part of innerScript that receives the program $d into the
+// directory $a.
 const receiveScript = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>&1 && echo gzip=yes; echo agent=missing; ` +
 	`read -r form size piece || exit 0; ` +
 	`pieces() { while [ "$size" -gt 0 ]; do [ "$size" -gt "$piece" ] || piece=$size; head -c "$piece" || return; size=$((size - piece)); echo taken= >&3; done; }; ` +
@@ -107,12 +106,12 @@ const receiveScript = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>
 	`[ "$h" = "$d" ] || { rm -f "$t"; echo "digest=$h"; echo error=digest; exit 0; }; ` +
 	`mv -f "$t" "$a/$d" || { rm -f "$t"; echo error=write; exit 0; }; `
 
-// minFreeKiB is the free space that an agent needs, twice its size.
+// minFreeKiB is the free space in KiB that an agent needs: twice its size.
 const minFreeKiB = "30000"
 
-// probeCommand is the command line of the probe. Its arguments are names and
-// digests; a single quote in one would end the quoting, so connect refuses
-// directories with one.
+// probeCommand returns the command line of the probe. Its arguments are names and
+// digests; a single quote would end the quoting, so connect refuses directories with
+// one.
 func probeCommand(marker, method string, b *Binaries, first string, trust bool) string {
 	if first == "" {
 		first = "-"

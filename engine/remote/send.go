@@ -10,17 +10,17 @@ import (
 	"deployer/engine/transport"
 )
 
-// The program travels in pieces of sendPiece bytes, and no more than piecesAhead
-// of them before the host has taken the first: OpenSSH's server would take all in
-// at once, and copies what waits in it anew for each packet that comes. Half a
-// megabyte is on its way at a time, as much as 20 MB/s need over 25 ms.
+// The agent is sent in chunks of sendChunk bytes, with at most chunksInFlight of them
+// unacknowledged: OpenSSH's server would buffer all of it, and copies its buffer for
+// each packet that arrives. Half a megabyte in flight is enough for 20 MB/s over a
+// latency of 25 ms.
 const (
 	sendChunk      = 256 << 10
 	chunksInFlight = 2
 )
 
-// send brings the program to a host that waits for it. As long as it moves there
-// is no limit of time.
+// send sends the agent to a host that waits for it. It may take any time as long as
+// the host takes chunks.
 func (c *connector) send(ctx context.Context, t *probe) error {
 	program, err := c.opts.Binaries.program(t.arch())
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *connector) send(ctx context.Context, t *probe) error {
 	over := make(chan struct{})
 	defer close(over)
 	go func() {
-		// An error is heard of from the other side, which then ends.
+		// After an error the probe ends, and readAnswers returns the reason.
 		_, _ = fmt.Fprintf(t.Stdin(), "%s %d %d\n", form, len(data), sendChunk)
 		_ = writeChunks(t.Stdin(), data, &sent, t.inFlight, over)
 	}()
@@ -49,8 +49,8 @@ func (c *connector) send(ctx context.Context, t *probe) error {
 		seen = sent.Load()
 		return seen > before, nil
 	}
-	if err := c.withIdleTimeout(ctx, t, "the host took no more of the agent", moved, t.readAnswers); err != nil {
-		return c.explainNoAnswer(t, "the agent was not taken in", err)
+	if err := c.withIdleTimeout(ctx, t, "the host accepted no more of the agent", moved, t.readAnswers); err != nil {
+		return c.explainNoAnswer(t, "the host did not receive the agent", err)
 	}
 	if t.present {
 		c.sent = len(data)
@@ -60,11 +60,12 @@ func (c *connector) send(ctx context.Context, t *probe) error {
 		return c.fail(transport.StageAgent, transport.Lost, fmt.Errorf("the agent arrived damaged: its SHA-256 is %q, not %s", sanitize.Text(t.digest), program.digest))
 	}
 	return &transport.Error{Host: c.opts.Host, Stage: transport.StageAgent, Kind: transport.Config,
-		Err:    fmt.Errorf("the agent could not be written to %s%s", sanitize.Text(t.dir), c.hostOutput(c.finalOutput(t))),
+		Err:    fmt.Errorf("writing the agent to %s failed%s", sanitize.Text(t.dir), c.hostOutput(c.finalOutput(t))),
 		Advice: "free some space there"}
 }
 
-// writeChunks writes data as far as there is room ahead, until all is over.
+// writeChunks writes data in chunks, as far as there is room in ahead, until done or
+// over is closed. It counts the bytes in sent.
 func writeChunks(w io.Writer, data []byte, sent *atomic.Int64, ahead chan<- struct{}, over <-chan struct{}) error {
 	for len(data) > 0 {
 		select {

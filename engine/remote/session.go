@@ -15,8 +15,8 @@ import (
 	"deployer/engine/wire"
 )
 
-// Session is the controller's end of a session with an agent. Its methods may
-// be called concurrently.
+// Session is the controller's end of a session with an agent. Its methods may be
+// called concurrently.
 type Session struct {
 	opts            Options
 	conn            *wire.Conn
@@ -25,11 +25,11 @@ type Session struct {
 	pendingHandlers []string
 	pid             int // of the agent on its host
 
-	ctx  context.Context // ends with the session
+	ctx  context.Context // ends when the session ends
 	stop context.CancelCauseFunc
 	idle sync.WaitGroup // goroutines of the session
 
-	results, texts budget // of what waits to be taken
+	results, texts budget // memory for messages that Run has not delivered
 
 	mu          sync.Mutex
 	closing     bool
@@ -38,13 +38,13 @@ type Session struct {
 	uploads     map[uint32]*upload
 	pages       pendingRequests[wire.JournalMessage]
 	locks       pendingRequests[wire.LockMessage]
-	activeCalls int // calls being answered
+	activeCalls int // number of calls being answered
 }
 
-// errClosed is the cause of a session that was closed here.
+// errClosed is the cause of a session that Close has ended.
 var errClosed = errors.New("the session is closed")
 
-// end ends the session; the first cause counts. All that waits is told.
+// end ends the session and everything that waits in it; only the first cause counts.
 func (s *Session) end(err error) {
 	if s.ctx.Err() != nil {
 		return
@@ -74,7 +74,7 @@ func (s *Session) end(err error) {
 	_ = s.hooks.close()
 }
 
-// receive handles messages until the streams end, and returns why.
+// receive handles messages until the streams end, and returns the cause.
 func (s *Session) receive() error {
 	for {
 		f, err := s.conn.Receive()
@@ -88,6 +88,7 @@ func (s *Session) receive() error {
 	}
 }
 
+// handle dispatches one message.
 func (s *Session) handle(f wire.Frame) error {
 	switch f.Type {
 	case wire.Heartbeat:
@@ -108,17 +109,17 @@ func (s *Session) handle(f wire.Frame) error {
 	return &wire.ProtocolError{Reason: fmt.Sprintf("%v is not for the controller", f.Type)}
 }
 
-// Facts are what the host reported when the session began.
+// Facts returns the facts that the host reported when the session began.
 func (s *Session) Facts() engine.Facts { return s.facts }
 
-// PendingHandlers are the handlers that earlier runs have made necessary on the host and
-// that have not run since, by the names of engine.Step.Notifies.
+// PendingHandlers returns the handlers that earlier runs notified on the host and
+// that have not run since, by the names in engine.Step.Notifies.
 func (s *Session) PendingHandlers() []string { return s.pendingHandlers }
 
-// Lost is closed when the session has ended, for whatever reason.
+// Lost returns a channel that is closed when the session has ended.
 func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }
 
-// Err is why the session has ended: a *transport.Error, nil while it goes on.
+// Err returns why the session has ended, a *transport.Error; nil while it is open.
 func (s *Session) Err() error { return context.Cause(s.ctx) }
 
 // Dial connects to an address as the host sees it.
@@ -130,26 +131,26 @@ func (s *Session) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return s.hooks.dial(ctx, network, address)
 }
 
-// byeDelay bounds how long an agent may take to end by itself.
+// byeDelay bounds how long Close waits for the good-bye to be sent.
 const byeDelay = 2 * time.Second
 
-// Close says good-bye and ends the session. The agent finishes a step in
-// flight, journals it and exits. It returns when nothing of the session runs
-// any more.
+// Close sends a good-bye and ends the session; the agent finishes and journals the
+// step in flight and exits. Close returns when all goroutines of the session have
+// ended, with a nil error.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	first := !s.closing
 	s.closing = true
 	s.mu.Unlock()
 	if first && s.ctx.Err() == nil {
-		// On a hung network the good-bye blocks; whoever closes need not.
-		said := make(chan struct{})
+		// On a hung network the good-bye would block Close.
+		sent := make(chan struct{})
 		go func() {
 			_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{})
-			close(said)
+			close(sent)
 		}()
 		select {
-		case <-said:
+		case <-sent:
 		case <-time.After(byeDelay):
 		}
 		s.end(errClosed)

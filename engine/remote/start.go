@@ -44,6 +44,7 @@ func (c *connector) attach(ctx context.Context, t *probe) (*Session, error) {
 	}
 }
 
+// awaitBanner reads lines until the agent's banner.
 func awaitBanner(r *bufio.Reader) error {
 	for noise := 0; noise < maxNoise; {
 		line, err := readLine(r)
@@ -51,16 +52,15 @@ func awaitBanner(r *bufio.Reader) error {
 			return nil
 		}
 		if err != nil {
-			// Not wrapped: this end is no loss of the connection, trying again
-			// does not help.
-			return errors.New("it ended before it said a word: " + err.Error())
+			// The error is not wrapped: it is no lost connection, and a retry does not help.
+			return errors.New("it exited before its banner: " + err.Error())
 		}
 		noise += len(line) + 1
 	}
-	return fmt.Errorf("it has printed more than %d bytes before its banner", maxNoise)
+	return fmt.Errorf("it printed more than %d bytes before its banner", maxNoise)
 }
 
-// describe is the text of host.up.
+// describe returns the text of the event host.up.
 func (c *connector) describe(f engine.Facts) string {
 	text := fmt.Sprintf("%s %s %s, connected in %v", f.OS, f.OSVersion, f.Arch, time.Since(c.started).Round(time.Millisecond))
 	if c.sent > 0 {

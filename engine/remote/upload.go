@@ -13,19 +13,19 @@ import (
 	"deployer/engine/wire"
 )
 
-// maxUploads bounds the blobs that are on their way to one host at once.
+// maxUploads is the maximum number of blobs in transfer to one host.
 const maxUploads = 32
 
-// progressInterval is how often the progress of a blob is reported.
+// progressInterval is the interval between two progress events of a blob.
 const progressInterval = 250 * time.Millisecond
 
-// upload is a blob on its way.
+// upload is a blob in transfer.
 type upload struct {
 	credit *wire.Credit
 	stop   context.CancelCauseFunc
 }
 
-var errBlobStopped = errors.New("the host does not want the rest")
+var errBlobStopped = errors.New("the host stopped the blob")
 
 func (s *Session) blobFrame(f wire.Frame) error {
 	if f.Type == wire.BlobRequest {
@@ -35,7 +35,7 @@ func (s *Session) blobFrame(f wire.Frame) error {
 	u := s.uploads[f.ID]
 	s.mu.Unlock()
 	if u == nil {
-		return nil // it has ended meanwhile
+		return nil // the upload has ended meanwhile
 	}
 	if f.Type == wire.BlobStop {
 		u.stop(errBlobStopped)
@@ -57,7 +57,7 @@ func (s *Session) beginUpload(f wire.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, twice := s.uploads[f.ID]; twice || len(s.uploads) == maxUploads {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("blob request %d is one too many", f.ID)}
+		return &wire.ProtocolError{Reason: fmt.Sprintf("blob request %d: its id is in use, or too many blobs are in transfer", f.ID)}
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	u := &upload{credit: wire.NewCredit(), stop: stop}
@@ -105,30 +105,30 @@ func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *
 	}
 }
 
-// The texts that a host gets instead of a blob. Why it is so is the controller's
-// business: paths and the state of its files are in its own output only.
+// Errors that a host gets instead of a blob. The cause, with paths and file states of the
+// controller, goes only to the controller's own output.
 var (
-	errNoBlob     = errors.New("the controller has no such blob for this host; its own output says more")
-	errUnreadable = errors.New("the controller cannot read this blob; its own output says more")
-	errBrokenOff  = errors.New("the blob was broken off")
+	errNoBlob     = errors.New("the controller has no such blob for this host; see the controller's output")
+	errUnreadable = errors.New("the controller cannot read this blob; see the controller's output")
+	errBrokenOff  = errors.New("the transfer of the blob was aborted")
 )
 
-// blobError is trouble with a blob on the controller.
+// blobError is a failure of the controller to send a blob.
 type blobError struct {
-	public error // for the host
+	public error // text for the host
 	cause  error
 }
 
-// Error is for the controller's user.
+// Error returns the cause, for the controller's user.
 func (e *blobError) Error() string { return e.cause.Error() }
 
-// blobErrorForHost is what a host is told of trouble with a blob. The cause goes to
-// the controller's user.
+// blobErrorForHost returns the text of an error for the host, and emits the cause as
+// a warning for the controller's user.
 func (s *Session) blobErrorForHost(digest string, err error) string {
 	var trouble *blobError
 	switch {
 	case errors.As(err, &trouble):
-		s.emit(engine.Event{Type: engine.Warning, Text: fmt.Sprintf("asked for the blob %.12s, which cannot be sent: %v", digest, trouble.cause)})
+		s.emit(engine.Event{Type: engine.Warning, Text: fmt.Sprintf("sending blob %.12s failed: %v", digest, trouble.cause)})
 		return trouble.public.Error()
 	case errors.Is(err, errNoBlob), errors.Is(err, errBlobStopped):
 		return err.Error()
@@ -136,9 +136,9 @@ func (s *Session) blobErrorForHost(digest string, err error) string {
 	return errBrokenOff.Error()
 }
 
-// namesBlob reports whether a step that the host is carrying out names the blob, in a
-// field Blob of its arguments: a host gets what was made for it and nothing else. A
-// text in the arguments cannot pass for that field, as its quotes are escaped.
+// namesBlob reports whether a step in flight on the host names the blob in a field
+// Blob of its arguments: a host gets only the blobs of its own steps. A text in the
+// arguments cannot imitate the field, because its quotes are escaped.
 func (s *Session) namesBlob(digest string) bool {
 	field := []byte(`"Blob":"` + digest + `"`)
 	s.mu.Lock()
@@ -153,7 +153,7 @@ func (s *Session) namesBlob(digest string) bool {
 	return false
 }
 
-// chunks sends data as far and as fast as the host allows.
+// chunks sends data within the host's credit.
 func (s *Session) chunks(ctx context.Context, id uint32, credit *wire.Credit, data []byte) error {
 	for len(data) > 0 {
 		n, err := credit.Take(ctx, len(data))
@@ -189,7 +189,7 @@ func (t *transfer) report() {
 	t.session.emit(engine.Event{Type: engine.Transfer, Name: t.digest, Bytes: t.sent, Total: t.total})
 }
 
-// streamLength is the length of the stream in bytes, 0 when it cannot be known.
+// streamLength returns the length of a stream in bytes, 0 when it is unknown.
 func streamLength(stream io.Reader) int64 {
 	switch r := stream.(type) {
 	case interface{ Size() int64 }:

@@ -157,7 +157,7 @@ func doas(r *reached) {
 			r.t.Errorf("%s: uid %s", user, uid)
 		}
 	}
-	r.refused(r.target("pw"), remote.Doas, "", transport.BecomePassword, "in without a password")
+	r.refused(r.target("pw"), remote.Doas, "", transport.BecomePassword, "wants a password")
 	r.refused(r.target("fishy"), remote.Doas, "", transport.Config, "doas.conf")
 	wrongOnce(r, remote.Doas, "doas refused the password")
 }
@@ -171,7 +171,7 @@ func su(r *reached) {
 		}
 	}
 	wrongOnce(r, remote.Su, "su refused the password")
-	r.refused(r.target("ops"), remote.Su, "", transport.BecomePassword, "in without a password: Password:")
+	r.refused(r.target("ops"), remote.Su, "", transport.BecomePassword, "): Password:")
 }
 
 func shells(r *reached) {
