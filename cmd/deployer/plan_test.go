@@ -66,7 +66,7 @@ func TestPlanAndApply(t *testing.T) {
 
 	// What was done is drift; a plan that is made again knows the time it took.
 	_, complaint := y.deployer(exitRefused, "apply", "plan.json")
-	says(t, complaint, "refused: this is not what the plan was made for", "has nothing to do any more", "nothing was changed")
+	says(t, complaint, "refused: this is not what the plan was made for", "has nothing to change now", "nothing was changed")
 	y.site.Vars["release"] = "1.1"
 	y.inventory()
 	out, _ = y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "second.json")
@@ -95,9 +95,9 @@ func TestApplyRefuses(t *testing.T) {
 	if err := os.Remove(tmpl); err != nil {
 		t.Fatal(err)
 	}
-	refused("site.yaml: has changed", tmpl+": is gone")
+	refused("site.yaml: has changed", tmpl+": is missing")
 	y.write("site.yaml", nginx)
-	refused(tmpl + ": is gone")
+	refused(tmpl + ": is missing")
 	y.write(tmpl, "release {{ .release }}\nlisten 80\n")
 	y.write("site.yaml", nginx)
 	y.put(2, "etc/nginx/nginx.conf", "somebody was here\n")

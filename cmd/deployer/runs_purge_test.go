@@ -48,7 +48,7 @@ func TestPurge(t *testing.T) {
 		t.Fatalf("the hosts keep %d tokens and %d files", kept("first-token"), kept("first-motd"))
 	}
 	out, _ = y.deployer(exitPartial, "revert", run, "--yes")
-	says(t, out, "/token: deployer runs purge has removed it")
+	says(t, out, "/token: deployer runs purge removed its backup")
 	for i := range 2 {
 		if got := y.on(i, "token") + y.on(i, "motd") + y.on(i, "new"); got != "second-token\nfirst-motd\n-" {
 			t.Errorf("host %d has %q", i, got)

@@ -10,9 +10,9 @@ import (
 	"deployer/engine/jsonappend"
 )
 
-// A run on a thousand hosts has hundreds of thousands of lines, nearly all of
-// them ends of steps. These are written here, without reflection, and byte for
-// byte as encoding/json would; what is rare is left to that.
+// A run on a thousand hosts has hundreds of thousands of lines, nearly all of them ends
+// of steps. This file encodes them without reflection, byte for byte like encoding/json,
+// which encodes the other lines.
 
 // appendLine appends the line of an event.
 func appendLine(out []byte, e *engine.Event) ([]byte, error) {
@@ -90,7 +90,7 @@ func appendChange(out []byte, c *engine.Change) []byte {
 	return append(out, '}')
 }
 
-// plainJSON is a value as JSON without the escapes that HTML needs.
+// plainJSON returns the JSON of a value without HTML escapes.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

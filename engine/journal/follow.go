@@ -13,11 +13,12 @@ import (
 	"deployer/engine"
 )
 
-// followPoll is how often Follow looks for more.
+// followPoll is the interval at which Follow checks for new lines.
 const followPoll = 200 * time.Millisecond
 
-// Follow is Scan for a run that may still go on: at the end of the file it waits
-// for more, until the run is over or killed.
+// Follow is Scan for a run that may still go on: at the end of the file it waits for
+// more, until the run has ended or was killed, or ctx ends. Damaged lines are
+// skipped.
 func Follow(ctx context.Context, path string, on func(*Header, *engine.Event) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -26,7 +27,7 @@ func Follow(ctx context.Context, path string, on func(*Header, *engine.Event) er
 	defer f.Close()
 	var rest []byte
 	for {
-		alive, err := locked(path) // before reading: what was written until then is read
+		alive, err := locked(path) // before reading, so that no line is missed
 		if err != nil {
 			return err
 		}
@@ -49,8 +50,8 @@ func Follow(ctx context.Context, path string, on func(*Header, *engine.Event) er
 	}
 }
 
-// lines calls on for each complete line and returns what is left. It ends with
-// errEnough at the end of the run.
+// lines calls on for each complete line and returns the incomplete rest. The error
+// is errStopScan after the end of the run.
 func lines(data []byte, on func(*Header, *engine.Event) error) ([]byte, error) {
 	for {
 		text, rest, whole := bytes.Cut(data, []byte{'\n'})

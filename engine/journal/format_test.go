@@ -86,7 +86,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 	_, err = Read(Path(dir, "r9"))
 	var format *FormatError
-	if !errors.As(err, &format) || format.Format != 7 || !strings.Contains(err.Error(), "r9.jsonl has the format 7 and this version of deployer knows 1") {
+	if !errors.As(err, &format) || format.Format != 7 || !strings.Contains(err.Error(), "r9.jsonl has format 7, and this version of deployer knows formats up to 1") {
 		t.Errorf("got %v", err)
 	}
 	all, err := List(dir)

@@ -273,7 +273,7 @@ func TestListNewestFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	records, err := List(dir)
-	if err == nil || !strings.Contains(err.Error(), "bad.jsonl:1: not a line of a run's log, nor are 1 more") {
+	if err == nil || !strings.Contains(err.Error(), "bad.jsonl:1: damaged line of a run's log, and 1 more") {
 		t.Errorf("error is %v, want one that names bad.jsonl:1", err)
 	}
 	var got []string

@@ -15,10 +15,10 @@ import (
 	"deployer/engine"
 )
 
-// List returns the runs of a directory, newest first. Of those that came to
-// their end only the header and the report are read, so Hosts, Results, Open
-// and Parked are empty. Files that cannot be read are left out and reported in the error,
-// beside the others.
+// List returns the runs in a directory, newest first. Of runs that have ended, only
+// the header and the report are read: Hosts, Results, Open and Parked are empty.
+// Files that cannot be read are left out; their errors are joined in the error,
+// which comes with the other runs.
 func List(dir string) ([]*Record, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func readHeader(path string) (*Record, error) {
 	r := &Record{Last: l.Event.Time, Report: l.Event.Report}
 	err = Scan(path, func(h *Header, _ *engine.Event) error {
 		if h == nil {
-			return fmt.Errorf("%s is no log of a run: it has no header", path)
+			return fmt.Errorf("reading %s: it has no header, so it is not the log of a run", path)
 		}
 		r.Header = *h
 		return errStopScan
@@ -71,7 +71,7 @@ func readHeader(path string) (*Record, error) {
 }
 
 // errStopScan ends a scan early.
-var errStopScan = errors.New("enough")
+var errStopScan = errors.New("stop the scan")
 
 // lastLine returns the last complete line of a file.
 func lastLine(path string) ([]byte, error) {
@@ -84,7 +84,7 @@ func lastLine(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the log of a run: %w", err)
 	}
-	for size := int64(64 << 10); ; size *= 8 { // a report has a line for each host
+	for size := int64(64 << 10); ; size *= 8 { // a report has an entry for each host
 		from := max(0, info.Size()-size)
 		tail, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 		if err != nil {
@@ -101,8 +101,7 @@ func lastLine(path string) ([]byte, error) {
 	}
 }
 
-// Find returns the run of an id, or of the beginning of one that only one run
-// has.
+// Find returns the run with an id, or with a unique prefix of one.
 func Find(dir, run string) (*Record, error) {
 	all, err := List(dir)
 	var found []*Record
@@ -118,7 +117,7 @@ func Find(dir, run string) (*Record, error) {
 	case len(found) == 1:
 		return Read(Path(dir, found[0].Header.Run))
 	case len(found) > 1:
-		return nil, fmt.Errorf("%d runs begin with %q, such as %s and %s", len(found), run, found[0].Header.Run, found[1].Header.Run)
+		return nil, fmt.Errorf("run id %q is ambiguous: %d runs begin with it, such as %s and %s", run, len(found), found[0].Header.Run, found[1].Header.Run)
 	}
 	return nil, errors.Join(fmt.Errorf("there is no run %q in %s", run, dir), err)
 }

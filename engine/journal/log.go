@@ -17,39 +17,39 @@ import (
 type Log struct {
 	mu    sync.Mutex
 	file  *os.File
-	err   error // the first; nothing is written after it
+	err   error // the first error; nothing is written after it
 	dirty bool
 	timer *time.Timer
-	// waiting are lines that are not written yet, for writeDelay at most.
+	// waiting has the lines that are not written yet, for writeDelay at most.
 	waiting []byte
 }
 
-// Create begins the journal of a run, with its header on the disk. A run id
-// that was used before is an error.
+// Create creates the journal of a run, with its header on the disk. A run id that
+// was used before is an error. Create also removes journals beyond the limits.
 func Create(dir string, h Header) (*Log, error) {
 	if h.Run == "" || strings.ContainsAny(h.Run, "/\\") || strings.HasPrefix(h.Run, ".") {
-		return nil, fmt.Errorf("run id %q cannot be a file name", h.Run)
+		return nil, fmt.Errorf("creating the log of the run: run id %q is not a file name", h.Run)
 	}
 	if err := ownDirectory(dir); err != nil {
-		return nil, fmt.Errorf("making the directory of run logs: %w", err)
+		return nil, fmt.Errorf("creating the directory of run logs: %w", err)
 	}
 	h.Format = Format
 	f, err := os.OpenFile(Path(dir, h.Run), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("making the log of the run: %w", err)
+		return nil, fmt.Errorf("creating the log of the run: %w", err)
 	}
 	l := &Log{file: f}
 	if err := errors.Join(flock(f, syscall.LOCK_EX), l.begin(dir, h)); err != nil {
 		_ = f.Close()
-		_ = os.Remove(f.Name()) // a log without a header would be complained about ever after
-		return nil, fmt.Errorf("nothing was changed, the log of the run cannot be begun: %w", err)
+		_ = os.Remove(f.Name()) // a log without a header is an error in every list
+		return nil, fmt.Errorf("writing the header of the run's log: %w; nothing was changed on any host", err)
 	}
-	_ = prune(dir, time.Now()) // what cannot be removed now is tried again by the next run
+	_ = prune(dir, time.Now()) // the next run tries again
 	return l, nil
 }
 
-// ownDirectory makes a directory that only its owner can look into, or takes the
-// rights of others away from the one that is there.
+// ownDirectory creates a directory with mode 0700, and removes the permissions of
+// group and others from one that exists.
 func ownDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (l *Log) begin(dir string, h Header) error {
 	if err := l.file.Sync(); err != nil {
 		return err
 	}
-	// The name of the file must survive as well.
+	// The directory entry must survive a power cut too.
 	d, err := os.Open(filepath.Clean(dir))
 	if err != nil {
 		return err
@@ -81,17 +81,17 @@ func (l *Log) begin(dir string, h Header) error {
 	return d.Sync()
 }
 
-// flock locks the whole file without waiting.
+// flock locks the whole file and fails instead of waiting.
 func flock(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB) }
 
-// Emit appends an event. What cannot be written is reported by Close and Err:
-// a full disk on the controller does not end a run on a thousand hosts.
+// Emit appends an event. Write errors are reported by Close and Err: a full disk on
+// the controller does not end a run on a thousand hosts.
 func (l *Log) Emit(e engine.Event) {
 	switch e.Type {
 	case engine.Transfer, engine.StepText:
-		return // progress that nobody reads afterwards
+		return // progress, which nobody reads later
 	}
-	// Made before the lock is taken: all hosts of a run meet here.
+	// Encoded without the lock, which all hosts of a run share.
 	m := lineBuffers.Get().(*lineBuffer)
 	defer lineBuffers.Put(m)
 	text, err := m.encode(e)
@@ -115,7 +115,7 @@ func (l *Log) Emit(e engine.Event) {
 	}
 }
 
-// lineBuffer makes lines in memory that is used again.
+// lineBuffer encodes lines in reusable memory.
 type lineBuffer struct {
 	text   []byte
 	event  engine.Event
@@ -125,8 +125,9 @@ type lineBuffer struct {
 
 var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{} }}
 
-// encode is the line of an event, good until the next one. It is without what a
-// step learned, and without what the event says of a result as well; see complete.
+// encode returns the line of an event, valid until the next call. The line leaves
+// out the output of the step, and the fields of the result that equal those of the
+// event; see complete.
 func (m *lineBuffer) encode(e engine.Event) (text []byte, err error) {
 	m.event = e
 	if r := e.Result; r != nil {
@@ -144,11 +145,11 @@ func (m *lineBuffer) encode(e engine.Event) (text []byte, err error) {
 	}
 	m.text, err = appendLine(m.text[:0], &m.event)
 	text = m.text
-	m.event, m.result, m.change = engine.Event{}, engine.Result{}, engine.Change{} // it keeps nothing alive
+	m.event, m.result, m.change = engine.Event{}, engine.Result{}, engine.Change{} // releases the references
 	return text, err
 }
 
-// write writes what waits, and then text.
+// write writes the waiting lines, and then text. l.mu is held.
 func (l *Log) write(text []byte) {
 	if all := append(l.waiting, text...); l.err == nil && len(all) > 0 {
 		_, l.err = l.file.Write(all)
@@ -156,7 +157,8 @@ func (l *Log) write(text []byte) {
 	l.waiting = l.waiting[:0]
 }
 
-// later keeps text for the next write, which is not far away.
+// later adds text to the waiting lines, which are written after writeDelay. l.mu is
+// held.
 func (l *Log) later(text []byte) {
 	if len(l.waiting) == 0 {
 		time.AfterFunc(writeDelay, func() {
@@ -170,8 +172,7 @@ func (l *Log) later(text []byte) {
 	l.waiting = append(l.waiting, text...)
 }
 
-// syncSoon makes sure that what is written gets to the disk within SyncDelay;
-// many steps share one sync.
+// syncSoon schedules a sync within SyncDelay, which many steps share. l.mu is held.
 func (l *Log) syncSoon() {
 	if l.dirty {
 		return
@@ -188,7 +189,7 @@ func (l *Log) syncSoon() {
 		if file == nil {
 			return
 		}
-		// Beside the lock: nobody waits for the disk. Close syncs by itself.
+		// Without the lock, so that no step waits for the disk. Close syncs by itself.
 		if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -203,21 +204,22 @@ func (l *Log) sync() {
 	l.keep(l.file.Sync())
 }
 
-// keep notes the first error.
+// keep stores the first error. l.mu is held.
 func (l *Log) keep(err error) {
 	if l.err == nil {
 		l.err = err
 	}
 }
 
-// Err is the first thing that went wrong with writing.
+// Err returns the first write error.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// Close ends the log and gives up the lock.
+// Close writes and syncs the rest and releases the lock. It returns the first write
+// error.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +233,7 @@ func (l *Log) Close() error {
 	l.keep(l.file.Close())
 	l.file = nil
 	if l.err != nil {
-		return fmt.Errorf("the log of the run is not complete, deployer runs and revert know only of a part: %w", l.err)
+		return fmt.Errorf("writing the run's log: %w; the log is incomplete, so `deployer runs` and `deployer revert` know only a part of the run", l.err)
 	}
 	return nil
 }

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// How much is kept; see the comment of the package.
+// Limits of the journals that are kept; see the package comment.
 const (
 	KeptRuns  = 200
 	KeptFor   = 90 * 24 * time.Hour
 	KeptBytes = 4 << 30
 )
 
-// aged is the log of a run as the keeping sees it.
+// aged is a journal with what decides whether it is kept.
 type aged struct {
 	path string
 	time time.Time // of its last line
 	size int64     // bytes
 }
 
-// excess picks the logs that are not kept. The newest is.
+// excess returns the journals beyond the limits, never the newest.
 func excess(all []aged, now time.Time) []aged {
 	slices.SortFunc(all, func(a, b aged) int { return b.time.Compare(a.time) })
 	var out []aged
@@ -39,8 +39,7 @@ func excess(all []aged, now time.Time) []aged {
 	return out
 }
 
-// prune removes the logs that are not kept. Those of runs that go on are never
-// removed.
+// prune removes the journals beyond the limits, but never that of a live run.
 func prune(dir string, now time.Time) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,38 +14,39 @@ import (
 	"deployer/engine"
 )
 
-// The outcomes that no report has. All others are those of the report.
+// Outcomes of runs without a report. All other outcomes come from the report.
 const (
 	Running engine.Outcome = "running"
-	Killed  engine.Outcome = "killed" // ended without a word
+	Killed  engine.Outcome = "killed" // the process ended without a report
 )
 
-// Record is what a journal says of a run.
+// Record is the content of a journal.
 type Record struct {
 	Header  Header
 	Outcome engine.Outcome
-	// Hosts are those that had a part in it, in the order in which they came.
+	// Hosts are the hosts with events: in inventory order after the end of the run,
+	// before that in the order of their first events.
 	Hosts []string
 	// Last is the time of the last event.
 	Last time.Time
-	// Report is that of the end; nil when there was none.
+	// Report is the report at the end; nil when there was none.
 	Report *engine.Report
 	// Results counts the steps that ended, by status.
 	Results map[engine.Status]int
-	// Open are the steps that were told to have begun and not ended, by host. After a kill
-	// they may have been done on the host; the next run finds out.
+	// Open are the steps that have begun and not ended, by host. After a kill they may
+	// have been completed on the host; the next run checks.
 	Open map[string][]string
-	// Names are those of the open steps, by their ids.
+	// Names are the names of steps that have begun, by id.
 	Names map[string]string
-	// Parked says why hosts were taken out.
+	// Parked are the hosts that were taken out of the run, with the reason.
 	Parked map[string]string
-	// Damaged is set when lines could not be read, which are missing above.
+	// Damaged is set when lines could not be decoded; they are missing above.
 	Damaged *DamagedError
 
-	seen map[string]bool // of Hosts
+	seen map[string]bool // members of Hosts
 }
 
-// Read reads a journal. A last line that was cut short by a kill is left out.
+// Read reads a journal. A last line that a kill truncated is left out.
 func Read(path string) (*Record, error) {
 	r := &Record{Results: map[engine.Status]int{}, Open: map[string][]string{}, Names: map[string]string{}, Parked: map[string]string{}, seen: map[string]bool{}}
 	seen := false
@@ -61,7 +62,7 @@ func Read(path string) (*Record, error) {
 		return nil, err
 	}
 	if !seen {
-		return nil, errors.Join(fmt.Errorf("%s is no log of a run: it has no header", path), err)
+		return nil, errors.Join(fmt.Errorf("reading %s: it has no header, so it is not the log of a run", path), err)
 	}
 	alive, err := locked(path)
 	if err != nil {
@@ -112,10 +113,10 @@ func (r *Record) outcome(alive bool) engine.Outcome {
 	return Killed
 }
 
-// Finished tells whether nothing of the run is left to be done.
+// Finished reports whether the run has completed all its work.
 func (r *Record) Finished() bool { return r.Outcome == engine.RunDone }
 
-// Elapsed is how long the run took, or has taken so far.
+// Elapsed returns the duration of the run, or of the part until its last event.
 func (r *Record) Elapsed() time.Duration {
 	if r.Report != nil {
 		return r.Report.Elapsed
@@ -123,7 +124,7 @@ func (r *Record) Elapsed() time.Duration {
 	return r.Last.Sub(r.Header.Started)
 }
 
-// locked tells whether the run that writes the file still lives.
+// locked reports whether the run that writes the file is alive.
 func locked(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -135,33 +136,33 @@ func locked(path string) (bool, error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("looking at the lock of %s: %w", path, err)
+		return false, fmt.Errorf("testing the lock of %s: %w", path, err)
 	}
-	return false, nil // closing gives the lock up
+	return false, nil // Close releases the lock
 }
 
-// DamagedError says that lines of a journal are no JSON: a power cut can leave
-// zeros where the disk had not come to what was written.
+// DamagedError says that lines of a journal are not valid: a power cut can leave
+// zeros in place of lines.
 type DamagedError struct {
 	Path  string
-	Line  int // the first
+	Line  int // number of the first damaged line
 	Count int
-	Err   error // of the first
+	Err   error // of the first damaged line
 }
 
 func (e *DamagedError) Error() string {
 	more := ""
 	if e.Count > 1 {
-		more = fmt.Sprintf(", nor are %d more", e.Count-1)
+		more = fmt.Sprintf(", and %d more", e.Count-1)
 	}
-	return fmt.Sprintf("%s:%d: not a line of a run's log%s: %v", e.Path, e.Line, more, e.Err)
+	return fmt.Sprintf("%s:%d: damaged line of a run's log%s: %v", e.Path, e.Line, more, e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Scan calls on for the header and each event of a journal, in order. An error
-// of on ends it and is returned. Lines that cannot be read are passed over, and
-// are a *DamagedError at the end.
+// Scan calls on for the header and each event of a journal, in order. An error of on
+// ends the scan and is returned. Damaged lines are skipped, and reported as a
+// *DamagedError at the end.
 func Scan(path string, on func(*Header, *engine.Event) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -172,7 +173,7 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 	in := bufio.NewReaderSize(f, 64<<10)
 	for n := 1; ; n++ {
 		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) { // what is left has no end of line: it was cut short
+		if errors.Is(err, io.EOF) { // a rest without line end was truncated
 			if damaged != nil {
 				return damaged
 			}
@@ -189,7 +190,7 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 		var l line
 		err = json.Unmarshal(text, &l)
 		if err == nil && l.Header == nil && l.Event == nil {
-			err = errors.New("it is neither a header nor an event")
+			err = errors.New("neither a header nor an event")
 		}
 		if err != nil {
 			if damaged == nil {
@@ -205,7 +206,7 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 	}
 }
 
-// knownFormat refuses a journal whose header has a format that is not known.
+// knownFormat returns a *FormatError for a header of an unknown format.
 func knownFormat(path string, header []byte) error {
 	var head struct {
 		Header struct {
@@ -218,7 +219,7 @@ func knownFormat(path string, header []byte) error {
 	return nil
 }
 
-// complete gives the result of a step back what its line left out.
+// complete restores the fields of a result that its line left out.
 func complete(e *engine.Event) {
 	if e == nil || e.Result == nil {
 		return

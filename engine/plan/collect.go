@@ -8,12 +8,12 @@ import (
 	"deployer/engine"
 )
 
-// Collector gathers changes from the events of a run: of a dry run for a plan, of
-// a real one to show what it did. It is an engine.Sink.
+// Collector collects changes from the events of a run: of a dry run for a plan, of a
+// real run to show what it did. It is an engine.Sink.
 type Collector struct {
 	mu      sync.Mutex
 	changes []Change
-	index   map[string]int // of a change by what tells it apart
+	index   map[string]int // index into changes, by step, effects and fingerprints
 	hosts   map[string][]int
 	report  *engine.Report
 }
@@ -39,7 +39,7 @@ func (c *Collector) step(e engine.Event, r *engine.Result) {
 	change := Change{Step: r.Step, Name: r.Name, Role: e.Role, Unknown: r.Unknown, MaxParallel: r.AtOnce}
 	if r.Change != nil && r.Failure == nil {
 		change.Effects = slices.Clone(r.Change.Pending())
-	} else if r.Status == engine.Altered { // of a log without effects
+	} else if r.Status == engine.Altered { // from a log without effects
 		change.Effects = []engine.Effect{{}}
 	}
 	if len(change.Effects) == 0 && change.Unknown == "" {
@@ -60,8 +60,8 @@ func (c *Collector) step(e engine.Event, r *engine.Result) {
 	c.hosts[e.Host] = append(c.hosts[e.Host], at)
 }
 
-// merge adds what another host with the same change has beside it: of nodes that
-// are drained the pods, which each have their own.
+// merge adds the diffs of another host with the same change, where each host has its
+// own: the pods of drained nodes.
 func (c *Change) merge(other Change) {
 	for i := range c.Effects {
 		if e := &c.Effects[i]; e.Kind == engine.EffectDrain {
@@ -70,8 +70,8 @@ func (c *Change) merge(other Change) {
 	}
 }
 
-// Plan makes a plan of what a dry run found: its Changes, Hosts and LeftOut. A
-// run without an end has the hosts given.
+// Plan returns the plan of a dry run. order are the hosts of a run that has no
+// report.
 func (c *Collector) Plan(order []string) *Plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,8 +81,8 @@ func (c *Collector) Plan(order []string) *Plan {
 	return p
 }
 
-// Everything is Plan with the hosts that were left out as well: what a run did,
-// however it ended.
+// Everything is Plan with the hosts that were left out: what a run did, whatever its
+// outcome.
 func (c *Collector) Everything(order []string) *Plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Collector) of(hosts []string) *Plan {
 	return p
 }
 
-// names are the hosts that came to their end.
+// names returns the hosts that completed the run, and adds the others to leftOut.
 func (c *Collector) names(order []string, leftOut map[string]string) []string {
 	if c.report == nil {
 		return order

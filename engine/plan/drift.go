@@ -9,24 +9,25 @@ import (
 	"deployer/engine"
 )
 
-// Drift is one way in which what there is differs from what a plan was made for.
+// Drift is one difference between the present state and the state that a plan was
+// made for.
 type Drift struct {
 	Subject    string `json:"what"` // "n3", "inventory.yaml"
 	Difference string `json:"how"`
 }
 
-// FileDrift names the files that are not those of the plan, by their digests, of
-// which that of a missing one is empty. Once all are read, those that were not are
-// drift too.
+// FileDrift returns the files whose digests differ from the plan's; a missing file
+// has an empty digest. all says that now is complete, so that files missing in it
+// count too.
 func FileDrift(p *Plan, now map[string]string, all bool) []Drift {
 	var out []Drift
 	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
 		switch digest, ok := now[path]; {
 		case !ok && !all:
 		case !ok:
-			out = append(out, Drift{path, "is not used any more"})
+			out = append(out, Drift{path, "is no longer used"})
 		case digest == "":
-			out = append(out, Drift{path, "is gone"})
+			out = append(out, Drift{path, "is missing"})
 		case digest != p.Files[path]:
 			out = append(out, Drift{path, "has changed"})
 		}
@@ -39,7 +40,8 @@ func FileDrift(p *Plan, now map[string]string, all bool) []Drift {
 	return out
 }
 
-// HostDrift compares a plan with one made now, of the same hosts.
+// HostDrift returns the differences between a plan and one made now, of the same
+// hosts.
 func HostDrift(was, now *Plan) []Drift {
 	found := map[string]Host{}
 	for _, h := range now.Hosts {
@@ -69,8 +71,8 @@ func HostDrift(was, now *Plan) []Drift {
 	return out
 }
 
-// Beyond compares a plan of which a part was done already with one made now: what
-// is left must stay within it.
+// Beyond returns what a plan made now has beyond an earlier plan that was partly
+// applied: the remaining changes must stay within it.
 func Beyond(was, now *Plan) []Drift {
 	var out []Drift
 	allowed := NewEnforcer(was)
@@ -90,14 +92,14 @@ func Beyond(was, now *Plan) []Drift {
 			c := now.Changes[at]
 			expect := allowed.Of(h.Name, c.Step)
 			if c.Unknown == "" && expect.Allows(engine.Change{Needed: true, Effects: c.Effects}) != nil {
-				out = append(out, Drift{h.Name, fmt.Sprintf("%q would now: %s; that is not in the plan", c.Name, c.describe())})
+				out = append(out, Drift{h.Name, fmt.Sprintf("%q would now: %s; the plan does not have that", c.Name, c.describe())})
 			}
 		}
 	}
 	return out
 }
 
-// steps are the changes of a host by step.
+// steps returns the changes of a host by step.
 func (p *Plan) steps(h Host) map[string]Change {
 	out := map[string]Change{}
 	for _, at := range h.Changes {
@@ -106,14 +108,14 @@ func (p *Plan) steps(h Host) map[string]Change {
 	return out
 }
 
-// differences are the steps that would do something else than they were to.
+// differences describes the steps that would do something other than planned.
 func differences(was, now map[string]Change) []string {
 	var out []string
 	for _, step := range slices.Sorted(maps.Keys(was)) {
 		a, b := was[step], now[step]
 		switch {
 		case b.Step == "":
-			out = append(out, fmt.Sprintf("%q has nothing to do any more; planned: %s", a.Name, a.describe()))
+			out = append(out, fmt.Sprintf("%q has nothing to change now; planned: %s", a.Name, a.describe()))
 		case a.Unknown != b.Unknown || !slices.Equal(a.Fingerprints, b.Fingerprints):
 			out = append(out, fmt.Sprintf("%q would now: %s; planned: %s", a.Name, b.describe(), a.describe()))
 		}
@@ -126,10 +128,10 @@ func differences(was, now map[string]Change) []string {
 	return out
 }
 
-// describe is the change in a few words.
+// describe returns the change as a short text.
 func (c Change) describe() string {
 	if c.Unknown != "" {
-		return "not known (" + c.Unknown + ")"
+		return "unknown (" + c.Unknown + ")"
 	}
 	var parts []string
 	for _, e := range c.Effects {

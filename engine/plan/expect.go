@@ -6,13 +6,14 @@ import (
 	"deployer/engine"
 )
 
-// Enforcer tells what each step of a run may do so that it stays within a plan.
+// Enforcer computes what each step of a run may do to stay within a plan. It is safe
+// for concurrent use.
 type Enforcer struct {
 	plan  *Plan
 	hosts map[string]*progress
 }
 
-// progress is how far one host has come.
+// progress is the position of one host in the plan.
 type progress struct {
 	mu        sync.Mutex
 	host      Host
@@ -20,7 +21,7 @@ type progress struct {
 	unbounded bool
 }
 
-// NewEnforcer makes the expectations of a plan.
+// NewEnforcer returns the enforcer of a plan.
 func NewEnforcer(p *Plan) *Enforcer {
 	e := &Enforcer{plan: p, hosts: map[string]*progress{}}
 	for _, h := range p.Hosts {
@@ -33,12 +34,12 @@ func NewEnforcer(p *Plan) *Enforcer {
 	return e
 }
 
-// Of is what a step of a host may do; nil means anything. The steps of a host
-// must be asked for in their order, as what comes after an opaque one is open.
+// Of returns what a step of a host may do; nil means anything. The steps of a host
+// must be queried in order, because steps after an unbounded one may do anything.
 func (e *Enforcer) Of(host, step string) *engine.Expect {
 	h := e.hosts[host]
 	if h == nil {
-		return &engine.Expect{} // no host of the plan
+		return &engine.Expect{} // a host that the plan does not have
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,20 +8,20 @@ import (
 	"deployer/engine"
 )
 
-// Group is hosts on which the same would happen.
+// Group is a set of hosts on which the same would happen.
 type Group struct {
 	Hosts []string // in inventory order
 	// Changes are indexes into Plan.Changes: those of the first host.
 	Changes []int
-	// Own are those of Changes that other hosts make with contents of their own,
-	// or with their own name in the words.
+	// Own are the members of Changes whose contents, or texts with the host's name,
+	// differ between the hosts.
 	Own map[int]bool
 }
 
-// Fold groups the hosts that have changes, those that most hosts share first.
-// Hosts with nothing to do are in no group. Contents that have the name or the
-// address of their host in them are different on a thousand hosts, and there is
-// still one thing to read: such hosts are one group, unless apart is true.
+// Fold groups the hosts that have changes, the largest group first. Hosts without
+// changes are in no group. Contents with the name or address of their host differ on
+// each of a thousand hosts and are still one thing to read, so such hosts form one
+// group unless apart is true.
 func (p *Plan) Fold(apart bool) []Group {
 	at := map[string]int{}
 	var out []Group
@@ -50,7 +50,7 @@ func (p *Plan) Fold(apart bool) []Group {
 	return out
 }
 
-// outline is what happens on a host but for contents and its name.
+// outline returns the changes of a host without contents and its name, as a key.
 func (p *Plan) outline(h Host) string {
 	var b strings.Builder
 	for _, at := range h.Changes {
@@ -64,7 +64,7 @@ func (p *Plan) outline(h Host) string {
 	return strings.ReplaceAll(b.String(), h.Name, "\x00")
 }
 
-// Count says in a few words what changes do: "3 files, 1 restart".
+// Count summarizes changes: "3 files, 1 restart".
 func (p *Plan) Count(changes []int) string {
 	tally := map[engine.EffectKind]int{}
 	unknown := 0
@@ -98,7 +98,7 @@ func (p *Plan) Count(changes []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// kinds are the effects in the order of a summary.
+// kinds are the kinds of effect in the order of a summary.
 var kinds = []struct {
 	kind engine.EffectKind
 	word string
@@ -109,15 +109,15 @@ var kinds = []struct {
 	{engine.EffectCommand, "command"}, {engine.EffectMember, "etcd member"}, {engine.EffectObject, "object"},
 }
 
-// Turn is changes that hosts make a few at a time.
+// Turn is a set of changes that a limited number of hosts make at a time.
 type Turn struct {
-	Steps       []string // their names
-	MaxParallel int      // hosts at most
-	Turns       int      // how often so many go, for all to be done
+	Steps       []string // names of the steps
+	MaxParallel int      // maximum number of hosts at a time
+	Turns       int      // number of batches for all hosts
 }
 
-// Turns are the changes that not all hosts make at once, those that are made
-// together in one.
+// Turns returns the changes with a limit of hosts, those with equal numbers
+// together.
 func (p *Plan) Turns() []Turn {
 	hosts := make([]int, len(p.Changes)) // that make the change
 	for _, h := range p.Hosts {

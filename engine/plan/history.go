@@ -8,16 +8,17 @@ import (
 	"deployer/engine"
 )
 
-// History is how long steps took in past runs of the same playbook.
+// History has the durations of steps in past runs of a playbook. The zero value is
+// empty.
 type History struct {
-	// Runs is how many there are.
+	// Runs is the number of past runs.
 	Runs    int
-	changed map[string][]time.Duration // by step: of those that changed something
-	idle    []time.Duration            // of a host in a run: of all its other steps
-	now     map[string]time.Duration   // idle, of the run that is being read
+	changed map[string][]time.Duration // by step: durations of executions that changed something
+	idle    []time.Duration            // per host and run: total of all other steps
+	now     map[string]time.Duration   // by host: idle time in the run that is being added
 }
 
-// Add takes in a step of a past run.
+// Add adds an event of a past run.
 func (h *History) Add(e engine.Event) {
 	if e.Type != engine.StepEnd || e.Result == nil {
 		return
@@ -36,7 +37,7 @@ func (h *History) Add(e engine.Event) {
 	}
 }
 
-// EndRun tells that all steps of a run were added.
+// EndRun ends a past run after its last event.
 func (h *History) EndRun() {
 	h.Runs++
 	for _, d := range h.now {
@@ -45,9 +46,9 @@ func (h *History) EndRun() {
 	h.now = nil
 }
 
-// Estimate is about how long applying the plan takes, with so many hosts at once,
-// by the medians of past runs; false when they know nothing of its steps. What a
-// step waits for on other hosts is not in it.
+// Estimate estimates the duration of applying the plan with `forks` hosts in
+// parallel, by the medians of past runs; false when they have none of its steps.
+// Waits for other hosts are not included.
 func (h *History) Estimate(p *Plan, forks int) (time.Duration, bool) {
 	step := func(at int) time.Duration { return median(h.changed[p.Changes[at].Step]) }
 	known := false

@@ -1,23 +1,22 @@
-// Package plan has the rules of plans: what a dry run found on each host, in a
-// form that can be kept, shown on one screen, and compared with what a later dry
-// run finds.
+// Package plan has the rules of plans. A plan is the result of a dry run on each
+// host, in a form that can be stored, shown on one screen, and compared with a later
+// dry run. The package contacts no host.
 //
 // # What a plan can know
 //
-// A dry run looks at hosts as they are now. What a file's change does to a later
-// step can be foreseen; what a command, a package or a started unit brings
-// cannot. So a step is one of
+// A dry run sees hosts in their present state. The effect of a file's change on
+// later steps can be predicted; the effect of a command, a package or a started unit
+// cannot. So a step is
 //
-//   - exact: nothing before it on its host changes what it looks at. Applied, it
-//     does what the plan shows, or less, or it fails.
-//   - loose: something before it does. It may only touch what the plan shows,
-//     but in another way.
-//   - unknown: it looks at the result of something that did not run. The plan
-//     says so, and it may do anything.
+//   - exact when no earlier change on its host affects what it checks. Applied, it does
+//     what the plan shows, or less, or fails.
+//   - inexact when an earlier change does. It may only touch what the plan shows, but with
+//     another content.
+//   - unknown when it uses the result of a step that a dry run does not execute. The plan
+//     says so, and the step may do anything.
 //
-// And once a host has come to a step that is opaque (a command, a package, a unit
-// that starts, an unknown one), those after it for which the plan has nothing may
-// find something to do.
+// After an unbounded step (a command, a package, a unit that starts, an unknown
+// step), later steps that the plan does not list may find something to change.
 package plan
 
 import (
@@ -28,40 +27,40 @@ import (
 	"deployer/engine/journal"
 )
 
-// Format is the version of the form of plans; another one is refused.
+// Format is the number of the format of plans; plans of another format are refused.
 const Format = 1
 
-// Plan is what a run would do. It holds no secrets.
+// Plan is what a run would do. It contains no secrets.
 type Plan struct {
 	Format     int                `json:"format"`
 	Deployer   string             `json:"deployer"` // version of the program
 	Made       time.Time          `json:"made"`
 	By         string             `json:"by"` // user@machine
 	Invocation journal.Invocation `json:"call"`
-	// Files are what the plan was made from: inventory, playbook, roles,
-	// templates, files; each with the hex SHA-256 of its content.
+	// Files are the inputs of the plan (inventory, playbook, roles, templates, files),
+	// each with the hex SHA-256 of its content.
 	Files map[string]string `json:"files"`
-	// Changes are the distinct changes, in the order in which they were first
-	// found.
+	// Changes are the distinct changes, in the order in which they were first found.
 	Changes []Change `json:"changes"`
 	// Hosts are all hosts of the plan, in inventory order.
 	Hosts []Host `json:"hosts"`
-	// LeftOut are hosts that the dry run could not bring to the end, with the
-	// reason; they are not in Hosts.
+	// LeftOut are the hosts on which the dry run failed, with the reason; they are not
+	// in Hosts.
 	LeftOut map[string]string `json:"left_out,omitempty"`
 }
 
-// Change is what a step would do, on every host that has it.
+// Change is what a step would do on each host that has it.
 type Change struct {
 	Step    string          `json:"step"`
 	Name    string          `json:"name"`
 	Role    string          `json:"role,omitempty"`
 	Effects []engine.Effect `json:"effects,omitempty"`
-	// Fingerprints are those of the effects.
+	// Fingerprints are the fingerprints of Effects, in the same order.
 	Fingerprints []string `json:"fingerprints,omitempty"`
-	// Unknown says why it cannot be known what the step would do.
+	// Unknown is the reason why the effects of the step cannot be known; else empty.
 	Unknown string `json:"unknown,omitempty"`
-	// MaxParallel is how many hosts at most do it at one time; 0 for no limit.
+	// MaxParallel is the maximum number of hosts that do the step at a time; 0 for
+	// no limit.
 	MaxParallel int `json:"at_once,omitempty"`
 }
 
@@ -70,15 +69,15 @@ type Host struct {
 	Name string `json:"name"`
 	// Changes are indexes into Plan.Changes, in order.
 	Changes []int `json:"changes"`
-	// Inexact are those of Changes that may be done in another way, with the
-	// number of the change on this host that is the reason.
+	// Inexact are the members of Changes that may have another content when applied,
+	// each with the earlier change on this host that is the reason.
 	Inexact map[int]int `json:"loose,omitempty"`
-	// UnboundedFrom is the first change after which steps that the plan does not have
-	// may find something to do; nil when there is none.
+	// UnboundedFrom is the first change after which steps that the plan does not
+	// list may find something to change; nil when there is none.
 	UnboundedFrom *int `json:"opaque,omitempty"`
 }
 
-// Valid tells whether the parts of a plan that was read fit together.
+// Valid returns an error when the parts of a decoded plan do not fit together.
 func (p *Plan) Valid() error {
 	for _, c := range p.Changes {
 		if len(c.Fingerprints) != len(c.Effects) {
@@ -103,5 +102,5 @@ func (p *Plan) Valid() error {
 	return nil
 }
 
-// Empty tells whether nothing would be done.
+// Empty reports whether the plan has no changes.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }

@@ -129,7 +129,7 @@ func TestHostDrift(t *testing.T) {
 	for host, want := range map[string][]string{
 		"n2": {`"step 1" would now: replace /etc/a.conf (diff `},
 		"n3": {`"step 1" would now: replace /etc/a.conf (diff `, `"step 2" would now: replace /etc/a.conf (diff `},
-		"n4": {`"step 1" has nothing to do any more; planned: replace /etc/a.conf`},
+		"n4": {`"step 1" has nothing to change now; planned: replace /etc/a.conf`},
 		"n5": {"unreachable"},
 		"n6": {"was not in the plan"},
 	} {
@@ -150,7 +150,7 @@ func TestHostDrift(t *testing.T) {
 
 func TestFileDrift(t *testing.T) {
 	p := &Plan{Files: map[string]string{"/a": "1", "/b": "2", "/c": "3", "/e": "5"}}
-	want := []Drift{{"/b", "has changed"}, {"/c", "is not used any more"}, {"/e", "is gone"}, {"/d", "was not used for the plan"}}
+	want := []Drift{{"/b", "has changed"}, {"/c", "is no longer used"}, {"/e", "is missing"}, {"/d", "was not used for the plan"}}
 	if diff := cmp.Diff(want, FileDrift(p, map[string]string{"/a": "1", "/b": "x", "/d": "4", "/e": ""}, true)); diff != "" {
 		t.Error(diff)
 	}

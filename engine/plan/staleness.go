@@ -6,7 +6,7 @@ import (
 	"deployer/engine"
 )
 
-// markStaleness decides which changes of a host are loose, and where it gets opaque.
+// markStaleness sets Inexact and UnboundedFrom.
 func (h *Host) markStaleness(changes []Change) {
 	for i, at := range h.Changes {
 		change := changes[at]
@@ -24,8 +24,8 @@ func (h *Host) markStaleness(changes []Change) {
 	}
 }
 
-// firstCause is the place of the first change before the i-th that may change what it
-// looks at; -1 when there is none.
+// firstCause returns the index of the first change before the i-th that may affect
+// what the i-th checks; -1 when there is none.
 func (h *Host) firstCause(changes []Change, i int) int {
 	for j, at := range h.Changes[:i] {
 		if changes[at].isUnbounded() || overlaps(changes[at].Effects, changes[h.Changes[i]].Effects) {
@@ -35,8 +35,9 @@ func (h *Host) firstCause(changes []Change, i int) int {
 	return -1
 }
 
-// isUnbounded tells whether it cannot be known what else the change brings: files of a
-// package, whatever a command does, what a unit makes when it starts.
+// isUnbounded reports whether the change may have effects that the plan does not
+// list: files of a package, anything that a command does, files that a starting unit
+// creates.
 func (c Change) isUnbounded() bool {
 	if c.Unknown != "" {
 		return true
@@ -51,8 +52,8 @@ func (c Change) isUnbounded() bool {
 	return false
 }
 
-// overlaps tells whether a change touches what a later one looks at: the same
-// thing, or something above or below it.
+// overlaps reports whether the effects in a may affect the targets in b: the same
+// target, or one above or below it.
 func overlaps(a, b []engine.Effect) bool {
 	for _, x := range a {
 		for _, y := range b {
@@ -64,11 +65,12 @@ func overlaps(a, b []engine.Effect) bool {
 	return false
 }
 
-// affectsContents tells whether the effect may change what is below its target. A directory
-// that is new has nothing in it, just as when it was not there.
+// affectsContents reports whether an effect may change what is below its target. A
+// new directory is as empty as a missing one.
 func affectsContents(e engine.Effect) bool { return !strings.HasPrefix(e.Action, "create") }
 
-// belongsToUnit tells whether a file belongs to a unit, as its unit file or a drop-in.
+// belongsToUnit reports whether a file belongs to a unit, as its unit file or a
+// drop-in.
 func belongsToUnit(file, unit engine.Effect) bool {
 	acts := unit.Kind == engine.EffectUnit || unit.Kind == engine.EffectRestart
 	return acts && file.Kind == engine.EffectFile && strings.Contains(file.Target, "/"+unit.Target)

@@ -6,7 +6,7 @@ import (
 	"deployer/engine/playbook"
 )
 
-// builder lays out the way back.
+// builder builds the inverse program.
 type builder struct {
 	Options
 	prog    *playbook.Program
@@ -14,20 +14,20 @@ type builder struct {
 	out     *playbook.Program
 	err     error
 
-	from     *playbook.Play  // whose way back it is
-	at       *section        // likewise
+	from     *playbook.Play  // the play that is being inverted
+	at       *section        // the section that is being inverted
 	play     *playbook.Play  // under construction
-	block    *playbook.Block // likewise
+	block    *playbook.Block // under construction
 	handlers map[*playbook.Task]*playbook.Task
-	emitted  bool // something stands in the play before here
-	barrier  bool // one is due before the next operation
-	first    bool // one is due also before the first operation of the play
+	emitted  bool // the play under construction has an operation before this place
+	barrier  bool // a barrier is due before the next operation
+	first    bool // a barrier is due also before the first operation of the play
 	waits    waits
 
-	// own are the names that only steps of the run can register, asked those
-	// that lookers register again.
+	// own are the variables that steps of the run registered, asked those of them that
+	// read-only tasks register again.
 	own, asked map[string]bool
-	asks       bool // something needs what lookers find
+	asks       bool // something needs the variables of read-only tasks
 	leftOut    []string
 }
 
@@ -37,7 +37,7 @@ func newBuilder(prog *playbook.Program, o Options) *builder {
 	return b
 }
 
-// The names of plays on the way back, and on the way back from that.
+// Prefixes of the names of inverted plays, and of plays inverted twice.
 const (
 	back  = "put back: "
 	again = "done again: "
@@ -52,7 +52,7 @@ func nameOf(p *playbook.Play) string {
 	return back + p.Name
 }
 
-// open begins a play; close drops it again if nothing came into it.
+// open begins a play; close drops the play if it stays empty.
 func (b *builder) open(p *playbook.Play, name string, serial playbook.Serial) {
 	play := *p
 	play.Index, play.Name, play.Serial, play.Handlers, play.Batch = len(b.out.Plays), name, serial, nil, 0
@@ -74,14 +74,14 @@ func (b *builder) close() {
 	b.play.End = b.put(playbook.Op{Kind: playbook.OpPlayEnd})
 }
 
-// put appends an operation and returns its place.
+// put appends an operation and returns its index.
 func (b *builder) put(op playbook.Op) int {
 	op.Play, op.Block = b.play, b.block
 	b.out.Ops = append(b.out.Ops, op)
 	return len(b.out.Ops) - 1
 }
 
-// emit appends what hosts do, behind the barrier that is due.
+// emit appends an operation of hosts, after a barrier if one is due.
 func (b *builder) emit(op playbook.Op) int {
 	if b.first || b.barrier && b.emitted {
 		b.put(playbook.Op{Kind: playbook.OpBarrier})

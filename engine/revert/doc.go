@@ -1,28 +1,28 @@
-// Package revert turns a program into the one that puts back what a run of it
-// has changed. It contacts nobody: what hosts know of the run comes in, a program
-// comes out, which the scheduler carries out like any other.
+// Package revert compiles a program into its inverse: the program that restores what
+// a run of the first one has changed. It contacts no host. The input is what the
+// hosts know of the run; the scheduler executes the output like any other program.
 //
-// # The way back
+// # The inverse program
 //
-// Plays come in reverse order, with the same hosts, batches and budgets. In each,
-// and in each throttled block, the steps are put back, the last first; then come,
-// the first first, what had to wait until files are back (units that start), the
-// gates of the part, which are tasks that only wait or make what runs follow its
-// files (engine.Gate), and the handlers of the steps that were put back. So
-// masters go back one by one, each held until it serves again. Barriers stand
-// where they stood, and what needed a label comes before what the label stood
-// behind.
+// Plays come in reverse order, with the same hosts, batches and budgets. In each
+// play, and in each block in which hosts take turns, the steps are restored from the
+// last to the first; then follow, in their original order, the steps that needed
+// their files first (units that start), the gates of the section, which are tasks
+// that wait or that make a service follow its files (engine.Gate), and the handlers
+// of restored steps. So masters are reverted one by one, each held until it serves
+// again. Barriers keep their places, and steps that needed a label are reverted
+// before those behind the label.
 //
-// A step of the way back looks up on its host what there is to put back, so it
-// does not matter which items a loop had or which conditions held. What the
-// program does not name any more, because it was edited since, is put back at the
-// end, on one host at a time.
+// A step of the inverse reads on its host what there is to restore, so the items of
+// a loop and the conditions of the run do not matter. Changes that no task of the
+// program stands for, because it was edited since, are restored at the end, on one
+// host at a time.
 //
 // # What is left out
 //
-// Gates and handlers of a part are left out on hosts where the run had brought a
-// unit or package into being or started a unit, or nothing but new things: there is nothing to wait
-// for once it is gone. So are those that use what only a step of the run could
-// have registered; lookers (engine.Looker) are asked again before the way back,
-// if something needs them. A throttle that cannot be computed is 1.
+// Gates and handlers of a section are left out on hosts where the run had installed
+// a package, created or started a unit, or created only new things: nothing is left
+// to wait for. So are those that use a variable that only a step of the run could
+// register; read-only tasks (engine.Looker) are executed again before the inverse,
+// if something needs their variables. A throttle that cannot be computed is 1.
 package revert

@@ -8,8 +8,8 @@ import (
 	"deployer/engine/playbook"
 )
 
-// emitGates does what comes when the steps of a part are back: what had to wait for
-// files, gates and handlers, in the order in which they stood.
+// emitGates emits what follows the restored steps of a section, in the original
+// order: changes that need their files first, gates and handlers.
 func (b *builder) emitGates(p *section) {
 	hosts := b.history.changedHosts(p)
 	flushed := false
@@ -34,7 +34,7 @@ func (b *builder) emitGates(p *section) {
 	}
 }
 
-// gate holds the hosts until what a task waits for is there again.
+// gate emits the gate of a task, which holds the hosts until a service is back.
 func (b *builder) gate(n node, hosts map[string]bool) {
 	if n.rescue {
 		return
@@ -51,7 +51,7 @@ func (b *builder) gate(n node, hosts map[string]bool) {
 	b.task(g)
 }
 
-// unskipped leaves out hosts on which the run has skipped a task.
+// unskipped removes the hosts on which the run skipped a task.
 func (b *builder) unskipped(hosts map[string]bool, task string) map[string]bool {
 	if hosts == nil || b.Log == nil {
 		return hosts
@@ -61,9 +61,9 @@ func (b *builder) unskipped(hosts map[string]bool, task string) map[string]bool 
 	return out
 }
 
-// repeatHandlers makes ready the handlers of steps that are put back, where they
-// ran. What a handler has changed itself is put back as well, and so it is not
-// done again; but for those that make what runs follow its files.
+// repeatHandlers prepares the handlers of restored steps on the hosts where they
+// ran. A handler that has changed something itself is reverted, and so not repeated,
+// unless it makes a service follow its files.
 func (b *builder) repeatHandlers(p *playbook.Play, root *section) {
 	b.handlers = map[*playbook.Task]*playbook.Task{}
 	for _, h := range p.Handlers {
@@ -95,8 +95,8 @@ func (b *builder) repeatHandlers(p *playbook.Play, root *section) {
 	}
 }
 
-// ran tells whether a handler was carried out on a host. Of actions only the log
-// of the run knows.
+// ran reports whether a handler ran on a host. Only the log of the run knows about
+// actions.
 func (b *builder) ran(h *playbook.Task, host string) bool {
 	if h.Mode == playbook.OnController {
 		return b.Log == nil || b.Log.Ran(host, h.ID)
@@ -104,8 +104,8 @@ func (b *builder) ran(h *playbook.Task, host string) bool {
 	return b.history.ran[h.ID][host]
 }
 
-// notified are the hosts on which something that notifies the handler is put
-// back, and there is something to follow it; nil for all. Handlers come after
+// notified returns the hosts on which a step that notifies the handler is restored
+// and something is left for the handler to act on; nil for all. Handlers come after
 // those that notify them.
 func (b *builder) notified(h *playbook.Task, p *playbook.Play, root *section) map[string]bool {
 	if b.history.all {
@@ -137,8 +137,8 @@ func (b *builder) notified(h *playbook.Task, p *playbook.Play, root *section) ma
 	return out
 }
 
-// known are those of the conditions that can be computed on the way back. Where
-// others did not hold, Options.Skipped knows.
+// known returns the conditions that the inverse can compute. Options.Log knows the
+// tasks that the others skipped.
 func (b *builder) known(t *playbook.Task, conditions []*playbook.Expr) []*playbook.Expr {
 	var out []*playbook.Expr
 	for _, e := range conditions {
@@ -149,7 +149,8 @@ func (b *builder) known(t *playbook.Task, conditions []*playbook.Expr) []*playbo
 	return out
 }
 
-// missing is a name that only the run could register; empty when there is none.
+// missing returns a variable that only the run could register; "" when there is
+// none.
 func (b *builder) missing(t *playbook.Task, refs playbook.Refs) string {
 	for _, name := range refs.Names() {
 		if b.own[name] && !b.asked[name] && !slices.Contains(t.Defines(), name) {
@@ -159,12 +160,12 @@ func (b *builder) missing(t *playbook.Task, refs playbook.Refs) string {
 	return ""
 }
 
-// repeatable tells whether a gate or handler can be carried out once more, and
-// notes what it needs for that.
+// repeatable reports whether a gate or handler can be executed again, and records
+// the variables that it needs.
 func (b *builder) repeatable(t *playbook.Task) bool {
 	for _, refs := range []playbook.Refs{t.Refs(), t.AfterRefs()} {
 		if name := b.missing(t, refs); name != "" {
-			b.leftOut = append(b.leftOut, fmt.Sprintf("%q: it uses %s, which only a step of the run itself can find out", t.Name, name))
+			b.leftOut = append(b.leftOut, fmt.Sprintf("%q: it uses the variable %s, which only a step of the original run can register", t.Name, name))
 			return false
 		}
 		b.uses(refs)
@@ -173,7 +174,7 @@ func (b *builder) repeatable(t *playbook.Task) bool {
 	return true
 }
 
-// uses notes that something on the way back looks at variables.
+// uses records that the inverse uses variables of read-only tasks.
 func (b *builder) uses(refs playbook.Refs) {
 	b.asks = b.asks || slices.ContainsFunc(refs.Names(), func(name string) bool { return b.asked[name] })
 }

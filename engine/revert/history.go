@@ -7,17 +7,17 @@ import (
 	"deployer/engine/playbook"
 )
 
-// history are what hosts know of the run, by task of the program.
+// history is what hosts know of the run, by task of the program.
 type history struct {
-	// all is true when nothing is known: then every task may have changed
-	// something everywhere.
+	// all is true without knowledge: every task may have changed something on every
+	// host.
 	all   bool
 	items map[string]map[string][]engine.PastItem // task -> host -> items
-	// unattributed are the hosts on which a step has changed something that no task
-	// of the program stands for.
+	// unattributed are the hosts with a change that no task of the program stands
+	// for.
 	unattributed map[string]bool
-	hosts        map[string]bool            // on which anything was changed
-	ran          map[string]map[string]bool // task -> hosts that have carried it out
+	hosts        map[string]bool            // hosts with any change
+	ran          map[string]map[string]bool // task -> hosts that have executed it
 }
 
 func historyOf(prog *playbook.Program, past map[string]engine.Past) *history {
@@ -57,9 +57,9 @@ func historyOf(prog *playbook.Program, past map[string]engine.Past) *history {
 	return t
 }
 
-// taskOf is the task that a step was of, as its id says; empty for none of the
-// program. Steps that one host has carried out for another count as none: they
-// are not where the task's own hosts are.
+// taskOf returns the task of a step by the step's id; "" for none of the program. A
+// step that a host has executed for another host counts as none, because it is not
+// on the task's own host.
 func taskOf(step string, ids map[string]bool) string {
 	if ids[step] {
 		return step
@@ -79,7 +79,7 @@ func taskOf(step string, ids map[string]bool) string {
 	return ""
 }
 
-// hostsWith are the hosts on which a task has changed something that test accepts; nil
+// hostsWith returns the hosts on which a task has a change that test accepts; nil
 // for all.
 func (t *history) hostsWith(task string, test func(engine.PastItem) bool) map[string]bool {
 	if t.all {
@@ -100,8 +100,8 @@ func early(i engine.PastItem) bool { return !i.Late }
 
 func late(i engine.PastItem) bool { return i.Late }
 
-// changedHosts are the hosts on which the run has changed something that was there
-// before, in a part: only there is something to wait for when it is back.
+// changedHosts returns the hosts on which the section has changed something that
+// existed before: only there is something to wait for after the restore.
 func (t *history) changedHosts(p *section) map[string]bool {
 	if t.all {
 		return nil
@@ -121,8 +121,8 @@ func (t *history) changedHosts(p *section) map[string]bool {
 	return out
 }
 
-// isNew tells that the run has brought something into being, or to life. What
-// is lost stays as the run left it, and tells nothing.
+// isNew reports whether the run has created or started the resources. Irreversible
+// changes stay as the run left them, and do not count.
 func isNew(items []engine.PastItem) bool {
 	all := true
 	for _, i := range items {

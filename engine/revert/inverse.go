@@ -7,44 +7,44 @@ import (
 	"deployer/engine/playbook"
 )
 
-// Options say what is to be reverted.
+// Options describe the run to revert.
 type Options struct {
-	// Run is the run whose changes are put back.
+	// Run is the run whose changes are reverted.
 	Run string
-	// Force puts back also what somebody has changed since.
+	// Force restores also what somebody has changed since.
 	Force bool
-	// Past is what hosts know of the run. Without it (nil) the program is for
-	// every task on every host, as in reverting a revert.
+	// Past is what hosts know of the run. Without it (nil) the inverse has every task on
+	// every host, as for reverting a revert.
 	Past map[string]engine.Past
-	// Log is what the log of the run says; nil when there is none.
+	// Log is the log of the run; nil when there is none.
 	Log Log
 }
 
-// Log tells what became of the tasks of a run.
+// Log reports what happened to the tasks of a run.
 type Log interface {
-	// Skipped tells whether a task was skipped on a host; its gate is too.
+	// Skipped reports whether a task was skipped on a host; its gate is skipped too.
 	Skipped(host, task string) bool
-	// Ran tells whether a task was begun on a host; it is asked about actions,
-	// of which hosts know nothing.
+	// Ran reports whether a task was begun on a host. It is called for actions, which
+	// hosts do not record.
 	Ran(host, task string) bool
 }
 
-// Inverted is the way back.
+// Inverted is the inverse of a program.
 type Inverted struct {
 	Program *playbook.Program
-	// Everyone is true when all hosts of the program are needed, because it
-	// begins with asking them something.
+	// Everyone is true when all hosts of the program are needed, because the inverse
+	// begins with read-only tasks.
 	Everyone bool
 	// LeftOut names gates and handlers that cannot be repeated, with the reason.
 	LeftOut []string
 }
 
-// Inverse returns the program that puts back what a run of prog has changed.
+// Inverse returns the program that restores what a run of prog has changed.
 func Inverse(prog *playbook.Program, o Options) (*Inverted, error) {
 	b := newBuilder(prog, o)
 	b.build()
 	if b.asks {
-		// What stands on the answers is known only now, and they come first.
+		// Whether variables are needed is known only now, and their tasks come first.
 		second := newBuilder(prog, o)
 		second.requery()
 		second.build()
@@ -73,7 +73,7 @@ func (b *builder) invertPlay(p *playbook.Play) {
 	b.close()
 }
 
-// invertSection puts the steps of a part back, and then holds its gates.
+// invertSection emits the steps of a section in reverse, and then its gates.
 func (b *builder) invertSection(p *section) {
 	outer := b.at
 	b.at = p
@@ -103,8 +103,8 @@ func (b *builder) invertSection(p *section) {
 	b.at = outer
 }
 
-// invertBlock is a block in which hosts take turns: they go back through it as they
-// came, with a canary where they had one.
+// invertBlock inverts a block in which hosts take turns; they take turns through the
+// inverse too, with a canary if the block had one.
 func (b *builder) invertBlock(p *section) {
 	only := b.hostsIn(p)
 	if only != nil && len(only) == 0 {
@@ -125,7 +125,8 @@ func (b *builder) invertBlock(p *section) {
 	b.block = outer
 }
 
-// hostsIn are the hosts on which anything in a part has changed something.
+// hostsIn returns the hosts on which a task of the section has changed something;
+// nil for all.
 func (b *builder) hostsIn(p *section) map[string]bool {
 	if b.history.all {
 		return nil
@@ -139,7 +140,7 @@ func (b *builder) hostsIn(p *section) map[string]bool {
 	return out
 }
 
-// throttle is one that can be computed, one way or another.
+// throttle returns a throttle that can be computed, 1 if the original cannot.
 func (b *builder) throttle(e *playbook.Expr) *playbook.Expr {
 	if e == nil {
 		return nil
@@ -148,8 +149,8 @@ func (b *builder) throttle(e *playbook.Expr) *playbook.Expr {
 	return e.Or(1)
 }
 
-// rollout is one whose conditions can be computed; a host for which they cannot is
-// protected.
+// rollout returns a rollout with conditions that can be computed; a host for which
+// one cannot is protected.
 func (b *builder) rollout(r *playbook.Rollout) *playbook.Rollout {
 	if r == nil {
 		return nil
@@ -163,7 +164,8 @@ func (b *builder) rollout(r *playbook.Rollout) *playbook.Rollout {
 	})
 }
 
-// undo puts back what the steps of a task have changed.
+// undo emits the step that restores the changes of a task: those that need their
+// files first when then is true, else the others.
 func (b *builder) undo(t *playbook.Task, then bool) {
 	test := early
 	if then {

@@ -103,7 +103,7 @@ the rest
     - {name: after, do: {}}`,
 			past: map[string]engine.Past{"h1": things("file /m 1.play.2"), "h2": things("file /m 1.play.2", "file /a 1.play.4")},
 			want: `
-look again: one
+read again: one
   do ask
 put back: one
   undo after [h2]
@@ -131,9 +131,9 @@ the rest
       block: [{name: b, do: {}}]`,
 			past: map[string]engine.Past{"h1": things("file /b 2.play.4")},
 			want: `
-look again: look
+read again: look
   do ask
-look again: plan
+read again: plan
   barrier
   do decide
 put back: plan
@@ -166,7 +166,7 @@ put back: one
   do always [h1]
 the rest
   undo the rest [h1 h2]`,
-			leftOut: `"with its result": it uses made, which only a step of the run itself can find out`,
+			leftOut: `"with its result": it uses the variable made, which only a step of the original run can register`,
 		},
 		"nothing waits for what is no more": {
 			book: `
@@ -316,7 +316,7 @@ the rest
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := strings.ReplaceAll(strings.Join(layout(m), "\n"), "whatever else run r1 has changed", "the rest")
+			got := strings.ReplaceAll(strings.Join(layout(m), "\n"), "other changes of run r1", "the rest")
 			if diff := cmp.Diff(wanted(tt.want), got); diff != "" {
 				t.Errorf("%s\n%s", diff, got)
 			}
@@ -399,7 +399,7 @@ func TestMirrorOfAMirror(t *testing.T) {
 	sound(t, once.Program)
 	sound(t, twice.Program)
 	want := wanted(`
-put back: whatever else run r1 has changed
+put back: other changes of run r1
   undo the rest [h2]
 done again: one
   block at most 1 [h1]
@@ -409,9 +409,9 @@ done again: one
     do gate [h1]
   handlers
   handler h [h1]
-whatever else run r2 has changed
+other changes of run r2
   undo the rest [h1 h2]`)
-	got := strings.ReplaceAll(strings.Join(layout(twice), "\n"), "undo whatever else run r1 has changed", "undo the rest")
+	got := strings.ReplaceAll(strings.Join(layout(twice), "\n"), "undo other changes of run r1", "undo the rest")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", diff, got)
 	}

@@ -5,11 +5,11 @@ import (
 	"deployer/engine/playbook"
 )
 
-// Purge returns the program that removes from every host what it keeps for reverts.
+// Purge returns the program that removes the backups of runs from every host.
 func Purge(p engine.Purge) (*playbook.Program, error) {
 	b := &builder{out: &playbook.Program{Name: "purge"}}
 	b.open(&playbook.Play{Hosts: "all"}, "purge", nil)
-	t, err := (&playbook.Task{Name: "remove what is kept for reverts"}).Instead(p.ID(), engine.PurgeModule, p)
+	t, err := (&playbook.Task{Name: "remove backups"}).Instead(p.ID(), engine.PurgeModule, p)
 	if err != nil {
 		return nil, err
 	}

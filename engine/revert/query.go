@@ -8,11 +8,11 @@ import (
 	"deployer/engine/playbook"
 )
 
-// Query returns the program that asks every host what it knows of a run, and what
-// reverting it would do. It is for a check; see PastOf.
+// Query returns the program that asks each host what it knows of a run, and what
+// reverting the run would do. It is for a dry run; ParseHistory reads the answers.
 func Query(run string, force bool) (*playbook.Program, error) {
-	b := &builder{out: &playbook.Program{Name: "look back"}}
-	b.open(&playbook.Play{Hosts: "all"}, "look back", nil)
+	b := &builder{out: &playbook.Program{Name: "read history"}}
+	b.open(&playbook.Play{Hosts: "all"}, "read history", nil)
 	v := engine.Revert{Run: run, Force: force, Look: true}
 	t, err := (&playbook.Task{Name: "put back"}).Instead(v.ID(), engine.RevertModule, v)
 	if err != nil {
@@ -23,7 +23,7 @@ func Query(run string, force bool) (*playbook.Program, error) {
 	return b.out, nil
 }
 
-// ParseHistory reads the answer of a host.
+// ParseHistory decodes the answer of a host to Query.
 func ParseHistory(out engine.Output) (engine.Past, error) {
 	var p engine.Past
 	raw, err := json.Marshal(out)
@@ -31,7 +31,7 @@ func ParseHistory(out engine.Output) (engine.Past, error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil {
-		return p, fmt.Errorf("reading what a host knows of the run: %w", err)
+		return p, fmt.Errorf("decoding the history of the run on a host: %w", err)
 	}
 	return p, nil
 }

@@ -5,10 +5,10 @@ import (
 	"deployer/engine/playbook"
 )
 
-// emitRemainder puts back what no task of the program stands for, and tells the hosts
-// that the revert has come to its end.
+// emitRemainder restores changes that no task of the program stands for, and tells
+// the hosts that the revert has ended.
 func (b *builder) emitRemainder() {
-	b.open(&playbook.Play{Hosts: "all"}, "whatever else run "+b.Run+" has changed", nil)
+	b.open(&playbook.Play{Hosts: "all"}, "other changes of run "+b.Run, nil)
 	v := engine.Revert{Run: b.Run, Force: b.Force}
 	rest, strays := map[string]bool(nil), map[string]bool{}
 	if !b.history.all {
@@ -26,7 +26,7 @@ func (b *builder) emitRemainder() {
 		if s.only != nil && len(s.only) == 0 {
 			continue
 		}
-		name := &playbook.Task{Name: "whatever else run " + b.Run + " has changed"}
+		name := &playbook.Task{Name: "other changes of run " + b.Run}
 		t, err := name.Instead(v.ID(), engine.RevertModule, v)
 		if err != nil {
 			b.err = err

@@ -6,8 +6,8 @@ import (
 	"deployer/engine/playbook"
 )
 
-// namesOf are the names that tasks of a program register or set: all of them, and those
-// that lookers can register again without anything that only a run finds out.
+// namesOf returns the variables that tasks of a program register or set, and those
+// of them that read-only tasks can register again without variables of the run.
 func namesOf(prog *playbook.Program) (own, asked map[string]bool) {
 	own, asked = map[string]bool{}, map[string]bool{}
 	for _, p := range prog.Plays {
@@ -27,8 +27,8 @@ func namesOf(prog *playbook.Program) (own, asked map[string]bool) {
 	return own, asked
 }
 
-// readOnlyTasks calls each for the tasks of a part that only look, with what they need
-// to be told; barrier where there is one.
+// readOnlyTasks calls each for the read-only tasks of a section that can be
+// repeated, and barrier at each barrier.
 func readOnlyTasks(p *section, own, asked map[string]bool, each func(node), barrier func()) {
 	for _, n := range p.nodes {
 		switch {
@@ -42,6 +42,8 @@ func readOnlyTasks(p *section, own, asked map[string]bool, each func(node), barr
 	}
 }
 
+// isRepeatable reports whether a task uses only variables that can be computed
+// again.
 func isRepeatable(n node, own, asked map[string]bool) bool {
 	all := []playbook.Refs{n.task.Refs(), n.task.AfterRefs()}
 	for _, e := range n.when {
@@ -57,13 +59,13 @@ func isRepeatable(n node, own, asked map[string]bool) bool {
 	return true
 }
 
-// requery lays out the questions, in the order of the run. That one of them
-// finds no answer, because the run has broken something, stops nobody. Each play
-// waits for the answers of the one before, as what is decided once for all hosts
-// needs those of all; what waited for them in the run may be left out here.
+// requery emits the read-only tasks, in the order of the run. A failure is ignored,
+// as the run may have broken something. Each play waits for the answers of the one
+// before, because a decision for all hosts needs those of all; the steps that waited
+// for them in the run may be left out here.
 func (b *builder) requery() {
 	for i, p := range b.prog.Plays {
-		b.open(p, "look again: "+p.Name, nil)
+		b.open(p, "read again: "+p.Name, nil)
 		b.first = i > 0
 		readOnlyTasks(readSection(b.prog, p), b.own, b.asked, func(n node) {
 			t := n.task.On(append(n.when[:len(n.when):len(n.when)], n.task.When...))

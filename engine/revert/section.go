@@ -6,16 +6,16 @@ import (
 	"deployer/engine/playbook"
 )
 
-// section is what hosts go through as one: a play, or a block in it in which
-// hosts take turns. Other blocks are dissolved: their tasks stand in the part, under
-// the blocks' conditions.
+// section is what hosts go through as one unit: a play, or a block in it in which
+// hosts take turns. Other blocks are dissolved: their tasks are in the section, with
+// the conditions of the blocks.
 type section struct {
 	block *playbook.Block // nil for a play
 	up    *section
 	nodes []node
 }
 
-// node is one thing of a part. Of its fields one is set, beside kind and when.
+// node is an element of a section. One field is set, besides kind and when.
 type node struct {
 	kind    playbook.OpKind // OpTask, OpBlock, OpBarrier, OpLabel, OpFlush; opNeeds
 	task    *playbook.Task
@@ -23,14 +23,14 @@ type node struct {
 	label   *playbook.Label
 	needs   []playbook.Need
 	when    []*playbook.Expr // conditions of the blocks around
-	// rescue is true for what is only done after a failure.
+	// rescue is true for tasks that run only after a failure.
 	rescue bool
 }
 
-// opNeeds is the waiting of a task or block for labels, before it.
+// opNeeds is the wait of a task or block for labels, before it.
 const opNeeds playbook.OpKind = -1
 
-// readSection reads a play.
+// readSection returns the section of a play.
 func readSection(prog *playbook.Program, p *playbook.Play) *section {
 	root := &section{}
 	r := &reader{at: root}
@@ -40,10 +40,10 @@ func readSection(prog *playbook.Program, p *playbook.Play) *section {
 	return root
 }
 
-// reader goes over the operations of a play.
+// reader builds sections from the operations of a play.
 type reader struct {
 	at     *section
-	blocks []*playbook.Block // around, the innermost last
+	blocks []*playbook.Block // enclosing, the innermost last
 	when   []*playbook.Expr
 }
 
@@ -82,14 +82,14 @@ func (r *reader) enter(b *playbook.Block) {
 
 func (r *reader) add(n node) { r.at.nodes = append(r.at.nodes, n) }
 
-// rescuing tells whether an operation is in the rescue part of a block.
+// rescuing reports whether an operation is in the rescue part of a block.
 func (r *reader) rescuing(i int) bool {
 	return slices.ContainsFunc(r.blocks, func(b *playbook.Block) bool {
 		return b.Rescue > 0 && i > b.Rescue && (b.Always == 0 || i < b.Always)
 	})
 }
 
-// tasks are those of the part, with the parts in it.
+// tasks returns the tasks of the section and of the sections in it.
 func (p *section) tasks() []*playbook.Task {
 	var out []*playbook.Task
 	for _, n := range p.nodes {
@@ -103,7 +103,7 @@ func (p *section) tasks() []*playbook.Task {
 	return out
 }
 
-// sectionOf is the innermost part in which a task stands.
+// sectionOf returns the innermost section that contains a task.
 func (p *section) sectionOf(t *playbook.Task) *section {
 	for _, n := range p.nodes {
 		if n.task == t {

@@ -2,12 +2,12 @@ package revert
 
 import "deployer/engine/playbook"
 
-// waits turns needs around: what waited for a label when it was done must be
-// back before what the label stood behind.
+// waits inverts needs: steps that waited for a label must be restored before the
+// steps behind that label.
 type waits struct {
-	// passed are the labels of the way back behind what needed a label.
+	// passed are the labels of the inverse after the steps that needed a label.
 	passed map[*playbook.Label][]passage
-	// pending are what the next step that is put back has to wait for.
+	// pending are the needs of the next step that is restored.
 	pending []playbook.Need
 }
 
@@ -16,10 +16,10 @@ type passage struct {
 	at    *section
 }
 
-// passed lays out a label behind something that needed others.
+// passed emits a label after steps that needed others.
 func (b *builder) passed(needs []playbook.Need) {
 	if !b.emitted {
-		return // nothing before it is put back
+		return // nothing before it is restored
 	}
 	l := &playbook.Label{Name: "what needed " + needs[0].Label.Name + " is put back", Index: len(b.out.Labels), Play: b.play}
 	l.Op = b.put(playbook.Op{Kind: playbook.OpLabel, Label: l})
@@ -32,8 +32,8 @@ func (b *builder) passed(needs []playbook.Need) {
 	}
 }
 
-// reach makes what comes next wait for those that needed a label. Those that
-// take turns with it do not count: they may have to wait for this very host.
+// reach makes the next step wait for those that needed a label. Steps that take
+// turns with it do not count: they may wait for this very host.
 func (w *waits) reach(l *playbook.Label, at *section) {
 	for _, p := range w.passed[l] {
 		if !shareTurns(p.at, at) {
@@ -42,14 +42,15 @@ func (w *waits) reach(l *playbook.Label, at *section) {
 	}
 }
 
-// take hands over what there is to wait for.
+// take returns and clears the pending needs.
 func (w *waits) take() []playbook.Need {
 	out := w.pending
 	w.pending = nil
 	return out
 }
 
-// shareTurns tells whether two parts are in the same throttled block.
+// shareTurns reports whether two sections are in the same block in which hosts take
+// turns.
 func shareTurns(a, b *section) bool {
 	for ; a.block != nil; a = a.up {
 		for c := b; c.block != nil; c = c.up {

@@ -1,38 +1,38 @@
 // Package rollout decides which hosts may be changed next when a change reaches
-// hosts that are in use: one canary of each group first, each alone; once these
-// have proved that the change does no harm, the others, a limited number at a
-// time. It is pure: no host, no clock, no lock. The scheduler tells it what
-// becomes of each host and asks it who may go in.
+// hosts that are in use: one canary of each group first, each alone; after these
+// have proved the change harmless, the others, a limited number at a time. It is
+// pure: no host, no clock, no lock. The scheduler reports the fate of each host and
+// asks which hosts may enter.
 //
 // A host is undecided until it is known whether the change concerns it. Then it
-// either waits for its turn, goes in, and comes out again with an Outcome, or is
-// passed over because nothing changes on it. A canary that fails stops the
-// rollout; so do more failures than the rules allow. Nobody goes in after that.
+// waits, enters, and leaves with an Outcome, or is passed over because nothing
+// changes on it. A canary that fails stops the rollout, and so do more failures than
+// the rules allow. No host enters after that.
 package rollout
 
 import "slices"
 
 // Rules say how a change is rolled out.
 type Rules struct {
-	// Canary are groups of hosts. One changed host of each group goes in alone,
-	// in the order of the groups, before any other host may. A group in which
-	// nothing changes has no canary.
+	// Canary are groups of hosts. One changed host of each group enters alone, in the
+	// order of the groups, before any other host may. A group without changes has no
+	// canary.
 	Canary []map[string]bool
-	// OneAtATime are groups of which at most one host is in at any time.
+	// OneAtATime are groups of which at most one host is inside at any time.
 	OneAtATime []map[string]bool
-	// MaxFail is how many hosts may fail after the canaries before the rollout
+	// MaxFail is the number of hosts that may fail after the canaries before the rollout
 	// stops.
 	MaxFail int
 }
 
-// Outcome says how a host came out of a rollout.
+// Outcome is how a host has left a rollout.
 type Outcome int
 
 // The outcomes.
 const (
-	Unchanged Outcome = iota // nothing was changed on it, so that it proves nothing
-	Proved                   // it was changed, and its checks went well afterwards
-	Failed                   // it was changed, and failed or was lost afterwards
+	Unchanged Outcome = iota // nothing was changed on the host, so it proves nothing
+	Proved                   // the host was changed and passed its checks
+	Failed                   // the host was changed and failed or was lost
 )
 
 // Rollout is the state of one rollout. It is not safe for concurrent use.
@@ -49,11 +49,11 @@ type Rollout struct {
 // entrant is a host that waits for its turn.
 type entrant struct {
 	host        string
-	order       int // its place in the inventory
+	order       int // position in the inventory
 	maxParallel int
 }
 
-// New begins a rollout over hosts, of which none is decided.
+// New returns a rollout over hosts that are all undecided.
 func New(rules Rules, hosts []string) *Rollout {
 	r := &Rollout{rules: rules, undecided: map[string]bool{}, inside: map[string]bool{}, proved: map[string]bool{}}
 	for _, h := range hosts {
@@ -62,21 +62,21 @@ func New(rules Rules, hosts []string) *Rollout {
 	return r
 }
 
-// Pass decides that nothing changes on a host, or that it will never come. It has
+// Pass decides that nothing changes on a host, or that it will never enter. It has
 // no effect on a host that is decided.
 func (r *Rollout) Pass(host string) { delete(r.undecided, host) }
 
-// Wait decides that a host has something to change. order is its place among the
-// hosts, by which those that wait take their turns; maxParallel is how many hosts
-// may be in when it goes in, itself included, and counts as 1 when it is less.
+// Wait decides that a host has changes. order is its position, by which waiting
+// hosts enter; maxParallel is the maximum number of hosts inside when it enters,
+// itself included, at least 1.
 func (r *Rollout) Wait(host string, order, maxParallel int) {
 	delete(r.undecided, host)
 	r.waiting = append(r.waiting, entrant{host, order, max(maxParallel, 1)})
 	slices.SortStableFunc(r.waiting, func(a, b entrant) int { return a.order - b.order })
 }
 
-// Withdraw takes out a host that was lost before it went in, or while it was in;
-// the latter is a failure.
+// Withdraw removes a host that was lost before it entered, or while inside, which is
+// a failure.
 func (r *Rollout) Withdraw(host string) {
 	r.Pass(host)
 	r.waiting = slices.DeleteFunc(r.waiting, func(e entrant) bool { return e.host == host })
@@ -85,7 +85,7 @@ func (r *Rollout) Withdraw(host string) {
 	}
 }
 
-// Leave takes a host out that was in.
+// Leave removes a host that was inside.
 func (r *Rollout) Leave(host string, o Outcome) {
 	if !r.inside[host] {
 		return
@@ -102,16 +102,13 @@ func (r *Rollout) Leave(host string, o Outcome) {
 	}
 }
 
-// Stopped reports whether nobody may go in any more.
+// Stopped reports whether no host may enter any more.
 func (r *Rollout) Stopped() bool { return r.stopped }
 
-// Failed are the hosts that failed, in the order in which they did.
-func (r *Rollout) Failed() []string { return slices.Clone(r.failed) }
-
-// Untouched is the number of hosts that wait or are undecided.
+// Untouched returns the number of hosts that wait or are undecided.
 func (r *Rollout) Untouched() int { return len(r.waiting) + len(r.undecided) }
 
-// Next lets hosts in that may go in now, and returns their names.
+// Next lets the hosts enter that may enter now, and returns their names.
 func (r *Rollout) Next() []string {
 	var in []string
 	for {
@@ -148,7 +145,7 @@ func (r *Rollout) next() (host string, ok bool) {
 	return "", false
 }
 
-// stage is the first group that still needs its canary; nil after the last.
+// stage returns the first group that still needs its canary; nil after the last.
 func (r *Rollout) stage() map[string]bool {
 	for _, group := range r.rules.Canary {
 		if !anyOf(group, r.proved) && r.mayCome(group) {
@@ -158,20 +155,20 @@ func (r *Rollout) stage() map[string]bool {
 	return nil
 }
 
-// mayCome reports whether a host of the group is in, waits, or is undecided.
+// mayCome reports whether a host of the group is inside, waits, or is undecided.
 func (r *Rollout) mayCome(group map[string]bool) bool {
 	return anyOf(group, r.inside) || anyOf(group, r.undecided) ||
 		slices.ContainsFunc(r.waiting, func(e entrant) bool { return group[e.host] })
 }
 
-// taken reports whether another host of a group with one place is in.
+// taken reports whether a group with one place has another host inside.
 func (r *Rollout) taken(host string) bool {
 	return slices.ContainsFunc(r.rules.OneAtATime, func(group map[string]bool) bool {
 		return group[host] && anyOf(group, r.inside)
 	})
 }
 
-// anyOf reports whether two sets of hosts share one; a is looked up.
+// anyOf reports whether two sets share a host.
 func anyOf(a, b map[string]bool) bool {
 	for h := range b {
 		if a[h] {

@@ -107,6 +107,6 @@ func (r *releases) refusedTwice() {
 	r.t.Helper()
 	o := r.deployer("apply", r.plan)
 	r.exits(o, 4)
-	r.says(o.stderr, "refused", `h[1:3]: "configuration" has nothing to do any more; planned: replace /etc/nginx/conf.d/site.conf`)
+	r.says(o.stderr, "refused", `h[1:3]: "configuration" has nothing to change now; planned: replace /etc/nginx/conf.d/site.conf`)
 	r.says(r.must("plan", "run", r.book).stdout, "nothing to do")
 }
