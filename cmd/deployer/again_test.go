@@ -15,7 +15,7 @@ func TestAgain(t *testing.T) {
     - {name: boom, fail: {msg: not today}}
 `})
 	out, _ := y.deployer(exitRefused, "run", "site.yaml", "--check", "-e", "token=hunter2", "-e", "release=7", "-e", "{password: hunter2}")
-	says(t, out, "nothing was changed; when that is mended:", "deployer run site.yaml -i inventory.yaml --check -e token=... -e release=7 -e '{...}'")
+	says(t, out, "nothing was changed; after fixing the cause, run:", "deployer run site.yaml -i inventory.yaml --check -e token=... -e release=7 -e '{...}'")
 	if strings.Contains(out, "hunter2") {
 		t.Errorf("it tells a secret:\n%s", out)
 	}
@@ -33,5 +33,5 @@ func TestAgainOfAPlan(t *testing.T) {
 	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	y.put(0, "motd/text/here", "a directory is in the way")
 	out, _ := y.deployer(exitRefused, "apply", "plan.json")
-	says(t, out, "when that is mended:", "deployer apply plan.json")
+	says(t, out, "after fixing the cause, run:", "deployer apply plan.json")
 }

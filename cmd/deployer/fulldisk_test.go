@@ -25,5 +25,5 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 		t.Errorf("the last step has left %q", got)
 	}
 	shown, _ := y.deployer(exitOK, "runs", "show")
-	says(t, shown, "killed after", "to go on:", "deployer resume")
+	says(t, shown, "killed after", "to continue, run:", "deployer resume")
 }

@@ -29,7 +29,7 @@ func TestResume(t *testing.T) {
 	y.inventory()
 	out, _ := y.deployer(exitPartial, "run", "site.yaml", "-e", "release=7", "-e", "token=hunter2")
 	id := y.runs()[0].Header.Run
-	says(t, out, "n003", "late", "to go on:", "deployer resume "+id+" -e token=...")
+	says(t, out, "n003", "late", "to continue, run:", "deployer resume "+id+" -e token=...")
 
 	shown, _ := y.deployer(exitOK, "runs", "show", id)
 	says(t, shown, "deployer run site.yaml", "variables: release, token", "changed:", "n[001:002] (2 hosts): 2 files",

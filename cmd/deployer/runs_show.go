@@ -132,7 +132,7 @@ func printOpen(w io.Writer, r *journal.Record) {
 	})
 	printFolded(w, r.Hosts, "left out", func(host string) string { return r.Parked[host] })
 	if r.Outcome == journal.Killed && runs.Resumable(r.Header.Invocation) {
-		fmt.Fprintf(w, "to go on:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Invocation.ToGive()))
+		fmt.Fprintf(w, "to continue, run:\n  %s\n", runs.ResumeCommand(r.Header.Run, r.Header.Invocation.ToGive()))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"deployer/engine/sanitize"
 )
 
-// Kind classifies why a host could not be reached or was lost.
+// Kind classifies an error of a connection.
 type Kind string
 
 // The kinds of error.

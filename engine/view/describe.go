@@ -9,21 +9,21 @@ import (
 	"deployer/engine"
 )
 
-// describer turns events into the lines that Lines and Live have in common.
+// describer turns events into lines, for Lines and Live.
 type describer struct {
 	opt   Options
-	width int // of the column of hosts
-	// shownOnce are the causes that were told already, but for the hosts: when a run
-	// ends early, or a rack is down, hundreds of hosts are tried again and parked
-	// for one reason, and the summary names them all.
+	width int // width of the column of hosts
+	// shownOnce has the causes that were shown, without host names: when a run ends
+	// early or a rack is down, hundreds of hosts are retried and parked for one
+	// reason, and the summary names them all.
 	shownOnce map[string]bool
 }
 
-// below begins the lines that belong to the one above; it is as wide as the
-// time and a little more.
+// below is the prefix of lines that belong to the line above: a little wider than
+// the time.
 const below = "            "
 
-// The column of hosts is as wide as the longest name, within these.
+// Limits of the width of the column of hosts, which is that of the longest name.
 const (
 	narrowest = 8
 	widest    = 24
@@ -37,12 +37,12 @@ func newDescriber(opt Options) *describer {
 	return t
 }
 
-// line is "host  word  text", in columns.
+// line returns "host  word  text" in columns.
 func (t *describer) line(host, word, text string) string {
 	return fmt.Sprintf("%-*s  %-7s  %s", t.width, host, word, text)
 }
 
-// describe gives the text of an event, empty for none.
+// describe returns the text of an event, empty for none.
 func (t *describer) describe(e engine.Event) string {
 	switch e.Type {
 	case engine.RunStart:
@@ -81,7 +81,7 @@ func (t *describer) verb(name string) string {
 	return name
 }
 
-// progress is what is behind all hosts together.
+// progress returns the text for the steps of all hosts.
 func (t *describer) progress(m *model) string {
 	ok, changed, _, _ := m.totals()
 	word := "changed"
@@ -91,7 +91,8 @@ func (t *describer) progress(m *model) string {
 	return fmt.Sprintf("%s done, %d %s", count(ok+changed, "step"), changed, word)
 }
 
-// once tells the first line of what became of a host, if no other host had the same.
+// once returns the line for a host's retry or loss, empty if another host had the
+// same cause.
 func (t *describer) once(e engine.Event, word, before string) string {
 	text := firstLine(e.Text)
 	key := word + NormalizeHosts(e.Host, text)
@@ -128,7 +129,7 @@ func (t *describer) describeResult(e engine.Event) string {
 	return line
 }
 
-// remarks are what stands in parentheses behind a step.
+// remarks returns the text in parentheses after a step.
 func remarks(r *engine.Result) string {
 	var out []string
 	if r.ForAll {
@@ -166,7 +167,7 @@ func (t *describer) shown(r *engine.Result) bool {
 	return true
 }
 
-// shows tells whether the step is there to show something.
+// shows reports whether a step has output to show.
 func shows(r *engine.Result) bool {
 	return r.Change != nil && slices.ContainsFunc(r.Change.Effects, func(e engine.Effect) bool { return e.Kind == engine.EffectShow })
 }
@@ -204,7 +205,7 @@ func indent(s, by string) string {
 	return by + strings.ReplaceAll(s, "\n", "\n"+by)
 }
 
-// clock prints a duration for people: 0.3s, 12.4s, 3m07s, 1h02m.
+// clock formats a duration: 0.3s, 12.4s, 3m07s, 1h02m.
 func clock(d time.Duration) string {
 	switch {
 	case d < time.Minute:

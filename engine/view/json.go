@@ -18,8 +18,8 @@ type jsonLines struct {
 	err error
 }
 
-// Emit writes the event. After the first write error (a closed pipe) the rest
-// is dropped: a reader that went away must not stop a deployment.
+// Emit writes the event. After the first write error, such as a closed pipe, it
+// drops events: a reader that went away must not stop a deployment.
 func (j *jsonLines) Emit(e engine.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

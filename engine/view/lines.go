@@ -9,15 +9,15 @@ import (
 	"deployer/engine"
 )
 
-// quietFor is how long Lines stays silent before it says what the run waits
-// for: short enough that nobody thinks it hangs, long enough for a CI log.
+// quietFor is how long Lines writes nothing before it shows progress: short enough
+// that nobody thinks the run hangs, long enough for a CI log.
 const quietFor = 10 * time.Second
 
-// quietHosts is how many hosts that line names.
+// quietHosts is the number of hosts that a progress line names.
 const quietHosts = 3
 
 // Lines writes plain lines: one for each change, failure and parked host, and a
-// line of progress whenever nothing was written for ten seconds.
+// progress line whenever nothing was written for ten seconds.
 func Lines(w io.Writer, opt Options) Renderer {
 	l := newLines(w, opt, time.Now)
 	l.ticker.Add(1)
@@ -25,14 +25,14 @@ func Lines(w io.Writer, opt Options) Renderer {
 	return l
 }
 
-// Replay is Lines for events of the past: times are those of the events.
+// Replay is Lines for the events of a past run, with the times of the events.
 func Replay(w io.Writer, opt Options) Renderer {
 	r := &replay{}
 	r.lines = newLines(w, opt, func() time.Time { return r.at })
 	return r
 }
 
-// replay is a Lines whose clock stands at the time of the last event.
+// replay is a Lines whose clock shows the time of the last event.
 type replay struct {
 	lines *lines
 	at    time.Time
@@ -60,7 +60,7 @@ type lines struct {
 	model     *model
 	now       func() time.Time
 	start     time.Time
-	last      time.Time // when something was written
+	last      time.Time // time of the last line
 	stop      chan struct{}
 	once      sync.Once
 	ticker    sync.WaitGroup

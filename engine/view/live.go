@@ -12,11 +12,11 @@ import (
 	"deployer/engine"
 )
 
-// liveRows is how many hosts the terminal shows at once, the slowest first.
+// liveRows is the number of hosts that the terminal shows, the slowest first.
 const liveRows = 10
 
-// Live draws on a terminal: changes and failures scroll by, below them stand
-// the overall state and the hosts that the run waits for.
+// Live draws on a terminal: changes and failures scroll by; below them are the state
+// of the run and the hosts that the run waits for.
 func Live(w io.Writer, opt Options) Renderer {
 	l := newLive(opt, time.Now)
 	l.progress = mpb.New(mpb.WithOutput(w), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithAutoRefresh())
@@ -42,7 +42,7 @@ type live struct {
 	bars      []*mpb.Bar
 }
 
-// row adds a line of text that is drawn again at every refresh.
+// row adds a line of text that is redrawn at each refresh.
 func (l *live) row(text func() string) *mpb.Bar {
 	return l.progress.New(1, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(
 		decor.Any(func(decor.Statistics) string { return text() }),
@@ -50,7 +50,7 @@ func (l *live) row(text func() string) *mpb.Bar {
 }
 
 func (l *live) Emit(e engine.Event) {
-	// Written outside the lock: the drawing goroutine takes it for the rows.
+	// Written without the lock, which the drawing goroutine takes for the rows.
 	if text := l.take(e); text != "" {
 		fmt.Fprintf(l.progress, "%6s  %s\n", clock(l.now().Sub(l.start)), text)
 	}
@@ -70,7 +70,7 @@ func (l *live) Close() {
 	l.progress.Wait()
 }
 
-// headline is the state of the whole run.
+// headline returns the state of the whole run.
 func (l *live) headline() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,10 +85,11 @@ func (l *live) headline() string {
 	if parked > 0 {
 		text += fmt.Sprintf(", %s parked", count(parked, "host"))
 	}
-	return text + fmt.Sprintf("; %d of %s at work", len(l.model.busy()), count(len(l.model.order), "host"))
+	return text + fmt.Sprintf("; %d of %s active", len(l.model.busy()), count(len(l.model.order), "host"))
 }
 
-// hostLine is the i-th slowest host that is at work; empty when there are fewer.
+// hostLine returns the line of the i-th slowest active host; empty when there are
+// fewer.
 func (l *live) hostLine(i int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +101,8 @@ func (l *live) hostLine(i int) string {
 	return fmt.Sprintf("        %-*s  %3d  %s", l.describer.width, h.name, h.steps(), shorten(h.doing(l.now()), 80))
 }
 
-// shorten keeps a row on one line of the terminal.
+// shorten cuts a text to `most` characters, so that it fits one line of the
+// terminal.
 func shorten(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"

@@ -10,9 +10,9 @@ import (
 	"deployer/engine"
 )
 
-// model is what a display knows of a run; it only follows events.
+// model is the state of a run as far as events show it.
 type model struct {
-	play  string // the last one that a host entered
+	play  string // the last play that a host entered
 	hosts map[string]*hostState
 	order []string
 	sent  int64 // bytes of blobs sent to hosts
@@ -21,13 +21,13 @@ type model struct {
 
 type hostState struct {
 	name    string
-	step    string // what it does now; empty between two steps
+	step    string // its current step; empty between two steps
 	text    string // progress of that step
 	since   time.Time
-	waits   string // what it waits for, when it does
+	waits   string // what the host waits for; else empty
 	stepID  string // of step
 	parked  bool
-	blobs   map[string]int64 // bytes sent of each
+	blobs   map[string]int64 // bytes sent, by blob
 	ok      int
 	changed int
 	failed  int
@@ -82,13 +82,13 @@ func (m *model) apply(e engine.Event) {
 	case engine.StepEnd:
 		h.count(e.Result)
 		m.leave(e)
-		if h.stepID == e.Step { // else the next one has begun already
+		if h.stepID == e.Step { // otherwise the next step has begun already
 			h.set("", "", e.Time)
 		}
 	}
 }
 
-// leave ends what another host did for this one.
+// leave ends a step that another host did for this one.
 func (m *model) leave(e engine.Event) {
 	if e.Result == nil || e.Result.Delegate == "" {
 		return
@@ -102,11 +102,11 @@ func (h *hostState) set(step, text string, since time.Time) {
 	h.step, h.text, h.waits, h.since = step, text, "", since
 }
 
-// transfer takes in how much of a blob was sent, and returns how much of that
-// is new.
+// transfer records how much of a blob was sent, and returns the bytes since the last
+// event.
 func (h *hostState) transfer(e engine.Event) int64 {
 	more := e.Bytes - h.blobs[e.Name]
-	if more < 0 { // sent again from its beginning, after a lost connection
+	if more < 0 { // after a lost connection the blob is sent again
 		more = e.Bytes
 	}
 	h.blobs[e.Name] = e.Bytes
@@ -140,8 +140,8 @@ func (h *hostState) count(r *engine.Result) {
 
 func (h *hostState) steps() int { return h.ok + h.changed + h.skipped + h.failed }
 
-// busy lists the hosts that do something or wait for something, those with the
-// fewest steps behind them first: they are what the run waits for.
+// busy lists the hosts that are in a step or wait, those with the fewest steps
+// first: the run waits for them.
 func (m *model) busy() []*hostState {
 	var out []*hostState
 	for _, name := range m.order {
@@ -165,8 +165,8 @@ func (m *model) totals() (ok, changed, failed, parked int) {
 	return ok, changed, failed, parked
 }
 
-// doing says in one line what the host does, and for how long once that is
-// worth knowing.
+// doing returns the host's activity in one line, with its duration from one second
+// on.
 func (h *hostState) doing(now time.Time) string {
 	what := h.step
 	switch {

@@ -9,8 +9,8 @@ import (
 	"deployer/engine"
 )
 
-// Summary prints how a run ended: which hosts failed and why, what changed, and
-// the command that goes on. again is that command; verb names the run.
+// Summary prints how a run ended: which hosts failed and why, what changed, and the
+// command that continues it. again is that command; verb names the run.
 func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 	fmt.Fprintln(w)
 	summarizeFailures(w, r.Broken())
@@ -20,7 +20,7 @@ func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 	}
 	fmt.Fprintf(w, "%s %s in %s: %s\n", verb, outcome(r), clock(r.Elapsed), figures(r))
 	if why := shortReason(r); why != "" {
-		fmt.Fprintf(w, "why: %s\n", why)
+		fmt.Fprintf(w, "reason: %s\n", why)
 	}
 	fmt.Fprint(w, advice(r, again))
 }
@@ -58,8 +58,8 @@ func figures(r *engine.Report) string {
 	return text
 }
 
-// shortReason is why the run ended early, without the failure that stands
-// above it already.
+// shortReason returns why the run ended early, without the failure that is printed
+// above.
 func shortReason(r *engine.Report) string {
 	for _, h := range r.Broken() {
 		if before, _, ok := strings.Cut(r.Aborted, firstLine(h.Failure.Message)); ok && before != "" {
@@ -69,33 +69,33 @@ func shortReason(r *engine.Report) string {
 	return r.Aborted
 }
 
-// advice is what the outcome means and what to do next.
+// advice returns the consequence of the outcome and the next command.
 func advice(r *engine.Report, again string) string {
 	complete := !r.Interrupted && r.Aborted == "" && len(r.Broken()) == 0
 	untouched := r.Check || r.Changed() == 0
 	switch {
 	case complete && r.Changed() == 0:
-		return "everything is as it should be; nothing was changed or restarted\n"
+		return "no differences found; nothing was changed or restarted\n"
 	case complete && r.Check:
-		return "nothing was changed: this was only a check\n"
+		return "nothing was changed: this was a dry run\n"
 	case complete || again == "":
 		return ""
 	case r.Outcome() == engine.RunRestored:
-		return fmt.Sprintf("what failed is as it was before; when the cause is mended:\n  %s\n", again)
+		return fmt.Sprintf("the failed hosts were restored; after fixing the cause, run:\n  %s\n", again)
 	case untouched && !r.Interrupted:
-		return fmt.Sprintf("nothing was changed; when that is mended:\n  %s\n", again)
+		return fmt.Sprintf("nothing was changed; after fixing the cause, run:\n  %s\n", again)
 	}
-	return fmt.Sprintf("what is done stays done; to go on:\n  %s\n", again)
+	return fmt.Sprintf("completed steps stay; to continue, run:\n  %s\n", again)
 }
 
-// summarizeFailures prints each root cause once, with all hosts that have it. Of
-// causes that differ in nothing but the host the first stands for all.
+// summarizeFailures prints each root cause once, with all hosts that have it. Causes
+// that differ only in the host are one, and the first one's text is printed.
 func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 	type cause struct {
 		hosts []string
 		first engine.HostReport
 		like  engine.Failure
-		alike bool // they are not the same
+		alike bool // some texts differ from the first
 	}
 	var causes []*cause
 	for _, h := range broken {
@@ -126,7 +126,7 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 		}
 		text := c.first.Failure.Message
 		if c.alike {
-			text += "\n(and the others likewise)"
+			text += "\n(the other hosts have similar errors)"
 		} else if len(c.hosts) == 1 {
 			text = BesideHost(c.hosts[0], text)
 		}
@@ -140,15 +140,16 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 	}
 }
 
-// restoredAlike reports whether the same became of two hosts after they failed.
+// restoredAlike reports whether two hosts were restored with the same outcome after
+// they failed.
 func restoredAlike(a, b *engine.Restored) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// nameColumns is how wide a list of hosts may get before it goes on below.
+// nameColumns is the width at which a list of hosts continues on the next line.
 const nameColumns = 88
 
-// wrapNames lists hosts, all of them: who repairs them needs every name.
+// wrapNames lists all hosts: to repair them, every name is needed.
 func wrapNames(names []string) string {
 	var b strings.Builder
 	column := 0

@@ -237,7 +237,7 @@ func interrupted(t *testing.T, s *site, after time.Duration) {
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("interrupted install: exit %d, want 130", code)
 	}
-	for _, want := range []string{"finishing the steps in flight", "install interrupted", "to go on:"} {
+	for _, want := range []string{"finishing the steps in flight", "install interrupted", "to continue, run:"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output of the interrupted install does not say %q:\n%s", want, out.String())
 		}
@@ -266,7 +266,7 @@ func interruptedTwice(t *testing.T, s *site, after time.Duration) {
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("install interrupted twice: exit %d, want 130", code)
 	}
-	for _, want := range []string{"stopped by a second interrupt", "the next run repairs them", "to go on:"} {
+	for _, want := range []string{"stopped by a second interrupt", "the next run repairs them", "to continue, run:"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output of the install interrupted twice does not say %q:\n%s", want, out.String())
 		}
