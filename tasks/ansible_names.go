@@ -1,8 +1,7 @@
 package tasks
 
-// Renamed says what deployer calls the modules and task keywords of Ansible
-// that have another name here. Names that are the same are not in it, nor those
-// for which there is nothing. Collections are left out of the names:
+// Renamed returns deployer's names of those modules and task keywords of Ansible
+// that have another name here. Collections are left out of Ansible's names:
 // ansible.posix.mount is mount.
 func Renamed() map[string]string {
 	return map[string]string{

@@ -1,6 +1,6 @@
-// Package tasks is the table of the modules that run on hosts, and of the
-// preparers that make their arguments on the controller. The agent links all of
-// it: nothing heavy belongs below this package, except below control.
+// Package tasks is the table of the modules that run on hosts, and of the preparers
+// that compute their arguments on the controller. The agent links all of it, so
+// nothing heavy belongs below this package, except below control.
 package tasks
 
 import (
@@ -39,7 +39,7 @@ import (
 	"deployer/tasks/wait"
 )
 
-// Modules returns every kind of task that runs on hosts, with its preparers.
+// Modules returns all kinds of task that run on hosts, with their preparers.
 func Modules() []engine.Kind {
 	return examples.In(restorable(limited([]engine.Kind{
 		{Name: "absent", Doc: "Removes files, links and directories.", New: func() any { return &file.Absent{} }},

@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/unit"
 )
 
-// restorers put back, by kind, what modules keep that is no file.
+// restorers restore resources other than files, by kind of module.
 var restorers = map[string]*engine.Restorer{
 	"group":         account.GroupRestorer,
 	"hostname":      identity.Restorer,
@@ -25,13 +25,13 @@ var restorers = map[string]*engine.Restorer{
 	"user":          account.UserRestorer,
 }
 
-// postponed does, by kind, what steps have left to the end of their segment.
+// postponed has the deferred work of steps, by kind of module; see engine.Postponer.
 var postponed = map[string]func(context.Context, engine.System) error{
 	mount.Kind: mount.Reload,
 	unit.Kind:  unit.Reload,
 }
 
-// restorable gives kinds their restorers, and what they postpone.
+// restorable adds restorers and deferred work to kinds.
 func restorable(kinds []engine.Kind) []engine.Kind {
 	for i := range kinds {
 		kinds[i].Restorer, kinds[i].Postponed = restorers[kinds[i].Name], postponed[kinds[i].Name]

@@ -6,13 +6,13 @@ import (
 	"deployer/engine"
 )
 
-// Limits of kinds for which engine.DefaultTimeLimit is not right.
+// Time limits of kinds for which engine.DefaultTimeLimit is too short.
 const (
-	// transfers bring much to a host, maybe over a slow line, or wait for programs
-	// that do so; 4 h are 20 GB at 1.4 MB/s.
+	// transfers is for modules that send much data, perhaps over a slow line, or wait for
+	// programs that do; 4 h are 20 GB at 1.4 MB/s.
 	transfers = 4 * time.Hour
-	// programs are the user's own, of which nobody else knows how long they take:
-	// backups, migrations.
+	// programs is for the user's own programs, such as backups and migrations, whose
+	// duration only the user knows.
 	programs = 24 * time.Hour
 )
 
@@ -27,7 +27,7 @@ var timeLimits = map[string]time.Duration{
 	"static_pod_ready": engine.NoTimeLimit, "wait_for": engine.NoTimeLimit,
 }
 
-// limited gives kinds their limits.
+// limited sets the time limits of kinds.
 func limited(kinds []engine.Kind) []engine.Kind {
 	for i, k := range kinds {
 		kinds[i].TimeLimit = timeLimits[k.Name]

@@ -173,7 +173,7 @@ func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
 		"timeout":          {limited, "longer than its timeout of 20ms", ""},
 		"wrong digest":     {agenttest.Step(t, "x", "fetch", agenttest.Fetch{Digest: "../etc"}), "not the SHA-256", ""},
 		"missing blob":     {agenttest.Step(t, "x", "fetch", agenttest.Fetch{Digest: strings.Repeat("ab", 32)}), "the controller has no such blob", ""},
-		"unknown call":     {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "call", Text: "x.y"}), `answers no call "x.y"`, ""},
+		"unknown call":     {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "call", Text: "x.y"}), `has no method "x.y"`, ""},
 		"missing program":  {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "run", Text: ""}), "", ""},
 	} {
 		results := b.run(t, tt.step)

@@ -1,6 +1,6 @@
-// Package bird looks at BIRD, which exchanges the routes to pods: which sessions
-// are up, and which routes the kernel has of it. The gate compares both with what
-// was there before a change.
+// Package bird reads the state of BIRD, which exchanges the routes to pods: the
+// established sessions, and the routes in the kernel. The gate bird_ready compares
+// both with the state before a change.
 package bird
 
 import (
@@ -19,27 +19,27 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// defaultSocket is where deployer's unit of BIRD has its control socket.
+// defaultSocket is the control socket of BIRD in deployer's unit.
 const defaultSocket = "/run/bird/bird.ctl"
 
-// Status reads what BIRD has, and changes nothing. A BIRD that does not run has
-// nothing.
+// Status reads the state of BIRD and changes nothing. A BIRD that does not run has
+// no sessions.
 type Status struct {
 	Socket string `yaml:"socket" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
 }
 
 var _ engine.Module = (*Status)(nil)
 
-// Looks is true: the module only reads.
+// Looks reports that the module only reads.
 func (*Status) Looks() bool { return true }
 
-// Check reads. The output has `sessions`, the names of the BGP protocols that are
-// established, and `routes`, the prefixes that the kernel sends to a gateway.
+// Check reads the state. The output has `sessions`, the names of the established BGP
+// protocols, and `routes`, the prefixes that the kernel routes to a gateway.
 func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	now := state{}
 	if _, err := os.Stat(sys.Path(socketOf(s.Socket))); err == nil {
 		if now.sessions, err = sessions(ctx, sys, s.Socket); err != nil {
-			now.sessions = nil // it is going down or coming up, so nothing can be lost
+			now.sessions = nil // BIRD is starting or stopping, so no session can be lost
 		}
 	}
 	var err error
@@ -54,9 +54,9 @@ func (*Status) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 	return nil, nil
 }
 
-// state is what BIRD has.
+// state is the state of BIRD.
 type state struct {
-	sessions map[string]string // BGP protocol -> what BIRD says of it
+	sessions map[string]string // BGP protocol -> its state in the words of birdc
 	routes   []string          // prefixes, sorted
 }
 
@@ -80,7 +80,7 @@ func socketOf(path string) string {
 	return path
 }
 
-// sessions asks BIRD for its BGP protocols.
+// sessions reads the BGP protocols from BIRD.
 func sessions(ctx context.Context, sys engine.System, socket string) (map[string]string, error) {
 	out, err := hostcmd.Run(ctx, sys, "birdc", "-s", socketOf(socket), "show", "protocols")
 	if err != nil {
@@ -89,8 +89,8 @@ func sessions(ctx context.Context, sys engine.System, socket string) (map[string
 	return parseProtocols(out), nil
 }
 
-// parseProtocols reads the table of birdc: name, protocol, table, state, since,
-// and for BGP in which state of its session it is.
+// parseProtocols parses the table of birdc: name, protocol, table, state, since, and
+// for BGP the state of the session.
 func parseProtocols(out string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(out) {
@@ -108,8 +108,8 @@ func parseProtocols(out string) map[string]string {
 	return all
 }
 
-// routes lists the IPv4 prefixes of the kernel's main table that lead to a
-// gateway, without the default route.
+// routes returns the IPv4 prefixes of the kernel's main table that have a gateway,
+// without the default route, sorted.
 func routes(sys engine.System) ([]string, error) {
 	f, err := os.Open(sys.Path("/proc/net/route"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,11 +138,11 @@ func routes(sys engine.System) ([]string, error) {
 	return slices.Compact(all), lines.Err()
 }
 
-// address reads four bytes in hex digits, the last byte of the address first.
+// address parses four bytes in hex digits, the last byte of the address first.
 func address(text string) netip.Addr {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != 4 {
-		return netip.Addr{} // the head of the table
+		return netip.Addr{} // the header of the table
 	}
 	return netip.AddrFrom4([4]byte{raw[3], raw[2], raw[1], raw[0]})
 }

@@ -1,4 +1,4 @@
-// Package checkresult is the shape of a check's outcome, the same for every check of
+// Package checkresult is the outcome of one check, in one form for all checks of
 // this project, so that tables of many hosts can be made of them.
 package checkresult
 
@@ -8,33 +8,33 @@ import (
 	"deployer/engine"
 )
 
-// Row is the outcome of one check. A host does not know its name in the
-// inventory; who collects the rows adds it.
+// Row is the outcome of one check. A host does not know its name in the inventory;
+// the collector of the rows adds it.
 type Row struct {
 	Check  string
 	OK     bool
-	Detail string // what was found
-	Fix    string // what to do when it is not ok; may be empty
+	Detail string // finding
+	Fix    string // advice when OK is false; may be empty
 }
 
-// OK is the outcome of a check that found things as they should be.
+// OK returns the outcome of a passed check.
 func OK(format string, args ...any) Row {
 	return Row{OK: true, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Problem is the outcome of a check that found a problem, with what to do about it.
+// Problem returns the outcome of a failed check, with advice in fix.
 func Problem(fix, format string, args ...any) Row {
 	return Row{Detail: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-// Named returns the row under the name of its check.
+// Named returns the row with the name of its check.
 func (r Row) Named(check string) Row {
 	r.Check = check
 	return r
 }
 
-// Output holds all rows under "checks", and those that are not ok under
-// "problems" too; a row has the keys check, ok, detail and fix.
+// Output encodes rows: all under "checks", the failed ones also under "problems". A
+// row has the keys check, ok, detail and fix.
 func Output(rows []Row) engine.Output {
 	checks, problems := []any{}, []any{}
 	for _, r := range rows {

@@ -8,7 +8,7 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// wantedBy is the cluster's table of certificates, as signing reads it.
+// wantedBy returns the cluster's table of certificates, for signing.
 func wantedBy(c *cluster.Cluster) keyring.Wanted {
 	return func(host, name string) (keyring.Certificate, bool) {
 		for _, cert := range cluster.Certificates(c, host) {
@@ -38,8 +38,8 @@ func specOf(cert cluster.Certificate) keyring.Certificate {
 	return spec
 }
 
-// shareOf says what each host needs of the keyring. A host that is not of the
-// cluster needs nothing.
+// shareOf returns which keys of the keyring a host needs; none for a host outside of
+// the cluster.
 func shareOf(c *cluster.Cluster) func(host string) keyring.Share {
 	return func(host string) keyring.Share {
 		n := c.Nodes[host]

@@ -1,10 +1,10 @@
-// Package control holds the tasks that run on the controller on behalf of
-// hosts: fetching of files, keys and signing, membership of etcd, objects of
-// Kubernetes, the report of preflight, and verification. They reach services through the
-// hosts' SSH connections only.
+// Package control has the actions, the tasks that run on the controller on behalf of
+// hosts: fetching files, keys and signing, membership of etcd, objects of
+// Kubernetes, the report of preflight, and verification. They reach services only
+// through the hosts' SSH connections.
 //
-// What they do is in functions of the packages below this one that need no
-// playbook; the actions here wrap them.
+// The packages below this one do the work in functions that need no playbook; the
+// actions wrap them.
 package control
 
 import (
@@ -21,7 +21,7 @@ import (
 	"deployer/tasks/examples"
 )
 
-// General is the table of the actions that need no cluster.
+// General returns the actions that need no cluster.
 func General() []engine.Kind {
 	return examples.In(limited([]engine.Kind{
 		{Name: "fetch", Doc: "Copies a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
@@ -29,7 +29,7 @@ func General() []engine.Kind {
 	}))
 }
 
-// Actions is the table of the actions that work on a cluster.
+// Actions returns the actions that work on a cluster.
 func Actions() []engine.Kind {
 	return examples.In(limited([]engine.Kind{
 		{Name: "preflight_report", Doc: "Collects the results of all hosts' checks, and ends the run with one table when there is any problem.", Internal: true, New: func() any { return preflight.NewReport() }},

@@ -6,8 +6,8 @@ import (
 	"deployer/engine"
 )
 
-// timeLimits are those of actions for which engine.DefaultTimeLimit is not right:
-// a file may be large, and most others have a timeout among their arguments.
+// timeLimits are the time limits of actions for which engine.DefaultTimeLimit is not
+// right: a file may be large, and most others have a timeout among their arguments.
 var timeLimits = map[string]time.Duration{
 	"fetch": 4 * time.Hour, "reboot": engine.NoTimeLimit,
 
@@ -16,7 +16,7 @@ var timeLimits = map[string]time.Duration{
 	"kubelet_ready": engine.NoTimeLimit, "nodes_ready": engine.NoTimeLimit, "verify_pods": engine.NoTimeLimit,
 }
 
-// limited gives kinds their limits.
+// limited sets the time limits of kinds.
 func limited(kinds []engine.Kind) []engine.Kind {
 	for i, k := range kinds {
 		kinds[i].TimeLimit = timeLimits[k.Name]

@@ -95,8 +95,8 @@ func TestRefusals(t *testing.T) {
 	for want, m := range map[string]engine.Module{
 		"symbolic link to half":         &Line{Path: "/etc/link", Line: "a"},
 		"not a regular file":            &Line{Path: "/etc/dir", Line: "a"},
-		"mend the file by hand":         &TextBlock{Path: "/etc/half", Block: "a", Marker: "{mark}"},
-		"there is more than one line":   &TextBlock{Path: "/etc/twice", Block: "a", Marker: "{mark}"},
+		"repair the file by hand":       &TextBlock{Path: "/etc/half", Block: "a", Marker: "{mark}"},
+		"more than one line is":         &TextBlock{Path: "/etc/twice", Block: "a", Marker: "{mark}"},
 		"every run would change /etc/h": &Replace{Path: "/etc/half", Regexp: "x", Replacement: "xx"},
 		"every run would change /etc/t": &Line{Path: "/etc/two", Line: "b", Regexp: "^#b"},
 		"not absolute":                  &Line{Path: "x", Line: "a"},

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// splitLines cuts a text into lines without their ends. ended is false for a
-// text whose last line has no end.
+// splitLines splits a text into lines without their ends. ended reports whether the
+// last line has an end.
 func splitLines(text string) (lines []string, ended bool) {
 	if text == "" {
 		return nil, true
@@ -17,8 +17,8 @@ func splitLines(text string) (lines []string, ended bool) {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), ended
 }
 
-// joinLines is the reverse. A last line that had no end gets none, unless it is
-// not the last one any more.
+// joinLines is the inverse of splitLines. A last line without an end stays so,
+// unless another line follows it now.
 func joinLines(lines []string, ended bool) string {
 	if len(lines) == 0 {
 		return ""
@@ -30,15 +30,15 @@ func joinLines(lines []string, ended bool) string {
 	return text
 }
 
-// insertPosition is where new lines go.
+// insertPosition is the place of new lines in a file.
 type insertPosition struct {
 	after, before *regexp.Regexp
 	top           bool // before: BOF
-	first         bool // of several lines that match, the first one
+	first         bool // use the first line that matches instead of the last
 }
 
-// newInsertPosition reads insert_after and insert_before: a regular expression, EOF or
-// BOF.
+// newInsertPosition parses insert_after and insert_before: a regular expression, EOF
+// or BOF.
 func newInsertPosition(after, before string, first bool) (insertPosition, error) {
 	if after != "" && before != "" {
 		return insertPosition{}, errors.New("insert_after and insert_before exclude each other")
@@ -56,7 +56,7 @@ func newInsertPosition(after, before string, first bool) (insertPosition, error)
 	return p, err
 }
 
-// index is where in the lines a new one goes: at the end when nothing matches.
+// index returns the index for a new line: the end when no line matches.
 func (p insertPosition) index(lines []string) int {
 	switch {
 	case p.top:
@@ -73,7 +73,7 @@ func (p insertPosition) index(lines []string) int {
 	return len(lines)
 }
 
-// insert puts new lines there. ended tells of the text as in splitLines.
+// insert inserts lines. ended is that of splitLines.
 func (p insertPosition) insert(lines, more []string, ended bool) ([]string, bool) {
 	i := p.index(lines)
 	if i == len(lines) {
@@ -82,7 +82,8 @@ func (p insertPosition) insert(lines, more []string, ended bool) ([]string, bool
 	return slices.Insert(slices.Clone(lines), i, more...), ended
 }
 
-// match is the last line that matches, or the first; -1 when none does.
+// match returns the index of the last line that matches, or of the first; -1 for
+// none.
 func match(lines []string, re *regexp.Regexp, first bool) int {
 	if first {
 		return slices.IndexFunc(lines, re.MatchString)

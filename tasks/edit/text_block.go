@@ -11,14 +11,14 @@ import (
 	"deployer/engine"
 )
 
-// TextBlock makes sure of lines between two markers in a file.
+// TextBlock manages a block of lines between two markers in a file.
 type TextBlock struct {
 	Path         string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Block        string `yaml:"block" doc:"the lines; empty takes the block and its markers away"`
-	Marker       string `yaml:"marker" doc:"line around the block, with {mark} in the place of BEGIN and END; two blocks of one file need different ones. Default \"# {mark} managed by deployer\""`
+	Block        string `yaml:"block" doc:"the lines of the block; empty removes the block and its markers"`
+	Marker       string `yaml:"marker" doc:"marker line before and after the block, with {mark} in place of BEGIN and END; each block of a file needs its own marker. Default \"# {mark} managed by deployer\""`
 	State        string `yaml:"state" doc:"present or absent; default present"`
-	InsertAfter  string `yaml:"insert_after" doc:"regular expression (Go's syntax) of the line, the last one that matches, after which a new block goes, or EOF; default EOF, also when none matches"`
-	InsertBefore string `yaml:"insert_before" doc:"regular expression of the line before which a new block goes, or BOF; instead of insert_after"`
+	InsertAfter  string `yaml:"insert_after" doc:"regular expression (Go's syntax); a new block is inserted after the last line that matches, or at the end of the file for EOF or without a match; default EOF"`
+	InsertBefore string `yaml:"insert_before" doc:"regular expression; a new block is inserted before the last line that matches, at the end of the file without a match, or at its beginning for BOF; excludes insert_after"`
 	Options      `yaml:",inline" doc:"how the file is put in place"`
 }
 
@@ -42,7 +42,7 @@ func (b *TextBlock) edited() (edited, error) {
 		block, _ = splitLines(b.Block)
 	}
 	if slices.Contains(block, m.begin) || slices.Contains(block, m.end) {
-		return edited{}, errors.New("the block has its own marker in it: choose another marker")
+		return edited{}, errors.New("the block contains its own marker: choose another marker")
 	}
 	return edited{path: b.Path, options: b.Options, absent: block == nil, edit: func(text string) (string, error) {
 		return m.put(text, block, where)
@@ -52,8 +52,8 @@ func (b *TextBlock) edited() (edited, error) {
 // markers are the lines around a block.
 type markers struct{ begin, end string }
 
-// put is the text with the lines as its block; with none of them, without block
-// and markers.
+// put returns the text with the block replaced or inserted; a nil block removes it
+// with its markers.
 func (m markers) put(text string, block []string, where insertPosition) (string, error) {
 	lines, ended := splitLines(text)
 	begin, end, err := m.find(lines)
@@ -73,8 +73,8 @@ func (m markers) put(text string, block []string, where insertPosition) (string,
 	return joinLines(where.insert(lines, marked, ended)), nil
 }
 
-// find returns the lines of the markers, -1 when there is no block. One marker
-// without the other is somebody's mistake that no edit can guess right.
+// find returns the indexes of the marker lines, -1 when the text has no block. A
+// marker without its counterpart is an error, because no edit is safe then.
 func (m markers) find(lines []string) (begin, end int, err error) {
 	begin, end = slices.Index(lines, m.begin), slices.Index(lines, m.end)
 	count := func(marker string) (n int) {
@@ -89,9 +89,9 @@ func (m markers) find(lines []string) (begin, end int, err error) {
 	case begin < 0 && end < 0:
 		return -1, -1, nil
 	case count(m.begin) > 1 || count(m.end) > 1:
-		return 0, 0, fmt.Errorf("there is more than one line %q or %q: leave one block, or give each its own marker", m.begin, m.end)
+		return 0, 0, fmt.Errorf("more than one line is %q or %q: keep one block, or give each its own marker", m.begin, m.end)
 	case begin < 0 || end < begin:
-		return 0, 0, fmt.Errorf("the lines %q and %q do not enclose a block: mend the file by hand", m.begin, m.end)
+		return 0, 0, fmt.Errorf("the lines %q and %q do not enclose a block: repair the file by hand", m.begin, m.end)
 	}
 	return begin, end, nil
 }

@@ -1,5 +1,5 @@
-// Package examples has a short, true example for each kind of task. It is what
-// the reference and `deployer doc` show.
+// Package examples has a short, tested example for each kind of task. The reference
+// and `deployer doc` show it.
 package examples
 
 import (
@@ -11,8 +11,8 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Of returns the example of a kind of task, a YAML list of tasks; empty when
-// there is none.
+// Of returns the example of a kind of task, a YAML list of tasks; empty when there
+// is none.
 func Of(kind string) string {
 	text, err := files.ReadFile(kind + ".yaml")
 	if err != nil {
@@ -21,8 +21,7 @@ func Of(kind string) string {
 	return string(text)
 }
 
-// In fills in the examples of kinds that have none of their own, and returns
-// the kinds.
+// In sets the examples of kinds that have none of their own, and returns the kinds.
 func In(kinds []engine.Kind) []engine.Kind {
 	for i, k := range kinds {
 		if k.Example == "" {
@@ -32,7 +31,7 @@ func In(kinds []engine.Kind) []engine.Kind {
 	return kinds
 }
 
-// Names lists the kinds that have an example here.
+// Names returns the kinds that have an example.
 func Names() []string {
 	entries, _ := files.ReadDir(".") // an embedded directory can always be read
 	var out []string

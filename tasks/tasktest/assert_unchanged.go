@@ -14,8 +14,8 @@ import (
 	"deployer/engine"
 )
 
-// tree describes all files of a host, by path: type, mode, owner, link, content.
-// What the kernel makes of its own accord is left out.
+// tree describes all files of a host by path: type, mode, owner, link and content.
+// Files of the kernel are left out.
 func (s *System) tree(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -31,7 +31,7 @@ func (s *System) tree(t testing.TB) map[string]string {
 		return err
 	})
 	if err != nil {
-		t.Fatalf("looking at the host: %v", err)
+		t.Fatalf("reading the files of the host: %v", err)
 	}
 	return out
 }
@@ -54,7 +54,7 @@ func describeFile(path string, d fs.DirEntry) (string, error) {
 	return text, nil
 }
 
-// different are the paths at which two trees differ, sorted.
+// different returns the paths at which two trees differ, sorted.
 func different(before, after map[string]string) []string {
 	var out []string
 	for path, was := range before {
@@ -70,7 +70,8 @@ func different(before, after map[string]string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
 
-// assertUnchanged runs a check, and fails the test when it has changed the host.
+// assertUnchanged runs a check, and fails the test if the check has changed the
+// host.
 func assertUnchanged(t testing.TB, sys engine.System, check func()) {
 	t.Helper()
 	s, ok := sys.(*System)
@@ -89,8 +90,8 @@ func assertUnchanged(t testing.TB, sys engine.System, check func()) {
 	}
 }
 
-// isOwnState tells what is deployer's own, or above it: receipts, which say nothing that
-// is not so without them, and room for what only lasts as long as a check.
+// isOwnState reports whether a path is deployer's own state, or above it: receipts,
+// which repeat what the host has anyway, and temporary files of a check.
 func isOwnState(path string) bool {
 	const state = "/var/lib/deployer"
 	return within(path, state) || within(state, path)
@@ -99,8 +100,8 @@ func isOwnState(path string) bool {
 // temporary is part of the name of each temporary file.
 const temporary = ".deployer-"
 
-// assertPredicted fails the test when what an apply has changed was not in what its check
-// found, or cannot be put back. What programs change is not the module's to say.
+// assertPredicted fails the test when apply changes a file that its check did not
+// list, or that has no backup. Changes by programs do not count.
 func assertPredicted(t testing.TB, sys engine.System, change engine.Change, apply func()) {
 	t.Helper()
 	s, ok := sys.(*System)
@@ -124,21 +125,21 @@ func assertPredicted(t testing.TB, sys engine.System, change engine.Change, appl
 	for _, path := range different(before, s.tree(t)) {
 		switch {
 		case isOwnState(path):
-		case strings.Contains(path, temporary): // left by a try that died
-		case before[path] != "" && !isLeaf(before[path]): // a directory with something new in it
+		case strings.Contains(path, temporary): // left by an attempt that died
+		case before[path] != "" && !isLeaf(before[path]): // a directory with a new entry
 		case !covered(path, targets):
-			t.Errorf("%s has changed, and the check has only foreseen %q", path, slices.Sorted(maps.Keys(targets)))
+			t.Errorf("%s has changed, and the check only listed %q", path, slices.Sorted(maps.Keys(targets)))
 		case !covered(path, kept):
-			t.Errorf("%s has changed and cannot be put back: only %q were kept", path, slices.Sorted(maps.Keys(kept)))
+			t.Errorf("%s has changed and has no backup: only %q have", path, slices.Sorted(maps.Keys(kept)))
 		}
 	}
 }
 
-// isLeaf tells a file or link from a directory, which changes with what is in it.
+// isLeaf reports whether a description is that of a file or link: a directory
+// changes with its entries.
 func isLeaf(portrait string) bool { return !strings.HasPrefix(portrait, "d") }
 
-// covered tells whether a path is one of some, below one of them, or a directory
-// above one that had to be made.
+// covered reports whether a path is in `by`, below a path in it, or above one.
 func covered(path string, by map[string]bool) bool {
 	for known := range by {
 		if within(path, known) || within(known, path) {

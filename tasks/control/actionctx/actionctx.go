@@ -1,5 +1,6 @@
-// Package actionctx reads what actions need of their site: the resolved cluster,
-// and whether this is a dry run.
+// Package actionctx reads what actions need from their site: the resolved cluster,
+// the variables that hosts registered, whether this is a dry run, and the id of the
+// run.
 package actionctx
 
 import (
@@ -9,24 +10,25 @@ import (
 	"deployer/engine"
 )
 
-// CheckOnly tells whether this run only checks: gates do not wait then, since
-// what they wait for was not started.
+// CheckOnly reports whether this is a dry run. Gates do not wait then, because the
+// services that they wait for were not started.
 func CheckOnly(site engine.Site) bool {
 	run, _ := site.Vars()["run"].(map[string]any)
 	check, _ := run["check"].(bool)
 	return check
 }
 
-// Cluster is the resolved cluster that the program provides.
+// Cluster returns the resolved cluster, a service of the program that started the
+// run.
 func Cluster(site engine.Site) (*cluster.Cluster, error) {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok || c == nil {
-		return nil, errors.New("the program that started this run provides no cluster")
+		return nil, errors.New("this action needs a cluster, and the program that started the run provides none")
 	}
 	return c, nil
 }
 
-// RunID is the id of the run; empty outside of one.
+// RunID returns the id of the run; empty outside of a run.
 func RunID(site engine.Site) string {
 	run, _ := site.Vars()["run"].(map[string]any)
 	id, _ := run["id"].(string)

@@ -6,8 +6,8 @@ import (
 	"deployer/engine"
 )
 
-// Registered returns what a host registered under name; nil when it did not: it was not
-// asked, the question was skipped, or it failed.
+// Registered returns what a host registered under name; nil when the task did not
+// run there, was skipped, or failed.
 func Registered(site engine.Site, host, name string) engine.Output {
 	out := site.Registered(host, name)
 	if out["skipped"] == true || out["failed"] == true {
@@ -16,8 +16,8 @@ func Registered(site engine.Site, host, name string) engine.Output {
 	return out
 }
 
-// Missing lists those of the hosts that are in the run and have not been heard.
-// Who decides for all of them must not take that for an answer.
+// Missing returns those of the hosts that are in the run and have nothing registered
+// under name. A decision for all hosts must not take that for an answer.
 func Missing(site engine.Site, hosts []string, name string) []string {
 	targets := site.Targets()
 	return slices.DeleteFunc(slices.Clone(hosts), func(host string) bool {

@@ -154,7 +154,7 @@ func TestRefusedBeforeAnythingIsDone(t *testing.T) {
 	y := newYard(t, false)
 	y.api.Put("/api/v1/namespaces/default/pods/lonely", object("v1", "Pod", "default", "lonely", map[string]any{"spec": map[string]any{"nodeName": "n1"}}))
 	_, _, err := y.do(t, NewAction())
-	if err == nil || !strings.Contains(err.Error(), "default/lonely: no controller would make it anew; force: true") || state(y.api, "n1") != "open" {
+	if err == nil || !strings.Contains(err.Error(), "default/lonely: no controller would recreate it; force: true") || state(y.api, "n1") != "open" {
 		t.Errorf("%v, n1 is %s", err, state(y.api, "n1"))
 	}
 }

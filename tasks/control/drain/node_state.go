@@ -17,21 +17,21 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// NodeState is what a drain of a node finds.
+// NodeState is the state of a node before a drain.
 type NodeState struct {
 	Node   string
 	Cordon Cordon
-	Pods   []corev1.Pod // that would be evicted, by name
-	// BlockedBy says of pods, by namespace/name, which disruption budget stands in the
-	// way now.
+	Pods   []corev1.Pod // pods to evict, sorted by name
+	// BlockedBy maps namespace/name of a pod to the disruption budget that blocks
+	// its eviction now.
 	BlockedBy map[string]string
 }
 
-// Drained tells whether nothing is left to be done.
+// Drained reports whether the node is cordoned and has no pods to evict.
 func (s *NodeState) Drained() bool { return s.Cordon != Open && len(s.Pods) == 0 }
 
-// ReadNode reads a node and what runs there. Pods that may not be evicted, by the
-// options, are an error that names them.
+// ReadNode reads a node and its pods. Pods that may not be evicted by the options
+// are an error that names them.
 func ReadNode(ctx context.Context, c *kube.Client, name string, o Options) (*NodeState, error) {
 	node, err := kube.GetNode(ctx, c, name)
 	if err != nil {
@@ -64,7 +64,7 @@ func podsOn(ctx context.Context, c *kube.Client, node, selector string) ([]corev
 	return pods, nil
 }
 
-// podsToEvict are the pods of a node that a drain evicts.
+// podsToEvict returns the pods of a node that a drain evicts.
 func podsToEvict(ctx context.Context, c *kube.Client, node string, o Options) ([]corev1.Pod, error) {
 	pods, err := podsOn(ctx, c, node, o.PodSelector)
 	if err != nil {
@@ -114,7 +114,7 @@ func readBudgets(ctx context.Context, c *kube.Client) ([]policyv1.PodDisruptionB
 	return budgets, nil
 }
 
-// summarize joins the first texts, and says how many there are beside them.
+// summarize joins the first n texts and counts the others.
 func summarize(texts []string, n int) string {
 	out := strings.Join(texts[:min(len(texts), n)], "; ")
 	if more := len(texts) - n; more > 0 {

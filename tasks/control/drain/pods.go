@@ -10,40 +10,41 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Options are those of kubectl drain, under its names. DaemonSet pods are always
-// left where they are.
+// Options are the options of kubectl drain, under its names. DaemonSet pods always
+// stay.
 type Options struct {
-	// Run is written on the node as who cordoned it.
+	// Run is recorded on the node as the run that cordoned it.
 	Run string
 	// Timeout bounds the whole drain; it must be above 0.
 	Timeout time.Duration
-	// GracePeriod is how long processes get to end; nil means what each pod says.
+	// GracePeriod is the time for processes to end; nil means that of each pod.
 	GracePeriod *time.Duration
-	// DeleteEmptyDirData allows to evict pods whose emptyDir volumes are lost then.
+	// DeleteEmptyDirData permits the eviction of pods with emptyDir volumes, whose data
+	// is lost.
 	DeleteEmptyDirData bool
-	// Force allows to evict pods that no controller makes anew.
+	// Force permits the eviction of pods that no controller recreates.
 	Force bool
-	// DisableEviction deletes pods, whatever disruption budgets say.
+	// DisableEviction deletes pods without regard to disruption budgets.
 	DisableEviction bool
-	// PodSelector picks the pods that are evicted; empty means all.
+	// PodSelector selects the pods to evict; empty means all.
 	PodSelector string
-	// SkipWaitForDelete passes over pods that have been ending for longer; 0 for
-	// none. It is for nodes whose kubelet is dead.
+	// SkipWaitForDelete skips pods that have been terminating for longer; 0 skips none.
+	// It is for nodes whose kubelet is dead.
 	SkipWaitForDelete time.Duration
 }
 
-// podAction is what a drain does with a pod.
+// podAction is the action of a drain for a pod.
 type podAction int
 
 const (
 	evict  podAction = iota
-	leave            // as kubectl drain leaves it
-	refuse           // it would be lost, and nobody has allowed that
+	leave            // the pod stays, as with kubectl drain
+	refuse           // the pod or its data would be lost without permission
 )
 
-// decide decides about one pod by the rules of kubectl drain, in their order. owned
-// tells whether the DaemonSet that made a pod is there. why says what is refused,
-// and which argument allows it.
+// decide returns the action for one pod by the rules of kubectl drain, in their
+// order. owned reports whether the DaemonSet that created a pod exists. why is the
+// reason of a refusal, with the argument that permits the eviction.
 func (o Options) decide(pod *corev1.Pod, now time.Time, owned func(*corev1.Pod, string) bool) (f podAction, why string) {
 	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	owner := v1.GetControllerOf(pod)
@@ -58,20 +59,21 @@ func (o Options) decide(pod *corev1.Pod, now time.Time, owned func(*corev1.Pod, 
 		case o.Force:
 			return evict, ""
 		}
-		return refuse, "its DaemonSet is gone; force: true evicts it"
+		return refuse, "its DaemonSet does not exist any more; force: true evicts the pod"
 	case mirror:
 		return leave, ""
 	case over:
 		return evict, ""
 	case !o.DeleteEmptyDirData && hasEmptyDir(pod):
-		return refuse, "the data in its emptyDir volumes would be lost; delete_emptydir_data: true allows that"
+		return refuse, "the data in its emptyDir volumes would be lost; delete_emptydir_data: true permits it"
 	case owner == nil && !o.Force:
-		return refuse, "no controller would make it anew; force: true evicts it all the same"
+		return refuse, "no controller would recreate it; force: true evicts it anyway"
 	}
 	return evict, ""
 }
 
-// stuck tells of pods that have been ending for longer than is waited for.
+// stuck reports whether a pod has been terminating for longer than
+// SkipWaitForDelete.
 func (o Options) stuck(pod *corev1.Pod, now time.Time) bool {
 	return o.SkipWaitForDelete > 0 && pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > o.SkipWaitForDelete
 }
