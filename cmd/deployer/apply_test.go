@@ -86,7 +86,7 @@ func TestResumeOfAPlan(t *testing.T) {
 
 	y.put(1, "etc/app/late", "somebody's")
 	_, complaint := y.deployer(exitRefused, "resume")
-	says(t, complaint, "refused", `n002: "third" would now: replace /etc/app/late`, "that is not in the plan")
+	says(t, complaint, "refused", `n002: "third" would now: replace /etc/app/late`, "the plan does not have that")
 	if err := os.Remove(filepath.Join(y.fleet.Hosts[1].Root, "etc/app/late")); err != nil {
 		t.Fatal(err)
 	}

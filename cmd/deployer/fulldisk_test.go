@@ -20,7 +20,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	if limited.ProcessState.ExitCode() != exitFailed {
 		t.Errorf("it ended with %v", err)
 	}
-	says(t, string(out), "site.yaml done", "2 hosts, 24 changed", "the log of the run is not complete", "file too large")
+	says(t, string(out), "site.yaml done", "2 hosts, 24 changed", "writing the run's log", "file too large")
 	if got := y.on(1, "many12"); got != "x" {
 		t.Errorf("the last step has left %q", got)
 	}

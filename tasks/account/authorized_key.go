@@ -19,9 +19,9 @@ import (
 // It works below the user's home directory without ever leaving it: what the
 // user put there, links for instance, cannot make it write elsewhere.
 type AuthorizedKey struct {
-	User      string           `yaml:"user" required:"true" doc:"user of the host whose account the keys open; its home directory must exist"`
+	User      string           `yaml:"user" required:"true" doc:"user of the host who may log in with the keys; the home directory must exist"`
 	Key       strictyaml.Texts `yaml:"key" required:"true" doc:"public key as in a .pub file, or a list; a text may have a key in each line"`
-	Options   string           `yaml:"key_options" doc:"options of the keys as in sshd(8), such as from=\"10.0.0.0/8\",no-pty; they replace those that stand in a key. Default none"`
+	Options   string           `yaml:"key_options" doc:"options of the keys as in sshd(8), such as from=\"10.0.0.0/8\",no-pty; they replace options in a key. Default none"`
 	Exclusive bool             `yaml:"exclusive" doc:"remove all other keys of the user; default false"`
 	State     string           `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
 }

@@ -12,8 +12,8 @@ import (
 // Group is a group of the host.
 type Group struct {
 	Name   string `yaml:"name" required:"true" doc:"name of the group"`
-	GID    int    `yaml:"gid" doc:"number; default: the system picks one. An existing group keeps its own, and another number is an error"`
-	System bool   `yaml:"system" doc:"pick the number among those of the system; default false"`
+	GID    int    `yaml:"gid" doc:"group number; default: chosen by the system. A different number for an existing group is an error"`
+	System bool   `yaml:"system" doc:"create a system group, with a number from that range; default false"`
 	State  string `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
 }
 

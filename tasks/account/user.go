@@ -16,21 +16,21 @@ import (
 // User is a user of the host.
 type User struct {
 	Name           string           `yaml:"name" required:"true" doc:"name of the user"`
-	UID            int              `yaml:"uid" doc:"number; default: the system picks one. An existing user keeps its own, and another number is an error"`
-	Group          string           `yaml:"group" doc:"primary group, which must exist; default: one of the user's name"`
-	Groups         strictyaml.Texts `yaml:"groups" doc:"further groups that the user must be in, as a list or a text with commas"`
-	Append         bool             `yaml:"append" default:"true" doc:"false: the user is in the groups of the list and in no others; true: others are left alone. Default true"`
-	Comment        *string          `yaml:"comment" doc:"the user's full name or what it is for; default: what the user has"`
-	Home           string           `yaml:"home" doc:"home directory; default: what the system chooses"`
-	CreateHome     *bool            `yaml:"create_home" doc:"make the home directory of a new user; default true, but not for system users"`
-	MoveHome       bool             `yaml:"move_home" doc:"when home changes, move what is in the old directory; default false"`
-	Shell          string           `yaml:"shell" doc:"login shell; default: what the user has, /usr/sbin/nologin for a new system user"`
-	System         bool             `yaml:"system" doc:"a user for a service: number among those of the system, no home directory is made. Default false"`
-	Password       string           `yaml:"password" doc:"hash of the password, as mkpasswd --method=yescrypt prints; \"!\" or \"*\" for a user without one. Default: left alone; a new user has none"`
-	UpdatePassword string           `yaml:"update_password" enum:"always,on_create" doc:"on_create: only a new user gets the password. Default always"`
-	Locked         *bool            `yaml:"locked" doc:"forbid logins with the password, which stays; SSH keys go on working. Default: left alone"`
+	UID            int              `yaml:"uid" doc:"user number; default: chosen by the system. A different number for an existing user is an error"`
+	Group          string           `yaml:"group" doc:"primary group, which must exist; default: a group with the user's name"`
+	Groups         strictyaml.Texts `yaml:"groups" doc:"supplementary groups, as a list or a comma-separated text"`
+	Append         bool             `yaml:"append" default:"true" doc:"false: remove the user from groups that are not listed; true: keep them. Default true"`
+	Comment        *string          `yaml:"comment" doc:"full name or purpose of the user; default: that of the existing user"`
+	Home           string           `yaml:"home" doc:"home directory; default: chosen by the system"`
+	CreateHome     *bool            `yaml:"create_home" doc:"create the home directory of a new user; default true, false for system users"`
+	MoveHome       bool             `yaml:"move_home" doc:"move the contents of the old home directory when home changes; default false"`
+	Shell          string           `yaml:"shell" doc:"login shell; default: that of the existing user, /usr/sbin/nologin for a new system user"`
+	System         bool             `yaml:"system" doc:"create a system user, with a number from that range and no home directory. Default false"`
+	Password       string           `yaml:"password" doc:"hash of the password, as mkpasswd --method=yescrypt prints; \"!\" or \"*\" for no password. Default: unchanged; a new user has none"`
+	UpdatePassword string           `yaml:"update_password" enum:"always,on_create" doc:"on_create: set the password of a new user only. Default always"`
+	Locked         *bool            `yaml:"locked" doc:"forbid logins with the password, without changing it; SSH keys still work. Default: unchanged"`
 	State          string           `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
-	Remove         bool             `yaml:"remove" doc:"with state absent: remove the home directory and mail, too. Default false"`
+	Remove         bool             `yaml:"remove" doc:"with state absent: also remove the home directory and mail. Default false"`
 }
 
 // NewUser returns the arguments with their defaults.

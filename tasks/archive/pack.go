@@ -16,13 +16,13 @@ import (
 // Pack makes an archive of files and directories of the host. It is made again
 // when one of them has changed since.
 type Pack struct {
-	Path    string   `yaml:"path" doc:"absolute path or glob of what goes into the archive; a directory goes with everything below it"`
-	Paths   []string `yaml:"paths" doc:"more paths; names in the archive are relative to the directory that all of them are in"`
+	Path    string   `yaml:"path" doc:"absolute path or glob of files for the archive; a directory includes everything below it"`
+	Paths   []string `yaml:"paths" doc:"more paths; names in the archive are relative to the deepest directory that contains all paths"`
 	Dest    string   `yaml:"dest" required:"true" doc:"absolute path of the archive"`
-	Format  string   `yaml:"format" enum:"tar,gz,zst,xz,zip" doc:"default: what the end of dest says (.tar, .tar.gz, .tgz, .tar.zst, .tar.xz, .zip)"`
-	Exclude []string `yaml:"exclude" doc:"patterns such as *.log or site/cache, of names in the archive or of their last part; with what is below"`
-	Mode    string   `yaml:"mode" doc:"octal mode of the archive; default: what it has, \"0644\" for a new one"`
-	Owner   string   `yaml:"owner" doc:"user name or number of the archive; default: what it has, the agent's user for a new one"`
+	Format  string   `yaml:"format" enum:"tar,gz,zst,xz,zip" doc:"default: by the suffix of dest (.tar, .tar.gz, .tgz, .tar.zst, .tar.xz, .zip)"`
+	Exclude []string `yaml:"exclude" doc:"patterns such as *.log or site/cache, matched against the name in the archive or its last part; matches are left out with everything below them"`
+	Mode    string   `yaml:"mode" doc:"octal mode of the archive; default: that of the existing archive, \"0644\" for a new one"`
+	Owner   string   `yaml:"owner" doc:"user name or number of the archive; default: that of the existing archive, the agent's user for a new one"`
 	Group   string   `yaml:"group" doc:"group name or number of the archive; default as for owner"`
 }
 

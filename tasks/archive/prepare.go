@@ -11,14 +11,14 @@ import (
 // Unarchive unpacks an archive of the role, or one that is on the host.
 type Unarchive struct {
 	Src       string   `yaml:"src" required:"true" doc:"name of the archive in the role's files directory: tar (plain, gzip, zstd, xz or bzip2) or zip"`
-	Dest      string   `yaml:"dest" required:"true" doc:"absolute path of the directory to unpack into; it is made when it does not exist"`
+	Dest      string   `yaml:"dest" required:"true" doc:"absolute path of the directory to unpack into; created if missing"`
 	RemoteSrc bool     `yaml:"remote_src" doc:"src is an absolute path on the host; default false"`
-	Strip     int      `yaml:"strip_components" doc:"how many directories are taken off the front of each name; what has no more is left out. Default 0"`
-	Include   []string `yaml:"include" doc:"patterns such as bin/*, of names without what strip_components takes off: only what fits, or is below what fits, is unpacked; default all"`
-	Exclude   []string `yaml:"exclude" doc:"patterns of what is left out"`
-	Owner     string   `yaml:"owner" doc:"user name or number of all that is unpacked; default the agent's user, whatever the archive says"`
-	Group     string   `yaml:"group" doc:"group name or number of all that is unpacked; default the agent's"`
-	Creates   string   `yaml:"creates" doc:"absolute path; when it exists, nothing is unpacked"`
+	Strip     int      `yaml:"strip_components" doc:"number of leading directories removed from each name; members with fewer are left out. Default 0"`
+	Include   []string `yaml:"include" doc:"patterns such as bin/*, matched after strip_components: unpack only members that match, or are below a match; default all"`
+	Exclude   []string `yaml:"exclude" doc:"patterns of members to leave out"`
+	Owner     string   `yaml:"owner" doc:"user name or number of the unpacked files; default the agent's user, not that of the archive"`
+	Group     string   `yaml:"group" doc:"group name or number of the unpacked files; default the agent's"`
+	Creates   string   `yaml:"creates" doc:"absolute path; nothing is unpacked if it exists"`
 	Follow    bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest, or of another user above it; default false"`
 }
 

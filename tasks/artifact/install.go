@@ -20,11 +20,11 @@ import (
 // Install puts a blob, or members of it, in place. It needs no blob to see that
 // nothing changed.
 type Install struct {
-	Name    string            `yaml:"name" doc:"what is installed, for people; default the digest"`
+	Name    string            `yaml:"name" doc:"name of the artifact in output; default the digest"`
 	Blob    string            `yaml:"blob" required:"true" doc:"hex SHA-256 of the file or archive"`
 	Dest    string            `yaml:"dest" doc:"absolute path, when the blob is a single file"`
-	Members map[string]string `yaml:"members" doc:"path in the tar archive (plain or gzip) -> absolute path; with a slash at the end of both: everything below. A path is also looked for below the archive's first directory"`
-	Mode    string            `yaml:"mode" doc:"octal mode of what is installed; default \"0755\""`
+	Members map[string]string `yaml:"members" doc:"path in the tar archive (plain or gzip) -> absolute path; a slash at the end of both means everything below. A path may omit the archive's top directory"`
+	Mode    string            `yaml:"mode" doc:"octal mode of installed files; default \"0755\""`
 }
 
 var (

@@ -13,8 +13,8 @@ type Artifact struct {
 	Name    string            `yaml:"name" required:"true" doc:"name in the catalogue"`
 	Version string            `yaml:"version" required:"true" doc:"version in the catalogue"`
 	Dest    string            `yaml:"dest" doc:"absolute path on the host, when the artifact is a single file"`
-	Members map[string]string `yaml:"members" doc:"path in the archive -> absolute path on the host; with a slash at the end of both: everything below. A path is also looked for below the archive's first directory"`
-	Mode    string            `yaml:"mode" doc:"octal mode of what is installed; default \"0755\""`
+	Members map[string]string `yaml:"members" doc:"path in the archive -> absolute path on the host; a slash at the end of both means everything below. A path may omit the archive's top directory"`
+	Mode    string            `yaml:"mode" doc:"octal mode of installed files; default \"0755\""`
 }
 
 // Prepare finds the blob for the host's architecture.

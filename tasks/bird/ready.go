@@ -18,11 +18,11 @@ import (
 // route to a range that is still in use. Sessions to hosts that join or are down
 // are nobody's fault, so they are not waited for.
 type Ready struct {
-	Before  Before        `yaml:"before" doc:"what bird_status has registered before the change; default nothing, so that BIRD only has to answer"`
-	Ranges  []string      `yaml:"ranges" doc:"prefixes to which routes must be as before; default: all of before"`
+	Before  Before        `yaml:"before" doc:"result of bird_status before the change; default none, and BIRD only has to answer"`
+	Ranges  []string      `yaml:"ranges" doc:"prefixes whose routes must exist as before; default: all of before"`
 	Unit    string        `yaml:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
 	Socket  string        `yaml:"socket" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
-	Timeout time.Duration `yaml:"timeout" doc:"how long to wait; default 1m"`
+	Timeout time.Duration `yaml:"timeout" doc:"maximum wait; default 1m"`
 }
 
 // Before is the output of bird_status.

@@ -15,7 +15,7 @@ import (
 type Checks struct {
 	Certificates []Want        `yaml:"certificates" doc:"certificates to compare with what is wanted, as for the task certificate"`
 	Paths        []string      `yaml:"paths" doc:"certificates of which only the dates matter, such as those of authorities"`
-	RenewBefore  time.Duration `yaml:"renew_before" doc:"what must be left of a certificate's life; default 720h (30 days)"`
+	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime of a certificate; default 720h (30 days)"`
 }
 
 var _ engine.Module = (*Checks)(nil)

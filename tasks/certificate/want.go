@@ -21,13 +21,13 @@ const defaultRenewBefore = 30 * 24 * time.Hour
 // Certificates makes sure that the host has its certificates and keys.
 type Certificates struct {
 	Certificates []Want        `yaml:"certificates" required:"true" doc:"the certificates wanted on this host"`
-	RenewBefore  time.Duration `yaml:"renew_before" doc:"renew a certificate when less than this is left of its life; default 720h (30 days)"`
+	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime; a certificate with less is renewed. Default 720h (30 days)"`
 }
 
 // Want is one certificate.
 type Want struct {
-	Name        string        `yaml:"name" required:"true" doc:"name under which the controller knows it; unique on the host"`
-	Authority   string        `yaml:"authority" doc:"the authority that signs it, for people"`
+	Name        string        `yaml:"name" required:"true" doc:"name of the certificate on the controller; unique on the host"`
+	Authority   string        `yaml:"authority" doc:"name of the CA that signs the certificate, for output"`
 	CN          string        `yaml:"cn" doc:"common name of the subject"`
 	Orgs        []string      `yaml:"orgs" doc:"organizations of the subject"`
 	DNS         []string      `yaml:"dns" doc:"DNS names it is valid for"`
@@ -35,10 +35,10 @@ type Want struct {
 	Usages      []string      `yaml:"usages" doc:"server, client"`
 	CertPath    string        `yaml:"cert_path" required:"true" doc:"absolute path of the certificate"`
 	KeyPath     string        `yaml:"key_path" required:"true" doc:"absolute path of the key; always mode 0600"`
-	CAPath      string        `yaml:"ca_path" required:"true" doc:"absolute path of the authority's certificate; what the controller sends must be signed by it"`
-	Owner       string        `yaml:"owner" doc:"user name or number of both files; default: what they have"`
+	CAPath      string        `yaml:"ca_path" required:"true" doc:"absolute path of the CA certificate, which must have signed the certificate"`
+	Owner       string        `yaml:"owner" doc:"user name or number of both files; default: those of the existing files"`
 	Mode        string        `yaml:"mode" doc:"octal mode of the certificate; default \"0644\""`
-	RenewBefore time.Duration `yaml:"renew_before" doc:"as for all certificates of the task; default that"`
+	RenewBefore time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime of this certificate; default: renew_before of the task"`
 }
 
 var (

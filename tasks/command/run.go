@@ -19,18 +19,18 @@ import (
 
 // Run writes a script to a place of its own, runs it and removes it.
 type Run struct {
-	Name     string            `yaml:"name" required:"true" doc:"what the script is called, for people"`
+	Name     string            `yaml:"name" required:"true" doc:"name of the script in output"`
 	Content  string            `yaml:"content" doc:"the script"`
 	Blob     string            `yaml:"blob" doc:"hex SHA-256 of the script, fetched from the controller; instead of content"`
-	Program  []string          `yaml:"program" doc:"what reads the script: its path is appended, then args. Default: the script itself is the program"`
+	Program  []string          `yaml:"program" doc:"interpreter of the script; the path of the script and args are appended. Default: the script itself is executed"`
 	Args     []string          `yaml:"args" doc:"arguments of the script"`
-	Creates  string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
-	Removes  string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
+	Creates  string            `yaml:"creates" doc:"path or glob; the program does not run if it exists"`
+	Removes  string            `yaml:"removes" doc:"path or glob; the program does not run if it does not exist"`
 	Chdir    string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env      map[string]string `yaml:"env" doc:"added to the agent's environment"`
+	Env      map[string]string `yaml:"env" doc:"variables added to the agent's environment"`
 	Stdin    string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits  []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
-	OnResume string            `yaml:"on_resume" enum:"run,fail,skip" doc:"what to do when an earlier try of this task was interrupted in the middle (the host went down, the agent was killed, the run was stopped) and the same run goes on, or deployer resume goes on with it: run it again, fail so that somebody looks how far it came, or skip it; default run"`
+	OKExits  []int             `yaml:"ok_exits" doc:"exit codes that count as success; default 0"`
+	OnResume string            `yaml:"on_resume" enum:"run,fail,skip" doc:"action after an interrupted attempt of this task (the host went down, the agent was killed, the run was stopped), when the same run continues or deployer resume continues it: run again, fail so that somebody can check the state of the host, or skip; default run"`
 
 	ReadOnly bool `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }

@@ -15,13 +15,13 @@ import (
 type Script struct {
 	Cmd        hostcmd.Words     `yaml:"cmd" short:"true" required:"true" doc:"name of the script in the role's files directory, and its arguments: a list, or a text that is split at blanks outside of quotes"`
 	Executable string            `yaml:"executable" doc:"absolute path of the program that reads the script; default: what its first line names after #!, else /bin/sh"`
-	Creates    string            `yaml:"creates" doc:"path or glob; when it exists, nothing is run"`
-	Removes    string            `yaml:"removes" doc:"path or glob; when it does not exist, nothing is run"`
+	Creates    string            `yaml:"creates" doc:"path or glob; the program does not run if it exists"`
+	Removes    string            `yaml:"removes" doc:"path or glob; the program does not run if it does not exist"`
 	Chdir      string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env        map[string]string `yaml:"env" doc:"added to the agent's environment"`
+	Env        map[string]string `yaml:"env" doc:"variables added to the agent's environment"`
 	Stdin      string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that are no failure; default 0"`
-	OnResume   string            `yaml:"on_resume" enum:"run,fail,skip" doc:"what to do when an earlier try of this task was interrupted in the middle (the host went down, the agent was killed, the run was stopped) and the same run goes on, or deployer resume goes on with it: run it again, fail so that somebody looks how far it came, or skip it; default run"`
+	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that count as success; default 0"`
+	OnResume   string            `yaml:"on_resume" enum:"run,fail,skip" doc:"action after an interrupted attempt of this task (the host went down, the agent was killed, the run was stopped), when the same run continues or deployer resume continues it: run again, fail so that somebody can check the state of the host, or skip; default run"`
 	ReadOnly   bool              `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 

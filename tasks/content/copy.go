@@ -20,15 +20,15 @@ type Copy struct {
 	Content   string        `yaml:"content" doc:"the content itself; instead of src"`
 	Dest      string        `yaml:"dest" required:"true" doc:"absolute path on the host; with a slash at its end a directory that src is put into"`
 	RemoteSrc bool          `yaml:"remote_src" doc:"src is an absolute path on the host; a directory needs a slash at its end. Default false"`
-	Mode      string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one. Preserve takes that of src"`
-	DirMode   string        `yaml:"directory_mode" doc:"octal mode of directories that are copied; default: what the directory has, \"0755\" for a new one"`
-	Owner     string        `yaml:"owner" doc:"user name or number; default: what the file has"`
-	Group     string        `yaml:"group" doc:"group name or number; default: what the file has"`
-	Secret    bool          `yaml:"secret" doc:"never show the content or a diff of it; default false"`
+	Mode      string        `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one; preserve copies the mode of src"`
+	DirMode   string        `yaml:"directory_mode" doc:"octal mode of directories that are copied; default: that of the existing directory, \"0755\" for a new one"`
+	Owner     string        `yaml:"owner" doc:"user name or number; default: that of the existing file"`
+	Group     string        `yaml:"group" doc:"group name or number; default: that of the existing file"`
+	Secret    bool          `yaml:"secret" doc:"hide the content and its diff in all output; default false"`
 	Follow    bool          `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
 	Force     *bool         `yaml:"force" doc:"replace the content of a file that exists; default true"`
-	Backup    bool          `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file, of a directory as backup_files. Default false"`
-	Validate  hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+	Backup    bool          `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file (backup_files for a directory) names the copy. Default false"`
+	Validate  hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 // Prepare reads the file or directory.

@@ -13,14 +13,14 @@ import (
 type Template struct {
 	Src      string        `yaml:"src" required:"true" template:"true" doc:"name of the template in the role's templates directory"`
 	Dest     string        `yaml:"dest" required:"true" doc:"absolute path on the host"`
-	Mode     string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
-	Owner    string        `yaml:"owner" doc:"user name or number; default: what the file has"`
-	Group    string        `yaml:"group" doc:"group name or number; default: what the file has"`
-	Secret   bool          `yaml:"secret" doc:"never show the content or a diff of it; default false"`
+	Mode     string        `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string        `yaml:"owner" doc:"user name or number; default: that of the existing file"`
+	Group    string        `yaml:"group" doc:"group name or number; default: that of the existing file"`
+	Secret   bool          `yaml:"secret" doc:"hide the content and its diff in all output; default false"`
 	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
 	Force    *bool         `yaml:"force" doc:"replace the content of a file that exists; default true"`
-	Backup   bool          `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
-	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+	Backup   bool          `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file names the copy. Default false"`
+	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 var (

@@ -12,11 +12,11 @@ import (
 
 // Assert ends the host's run unless all its conditions hold.
 type Assert struct {
-	That       computed.Conditions `yaml:"that" short:"true" required:"true" doc:"conditions as in when, one or a list: all must hold"`
-	FailMsg    string              `yaml:"fail_msg" doc:"one line to say when one does not hold: what is wrong and what to do; default which one it was"`
-	Msg        string              `yaml:"msg" doc:"another name of fail_msg"`
+	That       computed.Conditions `yaml:"that" short:"true" required:"true" doc:"one condition or a list, as in when; all must hold"`
+	FailMsg    string              `yaml:"fail_msg" doc:"error when a condition does not hold, error in one line: what is wrong and what to do; default: the condition"`
+	Msg        string              `yaml:"msg" doc:"same as fail_msg"`
 	SuccessMsg string              `yaml:"success_msg" doc:"text to show when all hold; default none"`
-	Quiet      bool                `yaml:"quiet" doc:"show neither success_msg nor the values that a condition looked at; default false"`
+	Quiet      bool                `yaml:"quiet" doc:"show neither success_msg nor the values in the conditions; default false"`
 }
 
 var _ engine.Module = (*Assert)(nil)

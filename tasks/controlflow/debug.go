@@ -13,9 +13,9 @@ import (
 
 // Debug shows text or values.
 type Debug struct {
-	Msg   any             `yaml:"msg" doc:"what to show: a text, or any value"`
+	Msg   any             `yaml:"msg" doc:"text or value to show"`
 	Var   *computed.Value `yaml:"var" doc:"expression whose value is shown under its name, as in result.stdout"`
-	Value any             `yaml:"value" doc:"one more value to show"`
+	Value any             `yaml:"value" doc:"additional value to show"`
 }
 
 var _ engine.Module = (*Debug)(nil)

@@ -11,8 +11,8 @@ import (
 
 // Fail ends the host's run with a message.
 type Fail struct {
-	Msg    string `yaml:"msg" doc:"one line: what is wrong and what to do; default \"the playbook said fail\""`
-	Detail string `yaml:"detail" doc:"more to read; default none"`
+	Msg    string `yaml:"msg" doc:"error in one line: what is wrong and what to do; default \"the playbook said fail\""`
+	Detail string `yaml:"detail" doc:"details of the error; default none"`
 }
 
 var _ engine.Module = (*Fail)(nil)

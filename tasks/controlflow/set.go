@@ -12,7 +12,7 @@ import (
 // Set gives values names for later tasks of the host, as `set: {port: 8080}` does.
 type Set struct {
 	Values    map[string]any `yaml:"values" required:"true" short:"true" defines:"true" doc:"name -> value, of any type: variables of this host from now on, or fields of the name given with register"`
-	Cacheable uncached       `yaml:"cacheable" doc:"refused: values are of this run, and no run sees another one's"`
+	Cacheable uncached       `yaml:"cacheable" doc:"not supported: values exist only in the run that sets them"`
 }
 
 var _ engine.Module = (*Set)(nil)

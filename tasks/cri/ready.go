@@ -25,7 +25,7 @@ type Ready struct {
 	Socket  string        `yaml:"socket" doc:"socket of CRI; default /run/containerd/containerd.sock"`
 	Image   string        `yaml:"image" doc:"image of pod sandboxes, as the runtime knows it; when the host does not have it, no container is run. Default: none is run"`
 	CNIDir  string        `yaml:"cni_dir" doc:"directory of network configurations; only when it has one must the network be ready. Default /etc/cni/net.d"`
-	Timeout time.Duration `yaml:"timeout" doc:"how long to wait; default 1m"`
+	Timeout time.Duration `yaml:"timeout" doc:"maximum wait; default 1m"`
 }
 
 var _ engine.Module = (*Ready)(nil)

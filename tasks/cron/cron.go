@@ -21,17 +21,17 @@ import (
 // Cron is a job that cron starts. A comment before its line carries its name,
 // by which it is found again.
 type Cron struct {
-	Name        string `yaml:"name" required:"true" doc:"name of the job, of its own in its file or crontab"`
-	Job         string `yaml:"job" doc:"the command line; cron takes a % for the end of the line unless it is written \\%. Required for present"`
+	Name        string `yaml:"name" required:"true" doc:"name of the job, unique in its file or crontab"`
+	Job         string `yaml:"job" doc:"command line; cron ends the line at a % unless written \\%. Required for present"`
 	Minute      string `yaml:"minute" doc:"as in 0, */5 or 1,31; default *"`
 	Hour        string `yaml:"hour" doc:"as minute; default *"`
 	Day         string `yaml:"day" doc:"day of the month; default *"`
 	Month       string `yaml:"month" doc:"number or English name; default *"`
 	Weekday     string `yaml:"weekday" doc:"0 to 7, where 0 and 7 are Sunday, or English name; default *"`
-	SpecialTime string `yaml:"special_time" enum:"reboot,hourly,daily,weekly,monthly,yearly" doc:"instead of the five: reboot, hourly, daily, weekly, monthly or yearly"`
-	User        string `yaml:"user" doc:"user who runs it; default root"`
+	SpecialTime string `yaml:"special_time" enum:"reboot,hourly,daily,weekly,monthly,yearly" doc:"schedule by name instead of the five fields: reboot, hourly, daily, weekly, monthly or yearly"`
+	User        string `yaml:"user" doc:"user who runs the command; default root"`
 	CronFile    string `yaml:"cron_file" doc:"name of a file in /etc/cron.d, without dots; default: the crontab of the user"`
-	Disabled    bool   `yaml:"disabled" doc:"leave the line in its place as a comment; default false"`
+	Disabled    bool   `yaml:"disabled" doc:"comment the line out instead of removing it; default false"`
 	State       string `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
 }
 

@@ -22,18 +22,18 @@ import (
 // Download puts what is at an address on the host. The digest is required: what
 // an address gives may change, what a playbook does may not.
 type Download struct {
-	URL      string            `yaml:"url" required:"true" doc:"http or https address"`
-	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host; with a slash at its end the directory that gets a file called as the address ends"`
+	URL      string            `yaml:"url" required:"true" doc:"http or https URL"`
+	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host; a directory if it ends with a slash: the file is named like the last part of the URL"`
 	SHA256   string            `yaml:"sha256" required:"true" doc:"hex SHA-256 of the content"`
-	Via      string            `yaml:"via" enum:"host,controller" doc:"who downloads: the host itself, or the controller, once for all hosts; default host"`
-	Headers  map[string]string `yaml:"headers" doc:"further headers of the request, such as Authorization; only from the host"`
-	Proxy    string            `yaml:"proxy" doc:"address of the proxy; default: what http_proxy, https_proxy and no_proxy say in the environment of who downloads"`
-	Mode     string            `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
-	Owner    string            `yaml:"owner" doc:"user name or number; default: what the file has"`
-	Group    string            `yaml:"group" doc:"group name or number; default: what the file has"`
+	Via      string            `yaml:"via" enum:"host,controller" doc:"downloading machine: host, or controller to download once for all hosts; default host"`
+	Headers  map[string]string `yaml:"headers" doc:"additional request headers, such as Authorization; only for downloads by the host"`
+	Proxy    string            `yaml:"proxy" doc:"URL of the proxy; default: http_proxy, https_proxy and no_proxy in the environment of the downloading machine"`
+	Mode     string            `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string            `yaml:"owner" doc:"user name or number; default: that of the existing file"`
+	Group    string            `yaml:"group" doc:"group name or number; default: that of the existing file"`
 	Follow   bool              `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
-	Backup   bool              `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
-	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+	Backup   bool              `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file names the copy. Default false"`
+	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 // Prepare has the controller download it, or leaves that to the host.
@@ -77,17 +77,17 @@ func address(text string) (*url.URL, error) {
 
 // Host downloads a file from the host itself.
 type Host struct {
-	URL      string            `yaml:"url" required:"true" doc:"http or https address"`
+	URL      string            `yaml:"url" required:"true" doc:"http or https URL"`
 	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host"`
 	SHA256   string            `yaml:"sha256" required:"true" doc:"hex SHA-256 of the content"`
-	Headers  map[string]string `yaml:"headers" doc:"further headers of the request, such as Authorization"`
-	Proxy    string            `yaml:"proxy" doc:"address of the proxy; default: what http_proxy, https_proxy and no_proxy say in the agent's environment"`
-	Mode     string            `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
-	Owner    string            `yaml:"owner" doc:"user name or number; default: what the file has"`
-	Group    string            `yaml:"group" doc:"group name or number; default: what the file has"`
+	Headers  map[string]string `yaml:"headers" doc:"additional request headers, such as Authorization"`
+	Proxy    string            `yaml:"proxy" doc:"URL of the proxy; default: http_proxy, https_proxy and no_proxy in the agent's environment"`
+	Mode     string            `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string            `yaml:"owner" doc:"user name or number; default: that of the existing file"`
+	Group    string            `yaml:"group" doc:"group name or number; default: that of the existing file"`
 	Follow   bool              `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
-	Backup   bool              `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~. Default false"`
-	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file gets its name; %s stands for the path of the new content"`
+	Backup   bool              `yaml:"backup" doc:"copy the replaced file to PATH.RUN~. Default false"`
+	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file is replaced; %s is the path of the new content"`
 }
 
 var (

@@ -16,14 +16,14 @@ import (
 
 // Options say how an edited file is put in place.
 type Options struct {
-	Create   bool          `yaml:"create" doc:"make the file when it does not exist; default false: that is an error"`
-	Mode     string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one"`
-	Owner    string        `yaml:"owner" doc:"user name or number; default: what the file has, the agent's user for a new one"`
+	Create   bool          `yaml:"create" doc:"create a missing file; default false: a missing file is an error"`
+	Mode     string        `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string        `yaml:"owner" doc:"user name or number; default: that of the existing file, the agent's user for a new one"`
 	Group    string        `yaml:"group" doc:"group name or number; default as for owner"`
-	Secret   bool          `yaml:"secret" doc:"never show a diff of the file; default false"`
+	Secret   bool          `yaml:"secret" doc:"hide the diff of the file in all output; default false"`
 	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at path instead of refusing it; default false"`
-	Backup   bool          `yaml:"backup" doc:"keep the file as it was beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
-	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+	Backup   bool          `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file names the copy. Default false"`
+	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 // maxFile is the size in bytes of a file beyond which it is not a text that is

@@ -13,12 +13,12 @@ import (
 // Line makes sure of one line of a file, or that it is not there.
 type Line struct {
 	Path         string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Line         string `yaml:"line" doc:"the line, without its end; to take lines away, regexp does as well"`
-	Regexp       string `yaml:"regexp" doc:"regular expression (Go's syntax) of the line to replace, the last one that matches; of all lines to take away with state absent. Default: the line itself"`
+	Line         string `yaml:"line" doc:"the line, without line end; optional with state absent and regexp"`
+	Regexp       string `yaml:"regexp" doc:"regular expression (Go's syntax): the last line that matches is replaced; with state absent, all lines that match are removed. Default: the line itself"`
 	State        string `yaml:"state" doc:"present or absent; default present"`
-	InsertAfter  string `yaml:"insert_after" doc:"regular expression of the line, the last one that matches, after which a new line goes, or EOF; default EOF, also when none matches"`
-	InsertBefore string `yaml:"insert_before" doc:"regular expression of the line before which a new line goes, or BOF; instead of insert_after"`
-	FirstMatch   bool   `yaml:"first_match" doc:"of several lines that match, take the first instead of the last; default false"`
+	InsertAfter  string `yaml:"insert_after" doc:"regular expression; a new line is inserted after the last line that matches, or at the end of the file for EOF or without a match; default EOF"`
+	InsertBefore string `yaml:"insert_before" doc:"regular expression; a new line is inserted before the last line that matches, at the end of the file without a match, or at its beginning for BOF; excludes insert_after"`
+	FirstMatch   bool   `yaml:"first_match" doc:"use the first line that matches instead of the last; default false"`
 	Backrefs     bool   `yaml:"backrefs" doc:"${1} and ${name} in line stand for groups of regexp; without a match nothing is inserted. Default false"`
 	Options      `yaml:",inline" doc:"how the file is put in place"`
 }

@@ -102,7 +102,7 @@ func TestArgumentsThatCannotBe(t *testing.T) {
 		"insert_after: error parsing": &Line{Line: "a", InsertAfter: "("},
 		"exclude each other":          &TextBlock{Block: "a", InsertAfter: "a", InsertBefore: "b"},
 		"want one line with {mark}":   &TextBlock{Block: "a", Marker: "# mine"},
-		"contains its own marker":        &TextBlock{Block: "x\nEND", Marker: "{mark}"},
+		"contains its own marker":     &TextBlock{Block: "x\nEND", Marker: "{mark}"},
 		"before: error parsing":       &Replace{Regexp: "a", Before: "["},
 		"regexp is missing":           &Replace{},
 		"nothing to replace":          &Replace{Regexp: "a", Options: Options{Create: true}},

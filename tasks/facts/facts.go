@@ -19,7 +19,7 @@ import (
 // sets of facts. Register the task to use them; the variable facts stays as it
 // was when the host was connected.
 type Facts struct {
-	Gather strictyaml.Texts `yaml:"gather" doc:"further sets: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), reboot (required, and why), services (name -> state). Default none"`
+	Gather strictyaml.Texts `yaml:"gather" doc:"additional sets of facts: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), reboot (required, and why), services (name -> state). Default none"`
 }
 
 var _ engine.Module = (*Facts)(nil)

@@ -15,8 +15,8 @@ import (
 // Absent removes files, links and whole directories.
 type Absent struct {
 	Path   string   `yaml:"path" doc:"absolute path on the host"`
-	Paths  []string `yaml:"paths" doc:"more paths; a directory goes with everything below it, unless something is mounted there"`
-	Follow bool     `yaml:"follow" doc:"go through symbolic links of other users above a path; one at the path itself is removed, not followed. Default false"`
+	Paths  []string `yaml:"paths" doc:"more paths; a directory is removed with everything below it, unless something is mounted there"`
+	Follow bool     `yaml:"follow" doc:"follow symbolic links of other users above a path; a link at the path itself is removed. Default false"`
 }
 
 // Check lists what is there.

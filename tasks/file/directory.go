@@ -16,9 +16,9 @@ import (
 type Directory struct {
 	Path   string   `yaml:"path" doc:"absolute path on the host"`
 	Paths  []string `yaml:"paths" doc:"more paths with the same access"`
-	Mode   string   `yaml:"mode" doc:"octal mode; default: what the directory has, \"0755\" for a new one. Missing parents get 0755"`
-	Owner  string   `yaml:"owner" doc:"user name or number; default: what the directory has"`
-	Group  string   `yaml:"group" doc:"group name or number; default: what the directory has"`
+	Mode   string   `yaml:"mode" doc:"octal mode; default: that of the existing directory, \"0755\" for a new one. Missing parents get 0755"`
+	Owner  string   `yaml:"owner" doc:"user name or number; default: that of the existing directory"`
+	Group  string   `yaml:"group" doc:"group name or number; default: that of the existing directory"`
 	Follow bool     `yaml:"follow" doc:"accept a symbolic link to a directory, or of another user above it; default false"`
 }
 

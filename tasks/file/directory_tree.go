@@ -18,23 +18,23 @@ import (
 // stays.
 type DirectoryTree struct {
 	Path     string        `yaml:"path" required:"true" doc:"absolute path of the directory on the host"`
-	Entries  []TreeEntry   `yaml:"entries" doc:"what must be below it, directories before what is in them"`
+	Entries  []TreeEntry   `yaml:"entries" doc:"entries below path; a directory comes before its entries"`
 	From     string        `yaml:"from" doc:"absolute path of a directory on the host; everything below it is copied. Instead of entries"`
-	Mode     string        `yaml:"mode" doc:"octal mode of files; default: what the file has, \"0644\" for a new one. Preserve takes that of the file that is copied"`
-	DirMode  string        `yaml:"directory_mode" doc:"octal mode of directories; default: what the directory has, \"0755\" for a new one"`
-	Owner    string        `yaml:"owner" doc:"user name or number of files and directories; default: what they have"`
-	Group    string        `yaml:"group" doc:"group name or number of files and directories; default: what they have"`
-	Secret   bool          `yaml:"secret" doc:"never show the contents or diffs of them; default false"`
+	Mode     string        `yaml:"mode" doc:"octal mode of files; default: that of the existing file, \"0644\" for a new one; preserve copies the mode of the source"`
+	DirMode  string        `yaml:"directory_mode" doc:"octal mode of directories; default: that of the existing directory, \"0755\" for a new one"`
+	Owner    string        `yaml:"owner" doc:"user name or number of files and directories; default: those of the existing files"`
+	Group    string        `yaml:"group" doc:"group name or number of files and directories; default: those of the existing files"`
+	Secret   bool          `yaml:"secret" doc:"hide contents and diffs in all output; default false"`
 	Force    *bool         `yaml:"force" doc:"replace the content of files that exist; default true"`
 	Follow   bool          `yaml:"follow" doc:"write through symbolic links below path, or of other users above it, instead of refusing them; default false"`
-	Backup   bool          `yaml:"backup" doc:"keep each replaced file beside the new one, as PATH.RUN~. Default false"`
-	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed for each file before it gets its name; %s stands for the path of the new content"`
+	Backup   bool          `yaml:"backup" doc:"copy each replaced file to PATH.RUN~. Default false"`
+	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before each file is replaced; %s is the path of the new content"`
 }
 
 // TreeEntry is a directory or file of a tree.
 type TreeEntry struct {
-	Name    string `yaml:"name" required:"true" doc:"path relative to the tree's"`
-	Dir     bool   `yaml:"dir" doc:"it is a directory"`
+	Name    string `yaml:"name" required:"true" doc:"path relative to that of the tree"`
+	Dir     bool   `yaml:"dir" doc:"the entry is a directory"`
 	Content string `yaml:"content" doc:"the whole content of a file; empty for an empty file"`
 	Blob    string `yaml:"blob" doc:"hex SHA-256 of the content, fetched from the controller; instead of content"`
 	Mode    string `yaml:"mode" doc:"octal mode; default the tree's"`

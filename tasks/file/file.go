@@ -19,19 +19,19 @@ import (
 // File is a regular file with the given content, access and existence.
 type File struct {
 	Path     string        `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Content  string        `yaml:"content" doc:"the whole content; empty leaves an existing file's content alone (see empty)"`
+	Content  string        `yaml:"content" doc:"the whole content; an empty text keeps the content of an existing file (see empty)"`
 	Blob     string        `yaml:"blob" doc:"hex SHA-256 of the content, fetched from the controller; instead of content"`
-	From     string        `yaml:"from" doc:"absolute path of a file on the host whose content it gets; instead of content"`
+	From     string        `yaml:"from" doc:"absolute path of a file on the host to copy the content from; instead of content"`
 	Empty    bool          `yaml:"empty" doc:"the file must have no content; default false"`
-	Mode     string        `yaml:"mode" doc:"octal mode; default: what the file has, \"0644\" for a new one. With from, preserve takes the mode of that file"`
-	Owner    string        `yaml:"owner" doc:"user name or number; default: what the file has, the agent's user for a new one"`
+	Mode     string        `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one. With from, preserve takes the mode of that file"`
+	Owner    string        `yaml:"owner" doc:"user name or number; default: that of the existing file, the agent's user for a new one"`
 	Group    string        `yaml:"group" doc:"group name or number; default as for owner"`
-	Secret   bool          `yaml:"secret" doc:"never show the content or a diff of it; default false"`
+	Secret   bool          `yaml:"secret" doc:"hide the content and its diff in all output; default false"`
 	State    string        `yaml:"state" doc:"present or absent; default present"`
 	Force    *bool         `yaml:"force" doc:"replace the content of a file that exists; default true"`
 	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at path, or of another user above it, instead of refusing it; default false"`
-	Backup   bool          `yaml:"backup" doc:"keep the replaced file beside the new one, as PATH.RUN~; the output has it as backup_file. Default false"`
-	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file gets its name, as a text or a list; %s stands for the path of the new content"`
+	Backup   bool          `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file names the copy. Default false"`
+	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 var (

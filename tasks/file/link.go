@@ -14,9 +14,9 @@ import (
 // Link is a symbolic link.
 type Link struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path of the link"`
-	To     string `yaml:"to" required:"true" doc:"what the link points to, absolute or relative; need not exist"`
-	Force  bool   `yaml:"force" doc:"replace a regular file that stands at path; default false"`
-	Follow bool   `yaml:"follow" doc:"go through symbolic links of other users above path; default false"`
+	To     string `yaml:"to" required:"true" doc:"target of the link, absolute or relative; need not exist"`
+	Force  bool   `yaml:"force" doc:"replace a regular file at path; default false"`
+	Follow bool   `yaml:"follow" doc:"follow symbolic links of other users above path; default false"`
 }
 
 // Check reads the link.

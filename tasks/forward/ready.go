@@ -20,10 +20,10 @@ import (
 // cannot be judged, and nothing is waited for.
 type Ready struct {
 	HTTP     httpcheck.HTTP `yaml:"http" required:"true" doc:"request that goes through the proxy"`
-	Direct   []string       `yaml:"direct" doc:"addresses of the servers behind the proxy, which are asked the same when the proxy does not answer; default: the proxy has to answer in any case"`
+	Direct   []string       `yaml:"direct" doc:"URLs of the servers behind the proxy, which get the same request when the proxy does not answer; default: the proxy must answer in any case"`
 	Unit     string         `yaml:"unit" doc:"unit of the proxy, whose log a failure shows; without such a unit there is nothing to wait for. Default none"`
-	Manifest string         `yaml:"manifest" doc:"manifest of the proxy's static pod, likewise. Default none"`
-	Timeout  time.Duration  `yaml:"timeout" doc:"how long to wait; default 30s"`
+	Manifest string         `yaml:"manifest" doc:"manifest of the proxy's static pod; without such a manifest there is nothing to wait for. Default none"`
+	Timeout  time.Duration  `yaml:"timeout" doc:"maximum wait; default 30s"`
 }
 
 var _ engine.Module = (*Ready)(nil)

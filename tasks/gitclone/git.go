@@ -21,12 +21,12 @@ type Git struct {
 	Repo       string `yaml:"repo" required:"true" doc:"address of the repository: https, ssh, git or a path on the host"`
 	Dest       string `yaml:"dest" required:"true" doc:"absolute path of the clone; it must not exist, be empty, or be a clone already"`
 	Version    string `yaml:"version" doc:"branch, tag, or whole commit id of 40 digits; default the repository's default branch"`
-	Depth      int    `yaml:"depth" doc:"how many commits of the history to fetch; default all"`
-	Update     *bool  `yaml:"update" doc:"false: leave a clone that is there alone, at whatever commit; default true"`
-	Force      bool   `yaml:"force" doc:"throw away what was changed or committed in the clone; default false: that is an error. Files that git does not know stay"`
+	Depth      int    `yaml:"depth" doc:"number of commits of the history to fetch; default all"`
+	Update     *bool  `yaml:"update" doc:"false: keep an existing clone at its commit; default true"`
+	Force      bool   `yaml:"force" doc:"discard changes and commits in the clone; default false: they are an error. Untracked files stay"`
 	Submodules bool   `yaml:"submodules" doc:"fetch submodules too, at all depths; default false"`
 	KeyFile    string `yaml:"key_file" doc:"absolute path on the host of the private SSH key; no other is tried then"`
-	AcceptNew  bool   `yaml:"accept_new_host_key" doc:"accept the SSH host key of a server that the host does not know; a changed one is refused all the same. Default false"`
+	AcceptNew  bool   `yaml:"accept_new_host_key" doc:"accept an unknown SSH host key of the server; a changed key is still refused. Default false"`
 }
 
 var _ engine.Module = (*Git)(nil)

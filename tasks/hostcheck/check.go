@@ -15,7 +15,7 @@ import (
 // output has a row for each, so that the problems of all hosts can be shown
 // together.
 type Checks struct {
-	Requirements []Requirement `yaml:"requirements" doc:"what the host must offer"`
+	Requirements []Requirement `yaml:"requirements" doc:"requirements of the host"`
 	Packages     []string      `yaml:"packages" doc:"host packages that must be installed, or offered by a package source that answers; as in the task package"`
 }
 
@@ -23,15 +23,15 @@ type Checks struct {
 // use for are ignored.
 type Requirement struct {
 	Kind       string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables, tcp_md5 or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
-	Name       string   `yaml:"name" doc:"what it is called in the report"`
+	Name       string   `yaml:"name" doc:"name of the requirement in the report"`
 	Port       int      `yaml:"port" doc:"of kind port"`
 	Protocol   string   `yaml:"protocol" doc:"of kind port: tcp or udp; default tcp"`
 	Path       string   `yaml:"path" doc:"of the kinds disk and foreign"`
 	MinMiB     int      `yaml:"min_mib" doc:"of the kinds disk and memory, in MiB"`
-	MinPercent float64  `yaml:"min_percent" doc:"of kind disk: of the size of the file system; not asked of a host on which deployer has installed before"`
+	MinPercent float64  `yaml:"min_percent" doc:"of kind disk: free share of the file system; not required on a host on which deployer has installed before"`
 	MinCount   int      `yaml:"min_count" doc:"of kind cpu"`
 	Owners     []string `yaml:"owners" doc:"of kind port: programs that may hold it"`
-	Why        string   `yaml:"why" doc:"what needs it"`
+	Why        string   `yaml:"why" doc:"reason for the requirement"`
 }
 
 var _ engine.Module = (*Checks)(nil)

@@ -17,13 +17,13 @@ type Checks struct {
 
 // Named is a request with a name for the report.
 type Named struct {
-	Name string `yaml:"name" required:"true" doc:"what is asked, for the report"`
+	Name string `yaml:"name" required:"true" doc:"name of the request in the report"`
 
-	URL        string `yaml:"url" required:"true" doc:"http or https address"`
-	CA         string `yaml:"ca" doc:"path of the certificate authorities to trust; default the host's own"`
+	URL        string `yaml:"url" required:"true" doc:"http or https URL"`
+	CA         string `yaml:"ca" doc:"path of a file with the CA certificates to trust; default those of the host"`
 	Cert       string `yaml:"cert" doc:"path of a client certificate; default none"`
 	Key        string `yaml:"key" doc:"path of the client certificate's key"`
-	ServerName string `yaml:"server_name" doc:"name that the server's certificate must have; default the address's host"`
+	ServerName string `yaml:"server_name" doc:"name that the server's certificate must have; default the host of the URL"`
 	Insecure   bool   `yaml:"insecure" doc:"accept any server certificate. Default false"`
 	Status     int    `yaml:"expect_status" doc:"expected status; default any from 200 to 299"`
 	Body       string `yaml:"expect_body" doc:"regular expression that the body must match; default none"`

@@ -15,7 +15,7 @@ import (
 // Timezone is the time that the host shows to people. Programs that run read it
 // when they start.
 type Timezone struct {
-	Name string `yaml:"name" required:"true" doc:"as in Europe/Berlin or UTC; the host must know it (package tzdata)"`
+	Name string `yaml:"name" required:"true" doc:"time zone such as Europe/Berlin or UTC; the host must have its data (package tzdata)"`
 }
 
 var _ engine.Module = (*Timezone)(nil)

@@ -14,17 +14,17 @@ import (
 // Import brings image tarballs into containerd's namespace k8s.io, where the
 // kubelet finds them.
 type Import struct {
-	Images []Tarball `yaml:"images" required:"true" doc:"the tarballs, imported two at a time"`
-	Pin    string    `yaml:"pin" doc:"name of a set: its images stay when the kubelet frees the disk of unused images, and those that are no longer listed in the task lose that protection; default none"`
+	Images []Tarball `yaml:"images" required:"true" doc:"image archives, imported two at a time"`
+	Pin    string    `yaml:"pin" doc:"name of a set of pinned images: the kubelet does not remove them to free disk space; images no longer listed in the task are unpinned. Default none"`
 	Ctr    string    `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
 	Socket string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
 // Tarball is one image, or several, as docker save or an OCI layout in a tar.
 type Tarball struct {
-	Name string `yaml:"name" doc:"for people; default the digest"`
+	Name string `yaml:"name" doc:"name in output; default the digest"`
 	Blob string `yaml:"blob" required:"true" doc:"hex SHA-256 of the tarball"`
-	Only bool   `yaml:"only" doc:"remove other versions of the images that it holds; default false"`
+	Only bool   `yaml:"only" doc:"remove other versions of the images in the archive; default false"`
 }
 
 func (t Tarball) name() string { return cmp.Or(t.Name, t.Blob) }

@@ -15,7 +15,7 @@ type Image struct {
 	Name    string    `yaml:"name" doc:"name in the catalogue; instead of images"`
 	Version string    `yaml:"version" doc:"version in the catalogue"`
 	Images  []Request `yaml:"images" doc:"several images, imported two at a time"`
-	Pin     string    `yaml:"pin" doc:"name of a set: its images stay when the kubelet frees the disk of unused images, and those that are no longer listed in the task lose that protection; default none"`
+	Pin     string    `yaml:"pin" doc:"name of a set of pinned images: the kubelet does not remove them to free disk space; images no longer listed in the task are unpinned. Default none"`
 	Ctr     string    `yaml:"ctr" doc:"path of the ctr program; default ctr"`
 	Socket  string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }

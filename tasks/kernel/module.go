@@ -18,9 +18,9 @@ import (
 
 // Modules makes sure that the kernel has its modules, now and after a reboot.
 type Modules struct {
-	Names    []string `yaml:"names" required:"true" doc:"names, as in br_netfilter"`
+	Names    []string `yaml:"names" required:"true" doc:"names of kernel modules, such as br_netfilter"`
 	Name     string   `yaml:"name" doc:"part of the file's name, /etc/modules-load.d/deployer-NAME.conf; default modules"`
-	Optional bool     `yaml:"optional" doc:"go on without those that are neither built in nor can be loaded; they are listed in the output as missing. Default false"`
+	Optional bool     `yaml:"optional" doc:"ignore modules that are neither built in nor loadable; the output lists them as missing. Default false"`
 }
 
 // signs are files whose existence, or line, tells that a feature is there in a

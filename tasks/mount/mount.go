@@ -17,9 +17,9 @@ import (
 
 // Mount makes sure of a file system at a path, now and after a reboot.
 type Mount struct {
-	Path   string `yaml:"path" required:"true" doc:"absolute path of the mount point; it is made when it is not there"`
-	Src    string `yaml:"src" doc:"what is mounted: a device, UUID=..., LABEL=..., HOST:/path, tmpfs; required for present and mounted"`
-	Fstype string `yaml:"fstype" doc:"kind of the file system: ext4, xfs, nfs, tmpfs, or none for a bind mount; required for present and mounted"`
+	Path   string `yaml:"path" required:"true" doc:"absolute path of the mount point; created if missing"`
+	Src    string `yaml:"src" doc:"source of the mount: a device, UUID=..., LABEL=..., HOST:/path, tmpfs; required for present and mounted"`
+	Fstype string `yaml:"fstype" doc:"type of the file system: ext4, xfs, nfs, tmpfs, or none for a bind mount; required for present and mounted"`
 	Opts   string `yaml:"opts" doc:"options as in /etc/fstab, separated by commas; default defaults"`
 	Dump   int    `yaml:"dump" doc:"fifth field of /etc/fstab; default 0"`
 	Passno int    `yaml:"passno" doc:"sixth field of /etc/fstab: order of checks at boot; default 0, no check"`

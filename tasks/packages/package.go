@@ -21,13 +21,13 @@ import (
 type Package struct {
 	Name              strictyaml.Texts `yaml:"name" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest is all that is installed. Left out with update_cache: only the lists of packages are read"`
 	State             string           `yaml:"state" enum:"present,latest,absent" doc:"present, absent, or latest: the newest version that the package sources offer. Default present"`
-	UpdateCache       bool             `yaml:"update_cache" doc:"read the lists of packages again before looking, in a dry run too, when they are older than cache_valid_time or than a package source. Without it this is done only when a package is not found. Default false"`
-	CacheValidTime    time.Duration    `yaml:"cache_valid_time" doc:"how old lists may be with update_cache; default 1h"`
-	InstallRecommends bool             `yaml:"install_recommends" doc:"install what packages recommend, too; default false"`
-	AllowDowngrade    bool             `yaml:"allow_downgrade" doc:"go back to an older version where one is asked for; dnf does so in any case. Default false"`
-	Purge             bool             `yaml:"purge" doc:"with state absent and apt: remove configuration files of the package, too. Default false"`
-	Autoremove        bool             `yaml:"autoremove" doc:"with state absent: remove what was only installed for the removed packages, too. Default false"`
-	LockTimeout       time.Duration    `yaml:"lock_timeout" doc:"how long to wait for another package manager to end, such as unattended upgrades; default 10m"`
+	UpdateCache       bool             `yaml:"update_cache" doc:"update the lists of packages first, in a dry run too, when they are older than cache_valid_time or than a package source. Otherwise they are updated only when a package is not found. Default false"`
+	CacheValidTime    time.Duration    `yaml:"cache_valid_time" doc:"maximum age of the lists with update_cache; default 1h"`
+	InstallRecommends bool             `yaml:"install_recommends" doc:"install recommended packages too; default false"`
+	AllowDowngrade    bool             `yaml:"allow_downgrade" doc:"downgrade to a given older version; dnf always does. Default false"`
+	Purge             bool             `yaml:"purge" doc:"with state absent and apt: also remove the configuration files. Default false"`
+	Autoremove        bool             `yaml:"autoremove" doc:"with state absent: also remove packages that were installed only for the removed ones. Default false"`
+	LockTimeout       time.Duration    `yaml:"lock_timeout" doc:"maximum wait for another package manager, such as unattended upgrades; default 10m"`
 }
 
 var _ engine.Module = (*Package)(nil)

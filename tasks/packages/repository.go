@@ -18,22 +18,22 @@ import (
 // that signs it. Arguments that the host's package manager has no use for are
 // passed over, so that one task can serve several distributions.
 type Repository struct {
-	Name          string            `yaml:"name" required:"true" doc:"names the files: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
-	Description   string            `yaml:"description" doc:"for people; default the name"`
-	URL           strictyaml.Texts  `yaml:"url" doc:"where packages are, or a list of places; required unless mirrorlist or metalink is given"`
-	Mirrorlist    string            `yaml:"mirrorlist" doc:"dnf and zypper: address of a list of places"`
-	Metalink      string            `yaml:"metalink" doc:"dnf: address of a metalink"`
+	Name          string            `yaml:"name" required:"true" doc:"name of the files: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
+	Description   string            `yaml:"description" doc:"description for people; default the name"`
+	URL           strictyaml.Texts  `yaml:"url" doc:"URL of the packages, or a list; required unless mirrorlist or metalink is given"`
+	Mirrorlist    string            `yaml:"mirrorlist" doc:"dnf and zypper: URL of a list of mirrors"`
+	Metalink      string            `yaml:"metalink" doc:"dnf: URL of a metalink"`
 	Types         strictyaml.Texts  `yaml:"types" doc:"apt: deb, deb-src or both; default deb"`
 	Suites        strictyaml.Texts  `yaml:"suites" doc:"apt: suites as in bookworm, or a path that ends in / for a source without them; required there"`
 	Components    strictyaml.Texts  `yaml:"components" doc:"apt: as in main; required unless the suite is a path"`
 	Architectures strictyaml.Texts  `yaml:"architectures" doc:"apt: as in amd64; default those of the host"`
-	Key           string            `yaml:"key" doc:"public key that signs, as text that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----"`
+	Key           string            `yaml:"key" doc:"public key of the signature, as text that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----"`
 	KeyFile       string            `yaml:"key_file" doc:"absolute path of the public key on the host; instead of key"`
-	Trusted       bool              `yaml:"trusted" doc:"accept what nobody signed; default false"`
-	Enabled       bool              `yaml:"enabled" default:"true" doc:"false: the source is written down and not used"`
-	Options       map[string]string `yaml:"options" doc:"further lines of the file, as the package manager knows them; default none"`
-	UpdateCache   bool              `yaml:"update_cache" default:"true" doc:"read the lists of packages of this source after a change, so that a wrong address or key is found here"`
-	State         string            `yaml:"state" enum:"present,absent" doc:"present or absent; the key goes with the source. Default present"`
+	Trusted       bool              `yaml:"trusted" doc:"accept an unsigned source; default false"`
+	Enabled       bool              `yaml:"enabled" default:"true" doc:"false: the source is configured but not used"`
+	Options       map[string]string `yaml:"options" doc:"additional lines of the file, in the words of the package manager; default none"`
+	UpdateCache   bool              `yaml:"update_cache" default:"true" doc:"update the lists of this source after a change, so that a wrong URL or key fails this task"`
+	State         string            `yaml:"state" enum:"present,absent" doc:"present or absent; absent removes the key too. Default present"`
 }
 
 var _ engine.Module = (*Repository)(nil)

@@ -20,10 +20,10 @@ import (
 // Purge removes the files of a directory that are not to be kept, when their first
 // line says that deployer wrote them. All others are somebody else's and stay.
 type Purge struct {
-	Path  string   `yaml:"path" required:"true" doc:"absolute path of the directory; nothing happens when it is not there"`
-	Files string   `yaml:"files" default:"*" doc:"which files below path, as a pattern such as *.yaml or */hosts.toml; a directory that loses its last file goes with it. Default *"`
+	Path  string   `yaml:"path" required:"true" doc:"absolute path of the directory; a missing directory is no error"`
+	Files string   `yaml:"files" default:"*" doc:"pattern of files below path, such as *.yaml or */hosts.toml; a directory that becomes empty is removed. Default *"`
 	Keep  []string `yaml:"keep" doc:"paths below path that stay"`
-	Units bool     `yaml:"units" doc:"the files are systemd units, each of which is stopped and disabled before; default false"`
+	Units bool     `yaml:"units" doc:"the files are systemd units; each is stopped and disabled first. Default false"`
 }
 
 var _ engine.Module = (*Purge)(nil)

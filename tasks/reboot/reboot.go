@@ -30,11 +30,11 @@ const goesDown = 2 * time.Minute
 
 // Reboot makes sure that the host has rebooted since a step first asked for it.
 type Reboot struct {
-	Step    string        `yaml:"step" required:"true" doc:"names the step that asks, the same in the next run of the same playbook"`
-	Resumes string        `yaml:"resumes" doc:"run that this one goes on from: a host that has rebooted in it has done so. Default none"`
-	Msg     string        `yaml:"msg" doc:"what users who are logged in are told; default none"`
+	Step    string        `yaml:"step" required:"true" doc:"id of the requesting step, the same in the next run of the playbook"`
+	Resumes string        `yaml:"resumes" doc:"run that this one continues: its reboot of the host counts. Default none"`
+	Msg     string        `yaml:"msg" doc:"message to logged-in users; default none"`
 	Command hostcmd.Words `yaml:"command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
-	Done    bool          `yaml:"done" doc:"the step has come to its end: note that, and reboot nothing. Default false"`
+	Done    bool          `yaml:"done" doc:"record that the step has ended, without a reboot. Default false"`
 }
 
 var _ engine.Module = (*Reboot)(nil)

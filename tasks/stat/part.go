@@ -16,9 +16,9 @@ import (
 // Part reads a part of a file, whatever is in it.
 type Part struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Offset int64  `yaml:"offset" doc:"where the part begins, in bytes; default 0"`
-	Bytes  int64  `yaml:"bytes" doc:"how long it is; at most and by default 2097152"`
-	Follow bool   `yaml:"follow" doc:"go through symbolic links of other users; default false"`
+	Offset int64  `yaml:"offset" doc:"offset of the range in bytes; default 0"`
+	Bytes  int64  `yaml:"bytes" doc:"length of the range in bytes; at most and by default 2097152"`
+	Follow bool   `yaml:"follow" doc:"follow symbolic links of other users; default false"`
 }
 
 // PartSize is the most that one part holds, in bytes.

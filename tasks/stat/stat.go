@@ -20,7 +20,7 @@ import (
 // Stat tells what is at a path.
 type Stat struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Follow bool   `yaml:"follow" doc:"describe what a symbolic link points to, and go through those of other users; default false"`
+	Follow bool   `yaml:"follow" doc:"describe the target of a symbolic link, and follow links of other users; default false"`
 	// OnlyTrusted is for those who go on to read what they find.
 	OnlyTrusted bool `yaml:"only_trusted" doc:"with follow: a symbolic link of another user to what is not that user's own is an error; default false"`
 	Checksum    bool `yaml:"checksum" doc:"add the SHA-256 of a regular file; default false"`
@@ -30,8 +30,8 @@ type Stat struct {
 type Read struct {
 	Paths     []string `yaml:"paths" required:"true" doc:"absolute paths on the host"`
 	MissingOK bool     `yaml:"missing_ok" doc:"leave out files that do not exist instead of failing; default false"`
-	Follow    bool     `yaml:"follow" doc:"go through symbolic links of other users; default false"`
-	MaxBytes  int64    `yaml:"max_bytes" doc:"largest file that is read, in bytes; default 1048576"`
+	Follow    bool     `yaml:"follow" doc:"follow symbolic links of other users; default false"`
+	MaxBytes  int64    `yaml:"max_bytes" doc:"maximum size of a file in bytes; default 1048576"`
 }
 
 var (

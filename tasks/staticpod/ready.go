@@ -30,8 +30,8 @@ const HashAnnotation = "deployer/hash"
 type Ready struct {
 	Manifest  string          `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
 	Health    *httpcheck.HTTP `yaml:"health" doc:"request that the pod must answer; default none"`
-	Timeout   time.Duration   `yaml:"timeout" doc:"how long to wait; default 2m"`
-	MissingOK bool            `yaml:"missing_ok" doc:"when there is no such manifest, there is nothing to wait for. Default false"`
+	Timeout   time.Duration   `yaml:"timeout" doc:"maximum wait; default 2m"`
+	MissingOK bool            `yaml:"missing_ok" doc:"do not fail when the manifest does not exist. Default false"`
 	Ctr       string          `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
 	Socket    string          `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }

@@ -25,18 +25,18 @@ import (
 // a service of its name in /etc/systemd/system.
 type Timer struct {
 	Name             string            `yaml:"name" required:"true" doc:"name of the units, NAME.timer and NAME.service"`
-	Description      string            `yaml:"description" doc:"for people; default the name"`
-	Command          hostcmd.Words     `yaml:"command" doc:"program with an absolute path and its arguments, as a list or a text; no shell sees it. Required for present"`
-	OnCalendar       strictyaml.Texts  `yaml:"on_calendar" doc:"when, as in daily or Mon..Fri 03:00, or a list; see systemd.time(7)"`
-	OnBoot           time.Duration     `yaml:"on_boot" doc:"how long after the boot; may stand beside on_calendar. Default: not at boot"`
-	Every            time.Duration     `yaml:"every" doc:"how long after it last began, or after the boot; default: not so"`
-	RandomizedDelay  time.Duration     `yaml:"randomized_delay" doc:"wait a random time of up to this much more, so that hosts do not all begin at once; default none"`
-	Persistent       bool              `yaml:"persistent" doc:"with on_calendar: make up for what was missed while the host was off. Default false"`
-	User             string            `yaml:"user" doc:"user who runs it; default root"`
+	Description      string            `yaml:"description" doc:"description for people; default the name"`
+	Command          hostcmd.Words     `yaml:"command" doc:"program with an absolute path and its arguments, as a list or a text, without a shell. Required for present"`
+	OnCalendar       strictyaml.Texts  `yaml:"on_calendar" doc:"time of the runs, such as daily or Mon..Fri 03:00, or a list; see systemd.time(7)"`
+	OnBoot           time.Duration     `yaml:"on_boot" doc:"delay after the boot; may be combined with on_calendar. Default: no run at boot"`
+	Every            time.Duration     `yaml:"every" doc:"interval since the start of the last run, or since the boot; default none"`
+	RandomizedDelay  time.Duration     `yaml:"randomized_delay" doc:"maximum random delay, so that hosts do not start at the same time; default none"`
+	Persistent       bool              `yaml:"persistent" doc:"with on_calendar: run at boot if a run was missed while the host was off. Default false"`
+	User             string            `yaml:"user" doc:"user who runs the command; default root"`
 	WorkingDirectory string            `yaml:"working_directory" doc:"absolute path; default /"`
-	Environment      map[string]string `yaml:"environment" doc:"added to the environment; everybody on the host can read it"`
-	Service          map[string]string `yaml:"service" doc:"further lines of the service's [Service] section, as in MemoryMax: 1G; default none"`
-	State            string            `yaml:"state" enum:"present,absent" doc:"present or absent; present is enabled and started. Default present"`
+	Environment      map[string]string `yaml:"environment" doc:"environment variables, readable for everybody on the host"`
+	Service          map[string]string `yaml:"service" doc:"additional lines of the [Service] section, as in MemoryMax: 1G; default none"`
+	State            string            `yaml:"state" enum:"present,absent" doc:"present (enabled and started) or absent. Default present"`
 }
 
 var _ engine.Module = (*Timer)(nil)

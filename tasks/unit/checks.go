@@ -11,7 +11,7 @@ import (
 
 // Checks looks whether units run, and never fails for what it finds.
 type Checks struct {
-	Units []string `yaml:"units" required:"true" doc:"names with their suffix, as in etcd.service"`
+	Units []string `yaml:"units" required:"true" doc:"names of units with suffix, such as etcd.service"`
 }
 
 var _ engine.Module = (*Checks)(nil)

@@ -11,7 +11,7 @@ import (
 // Times are the host's wall clock in RFC 3339 with nanoseconds, so that they can
 // be compared with what other processes of the host report.
 type Process struct {
-	Name string `yaml:"name" required:"true" doc:"name of the unit with its suffix, as in kubelet.service"`
+	Name string `yaml:"name" required:"true" doc:"name of the unit with suffix, such as kubelet.service"`
 	Log  bool   `yaml:"log" doc:"also return the last 20 lines of the unit's journal. Default false"`
 }
 

@@ -18,18 +18,18 @@ import (
 // Unit is a systemd unit with its wanted state. systemd is told to read unit
 // files again whenever the file is newer than what it has loaded.
 type Unit struct {
-	Name               string         `yaml:"name" doc:"name, as in etcd.service; without the suffix of another kind of unit it is a service. Left out with daemon_reload: true alone, which is seldom needed: see there"`
-	Content            string         `yaml:"content" doc:"the unit file, written to /etc/systemd/system; default: the file is made elsewhere. A change restarts a started unit"`
-	Enabled            *bool          `yaml:"enabled" doc:"start at boot; default: leave as it is"`
-	Masked             *bool          `yaml:"masked" doc:"forbid that the unit is ever started, or allow it again; default: leave as it is"`
-	DaemonReload       bool           `yaml:"daemon_reload" doc:"have systemd read all unit files again before this acts. When the unit's own files are newer than what is loaded, that is done anyway. Default false"`
-	State              string         `yaml:"state" doc:"started, stopped, restarted or reloaded; the last two act every time. Default: leave as it is"`
-	OnlyIfUp           bool           `yaml:"only_if_up" doc:"with state started, restarted or reloaded: leave a unit alone that somebody has stopped; one that failed is started. Default false"`
+	Name               string         `yaml:"name" doc:"name of the unit, such as etcd.service; a name without suffix is a service. Optional when only daemon_reload: true is given"`
+	Content            string         `yaml:"content" doc:"content of the unit file in /etc/systemd/system; default: another task or package provides the file. A change restarts a started unit"`
+	Enabled            *bool          `yaml:"enabled" doc:"start at boot; default: unchanged"`
+	Masked             *bool          `yaml:"masked" doc:"prevent any start of the unit (systemctl mask), or permit starts again; default: unchanged"`
+	DaemonReload       bool           `yaml:"daemon_reload" doc:"run systemctl daemon-reload first. That happens anyway when files of the unit are newer than the loaded ones. Default false"`
+	State              string         `yaml:"state" doc:"started, stopped, restarted or reloaded; the last two act in every run. Default: unchanged"`
+	OnlyIfUp           bool           `yaml:"only_if_up" doc:"with state started, restarted or reloaded: do not start a unit that somebody has stopped; start one that failed. Default false"`
 	NoBlock            bool           `yaml:"no_block" doc:"do not wait until the unit is up, only until it began to start; for members that need each other. Default false"`
 	RestartIfOlderThan []string       `yaml:"restart_if_older_than" doc:"paths; with state started, restart when the running process began before one of them changed. This also repairs a run that was killed between a change and its restart"`
-	ReloadIfOlderThan  []string       `yaml:"reload_if_older_than" doc:"paths; as restart_if_older_than, but a reload will do"`
-	StableFor          *time.Duration `yaml:"stable_for" doc:"how long the unit must stay up after a start to count as started; default 1s, and 0s for Type=notify, which says itself when it is ready"`
-	Timeout            time.Duration  `yaml:"timeout" doc:"how long to wait until the unit is up and stable; default 90s"`
+	ReloadIfOlderThan  []string       `yaml:"reload_if_older_than" doc:"paths, as in restart_if_older_than; the unit is reloaded instead of restarted"`
+	StableFor          *time.Duration `yaml:"stable_for" doc:"time that the unit must stay up after a start to count as started; default 1s, or 0s for Type=notify units, which report their readiness"`
+	Timeout            time.Duration  `yaml:"timeout" doc:"maximum wait until the unit is up and stable; default 90s"`
 }
 
 var _ engine.Module = (*Unit)(nil)

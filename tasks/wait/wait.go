@@ -23,13 +23,13 @@ type For struct {
 	Path        string          `yaml:"path" doc:"absolute path that must exist"`
 	SearchRegex string          `yaml:"search_regex" doc:"regular expression (Go's syntax) that the content of path must match; default none"`
 	Socket      string          `yaml:"socket" doc:"path of a Unix socket that must accept connections"`
-	HTTP        *httpcheck.HTTP `yaml:"http" doc:"request that must be answered as expected"`
-	Command     hostcmd.Words   `yaml:"command" doc:"program that must end with exit code 0, as a list or a text; no shell sees it. It must change nothing"`
-	State       string          `yaml:"state" enum:"started,present,stopped,absent,drained" doc:"stopped or absent: port and socket refuse, path is gone or does not match; drained: no connection to port is left on this host, whoever may still connect. Default started, which is the same as present"`
-	Delay       time.Duration   `yaml:"delay" doc:"wait so long before the first look; alone it is a pause. Default none"`
-	Timeout     time.Duration   `yaml:"timeout" doc:"how long to wait in all; default 60s"`
-	Interval    time.Duration   `yaml:"interval" doc:"time between two tries; default 200ms"`
-	Msg         string          `yaml:"msg" doc:"what to say when it was waited in vain, before the reason; default how long it was"`
+	HTTP        *httpcheck.HTTP `yaml:"http" doc:"HTTP request whose response must be as expected"`
+	Command     hostcmd.Words   `yaml:"command" doc:"program that must end with exit code 0, as a list or a text, without a shell. It must change nothing"`
+	State       string          `yaml:"state" enum:"started,present,stopped,absent,drained" doc:"started or present: everything given must be so; stopped or absent: port and socket refuse connections, path is missing or does not match; drained: this host has no open connection to port. Default started"`
+	Delay       time.Duration   `yaml:"delay" doc:"wait before the first attempt; alone it is a pause. Default none"`
+	Timeout     time.Duration   `yaml:"timeout" doc:"maximum total wait; default 60s"`
+	Interval    time.Duration   `yaml:"interval" doc:"time between two attempts; default 200ms"`
+	Msg         string          `yaml:"msg" doc:"error after the timeout, before the reason; default: the time waited"`
 }
 
 var _ engine.Module = (*For)(nil)

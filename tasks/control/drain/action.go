@@ -14,13 +14,13 @@ import (
 // Action is the action `kube_drain`.
 type Action struct {
 	Node               string         `yaml:"node" doc:"Node to drain; default: the host's own."`
-	Timeout            time.Duration  `yaml:"timeout" doc:"How long the whole drain may take, with the time that pods need to end; then the node takes pods again and the task fails. Default 10m; there is no endless drain."`
-	GracePeriod        *time.Duration `yaml:"grace_period" doc:"How long the processes of each pod get to end; 0s ends them at once. Default: what each pod asks for."`
-	DeleteEmptyDirData bool           `yaml:"delete_emptydir_data" doc:"Also evict pods with emptyDir volumes, whose data is lost then; without it they are refused before anything is done. Default false."`
-	Force              bool           `yaml:"force" doc:"Also evict pods that no controller makes anew: they are gone for good. Without it they are refused before anything is done. Default false."`
-	DisableEviction    bool           `yaml:"disable_eviction" doc:"Delete pods instead of evicting them: no PodDisruptionBudget is heeded. Default false."`
+	Timeout            time.Duration  `yaml:"timeout" doc:"Maximum duration of the drain, including the termination of pods; after it the node is uncordoned and the task fails. Default 10m; it cannot be unlimited."`
+	GracePeriod        *time.Duration `yaml:"grace_period" doc:"Termination grace period of each pod; 0s kills at once. Default: that of the pod."`
+	DeleteEmptyDirData bool           `yaml:"delete_emptydir_data" doc:"Evict pods with emptyDir volumes too, whose data is lost; otherwise such pods are an error before any change. Default false."`
+	Force              bool           `yaml:"force" doc:"Evict pods that no controller recreates too; otherwise such pods are an error before any change. Default false."`
+	DisableEviction    bool           `yaml:"disable_eviction" doc:"Delete pods instead of evicting them, without regard to PodDisruptionBudgets. Default false."`
 	PodSelector        string         `yaml:"pod_selector" doc:"Evict only pods with these labels, as in app!=database. Default: all."`
-	SkipWaitForDelete  time.Duration  `yaml:"skip_wait_for_delete_timeout" doc:"Do not wait for pods that have been ending for longer than this, as those of a dead kubelet do. Default: wait for all."`
+	SkipWaitForDelete  time.Duration  `yaml:"skip_wait_for_delete_timeout" doc:"Do not wait for pods that have been terminating for longer than this, such as those of a dead kubelet. Default: wait for all."`
 }
 
 // NewAction returns the action with its defaults.

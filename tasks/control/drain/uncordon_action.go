@@ -12,10 +12,10 @@ import (
 
 // UncordonAction is the action `kube_uncordon`.
 type UncordonAction struct {
-	Node    string        `yaml:"node" doc:"Node that is to take pods again; default: the host's own."`
-	Ready   bool          `yaml:"ready" doc:"Wait before until the node is Ready and its kubelet has been heard; a node that does not get so stays cordoned and the task fails. Default true."`
-	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait for that, and for the API to answer; default 5m."`
-	Force   bool          `yaml:"force" doc:"Also a node that somebody else has cordoned; without it such a node stays as it is. Default false."`
+	Node    string        `yaml:"node" doc:"Node to uncordon; default: the host's own."`
+	Ready   bool          `yaml:"ready" doc:"Wait first until the node is Ready and its kubelet has renewed its Lease; otherwise the node stays cordoned and the task fails. Default true."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait for Ready and for an answer of the API; default 5m."`
+	Force   bool          `yaml:"force" doc:"Uncordon a node that somebody else has cordoned too. Default false."`
 }
 
 // NewUncordonAction returns the action with its defaults.

@@ -19,7 +19,7 @@ import (
 // for one that must not be touched.
 type AddMember struct {
 	Plan    string        `yaml:"plan" doc:"Name under which etcd_plan was registered." required:"true"`
-	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait until the quorum allows the change; default 2m."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the quorum allows the change; default 2m."`
 }
 
 // NewAddMember returns the action with its defaults.

@@ -16,7 +16,7 @@ import (
 // with all other members that answer on the leader. A learner that has caught
 // up is promoted, when the quorum is safe with it.
 type Healthy struct {
-	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait; default 60s."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 60s."`
 }
 
 // NewHealthy returns the action with its defaults.

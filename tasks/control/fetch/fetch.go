@@ -18,10 +18,10 @@ import (
 type Fetch struct {
 	Src       string `yaml:"src" required:"true" doc:"absolute path of a plain file on the host"`
 	Dest      string `yaml:"dest" required:"true" doc:"directory on the controller, absolute or relative to where deployer was started; the file becomes DEST/HOST/SRC in it"`
-	Flat      bool   `yaml:"flat" doc:"dest is the file itself, or with a slash at its end the directory that gets it under its last name; hosts must not share it. Default false"`
-	Follow    bool   `yaml:"follow" doc:"read through symbolic links of other users, who then decide which file is fetched; default false"`
-	MissingOK bool   `yaml:"missing_ok" doc:"go on when the file does not exist; default false"`
-	MaxMiB    int64  `yaml:"max_mib" doc:"largest file that is taken, in MiB; the controller's disk keeps a tenth of its space free in any case, or 1 GiB where that is less. Default 1024"`
+	Flat      bool   `yaml:"flat" doc:"dest is the file itself or, with a slash at its end, its directory; it must differ between hosts. Default false"`
+	Follow    bool   `yaml:"follow" doc:"follow symbolic links of other users, who can thereby choose the file; default false"`
+	MissingOK bool   `yaml:"missing_ok" doc:"do not fail when the file does not exist; default false"`
+	MaxMiB    int64  `yaml:"max_mib" doc:"maximum size of the file in MiB; a tenth of the controller's disk, at most 1 GiB, always stays free. Default 1024"`
 }
 
 var _ engine.Action = (*Fetch)(nil)

@@ -20,10 +20,10 @@ import (
 // every master. In a dry run it makes keys too, in memory only, so that the
 // tasks behind it can be checked.
 type Load struct {
-	Found            string `yaml:"found" doc:"Name under which the masters registered what ca_read found." required:"true"`
-	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is made only when all of them have none."`
-	Existing         bool   `yaml:"existing" doc:"Fail when something would have to be made, for tasks that only look at a cluster; default false."`
-	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Make a new encryption key even when the cluster has data and no master holds its key; default false."`
+	Found            string `yaml:"found" doc:"Name under which the masters registered the result of ca_read." required:"true"`
+	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is created only when none of them has data."`
+	Existing         bool   `yaml:"existing" doc:"Fail instead of creating keys, for tasks that only read a cluster; default false."`
+	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Create a new encryption key even if the cluster has data and no master holds its key; default false."`
 }
 
 // Looks is true: hosts are not touched.

@@ -13,13 +13,13 @@ import (
 
 // ApplyManifests is the action `kube_apply`.
 type ApplyManifests struct {
-	Manifests Source        `yaml:"manifests" doc:"Where the objects come from."`
+	Manifests Source        `yaml:"manifests" doc:"Source of the objects."`
 	Content   string        `yaml:"content" doc:"The objects themselves, as YAML documents, instead of manifests."`
-	Set       string        `yaml:"set" doc:"Name of the set that the objects are: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer have are removed. Of these kinds only: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy and those of RBAC. Default: none, and nothing is removed."`
+	Set       string        `yaml:"set" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer have are removed. Of these kinds only: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy and those of RBAC. Default: none, and nothing is removed."`
 	Force     bool          `yaml:"force" doc:"Take over fields that another program manages; default true."`
-	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments and DaemonSets among them are rolled out; default false."`
+	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments and DaemonSets are rolled out; default false."`
 	Available float64       `yaml:"available" doc:"Share of the wanted pods that must be available, for wait; default 1."`
-	Timeout   time.Duration `yaml:"timeout" doc:"Longest time to wait for the rollout; default 5m."`
+	Timeout   time.Duration `yaml:"timeout" doc:"Maximum wait for the rollout; default 5m."`
 }
 
 // Source says where manifests come from.

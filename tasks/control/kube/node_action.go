@@ -19,19 +19,19 @@ import (
 // kubelet makes, gets its labels, taints and pod range.
 type Node struct {
 	Name    string            `yaml:"name" doc:"Name of the node; default: the host."`
-	Labels  map[string]string `yaml:"labels" doc:"Labels to set; those that an earlier run set and that are not listed any more are removed; default: leave labels alone."`
-	Taints  []Taint           `yaml:"taints" doc:"Taints to set, likewise; default: leave taints alone."`
-	PodCIDR string            `yaml:"pod_cidr" doc:"Pod range of the node; it can be set once only; default: leave it alone."`
-	Absent  bool              `yaml:"absent" doc:"Delete the Node object, so that the cluster forgets a host whose kubelet is gone; default false."`
+	Labels  map[string]string `yaml:"labels" doc:"Labels to set; labels that an earlier run set and that are no longer listed are removed. Default: unchanged."`
+	Taints  []Taint           `yaml:"taints" doc:"Taints to set; taints that an earlier run set and that are no longer listed are removed. Default: unchanged."`
+	PodCIDR string            `yaml:"pod_cidr" doc:"Pod range of the node, which Kubernetes accepts only once. Default: unchanged."`
+	Absent  bool              `yaml:"absent" doc:"Delete the Node object of a host without kubelet; default false."`
 	Ready   bool              `yaml:"ready" doc:"Wait until the node is Ready; default false."`
-	Timeout time.Duration     `yaml:"timeout" doc:"Longest time to wait for the Node object, and for Ready; default 2m."`
+	Timeout time.Duration     `yaml:"timeout" doc:"Maximum wait for the Node object and for Ready; default 2m."`
 }
 
 // Taint is a taint as playbooks write it.
 type Taint struct {
-	Key    string `yaml:"key" doc:"Key." required:"true"`
-	Value  string `yaml:"value" doc:"Value; default empty."`
-	Effect string `yaml:"effect" doc:"NoSchedule, PreferNoSchedule or NoExecute." required:"true"`
+	Key    string `yaml:"key" doc:"Key of the taint." required:"true"`
+	Value  string `yaml:"value" doc:"Value of the taint; default empty."`
+	Effect string `yaml:"effect" doc:"Effect of the taint: NoSchedule, PreferNoSchedule or NoExecute." required:"true"`
 }
 
 // NewNode returns the action with its defaults.

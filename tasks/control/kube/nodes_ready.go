@@ -13,7 +13,7 @@ import (
 type NodesReady struct {
 	Nodes   []string      `yaml:"nodes" doc:"Nodes to wait for; default: the hosts of the task."`
 	Share   float64       `yaml:"share" doc:"Share of them that must be Ready; default 1."`
-	Timeout time.Duration `yaml:"timeout" doc:"Longest time to wait; default 5m."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 5m."`
 }
 
 // NewNodesReady returns the action with its defaults.

@@ -23,7 +23,7 @@ import (
 //
 // Output: the range of each node, by its name.
 type PodCIDRs struct {
-	Found string `yaml:"found" doc:"Name under which nodes registered what they read of their network configuration." required:"true"`
+	Found string `yaml:"found" doc:"Name under which nodes registered their network configuration." required:"true"`
 }
 
 // quickLook bounds the question to an API that may not exist yet: a new cluster

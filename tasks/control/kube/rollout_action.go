@@ -17,7 +17,7 @@ type RolledOut struct {
 	Deployments []string      `yaml:"deployments" doc:"Deployments, as namespace/name."`
 	DaemonSets  []string      `yaml:"daemonsets" doc:"DaemonSets, as namespace/name."`
 	Available   float64       `yaml:"available" doc:"Share of the wanted pods that must be available; default 1."`
-	Timeout     time.Duration `yaml:"timeout" doc:"Longest time to wait; default 5m."`
+	Timeout     time.Duration `yaml:"timeout" doc:"Maximum wait; default 5m."`
 }
 
 // NewRolledOut returns the action with its defaults.

@@ -23,8 +23,8 @@ import (
 type Ready struct {
 	Name      string        `yaml:"name" doc:"Name of the node; default: the host."`
 	Unit      string        `yaml:"unit" doc:"Unit of the kubelet; default kubelet.service."`
-	Timeout   time.Duration `yaml:"timeout" doc:"Longest time to wait; default 90s. Two renewals take 10 s unless nodeLeaseDurationSeconds is changed."`
-	MissingOK bool          `yaml:"missing_ok" doc:"When the host has no such unit, there is nothing to wait for; default false."`
+	Timeout   time.Duration `yaml:"timeout" doc:"Maximum wait; default 90s. Two renewals take 10 s unless nodeLeaseDurationSeconds is changed."`
+	MissingOK bool          `yaml:"missing_ok" doc:"Do not fail when the host has no such unit; default false."`
 }
 
 // NewReady returns the action with its defaults.

@@ -17,7 +17,7 @@ import (
 // host has one.
 type Report struct {
 	Checks   string        `yaml:"checks" doc:"Name under which the hosts registered host_checks." required:"true"`
-	Expected []string      `yaml:"expected" doc:"Hosts that should take part; those that are not in the run any more are problems; default: the hosts of the task."`
+	Expected []string      `yaml:"expected" doc:"Hosts that must take part; a host that has left the run is a problem. Default: the hosts of the task."`
 	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between a host's clock and this machine's; default 2s."`
 }
 

@@ -23,11 +23,11 @@ type Resumes string
 // one that was killed in the middle finds a host that has rebooted, and does not
 // do it again.
 type Reboot struct {
-	Msg             string        `yaml:"msg" doc:"what users who are logged in are told; default \"deployer reboots this host\""`
-	PreRebootDelay  time.Duration `yaml:"pre_reboot_delay" doc:"wait so long before the reboot; default none"`
-	PostRebootDelay time.Duration `yaml:"post_reboot_delay" doc:"wait so long once the host is back, before test_command; default none"`
-	RebootTimeout   time.Duration `yaml:"reboot_timeout" doc:"how long it may take until the host is back and test_command succeeds; default 10m"`
-	TestCommand     hostcmd.Words `yaml:"test_command" doc:"program that must end with exit code 0 once the host is back, as a list or a text; no shell sees it. It is tried until it does. Default: that the agent answers is enough"`
+	Msg             string        `yaml:"msg" doc:"message to logged-in users; default \"deployer reboots this host\""`
+	PreRebootDelay  time.Duration `yaml:"pre_reboot_delay" doc:"delay before the reboot; default none"`
+	PostRebootDelay time.Duration `yaml:"post_reboot_delay" doc:"delay after the host is back, before test_command; default none"`
+	RebootTimeout   time.Duration `yaml:"reboot_timeout" doc:"maximum wait until the host is back and test_command succeeds; default 10m"`
+	TestCommand     hostcmd.Words `yaml:"test_command" doc:"program that must end with exit code 0 once the host is back, as a list or a text, without a shell; repeated until it succeeds. Default: none, the agent's answer is enough"`
 	RebootCommand   hostcmd.Words `yaml:"reboot_command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
 }
 

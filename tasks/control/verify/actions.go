@@ -63,9 +63,9 @@ func (EtcdTask) Apply(context.Context, engine.Site, engine.Change) (engine.Outpu
 // PodsTask is the action `verify_pods`.
 type PodsTask struct {
 	Image   string        `yaml:"image" doc:"Image of the probe, which must be on the nodes." required:"true"`
-	Nodes   int           `yaml:"nodes" doc:"Number of nodes that get a test pod at most; default 10."`
+	Nodes   int           `yaml:"nodes" doc:"Maximum number of nodes with a probe pod; default 10."`
 	Outside string        `yaml:"outside" doc:"Name outside of the cluster that pods resolve; default none."`
-	Timeout time.Duration `yaml:"timeout" doc:"Longest time for all of it; default 90s."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 90s."`
 }
 
 // Check does all of it: what it makes in the cluster it removes again, so it
