@@ -1,0 +1,21 @@
+package lang
+
+import "maps"
+
+// filter is a filter of Ansible.
+type filter struct {
+	do   func(c *call) (any, error)
+	most int // arguments beside the value; -1 for any number
+	// piped marks a filter that only a | calls: the name is a function of templates,
+	// too, with another meaning.
+	piped bool
+}
+
+// filters are those of Ansible, by name.
+func filters() map[string]filter {
+	out := map[string]filter{}
+	for _, part := range []map[string]filter{textFilters(), numberFilters(), listFilters(), mappingFilters(), dataFilters(), networkFilters()} {
+		maps.Copy(out, part)
+	}
+	return out
+}
