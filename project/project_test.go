@@ -70,8 +70,8 @@ func TestHosts(t *testing.T) {
 // computed before the run, with the variables of the command line.
 func TestTemplatesInVariables(t *testing.T) {
 	inDir(t, map[string]string{
-		"inventory.yaml":      "vars: {base: 80}\nhosts: {a: {vars: {port: '{{ .base }}', os: '{{ .facts.os }}', next: '{{ .hosts.b.vars.port }}'}}, b: {vars: {port: '{{ add .base 1 }}'}}}\n",
-		"cluster.yaml":        cluster + "vars: {base: 80, port: '{{ .base }}'}\n",
+		"inventory.yaml":      "vars: {base: 80}\nhosts: {a: {vars: {port: '{{ base }}', os: '{{ facts.os }}', next: '{{ hosts.b.vars.port }}'}}, b: {vars: {port: '{{ base + 1 }}'}}}\n",
+		"cluster.yaml":        cluster + "vars: {base: 80, port: '{{ base }}'}\n",
 		"broken.yaml":         "hosts: {a: }\n",
 		"group_vars/all.yaml": "",
 	})
@@ -102,7 +102,7 @@ func TestTemplatesInVariables(t *testing.T) {
 			t.Errorf("%s: port is %v", file, port)
 		}
 	}
-	if err := os.WriteFile("group_vars/all.yaml", []byte("a: 1\nb: '{{ .x'\n"), 0o644); err != nil {
+	if err := os.WriteFile("group_vars/all.yaml", []byte("a: 1\nb: '{{ x'\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p, err := project.Load("broken.yaml", project.Options{})

@@ -48,7 +48,7 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	s.write("inventory.yaml", inventory)
-	s.write("site.yaml", []byte("- hosts: all\n  tasks:\n    - {file: {path: /told, content: '{{ .said }}'}}\n    - {command: {argv: [sh, -c, 'test -z {{ .bad }}']}, changed_when: false}\n"))
+	s.write("site.yaml", []byte("- hosts: all\n  tasks:\n    - {file: {path: /told, content: '{{ said }}'}}\n    - {command: {argv: [sh, -c, 'test -z {{ bad }}']}, changed_when: false}\n"))
 	return s
 }
 

@@ -224,10 +224,10 @@ func TestEmptyDocument(t *testing.T) {
 
 func TestCheckKeys(t *testing.T) {
 	for text, want := range map[string]string{
-		`{address: "{{ .a }}", port: "{{ .p }}", timeout: "{{ .t }}", labels: "{{ .l }}", level: "{{ .x }}"}`: "",
-		`{adress: "{{ .a }}", address: x}`: `f:1:2: unknown key "adress"; did you mean "address"?`,
-		`{port: x, address: "{{ .a }}"}`:   `f:1:8: port: want a whole number, got "x"`,
-		`{port: "{{ .p }}"}`:               `f:1:1: key "address" is required: where the host answers`,
+		`{address: "{{ a }}", port: "{{ p }}", timeout: "{{ t }}", labels: "{{ l }}", level: "{{ x }}"}`: "",
+		`{adress: "{{ a }}", address: x}`: `f:1:2: unknown key "adress"; did you mean "address"?`,
+		`{port: x, address: "{{ a }}"}`:   `f:1:8: port: want a whole number, got "x"`,
+		`{port: "{{ p }}"}`:               `f:1:1: key "address" is required: where the host answers`,
 	} {
 		n, err := strictyaml.Parse("f", []byte(text))
 		if err != nil {

@@ -11,7 +11,7 @@ func TestAgain(t *testing.T) {
 	y := newYard(t, 1, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
-    - {name: motd, file: {path: /motd, content: "{{ .token }}{{ .release }}"}}
+    - {name: motd, file: {path: /motd, content: "{{ token }}{{ release }}"}}
     - {name: boom, fail: {msg: not today}}
 `})
 	out, _ := y.deployer(exitRefused, "run", "site.yaml", "--check", "-e", "token=hunter2", "-e", "release=7", "-e", "{password: hunter2}")

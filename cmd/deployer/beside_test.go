@@ -25,7 +25,7 @@ func TestFilesBesideThePlaybookAreWatched(t *testing.T) {
 `,
 				"common/base.yaml":           "- hosts: all\n  tasks: [{file: {path: /base, content: x}}]\n",
 				"common/vars.yaml":           "greeting: hello\n",
-				"common/motd.tmpl":           "{{ .greeting }}",
+				"common/motd.tmpl":           "{{ greeting }}",
 				"common/two.yaml":            "- file: {path: /two, content: x}\n",
 				"roles/note/tasks/main.yaml": "- file: {path: /note, content: x}\n",
 			})
@@ -49,7 +49,7 @@ func TestFilesBesideThePlaybookAreWatched(t *testing.T) {
 // plans, and show where they come from.
 func TestVariablesBesideThePlaybook(t *testing.T) {
 	y := newYard(t, 1, map[string]string{
-		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /said, content: '{{ .greeting }} {{ .name }} {{ .hosts.n001.vars.name }}'}}]\n",
+		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /said, content: '{{ greeting }} {{ name }} {{ hosts.n001.vars.name }}'}}]\n",
 		"group_vars/all.yaml":      "greeting: hello\nname: nobody\n",
 		"site/group_vars/all.yaml": "name: all\n",
 		"site/host_vars/n001.yaml": "name: n001\n",

@@ -49,7 +49,7 @@ func writeRows(b *strings.Builder, rows []sourceRow) {
 }
 
 const variablesText = `
-What the tasks, templates and conditions of a playbook see. In a template: ` + "`{{ .cluster.dns.ip }}`" + `; in a condition:
+What the tasks, templates and conditions of a playbook see. In a text: ` + "`{{ cluster.dns.ip }}`" + `; in a condition:
 ` + "`host.is_master && len(groups.etcd) > 1`" + `. A name that does not exist is an error with file, line and column, not an empty
 text. Lists are never null.
 

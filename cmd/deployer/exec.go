@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"deployer/engine"
+	"deployer/engine/lang"
 )
 
 func newExecCommand(e env) *cobra.Command {
@@ -69,17 +69,14 @@ func adHoc(words []string, module, args string) (map[string]any, error) {
 		}
 		return map[string]any{"name": module, module: given}, nil
 	case len(words) == 1:
-		return map[string]any{"name": "shell", "shell": map[string]any{"cmd": literal(words[0])}}, nil
+		return map[string]any{"name": "shell", "shell": map[string]any{"cmd": lang.Literal(words[0])}}, nil
 	}
 	argv := make([]string, len(words))
 	for i, w := range words {
-		argv[i] = literal(w)
+		argv[i] = lang.Literal(w)
 	}
 	return map[string]any{"name": "command", "command": map[string]any{"argv": argv}}, nil
 }
-
-// literal keeps braces that are meant for the command from being a template.
-func literal(s string) string { return strings.ReplaceAll(s, "{{", `{{ "{{" }}`) }
 
 // execute runs the task on the hosts of the pattern and prints what they said.
 func execute(cmd *cobra.Command, e env, pattern string, task map[string]any, o runOptions) error {

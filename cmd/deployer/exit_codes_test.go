@@ -25,7 +25,7 @@ func TestEveryExitCode(t *testing.T) {
   tasks:
     - block:
         - {name: config, file: {path: /config, content: "bad\n"}}
-        - {name: gate, command: {argv: [grep, -q, good, "{{ .root }}/config"], read_only: true}}
+        - {name: gate, command: {argv: [grep, -q, good, "{{ root }}/config"], read_only: true}}
       rollout: {}
 `,
 	})

@@ -13,7 +13,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
-    - {name: many, file: {path: "/many{{ .item }}", content: x}, loop: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
+    - {name: many, file: {path: "/many{{ item }}", content: x}, loop: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
 `})
 	limited := exec.CommandContext(t.Context(), "bash", "-c", `ulimit -f 4; exec -a deployer "$0" "$@"`, os.Args[0], "run", "site.yaml")
 	out, err := limited.CombinedOutput()

@@ -106,7 +106,7 @@ func TestHostThatSendsTooMuch(t *testing.T) {
   tasks:
     - file: {path: /motd, content: "new\n"}
       register: it
-    - file: {path: /other, content: "{{ .it.changed }}\n"}
+    - file: {path: /other, content: "{{ it.changed }}\n"}
 `})
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "run", "site.yaml")
 			cmd.Args[0] = "deployer" // see TestMain

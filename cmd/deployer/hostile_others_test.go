@@ -76,7 +76,7 @@ func TestHostThatAsksForTheContentOfOthers(t *testing.T) {
   tasks:
     - template: {src: large.tmpl, dest: /large}
 `,
-		"templates/large.tmpl": "secret of {{ .host.name }}\n" + strings.Repeat("some line of a large file\n", 3000),
+		"templates/large.tmpl": "secret of {{ host.name }}\n" + strings.Repeat("some line of a large file\n", 3000),
 	})
 	_ = run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), io.Discard, io.Discard)
 	y.fleet.Close()

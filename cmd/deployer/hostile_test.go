@@ -21,8 +21,8 @@ func TestHostileHostIsShownHarmless(t *testing.T) {
     - file: {path: /motd, content: "new\n"}
     - command: {argv: [cat, "EVIL"]}
       register: said
-    - debug: {msg: "{{ .said.stdout }} {{ .facts.os_name }} {{ .facts.hostname }}"}
-    - name: "called {{ .said.stdout }}"
+    - debug: {msg: "{{ said.stdout }} {{ facts.os_name }} {{ facts.hostname }}"}
+    - name: "called {{ said.stdout }}"
       command: {argv: [sh, -c, "cat EVIL >&2; cat EVIL; exit 3"]}
 `})
 	marker := filepath.Join(t.TempDir(), "evil")

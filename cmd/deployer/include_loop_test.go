@@ -14,23 +14,23 @@ func TestLoopOfAnInclude(t *testing.T) {
   tasks:
     - include_tasks: tasks/site.yaml
       loop: sites
-      loop_control: {loop_var: site, label: "{{ .site.name }}"}
+      loop_control: {loop_var: site, label: "{{ site.name }}"}
     - {include_role: page, loop: "[more]", when: item != ""}
   handlers:
     - {name: reload, file: {path: /reloaded, content: "yes"}}
 `,
 		"tasks/site.yaml": `
 - name: configure
-  file: {path: "/at-{{ .site.name }}", content: "{{ .site.port }}"}
+  file: {path: "/at-{{ site.name }}", content: "{{ site.port }}"}
   notify: reload
 - name: chosen
   set: {chosen: here}
   run_once: true
-- file: {path: "/at-{{ .site.name }}.{{ .item }}", content: "{{ .chosen }}"}
+- file: {path: "/at-{{ site.name }}.{{ item }}", content: "{{ chosen }}"}
   loop: [a, b]
   barrier: true
 `,
-		"roles/page/tasks/main.yaml": "- file: {path: '/page-{{ .item }}', content: x}\n",
+		"roles/page/tasks/main.yaml": "- file: {path: '/page-{{ item }}', content: x}\n",
 	})
 	said, _ := y.deployer(exitOK, "run", "site.yaml", "-e", "more=index", "-v")
 	says(t, said, "configure (one)", "configure (two)")
@@ -56,7 +56,7 @@ func TestLoopOfAnInclude(t *testing.T) {
 	if got := y.on(1, "at-two.b"); got != "here" {
 		t.Errorf("the plan wrote %q", got)
 	}
-	y.write("host_vars/n003.yaml", "sites: '{{ .facts.addresses }}'\n")
+	y.write("host_vars/n003.yaml", "sites: '{{ facts.addresses }}'\n")
 	_, complaint := y.deployer(exitUsage, "run", "site.yaml", "-e", "more=index", "--list")
 	says(t, complaint, "site.yaml:5:13: loop at include_tasks", "it looks at facts (through the variable at host_vars/n003.yaml:1:8)")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/engine/jinja"
 	"deployer/inventory"
 	"deployer/inventory/ansible"
 )
@@ -33,6 +34,7 @@ the end of the file, with the place that it stood at. Nothing is contacted.`,
 			if err != nil {
 				return usageError(err)
 			}
+			source.Translate = translateJinja
 			result, err := source.Convert()
 			if err != nil {
 				return err
@@ -45,6 +47,15 @@ the end of the file, with the place that it stood at. Nothing is contacted.`,
 	}
 	cmd.Flags().StringVarP(&file, "file", "f", "", "file to write, which must not exist yet (default: standard output)")
 	return cmd
+}
+
+// translateJinja says a text of Ansible's variables in the language of deployer's.
+func translateJinja(text string) (string, error) {
+	out, problems := jinja.PlaybookText(text)
+	if len(problems) > 0 {
+		return "", problems[0].Err
+	}
+	return out, nil
 }
 
 // writeNew writes to a new file, or to w when there is no name. Who may read the

@@ -34,7 +34,7 @@ func TestCheckFindsMissingDirectories(t *testing.T) {
 		"link":                            {"- link: {path: /no/x, to: /etc}", no},
 		"archive":                         {"- archive: {path: /there, dest: /no/x.tar.gz}", no},
 		"download":                        {"- download: {url: 'http://127.0.0.1:9/x', dest: /no/x, sha256: " + sum + "}", no},
-		"a loop":                          {"- file: {path: '{{ .item }}', content: x}\n  loop: [/there/x, /no/x]", no},
+		"a loop":                          {"- file: {path: '{{ item }}', content: x}\n  loop: [/there/x, /no/x]", no},
 		"deep":                            {"- file: {path: /no/a/x, content: x}", "directory /no/a does not exist"},
 		"what is there":                   {"- file: {path: /there/x, content: x}", ""},
 		"a directory tree":                {"- copy: {src: tree, dest: /no}", ""},

@@ -21,16 +21,16 @@ const nginx = `
     - name: turns
       throttle: 2
       block:
-        - {name: key, file: {path: /etc/nginx/key, content: "{{ .token }}", mode: "0600"}}
+        - {name: key, file: {path: /etc/nginx/key, content: "{{ token }}", mode: "0600"}}
     - {name: ask, command: {argv: [echo, hello], creates: /asked}, register: asked}
-    - {name: answer, file: {path: /answer, content: "{{ .asked.stdout }}"}}
+    - {name: answer, file: {path: /answer, content: "{{ asked.stdout }}"}}
   handlers:
-    - {name: reload, file: {path: /reloaded, content: "{{ .release }}"}}
+    - {name: reload, file: {path: /reloaded, content: "{{ release }}"}}
 `
 
 func newRelease(t *testing.T, hosts int) *yard {
 	t.Helper()
-	y := newYard(t, hosts, map[string]string{"site.yaml": nginx, "templates/nginx.conf.tmpl": "release {{ .release }}\nlisten 80\n"})
+	y := newYard(t, hosts, map[string]string{"site.yaml": nginx, "templates/nginx.conf.tmpl": "release {{ release }}\nlisten 80\n"})
 	y.site.Vars = map[string]any{"release": "1.0", "token": fleet.Secret("hunter2-the-token")}
 	y.inventory()
 	return y
@@ -86,7 +86,7 @@ func TestApplyRefuses(t *testing.T) {
 			t.Errorf("it was applied: %q", got)
 		}
 	}
-	y.write(tmpl, "release {{ .release }}\nlisten 81\n")
+	y.write(tmpl, "release {{ release }}\nlisten 81\n")
 	refused(tmpl+": has changed", "\"config\" would now: create /etc/nginx/nginx.conf")
 	y.write(tmpl, "{{ fail \"half of an edit\" }}\n")
 	refused(tmpl + ": has changed")
@@ -98,7 +98,7 @@ func TestApplyRefuses(t *testing.T) {
 	refused("site.yaml: has changed", tmpl+": is missing")
 	y.write("site.yaml", nginx)
 	refused(tmpl + ": is missing")
-	y.write(tmpl, "release {{ .release }}\nlisten 80\n")
+	y.write(tmpl, "release {{ release }}\nlisten 80\n")
 	y.write("site.yaml", nginx)
 	y.put(2, "etc/nginx/nginx.conf", "somebody was here\n")
 	refused("n003: ", "\"config\" would now: replace /etc/nginx/nginx.conf (diff ", "planned: create /etc/nginx/nginx.conf (diff ")

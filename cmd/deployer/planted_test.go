@@ -31,29 +31,29 @@ func TestPlantedSecretsAreNowhere(t *testing.T) {
 - hosts: all
   vars_files: [vars.yaml, more.yaml.age]
   tasks:
-    - name: "a file for {{ .from_inventory }}"
-      file: {path: /all, content: "{{ .from_inventory }} {{ .from_group }} {{ .from_host }} {{ .from_file }} {{ .from_env }} {{ .db_password }} {{ .generation }}\n"}
+    - name: "a file for {{ from_inventory }}"
+      file: {path: /all, content: "{{ from_inventory }} {{ from_group }} {{ from_host }} {{ from_file }} {{ from_env }} {{ db_password }} {{ generation }}\n"}
       notify: tell
     - template: {src: conf.tmpl, dest: /conf}
-    - name: "item {{ .item.name }}"
-      file: {path: "/{{ .item.name }}", content: "{{ .item.token }} {{ .generation }}\n"}
+    - name: "item {{ item.name }}"
+      file: {path: "/{{ item.name }}", content: "{{ item.token }} {{ generation }}\n"}
       loop: tokens
-      loop_control: {label: "{{ .item.token }}"}
+      loop_control: {label: "{{ item.token }}"}
     - command: {argv: [cat, "SOURCE"]}
       secret: true
       changed_when: true
       register: found
-    - copy: {content: "{{ .found.stdout }} {{ .generation }}", dest: /found, secret: true}
-    - debug: {msg: "{{ .from_group }} {{ .from_file }} {{ .db_password | b64enc }}", value: {deep: ["{{ .from_host }}"]}}
-    - command: {argv: [sh, -c, "echo {{ .from_file | squote }} >&2; false"]}
-      environment: {TOKEN: "{{ .from_env }}"}
+    - copy: {content: "{{ found.stdout }} {{ generation }}", dest: /found, secret: true}
+    - debug: {msg: "{{ from_group }} {{ from_file }} {{ db_password | b64enc }}", value: {deep: ["{{ from_host }}"]}}
+    - command: {argv: [sh, -c, "echo {{ from_file | squote }} >&2; false"]}
+      environment: {TOKEN: "{{ from_env }}"}
       ignore_errors: true
       register: bad
-    - fail: {msg: "{{ .bad.stderr }} {{ .from_inventory }}", detail: "{{ .from_env }}"}
+    - fail: {msg: "{{ bad.stderr }} {{ from_inventory }}", detail: "{{ from_env }}"}
       when: host.name == "n002"
   handlers:
-    - {name: tell, command: {argv: [echo, "{{ .from_inventory }}"]}}
-`, "templates/conf.tmpl": "token = {{ .from_group }}\nother = {{ .from_host }}\ngeneration = {{ .generation }}\n"})
+    - {name: tell, command: {argv: [echo, "{{ from_inventory }}"]}}
+`, "templates/conf.tmpl": "token = {{ from_group }}\nother = {{ from_host }}\ngeneration = {{ generation }}\n"})
 	source := filepath.Join(t.TempDir(), "source")
 	y.write(source, planted["on the host"]+"\n")
 	site, err := os.ReadFile("site.yaml")

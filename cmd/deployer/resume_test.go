@@ -13,7 +13,7 @@ import (
 const motd = `
 - hosts: all
   tasks:
-    - {name: motd, file: {path: /motd, content: "{{ .release }} {{ .token }}"}}
+    - {name: motd, file: {path: /motd, content: "{{ release }} {{ token }}"}}
     - {name: late, file: {path: /late/motd, content: x}}
 `
 

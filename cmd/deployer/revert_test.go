@@ -26,14 +26,14 @@ const web = `
     - {name: directory, directory: {path: /srv/web/pages, mode: "0750"}}
     - throttle: 2
       block:
-        - {name: config, file: {path: /etc/web.conf, content: "release {{ .release }}\n", mode: "0600"}, notify: reload}
-        - {name: current, link: {path: /srv/current, to: "/srv/{{ .release }}"}}
+        - {name: config, file: {path: /etc/web.conf, content: "release {{ release }}\n", mode: "0600"}, notify: reload}
+        - {name: current, link: {path: /srv/current, to: "/srv/{{ release }}"}}
         - {name: is there, wait_for: {path: /etc/web.conf}}
-    - {name: page, file: {path: "/srv/web/pages/{{ .item }}", content: "{{ .item }} {{ .release }}"}, loop: [a, b]}
+    - {name: page, file: {path: "/srv/web/pages/{{ item }}", content: "{{ item }} {{ release }}"}, loop: [a, b]}
     - {name: old, absent: {path: /srv/old}}
     - {name: cleared, debug: {msg: "done"}}
   handlers:
-    - {name: reload, file: {path: /srv/reloads, content: "{{ .release }}"}}
+    - {name: reload, file: {path: /srv/reloads, content: "{{ release }}"}}
 `
 
 // trees are all files of a fleet's hosts, but for the agents' own.
@@ -242,7 +242,7 @@ func TestRevertTellsWhatCannot(t *testing.T) {
     - {name: migrate the schema, shell: {cmd: "true &&\n  true"}}
     - {name: only looked, shell: {cmd: "true"}, changed_when: false}
     - name: "out of rotation"
-      file: {path: "/{{ .host.name }}-{{ .item }}", content: x}
+      file: {path: "/{{ host.name }}-{{ item }}", content: x}
       loop: [a, b]
       delegate_to: n001
     - {name: told the other, shell: {cmd: "true"}, delegate_to: n001}

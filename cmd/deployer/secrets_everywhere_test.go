@@ -96,24 +96,24 @@ const leakingBook = `
 - hosts: all
   max_fail: {all: 100%}
   tasks:
-    - {name: "called {{ .pw }}", debug: {msg: "it is {{ .pw }} and {{ .lines }}"}}
-    - {name: all encodings, command: {argv: [cat, "{{ .marker }}"]}, register: said}
-    - {name: show, debug: {msg: "{{ .said.stdout }}"}}
-    - {name: as a file, copy: {dest: /pw.conf, content: "{{ .said.stdout }}\n"}}
-    - {name: as an argument, command: {argv: [echo, "-p{{ .pw }}", "{{ .lines }}"]}}
-    - {name: in the shell, shell: {cmd: "true # {{ .pw }}"}, ignore_errors: true}
+    - {name: "called {{ pw }}", debug: {msg: "it is {{ pw }} and {{ lines }}"}}
+    - {name: all encodings, command: {argv: [cat, "{{ marker }}"]}, register: said}
+    - {name: show, debug: {msg: "{{ said.stdout }}"}}
+    - {name: as a file, copy: {dest: /pw.conf, content: "{{ said.stdout }}\n"}}
+    - {name: as an argument, command: {argv: [echo, "-p{{ pw }}", "{{ lines }}"]}}
+    - {name: in the shell, shell: {cmd: "true # {{ pw }}"}, ignore_errors: true}
     - name: cut anywhere
-      command: {argv: [sh, -c, "echo $1 >&2; exit 3", "{{ .item }}", "{{ .pw }}", "{{ .lines }}", "{{ .pw }}"]}
+      command: {argv: [sh, -c, "echo $1 >&2; exit 3", "{{ item }}", "{{ pw }}", "{{ lines }}", "{{ pw }}"]}
       ignore_errors: true
       loop: ["PADS"]
     - name: a long last line
-      command: {argv: [sh, -c, "printf %0290d 0; cat {{ .marker }}; printf %0290d 0; cat $0 | tr -d '\\n'; exit 4", "{{ .marker }}"]}
+      command: {argv: [sh, -c, "printf %0290d 0; cat {{ marker }}; printf %0290d 0; cat $0 | tr -d '\\n'; exit 4", "{{ marker }}"]}
       ignore_errors: true
-    - {name: read a secret, command: {argv: [cat, "{{ .learned }}"]}, secret: true, register: key}
-    - {name: fails with the secret, command: {argv: [sh, -c, "echo {{ .item }} $0 >&2; exit 7", "{{ .key.stdout }}"]}, secret: true, ignore_errors: true, loop: [a, b]}
-    - {name: uses what was read, debug: {msg: "key {{ .key.stdout }}"}}
-    - {name: reads it in the open, command: {argv: [cat, "{{ .learnedforms }}"]}, ignore_errors: true}
-    - {name: "fails at {{ .pw }}", command: {argv: [sh, -c, "cat $0 >&2; exit 5", "{{ .marker }}"]}}
+    - {name: read a secret, command: {argv: [cat, "{{ learned }}"]}, secret: true, register: key}
+    - {name: fails with the secret, command: {argv: [sh, -c, "echo {{ item }} $0 >&2; exit 7", "{{ key.stdout }}"]}, secret: true, ignore_errors: true, loop: [a, b]}
+    - {name: uses what was read, debug: {msg: "key {{ key.stdout }}"}}
+    - {name: reads it in the open, command: {argv: [cat, "{{ learnedforms }}"]}, ignore_errors: true}
+    - {name: "fails at {{ pw }}", command: {argv: [sh, -c, "cat $0 >&2; exit 5", "{{ marker }}"]}}
 `
 
 // TestNoOutputHasASecret: random secrets that an inventory marks, and such that a
@@ -158,7 +158,7 @@ func TestNoOutputHasASecret(t *testing.T) {
 		said["live"] = live(t, events)
 		note(exitOK, "exec", "all", "--", "cat "+marker)
 		note(exitOK, "exec", "all", "-o", "json", "--", "cat "+marker)
-		note(exitOK, "exec", "all", "-m", "debug", "-a", "{msg: '{{ .pw }}'}")
+		note(exitOK, "exec", "all", "-m", "debug", "-a", "{msg: '{{ pw }}'}")
 		note(exitFailed, "exec", "all", "--", "cat "+marker+" >&2; exit 3")
 		for _, run := range y.runs() {
 			note(exitOK, "runs", "show", "-v", run.Header.Run)
@@ -207,8 +207,8 @@ func TestApplyAPlanWithSecrets(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
-    - {command: {argv: [echo, "-p{{ .pw }}", it's, "` + strings.Repeat("x", 170) + `{{ .pw }}"]}}
-    - {copy: {dest: "/{{ .name }}.conf", content: "{{ .pw }}\n"}}
+    - {command: {argv: [echo, "-p{{ pw }}", it's, "` + strings.Repeat("x", 170) + `{{ pw }}"]}}
+    - {copy: {dest: "/{{ name }}.conf", content: "{{ pw }}\n"}}
     - {command: {argv: [echo, secret]}, secret: true}
 `})
 	y.site = fleet.Site{Vars: map[string]any{"pw": fleet.Secret("hunter2'hunter2"), "name": fleet.Secret("private-name")}}

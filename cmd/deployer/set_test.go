@@ -10,15 +10,15 @@ func TestSetInPlansAndOnTheWayBack(t *testing.T) {
 - hosts: all
   vars: {port: 1, all: []}
   tasks:
-    - {set: {port: 80, me: "of {{ .host.name }}"}}
-    - {set: {all: "{{ append .all .item }}"}, loop: [a, b]}
-    - {set: {boss: "{{ .host.name }}"}, run_once: true, when: host.name != "nobody"}
-    - file: {path: /said, content: "{{ .port }} {{ .me }} {{ .all }} {{ hasPrefix \"n\" .boss }}"}
-    - file: {path: "{{ .blocked }}/x", content: x}
+    - {set: {port: 80, me: "of {{ host.name }}"}}
+    - {set: {all: "{{ concat(all, [item]) }}"}, loop: [a, b]}
+    - {set: {boss: "{{ host.name }}"}, run_once: true, when: host.name != "nobody"}
+    - file: {path: /said, content: "{{ port }} {{ me }} {{ all }} {{ boss startsWith 'n' }}"}
+    - file: {path: "{{ blocked }}/x", content: x}
       when: blocked != ""
 - hosts: all
   tasks:
-    - file: {path: /later, content: "{{ .port }}"}
+    - file: {path: /later, content: "{{ port }}"}
       throttle: port / 80
 `,
 	})
@@ -29,7 +29,7 @@ func TestSetInPlansAndOnTheWayBack(t *testing.T) {
 	}
 	y.deployer(exitOK, "resume", "-e", "blocked=")
 	for host, me := range []string{"n001", "n002"} {
-		if got, want := y.on(host, "said"), "80 of "+me+" [a b] true"; got != want {
+		if got, want := y.on(host, "said"), "80 of "+me+" [\"a\",\"b\"] true"; got != want {
 			t.Errorf("it said %q, want %q", got, want)
 		}
 		if got := y.on(host, "later"); got != "80" {

@@ -18,7 +18,7 @@ func TestVarsPrompt(t *testing.T) {
     - {name: word, prompt: the word}
     - {name: release, private: false, default: "1.10"}
   tasks:
-    - file: {path: /said, content: "{{ .word }} {{ .release }}"}
+    - file: {path: /said, content: "{{ word }} {{ release }}"}
     - file: {path: /in-the-way/x, content: x}
 `})
 	y.put(0, "in-the-way", "a file")

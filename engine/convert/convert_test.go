@@ -88,27 +88,27 @@ const before = `---
 const after = `---
 # What the role does.
 - name: variables
-  include_vars: ['{{ .facts.os }}.yml', default.yml]
+  include_vars: ['{{ facts.os }}.yml', default.yml]
 
 - name: package  # with its tools
-  package: {name: '{{ .packages }}', state: present, update_cache: true}
+  package: {name: "{{ packages }}", state: present, update_cache: true}
   when: facts.os_family == "debian" && len(packages) > 0
   register: installed
 
 - directory: {path: /etc/app, mode: '0750'}
 
 - directory:
-    path: '/var/lib/{{ .app }}'
+    path: "/var/lib/{{ app }}"
     mode: "0750"
 
 - absent: {path: /etc/app/old}
 - link: {to: /opt/app-1, path: /opt/app}
 
-- name: 'all of {{ .item.key }}'
+- name: "all of {{ item.key }}"
   line:
     path: /etc/app.conf
     regexp: '^(a)='
-    line: '${1}={{ .item.value }}'
+    line: '${1}={{ item.value }}'
     insert_after: EOF
     backrefs: true
   loop: 'map(toPairs(settings), ({key: #[0], value: #[1]}))'
@@ -119,20 +119,20 @@ const after = `---
   changed_when: false
 - shell:
     read_only: true
-    cmd: app --list {{ .app }}
+    cmd: app --list {{ app }}
 
 - block:
     - template: {src: app.conf.tmpl, dest: /etc/app.conf}
     - shell: |
         set -e
-        echo {{ .host.name }} > /tmp/x
+        echo {{ host.name }} > /tmp/x
       until: result.rc == 0
       delay: 5s
   rescue:
     - set:
-        broken: '{{ first (splitList "\n" .installed.stdout) }}'
+        broken: '{{ first(split(installed.stdout, "\n")) }}'
   always:
-    - debug: {msg: 'it is {{ .item }}'}
+    - debug: {msg: 'it is {{ item }}'}
       loop: 'filter(groups.web, # not in [host.name])'
       when:
         - installed.changed
@@ -161,14 +161,14 @@ func TestPlaysVarsAndTemplates(t *testing.T) {
 	for name, c := range map[string]struct{ newName, in, out, note string }{
 		"site.yml": {"site.yml",
 			"- hosts: web\n  become: yes\n  collections: [a.b]\n  vars: {url: \"http://{{ domain }}/\"}\n  roles:\n    - {role: web, when: a is defined}\n  tasks:\n    - ping:\n- import_playbook: x.yml\n",
-			"- hosts: web\n  become: true\n  collections: [a.b]\n  vars: {url: 'http://{{ .domain }}/'}\n  roles:\n    - {role: web, when: '\"a\" in $env'}\n  tasks:\n    - ping:\n- import_playbook: x.yml\n", ""},
+			"- hosts: web\n  become: true\n  collections: [a.b]\n  vars: {url: \"http://{{ domain }}/\"}\n  roles:\n    - {role: web, when: '\"a\" in $env'}\n  tasks:\n    - ping:\n- import_playbook: x.yml\n", ""},
 		"roles/a/defaults/main.yml": {"roles/a/defaults/main.yml",
 			"on: yes\nfile: web.conf.j2\nx: 'no'\nlist: [\"{{ a }}, {{ b }}\"]\ntext: |\n  {% if a %}\n  x {{ a }}\n  {% endif %}\n  end\n",
-			"on: true\nfile: web.conf.tmpl\nx: 'no'\nlist: ['{{ .a }}, {{ .b }}']\ntext: |\n  {{ if .a }}x {{ .a }}\n  {{ end }}end\n", ""},
+			"on: true\nfile: web.conf.tmpl\nx: 'no'\nlist: [\"{{ a }}, {{ b }}\"]\ntext: |\n  {{ a ? (\"x \" + string(a) + \"\\n\") : \"\" }}end\n", ""},
 		"roles/a/templates/x.conf.j2": {"roles/a/templates/x.conf.tmpl", "a {{ b }}\n", "a {{ .b }}\n", ""},
 		"roles/a/files/x.j2":          {"roles/a/files/x.j2", "a {{ b }}\n", "a {{ b }}\n", ""},
 		"roles/a/files/x.yml":         {"roles/a/files/x.yml", "a: yes\n", "a: yes\n", ""},
-		"roles/a/vars/x.yml": {"roles/a/vars/x.yml", "a: '{{ lookup(\"env\", \"HOME\") }}'\n", "a: '{{ lookup(\"env\", \"HOME\") }}'\n",
+		"roles/a/vars/x.yml": {"roles/a/vars/x.yml", "a: '{{ lookup(\"pipe\", \"x\") }}'\n", "a: '{{ lookup(\"pipe\", \"x\") }}'\n",
 			"1:4: "},
 		"roles/a/handlers/main.yml": {"roles/a/handlers/main.yml", "- name: r\n  service: name=x state=restarted\n", "- name: r\n  service: {name: x, state: restarted}\n", ""},
 	} {

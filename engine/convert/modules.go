@@ -76,7 +76,7 @@ func argument(s *source, module string, key, value *yaml.Node, flow bool) {
 	case key.Value == "state" && value.Value == "removed":
 		s.replace(value, "absent", flow)
 	case key.Value == "src" && strings.HasSuffix(value.Value, ".j2"):
-		out, problems := jinja.Text(strings.TrimSuffix(value.Value, ".j2") + ".tmpl")
+		out, problems := jinja.PlaybookText(strings.TrimSuffix(value.Value, ".j2") + ".tmpl")
 		for _, p := range problems {
 			s.note(value, p.Error())
 		}
@@ -96,7 +96,7 @@ func (s *source) groups(n *yaml.Node, flow bool) {
 		s.value(n, flow)
 		return
 	}
-	out, problems := jinja.Text(text)
+	out, problems := jinja.PlaybookText(text)
 	for _, p := range problems {
 		s.note(n, p.Error())
 	}
@@ -235,7 +235,7 @@ func words(text string) []string {
 
 // translated is the name of a file of variables, as YAML that can stand in brackets.
 func translated(s *source, n *yaml.Node) string {
-	out, problems := jinja.Text(strings.TrimPrefix(n.Value, "../vars/"))
+	out, problems := jinja.PlaybookText(strings.TrimPrefix(n.Value, "../vars/"))
 	for _, p := range problems {
 		s.note(n, p.Error())
 	}

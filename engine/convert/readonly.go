@@ -21,7 +21,7 @@ func (w *Words) readOnly(s *source, task *yaml.Node) {
 			first := value.Content[0]
 			s.change(s.start(first), s.start(first), "read_only: true\n"+strings.Repeat(" ", first.Column-1))
 		case value.Kind == yaml.ScalarNode && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && s.end(value) > 0:
-			out, problems := jinja.Text(value.Value)
+			out, problems := jinja.PlaybookText(value.Value)
 			if len(problems) == 0 {
 				s.change(s.start(key), s.end(value), word+": {cmd: "+written(out, true, strings.Contains(out, "{{"))+", read_only: true}")
 				return

@@ -110,7 +110,7 @@ func (s *source) value(n *yaml.Node, flow bool) {
 		s.blockText(n)
 		return
 	}
-	out, problems := jinja.Text(n.Value)
+	out, problems := jinja.PlaybookText(n.Value)
 	for _, p := range problems {
 		s.note(n, p.Error())
 	}
@@ -137,7 +137,7 @@ func (s *source) blockText(n *yaml.Node) {
 	for i, l := range lines {
 		lines[i] = strings.TrimPrefix(l, indent)
 	}
-	out, problems := jinja.Text(strings.Join(lines, "\n"))
+	out, problems := jinja.PlaybookText(strings.Join(lines, "\n"))
 	for _, p := range problems {
 		s.notes = append(s.notes, Note{n.Line + p.Line, 1, p.Error()})
 	}

@@ -1,8 +1,12 @@
 package jinja
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"deployer/engine/lang"
 )
 
 // same are filters that are functions of expr, with the value as the only
@@ -56,12 +60,27 @@ func (w *exprs) filter(f filter) string {
 		return w.selected(f)
 	case "sort":
 		return w.sorted(f)
-	case "regex_replace":
-		return w.fail("there is no regex_replace in expressions; a template has it: {{ regexReplaceAll PATTERN TEXT NEW }}")
-	case "regex_search", "regex_findall":
-		return w.fail("whether a text fits a pattern: TEXT matches PATTERN; a template has regexFind and regexFindAll")
+	}
+	if lang.HasFilter(f.name) {
+		return w.piped(f)
 	}
 	return w.fail("there is no filter %q here", f.name)
+}
+
+// piped prints a filter as it is written in Ansible.
+func (w *exprs) piped(f filter) string {
+	var args []string
+	for _, a := range f.args.list {
+		args = append(args, w.value(a))
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.args.named)) {
+		args = append(args, name+"="+w.value(f.args.named[name]))
+	}
+	out := w.tight(f.of) + " | " + f.name
+	if len(args) > 0 {
+		out += "(" + strings.Join(args, ", ") + ")"
+	}
+	return "(" + out + ")"
 }
 
 func (w *exprs) or(n node, other string) string {
@@ -74,9 +93,6 @@ func (w *exprs) or(n node, other string) string {
 // fallback prints default. With true it stands for empty values too.
 func (w *exprs) fallback(f filter) string {
 	value := f.args.at(0, "default_value")
-	if value == name("omit") {
-		return w.fail("there is no omit; leave the argument out, or make two tasks with conditions")
-	}
 	if value == nil {
 		value = text("")
 	}
@@ -91,7 +107,7 @@ func (w *exprs) fallback(f filter) string {
 // combine puts mappings together, the keys of the last ones winning.
 func (w *exprs) combine(f filter) string {
 	if f.args.named != nil {
-		return w.fail("combine of what is nested: a template has mergeOverwrite")
+		return w.piped(f)
 	}
 	out := []string{"toPairs(" + w.value(f.of) + ")"}
 	for _, a := range f.args.list {
@@ -215,9 +231,7 @@ func (w *exprs) call(c call) string {
 func (w *exprs) function(c call) string {
 	what, _ := c.args.at(0, "").(text)
 	switch {
-	case (c.name == "lookup" || c.name == "query" || c.name == "q") && strings.HasSuffix(string(what), "env"):
-		key, _ := c.args.at(1, "").(text)
-		return w.fail("the environment comes in by vars_files: a line `NAME: !env %s`", string(key))
+	case isLookup(c):
 	case c.name == "lookup" || c.name == "query" || c.name == "q":
 		advice, ok := lookups[strings.TrimPrefix(string(what), "ansible.builtin.")]
 		if !ok {
@@ -236,10 +250,7 @@ func (w *exprs) function(c call) string {
 
 // lookups are those that many roles have.
 var lookups = map[string]string{
-	"file":        "copy reads files, and a template includes them",
-	"template":    "the module template, or include in a template file",
 	"first_found": "include_vars takes a list of names, of which the first that exists counts",
-	"password":    "a value in an encrypted file of variables: deployer secrets encrypt",
 	"pipe":        "a task command with delegate_to: localhost and register",
 	"url":         "a task http_check, or download",
 	"vars":        "the variable by its name, or a mapping with a key",

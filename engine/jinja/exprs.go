@@ -252,7 +252,7 @@ func (w *exprs) name(s string) string {
 		return w.fail("variables of hosts are hosts.NAME.vars")
 	case "ansible_facts":
 		return "facts"
-	case "ansible_version", "omit", "role_path", "playbook_dir", "inventory_dir":
+	case "ansible_version", "role_path", "playbook_dir", "inventory_dir":
 		return w.fail("there is no %s; %s", s, nothing[s])
 	}
 	return s
@@ -261,7 +261,6 @@ func (w *exprs) name(s string) string {
 // nothing is what to do about names that have no equivalent.
 var nothing = map[string]string{
 	"ansible_version": "leave the condition out",
-	"omit":            "leave the argument out, or make two tasks with conditions",
 	"role_path":       "files and templates of a role are named without a directory",
 	"playbook_dir":    "names of files are seen from the playbook",
 	"inventory_dir":   "names of files are seen from the playbook",

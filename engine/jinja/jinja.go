@@ -59,7 +59,7 @@ func inside(src string) string {
 }
 
 // Looks tells whether a text looks like one of Jinja rather than of text/template:
-// it has a name without a dot, a filter with parentheses, or a statement.
+// it has a filter with parentheses, an operator, or a statement.
 func Looks(src string) bool {
 	if strings.Contains(src, "{%") {
 		return true
@@ -75,14 +75,13 @@ func Looks(src string) bool {
 // action is {{ one expression }} in a text.
 var action = regexp.MustCompile(`(?s)\{\{-?(.*?)-?\}\}`)
 
-// isJinja: {{ end }} and {{ else }} are no variables, and text/template knows the
-// same quoted texts and numbers.
+// isJinja: text/template knows the same names, quoted texts and numbers.
 func isJinja(n node) bool {
 	switch t := n.(type) {
-	case name:
-		return t != "end" && t != "else" && t != "break" && t != "continue"
-	case text, literal:
+	case name, text, literal:
 		return false
+	case field:
+		return isJinja(t.of)
 	}
 	return true
 }

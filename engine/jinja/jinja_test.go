@@ -211,7 +211,6 @@ func TestText(t *testing.T) {
 
 func TestWhatCannotBeTranslated(t *testing.T) {
 	for src, want := range map[string]string{
-		`{{ lookup('env', 'HOME') }}`:          "NAME: !env HOME",
 		`{{ ansible_version.full }}`:           "ansible_version",
 		`{{ users | map(attribute='name') }}`:  "in loop and when",
 		`{{ a in b }}`:                         "hasKey",

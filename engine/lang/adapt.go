@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 var errorType = reflect.TypeFor[error]()
@@ -16,6 +17,9 @@ func adapt(name string, fn any, last bool) Func {
 		if last && len(args) > 1 {
 			args = append(append([]any{}, args[1:]...), args[0])
 		}
+		if err := bounded(name, args); err != nil {
+			return nil, err
+		}
 		in, err := arguments(name, t, args)
 		if err != nil {
 			return nil, err
@@ -26,6 +30,24 @@ func adapt(name string, fn any, last bool) Func {
 		}
 		return plain(out[0].Interface()), nil
 	}
+}
+
+// generators are functions whose result is as long as a number says.
+var generators = []string{"until", "untilStep", "seq", "repeat", "indent", "nindent", "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes"}
+
+// mostGenerated is the largest number that a generator takes, as that of expr's repeat.
+const mostGenerated = 1_000_000
+
+func bounded(name string, args []any) error {
+	if !slices.Contains(generators, name) {
+		return nil
+	}
+	for _, a := range args {
+		if n, ok := toInt(a); ok && (n > mostGenerated || n < -mostGenerated) {
+			return fmt.Errorf("%s: want at most %d", name, mostGenerated)
+		}
+	}
+	return nil
 }
 
 // arguments brings values into the types of a function.

@@ -13,7 +13,7 @@ import (
 // claimed builds the one task, a claim, for a host with some variables.
 func claimed(t *testing.T, task string) (*claimArgs, error) {
 	t.Helper()
-	p := mustCompile(t, "site.yaml", "- hosts: all\n  vars: {low: 3, twice: '{{ mul .low 2 }}'}\n  tasks:\n  - "+task+"\n")
+	p := mustCompile(t, "site.yaml", "- hosts: all\n  vars: {low: 3, twice: '{{ low * 2 }}'}\n  tasks:\n  - "+task+"\n")
 	v := NewVars(map[string]any{"name": "m1", "list": []any{1, 2}, "result": map[string]any{"rc": 1, "stdout": "it is\nso", "deep": map[string]any{"er": true}}}, nil)
 	if err := v.Enter(p.Tasks[0].Scopes, p.Tasks[0].Refs()); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestExpressionsAreCompiled(t *testing.T) {
 	for args, want := range map[string]string{
 		`{that: "a ==="}`:        `site.yaml:3:24: expression "a ===": unexpected token Operator("=")`,
 		`{that: [a, "b( c"]}`:    `site.yaml:3:27: expression "b( c": unexpected token EOF`,
-		`{that: "{{ .a }}"}`:     `site.yaml:3:19: an expression stands here by itself, without {{ }}: {{ .a }}`,
+		`{that: "{{ a }}"}`:      `site.yaml:3:19: an expression stands here by itself, without {{ }}; write a`,
 		`{that: []}`:             `site.yaml:3:19: that: want an expression, or a list of them`,
 		`{that: [{a: 1}]}`:       `site.yaml:3:19: that: want an expression, or a list of them`,
 		`{that: [lenn(a) == 1]}`: `site.yaml:3:20: expression "lenn(a) == 1": unknown function "lenn"; did you mean "len"?`,

@@ -2,7 +2,6 @@ package playbook
 
 import (
 	"reflect"
-	"text/template"
 
 	"gopkg.in/yaml.v3"
 
@@ -20,7 +19,7 @@ type Args struct {
 // rendered text becomes a value of the right type.
 type argNode struct {
 	node     *yaml.Node
-	tpl      *Template
+	text     *Interpolation
 	want     want
 	children []*argNode // one for each of node.Content; nil when nothing below is a template
 	exprs    []*Expr    // of an argument that is expressions; nil for any other
@@ -28,17 +27,17 @@ type argNode struct {
 }
 
 // compileArgs compiles the templates of a node that will be decoded into t.
-func compileArgs(d *document, n *yaml.Node, t reflect.Type, funcs template.FuncMap) (*Args, []error) {
+func compileArgs(d *document, n *yaml.Node, t reflect.Type) (*Args, []error) {
 	a := &Args{doc: d}
 	var errs []error
-	a.root = a.compile(n, t, funcs, &errs)
+	a.root = a.compile(n, t, &errs)
 	return a, errs
 }
 
 // Templated tells whether the arguments differ from host to host.
 func (a *Args) Templated() bool { return a.root.dynamic() }
 
-func (n *argNode) dynamic() bool { return n.tpl != nil || n.children != nil || n.exprs != nil }
+func (n *argNode) dynamic() bool { return n.text != nil || n.children != nil || n.exprs != nil }
 
 // at is the argument that a path leads to; nil when it is not there, or computed.
 func (n *argNode) at(path []string) *argNode {
@@ -66,7 +65,7 @@ func (n *argNode) field(name string) *argNode {
 	return nil
 }
 
-func (a *Args) compile(n *yaml.Node, t reflect.Type, funcs template.FuncMap, errs *[]error) *argNode {
+func (a *Args) compile(n *yaml.Node, t reflect.Type, errs *[]error) *argNode {
 	if isExpressions(t) {
 		return a.compileExpressions(n, t, errs)
 	}
@@ -75,13 +74,13 @@ func (a *Args) compile(n *yaml.Node, t reflect.Type, funcs template.FuncMap, err
 		if n.ShortTag() != "!!str" || !isTemplate(n.Value) {
 			return out
 		}
-		tpl, err := compileTemplate(n.Value, a.doc.origin(n), funcs)
+		text, err := compileText(n.Value, a.doc.origin(n))
 		if err != nil {
 			*errs = append(*errs, err)
 			return out
 		}
-		out.tpl = tpl
-		a.refs.merge(tpl.refs)
+		out.text = text
+		a.refs.merge(text.refs)
 		return out
 	}
 	children := make([]*argNode, len(n.Content))
@@ -91,7 +90,7 @@ func (a *Args) compile(n *yaml.Node, t reflect.Type, funcs template.FuncMap, err
 			children[i] = &argNode{node: c}
 			continue
 		}
-		children[i] = a.compile(c, childType(t, n, i), funcs, errs)
+		children[i] = a.compile(c, childType(t, n, i), errs)
 		dynamic = dynamic || children[i].dynamic()
 	}
 	if dynamic {
@@ -105,7 +104,7 @@ func (a *Args) Render(vars map[string]any) (*yaml.Node, error) { return a.root.r
 
 func (n *argNode) render(vars map[string]any) (*yaml.Node, error) {
 	switch {
-	case n.tpl != nil:
+	case n.text != nil:
 		return n.scalar(vars)
 	case n.exprs != nil:
 		return n.eval(vars)
@@ -131,43 +130,38 @@ func (n *argNode) render(vars map[string]any) (*yaml.Node, error) {
 }
 
 func (n *argNode) scalar(vars map[string]any) (*yaml.Node, error) {
-	switch n.want {
-	case wantAny:
-		v, err := n.tpl.value(vars)
-		if err != nil {
-			return nil, err
-		}
-		return n.encode(v)
-	case wantOther:
-		v, native, err := n.tpl.native(vars)
-		if err != nil {
-			return nil, err
-		}
-		if _, isText := v.(string); native && !isText {
-			return n.encode(v)
-		}
-		return n.reread(vars)
+	if n.want == wantText || n.want == wantOther && !n.text.single() {
+		return n.rendered(vars)
 	}
-	return n.text(vars)
+	v, err := n.text.Value(vars)
+	if err != nil {
+		return nil, err
+	}
+	if s, isText := v.(string); isText && n.want == wantOther {
+		return n.reread(s)
+	}
+	return n.encode(v)
 }
 
-// text renders for a string. A list or mapping there would be printed in Go's
-// notation, which nobody wants.
-func (n *argNode) text(vars map[string]any) (*yaml.Node, error) {
-	if n.tpl.one != nil && n.tpl.one.path != nil {
-		v, _, err := n.tpl.native(vars)
+// rendered makes a text, which a list or mapping is none of, as whoever wants a text
+// does not want JSON.
+func (n *argNode) rendered(vars map[string]any) (*yaml.Node, error) {
+	if n.text.single() {
+		v, err := n.text.Value(vars)
 		if err != nil {
 			return nil, err
 		}
 		switch v.(type) {
 		case map[string]any, []any:
-			return nil, n.tpl.orig.start.Errorf("template %s gives %s where a text is wanted; use toJson, toYaml or join",
-				n.tpl.src, describe(v))
+			return nil, n.text.orig.start.Errorf("template %s gives %s where a text is wanted; use join, to_json or to_nice_yaml", n.text.src, describe(v))
 		}
 	}
-	s, err := n.tpl.Text(vars)
+	s, err := n.text.Text(vars)
 	if err != nil {
 		return nil, err
+	}
+	if n.want == wantOther {
+		return n.reread(s)
 	}
 	return n.like(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}), nil
 }
@@ -178,20 +172,16 @@ func (n *argNode) encode(v any) (*yaml.Node, error) {
 	}
 	out := &yaml.Node{}
 	if err := out.Encode(v); err != nil {
-		return nil, n.tpl.orig.start.Errorf("template %s: %v", n.tpl.src, err)
+		return nil, n.text.orig.start.Errorf("template %s: %v", n.text.src, err)
 	}
 	return n.like(out), nil
 }
 
-func (n *argNode) reread(vars map[string]any) (*yaml.Node, error) {
-	s, err := n.tpl.Text(vars)
-	if err != nil {
-		return nil, err
-	}
-	pos := n.tpl.orig.start
+func (n *argNode) reread(s string) (*yaml.Node, error) {
+	pos := n.text.orig.start
 	root, err := strictyaml.Parse(pos.File, []byte(s))
 	if err != nil {
-		return nil, pos.Errorf("template %s gives %q, which is not YAML", n.tpl.src, shorten(s))
+		return nil, pos.Errorf("template %s gives %q, which is not YAML", n.text.src, shorten(s))
 	}
 	return n.like(root), nil
 }

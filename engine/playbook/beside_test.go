@@ -40,7 +40,7 @@ func TestFilesBesideThePlaybook(t *testing.T) {
   vars_files: [../common/vars.yaml]
   tasks:
     - include_tasks: ../common/tasks/two.yaml
-    - file: {path: "{{ .from }}"}
+    - file: {path: "{{ from }}"}
 - import_playbook: ABSOLUTE/common/base.yaml
 `,
 		"common/base.yaml":      "- hosts: all\n  vars_files: [vars.yaml]\n  tasks: [{include_tasks: tasks/two.yaml}]\n",
@@ -78,7 +78,7 @@ func TestFilesBesideThePlaybook(t *testing.T) {
 
 // Templates and files too, which are read when a task comes to them.
 func TestTemplatesBesideThePlaybook(t *testing.T) {
-	dir := onDisk(t, map[string]string{"common/motd.tmpl": "{{ .who }}", "common/tree/x": "x", "site/files/y": "y"})
+	dir := onDisk(t, map[string]string{"common/motd.tmpl": "{{ who }}", "common/tree/x": "x", "site/files/y": "y"})
 	tree := Tree{Name: "site", FS: os.DirFS(dir + "/site"), Dir: dir + "/site"}
 	f := newFiles("the playbook", template.FuncMap{}, place{tree: tree, dir: "templates", templates: true}, place{tree: tree, dir: "files", plain: true}, place{tree: tree, dir: ".", templates: true, plain: true})
 	tpl, err := f.Template("../common/motd.tmpl")

@@ -16,6 +16,7 @@ func (c *compiler) finish() {
 	}
 	c.defined = c.definers()
 	c.prog.Definers = c.defined
+	c.foreignTexts()
 	for _, op := range c.prog.Ops {
 		b := op.Block
 		if op.Kind == OpEndHost {
@@ -70,8 +71,8 @@ func (t *Task) refer() {
 	for _, env := range t.env {
 		parts = append(parts, env.refs)
 	}
-	if t.nameTpl != nil {
-		parts = append(parts, t.nameTpl.refs)
+	if t.nameText != nil {
+		parts = append(parts, t.nameText.refs)
 	}
 	t.refs = closure(t.Scopes, parts...)
 	var after []Refs
@@ -204,8 +205,8 @@ func (t *Task) Fixed() json.RawMessage { return t.fixed }
 // that stands for another one has the name as written where it cannot be rendered.
 func (t *Task) Title(vars *Vars) (title string, err error) {
 	title = t.Name
-	if t.nameTpl != nil {
-		title, err = t.nameTpl.Text(vars.m)
+	if t.nameText != nil {
+		title, err = t.nameText.Text(vars.m)
 	}
 	switch {
 	case err != nil && t.instead:

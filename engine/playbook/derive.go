@@ -39,7 +39,7 @@ func (t *Task) Instead(id, module string, args any) (*Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("arguments of %s: %w", module, err)
 	}
-	other := &Task{ID: id, Name: t.Name, nameTpl: t.nameTpl, Role: t.Role, Pos: t.Pos, Kind: engine.Kind{Name: module},
+	other := &Task{ID: id, Name: t.Name, nameText: t.nameText, Role: t.Role, Pos: t.Pos, Kind: engine.Kind{Name: module},
 		Throttle: t.Throttle, Scopes: t.Scopes, Tags: t.Tags, Secret: t.Secret, fixed: fixed, instead: true}
 	other.refer()
 	return other, nil

@@ -41,9 +41,9 @@ func lookers(t *testing.T) map[string]*Task {
   tasks:
     - {name: looks, look: {look: true}, when: a == 1}
     - {name: waits, look: {wait: x}}
-    - {name: may wait, look: {wait: "{{ .way }}"}, when: a == 1}
-    - {name: need not wait, look: {wait: "{{ .none }}"}}
-    - {name: "file of {{ .way }}", file: {path: /x}, register: r}
+    - {name: may wait, look: {wait: "{{ way }}"}, when: a == 1}
+    - {name: need not wait, look: {wait: "{{ none }}"}}
+    - {name: "file of {{ way }}", file: {path: /x}, register: r}
 `)}, "site.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func lookers(t *testing.T) map[string]*Task {
 func TestLooksAndGates(t *testing.T) {
 	tasks := lookers(t)
 	for name, want := range map[string][2]bool{
-		"looks": {true, false}, "waits": {false, true}, "may wait": {false, true}, "need not wait": {false, true}, "file of {{ .way }}": {false, false},
+		"looks": {true, false}, "waits": {false, true}, "may wait": {false, true}, "need not wait": {false, true}, "file of {{ way }}": {false, false},
 	} {
 		task := tasks[name]
 		if task.Looks() != want[0] || (task.Gate(nil) != nil) != want[1] {
@@ -88,7 +88,7 @@ func TestLooksAndGates(t *testing.T) {
 }
 
 func TestInstead(t *testing.T) {
-	file := lookers(t)["file of {{ .way }}"]
+	file := lookers(t)["file of {{ way }}"]
 	other, err := file.Instead("undo", "revert", engine.Revert{Run: "r1"})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestInstead(t *testing.T) {
 		t.Errorf("its name is %q", got)
 	}
 	// What is not there any more cannot be in its name.
-	if got, err := other.Title(NewVars(nil, nil)); err != nil || got != "file of {{ .way }}" {
+	if got, err := other.Title(NewVars(nil, nil)); err != nil || got != "file of {{ way }}" {
 		t.Errorf("its name is %q, %v", got, err)
 	}
 }

@@ -36,7 +36,7 @@
 // text or list is that argument alone, as in `command: uptime -p`. Beside it may
 // stand:
 //
-//	name           for people; may have templates
+//	name           for people; may have expressions
 //	when           a condition, or a list of conditions that must all hold
 //	loop           a list, or an expression that gives one; the task runs for each item, as `item`
 //	loop_control   loop_var and index_var: names for the item and for its position from 0; label: what
@@ -76,7 +76,7 @@
 //
 // include_vars: FILE gives the variables of a file in vars/ of the role, or beside the
 // playbook, their values for later tasks, as set does. The name may have templates,
-// such as "{{ .facts.os_family }}.yaml", and is compared without regard to case; of a
+// such as "{{ facts.os_family }}.yaml", and is compared without regard to case; of a
 // list of names the first that exists counts. All files that may be meant are read
 // before the run.
 //
@@ -154,17 +154,40 @@
 //
 // # Expressions and templates
 //
-// Conditions, loops and throttles are expressions of https://expr-lang.org.
-// Everything else may hold text/template with the functions of sprig (but for
-// env, expandenv and getHostByName) and toYaml, fromYaml, toToml; template files
-// may also include each other. A name that does not
-// exist is an error, found before any host is contacted where it is certain that a
-// host comes to it: in tasks without a condition, in the template files that these
-// name, and in conditions. Where it may be missing, expressions have `a ?? b`, `a?.b`
-// and `"a" in $env`, templates have hasKey, get and dig. A template that prints
-// null is an error. {{ omit }} leaves its argument out, as in {{ dig "x" omit . }}.
-// versionCompare(a, b) is -1, 0 or 1, in both. An argument that is not a text gets the value of a template
-// that is one action only, with its type, or else its text read as YAML.
+// Conditions, loops, throttles and what stands in {{ }} of a text are expressions of
+// https://expr-lang.org:
+//
+//	when: facts.os == "debian" and not (maintenance | default(false))
+//	loop: groups.web | difference([host.name])
+//	line: {path: /etc/hosts, line: "{{ hosts[item].address }} {{ item }}:{{ port ?? 8080 }}"}
+//
+// A text that is one {{ }} keeps the type of its value. In a longer text numbers have no
+// exponent, lists and mappings are JSON, and null is an error. {{- and -}} drop the white
+// space beside them. Braces that are to stay stand in quotes, {{ '{{' }}, or between
+// {% raw %} and {% endraw %}. {{ omit }} leaves its argument out, as in
+// {{ mode | default(omit) }}. An argument that is not a text gets the value of the
+// expression, or else the text read as YAML.
+//
+// Expressions may call the functions of expr, the filters of Ansible (default,
+// regex_replace, combine, dict2items, ipaddr, to_nice_yaml and the like; the guide "From
+// Ansible" lists them), and those of sprig but for env, expandenv and getHostByName, with
+// toYaml, fromYaml, toToml and versionCompare(a, b), which is -1, 0 or 1. Behind a | all
+// of them take the value in front of it, as their first argument, those of sprig as their
+// last; a | binds to what stands right before it. lookup('file', NAME), lookup('template',
+// NAME), lookup('env', NAME) and lookup('password', 'FILE length=20') read what is on the
+// machine that deployer runs on; the last one makes the file when there is none, in a dry
+// run too, so that the run that follows has the same.
+//
+// A name that does not exist is an error, found before any host is contacted where it is
+// certain that a host comes to it: in tasks without a condition, in the template files
+// that these name, and in conditions. Where it may be missing, there are a | default(b),
+// a ?? b, a?.b and "a" in $env.
+//
+// Template files are text/template with the functions of sprig and toYaml, fromYaml,
+// toToml; they may include each other. A variable stands there by its name, {{ port }},
+// {{ host.name }}, {{ if debug }}, or with a dot, {{ .port }}, as it has to when a function
+// is called the same. A template that prints null is an error; hasKey, get and dig ask
+// for what may be missing.
 //
 // # Variables
 //
@@ -172,8 +195,8 @@
 // group_vars and host_vars beside it and beside the playbook, an import_playbook,
 // the play, its vars_files, vars of a role, block, task, what the task set has
 // given a value, parameters of a role or include, command line. They may refer to
-// each other: all but those of the command line may have templates, which see what
-// the task sees that looks at the variable. hosts.NAME.vars has those of the
+// each other: all but those of the command line may have expressions in {{ }}, which see
+// what the task sees that looks at the variable. hosts.NAME.vars has those of the
 // inventory, computed by what that host has before the run: what needs facts or the
 // variables of a play is not there. The names of [Reserved] are the engine's.
 //

@@ -11,7 +11,7 @@ import (
 // the reason where hosts may differ.
 func TestEndPlay(t *testing.T) {
 	inventory := func(own int) map[string]any {
-		return hostVars(t, map[string]any{"same": 1, "own": own, "of_same": "{{ .same }}", "of_facts": "{{ .facts.os }}"})
+		return hostVars(t, map[string]any{"same": 1, "own": own, "of_same": "{{ same }}", "of_facts": "{{ facts.os }}"})
 	}
 	a := inventory(1)
 	b := inventory(2)
@@ -30,7 +30,7 @@ func TestEndPlay(t *testing.T) {
 		"in a block":              {"tasks: [{block: [{meta: end_play}], when: same == 1}]", ""},
 		"in always":               {"tasks: [{block: [{run: x}], rescue: [{run: y}], always: [{meta: end_play}]}]", ""},
 		"of each host":            {"tasks: [{meta: end_play, when: own == 1}]", `"own == 1" looks at own, which may differ`},
-		"a fact":                  {"vars: {v: '{{ .facts.os }}'}\n  tasks: [{meta: end_play, when: v == 'x'}]", "looks at facts, which may differ"},
+		"a fact":                  {"vars: {v: '{{ facts.os }}'}\n  tasks: [{meta: end_play, when: v == 'x'}]", "looks at facts, which may differ"},
 		"a fact by the inventory": {"tasks: [{meta: end_play, when: of_facts == 'x'}]", "looks at facts (through the variable at inv.yaml:"},
 		"a result":                {"tasks: [{run: x, register: r}, {meta: end_play, when: r.changed}]", "looks at r, which may differ"},
 		"the host":                {"tasks: [{meta: end_play, when: host.name == 'a'}]", "looks at host, which may differ"},

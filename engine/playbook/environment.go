@@ -24,7 +24,7 @@ func (c *compiler) environment(d *document, n *yaml.Node) *Value {
 			c.fail(d.at(n.Content[i]).Errorf("environment: %q cannot be the name of a variable", name))
 		}
 	}
-	v, err := compileValue(d, n, c.funcs)
+	v, err := compileValue(d, n)
 	c.fail(err)
 	return v
 }

@@ -3,30 +3,40 @@ package playbook
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"deployer/engine/lang"
 	"deployer/strictyaml"
 )
 
-// Expr is a compiled expression of the expr language (https://expr-lang.org):
-// a condition, a loop, a throttle. A name or a key that does not exist is an
-// error, except to the left of ?? and in a?.b. It is safe for concurrent use.
+// Expr is a compiled expression of the expr language (https://expr-lang.org): a
+// condition, a loop, a throttle, or what stands in {{ }} of a text. A name or a key
+// that does not exist is an error, except to the left of ??, in a?.b and in front of
+// | default. It is safe for concurrent use.
 type Expr struct {
 	Src  string
 	Pos  strictyaml.Pos
 	orig origin
-	prog *vm.Program
-	refs Refs
-	sure []sight
-	or   *int // the number instead of an error; see Or
+	// whole is the text that the expression stands in, from the byte offset on.
+	whole  string
+	offset int
+	texted bool // it stands in {{ }}
+	read   lang.Source
+	prog   *vm.Program
+	refs   Refs
+	sure   []sight
+	or     *int // the number instead of an error; see Or
+	simple bool // it is a path of names
 }
 
+// compileExpr compiles an expression that stands by itself.
 func compileExpr(src string, orig origin) (*Expr, error) {
-	e := &Expr{Src: src, Pos: orig.start, orig: orig}
+	e := &Expr{Src: src, Pos: orig.start, orig: orig, whole: src}
 	if strings.Contains(src, "{{") {
 		advice := asCondition(src)
 		if advice == "" {
@@ -34,24 +44,71 @@ func compileExpr(src string, orig origin) (*Expr, error) {
 		}
 		return nil, orig.start.Errorf("an expression stands here by itself, without {{ }}%s", advice)
 	}
-	strict, err := newStrictness(src)
-	if err != nil {
-		return nil, e.wrap(err)
-	}
-	e.refs = strict.refs
-	for _, id := range strict.sure {
-		at := file.Error{Location: id.Location()}
-		bound := at.Bind(file.NewSource(src))
-		e.sure = append(e.sure, sight{name: id.Value, pos: orig.at(bound.Line, bound.Column), what: fmt.Sprintf("expression %q", src)})
-	}
-	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(toldName, told), expr.Function(tryName, try),
-		expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
-	e.prog, err = expr.Compile(src, options...)
-	if err != nil {
-		return nil, e.wrap(err)
+	return e.compiled()
+}
+
+// compiled is the expression, or what is wrong with it.
+func (e *Expr) compiled() (*Expr, error) {
+	if err := e.compile(); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
+
+// compileIn compiles the expression in {{ }} that begins at an offset of a text.
+func compileIn(src string, t *Interpolation, offset int) (*Expr, error) {
+	e := &Expr{Src: src, Pos: t.at(offset), orig: t.orig, whole: t.src, offset: offset, texted: true}
+	if err := notExpression(src); err != nil {
+		return nil, e.Pos.Errorf("template: %v", err)
+	}
+	return e.compiled()
+}
+
+func (e *Expr) compile() error {
+	var err error
+	if e.read, err = language.Rewrite(e.Src); err != nil {
+		return e.wrap(err)
+	}
+	strict, err := newStrictness(e.read.Text)
+	if err != nil {
+		return e.wrap(err)
+	}
+	e.refs, e.simple = strict.refs, strict.isPath
+	for _, id := range strict.sure {
+		e.sure = append(e.sure, sight{name: id.Value, pos: e.at(id.Location().From), what: e.shown()})
+	}
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(toldName, told), expr.Function(tryName, try),
+		expr.Function(truthyName, truthy), expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
+	reads, err := e.lookups(strict.lookups)
+	if err != nil {
+		return err
+	}
+	options = slices.Concat(options, reads, strict.functions())
+	e.prog, err = expr.Compile(e.read.Text, options...)
+	if err != nil {
+		return e.wrap(err)
+	}
+	return nil
+}
+
+// at is the place in the file of a rune of the expression as the parser reads it.
+func (e *Expr) at(read int) strictyaml.Pos {
+	runes := []rune(e.Src)
+	written := min(e.read.Origin(read), len(runes))
+	return e.orig.within(e.whole, e.offset+len(string(runes[:written])))
+}
+
+// shown is the expression as errors call it.
+func (e *Expr) shown() string {
+	if e.texted {
+		return "template {{ " + e.Src + " }}"
+	}
+	return fmt.Sprintf("expression %q", e.Src)
+}
+
+// isPath reports whether the expression is names behind each other, as in a.b.c, and
+// none of them is a word of the language.
+func (e *Expr) isPath() bool { return e.simple }
 
 // Refs are the variables that the expression looks at.
 func (e *Expr) Refs() Refs { return e.refs }
@@ -99,13 +156,18 @@ func (e *Expr) Int(vars map[string]any) (int, error) {
 func (e *Expr) wrap(err error) error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		return e.Pos.Errorf("expression %q: %v%s", e.Src, err, inText(err.Error()))
+		return e.Pos.Errorf("%s: %v%s", e.shown(), err, inText(err.Error()))
 	}
+	msg := lang.Shown(fe.Message)
 	advice := inText(fe.Message)
-	if e.prog == nil && advice == "" {
-		advice = asCondition(e.Src)
+	if e.prog == nil && advice == "" && !strings.HasPrefix(msg, "unknown function") {
+		if e.texted {
+			advice = asValue(e.Src)
+		} else {
+			advice = asCondition(e.Src)
+		}
 	}
-	return e.orig.at(fe.Line, fe.Column).Errorf("expression %q: %s%s", e.Src, fe.Message, advice)
+	return e.at(fe.From).Errorf("%s: %s%s", e.shown(), msg, advice)
 }
 
 // describe names a value's type for people.

@@ -5,12 +5,13 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm/runtime"
 
+	"deployer/engine/lang"
 	"deployer/strictyaml"
 )
 
@@ -22,6 +23,8 @@ const (
 	getName  = "__get"
 	toldName = "__told" // get, of the variables of another host
 	tryName  = "__try"
+	// truthyName is Jinja's truth, of `| default(x, true)`.
+	truthyName = "__truthy"
 )
 
 type strictness struct {
@@ -35,6 +38,9 @@ type strictness struct {
 	fields   map[file.Location]string // of names of which one field is looked at
 	unknown  []*ast.IdentifierNode    // functions that do not exist
 	sure     []*ast.IdentifierNode    // variables that are looked at in any case
+	called   map[string]lang.Func     // functions beside those of expr
+	lookups  []*ast.CallNode
+	isPath   bool // a path of names, each of which has to be there
 }
 
 func newStrictness(src string) (*strictness, error) {
@@ -42,15 +48,27 @@ func newStrictness(src string) (*strictness, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}, told: map[file.Location]bool{}, fields: map[file.Location]string{}}
+	s := &strictness{tolerant: map[file.Location]bool{}, keep: map[file.Location]bool{}, locals: map[string]bool{}, told: map[file.Location]bool{}, fields: map[file.Location]string{}, called: map[string]lang.Func{}}
 	ast.Walk(&tree.Node, visit(s.collect))
 	ast.Walk(&tree.Node, visit(s.collectRefs))
 	s.surely(tree.Node)
+	path := fieldsOf(tree.Node)
+	s.isPath = path != nil && path[0] != omitName && len(s.tolerant) == 0
 	for _, f := range s.unknown {
-		err := &file.Error{Location: f.Location(), Message: fmt.Sprintf("unknown function %q%s", f.Value, didYouMean(f.Value, builtin.Names))}
+		name := lang.Shown(f.Value)
+		err := &file.Error{Location: f.Location(), Message: fmt.Sprintf("unknown function %q%s", name, didYouMean(name, language.Names()))}
 		return nil, err.Bind(tree.Source)
 	}
 	return s, nil
+}
+
+// functions are those that the expression calls, beside those of expr.
+func (s *strictness) functions() []expr.Option {
+	var out []expr.Option
+	for name, f := range s.called {
+		out = append(out, expr.Function(name, f))
+	}
+	return out
 }
 
 type visit func(*ast.Node)
@@ -64,10 +82,7 @@ func (s *strictness) collect(n *ast.Node) {
 		s.locals[t.Name] = true
 	case *ast.CallNode:
 		s.keep[t.Callee.Location()] = true
-		// The language's own functions are another kind of node.
-		if f, ok := t.Callee.(*ast.IdentifierNode); ok && f.Value != versionName {
-			s.unknown = append(s.unknown, f)
-		}
+		s.call(t)
 	case *ast.MemberNode:
 		if field, ok := t.Property.(*ast.StringNode); ok {
 			s.fields[t.Node.Location()] = field.Value
@@ -92,10 +107,31 @@ func (s *strictness) collect(n *ast.Node) {
 	}
 }
 
+// call notes which function is called. expr's own are another kind of node.
+func (s *strictness) call(t *ast.CallNode) {
+	f, ok := t.Callee.(*ast.IdentifierNode)
+	if !ok {
+		return
+	}
+	if isDefault(f.Value) && len(t.Arguments) > 0 {
+		ast.Walk(&t.Arguments[0], visit(func(l *ast.Node) { s.tolerant[(*l).Location()] = true }))
+	}
+	if isLookup(f.Value) {
+		s.lookups = append(s.lookups, t)
+	} else if fn, known := language.Function(f.Value); known {
+		s.called[f.Value] = fn
+	} else if f.Value != versionName {
+		s.unknown = append(s.unknown, f)
+	}
+}
+
+// isDefault reports whether a function is Ansible's default, whose value may be missing.
+func isDefault(name string) bool { return name == "default" || name == "d" }
+
 func (s *strictness) collectRefs(n *ast.Node) {
 	id, ok := (*n).(*ast.IdentifierNode)
 	switch {
-	case !ok || s.keep[id.Location()] || s.locals[id.Value]:
+	case !ok || s.keep[id.Location()] || s.locals[id.Value] || id.Value == omitName:
 	case isEnv(id):
 		s.refs.all = true
 	default:
@@ -117,13 +153,18 @@ func isEnv(n ast.Node) bool {
 
 // Visit rewrites one look-up.
 func (s *strictness) Visit(n *ast.Node) {
-	loc := (*n).Location()
-	if s.keep[loc] {
+	if call, ok := (*n).(*ast.CallNode); ok {
+		s.visitCall(n, call) // it has the place of its name
+		return
+	}
+	if s.keep[(*n).Location()] {
 		return
 	}
 	switch t := (*n).(type) {
 	case *ast.IdentifierNode:
-		if !isEnv(t) && !s.locals[t.Value] {
+		if t.Value == omitName && !s.locals[t.Value] {
+			ast.Patch(n, &ast.StringNode{Value: omitMark})
+		} else if !isEnv(t) && !s.locals[t.Value] {
 			s.patch(n, &ast.IdentifierNode{Value: "$env"}, &ast.StringNode{Value: t.Value})
 		}
 	case *ast.MemberNode:
@@ -134,6 +175,73 @@ func (s *strictness) Visit(n *ast.Node) {
 		order(n, t)
 	}
 }
+
+// visitCall rewrites a call of default or of a lookup.
+func (s *strictness) visitCall(n *ast.Node, t *ast.CallNode) {
+	f, ok := t.Callee.(*ast.IdentifierNode)
+	switch {
+	case !ok:
+	case isDefault(f.Value):
+		s.otherwise(n, t.Arguments)
+	case isLookup(f.Value):
+		patchLookup(n, t, f.Value)
+	}
+}
+
+// otherwise makes a choice of `value | default(other)`, so that the other one is looked
+// at only when it is needed: it stands in for what is missing or null, with true behind
+// it for what is empty, too.
+func (s *strictness) otherwise(n *ast.Node, args []ast.Node) {
+	var list []ast.Node
+	var other, falsy ast.Node = &ast.StringNode{}, nil
+	for _, a := range args {
+		name, value := namedArgument(a)
+		switch name {
+		case "default_value":
+			other = value
+		case "boolean":
+			falsy = value
+		default:
+			list = append(list, a)
+		}
+	}
+	if len(list) == 0 || len(list) > 3 {
+		return // the function says what it wants
+	}
+	if len(list) > 1 {
+		other = list[1]
+	}
+	if len(list) > 2 {
+		falsy = list[2]
+	}
+	found := list[0]
+	if falsy != nil {
+		found = &ast.ConditionalNode{Cond: &ast.BinaryNode{Operator: "||",
+			Left:  &ast.CallNode{Callee: &ast.IdentifierNode{Value: truthyName}, Arguments: []ast.Node{found}},
+			Right: &ast.UnaryNode{Operator: "!", Node: &ast.CallNode{Callee: &ast.IdentifierNode{Value: truthyName}, Arguments: []ast.Node{falsy}}}},
+			Exp1: found, Exp2: &ast.NilNode{}}
+	}
+	ast.Patch(n, &ast.BinaryNode{Operator: "??", Left: found, Right: other})
+}
+
+// namedArgument takes NAME=VALUE apart; the name of any other argument is empty.
+func namedArgument(n ast.Node) (string, ast.Node) {
+	c, ok := n.(*ast.CallNode)
+	if !ok {
+		return "", n
+	}
+	f, ok := c.Callee.(*ast.IdentifierNode)
+	if !ok || f.Value != lang.NamedName || len(c.Arguments) != 2 {
+		return "", n
+	}
+	name, _ := c.Arguments[0].(*ast.StringNode)
+	if name == nil {
+		return "", n
+	}
+	return name.Value, c.Arguments[1]
+}
+
+func truthy(args ...any) (any, error) { return lang.Truthy(args[0]), nil }
 
 func (s *strictness) patch(n *ast.Node, of, key ast.Node) {
 	name := getName
@@ -203,7 +311,7 @@ func try(args ...any) (any, error) {
 }
 
 func hint(name string, known map[string]any) string {
-	if c, ok := known[catchVar].(*caught); ok {
+	if c, ok := known[contextVar].(*runContext); ok {
 		if pos, ok := c.definers[name]; ok {
 			return fmt.Sprintf("; %s gives it a value, and has not done so on this host: it was skipped, or comes later", pos)
 		}

@@ -64,6 +64,7 @@ type Files struct {
 	owner  string // for messages: "role etcd"
 	places []place
 	funcs  template.FuncMap
+	base   string // the directory of the playbook; empty when it is not on disk
 	// outside opens the directory of an absolute path.
 	outside func(dir string) fs.FS
 
@@ -170,7 +171,7 @@ func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tr
 // files are those of a role or playbook, read in the library's way.
 func (c *compiler) files(owner string, places ...place) *Files {
 	f := newFiles(owner, c.funcs, places...)
-	f.outside = c.outside
+	f.outside, f.base = c.outside, c.tree.Dir
 	return f
 }
 

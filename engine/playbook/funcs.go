@@ -14,7 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Functions are those that templates may call: sprig's, without the ones that
+// Functions are those that template files may call, and expressions too: sprig's, without the ones that
 // read the controller's environment or network, and toYaml, fromYaml and toToml.
 func Functions() template.FuncMap {
 	f := sprig.TxtFuncMap()
@@ -28,8 +28,6 @@ func Functions() template.FuncMap {
 	f["toJson"] = toJSON
 	f["keys"], f["values"] = orderedKeys, ordered["values"]
 	f[versionName] = versionCompare
-	f[omitName] = omit
-	f[catchFunc] = catchValue
 	return f
 }
 

@@ -3,7 +3,6 @@ package playbook
 import (
 	"maps"
 	"slices"
-	"text/template"
 
 	"deployer/strictyaml"
 )
@@ -13,13 +12,12 @@ import (
 // what that task sees. What the same place in a file gives to many hosts is compiled
 // once. Not safe for concurrent use.
 type HostValues struct {
-	funcs template.FuncMap
-	seen  map[strictyaml.Pos]*Value
+	seen map[strictyaml.Pos]*Value
 }
 
 // NewHostValues has compiled nothing yet.
 func NewHostValues() *HostValues {
-	return &HostValues{funcs: Functions(), seen: map[strictyaml.Pos]*Value{}}
+	return &HostValues{seen: map[strictyaml.Pos]*Value{}}
 }
 
 // Of returns the value as NewVars takes it: as it is without a template in it. at is
@@ -58,8 +56,8 @@ func (c *HostValues) compile(value any, pos strictyaml.Pos) (*Value, error) {
 			err = strictyaml.Join(err, c.child(v, e))
 		}
 	case string:
-		if v.tpl, err = compileTemplate(t, origin{start: pos}, c.funcs); err == nil {
-			v.refs = v.tpl.refs
+		if v.text, err = compileText(t, origin{start: pos}); err == nil {
+			v.refs = v.text.refs
 		}
 	}
 	return v, err

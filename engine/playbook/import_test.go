@@ -24,7 +24,7 @@ func TestImportPlaybook(t *testing.T) {
   hosts: web
   vars: {who: play}
   tags: [own]
-  tasks: [{name: a, file: {path: "{{ .who }}-{{ .port }}"}}, {include_tasks: b.yaml}]
+  tasks: [{name: a, file: {path: "{{ who }}-{{ port }}"}}, {include_tasks: b.yaml}]
 `,
 		"web/more.yaml", "- {name: more, hosts: all}\n",
 		"web/b.yaml", "- {name: b, template: {src: b.tmpl}}\n",
@@ -97,7 +97,7 @@ func TestVarsFiles(t *testing.T) {
 		return []byte(strings.TrimPrefix(string(data), "sealed: ")), nil
 	}}
 	files := []string{
-		"vars/a.yaml", "who: a\nfrom: a\ndeep: '{{ .who }}!'\n",
+		"vars/a.yaml", "who: a\nfrom: a\ndeep: '{{ who }}!'\n",
 		"vars/b.yaml", "who: b\ntoken: !env TOKEN_OF_TEST\nport: 80\n",
 		"vars/c.yaml.age", "sealed: {password: hunter2, pin: 1234, on: true}\n",
 		"vars/none.yaml", "",
@@ -108,7 +108,7 @@ func TestVarsFiles(t *testing.T) {
 	}
 	compile := func(lib *Library, names string) (*Program, error) {
 		return compileFiles(t, lib, append([]string{"site.yaml",
-			"- hosts: all\n  vars: {who: play, from: play}\n  vars_files: " + names + "\n  tasks: [{file: {path: '{{ .who }} {{ .from }} {{ .deep }}'}}]\n"}, files...)...)
+			"- hosts: all\n  vars: {who: play, from: play}\n  vars_files: " + names + "\n  tasks: [{file: {path: '{{ who }} {{ from }} {{ deep }}'}}]\n"}, files...)...)
 	}
 	p, err := compile(lib, "[vars/a.yaml, vars/b.yaml, vars/c.yaml.age, vars/none.yaml, vars/other.yaml]")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestVarsFiles(t *testing.T) {
 	for names, want := range map[string]string{
 		"gone.yaml":            "site.yaml:3:15: vars_files: open gone.yaml: file does not exist",
 		"[vars/list.yaml]":     "vars/list.yaml:1:1: variables must be a mapping of names to values",
-		"'{{ .os }}.yaml'":     "site.yaml:3:15: vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory",
+		"'{{ os }}.yaml'":      "site.yaml:3:15: vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory",
 		"vars/sops.yaml":       "vars/sops.yaml:3:3: vars/sops.yaml is encrypted with SOPS, which is not opened here; encrypt it with age: sops -d vars/sops.yaml | deployer secrets encrypt - -o vars/sops.yaml.age, and remove it",
 		"vars/broken.yaml.age": "site.yaml:3:15: vars_files: opening vars/broken.yaml.age: it is not encrypted to any key of yours",
 		"../a.yaml":            "site.yaml:3:15: vars_files: it leads out of a directory that is not on disk",

@@ -16,8 +16,8 @@ func includeFiles(files map[string]string) *Files {
 
 func TestInclude(t *testing.T) {
 	f := includeFiles(map[string]string{
-		"outer.tmpl": `hash: {{ include "inner.tmpl" . | upper }}{{ .own }}`,
-		"inner.tmpl": `a={{ .deep.value }}`,
+		"outer.tmpl": `hash: {{ include "inner.tmpl" . | upper }}{{ own }}`,
+		"inner.tmpl": `a={{ deep.value }}`,
 	})
 	tpl, err := f.Template("outer.tmpl")
 	if err != nil {

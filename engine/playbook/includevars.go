@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"deployer/engine/lang"
 	"deployer/strictyaml"
 )
 
@@ -31,7 +32,7 @@ func (c *compiler) includeVars(x scene, raw *rawTask) {
 		c.fail(pos.Errorf("include_vars: there is no such file in %s", strings.Join(c.shownPlaces(x), " or ")))
 		return
 	}
-	list, err := compileValue(d, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: wanted, Line: raw.IncludeVars.Line, Column: raw.IncludeVars.Column}, c.funcs)
+	list, err := compileValue(d, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: wanted, Line: raw.IncludeVars.Line, Column: raw.IncludeVars.Column})
 	if err != nil {
 		c.fail(err)
 		return
@@ -66,7 +67,7 @@ func chosen(files []varsCandidate, is string) string {
 
 // setsFile is the task that gives the variables of a file their values.
 func (c *compiler) setsFile(x scene, f varsCandidate, all []varsCandidate, pos strictyaml.Pos) {
-	d := c.varsFile(f.tree, f.file, pos)
+	d := c.varsFile(f.tree, f.file, pos).of(x.files)
 	if d == nil || d.root.ShortTag() == "!!null" || len(d.root.Content) == 0 {
 		return
 	}
@@ -98,8 +99,8 @@ func (c *compiler) noneFound(x scene, raw *rawTask, files []varsCandidate, pos s
 	for i, f := range files {
 		names[i] = f.name
 	}
-	text := `include_vars: there is no file {{ join " or " .` + namesVar + ` }} in ` + strings.Join(c.shownPlaces(x), " or ") +
-		"; there are: " + strings.Join(names, ", ")
+	text := `include_vars: there is no file {{ join(` + namesVar + `, " or ") }} in ` + lang.Literal(strings.Join(c.shownPlaces(x), " or ")+
+		"; there are: "+strings.Join(names, ", "))
 	node := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: raw.node.Line, Column: raw.node.Column}
 	c.laidOut(x, &rawTask{Name: "there is a file of variables", node: node, set: map[string]*yaml.Node{},
 		module: &yaml.Node{Kind: yaml.ScalarNode, Value: "fail"},
@@ -175,17 +176,20 @@ func varsIn(tree Tree, dir string) []varsCandidate {
 	return out
 }
 
-var actions = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
-
 // pattern is what a name may come to, in small letters: facts have them, where
 // files of Ansible's roles are called Debian.yml.
 func pattern(name string) *regexp.Regexp {
-	var out strings.Builder
-	last := 0
-	for _, m := range actions.FindAllStringIndex(name, -1) {
-		out.WriteString(regexp.QuoteMeta(strings.ToLower(name[last:m[0]])) + ".*")
-		last = m[1]
+	parts, err := lang.Split(name)
+	if err != nil {
+		parts = []lang.Piece{{Text: name}} // compiling it says what is wrong
 	}
-	out.WriteString(regexp.QuoteMeta(strings.ToLower(name[last:])))
+	var out strings.Builder
+	for _, p := range parts {
+		if p.Expr {
+			out.WriteString(".*")
+			continue
+		}
+		out.WriteString(regexp.QuoteMeta(strings.ToLower(p.Text)))
+	}
 	return regexp.MustCompile("^" + out.String() + "$")
 }

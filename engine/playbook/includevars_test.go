@@ -16,8 +16,8 @@ func TestIncludeVars(t *testing.T) {
 		"suse":   {},
 	} {
 		p, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n  roles: [ntp]\n",
-			"roles/ntp/tasks/main.yaml", "- include_vars: [\"{{ .facts.os }}.yml\", '../vars/{{ .facts.os_family }}.yml']\n- file: {path: '{{ .package }}'}\n",
-			"roles/ntp/vars/Debian.yml", "dir: /etc/ntpsec\npackage: ntpsec\nconf: '{{ .dir }}/x'\n",
+			"roles/ntp/tasks/main.yaml", "- include_vars: [\"{{ facts.os }}.yml\", '../vars/{{ facts.os_family }}.yml']\n- file: {path: '{{ package }}'}\n",
+			"roles/ntp/vars/Debian.yml", "dir: /etc/ntpsec\npackage: ntpsec\nconf: '{{ dir }}/x'\n",
 			"roles/ntp/vars/RedHat.yml", "package: chrony\nother: 1\n",
 			"roles/ntp/vars/empty.yml", "")
 		if err != nil {
@@ -60,11 +60,11 @@ func TestIncludeVars(t *testing.T) {
 
 func TestIncludeVarsErrors(t *testing.T) {
 	for task, want := range map[string]string{
-		"include_vars: nothing.yaml":               "site.yaml:2:26: include_vars: there is no such file in vars or .",
-		"include_vars: '{{ x }}.yaml'":             "write {{ .x }}.yaml",
-		"include_vars: {file: a.yaml, depth: 1}":   "include_vars takes no depth",
-		"include_vars: a.yaml, register: x":        `include_vars does not take "register"`,
-		"include_vars: '{{ .facts.os }}.bad.yaml'": "vars/x.bad.yaml:1:1: the variable \"host\" belongs to the engine",
+		"include_vars: nothing.yaml":              "site.yaml:2:26: include_vars: there is no such file in vars or .",
+		"include_vars: '{{ x is none }}.yaml'":    "write x == nil",
+		"include_vars: {file: a.yaml, depth: 1}":  "include_vars takes no depth",
+		"include_vars: a.yaml, register: x":       `include_vars does not take "register"`,
+		"include_vars: '{{ facts.os }}.bad.yaml'": "vars/x.bad.yaml:1:1: the variable \"host\" belongs to the engine",
 	} {
 		_, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n  tasks: [{"+task+"}]\n",
 			"vars/a.yaml", "a: 1\n", "vars/x.bad.yaml", "host: 1\n")

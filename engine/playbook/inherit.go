@@ -89,7 +89,7 @@ func (x scene) inside(l layer) scene {
 // knownDelegate checks the name of a host that is written as it is.
 func (c *compiler) knownDelegate(t *Text) {
 	switch {
-	case t.tpl != nil:
+	case t.text != nil:
 	case t.src == "":
 		c.fail(t.Pos.Errorf("delegate_to: name a host"))
 	case c.lib.Hosts != nil && t.src != Localhost && !slices.Contains(c.lib.Hosts, t.src):

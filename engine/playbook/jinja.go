@@ -1,6 +1,7 @@
 package playbook
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -42,6 +43,61 @@ func asTemplate(src string, line int) string {
 	return "; write " + strings.TrimSpace(out)
 }
 
+// notExpression says of the code of a template file why it is none of a text.
+func notExpression(src string) error {
+	if strings.HasPrefix(src, ".") {
+		return fmt.Errorf("variables have no dot in texts: write {{ %s }}", strings.TrimPrefix(src, "."))
+	}
+	if word := statementIn(src); word != "" {
+		return fmt.Errorf("%s stands in template files only; a text has {{ CONDITION ? A : B }} and {{ LIST | join(', ') }}", word)
+	}
+	if strings.HasPrefix(src, "$") && !strings.HasPrefix(src, "$env") {
+		return fmt.Errorf("%s is of template files; a text has {{ let NAME = VALUE; EXPRESSION }}", src)
+	}
+	if at := strings.Index(src, "//"); at >= 0 && !quotedAt(src, at) {
+		return errors.New("// begins a comment; a division without a fraction is int(A / B)")
+	}
+	return nil
+}
+
+// statementOfFiles is one of text/template.
+var statementOfFiles = regexp.MustCompile(`^(end|else)$|^(?:else )?(if|range|with|define|template|block)\s+(["'.$(]|\w+)`)
+
+// statementIn is the word with which a statement of text/template begins; empty for an
+// expression.
+func statementIn(src string) string {
+	m := statementOfFiles.FindStringSubmatch(src)
+	switch {
+	case m == nil, m[2] == "if" && strings.Contains(src, "{"):
+		return "" // expr has if CONDITION { A } else { B }
+	case slices.Contains([]string{"in", "not", "and", "or", "matches", "contains", "startsWith", "endsWith"}, m[3]):
+		return "" // a variable that is called so
+	}
+	return m[1] + m[2]
+}
+
+// quotedAt reports whether a place of an expression stands in quotes.
+func quotedAt(src string, at int) bool {
+	quote := byte(0)
+	for i := range at {
+		switch c := src[i]; {
+		case quote == 0 && (c == '\'' || c == '"' || c == '`'):
+			quote = c
+		case c == quote && (i == 0 || src[i-1] != '\\'):
+			quote = 0
+		}
+	}
+	return quote != 0
+}
+
+// textAdvice is what to write instead of a statement of Jinja in a text.
+func textAdvice(src string, offset int) string {
+	if !strings.HasPrefix(src[offset:], "{%") {
+		return ""
+	}
+	return "; a text has {{ CONDITION ? A : B }} and {{ LIST | join(', ') }}, a file of its own has statements: {{ if }}, {{ range }}"
+}
+
 // statementOfJinja is one that text/template would leave as it is.
 var statementOfJinja = regexp.MustCompile(`\{%[-+]?\s*(if|for|set|include|macro|block|extends|raw|import|from)\b[^%]*%\}`)
 
@@ -66,7 +122,7 @@ func jinjaStatement(src string, orig origin) error {
 func (c *compiler) foreignNames(e *Expr) {
 	for _, name := range e.refs.Names() {
 		_, known := namesOfAnsible[name]
-		if !known || e.refs.tested[name] || !strings.HasPrefix(name, "ansible_") && !slices.Contains(certainly, name) || c.someHostHas(name) {
+		if !known || !c.foreignName(name, e.refs) {
 			continue
 		}
 		advice := asCondition(e.Src)
@@ -76,6 +132,46 @@ func (c *compiler) foreignNames(e *Expr) {
 		c.fail(e.Pos.Errorf("%s: unknown name %q%s", fmt.Sprintf("expression %q", e.Src), name, advice))
 		return
 	}
+}
+
+// foreignTexts reports names of Ansible in the texts of tasks, as foreignNames does.
+func (c *compiler) foreignTexts() {
+	for _, t := range c.allTasks() {
+		for _, at := range t.texts() {
+			if ours, known := namesOfAnsible[at.name]; known && c.foreignName(at.name, t.refs) {
+				c.fail(at.pos.Errorf("%s: unknown name %q; deployer calls it %s", at.what, at.name, ours))
+			}
+		}
+	}
+}
+
+// texts are the variables that texts of a task look at in any case, in those of its
+// variables too.
+func (t *Task) texts() []sight {
+	var out []sight
+	if t.Args != nil {
+		out = append(out, t.Args.root.sure()...)
+	}
+	if t.nameText != nil {
+		out = append(out, t.nameText.sure...)
+	}
+	for _, s := range t.Scopes {
+		for _, name := range s.names {
+			if t.refs.Has(name) {
+				out = append(out, s.vars[name].sure()...)
+			}
+		}
+	}
+	return out
+}
+
+// foreignName reports whether a name of Ansible is one that no host has.
+func (c *compiler) foreignName(name string, refs Refs) bool {
+	if refs.tested[name] || !strings.HasPrefix(name, "ansible_") && !slices.Contains(certainly, name) || c.someHostHas(name) {
+		return false
+	}
+	_, set := c.defined[name]
+	return !set
 }
 
 // certainly are names that nobody gives to variables of their own.

@@ -82,7 +82,7 @@ func (c *compiler) compileLoop(d *document, n *yaml.Node) *Loop {
 	l := &Loop{Pos: d.at(n)}
 	switch n.Kind {
 	case yaml.SequenceNode:
-		v, err := compileValue(d, n, c.funcs)
+		v, err := compileValue(d, n)
 		if err != nil {
 			c.fail(err)
 			return nil

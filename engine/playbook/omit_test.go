@@ -15,9 +15,9 @@ func TestOmit(t *testing.T) {
   tasks:
     - file:
         path: /a
-        mode: '{{ dig "item" "mode" omit . }}'
-        count: '{{ dig "item" "count" omit . }}'
-        lines: [one, '{{ dig "item" "line" omit . }}']
+        mode: '{{ item.mode | default(omit) }}'
+        count: '{{ item.count | default(omit) }}'
+        lines: [one, '{{ item.line ?? omit }}']
         value: '{{ omit }}'
 `
 	for name, tt := range map[string]struct {

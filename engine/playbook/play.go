@@ -81,8 +81,9 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 			place{tree: c.tree, dir: in.dir, templates: true, plain: true}),
 		state: &playState{byName: map[string]map[string]*Task{}, listeners: map[string][]*Task{}, applied: map[string]bool{}},
 	}
+	d.of(x.files)
 	x = x.with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, n, &raw.rawInherit))
-	for _, scope := range c.varsFiles(d, &raw.VarsFiles, in.dir) {
+	for _, scope := range c.varsFiles(x, &raw.VarsFiles, in.dir) {
 		x = x.with(scope)
 	}
 	p.Begin = c.emit(Op{Kind: OpPlay, Play: p})

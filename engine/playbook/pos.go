@@ -14,6 +14,7 @@ type document struct {
 	name  string // as shown to people
 	root  *yaml.Node
 	lines [][]byte
+	files *Files // that its texts may name; nil when it is of no playbook and no role
 }
 
 func parseDocument(name string, data []byte) (*document, error) {
@@ -22,6 +23,14 @@ func parseDocument(name string, data []byte) (*document, error) {
 		return nil, err
 	}
 	return &document{name: name, root: root, lines: bytes.Split(data, []byte("\n"))}, nil
+}
+
+// of says whose files the texts of a document name. It may be nil.
+func (d *document) of(files *Files) *document {
+	if d != nil && d.files == nil {
+		d.files = files
+	}
+	return d
 }
 
 func (d *document) at(n *yaml.Node) strictyaml.Pos { return strictyaml.At(d.name, n) }
@@ -34,10 +43,11 @@ type origin struct {
 	// text is folded or escaped so that only the start is known.
 	line, col, indent int
 	exact             bool
+	files             *Files // see document
 }
 
 func (d *document) origin(n *yaml.Node) origin {
-	o := origin{start: d.at(n), line: n.Line, col: n.Column}
+	o := origin{start: d.at(n), line: n.Line, col: n.Column, files: d.files}
 	switch {
 	case n.Kind != yaml.ScalarNode:
 	case n.Style&yaml.LiteralStyle != 0:

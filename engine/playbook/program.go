@@ -181,7 +181,7 @@ type Task struct {
 	user     *Text   // who runs its programs; nil for the agent's own user
 	env      []*Value
 	files    *Files
-	nameTpl  *Template
+	nameText *Interpolation
 	instead  bool // of another one, whose item and results are not there
 	refs     Refs // of everything that is evaluated before the task is sent
 	whenRefs Refs // of its conditions alone

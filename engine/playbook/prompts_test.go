@@ -34,12 +34,12 @@ func TestPrompts(t *testing.T) {
 
 func TestPromptsRefused(t *testing.T) {
 	for prompts, want := range map[string]string{
-		"[{prompt: x}]":                   `"name" is required`,
-		"[{name: item}]":                  `site.yaml:2:24: the variable "item" belongs to the engine`,
-		"[{name: a-b}]":                   `"a-b" cannot be the name of a variable`,
-		"[{name: a, encrypt: sha512}]":    `unknown key "encrypt" in vars_prompt: the answer is taken as it is; a hash`,
-		"[{name: a, prompt: '{{ .b }}'}]": "it has no templates",
-		"{name: a}":                       "vars_prompt: want a list",
+		"[{prompt: x}]":                  `"name" is required`,
+		"[{name: item}]":                 `site.yaml:2:24: the variable "item" belongs to the engine`,
+		"[{name: a-b}]":                  `"a-b" cannot be the name of a variable`,
+		"[{name: a, encrypt: sha512}]":   `unknown key "encrypt" in vars_prompt: the answer is taken as it is; a hash`,
+		"[{name: a, prompt: '{{ b }}'}]": "it has no templates",
+		"{name: a}":                      "vars_prompt: want a list",
 	} {
 		_, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n  vars_prompt: "+prompts+"\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -50,7 +50,7 @@ func TestPromptsRefused(t *testing.T) {
 
 // TestPromptsAreKnownNames: what is asked for counts as there, but not as known.
 func TestPromptsAreKnownNames(t *testing.T) {
-	site := "- hosts: all\n  vars_prompt: [{name: sites}]\n  tasks: [{file: {path: '/{{ .sites }}'}}, {include_tasks: inc.yaml, loop: sites}]\n"
+	site := "- hosts: all\n  vars_prompt: [{name: sites}]\n  tasks: [{file: {path: '/{{ sites }}'}}, {include_tasks: inc.yaml, loop: sites}]\n"
 	for _, given := range []map[string]any{nil, {"sites": []any{"a"}}} {
 		lib := inventoryOf(map[string]map[string]any{"h1": {}})
 		lib.Run, lib.Extra = []string{"h1"}, given

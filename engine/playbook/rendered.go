@@ -70,12 +70,12 @@ func (s *sights) filesOf(t *Task, src *argNode) map[string][]string {
 	if src.node.Kind != yaml.ScalarNode {
 		return nil
 	}
-	if src.tpl == nil {
+	if src.text == nil {
 		return map[string][]string{src.node.Value: s.hosts}
 	}
 	var refs Refs
-	refs.merge(src.tpl.refs)
-	if perItem(t, src.tpl) {
+	refs.merge(src.text.refs)
+	if perItem(t, src.text) {
 		refs.merge(t.Loop.refs)
 	}
 	if !s.foreseen(refs) {
@@ -83,7 +83,7 @@ func (s *sights) filesOf(t *Task, src *argNode) map[string][]string {
 	}
 	out := map[string][]string{}
 	for _, host := range s.hosts {
-		for _, name := range s.u.namesFor(host, t, src.tpl) {
+		for _, name := range s.u.namesFor(host, t, src.text) {
 			if list := out[name]; len(list) == 0 || list[len(list)-1] != host {
 				out[name] = append(list, host)
 			}
@@ -108,7 +108,7 @@ func (s *sights) foreseen(refs Refs) bool {
 
 // namesFor are the names that a text has on a host, of a loop one for each item;
 // none where it cannot be computed, which is said elsewhere.
-func (u *undefinedNames) namesFor(host string, t *Task, text *Template) []string {
+func (u *undefinedNames) namesFor(host string, t *Task, text *Interpolation) []string {
 	vars := u.base(host)
 	items := []any{nil}
 	if perItem(t, text) {
@@ -133,7 +133,7 @@ func (u *undefinedNames) namesFor(host string, t *Task, text *Template) []string
 	return out
 }
 
-func perItem(t *Task, text *Template) bool {
+func perItem(t *Task, text *Interpolation) bool {
 	return t.Loop != nil && t.Loop.perItem(closure(t.Scopes, text.refs))
 }
 

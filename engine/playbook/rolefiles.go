@@ -79,7 +79,7 @@ func (c *compiler) roleFile(r *role, folder string) *document {
 		file := path.Join(r.name, folder, "main"+ext)
 		_, err := fs.Stat(r.tree.FS, file)
 		if err == nil {
-			return c.load(r.tree, file, strictyaml.Pos{})
+			return c.load(r.tree, file, strictyaml.Pos{}).of(r.files)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			c.fail(fmt.Errorf("reading %s: %w", r.tree.show(file), err))

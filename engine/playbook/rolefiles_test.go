@@ -8,7 +8,7 @@ import (
 func TestRoleInDirectories(t *testing.T) {
 	p, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n  roles: [container-engine/containerd]\n",
 		"roles/container-engine/containerd/meta/main.yaml", "dependencies: [{role: container-engine/runc}]\n",
-		"roles/container-engine/containerd/tasks/main.yaml", "- {name: containerd, file: {path: '{{ .where }}'}, notify: again}\n- include_tasks: more.yaml\n",
+		"roles/container-engine/containerd/tasks/main.yaml", "- {name: containerd, file: {path: '{{ where }}'}, notify: again}\n- include_tasks: more.yaml\n",
 		"roles/container-engine/containerd/tasks/more.yaml", "- {name: more, file: {path: /more}}\n",
 		"roles/container-engine/containerd/defaults/main.yaml", "where: /usr\n",
 		"roles/container-engine/containerd/handlers/main.yaml", "- {name: again, file: {path: /again}}\n",

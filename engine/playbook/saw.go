@@ -16,7 +16,7 @@ import (
 // order of the source: names and the fields of names, as far as they are written
 // out. What does not exist is left out.
 func (e *Expr) saw(vars map[string]any) []string {
-	tree, err := parser.Parse(e.Src)
+	tree, err := parser.Parse(e.read.Text)
 	if err != nil {
 		return nil // it was compiled
 	}

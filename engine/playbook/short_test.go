@@ -12,8 +12,8 @@ func TestShortForm(t *testing.T) {
 		want runArgs
 	}{
 		"a text":              {"run: ls -l", runArgs{Line: "ls -l"}},
-		"a template":          {"run: 'ls {{ .dir }}'", runArgs{Line: "ls /srv"}},
-		"many lines":          {"run: |\n        one\n        {{ .dir }}", runArgs{Line: "one\n/srv\n"}},
+		"a template":          {"run: 'ls {{ dir }}'", runArgs{Line: "ls /srv"}},
+		"many lines":          {"run: |\n        one\n        {{ dir }}", runArgs{Line: "one\n/srv\n"}},
 		"the long form":       {"run: {line: ls, dir: /tmp}", runArgs{Line: "ls", Dir: "/tmp"}},
 		"what looks like one": {"run: dd if=/a dir=/b of=/c", runArgs{Line: "dd if=/a dir=/b of=/c"}},
 		"a number is a text":  {"run: 42", runArgs{Line: "42"}},

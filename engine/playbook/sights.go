@@ -46,15 +46,15 @@ func (s *sights) body(t *Task) {
 	}
 	s.look(t.refs, nil)
 	for _, text := range []*Text{t.Delegate, t.user} {
-		if text != nil && text.tpl != nil {
-			s.look(text.refs, text.tpl.sure)
+		if text != nil && text.text != nil {
+			s.look(text.refs, text.text.sure)
 		}
 	}
 	for _, v := range t.env {
 		s.look(v.refs, v.sure())
 	}
-	if t.nameTpl != nil {
-		s.look(t.nameTpl.refs, t.nameTpl.sure)
+	if t.nameText != nil {
+		s.look(t.nameText.refs, t.nameText.sure)
 	}
 	if t.Args != nil {
 		s.look(t.Args.refs, t.Args.root.sure())

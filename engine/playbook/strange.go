@@ -39,7 +39,7 @@ func (c *compiler) meant(word string, keywords []string) string {
 // expressions are Jinja as a rule, and to be changed with it.
 func (c *compiler) strange(d *document, value *yaml.Node) {
 	if value.Kind == yaml.ScalarNode {
-		_, err := compileValue(d, value, c.funcs)
+		_, err := compileValue(d, value)
 		c.fail(err)
 		return
 	}

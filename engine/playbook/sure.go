@@ -11,7 +11,7 @@ import (
 type sight struct {
 	name string
 	pos  strictyaml.Pos
-	what string // as errors call it: template {{ .name }}
+	what string // as errors call it: template {{ name }}
 	by   string // what looks there, when it stands elsewhere
 }
 
@@ -20,7 +20,7 @@ type sight struct {
 func (s *strictness) surely(n ast.Node) {
 	switch t := n.(type) {
 	case *ast.IdentifierNode:
-		if loc := t.Location(); !isEnv(t) && !s.keep[loc] && !s.locals[t.Value] && !s.tolerant[loc] {
+		if loc := t.Location(); !isEnv(t) && t.Value != omitName && !s.keep[loc] && !s.locals[t.Value] && !s.tolerant[loc] {
 			s.sure = append(s.sure, t)
 		}
 	case *ast.UnaryNode:
@@ -47,6 +47,10 @@ func (s *strictness) surely(n ast.Node) {
 	case *ast.BuiltinNode:
 		s.surelyAll(t.Arguments)
 	case *ast.CallNode:
+		if f, ok := t.Callee.(*ast.IdentifierNode); ok && isDefault(f.Value) && len(t.Arguments) > 0 {
+			s.surely(t.Arguments[0])
+			return
+		}
 		s.surelyAll(t.Arguments)
 	case *ast.SequenceNode:
 		s.surelyAll(t.Nodes)
@@ -63,8 +67,8 @@ func (s *strictness) surelyAll(nodes []ast.Node) {
 
 // sure gathers what a value looks at in any case.
 func (v *Value) sure() []sight {
-	if v.tpl != nil {
-		return v.tpl.sure
+	if v.text != nil {
+		return v.text.sure
 	}
 	var out []sight
 	for _, c := range v.list {
@@ -75,8 +79,8 @@ func (v *Value) sure() []sight {
 
 // sure gathers what arguments look at in any case; of conditions the first.
 func (n *argNode) sure() []sight {
-	if n.tpl != nil {
-		return n.tpl.sure
+	if n.text != nil {
+		return n.text.sure
 	}
 	if len(n.exprs) > 0 {
 		return n.exprs[0].sure

@@ -122,6 +122,6 @@ func (w *sureWalk) see(name string, n parse.Node) {
 	before := w.of.src[:min(int(n.Position()), len(w.of.src))]
 	line := strings.Count(before, "\n") + 1
 	col := len(before) - 1 - strings.LastIndex(before, "\n")
-	code := n.String()
+	code := w.of.asWritten(n.String())
 	w.out = append(w.out, sight{name: name, pos: w.of.orig.at(line, w.of.begin(line, col, code)), what: "template {{ " + code + " }}"})
 }

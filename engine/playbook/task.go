@@ -100,12 +100,12 @@ func (c *compiler) taskName(d *document, t *Task, raw *rawTask) {
 	if !isTemplate(t.Name) {
 		return
 	}
-	tpl, err := compileTemplate(t.Name, d.origin(valueOf(raw.node, "name")), c.funcs)
+	text, err := compileText(t.Name, d.origin(valueOf(raw.node, "name")))
 	if err != nil {
 		c.fail(err)
 		return
 	}
-	t.nameTpl = tpl
+	t.nameText = text
 }
 
 // taskPlace looks at where the task is to run. Actions run on the controller
@@ -144,7 +144,7 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 	}
 	raw.args = spelledOut(raw.args, reflect.TypeOf(into))
 	c.sets(d, t, raw.args)
-	args, errs := compileArgs(d, raw.args, reflect.TypeOf(into), c.funcs)
+	args, errs := compileArgs(d, raw.args, reflect.TypeOf(into))
 	t.Args = args
 	for _, err := range errs {
 		c.fail(err)

@@ -165,7 +165,7 @@ func (c *compiler) include(x scene, raw *rawTask, form string, t turn) {
 		c.fail(pos.Errorf("files include each other in a circle: %s", joinArrow(append(slices.Clone(x.includes), shown))))
 		return
 	}
-	included := c.load(x.tree, file, pos)
+	included := c.load(x.tree, file, pos).of(x.files)
 	if included == nil {
 		return
 	}

@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
-
-	"deployer/strictyaml"
 )
 
-// Template is a compiled text/template. A variable that does not exist is an
+// Template is a compiled template file, of text/template. A variable that does not exist is an
 // error with its place. It is safe for concurrent use.
 type Template struct {
 	orig origin
@@ -22,29 +20,24 @@ type Template struct {
 	sure     []sight
 	includes []string
 	changes  bool
-	// one is set when the whole text is a single {{ action }}: its value can
-	// then be had with its type.
-	one *single
+	// asFuncs are variables that {{ define }} parts name without a dot; see bind.
+	asFuncs []string
 }
-
-// isTemplate tells whether a text has template syntax at all.
-func isTemplate(s string) bool { return strings.Contains(s, "{{") || statementOfJinja.MatchString(s) }
 
 func compileTemplate(src string, orig origin, funcs template.FuncMap) (*Template, error) {
 	t := &Template{orig: orig, src: src}
 	if err := jinjaStatement(src, orig); err != nil {
 		return nil, err
 	}
-	tpl, err := template.New(".").Option("missingkey=error").Funcs(funcs).Parse(src)
+	tpl, names, err := parseFile(src, funcs)
 	if err != nil {
 		return nil, t.parseError(err, funcs)
 	}
-	t.tpl, t.refs = tpl, templateRefs(tpl)
-	t.sure = t.surely()
-	t.one, err = singleAction(src, tpl, funcs)
-	if err != nil {
-		return nil, orig.start.Errorf("template: %v", err)
+	t.tpl, t.refs, t.asFuncs = tpl, templateRefs(tpl), names
+	for _, name := range names {
+		t.refs.add(name)
 	}
+	t.sure = t.surely()
 	return t, nil
 }
 
@@ -54,7 +47,11 @@ func (t *Template) Refs() Refs { return t.refs }
 // Text renders the template.
 func (t *Template) Text(vars map[string]any) (string, error) {
 	var b strings.Builder
-	if err := t.tpl.Execute(&b, vars); err != nil {
+	tpl, err := t.bind(vars)
+	if err != nil {
+		return "", t.orig.start.Errorf("template: %v", err)
+	}
+	if err := tpl.Execute(&b, vars); err != nil {
 		return "", t.execError(err, vars)
 	}
 	out := b.String()
@@ -82,18 +79,27 @@ func (t *Template) execError(err error, vars map[string]any) error {
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
-	msg := m[4]
+	msg, code := m[4], t.asWritten(m[3])
 	if missing := noEntryText.FindStringSubmatch(msg); missing != nil {
 		msg = fmt.Sprintf("unknown name %q%s", missing[1], t.hint(m[3], missing[1], vars))
-		code := m[3]
+		whole := code
 		if !strings.Contains(code, missing[1]) { // of (index .hosts "x").vars it names a part
-			code = t.src
+			whole = t.src
 		}
-		if strings.Contains(code, "hosts") && strings.Contains(code, ".vars."+missing[1]) {
+		if strings.Contains(whole, "hosts") && strings.Contains(whole, ".vars."+missing[1]) {
 			msg += untold
 		}
 	}
-	return t.orig.at(line, t.begin(line, col, m[3])).Errorf("template {{ %s }}: %s", m[3], msg)
+	return t.orig.at(line, t.begin(line, col, code)).Errorf("template {{ %s }}: %s", code, msg)
+}
+
+// asWritten is a piece of code of the parsed template as the file has it: a variable
+// that stands without a dot there is $.name in the parsed one.
+func (t *Template) asWritten(code string) string {
+	if bare, ok := strings.CutPrefix(code, "$."); ok && !strings.Contains(t.src, strings.TrimSuffix(code, "...")) {
+		return bare
+	}
+	return code
 }
 
 // begin finds where code begins in a line of the template: text/template gives
@@ -148,16 +154,13 @@ func (t *Template) parseError(err error, funcs template.FuncMap) error {
 		for name := range funcs {
 			known = append(known, name)
 		}
-		s := strictyaml.Suggest(f[1], known)
 		switch ours, ok := namesOfAnsible[f[1]]; {
 		case ok:
-			msg += "; deployer calls it " + ours + "; in templates, variables begin with a dot"
+			msg += "; deployer calls it " + ours
 		case f[1] == "lookup" || f[1] == "query":
 			msg += "; files are read by copy and template, the environment by !env in vars_files"
-		case s != "":
-			msg += fmt.Sprintf("; did you mean %q? A variable has a dot before its name: {{ .%s }}", s, f[1])
 		default:
-			msg += fmt.Sprintf("; a variable has a dot before its name: {{ .%s }}", f[1])
+			msg += didYouMean(f[1], known)
 		}
 	}
 	return t.orig.at(line, 0).Errorf("template: %s", msg)

@@ -10,7 +10,7 @@ import (
 type Text struct {
 	Pos  strictyaml.Pos
 	src  string
-	tpl  *Template
+	text *Interpolation
 	refs Refs
 }
 
@@ -27,22 +27,22 @@ func (c *compiler) text(d *document, n *yaml.Node, what string) *Text {
 	if !isTemplate(n.Value) {
 		return t
 	}
-	tpl, err := compileTemplate(n.Value, d.origin(n), c.funcs)
+	text, err := compileText(n.Value, d.origin(n))
 	if err != nil {
 		c.fail(err)
 		return nil
 	}
-	t.tpl, t.refs = tpl, tpl.refs
+	t.text, t.refs = text, text.refs
 	return t
 }
 
 // Value renders the text. The caller has entered the scopes.
 func (t *Text) Value(vars *Vars) (string, error) {
-	if t.tpl == nil {
+	if t.text == nil {
 		return t.src, nil
 	}
-	return t.tpl.Text(vars.m)
+	return t.text.Text(vars.m)
 }
 
 // May tells whether the text may be s on some host.
-func (t *Text) May(s string) bool { return t.tpl != nil || t.src == s }
+func (t *Text) May(s string) bool { return t.text != nil || t.src == s }

@@ -11,9 +11,9 @@ import (
 // what can be known of them before the run.
 func TestTold(t *testing.T) {
 	base := hostVars(t, map[string]any{
-		"plain": 1, "port": "{{ add .plain 80 }}", "url": "{{ .host.name }}:{{ .port }}", "given": "{{ .plain }}", "of_given": "{{ .given }}",
-		"os": "{{ .facts.os }}", "maybe_os": "{{ if hasKey . \"facts\" }}x{{ end }}{{ .os }}", "of_play": "{{ .area }}", "all": "{{ toJson . }}",
-		"peer": "{{ .hosts.b.address }}", "of_peer": "{{ .peer }}",
+		"plain": 1, "port": "{{ plain + 80 }}", "url": "{{ host.name }}:{{ port }}", "given": "{{ plain }}", "of_given": "{{ given }}",
+		"os": "{{ facts.os }}", "maybe_os": "{{ \"facts\" in $env ? \"x\" : os }}", "of_play": "{{ area }}", "all": "{{ toJson($env) }}",
+		"peer": "{{ hosts.b.address }}", "of_peer": "{{ peer }}",
 	})
 	base["host"], base["hosts"] = map[string]any{"name": "a"}, map[string]any{"b": map[string]any{"address": "10.0.0.2"}}
 	want := map[string]any{"port": 81, "url": "a:81", "given": 5, "of_given": 5}
@@ -30,16 +30,16 @@ func TestTold(t *testing.T) {
 func TestUntold(t *testing.T) {
 	vars := NewVars(map[string]any{"hosts": map[string]any{"b": map[string]any{"vars": map[string]any{"known": 1}}}, "vars": map[string]any{}, "x": "b"}, nil)
 	for src, advice := range map[string]bool{
-		"{{ .hosts.b.vars.port }}": true, "{{ (index .hosts .x).vars.port }}": true, "{{ .vars.port }}": false, "{{ .hosts.b.port }}": false,
+		"{{ hosts.b.vars.port }}": true, "{{ hosts[x].vars.port }}": true, "{{ vars.port }}": false, "{{ hosts.b.port }}": false,
 		"hosts.b.vars.port": true, "hosts[x].vars.port": true, "hosts.b.vars[x]": true, "vars.port": false, "hosts.b.port": false,
 	} {
 		var err error
 		if isTemplate(src) {
-			tpl, wrong := compileTemplate(src, origin{}, Functions())
+			text, wrong := compileText(src, origin{})
 			if wrong != nil {
 				t.Fatal(wrong)
 			}
-			_, err = tpl.value(vars.m)
+			_, err = text.Value(vars.m)
 		} else {
 			e, wrong := compileExpr(src, origin{})
 			if wrong != nil {

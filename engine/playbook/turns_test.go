@@ -64,7 +64,7 @@ func TestLoopsOfIncludes(t *testing.T) {
 	}{
 		"a list that is written out": {"[{include_tasks: inc.yaml, loop: [x, y]}]",
 			map[string][]string{"h1": {"/x", "/end x", "/y", "/end y"}, "h3": {"/x", "/end x", "/y", "/end y"}}},
-		"with templates": {"[{include_tasks: inc.yaml, loop: ['{{ .color }}', y]}]",
+		"with templates": {"[{include_tasks: inc.yaml, loop: ['{{ color }}', y]}]",
 			map[string][]string{"h1": {"/red", "/end red", "/y", "/end y"}, "h2": {"/blue", "/end blue", "/y", "/end y"}}},
 		"of groups": {"[{include_tasks: inc.yaml, loop: groups.web}]",
 			map[string][]string{"h2": {"/a", "/end a", "/b", "/end b"}}},
@@ -76,16 +76,16 @@ func TestLoopsOfIncludes(t *testing.T) {
 			map[string][]string{"h1": {"/bob", "/end bob"}, "h2": {"/cat", "/end cat"}}},
 		"loop_var and index_var": {"[{include_tasks: named.yaml, loop: [x, y], loop_control: {loop_var: outer, index_var: i}}]",
 			map[string][]string{"h1": {"/0 x a", "/1 y a"}}},
-		"a role": {"[{include_role: r, loop: [x, y], vars: {param: 'p{{ .item }}'}}]",
+		"a role": {"[{include_role: r, loop: [x, y], vars: {param: 'p{{ item }}'}}]",
 			map[string][]string{"h1": {"/role x px", "/role y py"}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			lib := inventoryOf(vars)
 			p, err := compileFiles(t, lib, "site.yaml", "- hosts: all\n  vars: {ports: [80, 81]}\n  tasks: "+tt.tasks+"\n",
-				"inc.yaml", "- file: {path: '/{{ .item }}'}\n- file: {path: '/end {{ .item }}'}\n",
-				"named.yaml", "- file: {path: '/{{ .i }} {{ .outer }} a'}\n",
-				"roles/r/tasks/main.yaml", "- file: {path: '/role {{ .item }} {{ .param }}'}\n",
+				"inc.yaml", "- file: {path: '/{{ item }}'}\n- file: {path: '/end {{ item }}'}\n",
+				"named.yaml", "- file: {path: '/{{ i }} {{ outer }} a'}\n",
+				"roles/r/tasks/main.yaml", "- file: {path: '/role {{ item }} {{ param }}'}\n",
 				"roles/r/vars/main.yaml", "color: grey\n")
 			if err != nil {
 				t.Fatal(err)
@@ -103,9 +103,9 @@ func TestNestedLoopsOfIncludes(t *testing.T) {
 	lib := inventoryOf(map[string]map[string]any{"h1": {"sites": []any{
 		map[string]any{"name": "one", "ports": []any{80, 81}}, map[string]any{"name": "two", "ports": []any{90}}}}})
 	p, err := compileFiles(t, lib,
-		"site.yaml", "- hosts: all\n  tasks: [{include_tasks: outer.yaml, loop: sites, loop_control: {loop_var: site, label: '{{ .site.name }}'}}]\n",
+		"site.yaml", "- hosts: all\n  tasks: [{include_tasks: outer.yaml, loop: sites, loop_control: {loop_var: site, label: '{{ site.name }}'}}]\n",
 		"outer.yaml", "- {include_tasks: inner.yaml, loop: site.ports}\n",
-		"inner.yaml", "- {name: at, file: {path: '/{{ .site.name }}/{{ .item }}'}, loop: [a, b], loop_control: {loop_var: x}}\n")
+		"inner.yaml", "- {name: at, file: {path: '/{{ site.name }}/{{ item }}'}, loop: [a, b], loop_control: {loop_var: x}}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +142,11 @@ func TestLoopsOfIncludesRefused(t *testing.T) {
 		"[{include_tasks: inc.yaml, loop: [1], retries: 3}]":                                                      `include_tasks does not take "retries"`,
 		"[{include_tasks: inc.yaml, loop_control: {loop_var: x}}]":                                                "loop_control stands beside a loop, and there is none",
 		"[{include_tasks: bad.yaml, loop: [1, 2, 3]}]":                                                            `bad.yaml:1:3: unknown task keyword or module "flie"`,
-		"[{include_role: r, loop: [x]}, {include_tasks: inc.yaml, loop: [y], loop_control: {label: '{{ .x '}}]":   "template: unclosed action",
+		"[{include_role: r, loop: [x]}, {include_tasks: inc.yaml, loop: [y], loop_control: {label: '{{ x '}}]":    "template: {{ has no }}",
 		"[{block: [{include_tasks: inc.yaml, loop: [x, y]}], when: 1 == 1}, {include_tasks: inc.yaml, loop: {}}]": "loop: want a list, or an expression that gives one",
 	} {
 		_, err := compileFiles(t, inventoryOf(vars), "site.yaml", "- hosts: all\n  tasks: "+tasks+"\n",
-			"inc.yaml", "- file: {path: '/{{ .item }}'}\n", "looped.yaml", "- {file: {path: /}, loop: [1]}\n",
+			"inc.yaml", "- file: {path: '/{{ item }}'}\n", "looped.yaml", "- {file: {path: /}, loop: [1]}\n",
 			"labelled.yaml", "- {file: {path: /}, label: l}\n", "bad.yaml", "- flie: {}\n", "roles/r/tasks/main.yaml", "[]\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", tasks, err, want)
@@ -159,7 +159,7 @@ func TestLoopsOfIncludesRefused(t *testing.T) {
 // TestLoopOfAnIncludeThroughTheInventory: what a variable of the inventory looks at is
 // what keeps the list from being known.
 func TestLoopOfAnIncludeThroughTheInventory(t *testing.T) {
-	h1 := hostVars(t, map[string]any{"disks": "{{ .found }}", "found": "{{ .facts.disks }}", "known": "{{ list 1 2 }}"})
+	h1 := hostVars(t, map[string]any{"disks": "{{ found }}", "found": "{{ facts.disks }}", "known": "{{ [1, 2] }}"})
 	for play, want := range map[string]string{
 		"tasks: [{include_tasks: inc.yaml, loop: disks}]":                       "any host is contacted, and it looks at facts (through the variable at inv.yaml:",
 		"vars: {disks: [1]}\n  tasks: [{include_tasks: inc.yaml, loop: disks}]": "",
@@ -167,7 +167,7 @@ func TestLoopOfAnIncludeThroughTheInventory(t *testing.T) {
 		"tasks: [{include_tasks: inc.yaml, loop: disks, when: 1 == 2}]":         "",
 	} {
 		_, err := compileFiles(t, inventoryOf(map[string]map[string]any{"h1": h1, "h2": h1}), "site.yaml", "- hosts: all\n  "+play+"\n",
-			"inc.yaml", "- file: {path: '/{{ .item }}'}\n")
+			"inc.yaml", "- file: {path: '/{{ item }}'}\n")
 		if (err != nil) != (want != "") || want != "" && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", play, err, want)
 		}

@@ -16,7 +16,7 @@ func TestRunAs(t *testing.T) {
 		"nobody says anything":             {"", "", "", ""},
 		"the play":                         {"become_user: app", "", "", "app"},
 		"the task wins":                    {"become_user: app", "become_user: web", "become_user: db", "db"},
-		"a template":                       {"vars: {who: app}", "", "become_user: '{{ .who }}'", "app"},
+		"a template":                       {"vars: {who: app}", "", "become_user: '{{ who }}'", "app"},
 		"become alone is root":             {"", "", "become: true", "root"},
 		"become keeps the user around":     {"become_user: app", "", "become: true", "app"},
 		"no become is who logged in":       {"", "", "become: false", engine.LoginUser},
@@ -96,16 +96,16 @@ func TestEnvironment(t *testing.T) {
 	const site = `
 - hosts: all
   vars: {proxy: "http://p:80", all: {FROM: vars, N: 3}}
-  environment: {http_proxy: "{{ .proxy }}", LANG: C, A: play}
+  environment: {http_proxy: "{{ proxy }}", LANG: C, A: play}
   tasks:
     - run: id
       environment: {A: task, DEBUG: true}
     - block: [{run: id}]
-      environment: "{{ .all }}"
+      environment: "{{ all }}"
     - run: id
-      environment: {LIST: "{{ .list }}"}
+      environment: {LIST: "{{ list }}"}
     - run: id
-      environment: "{{ .proxy }}"
+      environment: "{{ proxy }}"
 `
 	p := mustCompile(t, "site.yaml", site)
 	tests := []struct {

@@ -1,10 +1,8 @@
 package playbook
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	"gopkg.in/yaml.v3"
 
@@ -47,7 +45,7 @@ func (c *compiler) compileScope(d *document, n *yaml.Node, isDefault bool) *Scop
 			c.fail(d.at(key).Errorf("variable %q is given twice", key.Value))
 			continue
 		}
-		value, err := compileValue(d, n.Content[i+1], c.funcs)
+		value, err := compileValue(d, n.Content[i+1])
 		if err != nil {
 			c.fail(err)
 			c.strange(d, n.Content[i+1]) // for what else is wrong in it
@@ -68,13 +66,13 @@ func (c *compiler) params(d *document, n *yaml.Node) *Scope {
 	return s
 }
 
-// Value is a YAML value of any shape that may have templates in its texts. A
-// text that is one template action keeps the type of its value: "{{ .ports }}"
-// is a list when ports is one.
+// Value is a YAML value of any shape that may have expressions in its texts. A
+// text that is one expression keeps the type of its value: "{{ ports }}" is a list
+// when ports is one.
 type Value struct {
 	Pos   strictyaml.Pos
 	konst any
-	tpl   *Template
+	text  *Interpolation
 	list  []*Value
 	keys  []string
 	refs  Refs
@@ -90,25 +88,25 @@ type perHost struct {
 	err   error
 }
 
-func compileValue(d *document, n *yaml.Node, funcs template.FuncMap) (*Value, error) {
+func compileValue(d *document, n *yaml.Node) (*Value, error) {
 	v := &Value{Pos: d.at(n)}
 	switch n.Kind {
 	case yaml.MappingNode:
 		v.isMap = true
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			v.keys = append(v.keys, n.Content[i].Value)
-			if err := v.child(d, n.Content[i+1], funcs); err != nil {
+			if err := v.child(d, n.Content[i+1]); err != nil {
 				return nil, err
 			}
 		}
 	case yaml.SequenceNode:
 		for _, e := range n.Content {
-			if err := v.child(d, e, funcs); err != nil {
+			if err := v.child(d, e); err != nil {
 				return nil, err
 			}
 		}
 	case yaml.ScalarNode:
-		return v, v.scalar(d, n, funcs)
+		return v, v.scalar(d, n)
 	default:
 		return nil, v.Pos.Errorf("cannot use this as a value")
 	}
@@ -119,8 +117,8 @@ func compileValue(d *document, n *yaml.Node, funcs template.FuncMap) (*Value, er
 	return v, nil
 }
 
-func (v *Value) child(d *document, n *yaml.Node, funcs template.FuncMap) error {
-	c, err := compileValue(d, n, funcs)
+func (v *Value) child(d *document, n *yaml.Node) error {
+	c, err := compileValue(d, n)
 	if err != nil {
 		return err
 	}
@@ -129,13 +127,13 @@ func (v *Value) child(d *document, n *yaml.Node, funcs template.FuncMap) error {
 	return nil
 }
 
-func (v *Value) scalar(d *document, n *yaml.Node, funcs template.FuncMap) error {
+func (v *Value) scalar(d *document, n *yaml.Node) error {
 	if n.ShortTag() == "!!str" && isTemplate(n.Value) {
-		tpl, err := compileTemplate(n.Value, d.origin(n), funcs)
+		text, err := compileText(n.Value, d.origin(n))
 		if err != nil {
 			return err
 		}
-		v.tpl, v.refs = tpl, tpl.refs
+		v.text, v.refs = text, text.refs
 		return nil
 	}
 	v.fixed = true
@@ -154,8 +152,8 @@ func (v *Value) Eval(vars map[string]any) (any, error) {
 	switch {
 	case v.fixed:
 		return v.konst, nil
-	case v.tpl != nil:
-		return v.tpl.value(vars)
+	case v.text != nil:
+		return v.text.Value(vars)
 	case v.own != nil:
 		host, _ := vars["host"].(map[string]any)
 		name, _ := host["name"].(string)
@@ -185,44 +183,4 @@ func (v *Value) assemble(vars map[string]any) (any, error) {
 		m[k] = items[i]
 	}
 	return m, nil
-}
-
-// value renders a template where any type is welcome.
-func (t *Template) value(vars map[string]any) (any, error) {
-	v, ok, err := t.native(vars)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return t.Text(vars)
-	}
-	if text, isText := v.(string); isText && t.one.encoded {
-		out, err := fromYAML(text)
-		if err != nil {
-			return nil, t.orig.start.Errorf("template %s: %v", t.src, err)
-		}
-		return out, nil
-	}
-	return plain(v)
-}
-
-// plain brings what template functions return into the form of variables.
-func plain(v any) (any, error) {
-	switch t := v.(type) {
-	case nil, string, bool, int, float64, map[string]any, []any:
-		return t, nil
-	case int64:
-		return int(t), nil
-	case []string:
-		out := make([]any, len(t))
-		for i, s := range t {
-			out[i] = s
-		}
-		return out, nil
-	}
-	text, err := toJSON(v)
-	if err != nil {
-		return nil, fmt.Errorf("cannot use a %T as a value: %w", v, err)
-	}
-	return fromJSON(text)
 }

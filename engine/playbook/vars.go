@@ -52,7 +52,7 @@ func NewVars(base, fixed map[string]any) *Vars {
 	for name := range fixed {
 		v.fixed[name] = true
 	}
-	v.m[catchVar] = &caught{}
+	v.m[contextVar] = &runContext{}
 	return v
 }
 
@@ -76,7 +76,7 @@ func (v *Vars) Define(name string, value any) {
 
 // Explain has errors about a missing variable say what gives it a value.
 func (v *Vars) Explain(definers map[string]strictyaml.Pos) {
-	v.m[catchVar].(*caught).definers = definers
+	v.m[contextVar].(*runContext).definers = definers
 }
 
 // Get returns the value of a variable.
@@ -92,7 +92,7 @@ func (v *Vars) Map() map[string]any { return v.m }
 // Clone copies the variables for others to read.
 func (v *Vars) Clone() map[string]any {
 	out := maps.Clone(v.m)
-	delete(out, catchVar)
+	delete(out, contextVar)
 	return out
 }
 

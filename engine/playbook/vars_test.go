@@ -25,7 +25,7 @@ func pathOf(t *testing.T, base, fixed map[string]any, pairs ...string) (string, 
 		}
 	}
 	v.Leave(mark)
-	if diff := cmp.Diff(before, v.Map(), cmp.AllowUnexported(caught{})); diff != "" {
+	if diff := cmp.Diff(before, v.Map(), cmp.AllowUnexported(runContext{})); diff != "" {
 		t.Errorf("the variables are not as before: %s", diff)
 	}
 	return path, err
@@ -57,7 +57,7 @@ func TestPrecedence(t *testing.T) {
 			"site.yaml", "- hosts: all\n  vars: {"+site["play"]+"}\n  roles: [{role: r, vars: {"+site["params"]+"}}]\n",
 			"roles/r/defaults/main.yaml", "{"+site["defaults"]+"}\n",
 			"roles/r/vars/main.yaml", "{"+site["vars"]+"}\n",
-			"roles/r/tasks/main.yaml", "- block: [{file: {path: '{{ .v }}'}, vars: {"+site["task"]+"}}]\n  vars: {"+site["block"]+"}\n")
+			"roles/r/tasks/main.yaml", "- block: [{file: {path: '{{ v }}'}, vars: {"+site["task"]+"}}]\n  vars: {"+site["block"]+"}\n")
 		if err != nil {
 			t.Fatalf("%s: %v", layer.name, err)
 		}
@@ -71,12 +71,12 @@ func TestVariablesOfVariables(t *testing.T) {
 	got, err := pathOf(t, map[string]any{"x": "X"}, nil, "site.yaml", `
 - hosts: all
   vars:
-    a: "{{ .b }}/{{ .list | join \",\" }}"
-    b: "{{ .c }}-{{ .x }}"
+    a: "{{ b }}/{{ list | join(',') }}"
+    b: "{{ c }}-{{ x }}"
     c: 1
-    list: ["{{ .c }}", two]
-    unused: "{{ .not_there }}"
-  tasks: [{file: {path: "{{ .a }}"}, vars: {c: 2}}]
+    list: ["{{ c }}", two]
+    unused: "{{ not_there }}"
+  tasks: [{file: {path: "{{ a }}"}, vars: {c: 2}}]
 `)
 	if err != nil || got != "2-X/2,two" {
 		t.Errorf("got %q, %v", got, err)
@@ -85,10 +85,10 @@ func TestVariablesOfVariables(t *testing.T) {
 
 func TestVariableErrors(t *testing.T) {
 	for src, want := range map[string]string{
-		`{a: "{{ .b }}", b: "{{ .c }}", c: "{{ .a }}"}`: "variables refer to each other in a circle: a -> b -> c -> a",
-		`{a: "{{ .missing }}"}`:                         `variable "a": site.yaml:2:17: template {{ .missing }}: unknown name "missing"`,
+		`{a: "{{ b }}", b: "{{ c }}", c: "{{ a }}"}`: "variables refer to each other in a circle: a -> b -> c -> a",
+		`{a: "{{ missing }}"}`:                       `variable "a": site.yaml:2:17: template {{ missing }}: unknown name "missing"`,
 	} {
-		_, err := pathOf(t, nil, nil, "site.yaml", "- hosts: all\n  vars: "+src+"\n  tasks: [{file: {path: '{{ .a }}'}}]\n")
+		_, err := pathOf(t, nil, nil, "site.yaml", "- hosts: all\n  vars: "+src+"\n  tasks: [{file: {path: '{{ a }}'}}]\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error is %v, want %s", src, err, want)
 		}
@@ -98,8 +98,8 @@ func TestVariableErrors(t *testing.T) {
 func TestRefsReachThroughVariables(t *testing.T) {
 	p := mustCompile(t, "site.yaml", `
 - hosts: all
-  vars: {a: "{{ .b }}", b: "{{ .registered.x }}"}
-  tasks: [{file: {path: "{{ .a }}"}, when: c}]
+  vars: {a: "{{ b }}", b: "{{ registered.x }}"}
+  tasks: [{file: {path: "{{ a }}"}, when: c}]
 `)
 	if got := p.Tasks[0].Refs().Names(); !cmp.Equal(got, []string{"a", "b", "c", "registered"}) {
 		t.Errorf("refs are %v", got)

@@ -14,14 +14,15 @@ import (
 const sealed = ".age"
 
 // varsFiles are the layers of variables of the files that a play names.
-func (c *compiler) varsFiles(d *document, n *yaml.Node, dir string) []*Scope {
+func (c *compiler) varsFiles(x scene, n *yaml.Node, dir string) []*Scope {
+	d := x.doc
 	var out []*Scope
 	for _, e := range c.texts(d, n, "vars_files") {
 		if isTemplate(e.Value) {
 			c.fail(d.at(e).Errorf("vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory"))
 			continue
 		}
-		if f := c.varsFile(c.tree, join(dir, e.Value), d.at(e)); f != nil {
+		if f := c.varsFile(c.tree, join(dir, e.Value), d.at(e)).of(x.files); f != nil {
 			out = append(out, c.compileScope(f, f.root, false))
 		}
 	}

@@ -149,7 +149,7 @@ the rest
   hosts: all
   tasks:
     - {name: a, do: {}, register: made}
-    - {name: with its result, do: {gate: true, path: "{{ .made.path }}"}}
+    - {name: with its result, do: {gate: true, path: "{{ made.path }}"}}
     - {name: by its result, do: {gate: true}, when: [made.changed, host.x]}
     - {name: until it is well, do: {gate: true}, register: r, until: r.ok}
     - block: [{name: b, do: {}}]
@@ -208,7 +208,7 @@ the rest
     - {name: command, do: {}}
     - {name: chained, do: {gate: true}}
     - {name: never, do: {}}
-    - {name: asks too much, do: {path: "{{ .got.x }}"}, register: got2}`,
+    - {name: asks too much, do: {path: "{{ got.x }}"}, register: got2}`,
 			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "file /w 1.play.handler1@2", "ran 1.play.handler2"), "h2": things("file /a 1.play.1", "ran 1.play.handler1", "ran 1.play.handler2@2")},
 			want: `
 put back: one

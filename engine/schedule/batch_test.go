@@ -87,7 +87,7 @@ func TestSerialPerBatch(t *testing.T) {
   tasks:
     - {name: up, do: {}, label: up}
     - {name: plan, act: {}, run_once: true, register: plan, needs: up}
-    - {name: use, do: {text: "{{ .plan.targets }}"}}
+    - {name: use, do: {text: "{{ plan.targets }}"}}
 - hosts: w
   tasks:
     - {name: last, do: {}, needs: up}

@@ -32,9 +32,9 @@ func BenchmarkThousandHosts(b *testing.B) {
 		case i%3 == 0:
 			fmt.Fprintf(&site, "    - {name: t%d, do: {text: same on all hosts}}\n", i)
 		case i%3 == 1:
-			fmt.Fprintf(&site, "    - {name: t%d, do: {text: \"/etc/{{ .host.name }}/{{ .facts.arch }}\", extra: {a: \"{{ .n | add 1 }}\"}}}\n", i)
+			fmt.Fprintf(&site, "    - {name: t%d, do: {text: \"/etc/{{ host.name }}/{{ facts.arch }}\", extra: {a: \"{{ n + 1 }}\"}}}\n", i)
 		default:
-			fmt.Fprintf(&site, "    - {name: t%d, do: {text: \"{{ .item }}\"}, loop: [1], when: [host.name != \"nobody\", facts.arch == \"amd64\"]}\n", i)
+			fmt.Fprintf(&site, "    - {name: t%d, do: {text: \"{{ item }}\"}, loop: [1], when: [host.name != \"nobody\", facts.arch == \"amd64\"]}\n", i)
 		}
 	}
 	s := of(hosts)

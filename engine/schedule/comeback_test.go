@@ -35,7 +35,7 @@ const rebootThenGoOn = `
 - hosts: all
   tasks:
     - {name: reboot, act: {}, throttle: 1, register: r}
-    - {name: go on, do: {text: "{{ .facts.arch }} {{ .r.step }}"}}
+    - {name: go on, do: {text: "{{ facts.arch }} {{ r.step }}"}}
 `
 
 // TestReconnect: a host that an action has rebooted is away for longer than other

@@ -23,23 +23,23 @@ func TestDelegate(t *testing.T) {
 		"variables, result and handlers are the host's own": {`
 - hosts: h1
   tasks:
-    - {name: drain, do: {text: "{{ .host.name }}", do: change}, delegate_to: lb, register: drained, notify: h}
-    - {name: use, do: {text: "{{ .drained.changed }}"}}
+    - {name: drain, do: {text: "{{ host.name }}", do: change}, delegate_to: lb, register: drained, notify: h}
+    - {name: use, do: {text: "{{ drained.changed }}"}}
   handlers: [{name: h, do: {}}]
 `, map[string][]string{"h1": {"use true", "h"}, "lb": {"drain h1"}}},
 		"a host of the run, by a template": {`
 - hosts: h1
   vars: {peer: h2}
-  tasks: [{name: a, do: {}}, {name: tell, do: {text: "{{ .host.name }}"}, delegate_to: "{{ .peer }}"}, {name: b, do: {}}]
+  tasks: [{name: a, do: {}}, {name: tell, do: {text: "{{ host.name }}"}, delegate_to: "{{ peer }}"}, {name: b, do: {}}]
 `, map[string][]string{"h1": {"a", "b"}, "h2": {"tell h1"}}},
 		"each item of a loop": {`
 - hosts: h1
-  tasks: [{name: a, do: {text: "{{ .item }}"}, loop: [lb, h1, lb], delegate_to: "{{ .item }}", register: r}, {name: b, do: {text: "{{ len .r.results }}"}}]
+  tasks: [{name: a, do: {text: "{{ item }}"}, loop: [lb, h1, lb], delegate_to: "{{ item }}", register: r}, {name: b, do: {text: "{{ len(r.results) }}"}}]
 `, map[string][]string{"h1": {"a h1", "b 3"}, "lb": {"a lb", "a lb"}}},
 		"once for all": {`
 - hosts: all
   serial: 2
-  tasks: [{name: a, do: {}, run_once: true, delegate_to: lb, register: r}, {name: b, do: {text: "{{ .r.changed }}"}}]
+  tasks: [{name: a, do: {}, run_once: true, delegate_to: lb, register: r}, {name: b, do: {text: "{{ r.changed }}"}}]
 `, map[string][]string{"h1": {"b false"}, "h2": {"b false"}, "lb": {"a"}}},
 		"from a block, into a handler, not for actions": {`
 - hosts: h1
@@ -50,11 +50,11 @@ func TestDelegate(t *testing.T) {
 `, map[string][]string{"h1": {"c"}, "lb": {"a", "h"}}},
 		"a condition of the host itself": {`
 - hosts: all
-  tasks: [{name: a, do: {text: "{{ .host.name }}"}, delegate_to: lb, when: host.name == "h2"}]
+  tasks: [{name: a, do: {text: "{{ host.name }}"}, delegate_to: lb, when: host.name == "h2"}]
 `, map[string][]string{"lb": {"a h2"}}},
 		"until": {`
 - hosts: h1
-  tasks: [{name: a, do: {say: {n: 1}}, delegate_to: lb, register: r, until: r.n == 1}, {name: b, do: {text: "{{ .r.n }}"}}]
+  tasks: [{name: a, do: {say: {n: 1}}, delegate_to: lb, register: r, until: r.n == 1}, {name: b, do: {text: "{{ r.n }}"}}]
 `, map[string][]string{"h1": {"b 1"}, "lb": {"a"}}},
 	}
 	for name, tt := range tests {
@@ -186,7 +186,7 @@ func TestDelegateLostIsRescued(t *testing.T) {
 - hosts: all
   tasks:
     - block: [{name: a, do: {}, delegate_to: lb}]
-      rescue: [{name: saved, do: {text: "{{ .failure.message }}"}}]
+      rescue: [{name: saved, do: {text: "{{ failure.message }}"}}]
     - {name: b, do: {}, delegate_to: lb, ignore_errors: true}
     - {name: c, do: {}}
 `)
@@ -261,7 +261,7 @@ func TestVisitedMachinesAreNotLocked(t *testing.T) {
 		locked[host] = s.fleet.locks.byHost[host] != nil
 		return ""
 	}
-	s.run(t, t.Context(), "- hosts: h1\n  tasks: [{name: a, do: {}, loop: [lb, h1], delegate_to: '{{ .item }}'}]\n")
+	s.run(t, t.Context(), "- hosts: h1\n  tasks: [{name: a, do: {}, loop: [lb, h1], delegate_to: '{{ item }}'}]\n")
 	if diff := cmp.Diff(map[string]bool{"h1": true, "lb": false}, locked); diff != "" {
 		t.Error(diff)
 	}

@@ -28,7 +28,7 @@ func TestEndHost(t *testing.T) {
 			nil, []string{"b", "c"}, ""},
 		"it gives its turn back": {"tasks: [{throttle: 1, block: [{name: a, do: {}}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]}, {name: c, do: {}}]",
 			[]string{"a"}, []string{"a", "b", "c"}, ""},
-		"by what it registered": {"tasks: [{name: a, do: {say: {x: '{{ .host.name }}'}}, register: r}, {meta: end_host, when: r.x == 'h1'}, {name: b, do: {}}]",
+		"by what it registered": {"tasks: [{name: a, do: {say: {x: '{{ host.name }}'}}, register: r}, {meta: end_host, when: r.x == 'h1'}, {name: b, do: {}}]",
 			[]string{"a"}, []string{"a", "b"}, ""},
 		"in a rescue": {"tasks: [{block: [{name: a, do: {do: fail}}], rescue: [{meta: end_host, when: host.name == 'h1'}, {name: r, do: {}}]}, {name: b, do: {}}]",
 			[]string{"a"}, []string{"a", "r", "b"}, ""},

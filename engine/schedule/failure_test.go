@@ -33,7 +33,7 @@ func TestBlocks(t *testing.T) {
             - {name: b, do: {}}
             - {name: c, do: {}}
           rescue:
-            - {name: inner rescue, do: {text: "{{ .failure.step }}: {{ .failure.message }}"}}
+            - {name: inner rescue, do: {text: "{{ failure.step }}: {{ failure.message }}"}}
           always:
             - {name: inner always, do: {}}
         - {name: d, do: {}}
@@ -120,9 +120,9 @@ func TestIgnoreErrors(t *testing.T) {
 - hosts: all
   tasks:
     - {name: a, do: {do: fail}, ignore_errors: true, register: a}
-    - {name: b, do: {text: "{{ .a.failed }} {{ .a.message }}"}}
+    - {name: b, do: {text: "{{ a.failed }} {{ a.message }}"}}
     - {name: act, act: {err: no}, ignore_errors: true, register: c}
-    - {name: d, do: {text: "{{ .c.message }}"}}
+    - {name: d, do: {text: "{{ c.message }}"}}
 `)
 	if diff := cmp.Diff([]string{"a", "b true told to fail", "d no"}, s.fleet.of("h1")); diff != "" {
 		t.Error(diff)
@@ -213,7 +213,7 @@ func TestActionRetriesTimeoutAndPanic(t *testing.T) {
   tasks:
     - {name: flaky, act: {name: flaky}, retries: 2, delay: 1ms}
     - {name: slow, act: {name: slow}, timeout: 5ms, ignore_errors: true, register: slow}
-    - {name: say, do: {text: "{{ .slow.message }}"}}
+    - {name: say, do: {text: "{{ slow.message }}"}}
     - {name: panic, act: {name: panic}}
 `)
 	if diff := cmp.Diff([]string{"say not done within 5ms: context deadline exceeded"}, s.fleet.of("h1")); diff != "" {

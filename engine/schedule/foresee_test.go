@@ -42,20 +42,20 @@ func foreseen(t *testing.T, s *scenario, site string) map[string]string {
 func TestCheckKnowsWhatItDoesNotKnow(t *testing.T) {
 	const because = "unknown: it looks at made, the result of \"make\", which has not run"
 	s := of(2)
-	s.files = []string{"templates/made.tmpl", "{{ .made.stdout }}", "templates/plain.tmpl", "x"}
+	s.files = []string{"templates/made.tmpl", "{{ made.stdout }}", "templates/plain.tmpl", "x"}
 	s.fleet.action = func(context.Context, string, map[string]any, engine.Site) (engine.Output, error) { return nil, nil }
 	got := foreseen(t, s, `
 - hosts: all
   tasks:
     - {name: look, do: {say: {port: 1}}, register: seen}
-    - {name: uses look, do: {text: "{{ .seen.port }}"}}
+    - {name: uses look, do: {text: "{{ seen.port }}"}}
     - {name: make, do: {do: change}, register: made}
     - {name: if changed, do: {}, when: made.changed and not made.failed}
-    - {name: if changed in a template, do: {text: "{{ .made.changed }}"}}
+    - {name: if changed in a template, do: {text: "{{ made.changed }}"}}
     - {name: if stdout, do: {do: change}, when: made.stdout == "x", register: chain}
     - {name: if chain, do: {}, when: chain.changed}
-    - {name: in a template, do: {text: "{{ .made.stdout }}"}}
-    - {name: in a variable, do: {text: "{{ .v }}"}, vars: {v: "{{ .made.stdout }}"}}
+    - {name: in a template, do: {text: "{{ made.stdout }}"}}
+    - {name: in a variable, do: {text: "{{ v }}"}, vars: {v: "{{ made.stdout }}"}}
     - {name: in a file, tmpl: {src: made.tmpl}}
     - {name: in no file, tmpl: {src: plain.tmpl}}
     - {name: in a loop, do: {}, loop: made.lines}
@@ -108,7 +108,7 @@ func TestCheckThatFails(t *testing.T) {
     - {name: b, do: {do: fail}, register: b}
     - {name: c, do: {}, when: b.changed}
     - {name: d, do: {}}
-    - {name: e, do: {text: "{{ .misspelt }}"}}
+    - {name: e, do: {text: "{{ misspelt }}"}}
 `)
 	sure := foreseen(t, of(1), `
 - hosts: all
@@ -128,7 +128,7 @@ func TestCheckThatFails(t *testing.T) {
     - {name: change, do: {do: change}}
     - {name: late, do: {say: {n: 1}}, register: late}
     - {name: by its condition, do: {do: surely fail}, when: late.n == 1}
-    - {name: by its arguments, do: {do: surely fail, text: "{{ .late.n }}"}}
+    - {name: by its arguments, do: {do: surely fail, text: "{{ late.n }}"}}
     - {when: late.n == 1, block: [{name: by its block, do: {do: surely fail}}]}
     - {name: sure, do: {do: surely fail}, when: early.n == 1}
 `)
@@ -216,7 +216,7 @@ func TestRefsBeyond(t *testing.T) {
 		if got := prog.Tasks[0].WhenRefs().Beyond("x"); got != want {
 			t.Errorf("%s: %v", source, got)
 		}
-		prog = s.compile(t, fmt.Sprintf("- hosts: all\n  tasks:\n    - {name: a, do: {text: '{{ .%s }}'}}\n", "x.changed"))
+		prog = s.compile(t, fmt.Sprintf("- hosts: all\n  tasks:\n    - {name: a, do: {text: '{{ %s }}'}}\n", "x.changed"))
 		if refs := prog.Tasks[0].Refs(); refs.Beyond("x") || !refs.Has("x") {
 			t.Errorf("templates: %v", refs)
 		}

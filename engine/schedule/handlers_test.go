@@ -67,28 +67,28 @@ func TestHandlers(t *testing.T) {
   tasks:
     - {name: a, do: {do: change}, notify: [act, x]}
     - {name: b, do: {do: ok}, notify: [not]}
-  handlers: [{name: act, act: {}, register: r}, {name: not, act: {err: "must not run"}}, {name: x, do: {text: "{{ .r.changed }}"}}]
+  handlers: [{name: act, act: {}, register: r}, {name: not, act: {err: "must not run"}}, {name: x, do: {text: "{{ r.changed }}"}}]
 `, []string{"a", "b", "x true"}, 2},
 		"a handler that looks at a pending result": {`
 - hosts: all
   tasks:
     - {name: a, do: {do: change, say: {v: 1}}, notify: h, register: a}
     - {name: b, do: {do: ok, say: {v: 2}}, notify: i, register: b}
-  handlers: [{name: i, do: {text: "{{ .b.v }}"}}, {name: h, do: {text: "{{ .a.v }}"}}]
+  handlers: [{name: i, do: {text: "{{ b.v }}"}}, {name: h, do: {text: "{{ a.v }}"}}]
 `, []string{"a", "b", "h 1"}, 2},
 		"a handler that cannot be rendered is no failure unless it is notified": {`
 - hosts: all
   tasks: [{name: a, do: {do: ok}, notify: h}, {name: b, do: {}}]
-  handlers: [{name: h, do: {text: "{{ .nothing }}"}}]
+  handlers: [{name: h, do: {text: "{{ nothing }}"}}]
 `, []string{"a", "b"}, 1},
 		"a condition and a loop": {`
 - hosts: all
   tasks: [{name: a, do: {do: change}, notify: [h, i]}]
-  handlers: [{name: h, do: {}, when: false}, {name: i, do: {text: "{{ .item }}"}, loop: [1, 2]}]
+  handlers: [{name: h, do: {}, when: false}, {name: i, do: {text: "{{ item }}"}, loop: [1, 2]}]
 `, []string{"a", "i 1", "i 2"}, 1},
 		"loops notify too": {`
 - hosts: all
-  tasks: [{name: a, do: {do: "{{ .item }}"}, loop: [ok, change, ok], notify: h}]
+  tasks: [{name: a, do: {do: "{{ item }}"}, loop: [ok, change, ok], notify: h}]
   handlers: [{name: h, do: {}}]
 `, []string{"a", "a", "a", "h"}, 1},
 		"handlers end with their play": {`
@@ -122,10 +122,10 @@ func TestBigSegmentsAreSplit(t *testing.T) {
 	s := of(1)
 	s.run(t, t.Context(), `
 - hosts: all
-  vars: {big: "{{ repeat 100000 \"x\" }}"}
+  vars: {big: "{{ repeat('x', 100000) }}"}
   tasks:
     - {name: a, do: {do: change}, notify: h}
-    - {name: "big {{ .item }}", do: {extra: {x: "{{ .big }}"}}, loop: "1..20"}
+    - {name: "big {{ item }}", do: {extra: {x: "{{ big }}"}}, loop: "1..20"}
     - {name: many, do: {}, loop: "1..900"}
   handlers: [{name: h, do: {}}]
 `)
@@ -143,12 +143,12 @@ func TestLoopRegister(t *testing.T) {
 	s.run(t, t.Context(), `
 - hosts: all
   tasks:
-    - {name: a, do: {do: "{{ .item.do }}", say: {v: "{{ .item.v }}"}}, loop: [{do: ok, v: 1}, {do: change, v: 2}], register: a, when: item.v != 3}
-    - {name: b, do: {text: "{{ .a.changed }} {{ range .a.results }}{{ .item.v }}={{ .v }} {{ end }}"}}
+    - {name: a, do: {do: "{{ item.do }}", say: {v: "{{ item.v }}"}}, loop: [{do: ok, v: 1}, {do: change, v: 2}], register: a, when: item.v != 3}
+    - {name: b, do: {text: "{{ a.changed }} {{ join(map(a.results, string(.item.v) + '=' + string(.v) + ' '), '') }}"}}
     - {name: c, do: {}, loop: [1, 2, 3], when: item > 2, register: c}
-    - {name: d, do: {text: "{{ len .c.results }} {{ .c.skipped }} {{ (index .c.results 0).skipped }}"}}
+    - {name: d, do: {text: "{{ len(c.results) }} {{ c.skipped }} {{ c.results[0].skipped }}"}}
     - {name: e, do: {}, loop: [], register: e}
-    - {name: f, do: {text: "{{ .e.skipped }}"}}
+    - {name: f, do: {text: "{{ e.skipped }}"}}
 `)
 	want := []string{"a", "a", "b true 1=1 2=2 ", "c", "d 3 false true", "f true"}
 	if diff := cmp.Diff(want, s.fleet.of("h1")); diff != "" {
@@ -164,8 +164,8 @@ func TestLoopControl(t *testing.T) {
 - hosts: all
   vars: {user: nobody, i: 9}
   tasks:
-    - {name: a, do: {text: "{{ .user.name }} {{ .i }}", do: change}, loop: [{name: ann}, {name: bob}, {name: eve}], register: r, when: user.name != "bob" && i < 9, changed_when: i == 0, loop_control: {loop_var: user, index_var: i, label: "{{ .user.name }}"}}
-    - {name: b, do: {text: "{{ (index .r.results 2).user.name }} {{ (index .r.results 0).changed }} {{ (index .r.results 2).changed }} {{ .user }} {{ .i }}"}}
+    - {name: a, do: {text: "{{ user.name }} {{ i }}", do: change}, loop: [{name: ann}, {name: bob}, {name: eve}], register: r, when: user.name != "bob" && i < 9, changed_when: i == 0, loop_control: {loop_var: user, index_var: i, label: "{{ user.name }}"}}
+    - {name: b, do: {text: "{{ r.results[2].user.name }} {{ r.results[0].changed }} {{ r.results[2].changed }} {{ user }} {{ i }}"}}
 `)
 	want := []string{"a (ann) ann 0", "a (eve) eve 2", "b eve true false nobody 9"}
 	if diff := cmp.Diff(want, s.fleet.of("h1")); diff != "" {
@@ -179,7 +179,7 @@ func TestRegisterOfAlternatives(t *testing.T) {
 - hosts: all
   tasks:
     - {name: a, do: {say: {v: 1}}, register: r, when: host.name == "h1"}
-    - {name: b, do: {text: "{{ .r.skipped }}"}}
+    - {name: b, do: {text: "{{ r.skipped }}"}}
 `)
 	if diff := cmp.Diff([]string{"b true"}, s.fleet.of("h2")); diff != "" {
 		t.Error(diff)
@@ -203,9 +203,9 @@ func TestSecretsStayInside(t *testing.T) {
 - hosts: all
   vars: {password: `+known+`}
   tasks:
-    - {name: "read {{ .password }}", do: {say: {key: private-key-data}}, register: key, secret: true}
-    - {name: use, do: {text: "{{ .key.key }}", say: {echo: "it is {{ .password }}", list: ["{{ .password }}"]}}}
-    - {name: act, act: {err: "bad password {{ .password }}\nat {{ .password }}"}}
+    - {name: "read {{ password }}", do: {say: {key: private-key-data}}, register: key, secret: true}
+    - {name: use, do: {text: "{{ key.key }}", say: {echo: "it is {{ password }}", list: ["{{ password }}"]}}}
+    - {name: act, act: {err: "bad password {{ password }}\nat {{ password }}"}}
 `)
 	if diff := cmp.Diff([]string{"use private-key-data"}, s.fleet.of("h1")[1:]); diff != "" {
 		t.Error(diff)

@@ -45,7 +45,7 @@ func TestRunOnceIsDoneByTheFirst(t *testing.T) {
   max_fail: {all: 1}
   tasks:
     - {name: first, do: {}, register: r}
-    - {name: wait for the result, do: {text: "{{ .r.changed }}"}}
+    - {name: wait for the result, do: {text: "{{ r.changed }}"}}
     `+tt.tasks+`
     - {name: last, do: {}}
 `)
@@ -90,7 +90,7 @@ func TestRunOnceInTurns(t *testing.T) {
 - hosts: all
   tasks:
     - throttle: 1
-      block: [{name: once, do: {do: change}, run_once: true, register: r}, {name: use, do: {text: "{{ .r.changed }}"}}]
+      block: [{name: once, do: {do: change}, run_once: true, register: r}, {name: use, do: {text: "{{ r.changed }}"}}]
 `)
 	if report.Aborted != "" || len(report.Broken()) > 0 {
 		t.Errorf("%s", summary(report))

@@ -184,7 +184,7 @@ func (w *world) item(p, indent, handlers int, labels *[]string, depth int) {
 		w.line(indent, "run_once: true")
 		w.line(indent, "register: once%d", n)
 	case 2:
-		w.line(indent, "do: {text: %q}", "{{ .reg.changed }}")
+		w.line(indent, "do: {text: %q}", "{{ reg.changed }}")
 		w.line(indent, "when: '\"reg\" in $env'")
 	case 3:
 		w.line(indent, "do: {}")

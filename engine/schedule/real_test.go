@@ -200,8 +200,8 @@ func TestRealAgents(t *testing.T) {
 	const site = `
 - hosts: all
   tasks:
-    - {name: one, put: {path: /one, text: "{{ .host.name }}"}, register: one, notify: h}
-    - {name: two, put: {path: /two, text: "of {{ .one.now }}"}, when: one.changed}
+    - {name: one, put: {path: /one, text: "{{ host.name }}"}, register: one, notify: h}
+    - {name: two, put: {path: /two, text: "of {{ one.now }}"}, when: one.changed}
     - {name: three, put: {path: /three, text: x}, barrier: true, notify: h}
   handlers:
     - {name: h, put: {path: /handled, text: "yes"}}
@@ -302,7 +302,7 @@ func TestRealFailureAndServerGone(t *testing.T) {
 - hosts: all
   tasks:
     - {name: one, put: {path: /one, text: a}}
-    - {name: two, put: {path: /two, text: b, fail: "{{ eq .host.name \"h3\" }}"}, barrier: true}
+    - {name: two, put: {path: /two, text: b, fail: "{{ host.name == 'h3' }}"}, barrier: true}
 `, func(o *Options) { o.Retry.Reattempts = 2 })
 	h1, h2, h3 := report.Hosts[0], report.Hosts[1], report.Hosts[2]
 	if h1.Changed != 2 || h1.Failure != nil {

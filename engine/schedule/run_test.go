@@ -20,9 +20,9 @@ func TestOneSegment(t *testing.T) {
 - hosts: all
   tasks:
     - {name: first, do: {do: change}, notify: reload}
-    - {name: second, do: {text: "on {{ .host.name }}, arch {{ .facts.arch }}"}}
+    - {name: second, do: {text: "on {{ host.name }}, arch {{ facts.arch }}"}}
     - {name: no, do: {}, when: host.name == "nobody"}
-    - {name: "item {{ .item }}", do: {}, loop: [a, b]}
+    - {name: "item {{ item }}", do: {}, loop: [a, b]}
   handlers:
     - {name: never, do: {}}
     - {name: reload, do: {}}
@@ -68,8 +68,8 @@ func TestRegisterEndsTheSegment(t *testing.T) {
   tasks:
     - {name: ask, do: {say: {port: 6443, names: [x, y]}}, register: answer}
     - {name: not yet, do: {}}
-    - {name: use, do: {text: "{{ .answer.port }} {{ .answer.changed }}"}}
-    - {name: loop, do: {text: "{{ .item }}"}, loop: answer.names}
+    - {name: use, do: {text: "{{ answer.port }} {{ answer.changed }}"}}
+    - {name: loop, do: {text: "{{ item }}"}, loop: answer.names}
     - {name: cond, do: {}, when: [answer.port == 6443, not answer.failed]}
 `)
 	want := []string{"ask", "not yet", "use 6443 false", "loop x", "loop y", "cond"}
@@ -83,7 +83,7 @@ func TestRegisterEndsTheSegment(t *testing.T) {
 
 func TestTemplateFileThatLooksAtAPendingResult(t *testing.T) {
 	s := of(1)
-	s.files = []string{"templates/a.tmpl", "{{ .answer.port }}", "templates/b.tmpl", "static"}
+	s.files = []string{"templates/a.tmpl", "{{ answer.port }}", "templates/b.tmpl", "static"}
 	s.run(t, t.Context(), `
 - hosts: all
   tasks:
@@ -109,9 +109,9 @@ func TestActions(t *testing.T) {
 - hosts: all
   vars: {answer: 42}
   tasks:
-    - {name: probe, do: {say: {v: "{{ .host.name }}"}}, register: probe}
+    - {name: probe, do: {say: {v: "{{ host.name }}"}}, register: probe}
     - {name: act, act: {name: x, with: {port: 1}}, register: sum}
-    - {name: show, do: {text: "{{ .sum.sum }}"}}
+    - {name: show, do: {text: "{{ sum.sum }}"}}
 `)
 	if diff := cmp.Diff([]string{"probe", "show x:1:h2:42:[h1 h2]"}, s.fleet.of("h2")); diff != "" {
 		t.Error(diff)
@@ -159,9 +159,9 @@ func TestUserAndEnvironment(t *testing.T) {
 	}
 	s.run(t, t.Context(), `
 - hosts: all
-  environment: {FROM: "{{ .host.name }}"}
+  environment: {FROM: "{{ host.name }}"}
   tasks:
-    - {name: a, sh: {}, become_user: "u-{{ .host.name }}", loop: [1], environment: {N: "{{ .item }}"}}
+    - {name: a, sh: {}, become_user: "u-{{ host.name }}", loop: [1], environment: {N: "{{ item }}"}}
     - {name: b, do: {}}
 `)
 	want := map[string]string{"h1 a": "u-h1 FROM=h1 N=1", "h2 a": "u-h2 FROM=h2 N=1", "h1 b": " FROM=h1", "h2 b": " FROM=h2"}
@@ -178,9 +178,9 @@ func TestUndefinedVariableNamesItsPlace(t *testing.T) {
     - {name: a, do: {}}
     - name: b
       do:
-        text: "port {{ .hots.name }}"
+        text: "port {{ hots.name }}"
 `)
-	want := "h1 ok=1 changed=0 skipped=0 failed=1 failure=\"site.yaml:7:24: template {{ .hots.name }}: unknown name \\\"hots\\\"; did you mean \\\"host\\\"?\"\n"
+	want := "h1 ok=1 changed=0 skipped=0 failed=1 failure=\"site.yaml:7:24: template {{ hots.name }}: unknown name \\\"hots\\\"; did you mean \\\"host\\\"?\"\n"
 	if diff := cmp.Diff(want, summary(report)); diff != "" {
 		t.Error(diff)
 	}

@@ -15,37 +15,37 @@ func TestSet(t *testing.T) {
 		want []string // of h2, what `say` was told
 		fail string   // of the host
 	}{
-		"a name":                     {"[{set: {port: 80}}, {name: say, do: {text: '{{ .port }}'}}]", []string{"80"}, ""},
-		"over the play":              {"[{set: {color: red}}, {name: say, do: {text: '{{ .color }}'}}]", []string{"red"}, ""},
-		"what refers to it":          {"[{name: say, do: {text: '{{ .url }}'}}, {set: {color: red}}, {name: say, do: {text: '{{ .url }}'}}]", []string{"/blue", "/red"}, ""},
-		"under the command line":     {"[{set: {given: red}}, {name: say, do: {text: '{{ .given }}'}}]", []string{"blue"}, ""},
-		"over vars of a task":        {"[{set: {color: red}}, {name: say, do: {text: '{{ .color }}'}, vars: {color: green}}]", []string{"red"}, ""},
+		"a name":                     {"[{set: {port: 80}}, {name: say, do: {text: '{{ port }}'}}]", []string{"80"}, ""},
+		"over the play":              {"[{set: {color: red}}, {name: say, do: {text: '{{ color }}'}}]", []string{"red"}, ""},
+		"what refers to it":          {"[{name: say, do: {text: '{{ url }}'}}, {set: {color: red}}, {name: say, do: {text: '{{ url }}'}}]", []string{"/blue", "/red"}, ""},
+		"under the command line":     {"[{set: {given: red}}, {name: say, do: {text: '{{ given }}'}}]", []string{"blue"}, ""},
+		"over vars of a task":        {"[{set: {color: red}}, {name: say, do: {text: '{{ color }}'}, vars: {color: green}}]", []string{"red"}, ""},
 		"under parameters":           {"[{set: {color: red}}, {include_tasks: say.yaml, vars: {color: green}}]", []string{"green"}, ""},
-		"by what it was":             {"[{set: {n: '{{ add .n 1 }}'}}, {set: {n: '{{ add .n 1 }}'}}, {name: say, do: {text: '{{ .n }}'}}]", []string{"4"}, ""},
-		"of each host":               {"[{set: {me: 'I am {{ .host.name }}'}}, {name: say, do: {text: '{{ .me }}'}}]", []string{"I am h2"}, ""},
-		"skipped, it had one":        {"[{set: {color: red}, when: n == 1}, {name: say, do: {text: '{{ .color }}'}}]", []string{"blue"}, ""},
-		"skipped, it had none":       {"[{set: {port: 80}, when: n == 1}, {name: say, do: {text: '{{ .port }}'}}]", nil, `unknown name "port"; site.yaml:3:11 gives it a value, and has not done so on this host`},
-		"failed":                     {"[{set: {values: {color: red}, do: fail}, ignore_errors: true}, {name: say, do: {text: '{{ .color }}'}}]", []string{"blue"}, ""},
-		"a loop gathers":             {"[{set: {all: '{{ append .all .item }}'}, loop: [a, b]}, {name: say, do: {text: '{{ join \",\" .all }}'}}]", []string{"z,a,b"}, ""},
-		"a condition of the item":    {"[{set: {color: '{{ .item }}'}, loop: [a, b, c], when: item != 'c'}, {name: say, do: {text: '{{ .color }}'}}]", []string{"b"}, ""},
-		"run once, for all":          {"[{set: {first: '{{ .host.name }}'}, run_once: true}, {name: say, do: {text: '{{ hasPrefix \"h\" .first }}'}}]", []string{"true"}, ""},
-		"run once, skipped":          {"[{set: {color: '{{ .host.name }}'}, when: host.name == 'h2'}, {set: {color: x}, run_once: true, when: n == 1}, {name: say, do: {text: '{{ .color }}'}}]", []string{"h2"}, ""},
-		"with register, its fields":  {"[{set: {color: red}, register: r}, {name: say, do: {text: '{{ .color }} {{ .r.color }}'}}]", []string{"blue red"}, ""},
-		"the long form":              {"[{set: {values: {color: red}}}, {name: say, do: {text: '{{ .color }}'}}]", []string{"red"}, ""},
+		"by what it was":             {"[{set: {n: '{{ n + 1 }}'}}, {set: {n: '{{ n + 1 }}'}}, {name: say, do: {text: '{{ n }}'}}]", []string{"4"}, ""},
+		"of each host":               {"[{set: {me: 'I am {{ host.name }}'}}, {name: say, do: {text: '{{ me }}'}}]", []string{"I am h2"}, ""},
+		"skipped, it had one":        {"[{set: {color: red}, when: n == 1}, {name: say, do: {text: '{{ color }}'}}]", []string{"blue"}, ""},
+		"skipped, it had none":       {"[{set: {port: 80}, when: n == 1}, {name: say, do: {text: '{{ port }}'}}]", nil, `unknown name "port"; site.yaml:3:11 gives it a value, and has not done so on this host`},
+		"failed":                     {"[{set: {values: {color: red}, do: fail}, ignore_errors: true}, {name: say, do: {text: '{{ color }}'}}]", []string{"blue"}, ""},
+		"a loop gathers":             {"[{set: {all: '{{ concat(all, [item]) }}'}, loop: [a, b]}, {name: say, do: {text: '{{ join(all, \",\") }}'}}]", []string{"z,a,b"}, ""},
+		"a condition of the item":    {"[{set: {color: '{{ item }}'}, loop: [a, b, c], when: item != 'c'}, {name: say, do: {text: '{{ color }}'}}]", []string{"b"}, ""},
+		"run once, for all":          {"[{set: {first: '{{ host.name }}'}, run_once: true}, {name: say, do: {text: '{{ first startsWith \"h\" }}'}}]", []string{"true"}, ""},
+		"run once, skipped":          {"[{set: {color: '{{ host.name }}'}, when: host.name == 'h2'}, {set: {color: x}, run_once: true, when: n == 1}, {name: say, do: {text: '{{ color }}'}}]", []string{"h2"}, ""},
+		"with register, its fields":  {"[{set: {color: red}, register: r}, {name: say, do: {text: '{{ color }} {{ r.color }}'}}]", []string{"blue red"}, ""},
+		"the long form":              {"[{set: {values: {color: red}}}, {name: say, do: {text: '{{ color }}'}}]", []string{"red"}, ""},
 		"in a condition":             {"[{set: {on: true}}, {name: say, do: {text: yes it is}, when: on}]", []string{"yes it is"}, ""},
-		"in a rescue":                {"[{block: [{set: {color: red}}, {do: {do: fail}}], rescue: [{name: say, do: {text: '{{ .color }}'}}]}]", []string{"red"}, ""},
-		"not set before the failure": {"[{block: [{do: {do: fail}}, {set: {color: red}}], rescue: [{name: say, do: {text: '{{ .color }}'}}]}]", []string{"blue"}, ""},
-		"delegated":                  {"[{set: {color: red}, delegate_to: h1}, {name: say, do: {text: '{{ .color }}'}}]", []string{"red"}, ""},
+		"in a rescue":                {"[{block: [{set: {color: red}}, {do: {do: fail}}], rescue: [{name: say, do: {text: '{{ color }}'}}]}]", []string{"red"}, ""},
+		"not set before the failure": {"[{block: [{do: {do: fail}}, {set: {color: red}}], rescue: [{name: say, do: {text: '{{ color }}'}}]}]", []string{"blue"}, ""},
+		"delegated":                  {"[{set: {color: red}, delegate_to: h1}, {name: say, do: {text: '{{ color }}'}}]", []string{"red"}, ""},
 	}
 	for name, tt := range tests {
 		for _, check := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, check %v", name, check), func(t *testing.T) {
 				s := of(2)
-				s.files = []string{"say.yaml", "- {name: say, do: {text: '{{ .color }}'}}"}
+				s.files = []string{"say.yaml", "- {name: say, do: {text: '{{ color }}'}}"}
 				s.opts = func(o *Options) {
 					o.Extra, o.Check = map[string]any{"given": "blue"}, check
 				}
-				report := s.run(t, t.Context(), "- hosts: all\n  vars: {color: blue, url: '/{{ .color }}', all: [z]}\n  tasks: "+tt.play)
+				report := s.run(t, t.Context(), "- hosts: all\n  vars: {color: blue, url: '/{{ color }}', all: [z]}\n  tasks: "+tt.play)
 				var got []string
 				for _, line := range s.fleet.of("h2") {
 					if text, ok := strings.CutPrefix(line, "say "); ok {

@@ -41,8 +41,8 @@ func TestPreparedOnce(t *testing.T) {
 	}{
 		"{src: f}":                                {1, "file"},
 		"{src: f, named: true}":                   {5, "fileh2"},
-		"{src: \"{{ .host.name | trunc 1 }}\"}":   {5, "of h"},
-		"{src: \"{{ .item }}\"}, loop: [f]":       {5, "file"},
+		"{src: \"{{ trunc(1, host.name) }}\"}":    {5, "of h"},
+		"{src: \"{{ item }}\"}, loop: [f]":        {5, "file"},
 		"{src: f}, loop: [1, 2]":                  {1, "file"},
 		"{src: f}, when: host.name != \"nobody\"": {1, "file"},
 	} {

@@ -281,9 +281,9 @@ func TestRunOnce(t *testing.T) {
 - hosts: all
   tasks:
     - {name: plan, act: {}, run_once: true, register: plan, notify: h}
-    - {name: use, do: {text: "{{ .plan.n }} {{ .plan.changed }}"}}
+    - {name: use, do: {text: "{{ plan.n }} {{ plan.changed }}"}}
     - {name: on host, do: {do: change}, run_once: true, register: second}
-    - {name: use, do: {text: "{{ .second.changed }}"}}
+    - {name: use, do: {text: "{{ second.changed }}"}}
   handlers:
     - {name: h, do: {}}
 `)
@@ -350,7 +350,7 @@ func TestRunOnceIsTakenOver(t *testing.T) {
 - hosts: all
   tasks:
     - {name: plan, do: {do: change}, run_once: true, register: plan}
-    - {name: use, do: {text: "{{ .plan.changed }}"}}
+    - {name: use, do: {text: "{{ plan.changed }}"}}
 `)
 	done := 0
 	for _, h := range report.Hosts {

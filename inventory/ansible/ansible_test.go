@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"deployer/engine/jinja"
 	"deployer/inventory"
 )
 
@@ -24,6 +25,13 @@ func TestConvert(t *testing.T) {
 			s, err := Read(filepath.Join("testdata", sample))
 			if err != nil {
 				t.Fatal(err)
+			}
+			s.Translate = func(text string) (string, error) {
+				out, problems := jinja.PlaybookText(text)
+				if len(problems) > 0 {
+					return "", problems[0].Err
+				}
+				return out, nil
 			}
 			got, err := s.Convert()
 			if err != nil {

@@ -2,6 +2,7 @@ package ansible
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -56,13 +57,59 @@ func (s *Source) Convert() (*Result, error) {
 
 func (c *converter) note(at, what, why string) { c.notes = append(c.notes, Note{at, what, why}) }
 
-// templated notes a variable that holds Jinja, whose words are not those of templates here.
+// templated notes a setting that holds Jinja, where only a value can stand.
 func (c *converter) templated(name string, v value) bool {
 	if !hasJinja(v.v) {
 		return false
 	}
-	c.note(v.at, fmt.Sprintf("%s: %v", name, v.v), "has a Jinja template: write it as one of deployer ({{ .name }}), or give the value")
+	c.note(v.at, fmt.Sprintf("%s: %v", name, v.v), "an expression cannot stand here: give the value")
 	return true
+}
+
+// translated is a variable whose texts are those of deployer; false, and noted, when one
+// of them has no equivalent.
+func (c *converter) translated(name string, v value) (value, bool) {
+	if !hasJinja(v.v) {
+		return v, true
+	}
+	out, err := c.translate(v.v)
+	if err != nil {
+		c.note(v.at, fmt.Sprintf("%s: %v", name, v.v), err.Error())
+		return v, false
+	}
+	return value{v: out, at: v.at}, true
+}
+
+func (c *converter) translate(v any) (any, error) {
+	switch t := v.(type) {
+	case string:
+		if !hasJinja(t) {
+			return t, nil
+		}
+		if c.src.Translate == nil {
+			return nil, errors.New("has a Jinja template: give the value")
+		}
+		return c.src.Translate(t)
+	case []any:
+		out := make([]any, len(t))
+		for i, e := range t {
+			var err error
+			if out[i], err = c.translate(e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for k, e := range t {
+			var err error
+			if out[k], err = c.translate(e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
 }
 
 func hasJinja(v any) bool {
@@ -81,13 +128,13 @@ func hasJinja(v any) bool {
 	return false
 }
 
-// free are the variables that playbooks use; what has a Jinja template is noted.
+// free are the variables that playbooks use; Jinja that cannot be translated is noted.
 func (c *converter) free(vs vars) *mapping {
 	out := &mapping{}
 	for _, name := range vs.names() {
-		v := vs[name]
+		v, said := c.translated(name, vs[name])
 		switch {
-		case c.templated(name, v):
+		case !said:
 		case c.kubespray:
 			c.note(v.at, describe(name, v.v), "no equivalent")
 		case secretName.MatchString(name):

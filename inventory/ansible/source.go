@@ -22,6 +22,9 @@ type Source struct {
 	// include "all".
 	hostVars, groupVars map[string]vars
 	notes               []Note
+	// Translate says a text with Jinja in the language of deployer's variables; the
+	// error says what has no equivalent. With nil all such texts are left out.
+	Translate func(text string) (string, error)
 }
 
 // vars are variables by name, each with its place.

@@ -18,8 +18,8 @@ const maintenance = `
   tasks:
     - name: one node
       block:
-        - {name: move its pods elsewhere, kube_drain: {timeout: "{{ .patience }}"}}
-        - {name: work, command: {cmd: "{{ .work }}"}}
+        - {name: move its pods elsewhere, kube_drain: {timeout: "{{ patience }}"}}
+        - {name: work, command: {cmd: "{{ work }}"}}
       always:
         - {name: take pods again, kube_uncordon: {timeout: 60s}}
 `

@@ -13,9 +13,9 @@ const holding = `
 - name: holding
   hosts: all
   tasks:
-    - {name: begin, file: {path: /run/began, content: "{{ .run.id }}"}}
+    - {name: begin, file: {path: /run/began, content: "{{ run.id }}"}}
     - {name: hold, shell: {cmd: "until test -e /run/go; do sleep 0.1; done"}, timeout: 4m}
-    - {name: end, file: {path: /run/ended, content: "{{ .run.id }}"}}
+    - {name: end, file: {path: /run/ended, content: "{{ run.id }}"}}
 `
 
 // holding starts a run that holds all hosts, and returns its id.

@@ -58,12 +58,12 @@ var round = strings.Split(strings.TrimSpace(`
 - {name: directory {k}, directory: {paths: [/etc/fleet/{k}], mode: "0750"}}
 - {name: main configuration {k}, template: {src: main.conf.tmpl, dest: /etc/fleet/{k}/main.conf}, notify: reload}
 - {name: peers {k}, template: {src: peers.tmpl, dest: /etc/fleet/{k}/peers, mode: "0640"}}
-- {name: message {k}, copy: {content: "{{ .message }} to {{ .host.name }}\n", dest: /etc/fleet/{k}/message}, when: {k} == 1 || index > 0}
+- {name: message {k}, copy: {content: "{{ message }} to {{ host.name }}\n", dest: /etc/fleet/{k}/message}, when: {k} == 1 || index > 0}
 - {name: data {k}, copy: {src: data, dest: /etc/fleet/{k}/data}}
-- {name: release {k}, file: {path: /etc/fleet/{k}/release, content: "{{ .release }}\n", mode: "0644"}}
-- {name: odd hosts {k}, file: {path: /etc/fleet/{k}/odd, content: "{{ .index }}\n"}, when: index % 2 == 1}
+- {name: release {k}, file: {path: /etc/fleet/{k}/release, content: "{{ release }}\n", mode: "0644"}}
+- {name: odd hosts {k}, file: {path: /etc/fleet/{k}/odd, content: "{{ index }}\n"}, when: index % 2 == 1}
 - {name: current {k}, link: {path: /etc/fleet/{k}/current, to: release}}
-- {name: this architecture {k}, file: {path: /etc/fleet/{k}/arch, content: "{{ .facts.arch }}\n"}, when: facts.arch == "amd64" && release != ""}
+- {name: this architecture {k}, file: {path: /etc/fleet/{k}/arch, content: "{{ facts.arch }}\n"}, when: facts.arch == "amd64" && release != ""}
 - {name: leftovers {k}, absent: {paths: [/etc/fleet/{k}/old, /etc/fleet/{k}/older]}}
 `), "\n")
 
@@ -72,7 +72,7 @@ var round = strings.Split(strings.TrimSpace(`
 // barrier.
 func playbookText(tasks int) string {
 	var b strings.Builder
-	b.WriteString("- name: fleet\n  hosts: all\n  handlers:\n    - {name: reload, file: {path: /etc/fleet/reloaded, content: \"{{ .release }}\\n\"}}\n  tasks:\n")
+	b.WriteString("- name: fleet\n  hosts: all\n  handlers:\n    - {name: reload, file: {path: /etc/fleet/reloaded, content: \"{{ release }}\\n\"}}\n  tasks:\n")
 	for i := range tasks {
 		k, line := i/len(round)+1, round[i%len(round)]
 		if last := i%len(round) == len(round)-1; last && k%10 == 0 {
