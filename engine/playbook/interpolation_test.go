@@ -23,7 +23,7 @@ func textValue(t *testing.T, src string, vars map[string]any) (any, error) {
 // keeps its type, beside other text it is printed.
 func TestInterpolation(t *testing.T) {
 	vars := map[string]any{
-		"http_port": 80, "big": 1e6, "f": 1.5, "list": []any{"a", 1}, "m": map[string]any{"k": "v"}, "yes": true, "item": "h1", "null": nil,
+		"http_port": 80, "big": 1e6, "f": 1.5, "list": []any{"a", 1}, "m": map[string]any{"k": "v"}, "yes": true, "item": "h1", "null": nil, "users": []any{map[string]any{"name": "eve"}, map[string]any{"name": "bob"}},
 		"hosts": map[string]any{"h1": map[string]any{"address": "10.0.0.1"}}, "default": "a variable called so",
 	}
 	for src, want := range map[string]any{
@@ -54,6 +54,9 @@ func TestInterpolation(t *testing.T) {
 		"{{ default }}":                                        "a variable called so",
 		"{{ default | default('x') }}":                         "a variable called so",
 		"{{ 'a1' | regex_replace('\\d', '-') }}":               "a-",
+		"{{ map(users, #.name) | join(', ') }}":                "eve, bob",
+		"{{ users | map(attribute='name') | list }}":           []any{"eve", "bob"},
+		"{{ 'a,b' | split(',') }}{{ m | items }}":              `["a","b"][["k","v"]]`,
 		"{{ 'nope' in $env }}":                                 false,
 		"{{ 1..3 }}":                                           []any{1, 2, 3},
 		"{{ m | to_json }}":                                    `{"k":"v"}`,
