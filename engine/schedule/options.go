@@ -8,6 +8,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/playbook"
+	"deployer/engine/remote"
 )
 
 // Host is a live session with the agent on a host. Run and Dial may be called
@@ -38,7 +39,17 @@ type Journaler interface {
 
 // Debtor is a Host that remembers handlers which earlier runs have left undone, by
 // the names of engine.Step.Notifies.
-type Debtor interface{ Owed() []string }
+type Debtor interface{ PendingHandlers() []string }
+
+// A session has all of these. They are looked for by their methods, so that a name that
+// one side changes would be missed without a word.
+var (
+	_ Host                                = (*remote.Session)(nil)
+	_ Stopper                             = (*remote.Session)(nil)
+	_ Journaler                           = (*remote.Session)(nil)
+	_ Debtor                              = (*remote.Session)(nil)
+	_ interface{ Lost() <-chan struct{} } = (*remote.Session)(nil)
+)
 
 // Connector opens sessions. An error says by Retryable() bool whether trying
 // again can help; one that does not say is final.

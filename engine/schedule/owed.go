@@ -34,7 +34,7 @@ func (h *host) remember(s *session) {
 		return
 	}
 	h.owed = map[string]bool{}
-	for _, name := range d.Owed() {
+	for _, name := range d.PendingHandlers() {
 		h.owed[name] = true
 	}
 }
