@@ -10,23 +10,23 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Decode sets into, a pointer, from node. Keys that are absent or null leave
-// what into held before, so defaults can be set first. The error, of type
-// Errors, holds everything that is wrong; what is right is decoded all the
-// same. file is only used in messages. A nil node counts as empty.
+// Decode decodes node into `into`, a pointer. Absent and null keys leave their
+// fields unchanged, so defaults can be set first. The error, of type Errors, has all
+// problems of the document; valid values are decoded all the same. file is only used
+// in messages. A nil node counts as empty.
 func Decode(file string, node *yaml.Node, into any) error {
 	return newDecoder(file, false).run(node, reflect.ValueOf(into), path{})
 }
 
-// DecodeAs is Decode for a part of a document; what names the part in
-// messages, as in "host m1".
+// DecodeAs is Decode for a part of a document; what names the part in messages, for
+// example "host m1".
 func DecodeAs(file, what string, node *yaml.Node, into any) error {
 	return newDecoder(file, false).run(node, reflect.ValueOf(into), path{of: what})
 }
 
-// CheckKeys reports what Decode would, without changing into, for a node whose
-// strings may be templates: a string that contains "{{" is taken to fit
-// anywhere, since what it becomes is not known yet.
+// CheckKeys reports the errors of Decode, without changing into, for a node whose
+// strings may be templates: a string that contains "{{" fits anywhere, because its
+// value is not known yet.
 func CheckKeys(file string, node *yaml.Node, into any) error {
 	t := indirect(reflect.TypeOf(into))
 	return newDecoder(file, true).run(node, reflect.New(t), path{})
@@ -58,12 +58,12 @@ func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
 	d.errs = append(d.errs, At(d.file, n).Errorf(format, args...))
 }
 
-// wrong reports a value that is not what the type wants.
+// wrong reports a value of the wrong type.
 func (d *decoder) wrong(n *yaml.Node, at path, want string) {
 	d.fail(n, "%swant %s, got %s%s", at.prefix(), want, got(n), written(n, want))
 }
 
-// written is how a switch or a duration is written here, for those who write yes,
+// written returns a hint for values that are written differently here: yes and no,
 // or a number of seconds.
 func written(n *yaml.Node, want string) string {
 	seconds, err := strconv.ParseUint(n.Value, 10, 31)
@@ -80,8 +80,8 @@ func written(n *yaml.Node, want string) string {
 	return ""
 }
 
-// got describes a node for messages. Values with an explicit tag may be
-// secrets and are not repeated.
+// got describes a node for messages. It does not repeat values with an explicit tag,
+// which may be secrets.
 func got(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -100,7 +100,7 @@ func got(n *yaml.Node) string {
 	return fmt.Sprintf("%q", string(text))
 }
 
-// path names a value for people: a dotted path, of something with a name.
+// path names a value in messages: a dotted path, below an item with a name.
 type path struct{ path, of string }
 
 func (w path) key(name string) path {
@@ -110,7 +110,7 @@ func (w path) key(name string) path {
 	return path{name, w.of}
 }
 
-// entry is where a value of a map stands; each is the noun of its field.
+// entry returns the path of a value of a map; itemNoun is the noun of its items.
 func (w path) entry(each, key string) path {
 	if each == "" {
 		return w.key(key)

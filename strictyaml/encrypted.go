@@ -6,27 +6,27 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// encrypted refuses what other programs have encrypted: its texts would else be
-// used as they are. The error says how to bring it over.
+// encrypted returns an error for files that other programs have encrypted, whose
+// texts would otherwise be used as they are. The error has the command that converts
+// them.
 func encrypted(file string, data []byte, root *yaml.Node) error {
 	switch {
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("$ANSIBLE_VAULT;")):
-		return Errors{Pos{File: file, Line: 1, Col: 1}.Errorf("%s is encrypted with ansible-vault, which is not opened here; encrypt it with age: "+
+		return Errors{Pos{File: file, Line: 1, Col: 1}.Errorf("%s is encrypted with ansible-vault, which deployer does not support; encrypt it with age: "+
 			"ansible-vault view %[1]s | deployer secrets encrypt - -o %[1]s.age, and remove it", file)}
 	case isSOPS(root):
-		return Errors{At(file, valueOf(root, "sops")).Errorf("%s is encrypted with SOPS, which is not opened here; encrypt it with age: "+
+		return Errors{At(file, valueOf(root, "sops")).Errorf("%s is encrypted with SOPS, which deployer does not support; encrypt it with age: "+
 			"sops -d %[1]s | deployer secrets encrypt - -o %[1]s.age, and remove it", file)}
 	case bytes.Contains(data, []byte("!vault")):
 		if n := tagged(root, "!vault"); n != nil {
-			return Errors{At(file, n).Errorf("a text that is encrypted with ansible-vault, which is not opened here; " +
+			return Errors{At(file, n).Errorf("this text is encrypted with ansible-vault, which deployer does not support; " +
 				"put what is in it into a file of its own, and encrypt that with age: deployer secrets encrypt FILE")}
 		}
 	}
 	return nil
 }
 
-// isSOPS looks for what sops writes into every file: how it was encrypted, and a
-// code over all of it.
+// isSOPS reports whether a file has the keys that sops writes into every file.
 func isSOPS(root *yaml.Node) bool {
 	meta := valueOf(root, "sops")
 	return meta != nil && valueOf(meta, "mac") != nil && (valueOf(meta, "version") != nil || valueOf(meta, "lastmodified") != nil)

@@ -9,10 +9,10 @@ import (
 // Files that sops or ansible-vault have encrypted are told from plain ones, in
 // all forms that these write.
 func TestWhatOthersHaveEncrypted(t *testing.T) {
-	const sops = " is encrypted with SOPS, which is not opened here; encrypt it with age: sops -d v.yaml | deployer secrets encrypt - -o v.yaml.age, and remove it"
-	const vault = "v.yaml:1:1: v.yaml is encrypted with ansible-vault, which is not opened here; encrypt it with age: " +
+	const sops = " is encrypted with SOPS, which deployer does not support; encrypt it with age: sops -d v.yaml | deployer secrets encrypt - -o v.yaml.age, and remove it"
+	const vault = "v.yaml:1:1: v.yaml is encrypted with ansible-vault, which deployer does not support; encrypt it with age: " +
 		"ansible-vault view v.yaml | deployer secrets encrypt - -o v.yaml.age, and remove it"
-	const text = "a text that is encrypted with ansible-vault, which is not opened here; " +
+	const text = "this text is encrypted with ansible-vault, which deployer does not support; " +
 		"put what is in it into a file of its own, and encrypt that with age: deployer secrets encrypt FILE"
 	for content, want := range map[string]string{
 		"password: ENC[AES256_GCM,data:x]\nsops:\n  kms: []\n  lastmodified: '2024-01-01T00:00:00Z'\n  mac: ENC[x]\n": "v.yaml:3:3: v.yaml" + sops,

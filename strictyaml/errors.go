@@ -25,7 +25,7 @@ func At(file string, n *yaml.Node) Pos {
 	return Pos{File: file, Line: n.Line, Col: n.Column}
 }
 
-// String is "file:line:col", without what is unknown.
+// String returns "file:line:col", without the unknown parts.
 func (p Pos) String() string {
 	switch {
 	case p.Line == 0:
@@ -36,12 +36,12 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// Errorf makes an error at this position.
+// Errorf returns an error at this position.
 func (p Pos) Errorf(format string, args ...any) *Error {
 	return &Error{File: p.File, Line: p.Line, Col: p.Col, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Error is one thing wrong with a document.
+// Error is one problem of a document.
 type Error struct {
 	File string `json:"file"`
 	Line int    `json:"line"` // from 1; 0 when unknown
@@ -49,7 +49,7 @@ type Error struct {
 	Msg  string `json:"message"`
 }
 
-// Error is "file:line:col: message".
+// Error returns "file:line:col: message".
 func (e *Error) Error() string {
 	pos := Pos{e.File, e.Line, e.Col}.String()
 	if pos == "" {
@@ -58,10 +58,10 @@ func (e *Error) Error() string {
 	return pos + ": " + e.Msg
 }
 
-// Errors are all things wrong with a document, in the order of their places.
+// Errors are all problems of a document, ordered by place.
 type Errors []*Error
 
-// Error lists one error a line.
+// Error returns one error a line.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {

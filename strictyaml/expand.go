@@ -4,9 +4,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxNodes bounds how large a document may become when its aliases are
-// followed. A thousand hosts with a hundred values each are some 200 000
-// nodes; a document beyond this is an attack or a mistake.
+// maxNodes is the maximum number of nodes after aliases are expanded. A thousand
+// hosts with a hundred values each have some 200 000 nodes; a larger document is an
+// attack or a mistake.
 const maxNodes = 2_000_000
 
 // expand returns the tree below n without aliases and merge keys. Nodes are

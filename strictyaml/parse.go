@@ -17,7 +17,7 @@ import (
 // ansible-vault has encrypted is an error. The error is of
 // type Errors. file is only used in messages.
 func Parse(file string, data []byte) (root *yaml.Node, err error) {
-	// The scanner of yaml.v3 is not ours; bad input must never end the program.
+	// The scanner of yaml.v3 may panic; no input may end the program.
 	defer func() {
 		if p := recover(); p != nil {
 			root, err = nil, Errors{{File: file, Line: 1, Msg: fmt.Sprintf("not YAML: %v", p)}}

@@ -7,12 +7,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Schemaed is a type that decodes itself and says in JSON Schema what it takes.
+// Schemaed is a type that decodes itself and provides its JSON Schema.
 type Schemaed interface{ YAMLSchema() map[string]any }
 
-// Schema returns the JSON Schema (draft 2020-12) of what Decode takes for a
-// value of v's type. It has no $schema key, so that it can be a part of another.
-// Types that decode themselves and are not Schemaed may be anything.
+// Schema returns the JSON Schema (draft 2020-12) of the values that Decode accepts
+// for v's type. It has no $schema key, so that it can be part of another schema. A
+// type that decodes itself and is not Schemaed accepts anything.
 func Schema(v any) map[string]any {
 	return schemaOf(reflect.TypeOf(v), map[reflect.Type]bool{})
 }
@@ -112,8 +112,7 @@ func fieldSchema(f field, busy map[reflect.Type]bool) map[string]any {
 	return out
 }
 
-// nullable also takes a key with nothing behind it, as Decode does where the
-// key is not required.
+// nullable also accepts null, as Decode does for keys that are not required.
 func nullable(s map[string]any) map[string]any {
 	null := map[string]any{"type": "null"}
 	switch t := s["type"].(type) {

@@ -6,8 +6,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ResolveTags carries out the tags that mark secrets in the tree below n, in
-// place, and returns the secrets it found, sorted:
+// ResolveTags resolves the tags of secrets in the tree below n, in place, and returns
+// the secrets, sorted:
 //
 //	password: !secret hunter2      the text is a secret
 //	tokens: !secret [a, b]         and so is every text below a tagged value

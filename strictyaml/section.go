@@ -6,8 +6,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Section is a value that is decoded strictly and keeps its node too, for
-// those who merge several such values and want to know where each came from.
+// Section is a value that is decoded strictly and keeps its node, for callers that
+// merge several such values and need their places.
 type Section[V any] struct {
 	Node  *yaml.Node // nil when the key is absent
 	Value V

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// field is a key of a struct, with what its tags say.
+// field is a key of a struct, with the contents of its tags.
 type field struct {
 	name     string
 	index    []int // as for reflect.Value.FieldByIndexAlloc
@@ -22,7 +22,7 @@ type field struct {
 	required bool
 }
 
-// shape is what a mapping decoded into a struct may contain.
+// shape describes the keys of a mapping that is decoded into a struct.
 type shape struct {
 	fields []field
 	byName map[string]*field
@@ -38,11 +38,10 @@ func (s *shape) names() []string {
 	return out
 }
 
-// shapes holds what shapeOf has read: types do not change, and a controller
-// decodes the same few of them a million times.
+// shapes caches shapeOf: a controller decodes the same few types a million times.
 var shapes sync.Map // reflect.Type -> *shape
 
-// shapeOf reads the tags of a struct type. What it returns must not be changed.
+// shapeOf returns the shape of a struct type. Callers must not change it.
 func shapeOf(t reflect.Type) *shape {
 	if known, ok := shapes.Load(t); ok {
 		return known.(*shape)
@@ -107,8 +106,8 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// fieldValue returns the field of a struct, making the embedded pointers on
-// the way to it.
+// fieldValue returns the field of a struct, and allocates embedded pointers on the
+// way.
 func fieldValue(v reflect.Value, index []int) reflect.Value {
 	for i, x := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {
@@ -122,7 +121,7 @@ func fieldValue(v reflect.Value, index []int) reflect.Value {
 	return v
 }
 
-// kind tells the ways in which a type is decoded.
+// kind is the way in which a type is decoded.
 type kind int
 
 const (
@@ -135,7 +134,7 @@ const (
 	kindText      // UnmarshalText
 )
 
-// kinds holds what kindOf has found, for the reason of shapes.
+// kinds caches kindOf, for the same reason as shapes.
 var kinds sync.Map // reflect.Type -> kind
 
 func kindOf(t reflect.Type) kind {

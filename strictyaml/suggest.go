@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Suggest returns the candidate that word was most likely meant to be, or ""
-// when none is near: at most two typing errors away (one for short words), or
-// begun the same way.
+// Suggest returns the candidate nearest to word, or "" when none is near: at most
+// two typing errors away (one for short words), or with the same beginning.
 func Suggest(word string, candidates []string) string {
 	limit := min(2, max(1, len(word)/3))
 	best, bestDistance := "", limit+1

@@ -2,8 +2,8 @@ package strictyaml
 
 import "gopkg.in/yaml.v3"
 
-// Texts is a list of texts that may be written as one text when it has one.
-// Numbers and the like are taken as they are written.
+// Texts is a list of texts that may be written as a single text. Numbers and
+// booleans are taken literally.
 type Texts []string
 
 // UnmarshalYAML reads a text or a list of texts.

@@ -125,7 +125,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, at path) {
 	v.Set(out)
 }
 
-// report takes over the error of a type that decodes itself.
+// report adds the error of a type that decodes itself.
 func (d *decoder) report(n *yaml.Node, at path, err error) {
 	var many Errors
 	var one *Error

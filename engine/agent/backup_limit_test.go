@@ -43,7 +43,7 @@ func TestKeepingLeavesRoom(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	dir := smallDisk(t, root, "16")
-	h := &history{bench: newBenchAt(t, root, nil), t: t}
+	h := &history{testHost: newBenchAt(t, root, nil), t: t}
 	write := func(step, path string, check bool) engine.Result {
 		return h.in("r1", agenttest.Step(t, step, "alter", alter{Op: "write", Path: path, Content: "new"}), check)
 	}
@@ -78,7 +78,7 @@ func TestFullDiskKeepsNoPartialCopy(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	dir := smallDisk(t, root, "4")
-	h := &history{bench: newBenchAt(t, root, nil), t: t}
+	h := &history{testHost: newBenchAt(t, root, nil), t: t}
 	h.does("r1", "write", "/other", "x") // makes the files of the run
 	put(t, root+"/x", strings.Repeat("x", 900<<10), 0o644, 0)
 	fill, err := os.Create(dir + "/fill")

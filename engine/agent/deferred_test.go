@@ -59,7 +59,7 @@ func story(t *testing.T, root string) string {
 // the segment ends, and not lost.
 func TestPostponed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	later := func(id, text string) engine.Step {
 		return agenttest.Step(t, id, "postpone", postpone{"postpone", text})
 	}

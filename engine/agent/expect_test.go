@@ -15,7 +15,7 @@ import (
 // TestExpect: a step that would do something else than the plan shows fails and
 // does nothing; one that does what a check has shown goes through.
 func TestExpect(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	wanted := agenttest.Step(t, "a", "write", agenttest.Write{Path: "/a", Content: "new \x1b[31mred"})
 	var found []engine.Effect
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{wanted}, Check: true}, func(r engine.Result) { found = r.Change.Effects })
@@ -56,7 +56,7 @@ func TestExpect(t *testing.T) {
 // TestCheckGoesOn: a check comes to the end of its steps whatever fails, and
 // knows what the steps before would have changed.
 func TestCheckGoesOn(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	got := map[string]engine.Status{}
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{
 		agenttest.Step(t, "before", "foresee", foresee{Path: "/etc/app"}),

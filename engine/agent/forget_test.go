@@ -15,7 +15,7 @@ import (
 // TestSecretsExpire: what a secret step has replaced goes when the next run begins
 // a week after; other contents stay.
 func TestSecretsExpire(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	for name, content := range map[string]string{"secret": "old secret", "open": "old file"} {
 		if err := os.WriteFile(filepath.Join(b.root, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

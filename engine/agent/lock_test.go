@@ -12,7 +12,7 @@ import (
 )
 
 // holds wants the lock to be held by the run, as told to somebody else.
-func holds(t *testing.T, s *bench, want lock.Holder) {
+func holds(t *testing.T, s *testHost, want lock.Holder) {
 	t.Helper()
 	err := s.Lock(t.Context(), lock.Holder{Run: "other"})
 	var held *lock.Held
@@ -24,7 +24,7 @@ func holds(t *testing.T, s *bench, want lock.Holder) {
 // TestRunLock: one run at a time holds the lock of a host; it is named, and gives
 // the lock up by asking, or by the end of its agent.
 func TestRunLock(t *testing.T) {
-	first := newBench(t, nil)
+	first := newTestHost(t, nil)
 	second := newBenchAt(t, first.root, nil)
 	ann := lock.Holder{Run: "r1", Verb: "install", By: "ann@ci", PID: 7, Since: time.Date(2026, 3, 4, 2, 13, 0, 0, time.UTC)}
 	for range 2 { // asking again does no harm
@@ -53,7 +53,7 @@ func TestRunLock(t *testing.T) {
 // TestLockOfALostController: the agent of a lost controller keeps the lock while
 // it finishes its step, says that it is leaving, and then gives it up.
 func TestLockOfALostController(t *testing.T) {
-	first := newBench(t, nil)
+	first := newTestHost(t, nil)
 	second := newBenchAt(t, first.root, nil)
 	if err := first.Lock(t.Context(), lock.Holder{Run: "r1"}); err != nil {
 		t.Fatal(err)

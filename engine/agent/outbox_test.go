@@ -80,7 +80,7 @@ func TestResultsTravelTogether(t *testing.T) {
 // TestResultsDoNotWaitForASlowStep: what is done is told before a step that takes
 // its time has ended.
 func TestResultsDoNotWaitForASlowStep(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	var came []time.Time
 	steps := []engine.Step{agenttest.Step(t, "quick", "odd", agenttest.Odd{Do: "nothing"}),
 		agenttest.Step(t, "slow", "odd", agenttest.Odd{Do: "run", Text: "sleep 1"})}

@@ -130,12 +130,12 @@ var knobs = &engine.Restorer{
 
 // past of a host with steps to revert.
 type history struct {
-	*bench
+	*testHost
 	t     *testing.T
 	steps int
 }
 
-func newHistory(t *testing.T) *history { return &history{bench: newBench(t, nil), t: t} }
+func newHistory(t *testing.T) *history { return &history{testHost: newTestHost(t, nil), t: t} }
 
 // reconnect ends the session and begins another, as after a crash.
 func (h *history) reconnect() {

@@ -59,7 +59,7 @@ func TestSecretStepSaysNothing(t *testing.T) {
 		{"slow", "took longer than its timeout of 50ms"},
 		{"", ""},
 	} {
-		b := newBench(t, nil)
+		b := newTestHost(t, nil)
 		step := agenttest.Step(t, "s", "leaky", leaky{Fails: tt.fails})
 		step.Secret = true
 		if tt.fails == "slow" {
@@ -94,7 +94,7 @@ func TestSecretStepSaysNothing(t *testing.T) {
 // A plan of a secret step is kept to by module and target, and what it refuses is
 // named without secrets.
 func TestSecretStepKeepsToItsPlan(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	step := agenttest.Step(t, "s", "leaky", leaky{})
 	step.Secret, step.Expect = true, &engine.Expect{Targets: []string{"command leaky", "kernel kernel.x"}}
 	want(t, b.run(t, step), "s=changed")

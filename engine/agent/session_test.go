@@ -19,8 +19,8 @@ import (
 	"deployer/engine/transport"
 )
 
-// bench is a session with a served root directory, in this process.
-type bench struct {
+// testHost is a session with a served root directory, in this process.
+type testHost struct {
 	*remote.Session
 	line   net.Conn // to be cut
 	root   string
@@ -29,22 +29,22 @@ type bench struct {
 	served chan error
 }
 
-func newBench(t testing.TB, change func(*remote.Options)) *bench {
+func newTestHost(t testing.TB, change func(*remote.Options)) *testHost {
 	t.Helper()
 	return newBenchAt(t, t.TempDir(), change)
 }
 
 // newWatchedBench is newBench with each event as it comes.
-func newWatchedBench(t testing.TB) (*bench, <-chan engine.Event) {
+func newWatchedBench(t testing.TB) (*testHost, <-chan engine.Event) {
 	t.Helper()
 	seen := make(chan engine.Event, 100)
-	return newBench(t, func(o *remote.Options) { o.Sink = &agenttest.Events{Seen: seen} }), seen
+	return newTestHost(t, func(o *remote.Options) { o.Sink = &agenttest.Events{Seen: seen} }), seen
 }
 
 // newBenchAt is newBench for a host that other sessions may serve as well.
-func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *bench {
+func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *testHost {
 	t.Helper()
-	b := &bench{root: root, events: &agenttest.Events{}, blobs: &agenttest.Blobs{}, served: make(chan error, 1)}
+	b := &testHost{root: root, events: &agenttest.Events{}, blobs: &agenttest.Blobs{}, served: make(chan error, 1)}
 	opts := remote.Options{Host: "m1", Blobs: b.blobs, Sink: b.events}
 	if change != nil {
 		change(&opts)
@@ -64,7 +64,7 @@ func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *bench 
 }
 
 // run runs a segment that must end well, and returns its results.
-func (b *bench) run(t testing.TB, steps ...engine.Step) []engine.Result {
+func (b *testHost) run(t testing.TB, steps ...engine.Step) []engine.Result {
 	t.Helper()
 	var results []engine.Result
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: steps}, func(r engine.Result) { results = append(results, r) })
@@ -90,7 +90,7 @@ func want(t testing.TB, results []engine.Result, wanted string) {
 }
 
 func TestSegmentChangesOnceAndHandlersFollow(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	handler := agenttest.Step(t, "h", "odd", agenttest.Odd{Do: "nothing"})
 	handler.OnChange = []string{"a"}
 	steps := []engine.Step{agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: "one"}), handler}
@@ -113,7 +113,7 @@ func TestSegmentChangesOnceAndHandlersFollow(t *testing.T) {
 // TestStepStart: only what takes its time or has something to say is told to
 // have begun, and before that.
 func TestStepStart(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	skipped := agenttest.Step(t, "skipped", "odd", agenttest.Odd{Do: "say", Text: "hello"})
 	skipped.OnChange = []string{"nothing"}
 	b.run(t, agenttest.Step(t, "quick", "odd", agenttest.Odd{Do: "nothing"}), agenttest.Step(t, "talking", "odd", agenttest.Odd{Do: "say", Text: "hello"}),
@@ -128,7 +128,7 @@ func TestStepStart(t *testing.T) {
 }
 
 func TestCheckChangesNothing(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	handler := agenttest.Step(t, "h", "odd", agenttest.Odd{Do: "fail"})
 	handler.OnChange = []string{"a"}
 	var results []engine.Result
@@ -143,7 +143,7 @@ func TestCheckChangesNothing(t *testing.T) {
 }
 
 func TestFailureEndsTheSegment(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	ignored := agenttest.Step(t, "i", "odd", agenttest.Odd{Do: "fail", Text: "never mind"})
 	ignored.IgnoreErrors = true
 	results := b.run(t, ignored, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "fail", Text: "broken"}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "nothing"}))
@@ -157,7 +157,7 @@ func TestFailureEndsTheSegment(t *testing.T) {
 }
 
 func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	limited := agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "wait", For: time.Minute})
 	limited.Timeout = 20 * time.Millisecond
 	for name, tt := range map[string]struct {
@@ -191,7 +191,7 @@ func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
 }
 
 func TestRetriesUntilItWorks(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	s := agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "count-to-fail", Text: "/n"})
 	s.Retries = 1
 	results := b.run(t, s)
@@ -208,7 +208,7 @@ func TestRetriesUntilItWorks(t *testing.T) {
 }
 
 func TestCallsAndCommands(t *testing.T) {
-	b := newBench(t, func(o *remote.Options) {
+	b := newTestHost(t, func(o *remote.Options) {
 		o.Calls = map[string]remote.CallFunc{
 			"x.good": func(_ context.Context, host string, in json.RawMessage) (any, error) {
 				return map[string]string{"host": host, "in": string(in)}, nil
@@ -236,7 +236,7 @@ func TestCallsAndCommands(t *testing.T) {
 }
 
 func TestBlobs(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	data := []byte(strings.Repeat("some content, ", 1<<20))
 	digest := b.blobs.Add(t, data)
 	wrong, length := b.blobs.Spoil(digest)
@@ -259,7 +259,7 @@ func TestBlobs(t *testing.T) {
 }
 
 func TestSecretStaysOutOfTheJournal(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	good, bad := agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: "hunter2"}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "fail", Text: "hunter2"})
 	good.Secret, bad.Secret = true, true
 	results := b.run(t, good, bad)
@@ -274,7 +274,7 @@ func TestSecretStaysOutOfTheJournal(t *testing.T) {
 }
 
 func TestHostTextIsCleaned(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	evil := "a\x1b[2Jb\x1b]0;title\x07c\u202ed\xff\x00\r"
 	results := b.run(t, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "say", Text: evil}), agenttest.Step(t, "b", "odd", agenttest.Odd{Do: "fail", Text: evil}))
 	cleaned := "abcd\ufffd"
@@ -356,7 +356,7 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	// The next connection, while the first agent is still busy.
-	second := &bench{root: b.root, events: &agenttest.Events{}, served: make(chan error, 1)}
+	second := &testHost{root: b.root, events: &agenttest.Events{}, served: make(chan error, 1)}
 	here, there := net.Pipe()
 	go func() {
 		second.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
@@ -472,7 +472,7 @@ func TestStopEndsAGate(t *testing.T) {
 }
 
 func TestCloseIsAGoodbye(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -486,7 +486,7 @@ func TestCloseIsAGoodbye(t *testing.T) {
 }
 
 func TestJournalOfAnUnknownRun(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	if entries, err := b.Journal(t.Context(), "never"); err != nil || len(entries) > 0 {
 		t.Errorf("got %v, %v", entries, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // BenchmarkSegment is the cost of steps that find nothing to do.
 func BenchmarkSegment(b *testing.B) {
-	s := newBench(b, nil)
+	s := newTestHost(b, nil)
 	content := bytes.Repeat([]byte("x"), 2000)
 	if err := os.WriteFile(s.root+"/f", content, 0o600); err != nil {
 		b.Fatal(err)

@@ -113,7 +113,7 @@ func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(s
 	}
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return f, nil
@@ -122,7 +122,7 @@ func takeLock(ctx context.Context, gone <-chan struct{}, path string, say func(s
 			_ = f.Close()
 			return nil, fmt.Errorf("locking %s: %w", path, err)
 		}
-		if !told {
+		if !reported {
 			say("waiting for another agent on this host: it finishes a step of an earlier connection, or serves another run")
 		}
 		select {

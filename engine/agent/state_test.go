@@ -45,9 +45,9 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := engine.Result{Step: "c", Name: "hunter2", Status: engine.Failed, Reason: "hunter2", Output: engine.Output{"x": "hunter2"},
+	result := engine.Result{Step: "c", Name: "hunter2", Status: engine.Failed, Reason: "hunter2", Output: engine.Output{"x": "hunter2"},
 		Change: &engine.Change{Needed: true}, Failure: &engine.Failure{Message: "hunter2", Detail: "hunter2"}}
-	if err := log.end(told, true); err != nil {
+	if err := log.end(result, true); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := s.read("r1")
@@ -156,11 +156,11 @@ func TestLockEndsWithItsContextAndTheConnection(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	unlock()
-	told := false
+	reported := false
 	time.AfterFunc(50*time.Millisecond, again)
-	unlock, err = other.lock(t.Context(), nil, func(string) { told = true })
-	if err != nil || !told {
-		t.Fatalf("%v, told %v", err, told)
+	unlock, err = other.lock(t.Context(), nil, func(string) { reported = true })
+	if err != nil || !reported {
+		t.Fatalf("%v, reported %v", err, reported)
 	}
 	unlock()
 }

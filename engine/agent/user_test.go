@@ -73,7 +73,7 @@ func TestRunsAs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := newBench(t, nil)
+		b := newTestHost(t, nil)
 		s := agenttest.Step(t, "1", "sh", shArgs{Line: "id -un; id -G; echo $HOME $USER $LOGNAME $A $B", Env: []string{"B=module"}})
 		s.User, s.Env = name, []string{"A=step", "B=step"}
 		groups, err := u.GroupIds()
@@ -125,7 +125,7 @@ func TestGive(t *testing.T) {
 }
 
 func TestRunsAsNobodyThatIsThere(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTestHost(t, nil)
 	s := agenttest.Step(t, "1", "sh", shArgs{Line: "true"})
 	s.User = "no-such-user"
 	if f := b.one(t, s).Failure; f == nil || !strings.Contains(f.Message, `this host has no user "no-such-user"`) {
@@ -134,7 +134,7 @@ func TestRunsAsNobodyThatIsThere(t *testing.T) {
 }
 
 // one runs one step.
-func (b *bench) one(t *testing.T, s engine.Step) engine.Result {
+func (b *testHost) one(t *testing.T, s engine.Step) engine.Result {
 	t.Helper()
 	var out engine.Result
 	if err := b.Run(t.Context(), engine.Segment{Run: "r", Steps: []engine.Step{s}}, func(r engine.Result) { out = r }); err != nil {

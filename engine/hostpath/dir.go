@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir is an open directory. Its methods take the name of something in it and
-// follow no link. The caller closes it.
+// Dir is an open directory. Its methods take the name of an entry and follow no
+// link. The caller closes it.
 type Dir struct {
 	node *Node
-	// Root is the directory as one that cannot be left. Its methods follow
-	// links that stay inside.
+	// Root is the directory as an os.Root, whose methods follow links that stay inside.
 	Root *os.Root
 }
 
@@ -27,16 +26,16 @@ func newDir(n *Node) (*Dir, error) {
 	return &Dir{node: n, Root: root}, nil
 }
 
-// Close gives the descriptors back.
+// Close closes the descriptors.
 func (d *Dir) Close() {
 	_ = d.Root.Close()
 	d.node.Close()
 }
 
-// Path is the host's path of the directory, without the links on the way.
+// Path returns the host's path of the directory, without the links on the way.
 func (d *Dir) Path() string { return d.node.Path }
 
-// named gives an error the path of the host that it is about.
+// named adds the host's path to an error.
 func named(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -51,7 +50,7 @@ func named(path string, err error) error {
 
 func (d *Dir) at(name string) string { return filepath.Join(d.node.Path, name) }
 
-// Open opens what the directory has under a name, a link as itself.
+// Open opens an entry, a link as itself.
 func (d *Dir) Open(name string) (*Node, error) { return d.node.child(name) }
 
 func (n *Node) child(name string) (*Node, error) {
@@ -63,7 +62,7 @@ func (n *Node) child(name string) (*Node, error) {
 	return newNode(fd, path), nil
 }
 
-// Lstat describes what is under a name, a link as a link.
+// Lstat describes an entry, a link as a link.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	n, err := d.Open(name)
 	if err != nil {
@@ -73,7 +72,7 @@ func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	return n.Stat()
 }
 
-// OpenFile opens a file by flags of os.OpenFile. A link is an error.
+// OpenFile opens a file with flags of os.OpenFile. A link is an error.
 func (d *Dir) OpenFile(name string, flags int, mode fs.FileMode) (*os.File, error) {
 	for {
 		fd, err := unix.Openat(d.node.fd(), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, rawMode(mode))
@@ -86,10 +85,10 @@ func (d *Dir) OpenFile(name string, flags int, mode fs.FileMode) (*os.File, erro
 	}
 }
 
-// Mkdir makes a directory with exactly that mode.
+// Mkdir creates a directory with exactly the given mode.
 func (d *Dir) Mkdir(name string, mode fs.FileMode) error { return d.node.mkdir(name, mode) }
 
-// mkdir sets the mode by the descriptor, as the umask may have taken some of it.
+// mkdir sets the mode by the descriptor, because the umask may have removed bits.
 func (n *Node) mkdir(name string, mode fs.FileMode) error {
 	if err := unix.Mkdirat(n.fd(), name, rawMode(mode)); err != nil {
 		return &fs.PathError{Op: "mkdir", Path: filepath.Join(n.Path, name), Err: err}
@@ -106,7 +105,7 @@ func (n *Node) mkdir(name string, mode fs.FileMode) error {
 	return made.Chmod(mode)
 }
 
-// Rename gives something in the directory another name there.
+// Rename renames an entry within the directory.
 func (d *Dir) Rename(from, to string) error {
 	if err := unix.Renameat(d.node.fd(), from, d.node.fd(), to); err != nil {
 		return &os.LinkError{Op: "rename", Old: d.at(from), New: d.at(to), Err: err}
@@ -114,7 +113,7 @@ func (d *Dir) Rename(from, to string) error {
 	return nil
 }
 
-// Symlink makes a link.
+// Symlink creates a link.
 func (d *Dir) Symlink(target, name string) error {
 	if err := unix.Symlinkat(target, d.node.fd(), name); err != nil {
 		return &os.LinkError{Op: "symlink", Old: target, New: d.at(name), Err: err}
@@ -125,11 +124,10 @@ func (d *Dir) Symlink(target, name string) error {
 // Remove removes a file, a link or an empty directory.
 func (d *Dir) Remove(name string) error { return named(d.at(name), d.Root.Remove(name)) }
 
-// RemoveAll removes what is under a name with all that is below it; nothing is
-// no error.
+// RemoveAll removes an entry with everything below it; a missing entry is no error.
 func (d *Dir) RemoveAll(name string) error { return named(d.at(name), d.Root.RemoveAll(name)) }
 
-// Names lists what is in the directory, in whatever order.
+// Names lists the entries of the directory, in no particular order.
 func (d *Dir) Names() ([]string, error) {
 	f, err := d.self()
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Node is a file, a directory or a link itself, held by a descriptor: it stays
-// the same one when its path is exchanged. The caller closes it.
+// Node is a file, a directory or a link itself, held by a descriptor: it stays the
+// same when its path is exchanged. The caller closes it.
 type Node struct {
-	// Path is the host's path of it, without the links on the way.
+	// Path is the host's path of the node, without the links on the way.
 	Path string
 	file *os.File
 }
@@ -23,24 +23,24 @@ func newNode(fd int, path string) *Node {
 	return &Node{Path: path, file: os.NewFile(uintptr(fd), path)}
 }
 
-// NodeOf holds an open file. The caller goes on to own the file.
+// NodeOf returns the node of an open file, which the caller still owns.
 func NodeOf(f *os.File) *Node { return &Node{Path: f.Name(), file: f} }
 
 func (n *Node) fd() int { return int(n.file.Fd()) }
 
-// Close gives the descriptor back.
+// Close closes the descriptor.
 func (n *Node) Close() { _ = n.file.Close() }
 
-// Stat describes what is held, a link as a link.
+// Stat describes the node, a link as a link.
 func (n *Node) Stat() (fs.FileInfo, error) { return n.file.Stat() }
 
-// Real is a path of this process that names what is held, whatever its own path
-// has become. It is valid until Close.
+// Real returns a path of this process that names the node, even if the node was
+// renamed. It is valid until Close.
 func (n *Node) Real() string { return realOf(n.file) }
 
 func realOf(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// Readlink returns where a link leads.
+// Readlink returns the target of a link.
 func (n *Node) Readlink() (string, error) {
 	buf := make([]byte, unix.PathMax)
 	size, err := unix.Readlinkat(n.fd(), "", buf)
@@ -50,8 +50,8 @@ func (n *Node) Readlink() (string, error) {
 	return string(buf[:size]), nil
 }
 
-// File opens a regular file for reading. What is not one is an error, and is
-// not opened: a pipe would keep the reader waiting.
+// File opens a regular file for reading. Any other type is an error and is not
+// opened: a pipe would block the reader.
 func (n *Node) File() (*os.File, error) {
 	info, err := n.Stat()
 	if err != nil {
@@ -67,7 +67,7 @@ func (n *Node) File() (*os.File, error) {
 	return os.NewFile(uintptr(fd), n.Path), nil
 }
 
-// Describe names the type of what is there, for messages.
+// Describe names the type of a file, for messages.
 func Describe(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
@@ -81,7 +81,7 @@ func Describe(info fs.FileInfo) string {
 	}
 }
 
-// Chown gives what is held to a user and a group; -1 leaves one as it is.
+// Chown sets user and group of the node; -1 leaves one unchanged.
 func (n *Node) Chown(uid, gid int) error {
 	if err := unix.Fchownat(n.fd(), "", uid, gid, unix.AT_EMPTY_PATH); err != nil {
 		return &fs.PathError{Op: "chown", Path: n.Path, Err: err}
@@ -89,7 +89,7 @@ func (n *Node) Chown(uid, gid int) error {
 	return nil
 }
 
-// Chmod sets the mode of what is held, which must not be a link.
+// Chmod sets the mode of the node, which must not be a link.
 func (n *Node) Chmod(mode fs.FileMode) error {
 	if err := unix.Fchmodat(unix.AT_FDCWD, n.Real(), rawMode(mode), 0); err != nil {
 		return &fs.PathError{Op: "chmod", Path: n.Path, Err: err}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// UntrustedLinkError is a link of another user in the way to a path.
+// UntrustedLinkError is the error for a link of another user in a path.
 type UntrustedLinkError struct {
 	Path   string // of the link
 	Target string // where it leads
@@ -25,13 +25,12 @@ func clean(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// Open opens what is at a path of the host. root is the real directory that
-// stands for /. A link at the end of the path is what is opened. When there is
-// nothing, the error is fs.ErrNotExist.
+// Open opens a path of the host. root is the real directory that stands for /. A
+// link at the end of the path is opened itself. A missing path is fs.ErrNotExist.
 func Open(root, path string) (*Node, error) { return (&walk{root: root}).open(path, false) }
 
-// Follow is Open that follows a link at the end of the path, by the same rule as
-// those on the way.
+// Follow is Open that follows a link at the end of the path, by the rule for links
+// on the way.
 func Follow(root, path string) (*Node, error) { return (&walk{root: root}).open(path, true) }
 
 func (w *walk) open(path string, followLast bool) (*Node, error) {
@@ -46,14 +45,14 @@ func (w *walk) open(path string, followLast bool) (*Node, error) {
 	return w.last(at, split(path), followLast)
 }
 
-// OpenDir opens a directory of the host. A link at the end of the path is
-// followed as those on the way.
+// OpenDir opens a directory of the host. A link at the end of the path is followed
+// like those on the way.
 func OpenDir(root, path string) (*Dir, error) {
 	return (&walk{root: root}).openDir(path, nil)
 }
 
-// MakeDir is OpenDir that makes the directories that do not exist, with the mode
-// 0755 whatever the umask.
+// MakeDir is OpenDir that creates missing directories with mode 0755, whatever the
+// umask.
 func MakeDir(root, path string) (*Dir, error) {
 	return (&walk{root: root}).openDir(path, func(at *Node, name string) error { return at.mkdir(name, 0o755) })
 }
@@ -73,21 +72,21 @@ func (w *walk) openDir(path string, missing func(*Node, string) error) (*Dir, er
 	return newDir(at)
 }
 
-// Parent opens the directory above a path and returns the last component of the
-// path, which need not exist.
+// Parent opens the directory of a path, and returns the last component of the path,
+// which need not exist.
 func Parent(root, path string) (*Dir, string, error) {
 	path, err := clean(path)
 	if err != nil {
 		return nil, "", err
 	}
 	if path == "/" {
-		return nil, "", fmt.Errorf("/ is in no directory")
+		return nil, "", fmt.Errorf("/ has no parent directory")
 	}
 	dir, err := OpenDir(root, filepath.Dir(path))
 	return dir, filepath.Base(path), err
 }
 
-// Lstat describes what is at a path of the host, a link at its end as a link.
+// Lstat describes a path of the host, a link at its end as a link.
 func Lstat(root, path string) (fs.FileInfo, error) {
 	n, err := Open(root, path)
 	if err != nil {
@@ -97,9 +96,9 @@ func Lstat(root, path string) (fs.FileInfo, error) {
 	return n.Stat()
 }
 
-// Resolve returns the path to use for a path of the host whose links are all to
-// be followed because the caller was told so: the same one when it could be
-// opened anyway, and else one without links. What does not exist is kept.
+// Resolve returns the path to use for a path whose links the caller wants to follow,
+// also untrusted ones: the path itself if it can be opened, otherwise one without
+// links. Missing components are kept.
 func Resolve(root, path string) (string, error) {
 	path, err := clean(path)
 	if err != nil || path == "/" {

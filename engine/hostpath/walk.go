@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks bounds the links of one walk, as the kernel does (40).
+// maxLinks is the maximum number of links in one walk, 40 as in the kernel.
 const maxLinks = 40
 
-// walk is one resolution of a path.
+// walk is the resolution of one path.
 type walk struct {
 	root     string // the real directory that stands for /
 	trustAll bool   // follow links of all users
 	links    int
-	// untrusted is true when a link was followed that only trustAll allows.
+	// untrusted is true after a link was followed that only trustAll permits.
 	untrusted bool
 }
 
-// split returns the components of a path of the host; none of "/".
+// split returns the components of a path of the host; none for "/".
 func split(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
@@ -36,8 +36,8 @@ func (w *walk) start() (*Node, error) {
 	return newNode(fd, "/"), nil
 }
 
-// directory walks the components from a directory, which it closes. missing is
-// called for a component that does not exist; nil makes that an error.
+// directory walks the components from a directory, which it closes. It calls missing
+// for a component that does not exist; without missing that is an error.
 func (w *walk) directory(at *Node, parts []string, missing func(at *Node, name string) error) (*Node, error) {
 	for _, name := range parts {
 		next, err := w.step(at, name)
@@ -55,13 +55,13 @@ func (w *walk) directory(at *Node, parts []string, missing func(at *Node, name s
 	return at, nil
 }
 
-// step goes down, or up, by one component. at stays open.
+// step goes one component down or up. at stays open.
 func (w *walk) step(at *Node, name string) (*Node, error) {
 	if name == ".." {
 		return w.up(at)
 	}
 	path := filepath.Join(at.Path, name)
-	// O_DIRECTORY has directories mounted that are mounted on demand.
+	// O_DIRECTORY triggers automounts.
 	fd, err := open(at.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY)
 	if err == nil {
 		return newNode(fd, path), nil
@@ -85,7 +85,7 @@ func (w *walk) step(at *Node, name string) (*Node, error) {
 	return w.follow(at, n, info, true)
 }
 
-// up is the directory above, and the root's own above the root.
+// up returns the parent directory; the root is its own parent.
 func (w *walk) up(at *Node) (*Node, error) {
 	if at.Path == "/" {
 		return w.start()
@@ -97,7 +97,7 @@ func (w *walk) up(at *Node) (*Node, error) {
 	return newNode(fd, filepath.Dir(at.Path)), nil
 }
 
-// follow returns what a link in the directory at leads to, if it may be
+// follow returns the target of a link in the directory at, if the link may be
 // followed.
 func (w *walk) follow(at, link *Node, info fs.FileInfo, directory bool) (*Node, error) {
 	if w.links++; w.links > maxLinks {
@@ -149,8 +149,8 @@ func (w *walk) again(at *Node) (*Node, error) {
 	return newNode(fd, at.Path), nil
 }
 
-// last walks to whatever the components name, and closes at. A link at the end
-// is followed when followLast is set, else it is what was asked for.
+// last walks to the last component and closes at. A link there is followed if
+// followLast is set.
 func (w *walk) last(at *Node, parts []string, followLast bool) (*Node, error) {
 	name := parts[len(parts)-1]
 	dir, err := w.directory(at, parts[:len(parts)-1], nil)
@@ -173,8 +173,8 @@ func (w *walk) last(at *Node, parts []string, followLast bool) (*Node, error) {
 	return w.follow(dir, n, info, false)
 }
 
-// trusted reports whether a link in the directory at may lead to a place; see
-// the comment of the package.
+// trusted reports whether a link in the directory at may be followed to its target;
+// see the package comment.
 func trusted(at *Node, link fs.FileInfo, to *Node) (bool, error) {
 	owner := link.Sys().(*syscall.Stat_t).Uid
 	if !ours(owner) {
@@ -189,10 +189,10 @@ func trusted(at *Node, link fs.FileInfo, to *Node) (bool, error) {
 	return ours(info.Sys().(*syscall.Stat_t).Uid) && !writable, nil
 }
 
-// ours reports whether a user can do no more than the agent, or everything.
+// ours reports whether a user is root or the agent's own.
 func ours(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }
 
-// open is openat, again when a signal came between.
+// open is openat, repeated after an interrupting signal.
 func open(at int, name string, flags int) (int, error) {
 	for {
 		fd, err := unix.Openat(at, name, flags|unix.O_CLOEXEC, 0)

@@ -124,7 +124,7 @@ func TestVarsFiles(t *testing.T) {
 		"gone.yaml":            "site.yaml:3:15: vars_files: open gone.yaml: file does not exist",
 		"[vars/list.yaml]":     "vars/list.yaml:1:1: variables must be a mapping of names to values",
 		"'{{ os }}.yaml'":      "site.yaml:3:15: vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory",
-		"vars/sops.yaml":       "vars/sops.yaml:3:3: vars/sops.yaml is encrypted with SOPS, which is not opened here; encrypt it with age: sops -d vars/sops.yaml | deployer secrets encrypt - -o vars/sops.yaml.age, and remove it",
+		"vars/sops.yaml":       "vars/sops.yaml:3:3: vars/sops.yaml is encrypted with SOPS, which deployer does not support; encrypt it with age: sops -d vars/sops.yaml | deployer secrets encrypt - -o vars/sops.yaml.age, and remove it",
 		"vars/broken.yaml.age": "site.yaml:3:15: vars_files: opening vars/broken.yaml.age: it is not encrypted to any key of yours",
 		"../a.yaml":            "site.yaml:3:15: vars_files: it leads out of a directory that is not on disk",
 		"{a: b}":               "site.yaml:3:15: vars_files: want a text or a list of texts",

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// accountCA is where a pod finds the authority of its cluster.
+// accountCA is the path of the cluster's CA in a pod.
 const accountCA = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
 
-// Check tries one target.
+// Check checks one target.
 func Check(ctx context.Context, t Target) Result {
 	began := time.Now()
 	detail, err := check(ctx, t)
@@ -83,8 +83,8 @@ func checkDNS(ctx context.Context, t Target) (string, error) {
 	return strings.Join(found, " "), nil
 }
 
-// checkHTTP is OK for a status below 400. Redirections are not followed: what
-// was asked for is what is tested.
+// checkHTTP succeeds for a status below 400. It follows no redirect, as the target
+// itself is tested.
 func checkHTTP(ctx context.Context, t Target) (string, error) {
 	if !strings.HasPrefix(t.Address, t.Kind+"://") {
 		return "", fmt.Errorf("%q is not a URL that begins with %s://", t.Address, t.Kind)
@@ -127,7 +127,7 @@ func authorities(pem string) (*x509.CertPool, error) {
 		pool.AppendCertsFromPEM(own)
 	}
 	if pem != "" && !pool.AppendCertsFromPEM([]byte(pem)) {
-		return nil, fmt.Errorf("ca holds no certificate in PEM form")
+		return nil, fmt.Errorf("ca has no PEM certificate")
 	}
 	return pool, nil
 }

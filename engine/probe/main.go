@@ -12,10 +12,10 @@ import (
 
 // Main is the program in a pod. Its arguments are one of
 //
-//	serve [--listen ADDRESS]   the HTTP service, on :8080
-//	hold                       do nothing until told to end
+//	serve [--listen ADDRESS]   the HTTP service, by default on :8080
+//	hold                       wait for SIGTERM
 //
-// It returns the exit status: 0, 1 when it failed, 2 for wrong arguments.
+// Main returns the exit status: 0, 1 after a failure, 2 for wrong arguments.
 func Main(args []string, complaints io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

@@ -90,9 +90,9 @@ func TestTargets(t *testing.T) {
 		{Target{Kind: "https", Address: secure.URL, CA: "x"}, false, "PEM"},
 		{Target{Kind: "dns", Name: "a.test.", Server: dns}, true, "10.1.2.3"},
 		{Target{Kind: "dns", Name: "no.test.", Server: dns}, false, "no such host"},
-		{Target{Kind: "dns"}, false, "needs a name"},
-		{Target{Kind: "tcp"}, false, "needs an address"},
-		{Target{Kind: "icmp", Address: "x"}, false, "none of tcp"},
+		{Target{Kind: "dns"}, false, "name is missing"},
+		{Target{Kind: "tcp"}, false, "address is missing"},
+		{Target{Kind: "icmp", Address: "x"}, false, "unknown kind"},
 		{Target{Kind: "tcp", Address: "x", Timeout: "1h"}, false, "not between"},
 		{Target{Kind: "tcp", Address: "x", Timeout: "soon"}, false, "timeout"},
 	}

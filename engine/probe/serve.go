@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// maxAtOnce bounds how many targets of a request are tried at the same time.
+// maxAtOnce is the maximum number of targets of a request checked in parallel.
 const maxAtOnce = 64
 
-// maxRequest bounds a request in bytes.
+// maxRequest is the maximum size of a request in bytes.
 const maxRequest = 4 << 20
 
 // Handler returns the HTTP service.
@@ -50,7 +50,7 @@ func hostname() string {
 	return name
 }
 
-// CheckAll tries all targets side by side and returns the results in order.
+// CheckAll checks all targets in parallel and returns the results in order.
 func CheckAll(ctx context.Context, targets []Target) []Result {
 	results := make([]Result, len(targets))
 	slots := make(chan struct{}, maxAtOnce)

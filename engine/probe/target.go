@@ -1,6 +1,7 @@
-// Package probe is a small HTTP service that tests a network from where it
-// runs: deployer verify starts it in pods and asks it what it can reach. It is
-// part of the agent program, so the image of such a pod is that one file.
+// Package probe is a small HTTP service that tests a network from the place where it
+// runs: `deployer verify` starts it in pods and requests checks of other pods,
+// services and names. It is part of the agent program, so the image of such a pod is
+// one file.
 //
 //	GET  /ok        200 "ok"
 //	GET  /hostname  the name of the pod
@@ -13,12 +14,12 @@ import (
 	"time"
 )
 
-// Request asks for targets to be tried, all at once.
+// Request lists targets, which are checked in parallel.
 type Request struct {
 	Targets []Target `json:"targets"`
 }
 
-// Target is one thing to try.
+// Target is one address or name to check.
 type Target struct {
 	// Kind is tcp, http, https or dns.
 	Kind string `json:"kind"`
@@ -31,15 +32,15 @@ type Target struct {
 	// resolv.conf when empty), and the expected name in the certificate for
 	// https (that of the URL when empty).
 	Server string `json:"server,omitempty"`
-	// CA is PEM to verify an https server with, besides the system's
-	// authorities and that of the pod's service account.
+	// CA has PEM certificates to verify an https server with, in addition to the CAs of
+	// the system and of the pod's service account.
 	CA string `json:"ca,omitempty"`
 	// Timeout is a duration as "2s"; DefaultTimeout when empty, MaxTimeout at
 	// most.
 	Timeout string `json:"timeout,omitempty"`
 }
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	DefaultTimeout = 2 * time.Second
 	MaxTimeout     = 30 * time.Second
@@ -52,16 +53,16 @@ type Response struct {
 	Results []Result `json:"results"`
 }
 
-// Result is what became of one target.
+// Result is the outcome of one target.
 type Result struct {
 	OK bool `json:"ok"`
-	// Detail says what was found, or why it is not OK.
+	// Detail is the finding, or the reason when OK is false.
 	Detail string `json:"detail"`
 	// Elapsed is a duration as "1.5ms".
 	Elapsed string `json:"elapsed"`
 }
 
-// timeout parses and bounds the target's timeout.
+// timeout parses the target's timeout and checks its limits.
 func (t Target) timeout() (time.Duration, error) {
 	if t.Timeout == "" {
 		return DefaultTimeout, nil
@@ -80,14 +81,14 @@ func (t Target) validate() error {
 	switch t.Kind {
 	case "tcp", "http", "https":
 		if t.Address == "" {
-			return fmt.Errorf("a target of kind %s needs an address", t.Kind)
+			return fmt.Errorf("target of kind %s: address is missing", t.Kind)
 		}
 	case "dns":
 		if t.Name == "" {
-			return errors.New("a target of kind dns needs a name")
+			return errors.New("target of kind dns: name is missing")
 		}
 	default:
-		return fmt.Errorf("kind %q is none of tcp, http, https and dns", t.Kind)
+		return fmt.Errorf("unknown kind %q: want tcp, http, https or dns", t.Kind)
 	}
 	_, err := t.timeout()
 	return err

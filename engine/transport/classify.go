@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// Classify makes an *Error of what a dial or a handshake returned, by looking
-// at the error's type and never at its text. fallback is the kind when it says
-// nothing. An *Error is returned as it is.
+// Classify returns an *Error for the error of a dial or a handshake. It decides by
+// the type of err and never by its text; fallback is the kind when the type decides
+// nothing. An *Error is returned unchanged.
 func Classify(host string, stage Stage, err error, fallback Kind) *Error {
 	var known *Error
 	if errors.As(err, &known) {

@@ -15,17 +15,17 @@ type Kind string
 const (
 	Unreachable    Kind = "unreachable"      // refused, no route, name not found
 	Timeout        Kind = "timeout"          // no answer in time
-	Lost           Kind = "lost"             // the connection was there and ended
+	Lost           Kind = "lost"             // an established connection ended
 	Auth           Kind = "auth"             // the host accepts none of the keys
 	LoginPassword  Kind = "login-password"   // the host accepts neither the keys nor the password
 	HostKeyUnknown Kind = "host-key-unknown" // the host's key is in no known_hosts file
 	HostKeyChanged Kind = "host-key-changed" // the host's key is not the known one
-	BecomePassword Kind = "become-password"  // becoming root wants a password, or refused it
-	Config         Kind = "config"           // settings here or on the host make it impossible
-	Protocol       Kind = "protocol"         // the host says what no agent says, or more than one may
+	BecomePassword Kind = "become-password"  // sudo, doas or su needs a password, or refused it
+	Config         Kind = "config"           // settings on the controller or the host prevent it
+	Protocol       Kind = "protocol"         // the host violates the protocol of agents
 )
 
-// Stage says how far the way to a host had been gone.
+// Stage is the stage of a connection at which an error happened.
 type Stage string
 
 // The stages, in order.
@@ -38,22 +38,22 @@ const (
 	StageSession   Stage = "session"   // opening a session, running a command
 	StageBecome    Stage = "become"    // becoming root
 	StageAgent     Stage = "agent"     // sending and starting the agent
-	StageRun       Stage = "run"       // after that
+	StageRun       Stage = "run"       // while the session is open
 	StageDial      Stage = "dial"      // connecting from the host to a service
 )
 
-// Error is an error of reaching a host.
+// Error is an error of a connection to a host.
 type Error struct {
 	Host  string
 	Stage Stage
 	Kind  Kind
-	// Advice is what to do about it; the kind's usual advice when empty.
+	// Advice says what to do; the advice of the kind when empty.
 	Advice string
 	Err    error
 }
 
-// Error is one line that is safe to show: what a server says of itself may be
-// in it.
+// Error returns the error in one line. The text is sanitized, as it may contain text
+// of a server.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s", e.Host, e.Stage)
 	if e.Err != nil {
@@ -67,8 +67,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable is true when the same attempt may succeed a little later. A wrong
-// key, password or setting never does by itself.
+// Retryable reports whether the same attempt may succeed later. An error of a key, a
+// password or a setting never does.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case Unreachable, Timeout, Lost:
@@ -78,22 +78,22 @@ func (e *Error) Retryable() bool {
 }
 
 var advice = map[Kind]string{
-	Unreachable:    "check that the host is up, that its address and ssh.port are right, and that no firewall is between",
+	Unreachable:    "check that the host is up, that its address and ssh.port are right, and that no firewall blocks the connection",
 	Timeout:        "check the network and the load of the host, or raise ssh.connect_timeout",
-	Lost:           "the host or the network between went away; deployer can be run again and goes on from there",
+	Lost:           "the host or the network failed; run deployer again to continue",
 	Auth:           "check ssh.user and ssh.key, that the SSH agent holds the key, and authorized_keys on the host; for a password there are ssh.password_env and --ask-pass",
 	HostKeyUnknown: "add the host's key to the known_hosts file after checking it, or set ssh.host_keys to accept-new",
-	HostKeyChanged: "if the host was installed anew, remove its old line from the known_hosts file; if not, somebody may be between you and it",
+	HostKeyChanged: "if the host was reinstalled, remove its old line from the known_hosts file; otherwise somebody may be intercepting the connection",
 	LoginPassword:  "check the password (ssh.password_env, ssh.password_file, --ask-pass); it was tried once only, so that no account is locked",
-	Protocol:       "look at the host before it is used again: its agent is damaged, or somebody else speaks in its place",
+	Protocol:       "examine the host before you use it again: its agent is damaged, or another program answers in its place",
 	BecomePassword: "set ssh.become_password_env or ssh.become_password_file, give --ask-become-pass, or let the user become root without a password",
 }
 
-// serviceAdvice is for a service that could not be reached from a host: the
-// host itself was.
-const serviceAdvice = "check that the service runs and listens there, and that no firewall on the host is between"
+// serviceAdvice is the advice for a service that cannot be reached from a reachable
+// host.
+const serviceAdvice = "check that the service runs and listens there, and that no firewall on the host blocks it"
 
-// loadAdvice is for a host that has let us in and then does nothing.
+// loadAdvice is the advice for a host that accepted the login and then did nothing.
 const loadAdvice = "check the load of the host and its disks, and the start-up files of the user's shell"
 
 func (e *Error) advice() string {
@@ -108,8 +108,8 @@ func (e *Error) advice() string {
 	return advice[e.Kind]
 }
 
-// KindOf returns the kind of the first *Error in err's tree, and "" when there
-// is none.
+// KindOf returns the kind of the first *Error in the tree of err; "" when there is
+// none.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// Killer is implemented by processes that can be killed; Close is called after
-// that too.
+// Killer is implemented by processes that can be killed. Close must be called after
+// Kill too.
 type Killer interface{ Kill() }
 
-// Finish feeds a started process, copies its output and waits for it; it is
-// Exec in terms of Start, for implementations. A command that does not read its
-// input to the end is no error.
+// Finish feeds a started process, copies its output and waits for its end.
+// Transports implement Exec with it. A command that does not read its whole input is
+// no error.
 func Finish(ctx context.Context, p Process, stdin io.Reader, stdout io.Writer) (Exit, error) {
 	if stdout == nil {
 		stdout = io.Discard
@@ -30,7 +30,7 @@ func Finish(ctx context.Context, p Process, stdin io.Reader, stdout io.Writer) (
 	go func() {
 		_, copyErr := io.Copy(stdout, p.Stdout())
 		if copyErr != nil {
-			_ = p.Close() // or the command would wait for us for ever
+			_ = p.Close() // otherwise the command would block on its output forever
 		}
 		exit, err := p.Wait()
 		if err == nil {
@@ -47,7 +47,7 @@ func Finish(ctx context.Context, p Process, stdin io.Reader, stdout io.Writer) (
 			k.Kill()
 		}
 		_ = p.Close()
-		<-done // stdout must not be written to after Exec has returned
+		<-done // no write to stdout after Exec has returned
 		return Exit{}, context.Cause(ctx)
 	}
 }

@@ -7,44 +7,46 @@ import (
 	"sync"
 )
 
-// maxRefusals is on how many hosts a password may be refused before it is tried
-// nowhere else. Where accounts are central, each try counts towards locking them,
+// maxRefusals is the number of hosts that may refuse a password before it is tried
+// nowhere else. With central accounts each try counts towards locking the account,
 // often from the third on.
 const maxRefusals = 2
 
-// Passwords keeps a wrong password from being tried on host after host. As long
-// as no host has taken it, one at a time tries it. The zero value is ready.
+// Passwords prevents that a wrong password is tried on host after host: until a host
+// has accepted a password, one host at a time tries it. The zero value is ready to
+// use.
 type Passwords struct {
 	mu sync.Mutex
 	of map[string]*tried // by user and password
 }
 
-// tried is what became of one password.
+// tried is the state of one password.
 type tried struct {
-	turn    chan struct{} // a token for who tries it
-	good    bool          // valid with the token
-	refused []string      // hosts; likewise
+	turn    chan struct{} // a mutex that select can wait for: one token
+	good    bool          // a host has accepted it; guarded by turn
+	refused []string      // hosts that refused it; guarded by turn
 }
 
 // Turn is the right to try a password on one host.
 type Turn struct {
 	of   *tried
-	mine bool // the token
+	mine bool // this turn holds the token
 }
 
-// RefusedError says that a password is not tried, as hosts have refused it.
+// RefusedError says that a password is not tried because other hosts have refused
+// it.
 type RefusedError struct {
 	User string
 	On   []string // hosts
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the password of user %s was refused on %s; it was tried on no other host, so that the account is not locked",
+	return fmt.Sprintf("the password of user %s was refused on %s and is not tried on other hosts, so that the account is not locked",
 		e.User, strings.Join(e.On, " and "))
 }
 
-// Take waits until the password of a user may be tried. The turn must be ended.
-// The error is a *RefusedError, or the cause of ctx.
+// Take waits until the password of a user may be tried. The caller must end the
+// turn. The error is a *RefusedError, or the cause of ctx.
 func (p *Passwords) Take(ctx context.Context, user, password string) (*Turn, error) {
 	t := p.find(user, password)
 	select {
@@ -76,8 +78,8 @@ func (p *Passwords) find(user, password string) *tried {
 	return p.of[key]
 }
 
-// End says what came of the try on a host. An error that has nothing to do with
-// the password says nothing about it.
+// End ends the turn with the outcome of the login on a host. An error unrelated to
+// the password decides nothing.
 func (t *Turn) End(host string, err error) {
 	if !t.mine {
 		return

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Tail keeps the last bytes written to it, for the standard error of commands.
+// Tail keeps the last bytes written to it, for the standard error of commands. It is
+// safe for concurrent use.
 type Tail struct {
 	// Limit is how many bytes to keep; 0 means StderrLimit.
 	Limit int
@@ -24,15 +25,15 @@ func (t *Tail) Write(p []byte) (int, error) {
 		limit = StderrLimit
 	}
 	t.buf = append(t.buf, p...)
-	// Cut only now and then, so that many small writes stay cheap.
+	// Cutting only at twice the size keeps many small writes cheap.
 	if len(t.buf) > 2*limit {
 		t.buf = append(t.buf[:0], t.buf[len(t.buf)-limit:]...)
 	}
 	return len(p), nil
 }
 
-// ReadFrom implements io.ReaderFrom, with less memory than io.Copy takes: most
-// commands say nothing there, and a controller has thousands of them.
+// ReadFrom implements io.ReaderFrom with less memory than io.Copy: most commands
+// print nothing there, and a controller has thousands of them.
 func (t *Tail) ReadFrom(r io.Reader) (int64, error) {
 	var buf [512]byte
 	for total := int64(0); ; {
@@ -46,7 +47,7 @@ func (t *Tail) ReadFrom(r io.Reader) (int64, error) {
 	}
 }
 
-// String returns what was kept.
+// String returns the kept bytes.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package transport says what the engine needs of a way to reach a host, and
-// classifies how that fails. transport/ssh and transport/local implement it;
-// transport/conformance is the suite that every implementation passes.
+// Package transport defines a connection to a host and classifies its errors.
+// transport/ssh and transport/local implement it; transport/conformance is the test
+// suite of every implementation.
 package transport
 
 import (
@@ -10,61 +10,59 @@ import (
 )
 
 // Conn is a connection to one host. All methods may be called concurrently.
-// Their errors are *Error, except what the context, stdin or stdout brought.
+// Their errors are *Error, except those of the context, stdin or stdout.
 type Conn interface {
-	// Exec runs a command line by the login shell of the user and waits for
-	// it. A non-zero exit is not an error. stdin and stdout may be nil. When
-	// ctx ends the command is abandoned and the cause of ctx returned.
+	// Exec runs a command line in the login shell of the user and waits for its end. A
+	// non-zero exit is no error. stdin and stdout may be nil. When ctx ends, the command
+	// is abandoned and the cause of ctx returned.
 	Exec(ctx context.Context, command string, stdin io.Reader, stdout io.Writer) (Exit, error)
-	// Start starts a command that lives until it ends by itself or is closed.
-	// ctx bounds the start only.
+	// Start starts a command that runs until it exits or is closed. ctx bounds only the
+	// start.
 	Start(ctx context.Context, command string) (Process, error)
 	// Dial connects to an address as the host sees it.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 	// Lost is closed when the connection has ended for whatever reason.
 	Lost() <-chan struct{}
-	// Err is why the connection was lost: nil before that and after Close.
+	// Err returns why the connection was lost; nil before that and after Close.
 	Err() error
 	// Close ends the connection and everything that runs over it.
 	Close() error
 }
 
-// Terminals is implemented by connections that can give a command a terminal,
-// which some ways to become root insist on.
+// Terminals is implemented by connections that can run a command on a terminal, which
+// some methods to become root need.
 type Terminals interface {
-	// StartTerminal is Start on a terminal. It is raw: bytes pass unchanged both
-	// ways and none is echoed. What the command writes to the standard error
-	// comes with its output. Closing Stdin says nothing to the command; the end
-	// of the process does, by SIGHUP.
+	// StartTerminal is Start on a terminal in raw mode: bytes pass unchanged both ways
+	// and are not echoed. Standard error is part of the output. The command does not see
+	// that Stdin is closed; it gets SIGHUP when the process is closed.
 	StartTerminal(ctx context.Context, command string) (Process, error)
 }
 
-// Exit is how a command ended.
+// Exit is the end of a command.
 type Exit struct {
 	// Code is the exit status, -1 when the command was killed by a signal.
 	Code int
 	// Signal names the signal without SIG, if there was one.
 	Signal string
-	// Stderr is what it wrote there, the last StderrLimit bytes.
+	// Stderr is the last StderrLimit bytes of standard error.
 	Stderr string
 }
 
-// StderrLimit is how many bytes of a command's standard error are kept.
+// StderrLimit is the number of bytes kept of a command's standard error.
 const StderrLimit = 64 << 10
 
 // Process is a running command.
 type Process interface {
-	// Stdin is closed to say that nothing more comes.
+	// Stdin is closed by the caller at the end of the input.
 	Stdin() io.WriteCloser
 	// Stdout must be read to its end before Wait returns.
 	Stdout() io.Reader
-	// Stderr returns what came on the standard error so far, the last
-	// StderrLimit bytes of it.
+	// Stderr returns the last StderrLimit bytes of standard error so far.
 	Stderr() string
-	// Wait waits for the end. Standard error is drained all the time and its
-	// end is in the result. Wait may be called any number of times.
+	// Wait waits for the exit. Standard error is drained all the time; its last bytes
+	// are in the result. Wait may be called any number of times.
 	Wait() (Exit, error)
-	// Close abandons the command: its streams are closed. Whether it is killed
-	// is up to the host; it sees the end of its standard input.
+	// Close closes the streams of the command and abandons it. The command sees the end
+	// of its standard input; the host decides whether it is killed.
 	Close() error
 }

@@ -1,4 +1,4 @@
-// Package local is the transport to the machine that deployer runs on.
+// Package local is the transport to the machine on which deployer runs.
 package local
 
 import (
@@ -18,7 +18,7 @@ type Conn struct {
 
 	mu     sync.Mutex
 	closed bool
-	open   map[io.Closer]struct{} // processes and connections to end with it
+	open   map[io.Closer]struct{} // processes and connections that Close ends
 }
 
 var _ transport.Conn = (*Conn)(nil)
@@ -75,7 +75,7 @@ func (c *Conn) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return owned, nil
 }
 
-// own makes Close end the given thing too.
+// own registers a closer with the connection, so that Close closes it too.
 func (c *Conn) own(thing io.Closer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,22 +27,22 @@ type process struct {
 	err    error          // likewise
 }
 
-// drainDelay bounds how long standard error is waited for after the command
-// itself has ended: something that it left behind may hold it open.
+// drainDelay bounds the wait for standard error after the command has ended: a child
+// may hold it open.
 const drainDelay = time.Second
 
 func startProcess(owner *Conn, command string) (*process, error) {
 	p := &process{owner: owner, cmd: exec.Command("/bin/sh", "-c", command), ended: make(chan struct{})}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = drainDelay
-	// A group of its own, so that an interrupt typed at the terminal reaches
-	// deployer and not the agent, which must finish its step.
+	// A process group of its own, so that Ctrl-C at the terminal reaches deployer and not
+	// the agent, which must finish its step.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	// Not StdoutPipe: that is closed by Wait, whether it was read or not.
+	// os.Pipe and not StdoutPipe, which Wait closes even if it was not read.
 	stdout, out, err := os.Pipe()
 	if err != nil {
 		_ = stdin.Close()
@@ -88,7 +88,7 @@ func (p *process) Close() error {
 	return errors.Join(ignoreClosed(p.stdin.Close()), ignoreClosed(p.stdout.Close()))
 }
 
-// Kill kills the shell and all that it started.
+// Kill kills the shell and all its children.
 func (p *process) Kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 }

@@ -11,8 +11,8 @@ import (
 	"deployer/engine/transport"
 )
 
-// bastion is a client that other connections go through. It is dialed once and
-// shared; whoever comes while it is dialed waits for the same attempt.
+// bastion is a client through which other connections go. It is dialed once and
+// shared; a connection that needs it meanwhile waits for the same attempt.
 type bastion struct {
 	ready chan struct{}
 	conn  *Conn // valid once ready is closed
@@ -32,8 +32,8 @@ func (d *Dialer) bastion(ctx context.Context, t Target, via []Target) (*Conn, er
 		return nil, settingsError(t, err)
 	}
 	if mine {
-		// Not ended by ctx: others may wait for it too. Every stage of it has
-		// a deadline of its own.
+		// Without ctx, as others may wait for the bastion too. Each stage has a deadline of
+		// its own.
 		go d.dialBastion(context.WithoutCancel(ctx), b, hop)
 	}
 	select {
@@ -63,8 +63,8 @@ func (d *Dialer) shared(route string) (b *bastion, mine bool, err error) {
 	return b, true, nil
 }
 
-// dialBastion dials, and takes the entry away when that fails or when the
-// connection is lost, so that the next host tries anew.
+// dialBastion dials, and removes the entry when the attempt fails or the connection
+// is lost, so that the next host dials again.
 func (d *Dialer) dialBastion(ctx context.Context, b *bastion, hop Target) {
 	b.conn, b.err = d.client(ctx, hop, hop.Bastions)
 	forget := func() {
@@ -92,7 +92,7 @@ func (b *bastion) close() error {
 	return b.conn.Close()
 }
 
-// throughBastion makes the bastion's error one of the host behind it.
+// throughBastion converts the bastion's error into one of the host behind it.
 func throughBastion(t Target, err error) error {
 	var e *transport.Error
 	if !errors.As(err, &e) {
@@ -107,8 +107,8 @@ func (c *Conn) dialTCP(ctx context.Context, network, address string) (net.Conn, 
 	return c.client.DialContext(ctx, network, address)
 }
 
-// dialOn is dialTCP for the way to another host; only so many are on their way
-// at once.
+// dialOn is dialTCP for a connection to another host; the number in flight is
+// limited.
 func (c *Conn) dialOn(ctx context.Context, _, address string) (net.Conn, error) {
 	select {
 	case c.opens <- struct{}{}:

@@ -2,9 +2,10 @@ package ssh
 
 import "io"
 
-// chunkedWriter writes what is short in small pieces, in bytes. golang.org/x/crypto/ssh
-// keeps two buffers of each connection as large as the largest piece that it ever
-// sent, which for a thousand connections adds up; and what is long shall be fast.
+// chunkedWriter writes short data in small chunks. For each connection,
+// golang.org/x/crypto/ssh keeps two buffers of the size of the largest chunk ever
+// sent, which adds up over a thousand connections; long data is sent in large chunks
+// for speed.
 type chunkedWriter struct{ io.WriteCloser }
 
 const (

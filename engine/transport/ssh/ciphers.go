@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// ciphers returns what to offer, the fastest one here first. AES-128-GCM with
-// AES instructions is several times as fast as ChaCha20-Poly1305, and without
-// them the other way round. The rest keep the order of x/crypto/ssh.
+// ciphers returns the ciphers to offer, the fastest on this machine first. With AES
+// instructions AES-128-GCM is several times as fast as ChaCha20-Poly1305, and the
+// reverse without them. The others keep the order of x/crypto/ssh.
 func ciphers() []string {
 	all := gossh.SupportedAlgorithms().Ciphers
 	first := gossh.CipherChaCha20Poly1305

@@ -2,15 +2,15 @@ package ssh
 
 import "strings"
 
-// Setting is one line of a client configuration that concerns the way to a host.
+// Setting is one line of a client configuration that applies to a host.
 type Setting struct {
 	Keyword string `json:"keyword"` // as in ssh_config(5)
 	Value   string `json:"value"`
 	Place   string `json:"place"` // file:line
 }
 
-// keywords are those that Apply looks at; all values count of the ones that are
-// true.
+// keywords are the keywords that Apply reads. all is true for those with several
+// values.
 var keywords = []struct {
 	name string
 	all  bool
@@ -21,8 +21,8 @@ var keywords = []struct {
 	{"StrictHostKeyChecking", false}, {"ProxyJump", false}, {"ProxyCommand", false},
 }
 
-// Explain lists what the configuration says about the way to a target, whether or
-// not the target itself says otherwise.
+// Explain lists the lines of the configuration that apply to a target, also those
+// that the target itself overrides.
 func (c *ClientConfig) Explain(t Target) ([]Setting, error) {
 	settings, err := c.cfg.For(c.query(t))
 	if err != nil {

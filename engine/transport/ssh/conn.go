@@ -22,7 +22,7 @@ type Conn struct {
 	client *gossh.Client
 	wire   *activeConn
 	slots  sessionLimit
-	opens  chan struct{} // a token for each connection through it that is on its way
+	opens  chan struct{} // a token for each connection through it that is being opened
 
 	lost   chan struct{}
 	asking atomic.Bool // a keepalive waits for its answer
@@ -51,7 +51,7 @@ func (c *Conn) watch() {
 	close(c.lost)
 }
 
-// end notes why the connection ends; the first reason counts.
+// end records why the connection ended; only the first cause counts.
 func (c *Conn) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,9 +87,9 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// keepalive asks the server for any answer when nothing has come for a while,
-// and looks again after a beat. OpenSSH answers requests that it does not know
-// with a refusal, which is one. Between two looks it is but a timer.
+// keepalive sends a request when nothing has arrived for an interval, and checks
+// again after the next one. OpenSSH refuses unknown requests, which is an answer.
+// Between two checks it is only a timer.
 func (c *Conn) keepalive(beat, silence time.Duration) {
 	select {
 	case <-c.lost:
@@ -114,13 +114,13 @@ func (c *Conn) keepAfter(beat, silence time.Duration) {
 	time.AfterFunc(beat, func() { c.keepalive(beat, silence) })
 }
 
-// ask waits for an answer of the server, or the end of the connection.
+// ask waits for an answer of the server, or for the end of the connection.
 func (c *Conn) ask() error {
 	_, _, err := c.client.SendRequest("keepalive@openssh.com", true, nil)
 	return err
 }
 
-// fail makes an error of what a session or a dial returned.
+// fail converts the error of a session or a dial into a *transport.Error.
 func (c *Conn) fail(stage transport.Stage, err error, fallback transport.Kind) error {
 	if cause := c.Err(); cause != nil {
 		return cause
@@ -148,11 +148,11 @@ func (c *Conn) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return nil, c.fail(transport.StageDial, fmt.Errorf("connecting to %s from the host: %w", address, err), transport.Unreachable)
 }
 
-// activeConn notes when bytes arrive.
+// activeConn records when bytes arrive.
 type activeConn struct {
 	net.Conn
 	last atomic.Int64 // unix nanoseconds
-	some atomic.Bool  // whether anything has come
+	some atomic.Bool  // whether any byte has arrived
 }
 
 func (a *activeConn) Read(p []byte) (int, error) {
@@ -168,8 +168,8 @@ func (a *activeConn) heard() bool             { return a.some.Load() }
 func (a *activeConn) touch()                  { a.last.Store(time.Now().UnixNano()) }
 func (a *activeConn) idleTime() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }
 
-// isLoss is true for what is returned once the connection has ended.
-// A connection over a bastion or a command is a pipe in parts.
+// isLoss reports whether an error is one of a connection that has ended. A
+// connection through a bastion or a command is a pipe in parts.
 func isLoss(err error) bool {
 	return isEOF(err) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)

@@ -11,10 +11,10 @@ import (
 	"deployer/engine/transport"
 )
 
-// credentials are the keys to show a server, in order.
+// credentials are the keys to offer to a server, in order.
 type credentials struct {
 	signers []gossh.Signer
-	// passed says why keys that might have been meant were passed over.
+	// passed has the reasons why configured keys were skipped.
 	passed []string
 }
 
@@ -53,7 +53,7 @@ func (s *keyStore) collect(t Target) (credentials, error) {
 	return c, nil
 }
 
-// read takes in key files, all of which must be usable unless lax.
+// read loads key files; all must be usable unless lax.
 func (c *credentials) read(s *keyStore, paths []string, held []gossh.Signer, lax, ask bool) error {
 	for _, path := range paths {
 		of, err := s.fromFile(path, held, ask)
@@ -68,8 +68,8 @@ func (c *credentials) read(s *keyStore, paths []string, held []gossh.Signer, lax
 	return nil
 }
 
-// usual takes in the usual keys. Nobody has named them, so nobody is asked for
-// the passphrase of one unless there is no other way to log in.
+// usual loads the keys with OpenSSH's default names. The user has not named them, so
+// their passphrases are only prompted for when there is no other way to log in.
 func (c *credentials) usual(s *keyStore, held []gossh.Signer, other bool) error {
 	paths, before := usualKeys(), len(c.passed)
 	err := c.read(s, paths, held, true, false)
@@ -95,10 +95,11 @@ func (c credentials) notes() string {
 	return "; not used: " + strings.Join(c.passed, "; ")
 }
 
-// manyKeys is from how many keys on OpenSSH may stop before it has seen all.
+// manyKeys is the number of keys from which OpenSSH's server may stop before it has
+// seen all (MaxAuthTries 6).
 const manyKeys = 6
 
-// refused is the error of a server that takes none of the keys.
+// refused returns the error for a server that accepts none of the keys.
 func (c credentials) refused(t Target, err error) *transport.Error {
 	e := &transport.Error{Host: t.Host, Stage: transport.StageAuth, Kind: transport.Auth, Err: fmt.Errorf("as user %s: %w%s", t.Login(), err, c.notes())}
 	if len(c.signers) >= manyKeys {
@@ -107,7 +108,7 @@ func (c credentials) refused(t Target, err error) *transport.Error {
 	return e
 }
 
-// certify makes signers of the certificates in files, each with its key.
+// certify returns signers for the certificates in files, each with its key.
 func certify(files []string, keys []gossh.Signer) ([]gossh.Signer, error) {
 	var out []gossh.Signer
 	for _, file := range files {
@@ -140,7 +141,7 @@ func without(all, taken []gossh.Signer) []gossh.Signer {
 	return rest
 }
 
-// find returns the signer of a public key, nil when there is none.
+// find returns the signer of a public key; nil when there is none.
 func find(signers []gossh.Signer, key gossh.PublicKey) gossh.Signer {
 	for _, s := range signers {
 		if bytes.Equal(s.PublicKey().Marshal(), key.Marshal()) {

@@ -12,26 +12,25 @@ import (
 	"deployer/engine/transport"
 )
 
-// Options are what all connections of a Dialer share.
+// Options are shared by all connections of a Dialer.
 type Options struct {
-	// Passphrase returns the passphrase of an encrypted key file, of which so
-	// many were wrong before; an error means that there is none. Without it such
-	// a key is an error.
+	// Passphrase returns the passphrase of an encrypted key file, after a number of wrong
+	// ones; an error means that there is none. Without it, an encrypted key is an error.
 	Passphrase func(path string, wrong int) ([]byte, error)
-	// Passwords knows which passwords were refused; a new one when nil.
+	// Passwords records refused passwords; a new one when nil.
 	Passwords *transport.Passwords
 	// AgentSocket is the socket of an SSH agent, as in SSH_AUTH_SOCK; empty
 	// for none.
 	AgentSocket string
-	// KeepaliveInterval is how often an idle connection is tried, Silence after how long
-	// without a byte it is taken for lost. 5 s and 15 s when 0.
+	// KeepaliveInterval is the interval of requests on an idle connection, IdleTimeout
+	// the time without any byte after which it is lost. 5 s and 15 s when 0.
 	KeepaliveInterval, IdleTimeout time.Duration
-	// Net makes the first TCP connection, if its target has no BindAddress; a
-	// net.Dialer when nil.
+	// Net dials the first TCP connection, if the target has no BindAddress; a net.Dialer
+	// when nil.
 	Net func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dialer makes connections. Its methods may be called concurrently.
+// Dialer opens connections. Its methods may be called concurrently.
 type Dialer struct {
 	opts  Options
 	keys  keyStore
@@ -63,8 +62,8 @@ func NewDialer(opts Options) *Dialer {
 	return d
 }
 
-// Unlock reads the keys for targets, so that passphrases are asked for before
-// anything is under way. What is wrong with a key is said by Dial.
+// Unlock loads the keys of targets, so that passphrases are prompted for before the
+// run begins. Dial reports errors of keys.
 func (d *Dialer) Unlock(targets ...Target) {
 	for _, t := range targets {
 		d.Unlock(t.Bastions...)
@@ -72,8 +71,8 @@ func (d *Dialer) Unlock(targets ...Target) {
 	}
 }
 
-// Dial connects to the target and authenticates. Its error is a
-// *transport.Error, or the cause of ctx when that ended first.
+// Dial connects to the target and authenticates. The error is a *transport.Error, or
+// the cause of ctx when ctx ended first.
 func (d *Dialer) Dial(ctx context.Context, t Target) (transport.Conn, error) {
 	client, err := d.client(ctx, t, t.Bastions)
 	if err != nil {
@@ -85,9 +84,10 @@ func (d *Dialer) Dial(ctx context.Context, t Target) (transport.Conn, error) {
 	return client, nil
 }
 
-// client connects to t through the given bastions. A server that ends the
-// connection before it has shown who it is has too many of them: that is tried
-// again. So is, once, what an SSH agent was lost at, with what a new one holds.
+// client connects to t through the given bastions. When the server closes the
+// connection before it has identified itself, it has too many connections, and
+// client tries again. When the connection to an SSH agent is lost, client tries once
+// more with the keys of the restarted agent.
 func (d *Dialer) client(ctx context.Context, t Target, via []Target) (*Conn, error) {
 	keys, err := d.keys.collect(t)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *Dialer) client(ctx context.Context, t Target, via []Target) (*Conn, err
 	}
 }
 
-// isTurnedAway is true when the server has ended the connection at once.
+// isTurnedAway reports whether the server has closed the connection at once.
 func isTurnedAway(err error) bool {
 	var e *transport.Error
 	return errors.As(err, &e) && e.Stage == transport.StageHandshake && e.Kind == transport.Lost
@@ -133,8 +133,7 @@ func tooMany(err error, tries int) error {
 		Advice: "see the log of the SSH server there: it may limit connections (MaxStartups, fail2ban) or fail to start them"}
 }
 
-// attempt connects once, when there is room for one more handshake with that
-// server.
+// attempt connects once, when the limit of handshakes with the server permits it.
 func (d *Dialer) attempt(ctx context.Context, t Target, via []Target, keys credentials, known *knownHosts) (*Conn, error) {
 	name := server(t, via)
 	leave, err := d.handshakes.acquire(ctx, name)
@@ -146,8 +145,8 @@ func (d *Dialer) attempt(ctx context.Context, t Target, via []Target, keys crede
 		leave()
 		return c, err
 	}
-	// OpenSSH's server says that the user is logged in before it takes the
-	// connection off its count. What it answers afterwards shows that it has.
+	// OpenSSH's server confirms the login before it takes the connection off its count of
+	// unauthenticated ones. An answer after that shows that it has.
 	go func() {
 		_ = c.ask()
 		leave()
@@ -173,7 +172,7 @@ func (d *Dialer) shake(ctx context.Context, t Target, via []Target, keys credent
 	return newConn(t.Host, client, wire, d.opts.KeepaliveInterval, d.opts.IdleTimeout), nil
 }
 
-// server names the server of t, whoever logs in there.
+// server returns the server of t, whatever the user.
 func server(t Target, via []Target) string {
 	t.User, t.Bastions = "", via
 	return t.route()
@@ -183,7 +182,7 @@ func settingsError(t Target, err error) error {
 	return &transport.Error{Host: t.Host, Stage: transport.StageSettings, Kind: transport.Config, Err: err}
 }
 
-// connect makes the byte stream to t.
+// connect opens the byte stream to t.
 func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn, error) {
 	limit := lateError(fmt.Sprintf("no connection to %s within %v", t.address(), t.timeout()))
 	dial := d.opts.Net
@@ -218,14 +217,14 @@ func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn,
 	return nil, transport.Classify(t.Host, transport.StageConnect, err, transport.Unreachable)
 }
 
-// lateError says what was not done in time, in words that are not Go's.
+// lateError is a timeout with a text that says what was not done in time.
 type lateError string
 
 func (e lateError) Error() string { return string(e) }
 
 func (lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// dialFrom connects from an address of this machine.
+// dialFrom dials from an address of this machine.
 func dialFrom(ctx context.Context, from, network, address string) (net.Conn, error) {
 	local, err := net.ResolveTCPAddr(network, net.JoinHostPort(from, "0"))
 	if err != nil {
@@ -233,12 +232,12 @@ func dialFrom(ctx context.Context, from, network, address string) (net.Conn, err
 	}
 	conn, err := (&net.Dialer{LocalAddr: local}).DialContext(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("from BindAddress %s: %w", from, err)
+		return nil, fmt.Errorf("dialing from BindAddress %s: %w", from, err)
 	}
 	return conn, nil
 }
 
-// Close closes the bastions. Connections through them end with it.
+// Close closes the bastions, and with them the connections through them.
 func (d *Dialer) Close() error {
 	d.mu.Lock()
 	d.closed = true

@@ -11,13 +11,13 @@ import (
 	"deployer/engine/transport"
 )
 
-// handshake exchanges keys, checks the host's and authenticates.
+// handshake exchanges keys, verifies the host's key and authenticates.
 func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials, login *passwordLogin, known *knownHosts) (*gossh.Client, error) {
 	check := &hostKeyCheck{known: known, host: known.host(t.knownAs()), policy: t.HostKeys, hash: t.HashKnownHosts}
 	stage, stop := context.WithTimeoutCause(ctx, t.timeout(), context.DeadlineExceeded)
 	defer stop()
-	// A connection through a bastion has no deadlines, so closing is the way
-	// to stop in both cases.
+	// A connection through a bastion has no deadlines, so both kinds are stopped by
+	// closing.
 	unhook := context.AfterFunc(stage, func() { _ = raw.Close() })
 	defer unhook()
 	type outcome struct {
@@ -39,7 +39,7 @@ func handshake(ctx context.Context, raw *activeConn, t Target, keys credentials,
 			return nil, check.explain(t, keys, login, o.err)
 		}
 	case <-stage.Done():
-		// Not waited for: it may hang in the SSH agent.
+		// The goroutine may hang in the SSH agent, so it is not waited for.
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -61,7 +61,8 @@ func newClient(raw net.Conn, t Target, keys credentials, login *passwordLogin, c
 	return gossh.NewClient(conn, channels, requests), nil
 }
 
-// tooSlow says how far a handshake has got in its time.
+// tooSlow returns the error for a handshake that timed out, with the stage it
+// reached.
 func tooSlow(t Target, raw *activeConn, check *hostKeyCheck) error {
 	stage, text := transport.StageHandshake, "the server sent nothing"
 	switch {
@@ -74,7 +75,7 @@ func tooSlow(t Target, raw *activeConn, check *hostKeyCheck) error {
 		Err: lateError(fmt.Sprintf("%s within %v", text, t.timeout()))}
 }
 
-// explain turns the error of a handshake into one that says what to do.
+// explain adds advice to the error of a handshake.
 func (c *hostKeyCheck) explain(t Target, keys credentials, login *passwordLogin, err error) error {
 	var mismatch *gossh.AlgorithmNegotiationError
 	switch {
@@ -89,15 +90,15 @@ func (c *hostKeyCheck) explain(t Target, keys credentials, login *passwordLogin,
 	case !c.passed.Load():
 		return notSSH(t, err)
 	}
-	// Once the host's key was checked, what is refused is the user.
+	// After the host key was verified, a refusal is one of the user.
 	if isLoss(err) {
 		return transport.Classify(t.Host, transport.StageAuth, err, transport.Lost)
 	}
 	return login.explain(keys.refused(t, err))
 }
 
-// notSSH is the error of a handshake that neither side has ended: a lost
-// connection, or something else than an SSH server.
+// notSSH returns the error for a handshake that neither end has ended: a lost
+// connection, or a server that is no SSH server.
 func notSSH(t Target, err error) error {
 	var broken *net.OpError
 	if errors.As(err, &broken) {

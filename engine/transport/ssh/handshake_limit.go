@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// OpenSSH turns connections away that are not yet authenticated, from the
-// eleventh on at random (MaxStartups 10:30:100). A fleet behind one address, or
-// many bastions on one, must not meet that.
+// OpenSSH randomly refuses unauthenticated connections from the eleventh on
+// (MaxStartups 10:30:100). A fleet behind one address, or behind one bastion, must stay
+// below that.
 const (
 	maxHandshakes = 8
-	// maxOpens bounds the connections through one bastion that are on their way.
+	// maxOpens is the maximum number of connections being opened through one bastion.
 	maxOpens = 32
 )
 
-// handshakeLimits bound what goes on at once for each name.
+// handshakeLimits limits the handshakes in flight for each server.
 type handshakeLimits struct {
 	perHost int
 
@@ -24,7 +24,7 @@ type handshakeLimits struct {
 	of map[string]chan struct{}
 }
 
-// acquire waits for room and returns what gives it back.
+// acquire waits for room and returns the function that gives it back.
 func (g *handshakeLimits) acquire(ctx context.Context, name string) (leave func(), err error) {
 	gate := g.gate(name)
 	select {
@@ -35,7 +35,7 @@ func (g *handshakeLimits) acquire(ctx context.Context, name string) (leave func(
 	}
 }
 
-// shared says whether somebody else has entered, too.
+// shared reports whether other handshakes are in flight too.
 func (g *handshakeLimits) shared(name string) bool { return len(g.gate(name)) > 1 }
 
 func (g *handshakeLimits) gate(name string) chan struct{} {
@@ -50,15 +50,15 @@ func (g *handshakeLimits) gate(name string) chan struct{} {
 	return g.of[name]
 }
 
-// maxTurns is how often a connection is tried that the server ends before it
-// shows who it is: others may be using up what it allows. All in all about
-// three seconds.
+// maxTurns is the number of attempts for a connection that the server closes before
+// it has identified itself, because others may use up its limit: about three seconds
+// in all.
 const maxTurns = 5
 
-// acquireSlot waits before the given try, 1 for the second one.
+// acquireSlot waits before attempt n; n is 1 for the second one.
 func acquireSlot(ctx context.Context, try int) error {
 	wait := 200 * time.Millisecond << (try - 1)
-	wait += time.Duration(rand.Int64N(int64(wait) / 2)) // not all at the same time
+	wait += time.Duration(rand.Int64N(int64(wait) / 2)) // jitter, so that hosts do not retry at the same time
 	select {
 	case <-time.After(wait):
 		return nil

@@ -86,11 +86,11 @@ func TestHostCertificates(t *testing.T) {
 		"no authority known":                  {shows: []gossh.Signer{good}, known: func(*site) string { return "" }, kind: transport.HostKeyUnknown, text: "ssh-ed25519 SHA256:"},
 		"the authority's own key as a host's": {shows: []gossh.Signer{ca}, known: authority("*", ca), kind: transport.HostKeyUnknown, text: "is not in"},
 		"for another name": {shows: []gossh.Signer{certified(t, key, ca, func(c *gossh.Certificate) { c.ValidPrincipals = []string{"m2"} })}, known: authority("*", ca),
-			kind: transport.HostKeyUnknown, text: "certificate that does not hold"},
+			kind: transport.HostKeyUnknown, text: "has an invalid certificate"},
 		"expired": {shows: []gossh.Signer{certified(t, key, ca, func(c *gossh.Certificate) { c.ValidBefore = uint64(time.Now().Unix() - 10) })}, known: authority("*", ca), policy: AcceptNew,
-			kind: transport.HostKeyUnknown, text: "cert has expired; have the host's certificate signed anew"},
+			kind: transport.HostKeyUnknown, text: "cert has expired; sign the host's certificate again"},
 		"a user's certificate": {shows: []gossh.Signer{certified(t, key, ca, func(c *gossh.Certificate) { c.CertType = gossh.UserCert })}, known: authority("*", ca),
-			kind: transport.HostKeyUnknown, text: "certificate that does not hold"},
+			kind: transport.HostKeyUnknown, text: "has an invalid certificate"},
 		"a revoked key": {shows: []gossh.Signer{key}, known: func(s *site) string { return plain(s) + "@revoked * " + entry("", key.PublicKey())[1:] },
 			policy: AcceptNew, kind: transport.HostKeyChanged, text: "known_hosts:2 marks as revoked; give the host a new key"},
 		"a certificate of a revoked authority": {shows: []gossh.Signer{good}, known: func(s *site) string { return authority("*", ca)(s) + "@revoked * " + entry("", ca.PublicKey())[1:] },
@@ -121,7 +121,7 @@ func TestAnotherTypeOfKeyIsAChangedKey(t *testing.T) {
 	s := newSite(t, sshtest.Config{HostKeys: []gossh.Signer{rsaKey(t)}})
 	s.know(t, newKey(t))
 	_, err := dialer(t, Options{}).Dial(t.Context(), s.target)
-	if transport.KindOf(err) != transport.HostKeyChanged || !strings.Contains(err.Error(), "shows the key ssh-rsa") {
+	if transport.KindOf(err) != transport.HostKeyChanged || !strings.Contains(err.Error(), "has the key ssh-rsa") {
 		t.Fatalf("got %v", err)
 	}
 }

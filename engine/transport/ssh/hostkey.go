@@ -19,7 +19,7 @@ import (
 	"deployer/engine/transport"
 )
 
-// hostKeyCheck checks the key of one host and remembers how that went.
+// hostKeyCheck verifies the key of one host and keeps the outcome.
 type hostKeyCheck struct {
 	known  *knownHosts
 	host   knownHost
@@ -38,9 +38,9 @@ func (c *hostKeyCheck) check(address string, remote net.Addr, key gossh.PublicKe
 	return c.err
 }
 
-// verify looks the key up, and records it when it is new and the policy allows.
-// A certificate of no authority that is known here is looked at as the plain key
-// that it holds, as ssh(1) does. The error names no host yet.
+// verify verifies the host's key, and records a new one if the policy permits it. A
+// certificate of an unknown authority counts as the plain key in it, as with ssh(1).
+// The error does not name the host.
 func (k *knownHosts) verify(c *hostKeyCheck, address string, remote net.Addr, key gossh.PublicKey) *transport.Error {
 	if cert, ok := key.(*gossh.Certificate); ok && !c.host.trusts(cert.SignatureKey) {
 		key = cert.Key
@@ -60,8 +60,8 @@ func (k *knownHosts) verify(c *hostKeyCheck, address string, remote net.Addr, ke
 	return k.accept(c, address, remote, key)
 }
 
-// lookup finds out whether the key is known. The keys of authorities are not
-// those of hosts.
+// lookup reports whether the key is known. Keys of certificate authorities are no
+// host keys.
 func (k *knownHosts) lookup(host knownHost, address string, remote net.Addr, key gossh.PublicKey) error {
 	if fresh := k.fresh[address]; fresh != nil {
 		if bytes.Equal(fresh.Marshal(), key.Marshal()) {
@@ -87,8 +87,7 @@ func hostKeyError(kind transport.Kind, err error) *transport.Error {
 	return &transport.Error{Stage: transport.StageHandshake, Kind: kind, Err: err}
 }
 
-// refuse explains a key that is not the known one, is marked as revoked, or
-// comes with a certificate that does not hold.
+// refuse returns the error for a changed or revoked key, or an invalid certificate.
 func (k *knownHosts) refuse(address string, key gossh.PublicKey, err error) *transport.Error {
 	name := fmt.Sprintf("%s %s", key.Type(), gossh.FingerprintSHA256(key))
 	var changed *xknownhosts.KeyError
@@ -99,22 +98,22 @@ func (k *knownHosts) refuse(address string, key gossh.PublicKey, err error) *tra
 		for _, w := range changed.Want {
 			places = append(places, fmt.Sprintf("%s:%d has %s", w.Filename, w.Line, gossh.FingerprintSHA256(w.Key)))
 		}
-		return hostKeyError(transport.HostKeyChanged, fmt.Errorf("%s shows the key %s, but %s", address, name, strings.Join(places, ", ")))
+		return hostKeyError(transport.HostKeyChanged, fmt.Errorf("%s has the key %s, but %s", address, name, strings.Join(places, ", ")))
 	case errors.As(err, &revoked):
-		e := hostKeyError(transport.HostKeyChanged, fmt.Errorf("%s shows the key %s, which %s:%d marks as revoked",
+		e := hostKeyError(transport.HostKeyChanged, fmt.Errorf("%s has the key %s, which %s:%d marks as revoked",
 			address, name, revoked.Revoked.Filename, revoked.Revoked.Line))
-		e.Advice = "give the host a new key; somebody who has the old one may be between you and it"
+		e.Advice = "give the host a new key; somebody who has the revoked key may be intercepting the connection"
 		return e
 	}
-	e := hostKeyError(transport.HostKeyUnknown, fmt.Errorf("%s shows a certificate that does not hold: %w", address, err))
-	e.Advice = "have the host's certificate signed anew, for this name or address"
+	e := hostKeyError(transport.HostKeyUnknown, fmt.Errorf("%s has an invalid certificate: %w", address, err))
+	e.Advice = "sign the host's certificate again, for this name or address"
 	return e
 }
 
-// accept appends the key to the first file. The file is locked meanwhile and
-// read again if somebody else has written to it, so that two processes never
-// record different keys for one host. The line is written with one write to a
-// file opened for appending: a reader sees it whole or not at all.
+// accept appends the key to the first file. The file is locked meanwhile, and read
+// again if another process has written to it, so that two processes never record
+// different keys for one host. The line is appended with one write, so a reader sees
+// all of it or nothing.
 func (k *knownHosts) accept(c *hostKeyCheck, address string, remote net.Addr, key gossh.PublicKey) *transport.Error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,7 +129,7 @@ func (k *knownHosts) accept(c *hostKeyCheck, address string, remote net.Addr, ke
 	if err != nil {
 		return hostKeyError(transport.Config, err)
 	}
-	c.host = k.of(address) // another connection may have read the files anew
+	c.host = k.of(address) // another connection may have reloaded the files
 	if err := k.lookup(c.host, address, remote, key); !knownhosts.IsHostUnknown(err) {
 		if err == nil {
 			return nil
@@ -150,7 +149,7 @@ func (k *knownHosts) accept(c *hostKeyCheck, address string, remote net.Addr, ke
 	return nil
 }
 
-// newLine is the line that records a key, with the name hashed if asked.
+// newLine returns the line that records a key, with a hashed name if requested.
 func newLine(address string, key gossh.PublicKey, hash bool) string {
 	if !hash {
 		return knownhosts.Line([]string{address}, key) + "\n"
@@ -174,7 +173,7 @@ func openLocked(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unfinished is true when the file's last line has no end.
+// unfinished reports whether the file's last line has no end.
 func unfinished(f *os.File, size int64) bool {
 	var last [1]byte
 	if size == 0 {

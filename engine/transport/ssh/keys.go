@@ -13,17 +13,17 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 )
 
-// keyStore parses key files once.
+// keyStore parses each key file once.
 type keyStore struct {
 	passphrase func(path string, wrong int) ([]byte, error)
 	agents     agents
 
-	mu     sync.Mutex // also held while a passphrase is asked for: one at a time
+	mu     sync.Mutex // also held during a passphrase prompt: one prompt at a time
 	files  map[string][]gossh.Signer
-	locked map[string]error // files whose passphrase was asked for in vain
+	locked map[string]error // files without a valid passphrase, with the error
 }
 
-// usualKeys are the files that ssh(1) looks for, as far as they exist.
+// usualKeys returns the existing key files with OpenSSH's default names.
 func usualKeys() []string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -39,9 +39,9 @@ func usualKeys() []string {
 	return found
 }
 
-// fromFile reads a key file, and its certificate if there is one beside it. An
-// encrypted key that the agent holds too is left to the agent; so is one of
-// which there is only the public half. ask allows to ask for a passphrase.
+// fromFile loads a key file, and the certificate beside it if there is one. An
+// encrypted key that the agent holds too is left to the agent, and so is a key of
+// which only the public half exists. ask permits a passphrase prompt.
 func (s *keyStore) fromFile(path string, held []gossh.Signer, ask bool) ([]gossh.Signer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func ofAgent(path string, public gossh.PublicKey, held []gossh.Signer) (gossh.Si
 }
 
 func (s *keyStore) unlock(path string, pem []byte, public gossh.PublicKey, held []gossh.Signer, ask bool) (gossh.Signer, error) {
-	if public == nil { // an old PEM file does not say its public key
+	if public == nil { // an old PEM file does not contain the public key
 		public, _ = readPublic(path + ".pub")
 	}
 	if public != nil {
@@ -105,7 +105,7 @@ func (s *keyStore) unlock(path string, pem []byte, public gossh.PublicKey, held 
 	}
 	switch {
 	case s.passphrase == nil:
-		return nil, errors.New("it is encrypted and there is nobody to ask for its passphrase: add it to an SSH agent (ssh-add)")
+		return nil, errors.New("it is encrypted and no terminal can ask for its passphrase: add it to an SSH agent (ssh-add)")
 	case !ask:
 		return nil, errors.New("it is encrypted: add it to an SSH agent (ssh-add), or name it in ssh.key to be asked for its passphrase")
 	case s.locked[path] != nil:
@@ -121,7 +121,7 @@ func (s *keyStore) unlock(path string, pem []byte, public gossh.PublicKey, held 
 	return signer, err
 }
 
-// maxPassphrases is how often a passphrase is asked for, as by ssh(1).
+// maxPassphrases is the number of passphrase prompts for a key, as with ssh(1).
 const maxPassphrases = 3
 
 func (s *keyStore) askFor(path string, pem []byte) (gossh.Signer, error) {
@@ -149,8 +149,8 @@ func readPublic(path string) (gossh.PublicKey, error) {
 	return key, err
 }
 
-// withCertificate puts the key's certificate before it, like ssh(1): a server
-// may take either.
+// withCertificate returns the key's certificate before the key, like ssh(1): a
+// server may accept either.
 func withCertificate(path string, signer gossh.Signer) ([]gossh.Signer, error) {
 	cert, err := readCertificate(strings.TrimSuffix(path, ".pub") + "-cert.pub")
 	if errors.Is(err, fs.ErrNotExist) {

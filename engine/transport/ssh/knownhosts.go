@@ -54,8 +54,8 @@ func knownFiles(t Target) ([]string, error) {
 	return []string{filepath.Join(home, ".ssh", "known_hosts"), "/etc/ssh/ssh_known_hosts"}, nil
 }
 
-// knownHosts is what some known_hosts files say, and the keys accepted since
-// they were read.
+// knownHosts is the content of known_hosts files, and the keys accepted since they
+// were read.
 type knownHosts struct {
 	files []string
 
@@ -65,7 +65,7 @@ type knownHosts struct {
 	fresh map[string]gossh.PublicKey // by address
 }
 
-// load reads the files; one that does not exist is empty.
+// load reads the files; a missing file is empty.
 func (k *knownHosts) load() error {
 	info, err := os.Stat(k.files[0])
 	if err == nil {
@@ -82,20 +82,20 @@ func (k *knownHosts) load() error {
 	return nil
 }
 
-// knownHost is what the files say of one host.
+// knownHost has the entries of one host.
 type knownHost struct {
 	keys        []gossh.PublicKey
-	authorities []gossh.PublicKey // whose certificates count for it
+	authorities []gossh.PublicKey // certificate authorities that are valid for the host
 }
 
-// host looks up an address.
+// host returns the entries of an address.
 func (k *knownHosts) host(address string) knownHost {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.of(address)
 }
 
-// of is host for those who hold the lock.
+// of is host for callers that hold the lock.
 func (k *knownHosts) of(address string) knownHost {
 	if key := k.fresh[address]; key != nil {
 		return knownHost{keys: []gossh.PublicKey{key}}
@@ -118,10 +118,10 @@ func contains(keys []gossh.PublicKey, key gossh.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k gossh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
 }
 
-// algorithms are the host key algorithms to ask for, in this order: certificates
-// where an authority is known for the host; the types of the keys that are
-// known, as any other key would look like a changed one; then the rest, so that
-// a host that was installed anew shows its new key and not a mere failure.
+// algorithms returns the host key algorithms to request, in order: certificates if
+// an authority is known for the host; the types of the known keys, because another
+// key would look like a changed one; then the rest, so that a reinstalled host shows
+// its new key instead of failing without a reason.
 func (h knownHost) algorithms() []string {
 	certs, plain := hostKeyAlgorithms()
 	var first []string
@@ -140,8 +140,8 @@ func (h knownHost) algorithms() []string {
 	return append(first, rest...)
 }
 
-// hostKeyAlgorithms are those of certificates and of plain keys, the ones first
-// that ssh(1) prefers: what is recorded for a new host is then the same.
+// hostKeyAlgorithms are the algorithms of certificates and of plain keys, in the
+// order of ssh(1), so that the same key is recorded for a new host.
 func hostKeyAlgorithms() (certs, plain []string) {
 	usual := []string{gossh.KeyAlgoED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoECDSA384, gossh.KeyAlgoECDSA521}
 	plain = usual
@@ -156,7 +156,7 @@ func hostKeyAlgorithms() (certs, plain []string) {
 	return certs, plain
 }
 
-// algorithmsOf are the signature algorithms of a type of key.
+// algorithmsOf returns the signature algorithms of a type of key.
 func algorithmsOf(kind string) []string {
 	if kind == gossh.KeyAlgoRSA {
 		return []string{gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256}

@@ -204,8 +204,8 @@ func TestProxyCommand(t *testing.T) {
 	d := dialer(t, Options{})
 	conformance.Run(t, conformance.Subject{Open: s.open(d), Cut: s.server.Cut})
 	for command, text := range map[string]string{
-		"echo no way >&2; exit 3": "m1: connect: the ProxyCommand has ended: exit status 3: no way; try the command by hand",
-		"true":                    "the ProxyCommand has ended;",
+		"echo no way >&2; exit 3": "m1: connect: the ProxyCommand has exited: exit status 3: no way; try the command by hand",
+		"true":                    "the ProxyCommand has exited;",
 	} {
 		s.target.ProxyCommand = "sh -c '" + command + "'"
 		_, err := d.Dial(t.Context(), s.target)

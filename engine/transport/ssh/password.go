@@ -11,18 +11,18 @@ import (
 	"deployer/engine/transport"
 )
 
-// passwordLogin gives a server the target's password when it asks for one, and
-// gives it once: another try might lock the account.
+// passwordLogin answers a server's password prompt with the target's password, once:
+// another try might lock the account.
 type passwordLogin struct {
 	ctx  context.Context
 	t    Target
 	all  *transport.Passwords
-	turn *transport.Turn // nil until it was given
-	err  error           // why it was not given
+	turn *transport.Turn // nil until the password was sent
+	err  error           // why the password was not sent
 }
 
-// methods are the two ways in which servers ask for passwords. The one that can
-// mean nothing else comes first.
+// methods returns the two methods by which servers ask for a password, the
+// unambiguous one first.
 func (p *passwordLogin) methods() []gossh.AuthMethod {
 	if p.t.Password == "" {
 		return nil
@@ -40,9 +40,9 @@ func (p *passwordLogin) give() (string, error) {
 	return p.t.Password, nil
 }
 
-// answer is for keyboard-interactive: one hidden question that asks for a password
-// is answered; none are words of welcome. A server that asks for a one-time code,
-// or for the password of another account, gets nothing.
+// answer answers keyboard-interactive prompts: a single hidden prompt for a password
+// gets the password, no prompt (a greeting) gets no answer. A prompt for a one-time
+// code, or for the password of another account, is an error.
 func (p *passwordLogin) answer(_, _ string, questions []string, shown []bool) ([]string, error) {
 	switch {
 	case len(questions) == 0:
@@ -51,14 +51,14 @@ func (p *passwordLogin) answer(_, _ string, questions []string, shown []bool) ([
 		p.err = fmt.Errorf("the server asks for more than a password: %q", questions)
 		return nil, p.err
 	case !asksForPassword(questions[0]):
-		p.err = fmt.Errorf("the server asks for something else than a password: %q", sanitize.Text(questions[0]))
+		p.err = fmt.Errorf("the server asks for something other than a password: %q", sanitize.Text(questions[0]))
 		return nil, p.err
 	}
 	password, err := p.give()
 	return []string{password}, err
 }
 
-// end says what came of it, after an authentication that was refused or not.
+// end reports the outcome of the authentication to the turn.
 func (p *passwordLogin) end(err error, refused bool) {
 	if p.turn == nil {
 		return
@@ -69,7 +69,7 @@ func (p *passwordLogin) end(err error, refused bool) {
 	p.turn.End(p.t.Host, err)
 }
 
-// explain tells of a refusal in which a password could have played a part.
+// explain adds advice to a refusal in which the password may have played a part.
 func (p *passwordLogin) explain(e *transport.Error) *transport.Error {
 	var before *transport.RefusedError
 	switch {
@@ -81,7 +81,7 @@ func (p *passwordLogin) explain(e *transport.Error) *transport.Error {
 	case p.turn != nil:
 		e.Kind = transport.LoginPassword
 	default:
-		e.Advice = "the server did not ask for the password: allow it there (PasswordAuthentication yes in sshd_config), or log in with a key"
+		e.Advice = "the server did not ask for the password: permit passwords there (PasswordAuthentication yes in sshd_config), or log in with a key"
 	}
 	return e
 }

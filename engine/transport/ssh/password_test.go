@@ -62,9 +62,9 @@ func TestQuestionsForAPassword(t *testing.T) {
 
 func TestPasswordsThatDoNotServe(t *testing.T) {
 	for text, cfg := range map[string]sshtest.Config{
-		"the server did not ask for the password":                                                   {},
-		`the server asks for more than a password: ["Password: " "Code: "]; check ssh.user`:         {Passwords: map[string]string{}, Asking: []string{"Password: ", "Code: "}},
-		`the server asks for something else than a password: "Verification code: "; check ssh.user`: {Passwords: map[string]string{"root": "right"}, Asking: []string{"Verification code: "}},
+		"the server did not ask for the password":                                                    {},
+		`the server asks for more than a password: ["Password: " "Code: "]; check ssh.user`:          {Passwords: map[string]string{}, Asking: []string{"Password: ", "Code: "}},
+		`the server asks for something other than a password: "Verification code: "; check ssh.user`: {Passwords: map[string]string{"root": "right"}, Asking: []string{"Verification code: "}},
 	} {
 		s := lockedSite(t, cfg)
 		_, err := dialer(t, Options{}).Dial(t.Context(), s.target)

@@ -33,17 +33,17 @@ func dialCommand(ctx context.Context, line string) (*proxyConn, error) {
 	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("making a connection to the ProxyCommand: %w", err)
+		return nil, fmt.Errorf("creating a socket pair for the ProxyCommand: %w", err)
 	}
 	mine, its := os.NewFile(uintptr(pair[0]), "proxy"), os.NewFile(uintptr(pair[1]), "proxy")
 	defer func() { _, _ = mine.Close(), its.Close() }()
 	conn, err := net.FileConn(mine)
 	if err != nil {
-		return nil, fmt.Errorf("making a connection to the ProxyCommand: %w", err)
+		return nil, fmt.Errorf("creating a socket pair for the ProxyCommand: %w", err)
 	}
 	p := &proxyConn{Conn: conn, cmd: exec.Command("/bin/sh", "-c", "exec "+line), ended: make(chan struct{})}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = its, its, &p.stderr
-	// A group of its own: an interrupt typed at the terminal is for deployer.
+	// A process group of its own, so that Ctrl-C at the terminal reaches only deployer.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.WaitDelay = time.Second
 	if err := p.cmd.Start(); err != nil {
@@ -57,10 +57,11 @@ func dialCommand(ctx context.Context, line string) (*proxyConn, error) {
 	return p, nil
 }
 
-// RemoteAddr is no address: what is at the other end is the command's business.
+// RemoteAddr returns a placeholder: only the command knows the address.
 func (p *proxyConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero} }
 
-// Close ends the connection; a command that does not end by that is told to.
+// Close closes the connection, and terminates a command that does not exit by
+// itself.
 func (p *proxyConn) Close() error {
 	err := p.Conn.Close()
 	p.once.Do(func() {
@@ -75,7 +76,8 @@ func (p *proxyConn) Close() error {
 	return err
 }
 
-// explain tells of a handshake that failed because the command has ended.
+// explain returns the error for a handshake that failed because the command has
+// exited.
 func (p *proxyConn) explain(t Target, err error) error {
 	if !isTurnedAway(err) {
 		return err
@@ -86,9 +88,9 @@ func (p *proxyConn) explain(t Target, err error) error {
 	case <-time.After(time.Second):
 		return err
 	}
-	cause := errors.New("the ProxyCommand has ended")
+	cause := errors.New("the ProxyCommand has exited")
 	if p.exit != nil {
-		cause = fmt.Errorf("the ProxyCommand has ended: %w", p.exit)
+		cause = fmt.Errorf("the ProxyCommand has exited: %w", p.exit)
 	}
 	if words := p.stderr.String(); words != "" {
 		cause = fmt.Errorf("%w: %s", cause, words)

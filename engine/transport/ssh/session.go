@@ -44,7 +44,7 @@ func (c *Conn) startIn(ctx context.Context, command string, terminal bool) (tran
 		}
 		return o.p, nil
 	case <-ctx.Done():
-		// The host may still answer; what it then started is of no use.
+		// The host may still answer; a session that it opens then is closed.
 		go func() {
 			if o := <-done; o.p != nil {
 				_ = o.p.Close()
@@ -68,8 +68,8 @@ func (c *Conn) start(ctx context.Context, command string, terminal bool) (*proce
 		}()
 		return nil, c.fail(transport.StageSession, err, transport.Config)
 	}
-	// A pipe between: a read of the channel itself ends only when the server
-	// agrees, and Close must not depend on that.
+	// A pipe in between: a read of the channel ends only when the server agrees, and
+	// Close must not depend on the server.
 	var in *io.PipeWriter
 	p.stdout, in = io.Pipe()
 	go func() {
@@ -80,8 +80,8 @@ func (c *Conn) start(ctx context.Context, command string, terminal bool) (*proce
 	return p, nil
 }
 
-// outputBuffer is for what commands say, in bytes. It is small, as little of it
-// is long and a controller has a thousand of them.
+// outputBuffer is the size of the buffer for a command's output in bytes. It is
+// small, because outputs are short and a controller has a thousand commands.
 const outputBuffer = 4 << 10
 
 // run starts the command in the session and returns its output.
@@ -144,8 +144,8 @@ func (p *process) Stdout() io.Reader     { return p.stdout }
 
 func (p *process) Stderr() string { return p.stderr.String() }
 
-// closeDelay bounds how long the server may take to confirm that a command
-// was given up.
+// closeDelay bounds how long the server may take to confirm that a command was
+// abandoned.
 const closeDelay = time.Second
 
 func (p *process) Wait() (transport.Exit, error) {
@@ -162,14 +162,14 @@ func (p *process) Wait() (transport.Exit, error) {
 	}
 }
 
-// Close returns at once; what is to be said to the server is said meanwhile, as
-// the network may hang.
+// Close returns at once; the server is notified in the background, as the network
+// may hang.
 func (p *process) Close() error {
 	p.abandon(false)
 	return nil
 }
 
-// Kill closes too. OpenSSH kills the command when asked, since 7.9.
+// Kill kills the command and closes it. OpenSSH kills commands on request since 7.9.
 func (p *process) Kill() { p.abandon(true) }
 
 func (p *process) abandon(kill bool) {

@@ -12,7 +12,7 @@ import (
 	"deployer/engine/transport"
 )
 
-// sessionLimit counts the sessions of a connection that run.
+// sessionLimit counts the open sessions of a connection.
 type sessionLimit struct {
 	mu    sync.Mutex
 	open  int
@@ -35,7 +35,8 @@ func (s *sessionLimit) release() {
 	}
 }
 
-// running is how many there are, and a channel that is closed when one ends.
+// running returns the number of open sessions, and a channel that is closed when one
+// ends.
 func (s *sessionLimit) running() (int, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,8 +52,9 @@ const (
 	slotPatience = 3 * time.Second
 )
 
-// openSession opens a session. A server that allows only so many at once
-// (MaxSessions) refuses another one; that waits until one of ours has ended.
+// openSession opens a session. When the server refuses because of its limit
+// (MaxSessions), openSession waits until one of this connection's sessions has
+// ended.
 func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
 	var idle time.Time // since when none of ours runs, and we are refused
 	for {
@@ -82,7 +84,7 @@ func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
 	}
 }
 
-// pause waits for a session to end, or if there is none for a moment.
+// pause waits for a session to end, or for a moment when there is none.
 func pause(ctx context.Context, wait bool, ended <-chan struct{}) error {
 	var moment <-chan time.Time
 	if !wait {

@@ -13,17 +13,16 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// These bound an answer of an SSH agent: its list of keys, and a signature,
-// before which it may ask its user.
+// Timeouts of an SSH agent: for its list of keys, and for a signature, before which the
+// agent may ask its user.
 const (
 	listPatience = 10 * time.Second
 	signPatience = 30 * time.Second
 )
 
-// agents holds the connections to SSH agents. All connections of a Dialer share
-// one to each socket, over which one request goes at a time: an agent is one
-// process with one thread, and a thousand hosts must not open a thousand
-// connections to it.
+// agents holds the connections to SSH agents. All connections of a Dialer share one
+// to each socket, with one request at a time: an agent is one process with one
+// thread, and cannot serve a connection for each of a thousand hosts.
 type agents struct {
 	socket string // unless a target says otherwise
 
@@ -54,7 +53,7 @@ func (a *agents) held(t Target) ([]gossh.Signer, error) {
 	return signers, nil
 }
 
-// socketOf is where the target's agent listens; empty without one.
+// socketOf returns the socket of the target's agent; empty without one.
 func (a *agents) socketOf(t Target) string {
 	if t.NoAgent {
 		return ""
@@ -62,8 +61,8 @@ func (a *agents) socketOf(t Target) string {
 	return cmp.Or(t.AgentSocket, a.socket)
 }
 
-// lost says whether the connection to the target's agent, which was asked
-// before, has ended: it was restarted, say.
+// lost reports whether the connection to the target's agent has ended since it was
+// used, for example because the agent was restarted.
 func (a *agents) lost(t Target) bool {
 	a.mu.Lock()
 	of := a.of[a.socketOf(t)]
@@ -81,8 +80,8 @@ func (a *agents) close() error {
 	return errors.Join(errs...)
 }
 
-// sshAgent is one agent. It is asked for its keys once, and once more after its
-// connection has failed.
+// sshAgent is one agent. Its keys are read once, and again after its connection has
+// failed.
 type sshAgent struct {
 	mu    sync.Mutex
 	conn  *deadlineConn
@@ -130,15 +129,15 @@ func (a *sshAgent) close() error {
 	return a.conn.Close()
 }
 
-// deadlineConn is a connection on which each request is answered in time, or none is
-// any more.
+// deadlineConn is a connection with a timeout for each answer; after a timeout every
+// request fails.
 type deadlineConn struct {
 	net.Conn
-	limit  atomic.Int64 // of the next one, in nanoseconds
+	limit  atomic.Int64 // timeout of the next answer, in nanoseconds
 	broken atomic.Bool
 }
 
-// Write begins a request.
+// Write sends a request.
 func (p *deadlineConn) Write(b []byte) (int, error) {
 	if err := p.SetDeadline(time.Now().Add(time.Duration(p.limit.Load()))); err != nil {
 		return 0, p.spoiled(err)
@@ -152,8 +151,8 @@ func (p *deadlineConn) Read(b []byte) (int, error) {
 	return n, p.spoiled(err)
 }
 
-// spoiled notes an error: what is read afterwards might be the answer to the
-// request before.
+// spoiled records an error: bytes read afterwards might belong to an earlier
+// request.
 func (p *deadlineConn) spoiled(err error) error {
 	if err != nil {
 		p.broken.Store(true)

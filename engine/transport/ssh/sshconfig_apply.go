@@ -12,18 +12,18 @@ import (
 	"deployer/engine/transport/ssh/sshconfig"
 )
 
-// ClientConfig is what the client configuration of OpenSSH says about the way to
-// hosts. Keywords other than those in the list are passed over, ControlPath among
-// them: connections are shared here anyway.
+// ClientConfig is the part of OpenSSH's client configuration that concerns the
+// connection to hosts. Keywords other than those in the list are ignored, also
+// ControlPath, as connections are shared anyway.
 type ClientConfig struct {
 	cfg  *sshconfig.Config
 	home string
-	user string // who runs this program
+	user string // the user who runs this program
 
 	holds execCache
 }
 
-// NoClientConfig is the path that stands for no configuration, as for ssh -F.
+// NoClientConfig is the path that means no configuration, as with ssh -F.
 const NoClientConfig = "none"
 
 // ReadClientConfig reads the file, or ~/.ssh/config and /etc/ssh/ssh_config when
@@ -53,11 +53,11 @@ func (c *ClientConfig) sources(path string) []sshconfig.Source {
 	return []sshconfig.Source{own}
 }
 
-// Apply fills in what the target leaves open, and the same for its bastions,
-// looked up by address: what the target says wins.
+// Apply fills in the fields that the target leaves open, and those of its bastions
+// by their addresses. Fields that the target sets win.
 func (c *ClientConfig) Apply(t Target) (Target, error) { return c.apply(t, 0) }
 
-// maxJumps bounds a chain of ProxyJump, which may be a circle.
+// maxJumps bounds a chain of ProxyJump, which may be circular.
 const maxJumps = 8
 
 func (c *ClientConfig) apply(t Target, depth int) (Target, error) {

@@ -14,15 +14,15 @@ import (
 // execTimeout bounds a command of Match exec.
 const execTimeout = 10 * time.Second
 
-// execCache are the commands of Match exec. Each is run once, however many hosts
-// ask for it: one without a token in it is the same for all.
+// execCache caches the results of Match exec: each command line runs once, as one
+// without tokens is the same for all hosts.
 type execCache struct {
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-// run runs a command line with the user's shell, as ssh(1) does, and says whether
-// it ended well.
+// run runs a command line with the user's shell, as ssh(1) does, and reports whether
+// it succeeded.
 func (c *execCache) run(line string) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,9 @@
 // Package ssh is the transport over SSH, with golang.org/x/crypto/ssh.
 //
-// A [Dialer] holds what connections share: parsed keys, the SSH agent, the
-// known_hosts files and the clients of bastions, so that a thousand hosts behind
-// one bastion cost it one connection.
+// A [Dialer] holds the state that connections share: parsed keys, the SSH agent, the
+// known_hosts files and the clients of bastions, so that a thousand hosts behind one
+// bastion need one connection to the bastion. Each connection has goroutines of
+// x/crypto/ssh and one that waits for its end; Close ends them.
 package ssh
 
 import (
@@ -11,7 +12,7 @@ import (
 	"time"
 )
 
-// Target says how to reach one host.
+// Target describes the connection to one host.
 type Target struct {
 	// Host is the host's name in the inventory; errors name it.
 	Host string
@@ -25,17 +26,16 @@ type Target struct {
 	// agent holds. When nil, those of OpenSSH's usual names in ~/.ssh that
 	// exist are taken.
 	Keys []string
-	// LaxKeys passes over files of Keys that cannot be used, as is always done
-	// with the usual ones.
+	// LaxKeys skips files of Keys that cannot be used, as always for the default ones.
 	LaxKeys bool
-	// KeysOnly uses of the agent only the keys that Keys names.
+	// KeysOnly restricts the agent to the keys that Keys names.
 	KeysOnly bool
 	// Certificates are files of user certificates for any of the keys. A file
 	// beside a key, KEY-cert.pub, needs no mention.
 	Certificates []string
 	// AgentSocket is the socket of the SSH agent; that of the Dialer when empty.
 	AgentSocket string
-	// NoAgent leaves SSH agents alone.
+	// NoAgent disables SSH agents.
 	NoAgent bool
 	// Password logs in where the server takes none of the keys, or where there
 	// are none; empty for none.
@@ -58,30 +58,30 @@ type Target struct {
 	// Timeout bounds each stage: connecting, and key exchange with
 	// authentication. DefaultTimeout when 0.
 	Timeout time.Duration
-	// Bastions are the hops on the way, the first one first. Their own
-	// Bastions are not looked at. Nil when nothing is said about them.
+	// Bastions are the hops to the target, in order. Their own Bastions are ignored. Nil
+	// when not configured.
 	Bastions []Target
 	// ProxyCommand is a command line for /bin/sh whose input and output are the
 	// connection, instead of one over TCP. Not together with Bastions.
 	ProxyCommand string
 }
 
-// Policy says what to do with a host whose key is not known.
+// Policy says how an unknown host key is treated.
 type Policy string
 
 // The policies. A changed key is refused by both.
 const (
 	// Strict refuses unknown hosts.
 	Strict Policy = "strict"
-	// AcceptNew records the key of an unknown host and goes on.
+	// AcceptNew records the key of an unknown host and continues.
 	AcceptNew Policy = "accept-new"
 )
 
-// DefaultTimeout is ten seconds: enough for a loaded host across the world,
-// short enough that a dead one does not hold up a run.
+// DefaultTimeout is 10 s: enough for a loaded host across the world, short enough
+// that a dead host does not delay a run.
 const DefaultTimeout = 10 * time.Second
 
-// alias is the host as one would give it to ssh(1).
+// alias returns the host's name for ssh(1).
 func (t Target) alias() string {
 	if t.Address != "" {
 		return t.Address
@@ -93,7 +93,7 @@ func (t Target) address() string {
 	return net.JoinHostPort(t.alias(), strconv.Itoa(t.SSHPort()))
 }
 
-// knownAs is the address under which the host's key is looked up.
+// knownAs returns the address under which the host's key is looked up.
 func (t Target) knownAs() string {
 	if t.HostKeyAlias != "" {
 		return net.JoinHostPort(t.HostKeyAlias, "22")
@@ -111,7 +111,7 @@ func (t Target) network() string {
 	return "tcp"
 }
 
-// SSHPort is Port or its default.
+// SSHPort returns Port or its default.
 func (t Target) SSHPort() int {
 	if t.Port == 0 {
 		return 22
@@ -119,7 +119,7 @@ func (t Target) SSHPort() int {
 	return t.Port
 }
 
-// Login is User or its default.
+// Login returns User or its default.
 func (t Target) Login() string {
 	if t.User == "" {
 		return "root"
@@ -134,7 +134,7 @@ func (t Target) timeout() time.Duration {
 	return t.Timeout
 }
 
-// route names the way to the target: what connections through it may share.
+// route identifies the path to the target, which connections through it may share.
 func (t Target) route() string {
 	var r string
 	for _, b := range append(t.Bastions[:len(t.Bastions):len(t.Bastions)], t) {

@@ -9,7 +9,7 @@ import (
 	"deployer/engine/transport"
 )
 
-// rawModes are those of a terminal that passes bytes on as they are.
+// rawModes are the modes of a terminal that passes bytes unchanged.
 var rawModes = gossh.TerminalModes{
 	gossh.ECHO: 0, gossh.ECHOE: 0, gossh.ECHOK: 0, gossh.ECHONL: 0, gossh.ECHOCTL: 0, gossh.ECHOKE: 0,
 	gossh.ICANON: 0, gossh.ISIG: 0, gossh.IEXTEN: 0,
@@ -24,13 +24,13 @@ func (c *Conn) StartTerminal(ctx context.Context, command string) (transport.Pro
 	return c.startIn(ctx, command, true)
 }
 
-// giveTerminal asks for the session's terminal. No program is to think that it
-// can move a cursor there.
+// giveTerminal requests a terminal for the session, of a type without cursor
+// movement.
 func (c *Conn) giveTerminal(session *gossh.Session) error {
 	err := session.RequestPty("dumb", 24, 80, rawModes)
 	if err == nil || isLoss(err) {
 		return err
 	}
 	return &transport.Error{Host: c.host, Stage: transport.StageSession, Kind: transport.Config,
-		Err: fmt.Errorf("the server gives no terminal: %w", err), Advice: "allow it in the host's sshd_config (PermitTTY), or in authorized_keys"}
+		Err: fmt.Errorf("the server refuses a terminal: %w", err), Advice: "permit it in the host's sshd_config (PermitTTY), or in authorized_keys"}
 }
