@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// What a host has to do about etcd.
+// The actions of a host for etcd.
 const (
 	EtcdBootstrap = "bootstrap" // start as part of a new cluster, all at once
 	EtcdMember    = "member"    // has its data: start it, if it does not run

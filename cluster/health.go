@@ -11,7 +11,7 @@ type Health struct {
 	Insecure bool   `json:"insecure"` // the component signs its own certificate, on loopback
 }
 
-// healthOf lists the endpoints that tell whether a host's components serve. The
+// healthOf lists the health endpoints of a host's components. The
 // local API is asked through whatever listens there, the API server or the local
 // proxy; so a node whose way to the API is broken shows.
 func healthOf(c *Cluster, n Node) []Health {

@@ -89,7 +89,7 @@ func (r *Resolver) attempt(ctx context.Context, a Artifact, ref Ref, want Offer,
 	return fmt.Errorf("%s: content has sha256 %s (%d bytes), %s is expected: %w", want.Address, p.digest(), p.size, want.SHA256, ErrMismatch)
 }
 
-// receive appends to p what the source sends, and tells whether p had content
+// receive appends to p what the source sends, and reports whether p had content
 // before that was kept.
 func (r *Resolver) receive(ctx context.Context, a Artifact, ref Ref, want Offer, p *partial, report reporter) (continued bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)

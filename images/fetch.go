@@ -141,8 +141,8 @@ func (r *Resolver) pin(ctx context.Context, a Artifact, ref Ref, offer Offer, re
 	return nil
 }
 
-// offer asks the source, and makes sure that there is something to check
-// content against.
+// offer queries the source for an artifact, and requires a digest that its content
+// can be checked against.
 func (r *Resolver) offer(ctx context.Context, a Artifact, ref Ref) (Offer, error) {
 	var offer Offer
 	err := retry(ctx, r.retryWait(), func() error {

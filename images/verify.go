@@ -15,7 +15,7 @@ type Status struct {
 	Kind Kind `json:"kind"`
 	// Image is the full image name; empty for other kinds.
 	Image string `json:"image,omitempty"`
-	// Pinned and Stored tell whether the lock file has it and the store holds
+	// Pinned and Stored report whether the lock file has it and the store holds
 	// that content. Source, SHA256 and Size (bytes) are the pin's.
 	Pinned bool   `json:"pinned"`
 	Stored bool   `json:"stored"`

@@ -48,7 +48,7 @@ func (b *builder) makeOne(ctx context.Context, index *images.Index, o output) er
 	})
 }
 
-// current tells whether the file made from the same inputs is still there.
+// current reports whether the file made from the same inputs is still there.
 func (b *builder) current(index *images.Index, o output) bool {
 	entry, ok := index.Find(o.ref)
 	if !ok || entry.Inputs != o.key {

@@ -15,9 +15,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// AuthorizedKey makes sure of the public keys that let in to a user's account.
-// It works below the user's home directory without ever leaving it: what the
-// user put there, links for instance, cannot make it write elsewhere.
+// AuthorizedKey manages the public keys in a user's authorized_keys file.
 type AuthorizedKey struct {
 	User      string           `yaml:"user" required:"true" doc:"user of the host who may log in with the keys; the home directory must exist"`
 	Key       strictyaml.Texts `yaml:"key" required:"true" doc:"public key as in a .pub file, or a list; a text may have a key in each line"`

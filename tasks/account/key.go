@@ -63,7 +63,7 @@ func outsideQuotes(line string) []string {
 	return out
 }
 
-// same tells whether two lines let in the same key.
+// same reports whether two lines have the same key.
 func (k publicKey) same(other publicKey) bool { return k.kind == other.kind && k.blob == other.blob }
 
 func (k publicKey) line() string {

@@ -31,7 +31,7 @@ func (s selection) place(name string) (string, error) {
 	return name, nil
 }
 
-// matches tells whether one of the patterns fits the name or a directory above
+// matches reports whether one of the patterns fits the name or a directory above
 // it.
 func matches(patterns []string, name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {

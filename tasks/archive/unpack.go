@@ -118,7 +118,7 @@ func (u *Unpack) Check(_ context.Context, sys engine.System) (engine.Change, err
 	return engine.Changed(effect), nil
 }
 
-// sameSource tells whether the receipt is of this very archive.
+// sameSource reports whether the receipt is that of this archive.
 func (u *Unpack) sameSource(sys engine.System, rec record) (bool, error) {
 	if u.Blob != "" {
 		return rec.SHA256 == u.Blob, nil

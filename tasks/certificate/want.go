@@ -18,7 +18,7 @@ import (
 // leaves live for a year.
 const defaultRenewBefore = 30 * 24 * time.Hour
 
-// Certificates makes sure that the host has its certificates and keys.
+// Certificates installs the certificates and keys of the host.
 type Certificates struct {
 	Certificates []Want        `yaml:"certificates" required:"true" doc:"the certificates wanted on this host"`
 	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime; a certificate with less is renewed. Default 720h (30 days)"`

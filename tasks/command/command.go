@@ -115,7 +115,7 @@ func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, 
 	return program{c.Creates, c.Removes, c.OnResume, c.ReadOnly, effect, c.run}.check(ctx, sys)
 }
 
-// Apply runs the program. What it said is in the output even when it failed.
+// Apply runs the program. The output has its stdout and stderr even when it failed.
 func (c *Command) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	return c.run(ctx, sys)
 }

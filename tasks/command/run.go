@@ -47,7 +47,7 @@ func (r *Run) Check(ctx context.Context, sys engine.System) (engine.Change, erro
 	return program{r.Creates, r.Removes, r.OnResume, r.ReadOnly, effect, r.run}.check(ctx, sys)
 }
 
-// Apply runs the script. What it said is in the output even when it failed.
+// Apply runs the script. The output has its stdout and stderr even when it failed.
 func (r *Run) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	return r.run(ctx, sys)
 }

@@ -39,7 +39,7 @@ func (h *Host) client() (*http.Client, error) {
 	return &http.Client{Transport: transport}, nil
 }
 
-// receive asks for what is missing, and tells whether the server went on where
+// receive asks for what is missing, and reports whether the server went on where
 // the content ended.
 func (h *Host) receive(ctx context.Context, sys engine.System, p *partial) (continued bool, err error) {
 	client, err := h.client()
@@ -109,7 +109,7 @@ func (h *Host) ask(ctx context.Context, client *http.Client, offset int64) (*htt
 	return nil, err
 }
 
-// goesOn tells whether the answer is what comes after offset.
+// goesOn reports whether the response continues at offset.
 func goesOn(answer *http.Response, offset int64) bool {
 	span, _, _ := strings.Cut(strings.TrimPrefix(answer.Header.Get("Content-Range"), "bytes "), "-")
 	start, err := strconv.ParseInt(span, 10, 64)

@@ -10,7 +10,7 @@ import (
 	"deployer/engine"
 )
 
-// Line makes sure of one line of a file, or that it is not there.
+// Line manages one line of a file.
 type Line struct {
 	Path         string `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Line         string `yaml:"line" doc:"the line, without line end; optional with state absent and regexp"`

@@ -2,7 +2,7 @@ package edit
 
 import "strings"
 
-// dosEnds tells whether all lines of a text end as those of DOS do.
+// dosEnds reports whether all lines of a text end with CR LF, as on DOS.
 func dosEnds(text string) bool {
 	ends := strings.Count(text, "\r\n")
 	return ends > 0 && ends == strings.Count(text, "\n")
@@ -19,7 +19,7 @@ func (e edited) change(text string) (string, error) {
 	return strings.ReplaceAll(out, "\n", "\r\n"), err
 }
 
-// explainReturns tells whether a regular expression looks for carriage returns, as one
+// explainReturns reports whether a regular expression looks for carriage returns, as one
 // that takes them away does.
 func explainReturns(regexp string) bool {
 	return strings.Contains(regexp, `\r`) || strings.Contains(regexp, "\r")

@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Directory makes sure of directories and their access.
+// Directory manages directories and their access.
 type Directory struct {
 	Path   string   `yaml:"path" doc:"absolute path on the host"`
 	Paths  []string `yaml:"paths" doc:"more paths with the same access"`

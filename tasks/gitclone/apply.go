@@ -51,7 +51,7 @@ func lost(have local) string {
 	return fmt.Sprintf("the clone stays as it is: it was at commit %s", have.commit)
 }
 
-// prepare makes sure of an empty repository with its origin.
+// prepare creates an empty repository with its origin.
 func (g *Git) prepare(ctx context.Context, sys engine.System, have local) error {
 	if !have.clone {
 		above, err := hostfile.MakeDir(sys, filepath.Dir(g.Dest))

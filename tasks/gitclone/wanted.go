@@ -84,7 +84,7 @@ type record struct {
 
 func (g *Git) receiptPath() string { return receipt.Path("git", g.Dest) }
 
-// ownCommits tells whether the commit that is checked out was made in the clone:
+// ownCommits reports whether the commit that is checked out was made in the clone:
 // it is neither what was checked out here, nor in anything that was fetched.
 func (g *Git) ownCommits(ctx context.Context, sys engine.System, have local) (bool, error) {
 	var rec record

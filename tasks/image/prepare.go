@@ -10,7 +10,7 @@ import (
 	"deployer/engine"
 )
 
-// Image makes sure that containerd has catalogued images.
+// Image keeps catalogued images in containerd.
 type Image struct {
 	Name    string    `yaml:"name" doc:"name in the catalogue; instead of images"`
 	Version string    `yaml:"version" doc:"version in the catalogue"`

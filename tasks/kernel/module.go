@@ -16,7 +16,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Modules makes sure that the kernel has its modules, now and after a reboot.
+// Modules loads kernel modules, now and at each boot.
 type Modules struct {
 	Names    []string `yaml:"names" required:"true" doc:"names of kernel modules, such as br_netfilter"`
 	Name     string   `yaml:"name" doc:"part of the file's name, /etc/modules-load.d/deployer-NAME.conf; default modules"`

@@ -11,8 +11,8 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// What the running kernel had before: settings, modules and swap. Their files
-// for the next boot are put back as files.
+// The restorers of the running kernel: settings, modules and swap. Their files for the
+// next boot are restored as files.
 var (
 	SysctlRestorer = &engine.Restorer{Effect: engine.EffectKernel, Restore: restoreSetting,
 		Look: func(_ context.Context, sys engine.System, key string) (engine.State, error) {

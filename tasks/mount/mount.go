@@ -15,7 +15,7 @@ import (
 	"deployer/tasks/file"
 )
 
-// Mount makes sure of a file system at a path, now and after a reboot.
+// Mount manages a mounted file system and its line in /etc/fstab.
 type Mount struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path of the mount point; created if missing"`
 	Src    string `yaml:"src" doc:"source of the mount: a device, UUID=..., LABEL=..., HOST:/path, tmpfs; required for present and mounted"`

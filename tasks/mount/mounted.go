@@ -40,7 +40,7 @@ func (l line) bind() bool {
 	return slices.ContainsFunc(strings.Split(l.opts, ","), func(o string) bool { return o == "bind" || o == "rbind" })
 }
 
-// mountedAs tells whether what is mounted is what the line names. Kinds of file
+// mountedAs reports whether what is mounted is what the line names. Kinds of file
 // systems that the line leaves open, and sources that are only words, as that of
 // a tmpfs, are not compared.
 func (l line) mountedAs(sys engine.System, now present) bool {
@@ -64,7 +64,7 @@ func (l line) mountedAs(sys engine.System, now present) bool {
 	return err == nil && want == have
 }
 
-// same tells whether two paths are one directory.
+// same reports whether two paths are the same directory.
 func same(sys engine.System, a, b string) bool {
 	one, err := os.Stat(sys.Path(a))
 	if err != nil {
@@ -98,7 +98,7 @@ func deviceOf(src string) string {
 // opposite, which it shows by leaving it out.
 var flags = map[string]string{"ro": "rw", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime", "nodiratime": "diratime"}
 
-// honours tells whether what is mounted has the flags that are asked for. Other
+// honours reports whether what is mounted has the flags that are asked for. Other
 // options are the file system's own and are shown in words of its own.
 func (p present) honours(want string) bool {
 	has := strings.Split(p.options, ",")

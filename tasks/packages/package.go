@@ -16,10 +16,9 @@ import (
 	"deployer/strictyaml"
 )
 
-// Package makes sure that packages are there, or are not. All of them are
-// installed in one transaction.
+// Package installs or removes packages, all of them in one transaction.
 type Package struct {
-	Name              strictyaml.Texts `yaml:"name" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest is all that is installed. Left out with update_cache: only the lists of packages are read"`
+	Name              strictyaml.Texts `yaml:"name" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest means all installed packages. Without a name, update_cache only updates the lists of packages"`
 	State             string           `yaml:"state" enum:"present,latest,absent" doc:"present, absent, or latest: the newest version that the package sources offer. Default present"`
 	UpdateCache       bool             `yaml:"update_cache" doc:"update the lists of packages first, in a dry run too, when they are older than cache_valid_time or than a package source. Otherwise they are updated only when a package is not found. Default false"`
 	CacheValidTime    time.Duration    `yaml:"cache_valid_time" doc:"maximum age of the lists with update_cache; default 1h"`

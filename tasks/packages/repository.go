@@ -14,9 +14,9 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Repository makes sure of a package source of apt, dnf or zypper, with the key
-// that signs it. Arguments that the host's package manager has no use for are
-// passed over, so that one task can serve several distributions.
+// Repository manages a package source of apt, dnf or zypper, and the key that signs
+// it. Arguments for other package managers than the host's are ignored, so that one
+// task can serve several distributions.
 type Repository struct {
 	Name          string            `yaml:"name" required:"true" doc:"name of the files: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
 	Description   string            `yaml:"description" doc:"description for people; default the name"`

@@ -100,7 +100,7 @@ func notOffered(ctx context.Context, sys engine.System, name string, _, to engin
 	return noVersion(name, to), nil
 }
 
-// lists tells whether a version is among those that a package manager names: in a
+// lists reports whether a version is among those that a package manager names: in a
 // column of its own, or as in NAME-0:VERSION.ARCH.
 func lists(text, version string) bool {
 	columns := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || unicode.IsSpace(r) })

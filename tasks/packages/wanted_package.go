@@ -102,7 +102,7 @@ func (s state) shown() string {
 	return s.spellings[0]
 }
 
-// is tells whether the version fits a wanted one, which may have *.
+// is reports whether the version fits a wanted one, which may have *.
 func (s state) is(version string) bool {
 	return slices.ContainsFunc(s.spellings, func(have string) bool {
 		ok, err := path.Match(version, have)

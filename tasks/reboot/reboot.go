@@ -28,7 +28,7 @@ const recent = 24 * time.Hour
 // and sshd are not yet.
 const goesDown = 2 * time.Minute
 
-// Reboot makes sure that the host has rebooted since a step first asked for it.
+// Reboot reboots the host unless it has rebooted since the step first requested it.
 type Reboot struct {
 	Step    string        `yaml:"step" required:"true" doc:"id of the requesting step, the same in the next run of the playbook"`
 	Resumes string        `yaml:"resumes" doc:"run that this one continues: its reboot of the host counts. Default none"`
@@ -74,7 +74,7 @@ func (r *Reboot) readNote(sys engine.System) (rebootNote, bool) {
 	return before, known
 }
 
-// noteApplies tells whether the reboot that was asked for is the one that is wanted.
+// noteApplies reports whether the reboot that was asked for is the one that is wanted.
 func (r *Reboot) noteApplies(before rebootNote, run string) bool {
 	if before.Done == "" {
 		return time.Since(before.At).Abs() < recent

@@ -21,8 +21,8 @@ import (
 	"deployer/tasks/unit"
 )
 
-// Timer makes sure that systemd runs a command at certain times: of a timer and
-// a service of its name in /etc/systemd/system.
+// Timer manages a systemd timer and the service that it starts, as units in
+// /etc/systemd/system.
 type Timer struct {
 	Name             string            `yaml:"name" required:"true" doc:"name of the units, NAME.timer and NAME.service"`
 	Description      string            `yaml:"description" doc:"description for people; default the name"`

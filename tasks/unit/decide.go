@@ -142,7 +142,7 @@ func newest(sys engine.System, paths []string, since int64, seen map[string]rece
 	return "", nil
 }
 
-// wouldChange tells whether a dry run has found the path to be changed before
+// wouldChange reports whether a dry run has found the path to be changed before
 // this step.
 func wouldChange(sys engine.System, path string) bool {
 	f, ok := sys.(engine.Foresight)

@@ -58,7 +58,7 @@ func show(ctx context.Context, sys engine.System, name string) (status, error) {
 // unitDirs are where units have the directories of their drop-ins.
 var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"}
 
-// unread tells whether a drop-in is there that systemd has not read. It does not say
+// unread reports whether a drop-in is there that systemd has not read. It does not say
 // so itself when the first one comes, with its directory (systemd 252).
 func unread(sys engine.System, name string, read []string) bool {
 	names := []string{name}

@@ -52,7 +52,7 @@ func (u *Unit) valid() error {
 	return nil
 }
 
-// onlyReload tells whether all there is to do is to have systemd read unit files.
+// onlyReload reports whether the task only runs daemon-reload.
 func (u *Unit) onlyReload() bool {
 	return u.Name == "" && u.DaemonReload && u.Content == "" && u.State == "" && u.Enabled == nil && u.Masked == nil
 }

@@ -94,7 +94,7 @@ func matching(w *For) string {
 // be huge, and what is waited for comes last.
 const maxSearched = 8 << 20
 
-// found tells whether the path is there and matches; an error when it is not.
+// found reports whether the path is there and matches; an error when it is not.
 func (w *For) found(sys engine.System) (bool, error) {
 	info, err := os.Stat(sys.Path(w.Path))
 	if err != nil {

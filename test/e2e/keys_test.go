@@ -116,7 +116,7 @@ func hostCertificates(r *reached) {
 	plain.KnownHosts = []string{r.Files.KnownHosts()}
 	r.works(plain, remote.NoBecome, "") // who knows of no authority knows the key
 	show("another.example", time.Hour)
-	r.refused(target, remote.NoBecome, "", transport.HostKeyUnknown, "certificate that does not hold")
+	r.refused(target, remote.NoBecome, "", transport.HostKeyUnknown, "has an invalid certificate")
 	show(target.Address, -time.Hour)
 	r.refused(target, remote.NoBecome, "", transport.HostKeyUnknown, "expired")
 }
@@ -126,7 +126,7 @@ func changedKey(r *reached) {
 	r.t.Cleanup(func() { r.do("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh; " + restartSSH) })
 	target := r.target("root")
 	target.HostKeys = ssh.AcceptNew // a changed key is never accepted
-	r.refused(target, remote.NoBecome, "", transport.HostKeyChanged, "shows the key ssh-ed25519", r.Files.KnownHosts())
+	r.refused(target, remote.NoBecome, "", transport.HostKeyChanged, "has the key ssh-ed25519", r.Files.KnownHosts())
 	target.KnownHosts = []string{r.file("known", "")}
 	r.works(target, remote.NoBecome, "")
 	target.HostKeys = ssh.Strict

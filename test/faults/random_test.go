@@ -108,7 +108,7 @@ func (s *site) first(h *fleet.Host) bool {
 // reason; and neither goroutines nor files must be left open.
 func TestRandomFaults(t *testing.T) {
 	playbook := playbookDir(t)
-	quiet := newBed(t, 1, playbook, fleet.Options{})
+	quiet := newTestFleet(t, 1, playbook, fleet.Options{})
 	quiet.run("quiet")
 	want := tree(t, quiet.fleet.Hosts[0])
 	quiet.fleet.Close()
@@ -251,7 +251,7 @@ func (s *site) judge(t *testing.T, report *engine.Report, want map[string]string
 		case f.reason == nil && (h.Failure != nil || h.Cancelled):
 			t.Errorf("%s (%s) failed: %+v", h.Host, f.name, h.Failure)
 		case f.reason == nil:
-			bed := &bed{t: t, fleet: &fleet.Fleet{Hosts: []*fleet.Host{s.fleet.Host(h.Host)}}}
+			bed := &testFleet{t: t, fleet: &fleet.Fleet{Hosts: []*fleet.Host{s.fleet.Host(h.Host)}}}
 			bed.like(want)
 		case h.Failure == nil:
 			t.Errorf("%s (%s) did not fail", h.Host, f.name)

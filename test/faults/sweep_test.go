@@ -32,15 +32,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bed is a small fleet for one run that is broken.
-type bed struct {
+// testFleet is a small fleet for one run that is broken.
+type testFleet struct {
 	t         *testing.T
 	fleet     *fleet.Fleet
 	inventory string // its file
 	playbook  string // directory
 }
 
-func newBed(t *testing.T, hosts int, playbook string, o fleet.Options) *bed {
+func newTestFleet(t *testing.T, hosts int, playbook string, o fleet.Options) *testFleet {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "faults-")
 	if err != nil {
@@ -60,7 +60,7 @@ func newBed(t *testing.T, hosts int, playbook string, o fleet.Options) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{t: t, fleet: f, inventory: filepath.Join(dir, "inventory.yaml"), playbook: playbook}
+	b := &testFleet{t: t, fleet: f, inventory: filepath.Join(dir, "inventory.yaml"), playbook: playbook}
 	if err := os.WriteFile(b.inventory, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func plant(t *testing.T, f *fleet.Fleet) {
 }
 
 // run carries the playbook out in this process, to its end.
-func (b *bed) run(id string) *engine.Report {
+func (b *testFleet) run(id string) *engine.Report {
 	b.t.Helper()
 	inv, err := inventory.Load(b.inventory, inventory.Options{})
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *bed) run(id string) *engine.Report {
 
 // settled wants a run to have come to its end, hosts to be as they should, and
 // one more run to find nothing to do.
-func (b *bed) settled(r *engine.Report, want map[string]string) {
+func (b *testFleet) settled(r *engine.Report, want map[string]string) {
 	b.t.Helper()
 	if r.Outcome() != engine.RunDone {
 		b.t.Fatalf("the run is %s: %s, %+v", r.Outcome(), r.Aborted, r.Broken())
@@ -114,7 +114,7 @@ func (b *bed) settled(r *engine.Report, want map[string]string) {
 	b.like(want)
 }
 
-func (b *bed) like(want map[string]string) {
+func (b *testFleet) like(want map[string]string) {
 	b.t.Helper()
 	for _, h := range b.fleet.Hosts {
 		if diff := cmp.Diff(want, tree(b.t, h)); diff != "" {
@@ -161,7 +161,7 @@ func playbookDir(t *testing.T) string {
 // TestSweeps breaks a run at every place where it can break.
 func TestSweeps(t *testing.T) {
 	playbook := playbookDir(t)
-	quiet := newBed(t, 2, playbook, fleet.Options{})
+	quiet := newTestFleet(t, 2, playbook, fleet.Options{})
 	if r := quiet.run("quiet"); r.Outcome() != engine.RunDone {
 		t.Fatalf("undisturbed, it is %s: %s %+v", r.Outcome(), r.Aborted, r.Broken())
 	}
@@ -199,7 +199,7 @@ func TestSweeps(t *testing.T) {
 func sweepController(t *testing.T, playbook string, want map[string]string) {
 	steps := 0
 	for at := 1; ; at += *stride {
-		b := newBed(t, 2, playbook, fleet.Options{})
+		b := newTestFleet(t, 2, playbook, fleet.Options{})
 		killed := b.controllerProcess(at)
 		if !killed {
 			steps = at
@@ -218,8 +218,8 @@ func sweepController(t *testing.T, playbook string, want map[string]string) {
 	t.Logf("the controller was killed at %d places of %d or fewer, and the end was always the same", (steps+*stride-2) / *stride, steps)
 }
 
-// controllerProcess runs a controller that kills itself, and tells whether it did.
-func (b *bed) controllerProcess(dieAfter int) bool {
+// controllerProcess runs a controller that kills itself, and reports whether it did.
+func (b *testFleet) controllerProcess(dieAfter int) bool {
 	b.t.Helper()
 	cmd, err := role{Inventory: b.inventory, Run: "killed", Playbook: b.playbook, DieAfter: dieAfter}.process()
 	if err != nil {
@@ -249,7 +249,7 @@ func sweepFrames(t *testing.T, playbook string, want map[string]string, s sweep,
 	broken := 0
 	for at := 0; at <= frames; {
 		breaker := &breaker{at: at}
-		b := newBed(t, 1, playbook, fleet.Options{Singly: s.singly, Exec: func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+		b := newTestFleet(t, 1, playbook, fleet.Options{Singly: s.singly, Exec: func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 			return answer(breaker, h, c, serve)
 		}})
 		r := b.run(fmt.Sprintf("at-%d", at))

@@ -33,7 +33,7 @@ func (b *breaker) arm(do func()) {
 
 var errBroken = errors.New("broken off here")
 
-// frame counts one more, and tells whether it must not be passed on. Heartbeats
+// frame counts one more, and reports whether it must not be passed on. Heartbeats
 // are not counted: how many there are depends on the time.
 func (b *breaker) frame(t wire.Type) bool {
 	b.mu.Lock()

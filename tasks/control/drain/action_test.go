@@ -24,22 +24,22 @@ import (
 	"deployer/tasks/control/sitetest"
 )
 
-// yard is a cluster with two masters, of which the first is dead, as the actions
+// testCluster is a cluster with two masters, of which the first is dead, as the actions
 // of a user's playbook see it: nobody has loaded its keys.
-type yard struct {
+type testCluster struct {
 	*sitetest.Site
 	api     *kubetest.API
 	pledges *engine.Pledges
 	read    []string // masters whose keys were asked for
 }
 
-func newYard(t *testing.T, check bool) *yard {
+func newTestCluster(t *testing.T, check bool) *testCluster {
 	t.Helper()
 	keys, err := keyring.New(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{api: &kubetest.API{}, pledges: &engine.Pledges{}}
+	y := &testCluster{api: &kubetest.API{}, pledges: &engine.Pledges{}}
 	serve(t, y.api)
 	server := httptest.NewUnstartedServer(y.api)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, keys)}}
@@ -92,7 +92,7 @@ func certificate(t *testing.T, keys *keyring.Keys) tls.Certificate {
 }
 
 // do is what the scheduler does with an action.
-func (y *yard) do(t *testing.T, a engine.Action) (engine.Change, engine.Output, error) {
+func (y *testCluster) do(t *testing.T, a engine.Action) (engine.Change, engine.Output, error) {
 	t.Helper()
 	change, err := a.Check(t.Context(), y)
 	if err != nil || !change.Needed {
@@ -104,7 +104,7 @@ func (y *yard) do(t *testing.T, a engine.Action) (engine.Change, engine.Output, 
 
 func TestActionsOfAPlaybook(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, false)
+	y := newTestCluster(t, false)
 	for _, name := range pods(2) {
 		putPod(y.api, name, map[string]any{"app": "db"})
 	}
@@ -134,7 +134,7 @@ func TestActionsOfAPlaybook(t *testing.T) {
 
 func TestDryRunForeseesTheUncordon(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, true)
+	y := newTestCluster(t, true)
 	putPod(y.api, "web-0", map[string]any{"app": "web"})
 	putBudget(y.api, 0)
 	change, err := NewAction().Check(t.Context(), y)
@@ -151,7 +151,7 @@ func TestDryRunForeseesTheUncordon(t *testing.T) {
 
 func TestRefusedBeforeAnythingIsDone(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, false)
+	y := newTestCluster(t, false)
 	y.api.Put("/api/v1/namespaces/default/pods/lonely", object("v1", "Pod", "default", "lonely", map[string]any{"spec": map[string]any{"nodeName": "n1"}}))
 	_, _, err := y.do(t, NewAction())
 	if err == nil || !strings.Contains(err.Error(), "default/lonely: no controller would recreate it; force: true") || state(y.api, "n1") != "open" {
@@ -161,7 +161,7 @@ func TestRefusedBeforeAnythingIsDone(t *testing.T) {
 
 func TestCordonOfSomebodyElse(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, false)
+	y := newTestCluster(t, false)
 	putPod(y.api, "web-0", nil)
 	cordonBy(y.api, "")
 	_, out, err := y.do(t, NewAction())
@@ -191,7 +191,7 @@ func TestPledge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			y := newYard(t, false)
+			y := newTestCluster(t, false)
 			if _, _, err := y.do(t, NewAction()); err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ func pledge(site engine.Site, c *kube.Client, node string) {
 
 func pledgeOf(node string) string { return "cordon of node " + node }
 
-// settled drops the pledge of a node, and tells whether there was one.
+// settled drops the pending cleanup of a node, and reports whether there was one.
 func settled(site engine.Site, node string) bool {
 	pledges, _ := engine.Service[*engine.Pledges](site.Services())
 	return pledges.Drop(pledgeOf(node))

@@ -75,7 +75,7 @@ func TestWhatCannotBeDrainedIsTakenBack(t *testing.T) {
 		want    []string
 	}{
 		"a budget that allows nothing": {func(a *kubetest.API) { putBudget(a, 0) }, Options{Timeout: 3 * time.Second}, false, "open",
-			[]string{"node n1 is not drained: not within 3s", "default/web-0 (PodDisruptionBudget default/web allows no disruption now: 2 of 2 pods are healthy, 2 must be)",
+			[]string{"node n1 is not drained: timeout after 3s", "default/web-0 (PodDisruptionBudget default/web allows no disruption now: 2 of 2 pods are healthy, 2 must be)",
 				"kubectl get pods -A -o wide --field-selector spec.nodeName=n1", "it takes pods again"}},
 		"the run is stopped": {func(a *kubetest.API) { putBudget(a, 0) }, Options{Timeout: time.Minute}, true, "open", []string{"interrupted", "it takes pods again"}},
 		"somebody else had cordoned it": {func(a *kubetest.API) { putBudget(a, 0); cordonBy(a, "") }, Options{Timeout: 2 * time.Second}, false, "cordoned",

@@ -24,7 +24,7 @@ type Mark struct {
 // Cordon says whether a node takes pods, and who decided that.
 type Cordon int
 
-// What a node can be.
+// The states of a node.
 const (
 	Open    Cordon = iota // it takes pods
 	Ours                  // deployer has cordoned it, in this run or one that was killed

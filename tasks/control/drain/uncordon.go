@@ -39,15 +39,15 @@ func WaitAlive(ctx context.Context, c *kube.Client, name string, timeout time.Du
 		if err != nil {
 			return "", false, err
 		}
-		saw := states[0].Reason
+		state := states[0].Reason
 		if states[0].Ready {
-			saw = "its kubelet has not been heard since"
+			state = "its kubelet has not been heard since"
 		}
-		if saw != last {
-			last = saw
-			progress("waiting for node " + name + ": " + saw)
+		if state != last {
+			last = state
+			progress("waiting for node " + name + ": " + state)
 		}
-		return saw, states[0].Ready && (heard.IsZero() || !heard.Equal(&first)), nil
+		return state, states[0].Ready && (heard.IsZero() || !heard.Equal(&first)), nil
 	})
 	if err != nil {
 		return fmt.Errorf("node %s is not Ready: %w", name, err)

@@ -136,7 +136,7 @@ func TestWaitingTellsWhatItSawLast(t *testing.T) {
 	f.up["m1"] = false
 	hosts := hostsOf("m1")
 	_, err := WaitHealthy(context.Background(), f.open, hosts, hosts[0], 100*time.Millisecond, silent)
-	if err == nil || err.Error() != "not within 100ms: etcd on m1 does not answer: connection refused" {
+	if err == nil || err.Error() != "timeout after 100ms: etcd on m1 does not answer: connection refused" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -80,7 +80,7 @@ func publicPEM(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: der}), nil
 }
 
-// samePublic tells whether two public keys are the same.
+// samePublic reports whether two public keys are the same.
 func samePublic(a, b crypto.PublicKey) bool {
 	k, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && k.Equal(b)

@@ -160,7 +160,7 @@ func TestAPinnedClientAsksItsMasterOnly(t *testing.T) {
 	}
 	m.kill("m2")
 	err = WaitAPI(context.Background(), client, 800*time.Millisecond, silent)
-	if err == nil || !strings.Contains(err.Error(), "not ready: not within 800ms") || !strings.Contains(err.Error(), "connection refused") {
+	if err == nil || !strings.Contains(err.Error(), "not ready: timeout after 800ms") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("got %v", err)
 	}
 }

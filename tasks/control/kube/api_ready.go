@@ -55,12 +55,12 @@ func (a *APIReady) Apply(context.Context, engine.Site, engine.Change) (engine.Ou
 func WaitAPI(ctx context.Context, c *Client, timeout time.Duration, progress func(string)) error {
 	last := ""
 	err := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
-		saw, ok := c.Readyz(ctx)
-		if saw != last && !ok {
-			last = saw
-			progress("waiting: " + saw)
+		state, ok := c.Readyz(ctx)
+		if state != last && !ok {
+			last = state
+			progress("waiting: " + state)
 		}
-		return saw, ok, nil
+		return state, ok, nil
 	})
 	if err != nil {
 		return fmt.Errorf("the API server is not ready: %w", err)
@@ -79,9 +79,9 @@ const tries = 5
 // it. When there is none it says what the last one that it asked answered.
 func (c *Client) FindReady(ctx context.Context) (string, bool) {
 	for n := 1; ; n++ {
-		saw, ok := c.Readyz(ctx)
+		state, ok := c.Readyz(ctx)
 		if ok || n == tries || c.another == nil || ctx.Err() != nil {
-			return saw, ok
+			return state, ok
 		}
 		c.another()
 	}

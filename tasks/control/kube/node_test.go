@@ -139,7 +139,7 @@ func TestWaitNodeWaitsForTheKubelet(t *testing.T) {
 	if err != nil || node.Name != "n1" {
 		t.Errorf("got %v, %v", node, err)
 	}
-	if _, err := WaitNode(context.Background(), c, "n2", 50*time.Millisecond, silent); err == nil || !strings.Contains(err.Error(), "not within 50ms: there is no such node") {
+	if _, err := WaitNode(context.Background(), c, "n2", 50*time.Millisecond, silent); err == nil || !strings.Contains(err.Error(), "timeout after 50ms: there is no such node") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -161,7 +161,7 @@ func TestWaitReadySaysWhoIsNot(t *testing.T) {
 		t.Error(err)
 	}
 	err := WaitReady(ctx, c, []string{"n1", "n2", "n3"}, 1, 100*time.Millisecond, silent)
-	want := "waiting for nodes: not within 100ms: 2 of 3 nodes are not Ready: n2 (KubeletNotReady cni plugin not initialized), n3 (there is no such node)"
+	want := "waiting for nodes: timeout after 100ms: 2 of 3 nodes are not Ready: n2 (KubeletNotReady cni plugin not initialized), n3 (there is no such node)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

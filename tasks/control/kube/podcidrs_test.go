@@ -192,7 +192,7 @@ func TestApplyActionConvergesAndWaits(t *testing.T) {
 	})
 	_, err = rolled.Check(ctx, s)
 	var failure *engine.Failure
-	if !errors.As(err, &failure) || failure.Message != "rollout: not within 1s: deployment kube-system/coredns: 2 of 3 pods are of the new version" ||
+	if !errors.As(err, &failure) || failure.Message != "rollout: timeout after 1s: deployment kube-system/coredns: 2 of 3 pods are of the new version" ||
 		!strings.Contains(failure.Detail, "pod kube-system/coredns-1 on n1: container coredns: CrashLoopBackOff") {
 		t.Errorf("got %+v", failure)
 	}

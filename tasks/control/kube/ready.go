@@ -94,12 +94,12 @@ func WaitReady(ctx context.Context, c *Client, names []string, share float64, ti
 		if ready >= int(portion(int32(len(names)), share)) {
 			return "", true, nil
 		}
-		saw := notReadyText(states)
-		if saw != last {
-			last = saw
-			progress("waiting: " + saw)
+		state := notReadyText(states)
+		if state != last {
+			last = state
+			progress("waiting: " + state)
 		}
-		return saw, false, nil
+		return state, false, nil
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for nodes: %w", err)

@@ -122,12 +122,12 @@ func WaitRollouts(ctx context.Context, c *Client, workloads []Workload, share fl
 			}
 		}
 		left = waiting
-		saw := strings.Join(texts, "; ")
-		if saw != last {
-			last = saw
-			progress("waiting: " + saw)
+		state := strings.Join(texts, "; ")
+		if state != last {
+			last = state
+			progress("waiting: " + state)
 		}
-		return saw, len(left) == 0, nil
+		return state, len(left) == 0, nil
 	})
 	if err == nil {
 		return nil

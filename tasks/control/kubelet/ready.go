@@ -66,7 +66,7 @@ func (*Ready) Apply(context.Context, engine.Site, engine.Change) (engine.Output,
 	return nil, nil
 }
 
-// What proves a kubelet.
+// Evidence of a working kubelet.
 const (
 	byLease   = "lease"
 	byProcess = "process"
@@ -85,20 +85,20 @@ type gate struct {
 
 func (g *gate) wait(ctx context.Context, timeout time.Duration, missingOK bool) (proved string, err error) {
 	err = poll.Until(ctx, timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
-		saw, by, err := g.look(ctx, missingOK)
+		state, by, err := g.look(ctx, missingOK)
 		proved = by
-		if by == "" && err == nil && saw != g.said {
-			g.said = saw
-			g.site.Progress("waiting: " + saw)
+		if by == "" && err == nil && state != g.said {
+			g.said = state
+			g.site.Progress("waiting: " + state)
 		}
-		return saw, by != "", err
+		return state, by != "", err
 	})
 	return proved, err
 }
 
 // look reads the lease before the process: a process that started before the lease
 // was renewed, and is there afterwards, has renewed it.
-func (g *gate) look(ctx context.Context, missingOK bool) (saw, proved string, err error) {
+func (g *gate) look(ctx context.Context, missingOK bool) (state, proved string, err error) {
 	l, never, silent := g.read(ctx, g.node)
 	if never {
 		return "", byNothing, nil
@@ -120,11 +120,11 @@ func (g *gate) look(ctx context.Context, missingOK bool) (saw, proved string, er
 		if g.seen.observe(l) {
 			return "", byLease, nil
 		}
-		saw = fmt.Sprintf("process %d has renewed the lease of node %s %d of %d times", p.PID, g.node, g.seen.count, wantedRenewals)
+		state = fmt.Sprintf("process %d has renewed the lease of node %s %d of %d times", p.PID, g.node, g.seen.count, wantedRenewals)
 		silent = g.noWay(ctx, l, p)
 	}
 	if silent == nil {
-		return saw, "", nil
+		return state, "", nil
 	}
 	if p.Now.Sub(p.Started) >= settle {
 		return "", byProcess, nil

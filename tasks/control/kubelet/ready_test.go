@@ -18,9 +18,9 @@ import (
 	"deployer/tasks/unit"
 )
 
-// bench is a node with a kubelet, as the gate sees it, under a clock that tests
+// testNode is a node with a kubelet, as the gate sees it, under a clock that tests
 // can move.
-type bench struct {
+type testNode struct {
 	*sitetest.Site
 	began   time.Time
 	pid     int
@@ -33,7 +33,7 @@ type bench struct {
 	asked   int
 }
 
-func newBench(b bench) *bench {
+func newTestNode(b testNode) *testNode {
 	b.began, b.pid = time.Now(), 100
 	b.Site = &sitetest.Site{Name: "n1", Provided: engine.Services{}, Values: map[string]any{}}
 	engine.Provide(b.Provided, &cluster.Cluster{API: cluster.API{Local: "https://127.0.0.1:6443"}})
@@ -43,7 +43,7 @@ func newBench(b bench) *bench {
 
 // age brings the process to where it is by now: systemd starts it again two
 // seconds after it has ended.
-func (b *bench) age() (up bool, started time.Time) {
+func (b *testNode) age() (up bool, started time.Time) {
 	started = b.began
 	for b.crashAt > 0 && time.Since(started) >= b.crashAt+2*time.Second {
 		started, b.pid = started.Add(b.crashAt+2*time.Second), b.pid+1
@@ -52,7 +52,7 @@ func (b *bench) age() (up bool, started time.Time) {
 	return b.crashAt == 0 || time.Since(started) < b.crashAt, started
 }
 
-func (b *bench) run(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
+func (b *testNode) run(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
 	b.asked++
 	if module == "http_check" {
 		url := args.(*httpcheck.Checks).Checks[0].URL
@@ -74,7 +74,7 @@ func (b *bench) run(_ context.Context, _, module string, args engine.Module) (en
 }
 
 // read answers for the API with the renewals that the processes have made.
-func (b *bench) read(context.Context, string) (lease, bool, error) {
+func (b *testNode) read(context.Context, string) (lease, bool, error) {
 	if b.api != nil {
 		return lease{}, false, b.api
 	}
@@ -88,27 +88,27 @@ func (b *bench) read(context.Context, string) (lease, bool, error) {
 
 func TestReady(t *testing.T) {
 	for name, tt := range map[string]struct {
-		bench  bench
+		bench  testNode
 		age    time.Duration // of the process when the gate looks first
 		proved string
 		within time.Duration
 		want   string // of the error
 	}{
-		"renewed twice":              {bench: bench{lease: true, renews: time.Second}, proved: "lease", within: 12 * time.Second},
-		"long since":                 {bench: bench{lease: true, renews: time.Second}, age: time.Hour, proved: "lease", within: 0},
-		"21 s after its start":       {bench: bench{lease: true, renews: time.Second}, age: 22 * time.Second, proved: "lease", within: 0},
-		"crashes after 2 s":          {bench: bench{lease: true, renews: time.Second, crashAt: 2 * time.Second}, within: 3 * time.Second, want: `not well after 2s: process 100 ended 2s after its start, and kubelet.service is activating (exit-code): err="failed to run Kubelet: boom"`},
-		"crashes after 11 s":         {bench: bench{lease: true, renews: 2 * time.Second, crashAt: 11 * time.Second}, within: 12 * time.Second, want: "process 100 ended 11s after its start"},
-		"never renews":               {bench: bench{lease: true, local: true}, within: 90 * time.Second, want: "process 100 has renewed the lease of node n1 0 of 2 times"},
-		"never joined":               {bench: bench{}, proved: "nothing", within: 0},
-		"no API server":              {bench: bench{api: errors.New("refused")}, proved: "process", within: 15 * time.Second},
-		"no API server, crashes":     {bench: bench{api: errors.New("refused"), crashAt: 3 * time.Second}, within: 4 * time.Second, want: "process 100 ended 3s after its start"},
-		"its way to the API is lost": {bench: bench{lease: true}, proved: "process", within: 25 * time.Second},
-		"no kubelet":                 {bench: bench{lease: true, missing: true}, within: 90 * time.Second, want: "kubelet.service is inactive"},
+		"renewed twice":              {bench: testNode{lease: true, renews: time.Second}, proved: "lease", within: 12 * time.Second},
+		"long since":                 {bench: testNode{lease: true, renews: time.Second}, age: time.Hour, proved: "lease", within: 0},
+		"21 s after its start":       {bench: testNode{lease: true, renews: time.Second}, age: 22 * time.Second, proved: "lease", within: 0},
+		"crashes after 2 s":          {bench: testNode{lease: true, renews: time.Second, crashAt: 2 * time.Second}, within: 3 * time.Second, want: `not well after 2s: process 100 ended 2s after its start, and kubelet.service is activating (exit-code): err="failed to run Kubelet: boom"`},
+		"crashes after 11 s":         {bench: testNode{lease: true, renews: 2 * time.Second, crashAt: 11 * time.Second}, within: 12 * time.Second, want: "process 100 ended 11s after its start"},
+		"never renews":               {bench: testNode{lease: true, local: true}, within: 90 * time.Second, want: "process 100 has renewed the lease of node n1 0 of 2 times"},
+		"never joined":               {bench: testNode{}, proved: "nothing", within: 0},
+		"no API server":              {bench: testNode{api: errors.New("refused")}, proved: "process", within: 15 * time.Second},
+		"no API server, crashes":     {bench: testNode{api: errors.New("refused"), crashAt: 3 * time.Second}, within: 4 * time.Second, want: "process 100 ended 3s after its start"},
+		"its way to the API is lost": {bench: testNode{lease: true}, proved: "process", within: 25 * time.Second},
+		"no kubelet":                 {bench: testNode{lease: true, missing: true}, within: 90 * time.Second, want: "kubelet.service is inactive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(tt.bench)
+				b := newTestNode(tt.bench)
 				time.Sleep(tt.age)
 				g := &gate{site: b, node: "n1", unit: "kubelet.service", read: b.read}
 				began := time.Now()
@@ -132,7 +132,7 @@ func TestReady(t *testing.T) {
 }
 
 func TestAKubeletThatIsNoMoreNeedsNoWaitInARevert(t *testing.T) {
-	b := newBench(bench{lease: true, missing: true})
+	b := newTestNode(testNode{lease: true, missing: true})
 	g := &gate{site: b, node: "n1", unit: "kubelet.service", read: b.read}
 	if proved, err := g.wait(t.Context(), time.Minute, NewReady().Gate().(*Ready).MissingOK); err != nil || proved != "nothing" {
 		t.Errorf("proved %q, %v", proved, err)
@@ -140,7 +140,7 @@ func TestAKubeletThatIsNoMoreNeedsNoWaitInARevert(t *testing.T) {
 }
 
 func TestADryRunLooksAtNothing(t *testing.T) {
-	b := newBench(bench{})
+	b := newTestNode(testNode{})
 	b.Values["run"] = map[string]any{"check": true}
 	if change, err := NewReady().Check(t.Context(), b); err != nil || change.Needed || b.asked > 0 {
 		t.Errorf("%+v, %v, asked %d", change, err, b.asked)

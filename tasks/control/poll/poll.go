@@ -1,5 +1,5 @@
-// Package poll waits for something to become true, for a bounded time, and tells
-// what it saw last when it did not.
+// Package poll waits for a condition with a timeout, and reports the last state when
+// the timeout passes.
 package poll
 
 import (
@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// TimeoutError says that what was waited for did not come in time, and what was
-// seen last.
+// TimeoutError says that a condition did not become true in time, with the last
+// state.
 type TimeoutError struct {
 	Timeout time.Duration
 	Last    string
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("not within %s: %s", e.Timeout, e.Last)
+	return fmt.Sprintf("timeout after %s: %s", e.Timeout, e.Last)
 }
 
-// Later marks an error that may go away: it is what was seen, and not the end.
+// Later marks an error as temporary: Until continues, with its text as the state.
 func Later(err error) error { return &later{err} }
 
 type later struct{ err error }
@@ -28,17 +28,17 @@ type later struct{ err error }
 func (l *later) Error() string { return l.err.Error() }
 func (l *later) Unwrap() error { return l.err }
 
-// Until calls done every interval until it answers true or fails. done says what
-// it saw, in words or by an error that Later marked; when timeout is over, the
-// last that it saw is in the *TimeoutError. When ctx ends, its cause is returned.
-func Until(ctx context.Context, timeout, interval time.Duration, done func(context.Context) (saw string, ok bool, err error)) error {
-	late := &TimeoutError{Timeout: timeout, Last: "it was not looked at"}
+// Until calls done every interval until it reports ok or fails. done also returns
+// the present state as text, or an error marked by Later. After timeout the error is
+// a *TimeoutError with the last state; when ctx ends, it is the cause of ctx.
+func Until(ctx context.Context, timeout, interval time.Duration, done func(context.Context) (state string, ok bool, err error)) error {
+	late := &TimeoutError{Timeout: timeout, Last: "not checked yet"}
 	limited, cancel := context.WithTimeoutCause(ctx, timeout, late)
 	defer cancel()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		saw, ok, err := done(limited)
+		state, ok, err := done(limited)
 		var again *later
 		switch {
 		case ok && err == nil:
@@ -46,11 +46,11 @@ func Until(ctx context.Context, timeout, interval time.Duration, done func(conte
 		case limited.Err() != nil:
 			return context.Cause(limited)
 		case errors.As(err, &again):
-			saw = again.Error()
+			state = again.Error()
 		case err != nil:
 			return err
 		}
-		late.Last = saw
+		late.Last = state
 		select {
 		case <-limited.Done():
 			return context.Cause(limited)

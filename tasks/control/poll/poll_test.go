@@ -24,8 +24,8 @@ func TestUntil(t *testing.T) {
 			}
 			return "", true, nil
 		}, ""},
-		{"never", func(int) (string, bool, error) { return "still dark", false, nil }, "not within 50ms: still dark"},
-		{"an error that does not pass", func(int) (string, bool, error) { return "", false, Later(gone) }, "not within 50ms: gone"},
+		{"never", func(int) (string, bool, error) { return "still dark", false, nil }, "timeout after 50ms: still dark"},
+		{"an error that does not pass", func(int) (string, bool, error) { return "", false, Later(gone) }, "timeout after 50ms: gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := 0

@@ -82,7 +82,7 @@ func TestReboot(t *testing.T) {
 		"the test command, once it is tried":   {newStory(begins, is), Reboot{TestCommand: hostcmd.Words{"true"}}, []string{"host_reboot", "reconnect", "host_reboot", "command", "done"}, ""},
 		"a pause before and after":             {newStory(begins, is), Reboot{PreRebootDelay: time.Millisecond, PostRebootDelay: time.Millisecond}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
 		"the test command fails until the end": {newStory(begins, is).failing(100), Reboot{TestCommand: hostcmd.Words{"systemctl", "is-system-running"}, RebootTimeout: time.Second}, []string{"host_reboot", "reconnect", "host_reboot", "command"},
-			"the host has rebooted, but systemctl is-system-running does not succeed: not within 1s: starting"},
+			"the host has rebooted, but systemctl is-system-running does not succeed: timeout after 1s: starting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.args.Apply(t.Context(), c.story.site, engine.Change{})

@@ -90,7 +90,7 @@ func (p *PodsTask) Apply(context.Context, engine.Site, engine.Change) (engine.Ou
 	return nil, nil
 }
 
-// resolvable tells whether the cluster's DNS has anybody to ask about names
+// resolvable reports whether the cluster's DNS has a server for names
 // outside: servers in the inventory, or those that a node uses itself. When no
 // node can be asked it is taken to have.
 func resolvable(ctx context.Context, site engine.Site, c *cluster.Cluster) bool {

@@ -16,8 +16,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// bench is the whole benchmark; its fields are set by flags, and by run.
-type bench struct {
+// benchmark is the whole benchmark; its fields are set by flags, and by run.
+type benchmark struct {
 	out      io.Writer
 	rounds   int
 	hosts    int
@@ -40,7 +40,7 @@ var kinds = []struct {
 
 // run measures all tools in each round, so that what changes on the machine over
 // time hits all of them.
-func (b *bench) run(ctx context.Context) (err error) {
+func (b *benchmark) run(ctx context.Context) (err error) {
 	b.say("%d tasks on each of %d hosts, %d rounds; %s", tasks, b.hosts, b.rounds, measure.Machine())
 	spec := plan.Spec{Name: "bench-ansible", Hosts: b.hosts}
 	// Ansible needs Python on the hosts; deployer and the script do not.
@@ -67,7 +67,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 
 // turns measures all tools in each round. One that fails is left out from then
 // on: the others' figures are good all the same.
-func (b *bench) turns(ctx context.Context) error {
+func (b *benchmark) turns(ctx context.Context) error {
 	var errs []error
 	left := slices.Clone(b.tools)
 	for n := 1; n <= b.rounds; n++ {
@@ -86,7 +86,7 @@ func (b *bench) turns(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (b *bench) down(ctx context.Context) error {
+func (b *benchmark) down(ctx context.Context) error {
 	if b.keep {
 		b.say("lab %s is left up; `go run ./test/lab down --name %s` removes it", b.lab.Name, b.lab.Name)
 		return nil
@@ -97,7 +97,7 @@ func (b *bench) down(ctx context.Context) error {
 }
 
 // tool measures the three runs of one tool, on hosts as if they were new.
-func (b *bench) tool(ctx context.Context, tool string) error {
+func (b *benchmark) tool(ctx context.Context, tool string) error {
 	if err := b.material.setVersion(1); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (b *bench) tool(ctx context.Context, tool string) error {
 }
 
 // measure runs a tool once and looks whether it did what it should.
-func (b *bench) measure(ctx context.Context, tool, kind string, changed int) error {
+func (b *benchmark) measure(ctx context.Context, tool, kind string, changed int) error {
 	scratch, err := os.MkdirTemp("", "bench-ansible-")
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (b *bench) measure(ctx context.Context, tool, kind string, changed int) err
 }
 
 // same looks whether the last host is as the first tool left it.
-func (b *bench) same(ctx context.Context, tool string) error {
+func (b *benchmark) same(ctx context.Context, tool string) error {
 	last := b.lab.Hosts[len(b.lab.Hosts)-1].Name
 	look, err := b.lab.SSH(ctx, last, strings.TrimSpace(lookScript()))
 	if err != nil {
@@ -177,6 +177,6 @@ func (b *bench) same(ctx context.Context, tool string) error {
 	return nil
 }
 
-func (b *bench) say(format string, args ...any) {
+func (b *benchmark) say(format string, args ...any) {
 	fmt.Fprintf(b.out, "%s %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	b := bench{out: os.Stdout, took: times{}, used: times{}}
+	b := benchmark{out: os.Stdout, took: times{}, used: times{}}
 	cmd := measure.Benchmark{Name: "ansible", Short: "The same tasks by deployer, Ansible, Mitogen and a shell script", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
 	f.IntVar(&b.rounds, "rounds", 3, "how often each is measured, in turns; the closing lines have the medians")
@@ -27,7 +27,7 @@ func main() {
 }
 
 // complete checks the flags and that the programs are there.
-func (b *bench) complete() error {
+func (b *benchmark) complete() error {
 	if b.rounds < 1 || b.hosts < 1 {
 		return fmt.Errorf("--rounds and --hosts must be at least 1")
 	}
@@ -46,7 +46,7 @@ func (b *bench) complete() error {
 	return nil
 }
 
-// measures tells whether one of the tools is asked for.
-func (b *bench) measures(names ...string) bool {
+// measures reports whether one of the tools was selected.
+func (b *benchmark) measures(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(b.tools, n) })
 }

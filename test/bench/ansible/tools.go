@@ -32,7 +32,7 @@ type invocation struct {
 
 // invocation of a tool; scratch is a new directory for what it leaves on the
 // controller, such as sockets of connections: each run begins without them.
-func (b *bench) invocation(tool, scratch string) invocation {
+func (b *benchmark) invocation(tool, scratch string) invocation {
 	m := b.material
 	ansible := invocation{argv: []string{"ansible-playbook", "site.yaml"}, dir: m.path("ansible"), env: []string{
 		"ANSIBLE_CONFIG=" + m.path("ansible", "ansible.cfg"), "ANSIBLE_SSH_CONTROL_PATH_DIR=" + scratch, "ANSIBLE_LOCAL_TEMP=" + scratch,
@@ -52,7 +52,7 @@ func (b *bench) invocation(tool, scratch string) invocation {
 // start runs a tool as the lab's controller. The time that this takes is what is
 // measured, so nothing else is done here before it has ended. controller is the
 // processor time that it took here.
-func (b *bench) start(ctx context.Context, tool, scratch string) (output string, controller time.Duration, err error) {
+func (b *benchmark) start(ctx context.Context, tool, scratch string) (output string, controller time.Duration, err error) {
 	how := b.invocation(tool, scratch)
 	cmd := b.lab.Command(ctx, how.argv...)
 	cmd.Dir, cmd.Env = how.dir, append(os.Environ(), how.env...)
@@ -64,7 +64,7 @@ func (b *bench) start(ctx context.Context, tool, scratch string) (output string,
 }
 
 // hangUp ends the connections that Ansible's OpenSSH keeps open after a run.
-func (b *bench) hangUp(ctx context.Context, scratch string) {
+func (b *benchmark) hangUp(ctx context.Context, scratch string) {
 	sockets, _ := filepath.Glob(filepath.Join(scratch, "*"))
 	for _, s := range sockets {
 		_ = b.lab.Command(ctx, "ssh", "-o", "ControlPath="+s, "-O", "exit", "any").Run()

@@ -12,8 +12,8 @@ import (
 	"deployer/test/bench/measure"
 )
 
-// bench is the whole benchmark; its fields are set by flags.
-type bench struct {
+// benchmark is the whole benchmark; its fields are set by flags.
+type benchmark struct {
 	out      io.Writer
 	sizes    []int
 	steps    int
@@ -30,7 +30,7 @@ type size struct {
 	first, second, one run
 }
 
-func (b *bench) run(ctx context.Context) error {
+func (b *benchmark) run(ctx context.Context) error {
 	fmt.Fprintf(b.out, "%d steps on each host, %d hosts at once, round trips of %v; %s\n\n",
 		b.steps, b.forks, b.latency, measure.Machine())
 	fmt.Fprintln(b.out, heading)
@@ -54,7 +54,7 @@ func (b *bench) run(ctx context.Context) error {
 }
 
 // line measures the transport alone.
-func (b *bench) line(ctx context.Context) (l line, err error) {
+func (b *benchmark) line(ctx context.Context) (l line, err error) {
 	err = b.withHosts(ctx, lineHosts, 0, func(_ *hosts, dir string) error {
 		l, err = measureLine(ctx, filepath.Join(dir, inventoryFile))
 		return err
@@ -63,7 +63,7 @@ func (b *bench) line(ctx context.Context) (l line, err error) {
 }
 
 // withHosts runs a fleet that is new, and gone afterwards.
-func (b *bench) withHosts(ctx context.Context, n int, latency time.Duration, do func(h *hosts, dir string) error) (err error) {
+func (b *benchmark) withHosts(ctx context.Context, n int, latency time.Duration, do func(h *hosts, dir string) error) (err error) {
 	dir, err := os.MkdirTemp(b.dir, "bench-fleet-")
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (b *bench) withHosts(ctx context.Context, n int, latency time.Duration, do 
 }
 
 // size measures one fleet.
-func (b *bench) size(ctx context.Context, n int) (size, error) {
+func (b *benchmark) size(ctx context.Context, n int) (size, error) {
 	s := size{hosts: n}
 	err := b.withHosts(ctx, n, b.latency, func(h *hosts, dir string) error {
 		if err := writePlaybook(dir, b.steps); err != nil {

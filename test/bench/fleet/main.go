@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	b := bench{out: os.Stdout}
+	b := benchmark{out: os.Stdout}
 	cmd := measure.Benchmark{Name: "fleet", Short: "What many hosts cost the controller", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
 	f.IntSliceVar(&b.sizes, "hosts", []int{100, 300, 1000, 3000}, "sizes of the fleet, one after the other")
@@ -30,7 +30,7 @@ func main() {
 }
 
 // complete checks the flags and makes paths absolute.
-func (b *bench) complete() error {
+func (b *benchmark) complete() error {
 	if b.steps < 1 || b.forks < 1 || b.latency < 0 || len(b.sizes) == 0 {
 		return fmt.Errorf("--steps, --forks and --hosts must be at least 1, and --latency not negative")
 	}

@@ -25,7 +25,7 @@ type run struct {
 }
 
 // measure runs deployer and says what it cost.
-func (b *bench) measure(ctx context.Context, h *hosts, dir, name string, args ...string) (run, error) {
+func (b *benchmark) measure(ctx context.Context, h *hosts, dir, name string, args ...string) (run, error) {
 	profiles, ofHosts := "", ""
 	if b.profile != "" {
 		profiles = filepath.Join(b.profile, name)

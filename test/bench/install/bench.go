@@ -14,14 +14,14 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// What is measured.
+// The measured installers.
 const (
 	toolDeployer = "deployer"
 	toolKubeadm  = "kubeadm"
 )
 
-// bench is the whole benchmark; its fields are set by flags.
-type bench struct {
+// benchmark is the whole benchmark; its fields are set by flags.
+type benchmark struct {
 	out              io.Writer
 	runs             int
 	only             string
@@ -50,7 +50,7 @@ type measurement struct {
 
 // run measures both in turns, so that what changes on the machine over time
 // hits both, and one lab at a time, so that neither slows the other.
-func (b *bench) run(ctx context.Context) error {
+func (b *benchmark) run(ctx context.Context) error {
 	var s sums
 	for n := 1; n <= b.runs; n++ {
 		for _, tool := range []string{toolDeployer, toolKubeadm} {
@@ -70,7 +70,7 @@ func (b *bench) run(ctx context.Context) error {
 }
 
 // measure boots bare hosts, measures, and removes them however it ends.
-func (b *bench) measure(ctx context.Context, tool string, n int) (m measurement, err error) {
+func (b *benchmark) measure(ctx context.Context, tool string, n int) (m measurement, err error) {
 	spec := plan.Spec{Name: fmt.Sprintf("bench-%s-%d", tool, n), Masters: b.masters, Minions: b.minions}
 	b.say("%s, run %d of %d: %s", tool, n, b.runs, measure.Machine())
 	l, err := lab.Up(ctx, spec, lab.Options{Tied: !b.keep})
@@ -93,16 +93,16 @@ func (b *bench) measure(ctx context.Context, tool string, n int) (m measurement,
 	return b.measureDeployer(ctx, l, b.logFile(tool, n, "jsonl"))
 }
 
-func (b *bench) logFile(tool string, n int, ext string) string {
+func (b *benchmark) logFile(tool string, n int, ext string) string {
 	return filepath.Join(b.logs, fmt.Sprintf("%s-%d.%s", tool, n, ext))
 }
 
-func (b *bench) say(format string, args ...any) {
+func (b *benchmark) say(format string, args ...any) {
 	fmt.Fprintf(b.out, "%s %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
 // show prints one measurement.
-func (b *bench) show(tool string, n int, m measurement) {
+func (b *benchmark) show(tool string, n int, m measurement) {
 	fmt.Fprintf(b.out, "\n%s, run %d: %.1f s until all Ready; %s\n", tool, n, m.took.Seconds(), m.usage)
 	for _, p := range m.phases {
 		fmt.Fprintf(b.out, "  %-48s %6.1f s\n", p.name, p.took.Seconds())

@@ -70,7 +70,7 @@ func releaser(events []engine.Event, byHost map[string][]span, wait span) (host 
 	return host, ended, ok
 }
 
-// What of a run is worth a line.
+// Limits of the report: minimum duration of a step, number of steps, width of a column.
 const (
 	shortest  = 50 * time.Millisecond
 	mostSteps = 12

@@ -21,7 +21,7 @@ const installLimit = 10 * time.Minute
 // measureDeployer times `deployer install` until it exits and until all nodes
 // are Ready, whichever is later. What it needs is in the controller's cache
 // before that.
-func (b *bench) measureDeployer(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
+func (b *benchmark) measureDeployer(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
 	if _, err := b.runDeployer(ctx, l, log+".fetch", "artifacts", "fetch"); err != nil {
 		return m, err
 	}
@@ -82,7 +82,7 @@ func settle() { syscall.Sync() }
 // runDeployer runs a verb as the controller, with its output in a file and its
 // state, such as known hosts, apart from the user's. It returns the processor
 // time that the verb took on the controller.
-func (b *bench) runDeployer(ctx context.Context, l *lab.Lab, log string, verb ...string) (time.Duration, error) {
+func (b *benchmark) runDeployer(ctx context.Context, l *lab.Lab, log string, verb ...string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, fmt.Errorf("not done within %s", installLimit))
 	defer cancel()
 	file, err := os.Create(log)

@@ -20,7 +20,7 @@ import (
 // etcdImage makes the image that kubeadm runs as a static pod from the programs
 // that deployer runs as a unit. It is kept beside the other artifacts of the
 // benchmark, under the digest of what it was made from.
-func (b *bench) etcdImage(index *images.Index, version string) (name, file string, err error) {
+func (b *benchmark) etcdImage(index *images.Index, version string) (name, file string, err error) {
 	entry, ok := index.Find(images.Ref{Name: "etcd", Version: version, Arch: runtime.GOARCH})
 	if !ok {
 		return "", "", fmt.Errorf("%s holds no etcd %s", b.artifacts, version)

@@ -24,7 +24,7 @@ const initConfigPath = "/root/kubeadm.yaml"
 
 // measureKubeadm times the preparation of the hosts, and then init, the joins and
 // the wait until all nodes are Ready.
-func (b *bench) measureKubeadm(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
+func (b *benchmark) measureKubeadm(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
 	run, err := b.prepareKubeadm(ctx, l)
 	if err != nil {
 		return m, err
@@ -73,7 +73,7 @@ type kubeadmRun struct {
 	said     bytes.Buffer  // what the programs printed, for the log
 }
 
-func (b *bench) prepareKubeadm(ctx context.Context, l *lab.Lab) (*kubeadmRun, error) {
+func (b *benchmark) prepareKubeadm(ctx context.Context, l *lab.Lab) (*kubeadmRun, error) {
 	material, err := b.gather(ctx)
 	if err != nil {
 		return nil, err

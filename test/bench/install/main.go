@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	b := bench{out: os.Stdout}
+	b := benchmark{out: os.Stdout}
 	cmd := measure.Benchmark{Name: "install", Short: "Time from bare hosts to all Ready: deployer, and kubeadm by hand", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
 	f.IntVar(&b.runs, "runs", 3, "how often each is measured, in turns; the closing line has the medians")
@@ -32,7 +32,7 @@ func main() {
 }
 
 // complete checks the flags and fills in what was left to default.
-func (b *bench) complete() error {
+func (b *benchmark) complete() error {
 	switch b.only {
 	case "", toolDeployer, toolKubeadm:
 	default:

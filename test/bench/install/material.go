@@ -37,7 +37,7 @@ func masterImages() []string {
 
 // gather finds or builds the material, for the Kubernetes version that deployer
 // installs in a lab.
-func (b *bench) gather(ctx context.Context) (*material, error) {
+func (b *benchmark) gather(ctx context.Context) (*material, error) {
 	catalogue, err := images.Embedded()
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (m *material) add(catalogue *images.Catalogue, index *images.Index, dir str
 }
 
 // buildKubeadm compiles kubeadm once.
-func (b *bench) buildKubeadm(ctx context.Context, catalogue *images.Catalogue) (string, error) {
+func (b *benchmark) buildKubeadm(ctx context.Context, catalogue *images.Catalogue) (string, error) {
 	extra := build.Extra{Name: "kubeadm-" + plan.Kubernetes, Kubernetes: plan.Kubernetes}
 	var err error
 	if extra.GoMod, err = kubeadmModule.ReadFile("kubeadm/go.mod.txt"); err != nil {

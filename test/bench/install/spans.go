@@ -52,7 +52,7 @@ func spans(events []engine.Event, host string, start, end time.Time) []span {
 	return all
 }
 
-// done tells whether a host has carried out a step.
+// done reports whether a host has executed a step.
 func done(e engine.Event) bool {
 	return e.Type == engine.StepEnd && e.Result != nil && e.Result.Status != engine.Skipped
 }

@@ -57,7 +57,7 @@ func dig(v any, path ...string) any {
 	return v
 }
 
-// hasFields tells whether an object has the fields of a field selector.
+// hasFields reports whether an object has the fields of a field selector.
 func hasFields(object map[string]any, selector string) bool {
 	for term := range strings.SplitSeq(selector, ",") {
 		field, value, ok := strings.Cut(term, "=")
