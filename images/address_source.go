@@ -6,10 +6,9 @@ import (
 	"net/url"
 )
 
-// FromAddress returns the content at an http or https address whose hex SHA-256
-// is digest: from the store, or from the network, resumed where an earlier
-// attempt ended. Proxies come from the environment. It may be called many times
-// at once; the content is downloaded by one of them.
+// FromAddress returns the content at an http or https URL whose hex SHA-256 is
+// digest: from the store, or from the network, resumed after an interrupted attempt.
+// Proxies come from the environment. Concurrent calls share one download.
 func (s *Store) FromAddress(ctx context.Context, address, digest string) (Blob, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -20,7 +20,7 @@ var embedded []byte
 // followsKubernetes is the only value Artifact.Follows may have.
 const followsKubernetes = "kubernetes"
 
-// Catalogue is everything deployer can put on a host, as data.
+// Catalogue lists everything that deployer can install on a host.
 type Catalogue struct {
 	// Default is the Kubernetes version used when nobody names one.
 	Default string `yaml:"default"`
@@ -30,7 +30,7 @@ type Catalogue struct {
 	Artifacts []Artifact                   `yaml:"artifacts"`
 }
 
-// Artifact is one catalogue entry. Files and archives have URL and Sums,
+// Artifact is one entry of the catalogue. Files and archives have URL and Sums,
 // images have Image; all three are templates (see [Ref]).
 type Artifact struct {
 	Name    string `yaml:"name"`
@@ -47,13 +47,12 @@ type Artifact struct {
 	Members []string `yaml:"members,omitempty"`
 }
 
-// Embedded returns the catalogue that is part of the program.
+// Embedded returns the catalogue of this build.
 func Embedded() (*Catalogue, error) {
 	return ReadCatalogue(bytes.NewReader(embedded))
 }
 
-// ReadCatalogue decodes a catalogue; unknown keys and incomplete entries are
-// errors.
+// ReadCatalogue decodes a catalogue; unknown keys and incomplete entries are errors.
 func ReadCatalogue(r io.Reader) (*Catalogue, error) {
 	decoder := yaml.NewDecoder(r)
 	decoder.KnownFields(true)
@@ -112,17 +111,17 @@ func (c *Catalogue) Version(name, kubernetes string) (string, error) {
 	return release[name], nil
 }
 
-// ImageName is the full name with tag under which an image is known on hosts.
-// It is empty for artifacts of other kinds.
+// ImageName returns the full name with tag of the image on hosts; empty for other
+// kinds.
 func (a Artifact) ImageName(ref Ref) string { return ref.expand(a.Image) }
 
-// Address is where the publisher keeps the artifact.
+// Address returns the publisher's URL of the artifact.
 func (a Artifact) Address(ref Ref) string { return ref.expand(a.URL) }
 
-// SumsAddress is where the publisher keeps its SHA-256.
+// SumsAddress returns the publisher's URL of its SHA-256.
 func (a Artifact) SumsAddress(ref Ref) string { return ref.expand(a.Sums) }
 
-// MemberPaths are the paths inside the archive, with placeholders filled in.
+// MemberPaths returns the paths inside the archive, with placeholders replaced.
 func (a Artifact) MemberPaths(ref Ref) []string {
 	paths := make([]string, len(a.Members))
 	for i, m := range a.Members {

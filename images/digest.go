@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// isDigest reports whether sha is 64 lower-case hex digits: it becomes a file
+// isDigest reports whether sha is 64 lower-case hex digits, and so safe as a file
 // name.
 func isDigest(sha string) bool {
 	raw, err := hex.DecodeString(sha)
 	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == sha
 }
 
-// checkDigest refuses a digest of an artifact that is none.
+// checkDigest returns an error for an invalid digest of an artifact.
 func checkDigest(ref Ref, sha string) error {
 	if !isDigest(sha) {
 		return fmt.Errorf("%s: %q is not a SHA-256 in lower-case hex", ref, sha)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Directory is a source on disk, as the builder makes it.
+// Directory is a source on disk, as the builder creates it.
 type Directory struct {
 	path  string
 	index *Index
@@ -26,10 +26,10 @@ func NewDirectory(path string) (*Directory, error) {
 // String names the directory.
 func (d *Directory) String() string { return "directory " + d.path }
 
-// Versions are the index's own.
+// Versions returns the versions of the index.
 func (d *Directory) Versions() map[string]string { return d.index.Versions }
 
-// Offer is what the index states.
+// Offer returns the digest in the index.
 func (d *Directory) Offer(_ context.Context, a Artifact, ref Ref) (Offer, error) {
 	entry, ok := d.index.Find(ref)
 	if !ok {
@@ -41,7 +41,7 @@ func (d *Directory) Offer(_ context.Context, a Artifact, ref Ref) (Offer, error)
 	return Offer{SHA256: entry.SHA256, Manifest: entry.Manifest, Address: "directory:" + entry.File}, nil
 }
 
-// Open refuses at once when the directory states another digest than wanted.
+// Open fails at once when the index has another digest than wanted.
 func (d *Directory) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (Content, error) {
 	offer, err := d.Offer(ctx, a, ref)
 	if err != nil {

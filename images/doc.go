@@ -1,18 +1,18 @@
-// Package images knows every binary, archive and container image that
-// deployer puts on hosts: its name, version, architecture and digest, where it
-// comes from, and where the controller keeps it.
+// Package images manages every binary, archive and container image that deployer
+// installs on hosts: name, version, architecture and digest, source, and place on
+// the controller.
 //
-// The parts, in the order data flows through them:
+// The parts, in the order of the data flow:
 //
-//   - [Catalogue]: names, versions and upstream addresses. Pure data, embedded.
-//   - [Source]: a place that offers artifacts and states their digests; the
-//     publishers' own servers, a mirror of them, or a directory.
-//   - [Lock]: deployer.lock beside the inventory. What was once accepted is
-//     pinned there; a source that offers anything else is refused.
-//   - [Store]: content-addressed files in the user's cache directory. A file
-//     gets its name only after its digest was checked.
-//   - [Resolver]: ties them together. Fetch brings artifacts into the store,
-//     Resolve hands out what is pinned and checked, and nothing else.
+//   - [Catalogue]: names, versions and publishers' URLs. Pure data, embedded.
+//   - [Source]: a place that offers artifacts with their digests: the publishers' own
+//     servers, a mirror of them, or a directory.
+//   - [Lock]: deployer.lock beside the inventory. It pins accepted content; a source that
+//     offers other content is refused.
+//   - [Store]: content-addressed files in the user's cache directory. A file gets its name
+//     only after its digest was verified.
+//   - [Resolver]: combines the parts. Fetch brings artifacts into the store, Resolve
+//     returns only pinned and verified content.
 //
-// Package build makes a directory source without any publisher's server.
+// Package build creates a directory source without any publisher's server.
 package images

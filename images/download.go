@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// errStalled is the cause when a download brings nothing for too long.
+// errStalled is the cause when a download receives nothing for too long.
 var errStalled = errors.New("the download stands still")
 
-// obtain returns the wanted content in both forms: from the store, or from the
-// source through the store's partial area.
+// obtain returns the content in both forms: from the store, or from the source
+// through the store's partial files.
 func (r *Resolver) obtain(ctx context.Context, a Artifact, ref Ref, want Offer, report reporter) (Blob, error) {
 	digest := want.SHA256
 	if !r.holds(digest) {
@@ -33,7 +33,7 @@ func (r *Resolver) obtain(ctx context.Context, a Artifact, ref Ref, want Offer, 
 	return blob, err
 }
 
-// holds reports whether the store has the content, undamaged.
+// holds reports whether the store has the undamaged content.
 func (r *Resolver) holds(digest string) bool {
 	if digest == "" {
 		return false
@@ -53,7 +53,7 @@ func (r *Resolver) download(ctx context.Context, a Artifact, ref Ref, want Offer
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if r.holds(want.SHA256) {
-		// Another process was faster while this one waited.
+		// Another process has downloaded the content meanwhile.
 		return want.SHA256, p.discard()
 	}
 	err = retry(ctx, r.retryWait(), func() error { return r.attempt(ctx, a, ref, want, p, report) })
@@ -66,9 +66,9 @@ func (r *Resolver) download(ctx context.Context, a Artifact, ref Ref, want Offer
 	return p.digest(), p.commit()
 }
 
-// attempt continues the download once and checks the result. Content that was
-// continued from an earlier attempt and turns out wrong is thrown away and
-// fetched whole, once: the earlier part may be of another file.
+// attempt continues the download once and verifies the result. Wrong content that
+// continued an earlier attempt is dropped and downloaded whole, once: the earlier
+// part may be of another file.
 func (r *Resolver) attempt(ctx context.Context, a Artifact, ref Ref, want Offer, p *partial, report reporter) error {
 	if p.size > 0 && p.digest() == want.SHA256 {
 		return nil // complete, but its process ended before naming it
@@ -89,8 +89,8 @@ func (r *Resolver) attempt(ctx context.Context, a Artifact, ref Ref, want Offer,
 	return fmt.Errorf("%s: content has sha256 %s (%d bytes), %s is expected: %w", want.Address, p.digest(), p.size, want.SHA256, ErrMismatch)
 }
 
-// receive appends to p what the source sends, and reports whether p had content
-// before that was kept.
+// receive appends the data of the source to p, and reports whether p kept content of
+// an earlier attempt.
 func (r *Resolver) receive(ctx context.Context, a Artifact, ref Ref, want Offer, p *partial, report reporter) (continued bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -122,7 +122,7 @@ func (r *Resolver) receive(ctx context.Context, a Artifact, ref Ref, want Offer,
 	return continued, nil
 }
 
-// causeOf prefers why the context ended over "context canceled".
+// causeOf returns the cause of the context instead of "context canceled".
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -130,10 +130,11 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// reportEvery keeps progress readable: a gigabit brings 4000 writes a second.
+// reportEvery is the interval of progress reports: a gigabit brings 4000 writes a
+// second.
 const reportEvery = 100 * time.Millisecond
 
-// meter passes content on and reports how far it is.
+// meter passes content on and reports the progress.
 type meter struct {
 	target *partial
 	report reporter

@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Phase is what happens to an artifact right now.
+// Phase is the phase of the work on an artifact.
 type Phase string
 
-// The phases of work on one artifact. Ready is reported last, and only on
-// success.
+// The phases, in order. Ready is reported only on success.
 const (
 	Downloading Phase = "downloading"
 	Compressing Phase = "compressing"
@@ -31,18 +30,16 @@ type Progress struct {
 	Done, Total int64
 }
 
-// Fetch brings the artifacts into the store and pins those that were not
-// pinned. What is pinned must match its pin; what is not must match the
-// publisher's checksum. All failures are reported together; what succeeded is
-// kept and pinned. Progress is called from one goroutine at a time and may be
-// nil.
+// Fetch brings the artifacts into the store and pins new ones. A pinned artifact
+// must match its pin, a new one the publisher's checksum. All failures are returned
+// together; successful downloads are kept and pinned. Progress is called from one
+// goroutine at a time and may be nil.
 func (r *Resolver) Fetch(ctx context.Context, refs []Ref, progress func(Progress)) error {
 	return r.each(ctx, refs, progress, "fetching", r.fetch)
 }
 
-// Accept pins what the source offers today. Artifacts that are pinned to other
-// content are an error, all listed, unless update says to take the new content.
-// Everything is fetched on the way.
+// Accept pins the content that the source offers now. An artifact with another pin
+// is an error, all listed, unless update is set. Accept downloads everything.
 func (r *Resolver) Accept(ctx context.Context, refs []Ref, update bool, progress func(Progress)) error {
 	return r.each(ctx, refs, progress, "locking", func(ctx context.Context, ref Ref, report reporter) error {
 		return r.accept(ctx, ref, update, report)
@@ -51,7 +48,7 @@ func (r *Resolver) Accept(ctx context.Context, refs []Ref, update bool, progress
 
 type reporter func(phase Phase, done, total int64)
 
-// each runs do for every ref, several at once, then writes the lock file.
+// each calls do for every ref, several in parallel, and then writes the lock file.
 func (r *Resolver) each(ctx context.Context, refs []Ref, progress func(Progress), verb string,
 	do func(context.Context, Ref, reporter) error) error {
 	var mu sync.Mutex
@@ -88,7 +85,7 @@ func (r *Resolver) each(ctx context.Context, refs []Ref, progress func(Progress)
 	return failures.ErrorOrNil()
 }
 
-// fetch makes one artifact ready, pinned or not.
+// fetch brings one artifact into the store, pinned or not.
 func (r *Resolver) fetch(ctx context.Context, ref Ref, report reporter) error {
 	a, err := r.Catalogue.Artifact(ref.Name)
 	if err != nil {
@@ -131,7 +128,7 @@ func (r *Resolver) accept(ctx context.Context, ref Ref, update bool, report repo
 	return r.pin(ctx, a, ref, offer, report)
 }
 
-// pin obtains what was offered and remembers it.
+// pin downloads offered content and pins it.
 func (r *Resolver) pin(ctx context.Context, a Artifact, ref Ref, offer Offer, report reporter) error {
 	blob, err := r.obtain(ctx, a, ref, offer, report)
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// stampSuffix names the file that remembers how a blob looked when its digest
-// was last checked. Hashing a gigabyte before each run would cost seconds.
+// stampSuffix is the suffix of the file that records the fingerprint of a blob when
+// its digest was last verified. Hashing a gigabyte before each run would cost
+// seconds.
 const stampSuffix = ".checked"
 
-// appearance changes whenever a file is written to.
+// appearance returns the fingerprint of a file, which changes with every write.
 func appearance(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d\n", info.Size(), info.ModTime().UnixNano())
 }
@@ -21,7 +22,7 @@ func (s *Store) stamped(name string, info fs.FileInfo) bool {
 	return err == nil && string(content) == appearance(info)
 }
 
-// stamp remembers that content had its digest when the file looked like info.
+// stamp records that the content had its digest when the file was as in info.
 func (s *Store) stamp(name string, info fs.FileInfo) error {
 	return renameio.WriteFile(name+stampSuffix, []byte(appearance(info)), 0o644, renameio.WithRoot(s.root))
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// headerTimeout is how long a server may take to begin its answer.
+// headerTimeout bounds the wait for the header of a response.
 const headerTimeout = 30 * time.Second
 
-// maxSums is more than any publisher's checksum file, in bytes.
+// maxSums is the maximum size of a checksum file in bytes.
 const maxSums = 1 << 20
 
 // httpSource is a source over HTTP: the publishers themselves, or a mirror.
@@ -26,14 +26,14 @@ type httpSource struct {
 	mirror *url.URL
 }
 
-// NewUpstream is the source of the publishers' own servers, as the catalogue
-// has them. Proxies come from the environment (HTTPS_PROXY, NO_PROXY).
+// NewUpstream returns the source of the publishers' own servers, by the URLs of the
+// catalogue. Proxies come from the environment (HTTPS_PROXY, NO_PROXY).
 func NewUpstream() Source { return &httpSource{client: newClient()} }
 
-// NewMirror is a server with the publishers' layout below base, the publisher's
-// host moved into the first path element: dl.k8s.io/release/... for files,
-// registry.k8s.io/kube-proxy for images. Credentials for files may be part of
-// the address, those for images come from docker's config.
+// NewMirror returns the source of a server with the publishers' layout below base,
+// the publisher's host as first path element: dl.k8s.io/release/... for files,
+// registry.k8s.io/kube-proxy for images. Credentials for files may be part of the
+// URL, those for images come from docker's configuration.
 func NewMirror(base string) (Source, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -88,12 +88,12 @@ func (r *httpSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, 
 	return r.open(ctx, r.locate(a.Address(ref)), offset)
 }
 
-// open asks for a file from offset on.
+// open requests a file from offset on.
 func (r *httpSource) open(ctx context.Context, address string, offset int64) (Content, error) {
 	answer, err := r.get(ctx, address, offset)
 	var status *StatusError
 	if offset > 0 && errors.As(err, &status) && status.Code == http.StatusRequestedRangeNotSatisfiable {
-		// The server's file is shorter than what is here: begin again.
+		// The server's file is shorter than the partial one: start again.
 		offset = 0
 		answer, err = r.get(ctx, address, 0)
 	}
@@ -111,14 +111,13 @@ func (r *httpSource) open(ctx context.Context, address string, offset int64) (Co
 	return content, nil
 }
 
-// get asks for address from offset on. Any answer but 200 and 206 is a
-// *StatusError.
+// get requests a URL from offset on. Any status but 200 and 206 is a *StatusError.
 func (r *httpSource) get(ctx context.Context, address string, offset int64) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	// Never a compressed form of the file: its digest is of the plain one.
+	// No compressed response: the digest is that of the plain file.
 	request.Header.Set("Accept-Encoding", "identity")
 	if offset > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
@@ -134,7 +133,7 @@ func (r *httpSource) get(ctx context.Context, address string, offset int64) (*ht
 	return answer, nil
 }
 
-// locate turns a publisher's address into the one to ask.
+// locate converts a publisher's URL into the one to request.
 func (r *httpSource) locate(address string) string {
 	if r.mirror == nil {
 		return address
@@ -142,7 +141,7 @@ func (r *httpSource) locate(address string) string {
 	return r.mirror.JoinPath(mirrorPath(address)).String()
 }
 
-// publicAddress is the address without user and password.
+// publicAddress returns the URL without user and password.
 func publicAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -152,7 +151,7 @@ func publicAddress(address string) string {
 	return u.String()
 }
 
-// contentRange reads "bytes 100-199/200" as 100 and 200.
+// contentRange parses "bytes 100-199/200" into 100 and 200.
 func contentRange(header string) (start, total int64) {
 	span, whole, _ := strings.Cut(strings.TrimPrefix(header, "bytes "), "/")
 	first, _, _ := strings.Cut(span, "-")

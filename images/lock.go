@@ -24,7 +24,7 @@ const lockHeader = `# Written by deployer: the exact content that was accepted f
 # Keep it with the inventory. Change it with: deployer artifacts lock --update
 `
 
-// Pin is what was accepted for one artifact.
+// Pin is the accepted content of one artifact.
 type Pin struct {
 	Ref    `yaml:",inline"`
 	SHA256 string `yaml:"sha256" json:"sha256"`
@@ -47,8 +47,8 @@ type Lock struct {
 	dirty map[Ref]Pin
 }
 
-// LockFormat is the number of the form in which lock files are written. Those
-// without a number are of format 0, which differs from 1 only by that.
+// LockFormat is the number of the format of lock files. Files without a number are
+// of format 0, which differs from 1 only by the missing number.
 const LockFormat = 1
 
 type lockDocument struct {
@@ -128,9 +128,9 @@ func (l *Lock) Put(pin Pin) {
 	}
 }
 
-// Save writes what was pinned here into the file, and keeps what other
-// processes wrote there meanwhile. Nothing is written when nothing was pinned.
-// It is an error when another process pinned other content for the same artifact.
+// Save writes new pins into the file, and keeps pins that other processes have
+// written meanwhile. Without new pins it writes nothing. Another pin for the same
+// artifact, written by another process, is an error.
 func (l *Lock) Save() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

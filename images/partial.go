@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// partial is content on its way into the store. It survives a killed process,
-// and only one process writes to it at a time.
+// partial is content on its way into the store. It survives a killed process; one
+// process writes to it at a time.
 type partial struct {
 	store *Store
 	file  *os.File
@@ -24,12 +24,12 @@ type partial struct {
 	size  int64
 }
 
-// lockPoll is how often a partial that another process writes to is tried
-// again. The kernel has no lock that ends with a context.
+// lockPoll is the interval between attempts to lock a partial of another process.
+// The kernel has no lock that ends with a context.
 const lockPoll = 50 * time.Millisecond
 
-// begin opens the partial content for key and waits for whoever else has it.
-// What is already there counts: see partial.size.
+// begin opens the partial for key and waits for a process that holds it. Existing
+// content counts: see partial.size.
 func (s *Store) begin(ctx context.Context, key string) (*partial, error) {
 	name := partialName(key)
 	for {
@@ -55,8 +55,7 @@ func (s *Store) begin(ctx context.Context, key string) (*partial, error) {
 	}
 }
 
-// openPartial opens what an earlier attempt has left, or a new file that nobody
-// else has made.
+// openPartial opens the partial of an earlier attempt, or creates one exclusively.
 func (s *Store) openPartial(name string) (*os.File, error) {
 	for {
 		file, err := s.root.OpenFile(name, os.O_RDWR, 0)
@@ -73,13 +72,13 @@ func (s *Store) openPartial(name string) (*os.File, error) {
 	}
 }
 
-// errForeignPartial is the error of a partial file that somebody else may write
-// to: its content could be exchanged after it was checked.
+// errForeignPartial is the error for a partial that another user may write to: its
+// content could be exchanged after it was verified.
 var errForeignPartial = errors.New("it is not a plain file of this user alone, with one name and no write permission for others; remove it")
 
-// lockPartial takes the lock of an open file. It returns false when another
-// process has the lock, or when the file is not the one of that name any more:
-// its last owner may have given it its final name meanwhile.
+// lockPartial locks an open file. It returns false when another process has the
+// lock, or when the file no longer has its name, because its last owner has
+// committed it.
 func (s *Store) lockPartial(file *os.File, name string) (bool, error) {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -140,7 +139,7 @@ func (p *partial) reset() error {
 
 func (p *partial) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
 
-// commit gives the content its name. The caller has compared the digest.
+// commit gives the content its final name. The caller has verified the digest.
 func (p *partial) commit() error {
 	if err := p.file.Chmod(0o444); err != nil {
 		return err
@@ -159,9 +158,9 @@ func (p *partial) commit() error {
 	return p.store.stamp(target, info)
 }
 
-// discard removes the content; used when it turned out wrong.
+// discard removes wrong content.
 func (p *partial) discard() error { return p.store.root.Remove(p.name) }
 
-// close lets go of the lock. Content that was neither committed nor discarded
-// stays for the next attempt.
+// close releases the lock. Content that was neither committed nor discarded stays
+// for the next attempt.
 func (p *partial) close() error { return p.file.Close() }

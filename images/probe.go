@@ -11,7 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Probe is an image made on the fly for `deployer verify`.
+// Probe is an image that is created for `deployer verify`.
 type Probe struct {
 	// Name is that of ProbeName.
 	Name string

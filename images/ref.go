@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind says what an artifact is on disk.
+// Kind is the form of an artifact on disk.
 type Kind string
 
 const (
@@ -34,7 +34,7 @@ func (r Ref) Compare(o Ref) int {
 	return cmp.Or(cmp.Compare(r.Name, o.Name), cmp.Compare(r.Version, o.Version), cmp.Compare(r.Arch, o.Arch))
 }
 
-// check refuses refs that could leave a directory or break an address.
+// check returns an error for a ref that could leave a directory or break a URL.
 func (r Ref) check() error {
 	for _, part := range []string{r.Name, r.Version, r.Arch} {
 		if part == "" || strings.ContainsAny(part, "/\\ \t\n?#%{}") || strings.HasPrefix(part, ".") {
@@ -44,7 +44,7 @@ func (r Ref) check() error {
 	return nil
 }
 
-// expand fills the placeholders of a catalogue template.
+// expand replaces the placeholders of a catalogue template.
 func (r Ref) expand(template string) string {
 	return strings.NewReplacer(
 		"{version}", r.Version,

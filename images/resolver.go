@@ -25,10 +25,9 @@ type Resolver struct {
 	Stall time.Duration
 }
 
-// Refs names the artifacts of one Kubernetes version and architecture. The
-// version of each is, first found: overrides, by artifact name; what the source
-// says it has instead; the catalogue's. An empty kubernetes means the default,
-// no names mean all.
+// Refs returns the artifacts of one Kubernetes version and architecture. The version
+// of each comes from overrides, by artifact name, else from the source, else from
+// the catalogue. An empty kubernetes means the default, no names mean all.
 func (r *Resolver) Refs(kubernetes, arch string, overrides map[string]string, names ...string) ([]Ref, error) {
 	if len(names) == 0 {
 		names = r.Catalogue.Names()
@@ -66,8 +65,8 @@ func (r *Resolver) version(name, kubernetes string, overrides map[string]string)
 	return version, nil
 }
 
-// Resolve returns the checked content of an artifact. It asks no network: what
-// is not pinned is ErrUnpinned, what is pinned and not fetched is ErrMissing.
+// Resolve returns the verified content of an artifact, without the network. An
+// artifact without pin is ErrUnpinned, one that was not downloaded ErrMissing.
 func (r *Resolver) Resolve(_ context.Context, ref Ref) (Blob, error) {
 	pin, ok := r.Lock.Pin(ref)
 	if !ok {
@@ -87,7 +86,7 @@ func (r *Resolver) Resolve(_ context.Context, ref Ref) (Blob, error) {
 	return blob, nil
 }
 
-// ImageName is the full name with tag under which the image is known on hosts.
+// ImageName returns the full name with tag of the image on hosts.
 func (r *Resolver) ImageName(ref Ref) (string, error) {
 	a, err := r.Catalogue.Artifact(ref.Name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// StatusError is an HTTP answer that is not the file asked for.
+// StatusError is an HTTP response without the requested file.
 type StatusError struct {
 	Address string
 	Code    int
@@ -21,17 +21,17 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: server answers %d %s", e.Address, e.Code, http.StatusText(e.Code))
 }
 
-// final marks an answer that another attempt would not change.
+// final marks an error that another attempt would repeat.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// attempts is how often an artifact is asked for when the network or the
-// server fails; the wait doubles from a second.
+// attempts is the maximum number of requests for an artifact; the wait doubles from
+// a second.
 const attempts = 5
 
-// transient tells failures worth another attempt from those that stay: a wrong
-// digest, a missing file, a full disk.
+// transient reports whether another attempt may succeed: not after a wrong digest, a
+// missing file or a full disk.
 func transient(err error) bool {
 	var status *StatusError
 	var registryError *transport.Error
@@ -52,7 +52,7 @@ func temporary(code int) bool {
 	return code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests
 }
 
-// retry calls do until it succeeds, fails for good, or attempts are used up.
+// retry calls do until it succeeds, fails permanently, or attempts are used up.
 // first is the wait after the first failure.
 func retry(ctx context.Context, first time.Duration, do func() error) error {
 	wait := first

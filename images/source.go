@@ -10,7 +10,7 @@ import (
 )
 
 // Source is a place that artifacts come from. Implementations are safe for
-// concurrent use, and never judge content: whoever reads it checks the digest.
+// concurrent use and never verify content: the reader does.
 type Source interface {
 	// String names the source in messages.
 	String() string
@@ -26,7 +26,7 @@ type Source interface {
 	Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (Content, error)
 }
 
-// Offer is what a publisher says of an artifact.
+// Offer is a publisher's description of an artifact.
 type Offer struct {
 	// SHA256 of the file in hex; empty for images of a registry, whose archive
 	// is made on the way.
@@ -37,7 +37,7 @@ type Offer struct {
 	Address string
 }
 
-// Content is a running download.
+// Content is a download.
 type Content struct {
 	io.ReadCloser
 	// Offset is where the stream starts, Total the size of the whole artifact
@@ -45,9 +45,9 @@ type Content struct {
 	Offset, Total int64
 }
 
-// OpenSource chooses a source by its spelling in the inventory: "upstream" or
-// nothing, an http or https address of a mirror, or the path of a directory;
-// a relative path starts at dir.
+// OpenSource returns the source for a setting of the inventory: "upstream" or empty,
+// an http or https URL of a mirror, or the path of a directory; a relative path
+// starts at dir.
 func OpenSource(spec, dir string) (Source, error) {
 	switch {
 	case spec == "" || spec == "upstream":

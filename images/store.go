@@ -14,13 +14,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrMissing means that the store does not hold the content asked for.
+// ErrMissing says that the store does not have the content.
 var ErrMissing = errors.New("not in the artifact store")
 
-// ErrMismatch means that content does not have the digest that was promised.
+// ErrMismatch says that content does not have its digest.
 var ErrMismatch = errors.New("digest mismatch")
 
-// Blob is checked content in the store.
+// Blob is verified content in the store.
 type Blob struct {
 	// Digest is the SHA-256 of the content in hex, Size its length in bytes.
 	Digest string
@@ -30,10 +30,10 @@ type Blob struct {
 	Path, CompressedPath string
 }
 
-// Store keeps content by its digest: sha256/<hex>, and <hex>.zst beside it.
-// Several processes may use one directory at once. Reading never
-// removes content; see [Resolver.Repair]. Every file is opened through an
-// os.Root, so that no digest and no link leads out of the directory.
+// Store keeps content by its digest: sha256/<hex>, and <hex>.zst beside it. Several
+// processes may use one directory at once. Reading never removes content; see
+// [Resolver.Repair]. Every file is opened through an os.Root, so that no digest and
+// no link leads out of the directory.
 type Store struct {
 	dir  string // as messages name it
 	root *os.Root
@@ -77,11 +77,11 @@ func (s *Store) Root() string { return s.dir }
 func contentName(digest string) string { return contentDir + "/" + digest }
 func partialName(key string) string    { return partialDir + "/" + key }
 
-// path is the name of a file of the store as messages have it.
+// path returns the name of a file of the store for messages.
 func (s *Store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// OpenCompressed opens the zstd form of content, after the same check as Blob,
-// and returns the size of the plain content in bytes.
+// OpenCompressed opens the zstd form of content, verified like Blob, and returns the
+// size of the plain content in bytes.
 func (s *Store) OpenCompressed(digest string) (packed *os.File, size int64, err error) {
 	blob, err := s.Blob(digest)
 	if err != nil {
@@ -91,9 +91,9 @@ func (s *Store) OpenCompressed(digest string) (packed *os.File, size int64, err 
 	return packed, blob.Size, err
 }
 
-// Blob returns content that is there in both forms. The digest is checked again
-// when the file has been touched since the last check. ErrMissing and
-// ErrMismatch are told apart with errors.Is.
+// Blob returns content that exists in both forms. The digest is verified again when
+// the file has changed since the last verification. Errors wrap ErrMissing or
+// ErrMismatch.
 func (s *Store) Blob(digest string) (Blob, error) {
 	blob, err := s.raw(digest)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Store) raw(digest string) (Blob, error) {
 	return Blob{Digest: digest, Size: info.Size(), Path: path, CompressedPath: path + compressedSuffix}, nil
 }
 
-// recheck hashes the content again. The error is ErrMismatch when it is not what
-// its name says.
+// recheck hashes the content again. The error is ErrMismatch when the digest is
+// wrong.
 func (s *Store) recheck(digest string) error {
 	name := contentName(digest)
 	file, err := s.root.Open(name)
@@ -153,9 +153,8 @@ func (s *Store) recheck(digest string) error {
 	return s.stamp(name, info)
 }
 
-// Compressed makes the zstd form unless it is there. The fastest level on all
-// cores: a network of a gigabit is slower than that, and better levels cost more
-// time than they save on the way.
+// Compressed creates the zstd form unless it exists, at the fastest level on all
+// cores: better levels cost more time than they save on a gigabit network.
 func (s *Store) Compressed(ctx context.Context, digest string) error {
 	if _, err := s.raw(digest); err != nil {
 		return err

@@ -9,14 +9,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Status is what is known of one artifact on the controller.
+// Status is the state of one artifact on the controller.
 type Status struct {
 	Ref
 	Kind Kind `json:"kind"`
 	// Image is the full image name; empty for other kinds.
 	Image string `json:"image,omitempty"`
-	// Pinned and Stored report whether the lock file has it and the store holds
-	// that content. Source, SHA256 and Size (bytes) are the pin's.
+	// Pinned and Stored report whether the lock file pins the artifact, and whether the
+	// store has that content. Source, SHA256 and Size (bytes) are those of the pin.
 	Pinned bool   `json:"pinned"`
 	Stored bool   `json:"stored"`
 	SHA256 string `json:"sha256,omitempty"`
@@ -24,7 +24,7 @@ type Status struct {
 	Source string `json:"source,omitempty"`
 }
 
-// List tells what is known of each artifact. It asks no network.
+// List returns the status of each artifact, without the network.
 func (r *Resolver) List(refs []Ref) ([]Status, error) {
 	all := make([]Status, len(refs))
 	for i, ref := range refs {
@@ -42,14 +42,14 @@ func (r *Resolver) List(refs []Ref) ([]Status, error) {
 	return all, nil
 }
 
-// Verify hashes the stored content of each artifact again, both forms, and
-// reports all that is missing or damaged together. It changes nothing.
+// Verify hashes the stored content of each artifact again, both forms, and returns
+// everything missing or damaged in one error. It changes nothing.
 func (r *Resolver) Verify(ctx context.Context, refs []Ref, progress func(Progress)) error {
 	return r.each(ctx, refs, progress, "verifying", r.verify)
 }
 
-// Repair does what Verify does, removes what is damaged from the store, and
-// fetches that and what is missing again.
+// Repair is Verify that removes damaged content from the store and downloads it and
+// missing content again.
 func (r *Resolver) Repair(ctx context.Context, refs []Ref, progress func(Progress)) error {
 	return r.each(ctx, refs, progress, "repairing", func(ctx context.Context, ref Ref, report reporter) error {
 		err := r.verify(ctx, ref, report)
@@ -115,7 +115,7 @@ func (s *Store) recheckCompressed(ctx context.Context, digest string) error {
 // repairAdvice ends the messages about damaged content.
 const repairAdvice = "replace it with: deployer artifacts verify --repair"
 
-// damagedError is content that is not what its name says. It is an ErrMismatch.
+// damagedError is the error for content with a wrong digest. It wraps ErrMismatch.
 type damagedError struct {
 	names []string // of its files in the store
 	err   error
@@ -127,7 +127,7 @@ func (e *damagedError) Error() string { return e.err.Error() }
 // Unwrap leads to ErrMismatch.
 func (e *damagedError) Unwrap() error { return e.err }
 
-// remove removes files of the store, those that are there.
+// remove removes existing files of the store.
 func (s *Store) remove(names []string) error {
 	var all error
 	for _, name := range names {

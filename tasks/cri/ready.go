@@ -113,7 +113,7 @@ func (r *Ready) prove(ctx context.Context, sys engine.System, timeout time.Durat
 	if err != nil {
 		return false, err
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s", timeout))
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timeout after %s", timeout))
 	defer cancel()
 	if err := r.runPod(limited, sys); err != nil {
 		return false, fmt.Errorf("it cannot run a container: %w", err)

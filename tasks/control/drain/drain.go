@@ -50,7 +50,7 @@ func Drain(ctx context.Context, c *kube.Client, name string, o Options, progress
 // lateError says that the timeout is over.
 type lateError struct{ timeout time.Duration }
 
-func (e *lateError) Error() string { return fmt.Sprintf("not within %s", e.timeout) }
+func (e *lateError) Error() string { return fmt.Sprintf("timeout after %s", e.timeout) }
 
 // failed takes the cordon back, and tells of that and of the pods that are left.
 func (d *drainer) failed(ctx context.Context, err error, was Cordon) error {
