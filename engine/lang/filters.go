@@ -1,6 +1,9 @@
 package lang
 
-import "maps"
+import (
+	"maps"
+	"sync"
+)
 
 // filter is a filter of Ansible.
 type filter struct {
@@ -11,8 +14,18 @@ type filter struct {
 	piped bool
 }
 
-// filters are those of Ansible, by name.
+var (
+	filtersOnce sync.Once
+	filtersMade map[string]filter
+)
+
+// filters are those of Ansible, by name. The map is made once and must not be changed.
 func filters() map[string]filter {
+	filtersOnce.Do(func() { filtersMade = makeFilters() })
+	return filtersMade
+}
+
+func makeFilters() map[string]filter {
 	out := map[string]filter{}
 	for _, part := range []map[string]filter{textFilters(), numberFilters(), listFilters(), mappingFilters(), dataFilters(), networkFilters()} {
 		maps.Copy(out, part)
