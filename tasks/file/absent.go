@@ -19,12 +19,12 @@ type Absent struct {
 	Follow bool     `yaml:"follow" doc:"follow symbolic links of other users above a path; a link at the path itself is removed. Default false"`
 }
 
-// Check lists what is there.
+// Check lists the existing paths.
 func (a *Absent) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	return checkAbsent(sys, a.all(), a.Follow)
 }
 
-// Apply removes it.
+// Apply removes the paths.
 func (a *Absent) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	return nil, removeAll(sys, a.all(), a.Follow)
 }
@@ -36,9 +36,9 @@ func (a *Absent) all() []string {
 	return append([]string{a.Path}, a.Paths...)
 }
 
-// refuse guards against a variable that rendered to nothing: "/" and its direct
-// children are never removed; and against what is mounted: the data on it is
-// seldom meant, and the mount point could not be removed after it.
+// refuse protects against a variable that rendered to nothing: "/" and its direct
+// children are never removed. It also protects mounted file systems, whose data is
+// rarely meant, and whose mount point could not be removed afterwards.
 func refuse(sys engine.System, path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("path %q is not absolute", path)
@@ -105,8 +105,8 @@ func removeAll(sys engine.System, paths []string, follow bool) error {
 	return nil
 }
 
-// remove keeps and removes what is at a path. The directory that it is in stays
-// the same one from the look to the removal.
+// remove backs up and removes a path. The directory of the path is held open from
+// check to removal.
 func remove(sys engine.System, path string) error {
 	dir, base, err := hostfile.Parent(sys, path)
 	if err != nil {

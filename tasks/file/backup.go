@@ -10,16 +10,15 @@ import (
 	"deployer/engine"
 )
 
-// How much of a directory that is removed is kept, so that it can be brought
-// back: configuration, not data.
+// Limits of the backup of a removed directory: enough for configuration, not for data.
 const (
 	maxKeptFiles = 2000
 	maxKeptBytes = 64 << 20
 )
 
-// below lists a directory and all that is in it, what is in a directory before
-// the directory itself: a revert goes backwards, and a directory must be there
-// before its files. tooMuch says why it cannot be kept.
+// below lists a directory and everything in it, entries before their directory: a
+// revert works in reverse order and needs a directory before its files. tooMuch is
+// the reason why there is no backup.
 func below(sys engine.System, path string) (paths []string, tooMuch string, err error) {
 	bytes := int64(0)
 	root := sys.Path(path)
@@ -47,7 +46,7 @@ func below(sys engine.System, path string) (paths []string, tooMuch string, err 
 	return paths, tooMuch, err
 }
 
-// backUpAll keeps what is at a path, with all that is below it.
+// backUpAll backs up a path with everything below it.
 func backUpAll(sys engine.System, path string, info os.FileInfo) error {
 	if !info.IsDir() {
 		return sys.Keep(path)

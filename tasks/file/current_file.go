@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// currentFile is what a look at the host says about the file.
+// currentFile is the present state of the file on the host.
 type currentFile struct {
 	of      *File       // that looked
 	path    string      // where to write, links resolved
@@ -63,8 +63,8 @@ func (f *File) differs(sys engine.System, path string, info fs.FileInfo) (bool, 
 	return string(have) != f.Content, err
 }
 
-// differ compares a file with what it is a copy of. One that is not there yet
-// differs: in a dry run an earlier step has not made it.
+// differ compares a file with its source. A missing source counts as different: an
+// earlier step of a dry run has not created it.
 func differ(sys engine.System, from, path string, info fs.FileInfo) (bool, error) {
 	model, err := hostfile.Stat(sys, from)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -33,7 +33,7 @@ func (d *Directory) all() ([]string, error) {
 	return paths, nil
 }
 
-// action says in words what one path needs; empty when nothing.
+// action describes what one path needs; empty for nothing.
 func (d *Directory) action(sys engine.System, path string) (target, action string, err error) {
 	target, info, err := hostfile.Find(sys, path, d.Follow)
 	if err != nil {
@@ -60,7 +60,7 @@ func describeOther(info fs.FileInfo) string {
 	return describe(info)
 }
 
-// Check looks at each path.
+// Check compares each path with its wanted access.
 func (d *Directory) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	paths, err := d.all()
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Directory) Check(_ context.Context, sys engine.System) (engine.Change, 
 	return change, nil
 }
 
-// Apply makes the directories, parents first.
+// Apply creates the directories, parents first.
 func (d *Directory) Apply(_ context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
 	for _, effect := range change.Effects {

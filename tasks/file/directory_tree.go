@@ -14,8 +14,8 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// DirectoryTree is a directory with directories and files below it. What else is there
-// stays.
+// DirectoryTree is a directory with directories and files below it. Other entries
+// stay.
 type DirectoryTree struct {
 	Path     string        `yaml:"path" required:"true" doc:"absolute path of the directory on the host"`
 	Entries  []TreeEntry   `yaml:"entries" doc:"entries below path; a directory comes before its entries"`
@@ -43,7 +43,7 @@ type TreeEntry struct {
 // Check looks at every directory and file.
 func (t *DirectoryTree) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if t.From != "" && missing(sys, t.From) {
-		// In a dry run an earlier step has not made it; else Apply says so.
+		// In a dry run an earlier step may create the source; otherwise Apply reports the error.
 		return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: t.Path, Action: "copy all of " + t.From}), nil
 	}
 	parts, err := t.parts(sys)
@@ -62,7 +62,7 @@ func (t *DirectoryTree) Check(ctx context.Context, sys engine.System) (engine.Ch
 	return all, nil
 }
 
-// Apply makes those that are not as wanted, in order.
+// Apply creates or changes the entries that differ, in order.
 func (t *DirectoryTree) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	parts, err := t.parts(sys)
 	if err != nil {
@@ -96,7 +96,7 @@ func missing(sys engine.System, path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// parts are the tree in terms of the modules for one directory and one file.
+// parts returns the tree as modules for one directory and one file each.
 func (t *DirectoryTree) parts(sys engine.System) ([]engine.Module, error) {
 	if !filepath.IsAbs(t.Path) {
 		return nil, fmt.Errorf("path %q is not absolute", t.Path)
@@ -140,7 +140,7 @@ func (t *DirectoryTree) file(e TreeEntry, from string) *File {
 	}
 }
 
-// walk adds what is below From.
+// walk adds the entries below From.
 func (t *DirectoryTree) walk(sys engine.System, parts []engine.Module) ([]engine.Module, error) {
 	root := sys.Path(t.From)
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {

@@ -1,5 +1,4 @@
-// Package file has the modules that put files, directories and links on a host
-// and take them away.
+// Package file has the modules that create and remove files, directories and links.
 package file
 
 import (
@@ -16,7 +15,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// File is a regular file with the given content, access and existence.
+// File is a regular file with its content, access and existence.
 type File struct {
 	Path     string        `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Content  string        `yaml:"content" doc:"the whole content; an empty text keeps the content of an existing file (see empty)"`
@@ -42,10 +41,10 @@ var (
 	_ engine.Module = (*DirectoryTree)(nil)
 )
 
-// preserve is the mode of a file that is copied with its mode.
+// preserve is the mode that copies the mode of the source.
 const preserve = "preserve"
 
-// access is what the file shall have.
+// access returns the wanted access of the file.
 func (f *File) access(sys engine.System) (hostfile.Access, error) {
 	access := hostfile.Access{Mode: f.Mode, Owner: f.Owner, Group: f.Group}
 	if f.Mode != preserve {

@@ -52,7 +52,7 @@ func (l *Link) Check(_ context.Context, sys engine.System) (engine.Change, error
 	return engine.Change{}, fmt.Errorf("%s is %s, not a link: remove it first, or say force: true for a regular file", l.Path, describeOther(info))
 }
 
-// Apply makes the link beside its place and renames it.
+// Apply creates the link under a temporary name and renames it.
 func (l *Link) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	path, err := hostfile.Through(sys, l.Path, l.Follow)
 	if err != nil {

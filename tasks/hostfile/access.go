@@ -13,15 +13,15 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// Access says who owns a file and what they may do. An empty field leaves that
-// property as it is, or at its default for a new file.
+// Access is owner, group and mode of a file. An empty field keeps the present value,
+// or the default for a new file.
 type Access struct {
 	Mode  string // octal, "0644"
 	Owner string // name or number
 	Group string // name or number
 }
 
-// ParseMode reads an octal mode of up to 12 bits, such as "0640" or "1777".
+// ParseMode parses an octal mode of up to 12 bits, such as "0640" or "1777".
 func ParseMode(s string) (fs.FileMode, error) {
 	n, err := strconv.ParseUint(s, 8, 12)
 	if err != nil {
@@ -36,7 +36,7 @@ func ParseMode(s string) (fs.FileMode, error) {
 	return mode, nil
 }
 
-// FormatMode writes a mode as ParseMode reads it.
+// FormatMode formats a mode for ParseMode.
 func FormatMode(m fs.FileMode) string {
 	n := uint32(m.Perm())
 	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
@@ -47,7 +47,7 @@ func FormatMode(m fs.FileMode) string {
 	return fmt.Sprintf("%04o", n)
 }
 
-// Valid is the error of a mode that cannot be, whatever the host has.
+// Valid returns an error for an invalid mode.
 func (a Access) Valid() error {
 	if a.Mode == "" {
 		return nil
@@ -58,9 +58,9 @@ func (a Access) Valid() error {
 
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// Differences lists what would have to change for a file to have this access,
-// in words for an effect. A user or group that does not exist yet is a
-// difference, since an earlier step of a dry run may be the one that makes it.
+// Differences lists, in the words of an effect, what must change for a file to have
+// this access. A missing user or group is a difference, because an earlier step of a
+// dry run may create it.
 func (a Access) Differences(sys engine.System, info fs.FileInfo) ([]string, error) {
 	var out []string
 	if a.Mode != "" {
@@ -86,7 +86,7 @@ func (a Access) Differences(sys engine.System, info fs.FileInfo) ([]string, erro
 	return out, nil
 }
 
-// IDs are the numbers of owner and group, -1 for what is not given.
+// IDs returns the numbers of owner and group, -1 for an empty field.
 func (a Access) IDs(sys engine.System) (uid, gid int, err error) {
 	uid, gid = -1, -1
 	if a.Owner != "" {
@@ -102,8 +102,7 @@ func (a Access) IDs(sys engine.System) (uid, gid int, err error) {
 	return uid, gid, nil
 }
 
-// Set gives what is at the host's path this access; a symbolic link there is an
-// error.
+// Set sets the access of the host's path; a symbolic link there is an error.
 func (a Access) Set(sys engine.System, path string) error {
 	n, err := hostpath.Open(root(sys), path)
 	if err != nil {
@@ -120,9 +119,8 @@ func (a Access) Set(sys engine.System, path string) error {
 	return a.set(sys, n)
 }
 
-// set goes by the descriptor, so that nobody can put something else in the place
-// of what was opened. Owner before mode, because a change of owner clears the
-// setuid bits.
+// set uses the descriptor, so that nobody can exchange the opened file. It sets the
+// owner before the mode, because a change of owner clears the setuid bits.
 func (a Access) set(sys engine.System, n *hostpath.Node) error {
 	uid, gid, err := a.IDs(sys)
 	if err != nil {
@@ -143,8 +141,8 @@ func (a Access) set(sys engine.System, n *hostpath.Node) error {
 	return n.Chmod(mode)
 }
 
-// lookup finds a user or group by name in the host's own files. It reads them
-// itself because os/user without cgo knows only the running machine's.
+// lookup finds a user or group by name in the host's own files, because os/user
+// without cgo only knows the running machine's.
 func lookup(sys engine.System, database, name string) (int, error) {
 	if id, err := strconv.Atoi(name); err == nil && id >= 0 {
 		return id, nil

@@ -11,14 +11,14 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// ofContent are the extended attributes that vouch for a file's content. The
-// kernel takes them away from a file that is written to; new content has to earn
-// them again.
+// ofContent are the extended attributes that vouch for a file's content. The kernel
+// removes them from a file that is written to, and new content must not inherit
+// them.
 var ofContent = map[string]bool{"security.capability": true, "security.ima": true, "security.evm": true}
 
-// copyAttributes gives a new file the extended attributes of the one that it
-// replaces: the SELinux label, access lists, and what users have set. File
-// systems and users that may not have some of them are passed over, as cp does.
+// copyAttributes copies the extended attributes of the replaced file to a new one:
+// SELinux label, access lists, user attributes. Attributes that the file system or
+// the user may not set are skipped, as by cp.
 func copyAttributes(from *hostpath.Node, to *os.File) error {
 	real := from.Real()
 	list, err := attribute(func(buf []byte) (int, error) { return unix.Listxattr(real, buf) })
@@ -43,8 +43,8 @@ func copyAttributes(from *hostpath.Node, to *os.File) error {
 // label is the extended attribute that holds the SELinux context.
 const label = "security.selinux"
 
-// CopyLabel gives a file the SELinux context of another one. It is for writers
-// whose files take over nothing else of those that they replace.
+// CopyLabel copies the SELinux context of another file, for writers whose files keep
+// nothing else of the files that they replace.
 func CopyLabel(from, to *os.File) error {
 	value, err := attribute(func(buf []byte) (int, error) { return unix.Fgetxattr(int(from.Fd()), label, buf) })
 	if err != nil {
@@ -59,8 +59,8 @@ func CopyLabel(from, to *os.File) error {
 	return nil
 }
 
-// KeepLabel gives the temporary file the SELinux context of the file that it is
-// going to replace, if there is one.
+// KeepLabel gives the temporary file the SELinux context of the file that it
+// replaces, if there is one.
 func (t *Temp) KeepLabel() error {
 	info, err := t.dir.Lstat(t.base)
 	if err != nil || !info.Mode().IsRegular() {

@@ -12,8 +12,8 @@ import (
 
 // Backup copies the file at the host's path, with its access, to PATH.RUN~ and
 // returns that path; empty when there is no file. Readers of drop-in directories
-// (sudo, cron, systemd) pass names over that end in ~. The copy that a run has
-// made stays: a second try would copy what the first one wrote.
+// (sudo, cron, systemd) ignore names that end in ~. An existing copy of the same run
+// stays: a second attempt would copy the result of the first.
 func Backup(sys engine.System, path string) (string, error) {
 	to := path + "." + sys.RunID() + "~"
 	if _, err := Lstat(sys, to); err == nil {

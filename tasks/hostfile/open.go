@@ -10,7 +10,7 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// root is the real directory that stands for the host's /.
+// root returns the real directory that stands for the host's /.
 func root(sys engine.System) string { return sys.Path("/") }
 
 // Lstat describes what is at the host's path, a link at its end as a link. Links
@@ -68,8 +68,8 @@ func Parent(sys engine.System, path string) (*hostpath.Dir, string, error) {
 	return hostpath.Parent(root(sys), path)
 }
 
-// Through returns the path to use for what is at the host's path when links of
-// any user on the way may be followed: path itself where it has none.
+// Through returns the path to use for the host's path when links of any user may be
+// followed: path itself if it has none.
 func Through(sys engine.System, path string, follow bool) (string, error) {
 	if !follow {
 		return path, nil
@@ -77,6 +77,5 @@ func Through(sys engine.System, path string, follow bool) (string, error) {
 	return hostpath.Resolve(root(sys), path)
 }
 
-// isMissing reports that there is nothing at a path, or that a directory above
-// it does not exist.
+// isMissing reports whether err says that a path or its parent does not exist.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

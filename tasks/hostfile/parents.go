@@ -6,8 +6,8 @@ import (
 	"deployer/engine"
 )
 
-// Parents makes the directories above the host's path, mode 0755, and has those
-// that it makes go again when the run is reverted.
+// Parents creates the missing directories above the host's path, mode 0755, and
+// records them, so that a revert removes them.
 func Parents(sys engine.System, path string) error {
 	dir := filepath.Dir(path)
 	if _, err := Stat(sys, dir); !isMissing(err) {
@@ -24,8 +24,8 @@ func Parents(sys engine.System, path string) error {
 	return nil
 }
 
-// MissingDir is the directory of the host's path, when it is not there and no step
-// before this one of a dry run may make it; else it is empty.
+// MissingDir returns the directory of the host's path if it does not exist and no
+// earlier step of a dry run may create it; "" otherwise.
 func MissingDir(sys engine.System, path string) string {
 	dir := filepath.Dir(path)
 	if _, err := Stat(sys, dir); !isMissing(err) {

@@ -9,11 +9,11 @@ import (
 	"deployer/engine"
 )
 
-// OpenPartial opens a file beside the host's path final whose name is the same
-// for the same key, so that what an earlier attempt has written can be gone on
-// with. A file of that name to which somebody else may write is removed and made
-// anew: its content could be exchanged after it was checked. One that nobody has
-// written to for an hour is removed with other leftovers.
+// OpenPartial opens a partial file beside the host's path final, with the same name
+// for the same key, so that a later attempt can continue it. A file that another
+// user may write to is removed and created again: its content could be exchanged
+// after it was verified. A file that was not written to for an hour is removed with
+// other leftovers.
 func OpenPartial(sys engine.System, final, key string) (*Temp, error) {
 	t, err := createTemp(sys, final)
 	if err != nil {
@@ -23,8 +23,8 @@ func OpenPartial(sys engine.System, final, key string) (*Temp, error) {
 	return t.opened(t.openPartial())
 }
 
-// partialTries bounds how often a name is tried that somebody else makes and
-// removes meanwhile.
+// partialTries is the maximum number of attempts for a name that another process
+// creates and removes meanwhile.
 const partialTries = 5
 
 func (t *Temp) openPartial() (err error) {
@@ -46,8 +46,8 @@ func (t *Temp) openPartial() (err error) {
 	return errors.Join(err, errors.New(t.temp+" is made again and again by somebody else; remove it"))
 }
 
-// restrictToOwner reports whether an open file is a plain one of this user, has one name,
-// and gives others no right to write.
+// restrictToOwner reports whether an open file is a regular file of this user, has
+// one name, and is not writable for others.
 func restrictToOwner(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {

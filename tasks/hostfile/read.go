@@ -21,17 +21,16 @@ import (
 // maxLinks bounds a chain of symbolic links, as the kernel does (40).
 const maxLinks = 40
 
-// Resolve returns the host's path that a write to path should go to. A symbolic
-// link at path is followed when follow is true and is an error otherwise, so
-// that nothing is written to a place nobody named. The same holds for links of
-// other users on the way to path.
+// Resolve returns the host's path to which a write to path goes. A symbolic link at
+// path is followed if follow is set, else it is an error, so that nothing is written
+// to an unnamed place. The same holds for links of other users on the way.
 func Resolve(sys engine.System, path string, follow bool) (string, error) {
 	path, _, err := Find(sys, path, follow)
 	return path, err
 }
 
-// at describes what is at the host's path, nil for nothing. Of a link it also
-// returns the target, as it is written and as a path of the host.
+// at describes the host's path, nil when it does not exist. For a link it also
+// returns the target, as written and as a path of the host.
 func at(sys engine.System, path string) (info fs.FileInfo, written, target string, err error) {
 	n, err := hostpath.Open(root(sys), path)
 	if isMissing(err) {
@@ -50,7 +49,7 @@ func at(sys engine.System, path string) (info fs.FileInfo, written, target strin
 	return info, written, filepath.Join(filepath.Dir(n.Path), written), nil
 }
 
-// Find is Resolve that also says what is there, nil for nothing.
+// Find is Resolve that also describes the file, nil when it does not exist.
 func Find(sys engine.System, path string, follow bool) (string, fs.FileInfo, error) {
 	if !filepath.IsAbs(path) {
 		return "", nil, fmt.Errorf("path %q is not absolute", path)
@@ -86,7 +85,7 @@ func SHA256(sys engine.System, path string) (string, error) {
 // one each time.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// Digest is the hex SHA-256 of what r has.
+// Digest returns the hex SHA-256 of the data in r.
 func Digest(r io.Reader) (string, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
@@ -117,8 +116,8 @@ func Diff(path string, before, after []byte) string {
 	return fmt.Sprintf("%s... %d more bytes of this diff are not shown\n", diff[:cut], len(diff)-cut)
 }
 
-// unified is udiff.Unified, without its work where there was nothing before, as on
-// most hosts that are new.
+// unified is udiff.Unified with a shortcut for new files, which are most on a new
+// host.
 func unified(path, before, after string) string {
 	if before != "" || after == "" {
 		return udiff.Unified(path, path, before, after)
@@ -144,8 +143,8 @@ func unified(path, before, after string) string {
 	return out.String()
 }
 
-// Readable returns the content of the file at the host's path as far as a diff
-// can use it: nothing of a file that is not there, or larger than is diffed.
+// Readable returns the content of the host's path for a diff: empty for a missing
+// file and for one too large to diff.
 func Readable(sys engine.System, path string) []byte {
 	f, err := Open(sys, path)
 	if err != nil {

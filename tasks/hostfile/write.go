@@ -1,5 +1,5 @@
-// Package hostfile writes files of a host so that a reader, or a machine that
-// loses power, sees the old content or the new one and nothing in between.
+// Package hostfile writes files of a host atomically: a reader, or a host that loses
+// power, sees the old content or the new one, and never a part.
 package hostfile
 
 import (
@@ -19,18 +19,17 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// tempMark is part of the name of each temporary file. Names start with a dot
-// and end with no known suffix, so that the kubelet, systemd and other readers
-// of drop-in directories pass them over.
+// tempMark is part of the name of each temporary file. The names start with a dot
+// and have no known suffix, so that the kubelet, systemd and other readers of
+// drop-in directories ignore them.
 const tempMark = ".deployer-"
 
-// staleAfter is the age from which a temporary file is a leftover even when a
-// process with its writer's number runs. No write takes an hour.
+// staleAfter is the age from which a temporary file is a leftover, even if a process
+// with its writer's number runs. No write takes an hour.
 const staleAfter = time.Hour
 
-// Temp is a file that has not got its name yet. It is written, dressed and named
-// by descriptors: somebody else who may write in its directory cannot have
-// another file treated in its place.
+// Temp is a temporary file. It is written and renamed by descriptors, so that
+// another user who may write to its directory cannot exchange it.
 type Temp struct {
 	*os.File
 	sys   engine.System
@@ -41,10 +40,10 @@ type Temp struct {
 	named bool   // it has its final name now
 }
 
-// Name is a path of this machine by which programs can read the file.
+// Name returns a path of this machine by which programs can read the file.
 func (t *Temp) Name() string { return filepath.Join(filepath.Dir(t.sys.Path(t.final)), t.temp) }
 
-// Create makes a temporary file beside the host's path final, mode 0600.
+// Create creates a temporary file beside the host's path final, mode 0600.
 func Create(sys engine.System, final string) (*Temp, error) {
 	t, err := createTemp(sys, final)
 	if err != nil {
@@ -81,12 +80,12 @@ func (t *Temp) opened(err error) (*Temp, error) {
 	return t, nil
 }
 
-// TempName is how the name of a temporary file begins that will become base; what
-// follows is the caller's choice.
+// TempName returns the prefix of temporary names for base; the caller chooses the
+// rest.
 func TempName(base string) string { return fmt.Sprintf(".%s%s%d-", base, tempMark, os.Getpid()) }
 
-// Sweep removes what killed runs left of attempts at any file of the host's
-// directory. Some of it is as large as a program.
+// Sweep removes the temporary files that killed runs have left in the host's
+// directory; some are as large as a program.
 func Sweep(sys engine.System, path string) {
 	dir, err := OpenDir(sys, path)
 	if err != nil {
@@ -114,18 +113,17 @@ func sweep(dir *hostpath.Dir, prefix string) {
 	}
 }
 
-// writerIsAlive tells from the end of a temporary file's name, PID-RANDOM, whether
-// its writer still runs.
+// writerIsAlive reports, by the suffix PID-RANDOM of a temporary file, whether its
+// writer still runs.
 func writerIsAlive(name string) bool {
 	number, _, _ := strings.Cut(name, "-")
 	pid, err := strconv.Atoi(number)
 	return err != nil || pid <= 0 || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// Commit makes the content durable and gives the file its name. Its time of
-// modification is that of the renaming, not of the writing, because it is
-// compared with the start of the processes that read the file: one that started
-// between the two has read the old file.
+// Commit syncs the content and renames the file. The time of modification becomes
+// that of the rename, because it is compared with the start of processes that read
+// the file: one that started between write and rename has read the old file.
 func (t *Temp) Commit() error {
 	if err := t.Sync(); err != nil {
 		return err
@@ -149,7 +147,7 @@ func (t *Temp) Close() error {
 	return t.File.Close()
 }
 
-// explainRename says what the kernel means by refusing to put a file in place.
+// explainRename explains the kernel's error for a rename.
 func explainRename(final string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
@@ -160,8 +158,8 @@ func explainRename(final string, err error) error {
 	return err
 }
 
-// Discard removes the temporary file and closes what Create opened. After Commit
-// it only closes, so that it can be deferred.
+// Discard removes the temporary file and closes its descriptors. After Commit it
+// only closes, so it can be deferred.
 func (t *Temp) Discard() {
 	if !t.named {
 		_ = t.dir.Remove(t.temp)
@@ -169,10 +167,9 @@ func (t *Temp) Discard() {
 	_ = t.Close()
 }
 
-// ApplyAttributes gives the temporary file the access that the final file shall have:
-// what is wanted, else what the file has that it replaces, else 0644 and the
-// agent's own user. Extended attributes, the SELinux label among them, are those
-// of the file that is replaced.
+// ApplyAttributes sets the access of the final file: the wanted one, else that of
+// the replaced file, else 0644 and the agent's user. Extended attributes, the
+// SELinux label among them, are those of the replaced file.
 func (t *Temp) ApplyAttributes(sys engine.System, want Access) error {
 	old, err := t.dir.Open(t.base)
 	if isMissing(err) {
@@ -185,14 +182,14 @@ func (t *Temp) ApplyAttributes(sys engine.System, want Access) error {
 	return t.applyAttributesAs(sys, old, want)
 }
 
-// Set gives the temporary file an access, whatever it replaces.
+// Set sets an access, whatever file is replaced.
 func (t *Temp) Set(sys engine.System, access Access) error {
 	return access.set(sys, hostpath.NodeOf(t.File))
 }
 
-// applyAttributesAs is Dress by the model of another file; nil for none. The mode comes
-// last: a change of owner clears bits of it, and until then nobody else may read
-// the content.
+// applyAttributesAs is ApplyAttributes with another file as the model; nil for none.
+// The mode is set last: a change of owner clears bits of it, and nobody else may
+// read the content before.
 func (t *Temp) applyAttributesAs(sys engine.System, model *hostpath.Node, want Access) error {
 	mode := fs.FileMode(0o644)
 	if model != nil {

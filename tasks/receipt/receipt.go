@@ -1,6 +1,6 @@
-// Package receipt remembers on the host what was installed from where, so that
-// a later run can tell without fetching or hashing that nothing changed. A
-// receipt is only ever a shortcut: what does not match it is looked at closely.
+// Package receipt records on the host what was installed from which source, so that
+// a later run finds without a download or a hash that nothing changed. A receipt is
+// only a shortcut: when it does not match, the files are compared.
 package receipt
 
 import (
@@ -19,7 +19,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Dir is where receipts are kept on the host.
+// Dir is the directory of receipts on the host.
 const Dir = "/var/lib/deployer/receipts"
 
 // Stamp identifies the state of a file without reading it.
@@ -29,7 +29,7 @@ type Stamp struct {
 	Inode uint64 `json:"inode"`
 }
 
-// Take reads the stamp of the file at the host's path, following links.
+// Take returns the stamp of the host's path, following links.
 func Take(sys engine.System, path string) (Stamp, error) {
 	info, err := os.Stat(sys.Path(path))
 	if err != nil {
@@ -38,16 +38,15 @@ func Take(sys engine.System, path string) (Stamp, error) {
 	return Stamp{Size: info.Size(), MTime: info.ModTime().UnixNano(), Inode: info.Sys().(*syscall.Stat_t).Ino}, nil
 }
 
-// Path returns the receipt's path for a purpose and the things it is about. The
-// same words give the same path.
+// Path returns the path of the receipt for a purpose and its subjects. Equal
+// arguments give the same path.
 func Path(purpose string, about ...string) string {
 	raw, _ := json.Marshal(about) // strings always marshal
 	sum := sha256.Sum256(raw)
 	return filepath.Join(Dir, purpose+"-"+hex.EncodeToString(sum[:12])+".json")
 }
 
-// Read reads a receipt. A missing or unreadable one is not an error but a
-// receipt that says nothing: found is false.
+// Read reads a receipt. A missing or unreadable receipt is no error: found is false.
 func Read(sys engine.System, path string, into any) (found bool) {
 	data, err := os.ReadFile(sys.Path(path))
 	return err == nil && json.Unmarshal(data, into) == nil

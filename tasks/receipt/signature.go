@@ -9,11 +9,11 @@ import (
 	"deployer/engine"
 )
 
-// claimPath is the receipt which says that deployer installs on this host.
+// claimPath is the receipt that says that deployer installs on this host.
 const claimPath = Dir + "/host.json"
 
-// laid are files that deployer lays down under names that other installations
-// use too. Where the receipts were lost, their first line tells whose they are.
+// laid are files that deployer writes under names that other installations use too.
+// When the receipts are lost, the first line of a file shows who wrote it.
 var laid = []string{
 	"/etc/systemd/system/etcd.service",
 	"/etc/systemd/system/containerd.service",
@@ -21,12 +21,12 @@ var laid = []string{
 	"/etc/systemd/system/deployer-proxy.service",
 }
 
-// signature begins the files that deployer writes from templates.
+// signature is the first line of files that deployer renders from templates.
 const signature = "# Written by deployer"
 
-// Claim notes that deployer installs on this host. Whatever puts something in a
-// place where another installation would be looked for calls it before, so that
-// the next run knows its own leftovers from somebody else's.
+// Claim records that deployer installs on this host. A module calls it before it
+// writes where another installation would be detected, so that the next run
+// recognises its own files.
 func Claim(sys engine.System) error {
 	if noted(sys) {
 		return nil
@@ -36,8 +36,8 @@ func Claim(sys engine.System) error {
 	}{sys.RunID()})
 }
 
-// Claimed reports whether an earlier run has installed something on this host.
-// Receipts may be lost; what was installed still says who did it.
+// Claimed reports whether an earlier run has installed something on this host. When
+// receipts are lost, the installed files decide.
 func Claimed(sys engine.System) bool {
 	return noted(sys) || slices.ContainsFunc(laid, func(path string) bool { return Signed(sys, path) })
 }
@@ -47,7 +47,7 @@ func noted(sys engine.System) bool {
 	return err == nil
 }
 
-// Signed reports whether a file begins as those that deployer writes.
+// Signed reports whether a file begins with deployer's signature.
 func Signed(sys engine.System, path string) bool {
 	f, err := os.Open(sys.Path(path))
 	if err != nil {

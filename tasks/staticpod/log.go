@@ -10,9 +10,9 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// logFiles lists the logs of the pod's containers. The kubelet puts them at
-// /var/log/pods/NAMESPACE_NAME-NODE_UID/CONTAINER/RESTARTS.log, so a new file
-// means a new container.
+// logFiles lists the logs of the pod's containers. The kubelet writes them to
+// /var/log/pods/NAMESPACE_NAME-NODE_UID/CONTAINER/RESTARTS.log, so a new file means
+// a new container.
 func logFiles(sys engine.System, m manifest) []string {
 	pattern := fmt.Sprintf("/var/log/pods/%s_%s-*_*/*/*.log", m.Metadata.Namespace, m.Metadata.Name)
 	files, err := filepath.Glob(sys.Path(pattern))
@@ -38,7 +38,7 @@ func Wanted(sys engine.System, manifest string) bool {
 	return err == nil
 }
 
-// lastLog is the end of the newest log of the pod's containers.
+// lastLog returns the end of the newest log of the pod's containers.
 func lastLog(sys engine.System, m manifest) string {
 	newest, when := "", time.Time{}
 	for _, f := range logFiles(sys, m) {
@@ -52,8 +52,8 @@ func lastLog(sys engine.System, m manifest) string {
 	return hostcmd.Tail(readEnd(newest, 16<<10), 20)
 }
 
-// readEnd reads at most n bytes of the end of a file; what cannot be read is
-// left out of a message that is about something else.
+// readEnd returns at most n bytes of the end of a file; empty when it cannot be
+// read, because the log is only an addition to another message.
 func readEnd(realPath string, n int64) string {
 	f, err := os.Open(realPath)
 	if err != nil {

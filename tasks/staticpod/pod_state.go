@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/containerd"
 )
 
-// podState is what containerd has of a static pod.
+// podState is containerd's state of a static pod.
 type podState struct {
 	uid   string          // of the pod made from this very manifest; empty: none yet
 	older bool            // there is, or was, a pod made from another manifest
@@ -20,7 +20,7 @@ type podState struct {
 }
 
 // look finds the pod's sandboxes. The kubelet names a static pod NAME-NODE and
-// hands its annotations to the sandbox, whose description containerd keeps
+// passes its annotations to the sandbox, whose description containerd stores
 // (containerd internal/cri/store/sandbox, Metadata).
 func look(ctx context.Context, c containerd.Client, m manifest) (podState, error) {
 	sandboxes, err := list(ctx, c,
@@ -96,8 +96,8 @@ type sandbox struct {
 	annotations map[string]string
 }
 
-// parseSandbox reads the output of ctr containers info. The sandbox's
-// description is an extension: JSON, as bytes, in JSON.
+// parseSandbox parses the output of ctr containers info. The description of the
+// sandbox is an extension: JSON, as bytes, in JSON.
 func parseSandbox(out string) (sandbox, error) {
 	var info struct {
 		Extensions map[string]struct {

@@ -1,5 +1,5 @@
-// Package staticpod has the gate for static pods: a manifest has taken effect
-// when containers made from it run and answer, not when it was written.
+// Package staticpod has the gate for static pods: a manifest has taken effect when
+// containers created from it run and respond, not when it was written.
 package staticpod
 
 import (
@@ -19,14 +19,14 @@ import (
 	"deployer/tasks/httpcheck"
 )
 
-// HashAnnotation is the annotation of a manifest by which its containers are
-// recognized. Whatever should restart the pod belongs in its value.
+// HashAnnotation is the annotation of a manifest that identifies its containers. Its
+// value covers everything whose change must restart the pod.
 const HashAnnotation = "deployer/hash"
 
-// Ready waits until the kubelet runs a static pod as its manifest says. The
-// kubelet need not run yet. It asks containerd and not the kubelet, because the
-// kubelet answers only those whom the API server vouches for, and the API server
-// is one of the pods that are waited for.
+// Ready waits until the kubelet runs a static pod as its manifest says. The kubelet
+// need not run yet. The module queries containerd and not the kubelet, because the
+// kubelet only answers clients that the API server authenticates, and the API server
+// is one of the pods.
 type Ready struct {
 	Manifest  string          `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
 	Health    *httpcheck.HTTP `yaml:"health" doc:"request that the pod must answer; default none"`
@@ -38,7 +38,7 @@ type Ready struct {
 
 var _ engine.Module = (*Ready)(nil)
 
-// Gate is the same wait, for a pod that may be no more.
+// Gate returns the same wait, for a pod that may not exist any more.
 func (r *Ready) Gate() any {
 	gate := *r
 	gate.MissingOK = true
@@ -47,7 +47,7 @@ func (r *Ready) Gate() any {
 
 const defaultTimeout = 2 * time.Minute
 
-// manifest is what the gate needs of a pod.
+// manifest is the part of a pod that the gate needs.
 type manifest struct {
 	Metadata struct {
 		Name        string            `yaml:"name"`
@@ -80,7 +80,7 @@ func (r *Ready) read(sys engine.System) (manifest, error) {
 	return m, nil
 }
 
-// Check looks once. In a dry run the manifest may not be there yet.
+// Check checks once. In a dry run the manifest may not exist yet.
 func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if !filepath.IsAbs(r.Manifest) {
 		return engine.Change{}, fmt.Errorf("manifest %q is not an absolute path", r.Manifest)
@@ -92,7 +92,7 @@ func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	return engine.Change{Needed: true, Wait: true}, nil
 }
 
-// Apply waits. When the time is over it shows the end of the pod's log.
+// Apply waits. After the timeout the error has the end of the pod's log.
 func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	m, err := r.read(sys)
 	if err != nil {
@@ -110,8 +110,8 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	return engine.Output{"elapsed_seconds": time.Since(began).Seconds()}, nil
 }
 
-// look returns nil when the pod runs and answers. The request comes first: it is
-// the cheapest, and the last to succeed on a new host.
+// look returns nil when the pod runs and responds. The request comes first: it is
+// the cheapest check, and on a new host the last to succeed.
 func (r *Ready) look(ctx context.Context, sys engine.System, m manifest) error {
 	if err := r.answers(ctx, sys); err != nil {
 		return err

@@ -21,7 +21,7 @@ const (
 	lastPause  = 3 * time.Second
 )
 
-// watch looks at containerd only when it is worth it.
+// watch queries containerd only when something may have changed.
 type watch struct {
 	ready    *Ready
 	sys      engine.System
@@ -48,8 +48,8 @@ func (w *watch) try(ctx context.Context) error {
 	return cmp.Or(silent, w.last)
 }
 
-// due says whether a look may show anything new: the pod's logs changed, an older
-// pod ended, or some time went by.
+// due reports whether a query may show anything new: the pod's logs changed, an
+// older pod ended, or some time has passed.
 func (w *watch) due() bool {
 	if logs := strings.Join(logFiles(w.sys, w.manifest), " "); w.last == nil || logs != w.logs {
 		w.logs, w.pause = logs, firstPause
@@ -104,7 +104,7 @@ func (r *replacement) follow(sys engine.System, manifest string, seen podState) 
 	nudge(sys.Path(manifest))
 }
 
-// runs says whether any of the old pods' processes is left.
+// runs reports whether a process of the old pods still runs.
 func (r *replacement) runs(sys engine.System) bool {
 	for _, pid := range r.pids {
 		if _, err := os.Stat(sys.Path("/proc/" + pid)); err == nil {

@@ -8,8 +8,8 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Apply writes, allows, reloads, enables, acts and forbids, in this order, and
-// waits for the effect.
+// Apply writes the file, unmasks, reloads, enables, acts and masks, in this order,
+// and waits for the effect.
 func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	if u.onlyReload() {
 		_, err := hostcmd.Run(ctx, sys, "systemctl", "daemon-reload")
@@ -45,13 +45,12 @@ func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	return out, u.systemctl(ctx, sys, u.masking(now))
 }
 
-// carryOut acts, and notes which files the process has seen.
+// carryOut runs the action, and records which files the process has read.
 func (u *Unit) carryOut(ctx context.Context, sys engine.System, now status, act action) (engine.Output, error) {
 	if act.verb == "" {
 		return nil, nil
 	}
-	// Taken before the process starts: a change after this is seen by the next
-	// run.
+	// Taken before the process starts, so that the next run detects a later change.
 	marks := takeMarks(sys, u.restartPaths(), u.ReloadIfOlderThan)
 	after, err := u.transition(ctx, sys, now, act)
 	if err != nil {
@@ -63,8 +62,8 @@ func (u *Unit) carryOut(ctx context.Context, sys engine.System, now status, act 
 	return engine.Output{"active_state": after.Active, "main_pid": after.MainPID, "did": act.verb}, nil
 }
 
-// keep keeps the file before the unit, as a revert goes backwards and can only
-// disable a unit while its file is there.
+// keep backs up the file before the unit: a revert works in reverse order, and can
+// only disable a unit while its file exists.
 func (u *Unit) keep(ctx context.Context, sys engine.System, change engine.Change) error {
 	if u.Content != "" {
 		if err := sys.Keep(u.path()); err != nil {
@@ -93,8 +92,7 @@ func (u *Unit) writeFile(ctx context.Context, sys engine.System) error {
 	return err
 }
 
-// loaded makes systemd read unit files again when it must, and returns the
-// unit's status after that.
+// loaded runs daemon-reload if needed, and returns the unit's status after it.
 func (u *Unit) loaded(ctx context.Context, sys engine.System, change engine.Change) (status, error) {
 	now, ok := change.Memo.(status)
 	if !ok || u.Content != "" { // its file is another one than when Check looked
@@ -124,7 +122,8 @@ func (u *Unit) loaded(ctx context.Context, sys engine.System, change engine.Chan
 	return now, u.loadable(ctx, sys, now)
 }
 
-// loadable explains why systemd cannot do what is wanted with the unit.
+// loadable returns an error when systemd cannot bring the unit into the wanted
+// state.
 func (u *Unit) loadable(ctx context.Context, sys engine.System, now status) error {
 	wanted := u.State != "stopped" && u.State != "" && (!u.OnlyIfUp || now.up()) || u.Enabled != nil && *u.Enabled
 	switch {

@@ -12,17 +12,16 @@ import (
 	"deployer/tasks/systembus"
 )
 
-// buses are the connections of this process, by socket. There is one for each
-// host, so one in an agent, which keeps it until it ends.
+// buses are the D-Bus connections of this process, by socket. An agent has one and
+// keeps it until it exits.
 var buses = struct {
 	sync.Mutex
 	at map[string]*systembus.Conn
 }{at: map[string]*systembus.Conn{}}
 
-// busProperties asks systemd for a unit's properties over the bus of the host, which costs
-// it an eighth of what systemctl does: that is a program to start, and a
-// connection to accept. Where it does not answer, for whatever reason, nil is
-// returned: systemctl knows more ways, and says what is wrong.
+// busProperties reads a unit's properties from systemd over the host's D-Bus, at an
+// eighth of the cost of systemctl, which starts a program and opens a connection.
+// After any error it returns nil: systemctl, which is used then, reports the reason.
 func busProperties(ctx context.Context, sys engine.System, name string) map[string]string {
 	buses.Lock()
 	defer buses.Unlock()
@@ -48,7 +47,7 @@ func busProperties(ctx context.Context, sys engine.System, name string) map[stri
 	return said
 }
 
-// object is the path that systemd gives a unit on the bus.
+// object returns the D-Bus object path of a unit.
 func object(name string) string {
 	var b strings.Builder
 	b.WriteString("/org/freedesktop/systemd1/unit/")
@@ -63,7 +62,7 @@ func object(name string) string {
 	return b.String()
 }
 
-// inWords is a property as systemctl shows it.
+// inWords formats a property as systemctl does.
 func inWords(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -78,8 +77,8 @@ func inWords(v any) string {
 	return ""
 }
 
-// listInWords shows paths, or the name of an error and its text, behind one
-// another, and an id in hex digits.
+// listInWords formats a list: paths, or an error's name and text, separated by
+// blanks, and an id in hex digits.
 func listInWords(list []any) string {
 	var id []byte
 	var words []string

@@ -9,14 +9,15 @@ import (
 	"deployer/tasks/checkresult"
 )
 
-// Checks looks whether units run, and never fails for what it finds.
+// Checks checks that units run. A unit that does not run is a row of the output, not
+// a failure.
 type Checks struct {
 	Units []string `yaml:"units" required:"true" doc:"names of units with suffix, such as etcd.service"`
 }
 
 var _ engine.Module = (*Checks)(nil)
 
-// Check asks systemd; the output has a row for each unit.
+// Check reads the status of each unit; the output has a row for each.
 func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	var rows []checkresult.Row
 	for _, name := range c.Units {

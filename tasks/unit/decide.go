@@ -10,7 +10,7 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// action is a systemctl verb and the reason for it.
+// action is a systemctl verb with the reason for it.
 type action struct{ verb, why string }
 
 func (a action) effect(unit string) engine.Effect {
@@ -24,7 +24,7 @@ func (a action) effect(unit string) engine.Effect {
 	return e
 }
 
-// decide says what to do to a unit in this status; an empty verb for nothing.
+// decide returns the action for a unit in this status; an empty verb for none.
 func (u *Unit) decide(sys engine.System, now status) (action, error) {
 	if u.OnlyIfUp && !now.up() && now.Active != "failed" && now.Active != "activating" {
 		return action{}, nil
@@ -69,9 +69,9 @@ func (u *Unit) decideStarted(sys engine.System, now status) (action, error) {
 	return action{verb: "reload", why: "it has not read " + changed + " since it changed"}, nil
 }
 
-// marks is the receipt of a unit: which files the process of this invocation
-// has seen. It is exact where clocks are not: after a step of the wall clock
-// only a process that somebody else started is judged by times.
+// marks is the receipt of a unit: the files that the process of this invocation has
+// read. It is exact where clocks are not: times are compared only for a process that
+// somebody else started.
 type marks struct {
 	Invocation string                   `json:"invocation"`
 	Restart    map[string]receipt.Stamp `json:"restart,omitempty"`
@@ -93,8 +93,7 @@ func takeMarks(sys engine.System, restart, reload []string) marks {
 	return marks{Restart: stamps(restart), Reload: stamps(reload)}
 }
 
-// remember writes which files the process has seen. A reload reads only the
-// files that a reload is for; what the process saw at its start stays.
+// remember writes the receipt. A reload only updates the files that a reload is for.
 func (u *Unit) remember(sys engine.System, act action, after status, seen marks) error {
 	if act.verb == "stop" || len(seen.Restart)+len(seen.Reload) == 0 || after.Invocation == "" {
 		return nil
@@ -110,9 +109,8 @@ func (u *Unit) remember(sys engine.System, act action, after status, seen marks)
 	return receipt.Write(sys, u.receiptPath(), seen)
 }
 
-// newest returns a path that changed since the process has seen it, or that a dry
-// run has found to be changed before this step; or empty. Other files that are
-// not there ask for nothing.
+// newest returns a path that has changed since the process read it, or that a dry
+// run would change before this step; empty for none. Missing files do not count.
 func newest(sys engine.System, paths []string, since int64, seen map[string]receipt.Stamp, known bool) (string, error) {
 	for _, path := range paths {
 		if wouldChange(sys, path) {

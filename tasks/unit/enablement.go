@@ -7,8 +7,8 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// enabling is the systemctl verb that enabled asks for, or empty. Units without
-// an [Install] section have nothing to enable.
+// enabling returns the systemctl verb for the wanted value of enabled, or "". Units
+// without an [Install] section have nothing to enable.
 func (u *Unit) enabling(now status) string {
 	if u.Enabled == nil {
 		return ""
@@ -26,8 +26,8 @@ func (u *Unit) enabling(now status) string {
 	return "disable"
 }
 
-// masking is the verb that forbids a unit to start, if that is asked for and not
-// so; unmasking the one that allows it again.
+// masking returns the verb that masks the unit if needed; unmasking the one that
+// unmasks it.
 func (u *Unit) masking(now status) string {
 	if u.Masked != nil && *u.Masked && now.FileState != "masked" {
 		return "mask"
@@ -42,7 +42,7 @@ func (u *Unit) unmasking(now status) string {
 	return ""
 }
 
-// systemctl runs a verb, if there is one, on the unit.
+// systemctl runs a verb on the unit, unless the verb is empty.
 func (u *Unit) systemctl(ctx context.Context, sys engine.System, verb string) error {
 	if verb == "" {
 		return nil

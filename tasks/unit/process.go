@@ -7,9 +7,9 @@ import (
 	"deployer/engine"
 )
 
-// Process reads what systemd knows of a unit's main process, and changes nothing.
-// Times are the host's wall clock in RFC 3339 with nanoseconds, so that they can
-// be compared with what other processes of the host report.
+// Process reads the main process of a systemd unit and changes nothing. Times are
+// the host's wall clock in RFC 3339 with nanoseconds, comparable with times of other
+// processes of the host.
 type Process struct {
 	Name string `yaml:"name" required:"true" doc:"name of the unit with suffix, such as kubelet.service"`
 	Log  bool   `yaml:"log" doc:"also return the last 20 lines of the unit's journal. Default false"`
@@ -17,12 +17,12 @@ type Process struct {
 
 var _ engine.Module = (*Process)(nil)
 
-// Looks is true: the module only reads.
+// Looks reports that the module only reads.
 func (*Process) Looks() bool { return true }
 
-// Check asks systemd. The output has load_state, active_state, result, main_pid,
-// invocation, restarts (by systemd itself), started (empty when the unit has no
-// process), now, and journal when Log asks for it.
+// Check reads the status. The output has load_state, active_state, result, main_pid,
+// invocation, restarts (by systemd), started (empty without a process), now, and
+// journal if Log is set.
 func (p *Process) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	now, err := show(ctx, sys, p.Name)
 	if err != nil {
@@ -48,8 +48,8 @@ func (*Process) Apply(context.Context, engine.System, engine.Change) (engine.Out
 	return nil, nil
 }
 
-// Identity is the main process of a unit, as gates compare it before and after
-// they have looked at its effect.
+// Identity identifies the main process of a unit. Gates compare it before and after
+// they check the effect.
 type Identity struct {
 	Missing    bool // systemd knows no such unit
 	Up         bool // the unit is active

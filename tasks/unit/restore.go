@@ -9,8 +9,8 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Restorer puts back whether a unit starts at boot, whether it may start at all,
-// and whether it runs.
+// Restorer restores whether a unit starts at boot, whether it is masked, and whether
+// it runs.
 var Restorer = &engine.Restorer{
 	Effect: engine.EffectUnit,
 	Look: func(ctx context.Context, sys engine.System, name string) (engine.State, error) {
@@ -19,7 +19,7 @@ var Restorer = &engine.Restorer{
 	},
 	Restore: restore,
 	Idle:    idle,
-	// A unit must not start before its files are back.
+	// A unit must not start before its files are restored.
 	Late:    func(to engine.State) bool { return to[keyActive] == "yes" },
 	Stopped: func(s engine.State) bool { return s[keyActive] == "no" },
 }
@@ -30,7 +30,7 @@ const (
 	keyActive  = "active"  // yes or no
 )
 
-// kept is a unit's state as far as it can be put back.
+// kept returns the unit's state as far as it can be restored.
 func (s status) kept() engine.State {
 	if s.Load == "not-found" && !s.up() {
 		return nil
@@ -42,7 +42,7 @@ func (s status) kept() engine.State {
 	return engine.State{keyEnabled: s.FileState, keyActive: active}
 }
 
-// idle is a unit that does nothing, now and at the next boot.
+// idle reports whether the unit does nothing, now and at the next boot.
 func idle(s engine.State) bool {
 	return s[keyActive] != "yes" && slices.Contains([]string{"", "disabled", "static", "indirect"}, s[keyEnabled])
 }
@@ -65,7 +65,7 @@ func restore(ctx context.Context, sys engine.System, name string, now, to engine
 	return err
 }
 
-// unfiling are the verbs that bring a unit's files below /etc from one state
+// unfiling returns the verbs that bring a unit's links below /etc from one state
 // into another.
 func unfiling(now, to engine.State) []string {
 	from, want := now[keyEnabled], to[keyEnabled]
@@ -88,8 +88,8 @@ func unfiling(now, to engine.State) []string {
 	return out
 }
 
-// Gate makes what runs follow its files, and leaves alone what does not run: the
-// revert itself decides what is enabled, started and stopped.
+// Gate returns a task that makes a running unit follow its files, and leaves a
+// stopped one alone: the revert itself enables, starts and stops units.
 func (u *Unit) Gate() any {
 	if u.State == "" || u.State == "stopped" {
 		return nil

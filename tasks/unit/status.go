@@ -16,7 +16,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// status is what systemd says of a unit.
+// status is the status of a unit by systemd.
 type status struct {
 	Load        string // loaded, not-found, masked, bad-setting, error
 	LoadError   string
@@ -30,15 +30,14 @@ type status struct {
 	Restarts    int    // by systemd itself
 	Invocation  string // one id for each time the unit was started
 	Result      string // success, exit-code, ...
-	// Started is when the main process began, Changed when the unit last went
-	// from one state to another (a reload counts); in microseconds of the
-	// monotonic clock, 0 when never.
+	// Started is the start of the main process, Changed the last change of state (a
+	// reload counts), in microseconds of the monotonic clock; 0 when never.
 	Started, Changed int64
 
 	dropIns []string // that systemd has read
 }
 
-// up is true for a unit that runs, or whose one-time job is done and remembered.
+// up reports whether a unit runs, or is a completed one-shot unit that stays active.
 func (s status) up() bool { return s.Active == "active" || s.Active == "reloading" }
 
 const properties = "LoadState,LoadError,ActiveState,SubState,UnitFileState,Type,NeedDaemonReload,CanReload,MainPID," +
@@ -55,11 +54,11 @@ func show(ctx context.Context, sys engine.System, name string) (status, error) {
 	return parse(out), nil
 }
 
-// unitDirs are where units have the directories of their drop-ins.
+// unitDirs are the directories of drop-ins.
 var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"}
 
-// unread reports whether a drop-in is there that systemd has not read. It does not say
-// so itself when the first one comes, with its directory (systemd 252).
+// unread reports whether a drop-in exists that systemd has not loaded. systemd 252
+// does not report it for the first drop-in, which comes with its directory.
 func unread(sys engine.System, name string, read []string) bool {
 	names := []string{name}
 	if prefix, rest, ok := strings.Cut(name, "@"); ok && !strings.HasPrefix(rest, ".") {
@@ -89,7 +88,7 @@ func parse(out string) status {
 	return statusOf(p)
 }
 
-// statusOf takes a status from properties in systemctl's words.
+// statusOf parses a status from properties in the words of systemctl.
 func statusOf(p map[string]string) status {
 	s := status{
 		Load: p["LoadState"], LoadError: p["LoadError"], Active: p["ActiveState"], Sub: p["SubState"],
@@ -104,16 +103,16 @@ func statusOf(p map[string]string) status {
 	return s
 }
 
-// number reads a decimal, 0 when there is none: systemd leaves properties empty
-// that a kind of unit does not have.
+// number parses a decimal, 0 for an empty text: systemd leaves properties empty that
+// a kind of unit does not have.
 func number(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return n
 }
 
-// wall turns a time of the monotonic clock, in microseconds, into one that can
-// be compared with the time of a file. systemctl prints wall clock times to the
-// second only, and the option for more is not in every systemd that is in use.
+// wall converts microseconds of the monotonic clock into a time that can be compared
+// with file times. systemctl prints wall clock times only to the second, and older
+// systemd versions have no option for more.
 func wall(monotonic int64) time.Time {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

@@ -16,7 +16,7 @@ const (
 	beginWithin    = 10 * time.Second // for no_block: until the job is taken up
 )
 
-// transition runs the verb and waits for its effect. It returns the status after it.
+// transition runs the verb, waits for its effect, and returns the status after it.
 func (u *Unit) transition(ctx context.Context, sys engine.System, before status, transition action) (status, error) {
 	if transition.verb == "reload" && !before.CanReload {
 		return before, fmt.Errorf("unit %s has no ExecReload: use state: restarted, or restart_if_older_than", u.Name)
@@ -57,7 +57,7 @@ func (u *Unit) failure(ctx context.Context, sys engine.System, what string) erro
 	return &engine.Failure{Message: "unit " + u.Name + " " + what, Detail: journal(ctx, sys, u.Name)}
 }
 
-// awaitBegin waits until a new invocation began.
+// awaitBegin waits until a new invocation begins.
 func (u *Unit) awaitBegin(ctx context.Context, sys engine.System, before status) (status, error) {
 	deadline := time.Now().Add(beginWithin)
 	for {

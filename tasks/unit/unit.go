@@ -1,6 +1,6 @@
-// Package unit has the module for systemd units. It looks at what systemd says
-// a process did, not at whether a command was given: a restart has happened
-// when a new process runs and stays up.
+// Package unit has the module for systemd units. It checks the effect of an action
+// by the state of the process, not by the exit code of systemctl: a restart has
+// happened when a new process runs and stays up.
 package unit
 
 import (
@@ -15,8 +15,8 @@ import (
 	"deployer/tasks/file"
 )
 
-// Unit is a systemd unit with its wanted state. systemd is told to read unit
-// files again whenever the file is newer than what it has loaded.
+// Unit is a systemd unit with its wanted state. The module runs daemon-reload
+// whenever a file of the unit is newer than the loaded one.
 type Unit struct {
 	Name               string         `yaml:"name" doc:"name of the unit, such as etcd.service; a name without suffix is a service. Optional when only daemon_reload: true is given"`
 	Content            string         `yaml:"content" doc:"content of the unit file in /etc/systemd/system; default: another task or package provides the file. A change restarts a started unit"`
@@ -57,10 +57,10 @@ func (u *Unit) onlyReload() bool {
 	return u.Name == "" && u.DaemonReload && u.Content == "" && u.State == "" && u.Enabled == nil && u.Masked == nil
 }
 
-// suffixes are of all kinds of unit.
+// suffixes are the suffixes of all kinds of unit.
 var suffixes = []string{".service", ".socket", ".target", ".timer", ".mount", ".automount", ".swap", ".path", ".slice", ".scope", ".device"}
 
-// named is the unit under its whole name.
+// named returns the unit's name with suffix.
 func (u *Unit) named() *Unit {
 	if u.Name == "" || slices.Contains(suffixes, filepath.Ext(u.Name)) {
 		return u
@@ -76,7 +76,7 @@ func (u *Unit) file() *file.File {
 	return &file.File{Path: u.path(), Content: u.Content, Mode: "0644"}
 }
 
-// restartPaths are the files whose change asks for a restart.
+// restartPaths returns the files whose change requires a restart.
 func (u *Unit) restartPaths() []string {
 	if u.Content == "" {
 		return u.RestartIfOlderThan
@@ -84,7 +84,7 @@ func (u *Unit) restartPaths() []string {
 	return append([]string{u.path()}, u.RestartIfOlderThan...)
 }
 
-// Check compares what systemd says with what is wanted.
+// Check compares the unit's status with the wanted state.
 func (u *Unit) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := u.valid(); err != nil {
 		return engine.Change{}, err

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// defaultStable is how long a unit that does not say itself when it is ready
-// must stay up: a process that cannot read its configuration ends well within.
+// defaultStable is the time that a unit without readiness notification must stay up:
+// a process that cannot read its configuration exits sooner.
 const defaultStable = time.Second
 
-// maxCrashes is how often a process may end before the wait for it is given up.
-// Some need what starts beside them and are up at the second try.
+// maxCrashes is the number of exits after which the wait for a process ends. Some
+// processes need others that start beside them, and are up at the second attempt.
 const maxCrashes = 3
 
-// watch judges the statuses of a unit after it was told to start.
+// watch evaluates the statuses of a unit after its start.
 type watch struct {
 	before status         // when it was told
 	stable *time.Duration // as the user wants it; nil for the default
@@ -24,8 +24,8 @@ type watch struct {
 	since    time.Time
 }
 
-// observe takes the status at a time. done is true when the unit is up and
-// stable; wrong says why it never will be.
+// observe evaluates a status at a time. done reports that the unit is up and stable;
+// wrong is the reason why it never will be.
 func (w *watch) observe(now status, at time.Time) (done bool, wrong string) {
 	if !w.seen {
 		w.seen, w.restarts = true, now.Restarts
@@ -60,7 +60,7 @@ func (w *watch) ended(now status) string {
 	return ""
 }
 
-// old is true for the process that was there before.
+// old reports whether the process is the one from before the start.
 func (w *watch) old(now status) bool {
 	return w.before.up() && now.Invocation == w.before.Invocation && now.Started == w.before.Started && now.MainPID == w.before.MainPID
 }
