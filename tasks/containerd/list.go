@@ -5,11 +5,15 @@ import (
 	"strings"
 )
 
-// Image is a name of an image and the digest of what it stands for. One image
-// may have several names; CRI adds one of the form sha256:ID.
-type Image struct{ Ref, Digest string }
+// Image is a name of an image and the digest of its content. One image may have
+// several names; CRI adds one of the form sha256:ID.
+type Image struct {
+	Ref, Digest string
+	PinnedFor   string // the set for which Pin has pinned it; empty without one
+}
 
-// Images lists all names of images.
+// Images lists all names of images. Each call starts ctr, so a caller asks once
+// for everything that it wants to know.
 func (c Client) Images(ctx context.Context) ([]Image, error) {
 	out, err := c.Run(ctx, "images", "ls")
 	if err != nil {
@@ -18,12 +22,13 @@ func (c Client) Images(ctx context.Context) ([]Image, error) {
 	return parseImages(out), nil
 }
 
-// parseImages reads the table of ctr images ls: REF, TYPE, DIGEST and more.
+// parseImages reads the table of ctr images ls: REF, TYPE, DIGEST, more, and LABELS
+// as its last column.
 func parseImages(out string) []Image {
 	var images []Image
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) > 3 && strings.HasPrefix(f[2], "sha256:") {
-			images = append(images, Image{Ref: f[0], Digest: f[2]})
+			images = append(images, Image{Ref: f[0], Digest: f[2], PinnedFor: pinnedFor(f[len(f)-1])})
 		}
 	}
 	return images

@@ -2,7 +2,6 @@ package containerd
 
 import (
 	"context"
-	"fmt"
 	"strings"
 )
 
@@ -21,9 +20,23 @@ func PinLabels(set string) []string {
 	return []string{labelPinned + "=pinned", labelSet + "=" + set}
 }
 
-// Pinned lists the names of the images that are pinned for a set.
-func (c Client) Pinned(ctx context.Context, set string) (map[string]bool, error) {
-	return c.refs(ctx, fmt.Sprintf(`labels.%q==pinned,labels.%q==%q`, labelPinned, labelSet, set))
+// pinnedFor reads the set from labels as ctr lists them: KEY=VALUE with commas
+// between, or "-".
+func pinnedFor(labels string) string {
+	var set string
+	pinned := false
+	for label := range strings.SplitSeq(labels, ",") {
+		switch key, value, _ := strings.Cut(label, "="); key {
+		case labelPinned:
+			pinned = value == "pinned"
+		case labelSet:
+			set = value
+		}
+	}
+	if !pinned {
+		return ""
+	}
+	return set
 }
 
 // Pin pins an image for a set.
@@ -37,20 +50,4 @@ func (c Client) Pin(ctx context.Context, ref, set string) error {
 func (c Client) Unpin(ctx context.Context, ref string) error {
 	_, err := c.Run(ctx, "images", "label", ref, labelPinned+"=", labelSet+"=")
 	return err
-}
-
-// refs lists the names of the images that a filter of containerd lets through;
-// without a filter, of all images.
-func (c Client) refs(ctx context.Context, filter ...string) (map[string]bool, error) {
-	out, err := c.Run(ctx, append([]string{"images", "ls", "-q"}, filter...)...)
-	if err != nil {
-		return nil, err
-	}
-	refs := map[string]bool{}
-	for line := range strings.Lines(out) {
-		if ref := strings.TrimSpace(line); ref != "" {
-			refs[ref] = true
-		}
-	}
-	return refs, nil
 }

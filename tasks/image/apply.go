@@ -31,7 +31,7 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	}
 	sweep(sys)
 	c := containerd.Connect(sys, i.Ctr, i.Socket)
-	missing := i.missing(ctx, sys)
+	missing := i.missing(sys, i.read(ctx, sys))
 	failures := make([]error, len(missing))
 	imported := make([]string, len(missing))
 	var group errgroup.Group
@@ -49,13 +49,19 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	if err := errors.Join(failures...); err != nil {
 		return nil, err
 	}
-	old := i.leftovers(ctx, sys)
+	now := i.read(ctx, sys)
+	for _, t := range missing {
+		if err := t.check(sys, now); err != nil {
+			return nil, err
+		}
+	}
+	old := i.leftovers(sys, now)
 	if len(old) > 0 {
 		if err := c.Forget(ctx, old...); err != nil {
 			return nil, fmt.Errorf("removing older versions of imported images: %w", err)
 		}
 	}
-	if err := i.pins(ctx, sys).apply(ctx, c, i.Pin); err != nil {
+	if err := i.pins(sys, now).apply(ctx, c, i.Pin); err != nil {
 		return nil, err
 	}
 	return engine.Output{"imported": imported, "removed": old}, nil
@@ -75,8 +81,8 @@ func sweep(sys engine.System) {
 	}
 }
 
-// bring fetches one tarball, imports it, looks that its names are there, and
-// writes the receipt.
+// bring fetches one tarball, imports it and writes the receipt. Whether its names
+// are there is asked once for all tarballs, by check.
 func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Client, labels []string) error {
 	sys.Progress("fetching " + t.name())
 	path := filepath.Join(spool, t.Blob+".tar")
@@ -89,14 +95,20 @@ func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Clie
 	if err := c.Load(ctx, sys.Path(path), labels...); err != nil {
 		return err
 	}
-	present, err := c.Refs(ctx)
-	if err != nil {
-		return err
-	}
-	if ref := lacks(present, refs); ref != "" {
-		return fmt.Errorf("ctr imported the tarball, but containerd lists no image %s", ref)
-	}
 	return receipt.Write(sys, t.receiptPath(), record{Refs: refs})
+}
+
+// check returns an error when containerd lists not all names of an imported
+// tarball.
+func (t Tarball) check(sys engine.System, now state) error {
+	var rec record
+	if !receipt.Read(sys, t.receiptPath(), &rec) {
+		return fmt.Errorf("the receipt of %s cannot be read", t.name())
+	}
+	if ref := now.lacks(rec.Refs); ref != "" {
+		return fmt.Errorf("importing %s: ctr imported the tarball, but containerd lists no image %s", t.name(), ref)
+	}
+	return nil
 }
 
 func (t Tarball) fetch(ctx context.Context, sys engine.System, path string) (refs []string, err error) {

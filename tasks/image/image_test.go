@@ -88,11 +88,6 @@ func (f *fakeContainerd) listen() {
 
 func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {
 	line := strings.Join(cmd.Argv, " ")
-	if strings.HasSuffix(line, "images ls -q") {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return engine.CommandResult{Stdout: strings.Join(f.refs, "\n") + "\n"}, nil
-	}
 	if strings.HasSuffix(line, "images ls") {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -102,7 +97,11 @@ func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.Com
 			if of, ok := strings.CutPrefix(ref, "sha256:id-of-"); ok {
 				digest = "sha256:" + of
 			}
-			fmt.Fprintf(&table, "%s type %s 1 MiB linux/amd64 -\n", ref, digest)
+			labels := "-"
+			if set := f.labels[ref]; set != "" {
+				labels = "deployer/pinned-for=" + set + ",io.cri-containerd.pinned=pinned"
+			}
+			fmt.Fprintf(&table, "%s type %s 1 MiB linux/amd64 %s\n", ref, digest, labels)
 		}
 		return engine.CommandResult{Stdout: table.String()}, nil
 	}
@@ -111,17 +110,6 @@ func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.Com
 		defer f.mu.Unlock()
 		f.refs = slices.DeleteFunc(f.refs, func(r string) bool { return slices.Contains(strings.Fields(refs), r) })
 		return engine.CommandResult{}, nil
-	}
-	if _, filter, ok := strings.Cut(line, "images ls -q "); ok {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		var out strings.Builder
-		for _, ref := range f.refs {
-			if set := f.labels[ref]; filter == fmt.Sprintf(`labels."io.cri-containerd.pinned"==pinned,labels."deployer/pinned-for"==%q`, set) {
-				fmt.Fprintln(&out, ref)
-			}
-		}
-		return engine.CommandResult{Stdout: out.String()}, nil
 	}
 	if _, args, ok := strings.Cut(line, "images label "); ok {
 		f.mu.Lock()

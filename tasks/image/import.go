@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/tasks/containerd"
 	"deployer/tasks/receipt"
 )
 
@@ -38,7 +37,7 @@ type record struct {
 
 // Check compares the receipts with the names that containerd has. When
 // containerd does not answer (it may not be installed yet), every image is
-// taken to be missing.
+// missing.
 func (i *Import) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if len(i.Images) == 0 {
 		return engine.Change{}, errors.New("images is empty")
@@ -49,13 +48,14 @@ func (i *Import) Check(ctx context.Context, sys engine.System) (engine.Change, e
 		}
 	}
 	var change engine.Change
-	for _, t := range i.missing(ctx, sys) {
+	now := i.read(ctx, sys)
+	for _, t := range i.missing(sys, now) {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: t.name(), Action: "import"})
 	}
-	for _, ref := range i.leftovers(ctx, sys) {
+	for _, ref := range i.leftovers(sys, now) {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: ref, Action: "remove"})
 	}
-	pins := i.pins(ctx, sys)
+	pins := i.pins(sys, now)
 	for _, ref := range pins.add {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectImage, Target: ref, Action: "pin"})
 	}
@@ -64,49 +64,4 @@ func (i *Import) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	}
 	change.Needed = len(change.Effects) > 0
 	return change, nil
-}
-
-func (i *Import) missing(ctx context.Context, sys engine.System) []Tarball {
-	present, err := containerd.Connect(sys, i.Ctr, i.Socket).Refs(ctx)
-	if err != nil {
-		return i.Images
-	}
-	var out []Tarball
-	for _, t := range i.Images {
-		var rec record
-		if !receipt.Read(sys, t.receiptPath(), &rec) || len(rec.Refs) == 0 || lacks(present, rec.Refs) != "" {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// leftovers are the names of other versions of images of which there should be
-// only one. What is not imported yet has no receipt and so none.
-func (i *Import) leftovers(ctx context.Context, sys engine.System) []string {
-	var wanted []string
-	for _, t := range i.Images {
-		var rec record
-		if t.Only && receipt.Read(sys, t.receiptPath(), &rec) {
-			wanted = append(wanted, rec.Refs...)
-		}
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	have, err := containerd.Connect(sys, i.Ctr, i.Socket).Images(ctx)
-	if err != nil {
-		return nil // what is missing says that containerd does not answer
-	}
-	return stale(have, wanted)
-}
-
-// lacks returns the first wanted name that is not there.
-func lacks(have map[string]bool, want []string) string {
-	for _, w := range want {
-		if !have[w] {
-			return w
-		}
-	}
-	return ""
 }

@@ -7,7 +7,6 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/containerd"
-	"deployer/tasks/receipt"
 )
 
 // pinChange is what a set of pinned images lacks and has too much, sorted.
@@ -22,36 +21,23 @@ func (i *Import) labels() []string {
 }
 
 // pins compares the images that are pinned for the set with those of the task.
-// An image that is not imported yet pins itself with its import; as long as there
-// is one, its names are unknown and so nothing is unpinned. When containerd does
-// not answer there is nothing to compare.
-func (i *Import) pins(ctx context.Context, sys engine.System) pinChange {
-	if i.Pin == "" {
-		return pinChange{}
-	}
-	c := containerd.Connect(sys, i.Ctr, i.Socket)
-	pinned, err := c.Pinned(ctx, i.Pin)
-	if err != nil {
-		return pinChange{}
-	}
-	present, err := c.Refs(ctx)
-	if err != nil {
+// An image that is not imported yet is pinned by its import; as long as there is
+// one, its names are unknown and so nothing is unpinned.
+func (i *Import) pins(sys engine.System, s state) pinChange {
+	if i.Pin == "" || !s.answers {
 		return pinChange{}
 	}
 	wanted, whole := map[string]bool{}, true
 	for _, t := range i.Images {
-		var rec record
-		if !receipt.Read(sys, t.receiptPath(), &rec) || len(rec.Refs) == 0 || lacks(present, rec.Refs) != "" {
-			whole = false
-			continue
-		}
-		for _, ref := range rec.Refs {
+		refs := s.refs(sys, t)
+		whole = whole && len(refs) > 0
+		for _, ref := range refs {
 			wanted[ref] = true
 		}
 	}
-	change := pinChange{add: without(wanted, pinned)}
+	change := pinChange{add: without(wanted, s.pinned)}
 	if whole {
-		change.drop = without(pinned, wanted)
+		change.drop = without(s.pinned, wanted)
 	}
 	return change
 }
