@@ -37,6 +37,7 @@ type Node struct {
 	Kubeconfigs    []Kubeconfig        `json:"kubeconfigs"`     // those of its components
 	APIServerFiles []ConfigFile        `json:"apiserver_files"` // those that the API server reads
 	Images         []Image             `json:"images"`          // those of its static pods
+	FirstImages    []Image             `json:"first_images"`    // of Images, those without which no node of a new cluster gets to an API server
 	Packages       map[string][]string `json:"packages"`        // host packages by facts.os_family, in the words of package managers
 	Owned          []Owned             `json:"owned"`           // directories that deployer writes to
 	Requirements   []Requirement       `json:"requirements"`    // what preflight looks at

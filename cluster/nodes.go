@@ -79,6 +79,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	n.Kubeconfigs = Kubeconfigs(r.out, n.Name)
 	n.Mounts = mounts(n)
 	n.Images = r.images(n)
+	n.FirstImages = firstImages(n.Images)
 	n.Owned = OwnedDirs(r.out, n)
 	n.Packages = r.packages(n)
 	n.Requirements = Requirements(r.out, n)
@@ -178,4 +179,10 @@ func (r *resolver) images(n Node) []Image {
 		out = append(out, Image{r.spec.Proxy.Kind, version})
 	}
 	return out
+}
+
+// firstImages leaves out the images of pods that only work with an API server.
+func firstImages(images []Image) []Image {
+	waits := []string{"kube-controller-manager", "kube-scheduler", "kube-proxy"}
+	return slices.DeleteFunc(slices.Clone(images), func(i Image) bool { return slices.Contains(waits, i.Name) })
 }
