@@ -140,9 +140,18 @@ func (h HTTP) client(sys engine.System) (*http.Client, error) {
 	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
 }
 
-// Poll calls try every interval until it succeeds or the timeout passes, and
-// then returns what the last try said. waiting, when not nil, hears each new
-// reason.
+// Final is an error of a try that no further try would mend.
+type Final struct{ Err error }
+
+// Error is that of Err.
+func (f *Final) Error() string { return f.Err.Error() }
+
+// Unwrap returns Err.
+func (f *Final) Unwrap() error { return f.Err }
+
+// Poll calls try every interval until it succeeds, returns a *Final error or the
+// timeout passes, and returns the error of the last try. waiting, when not nil,
+// hears each new reason.
 func Poll(ctx context.Context, timeout, interval time.Duration, waiting func(string), try func(context.Context) error) error {
 	deadline := time.Now().Add(timeout)
 	said := ""
@@ -155,6 +164,9 @@ func Poll(ctx context.Context, timeout, interval time.Duration, waiting func(str
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			return errors.Join(cause, err)
+		}
+		if final, ok := errors.AsType[*Final](err); ok {
+			return final.Err
 		}
 		if !time.Now().Before(deadline) {
 			return err

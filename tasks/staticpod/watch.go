@@ -3,11 +3,13 @@ package staticpod
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/httpcheck"
 )
 
 const (
@@ -27,22 +29,40 @@ type watch struct {
 	sys      engine.System
 	manifest manifest
 
-	logs  string // the pod's log files at the last look
-	next  time.Time
-	pause time.Duration
-	last  error // of the last look
+	before restarts // those at the first look
+	logs   string   // the pod's log files at the last look
+	next   time.Time
+	pause  time.Duration
+	last   error // of the last look
 	// old is what the new pod replaces; see there.
 	old replacement
 }
 
+// try returns nil when the pod runs and answers, and a httpcheck.Final error when it
+// is not worth waiting for.
 func (w *watch) try(ctx context.Context) error {
+	logs := logFiles(w.sys, w.manifest)
+	if w.before == nil {
+		w.before = restartsOf(logs)
+	}
+	err := w.glance(ctx, strings.Join(logs, " "))
+	if err == nil {
+		return nil
+	}
+	if again := restartsOf(logs).since(w.before); again != nil {
+		return &httpcheck.Final{Err: fmt.Errorf("%w: %w", err, again)}
+	}
+	return err
+}
+
+func (w *watch) glance(ctx context.Context, logs string) error {
 	// A pod that does not answer need not be looked for, unless it waits for the
 	// end of an older one.
 	silent := w.ready.answers(ctx, w.sys)
 	if silent != nil && w.old.over {
 		return silent
 	}
-	if w.due() {
+	if w.due(logs) {
 		w.look(ctx)
 	}
 	return cmp.Or(silent, w.last)
@@ -50,8 +70,8 @@ func (w *watch) try(ctx context.Context) error {
 
 // due reports whether a query may show anything new: the pod's logs changed, an
 // older pod ended, or some time has passed.
-func (w *watch) due() bool {
-	if logs := strings.Join(logFiles(w.sys, w.manifest), " "); w.last == nil || logs != w.logs {
+func (w *watch) due(logs string) bool {
+	if w.last == nil || logs != w.logs {
 		w.logs, w.pause = logs, firstPause
 		return true
 	}
