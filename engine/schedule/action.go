@@ -16,6 +16,10 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
+	// A gate would wait for the effect of what a preview only looks at.
+	if h.preview != nil && h.preview.changes {
+		return nil
+	}
 	if err := h.run.actions.acquire(h.stop()); err != nil {
 		return err
 	}

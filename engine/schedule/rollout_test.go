@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -355,6 +356,42 @@ func TestRolloutOfAPlan(t *testing.T) {
 	}
 	if w.new["h1"] {
 		t.Error("it was not put back")
+	}
+}
+
+// TestRolloutAsksNoGateAhead: a gate that runs on the controller waits for the effect
+// of the steps before it, so it is asked when they have been taken and not before.
+func TestRolloutAsksNoGateAhead(t *testing.T) {
+	w := newRolloutHosts()
+	s := rolled(w, 1, 3)
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.log = append(w.log, fmt.Sprintf("%s asked, changed: %t", site.Host(), w.new[site.Host()]))
+		return nil, nil
+	}
+	r := s.run(t, t.Context(), `
+- hosts: all
+  tasks:
+    - rollout: {canary: [minions, masters]}
+      block:
+        - {name: config, do: {}}
+        - {name: serves, act: {gate: true}}
+        - {name: healthy, gate: {}}
+`)
+	if r.Outcome() != engine.RunDone {
+		t.Errorf("outcome %q: %+v", r.Outcome(), r.Hosts)
+	}
+	var asked []string
+	for _, line := range w.log {
+		if strings.Contains(line, " asked") {
+			asked = append(asked, line)
+		}
+	}
+	slices.Sort(asked)
+	want := []string{"m1 asked, changed: true", "n1 asked, changed: true", "n2 asked, changed: true", "n3 asked, changed: true"}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Error(diff)
 	}
 }
 
