@@ -175,4 +175,7 @@ type FileEntry struct {
 type Blob struct {
 	Digest string // hex SHA-256 of the plain content
 	Size   int64  // bytes of the plain content
+	// Expanded is the digest of the same archive without gzip, which a host may
+	// ask for instead; empty for what is no archive.
+	Expanded string
 }

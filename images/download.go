@@ -26,6 +26,11 @@ func (r *Resolver) obtain(ctx context.Context, a Artifact, ref Ref, want Offer, 
 	if err := r.Store.Compressed(ctx, digest); err != nil {
 		return Blob{}, err
 	}
+	if a.Kind == KindArchive {
+		if _, err := r.Store.Expanded(ctx, digest); err != nil {
+			return Blob{}, err
+		}
+	}
 	blob, err := r.Store.Blob(digest)
 	if err == nil {
 		report(Ready, blob.Size, blob.Size)

@@ -67,7 +67,7 @@ func (r *Resolver) version(name, kubernetes string, overrides map[string]string)
 
 // Resolve returns the verified content of an artifact, without the network. An
 // artifact without pin is ErrUnpinned, one that was not downloaded ErrMissing.
-func (r *Resolver) Resolve(_ context.Context, ref Ref) (Blob, error) {
+func (r *Resolver) Resolve(ctx context.Context, ref Ref) (Blob, error) {
 	pin, ok := r.Lock.Pin(ref)
 	if !ok {
 		return Blob{}, fmt.Errorf("%s: %w %s: run deployer artifacts fetch", ref, ErrUnpinned, r.Lock.Path())
@@ -82,6 +82,11 @@ func (r *Resolver) Resolve(_ context.Context, ref Ref) (Blob, error) {
 	if blob.Size != pin.Size {
 		return Blob{}, fmt.Errorf("%s: %w: lock file %s says %d bytes, the content of that digest has %d",
 			ref, ErrMismatch, r.Lock.Path(), pin.Size, blob.Size)
+	}
+	if a, err := r.Catalogue.Artifact(ref.Name); err == nil && a.Kind == KindArchive {
+		if blob.Expanded, err = r.Store.Expanded(ctx, blob.Digest); err != nil {
+			return Blob{}, fmt.Errorf("%s: %w", ref, err)
+		}
 	}
 	return blob, nil
 }

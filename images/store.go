@@ -28,6 +28,9 @@ type Blob struct {
 	// Path holds the content as published, CompressedPath the same as one
 	// zstd stream: what is sent to hosts.
 	Path, CompressedPath string
+	// Expanded is the digest of an archive without its gzip, see [Store.Expanded];
+	// empty for what is no archive of the catalogue.
+	Expanded string
 }
 
 // Store keeps content by its digest: sha256/<hex>, and <hex>.zst beside it. Several

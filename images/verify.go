@@ -78,11 +78,17 @@ func (r *Resolver) verify(ctx context.Context, ref Ref, report reporter) error {
 	if err := r.Store.recheck(pin.SHA256); err != nil {
 		return err
 	}
-	if _, err := r.Resolve(ctx, ref); err != nil {
+	blob, err := r.Resolve(ctx, ref)
+	if err != nil {
 		return err
 	}
 	if err := r.Store.recheckCompressed(ctx, pin.SHA256); err != nil {
 		return err
+	}
+	if blob.Expanded != "" && blob.Expanded != blob.Digest {
+		if err := errors.Join(r.Store.recheck(blob.Expanded), r.Store.recheckCompressed(ctx, blob.Expanded)); err != nil {
+			return err
+		}
 	}
 	report(Ready, pin.Size, pin.Size)
 	return nil

@@ -87,7 +87,7 @@ func (b *Store) Artifact(ctx context.Context, name, version, arch string) (engin
 	if err != nil {
 		return engine.Blob{}, err
 	}
-	return engine.Blob{Digest: blob.Digest, Size: blob.Size}, nil
+	return engine.Blob{Digest: blob.Digest, Size: blob.Size, Expanded: blob.Expanded}, nil
 }
 
 func (b *Store) probe(arch string) (engine.Blob, error) {

@@ -38,7 +38,7 @@ func (i *Install) Apply(ctx context.Context, sys engine.System, _ engine.Change)
 	if err != nil {
 		return nil, fmt.Errorf("unpacking %s: %w", i.name(), err)
 	}
-	changed, rec, err := s.commit(i.Blob)
+	changed, rec, err := s.commit(i.published())
 	if err != nil {
 		return nil, fmt.Errorf("installing %s: %w", i.name(), err)
 	}

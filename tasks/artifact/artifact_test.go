@@ -5,6 +5,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -15,6 +18,11 @@ import (
 	"deployer/tasks/receipt"
 	"deployer/tasks/tasktest"
 )
+
+func hexOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
 
 // archive makes a tar.gz of name, content pairs.
 func archive(t *testing.T, files ...string) []byte {
@@ -222,5 +230,33 @@ func TestMembersStayBelowTheirDirectory(t *testing.T) {
 	}
 	if _, err := os.Stat(sys.Path("/etc")); err == nil {
 		t.Error("a member was put outside")
+	}
+}
+
+// TestExpandedArchive: what is fetched is the archive without gzip, what the host
+// remembers is the one that was published, so that a host which unpacked that
+// itself has nothing to do.
+func TestExpandedArchive(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	published := archive(t, "bin/a", "A")
+	z, err := gzip.NewReader(bytes.NewReader(published))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expanded := sys.AddBlob(plain)
+	m := &Install{Name: "thing 1", Blob: expanded, Published: hexOf(published), Members: map[string]string{"bin/a": "/b/a"}}
+	tasktest.Converge(t, sys, m)
+	if diff := cmp.Diff([]string{expanded}, sys.Fetched()); diff != "" {
+		t.Errorf("fetched: %s", diff)
+	}
+	without := *m
+	without.Blob, without.Published = m.Published, ""
+	if change := tasktest.Check(t, sys, &without); change.Needed {
+		t.Errorf("another form of the same archive changes %+v", change)
 	}
 }

@@ -3,6 +3,7 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,11 +21,12 @@ import (
 // Install puts a blob, or members of it, in place. It needs no blob to see that
 // nothing changed.
 type Install struct {
-	Name    string            `yaml:"name" doc:"name of the artifact in output; default the digest"`
-	Blob    string            `yaml:"blob" required:"true" doc:"hex SHA-256 of the file or archive"`
-	Dest    string            `yaml:"dest" doc:"absolute path, when the blob is a single file"`
-	Members map[string]string `yaml:"members" doc:"path in the tar archive (plain or gzip) -> absolute path; a slash at the end of both means everything below. A path may omit the archive's top directory"`
-	Mode    string            `yaml:"mode" doc:"octal mode of installed files; default \"0755\""`
+	Name      string            `yaml:"name" doc:"name of the artifact in output; default the digest"`
+	Blob      string            `yaml:"blob" required:"true" doc:"hex SHA-256 of the file or archive"`
+	Published string            `yaml:"published" doc:"hex SHA-256 of the archive as published, when blob is the same without gzip; default blob"`
+	Dest      string            `yaml:"dest" doc:"absolute path, when the blob is a single file"`
+	Members   map[string]string `yaml:"members" doc:"path in the tar archive (plain or gzip) -> absolute path; a slash at the end of both means everything below. A path may omit the archive's top directory"`
+	Mode      string            `yaml:"mode" doc:"octal mode of installed files; default \"0755\""`
 }
 
 var (
@@ -95,6 +97,10 @@ func (i *Install) dests() []string {
 	return out
 }
 
+// published is the digest by which receipts know the content, so that a host has
+// nothing to do when the same archive comes in another form.
+func (i *Install) published() string { return cmp.Or(i.Published, i.Blob) }
+
 func (i *Install) receiptPath() string { return receipt.Path("artifact", i.dests()...) }
 
 // Check compares the receipt and what is there.
@@ -103,7 +109,7 @@ func (i *Install) Check(_ context.Context, sys engine.System) (engine.Change, er
 		return engine.Change{}, err
 	}
 	var rec record
-	if receipt.Read(sys, i.receiptPath(), &rec) && rec.Blob == i.Blob {
+	if receipt.Read(sys, i.receiptPath(), &rec) && rec.Blob == i.published() {
 		return i.checkFiles(sys, rec.Files)
 	}
 	if i.Dest != "" { // the blob's digest is the file's own

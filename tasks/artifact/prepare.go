@@ -26,7 +26,9 @@ func (a *Artifact) Prepare(ctx context.Context, c engine.Controller) (string, en
 	if err != nil {
 		return "", nil, fmt.Errorf("finding artifact %s %s: %w", a.Name, a.Version, err)
 	}
-	return "blob_install", &Install{
-		Name: a.Name + " " + a.Version, Blob: blob.Digest, Dest: a.Dest, Members: a.Members, Mode: a.Mode,
-	}, nil
+	m := &Install{Name: a.Name + " " + a.Version, Blob: blob.Digest, Dest: a.Dest, Members: a.Members, Mode: a.Mode}
+	if blob.Expanded != "" && len(a.Members) > 0 {
+		m.Blob, m.Published = blob.Expanded, blob.Digest
+	}
+	return "blob_install", m, nil
 }
