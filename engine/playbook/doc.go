@@ -176,7 +176,8 @@
 // last; a | binds to what stands right before it. lookup('file', NAME), lookup('template',
 // NAME), lookup('env', NAME) and lookup('password', 'FILE length=20') read what is on the
 // machine that deployer runs on; the last one makes the file when there is none, in a dry
-// run too, so that the run that follows has the same.
+// run too, so that the run that follows has the same. What they find is not known to be
+// secret: a task that handles a password says secret: true.
 //
 // A name that does not exist is an error, found before any host is contacted where it is
 // certain that a host comes to it: in tasks without a condition, in the template files
