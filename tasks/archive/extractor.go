@@ -17,7 +17,9 @@ import (
 )
 
 // extractor writes below one directory and nowhere else: the kernel resolves each
-// name from there and refuses to leave, and links on the way are not followed.
+// name below the directory and refuses to leave it, and links on the way are not
+// followed. The table of names calls it safe_join; the type extracts members and
+// does not only join paths.
 type extractor struct {
 	sys      engine.System
 	root     *os.Root
@@ -29,7 +31,7 @@ type extractor struct {
 	changed  int
 }
 
-// extract brings one member in place.
+// extract writes one member.
 func (i *extractor) extract(name string, m member) error {
 	if err := i.parents(name); err != nil {
 		return err
@@ -72,7 +74,7 @@ func kindOf(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// parents makes the directories above a member that the archive does not have.
+// parents creates the directories above a member that the archive does not list.
 func (i *extractor) parents(name string) error {
 	dir := path.Dir(name)
 	if dir == "." || i.known[dir] {
@@ -112,8 +114,8 @@ func (i *extractor) directory(name string, m member, have fs.FileInfo) error {
 	return i.root.Lchown(name, i.uid, i.gid)
 }
 
-// plain writes a file beside its place. One that has the content already stays,
-// so that its time does not change and nothing restarts because of it.
+// plain writes a file under a temporary name. A file with the same content stays, so
+// that its time does not change and nothing restarts.
 func (i *extractor) plain(name string, m member, have fs.FileInfo) error {
 	return i.replace(name, func(temp string) (bool, error) {
 		f, err := i.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -132,7 +134,7 @@ func (i *extractor) plain(name string, m member, have fs.FileInfo) error {
 	})
 }
 
-// keepLabel gives a file the SELinux context of the one that it may replace.
+// keepLabel gives a file the SELinux context of the file that it replaces.
 func (i *extractor) keepLabel(name string, f *os.File, have fs.FileInfo) error {
 	if have == nil || !have.Mode().IsRegular() {
 		return nil
@@ -156,8 +158,8 @@ func (i *extractor) hasContent(name string, want []byte) bool {
 	return err == nil && bytes.Equal(sum.Sum(nil), want)
 }
 
-// applyAttributes gives a file its owner and its mode, without setuid and setgid bits: an
-// archive does not decide what runs as whom.
+// applyAttributes sets owner and mode, without setuid and setgid bits: an archive
+// must not decide who runs its programs as whom.
 func (i *extractor) applyAttributes(n *hostpath.Node, m member) error {
 	if err := n.Chown(i.uid, i.gid); err != nil {
 		return err
@@ -165,12 +167,12 @@ func (i *extractor) applyAttributes(n *hostpath.Node, m member) error {
 	return n.Chmod(m.mode.Perm())
 }
 
-// open opens a member itself, never what a link leads to.
+// open opens a member itself, never the target of a link.
 func (i *extractor) open(name string) (*hostpath.Node, error) {
 	return hostpath.Open(i.sys.Path("/"), i.parentOf(name))
 }
 
-// restoreAttributes is dress for a file that stays.
+// restoreAttributes is applyAttributes for a file that stays.
 func (i *extractor) restoreAttributes(name string, m member, have fs.FileInfo) error {
 	if have.Mode().Perm() != m.mode.Perm() {
 		i.changed++

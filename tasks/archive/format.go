@@ -1,5 +1,4 @@
-// Package archive has the modules that unpack archives into a directory of the
-// host and make archives there.
+// Package archive has the modules that unpack and create archives on the host.
 package archive
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// member is one thing in an archive.
+// member is one entry of an archive.
 type member struct {
 	name    string      // as the archive has it
 	mode    fs.FileMode // type (directory, symbolic link, plain) and permissions
@@ -34,8 +33,8 @@ type reader interface {
 	io.ReaderAt
 }
 
-// each calls do for every member, in the archive's order. What the archive is
-// shows in its first bytes, not in its name.
+// each calls do for every member, in the archive's order. The first bytes decide the
+// format, not the name.
 func each(f reader, size int64, do func(member) error) error {
 	in := bufio.NewReaderSize(f, 64<<10)
 	magic, err := in.Peek(6)

@@ -16,9 +16,9 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Unpack puts what is in an archive below a directory. A receipt remembers what
-// was unpacked from where: as long as all of it is there, nothing is fetched or
-// read again. What somebody changed in the files since stays.
+// Unpack unpacks an archive below a directory. A receipt records the members and
+// their source: while all of them exist, nothing is fetched or read again. Files
+// that somebody has changed since stay.
 type Unpack struct {
 	Name    string   `yaml:"name" doc:"name of the archive in output and receipt; default from, else the digest"`
 	Blob    string   `yaml:"blob" doc:"hex SHA-256 of the archive, fetched from the controller"`
@@ -39,7 +39,7 @@ var (
 	_ engine.Preparer = (*Unarchive)(nil)
 )
 
-// record is the receipt of what was unpacked.
+// record is the receipt of an unpacked archive.
 type record struct {
 	SHA256  string            `json:"sha256"`           // of the archive
 	Source  *receipt.Stamp    `json:"source,omitempty"` // of From, so that it need not be hashed again
@@ -78,7 +78,7 @@ func (u *Unpack) receiptPath() string {
 	return receipt.Path("unpack", append(about, u.Exclude...)...)
 }
 
-// Check looks at the receipt, and whether all that it lists is there.
+// Check compares the receipt with the archive, and checks that all members exist.
 func (u *Unpack) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if err := u.valid(); err != nil {
 		return engine.Change{}, err

@@ -15,10 +15,9 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Apply unpacks the blob beside the destinations, renames what differs, and
-// writes the receipt last: a run killed before that starts over. A file whose
-// content is right already is left alone, so that its time does not change and
-// nothing restarts because of it.
+// Apply unpacks the blob to temporary files, renames those that differ, and writes
+// the receipt last, so that a run after a kill starts over. A file with the right
+// content stays, so that its time does not change and nothing restarts.
 func (i *Install) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if err := receipt.Claim(sys); err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func (i *Install) Apply(ctx context.Context, sys engine.System, _ engine.Change)
 	return engine.Output{"installed": changed}, nil
 }
 
-// stage holds what was unpacked and has no name yet.
+// stage has the temporary files that were not renamed yet.
 type stage struct {
 	sys   engine.System
 	mode  string
@@ -61,8 +60,8 @@ type staged struct {
 	exact bool
 }
 
-// add reads one file to its destination's temporary file. Of two members for
-// the same destination the one with exactly the wanted name wins.
+// add writes one member to its destination's temporary file. Of two members for the
+// same destination, the one with the exact name wins.
 func (s *stage) add(dest string, content io.Reader, exact bool) error {
 	if old, ok := s.files[dest]; ok {
 		if old.exact == exact {
@@ -97,7 +96,7 @@ func (s *stage) discard() {
 	}
 }
 
-// commit gives the files their names and returns the destinations that changed.
+// commit renames the files and returns the destinations that changed.
 func (s *stage) commit(blob string) (changed []string, rec record, err error) {
 	changed = []string{}
 	rec = record{Blob: blob, Files: map[string]installed{}}

@@ -1,5 +1,5 @@
-// Package artifact installs binaries and members of archives from blobs that
-// the controller holds.
+// Package artifact installs binaries and members of archives from the controller's
+// blobs.
 package artifact
 
 import (
@@ -18,8 +18,8 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Install puts a blob, or members of it, in place. It needs no blob to see that
-// nothing changed.
+// Install installs a blob, or members of it. Without a change it does not fetch the
+// blob.
 type Install struct {
 	Name      string            `yaml:"name" doc:"name of the artifact in output; default the digest"`
 	Blob      string            `yaml:"blob" required:"true" doc:"hex SHA-256 of the file or archive"`
@@ -34,13 +34,13 @@ var (
 	_ engine.Preparer = (*Artifact)(nil)
 )
 
-// installed is what the receipt says of one file.
+// installed is the receipt's record of one file.
 type installed struct {
 	receipt.Stamp
 	SHA256 string `json:"sha256"`
 }
 
-// record is the receipt of one step's destinations.
+// record is the receipt of one step.
 type record struct {
 	Blob  string               `json:"blob"`
 	Files map[string]installed `json:"files"`
@@ -103,7 +103,7 @@ func (i *Install) published() string { return cmp.Or(i.Published, i.Blob) }
 
 func (i *Install) receiptPath() string { return receipt.Path("artifact", i.dests()...) }
 
-// Check compares the receipt and what is there.
+// Check compares the receipt with the files.
 func (i *Install) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if err := i.valid(); err != nil {
 		return engine.Change{}, err

@@ -16,9 +16,8 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// CAFiles writes the files of the certificate authorities that the
-// controller has for this host: all of them on masters, certificates only
-// elsewhere.
+// CAFiles writes the files of the certificate authorities that the controller holds
+// for this host: all of them on masters, only certificates elsewhere.
 type CAFiles struct {
 	Dir string `yaml:"dir" doc:"directory that all files lie below; default /etc/kubernetes"`
 }
@@ -51,7 +50,7 @@ func (a *CAFiles) fetch(ctx context.Context, sys engine.System) ([]*file.File, e
 	return files, nil
 }
 
-// Check compares the files, in the order in which they are to be written.
+// Check compares the files, in the order in which they are written.
 func (a *CAFiles) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	files, err := a.fetch(ctx, sys)
 	if err != nil {
@@ -69,7 +68,7 @@ func (a *CAFiles) Check(ctx context.Context, sys engine.System) (engine.Change, 
 	return change, nil
 }
 
-// Apply writes what differs.
+// Apply writes the files that differ.
 func (a *CAFiles) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	files, err := a.fetch(ctx, sys)
 	if err != nil {
@@ -96,15 +95,15 @@ func (a *CAFiles) Apply(ctx context.Context, sys engine.System, _ engine.Change)
 	return nil, nil
 }
 
-// CARead reads what a master holds of the cluster's authorities. Its
-// output is secret: mark the task so.
+// CARead reads the CA files that a master holds. The output is secret, so its task
+// must be secret.
 type CARead struct {
 	Dir   string   `yaml:"dir" doc:"directory with the files as kubeadm lays them out; default /etc/kubernetes"`
 	Names []string `yaml:"names" doc:"paths below dir; default: every file of the cluster's, etcd's and front proxy's authorities, the service account key, the encryption configuration and the password of the BGP sessions"`
 }
 
-// kept are the files of the authorities below /etc/kubernetes ("PKI
-// certificates and requirements" of the Kubernetes documentation).
+// kept are the CA files below /etc/kubernetes ("PKI certificates and requirements"
+// in the Kubernetes documentation).
 func kept() []string {
 	return []string{
 		"pki/ca.crt", "pki/ca.key", "pki/etcd/ca.crt", "pki/etcd/ca.key",
@@ -112,7 +111,7 @@ func kept() []string {
 	}
 }
 
-// Looks is true.
+// Looks reports that the module only reads.
 func (*CARead) Looks() bool { return true }
 
 // Check reads the files; the output has their contents by path under "files".

@@ -10,8 +10,8 @@ import (
 	"deployer/tasks/checkresult"
 )
 
-// Checks looks whether certificates are as wanted and live long enough, and
-// never fails for what it finds.
+// Checks checks that certificates are as wanted and valid for long enough. A problem
+// is a row of the output, not a failure.
 type Checks struct {
 	Certificates []Want        `yaml:"certificates" doc:"certificates to compare with what is wanted, as for the task certificate"`
 	Paths        []string      `yaml:"paths" doc:"certificates of which only the dates matter, such as those of authorities"`
@@ -20,7 +20,7 @@ type Checks struct {
 
 var _ engine.Module = (*Checks)(nil)
 
-// Check reads; the output has a row for each certificate.
+// Check reads the certificates; the output has a row for each.
 func (c *Checks) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	wants, err := (&Certificates{Certificates: c.Certificates, RenewBefore: c.RenewBefore}).wants()
 	if err != nil {

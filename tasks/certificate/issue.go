@@ -18,9 +18,9 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Apply makes what is missing. A key is kept as long as it can be read; so a
-// run that is killed between key and certificate leaves a key that the next run
-// has certified, and a renewal never parts a running process from its key.
+// Apply creates missing keys and certificates. A readable key is kept, so the next
+// run after a kill certifies the key of the killed one, and a renewal never
+// separates a running process from its key.
 func (c *Certificates) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	wants, err := c.wants()
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *state) makeKey(sys engine.System) error {
 	return nil
 }
 
-// request has the controller sign and checks what comes back: a wrong table on
-// the controller must not end in a file that a component then fails with.
+// request has the controller sign a certificate and verifies the result: a wrong
+// table on the controller must not end in a file with which a component fails.
 func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) {
 	csr, err := requestFor(s.want.CN, s.key)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) 
 	return []byte(out.Cert), nil
 }
 
-// requestFor makes a signing request. The controller reads nothing from it but
-// the public key; the name is for people who look at it.
+// requestFor creates a signing request. The controller reads only the public key
+// from it; the name is for people.
 func requestFor(cn string, key crypto.Signer) ([]byte, error) {
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: cn}}, key)
 	if err != nil {

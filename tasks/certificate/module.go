@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// state is what is wrong with one certificate on the host.
+// state has the problems of one certificate on the host.
 type state struct {
 	want   Want
 	key    crypto.Signer // nil: has to be made
@@ -24,8 +24,8 @@ type state struct {
 
 func (s state) settled() bool { return s.stale == "" && len(s.access) == 0 }
 
-// look reads the files of one certificate. Missing files are what is to be
-// repaired; other errors are the caller's.
+// look reads the files of one certificate. Missing files are to be created; other
+// errors are returned.
 func look(sys engine.System, w Want, now time.Time) (state, error) {
 	s := state{want: w}
 	keyPEM, err := readOptional(sys, w.KeyPath)
@@ -74,7 +74,7 @@ func readOptional(sys engine.System, path string) ([]byte, error) {
 func (w Want) keyAccess() hostfile.Access  { return hostfile.Access{Mode: "0600", Owner: w.Owner} }
 func (w Want) certAccess() hostfile.Access { return hostfile.Access{Mode: w.Mode, Owner: w.Owner} }
 
-// wrongAccess is a file whose owner or mode is not as wanted.
+// wrongAccess is a file with a wrong owner or mode.
 type wrongAccess struct{ path, action string }
 
 func (w Want) accessDifferences(sys engine.System) ([]wrongAccess, error) {
@@ -98,8 +98,8 @@ func (w Want) accessDifferences(sys engine.System) ([]wrongAccess, error) {
 	return out, nil
 }
 
-// Check reads every key and certificate and judges it against what is wanted
-// and against the authority that lies on the host.
+// Check validates every key and certificate against the wanted ones and against the
+// CA certificate on the host.
 func (c *Certificates) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	wants, err := c.wants()
 	if err != nil {

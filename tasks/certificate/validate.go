@@ -60,7 +60,8 @@ func parseKey(data []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// validate says why a certificate is not the one that is wanted; empty when it is.
+// validate returns the reason why a certificate is not the wanted one; empty when it
+// is.
 func (w Want) validate(certPEM, caPEM []byte, key crypto.Signer, now time.Time) string {
 	certs, err := parseCertificates(certPEM)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package certificate has the host's part in the cluster's certificates. The
-// private key of a leaf is made on its host and never leaves it: the host sends
-// a request that names only the certificate, and the controller decides what
-// that name may say.
+// Package certificate has the host's part of the cluster's certificates. The private
+// key of a leaf is created on its host and never leaves it: the host sends a request
+// with the name of the certificate, and the controller decides subject and SANs by
+// that name.
 package certificate
 
 import (
@@ -14,8 +14,8 @@ import (
 	"deployer/engine"
 )
 
-// defaultRenewBefore leaves a month in which a failed renewal can be noticed;
-// leaves live for a year.
+// defaultRenewBefore leaves a month to notice a failed renewal; leaves are valid for
+// a year.
 const defaultRenewBefore = 30 * 24 * time.Hour
 
 // Certificates installs the certificates and keys of the host.
@@ -24,7 +24,7 @@ type Certificates struct {
 	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime; a certificate with less is renewed. Default 720h (30 days)"`
 }
 
-// Want is one certificate.
+// Want describes one certificate.
 type Want struct {
 	Name        string        `yaml:"name" required:"true" doc:"name of the certificate on the controller; unique on the host"`
 	Authority   string        `yaml:"authority" doc:"name of the CA that signs the certificate, for output"`
