@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
 	"deployer/engine/lock"
@@ -47,6 +49,32 @@ func TestRunLock(t *testing.T) {
 	<-second.served
 	if err := first.Lock(t.Context(), ann); err != nil {
 		t.Errorf("after the end of its agent: %v", err)
+	}
+}
+
+// TestHandlersOfALostController: a step that ends after the next controller has said
+// hello may still notify a handler; the granted lock names it.
+func TestHandlersOfALostController(t *testing.T) {
+	first := newTestHost(t, nil)
+	second := newBenchAt(t, first.root, nil)
+	if err := first.Lock(t.Context(), lock.Holder{Run: "r1"}); err != nil {
+		t.Fatal(err)
+	}
+	step := agenttest.Step(t, "a", "write", agenttest.Write{Path: first.root + "/x", Content: "new"})
+	step.Notifies = []string{"reload"}
+	if err := first.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{step}}, func(engine.Result) {}); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	<-first.served
+	if got := second.PendingHandlers(); len(got) > 0 {
+		t.Fatalf("before it has the lock: %v", got)
+	}
+	if err := second.Lock(t.Context(), lock.Holder{Run: "r2"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"reload"}, second.PendingHandlers()); diff != "" {
+		t.Error(diff)
 	}
 }
 

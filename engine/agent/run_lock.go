@@ -142,5 +142,8 @@ func (s *server) lockFrame(f wire.Frame) error {
 			return err
 		}
 	}
+	if answer.Error == "" && other == nil {
+		answer.PendingHandlers, _ = s.state.pendingHandlers() // the hello has reported an error
+	}
 	return s.conn.SendJSON(wire.Locked, f.ID, answer)
 }

@@ -19,8 +19,14 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 		return fmt.Errorf("encoding the holder of a lock: %w", err)
 	}
 	answer, err := s.requestLock(ctx, wire.LockMessage{Holder: data})
-	if err != nil || len(answer.Holder) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(answer.Holder) == 0 {
+		s.mu.Lock()
+		s.pendingHandlers = answer.PendingHandlers
+		s.mu.Unlock()
+		return nil
 	}
 	held := &lock.Held{Host: s.opts.Host}
 	if err := json.Unmarshal(answer.Holder, &held.By); err != nil {

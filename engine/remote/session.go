@@ -18,12 +18,11 @@ import (
 // Session is the controller's end of a session with an agent. Its methods may be
 // called concurrently.
 type Session struct {
-	opts            Options
-	conn            *wire.Conn
-	hooks           transportHooks
-	facts           engine.Facts
-	pendingHandlers []string
-	pid             int // of the agent on its host
+	opts  Options
+	conn  *wire.Conn
+	hooks transportHooks
+	facts engine.Facts
+	pid   int // of the agent on its host
 
 	ctx  context.Context // ends when the session ends
 	stop context.CancelCauseFunc
@@ -31,14 +30,15 @@ type Session struct {
 
 	results, texts budget // memory for messages that Run has not delivered
 
-	mu          sync.Mutex
-	closing     bool
-	nextID      uint32
-	segments    map[uint32]*segment
-	uploads     map[uint32]*upload
-	pages       pendingRequests[wire.JournalMessage]
-	locks       pendingRequests[wire.LockMessage]
-	activeCalls int // number of calls being answered
+	mu              sync.Mutex
+	closing         bool
+	nextID          uint32
+	segments        map[uint32]*segment
+	uploads         map[uint32]*upload
+	pages           pendingRequests[wire.JournalMessage]
+	locks           pendingRequests[wire.LockMessage]
+	activeCalls     int // number of calls being answered
+	pendingHandlers []string
 }
 
 // errClosed is the cause of a session that Close has ended.
@@ -113,8 +113,13 @@ func (s *Session) handle(f wire.Frame) error {
 func (s *Session) Facts() engine.Facts { return s.facts }
 
 // PendingHandlers returns the handlers that earlier runs notified on the host and
-// that have not run since, by the names in engine.Step.Notifies.
-func (s *Session) PendingHandlers() []string { return s.pendingHandlers }
+// that have not run since, by the names in engine.Step.Notifies. A granted run lock
+// brings them up to date.
+func (s *Session) PendingHandlers() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pendingHandlers
+}
 
 // Lost returns a channel that is closed when the session has ended.
 func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }

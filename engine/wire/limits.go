@@ -39,7 +39,9 @@ const (
 	MaxText = 128 << 10
 	// maxHello has room for the facts of a host and thousands of pending handlers.
 	maxHello = 1 << 20
-	maxName  = 16 << 10 // holder of a lock, name of a run or step
+	// maxLocked has room for as many pending handlers.
+	maxLocked = 1 << 20
+	maxName   = 16 << 10 // holder of a lock, name of a run or step
 )
 
 // limits are the maximum payloads of the messages that an end accepts, by type. A
@@ -47,7 +49,7 @@ const (
 var limits = [...]map[Type]int{
 	ControllerEnd: {
 		Hello: maxHello, StepStart: maxName, Progress: MaxText, Result: MaxResults, SegmentEnd: MaxText, Call: MaxCall,
-		BlobRequest: 1 << 10, BlobGrant: 4, BlobStop: 0, JournalPage: MaxJournal, Locked: maxName, Heartbeat: 0, Bye: MaxText,
+		BlobRequest: 1 << 10, BlobGrant: 4, BlobStop: 0, JournalPage: MaxJournal, Locked: maxLocked, Heartbeat: 0, Bye: MaxText,
 	},
 	AgentEnd: {
 		Hello: maxHello, Segment: MaxMessage, Cancel: MaxText, Reply: MaxMessage, BlobChunk: MaxFrame, BlobEnd: MaxText,

@@ -114,6 +114,9 @@ type LockMessage struct {
 	// run that holds the lock.
 	Holder json.RawMessage `json:"holder,omitempty"`
 	Error  string          `json:"error,omitempty"`
+	// PendingHandlers, in an answer that grants the lock, replace those of the
+	// hello: the agent of a lost controller may have added some meanwhile.
+	PendingHandlers []string `json:"pendingHandlers,omitempty"`
 }
 
 // SendGrant allows n more bytes of blob id to be sent.
