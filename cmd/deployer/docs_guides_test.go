@@ -41,6 +41,14 @@ func TestGuides(t *testing.T) {
 		}
 		compile(t, fstest.MapFS{"playbook.yaml": {Data: blocks[0]}})
 	})
+	t.Run("rollouts", func(t *testing.T) {
+		t.Parallel()
+		blocks := blocksOf(t, "rollouts.md")
+		if len(blocks) != 1 {
+			t.Fatalf("%d playbooks, want 1", len(blocks))
+		}
+		compile(t, fstest.MapFS{"playbook.yaml": {Data: blocks[0]}, "templates/site.conf.tmpl": {Data: []byte("server {}\n")}})
+	})
 	t.Run("roles", func(t *testing.T) {
 		t.Parallel()
 		blocks := blocksOf(t, "roles.md")
