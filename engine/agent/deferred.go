@@ -60,13 +60,14 @@ func (s *server) runDeferred(ctx context.Context, id uint32, run string, log *jo
 }
 
 func (s *server) runDeferredKind(ctx context.Context, kind string, sys engine.System) error {
+	do := s.registry[kind].Postponed
+	if do == nil {
+		return nil // left by another version of deployer, which will run it
+	}
 	ctx, stop := context.WithTimeout(ctx, deferredTimeout)
 	defer stop()
-	// A kind that this agent does not know was left by another version.
-	if do := s.registry[kind].Postponed; do != nil {
-		if err := do(ctx, sys); err != nil {
-			return err
-		}
+	if err := do(ctx, sys); err != nil {
+		return err
 	}
 	return os.Remove(filepath.Join(s.state.deferredDir(), kind))
 }

@@ -100,3 +100,18 @@ func TestPostponed(t *testing.T) {
 	see("")
 	want(t, b.run(t, agenttest.Step(t, "a", "postpone", postpone{"write", "one"})), "a=failed")
 }
+
+// TestDeferredWorkOfAnotherVersion: work that this agent does not know stays for the
+// version that left it.
+func TestDeferredWorkOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	b := newTestHost(t, nil)
+	s := openState(ServeOptions{Root: b.root, StateDir: DefaultStateDir})
+	if err := s.deferWork("of_tomorrow"); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"}))
+	if _, err := os.Stat(filepath.Join(s.deferredDir(), "of_tomorrow")); err != nil {
+		t.Error(err)
+	}
+}
