@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"deployer/ansible"
 	"deployer/engine"
 	"deployer/engine/playbook"
 	"deployer/tasks"
@@ -40,7 +41,7 @@ func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Regis
 	}
 	library := playbook.Library{
 		Registry:  registry,
-		Renamed:   tasks.Renamed(),
+		Renamed:   ansible.ModuleNames(),
 		Roles:     append(slices.Clip(b.Roles), ownRoles),
 		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
 		Match:     p.Match,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"deployer/ansible"
 	"deployer/engine"
 	"deployer/engine/playbook"
 	"deployer/tasks"
@@ -47,7 +48,7 @@ func TestExamples(t *testing.T) {
 func TestRenamedNamesExist(t *testing.T) {
 	t.Parallel()
 	registry := engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
-	for theirs, ours := range tasks.Renamed() {
+	for theirs, ours := range ansible.ModuleNames() {
 		word := ours[:strings.IndexFunc(ours+".", func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })]
 		if _, ok := registry[word]; ok {
 			continue

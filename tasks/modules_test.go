@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
+	"deployer/ansible"
 	"deployer/engine"
 	"deployer/engine/computed"
 	"deployer/strictyaml"
@@ -114,7 +115,7 @@ func TestArgumentsDecode(t *testing.T) {
 func TestRenamedNamesAreNotTaken(t *testing.T) {
 	t.Parallel()
 	registry := engine.NewRegistry(Modules())
-	for theirs := range Renamed() {
+	for theirs := range ansible.ModuleNames() {
 		if _, taken := registry[theirs]; taken {
 			t.Errorf("%s is a module of deployer", theirs)
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"deployer/engine/convert"
-	"deployer/tasks"
+	"deployer/ansible"
+	"deployer/ansible/convert"
 )
 
 func newConvertCommand(e env) *cobra.Command {
@@ -33,7 +33,7 @@ see the guide "From Ansible to deployer". Nothing is contacted.`,
   deployer convert site.conf.j2 > site.conf.tmpl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			words := &convert.Words{Modules: kinds().Names(), Renamed: tasks.Renamed()}
+			words := &convert.Words{Modules: kinds().Names(), Renamed: ansible.ModuleNames()}
 			info, err := os.Stat(args[0])
 			if err != nil {
 				return usageError(err)

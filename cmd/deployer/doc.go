@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/ansible"
 	"deployer/engine"
 	"deployer/strictyaml"
-	"deployer/tasks"
 )
 
 func newDocCommand(e env) *cobra.Command {
@@ -50,7 +50,7 @@ Modules that only deployer's own roles use are listed with --all.`,
 
 func unknownKind(name string, all engine.Registry) error {
 	hint := "`deployer doc --all` lists the modules"
-	if ours := tasks.Renamed()[strings.TrimPrefix(name, "ansible.builtin.")]; ours != "" {
+	if ours := ansible.ModuleNames()[strings.TrimPrefix(name, "ansible.builtin.")]; ours != "" {
 		hint = "deployer calls it " + ours
 	} else if s := strictyaml.Suggest(name, all.Names()); s != "" {
 		hint = fmt.Sprintf("did you mean %q?", s)

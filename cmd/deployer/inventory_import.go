@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/importer"
+	"deployer/ansible/jinja"
 	"deployer/inventory"
-	"deployer/inventory/ansible"
 )
 
 func newInventoryImport(e env) *cobra.Command {
@@ -30,7 +30,7 @@ the end of the file, with the place that it stood at. Nothing is contacted.`,
   deployer inventory import kubespray/inventory/mycluster -f inventory.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			source, err := ansible.Read(args[0])
+			source, err := importer.Read(args[0])
 			if err != nil {
 				return usageError(err)
 			}
@@ -87,7 +87,7 @@ func oldVars(dir string) []string {
 	return out
 }
 
-func tellImport(w io.Writer, file string, source *ansible.Source, result *ansible.Result) error {
+func tellImport(w io.Writer, file string, source *importer.Source, result *importer.Result) error {
 	kind := "Ansible"
 	if result.Kubespray {
 		kind = "Kubespray"

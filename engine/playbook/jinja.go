@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/jinja"
 )
 
 // asCondition is what a condition of Jinja is here, as advice; empty when it is

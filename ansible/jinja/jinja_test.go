@@ -8,7 +8,7 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/google/go-cmp/cmp"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/jinja"
 	"deployer/engine/playbook"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/jinja"
 )
 
 // args are arguments that are called otherwise here, by the module of Ansible.

@@ -1,9 +1,10 @@
-package tasks
+package ansible
 
-// Renamed returns deployer's names of those modules and task keywords of Ansible
-// that have another name here. Collections are left out of Ansible's names:
-// ansible.posix.mount is mount.
-func Renamed() map[string]string {
+// ModuleNames returns deployer's names of the modules and task keywords that Ansible
+// calls otherwise. The keys are Ansible's names without their collection:
+// ansible.posix.mount is mount. A value is the name alone, or the name, a comma and
+// advice. The caller owns the map.
+func ModuleNames() map[string]string {
 	return map[string]string{
 		"apt":               "package",
 		"apt_key":           "repository, which takes the key with the source that it signs",

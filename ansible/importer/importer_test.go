@@ -1,4 +1,4 @@
-package ansible
+package importer
 
 import (
 	"flag"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/jinja"
 	"deployer/inventory"
 )
 

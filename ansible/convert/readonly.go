@@ -5,7 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/jinja"
 )
 
 // readOnly says of a command that Ansible runs in check mode too that it only

@@ -6,7 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"deployer/engine/convert"
+	"deployer/ansible"
+	"deployer/ansible/convert"
 	"deployer/tasks"
 )
 
@@ -15,7 +16,7 @@ func words() *convert.Words {
 	for _, k := range tasks.Modules() {
 		modules = append(modules, k.Name)
 	}
-	return &convert.Words{Modules: modules, Renamed: tasks.Renamed()}
+	return &convert.Words{Modules: modules, Renamed: ansible.ModuleNames()}
 }
 
 const before = `---

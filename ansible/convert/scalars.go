@@ -5,7 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/jinja"
 )
 
 // replace puts another value in the place of a scalar.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"deployer/engine/jinja"
+	"deployer/ansible/jinja"
 )
 
 // Words are what a playbook may say here.

@@ -1,0 +1,14 @@
+// Package ansible holds what a user needs who comes from Ansible or Kubespray, and
+// nothing that a run of deployer's own playbooks needs.
+//
+// Its packages:
+//
+//   - jinja parses expressions and templates of Jinja and prints them in the language
+//     of playbooks or of template files;
+//   - convert translates the files of a playbook or role, in a copy (`deployer convert`);
+//   - importer reads an inventory and writes the one of deployer (`deployer inventory import`).
+//
+// This package itself holds the names of modules that differ. The compiler of
+// playbooks (engine/playbook) takes them as data, and translations from jinja, for
+// the advice in its errors; nothing else of the engine knows Ansible.
+package ansible
