@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/engine/schedule"
@@ -108,9 +109,11 @@ func (s *session) options() schedule.Options {
 		Forks:     s.AtOnce(),
 		Claim:     s.claim(s.started),
 		Budget:    s.limits(),
-		Sink:      s.events,
-		Redactor:  s.redactor,
-		Interrupt: s.watch.Interrupt,
+		// A lost master or etcd member ends the run, unless the inventory or the play allows it.
+		ProtectedGroups: []string{cluster.RoleMaster, cluster.RoleEtcd},
+		Sink:            s.events,
+		Redactor:        s.redactor,
+		Interrupt:       s.watch.Interrupt,
 	}
 	if s.Step {
 		o.Confirm = s.controller.Confirm

@@ -20,8 +20,10 @@ type budget struct {
 }
 
 func newBudget(r *run) (*budget, error) {
-	b := &budget{base: map[string]playbook.Limit{"master": {}, "etcd": {}}, members: map[string]map[string]bool{},
-		lost: map[string]bool{}}
+	b := &budget{base: map[string]playbook.Limit{}, members: map[string]map[string]bool{}, lost: map[string]bool{}}
+	for _, g := range r.opts.ProtectedGroups {
+		b.base[g] = playbook.Limit{}
+	}
 	maps.Copy(b.base, r.opts.Budget)
 	groups := map[string]bool{}
 	for _, g := range slices.Collect(maps.Keys(b.base)) {
@@ -35,8 +37,8 @@ func newBudget(r *run) (*budget, error) {
 	for g := range groups {
 		hosts, err := r.opts.Match(g)
 		if err != nil {
-			if _, asked := r.opts.Budget[g]; !asked && (g == "master" || g == "etcd") {
-				continue // an inventory without these groups
+			if _, asked := r.opts.Budget[g]; !asked && slices.Contains(r.opts.ProtectedGroups, g) {
+				continue // the inventory lacks the group
 			}
 			return nil, fmt.Errorf("max_fail: group %q: %w", g, err)
 		}

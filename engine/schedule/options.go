@@ -118,10 +118,13 @@ type Options struct {
 	// Claim locks the hosts for this run; nil locks nothing.
 	Claim *Claim
 	// Budget says how many hosts of a group (or role, or "all") may fail or be
-	// unreachable before the run is aborted. Groups "master" and "etcd" are 0
-	// unless said otherwise; other groups that are not named have no limit.
+	// unreachable before the run is aborted. A group without an entry has no limit,
+	// except those of ProtectedGroups.
 	Budget map[string]playbook.Limit
-	Retry  Retry
+	// ProtectedGroups are groups of which no host may be lost, unless Budget or the
+	// play has another limit. The inventory may lack them.
+	ProtectedGroups []string
+	Retry           Retry
 
 	// Confirm is asked before each task, once for all hosts that are to do it,
 	// handlers apart; nil asks nothing. See playbook.Library.Step.

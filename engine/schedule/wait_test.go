@@ -515,6 +515,22 @@ func TestBudgetOfTheNextPlay(t *testing.T) {
 	}
 }
 
+// TestNoGroupIsProtectedByItself: which groups may lose no host is the caller's knowledge.
+func TestNoGroupIsProtectedByItself(t *testing.T) {
+	s := of(3)
+	s.inv.groups = map[string][]string{"master": {"h1"}, "etcd": {"h1"}}
+	s.fleet.connect = func(host string, _ int) error {
+		if host == "h1" {
+			return errors.New("no route to host")
+		}
+		return nil
+	}
+	s.opts = func(o *Options) { o.ProtectedGroups = nil }
+	if report := s.run(t, t.Context(), "- hosts: all\n  tasks:\n    - {name: a, do: {}}\n"); report.Aborted != "" {
+		t.Errorf("the run was aborted: %s", report.Aborted)
+	}
+}
+
 func TestUnknownGroupInABudget(t *testing.T) {
 	s := of(1)
 	o := s.options()

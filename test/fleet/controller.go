@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/engine/lock"
@@ -64,7 +65,8 @@ func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) 
 	report, err := schedule.Run(ctx, program, schedule.Options{
 		RunID: id, Check: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
 		Registry: library.Registry, Connector: conn, Blobs: c.Blobs, Forks: c.Inventory.Forks, Budget: c.budget(),
-		Claim: claim, Retry: c.Retry, Sink: sink, Redactor: redactor,
+		ProtectedGroups: []string{cluster.RoleMaster, cluster.RoleEtcd},
+		Claim:           claim, Retry: c.Retry, Sink: sink, Redactor: redactor,
 	})
 	if log != nil {
 		err = errors.Join(err, log.Close())
