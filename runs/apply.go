@@ -19,27 +19,27 @@ import (
 // they are not what the plan was made for. What the call of the given options says
 // counts for the number of hosts at one time and for variables that the plan holds
 // only by name. Files that have changed are a *DriftError at once.
-func (c Controller) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, error) {
-	given.loose = true // what is wrong with changed files is that they have changed
-	r, err := c.again(p.Invocation, given)
+func (c Runner) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, error) {
+	given.skipVarCheck = true // what is wrong with changed files is that they have changed
+	r, err := c.rerun(p.Invocation, given)
 	if err != nil {
 		return nil, err
 	}
-	if missing := r.missing(p.Invocation.Withheld); len(missing) > 0 {
+	if missing := r.missingVars(p.Invocation.Withheld); len(missing) > 0 {
 		return nil, project.Mistaken(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
 	r.applies, r.applied = p, &from
 	ahead := r.Project.FilesAhead(p.Files)
-	if drift := c.programDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Files(), false)) > 0 || gone(p, ahead) {
+	if drift := c.versionDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Files(), false)) > 0 || missingFile(p, ahead) {
 		return nil, &DriftError{append(drift, plan.FileDrift(p, ahead, false)...)}
 	}
-	r.Hosts = slices.DeleteFunc(namesOf(p), func(host string) bool { return !slices.Contains(r.Hosts, host) })
+	r.Hosts = slices.DeleteFunc(hostNames(p), func(host string) bool { return !slices.Contains(r.Hosts, host) })
 	return r, nil
 }
 
-// gone tells whether a file of the plan is not there any more: no host could be
+// missingFile tells whether a file of the plan is not there any more: no host could be
 // looked at with a template that is missing.
-func gone(p *plan.Plan, now map[string]string) bool {
+func missingFile(p *plan.Plan, now map[string]string) bool {
 	for path := range p.Files {
 		if digest, ok := now[path]; ok && digest == "" {
 			return true
@@ -51,14 +51,14 @@ func gone(p *plan.Plan, now map[string]string) bool {
 // apply is a look at all hosts, which must find what the plan has, and the run
 // itself. The hosts stay connected and locked in between. The report is that of
 // the look when that did not come to its end.
-func (s *session) apply(ctx context.Context) (*engine.Report, error) {
-	sessions := schedule.Keep(s.reach)
+func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
+	sessions := schedule.Keep(s.connector)
 	defer sessions.Close()
 	found := plan.NewCollector()
 	look := s.options()
 	look.Connector, look.Check, look.Sink = sessions, true, found
-	if s.watch.Look != nil {
-		look.Sink = view.Tee(found, s.watch.Look)
+	if s.observer.CheckSink != nil {
+		look.Sink = view.Tee(found, s.observer.CheckSink)
 	}
 	report, err := schedule.Run(ctx, s.Program, look)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *session) apply(ctx context.Context) (*engine.Report, error) {
 	if drift := s.drift(found.Plan(s.Hosts)); len(drift) > 0 {
 		return nil, &DriftError{drift}
 	}
-	if err := s.record(); err != nil {
+	if err := s.startLog(); err != nil {
 		return nil, err
 	}
 	run := s.options()
@@ -86,7 +86,7 @@ func (s *session) apply(ctx context.Context) (*engine.Report, error) {
 
 // drift compares the plan with what was found now. Of a plan that was applied in
 // part only what is left can be compared.
-func (s *session) drift(now *plan.Plan) []plan.Drift {
+func (s *execution) drift(now *plan.Plan) []plan.Drift {
 	drift := plan.FileDrift(s.applies, s.Project.Files(), true)
 	if s.resumes == "" {
 		return append(drift, plan.HostDrift(s.applies, now)...)
@@ -94,7 +94,7 @@ func (s *session) drift(now *plan.Plan) []plan.Drift {
 	return append(drift, plan.Beyond(s.applies, now)...)
 }
 
-func namesOf(p *plan.Plan) []string {
+func hostNames(p *plan.Plan) []string {
 	names := make([]string, len(p.Hosts))
 	for i, h := range p.Hosts {
 		names[i] = h.Name
@@ -102,9 +102,9 @@ func namesOf(p *plan.Plan) []string {
 	return names
 }
 
-// programDrift: another deployer has other playbooks of its own, and may see
+// versionDrift: another deployer has other playbooks of its own, and may see
 // hosts in another way.
-func (c Controller) programDrift(p *plan.Plan) []plan.Drift {
+func (c Runner) versionDrift(p *plan.Plan) []plan.Drift {
 	if p.Deployer == c.Version {
 		return nil
 	}

@@ -1,17 +1,19 @@
-// Package runs puts a run together and carries it out, as it does for every verb
-// of the command line: a project and a playbook, the ways to the hosts, the
-// services that actions use, the lock, the log, the budget, and no secrets in
-// anything that is said. It plans, applies, resumes and reverts.
+// Package runs prepares and executes runs. Every verb of the command line uses it
+// to plan, apply, resume and revert: it puts together a project and a playbook, the
+// connections to the hosts, the services of actions, the run lock, the log, the
+// failure budget, and the redaction of secrets in all output.
 //
-// It has no terminal: it prints nothing, asks nobody but the [reach.Asker] that it
-// is given, and takes interrupts from a channel. So a service that keeps a cluster
-// as its inventory says runs the same thing as somebody who types a command:
+// The package has no terminal. It prints nothing, prompts only through the
+// [target.Prompter] of its caller, and takes interrupts from a channel, so a service
+// that keeps a cluster as its inventory describes uses the same code as a person who
+// types a command:
 //
-//	c := runs.Controller{Options: project.Options{Open: keys.Open, Agents: agents}, Version: version}
-//	r, err := c.Install(runs.Options{Call: journal.Call{Inventory: "inventory.yaml"}})
-//	report, err := r.Do(ctx, runs.Watch{Sink: events, Interrupt: stop})
+//	c := runs.Runner{Options: project.Options{Open: keys.Open, Agents: agents}, Version: version}
+//	r, err := c.Install(runs.Options{Invocation: journal.Invocation{Inventory: "inventory.yaml"}})
+//	report, err := r.Do(ctx, runs.Observer{Sink: events, Interrupt: stop})
 //
-// An error is a [*project.Mistake] when what was asked for cannot be, a [*Refusal]
-// or [*DriftError] when it can be and must not now, and nothing was changed. How
-// the run went on the hosts is no error, but in the report.
+// An error is a [*project.Mistake] when the user's input is wrong, and a
+// [*RefusedError] or [*DriftError] when the input is right but the run must not start
+// now; in each case no host was changed. Failures on hosts are no errors of these
+// functions: the report has them.
 package runs

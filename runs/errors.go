@@ -6,15 +6,15 @@ import (
 	"deployer/engine/plan"
 )
 
-// Refusal is why nothing was done though all that was given is right: going on
+// RefusedError is why nothing was done though all that was given is right: going on
 // would do what nobody has asked for.
-type Refusal struct{ Err error }
+type RefusedError struct{ Err error }
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Err.Error() }
+func (r *RefusedError) Error() string { return r.Err.Error() }
 
 // Unwrap gives the error that it is.
-func (r *Refusal) Unwrap() error { return r.Err }
+func (r *RefusedError) Unwrap() error { return r.Err }
 
 // DriftError says that files or hosts are not what a plan was made for. Nothing
 // was changed.

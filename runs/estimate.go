@@ -8,13 +8,13 @@ import (
 	"deployer/engine/plan"
 )
 
-// pastRuns is how many past runs an estimate looks at.
-const pastRuns = 5
+// maxPastRuns is how many past runs an estimate looks at.
+const maxPastRuns = 5
 
 // Estimate tells how long a plan will take with so many hosts at one time, by the
 // logs of so many past runs of the same playbook on this machine. ok is false when
 // they do not tell.
-func Estimate(p *plan.Plan, atOnce int) (took time.Duration, runs int, ok bool) {
+func Estimate(p *plan.Plan, parallelism int) (took time.Duration, runs int, ok bool) {
 	dir, err := journal.Dir()
 	if err != nil {
 		return 0, 0, false
@@ -22,7 +22,7 @@ func Estimate(p *plan.Plan, atOnce int) (took time.Duration, runs int, ok bool) 
 	past, _ := journal.List(dir) // those that can be read will do
 	history := &plan.History{}
 	for _, r := range past {
-		if history.Runs == pastRuns || !r.Header.Invocation.Same(p.Invocation) || r.Report == nil {
+		if history.Runs == maxPastRuns || !r.Header.Invocation.Same(p.Invocation) || r.Report == nil {
 			continue
 		}
 		if journal.Scan(journal.Path(dir, r.Header.Run), func(_ *journal.Header, ev *engine.Event) error {
@@ -34,6 +34,6 @@ func Estimate(p *plan.Plan, atOnce int) (took time.Duration, runs int, ok bool) 
 			history.EndRun()
 		}
 	}
-	took, ok = history.Estimate(p, atOnce)
+	took, ok = history.Estimate(p, parallelism)
 	return max(took.Round(time.Second), time.Second), history.Runs, ok
 }

@@ -17,15 +17,15 @@ import (
 	"deployer/project"
 )
 
-// Planned is what a run would do, and how the look at the hosts went.
-type Planned struct {
+// PlanResult is what a run would do, and how the look at the hosts went.
+type PlanResult struct {
 	Plan   *plan.Plan // nil when the look did not come to its end
 	Report *engine.Report
 }
 
 // Plan looks at the hosts and changes nothing. The run must have been made with
 // Options.Check.
-func (r *Run) Plan(ctx context.Context, w Watch) (*Planned, error) {
+func (r *Run) Plan(ctx context.Context, w Observer) (*PlanResult, error) {
 	found := plan.NewCollector()
 	if w.Sink != nil {
 		w.Sink = view.Tee(w.Sink, found)
@@ -37,12 +37,12 @@ func (r *Run) Plan(ctx context.Context, w Watch) (*Planned, error) {
 		return nil, err
 	}
 	if end := report.Outcome(); end != engine.RunDone && end != engine.RunPartial {
-		return &Planned{Report: report}, nil
+		return &PlanResult{Report: report}, nil
 	}
 	p := found.Plan(r.Hosts)
 	p.Deployer, p.Made, p.By = r.controller.Version, time.Now().UTC(), whoami()
-	p.Invocation, p.Files = r.Written(), r.Project.Files()
-	return &Planned{p, report}, nil
+	p.Invocation, p.Files = r.RecordedInvocation(), r.Project.Files()
+	return &PlanResult{p, report}, nil
 }
 
 // ReadPlan reads the file of a plan. All its errors are mistakes of the user's.

@@ -9,19 +9,19 @@ import (
 
 	"deployer/engine/playbook"
 	"deployer/project"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 )
 
-// prompts asks for the variables that plays ask for and nobody has given. The
+// promptVars asks for the variables that plays ask for and nobody has given. The
 // default stands for no answer, and for all where there is nobody to ask.
-func (r *Run) prompts() error {
+func (r *Run) promptVars() error {
 	r.Prompted = nil // those of an earlier run are asked for again
 	for _, p := range r.Program.Prompts {
 		if _, given := r.Extra[p.Name]; given {
 			continue
 		}
-		answer, err := r.answer(p)
-		var nobody *reach.NobodyError
+		answer, err := r.promptVar(p)
+		var nobody *target.NotInteractiveError
 		switch {
 		case errors.As(err, &nobody) && p.Default == "":
 			return project.Mistaken(fmt.Errorf("%s: the play asks for %s, and %w; give it with -e %s=VALUE", p.Pos, p.Name, err, p.Name))
@@ -30,19 +30,19 @@ func (r *Run) prompts() error {
 		case answer == "":
 			answer = p.Default
 		}
-		r.Extra, r.Prompted = merged(r.Extra, map[string]any{p.Name: typed(p, answer)}), append(r.Prompted, p.Name)
+		r.Extra, r.Prompted = mergeVars(r.Extra, map[string]any{p.Name: parseAnswer(p, answer)}), append(r.Prompted, p.Name)
 	}
 	return nil
 }
 
-// answer asks, twice where it is to be confirmed, until both are the same.
-func (r *Run) answer(p playbook.Prompt) (string, error) {
-	ask := r.controller.AskOpen
+// promptVar asks, twice where it is to be confirmed, until both are the same.
+func (r *Run) promptVar(p playbook.Prompt) (string, error) {
+	ask := r.controller.PromptVisible
 	if p.Private {
-		ask = r.controller.Ask
+		ask = r.controller.PromptSecret
 	}
 	if ask == nil {
-		return "", &reach.NobodyError{Why: "there is nobody to ask"}
+		return "", &target.NotInteractiveError{Why: "there is nobody to ask"}
 	}
 	question := p.Question
 	if p.Default != "" && !p.Private {
@@ -61,9 +61,9 @@ func (r *Run) answer(p playbook.Prompt) (string, error) {
 	}
 }
 
-// typed is an answer as -e takes it: numbers, true and false are such. What is
+// parseAnswer is an answer as -e takes it: numbers, true and false are such. What is
 // private is a text, as a password may look like anything.
-func typed(p playbook.Prompt, answer string) any {
+func parseAnswer(p playbook.Prompt, answer string) any {
 	if p.Private {
 		return answer
 	}
@@ -76,8 +76,8 @@ func typed(p playbook.Prompt, answer string) any {
 	return answer
 }
 
-// private are the names of variables that are written down nowhere.
-func (r *Run) private() []string {
+// privateNames are the names of variables that are written down nowhere.
+func (r *Run) privateNames() []string {
 	var out []string
 	for _, p := range r.Program.Prompts {
 		if p.Private {
@@ -87,10 +87,10 @@ func (r *Run) private() []string {
 	return out
 }
 
-// withhold takes what is private out of what is written down.
-func (r *Run) withhold(open map[string]any, withheld []string) (map[string]any, []string) {
+// withholdPrivate takes what is private out of what is written down.
+func (r *Run) withholdPrivate(open map[string]any, withheld []string) (map[string]any, []string) {
 	open = maps.Clone(open)
-	for _, name := range r.private() {
+	for _, name := range r.privateNames() {
 		if _, there := open[name]; there {
 			delete(open, name)
 			withheld = append(withheld, name)
@@ -100,8 +100,8 @@ func (r *Run) withhold(open map[string]any, withheld []string) (map[string]any, 
 	return open, withheld
 }
 
-// missing are those of the names that must be given, as nobody asks for them.
-func (r *Run) missing(names []string) []string {
+// missingVars are those of the names that must be given, as nobody asks for them.
+func (r *Run) missingVars(names []string) []string {
 	return slices.DeleteFunc(missingExtra(names, r.Extra), func(name string) bool {
 		return slices.ContainsFunc(r.Program.Prompts, func(p playbook.Prompt) bool { return p.Name == name })
 	})

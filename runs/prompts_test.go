@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine/journal"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 )
 
 // replies is a pair of askers with what is answered to each question.
@@ -19,7 +19,7 @@ type replies struct {
 	asked []string
 }
 
-func (a *replies) asker(kind string) reach.Asker {
+func (a *replies) asker(kind string) target.Prompter {
 	return func(question string) (string, error) {
 		a.asked = append(a.asked, kind+" "+question)
 		left := a.says[question]
@@ -53,22 +53,22 @@ func TestPrompts(t *testing.T) {
 			site(t)
 			prompting(t, tt.prompts)
 			a := &replies{says: tt.says}
-			c := Controller{Ask: a.asker("hidden"), AskOpen: a.asker("open")}
+			c := Runner{PromptSecret: a.asker("hidden"), PromptVisible: a.asker("open")}
 			r, err := c.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml", Extra: tt.given}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Ready(t.Context()); err != nil {
+			if err := r.Prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			defer r.reach.Close()
+			defer r.connector.Close()
 			if diff := cmp.Diff(tt.want, r.Extra); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(tt.asked, a.asked); diff != "" {
 				t.Error(diff)
 			}
-			written, err := json.Marshal(r.Written())
+			written, err := json.Marshal(r.RecordedInvocation())
 			for name, value := range tt.want {
 				text, private := value.(string)
 				private = private && !strings.Contains(tt.prompts, "private: false")
@@ -76,7 +76,7 @@ func TestPrompts(t *testing.T) {
 					t.Errorf("written: %s, %v", written, err)
 				}
 			}
-			if missing := r.missing([]string{"pin", "v", "n", "other"}); len(missing) == 0 || missing[len(missing)-1] != "other" {
+			if missing := r.missingVars([]string{"pin", "v", "n", "other"}); len(missing) == 0 || missing[len(missing)-1] != "other" {
 				t.Errorf("to be given: %v", missing)
 			}
 		})
@@ -95,7 +95,7 @@ func prompting(t *testing.T, prompts string) {
 // says how to give the variable.
 func TestNobodyToPrompt(t *testing.T) {
 	nobody := func(string) (string, error) {
-		return "", &reach.NobodyError{Why: "the standard input is not a terminal"}
+		return "", &target.NotInteractiveError{Why: "the standard input is not a terminal"}
 	}
 	for prompts, want := range map[string]string{
 		"{name: pin}":             "site.yaml:1:37: the play asks for pin, and the standard input is not a terminal; give it with -e pin=VALUE",
@@ -103,16 +103,16 @@ func TestNobodyToPrompt(t *testing.T) {
 	} {
 		site(t)
 		prompting(t, prompts)
-		r, err := Controller{Ask: nobody}.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml"}})
+		r, err := Runner{PromptSecret: nobody}.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = r.Ready(t.Context())
+		err = r.Prepare(t.Context())
 		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%s: error %v, want %s", prompts, err, want)
 		}
-		if r.reach != nil {
-			r.reach.Close()
+		if r.connector != nil {
+			r.connector.Close()
 		}
 	}
 }

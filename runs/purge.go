@@ -17,8 +17,8 @@ const verbPurge = "purge"
 
 // Purge makes ready a run that removes from hosts what they keep so that runs can
 // be reverted. A host that fails or cannot be reached stops no other.
-func (c Controller) Purge(o PurgeOptions) (*Run, error) {
-	o.Verb, o.loose = verbPurge, true
+func (c Runner) Purge(o PurgeOptions) (*Run, error) {
+	o.Verb, o.skipVarCheck = verbPurge, true
 	p, err := project.Load(o.Inventory, c.Options)
 	if err != nil {
 		return nil, err

@@ -15,33 +15,33 @@ import (
 // Resume makes ready a run that goes on with one that did not come to its end: the
 // same again, of which what is done is not done twice. Of a run that left hosts
 // out only these are tried. It is refused when files or the program have changed
-// since, unless anyway. A revert is resumed with [Controller.ResumeRevert].
+// since, unless anyway. A revert is resumed with [Runner.ResumeRevert].
 //
-// What is given anew is as with [Controller.Apply].
-func (c Controller) Resume(r *journal.Record, given Options, anyway bool) (*Run, error) {
+// What is given anew is as with [Runner.Apply].
+func (c Runner) Resume(r *journal.Record, given Options, anyway bool) (*Run, error) {
 	h := r.Header
 	if h.Invocation.Verb == verbRun && r.Outcome == engine.RunPartial {
-		h.Invocation.Limit = strings.Join(broken(r.Report), ",")
+		h.Invocation.Limit = strings.Join(failedHosts(r.Report), ",")
 	}
 	if h.Plan != nil {
-		return c.resumePlan(h, given)
+		return c.resumeApply(h, given)
 	}
-	run, err := c.again(h.Invocation, given)
+	run, err := c.rerun(h.Invocation, given)
 	if err != nil {
 		return nil, err
 	}
-	if missing := run.missing(h.Invocation.Withheld); len(missing) > 0 {
+	if missing := run.missingVars(h.Invocation.Withheld); len(missing) > 0 {
 		return nil, project.Mistaken(errors.New("give these variables again, they look like secrets and were not written down: " + ResumeCommand(h.Run, missing)))
 	}
 	if changed := c.changedSince(h, run.Project.Files()); len(changed) > 0 && !anyway {
-		return nil, &Refusal{fmt.Errorf("not the same any more since run %s: %s; to go on with what is there now, use --anyway", h.Run, strings.Join(changed, ", "))}
+		return nil, &RefusedError{fmt.Errorf("not the same any more since run %s: %s; to go on with what is there now, use --anyway", h.Run, strings.Join(changed, ", "))}
 	}
 	run.resumes = h.Run
 	return run, nil
 }
 
-// resumePlan goes on with a plan that was applied in part.
-func (c Controller) resumePlan(h journal.Header, given Options) (*Run, error) {
+// resumeApply goes on with a plan that was applied in part.
+func (c Runner) resumeApply(h journal.Header, given Options) (*Run, error) {
 	p, from, err := ReadPlan(h.Plan.File)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (c Controller) resumePlan(h journal.Header, given Options) (*Run, error) {
 	return run, nil
 }
 
-func broken(r *engine.Report) []string {
+func failedHosts(r *engine.Report) []string {
 	var out []string
 	for _, h := range r.Broken() {
 		out = append(out, h.Host)
@@ -70,7 +70,7 @@ func broken(r *engine.Report) []string {
 }
 
 // changedSince names what a run began with and what is not the same any more.
-func (c Controller) changedSince(h journal.Header, now map[string]string) []string {
+func (c Runner) changedSince(h journal.Header, now map[string]string) []string {
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(h.Files)) {
 		switch digest, ok := now[path]; {

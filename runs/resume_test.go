@@ -86,7 +86,7 @@ func TestChangedSince(t *testing.T) {
 	at := func(name string) string { return filepath.Join(here, name) }
 	h := journal.Header{Deployer: "v0", Files: map[string]string{at("a"): "1", at("b"): "2", "/c": "3"}}
 	want := []string{"/c (not used any more)", "b", "d (new)", "deployer itself (v0, now v1)"}
-	if diff := cmp.Diff(want, Controller{Version: "v1"}.changedSince(h, map[string]string{at("a"): "1", at("b"): "x", at("d"): "4"})); diff != "" {
+	if diff := cmp.Diff(want, Runner{Version: "v1"}.changedSince(h, map[string]string{at("a"): "1", at("b"): "x", at("d"): "4"})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -111,18 +111,18 @@ func site(t *testing.T) {
 // from another directory too, and has no secrets.
 func TestCallsComeBack(t *testing.T) {
 	site(t)
-	c := Controller{}
+	c := Runner{}
 	given := journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, StartAt: "last", Forks: 7, LockHosts: true,
 		Extra: map[string]any{"release": "7", "password": "swordfish", "told": "it is hunter2"}}
 	r, err := c.Playbook(Options{Invocation: given})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Ready(t.Context()); err != nil {
+	if err := r.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer r.reach.Close()
-	data, err := json.Marshal(r.Written())
+	defer r.connector.Close()
+	data, err := json.Marshal(r.RecordedInvocation())
 	if err != nil || strings.Contains(string(data), "swordfish") || strings.Contains(string(data), "hunter2") {
 		t.Errorf("written: %s, %v", data, err)
 	}
@@ -133,7 +133,7 @@ func TestCallsComeBack(t *testing.T) {
 	if diff := cmp.Diff([]string{"password", "told"}, missingExtra(was.Withheld, was.Extra)); diff != "" {
 		t.Error(diff)
 	}
-	again, err := c.again(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"password": "swordfish", "told": "it is hunter2"}}})
+	again, err := c.rerun(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"password": "swordfish", "told": "it is hunter2"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestCallsComeBack(t *testing.T) {
 // user's, and a file that has changed is a refusal.
 func TestMistakesOfCalls(t *testing.T) {
 	site(t)
-	c := Controller{Version: "v1"}
+	c := Runner{Version: "v1"}
 	call := func(limit, book string) error {
 		_, err := c.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: book, Limit: limit}})
 		return err
@@ -169,7 +169,7 @@ func TestMistakesOfCalls(t *testing.T) {
 		}
 	}
 	_, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, false)
-	var refusal *Refusal
+	var refusal *RefusedError
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "not the same any more since run r1: i.yaml (new), site.yaml (new), deployer itself") {
 		t.Errorf("got %v", err)
 	}

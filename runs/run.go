@@ -14,11 +14,11 @@ import (
 	"deployer/engine/schedule"
 	"deployer/project"
 	"deployer/roles"
-	"deployer/runs/content"
-	"deployer/runs/reach"
+	"deployer/runs/blobs"
+	"deployer/runs/target"
 )
 
-// Run is one run of a playbook. It is made by a [Controller], once for each time
+// Run is one run of a playbook. It is made by a [Runner], once for each time
 // that it is carried out.
 type Run struct {
 	Options
@@ -27,13 +27,13 @@ type Run struct {
 	// Hosts are those of the run, in inventory order.
 	Hosts []string
 
-	controller Controller
+	controller Runner
 	registry   engine.Registry
 	variables  *roles.Variables
 	fetches    bool // artifacts are fetched before it
 	logged     bool // it has a log on the controller, unless it is only a check
 	locks      bool // it keeps other runs away from the hosts, unless it is only a check
-	beside     bool // its steps run at one time with those of other runs
+	unlocked   bool // its steps run at one time with those of other runs
 	// budget is how many hosts may fail; nil means what the inventory says.
 	budget  map[string]playbook.Limit
 	resumes string        // the run that this one goes on from, or empty
@@ -41,17 +41,17 @@ type Run struct {
 	applied *journal.Plan // where that was read
 
 	// What Ready has made ready.
-	logins   *reach.Logins
-	reach    *reach.Connector
-	content  *content.Store
-	redactor *schedule.Redactor
+	credentials *target.Credentials
+	connector   *target.Connector
+	blobs       *blobs.Store
+	redactor    *schedule.Redactor
 	// What Do has begun.
-	id       string
-	recorded bool
+	id     string
+	hasLog bool
 }
 
 // newRun compiles a playbook for a project.
-func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run, error) {
+func (c Runner) newRun(p *project.Project, b project.Book, o Options) (*Run, error) {
 	r := &Run{Options: o, Project: p, Hosts: p.Hosts, controller: c}
 	var err error
 	if r.variables, err = p.Variables(); err != nil {
@@ -68,7 +68,7 @@ func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run,
 	}
 	selection := project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,
 		Hosts: r.Hosts, Vars: r.variables.Of, Extra: o.Extra, Given: o.Withheld}
-	if o.loose {
+	if o.skipVarCheck {
 		selection.Hosts = nil
 	}
 	r.Program, r.registry, err = p.Compile(b, selection)
@@ -78,8 +78,8 @@ func (c Controller) newRun(p *project.Project, b project.Book, o Options) (*Run,
 // ID names the run once it has begun; hosts keep what it replaces under it.
 func (r *Run) ID() string { return r.id }
 
-// Named are the hosts of the run that a play names; the others are not contacted.
-func (r *Run) Named() []string {
+// TargetHosts are the hosts of the run that a play names; the others are not contacted.
+func (r *Run) TargetHosts() []string {
 	named := map[string]bool{}
 	for _, p := range r.Program.Plays {
 		hosts, _ := r.Project.Match(p.Hosts) // it was compiled
@@ -90,8 +90,8 @@ func (r *Run) Named() []string {
 	return slices.DeleteFunc(slices.Clone(r.Hosts), func(host string) bool { return !named[host] })
 }
 
-// Recorded tells whether the run has a log, so that it can be resumed.
-func (r *Run) Recorded() bool { return r.recorded }
+// HasLog tells whether the run has a log, so that it can be resumed.
+func (r *Run) HasLog() bool { return r.hasLog }
 
 // PlanFile is the file of the plan that the run applies; empty for none.
 func (r *Run) PlanFile() string {
@@ -101,31 +101,31 @@ func (r *Run) PlanFile() string {
 	return project.Relative(r.applied.File)
 }
 
-// Written is what was asked for in the form that plans and logs keep: paths are
+// RecordedInvocation is what was asked for in the form that plans and logs keep: paths are
 // absolute, and of variables that look like secrets there are only the names. The
 // run must be ready.
-func (r *Run) Written() journal.Invocation {
+func (r *Run) RecordedInvocation() journal.Invocation {
 	c := r.Invocation
 	c.Playbook, c.Inventory = project.Absolute(c.Playbook), project.Absolute(c.Inventory)
-	c.Extra, c.Withheld = r.withhold(journal.SplitSecrets(r.Extra, r.redactor.Text))
+	c.Extra, c.Withheld = r.withholdPrivate(journal.SplitSecrets(r.Extra, r.redactor.Text))
 	c.Prompted = slices.DeleteFunc(slices.Clone(r.Prompted), func(name string) bool { return !slices.Contains(c.Withheld, name) })
 	return c
 }
 
-// AtOnce is how many hosts are worked on at most at one time; 0 is the default of
+// Parallelism is how many hosts are worked on at most at one time; 0 is the default of
 // the engine.
-func (r *Run) AtOnce() int {
+func (r *Run) Parallelism() int {
 	if r.Forks > 0 {
 		return r.Forks
 	}
 	return r.Project.Inventory.Forks
 }
 
-// limits are how many hosts may fail before a run stops: the inventory's
+// failureBudget are how many hosts may fail before a run stops: the inventory's
 // max_fail; without it a tenth of the minions, rounded down, so that a dead one
 // among many is left out and a run on few hosts is all or nothing. The engine
 // adds that masters and etcd hosts may not fail.
-func (r *Run) limits() map[string]playbook.Limit {
+func (r *Run) failureBudget() map[string]playbook.Limit {
 	if r.budget != nil {
 		return r.budget
 	}
@@ -147,9 +147,9 @@ func everyHostMayFail() map[string]playbook.Limit {
 	return map[string]playbook.Limit{"master": all, "etcd": all}
 }
 
-// claim is how the run locks its hosts; nil when it changes none, or when it must
+// lockOptions is how the run locks its hosts; nil when it changes none, or when it must
 // not wait for others.
-func (r *Run) claim(started time.Time) *schedule.Claim {
+func (r *Run) lockOptions(started time.Time) *schedule.Claim {
 	if !r.locks || r.Check {
 		return nil
 	}

@@ -14,13 +14,13 @@ import (
 	"deployer/engine/journal"
 	"deployer/project"
 	"deployer/runs"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 	"deployer/test/fleet"
 )
 
 // service runs playbooks on a fleet as a program without a terminal does.
 type service struct {
-	runs.Controller
+	runs.Runner
 	t     *testing.T
 	fleet *fleet.Fleet
 }
@@ -42,7 +42,7 @@ func newService(t *testing.T) *service {
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	s := &service{t: t, fleet: f, Controller: runs.Controller{Options: project.Options{Agents: agents{}}, Version: "v1"}}
+	s := &service{t: t, fleet: f, Runner: runs.Runner{Options: project.Options{Agents: agents{}}, Version: "v1"}}
 	inventory, err := yaml.Marshal(f.Document(fleet.Site{Vars: map[string]any{"said": "hello"}}))
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func (s *service) do(want engine.Outcome) func(*runs.Run, error) *runs.Run {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		report, err := r.Do(s.t.Context(), runs.Watch{})
+		report, err := r.Do(s.t.Context(), runs.Observer{})
 		if err != nil || report.Outcome() != want {
 			s.t.Fatalf("got %+v, %v; want %s", report, err, want)
 		}
@@ -88,7 +88,7 @@ func (s *service) told() string {
 	return string(data)
 }
 
-// A plan is made, read again, applied and not applied twice.
+// TestPlanAndApply makes a plan, reads it again, applies it, and is refused a second time.
 func TestPlanAndApply(t *testing.T) {
 	s := newService(t)
 	o := asked("''")
@@ -97,8 +97,8 @@ func TestPlanAndApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := r.Plan(t.Context(), runs.Watch{})
-	if err != nil || planned.Plan == nil || len(planned.Plan.Hosts) != 2 || r.Recorded() || strings.HasPrefix(s.told(), "hello") {
+	planned, err := r.Plan(t.Context(), runs.Observer{})
+	if err != nil || planned.Plan == nil || len(planned.Plan.Hosts) != 2 || r.HasLog() || strings.HasPrefix(s.told(), "hello") {
 		t.Fatalf("got %+v, %v", planned, err)
 	}
 	data, err := json.Marshal(planned.Plan)
@@ -111,16 +111,16 @@ func TestPlanAndApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	applied := s.do(engine.RunDone)(s.Apply(p, from, runs.Options{}))
-	if got := s.told(); got != "hello" || !applied.Recorded() {
+	if got := s.told(); got != "hello" || !applied.HasLog() {
 		t.Errorf("told %q", got)
 	}
 	again, err := s.Apply(p, from, runs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = again.Do(t.Context(), runs.Watch{})
+	_, err = again.Do(t.Context(), runs.Observer{})
 	var drift *runs.DriftError
-	if !errors.As(err, &drift) || len(drift.Drift) != 2 || again.Recorded() {
+	if !errors.As(err, &drift) || len(drift.Drift) != 2 || again.HasLog() {
 		t.Errorf("got %v", err)
 	}
 	s.Version = "v2"
@@ -129,7 +129,7 @@ func TestPlanAndApply(t *testing.T) {
 	}
 }
 
-// A run that was interrupted, and one that failed, go on, and are put back.
+// TestResumeAndRevert resumes an interrupted and a failed run, and reverts both.
 func TestResumeAndRevert(t *testing.T) {
 	s := newService(t)
 	stopped, err := s.Playbook(asked("''"))
@@ -138,7 +138,7 @@ func TestResumeAndRevert(t *testing.T) {
 	}
 	now := make(chan struct{})
 	close(now)
-	if report, err := stopped.Do(t.Context(), runs.Watch{Interrupt: now}); err != nil || !report.Interrupted {
+	if report, err := stopped.Do(t.Context(), runs.Observer{Interrupt: now}); err != nil || !report.Interrupted {
 		t.Fatalf("got %+v, %v", report, err)
 	}
 	s.do(engine.RunStopped)(s.Playbook(asked("x")))
@@ -158,14 +158,14 @@ func TestResumeAndRevert(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := back.Look(t.Context(), runs.Watch{})
+		found, err := back.Preview(t.Context(), runs.Observer{})
 		if err != nil || len(found.Past) != 2 {
 			t.Fatalf("got %+v, %v", found, err)
 		}
-		if due := run == record.Header.Run; found.Due() != due {
-			t.Errorf("something is due: %v, want %v", found.Due(), due)
+		if due := run == record.Header.Run; found.HasWork() != due {
+			t.Errorf("something is due: %v, want %v", found.HasWork(), due)
 		} else if due {
-			s.do(engine.RunDone)(back.PutBack(found))
+			s.do(engine.RunDone)(back.Run(found))
 		}
 	}
 	if got := s.told(); !strings.Contains(got, "no such file") {
@@ -173,7 +173,7 @@ func TestResumeAndRevert(t *testing.T) {
 	}
 }
 
-// What somebody has changed since is not put back, and a service is told so.
+// TestRevertRefuses checks that a revert is refused when a file was changed after the run.
 func TestRevertRefuses(t *testing.T) {
 	s := newService(t)
 	r := s.do(engine.RunDone)(s.Playbook(asked("''")))
@@ -182,27 +182,27 @@ func TestRevertRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := back.Look(t.Context(), runs.Watch{})
+	found, err := back.Preview(t.Context(), runs.Observer{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refusal *runs.Refusal
-	if _, err := back.PutBack(found); !errors.As(err, &refusal) || len(found.Drifted()) != 1 {
+	var refusal *runs.RefusedError
+	if _, err := back.Run(found); !errors.As(err, &refusal) || len(found.Drifted()) != 1 {
 		t.Errorf("got %v, drifted %+v", err, found.Drifted())
 	}
 }
 
-// Where nobody can be asked, a password that is to be asked for is a mistake, and
+// TestNobodyToAsk checks that a password prompt without a terminal is a UserError and that
 // no host is contacted.
 func TestNobodyToAsk(t *testing.T) {
 	s := newService(t)
 	o := asked("''")
-	o.Asking = reach.Asking{Login: true}
+	o.Prompt = target.PromptFlags{Login: true}
 	r, err := s.Playbook(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Do(t.Context(), runs.Watch{})
+	_, err = r.Do(t.Context(), runs.Observer{})
 	var mistake *project.Mistake
 	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "there is nobody to ask") || s.fleet.Busy() != 0 {
 		t.Errorf("got %v", err)

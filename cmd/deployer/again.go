@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"deployer/runs"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 )
 
 // again is the command that goes on with a run, for people to type. It ends up in
@@ -13,14 +13,14 @@ import (
 func (o runOptions) again(r *runs.Run) string {
 	var out []string
 	switch {
-	case r.Recorded():
-		out = []string{runs.ResumeCommand(r.ID(), r.Written().ToGive())}
+	case r.HasLog():
+		out = []string{runs.ResumeCommand(r.ID(), r.RecordedInvocation().ToGive())}
 	case r.PlanFile() != "":
-		out = append([]string{"deployer", "apply", runs.ShellWord(r.PlanFile())}, o.variableWords(r.Written().Withheld)...)
+		out = append([]string{"deployer", "apply", runs.ShellQuote(r.PlanFile())}, o.variableWords(r.RecordedInvocation().Withheld)...)
 	default:
 		out = o.callWords(r)
 	}
-	return strings.Join(append(out, askWords(r.Asking)...), " ")
+	return strings.Join(append(out, askWords(r.Prompt)...), " ")
 }
 
 // callWords are a call of deployer run or install as it was typed.
@@ -28,7 +28,7 @@ func (o runOptions) callWords(r *runs.Run) []string {
 	out := []string{"deployer", r.Verb}
 	add := func(words ...string) {
 		if value := words[len(words)-1]; value != "" {
-			out = append(append(out, words[:len(words)-1]...), runs.ShellWord(value))
+			out = append(append(out, words[:len(words)-1]...), runs.ShellQuote(value))
 		}
 	}
 	add(r.Playbook)
@@ -40,7 +40,7 @@ func (o runOptions) callWords(r *runs.Run) []string {
 	add("--tags", strings.Join(r.Tags, ","))
 	add("--skip-tags", strings.Join(r.SkipTags, ","))
 	add("--start-at", r.StartAt)
-	return append(out, o.variableWords(r.Written().Withheld)...)
+	return append(out, o.variableWords(r.RecordedInvocation().Withheld)...)
 }
 
 // variableWords are the flags with variables, without the values of those that
@@ -58,13 +58,13 @@ func (o runOptions) variableWords(withheld []string) []string {
 		case given && slices.Contains(withheld, name):
 			v = name + "=..."
 		}
-		out = append(out, "-e", runs.ShellWord(v))
+		out = append(out, "-e", runs.ShellQuote(v))
 	}
 	return out
 }
 
 // askWords are the flags of askFlags as they were typed.
-func askWords(a reach.Asking) []string {
+func askWords(a target.PromptFlags) []string {
 	var out []string
 	if a.Login {
 		out = append(out, "-k")

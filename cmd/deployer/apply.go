@@ -46,7 +46,7 @@ the middle, deployer resume goes on with it.`,
 		},
 	}
 	outputFlag(cmd, &o.output, "text", "json")
-	askFlags(cmd, &o.Asking)
+	askFlags(cmd, &o.Prompt)
 	verboseFlag(cmd, &o)
 	forksFlag(cmd, &o, "the plan's, the inventory's, or 50")
 	variablesFlag(cmd, &o, "that the plan holds only by name, as they look like secrets")

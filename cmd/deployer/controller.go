@@ -7,14 +7,14 @@ import (
 )
 
 // newController is this program as runs need it.
-func newController(e env) runs.Controller {
-	return runs.Controller{
-		Options:  projectOptions(),
-		Version:  version,
-		Ask:      prompt{e.stdin, e.stderr}.secret,
-		AskOpen:  prompt{e.stdin, e.stderr}.open,
-		Confirm:  confirm(e.stdin, e.stderr),
-		Fetching: artifactProgress(e.stderr),
+func newController(e env) runs.Runner {
+	return runs.Runner{
+		Options:       projectOptions(),
+		Version:       version,
+		PromptSecret:  prompt{e.stdin, e.stderr}.secret,
+		PromptVisible: prompt{e.stdin, e.stderr}.open,
+		Confirm:       confirm(e.stdin, e.stderr),
+		OnFetch:       artifactProgress(e.stderr),
 	}
 }
 

@@ -40,7 +40,7 @@ all did it, 3 when some did, 1 when none did.`,
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Asking)
+	askFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &o.output, "text", "json")
 	cmd.Flags().StringVarP(&module, "module", "m", "", "`name` of a module to carry out instead of a command")
 	cmd.Flags().StringVarP(&args, "args", "a", "", "the module's arguments as a YAML `mapping`; templates are rendered")

@@ -59,7 +59,7 @@ func silent(code int) error { return &exitError{code: code} }
 func exitCode(err error) int {
 	var e *exitError
 	var mistake *project.Mistake
-	var refusal *runs.Refusal
+	var refusal *runs.RefusedError
 	switch {
 	case err == nil:
 		return exitOK

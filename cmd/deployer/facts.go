@@ -47,7 +47,7 @@ the module facts does.`,
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Asking)
+	askFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &o.output, "text", "json")
 	cmd.Flags().StringSliceVar(&gather, "gather", nil, "more `sets`: hardware, mounts, network, packages, services")
 	forksFlag(cmd, &o, "the inventory's, or 50")

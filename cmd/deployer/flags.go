@@ -5,7 +5,7 @@ import (
 
 	"deployer/project"
 	"deployer/runs"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 )
 
 // runOptions are the flags of verbs that reach hosts: what is run, and how it is
@@ -39,7 +39,7 @@ func inventoryFlag(cmd *cobra.Command, path *string) {
 }
 
 // askFlags are the flags of verbs that reach hosts.
-func askFlags(cmd *cobra.Command, a *reach.Asking) {
+func askFlags(cmd *cobra.Command, a *target.PromptFlags) {
 	cmd.Flags().BoolVarP(&a.Login, "ask-pass", "k", false, "ask for the password to log in with, for hosts that have none in the inventory")
 	cmd.Flags().BoolVarP(&a.Become, "ask-become-pass", "K", false, "ask for the password to become root with, likewise")
 }
@@ -47,7 +47,7 @@ func askFlags(cmd *cobra.Command, a *reach.Asking) {
 // runFlags are the flags of verbs that run a playbook.
 func runFlags(cmd *cobra.Command, o *runOptions) {
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Asking)
+	askFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &o.output, "text", "json")
 	verboseFlag(cmd, o)
 	forksFlag(cmd, o, "the inventory's, or 50")

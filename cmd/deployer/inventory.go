@@ -12,7 +12,7 @@ import (
 
 	"deployer/engine/transport/ssh"
 	"deployer/inventory"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 	"deployer/strictyaml"
 )
 
@@ -91,7 +91,7 @@ func matching(inv *inventory.Inventory, args []string) ([]hostRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	ways, err := reach.NewWays(inv, nil)
+	ways, err := target.NewTargets(inv, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ group_vars and host_vars beside a playbook are there too.`,
 			if !ok {
 				return usageError(fmt.Errorf("there is no host %q in %s%s", args[0], path, strictyaml.DidYouMean(args[0], inv.Names())))
 			}
-			ways, err := reach.NewWays(inv, nil)
+			ways, err := target.NewTargets(inv, nil)
 			if err != nil {
 				return err
 			}

@@ -6,12 +6,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"deployer/runs"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 )
 
 func newKubeconfigCommand(e env) *cobra.Command {
 	var path, server, file string
-	var ask reach.Asking
+	var ask target.PromptFlags
 	cmd := &cobra.Command{
 		Use:     "kubeconfig",
 		GroupID: "cluster",
@@ -28,7 +28,7 @@ full rights on the cluster: keep it like a password.`,
 			if server == "" {
 				server = p.Cluster.API.External
 			}
-			admin, err := newController(e).ReadAdmin(cmd.Context(), p, ask)
+			admin, err := newController(e).ReadAdminCredentials(cmd.Context(), p, ask)
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ full rights on the cluster: keep it like a password.`,
 	return cmd
 }
 
-func kubeconfig(name, server string, admin *runs.Admin) ([]byte, error) {
+func kubeconfig(name, server string, admin *runs.AdminCredentials) ([]byte, error) {
 	const user = "kubernetes-admin"
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: admin.CA}

@@ -45,7 +45,7 @@ func newPlanInstall(e env) *cobra.Command {
 		Short: "What deployer install would do",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return makePlan(cmd.Context(), e, runs.Controller.Install, o)
+			return makePlan(cmd.Context(), e, runs.Runner.Install, o)
 		},
 	}
 	planFlags(cmd, &o)
@@ -60,7 +60,7 @@ func newPlanRun(e env) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Playbook = args[0]
-			return makePlan(cmd.Context(), e, runs.Controller.Playbook, o)
+			return makePlan(cmd.Context(), e, runs.Runner.Playbook, o)
 		},
 	}
 	planFlags(cmd, &o)
@@ -70,7 +70,7 @@ func newPlanRun(e env) *cobra.Command {
 
 func planFlags(cmd *cobra.Command, o *planOptions) {
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Asking)
+	askFlags(cmd, &o.Prompt)
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write the plan to this `file`; - is the standard output, instead of the text")
 	f.CountVarP(&o.verbose, "verbose", "v", "show all groups of hosts, however many")
@@ -78,7 +78,7 @@ func planFlags(cmd *cobra.Command, o *planOptions) {
 }
 
 // makePlan looks at the hosts, shows what would be done, and writes it down.
-func makePlan(ctx context.Context, e env, ready func(runs.Controller, runs.Options) (*runs.Run, error), o planOptions) error {
+func makePlan(ctx context.Context, e env, ready func(runs.Runner, runs.Options) (*runs.Run, error), o planOptions) error {
 	given, err := o.options()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func makePlan(ctx context.Context, e env, ready func(runs.Controller, runs.Optio
 	if err != nil {
 		return err
 	}
-	found, err := watched(ctx, r, o.looking(e.stderr, r.Named()), r.Plan)
+	found, err := watched(ctx, r, o.looking(e.stderr, r.TargetHosts()), r.Plan)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func writePlan(said io.Writer, path string, p *plan.Plan) error {
 	if err := writePrivate(path, []byte(b.String())); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, runs.ShellWord(path))
+	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, runs.ShellQuote(path))
 	return err
 }
 
@@ -167,7 +167,7 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.MaxParallel), counted(t.Turns, "turn"))
 	}
 	printDoubts(w, p)
-	atOnce := r.AtOnce()
+	atOnce := r.Parallelism()
 	if atOnce == 0 {
 		atOnce = 50
 	}

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"deployer/runs/reach"
+	"deployer/runs/target"
 )
 
 // prompt asks who runs deployer.
@@ -20,9 +20,9 @@ type prompt struct {
 }
 
 // errNoTerminal says that nobody can be asked.
-var errNoTerminal = &reach.NobodyError{Why: "the standard input is not a terminal"}
+var errNoTerminal = &target.NotInteractiveError{Why: "the standard input is not a terminal"}
 
-// secret is a reach.Asker: it asks for a line that is not shown.
+// secret is a target.Asker: it asks for a line that is not shown.
 func (p prompt) secret(question string) (string, error) {
 	answer, err := p.ask(question, term.ReadPassword)
 	if !errors.Is(err, errNoTerminal) {
@@ -31,7 +31,7 @@ func (p prompt) secret(question string) (string, error) {
 	return answer, err
 }
 
-// open is a reach.Asker that shows what is typed.
+// open is a target.Asker that shows what is typed.
 func (p prompt) open(question string) (string, error) { return p.ask(question, readLine) }
 
 // ask has read read a line from the terminal. An interrupt gives the terminal back

@@ -56,7 +56,7 @@ the playbook, or unknown, which puts hosts back one by one and without gates.`,
 			if !cmd.Flags().Changed("inventory") {
 				given.Inventory = "" // that of the run
 			}
-			back, err := newController(e).Revert(args[0], runs.RevertOptions{Options: given, Of: o.of, Force: o.force, Anyway: o.anyway})
+			back, err := newController(e).Revert(args[0], runs.RevertOptions{Options: given, OriginalRun: o.of, Force: o.force, AllowChangedPlaybook: o.anyway})
 			if err != nil {
 				return err
 			}
@@ -79,8 +79,8 @@ the playbook, or unknown, which puts hosts back one by one and without gates.`,
 }
 
 // putBack asks the hosts, shows what there is to do, and does it.
-func putBack(ctx context.Context, e env, back *runs.Reverting, o revertOptions) error {
-	found, err := watched(ctx, back, o.asking(e.stdout, back.Hosts()), back.Look)
+func putBack(ctx context.Context, e env, back *runs.Revert, o revertOptions) error {
+	found, err := watched(ctx, back, o.asking(e.stdout, back.Hosts()), back.Preview)
 	if err != nil {
 		return err
 	}
@@ -88,40 +88,40 @@ func putBack(ctx context.Context, e env, back *runs.Reverting, o revertOptions) 
 		return silent(exitInterrupted)
 	}
 	if o.output == "json" && o.Check {
-		return errors.Join(printJSON(e.stdout, foundJSON(found)), found.Verdict())
+		return errors.Join(printJSON(e.stdout, foundJSON(found)), found.RefuseDrift())
 	}
 	if o.output == "text" {
 		printFound(e.stdout, back, found, o)
 	}
-	if err := found.Verdict(); err != nil || o.Check {
+	if err := found.RefuseDrift(); err != nil || o.Check {
 		return err
 	}
 	switch {
-	case !found.Due() && found.Left():
+	case !found.HasWork() && found.Incomplete():
 		return silent(exitPartial)
-	case !found.Due():
+	case !found.HasWork():
 		return nil
 	}
 	if err := o.confirm(e); err != nil {
 		return err
 	}
-	r, err := back.PutBack(found)
+	r, err := back.Run(found)
 	if err != nil {
 		return err
 	}
-	stays := &runs.Leftovers{}
+	stays := &runs.Unrestored{}
 	report, err := watched(ctx, r, o.display(e.stdout, r.Hosts).with(stays), r.Do)
 	if report == nil {
 		return err
 	}
 	left := stays.Of(report)
 	if o.output == "text" {
-		printLeft(e.stdout, back.Call, left, report)
+		printLeft(e.stdout, back.Invocation, left, report)
 	}
 	if err := worse(err, finish(e, r, report, o.runOptions)); err != nil {
 		return err
 	}
-	if len(left) > 0 || found.Left() {
+	if len(left) > 0 || found.Incomplete() {
 		return silent(exitPartial)
 	}
 	return nil

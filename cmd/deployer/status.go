@@ -42,7 +42,7 @@ func newStatusCommand(e env) *cobra.Command {
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Asking)
+	askFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
 }

@@ -41,7 +41,7 @@ not.`,
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Asking)
+	askFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &output, "table", "json")
 	cmd.Flags().StringVar(&outside, "outside", "", "a name outside of the cluster that pods must be able to resolve")
 	return cmd

@@ -10,8 +10,8 @@ import (
 
 // watched carries something out that works on hosts, on a display, until it ends or
 // is interrupted.
-func watched[T any](ctx context.Context, r interface{ Ready(context.Context) error }, s display, do func(context.Context, runs.Watch) (T, error)) (T, error) {
-	if err := r.Ready(ctx); err != nil {
+func watched[T any](ctx context.Context, r interface{ Prepare(context.Context) error }, s display, do func(context.Context, runs.Observer) (T, error)) (T, error) {
+	if err := r.Prepare(ctx); err != nil {
 		var none T
 		return none, err
 	}
@@ -19,12 +19,12 @@ func watched[T any](ctx context.Context, r interface{ Ready(context.Context) err
 	defer stop()
 	shown := s.open()
 	defer shown.Close()
-	return do(ctx, runs.Watch{Sink: shown, Look: onlyTrouble{shown, s.json}, Interrupt: interrupt})
+	return do(ctx, runs.Observer{Sink: shown, CheckSink: onlyTrouble{shown, s.json}, Interrupt: interrupt})
 }
 
 // carryOut carries a run out, shows it, and chooses the exit code.
 func carryOut(ctx context.Context, e env, r *runs.Run, o runOptions) error {
-	report, err := watched(ctx, r, o.display(e.stdout, r.Named()), r.Do)
+	report, err := watched(ctx, r, o.display(e.stdout, r.TargetHosts()), r.Do)
 	if report == nil {
 		return told(e, err)
 	}

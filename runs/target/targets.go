@@ -1,4 +1,4 @@
-package reach
+package target
 
 import (
 	"fmt"
@@ -8,20 +8,20 @@ import (
 	"deployer/project"
 )
 
-// Ways are the ways to the hosts of an inventory: what it says, completed by the
+// Targets are the ways to the hosts of an inventory: what it says, completed by the
 // client configuration of OpenSSH.
-type Ways struct {
-	inv     *inventory.Inventory
-	logins  *Logins                      // nil when no host is to be reached
-	configs map[string]*ssh.ClientConfig // by path
-	targets map[string]ssh.Target
+type Targets struct {
+	inv         *inventory.Inventory
+	credentials *Credentials                 // nil when no host is to be reached
+	configs     map[string]*ssh.ClientConfig // by path
+	byHost      map[string]ssh.Target
 }
 
-// NewWays finds the way to every host, and what is wrong with it, before any
+// NewTargets finds the way to every host, and what is wrong with it, before any
 // network. Without logins the ways can be shown, not gone. Its errors are mistakes
 // of the user's.
-func NewWays(inv *inventory.Inventory, l *Logins) (*Ways, error) {
-	w := &Ways{inv: inv, logins: l, configs: map[string]*ssh.ClientConfig{}, targets: map[string]ssh.Target{}}
+func NewTargets(inv *inventory.Inventory, l *Credentials) (*Targets, error) {
+	w := &Targets{inv: inv, credentials: l, configs: map[string]*ssh.ClientConfig{}, byHost: map[string]ssh.Target{}}
 	for _, h := range inv.Hosts {
 		if w.configs[h.SSH.Config] == nil {
 			cfg, err := ssh.ReadClientConfig(h.SSH.Config)
@@ -37,16 +37,16 @@ func NewWays(inv *inventory.Inventory, l *Logins) (*Ways, error) {
 		if t, err = w.configs[h.SSH.Config].Apply(t); err != nil {
 			return nil, project.Mistaken(fmt.Errorf("the way to host %s: %w", h.Name, err))
 		}
-		w.targets[h.Name] = t
+		w.byHost[h.Name] = t
 	}
 	return w, nil
 }
 
 // Target is how a host of the inventory is reached.
-func (w *Ways) Target(host string) ssh.Target { return w.targets[host] }
+func (w *Targets) Target(host string) ssh.Target { return w.byHost[host] }
 
 // OpenSSH lists what the client configuration says about a host.
-func (w *Ways) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
+func (w *Targets) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
 	t, err := w.target(h)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (w *Ways) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
 }
 
 // target is what the inventory says about the way to a host.
-func (w *Ways) target(h inventory.Host) (t ssh.Target, err error) {
+func (w *Targets) target(h inventory.Host) (t ssh.Target, err error) {
 	t = ssh.Target{
 		Host:     h.Name,
 		Address:  h.Address,
@@ -71,8 +71,8 @@ func (w *Ways) target(h inventory.Host) (t ssh.Target, err error) {
 	if h.SSH.Key != "" {
 		t.Keys = []string{h.SSH.Key}
 	}
-	if w.logins != nil {
-		if t.Password, err = w.logins.loginPassword(h); err != nil {
+	if w.credentials != nil {
+		if t.Password, err = w.credentials.loginPassword(h); err != nil {
 			return t, err
 		}
 	}
@@ -91,7 +91,7 @@ func (w *Ways) target(h inventory.Host) (t ssh.Target, err error) {
 
 // bastion is reached like the host behind it, but for what its entry says, or
 // like the host of the inventory that it names. Another user has another password.
-func (w *Ways) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
+func (w *Targets) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
 	b = behind
 	b.Bastions = nil
 	b.Host, b.Address, b.Port = "bastion "+hop.Address, hop.Address, hop.Port
@@ -107,8 +107,8 @@ func (w *Ways) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err 
 	if hop.User != "" && hop.User != b.User {
 		b.User, b.Password = hop.User, ""
 	}
-	if w.logins != nil {
-		if b.Password, err = w.logins.hopPassword(b.Host, hop, b.Password); err != nil {
+	if w.credentials != nil {
+		if b.Password, err = w.credentials.hopPassword(b.Host, hop, b.Password); err != nil {
 			return b, err
 		}
 	}

@@ -13,18 +13,18 @@ import (
 // TestCannotIsFolded: a thousand hosts with the same are one line, also when the
 // name of the host is in it.
 func TestCannotIsFolded(t *testing.T) {
-	list := &cannots{}
+	list := &irreversibleList{}
 	for _, h := range []string{"n1", "n2", "n3"} {
 		list.add(h, "logs (/tmp/"+h+"/var/log)", false)
 		list.add(h, "migrate", h == "n2")
 	}
 	list.add("n12", "logs (/tmp/n1/var/log)", false)
-	want := []Cannot{
+	want := []Irreversible{
 		{What: "logs (/tmp/HOST/var/log)", Hosts: []string{"n1", "n2", "n3"}},
 		{What: "migrate", Hosts: []string{"n1", "n2", "n3"}, lasting: true},
 		{What: "logs (/tmp/n1/var/log)", Hosts: []string{"n12"}},
 	}
-	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Cannot{})); diff != "" {
+	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -49,21 +49,21 @@ func TestDrainedNodesAreNamed(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reverting{}
-	if r.track, err = trackOf(journal.Path(dir, "r1")); err != nil {
+	r := &Revert{}
+	if r.log, err = readRunLog(journal.Path(dir, "r1")); err != nil {
 		t.Fatal(err)
 	}
-	list := &cannots{}
+	list := &irreversibleList{}
 	for _, host := range []string{"n1", "n2", "m1"} {
-		r.bare(host, nil, list)
+		r.withoutBackup(host, nil, list)
 	}
-	want := []Cannot{
+	want := []Irreversible{
 		{What: "drain (the node)", Hosts: []string{"n1"}},
 		{What: "uncordon (the node)", Hosts: []string{"n1"}},
 		{What: "drain (the node): it takes no pods until kubectl uncordon n2", Hosts: []string{"n2"}},
 		{What: "drain (node n3): it takes no pods until kubectl uncordon n3", Hosts: []string{"m1"}},
 	}
-	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Cannot{})); diff != "" {
+	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
 		t.Error(diff)
 	}
 }

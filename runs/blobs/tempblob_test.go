@@ -1,4 +1,4 @@
-package content
+package blobs
 
 import (
 	"bytes"
@@ -55,8 +55,8 @@ func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
 	if n := opened.Load(); n != 1 {
 		t.Errorf("the file was opened %d times", n)
 	}
-	if blob, err := b.AddFile(t.Context(), "other name", open); err != nil || len(b.spooled) != 1 {
-		t.Errorf("%+v, %v, %d spools for one content", blob, err, len(b.spooled))
+	if blob, err := b.AddFile(t.Context(), "other name", open); err != nil || len(b.temp) != 1 {
+		t.Errorf("%+v, %v, %d spools for one content", blob, err, len(b.temp))
 	}
 }
 
@@ -68,12 +68,12 @@ func TestRoleFileOfAnEndedRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = b.AddFile(ctx, "key", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil })
-	if err == nil || len(b.spooled) != 0 {
-		t.Errorf("error %v, %d spools", err, len(b.spooled))
+	if err == nil || len(b.temp) != 0 {
+		t.Errorf("error %v, %d spools", err, len(b.temp))
 	}
 }
 
-// However much is made for hosts, little of it is in memory, and all of it is there.
+// TestMadeBlobsAreBoundedInMemory checks that blobs above maxMemory go to temporary files, and that all of them can be opened.
 func TestMadeBlobsAreBoundedInMemory(t *testing.T) {
 	b, err := New(&project.Project{Arch: "amd64"})
 	if err != nil {
@@ -82,15 +82,15 @@ func TestMadeBlobsAreBoundedInMemory(t *testing.T) {
 	source := rand.NewChaCha8([32]byte{1})
 	contents := map[string][]byte{}
 	for range 5 {
-		content := make([]byte, maxMade/4+1) // which does not pack
+		content := make([]byte, maxMemory/4+1) // which does not pack
 		_, _ = source.Read(content)
 		contents[b.AddBlob(content)] = content
 		if again := b.AddBlob(content); contents[again] == nil {
 			t.Error("the same content has two digests")
 		}
 	}
-	if b.inMemory > maxMade || len(b.made) != 3 || len(b.spooled) != 2 {
-		t.Errorf("%d bytes in memory, %d blobs, %d in files", b.inMemory, len(b.made), len(b.spooled))
+	if b.memoryBytes > maxMemory || len(b.memory) != 3 || len(b.temp) != 2 {
+		t.Errorf("%d bytes in memory, %d blobs, %d in files", b.memoryBytes, len(b.memory), len(b.temp))
 	}
 	for digest, content := range contents {
 		stream, size, err := b.Open(digest)

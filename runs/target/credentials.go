@@ -1,4 +1,4 @@
-package reach
+package target
 
 import (
 	"errors"
@@ -12,34 +12,34 @@ import (
 	"deployer/project"
 )
 
-// Logins are the passwords of hosts and the passphrases of keys. Each comes from
+// Credentials are the passwords of hosts and the passphrases of keys. Each comes from
 // the environment variable or the file that the inventory names, or was asked
 // for, once. They reach no output and no journal.
-type Logins struct {
+type Credentials struct {
 	inv           *inventory.Inventory
-	open          func(file string, content []byte) ([]byte, error)
-	ask           Asker
+	decrypt       func(file string, content []byte) ([]byte, error)
+	prompt        Prompter
 	login, become string            // as asked for; empty when not
-	variables     map[string]string // of passphrases, by key file
+	passphraseEnv map[string]string // of passphrases, by key file
 	passphrases   map[string]string // as asked for or looked up, by key file
-	stopped       error             // of a question that was interrupted
-	refused       transport.Passwords
+	interrupted   error             // of a question that was interrupted
+	attempts      transport.Passwords
 }
 
-// NewLogins asks for the passwords that are to be asked for; with a nil asker
+// NewCredentials asks for the passwords that are to be asked for; with a nil asker
 // there is nobody to ask.
-func NewLogins(p *project.Project, which Asking, ask Asker) (*Logins, error) {
+func NewCredentials(p *project.Project, which PromptFlags, ask Prompter) (*Credentials, error) {
 	if ask == nil {
-		ask = func(string) (string, error) { return "", &NobodyError{"there is nobody to ask"} }
+		ask = func(string) (string, error) { return "", &NotInteractiveError{"there is nobody to ask"} }
 	}
-	l := &Logins{inv: p.Inventory, open: p.Open, ask: ask, variables: passphraseVariables(p.Inventory), passphrases: map[string]string{}}
+	l := &Credentials{inv: p.Inventory, decrypt: p.Open, prompt: ask, passphraseEnv: passphraseVariables(p.Inventory), passphrases: map[string]string{}}
 	if which.Become && !slices.ContainsFunc(l.inv.Hosts, becomesRoot) {
 		return nil, project.Mistaken(errors.New("--ask-become-pass: no host of the inventory says how its user becomes root: set ssh.become to sudo, doas or su"))
 	}
 	var err error
 	if which.Login {
 		if l.login, err = ask("password to log in with: "); err != nil {
-			return nil, unanswered("--ask-pass", "set ssh.password_env or ssh.password_file", err)
+			return nil, promptError("--ask-pass", "set ssh.password_env or ssh.password_file", err)
 		}
 	}
 	if !which.Become {
@@ -50,7 +50,7 @@ func NewLogins(p *project.Project, which Asking, ask Asker) (*Logins, error) {
 		question = "password to become root with [the same]: "
 	}
 	if l.become, err = ask(question); err != nil {
-		return nil, unanswered("--ask-become-pass", "set ssh.become_password_env or ssh.become_password_file", err)
+		return nil, promptError("--ask-become-pass", "set ssh.become_password_env or ssh.become_password_file", err)
 	}
 	if l.become == "" {
 		l.become = l.login
@@ -78,26 +78,26 @@ func becomesRoot(h inventory.Host) bool { return h.SSH.Become != "none" }
 
 // loginPassword is the password with which a user logs in, empty when there is
 // none.
-func (l *Logins) loginPassword(h inventory.Host) (string, error) {
-	return l.given(h.Name, "password", h.SSH.PasswordEnv, h.SSH.PasswordFile, l.login)
+func (l *Credentials) loginPassword(h inventory.Host) (string, error) {
+	return l.lookUp(h.Name, "password", h.SSH.PasswordEnv, h.SSH.PasswordFile, l.login)
 }
 
 // hopPassword is likewise that of a bastion.
-func (l *Logins) hopPassword(name string, hop inventory.Hop, otherwise string) (string, error) {
-	return l.given(name, "password", hop.PasswordEnv, hop.PasswordFile, otherwise)
+func (l *Credentials) hopPassword(name string, hop inventory.Hop, otherwise string) (string, error) {
+	return l.lookUp(name, "password", hop.PasswordEnv, hop.PasswordFile, otherwise)
 }
 
 // becomePassword is the one with which the user becomes root.
-func (l *Logins) becomePassword(h inventory.Host) (string, error) {
+func (l *Credentials) becomePassword(h inventory.Host) (string, error) {
 	if !becomesRoot(h) {
 		return "", nil
 	}
-	return l.given(h.Name, "become_password", h.SSH.BecomePasswordEnv, h.SSH.BecomePasswordFile, l.become)
+	return l.lookUp(h.Name, "become_password", h.SSH.BecomePasswordEnv, h.SSH.BecomePasswordFile, l.become)
 }
 
-// given looks a password up where the inventory says; otherwise stands for what
+// lookUp looks a password up where the inventory says; otherwise stands for what
 // was asked for.
-func (l *Logins) given(whose, key, variable, file, otherwise string) (string, error) {
+func (l *Credentials) lookUp(whose, key, variable, file, otherwise string) (string, error) {
 	switch {
 	case variable != "":
 		value, ok := os.LookupEnv(variable)
@@ -116,12 +116,12 @@ func (l *Logins) given(whose, key, variable, file, otherwise string) (string, er
 }
 
 // firstLine is the first line of a file, which is opened when it is encrypted.
-func (l *Logins) firstLine(file string) (string, error) {
+func (l *Credentials) firstLine(file string) (string, error) {
 	content, err := os.ReadFile(file)
-	if sealed := strings.HasSuffix(file, ".age"); err == nil && sealed && l.open == nil {
+	if sealed := strings.HasSuffix(file, ".age"); err == nil && sealed && l.decrypt == nil {
 		err = errors.New("it is encrypted, and there is no key")
 	} else if err == nil && sealed {
-		content, err = l.open(file, content)
+		content, err = l.decrypt(file, content)
 	}
 	line, _, _ := strings.Cut(string(content), "\n")
 	return strings.TrimSuffix(line, "\r"), err
@@ -129,14 +129,14 @@ func (l *Logins) firstLine(file string) (string, error) {
 
 // passphrase is that of a key file, of which so many were wrong. It is for
 // ssh.Options.
-func (l *Logins) passphrase(path string, wrong int) ([]byte, error) {
-	if l.stopped != nil {
-		return nil, l.stopped
+func (l *Credentials) passphrase(path string, wrong int) ([]byte, error) {
+	if l.interrupted != nil {
+		return nil, l.interrupted
 	}
 	if known, ok := l.passphrases[path]; ok && wrong == 0 {
 		return []byte(known), nil
 	}
-	name, ok := l.variables[path]
+	name, ok := l.passphraseEnv[path]
 	value, set := os.LookupEnv(name)
 	switch {
 	case ok && !set:
@@ -145,13 +145,13 @@ func (l *Logins) passphrase(path string, wrong int) ([]byte, error) {
 		return nil, fmt.Errorf("the passphrase in %s (ssh.key_passphrase_env) is wrong", name)
 	case !ok:
 		var err error
-		var nobody *NobodyError
-		value, err = l.ask(fmt.Sprintf("passphrase of the key %s: ", path))
+		var nobody *NotInteractiveError
+		value, err = l.prompt(fmt.Sprintf("passphrase of the key %s: ", path))
 		if errors.As(err, &nobody) {
 			return nil, fmt.Errorf("set ssh.key_passphrase_env, or add it to an SSH agent (ssh-add); its passphrase cannot be asked for: %w", err)
 		}
 		if err != nil {
-			l.stopped = err
+			l.interrupted = err
 			return nil, err
 		}
 	}
@@ -161,7 +161,7 @@ func (l *Logins) passphrase(path string, wrong int) ([]byte, error) {
 
 // Secrets are all texts that are to reach no output. Its errors are mistakes of the
 // user's.
-func (l *Logins) Secrets() ([]string, error) {
+func (l *Credentials) Secrets() ([]string, error) {
 	all := []string{l.login, l.become}
 	for _, h := range l.inv.Hosts {
 		login, err := l.loginPassword(h)

@@ -9,39 +9,39 @@ import (
 	"deployer/project"
 )
 
-// forward is a run of what an earlier one was, for all its tasks and hosts.
-func (c Controller) forward(r *Reverting, call journal.Invocation) (*Run, error) {
+// originalRun is a run of what an earlier one was, for all its tasks and hosts.
+func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 	o := r.options.Options
 	o.Invocation = journal.Invocation{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
 		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra}
-	o.loose = true
+	o.skipVarCheck = true
 	switch call.Verb {
 	case verbInstall, verbRun:
-		o.Extra = merged(call.Extra, o.Extra)
-		run, err := c.repeat(o)
+		o.Extra = mergeVars(call.Extra, o.Extra)
+		run, err := c.byVerb(o)
 		if err == nil {
-			err = givenAgain(call, run.Extra)
+			err = requireWithheld(call, run.Extra)
 		}
 		return run, err
 	case verbExec, verbUnknown:
-		return c.without(o)
+		return c.withoutProgram(o)
 	case verbRevert:
-		return c.forwardOfRevert(r, call)
+		return c.originalRevert(r, call)
 	}
 	return nil, project.Mistaken(fmt.Errorf("run %s was deployer %s, which changes nothing that could be put back", r.ID, call.Verb))
 }
 
-// givenAgain wants the variables that were not written down.
-func givenAgain(call journal.Invocation, extra map[string]any) error {
+// requireWithheld wants the variables that were not written down.
+func requireWithheld(call journal.Invocation, extra map[string]any) error {
 	for _, name := range missingExtra(call.Withheld, extra) {
-		return project.Mistaken(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellWord(name), name))
+		return project.Mistaken(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellQuote(name), name))
 	}
 	return nil
 }
 
-// without is a run without a program: of exec, whose one task has this id, or of a
+// withoutProgram is a run without a program: of exec, whose one task has this id, or of a
 // run of which nothing is known.
-func (c Controller) without(o Options) (*Run, error) {
+func (c Runner) withoutProgram(o Options) (*Run, error) {
 	p, err := project.Load(o.Inventory, c.Options)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (c Controller) without(o Options) (*Run, error) {
 	return run, err
 }
 
-// forwardOfRevert is the way back that an earlier run took.
-func (c Controller) forwardOfRevert(r *Reverting, call journal.Invocation) (*Run, error) {
+// originalRevert is the way back that an earlier run took.
+func (c Runner) originalRevert(r *Revert, call journal.Invocation) (*Run, error) {
 	dir, err := journal.Dir()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (c Controller) forwardOfRevert(r *Reverting, call journal.Invocation) (*Run
 	if err != nil {
 		return nil, project.Mistaken(fmt.Errorf("run %s reverted another one: %w", r.ID, err))
 	}
-	run, err := c.forward(r, first.Header.Invocation)
+	run, err := c.originalRun(r, first.Header.Invocation)
 	if err != nil {
 		return nil, err
 	}

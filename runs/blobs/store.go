@@ -1,6 +1,6 @@
-// Package content holds what hosts may ask a run for: artifacts, files of roles,
-// and what a run makes itself.
-package content
+// Package blobs serves the content that agents request by SHA-256 digest: artifacts,
+// files of roles, and content that the run renders itself.
+package blobs
 
 import (
 	"bytes"
@@ -21,27 +21,27 @@ import (
 // Store is the content that hosts may ask for, by its digest. It is safe for
 // concurrent use.
 type Store struct {
-	resolver *images.Resolver
-	agents   remote.BinarySource
-	tagOf    string // the architecture whose agent gives the probe's tag
-	enc      *zstd.Encoder
-	mu       sync.Mutex
-	made     map[string]madeBlob // by digest of the plain content
-	inMemory int                 // bytes in made
-	probes   map[string]engine.Blob
-	files    map[any]*roleFile // by what names them in the run
-	spooled  map[string]*spool // by digest of the plain content
+	resolver    *images.Resolver
+	agents      remote.BinarySource
+	tagArch     string // the architecture whose agent gives the probe's tag
+	enc         *zstd.Encoder
+	mu          sync.Mutex
+	memory      map[string]memoryBlob // by digest of the plain content
+	memoryBytes int                   // bytes in made
+	probes      map[string]engine.Blob
+	files       map[any]*packedFile  // by what names them in the run
+	temp        map[string]*tempBlob // by digest of the plain content
 }
 
-// madeBlob is content in its zstd form.
-type madeBlob struct {
+// memoryBlob is content in its zstd form.
+type memoryBlob struct {
 	packed []byte
 	size   int64 // bytes of the plain content
 }
 
-// maxMade is how many bytes of made content in its zstd form are kept in memory.
+// maxMemory is how many bytes of made content in its zstd form are kept in memory.
 // What is beyond lies in files without names, one each.
-const maxMade = 64 << 20
+const maxMemory = 64 << 20
 
 // New returns a store with the artifacts of a project.
 func New(p *project.Project) (*Store, error) {
@@ -49,8 +49,8 @@ func New(p *project.Project) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{resolver: p.Artifacts, agents: p.Agents, tagOf: p.Arch, enc: enc, made: map[string]madeBlob{},
-		probes: map[string]engine.Blob{}, files: map[any]*roleFile{}, spooled: map[string]*spool{}}, nil
+	return &Store{resolver: p.Artifacts, agents: p.Agents, tagArch: p.Arch, enc: enc, memory: map[string]memoryBlob{},
+		probes: map[string]engine.Blob{}, files: map[any]*packedFile{}, temp: map[string]*tempBlob{}}, nil
 }
 
 // AddBlob implements schedule.Blobs.
@@ -63,18 +63,18 @@ func (b *Store) AddBlob(content []byte) string {
 func (b *Store) add(content []byte) string {
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
-	if _, ok := b.made[digest]; ok || b.spooled[digest] != nil {
+	if _, ok := b.memory[digest]; ok || b.temp[digest] != nil {
 		return digest
 	}
 	packed := b.enc.EncodeAll(content, nil)
-	if b.inMemory+len(packed) > maxMade {
-		if s, err := spoolPacked(packed, int64(len(content))); err == nil {
-			b.spooled[digest] = s
+	if b.memoryBytes+len(packed) > maxMemory {
+		if s, err := writeTemp(packed, int64(len(content))); err == nil {
+			b.temp[digest] = s
 			return digest
 		} // a full disk: memory is what is left
 	}
-	b.inMemory += len(packed)
-	b.made[digest] = madeBlob{packed: packed, size: int64(len(content))}
+	b.memoryBytes += len(packed)
+	b.memory[digest] = memoryBlob{packed: packed, size: int64(len(content))}
 	return digest
 }
 
@@ -108,7 +108,7 @@ func (b *Store) probe(arch string) (engine.Blob, error) {
 // probeImage makes the probe for an architecture, with the tag of another one:
 // the first that the inventory names, so that all nodes know it by one name.
 func (b *Store) probeImage(arch string) (images.Probe, error) {
-	named, err := b.agents.AgentDigest(b.tagOf)
+	named, err := b.agents.AgentDigest(b.tagArch)
 	if err != nil {
 		return images.Probe{}, err
 	}
@@ -128,15 +128,15 @@ func (b *Store) Download(ctx context.Context, url, digest string) (engine.Blob, 
 // Open implements remote.Blobs.
 func (b *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	b.mu.Lock()
-	made, ok := b.made[digest]
-	spooled := b.spooled[digest]
+	made, ok := b.memory[digest]
+	spooled := b.temp[digest]
 	b.mu.Unlock()
 	if spooled != nil {
 		stream, size := spooled.open()
 		return stream, size, nil
 	}
 	if ok {
-		return inMemory{bytes.NewReader(made.packed)}, made.size, nil
+		return memoryReader{bytes.NewReader(made.packed)}, made.size, nil
 	}
 	packed, size, err := b.resolver.Store.OpenCompressed(digest)
 	if err != nil {
@@ -145,8 +145,8 @@ func (b *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	return packed, size, nil
 }
 
-// inMemory is a stream whose length is known, so that progress can be shown.
-type inMemory struct{ *bytes.Reader }
+// memoryReader is a stream whose length is known, so that progress can be shown.
+type memoryReader struct{ *bytes.Reader }
 
 // Close implements io.Closer.
-func (inMemory) Close() error { return nil }
+func (memoryReader) Close() error { return nil }

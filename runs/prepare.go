@@ -8,52 +8,52 @@ import (
 	"deployer/engine/playbook"
 	"deployer/engine/schedule"
 	"deployer/project"
-	"deployer/runs/content"
-	"deployer/runs/reach"
+	"deployer/runs/blobs"
+	"deployer/runs/target"
 )
 
-// Ready makes everything ready that is not a host: it asks for variables and
+// Prepare makes everything ready that is not a host: it asks for variables and
 // passwords, and fetches artifacts. [Run.Do] does it when nobody has; who shows the run calls it
 // before the show begins.
-func (r *Run) Ready(ctx context.Context) error {
-	if r.reach != nil {
+func (r *Run) Prepare(ctx context.Context) error {
+	if r.connector != nil {
 		return nil
 	}
-	if err := r.prompts(); err != nil {
+	if err := r.promptVars(); err != nil {
 		return err
 	}
 	if len(r.Program.Prompts) > 0 {
 		project.Tell(r.variables, r.Extra)
 	}
-	if err := r.login(); err != nil {
+	if err := r.promptCredentials(); err != nil {
 		return err
 	}
-	connector, err := reach.New(r.Project, r.logins, len(r.Hosts))
+	connector, err := target.NewConnector(r.Project, r.credentials, len(r.Hosts))
 	if err != nil {
 		return err
 	}
-	if err := r.prepare(ctx, connector); err != nil {
+	if err := r.prepareWith(ctx, connector); err != nil {
 		connector.Close()
 		return err
 	}
-	r.reach = connector
+	r.connector = connector
 	return nil
 }
 
-// login asks for passwords, once.
-func (r *Run) login() (err error) {
-	if r.logins == nil {
-		r.logins, err = reach.NewLogins(r.Project, r.Asking, r.controller.Ask)
+// promptCredentials asks for passwords, once.
+func (r *Run) promptCredentials() (err error) {
+	if r.credentials == nil {
+		r.credentials, err = target.NewCredentials(r.Project, r.Prompt, r.controller.PromptSecret)
 	}
 	return err
 }
 
-func (r *Run) prepare(ctx context.Context, connector *reach.Connector) error {
-	if err := connector.Unlock(r.Hosts); err != nil {
+func (r *Run) prepareWith(ctx context.Context, connector *target.Connector) error {
+	if err := connector.UnlockKeys(r.Hosts); err != nil {
 		return err
 	}
 	if r.fetches {
-		if err := r.Project.Fetch(ctx, r.controller.Fetching); err != nil {
+		if err := r.Project.Fetch(ctx, r.controller.OnFetch); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (r *Run) prepare(ctx context.Context, connector *reach.Connector) error {
 		r.variables.SetImageDigests(r.Project.ImageDigests())
 	}
 	var err error
-	if r.content, err = content.New(r.Project); err != nil {
+	if r.blobs, err = blobs.New(r.Project); err != nil {
 		return err
 	}
 	secrets, err := r.secrets()
@@ -73,12 +73,12 @@ func (r *Run) prepare(ctx context.Context, connector *reach.Connector) error {
 // mark as secret, passwords, and variables of the command line that look like one.
 func (r *Run) secrets() ([]string, error) {
 	secrets := slices.Concat(r.Project.Inventory.Secrets(), r.Program.Secrets)
-	passwords, err := r.logins.Secrets()
+	passwords, err := r.credentials.Secrets()
 	if err != nil {
 		return nil, err
 	}
 	secrets = append(secrets, passwords...)
-	private := r.private()
+	private := r.privateNames()
 	for name, value := range r.Extra {
 		if text, ok := value.(string); ok && (journal.LooksSecret(name) || slices.Contains(private, name)) {
 			secrets = append(secrets, text)
@@ -87,12 +87,12 @@ func (r *Run) secrets() ([]string, error) {
 	return secrets, nil
 }
 
-// like is another run of the same project on the same hosts, for which nobody is
+// clone is another run of the same project on the same hosts, for which nobody is
 // asked again.
-func (r *Run) like(program *playbook.Program) *Run {
+func (r *Run) clone(program *playbook.Program) *Run {
 	out := *r
 	out.Program = program
-	out.reach, out.content, out.redactor = nil, nil, nil
-	out.id, out.recorded = "", false
+	out.connector, out.blobs, out.redactor = nil, nil, nil
+	out.id, out.hasLog = "", false
 	return &out
 }

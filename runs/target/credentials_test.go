@@ -1,4 +1,4 @@
-package reach
+package target
 
 import (
 	"errors"
@@ -19,31 +19,31 @@ type typist struct {
 func (y *typist) ask(question string) (string, error) {
 	y.asked = append(y.asked, question)
 	if len(y.answers) == 0 {
-		return "", &NobodyError{Why: "the typist is gone"}
+		return "", &NotInteractiveError{Why: "the typist is gone"}
 	}
 	answer := y.answers[0]
 	y.answers = y.answers[1:]
 	return answer, nil
 }
 
-// Who becomes root with the password of the login need not type it twice, and
-// nobody is asked who needs no password.
+// TestAskedPasswords checks that an empty answer means the login password, and that hosts with a
+// password in the inventory keep it.
 func TestAskedPasswords(t *testing.T) {
 	p := load(t, "hosts: {m1: {ssh: {become: sudo}}, m2: {ssh: {become: su, become_password_env: ROOT_PASSWORD}}, m3: }", "")
 	t.Setenv("ROOT_PASSWORD", "of root")
 	for _, tt := range []struct {
-		ask       Asking
+		ask       PromptFlags
 		answers   []string
 		want      [3]string // to become root on m1, m2, m3
 		questions []string
 	}{
-		{Asking{}, nil, [3]string{"", "of root", ""}, nil},
-		{Asking{Become: true}, []string{"x"}, [3]string{"x", "of root", ""}, []string{"password to become root with: "}},
-		{Asking{Login: true, Become: true}, []string{"x", ""}, [3]string{"x", "of root", ""}, []string{"password to log in with: ", "password to become root with [the same]: "}},
-		{Asking{Login: true, Become: true}, []string{"x", "y"}, [3]string{"y", "of root", ""}, []string{"password to log in with: ", "password to become root with [the same]: "}},
+		{PromptFlags{}, nil, [3]string{"", "of root", ""}, nil},
+		{PromptFlags{Become: true}, []string{"x"}, [3]string{"x", "of root", ""}, []string{"password to become root with: "}},
+		{PromptFlags{Login: true, Become: true}, []string{"x", ""}, [3]string{"x", "of root", ""}, []string{"password to log in with: ", "password to become root with [the same]: "}},
+		{PromptFlags{Login: true, Become: true}, []string{"x", "y"}, [3]string{"y", "of root", ""}, []string{"password to log in with: ", "password to become root with [the same]: "}},
 	} {
 		y := &typist{answers: tt.answers}
-		l, err := NewLogins(p, tt.ask, y.ask)
+		l, err := NewCredentials(p, tt.ask, y.ask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestAskedPasswords(t *testing.T) {
 		}
 	}
 	for want, inventory := range map[string]string{"set ssh.become to sudo": "hosts: {m1: }", "there is nobody to ask; set ssh.become_password_env": "hosts: {m1: {ssh: {become: sudo}}}"} {
-		_, err := NewLogins(load(t, inventory, ""), Asking{Become: true}, nil)
+		_, err := NewCredentials(load(t, inventory, ""), PromptFlags{Become: true}, nil)
 		var mistake *project.Mistake
 		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v", err)
@@ -68,10 +68,10 @@ func TestAskedPasswords(t *testing.T) {
 	}
 }
 
-// The passphrase of a key is asked for once a run, whoever wants it.
+// TestPassphrases checks that the passphrase of a key is prompted for once in a run.
 func TestPassphrases(t *testing.T) {
 	y := &typist{answers: []string{"wrong", "right"}}
-	l, err := NewLogins(load(t, "hosts: {m1: {ssh: {key: /k, key_passphrase_env: NOT_SET}}}", ""), Asking{}, y.ask)
+	l, err := NewCredentials(load(t, "hosts: {m1: {ssh: {key: /k, key_passphrase_env: NOT_SET}}}", ""), PromptFlags{}, y.ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestPassphrases(t *testing.T) {
 	}
 }
 
-// The password of a user is no password of another one.
+// TestPasswordsOfBastions checks that the password of a user is not sent for another user.
 func TestPasswordsOfBastions(t *testing.T) {
 	t.Setenv("HOSTS", "h")
 	t.Setenv("GATE", "g")
@@ -111,16 +111,16 @@ hosts:
   m5: {}
   m6: {ssh: {bastion: {host: m5}}}
 `, "")
-	l, err := NewLogins(p, Asking{}, nil)
+	l, err := NewCredentials(p, PromptFlags{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWays(p.Inventory, l)
+	w, err := NewTargets(p.Inventory, l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for host, want := range map[string]string{"m1": "h", "m2": "", "m3": "g", "m4": "", "m6": "h"} {
-		if hop := w.targets[host].Bastions[0]; hop.Password != want || w.targets[host].Password != "h" {
+		if hop := w.byHost[host].Bastions[0]; hop.Password != want || w.byHost[host].Password != "h" {
 			t.Errorf("%s: the bastion is given %q", host, hop.Password)
 		}
 	}
@@ -128,7 +128,7 @@ hosts:
 		t.Errorf("secrets are %q, %v", all, err)
 	}
 	var none inventory.Host
-	if _, err := l.given(none.Name, "password", "NOWHERE", "", ""); err == nil {
+	if _, err := l.lookUp(none.Name, "password", "NOWHERE", "", ""); err == nil {
 		t.Error("a variable that is not set is a password")
 	}
 }

@@ -16,9 +16,9 @@ func Unfinished(name, inventory string) (*journal.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := unfinished(dir, name, project.Absolute(inventory))
+	r, err := findUnfinished(dir, name, project.Absolute(inventory))
 	if err == nil {
-		err = leftToDo(r)
+		err = requireUnfinished(r)
 	}
 	if err != nil {
 		return nil, project.Mistaken(err)
@@ -26,7 +26,7 @@ func Unfinished(name, inventory string) (*journal.Record, error) {
 	return r, nil
 }
 
-func unfinished(dir, name, inventory string) (*journal.Record, error) {
+func findUnfinished(dir, name, inventory string) (*journal.Record, error) {
 	if name != "" {
 		return journal.Find(dir, name)
 	}
@@ -45,7 +45,7 @@ func unfinished(dir, name, inventory string) (*journal.Record, error) {
 // no later run went on from and finished, and that no later run has done all of.
 func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Record {
 	var done []journal.Invocation
-	settled := map[string]bool{} // runs that others went on from, to their end
+	completed := map[string]bool{} // runs that others went on from, to their end
 	for _, r := range newestFirst {
 		call := r.Header.Invocation
 		if call.Inventory != inventory || !Resumable(call) {
@@ -55,11 +55,11 @@ func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Re
 		switch {
 		case r.Finished():
 			done = append(done, call)
-		case !covered && !settled[r.Header.Run]:
+		case !covered && !completed[r.Header.Run]:
 			return r
 		}
 		if r.Header.Resumes != "" {
-			settled[r.Header.Resumes] = true
+			completed[r.Header.Resumes] = true
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func Resumable(c journal.Invocation) bool {
 	return c.Verb == verbRun || c.Verb == verbInstall || c.Verb == verbRevert
 }
 
-func leftToDo(r *journal.Record) error {
+func requireUnfinished(r *journal.Record) error {
 	run := r.Header.Run
 	switch {
 	case !Resumable(r.Header.Invocation):

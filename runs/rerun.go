@@ -9,21 +9,21 @@ import (
 	"deployer/project"
 )
 
-// again makes ready a run like an earlier one, with what is given anew: variables
+// rerun makes ready a run like an earlier one, with what is given anew: variables
 // beside those that were written down, and how many hosts at one time.
-func (c Controller) again(was journal.Invocation, given Options) (*Run, error) {
+func (c Runner) rerun(was journal.Invocation, given Options) (*Run, error) {
 	o := given
 	o.Invocation = was
 	o.Inventory, o.Playbook = project.Relative(was.Inventory), project.Relative(was.Playbook)
-	o.Extra = merged(was.Extra, given.Extra) // those withheld are to be among the given
+	o.Extra = mergeVars(was.Extra, given.Extra) // those withheld are to be among the given
 	if given.Forks > 0 {
 		o.Forks = given.Forks
 	}
-	return c.repeat(o)
+	return c.byVerb(o)
 }
 
-// repeat makes ready a run of what the options' verb says.
-func (c Controller) repeat(o Options) (*Run, error) {
+// byVerb makes ready a run of what the options' verb says.
+func (c Runner) byVerb(o Options) (*Run, error) {
 	switch o.Verb {
 	case verbInstall:
 		return c.Install(o)
@@ -33,8 +33,8 @@ func (c Controller) repeat(o Options) (*Run, error) {
 	return nil, fmt.Errorf("a run of deployer %s cannot be repeated from its log", o.Verb)
 }
 
-// merged are variables, those of over above those of under.
-func merged(under, over map[string]any) map[string]any {
+// mergeVars are variables, those of over above those of under.
+func mergeVars(under, over map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, under)
 	maps.Copy(out, over)

@@ -1,4 +1,4 @@
-package content
+package blobs
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"deployer/engine"
 )
 
-// roleFile is a file that is packed once for all hosts.
-type roleFile struct {
+// packedFile is a file that is packed once for all hosts.
+type packedFile struct {
 	mu   sync.Mutex // held while it is packed; who comes later waits
 	blob engine.Blob
 }
 
-// spool is content in its zstd form in a file without a name: it takes no memory,
+// tempBlob is content in its zstd form in a file without a name: it takes no memory,
 // and is gone with the process, however that ends.
-type spool struct {
+type tempBlob struct {
 	packed *os.File
 	length int64 // bytes of the zstd form
 	size   int64 // bytes of the plain content
@@ -34,7 +34,7 @@ func (b *Store) AddFile(ctx context.Context, key any, open func() (io.ReadCloser
 	b.mu.Lock()
 	f := b.files[key]
 	if f == nil {
-		f = &roleFile{}
+		f = &packedFile{}
 		b.files[key] = f
 	}
 	b.mu.Unlock()
@@ -44,36 +44,36 @@ func (b *Store) AddFile(ctx context.Context, key any, open func() (io.ReadCloser
 		return f.blob, nil
 	}
 	var err error
-	f.blob, err = b.spool(ctx, open)
+	f.blob, err = b.addTemp(ctx, open)
 	return f.blob, err
 }
 
-func (b *Store) spool(ctx context.Context, open func() (io.ReadCloser, error)) (engine.Blob, error) {
+func (b *Store) addTemp(ctx context.Context, open func() (io.ReadCloser, error)) (engine.Blob, error) {
 	content, err := open()
 	if err != nil {
 		return engine.Blob{}, err
 	}
 	defer content.Close()
-	s, digest, err := newSpool(ctx, content)
+	s, digest, err := packTemp(ctx, content)
 	if err != nil {
 		return engine.Blob{}, fmt.Errorf("packing it for the hosts: %w", err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if old := b.spooled[digest]; old != nil { // the same content under another name
+	if old := b.temp[digest]; old != nil { // the same content under another name
 		_ = s.packed.Close()
 		s = old
 	}
-	b.spooled[digest] = s
+	b.temp[digest] = s
 	return engine.Blob{Digest: digest, Size: s.size}, nil
 }
 
-func newSpool(ctx context.Context, content io.Reader) (*spool, string, error) {
+func packTemp(ctx context.Context, content io.Reader) (*tempBlob, string, error) {
 	packed, err := os.CreateTemp("", "deployer-blob-*")
 	if err != nil {
 		return nil, "", err
 	}
-	s := &spool{packed: packed}
+	s := &tempBlob{packed: packed}
 	digest, err := s.fill(ctx, content)
 	if err = errors.Join(err, os.Remove(packed.Name())); err != nil {
 		_ = packed.Close()
@@ -82,8 +82,8 @@ func newSpool(ctx context.Context, content io.Reader) (*spool, string, error) {
 	return s, digest, nil
 }
 
-// spoolPacked puts content that has its zstd form already into a file.
-func spoolPacked(packed []byte, size int64) (*spool, error) {
+// writeTemp puts content that has its zstd form already into a file.
+func writeTemp(packed []byte, size int64) (*tempBlob, error) {
 	file, err := os.CreateTemp("", "deployer-blob-*")
 	if err != nil {
 		return nil, err
@@ -93,16 +93,16 @@ func spoolPacked(packed []byte, size int64) (*spool, error) {
 		_ = file.Close()
 		return nil, err
 	}
-	return &spool{packed: file, length: int64(len(packed)), size: size}, nil
+	return &tempBlob{packed: file, length: int64(len(packed)), size: size}, nil
 }
 
-func (s *spool) fill(ctx context.Context, content io.Reader) (digest string, err error) {
+func (s *tempBlob) fill(ctx context.Context, content io.Reader) (digest string, err error) {
 	enc, err := zstd.NewWriter(s.packed, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.New()
-	s.size, err = io.Copy(io.MultiWriter(enc, sum), unlessEnded{ctx, content})
+	s.size, err = io.Copy(io.MultiWriter(enc, sum), contextReader{ctx, content})
 	if err = errors.Join(err, enc.Close()); err != nil {
 		return "", err
 	}
@@ -111,23 +111,23 @@ func (s *spool) fill(ctx context.Context, content io.Reader) (digest string, err
 }
 
 // open returns the zstd stream, which many may read at once.
-func (s *spool) open() (io.ReadCloser, int64) {
-	return section{io.NewSectionReader(s.packed, 0, s.length)}, s.size
+func (s *tempBlob) open() (io.ReadCloser, int64) {
+	return fileReader{io.NewSectionReader(s.packed, 0, s.length)}, s.size
 }
 
-// section is a stream whose length is known, so that progress can be shown.
-type section struct{ *io.SectionReader }
+// fileReader is a stream whose length is known, so that progress can be shown.
+type fileReader struct{ *io.SectionReader }
 
 // Close implements io.Closer.
-func (section) Close() error { return nil }
+func (fileReader) Close() error { return nil }
 
-// unlessEnded ends a copy when ctx ends.
-type unlessEnded struct {
+// contextReader ends a copy when ctx ends.
+type contextReader struct {
 	ctx     context.Context
 	content io.Reader
 }
 
-func (u unlessEnded) Read(p []byte) (int, error) {
+func (u contextReader) Read(p []byte) (int, error) {
 	if u.ctx.Err() != nil {
 		return 0, context.Cause(u.ctx)
 	}

@@ -9,8 +9,8 @@ import (
 	"deployer/roles"
 )
 
-// record begins the log of a run that changes hosts.
-func (s *session) record() error {
+// startLog begins the log of a run that changes hosts.
+func (s *execution) startLog() error {
 	if !s.logged || s.Check {
 		return nil
 	}
@@ -21,13 +21,13 @@ func (s *session) record() error {
 	if s.log, err = journal.Create(dir, s.header()); err != nil {
 		return err
 	}
-	s.recorded = true
+	s.hasLog = true
 	s.events.add(s.log)
 	return nil
 }
 
-func (s *session) header() journal.Header {
-	h := journal.Header{Run: s.id, Started: s.started, Invocation: s.Written(), Files: s.Project.Files(), Deployer: s.controller.Version,
+func (s *execution) header() journal.Header {
+	h := journal.Header{Run: s.id, Started: s.started, Invocation: s.RecordedInvocation(), Files: s.Project.Files(), Deployer: s.controller.Version,
 		By: whoami(), PID: os.Getpid(), Resumes: s.resumes, Plan: s.applied}
 	if s.Project.Cluster != nil {
 		h.Versions = roles.Versions(s.Project.Cluster)

@@ -9,13 +9,13 @@ import (
 	"deployer/engine"
 	"deployer/engine/schedule"
 	"deployer/project"
-	"deployer/runs/content"
-	"deployer/runs/reach"
+	"deployer/runs/blobs"
+	"deployer/runs/target"
 	"deployer/tasks/stat"
 )
 
-// Admin is what the admin of a cluster shows to its API, in PEM: full rights.
-type Admin struct{ CA, Cert, Key []byte }
+// AdminCredentials is what the admin of a cluster shows to its API, in PEM: full rights.
+type AdminCredentials struct{ CA, Cert, Key []byte }
 
 // The admin's files on every master.
 const (
@@ -24,10 +24,10 @@ const (
 	adminKey  = "/etc/kubernetes/pki/admin.key"
 )
 
-// ReadAdmin reads the admin's files from the first master that has them. They go
+// ReadAdminCredentials reads the admin's files from the first master that has them. They go
 // through no event, journal or log.
-func (c Controller) ReadAdmin(ctx context.Context, p *project.Project, which reach.Asking) (*Admin, error) {
-	connector, err := c.connector(p, p.Cluster.Masters, which)
+func (c Runner) ReadAdminCredentials(ctx context.Context, p *project.Project, which target.PromptFlags) (*AdminCredentials, error) {
+	connector, err := c.connectorFor(p, p.Cluster.Masters, which)
 	if err != nil {
 		return nil, err
 	}
@@ -36,32 +36,32 @@ func (c Controller) ReadAdmin(ctx context.Context, p *project.Project, which rea
 	for _, master := range p.Cluster.Masters {
 		files, err := readFiles(ctx, connector, master, adminCA, adminCert, adminKey)
 		if err == nil {
-			return &Admin{files[adminCA], files[adminCert], files[adminKey]}, nil
+			return &AdminCredentials{files[adminCA], files[adminCert], files[adminKey]}, nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", master, err))
 	}
 	return nil, fmt.Errorf("no master gives the admin's certificate; is the cluster installed?\n%w", errors.Join(errs...))
 }
 
-// connector reaches hosts outside of a run, and tells nobody of it.
-func (c Controller) connector(p *project.Project, hosts []string, which reach.Asking) (*reach.Connector, error) {
-	store, err := content.New(p)
+// connectorFor reaches hosts outside of a run, and tells nobody of it.
+func (c Runner) connectorFor(p *project.Project, hosts []string, which target.PromptFlags) (*target.Connector, error) {
+	store, err := blobs.New(p)
 	if err != nil {
 		return nil, err
 	}
-	logins, err := reach.NewLogins(p, which, c.Ask)
+	logins, err := target.NewCredentials(p, which, c.PromptSecret)
 	if err != nil {
 		return nil, err
 	}
-	connector, err := reach.New(p, logins, 1)
+	connector, err := target.NewConnector(p, logins, 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := connector.Unlock(hosts); err != nil {
+	if err := connector.UnlockKeys(hosts); err != nil {
 		connector.Close()
 		return nil, err
 	}
-	connector.Serve(reach.Serving{Blobs: store, Sink: &relay{}})
+	connector.Serve(target.AgentServices{Blobs: store, Sink: &fanout{}})
 	return connector, nil
 }
 

@@ -1,4 +1,4 @@
-package reach
+package target
 
 import (
 	"errors"
@@ -51,10 +51,10 @@ Host jump
   ProxyJump outer
 `
 
-// What the inventory says wins over OpenSSH's client configuration, and that
-// over the defaults.
-func TestWays(t *testing.T) {
-	w, err := NewWays(load(t, reachInventory, reachConfig).Inventory, nil)
+// TestTargets checks the precedence: inventory, then OpenSSH's client configuration,
+// then defaults.
+func TestTargets(t *testing.T) {
+	w, err := NewTargets(load(t, reachInventory, reachConfig).Inventory, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,17 +81,17 @@ func TestWays(t *testing.T) {
 			t.Bastions = []ssh.Target{outer, jump, with(func(t *ssh.Target) { t.Host, t.Address, t.Port = "m3", "m3", 23 })}
 		}),
 	}
-	if diff := cmp.Diff(want, w.targets); diff != "" {
+	if diff := cmp.Diff(want, w.byHost); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestWaysThatCannotBe(t *testing.T) {
+func TestInvalidTargets(t *testing.T) {
 	for config, text := range map[string]string{
 		"Match localnetwork 10.0.0.0/8\n": "the way to host m1: ",
 		"Host \"x\n":                      "ssh_config:1: a quotation mark is missing",
 	} {
-		_, err := NewWays(load(t, reachInventory, config).Inventory, nil)
+		_, err := NewTargets(load(t, reachInventory, config).Inventory, nil)
 		var mistake *project.Mistake
 		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: got %v", config, err)

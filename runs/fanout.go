@@ -7,14 +7,14 @@ import (
 	"deployer/engine"
 )
 
-// relay passes events on to those that have been added until then.
-type relay struct {
+// fanout passes events on to those that have been added until then.
+type fanout struct {
 	mu    sync.Mutex
 	sinks []engine.Sink
 }
 
 // add makes sure that s gets all events from now on; nil is nobody.
-func (r *relay) add(s engine.Sink) {
+func (r *fanout) add(s engine.Sink) {
 	if s == nil {
 		return
 	}
@@ -24,7 +24,7 @@ func (r *relay) add(s engine.Sink) {
 }
 
 // Emit implements engine.Sink.
-func (r *relay) Emit(e engine.Event) {
+func (r *fanout) Emit(e engine.Event) {
 	r.mu.Lock()
 	sinks := r.sinks
 	r.mu.Unlock()

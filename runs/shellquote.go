@@ -7,13 +7,13 @@ import "strings"
 func ResumeCommand(run string, withheld []string) string {
 	text := "deployer resume " + run
 	for _, name := range withheld {
-		text += " -e " + ShellWord(name) + "=..."
+		text += " -e " + ShellQuote(name) + "=..."
 	}
 	return text
 }
 
-// ShellWord quotes text for a shell, when it needs that.
-func ShellWord(s string) string {
+// ShellQuote quotes text for a shell, when it needs that.
+func ShellQuote(s string) string {
 	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$`!*?[]{}()<>|&;#~") {
 		return s
 	}

@@ -1,4 +1,4 @@
-package reach
+package target
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"deployer/project"
 )
 
-// Serving is what the agents on hosts may ask for, and who hears of their work.
-type Serving struct {
+// AgentServices is what the agents on hosts may ask for, and who hears of their work.
+type AgentServices struct {
 	Blobs remote.Blobs
 	Calls map[string]remote.CallFunc
 	Sink  engine.Sink // gets no secrets taken out
@@ -25,42 +25,42 @@ type Serving struct {
 // Connector opens agent sessions over SSH. All its connections share what they
 // can: bastions, an SSH agent, passphrases.
 type Connector struct {
-	ways     *Ways
-	dialer   *ssh.Dialer
-	binaries *remote.Binaries
-	pulse    pulse
-	serving  Serving
+	targets   *Targets
+	dialer    *ssh.Dialer
+	binaries  *remote.Binaries
+	keepalive keepalive
+	services  AgentServices
 }
 
-// New finds the ways to the hosts of a project, of which so many are going to be
+// NewConnector finds the ways to the hosts of a project, of which so many are going to be
 // connected to at a time. Its errors are mistakes of the user's.
-func New(p *project.Project, l *Logins, hosts int) (*Connector, error) {
-	w, err := NewWays(p.Inventory, l)
+func NewConnector(p *project.Project, l *Credentials, hosts int) (*Connector, error) {
+	w, err := NewTargets(p.Inventory, l)
 	if err != nil {
 		return nil, err
 	}
-	pulse := pulseOf(hosts)
+	pulse := keepaliveFor(hosts)
 	d := ssh.NewDialer(ssh.Options{
 		Passphrase:        l.passphrase,
-		Passwords:         &l.refused,
+		Passwords:         &l.attempts,
 		AgentSocket:       os.Getenv("SSH_AUTH_SOCK"),
-		KeepaliveInterval: pulse.sshBeat,
-		IdleTimeout:       pulse.sshSilence,
+		KeepaliveInterval: pulse.sshInterval,
+		IdleTimeout:       pulse.sshIdleTimeout,
 	})
-	return &Connector{ways: w, dialer: d, binaries: remote.NewBinaries(p.Agents), pulse: pulse}, nil
+	return &Connector{targets: w, dialer: d, binaries: remote.NewBinaries(p.Agents), keepalive: pulse}, nil
 }
 
-// Unlock asks for the passphrases that the ways to some hosts need, before
+// UnlockKeys asks for the passphrases that the ways to some hosts need, before
 // anything else is shown. The error is that of a question that was interrupted.
-func (c *Connector) Unlock(hosts []string) error {
+func (c *Connector) UnlockKeys(hosts []string) error {
 	for _, h := range hosts {
-		c.dialer.Unlock(c.ways.targets[h])
+		c.dialer.Unlock(c.targets.byHost[h])
 	}
-	return c.ways.logins.stopped
+	return c.targets.credentials.interrupted
 }
 
 // Serve says what agents may ask for. It must be called before the first Connect.
-func (c *Connector) Serve(s Serving) { c.serving = s }
+func (c *Connector) Serve(s AgentServices) { c.services = s }
 
 // Close ends what connections share.
 func (c *Connector) Close() { _ = c.dialer.Close() }
@@ -77,15 +77,15 @@ func (l local) Connect(ctx context.Context, host string) (schedule.Host, error) 
 
 // Connect implements schedule.Connector.
 func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
-	h, ok := c.ways.inv.Host(host)
+	h, ok := c.targets.inv.Host(host)
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the inventory", host)
 	}
-	password, err := c.ways.logins.becomePassword(h)
+	password, err := c.targets.credentials.becomePassword(h)
 	if err != nil {
 		return nil, err
 	}
-	target := c.ways.targets[host]
+	target := c.targets.byHost[host]
 	conn, err := c.dialer.Dial(ctx, target)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (c *Connector) become(ctx context.Context, conn transport.Conn, whose strin
 	if o.Password == "" {
 		return c.attach(ctx, conn, o)
 	}
-	turn, err := c.ways.logins.refused.Take(ctx, whose, o.Password)
+	turn, err := c.targets.credentials.attempts.Take(ctx, whose, o.Password)
 	var before *transport.RefusedError
 	if errors.As(err, &before) {
 		return nil, &transport.Error{Host: o.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword, Err: err,
@@ -123,8 +123,8 @@ func (c *Connector) become(ctx context.Context, conn transport.Conn, whose strin
 
 // attach starts the agent over a connection.
 func (c *Connector) attach(ctx context.Context, conn transport.Conn, o remote.Options) (schedule.Host, error) {
-	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.serving.Blobs, c.serving.Calls, c.serving.Sink
-	o.Heartbeat, o.IdleTimeout = c.pulse.beat, c.pulse.silence
+	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.services.Blobs, c.services.Calls, c.services.Sink
+	o.Heartbeat, o.IdleTimeout = c.keepalive.heartbeat, c.keepalive.idleTimeout
 	session, err := remote.Connect(ctx, conn, o)
 	if err != nil {
 		return nil, err

@@ -11,24 +11,24 @@ import (
 	"deployer/engine/schedule"
 	"deployer/images"
 	"deployer/project"
-	"deployer/runs/reach"
+	"deployer/runs/target"
 )
 
-// Controller is the program that carries runs out.
-type Controller struct {
+// Runner is the program that carries runs out.
+type Runner struct {
 	// Options are what projects are loaded with.
 	project.Options
 	// Version of the program; plans and logs name it, and are held to it.
 	Version string
 	// Ask asks for passwords and passphrases; nil when nobody can be asked.
-	Ask reach.Asker
+	PromptSecret target.Prompter
 	// AskOpen asks for variables whose values may be shown; nil likewise.
-	AskOpen reach.Asker
+	PromptVisible target.Prompter
 	// Confirm is asked before each task of a run with Options.Step, and must be
 	// set for such runs.
 	Confirm func(ctx context.Context, task string, hosts []string) schedule.Answer
 	// Fetching is told of the artifacts that are fetched before a run; may be nil.
-	Fetching func(images.Progress)
+	OnFetch func(images.Progress)
 }
 
 // Options say what is run and how.
@@ -47,12 +47,12 @@ type Options struct {
 	// changed, for a look.
 	NoPutBack bool
 	// Asking says which passwords are asked for.
-	Asking reach.Asking
+	Prompt target.PromptFlags
 
 	// loose leaves variables that nobody gives a value, and template files, to the
 	// run: the way back looks at few of them, and the inventory may have lost some
 	// since; of a plan they were known when it was made.
-	loose bool
+	skipVarCheck bool
 }
 
 // The verbs of the runs that can be repeated from what was written down of them,
@@ -67,9 +67,9 @@ const (
 
 // Install makes ready a run that makes the hosts of an inventory a healthy
 // cluster, or repairs what differs.
-func (c Controller) Install(o Options) (*Run, error) {
+func (c Runner) Install(o Options) (*Run, error) {
 	o.Verb = verbInstall
-	r, err := c.own(o)
+	r, err := c.builtin(o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +79,10 @@ func (c Controller) Install(o Options) (*Run, error) {
 
 // Inspect makes ready one of deployer's playbooks that only look: status or
 // verify, as the options' verb says.
-func (c Controller) Inspect(o Options) (*Run, error) { return c.own(o) }
+func (c Runner) Inspect(o Options) (*Run, error) { return c.builtin(o) }
 
-// own makes ready the playbook of deployer's that has the name of the verb.
-func (c Controller) own(o Options) (*Run, error) {
+// builtin makes ready the playbook of deployer's that has the name of the verb.
+func (c Runner) builtin(o Options) (*Run, error) {
 	p, err := project.LoadCluster(o.Inventory, c.Options)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (c Controller) own(o Options) (*Run, error) {
 }
 
 // Playbook makes ready a run of the user's own playbook that the options name.
-func (c Controller) Playbook(o Options) (*Run, error) {
+func (c Runner) Playbook(o Options) (*Run, error) {
 	c.Options.Playbook = filepath.Dir(o.Playbook)
 	p, err := project.Load(o.Inventory, c.Options)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c Controller) Playbook(o Options) (*Run, error) {
 // Task makes ready one task, as a playbook would have it, on the hosts that
 // the options' limit names, each for itself: exec or facts, as their verb says.
 // Exec is logged. Commands and facts do not wait for other runs.
-func (c Controller) Task(task map[string]any, o Options) (*Run, error) {
+func (c Runner) Task(task map[string]any, o Options) (*Run, error) {
 	text, err := yaml.Marshal([]any{map[string]any{"name": o.Verb, "hosts": "all", "tasks": []any{task}}})
 	if err != nil {
 		return nil, err
@@ -132,6 +132,6 @@ func (c Controller) Task(task map[string]any, o Options) (*Run, error) {
 		return nil, err
 	}
 	r.logged, r.budget = o.Verb == verbExec, everyHostMayFail()
-	r.beside = o.Verb != verbExec || task["command"] != nil || task["shell"] != nil
+	r.unlocked = o.Verb != verbExec || task["command"] != nil || task["shell"] != nil
 	return r, nil
 }
