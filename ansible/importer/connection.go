@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// unneeded are variables that have no meaning for deployer, so that leaving
-// them out changes nothing.
+// unneeded are variables without a meaning for deployer: they are dropped without a
+// note.
 var unneeded = map[string]bool{
 	"ansible_python_interpreter": true, // the agent needs no Python
 	"ansible_ssh_pipelining":     true,
 	"ansible_pipelining":         true,
-	"ansible_connection":         true, // checked below: only ssh is not needed
+	"ansible_connection":         true, // connection notes any value but ssh
 	"ansible_shell_type":         true,
 	"ansible_os_family":          true,
 }
@@ -23,7 +23,7 @@ var (
 	hostKeyCheck = regexp.MustCompile(`-o\s*["']?(?:StrictHostKeyChecking|UserKnownHostsFile)[= ]\S+`)
 )
 
-// connection takes the variables about reaching a host out of vs. It returns the
+// connection removes the connection variables (ansible_*) from vs. It returns the
 // address, empty when none is given, and the section ssh.
 func (c *converter) connection(vs vars) (address string, ssh *mapping) {
 	ssh = &mapping{}
@@ -55,17 +55,17 @@ func (c *converter) connection(vs vars) (address string, ssh *mapping) {
 				ssh.set("become", text)
 				continue
 			}
-			c.note(v.at, name+"="+text, "there is sudo, doas and su")
+			c.note(v.at, name+"="+text, "ssh.become is sudo, doas or su")
 		case "ansible_become_user":
 			if text != "root" {
-				c.note(v.at, name+"="+text, "the agent runs as root; say become_user in the plays and tasks that need another user")
+				c.note(v.at, name+"="+text, "the agent runs as root; set become_user in the plays and tasks that need another user")
 			}
 		case "ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_args":
 			c.sshArgs(name, text, v.at, ssh)
 		case "ansible_become_password", "ansible_become_pass", "ansible_sudo_pass":
-			c.note(v.at, name, "the value is not copied: put it into an environment variable, and its name into ssh.become_password_env")
+			c.note(v.at, name, "passwords are not copied: put it into an environment variable, and the name of that into ssh.become_password_env")
 		case "ansible_password", "ansible_ssh_pass":
-			c.note(v.at, name, "the value is not copied: put it into an environment variable, and its name into ssh.password_env; or give --ask-pass")
+			c.note(v.at, name, "passwords are not copied: put it into an environment variable, and the name of that into ssh.password_env; or run with --ask-pass")
 		case "ansible_connection":
 			if text != "ssh" && text != "smart" && text != "paramiko" {
 				c.note(v.at, name+"="+text, "hosts are reached over SSH; for the controller itself there is delegate_to: localhost")
@@ -79,7 +79,8 @@ func (c *converter) connection(vs vars) (address string, ssh *mapping) {
 	return address, ssh
 }
 
-// sshArgs finds the way through bastions in options for ssh.
+// sshArgs translates ProxyJump and ProxyCommand in ssh options into bastions, and
+// notes all other options.
 func (c *converter) sshArgs(name, text, at string, ssh *mapping) {
 	rest := text
 	if m := proxyJump.FindStringSubmatch(rest); m != nil {
@@ -100,11 +101,11 @@ func (c *converter) sshArgs(name, text, at string, ssh *mapping) {
 		rest = hostKeyCheck.ReplaceAllString(rest, "")
 	}
 	if rest = strings.TrimSpace(rest); rest != "" {
-		c.note(at, name+": "+rest, "no equivalent; options of ~/.ssh/config may serve")
+		c.note(at, name+": "+rest, "no equivalent; set the options in ~/.ssh/config")
 	}
 }
 
-// hopOf reads user@host:port.
+// hopOf parses [user@]host[:port] into a bastion; port is the default port.
 func hopOf(text, port string) map[string]any {
 	out := map[string]any{}
 	if user, host, ok := strings.Cut(text, "@"); ok {
@@ -121,8 +122,8 @@ func hopOf(text, port string) map[string]any {
 	return out
 }
 
-// hopOfCommand reads the arguments of `ssh -W %h:%p ...`; false when there is more
-// in them than a host, a port and a user.
+// hopOfCommand parses the arguments of `ssh -W %h:%p ...`. It returns false when they
+// hold more than a host, a port, a user and ignorable options.
 func hopOfCommand(args string) (map[string]any, bool) {
 	all, err := words(args)
 	if err != nil {
@@ -132,7 +133,7 @@ func hopOfCommand(args string) (map[string]any, bool) {
 	for i := 0; i < len(all); i++ {
 		switch w := all[i]; {
 		case w == "-W" || w == "-o" || w == "-i":
-			i++ // its value; keys of the bastion default to those of the host behind
+			i++ // the option's value; a bastion uses the key of the host behind it
 		case w == "-p" && i+1 < len(all):
 			i++
 			port = all[i]

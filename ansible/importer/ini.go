@@ -11,8 +11,7 @@ import (
 
 var sectionLine = regexp.MustCompile(`^\[([^\]:]+)(?::(\w+))?\]\s*([#;].*)?$`)
 
-// readINI reads the form of Ansible's ini plugin: sections of hosts, and
-// sections NAME:vars and NAME:children.
+// readINI parses the INI form: sections of hosts, NAME:vars and NAME:children.
 func (s *Source) readINI(file, text string) error {
 	group, kind := "ungrouped", "hosts"
 	s.group(group)
@@ -86,7 +85,7 @@ func (s *Source) hostLine(at, group, line string) error {
 	return nil
 }
 
-// hostPort splits host:port, but not an IPv6 address or a range.
+// hostPort splits host:port; an IPv6 address without brackets and a range have no port.
 func hostPort(s string) (host, port string) {
 	i := strings.LastIndex(s, ":")
 	if i < 0 || strings.Contains(s[i:], "]") || strings.Count(s[strings.LastIndex(s, "]")+1:], ":") > 1 {
@@ -95,7 +94,7 @@ func hostPort(s string) (host, port string) {
 	return s[:i], s[i+1:]
 }
 
-// words splits a line as a shell does, with # for a comment.
+// words splits a line as a shell does; # at the start of a word begins a comment.
 func words(line string) ([]string, error) {
 	var out []string
 	var word strings.Builder
@@ -137,8 +136,8 @@ func words(line string) ([]string, error) {
 	return out, nil
 }
 
-// literal reads a value as Ansible does, which takes it for a Python literal
-// where it is one: numbers, True, False, None, quoted texts, lists, mappings.
+// literal parses a value as Ansible does, as a Python literal where possible: a
+// number, True, False, None, a quoted text, a list or a mapping; otherwise a text.
 func literal(text string) any {
 	if n, err := strconv.Atoi(text); err == nil && strconv.Itoa(n) == text {
 		return n
@@ -158,72 +157,4 @@ func literal(text string) any {
 		}
 	}
 	return text
-}
-
-var rangePart = regexp.MustCompile(`\[([0-9]+|[a-zA-Z]):([0-9]+|[a-zA-Z])(?::([0-9]+))?\]`)
-
-// expand writes out Ansible's ranges: web[01:10], db[a:f], n[0:10:2].
-func expand(pattern string) ([]string, error) {
-	m := rangePart.FindStringSubmatchIndex(pattern)
-	if m == nil {
-		if strings.ContainsAny(pattern, "[]") {
-			return nil, fmt.Errorf("%q is no name of a host", pattern)
-		}
-		return []string{pattern}, nil
-	}
-	items, err := between(pattern[m[2]:m[3]], pattern[m[4]:m[5]], part(pattern, m[6], m[7]))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pattern, err)
-	}
-	tails, err := expand(pattern[m[1]:])
-	if err != nil {
-		return nil, err
-	}
-	if len(items)*len(tails) > maxRange {
-		return nil, fmt.Errorf("%s stands for more than %d hosts", pattern, maxRange)
-	}
-	var out []string
-	for _, item := range items {
-		for _, tail := range tails {
-			out = append(out, pattern[:m[0]]+item+tail)
-		}
-	}
-	return out, nil
-}
-
-func part(s string, from, to int) string {
-	if from < 0 {
-		return "1"
-	}
-	return s[from:to]
-}
-
-// maxRange bounds the hosts of one range.
-const maxRange = 10000
-
-func between(first, last, by string) ([]string, error) {
-	step, err := strconv.Atoi(by)
-	if err != nil || step < 1 {
-		return nil, fmt.Errorf("the step %q of a range is not a number above 0", by)
-	}
-	a, errA := strconv.Atoi(first)
-	b, errB := strconv.Atoi(last)
-	if errA != nil || errB != nil {
-		if len(first) != 1 || len(last) != 1 || errA == nil || errB == nil {
-			return nil, fmt.Errorf("a range goes from number to number, or from letter to letter")
-		}
-		a, b = int(first[0]), int(last[0])
-	}
-	if b < a || (b-a)/step >= maxRange {
-		return nil, fmt.Errorf("the range goes backwards or is longer than %d", maxRange)
-	}
-	var out []string
-	for n := a; n <= b; n += step {
-		if errA != nil {
-			out = append(out, string(rune(n)))
-			continue
-		}
-		out = append(out, fmt.Sprintf("%0*d", len(first), n))
-	}
-	return out, nil
 }

@@ -2,13 +2,12 @@ package importer
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	"gopkg.in/yaml.v3"
 )
 
-// mapping is a YAML mapping that keeps the order in which its keys came.
+// mapping is a YAML mapping that keeps its keys in the order of insertion.
 type mapping struct{ node yaml.Node }
 
 func (m *mapping) find(key string) int {
@@ -20,7 +19,7 @@ func (m *mapping) find(key string) int {
 	return -1
 }
 
-// set gives a key its value; nothing and empty mappings are left out.
+// set sets the value of a key; an empty mapping is left out.
 func (m *mapping) set(key string, v any) {
 	if sub, ok := v.(*mapping); ok && sub.empty() {
 		return
@@ -28,7 +27,7 @@ func (m *mapping) set(key string, v any) {
 	m.put(key, v)
 }
 
-// put is set for what counts by being there, such as a host without settings.
+// put sets the value of a key, an empty mapping too, such as a host without settings.
 func (m *mapping) put(key string, v any) {
 	n := encode(v)
 	if i := m.find(key); i >= 0 {
@@ -45,7 +44,7 @@ func (m *mapping) setDefault(key string, v any) {
 	}
 }
 
-// setPath sets a value below mappings that are made on the way.
+// setPath sets a nested value and creates the mappings of its path.
 func (m *mapping) setPath(path []string, v any) {
 	if len(path) == 1 {
 		m.set(path[0], v)
@@ -65,7 +64,7 @@ func (m *mapping) setPath(path []string, v any) {
 
 func (m *mapping) empty() bool { return len(m.node.Content) == 0 }
 
-// flow writes the mapping on one line.
+// flow makes the mapping print on one line, and returns it.
 func (m *mapping) flow() *mapping {
 	m.node.Style = yaml.FlowStyle
 	return m
@@ -83,21 +82,8 @@ func encode(v any) *yaml.Node {
 		return t
 	}
 	n := &yaml.Node{}
-	_ = n.Encode(v) // plain values only: they came out of YAML or JSON
+	_ = n.Encode(v) // cannot fail: the value was decoded from YAML or JSON
 	return n
 }
 
 func (vs vars) names() []string { return slices.Sorted(maps.Keys(vs)) }
-
-var secretName = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?|secret|token|private_?key|api_?key|credential)s?$`)
-
-// secret marks a text, so that it reaches no output.
-func secret(v any) *yaml.Node {
-	n := encode(v)
-	if n.Kind == yaml.ScalarNode {
-		n.Tag, n.Style = "!secret", yaml.TaggedStyle|yaml.DoubleQuotedStyle
-	} else {
-		n.Tag, n.Style = "!secret", n.Style|yaml.TaggedStyle
-	}
-	return n
-}

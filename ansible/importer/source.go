@@ -12,42 +12,35 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Source is an Ansible inventory as it was read: nothing is resolved yet.
+// Source is a parsed inventory of Ansible; variables are not resolved.
 type Source struct {
-	Hosts  []string // in the order in which they were first seen
-	Groups []string // as Hosts, without all and ungrouped
-	// members and children are the hosts and groups directly in a group.
+	Hosts  []string // in the order of their first appearance
+	Groups []string // in the order of their first appearance, without all and ungrouped
+	// members and children are the direct hosts and groups of a group.
 	members, children map[string][]string
-	// hostVars and groupVars are what is set for one host or group; groups
-	// include "all".
+	// hostVars and groupVars are the variables by host and by group; "all" is a group.
 	hostVars, groupVars map[string]vars
 	notes               []Note
-	// Translate says a text with Jinja in the language of deployer's variables; the
-	// error says what has no equivalent. With nil all such texts are left out.
+	// Translate translates a text with Jinja into a text of deployer's inventory; its
+	// error names the part without an equivalent. nil leaves out all texts with Jinja.
 	Translate func(text string) (string, error)
 }
 
-// vars are variables by name, each with its place.
+// vars are variables by name.
 type vars map[string]value
 
+// value is the value of a variable and the place that sets it.
 type value struct {
 	v  any
 	at string // "hosts.ini:12", "group_vars/all.yml"
-}
-
-// Note is something that was not taken over, or not as it was.
-type Note struct {
-	At   string // where it stood
-	What string // the variable or line
-	Why  string // what became of it, or what to do
 }
 
 func newSource() *Source {
 	return &Source{members: map[string][]string{}, children: map[string][]string{}, hostVars: map[string]vars{}, groupVars: map[string]vars{}}
 }
 
-// Read reads an inventory file, or a directory of such files. Errors name file
-// and line.
+// Read reads an inventory file, or a directory of such files, with group_vars and
+// host_vars beside it. Errors of syntax name file and line.
 func Read(path string) (*Source, error) {
 	s := newSource()
 	info, err := os.Stat(path)
@@ -74,7 +67,7 @@ func Read(path string) (*Source, error) {
 	return s, s.readVarsDirs(dir)
 }
 
-// inventoryFiles lists what Ansible would read of a directory, by name.
+// inventoryFiles lists the files of a directory that Ansible reads, sorted by name.
 func inventoryFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -113,7 +106,7 @@ func (s *Source) readFile(path string) error {
 	return s.readINI(name, string(data))
 }
 
-// isYAML goes by the name, and by the content where the name tells nothing.
+// isYAML decides by the extension, and by the content where the extension is another.
 func isYAML(name string, text []byte) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml":
@@ -144,7 +137,7 @@ func (s *Source) group(name string) {
 	}
 }
 
-// addHost puts a host into a group.
+// addHost adds a host to a group, and makes both where they are new.
 func (s *Source) addHost(group, name string) {
 	s.group(group)
 	s.host(name)
@@ -161,8 +154,8 @@ func (s *Source) addChild(group, child string) {
 	}
 }
 
-// in lists all hosts of a group, those of its children too, in the order of
-// Hosts. It is nil for a group that is not there.
+// in lists the hosts of a group and of its descendants, in the order of Hosts. It
+// returns nil for an unknown group.
 func (s *Source) in(group string) []string {
 	found := map[string]bool{}
 	seen := map[string]bool{}

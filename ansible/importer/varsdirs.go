@@ -12,8 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// readVarsDirs reads group_vars and host_vars beside the inventory; what they
-// set wins over the inventory itself, as in Ansible.
+// readVarsDirs reads group_vars and host_vars beside the inventory. Their values win
+// over those in the inventory file, as in Ansible.
 func (s *Source) readVarsDirs(dir string) error {
 	if isKubespray(s) {
 		s.wholeCluster()

@@ -1,17 +1,13 @@
 package importer
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 
 	"gopkg.in/yaml.v3"
 )
 
-// readYAML reads the form of Ansible's yaml plugin: groups with hosts, children
-// and vars, "all" at the top or not.
+// readYAML parses the YAML form: groups with hosts, children and vars, below "all" or
+// at the top.
 func (s *Source) readYAML(file string, data []byte) error {
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil {
@@ -37,7 +33,7 @@ func (s *Source) yamlGroup(file, name string, n *yaml.Node) error {
 		case "vars":
 			return s.yamlVars(file, v, s.groupVars[name])
 		}
-		return fmt.Errorf("%s:%d: group %s has %q, and only hosts, children and vars are known", file, v.Line, name, key)
+		return fmt.Errorf("%s:%d: group %s has %q, want hosts, children or vars", file, v.Line, name, key)
 	})
 }
 
@@ -72,7 +68,7 @@ func (s *Source) yamlVars(file string, n *yaml.Node, into vars) error {
 	})
 }
 
-// plainTag drops Ansible's own tags; !unsafe only says that there is no Jinja.
+// plainTag replaces !unsafe, which forbids Jinja in a text, by the tag of a text.
 func plainTag(tag string) string {
 	if tag == "!unsafe" {
 		return "!!str"
@@ -80,7 +76,7 @@ func plainTag(tag string) string {
 	return tag
 }
 
-// pairs goes through a mapping; an empty node is an empty mapping.
+// pairs calls each for the pairs of a mapping; an empty node counts as an empty mapping.
 func pairs(file string, n *yaml.Node, each func(key string, v *yaml.Node) error) error {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -97,96 +93,4 @@ func pairs(file string, n *yaml.Node, each func(key string, v *yaml.Node) error)
 		}
 	}
 	return nil
-}
-
-// listing is what `ansible-inventory --list` prints.
-type listing struct {
-	Hosts    []string       `json:"hosts"`
-	Children []string       `json:"children"`
-	Vars     map[string]any `json:"vars"`
-}
-
-// readListing reads that JSON; its _meta holds the variables of every host, those
-// of its groups already merged in.
-func (s *Source) readListing(file string, data []byte) error {
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	var meta struct {
-		HostVars map[string]map[string]any `json:"hostvars"`
-	}
-	if m, ok := raw["_meta"]; ok {
-		if err := json.Unmarshal(m, &meta); err != nil {
-			return fmt.Errorf("%s: _meta: %w", file, err)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		if name == "_meta" {
-			continue
-		}
-		var g listing
-		if err := json.Unmarshal(raw[name], &g); err != nil {
-			return fmt.Errorf("%s: group %s: %w", file, name, err)
-		}
-		s.group(name)
-		for _, h := range g.Hosts {
-			s.addHost(name, h)
-		}
-		for _, c := range g.Children {
-			s.addChild(name, c)
-		}
-		for k, v := range g.Vars {
-			s.groupVars[name][k] = value{whole(v), file}
-		}
-	}
-	for _, h := range slices.Sorted(maps.Keys(meta.HostVars)) {
-		s.host(h)
-		for k, v := range meta.HostVars[h] {
-			s.hostVars[h][k] = value{whole(v), file}
-		}
-	}
-	s.hoist()
-	return nil
-}
-
-// hoist makes variables of all what every host has with the same value: the
-// JSON form tells the variables of groups only where they ended up.
-func (s *Source) hoist() {
-	if len(s.Hosts) < 2 {
-		return
-	}
-	s.group("all")
-	for name, v := range s.hostVars[s.Hosts[0]] {
-		shared := !slices.ContainsFunc(s.Hosts, func(h string) bool {
-			other, ok := s.hostVars[h][name]
-			return !ok || !reflect.DeepEqual(other.v, v.v)
-		})
-		if !shared {
-			continue
-		}
-		s.groupVars["all"][name] = v
-		for _, h := range s.Hosts {
-			delete(s.hostVars[h], name)
-		}
-	}
-}
-
-// whole makes whole numbers of what JSON gives as floats.
-func whole(v any) any {
-	switch t := v.(type) {
-	case float64:
-		if n := int(t); float64(n) == t {
-			return n
-		}
-	case []any:
-		for i := range t {
-			t[i] = whole(t[i])
-		}
-	case map[string]any:
-		for k := range t {
-			t[k] = whole(t[k])
-		}
-	}
-	return v
 }

@@ -1,0 +1,158 @@
+package importer
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// rule maps a variable of Kubespray to a key in the section cluster.
+type rule struct {
+	path string
+	as   func(v any) (any, bool) // converts the value; false when it has no equivalent
+}
+
+// rules are the variables with an equivalent. The names come from Kubespray's
+// docs/ansible/vars.md and the group_vars of its sample inventory.
+var rules = map[string]rule{
+	"kube_version":                            {"kubernetes", version},
+	"cluster_name":                            {"dns.domain", same},
+	"dns_domain":                              {"dns.domain", same},
+	"upstream_dns_servers":                    {"dns.upstreams", same},
+	"kube_pods_subnet":                        {"pod_cidr", same},
+	"kube_service_addresses":                  {"service_cidr", same},
+	"kube_network_node_prefix":                {"node_prefix", number},
+	"kube_apiserver_port":                     {"api.port", number},
+	"supplementary_addresses_in_ssl_keys":     {"api.sans", same},
+	"kubernetes_audit":                        {"api.audit.enabled", boolean},
+	"audit_log_maxage":                        {"api.audit.max_age_days", number},
+	"audit_log_maxbackups":                    {"api.audit.max_backups", number},
+	"audit_log_maxsize":                       {"api.audit.max_size_mib", number},
+	"audit_log_path":                          {"api.audit.log_dir", func(v any) (any, bool) { return path.Dir(fmt.Sprint(v)), true }},
+	"kube_encrypt_secret_data":                {"encryption.at_rest", boolean},
+	"etcd_data_dir":                           {"etcd.data_dir", same},
+	"etcd_heartbeat_interval":                 {"etcd.heartbeat_interval", milliseconds},
+	"etcd_election_timeout":                   {"etcd.election_timeout", milliseconds},
+	"etcd_quota_backend_bytes":                {"etcd.quota_backend_bytes", number},
+	"etcd_snapshot_count":                     {"etcd.snapshot_count", number},
+	"loadbalancer_apiserver_type":             {"proxy.kind", oneOf("nginx", "haproxy")},
+	"kube_proxy_mode":                         {"kube_proxy.mode", oneOf("iptables", "nftables")},
+	"global_as_num":                           {"network.asn", number},
+	"calico_mtu":                              {"network.mtu", number},
+	"kubelet_max_pods":                        {"kubelet.max_pods", number},
+	"kube_kubeadm_apiserver_extra_args":       {"overrides.apiserver.extra_args", same},
+	"kube_kubeadm_controller_extra_args":      {"overrides.controller_manager.extra_args", same},
+	"kube_kubeadm_scheduler_extra_args":       {"overrides.scheduler.extra_args", same},
+	"kubelet_config_extra_args":               {"overrides.kubelet", same},
+	"additional_sysctl":                       {"sysctls", sysctls},
+	"containerd_registries_mirrors":           {"containerd.mirrors", mirrors},
+	"kube_apiserver_enable_admission_plugins": {"overrides.apiserver.extra_args.enable-admission-plugins", commas},
+}
+
+// instead are the notes for variables without an equivalent that a reader may look
+// for; other variables get "no equivalent".
+var instead = map[string]string{
+	"kube_network_plugin":     "the pod network is BGP with BIRD (cluster.network); Calico is not supported",
+	"container_manager":       "the container runtime is containerd",
+	"kube_owner":              "files are owned by root",
+	"etcd_deployment_type":    "etcd runs under systemd",
+	"etcd_version":            "the version follows that of Kubernetes; cluster.versions.etcd overrides it",
+	"containerd_version":      "the version follows that of Kubernetes; cluster.versions.containerd overrides it",
+	"loadbalancer_apiserver":  "its address was added to cluster.api.sans; nodes reach the API through their own proxies",
+	"dns_mode":                "DNS is CoreDNS",
+	"enable_nodelocaldns":     "there is no node-local DNS",
+	"kube_api_anonymous_auth": "anonymous requests are allowed to health endpoints only",
+	"http_proxy":              "hosts need no way to the internet: artifacts come through the controller",
+	"https_proxy":             "hosts need no way to the internet: artifacts come through the controller",
+	"no_proxy":                "hosts need no way to the internet: artifacts come through the controller",
+	"kubeconfig_localhost":    "`deployer kubeconfig` writes the kubeconfig file",
+	"kubectl_localhost":       "kubectl is on every master",
+	"bin_dir":                 "binaries are in /usr/local/bin",
+	"local_release_dir":       "no directory of releases is needed",
+	"kube_config_dir":         "the configuration is in /etc/kubernetes",
+	"kube_cert_dir":           "certificates are in /etc/kubernetes/pki",
+	"retry_stagger":           "retries of connections back off automatically",
+	"ping_access_ip":          "the preflight checks cover the hosts",
+	"download_run_once":       "artifacts are always fetched once, by the controller",
+	"download_localhost":      "artifacts are always fetched once, by the controller",
+	"event_ttl_duration":      "set it in cluster.overrides.apiserver.extra_args: {event-ttl: ...}",
+	"kube_log_level":          "set v in extra_args of each component in cluster.overrides",
+	"system_reserved":         "set it in cluster.overrides.kubelet",
+	"kube_reserved":           "set it in cluster.overrides.kubelet",
+}
+
+// clusterVars moves the variables with an equivalent from vs to the section cluster,
+// and drops those that are unset.
+func (c *converter) clusterVars(vs vars) {
+	if !c.kubespray {
+		return
+	}
+	for _, name := range vs.names() {
+		v := vs[name]
+		r, known := rules[name]
+		if name == "apiserver_loadbalancer_domain_name" || name == "loadbalancer_apiserver" {
+			c.san(name, v)
+			delete(vs, name)
+			continue
+		}
+		if v.v == nil || v.v == "" { // set to nothing
+			delete(vs, name)
+			continue
+		}
+		if why, ok := instead[name]; ok && !known {
+			delete(vs, name)
+			if c.off.inactive(name, v.v) {
+				continue
+			}
+			c.note(v.at, describe(name, v.v), why)
+			continue
+		}
+		if !known {
+			continue
+		}
+		delete(vs, name)
+		if c.templated(name, v) {
+			continue
+		}
+		out, ok := r.as(v.v)
+		if !ok {
+			c.note(v.at, describe(name, v.v), "this value has no equivalent at cluster."+r.path)
+			continue
+		}
+		c.cluster.setPath(strings.Split(r.path, "."), out)
+	}
+}
+
+// san collects the name or address of a load balancer for the API's certificate.
+func (c *converter) san(name string, v value) {
+	add := fmt.Sprint(v.v)
+	if m, ok := v.v.(map[string]any); ok {
+		add = fmt.Sprint(m["address"])
+		c.note(v.at, describe(name, v.v), instead[name])
+	}
+	if hasJinja(add) || add == "" {
+		c.note(v.at, describe(name, v.v), "has a Jinja template: put the name into cluster.api.sans")
+		return
+	}
+	c.sans = append(c.sans, add)
+}
+
+func (c *converter) addSANs() {
+	if c.sans == nil {
+		return
+	}
+	var given []any
+	if i := c.cluster.find("api"); i >= 0 {
+		api := mapping{node: *c.cluster.node.Content[i+1]}
+		if j := api.find("sans"); j >= 0 && api.node.Content[j+1].Decode(&given) != nil {
+			return // not a list, which `deployer validate` reports
+		}
+	}
+	for _, add := range c.sans {
+		if !slices.Contains(given, add) {
+			given = append(given, add)
+		}
+	}
+	c.cluster.setPath([]string{"api", "sans"}, given)
+}

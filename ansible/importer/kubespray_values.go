@@ -1,0 +1,72 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func same(v any) (any, bool) { return v, true }
+
+// version prefixes a version with v where Kubespray leaves that out.
+func version(v any) (any, bool) { return "v" + strings.TrimPrefix(fmt.Sprint(v), "v"), true }
+
+// milliseconds converts an interval of etcd, which is a number or text of milliseconds.
+func milliseconds(v any) (any, bool) { return fmt.Sprintf("%vms", v), true }
+
+func number(v any) (any, bool) {
+	n, ok := literal(fmt.Sprint(v)).(int)
+	return n, ok
+}
+
+func boolean(v any) (any, bool) {
+	b, ok := literal(fmt.Sprint(v)).(bool)
+	return b, ok
+}
+
+func oneOf(allowed ...string) func(any) (any, bool) {
+	return func(v any) (any, bool) { return v, slices.Contains(allowed, fmt.Sprint(v)) }
+}
+
+func sysctls(v any) (any, bool) {
+	list, ok := v.([]any)
+	out := map[string]any{}
+	for _, e := range list {
+		m, isMap := e.(map[string]any)
+		if !isMap {
+			return nil, false
+		}
+		out[fmt.Sprint(m["name"])] = fmt.Sprint(m["value"])
+	}
+	return out, ok
+}
+
+// mirrors converts [{prefix, mirrors: [{host, ...}]}] to a mapping from prefix to hosts.
+func mirrors(v any) (any, bool) {
+	list, ok := v.([]any)
+	out := map[string]any{}
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		var hosts []any
+		all, _ := m["mirrors"].([]any)
+		for _, mirror := range all {
+			if h, isMap := mirror.(map[string]any); isMap {
+				hosts = append(hosts, h["host"])
+			}
+		}
+		if m["prefix"] == nil || hosts == nil {
+			return nil, false
+		}
+		out[fmt.Sprint(m["prefix"])] = hosts
+	}
+	return out, ok
+}
+
+func commas(v any) (any, bool) {
+	list, ok := v.([]any)
+	var out []string
+	for _, e := range list {
+		out = append(out, fmt.Sprint(e))
+	}
+	return strings.Join(out, ","), ok
+}
