@@ -1,8 +1,9 @@
-// Package convert does the mechanical part of moving a playbook or role of Ansible:
-// names of modules and keywords, Jinja in conditions, loops, texts and template
-// files. It edits the text where something is to be changed and leaves all else,
-// comments and blank lines too, as it is. What it cannot do is listed, here or by
-// the compiler of playbooks.
+// Package convert translates the files of a playbook or role of Ansible: names of
+// modules and keywords, Jinja in conditions, loops, texts and template files.
+//
+// It edits the text in place where something changes and leaves the rest, comments and
+// blank lines too, as it is. A part that it cannot translate becomes a [Note], or an
+// error of the compiler of playbooks later.
 package convert
 
 import (
@@ -14,15 +15,15 @@ import (
 	"deployer/ansible/jinja"
 )
 
-// Words are what a playbook may say here.
-type Words struct {
+// Translator translates files; its fields are the words that deployer knows.
+type Translator struct {
 	// Modules are the names of all modules.
 	Modules []string
-	// Renamed maps names of Ansible to what is called so here.
+	// Renamed maps Ansible's names of modules to deployer's.
 	Renamed map[string]string
 }
 
-// Note is something that is left to do by hand.
+// Note describes a part that has to be translated by hand.
 type Note struct {
 	Line, Col int
 	Text      string
@@ -30,7 +31,7 @@ type Note struct {
 
 func (n Note) String() string { return fmt.Sprintf("%d:%d: %s", n.Line, n.Col, n.Text) }
 
-// kind is what a file is.
+// kind is the kind of a file.
 type kind int
 
 const (
@@ -41,9 +42,10 @@ const (
 	templated
 )
 
-// File translates a file, whose name says what it is: as it is to be called, with
-// its text. What needs no translation comes back as it was.
-func (w *Words) File(name string, data []byte) (newName string, out []byte, notes []Note, err error) {
+// File translates a file. The path name decides about the kind of the file; newName is
+// the path of the translation. A file that needs no translation comes back unchanged. It
+// fails when a file of YAML cannot be parsed.
+func (w *Translator) File(name string, data []byte) (newName string, out []byte, notes []Note, err error) {
 	switch k := kindOf(name); k {
 	case templated:
 		text, problems := jinja.Text(string(data))
@@ -59,8 +61,8 @@ func (w *Words) File(name string, data []byte) (newName string, out []byte, note
 	}
 }
 
-// kindOf goes by where files of playbooks and roles stand. Files that roles bring
-// to hosts are nobody's to change.
+// kindOf derives the kind of a file from its place in a playbook or role. Files below
+// files/ are content for hosts and stay unchanged.
 func kindOf(name string) kind {
 	dirs := strings.Split(path.Dir(name), "/")
 	in := func(dir string) bool { return slices.Contains(dirs, dir) }

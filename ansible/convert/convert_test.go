@@ -11,12 +11,12 @@ import (
 	"deployer/tasks"
 )
 
-func words() *convert.Words {
+func words() *convert.Translator {
 	var modules []string
 	for _, k := range tasks.Modules() {
 		modules = append(modules, k.Name)
 	}
-	return &convert.Words{Modules: modules, Renamed: ansible.ModuleNames()}
+	return &convert.Translator{Modules: modules, Renamed: ansible.ModuleNames()}
 }
 
 const before = `---

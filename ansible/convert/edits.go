@@ -10,16 +10,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// source is the text of a file of YAML, and what is to be changed in it.
+// source is a file of YAML with the pending edits of its text.
 type source struct {
 	data  []byte
-	lines []int // where each line begins
+	lines []int // offsets at which lines begin
 	edits []edit
 	notes []Note
-	taken map[*yaml.Node]bool // keys that are taken out of mappings in braces
+	taken map[*yaml.Node]bool // keys removed from mappings in braces
 }
 
-// edit puts a text in the place of what stands from one byte to another.
+// edit replaces the bytes [from, to) by a text.
 type edit struct {
 	from, to int
 	text     string
@@ -39,7 +39,7 @@ func (s *source) note(n *yaml.Node, text string) {
 	s.notes = append(s.notes, Note{n.Line, n.Column, text})
 }
 
-// start is where a node begins. Columns count characters.
+// start returns the offset at which a node begins. Columns of yaml.v3 count characters.
 func (s *source) start(n *yaml.Node) int {
 	at := s.lines[min(n.Line, len(s.lines))-1]
 	for range n.Column - 1 {
@@ -49,7 +49,7 @@ func (s *source) start(n *yaml.Node) int {
 	return at
 }
 
-// line is the line of a place, from 0.
+// line returns the number of the line, from 0, that contains an offset.
 func (s *source) line(at int) int {
 	i, found := slices.BinarySearch(s.lines, at)
 	if !found {
@@ -58,7 +58,8 @@ func (s *source) line(at int) int {
 	return i
 }
 
-// lineEnd is where the line of a place ends, its line feed included.
+// lineEnd returns the offset behind the line, with its line feed, that contains an
+// offset.
 func (s *source) lineEnd(at int) int {
 	if i := s.line(at) + 1; i < len(s.lines) {
 		return s.lines[i]
@@ -66,7 +67,7 @@ func (s *source) lineEnd(at int) int {
 	return len(s.data)
 }
 
-// end is where a scalar ends. -1: it is not known.
+// end returns the offset behind a scalar, or -1 when it cannot be determined.
 func (s *source) end(n *yaml.Node) int {
 	at := s.start(n)
 	switch {
@@ -105,8 +106,8 @@ func (s *source) quoteEnd(at int) int {
 	return -1
 }
 
-// blockEnd is where the lines below | or > end, without the last line feed: at the
-// first line that is indented less than the first one.
+// blockEnd returns the offset behind the lines of a block scalar (| or >), without the
+// last line feed. The first line that is indented less ends the scalar.
 func (s *source) blockEnd(n *yaml.Node) int {
 	end, indent := s.lineEnd(s.start(n)), -1
 	for at := end; at < len(s.data); at = s.lineEnd(at) {
@@ -133,14 +134,14 @@ func (s *source) change(from, to int, text string) {
 	}
 }
 
-// rename puts another word in the place of a key.
+// rename replaces a key.
 func (s *source) rename(key *yaml.Node, to string) {
 	if end := s.end(key); end > 0 {
 		s.change(s.start(key), end, to)
 	}
 }
 
-// last is where the last thing in a node ends.
+// last returns the offset behind the last scalar in a node, or -1.
 func (s *source) last(n *yaml.Node) int {
 	for n.Kind != yaml.ScalarNode && len(n.Content) > 0 && n.Style&yaml.FlowStyle == 0 {
 		n = n.Content[len(n.Content)-1]
@@ -151,8 +152,8 @@ func (s *source) last(n *yaml.Node) int {
 	return -1
 }
 
-// remove takes a key with its value out of a mapping; false when it stands where
-// that needs more than taking lines away.
+// remove removes a key with its value from a mapping. It returns false when they do not
+// have lines of their own.
 func (s *source) remove(key, value *yaml.Node) bool {
 	from, end := s.start(key), s.last(value)
 	begin := s.lines[s.line(from)]
@@ -163,14 +164,14 @@ func (s *source) remove(key, value *yaml.Node) bool {
 	return true
 }
 
-// result is the text with all that is to be changed.
+// result returns the text with all edits applied.
 func (s *source) result() []byte {
 	slices.SortStableFunc(s.edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
 	var out bytes.Buffer
 	last := 0
 	for _, e := range s.edits {
 		if e.from < last {
-			continue // inside of what was replaced
+			continue // it lies inside of a replaced part
 		}
 		out.Write(s.data[last:e.from])
 		out.WriteString(e.text)

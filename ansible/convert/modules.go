@@ -8,7 +8,7 @@ import (
 	"deployer/ansible/jinja"
 )
 
-// args are arguments that are called otherwise here, by the module of Ansible.
+// args maps arguments of Ansible's modules to deployer's names, by module.
 var args = map[string]map[string]string{
 	"lineinfile":      {"insertafter": "insert_after", "insertbefore": "insert_before", "firstmatch": "first_match", "regex": "regexp", "dest": "path", "name": "path"},
 	"blockinfile":     {"insertafter": "insert_after", "insertbefore": "insert_before", "content": "block", "dest": "path", "name": "path"},
@@ -22,8 +22,8 @@ var args = map[string]map[string]string{
 	"hostname":        {},
 }
 
-// module translates a module and its arguments.
-func (w *Words) module(s *source, key, value *yaml.Node) {
+// module translates the name and the arguments of a module.
+func (w *Translator) module(s *source, key, value *yaml.Node) {
 	theirs := bare(key.Value)
 	ours := theirs
 	for _, name := range []string{w.Renamed[theirs], forms[theirs]} {
@@ -53,7 +53,7 @@ func (w *Words) module(s *source, key, value *yaml.Node) {
 	each(value, func(k, v *yaml.Node) { argument(s, theirs, k, v, flow) })
 }
 
-// forms are words for which the compiler has another one.
+// forms are the keywords that the compiler spells differently.
 var forms = map[string]string{
 	"import_tasks": "include_tasks", "include": "include_tasks", "import_role": "include_role", "set_fact": "set",
 }
@@ -86,7 +86,7 @@ func argument(s *source, module string, key, value *yaml.Node, flow bool) {
 	}
 }
 
-// groups writes what groups of a pattern have found as ${1}.
+// groups replaces references to groups of a pattern, \1, by ${1}.
 func (s *source) groups(n *yaml.Node, flow bool) {
 	text := n.Value
 	for _, digit := range []string{"1", "2", "3", "4"} {
@@ -103,8 +103,8 @@ func (s *source) groups(n *yaml.Node, flow bool) {
 	s.replace(n, out, flow)
 }
 
-// file is the module that a `file` of Ansible is, by its state.
-func (w *Words) file(s *source, value *yaml.Node) string {
+// file returns the module for a task `file` of Ansible, which depends on its state.
+func (w *Translator) file(s *source, value *yaml.Node) string {
 	key, state := get(value, "state")
 	if state == nil {
 		return "file"
@@ -112,12 +112,12 @@ func (w *Words) file(s *source, value *yaml.Node) string {
 	ours, ok := map[string]string{"directory": "directory", "absent": "absent", "link": "link", "file": "file"}[state.Value]
 	if !ok {
 		if state.Value != "touch" {
-			s.note(state, "state: "+state.Value+": choose file, directory, link or absent")
+			s.note(state, "state: "+state.Value+" has no equivalent: use the module file, directory, link or absent")
 		}
 		ours = "file"
 	}
 	if !s.take(value, key, state) {
-		s.note(key, "leave state out")
+		s.note(key, "remove state: the module implies it")
 	}
 	each(value, func(k, v *yaml.Node) {
 		switch {
@@ -132,7 +132,7 @@ func (w *Words) file(s *source, value *yaml.Node) string {
 	return ours
 }
 
-// take takes a key out of a mapping, also of one in braces.
+// take removes a key from a mapping, also from one in braces.
 func (s *source) take(mapping, key, value *yaml.Node) bool {
 	if mapping.Style&yaml.FlowStyle == 0 {
 		return s.remove(key, value)
@@ -145,7 +145,7 @@ func (s *source) take(mapping, key, value *yaml.Node) bool {
 		s.taken = map[*yaml.Node]bool{}
 	}
 	s.taken[key] = true
-	left := -1 // where the last one before ends that stays
+	left := -1 // offset behind the last remaining pair before the key
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		switch k := mapping.Content[i]; {
 		case k == key && i+2 < len(mapping.Content):
@@ -161,7 +161,7 @@ func (s *source) take(mapping, key, value *yaml.Node) bool {
 	return false
 }
 
-// oldForm tells whether arguments are written as name=nginx state=present.
+// oldForm reports whether arguments are written as name=nginx state=present.
 func oldForm(module, text string) bool {
 	switch module {
 	case "command", "shell", "script", "include_tasks", "include_role", "include_vars", "meta", "debug", "fail":
@@ -172,8 +172,8 @@ func oldForm(module, text string) bool {
 	return ok && name != "" && !strings.ContainsAny(name, "{}'\"/")
 }
 
-// old writes arguments of the old form as a mapping, and translates that.
-func (w *Words) old(s *source, key, value *yaml.Node, theirs string) {
+// old rewrites arguments of the form name=value as a mapping and translates that.
+func (w *Translator) old(s *source, key, value *yaml.Node, theirs string) {
 	var pairs []string
 	for _, word := range words(value.Value) {
 		name, text, ok := strings.Cut(word, "=")
@@ -187,7 +187,7 @@ func (w *Words) old(s *source, key, value *yaml.Node, theirs string) {
 		}
 		pairs = append(pairs, name+": "+text)
 	}
-	// The mapping is translated as one of a file of its own.
+	// The mapping is translated as a file of its own.
 	small := "- " + theirs + ": {" + strings.Join(pairs, ", ") + "}\n"
 	out, notes, err := w.yaml(tasks, []byte(small))
 	end := s.end(value)
@@ -201,8 +201,8 @@ func (w *Words) old(s *source, key, value *yaml.Node, theirs string) {
 	s.change(s.start(key), end, strings.TrimSuffix(strings.TrimPrefix(string(out), "- "), "\n"))
 }
 
-// words splits arguments of the old form: blanks in quotes and in {{ }} do not
-// part them.
+// words splits arguments of the form name=value at white space outside of quotes and {{
+// }}.
 func words(text string) []string {
 	var out []string
 	var word strings.Builder
@@ -233,7 +233,8 @@ func words(text string) []string {
 	return out
 }
 
-// translated is the name of a file of variables, as YAML that can stand in brackets.
+// translated returns the translated name of a file of variables, as YAML for a list in
+// brackets.
 func translated(s *source, n *yaml.Node) string {
 	out, problems := jinja.PlaybookText(strings.TrimPrefix(n.Value, "../vars/"))
 	for _, p := range problems {

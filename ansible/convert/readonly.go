@@ -8,9 +8,9 @@ import (
 	"deployer/ansible/jinja"
 )
 
-// readOnly says of a command that Ansible runs in check mode too that it only
-// looks, which is what deployer runs in dry runs.
-func (w *Words) readOnly(s *source, task *yaml.Node) {
+// readOnly translates `check_mode: false` of a command: Ansible runs such a command in
+// check mode too, deployer runs commands with read_only in dry runs.
+func (w *Translator) readOnly(s *source, task *yaml.Node) {
 	each(task, func(key, value *yaml.Node) {
 		word := bare(key.Value)
 		if word != "command" && word != "shell" {
@@ -28,7 +28,7 @@ func (w *Words) readOnly(s *source, task *yaml.Node) {
 			}
 			fallthrough
 		default:
-			s.note(key, "check_mode: false is read_only: true, beside cmd")
+			s.note(key, "check_mode: false is called read_only: true here, an argument beside cmd")
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"deployer/ansible/jinja"
 )
 
-// replace puts another value in the place of a scalar.
+// replace replaces the value of a scalar.
 func (s *source) replace(n *yaml.Node, value string, flow bool) {
 	end := s.end(n)
 	if end < 0 {
@@ -19,8 +19,8 @@ func (s *source) replace(n *yaml.Node, value string, flow bool) {
 	s.change(s.start(n), end, written(value, flow, quoted))
 }
 
-// written is a text as YAML: plain where that is safe and it is not to be quoted,
-// else in quotes that need no escapes.
+// written prints a text as YAML: plain where that is safe and quoted is false, otherwise
+// in the quotes that need no escapes.
 func written(value string, flow, quoted bool) string {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	out, err := yaml.Marshal(n)
@@ -39,7 +39,7 @@ func written(value string, flow, quoted bool) string {
 	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
 }
 
-// condition translates an expression, or a list of them.
+// condition translates an expression, or a list of expressions.
 func (s *source) condition(n *yaml.Node, flow bool) {
 	if n.Kind == yaml.SequenceNode {
 		for _, item := range n.Content {
@@ -64,7 +64,7 @@ func (s *source) condition(n *yaml.Node, flow bool) {
 	}
 }
 
-// loop translates what a loop goes over.
+// loop translates the list of a loop; around wraps the translated expression.
 func (s *source) loop(n *yaml.Node, flow bool, around func(string) string) {
 	if n.Kind != yaml.ScalarNode {
 		s.value(n, flow)
@@ -78,13 +78,13 @@ func (s *source) loop(n *yaml.Node, flow bool, around func(string) string) {
 	s.replace(n, around(out), flow)
 }
 
-// truths are what only YAML 1.1, and so Ansible, takes for true and false.
+// truths are the booleans of YAML 1.1, which Ansible reads, that are texts in YAML 1.2.
 var truths = map[string]string{
 	"yes": "true", "Yes": "true", "YES": "true", "on": "true", "On": "true", "ON": "true",
 	"no": "false", "No": "false", "NO": "false", "off": "false", "Off": "false", "OFF": "false",
 }
 
-// value translates all texts of a value.
+// value translates all texts in a value.
 func (s *source) value(n *yaml.Node, flow bool) {
 	flow = flow || n.Style&yaml.FlowStyle != 0
 	for i, c := range n.Content {
@@ -100,7 +100,7 @@ func (s *source) value(n *yaml.Node, flow bool) {
 		return
 	}
 	if name, ok := strings.CutSuffix(n.Value, ".j2"); ok && !strings.ContainsAny(name, " \n{") {
-		s.replace(n, name+".tmpl", flow) // a template file, which is called so now
+		s.replace(n, name+".tmpl", flow) // convert renames template files
 		return
 	}
 	if !strings.Contains(n.Value, "{{") && !strings.Contains(n.Value, "{%") {
@@ -119,8 +119,7 @@ func (s *source) value(n *yaml.Node, flow bool) {
 	}
 }
 
-// blockText translates the lines below | or > where they stand, as they are without
-// the indentation that YAML takes away.
+// blockText translates a block scalar in place, without its indentation.
 func (s *source) blockText(n *yaml.Node) {
 	from, end := s.lineEnd(s.start(n)), s.end(n)
 	if end < from {

@@ -8,7 +8,7 @@ import (
 )
 
 // yaml translates a file of plays, tasks or variables.
-func (w *Words) yaml(k kind, data []byte) ([]byte, []Note, error) {
+func (w *Translator) yaml(k kind, data []byte) ([]byte, []Note, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, nil, err
@@ -30,7 +30,7 @@ func (w *Words) yaml(k kind, data []byte) ([]byte, []Note, error) {
 	return s.result(), s.notes, nil
 }
 
-// each calls visit for the keys of a mapping and their values.
+// each calls visit for the pairs of a mapping; other nodes have none.
 func each(n *yaml.Node, visit func(key, value *yaml.Node)) {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		visit(n.Content[i], n.Content[i+1])
@@ -46,7 +46,7 @@ func get(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return key, value
 }
 
-func (w *Words) play(s *source, n *yaml.Node) {
+func (w *Translator) play(s *source, n *yaml.Node) {
 	each(n, func(key, value *yaml.Node) {
 		switch bare(key.Value) {
 		case "tasks", "pre_tasks", "post_tasks", "handlers":
@@ -63,20 +63,20 @@ func (w *Words) play(s *source, n *yaml.Node) {
 			w.keyword(s, key, value)
 		}
 	})
-	if hosts, _ := get(n, "hosts"); hosts == nil { // a list of tasks after all
+	if hosts, _ := get(n, "hosts"); hosts == nil { // it is a list of tasks
 		if imports, _ := get(n, "import_playbook"); imports == nil {
 			w.task(s, n)
 		}
 	}
 }
 
-func (w *Words) tasks(s *source, n *yaml.Node) {
+func (w *Translator) tasks(s *source, n *yaml.Node) {
 	for _, t := range n.Content {
 		w.task(s, t)
 	}
 }
 
-// bare is a word without its collection.
+// bare returns a name without its collection.
 func bare(word string) string {
 	if parts := strings.Split(word, "."); len(parts) == 3 {
 		return parts[2]
@@ -84,7 +84,7 @@ func bare(word string) string {
 	return word
 }
 
-func (w *Words) task(s *source, n *yaml.Node) {
+func (w *Translator) task(s *source, n *yaml.Node) {
 	if w.firstFound(s, n) {
 		return
 	}
@@ -107,9 +107,9 @@ func (w *Words) task(s *source, n *yaml.Node) {
 	})
 }
 
-// keyword translates a keyword of a task, block, role or play; false when it is
-// none.
-func (w *Words) keyword(s *source, key, value *yaml.Node) bool {
+// keyword translates a keyword of a task, block, role or play. It returns false for
+// other words.
+func (w *Translator) keyword(s *source, key, value *yaml.Node) bool {
 	flow := false
 	word := bare(key.Value)
 	switch word {
@@ -126,7 +126,7 @@ func (w *Words) keyword(s *source, key, value *yaml.Node) bool {
 		s.value(value, flow)
 	case "ignore_errors":
 		if strings.Contains(value.Value, "ansible_check_mode") && s.remove(key, value) {
-			break // a dry run that finds something missing says so anyhow
+			break // deployer reports missing things in dry runs itself
 		}
 		s.value(value, flow)
 	case "delay", "timeout":
@@ -135,7 +135,7 @@ func (w *Words) keyword(s *source, key, value *yaml.Node) bool {
 		}
 	case "check_mode":
 		if value.Value != "false" && truths[value.Value] != "false" || !s.remove(key, value) {
-			s.note(key, "check_mode: run.check tells tasks whether this is a dry run")
+			s.note(key, "check_mode has no equivalent: the variable run.check is true in a dry run")
 		}
 	case "name", "hosts", "vars", "environment", "register", "notify", "listen", "tags", "become", "become_user", "delegate_to", "run_once",
 		"loop_control", "retries", "throttle", "role", "serial", "vars_files", "gather_facts", "any_errors_fatal", "force_handlers", "strategy",
@@ -151,13 +151,14 @@ func (w *Words) keyword(s *source, key, value *yaml.Node) bool {
 	return true
 }
 
-// known tells whether a word is one of a task here.
-func (w *Words) known(word string) bool {
+// known reports whether a word is a module or keyword of tasks.
+func (w *Translator) known(word string) bool {
 	return slices.Contains(w.Modules, word) || slices.Contains([]string{"include_role", "include_tasks", "include_vars", "loop", "secret", "set"}, word)
 }
 
-// firstFound makes one list of names of an include_vars over with_first_found.
-func (w *Words) firstFound(s *source, n *yaml.Node) bool {
+// firstFound turns an include_vars with with_first_found into one with a list of names.
+// It returns false when the task has another form.
+func (w *Translator) firstFound(s *source, n *yaml.Node) bool {
 	key, value := get(n, "with_first_found")
 	var include, from *yaml.Node
 	each(n, func(k, v *yaml.Node) {
@@ -179,7 +180,7 @@ func (w *Words) firstFound(s *source, n *yaml.Node) bool {
 		list[i] = translated(s, v)
 	}
 	if named, _ := get(from, "name"); named != nil {
-		s.note(named, "include_vars puts its variables under no name: they are called as they are in the file")
+		s.note(named, "include_vars has no argument name: variables keep the names that they have in the file")
 		return false
 	}
 	if last < 0 || from.Kind == yaml.ScalarNode && s.end(from) < 0 || !s.removeFrom(key, last) {

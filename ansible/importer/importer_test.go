@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read the diff before you believe it")
 
-// TestConvert compares each sample with what was read and found good, and has
-// deployer read the result.
+// TestConvert compares each sample with its golden file, and parses the result as an
+// inventory of deployer.
 func TestConvert(t *testing.T) {
 	t.Parallel()
 	for sample, kubespray := range map[string]bool{"ini/hosts": false, "yaml/hosts.yml": false, "listing": false, "kubespray": true} {
@@ -108,8 +108,8 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// FuzzINI checks that no text crashes the reader, and that whatever it takes is
-// written as something that deployer reads or refuses with a message.
+// FuzzINI checks that no text crashes the parser, and that an accepted text is written
+// as an inventory that deployer parses or refuses with an error.
 func FuzzINI(f *testing.F) {
 	for _, file := range []string{"testdata/ini/hosts", "testdata/kubespray/inventory.ini"} {
 		data, err := os.ReadFile(file)

@@ -1,7 +1,11 @@
-// Package jinja translates what playbooks of Ansible say in Jinja: conditions
-// and loops into expr, texts and template files into text/template with sprig.
-// It knows no values, only forms: what it cannot translate with the same meaning
-// is an error that says what to do instead.
+// Package jinja translates the Jinja of Ansible: conditions, loops and texts of
+// playbooks into deployer's expression language, template files into text/template with
+// sprig.
+//
+// It translates syntax without knowing any values. A form that has no translation with
+// the same meaning is an error with advice. [Condition] and [Expression] take one
+// expression, [PlaybookText] a text with {{ }}, [Text] a template file. parse builds the
+// tree; exprPrinter and templatePrinter print it.
 package jinja
 
 import (
@@ -11,36 +15,36 @@ import (
 	"strings"
 )
 
-// Condition translates an expression that stands by itself, as in when, until,
-// failed_when, that: into one of expr that is true or false.
+// Condition translates the expression of when, until, failed_when, changed_when or that
+// into a boolean expression of expr.
 func Condition(src string) (string, error) {
 	n, err := parse(inside(src))
 	if err != nil {
 		return "", err
 	}
-	return write(func(w *exprs) string { return w.truth(n) })
+	return write(func(w *exprPrinter) string { return w.truth(n) })
 }
 
-// Expression translates an expression, or a text that is one in {{ }}, into one of
-// expr with the same value, as in loop.
+// Expression translates an expression, or a text that is one expression in {{ }}, into
+// an expression with the same value, as loop has it.
 func Expression(src string) (string, error) {
 	n, err := parse(inside(src))
 	if err != nil {
 		return "", err
 	}
-	return write(func(w *exprs) string { return w.value(n) })
+	return write(func(w *exprPrinter) string { return w.value(n) })
 }
 
-// Unreadable tells whether an error says that a text is no Jinja at all, rather
-// than that it cannot be translated.
+// Unreadable reports whether an error means that a text is not an expression of Jinja,
+// as opposed to one without a translation.
 func Unreadable(err error) bool {
 	var wrong unreadable
 	return errors.As(err, &wrong)
 }
 
-// write collects what a printer could not translate.
-func write(say func(*exprs) string) (string, error) {
-	w := &exprs{}
+// write runs a printer and returns its text or its first error.
+func write(say func(*exprPrinter) string) (string, error) {
+	w := &exprPrinter{}
 	out := say(w)
 	if w.err != nil {
 		return "", w.err
@@ -48,7 +52,7 @@ func write(say func(*exprs) string) (string, error) {
 	return out, nil
 }
 
-// whole is a text that is one {{ expression }} and nothing else.
+// whole matches a text that is {{ EXPRESSION }} and nothing else.
 var whole = regexp.MustCompile(`(?s)^\s*\{\{-?(.*?)-?\}\}\s*$`)
 
 func inside(src string) string {
@@ -58,9 +62,9 @@ func inside(src string) string {
 	return src
 }
 
-// Looks tells whether a text looks like one of Jinja rather than of text/template:
-// it has a filter with parentheses, an operator, or a statement.
-func Looks(src string) bool {
+// IsJinja reports whether a text uses Jinja in a way that text/template does not know: a
+// statement, an operator, or a filter.
+func IsJinja(src string) bool {
 	if strings.Contains(src, "{%") {
 		return true
 	}
@@ -72,10 +76,11 @@ func Looks(src string) bool {
 	return false
 }
 
-// action is {{ one expression }} in a text.
+// action matches {{ EXPRESSION }} in a text.
 var action = regexp.MustCompile(`(?s)\{\{-?(.*?)-?\}\}`)
 
-// isJinja: text/template knows the same names, quoted texts and numbers.
+// isJinja reports whether an expression is more than a name, a constant or a field,
+// which text/template has too.
 func isJinja(n node) bool {
 	switch t := n.(type) {
 	case name, text, literal:

@@ -209,7 +209,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeTranslated(t *testing.T) {
+func TestUntranslatable(t *testing.T) {
 	for src, want := range map[string]string{
 		`{{ ansible_version.full }}`:           "ansible_version",
 		`{{ users | map(attribute='name') }}`:  "in loop and when",
@@ -217,7 +217,7 @@ func TestWhatCannotBeTranslated(t *testing.T) {
 		`{% macro m(x) %}`:                     "define",
 		`{% for %}`:                            "cannot read",
 		`{% endif %}`:                          "endif without if",
-		`{% if x %}`:                           "does not end",
+		`{% if x %}`:                           "has no end",
 		`{{ x | }}`:                            "want the name of a filter",
 		`{{ ansible_default_ipv4 }}`:           "the facts are",
 		`{{ ansible_env.HOME }}`:               "deployer facts",
@@ -252,6 +252,6 @@ func FuzzText(f *testing.F) {
 		_, _ = jinja.Condition(src)
 		_, _ = jinja.Expression(src)
 		_, _ = jinja.Text(src)
-		jinja.Looks(src)
+		jinja.IsJinja(src)
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// token is a piece of an expression: a word, a number, a text in quotes (its
+// token is a lexical element of an expression: a word, a number, a text in quotes (its
 // content) or an operator.
 type token struct {
 	sort byte // 'w', 'n', 't', 'o', or 0 at the end
 	text string
 }
 
-// pieces are the tokens of an expression, one group for each sort.
+// pieces matches one token, with a group for each sort.
 var pieces = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+(?:\.[0-9]+)?)|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(==|!=|<=|>=|//|\*\*|[-+*/%~<>()\[\]{}.,:|=]))`)
 
 func tokens(src string) ([]token, error) {
@@ -38,8 +38,8 @@ func tokens(src string) ([]token, error) {
 	return out, nil
 }
 
-// escaped are the characters that a backslash has a meaning for; before any
-// other one it stands for itself, as in patterns.
+// escaped replaces the escape sequences of Jinja; before any other character a backslash
+// stands for itself, as in patterns.
 var escaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, `'`, `\"`, `"`, `\\`, `\`)
 
 func unquote(s string) string { return escaped.Replace(s[1 : len(s)-1]) }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// parse reads an expression of Jinja.
+// parse parses an expression of Jinja. Errors are of type unreadable.
 func parse(src string) (n node, err error) {
 	toks, err := tokens(src)
 	if err != nil {
@@ -29,7 +29,7 @@ func parse(src string) (n node, err error) {
 	return n, nil
 }
 
-// unreadable is what is no expression of Jinja; it ends a parse from any depth.
+// unreadable is a syntax error. The parser panics with it, and parse recovers.
 type unreadable struct{ error }
 
 type parser struct {
@@ -38,8 +38,8 @@ type parser struct {
 	deep int
 }
 
-// deepest is how far expressions may be nested: more is no expression of
-// anybody's, and would use up the stack.
+// deepest is the maximum nesting of expressions; deeper ones, which nobody writes by
+// hand, would exhaust the stack.
 const deepest = 200
 
 func (p *parser) peek() token {
@@ -55,7 +55,8 @@ func (p *parser) next() token {
 	return t
 }
 
-// is tells whether an operator or word comes next, and skips it.
+// is skips the next token and returns its text when it is one of the given operators or
+// words.
 func (p *parser) is(sort byte, texts ...string) (string, bool) {
 	t := p.peek()
 	if t.sort != sort || !slices.Contains(texts, t.text) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// PlaybookText translates a text of a playbook or of variables of Ansible. What means
-// the same here stays as it is written; other expressions are those of expr, with the
-// same value. What cannot be translated stays as it was and is a problem.
+// PlaybookText translates a text of a playbook or inventory. Expressions that mean the
+// same in deployer stay as they are written, others are translated. A part without a
+// translation stays unchanged and is a problem.
 func PlaybookText(src string) (string, []Problem) {
 	var out strings.Builder
 	var problems []Problem
@@ -23,37 +23,38 @@ func PlaybookText(src string) (string, []Problem) {
 		out.WriteString(src[last:from])
 		whole := src[from:to]
 		last = to
-		said, next, err := playbookPart(src, whole, to)
+		translated, next, err := playbookPart(src, whole, to)
 		if err != nil {
 			problems = append(problems, Problem{Line: 1 + strings.Count(src[:from], "\n"), Text: whole, Err: err})
-			said = whole
+			translated = whole
 		} else {
 			last = next
 		}
-		out.WriteString(said)
+		out.WriteString(translated)
 	}
 	out.WriteString(src[last:])
 	return out.String(), problems
 }
 
-// playbookPart translates {{ }}, {% %} or {# #}; next is where the text goes on.
-func playbookPart(src, whole string, next int) (said string, after int, err error) {
+// playbookPart translates {{ }}, {% %} or {# #}; after is the offset in src at which the
+// rest begins.
+func playbookPart(src, whole string, next int) (translated string, after int, err error) {
 	m := part.FindStringSubmatch(whole)
 	switch {
 	case strings.HasPrefix(whole, "{#"):
 		return "", next, nil
 	case strings.HasPrefix(whole, "{{"):
-		said, err = PlaybookExpression(m[2])
-		if said == strings.TrimSpace(m[2]) {
+		translated, err = PlaybookExpression(m[2])
+		if translated == strings.TrimSpace(m[2]) {
 			return whole, next, err
 		}
-		return "{{" + m[1] + " " + said + " " + m[3] + "}}", next, err
+		return "{{" + m[1] + " " + translated + " " + m[3] + "}}", next, err
 	}
 	switch word, _, _ := strings.Cut(strings.TrimSpace(m[5]), " "); word {
 	case "raw":
 		end := endRaw.FindStringIndex(src[next:])
 		if end == nil {
-			return "", next, errors.New("it does not end")
+			return "", next, errors.New("it has no end")
 		}
 		return whole + src[next:next+end[1]], next + end[1], nil
 	case "if":
@@ -66,18 +67,18 @@ func playbookPart(src, whole string, next int) (said string, after int, err erro
 
 var endRaw = regexp.MustCompile(`\{%-?\s*endraw\s*-?%\}`)
 
-// errStatement is said of what only template files can have.
+// errStatement is the error for statements, which only template files can have.
 var errStatement = errors.New("a text has no statements: {{ CONDITION ? A : B }}, or a template file")
 
-// inlineChoice translates an if whose branches have no other statement. Ansible drops
-// the line feed behind a statement.
-func inlineChoice(src, cond string, next int) (said string, after int, err error) {
+// inlineChoice translates an if statement whose branches contain no statement. It drops
+// the line feed behind a statement, as Ansible does.
+func inlineChoice(src, cond string, next int) (translated string, after int, err error) {
 	var branches [2][]string
 	at := 0
 	for fresh := true; ; {
 		m := part.FindStringSubmatchIndex(src[next:])
 		if m == nil {
-			return "", next, errors.New("it does not end")
+			return "", next, errors.New("it has no end")
 		}
 		literal := src[next : next+m[0]]
 		if fresh {
@@ -112,7 +113,7 @@ func inlineChoice(src, cond string, next int) (said string, after int, err error
 	}
 }
 
-// chosen prints a choice between two texts.
+// chosen prints a conditional of two texts.
 func chosen(cond string, branches [2][]string) (string, error) {
 	c, err := Condition(cond)
 	if err != nil {
@@ -121,27 +122,27 @@ func chosen(cond string, branches [2][]string) (string, error) {
 	if !isAtom(c) {
 		c = "(" + c + ")"
 	}
-	var texts [2]string
+	var branchTexts [2]string
 	for i, b := range branches {
-		texts[i] = strings.Join(b, " + ")
+		branchTexts[i] = strings.Join(b, " + ")
 		if len(b) == 0 {
-			texts[i] = `""`
+			branchTexts[i] = `""`
 		}
 		if len(b) > 1 {
-			texts[i] = "(" + texts[i] + ")"
+			branchTexts[i] = "(" + branchTexts[i] + ")"
 		}
 	}
-	return "{{ " + c + " ? " + texts[0] + " : " + texts[1] + " }}", nil
+	return "{{ " + c + " ? " + branchTexts[0] + " : " + branchTexts[1] + " }}", nil
 }
 
-// PlaybookExpression translates what stands in {{ }} of a text.
+// PlaybookExpression translates the content of {{ }} in a text.
 func PlaybookExpression(src string) (string, error) {
 	n, err := parse(src)
 	if err != nil {
 		return "", err
 	}
-	if means(n) && !renamed.MatchString(quoted.ReplaceAllString(src, `""`)) {
+	if unchanged(n) && !renamed.MatchString(quoted.ReplaceAllString(src, `""`)) {
 		return strings.TrimSpace(src), nil
 	}
-	return write(func(w *exprs) string { return w.value(n) })
+	return write(func(w *exprPrinter) string { return w.value(n) })
 }

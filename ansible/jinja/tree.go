@@ -1,6 +1,6 @@
 package jinja
 
-// node is a part of an expression.
+// node is a node of the syntax tree; its types are below.
 type node interface{}
 
 type (
@@ -45,13 +45,13 @@ type (
 	grouped struct{ x node } // in parentheses
 )
 
-// arguments are those of a filter, test or call.
+// arguments are the arguments of a filter, test or call.
 type arguments struct {
 	list  []node
 	named map[string]node
 }
 
-// at is the i-th argument, or the one of that name; nil when there is none.
+// at returns the i-th argument or the argument of that name; nil without either.
 func (a arguments) at(i int, name string) node {
 	if i < len(a.list) {
 		return a.list[i]
@@ -59,10 +59,17 @@ func (a arguments) at(i int, name string) node {
 	return a.named[name]
 }
 
-// bare takes parentheses away.
+// bare strips parentheses.
 func bare(n node) node {
 	if g, ok := n.(grouped); ok {
 		return bare(g.x)
 	}
 	return n
+}
+
+func isText(n node, s string) bool { return n == text(s) }
+
+func isList(n node) bool {
+	_, ok := n.(list)
+	return ok
 }

@@ -33,7 +33,7 @@ see the guide "From Ansible to deployer". Nothing is contacted.`,
   deployer convert site.conf.j2 > site.conf.tmpl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			words := &convert.Words{Modules: kinds().Names(), Renamed: ansible.ModuleNames()}
+			translator := &convert.Translator{Modules: kinds().Names(), Renamed: ansible.ModuleNames()}
 			info, err := os.Stat(args[0])
 			if err != nil {
 				return usageError(err)
@@ -42,13 +42,13 @@ see the guide "From Ansible to deployer". Nothing is contacted.`,
 				if into == "" {
 					return usageError(errors.New("a directory is copied: say with -o what the new one is called"))
 				}
-				return convertTree(e.stderr, words, args[0], into)
+				return convertTree(e.stderr, translator, args[0], into)
 			}
 			abs, err := filepath.Abs(args[0]) // the directories around say what it is
 			if err != nil {
 				return err
 			}
-			_, text, err := convertFile(e.stderr, words, args[0], filepath.ToSlash(abs))
+			_, text, err := convertFile(e.stderr, translator, args[0], filepath.ToSlash(abs))
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ see the guide "From Ansible to deployer". Nothing is contacted.`,
 }
 
 // convertTree copies a directory, its files translated.
-func convertTree(w io.Writer, words *convert.Words, from, into string) error {
+func convertTree(w io.Writer, translator *convert.Translator, from, into string) error {
 	if _, err := os.Lstat(into); err == nil {
 		return usageError(fmt.Errorf("%s exists already: remove it, or name another directory", into))
 	}
@@ -87,7 +87,7 @@ func convertTree(w io.Writer, words *convert.Words, from, into string) error {
 			return nil
 		}
 		files++
-		return copyConverted(w, words, file, filepath.Join(filepath.ToSlash(inside), rel), filepath.Join(into, filepath.Dir(rel)))
+		return copyConverted(w, translator, file, filepath.Join(filepath.ToSlash(inside), rel), filepath.Join(into, filepath.Dir(rel)))
 	})
 	if err == nil {
 		fmt.Fprintf(w, "%s in %s. Now look at them, and go on with: deployer run PLAYBOOK -i INVENTORY --list\n", plural(files, "file"), into)
@@ -97,8 +97,8 @@ func convertTree(w io.Writer, words *convert.Words, from, into string) error {
 
 // copyConverted writes the translation of a file into a directory. A file that
 // cannot be read is copied as it is.
-func copyConverted(w io.Writer, words *convert.Words, file, full, dir string) error {
-	name, text, err := convertFile(w, words, file, full)
+func copyConverted(w io.Writer, translator *convert.Translator, file, full, dir string) error {
+	name, text, err := convertFile(w, translator, file, full)
 	if err != nil {
 		return err
 	}
@@ -110,12 +110,12 @@ func copyConverted(w io.Writer, words *convert.Words, file, full, dir string) er
 }
 
 // convertFile translates a file and lists what is left to do.
-func convertFile(w io.Writer, words *convert.Words, shown, full string) (name string, text []byte, err error) {
+func convertFile(w io.Writer, translator *convert.Translator, shown, full string) (name string, text []byte, err error) {
 	data, err := os.ReadFile(shown)
 	if err != nil {
 		return "", nil, usageError(err)
 	}
-	name, text, notes, err := words.File(full, data)
+	name, text, notes, err := translator.File(full, data)
 	if err != nil {
 		fmt.Fprintf(w, "%s: copied as it is: %v\n", shown, err)
 		return full, data, nil

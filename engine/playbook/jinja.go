@@ -33,7 +33,7 @@ func asTemplate(src string, line int) string {
 	if lines := strings.Split(strings.TrimSuffix(src, "\n"), "\n"); len(lines) > 1 {
 		src = lines[min(max(line, 1), len(lines))-1]
 	}
-	if !jinja.Looks(src) {
+	if !jinja.IsJinja(src) {
 		return ""
 	}
 	out, problems := jinja.Text(src)

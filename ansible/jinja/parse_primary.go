@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// filtered reads what follows a value: fields, calls, filters and tests.
+// filtered parses the suffixes of a value: fields, calls, filters and tests.
 func (p *parser) filtered(n node) node {
 	for {
 		switch {
@@ -41,13 +41,13 @@ func (p *parser) filtered(n node) node {
 	}
 }
 
-// operators are words that can follow a value.
+// operators are the words that can follow a value.
 var operators = []string{"and", "or", "not", "in", "is", "if", "else"}
 
 func (p *parser) tested(n node) node {
 	not := p.word("not")
 	name, args := p.called()
-	// `x is version '1'` is a call without parentheses.
+	// The parentheses may be missing: `x is version '1'`.
 	t := p.peek()
 	follows := t.sort == 't' || t.sort == 'n' || t.sort == 'w' && !slices.Contains(operators, t.text) || t == (token{'o', "["})
 	if args.list == nil && follows {
@@ -60,8 +60,8 @@ func (p *parser) tested(n node) node {
 	return out
 }
 
-// called reads the name of a filter or test, and its arguments. Those of
-// collections are known by their last part.
+// called parses the name of a filter or test and its arguments. A name with a collection
+// is reduced to its last part.
 func (p *parser) called() (string, arguments) {
 	word := p.next()
 	for word.sort == 'w' && p.op(".") {
@@ -138,7 +138,7 @@ func (p *parser) primary() node {
 	panic(unreadable{fmt.Errorf("cannot read on at %q", t.text)})
 }
 
-// parenthesis reads (x), or the tuple (x, y), which is a list.
+// parenthesis parses (x), or the tuple (x, y), which becomes a list.
 func (p *parser) parenthesis() node {
 	args := p.arguments(")")
 	if len(args.list) == 1 && p.toks[p.pos-2] != (token{'o', ","}) {

@@ -7,22 +7,20 @@ import (
 	"strings"
 )
 
-// Problem is what stays as it was in a translated text, and why.
+// Problem is a part of a text that could not be translated.
 type Problem struct {
-	Line int // in the text, from 1
+	Line int // from 1
 	Text string
 	Err  error
 }
 
 func (p Problem) Error() string { return fmt.Sprintf("%s: %v", shorten(p.Text), p.Err) }
 
-// part is a piece of a text of Jinja: {{ }}, {% %} or {# #}, with their signs for
-// white space.
+// part matches {{ }}, {% %} or {# #}, with their signs for white space.
 var part = regexp.MustCompile(`(?s)\{\{([-+]?)(.*?)([-+]?)\}\}|\{%([-+]?)(.*?)([-+]?)%\}|\{#([-+]?)(.*?)([-+]?)#\}`)
 
-// Text translates a text, or a template file, into one of text/template. What
-// cannot be translated stands in the result as it was, in a comment when it is a
-// statement, and is a problem.
+// Text translates a text or template file into one of text/template. A part without a
+// translation stays unchanged, a statement as a comment, and is a problem.
 func Text(src string) (string, []Problem) {
 	t := &translation{keeps: keepsLines.MatchString(header.FindString(src))}
 	src = header.ReplaceAllString(src, "")
@@ -44,33 +42,33 @@ func Text(src string) (string, []Problem) {
 	}
 	t.out.WriteString(src[min(last, len(src)):])
 	for _, b := range t.open {
-		t.problem(b.word, errors.New("it does not end"))
+		t.problem(b.word, errors.New("it has no end"))
 	}
 	return t.out.String(), t.problems
 }
 
-// header is the line of a template file that says how Jinja is to be read.
+// header matches the first line of a template file that sets options of Jinja.
 var header = regexp.MustCompile(`\A#jinja2:[^\n]*\n`)
 
 var keepsLines = regexp.MustCompile(`trim_blocks:\s*["']?(?i:false)`)
 
 type translation struct {
 	src      string
-	keeps    bool // line feeds after statements stay
+	keeps    bool // trim_blocks is off: line feeds behind statements stay
 	out      strings.Builder
-	at       []int // the piece, and its groups
+	at       []int // offsets of the current part and its groups
 	open     []opened
-	w        texts
+	w        templatePrinter
 	problems []Problem
 }
 
-// opened is a statement that wants an end.
+// opened is a statement whose end is still to come.
 type opened struct {
 	word string
-	ends int   // how many it needs
-	was  texts // names before it
-	// exact is true when the line feed after its statements is dropped, and not
-	// the one before.
+	ends int             // number of {{ end }}s it needs
+	was  templatePrinter // the state of the printer before it
+	// exact is true when the line feed behind its statements is dropped, instead of the one
+	// before.
 	exact bool
 }
 
@@ -89,7 +87,7 @@ func (t *translation) group(i int) string {
 	return t.src[t.at[2*i]:t.at[2*i+1]]
 }
 
-// piece translates one piece and returns where the text goes on.
+// piece translates one part and returns the offset at which the text continues.
 func (t *translation) piece() int {
 	switch whole := t.group(0); whole[1] {
 	case '#':
@@ -109,8 +107,8 @@ func (t *translation) piece() int {
 	return t.at[1]
 }
 
-// action translates an expression; whole is true for one that stands for itself,
-// and is no part of a statement.
+// action translates an expression; whole is true for {{ EXPRESSION }}, false for the
+// expression of a statement.
 func (t *translation) action(src string, whole bool) (string, error) {
 	n, err := parse(src)
 	if err != nil {
@@ -145,10 +143,10 @@ func (t *translation) write(left, body, right string) {
 	t.out.WriteString(open + body + end)
 }
 
-// alone writes a statement, and returns where the text goes on. Ansible drops the
-// line feed after one. Of a statement that has its line for itself the line feed
-// before it is dropped here, which reads better; exactly is for the others, and for
-// the ends of blocks that began so.
+// alone writes a statement and returns the offset at which the text continues. Ansible
+// drops the line feed behind a statement. For a statement on a line of its own, the line
+// feed before it is dropped instead (`{{-`), which reads better; exactly forbids that,
+// as the end of a block has to match its beginning.
 func (t *translation) alone(left, body, right string, exactly bool) (next int, exact bool) {
 	start := strings.LastIndexByte(t.src[:t.at[0]], '\n') + 1
 	before := t.src[start:t.at[0]]

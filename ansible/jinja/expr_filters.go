@@ -3,29 +3,29 @@ package jinja
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"deployer/engine/lang"
 )
 
-// same are filters that are functions of expr, with the value as the only
+// exprFunctions are the filters that are functions of expr with the value as their only
 // argument.
-var same = map[string]string{
+var exprFunctions = map[string]string{
 	"length": "len", "count": "len", "lower": "lower", "upper": "upper", "trim": "trim", "first": "first", "last": "last",
 	"min": "min", "max": "max", "sum": "sum", "abs": "abs", "int": "int", "float": "float", "string": "string", "flatten": "flatten",
 	"unique": "uniq", "sort": "sort", "reverse": "reverse", "b64encode": "toBase64", "b64decode": "fromBase64", "to_json": "toJSON",
 	"from_json": "fromJSON", "dictsort": "toPairs", "round": "round",
 }
 
-// unneeded are filters that say nothing here: values have types.
-var unneeded = map[string]bool{"list": true, "bool": true, "mandatory": true, "safe": true}
+// noOps are the filters that are left out: values have types, and undefined variables
+// are errors.
+var noOps = map[string]bool{"list": true, "bool": true, "mandatory": true, "safe": true}
 
-func (w *exprs) filter(f filter) string {
-	if unneeded[f.name] {
+func (w *exprPrinter) filter(f filter) string {
+	if noOps[f.name] {
 		return w.value(f.of)
 	}
-	if fn, ok := same[f.name]; ok && len(f.args.list)+len(f.args.named) == 0 {
+	if fn, ok := exprFunctions[f.name]; ok && len(f.args.list)+len(f.args.named) == 0 {
 		return fn + "(" + w.value(f.of) + ")"
 	}
 	of, arg := func() string { return w.value(f.of) }, f.args.at(0, "")
@@ -67,8 +67,8 @@ func (w *exprs) filter(f filter) string {
 	return w.fail("there is no filter %q here", f.name)
 }
 
-// piped prints a filter as it is written in Ansible.
-func (w *exprs) piped(f filter) string {
+// piped prints a filter that the language has under the same name.
+func (w *exprPrinter) piped(f filter) string {
 	var args []string
 	for _, a := range f.args.list {
 		args = append(args, w.value(a))
@@ -83,15 +83,15 @@ func (w *exprs) piped(f filter) string {
 	return "(" + out + ")"
 }
 
-func (w *exprs) or(n node, other string) string {
+func (w *exprPrinter) or(n node, other string) string {
 	if n == nil {
 		return other
 	}
 	return w.value(n)
 }
 
-// fallback prints default. With true it stands for empty values too.
-func (w *exprs) fallback(f filter) string {
+// fallback prints the filter default. With boolean=true it replaces empty values too.
+func (w *exprPrinter) fallback(f filter) string {
 	value := f.args.at(0, "default_value")
 	if value == nil {
 		value = text("")
@@ -104,8 +104,8 @@ func (w *exprs) fallback(f filter) string {
 	return "((" + w.tight(f.of) + ` ?? "") in ` + empty + " ? " + w.tight(value) + " : " + w.tight(f.of) + ")"
 }
 
-// combine puts mappings together, the keys of the last ones winning.
-func (w *exprs) combine(f filter) string {
+// combine merges mappings; on equal keys the last one wins.
+func (w *exprPrinter) combine(f filter) string {
 	if f.args.named != nil {
 		return w.piped(f)
 	}
@@ -116,7 +116,7 @@ func (w *exprs) combine(f filter) string {
 	return "fromPairs(concat(" + strings.Join(out, ", ") + "))"
 }
 
-func (w *exprs) mapped(f filter) string {
+func (w *exprPrinter) mapped(f filter) string {
 	of := w.value(f.of)
 	if attr, ok := f.args.named["attribute"].(text); ok {
 		if fallback := f.args.named["default"]; fallback != nil {
@@ -135,8 +135,8 @@ func (w *exprs) mapped(f filter) string {
 	return "map(" + of + ", " + w.filter(filter{name("#"), string(inner), rest}) + ")"
 }
 
-// extracted takes an item as a key: map('extract', hostvars, 'ansible_host').
-func (w *exprs) extracted(args []node) string {
+// extracted prints map('extract', CONTAINER, KEYS...), which uses each item as a key.
+func (w *exprPrinter) extracted(args []node) string {
 	var n node = field{args[0], name("#")}
 	if len(args) > 1 {
 		keys := list{args[1]}
@@ -150,7 +150,7 @@ func (w *exprs) extracted(args []node) string {
 	return w.value(n)
 }
 
-func (w *exprs) selected(f filter) string {
+func (w *exprPrinter) selected(f filter) string {
 	var item node = name("#")
 	args := f.args.list
 	if strings.HasSuffix(f.name, "attr") {
@@ -177,7 +177,7 @@ func (w *exprs) selected(f filter) string {
 	return "filter(" + w.value(f.of) + ", " + w.truth(cond) + ")"
 }
 
-// compare is a test by its name, of which some are operators.
+// compare returns the comparison or test with the given Jinja name.
 func compare(item node, how string, args []node) node {
 	if op, ok := map[string]string{"equalto": "==", "eq": "==", "==": "==", "ne": "!=", "!=": "!=", "gt": ">", ">": ">", "lt": "<", "<": "<", "ge": ">=", ">=": ">=", "le": "<=", "<=": "<="}[how]; ok && len(args) == 1 {
 		return binary{op, item, args[0]}
@@ -185,7 +185,7 @@ func compare(item node, how string, args []node) node {
 	return test{item, how, arguments{list: args}}
 }
 
-func (w *exprs) sorted(f filter) string {
+func (w *exprPrinter) sorted(f filter) string {
 	attr, ok := f.args.named["attribute"].(text)
 	order := ""
 	if f.args.named["reverse"] == literal("true") {
@@ -195,65 +195,4 @@ func (w *exprs) sorted(f filter) string {
 		return "sortBy(" + w.value(f.of) + ", ." + string(attr) + order + ")"
 	}
 	return "sort(" + w.value(f.of) + order + ")"
-}
-
-// call prints a method of a text, list or mapping.
-func (w *exprs) call(c call) string {
-	if c.of == nil {
-		return w.function(c)
-	}
-	arg := c.args.at(0, "")
-	switch c.name {
-	case "split":
-		return "split(" + w.value(c.of) + ", " + w.or(arg, `" "`) + ")"
-	case "startswith":
-		return w.tight(c.of) + " startsWith " + w.tight(arg)
-	case "endswith":
-		return w.tight(c.of) + " endsWith " + w.tight(arg)
-	case "strip":
-		return "trim(" + w.value(c.of) + ")"
-	case "lower", "upper", "keys", "values":
-		return c.name + "(" + w.value(c.of) + ")"
-	case "items":
-		return "toPairs(" + w.value(c.of) + ")"
-	case "get":
-		return "(" + w.tight(c.of) + "?.[" + w.value(arg) + "] ?? " + w.or(c.args.at(1, ""), "nil") + ")"
-	case "join":
-		return "join(" + w.value(arg) + ", " + w.value(c.of) + ")"
-	case "replace":
-		return "replace(" + w.value(c.of) + ", " + w.all(c.args.list) + ")"
-	case "find":
-		return "indexOf(" + w.value(c.of) + ", " + w.value(arg) + ")"
-	}
-	return w.fail("there is no method %s()", c.name)
-}
-
-func (w *exprs) function(c call) string {
-	what, _ := c.args.at(0, "").(text)
-	switch {
-	case isLookup(c):
-	case c.name == "lookup" || c.name == "query" || c.name == "q":
-		advice, ok := lookups[strings.TrimPrefix(string(what), "ansible.builtin.")]
-		if !ok {
-			advice = "a task does it, with register and delegate_to: localhost"
-		}
-		return w.fail("there is no lookup(%s): %s", strconv.Quote(string(what)), advice)
-	case c.name == "range" && len(c.args.list) == 2:
-		return w.tight(c.args.list[0]) + "..(" + w.value(c.args.list[1]) + " - 1)"
-	case c.name == "range" && len(c.args.list) == 1:
-		return "0..(" + w.value(c.args.list[0]) + " - 1)"
-	case c.name == "dict" || c.name == "namespace" || c.name == "now":
-		return w.fail("there is no %s()", c.name)
-	}
-	return c.name + "(" + w.all(c.args.list) + ")" // maybe it is one of expr
-}
-
-// lookups are those that many roles have.
-var lookups = map[string]string{
-	"first_found": "include_vars takes a list of names, of which the first that exists counts",
-	"pipe":        "a task command with delegate_to: localhost and register",
-	"url":         "a task http_check, or download",
-	"vars":        "the variable by its name, or a mapping with a key",
-	"dict":        "toPairs(NAME)",
-	"fileglob":    "name the files in a list, or copy a directory",
 }

@@ -1,0 +1,101 @@
+package jinja
+
+import (
+	"regexp"
+	"strings"
+
+	"deployer/engine/lang"
+)
+
+// renamed matches the constants of Python that are spelled differently in deployer.
+var (
+	renamed = regexp.MustCompile(`\b(True|False|None|none)\b`)
+	quoted  = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
+)
+
+// unchanged reports whether an expression, as it is written, has the same meaning in
+// deployer.
+func unchanged(n node) bool {
+	switch t := n.(type) {
+	case nil, text, literal:
+		return true
+	case grouped:
+		return unchanged(t.x)
+	case name, field:
+		return unchangedPath(n)
+	case slice:
+		return unchanged(t.of) && unchanged(t.from) && unchanged(t.to)
+	case list:
+		return allUnchanged(t)
+	case dict:
+		for _, p := range t {
+			if _, constant := p.key.(text); !constant || !unchanged(p.value) {
+				return false
+			}
+		}
+		return true
+	case unary:
+		_, compared := t.x.(binary)
+		return !compared && unchanged(t.x)
+	case binary:
+		return unchangedBinary(t)
+	case filter:
+		return lang.HasFilter(t.name) && unchanged(t.of) && unchangedArguments(t.args)
+	case call:
+		return t.of == nil && isLookup(t) && unchangedArguments(t.args)
+	}
+	return false
+}
+
+func allUnchanged(nodes []node) bool {
+	for _, n := range nodes {
+		if !unchanged(n) {
+			return false
+		}
+	}
+	return true
+}
+
+func unchangedArguments(a arguments) bool {
+	for _, n := range a.named {
+		if !unchanged(n) {
+			return false
+		}
+	}
+	return allUnchanged(a.list)
+}
+
+func unchangedBinary(b binary) bool {
+	switch b.op {
+	case "+":
+		return !isList(b.a) && !isList(b.b) && unchanged(b.a) && unchanged(b.b)
+	case "-", "*", "/", "%", "**", "==", "!=", "<", "<=", ">", ">=":
+		return unchanged(b.a) && unchanged(b.b)
+	}
+	return false
+}
+
+// unchangedPath reports whether a variable and its fields have the same names in
+// deployer; facts, variables of other hosts and some fields of results do not.
+func unchangedPath(n node) bool {
+	if f, ok := n.(field); ok {
+		switch key := f.key.(type) {
+		case text:
+			if key == "stdout_lines" || key == "stderr_lines" || key == "stat" {
+				return false
+			}
+		case literal:
+			return false // a.0 is a[0]
+		default:
+			if !unchanged(f.key) {
+				return false
+			}
+		}
+		return unchanged(f.of)
+	}
+	s := string(n.(name)) //nolint:forcetypeassert // the callers pass a name or field
+	if ours, err := special(n); ours != "" || err != nil {
+		return false
+	}
+	return s == "omit" || !strings.HasPrefix(s, "ansible_") && s != "hostvars" && s != "loop" && missingNames[s] == ""
+}
