@@ -39,7 +39,7 @@ func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Regis
 	if p.Cluster != nil {
 		registry = engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	}
-	library := playbook.Library{
+	library := playbook.Compiler{
 		Registry:  registry,
 		Renamed:   ansible.ModuleNames(),
 		Roles:     append(slices.Clip(b.Roles), ownRoles),
@@ -56,7 +56,7 @@ func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Regis
 		Extra:     of.Extra,
 	}
 	if !b.own { // that of our own is known to be right, and they get variables later
-		library.Run, library.Given = of.Hosts, of.Given
+		library.RunHosts, library.Promised = of.Hosts, of.Given
 	}
 	program, err := library.Compile(b.Tree, b.File)
 	switch {

@@ -10,13 +10,13 @@ import (
 // hostVars are the variables of the inventory, whose texts may have templates. What
 // other hosts are told of these is computed later; see Tell.
 func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
-	out, values := map[string]roles.HostVars{}, playbook.NewHostValues()
+	out, values := map[string]roles.HostVars{}, playbook.NewHostVarCompiler()
 	var errs error
 	told := map[string]bool{} // errors: many hosts have a value from the same place
 	for _, h := range inv.Hosts {
 		vars := roles.HostVars{Own: make(map[string]any, len(h.Vars)), Told: make(map[string]any, len(h.Vars))}
 		for name, raw := range h.Vars {
-			value, err := values.Of(raw, func() strictyaml.Pos { return inv.VarPos(h.Name, name) })
+			value, err := values.Compile(raw, func() strictyaml.Pos { return inv.VarPos(h.Name, name) })
 			if err != nil {
 				if !told[err.Error()] {
 					told[err.Error()], errs = true, strictyaml.Join(errs, err)
@@ -24,7 +24,7 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 				continue
 			}
 			vars.Own[name] = value
-			if !playbook.Computed(value) {
+			if !playbook.IsDeferred(value) {
 				vars.Told[name] = value
 			}
 		}
@@ -37,5 +37,5 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 // with extra, those of the command line. It is called whenever these are known anew.
 func Tell(v *roles.Variables, extra map[string]any) {
 	extra, _ = playbook.Normalize(extra).(map[string]any)
-	v.Tell(playbook.Computed, func(base map[string]any, others bool) map[string]any { return playbook.Told(base, extra, others) })
+	v.Tell(playbook.IsDeferred, func(base map[string]any, others bool) map[string]any { return playbook.ResolveHostVars(base, extra, others) })
 }

@@ -87,7 +87,7 @@ func TestTemplatesInVariables(t *testing.T) {
 		project.Tell(v, map[string]any{"base": 1})
 		project.Tell(v, nil)
 		vars := playbook.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
-		if err := vars.Enter(nil, playbook.Everything()); err != nil {
+		if err := vars.PushScope(nil, playbook.Everything()); err != nil {
 			t.Fatal(err)
 		}
 		told := vars.Map()["hosts"].(map[string]any)[host].(map[string]any)["vars"].(map[string]any)

@@ -24,10 +24,10 @@ func TestNewEncryptionKeyIsAskedFor(t *testing.T) {
 			}
 			loads++
 			vars := playbook.NewVars(s.vars.Of("solo"), fixed)
-			if err := vars.Enter(task.Scopes, task.Refs()); err != nil {
+			if err := vars.PushScope(task.Scopes, task.Refs()); err != nil {
 				t.Fatal(err)
 			}
-			args, err := task.Build(vars)
+			args, err := task.BuildArgs(vars)
 			if err != nil {
 				t.Fatal(err)
 			}

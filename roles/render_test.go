@@ -135,14 +135,14 @@ func (s *site) files(t *testing.T, host string) map[string]string {
 			continue
 		}
 		for _, item := range s.items(t, task, vars) {
-			mark := vars.Mark()
+			mark := vars.Depth()
 			if task.Loop != nil {
-				vars.Push("item", item)
+				vars.Set("item", item)
 			}
 			if err := s.render(task, host, vars, out); err != nil {
 				t.Errorf("%s: task %q: %v", host, task.Name, err)
 			}
-			vars.Leave(mark)
+			vars.PopTo(mark)
 		}
 	}
 	return out
@@ -189,11 +189,11 @@ func (s *site) items(t *testing.T, task *playbook.Task, vars *playbook.Vars) []a
 
 // render does for one task what the scheduler does before it sends it.
 func (s *site) render(task *playbook.Task, host string, vars *playbook.Vars, out map[string]string) error {
-	defer vars.Leave(vars.Mark())
-	if err := vars.Enter(task.Scopes, task.Refs()); err != nil {
+	defer vars.PopTo(vars.Depth())
+	if err := vars.PushScope(task.Scopes, task.Refs()); err != nil {
 		return err
 	}
-	args, err := task.Build(vars)
+	args, err := task.BuildArgs(vars)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (c *controller) Render(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.vars.Enter(c.task.Scopes, tpl.Refs()); err != nil {
+	if err := c.vars.PushScope(c.task.Scopes, tpl.Refs()); err != nil {
 		return nil, err
 	}
 	c.site.templates[c.task.Role+"/"+name]++

@@ -11,8 +11,8 @@ import (
 	"deployer/templates"
 )
 
-func library() *playbook.Library {
-	return &playbook.Library{
+func library() *playbook.Compiler {
+	return &playbook.Compiler{
 		Registry:  engine.NewRegistry(tasks.Modules(), control.General(), control.Actions()),
 		Roles:     []playbook.Tree{{Name: "roles", FS: roles.FS}},
 		Templates: playbook.Tree{Name: "templates", FS: templates.FS},

@@ -148,7 +148,7 @@ func (t *runLog) movedTasks(prog *playbook.Program) []string {
 		for _, c := range steps {
 			id := taskOf(c.step)
 			text := fmt.Sprintf("%q was its step %s", c.name, id)
-			if task := now[id]; task != nil && task.Role == c.role && task.Titled(c.name) || slices.Contains(out, text) {
+			if task := now[id]; task != nil && task.Role == c.role && task.MayHaveTitle(c.name) || slices.Contains(out, text) {
 				continue
 			}
 			out = append(out, text)

@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		play := "- hosts: all\n  tasks:\n    " + strings.ReplaceAll(kind.Example, "\n", "\n    ")
-		library := &playbook.Library{Registry: registry}
+		library := &playbook.Compiler{Registry: registry}
 		program, err := library.Compile(playbook.Tree{Name: name, FS: fstest.MapFS{"example.yaml": {Data: []byte(play)}}}, "example.yaml")
 		if err != nil {
 			t.Errorf("%v", err)
@@ -66,6 +66,6 @@ func TestRenamedNamesExist(t *testing.T) {
 
 // compiles returns what is wrong with a playbook.
 func compiles(registry engine.Registry, text string) string {
-	_, err := (&playbook.Library{Registry: registry}).Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
+	_, err := (&playbook.Compiler{Registry: registry}).Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
 	return fmt.Sprint(err)
 }

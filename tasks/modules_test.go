@@ -12,7 +12,7 @@ import (
 
 	"deployer/ansible"
 	"deployer/engine"
-	"deployer/engine/computed"
+	"deployer/engine/exprarg"
 	"deployer/strictyaml"
 	"deployer/tasks/artifact"
 	"deployer/tasks/content"
@@ -59,7 +59,7 @@ func documented(t *testing.T, where string, typ reflect.Type) {
 			t.Errorf("%s has a json tag; arguments travel under their Go names", name)
 		}
 		inner := field.Type
-		for inner != reflect.TypeFor[computed.Conditions]() && inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Map {
+		for inner != reflect.TypeFor[exprarg.Conditions]() && inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Map {
 			inner = inner.Elem()
 		}
 		_, decodesItself := reflect.New(inner).Interface().(yaml.Unmarshaler)

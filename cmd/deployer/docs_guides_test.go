@@ -20,7 +20,7 @@ func TestGuides(t *testing.T) {
 		t.Helper()
 		tree := playbook.Tree{Name: "guide", FS: files}
 		roles := playbook.Tree{Name: "guide/roles", FS: sub(t, files)}
-		library := playbook.Library{Registry: kinds(), Roles: []playbook.Tree{roles}}
+		library := playbook.Compiler{Registry: kinds(), Roles: []playbook.Tree{roles}}
 		if _, err := library.Compile(tree, "playbook.yaml"); err != nil {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func TestExamples(t *testing.T) {
 	}
 	for _, book := range books {
 		dir := filepath.Dir(book)
-		library := playbook.Library{Registry: kinds()}
+		library := playbook.Compiler{Registry: kinds()}
 		program, err := library.Compile(playbook.Tree{Name: dir, FS: os.DirFS(dir)}, "playbook.yaml")
 		if err != nil {
 			t.Error(err)

@@ -20,7 +20,7 @@ type Args struct {
 type argNode struct {
 	node     *yaml.Node
 	text     *Interpolation
-	want     want
+	argType  argType
 	children []*argNode // one for each of node.Content; nil when nothing below is a template
 	exprs    []*Expr    // of an argument that is expressions; nil for any other
 	computed bool       // it is one expression, whose value is wanted
@@ -69,7 +69,7 @@ func (a *Args) compile(n *yaml.Node, t reflect.Type, errs *[]error) *argNode {
 	if isExpressions(t) {
 		return a.compileExpressions(n, t, errs)
 	}
-	out := &argNode{node: n, want: wantOf(t)}
+	out := &argNode{node: n, argType: argTypeOf(t)}
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() != "!!str" || !isTemplate(n.Value) {
 			return out
@@ -130,14 +130,14 @@ func (n *argNode) render(vars map[string]any) (*yaml.Node, error) {
 }
 
 func (n *argNode) scalar(vars map[string]any) (*yaml.Node, error) {
-	if n.want == wantText || n.want == wantOther && !n.text.single() {
+	if n.argType == wantText || n.argType == wantOther && !n.text.single() {
 		return n.rendered(vars)
 	}
 	v, err := n.text.Value(vars)
 	if err != nil {
 		return nil, err
 	}
-	if s, isText := v.(string); isText && n.want == wantOther {
+	if s, isText := v.(string); isText && n.argType == wantOther {
 		return n.reread(s)
 	}
 	return n.encode(v)
@@ -160,21 +160,21 @@ func (n *argNode) rendered(vars map[string]any) (*yaml.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.want == wantOther {
+	if n.argType == wantOther {
 		return n.reread(s)
 	}
-	return n.like(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}), nil
+	return n.withPosition(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}), nil
 }
 
 func (n *argNode) encode(v any) (*yaml.Node, error) {
 	if s, ok := v.(string); ok { // also when it looks like a number
-		return n.like(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}), nil
+		return n.withPosition(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: s}), nil
 	}
 	out := &yaml.Node{}
 	if err := out.Encode(v); err != nil {
 		return nil, n.text.orig.start.Errorf("template %s: %v", n.text.src, err)
 	}
-	return n.like(out), nil
+	return n.withPosition(out), nil
 }
 
 func (n *argNode) reread(s string) (*yaml.Node, error) {
@@ -183,7 +183,7 @@ func (n *argNode) reread(s string) (*yaml.Node, error) {
 	if err != nil {
 		return nil, pos.Errorf("template %s gives %q, which is not YAML", n.text.src, shorten(s))
 	}
-	return n.like(root), nil
+	return n.withPosition(root), nil
 }
 
 func shorten(s string) string {
@@ -193,11 +193,11 @@ func shorten(s string) string {
 	return s
 }
 
-// like gives a made node the place of the text that it was made from.
-func (n *argNode) like(made *yaml.Node) *yaml.Node {
+// withPosition gives a made node the place of the text that it was made from.
+func (n *argNode) withPosition(made *yaml.Node) *yaml.Node {
 	made.Line, made.Column = n.node.Line, n.node.Column
 	for _, c := range made.Content {
-		n.like(c)
+		n.withPosition(c)
 	}
 	return made
 }

@@ -12,11 +12,11 @@ import (
 // finish computes what tasks and blocks look at, once all is compiled.
 func (c *compiler) finish() {
 	for _, t := range c.allTasks() {
-		t.refer()
+		t.collectRefs()
 	}
-	c.defined = c.definers()
+	c.defined = c.firstDefiners()
 	c.prog.Definers = c.defined
-	c.foreignTexts()
+	c.rejectAnsibleNamesInTexts()
 	for _, op := range c.prog.Ops {
 		b := op.Block
 		if op.Kind == OpEndHost {
@@ -40,8 +40,8 @@ func (c *compiler) finish() {
 	}
 }
 
-// refer computes what the task looks at.
-func (t *Task) refer() {
+// collectRefs computes what the task looks at.
+func (t *Task) collectRefs() {
 	parts := []Refs{}
 	for _, e := range t.When {
 		parts = append(parts, e.refs)
@@ -120,27 +120,27 @@ func closure(scopes []*Scope, parts ...Refs) Refs {
 
 // Applies evaluates the task's conditions; reason is the one that does not hold.
 func (t *Task) Applies(vars *Vars) (ok bool, reason string, err error) {
-	return applies(t.When, t.Scopes, t.refs, vars)
+	return conditionsHold(t.When, t.Scopes, t.refs, vars)
 }
 
 // Applies evaluates the block's conditions; reason is the one that does not hold.
 func (b *Block) Applies(vars *Vars) (ok bool, reason string, err error) {
-	return applies(b.When, b.Scopes, b.refs, vars)
+	return conditionsHold(b.When, b.Scopes, b.refs, vars)
 }
 
-func applies(when []*Expr, scopes []*Scope, refs Refs, vars *Vars) (bool, string, error) {
+func conditionsHold(when []*Expr, scopes []*Scope, refs Refs, vars *Vars) (bool, string, error) {
 	if len(when) == 0 {
 		return true, "", nil
 	}
-	defer vars.Leave(vars.Mark())
+	defer vars.PopTo(vars.Depth())
 	var needed Refs
 	for _, e := range when {
 		needed.merge(e.refs)
 	}
-	if err := vars.Enter(scopes, needed); err != nil {
+	if err := vars.PushScope(scopes, needed); err != nil {
 		return false, "", err
 	}
-	ok, failed, err := allTrue(when, vars.m)
+	ok, failed, err := firstFalse(when, vars.values)
 	if err != nil || ok {
 		return ok, "", err
 	}
@@ -155,23 +155,23 @@ func (t *Task) WhenPerItem() bool {
 
 // Items returns the items of the task's loop; the task must have one.
 func (t *Task) Items(vars *Vars) ([]any, error) {
-	defer vars.Leave(vars.Mark())
-	if err := vars.Enter(t.Scopes, t.Loop.refs); err != nil {
+	defer vars.PopTo(vars.Depth())
+	if err := vars.PushScope(t.Scopes, t.Loop.refs); err != nil {
 		return nil, err
 	}
-	return t.Loop.Items(vars.m)
+	return t.Loop.Items(vars.values)
 }
 
 // ThrottleLimit evaluates a throttle in the given scopes; 0 means no limit.
 func ThrottleLimit(e *Expr, scopes []*Scope, vars *Vars) (int, error) {
-	defer vars.Leave(vars.Mark())
-	err := vars.Enter(scopes, e.refs)
+	defer vars.PopTo(vars.Depth())
+	err := vars.PushScope(scopes, e.refs)
 	n := 0
 	if err == nil {
-		n, err = e.Int(vars.m)
+		n, err = e.Int(vars.values)
 	}
-	if err != nil && e.or != nil {
-		return *e.or, nil
+	if err != nil && e.fallback != nil {
+		return *e.fallback, nil
 	}
 	if err == nil && n < 0 {
 		return 0, e.Pos.Errorf("throttle %q gives %d; want a number of hosts, or 0 for no limit", e.Src, n)
@@ -179,11 +179,11 @@ func ThrottleLimit(e *Expr, scopes []*Scope, vars *Vars) (int, error) {
 	return n, err
 }
 
-// Build renders and decodes the arguments into a new value of the task's kind;
+// BuildArgs renders and decodes the arguments into a new value of the task's kind;
 // nil for a gate at which there is nothing to wait for. The caller has entered
 // the task's scopes and set the item.
-func (t *Task) Build(vars *Vars) (any, error) {
-	node, err := t.Args.Render(vars.m)
+func (t *Task) BuildArgs(vars *Vars) (any, error) {
+	node, err := t.Args.Render(vars.values)
 	if err != nil {
 		return nil, err
 	}
@@ -206,10 +206,10 @@ func (t *Task) Fixed() json.RawMessage { return t.fixed }
 func (t *Task) Title(vars *Vars) (title string, err error) {
 	title = t.Name
 	if t.nameText != nil {
-		title, err = t.nameText.Text(vars.m)
+		title, err = t.nameText.Text(vars.values)
 	}
 	switch {
-	case err != nil && t.instead:
+	case err != nil && t.replaces:
 		return t.Prefix + t.Name, nil
 	case err != nil:
 		return "", err
@@ -228,9 +228,9 @@ func (t *Task) Title(vars *Vars) (title string, err error) {
 	return t.Prefix + title, nil
 }
 
-// Titled tells whether a title may be one that Title has given: names with
+// MayHaveTitle tells whether a title may be one that Title has given: names with
 // templates may have any.
-func (t *Task) Titled(title string) bool {
+func (t *Task) MayHaveTitle(title string) bool {
 	rest, same := strings.CutPrefix(title, t.Name)
 	labelled := len(t.labels) > 0 || t.Loop != nil && t.Loop.label != nil
 	return isTemplate(t.Name) || same && (rest == "" || labelled && strings.HasPrefix(rest, " ("))
@@ -242,10 +242,10 @@ func (t *Task) Closure(refs Refs) Refs { return closure(t.Scopes, refs) }
 // Holds evaluates conditions on the task's result, which the caller has put
 // into vars.
 func (t *Task) Holds(conditions []*Expr, vars *Vars) (bool, error) {
-	if err := vars.Enter(t.Scopes, t.afterRef); err != nil {
+	if err := vars.PushScope(t.Scopes, t.afterRef); err != nil {
 		return false, err
 	}
-	ok, _, err := allTrue(conditions, vars.m)
+	ok, _, err := firstFalse(conditions, vars.values)
 	return ok, err
 }
 

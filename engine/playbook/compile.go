@@ -15,8 +15,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// Library is what playbooks are compiled against.
-type Library struct {
+// Compiler is what playbooks are compiled against.
+type Compiler struct {
 	// Registry holds the kinds of task that may be used.
 	Registry engine.Registry
 	// Renamed maps names of Ansible to what the registry calls the same; an
@@ -51,7 +51,7 @@ type Library struct {
 	Extra map[string]any
 	// Run are the hosts of the run. With it, Vars and Match, variables that nobody
 	// gives a value are found; Given are those that will have one.
-	Run, Given []string
+	RunHosts, Promised []string
 	// Match resolves a pattern of hosts. With it, patterns are checked when
 	// compiling, and circular waits between plays are found; it may be nil.
 	Match func(pattern string) ([]string, error)
@@ -59,14 +59,14 @@ type Library struct {
 
 // Compile reads a playbook and everything that it refers to. The error is of
 // type strictyaml.Errors and holds everything that is wrong.
-func (l *Library) Compile(tree Tree, file string) (*Program, error) {
+func (l *Compiler) Compile(tree Tree, file string) (*Program, error) {
 	c := &compiler{started: l.StartAt == "",
 		lib: l, tree: tree, funcs: Functions(), prog: &Program{Name: file},
-		docs: map[string]*document{}, labels: map[string]*Label{}, roles: map[string]*role{}, known: map[string]bool{},
+		docs: map[string]*document{}, labels: map[string]*Label{}, roles: map[string]*role{}, knownTags: map[string]bool{},
 	}
 	d := c.load(tree, file, strictyaml.Pos{})
 	if d != nil {
-		c.playbook(d, parent{dir: path.Dir(file), files: []string{tree.show(file)}})
+		c.playbook(d, importContext{dir: path.Dir(file), files: []string{tree.show(file)}})
 		c.checkStart()
 		c.checkTags()
 		c.resolveNeeds()
@@ -81,7 +81,7 @@ func (l *Library) Compile(tree Tree, file string) (*Program, error) {
 }
 
 type compiler struct {
-	lib    *Library
+	lib    *Compiler
 	tree   Tree
 	funcs  template.FuncMap
 	prog   *Program
@@ -93,10 +93,10 @@ type compiler struct {
 	defined map[string]strictyaml.Pos
 	// started is false before the task of Library.StartAt; passed are the names
 	// of the tasks up to it.
-	started bool
-	passed  []string
-	known   map[string]bool // tags that some task has
-	errs    []error
+	started   bool
+	passed    []string
+	knownTags map[string]bool // tags that some task has
+	errs      []error
 }
 
 func (c *compiler) fail(err error) {
@@ -151,8 +151,8 @@ func (c *compiler) list(d *document, n *yaml.Node, what string) []*yaml.Node {
 
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-// scene is what tasks inherit from what they stand in.
-type scene struct {
+// taskContext is what tasks inherit from what they stand in.
+type taskContext struct {
 	doc    *document
 	play   *Play
 	scopes []*Scope
@@ -160,7 +160,7 @@ type scene struct {
 	files  *Files
 	tags   []string
 	block  *Block
-	layer  layer
+	layer  inherited
 	// include_tasks looks in here, the directory of the file that was included, if
 	// any, and in dir; both are in tree.
 	tree      Tree
@@ -191,7 +191,7 @@ type pendingNotify struct {
 }
 
 // with returns a copy with one more layer of variables.
-func (x scene) with(scope *Scope) scene {
+func (x taskContext) with(scope *Scope) taskContext {
 	if scope != nil {
 		x.scopes = append(slices.Clip(x.scopes), scope)
 	}
@@ -199,7 +199,7 @@ func (x scene) with(scope *Scope) scene {
 }
 
 // tagged returns a copy with more tags.
-func (x scene) tagged(tags []string) scene {
+func (x taskContext) tagged(tags []string) taskContext {
 	x.tags = append(slices.Clip(x.tags), tags...)
 	return x
 }

@@ -132,7 +132,7 @@ handler 2.web.handler2 second
 // module of that name.
 func TestModuleCalledAsAKeyword(t *testing.T) {
 	t.Parallel()
-	lib := &Library{Registry: engine.NewRegistry([]engine.Kind{
+	lib := &Compiler{Registry: engine.NewRegistry([]engine.Kind{
 		{Name: "file", New: func() any { return &fileArgs{} }}, {Name: "block", New: func() any { return &fileArgs{} }},
 	})}
 	tree := files("site.yaml", "- hosts: all\n  tasks:\n  - block: {path: /a}\n  - block:\n    - block: {path: /b}\n    - file: {path: /c}\n")

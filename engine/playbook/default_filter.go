@@ -6,10 +6,10 @@ import (
 	"deployer/engine/lang"
 )
 
-// otherwise makes a choice of `value | default(other)`, so that the other one is looked
+// rewriteDefault makes a choice of `value | default(other)`, so that the other one is looked
 // at only when it is needed: it stands in for what is missing or null, with true behind
 // it for what is empty, too.
-func (s *strictness) otherwise(n *ast.Node, args []ast.Node) {
+func (s *strictness) rewriteDefault(n *ast.Node, args []ast.Node) {
 	var list []ast.Node
 	var other, falsy ast.Node = &ast.StringNode{}, nil
 	for _, a := range args {

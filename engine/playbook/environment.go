@@ -40,7 +40,7 @@ func (t *Task) Env(vars *Vars) ([]string, error) {
 	}
 	all := map[string]string{}
 	for _, layer := range t.env {
-		v, err := layer.Eval(vars.m)
+		v, err := layer.Eval(vars.values)
 		if err != nil {
 			return nil, err
 		}

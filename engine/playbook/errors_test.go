@@ -79,7 +79,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := compileFiles(t, &Library{Hosts: []string{"h1", "lb1"}},
+			_, err := compileFiles(t, &Compiler{Hosts: []string{"h1", "lb1"}},
 				"site.yaml", "- hosts: all\n  handlers: [{name: reload, file: {path: /h}}]\n  tasks:\n  "+tt.tasks+"\n",
 				"loop.yaml", "- include_tasks: loop.yaml\n",
 				"roles/web/tasks/main.yaml", "[]\n",
@@ -117,7 +117,7 @@ func TestPlayErrors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			lib := &Library{Match: func(p string) ([]string, error) {
+			lib := &Compiler{Match: func(p string) ([]string, error) {
 				if p != "all" {
 					return nil, fmt.Errorf("unknown group %q", p)
 				}
@@ -163,7 +163,7 @@ func TestCircularNeedsBetweenPlays(t *testing.T) {
   tasks: [{file: {path: /a}, label: second}]
 `
 	for hosts, circular := range map[string]bool{"same": true, "other": false} {
-		lib := &Library{Match: func(p string) ([]string, error) {
+		lib := &Compiler{Match: func(p string) ([]string, error) {
 			if hosts == "same" {
 				return []string{"h1"}, nil
 			}

@@ -23,15 +23,15 @@ type Expr struct {
 	Pos  strictyaml.Pos
 	orig origin
 	// whole is the text that the expression stands in, from the byte offset on.
-	whole  string
-	offset int
-	texted bool // it stands in {{ }}
-	read   lang.Source
-	prog   *vm.Program
-	refs   Refs
-	sure   []sight
-	or     *int // the number instead of an error; see Or
-	simple bool // it is a path of names
+	whole    string
+	offset   int
+	texted   bool // it stands in {{ }}
+	read     lang.Source
+	prog     *vm.Program
+	refs     Refs
+	definite []varUse
+	fallback *int // the number instead of an error; see Or
+	simple   bool // it is a path of names
 }
 
 // compileExpr compiles an expression that stands by itself.
@@ -74,10 +74,10 @@ func (e *Expr) compile() error {
 		return e.wrap(err)
 	}
 	e.refs, e.simple = strict.refs, strict.isPath
-	for _, id := range strict.sure {
-		e.sure = append(e.sure, sight{name: id.Value, pos: e.at(id.Location().From), what: e.shown()})
+	for _, id := range strict.definite {
+		e.definite = append(e.definite, varUse{name: id.Value, pos: e.at(id.Location().From), what: e.shown()})
 	}
-	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(toldName, told), expr.Function(tryName, try),
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try),
 		expr.Function(truthyName, truthy), expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
 	reads, err := e.lookups(strict.lookups)
 	if err != nil {
@@ -156,10 +156,10 @@ func (e *Expr) Int(vars map[string]any) (int, error) {
 func (e *Expr) wrap(err error) error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		return e.Pos.Errorf("%s: %v%s", e.shown(), err, inText(err.Error()))
+		return e.Pos.Errorf("%s: %v%s", e.shown(), err, containsAdvice(err.Error()))
 	}
 	msg := lang.Shown(fe.Message)
-	advice := inText(fe.Message)
+	advice := containsAdvice(fe.Message)
 	if e.prog == nil && advice == "" && !strings.HasPrefix(msg, "unknown function") {
 		if e.texted {
 			advice = asValue(e.Src)
@@ -189,9 +189,9 @@ func describe(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
-// allTrue computes conditions that must all hold, in order, up to the first
+// firstFalse computes conditions that must all hold, in order, up to the first
 // that does not; it returns that one.
-func allTrue(conditions []*Expr, vars map[string]any) (bool, *Expr, error) {
+func firstFalse(conditions []*Expr, vars map[string]any) (bool, *Expr, error) {
 	for _, c := range conditions {
 		ok, err := c.Bool(vars)
 		if err != nil || !ok {

@@ -61,10 +61,10 @@ func join(dir, name string) string {
 // Files finds the templates and plain files that tasks of one role, or of a
 // playbook, name. It is safe for concurrent use.
 type Files struct {
-	owner  string // for messages: "role etcd"
-	places []place
-	funcs  template.FuncMap
-	base   string // the directory of the playbook; empty when it is not on disk
+	owner      string // for messages: "role etcd"
+	searchDirs []searchDir
+	funcs      template.FuncMap
+	base       string // the directory of the playbook; empty when it is not on disk
 	// outside opens the directory of an absolute path.
 	outside func(dir string) fs.FS
 
@@ -72,22 +72,22 @@ type Files struct {
 	parsed map[string]*Template
 }
 
-// place is a directory to look in, for templates, files or both.
-type place struct {
+// searchDir is a directory to look in, for templates, files or both.
+type searchDir struct {
 	tree             Tree
 	dir              string
 	templates, plain bool
 }
 
-func newFiles(owner string, funcs template.FuncMap, places ...place) *Files {
-	f := &Files{owner: owner, places: places, funcs: maps.Clone(funcs), parsed: map[string]*Template{}, outside: os.DirFS}
+func newFiles(owner string, funcs template.FuncMap, places ...searchDir) *Files {
+	f := &Files{owner: owner, searchDirs: places, funcs: maps.Clone(funcs), parsed: map[string]*Template{}, outside: os.DirFS}
 	f.funcs[includeFunc] = f.include
 	return f
 }
 
 // File reads a plain file: from files/ of the role, or by an absolute path.
 func (f *Files) File(name string) ([]byte, error) {
-	data, _, err := f.find(name, func(p place) bool { return p.plain }, "file")
+	data, _, err := f.find(name, func(p searchDir) bool { return p.plain }, "file")
 	return data, err
 }
 
@@ -106,9 +106,9 @@ func (f *Files) template(name string, chain []string) (*Template, error) {
 		return t, nil
 	}
 	if slices.Contains(chain, name) {
-		return nil, circle(chain, name)
+		return nil, includeCycleError(chain, name)
 	}
-	data, shown, err := f.find(name, func(p place) bool { return p.templates }, "template")
+	data, shown, err := f.find(name, func(p searchDir) bool { return p.templates }, "template")
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +116,14 @@ func (f *Files) template(name string, chain []string) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.included(t, append(chain, name)); err != nil {
+	if err := f.mergeIncluded(t, append(chain, name)); err != nil {
 		return nil, err
 	}
 	f.parsed[name] = t
 	return t, nil
 }
 
-func (f *Files) find(name string, fits func(place) bool, what string) (data []byte, shown string, err error) {
+func (f *Files) find(name string, fits func(searchDir) bool, what string) (data []byte, shown string, err error) {
 	tree, full, err := f.locate(name, fits, what)
 	if err != nil {
 		return nil, "", err
@@ -136,7 +136,7 @@ func (f *Files) find(name string, fits func(place) bool, what string) (data []by
 }
 
 // locate returns the first place that has something of that name.
-func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tree, full string, err error) {
+func (f *Files) locate(name string, fits func(searchDir) bool, what string) (tree Tree, full string, err error) {
 	if filepath.IsAbs(name) {
 		tree, full, err := Tree{}.reach(path.Clean(name), f.outside)
 		if err == nil {
@@ -148,7 +148,7 @@ func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tr
 		return tree, full, nil
 	}
 	var tried []string
-	for _, p := range f.places {
+	for _, p := range f.searchDirs {
 		if !fits(p) || p.tree.FS == nil {
 			continue
 		}
@@ -169,7 +169,7 @@ func (f *Files) locate(name string, fits func(place) bool, what string) (tree Tr
 }
 
 // files are those of a role or playbook, read in the library's way.
-func (c *compiler) files(owner string, places ...place) *Files {
+func (c *compiler) files(owner string, places ...searchDir) *Files {
 	f := newFiles(owner, c.funcs, places...)
 	f.outside, f.base = c.outside, c.tree.Dir
 	return f

@@ -45,15 +45,15 @@ func FuzzCompile(f *testing.F) {
 		}
 		for _, task := range p.Tasks {
 			v := NewVars(vars(), nil)
-			mark := v.Mark()
-			if v.Enter(task.Scopes, task.Refs()) == nil {
-				_, _ = task.Build(v)
+			mark := v.Depth()
+			if v.PushScope(task.Scopes, task.Refs()) == nil {
+				_, _ = task.BuildArgs(v)
 				_, _, _ = task.Applies(v)
 				if task.Loop != nil {
 					_, _ = task.Items(v)
 				}
 			}
-			v.Leave(mark)
+			v.PopTo(mark)
 		}
 	})
 }

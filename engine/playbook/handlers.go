@@ -10,7 +10,7 @@ import (
 )
 
 // handlers compiles the handlers of a play or role.
-func (c *compiler) handlers(x scene, nodes []*yaml.Node) {
+func (c *compiler) handlers(x taskContext, nodes []*yaml.Node) {
 	for _, n := range nodes {
 		raw := c.readTask(x.doc, n)
 		if raw == nil {
@@ -20,7 +20,7 @@ func (c *compiler) handlers(x scene, nodes []*yaml.Node) {
 			c.fail(x.doc.at(n).Errorf("a handler is a task with a module"))
 			continue
 		}
-		if !c.only(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "loop_control", "listen", "register", "notify", "changed_when",
+		if !c.rejectKeywords(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "loop_control", "listen", "register", "notify", "changed_when",
 			"failed_when", "retries", "delay", "until", "throttle", "run_once", "vars", "secret")...) {
 			continue
 		}

@@ -18,8 +18,8 @@ type rawImport struct {
 	When           yaml.Node `yaml:"when"`
 }
 
-// parent is what plays get from the playbooks that import them.
-type parent struct {
+// importContext is what plays get from the playbooks that import them.
+type importContext struct {
 	dir    string // of the playbook, in the compiler's tree
 	scopes []*Scope
 	tags   []string
@@ -36,7 +36,7 @@ func isImport(n *yaml.Node) bool {
 }
 
 // importPlaybook puts the plays of another playbook in place.
-func (c *compiler) importPlaybook(d *document, n *yaml.Node, in parent) {
+func (c *compiler) importPlaybook(d *document, n *yaml.Node, in importContext) {
 	var raw rawImport
 	if err := strictyaml.DecodeAs(d.name, "import_playbook", n, &raw); err != nil {
 		c.fail(err)

@@ -62,10 +62,10 @@ play end
 func render(t *testing.T, task *Task, base map[string]any) any {
 	t.Helper()
 	v := NewVars(base, nil)
-	if err := v.Enter(task.Scopes, task.Refs()); err != nil {
+	if err := v.PushScope(task.Scopes, task.Refs()); err != nil {
 		t.Fatal(err)
 	}
-	args, err := task.Build(v)
+	args, err := task.BuildArgs(v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestImportErrors(t *testing.T) {
 
 func TestVarsFiles(t *testing.T) {
 	t.Setenv("TOKEN_OF_TEST", "from the environment")
-	lib := &Library{Decrypt: func(name string, data []byte) ([]byte, error) {
+	lib := &Compiler{Decrypt: func(name string, data []byte) ([]byte, error) {
 		if string(data) == "broken" {
 			return nil, errors.New("opening " + name + ": it is not encrypted to any key of yours")
 		}
@@ -106,7 +106,7 @@ func TestVarsFiles(t *testing.T) {
 		"vars/other.yaml", "sops: {mode: on}\n",
 		"vars/broken.yaml.age", "broken",
 	}
-	compile := func(lib *Library, names string) (*Program, error) {
+	compile := func(lib *Compiler, names string) (*Program, error) {
 		return compileFiles(t, lib, append([]string{"site.yaml",
 			"- hosts: all\n  vars: {who: play, from: play}\n  vars_files: " + names + "\n  tasks: [{file: {path: '{{ who }} {{ from }} {{ deep }}'}}]\n"}, files...)...)
 	}

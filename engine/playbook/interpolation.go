@@ -17,11 +17,11 @@ var language = lang.New(Functions())
 // expressions in {{ }}. A name that does not exist is an error with its place. It is
 // safe for concurrent use.
 type Interpolation struct {
-	orig   origin
-	src    string
-	pieces []piece
-	refs   Refs
-	sure   []sight // what it looks at on every host
+	orig     origin
+	src      string
+	pieces   []piece
+	refs     Refs
+	definite []varUse // what it looks at on every host
 }
 
 // piece is a literal or an expression.
@@ -62,7 +62,7 @@ func compileText(src string, orig origin) (*Interpolation, error) {
 		}
 		t.pieces = append(t.pieces, made)
 		t.refs.merge(e.refs)
-		t.sure = append(t.sure, e.sure...)
+		t.definite = append(t.definite, e.definite...)
 	}
 	return t, strictyaml.Join(errs...)
 }
@@ -84,9 +84,9 @@ func (t *Interpolation) Refs() Refs { return t.refs }
 // has a type.
 func (t *Interpolation) single() bool { return len(t.pieces) == 1 && t.pieces[0].expr != nil }
 
-// longestText is the size of the longest text that expressions make, in bytes: it ends
+// maxTextBytes is the size of the longest text that expressions make, in bytes: it ends
 // in the memory of each host's run.
-const longestText = 64 << 20
+const maxTextBytes = 64 << 20
 
 // Text renders the text.
 func (t *Interpolation) Text(vars map[string]any) (string, error) {
@@ -105,7 +105,7 @@ func (t *Interpolation) Text(vars map[string]any) (string, error) {
 		if err != nil {
 			return "", p.expr.Pos.Errorf("%s: %v", p.expr.shown(), err)
 		}
-		if b.Len()+len(s) > longestText {
+		if b.Len()+len(s) > maxTextBytes {
 			return "", p.expr.tooLong()
 		}
 		b.WriteString(s)
@@ -147,7 +147,7 @@ func (t *Interpolation) Value(vars map[string]any) (any, error) {
 	case float64:
 		return Normalize(made), nil // 8 / 2 is a whole number
 	case string:
-		if len(made) > longestText {
+		if len(made) > maxTextBytes {
 			return nil, t.pieces[0].expr.tooLong()
 		}
 	}
@@ -155,7 +155,7 @@ func (t *Interpolation) Value(vars map[string]any) (any, error) {
 }
 
 func (e *Expr) tooLong() error {
-	return e.Pos.Errorf("%s: the text is longer than %d MiB", e.shown(), longestText>>20)
+	return e.Pos.Errorf("%s: the text is longer than %d MiB", e.shown(), maxTextBytes>>20)
 }
 
 // plain brings what expressions give into the form of variables.

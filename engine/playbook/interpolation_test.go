@@ -16,7 +16,7 @@ func textValue(t *testing.T, src string, vars map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return text.Value(NewVars(vars, nil).m)
+	return text.Value(NewVars(vars, nil).values)
 }
 
 // TestInterpolation: what stands in {{ }} is an expression as in a condition; alone it
@@ -168,16 +168,16 @@ func TestLookups(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := func() string {
-		lib := &Library{Registry: registry()}
+		lib := &Compiler{Registry: registry()}
 		p, err := lib.Compile(Tree{FS: os.DirFS(dir), Dir: dir}, "site.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
 		v := NewVars(map[string]any{}, nil)
-		if err := v.Enter(p.Tasks[0].Scopes, p.Tasks[0].Refs()); err != nil {
+		if err := v.PushScope(p.Tasks[0].Scopes, p.Tasks[0].Refs()); err != nil {
 			t.Fatal(err)
 		}
-		args, err := p.Tasks[0].Build(v)
+		args, err := p.Tasks[0].BuildArgs(v)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ const (
 // runs on.
 func isLookup(name string) bool { return name == "lookup" || name == "query" || name == "q" }
 
-// patchLookup gives a lookup the variables.
-func patchLookup(n *ast.Node, t *ast.CallNode, name string) {
+// rewriteLookup gives a lookup the variables.
+func rewriteLookup(n *ast.Node, t *ast.CallNode, name string) {
 	to := queryName
 	if name == "lookup" {
 		to = lookupName
@@ -69,7 +69,7 @@ func (e *Expr) checkLookup(call *ast.CallNode) error {
 		return errors.New("lookup wants its name as a constant: file, env, password or template")
 	}
 	if lookupPlugins[bareLookup(name.Value)] == nil {
-		return fmt.Errorf("there is no lookup %q; there are file, env, password and template%s", name.Value, otherPlugins[bareLookup(name.Value)])
+		return fmt.Errorf("there is no lookup %q; there are file, env, password and template%s", name.Value, missingLookupAdvice[bareLookup(name.Value)])
 	}
 	if bareLookup(name.Value) != "template" {
 		return nil
@@ -96,7 +96,7 @@ func bareLookup(name string) string { return name[strings.LastIndexByte(name, '.
 var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (any, error){
 	"file": func(e *Expr, _ map[string]any, term string) (any, error) {
 		if e.orig.files == nil {
-			return readAbsolute(term)
+			return readAbsoluteFile(term)
 		}
 		data, err := e.orig.files.File(term)
 		return strings.TrimRight(string(data), " \t\r\n"), err
@@ -115,8 +115,8 @@ var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (
 	},
 }
 
-// otherPlugins are what to do instead of those that do not exist.
-var otherPlugins = map[string]string{
+// missingLookupAdvice are what to do instead of those that do not exist.
+var missingLookupAdvice = map[string]string{
 	"pipe":        "; a task command with delegate_to: localhost and register",
 	"vars":        "; $env['NAME'] is the variable of that name",
 	"dict":        "; NAME | dict2items",
@@ -142,8 +142,8 @@ func (e *Expr) find(args []any) ([]any, error) {
 	return out, nil
 }
 
-// readAbsolute reads a file that a variable of the inventory names.
-func readAbsolute(name string) (any, error) {
+// readAbsoluteFile reads a file that a variable of the inventory names.
+func readAbsoluteFile(name string) (any, error) {
 	if !strings.HasPrefix(name, "/") {
 		return nil, errors.New("files are found from playbooks and roles; in the inventory, name one by its whole path")
 	}

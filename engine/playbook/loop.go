@@ -33,7 +33,7 @@ type rawLoopControl struct {
 const itemVar = "item"
 
 // loopOf compiles the loop of a task, if it has one.
-func (c *compiler) loopOf(x scene, raw *rawTask) *Loop {
+func (c *compiler) loopOf(x taskContext, raw *rawTask) *Loop {
 	d := x.doc
 	if raw.Loop.Kind == 0 {
 		if key := raw.set["loop_control"]; key != nil {
@@ -67,9 +67,9 @@ func (c *compiler) loopOf(x scene, raw *rawTask) *Loop {
 // Push makes an item and its position, from 0, visible until the variables are
 // left. They win over variables of the same name.
 func (l *Loop) Push(vars *Vars, index int, item any) {
-	vars.hold(l.Var, item)
+	vars.setFixed(l.Var, item)
 	if l.index != "" {
-		vars.hold(l.index, index)
+		vars.setFixed(l.index, index)
 	}
 }
 

@@ -18,17 +18,17 @@ import (
 // the same names.
 var ordered = map[string]func(m map[string]any) []any{
 	"keys": func(m map[string]any) []any {
-		return each(m, func(k string) any { return k })
+		return mapSorted(m, func(k string) any { return k })
 	},
 	"values": func(m map[string]any) []any {
-		return each(m, func(k string) any { return m[k] })
+		return mapSorted(m, func(k string) any { return m[k] })
 	},
 	"toPairs": func(m map[string]any) []any {
-		return each(m, func(k string) any { return []any{k, m[k]} })
+		return mapSorted(m, func(k string) any { return []any{k, m[k]} })
 	},
 }
 
-func each(m map[string]any, item func(key string) any) []any {
+func mapSorted(m map[string]any, item func(key string) any) []any {
 	out := make([]any, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		out = append(out, item(k))
@@ -54,9 +54,9 @@ func orderedCalls() []expr.Option {
 	return out
 }
 
-// order has a call of a function that gives its list in any order give it in that
+// rewriteOrdered has a call of a function that gives its list in any order give it in that
 // of the keys.
-func order(n *ast.Node, call *ast.BuiltinNode) {
+func rewriteOrdered(n *ast.Node, call *ast.BuiltinNode) {
 	if ordered[call.Name] != nil && len(call.Arguments) == 1 {
 		ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: inOrder(call.Name)}, Arguments: call.Arguments})
 	}

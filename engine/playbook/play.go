@@ -33,7 +33,7 @@ type rawPlay struct {
 	Forks          int   `yaml:"forks"`
 }
 
-func (c *compiler) playbook(d *document, in parent) {
+func (c *compiler) playbook(d *document, in importContext) {
 	plays := c.list(d, d.root, "playbook")
 	if len(plays) == 0 && len(c.errs) == 0 {
 		c.fail(d.at(d.root).Errorf("the playbook has no play"))
@@ -47,9 +47,9 @@ func (c *compiler) playbook(d *document, in parent) {
 	}
 }
 
-func (c *compiler) play(d *document, n *yaml.Node, in parent) {
+func (c *compiler) play(d *document, n *yaml.Node, in importContext) {
 	var raw rawPlay
-	n = c.foreign(d, n, "play", wordsOfPlays)
+	n = c.rejectAnsibleKeys(d, n, "play", ansiblePlayKeywords)
 	if err := strictyaml.DecodeAs(d.name, "play", n, &raw); err != nil {
 		c.fail(err)
 		if raw.Hosts == "" {
@@ -73,16 +73,16 @@ func (c *compiler) play(d *document, n *yaml.Node, in parent) {
 	}
 	c.prog.Plays = append(c.prog.Plays, p)
 	c.prompts(d, &raw.Prompts)
-	x := scene{
+	x := taskContext{
 		doc: d, play: p, tree: c.tree, dir: in.dir, scopes: in.scopes, tags: slices.Concat(in.tags, c.tags(d, &raw.Tags)),
 		files: c.files("the playbook",
-			place{tree: c.tree, dir: in.dir + "/templates", templates: true},
-			place{tree: c.tree, dir: in.dir + "/files", plain: true},
-			place{tree: c.tree, dir: in.dir, templates: true, plain: true}),
+			searchDir{tree: c.tree, dir: in.dir + "/templates", templates: true},
+			searchDir{tree: c.tree, dir: in.dir + "/files", plain: true},
+			searchDir{tree: c.tree, dir: in.dir, templates: true, plain: true}),
 		state: &playState{byName: map[string]map[string]*Task{}, listeners: map[string][]*Task{}, applied: map[string]bool{}},
 	}
 	d.of(x.files)
-	x = x.with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, n, &raw.rawInherit))
+	x = x.with(c.compileScope(d, &raw.Vars, false)).inside(c.inheritedOf(d, n, &raw.rawInherit))
 	for _, scope := range c.varsFiles(x, &raw.VarsFiles, in.dir) {
 		x = x.with(scope)
 	}

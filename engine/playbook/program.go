@@ -98,8 +98,8 @@ type Block struct {
 	Needs    []Need
 	Scopes   []*Scope
 	// Only are the hosts that the block is for; as Task.Only.
-	Only map[string]bool
-	refs Refs
+	OnlyHosts map[string]bool
+	refs      Refs
 	// Begin, Rescue, Always and End are indexes into Program.Ops.
 	Begin, Rescue, Always, End int
 }
@@ -175,26 +175,26 @@ type Task struct {
 	Scopes []*Scope
 	// Only are the hosts that the task is for, of those of its play; nil for
 	// all. The others go past it without a word.
-	Only map[string]bool
+	OnlyHosts map[string]bool
 
 	labels   []*Text // how items of the loops at includes around it are shown
 	user     *Text   // who runs its programs; nil for the agent's own user
 	env      []*Value
 	files    *Files
 	nameText *Interpolation
-	instead  bool // of another one, whose item and results are not there
+	replaces bool // of another one, whose item and results are not there
 	refs     Refs // of everything that is evaluated before the task is sent
 	whenRefs Refs // of its conditions alone
 	afterRef Refs // of what is evaluated on its result
 	fixed    json.RawMessage
-	looks    bool // it only looks
-	gated    bool // it can be a gate
+	readOnly bool // it only looks
+	hasGate  bool // it can be a gate
 	gate     bool // it is the gate of the task as written
 }
 
-// Judged tells whether the controller must look at the task's result before
+// NeedsEvaluation tells whether the controller must look at the task's result before
 // the host may go on.
-func (t *Task) Judged() bool {
+func (t *Task) NeedsEvaluation() bool {
 	return t.ChangedWhen != nil || t.FailedWhen != nil || t.Until != nil
 }
 
@@ -209,8 +209,8 @@ func (t *Task) WhenRefs() Refs { return t.whenRefs }
 // result.
 func (t *Task) AfterRefs() Refs { return t.afterRef }
 
-// Turns reports whether hosts take turns in the block.
-func (b *Block) Turns() bool { return b.Throttle != nil || b.Rollout != nil }
+// LimitsHosts reports whether hosts take turns in the block.
+func (b *Block) LimitsHosts() bool { return b.Throttle != nil || b.Rollout != nil }
 
 // Refs are the variables that the block's condition, throttle and rollout look at.
 func (b *Block) Refs() Refs { return b.refs }

@@ -28,7 +28,7 @@ type rawPrompt struct {
 	Confirm bool   `yaml:"confirm"`
 }
 
-var wordsOfPrompts = map[string]string{
+var ansiblePromptKeywords = map[string]string{
 	"encrypt":   "the answer is taken as it is; a hash for the module user is made with mkpasswd --method=yescrypt, and given so",
 	"salt":      "the answer is taken as it is",
 	"salt_size": "the answer is taken as it is",
@@ -40,7 +40,7 @@ var wordsOfPrompts = map[string]string{
 func (c *compiler) prompts(d *document, n *yaml.Node) {
 	for _, e := range c.list(d, n, "vars_prompt") {
 		var raw rawPrompt
-		if err := strictyaml.DecodeAs(d.name, "vars_prompt", c.foreign(d, e, "vars_prompt", wordsOfPrompts), &raw); err != nil {
+		if err := strictyaml.DecodeAs(d.name, "vars_prompt", c.rejectAnsibleKeys(d, e, "vars_prompt", ansiblePromptKeywords), &raw); err != nil {
 			c.fail(err)
 			continue
 		}
@@ -52,14 +52,14 @@ func (c *compiler) prompts(d *document, n *yaml.Node) {
 			c.fail(pos.Errorf("%q cannot be the name of a variable: use letters, digits and _, beginning with a letter", raw.Name))
 		case isTemplate(raw.Prompt) || isTemplate(raw.Default):
 			c.fail(pos.Errorf("vars_prompt: what is asked for is known before any host is, so it has no templates"))
-		case !c.asked(raw.Name):
+		case !c.isPrompted(raw.Name):
 			c.prog.Prompts = append(c.prog.Prompts, Prompt{Pos: pos, Name: raw.Name, Question: cmp.Or(raw.Prompt, raw.Name), Default: raw.Default,
 				Private: raw.Private == nil || *raw.Private, Confirm: raw.Confirm})
 		}
 	}
 }
 
-// asked tells whether a variable is asked for.
-func (c *compiler) asked(name string) bool {
+// isPrompted tells whether a variable is asked for.
+func (c *compiler) isPrompted(name string) bool {
 	return slices.ContainsFunc(c.prog.Prompts, func(p Prompt) bool { return p.Name == name })
 }

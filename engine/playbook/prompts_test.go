@@ -53,7 +53,7 @@ func TestPromptsAreKnownNames(t *testing.T) {
 	site := "- hosts: all\n  vars_prompt: [{name: sites}]\n  tasks: [{file: {path: '/{{ sites }}'}}, {include_tasks: inc.yaml, loop: sites}]\n"
 	for _, given := range []map[string]any{nil, {"sites": []any{"a"}}} {
 		lib := inventoryOf(map[string]map[string]any{"h1": {}})
-		lib.Run, lib.Extra = []string{"h1"}, given
+		lib.RunHosts, lib.Extra = []string{"h1"}, given
 		_, err := compileFiles(t, lib, "site.yaml", site, "inc.yaml", "[]\n")
 		if given == nil && (err == nil || !strings.Contains(err.Error(), "it looks at sites, which is asked for later: give it with -e sites=...")) || given != nil && err != nil {
 			t.Errorf("given %v: %v", given, err)

@@ -28,7 +28,7 @@ type roleUse struct {
 	// params is true when the mention sets variables, so that it is another
 	// use than a plain mention.
 	params bool
-	layer  layer
+	layer  inherited
 	only   map[string]bool // see Block.Only
 }
 
@@ -54,26 +54,26 @@ func (c *compiler) uses(d *document, n *yaml.Node, what string) []roleUse {
 		}
 		vars := c.params(d, &raw.Vars)
 		out = append(out, roleUse{name: raw.Role, pos: keyPos(d, e, "role"), vars: vars, params: vars != nil,
-			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags), layer: c.layer(d, e, &raw.rawInherit)})
+			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags), layer: c.inheritedOf(d, e, &raw.rawInherit)})
 	}
 	return out
 }
 
-func (c *compiler) rolesOf(x scene, d *document, n *yaml.Node) {
+func (c *compiler) rolesOf(x taskContext, d *document, n *yaml.Node) {
 	for _, u := range c.uses(d, n, "roles") {
 		c.useRole(x, u)
 	}
 }
 
 // useRole puts the tasks of a role, and of the roles it depends on, in place.
-func (c *compiler) useRole(x scene, u roleUse) {
+func (c *compiler) useRole(x taskContext, u roleUse) {
 	if !c.acyclicRole(u) {
 		return
 	}
-	c.place(x, u)
+	c.useRoleOnce(x, u)
 }
 
-func (c *compiler) place(x scene, u roleUse) {
+func (c *compiler) useRoleOnce(x taskContext, u roleUse) {
 	r := c.role(u.name, u.pos)
 	if r == nil {
 		return
@@ -82,7 +82,7 @@ func (c *compiler) place(x scene, u roleUse) {
 		if !dep.params && x.state.applied[dep.name] {
 			continue
 		}
-		c.place(x, dep)
+		c.useRoleOnce(x, dep)
 	}
 	x.doc, x.role, x.files, x.tree = r.tasks, r.name, r.files, r.tree
 	x.dir, x.here = r.name+"/tasks", ""
@@ -103,7 +103,7 @@ func (c *compiler) place(x scene, u roleUse) {
 		c.tasks(x, nodes)
 		return
 	}
-	b := &Block{Name: "role " + r.name, Pos: u.pos, Parent: x.block, When: u.when, Scopes: x.scopes, Only: u.only}
+	b := &Block{Name: "role " + r.name, Pos: u.pos, Parent: x.block, When: u.when, Scopes: x.scopes, OnlyHosts: u.only}
 	c.block(x, b, nodes, nil, nil)
 }
 
@@ -119,10 +119,10 @@ func (c *compiler) role(name string, pos strictyaml.Pos) *role {
 		return nil
 	}
 	r := &role{name: name, tree: tree, files: c.files("role "+name,
-		place{tree: tree, dir: name + "/templates", templates: true},
-		place{tree: tree, dir: name + "/files", plain: true},
-		place{tree: c.lib.Templates, dir: name, templates: true},
-		place{tree: c.lib.Templates, dir: ".", templates: true})}
+		searchDir{tree: tree, dir: name + "/templates", templates: true},
+		searchDir{tree: tree, dir: name + "/files", plain: true},
+		searchDir{tree: c.lib.Templates, dir: name, templates: true},
+		searchDir{tree: c.lib.Templates, dir: ".", templates: true})}
 	r.tasks = c.roleFile(r, "tasks")
 	r.handlers = c.roleFile(r, "handlers")
 	if d := c.roleFile(r, "defaults"); d != nil {

@@ -109,7 +109,7 @@ func (c *compiler) checkRollout(b *Block) {
 // InForce reports whether the rollout holds for a host; otherwise the block is
 // like any other for it.
 func (b *Block) InForce(vars *Vars) (bool, error) {
-	ok, _, err := applies(b.Rollout.when, b.Scopes, b.refs, vars)
+	ok, _, err := conditionsHold(b.Rollout.when, b.Scopes, b.refs, vars)
 	return ok, err
 }
 
@@ -117,11 +117,11 @@ func (b *Block) InForce(vars *Vars) (bool, error) {
 func (b *Block) MaxParallel(vars *Vars, total int) (int, error) {
 	limit := b.Rollout.fixed
 	if e := b.Rollout.max; e != nil {
-		defer vars.Leave(vars.Mark())
-		if err := vars.Enter(b.Scopes, e.refs); err != nil {
+		defer vars.PopTo(vars.Depth())
+		if err := vars.PushScope(b.Scopes, e.refs); err != nil {
 			return 0, err
 		}
-		v, err := e.Eval(vars.m)
+		v, err := e.Eval(vars.values)
 		if err == nil {
 			limit, err = ParseLimit(fmt.Sprint(v))
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/computed"
+	"deployer/engine/exprarg"
 )
 
 // fileArgs is a host module with arguments of many types.
@@ -109,8 +109,8 @@ func (*setArgs) Apply(context.Context, engine.System, engine.Change) (engine.Out
 
 // claimArgs is a module with arguments that are expressions.
 type claimArgs struct {
-	That computed.Conditions `yaml:"that" short:"true"`
-	Of   *computed.Value     `yaml:"of"`
+	That exprarg.Conditions `yaml:"that" short:"true"`
+	Of   *exprarg.Value     `yaml:"of"`
 }
 
 func (*claimArgs) Check(context.Context, engine.System) (engine.Change, error) {
@@ -144,11 +144,11 @@ func files(pairs ...string) fstest.MapFS {
 }
 
 // compile compiles site.yaml of the given files; roles are below roles/.
-func compileFiles(t *testing.T, lib *Library, pairs ...string) (*Program, error) {
+func compileFiles(t *testing.T, lib *Compiler, pairs ...string) (*Program, error) {
 	t.Helper()
 	tree := files(pairs...)
 	if lib == nil {
-		lib = &Library{}
+		lib = &Compiler{}
 	}
 	lib.Registry = registry()
 	roles, err := tree.Sub("roles")

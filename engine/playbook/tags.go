@@ -9,7 +9,7 @@ import (
 // selected applies Tags and SkipTags to the tags of a task.
 func (c *compiler) selected(tags []string) bool {
 	for _, t := range tags {
-		c.known[t] = true
+		c.knownTags[t] = true
 	}
 	has := func(t string) bool { return slices.Contains(tags, t) }
 	if slices.ContainsFunc(c.lib.SkipTags, has) {
@@ -27,11 +27,11 @@ func (c *compiler) selected(tags []string) bool {
 // checkTags reports tags that no task has: a run that does nothing, or does what
 // it was told to leave out, is not what a misspelt tag means.
 func (c *compiler) checkTags() {
-	c.known["always"], c.known["never"] = true, true
+	c.knownTags["always"], c.knownTags["never"] = true, true
 	for flag, tags := range map[string][]string{"tags": c.lib.Tags, "skip-tags": c.lib.SkipTags} {
 		for _, t := range tags {
-			if !c.known[t] {
-				c.fail(fmt.Errorf("--%s: no task has the tag %q%s", flag, t, didYouMean(t, slices.Sorted(maps.Keys(c.known)))))
+			if !c.knownTags[t] {
+				c.fail(fmt.Errorf("--%s: no task has the tag %q%s", flag, t, didYouMean(t, slices.Sorted(maps.Keys(c.knownTags)))))
 			}
 		}
 	}

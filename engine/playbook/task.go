@@ -19,12 +19,12 @@ const (
 	untilDelay   = 5 * time.Second
 )
 
-func (c *compiler) moduleItem(x scene, raw *rawTask) {
+func (c *compiler) moduleItem(x taskContext, raw *rawTask) {
 	d := x.doc
 	t := c.task(x, raw)
 	x.state.tasks++
 	t.ID = fmt.Sprintf("%d.%s.%d", x.play.Index+1, roleOr(x.role, "play"), x.state.tasks)
-	selected := c.reached(t) && c.selected(t.Tags)
+	selected := c.atOrAfterStart(t) && c.selected(t.Tags)
 	if raw.Barrier && selected {
 		c.barrier(x, d.at(raw.set["barrier"]))
 	}
@@ -41,9 +41,9 @@ func (c *compiler) moduleItem(x scene, raw *rawTask) {
 }
 
 // task compiles what tasks and handlers have in common.
-func (c *compiler) task(x scene, raw *rawTask) *Task {
+func (c *compiler) task(x taskContext, raw *rawTask) *Task {
 	d := x.doc
-	said := c.layer(d, raw.node, &raw.rawInherit)
+	said := c.inheritedOf(d, raw.node, &raw.rawInherit)
 	has := said.over(x.layer)
 	t := &Task{
 		Name: raw.Name, Role: x.role, Pos: d.at(raw.node), Play: x.play, Kind: c.lib.Registry[raw.module.Value],
@@ -110,7 +110,7 @@ func (c *compiler) taskName(d *document, t *Task, raw *rawTask) {
 
 // taskPlace looks at where the task is to run. Actions run on the controller
 // anyhow, so that what they inherit means nothing to them.
-func (c *compiler) taskPlace(t *Task, said layer) {
+func (c *compiler) taskPlace(t *Task, said inherited) {
 	if t.Mode != OnController {
 		return
 	}
@@ -138,12 +138,12 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 	case engine.Action:
 		t.Mode = OnController
 	}
-	if err := oldForm(d, raw.args, reflect.TypeOf(into)); err != nil {
+	if err := rejectKeyValueArgs(d, raw.args, reflect.TypeOf(into)); err != nil {
 		c.fail(err)
 		return
 	}
-	raw.args = spelledOut(raw.args, reflect.TypeOf(into))
-	c.sets(d, t, raw.args)
+	raw.args = longForm(raw.args, reflect.TypeOf(into))
+	c.collectSets(d, t, raw.args)
 	args, errs := compileArgs(d, raw.args, reflect.TypeOf(into))
 	t.Args = args
 	for _, err := range errs {
@@ -154,14 +154,14 @@ func (c *compiler) taskArgs(d *document, t *Task, raw *rawTask) {
 		return
 	}
 	if args.Templated() {
-		t.derive(into)
+		t.inspectArgs(into)
 		return
 	}
 	if err := strictyaml.Decode(d.name, raw.args, into); err != nil {
 		c.fail(err)
 		return
 	}
-	t.derive(into)
+	t.inspectArgs(into)
 	if t.Mode == OnHost {
 		data, err := codec.Args(into, t.Kind.New())
 		if err != nil {

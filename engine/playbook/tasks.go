@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-func (c *compiler) tasks(x scene, nodes []*yaml.Node) {
+func (c *compiler) tasks(x taskContext, nodes []*yaml.Node) {
 	for _, n := range nodes {
 		if raw := c.readTask(x.doc, n); raw != nil {
 			c.item(x, raw)
@@ -17,7 +17,7 @@ func (c *compiler) tasks(x scene, nodes []*yaml.Node) {
 }
 
 // item compiles one entry of a list of tasks.
-func (c *compiler) item(x scene, raw *rawTask) {
+func (c *compiler) item(x taskContext, raw *rawTask) {
 	d := x.doc
 	forms := raw.forms()
 	if len(forms) == 0 {
@@ -29,7 +29,7 @@ func (c *compiler) item(x scene, raw *rawTask) {
 		return
 	}
 	if raw.module != nil { // also when it is called as a keyword is
-		if c.only(d, raw, "a task with a module", slices.Collect(mapKeys(withoutBlocks(raw)))...) {
+		if c.rejectKeywords(d, raw, "a task with a module", slices.Collect(mapKeys(withoutBlocks(raw)))...) {
 			c.moduleItem(x, raw)
 		}
 		return
@@ -46,13 +46,13 @@ func (c *compiler) item(x scene, raw *rawTask) {
 	}
 }
 
-func (c *compiler) metaItem(x scene, raw *rawTask) {
+func (c *compiler) metaItem(x taskContext, raw *rawTask) {
 	d := x.doc
 	allowed := []string{"name", "tags"}
 	if raw.Meta == "end_host" || raw.Meta == "end_play" {
 		allowed = append(allowed, "when", "vars")
 	}
-	if !c.only(d, raw, "meta: "+raw.Meta, append(allowed, "meta")...) || !c.started || !c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
+	if !c.rejectKeywords(d, raw, "meta: "+raw.Meta, append(allowed, "meta")...) || !c.started || !c.selected(slices.Concat(x.tags, c.tags(d, &raw.Tags))) {
 		return
 	}
 	c.lockstep(x)
@@ -63,7 +63,7 @@ func (c *compiler) metaItem(x scene, raw *rawTask) {
 	ends := &Block{Name: raw.Meta, Pos: d.at(raw.node), Parent: x.block,
 		When: c.conditions(d, &raw.When, "when"), Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes}
 	if raw.Meta == "end_play" {
-		c.endsForAll(x, ends)
+		c.checkEndPlay(x, ends)
 	}
 	c.emit(Op{Kind: OpEndHost, Play: x.play, Block: x.block, Ends: ends})
 }
@@ -79,22 +79,22 @@ func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
 	return out
 }
 
-func (c *compiler) blockItem(x scene, raw *rawTask) {
+func (c *compiler) blockItem(x taskContext, raw *rawTask) {
 	d := x.doc
-	c.only(d, raw, "block", append(inheritable(), "name", "when", "throttle", "rollout", "rescue", "always", "vars", "tags",
+	c.rejectKeywords(d, raw, "block", append(inheritable(), "name", "when", "throttle", "rollout", "rescue", "always", "vars", "tags",
 		"needs", "barrier", "label")...)
 	name := raw.Name
 	if name == "" {
 		name = "block"
 	}
-	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false)).inside(c.layer(d, raw.node, &raw.rawInherit))
+	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false)).inside(c.inheritedOf(d, raw.node, &raw.rawInherit))
 	b := &Block{Name: name, Pos: d.at(raw.node), Parent: x.block, Scopes: x.scopes,
 		When: c.conditions(d, &raw.When, "when"), Throttle: c.throttle(d, &raw.Throttle), Rollout: c.rollout(d, &raw.Rollout)}
 	selected := c.selected(x.tags)
 	if raw.Barrier && selected && c.started {
 		c.barrier(x, d.at(raw.set["barrier"]))
 	}
-	if b.Turns() {
+	if b.LimitsHosts() {
 		c.lockstep(x)
 	}
 	c.need(x, d, &raw.Needs, &b.Needs)
@@ -108,7 +108,7 @@ func (c *compiler) blockItem(x scene, raw *rawTask) {
 }
 
 // block lays out body, rescue and always of a block.
-func (c *compiler) block(x scene, b *Block, body, rescue, always []*yaml.Node) {
+func (c *compiler) block(x taskContext, b *Block, body, rescue, always []*yaml.Node) {
 	x.block = b
 	b.Begin = c.emit(Op{Kind: OpBlock, Play: x.play, Block: b})
 	c.tasks(x, body)
@@ -133,33 +133,33 @@ func pointers(nodes []yaml.Node) []*yaml.Node {
 
 // includeItem puts the tasks of a role or a file in place, as a block when it
 // has a condition; with a loop once for each item.
-func (c *compiler) includeItem(x scene, raw *rawTask, form string) {
+func (c *compiler) includeItem(x taskContext, raw *rawTask, form string) {
 	d := x.doc
-	if !c.only(d, raw, form, append(inheritable(), "name", "when", "vars", "tags", "loop", "loop_control")...) {
+	if !c.rejectKeywords(d, raw, form, append(inheritable(), "name", "when", "vars", "tags", "loop", "loop_control")...) {
 		return
 	}
 	loop := c.loopOf(x, raw)
 	if loop == nil {
-		c.include(x, raw, form, turn{})
+		c.include(x, raw, form, iteration{})
 		return
 	}
-	for _, t := range c.turns(x, loop, form, raw.set["when"] != nil) {
+	for _, t := range c.unrollLoop(x, loop, form, raw.set["when"] != nil) {
 		c.include(t.in(x, loop), raw, form, t)
 	}
 }
 
 // include puts a role or a file in place once; t is the turn of its loop.
-func (c *compiler) include(x scene, raw *rawTask, form string, t turn) {
+func (c *compiler) include(x taskContext, raw *rawTask, form string, t iteration) {
 	d := x.doc
-	x = x.inside(c.layer(d, raw.node, &raw.rawInherit))
+	x = x.inside(c.inheritedOf(d, raw.node, &raw.rawInherit))
 	scope := c.params(d, &raw.Vars)
-	when, tags := append(t.guard(), c.conditions(d, &raw.When, "when")...), c.tags(d, &raw.Tags)
+	when, tags := append(t.conditions(), c.conditions(d, &raw.When, "when")...), c.tags(d, &raw.Tags)
 	pos := keyPos(d, raw.node, form)
 	if form == "include_role" {
-		c.useRole(x, roleUse{name: raw.IncludeRole, pos: pos, vars: scope, when: when, tags: tags, params: scope != nil, only: t.only})
+		c.useRole(x, roleUse{name: raw.IncludeRole, pos: pos, vars: scope, when: when, tags: tags, params: scope != nil, only: t.hosts})
 		return
 	}
-	file := c.beside(x, raw.IncludeTasks)
+	file := c.tasksFile(x, raw.IncludeTasks)
 	shown := x.tree.show(file)
 	if slices.Contains(x.includes, shown) {
 		c.fail(pos.Errorf("files include each other in a circle: %s", joinArrow(append(slices.Clone(x.includes), shown))))
@@ -172,16 +172,16 @@ func (c *compiler) include(x scene, raw *rawTask, form string, t turn) {
 	x = x.with(scope).tagged(tags)
 	x.doc, x.here, x.includes = included, path.Dir(file), append(slices.Clip(x.includes), shown)
 	nodes := c.list(included, included.root, "tasks")
-	if len(when) == 0 && t.only == nil {
+	if len(when) == 0 && t.hosts == nil {
 		c.tasks(x, nodes)
 		return
 	}
-	c.block(x, &Block{Name: raw.IncludeTasks, Pos: pos, Parent: x.block, When: when, Scopes: x.scopes, Only: t.only}, nodes, nil, nil)
+	c.block(x, &Block{Name: raw.IncludeTasks, Pos: pos, Parent: x.block, When: when, Scopes: x.scopes, OnlyHosts: t.hosts}, nodes, nil, nil)
 }
 
-// beside is the file of tasks that is meant: one beside the file that includes
+// tasksFile is the file of tasks that is meant: one beside the file that includes
 // it, or else as seen from the playbook or the tasks of the role.
-func (c *compiler) beside(x scene, name string) string {
+func (c *compiler) tasksFile(x taskContext, name string) string {
 	if x.here != "" {
 		near := join(x.here, name)
 		if tree, base, err := x.tree.reach(near, c.outside); err == nil {

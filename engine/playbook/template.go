@@ -17,16 +17,16 @@ type Template struct {
 	refs Refs
 	// sure is what it looks at in any case, and includes are the files of which it
 	// does; changes tells that it may give itself variables.
-	sure     []sight
+	definite []varUse
 	includes []string
-	changes  bool
+	setsVars bool
 	// asFuncs are variables that {{ define }} parts name without a dot; see bind.
 	asFuncs []string
 }
 
 func compileTemplate(src string, orig origin, funcs template.FuncMap) (*Template, error) {
 	t := &Template{orig: orig, src: src}
-	if err := jinjaStatement(src, orig); err != nil {
+	if err := rejectJinjaStatement(src, orig); err != nil {
 		return nil, err
 	}
 	tpl, names, err := parseFile(src, funcs)
@@ -37,7 +37,7 @@ func compileTemplate(src string, orig origin, funcs template.FuncMap) (*Template
 	for _, name := range names {
 		t.refs.add(name)
 	}
-	t.sure = t.surely()
+	t.definite = t.definiteUses()
 	return t, nil
 }
 
@@ -87,7 +87,7 @@ func (t *Template) execError(err error, vars map[string]any) error {
 			whole = t.src
 		}
 		if strings.Contains(whole, "hosts") && strings.Contains(whole, ".vars."+missing[1]) {
-			msg += untold
+			msg += hostVarsAdvice
 		}
 	}
 	return t.orig.at(line, t.begin(line, col, code)).Errorf("template {{ %s }}: %s", code, msg)
@@ -154,7 +154,7 @@ func (t *Template) parseError(err error, funcs template.FuncMap) error {
 		for name := range funcs {
 			known = append(known, name)
 		}
-		switch ours, ok := namesOfAnsible[f[1]]; {
+		switch ours, ok := ansibleNames[f[1]]; {
 		case ok:
 			msg += "; deployer calls it " + ours
 		case f[1] == "lookup" || f[1] == "query":

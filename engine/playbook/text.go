@@ -41,8 +41,8 @@ func (t *Text) Value(vars *Vars) (string, error) {
 	if t.text == nil {
 		return t.src, nil
 	}
-	return t.text.Text(vars.m)
+	return t.text.Text(vars.values)
 }
 
-// May tells whether the text may be s on some host.
-func (t *Text) May(s string) bool { return t.text != nil || t.src == s }
+// MayBe tells whether the text may be s on some host.
+func (t *Text) MayBe(s string) bool { return t.text != nil || t.src == s }

@@ -8,13 +8,13 @@ import "slices"
 // a task registers or sets, or that is tested anywhere, is taken to be there.
 // What it finds wrong with template files is said here too.
 func (c *compiler) undefined() {
-	if c.lib.Vars == nil || c.lib.Match == nil || c.lib.Run == nil || len(c.errs) > 0 {
+	if c.lib.Vars == nil || c.lib.Match == nil || c.lib.RunHosts == nil || len(c.errs) > 0 {
 		return // what is wrong may stand where a name gets its value
 	}
-	u := &undefinedNames{compiler: c, vars: map[string]map[string]any{}, runs: map[string]bool{}, lack: map[string][]string{},
+	u := &undefinedNames{compiler: c, vars: map[string]map[string]any{}, inRun: map[string]bool{}, missing: map[string][]string{},
 		tested: map[string]bool{}, files: map[*Files]*Files{}, bases: map[string]*Vars{}}
-	for _, host := range c.lib.Run {
-		u.runs[host] = true
+	for _, host := range c.lib.RunHosts {
+		u.inRun[host] = true
 	}
 	for _, t := range c.allTasks() {
 		for _, refs := range []Refs{t.refs, t.whenRefs, t.afterRef} {
@@ -44,20 +44,20 @@ func (c *compiler) undefined() {
 		case op.Kind == OpTask:
 			u.task(op.Task, i)
 		}
-		u.here = u.here || op.Kind == OpTask && writesHere(op.Task) || op.Kind == OpFlush && slices.ContainsFunc(op.Play.Handlers, writesHere)
+		u.filesMayChange = u.filesMayChange || op.Kind == OpTask && writesHere(op.Task) || op.Kind == OpFlush && slices.ContainsFunc(op.Play.Handlers, writesHere)
 	}
 }
 
 type undefinedNames struct {
 	*compiler
-	vars   map[string]map[string]any // by host
-	runs   map[string]bool           // the hosts of the run
-	hosts  map[*Play][]string
-	lack   map[string][]string // hosts of the run, by variable
-	tested map[string]bool
-	files  map[*Files]*Files // with what the template files are now
-	bases  map[string]*Vars  // by host, before the run
-	here   bool              // a task has come that may write template files
+	vars           map[string]map[string]any // by host
+	inRun          map[string]bool           // the hosts of the run
+	hosts          map[*Play][]string
+	missing        map[string][]string // hosts of the run, by variable
+	tested         map[string]bool
+	files          map[*Files]*Files // with what the template files are now
+	bases          map[string]*Vars  // by host, before the run
+	filesMayChange bool              // a task has come that may write template files
 }
 
 // hostsAt are the hosts of the run that come to an operation in any case.
@@ -69,7 +69,7 @@ func (u *undefinedNames) hostsAt(p *Play, b *Block, op int) []string {
 	if !known {
 		all, _ := u.lib.Match(p.Hosts) // an error was said already
 		for _, host := range all {
-			if u.runs[host] {
+			if u.inRun[host] {
 				hosts = append(hosts, host)
 			}
 		}
@@ -79,38 +79,38 @@ func (u *undefinedNames) hostsAt(p *Play, b *Block, op int) []string {
 		if len(b.When) > 0 || b.Rescue > 0 && (b.Always == 0 || op < b.Always) {
 			return nil
 		}
-		if b.Only != nil {
-			hosts = slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return !b.Only[h] })
+		if b.OnlyHosts != nil {
+			hosts = slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return !b.OnlyHosts[h] })
 		}
 	}
 	return hosts
 }
 
 func (u *undefinedNames) block(b *Block, op int) {
-	s := &sights{u: u, scopes: b.Scopes, hosts: u.hostsAt(u.prog.Ops[op].Play, b.Parent, op)}
-	if b.Only != nil || len(s.hosts) == 0 {
+	s := &useCheck{u: u, scopes: b.Scopes, hosts: u.hostsAt(u.prog.Ops[op].Play, b.Parent, op)}
+	if b.OnlyHosts != nil || len(s.hosts) == 0 {
 		return
 	}
-	s.conditions(b.When)
+	s.addConditions(b.When)
 	if b.Throttle != nil && len(b.When) == 0 {
-		s.look(b.Throttle.refs, b.Throttle.sure)
+		s.add(b.Throttle.refs, b.Throttle.definite)
 	}
 	if b.Rollout != nil && len(b.When) == 0 {
-		s.conditions(b.Rollout.exprs())
+		s.addConditions(b.Rollout.exprs())
 	}
 	s.report(false)
 }
 
 func (u *undefinedNames) task(t *Task, op int) {
-	s := &sights{u: u, scopes: t.Scopes, hosts: u.hostsAt(t.Play, t.Block, op), loop: t.Loop}
+	s := &useCheck{u: u, scopes: t.Scopes, hosts: u.hostsAt(t.Play, t.Block, op), loop: t.Loop}
 	if t.IgnoreErrors || len(s.hosts) == 0 {
 		return
 	}
 	if !t.WhenPerItem() {
-		s.conditions(t.When)
+		s.addConditions(t.When)
 	}
 	if len(t.When) == 0 {
-		s.body(t)
+		s.addTask(t)
 	}
 	s.report(t.RunOnce)
 }
@@ -138,10 +138,10 @@ func (u *undefinedNames) varsOf(host string) map[string]any {
 
 // without are the hosts of the run that do not have a variable before it.
 func (u *undefinedNames) without(name string) []string {
-	out, known := u.lack[name]
+	out, known := u.missing[name]
 	if !known {
-		out = slices.DeleteFunc(slices.Clone(u.lib.Run), func(host string) bool { return u.has(host, name) })
-		u.lack[name] = out
+		out = slices.DeleteFunc(slices.Clone(u.lib.RunHosts), func(host string) bool { return u.has(host, name) })
+		u.missing[name] = out
 	}
 	return out
 }

@@ -87,7 +87,7 @@ func TestUndefinedNames(t *testing.T) {
 				}
 				return all(pattern)
 			}
-			lib.Run, lib.Given, lib.Extra = []string{"h1", "h2"}, []string{"promised"}, map[string]any{"given": 1}
+			lib.RunHosts, lib.Promised, lib.Extra = []string{"h1", "h2"}, []string{"promised"}, map[string]any{"given": 1}
 			_, err := compileFiles(t, lib, "site.yaml", "- hosts: all\n  "+tt.play+"\n", "inc.yaml", "- file: {path: '/{{ item }}'}\n",
 				"roles/r/tasks/main.yaml", "- file: {path: '/{{ mine }}'}\n", "roles/r/defaults/main.yaml", "mine: '{{ nothing }}'\n",
 				"roles/hidden/tasks/main.yaml", "- file: {path: '/{{ every }}'}\n", "roles/hidden/defaults/main.yaml", "every: '{{ nothing }}'\n")

@@ -9,7 +9,7 @@ import (
 // runAs decides who runs the programs of a task: by become_user, by become, or
 // else the agent. What the agent does by itself, such as writing a file, it does
 // as who it is, so that another user is refused there.
-func (c *compiler) runAs(t *Task, said, has layer) {
+func (c *compiler) runAs(t *Task, said, has inherited) {
 	t.user = has.user
 	if has.become != nil && !*has.become {
 		t.user = &Text{Pos: t.Pos, src: engine.LoginUser}

@@ -41,7 +41,7 @@ func TestRunAs(t *testing.T) {
 			}
 			p := mustCompile(t, "site.yaml", site.String())
 			v := NewVars(nil, nil)
-			if err := v.Enter(p.Tasks[0].Scopes, p.Tasks[0].Refs()); err != nil {
+			if err := v.PushScope(p.Tasks[0].Scopes, p.Tasks[0].Refs()); err != nil {
 				t.Fatal(err)
 			}
 			got, err := p.Tasks[0].User(v)
@@ -119,7 +119,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for i, tt := range tests {
 		v := NewVars(map[string]any{"list": []any{}}, nil)
-		if err := v.Enter(p.Tasks[i].Scopes, p.Tasks[i].Refs()); err != nil {
+		if err := v.PushScope(p.Tasks[i].Scopes, p.Tasks[i].Refs()); err != nil {
 			t.Fatal(err)
 		}
 		got, err := p.Tasks[i].Env(v)

@@ -48,7 +48,7 @@ func (c *compiler) compileScope(d *document, n *yaml.Node, isDefault bool) *Scop
 		value, err := compileValue(d, n.Content[i+1])
 		if err != nil {
 			c.fail(err)
-			c.strange(d, n.Content[i+1]) // for what else is wrong in it
+			c.checkBelowUnknown(d, n.Content[i+1]) // for what else is wrong in it
 			continue
 		}
 		s.vars[key.Value] = value
@@ -70,20 +70,20 @@ func (c *compiler) params(d *document, n *yaml.Node) *Scope {
 // text that is one expression keeps the type of its value: "{{ ports }}" is a list
 // when ports is one.
 type Value struct {
-	Pos   strictyaml.Pos
-	konst any
-	text  *Interpolation
-	list  []*Value
-	keys  []string
-	refs  Refs
-	isMap bool
-	fixed bool
+	Pos        strictyaml.Pos
+	constant   any
+	text       *Interpolation
+	list       []*Value
+	keys       []string
+	refs       Refs
+	isMap      bool
+	isConstant bool
 	// own is the value of each host; nil for any other kind of value.
-	own map[string]perHost
+	perHost map[string]hostValue
 }
 
-// perHost is a value that one host has.
-type perHost struct {
+// hostValue is a value that one host has.
+type hostValue struct {
 	value any
 	err   error
 }
@@ -110,9 +110,9 @@ func compileValue(d *document, n *yaml.Node) (*Value, error) {
 	default:
 		return nil, v.Pos.Errorf("cannot use this as a value")
 	}
-	v.fixed = !slices.ContainsFunc(v.list, func(c *Value) bool { return !c.fixed })
-	if v.fixed {
-		v.konst, _ = v.assemble(nil)
+	v.isConstant = !slices.ContainsFunc(v.list, func(c *Value) bool { return !c.isConstant })
+	if v.isConstant {
+		v.constant, _ = v.assemble(nil)
 	}
 	return v, nil
 }
@@ -136,11 +136,11 @@ func (v *Value) scalar(d *document, n *yaml.Node) error {
 		v.text, v.refs = text, text.refs
 		return nil
 	}
-	v.fixed = true
-	if err := n.Decode(&v.konst); err != nil {
+	v.isConstant = true
+	if err := n.Decode(&v.constant); err != nil {
 		return v.Pos.Errorf("cannot read the value: %v", err)
 	}
-	v.konst = Normalize(v.konst)
+	v.constant = Normalize(v.constant)
 	return nil
 }
 
@@ -150,14 +150,14 @@ func (v *Value) Refs() Refs { return v.refs }
 // Eval computes the value.
 func (v *Value) Eval(vars map[string]any) (any, error) {
 	switch {
-	case v.fixed:
-		return v.konst, nil
+	case v.isConstant:
+		return v.constant, nil
 	case v.text != nil:
 		return v.text.Value(vars)
-	case v.own != nil:
+	case v.perHost != nil:
 		host, _ := vars["host"].(map[string]any)
 		name, _ := host["name"].(string)
-		mine, ok := v.own[name]
+		mine, ok := v.perHost[name]
 		if !ok {
 			return nil, v.Pos.Errorf("the loop has no such item for %s", name)
 		}

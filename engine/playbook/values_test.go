@@ -22,7 +22,7 @@ func buildOne(t *testing.T, args string) (*fileArgs, error) {
 	t.Helper()
 	p := mustCompile(t, "site.yaml", "- hosts: all\n  tasks:\n    - file: "+args+"\n")
 	v := NewVars(vars(), nil)
-	got, err := p.Tasks[0].Build(v)
+	got, err := p.Tasks[0].BuildArgs(v)
 	if err != nil {
 		return nil, err
 	}

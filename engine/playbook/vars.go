@@ -17,12 +17,12 @@ func Reserved() []string {
 // Vars are the variables of one host, with the layers of the task that is being
 // looked at on top. Not safe for concurrent use.
 type Vars struct {
-	m     map[string]any
-	fixed map[string]bool // names that no layer may hide
-	set   map[string]bool // names that only parameters may hide; see Define
+	values  map[string]any
+	fixed   map[string]bool // names that no layer may hide
+	defined map[string]bool // names that only parameters may hide; see Define
 	// host are values of the host itself that are computed when they are looked at.
-	host  map[string]*Value
-	saved []savedVar
+	hostVars map[string]*Value
+	saved    []savedVar
 }
 
 type savedVar struct {
@@ -37,30 +37,30 @@ type savedVar struct {
 // that the user gave on the command line. The maps are not changed. Those of base
 // that are of HostValues are computed when they are looked at.
 func NewVars(base, fixed map[string]any) *Vars {
-	v := &Vars{m: make(map[string]any, len(base)+len(fixed)+16), fixed: map[string]bool{}, set: map[string]bool{}}
+	v := &Vars{values: make(map[string]any, len(base)+len(fixed)+16), fixed: map[string]bool{}, defined: map[string]bool{}}
 	for name, value := range base {
 		if later, ok := value.(*Value); ok {
-			if v.host == nil {
-				v.host = map[string]*Value{}
+			if v.hostVars == nil {
+				v.hostVars = map[string]*Value{}
 			}
-			v.host[name] = later
+			v.hostVars[name] = later
 			continue
 		}
-		v.m[name] = value
+		v.values[name] = value
 	}
-	maps.Copy(v.m, fixed)
+	maps.Copy(v.values, fixed)
 	for name := range fixed {
 		v.fixed[name] = true
 	}
-	v.m[contextVar] = &runContext{}
+	v.values[contextVar] = &runContext{}
 	return v
 }
 
-// Set gives a variable a value from now on, as `register` does. It must not be
+// Assign gives a variable a value from now on, as `register` does. It must not be
 // called between Enter and its return.
-func (v *Vars) Set(name string, value any) {
-	v.m[name] = value
-	delete(v.host, name)
+func (v *Vars) Assign(name string, value any) {
+	v.values[name] = value
+	delete(v.hostVars, name)
 }
 
 // Define gives a variable a value from now on, as the task `set` does: over what
@@ -70,47 +70,47 @@ func (v *Vars) Define(name string, value any) {
 	if v.fixed[name] {
 		return
 	}
-	v.Set(name, value)
-	v.set[name] = true
+	v.Assign(name, value)
+	v.defined[name] = true
 }
 
 // Explain has errors about a missing variable say what gives it a value.
 func (v *Vars) Explain(definers map[string]strictyaml.Pos) {
-	v.m[contextVar].(*runContext).definers = definers
+	v.values[contextVar].(*runContext).definers = definers
 }
 
 // Get returns the value of a variable.
 func (v *Vars) Get(name string) (any, bool) {
-	value, ok := v.m[name]
+	value, ok := v.values[name]
 	return value, ok
 }
 
 // Map is the live map for evaluating; only this package's types may be given
 // it, and it must not be changed or kept.
-func (v *Vars) Map() map[string]any { return v.m }
+func (v *Vars) Map() map[string]any { return v.values }
 
 // Clone copies the variables for others to read.
 func (v *Vars) Clone() map[string]any {
-	out := maps.Clone(v.m)
+	out := maps.Clone(v.values)
 	delete(out, contextVar)
 	return out
 }
 
-// Enter puts those variables of the scopes on top that refs may look at,
+// PushScope puts those variables of the scopes on top that refs may look at,
 // rendering their templates. Leave takes them away again. Entering again adds
 // to what is there.
-func (v *Vars) Enter(scopes []*Scope, refs Refs) error {
-	if len(scopes) == 0 && len(v.host) == 0 {
+func (v *Vars) PushScope(scopes []*Scope, refs Refs) error {
+	if len(scopes) == 0 && len(v.hostVars) == 0 {
 		return nil
 	}
 	names := refs.Names()
 	if refs.All() {
-		names = slices.Sorted(maps.Keys(v.host))
+		names = slices.Sorted(maps.Keys(v.hostVars))
 		for _, s := range scopes {
 			names = append(names, s.names...)
 		}
 	}
-	e := &entering{vars: v, scopes: scopes, state: map[string]bool{}}
+	e := &scopeResolver{vars: v, scopes: scopes, state: map[string]bool{}}
 	for _, name := range names {
 		if err := e.resolve(name); err != nil {
 			return err
@@ -119,31 +119,31 @@ func (v *Vars) Enter(scopes []*Scope, refs Refs) error {
 	return nil
 }
 
-// Push sets a variable until Leave.
-func (v *Vars) Push(name string, value any) {
-	old, had := v.m[name]
+// Set sets a variable until Leave.
+func (v *Vars) Set(name string, value any) {
+	old, had := v.values[name]
 	v.saved = append(v.saved, savedVar{name, had, old, v.fixed[name]})
-	v.m[name] = value
+	v.values[name] = value
 }
 
-// hold is Push for a variable that no layer may hide meanwhile.
-func (v *Vars) hold(name string, value any) {
-	v.Push(name, value)
+// setFixed is Push for a variable that no layer may hide meanwhile.
+func (v *Vars) setFixed(name string, value any) {
+	v.Set(name, value)
 	v.fixed[name] = true
 }
 
-// Mark returns the point that Leave goes back to.
-func (v *Vars) Mark() int { return len(v.saved) }
+// Depth returns the point that Leave goes back to.
+func (v *Vars) Depth() int { return len(v.saved) }
 
-// Leave undoes every Push and Enter since mark.
-func (v *Vars) Leave(mark int) {
+// PopTo undoes every Push and Enter since mark.
+func (v *Vars) PopTo(mark int) {
 	for len(v.saved) > mark {
 		s := v.saved[len(v.saved)-1]
 		v.saved = v.saved[:len(v.saved)-1]
 		if s.had {
-			v.m[s.name] = s.old
+			v.values[s.name] = s.old
 		} else {
-			delete(v.m, s.name)
+			delete(v.values, s.name)
 		}
 		if !s.fixed {
 			delete(v.fixed, s.name)
@@ -151,15 +151,15 @@ func (v *Vars) Leave(mark int) {
 	}
 }
 
-// entering resolves variables that may refer to each other.
-type entering struct {
+// scopeResolver resolves variables that may refer to each other.
+type scopeResolver struct {
 	vars   *Vars
 	scopes []*Scope
 	state  map[string]bool // false: being resolved; true: done
 	path   []string
 }
 
-func (e *entering) resolve(name string) error {
+func (e *scopeResolver) resolve(name string) error {
 	if done, seen := e.state[name]; seen {
 		if !done {
 			return e.cycle(name)
@@ -177,18 +177,18 @@ func (e *entering) resolve(name string) error {
 			return err
 		}
 	}
-	got, err := value.Eval(e.vars.m)
+	got, err := value.Eval(e.vars.values)
 	if err != nil {
 		return fmt.Errorf("variable %q: %w", name, err)
 	}
-	e.vars.Push(name, got)
+	e.vars.Set(name, got)
 	e.state[name] = true
 	e.path = e.path[:len(e.path)-1]
 	return nil
 }
 
 // find returns the value in force for name; nil when that of the host holds.
-func (e *entering) find(name string) *Value {
+func (e *scopeResolver) find(name string) *Value {
 	if e.vars.fixed[name] {
 		return nil
 	}
@@ -197,20 +197,20 @@ func (e *entering) find(name string) *Value {
 			return value
 		}
 	}
-	_, host := e.vars.m[name]
-	host = host || e.vars.host[name] != nil
+	_, host := e.vars.values[name]
+	host = host || e.vars.hostVars[name] != nil
 	for _, s := range slices.Backward(e.scopes) {
-		if s.Default && host || e.vars.set[name] && !s.Param {
+		if s.Default && host || e.vars.defined[name] && !s.Param {
 			continue
 		}
 		if value := s.vars[name]; value != nil {
 			return value
 		}
 	}
-	return e.vars.host[name]
+	return e.vars.hostVars[name]
 }
 
-func (e *entering) cycle(name string) error {
+func (e *scopeResolver) cycle(name string) error {
 	path := append(slices.Clone(e.path[slices.Index(e.path, name):]), name)
 	var pos strictyaml.Pos
 	if value := e.find(name); value != nil {

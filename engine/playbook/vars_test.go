@@ -15,16 +15,16 @@ func pathOf(t *testing.T, base, fixed map[string]any, pairs ...string) (string, 
 	v := NewVars(base, fixed)
 	before := maps.Clone(v.Map())
 	task := p.Tasks[0]
-	mark := v.Mark()
-	err := v.Enter(task.Scopes, task.Refs())
+	mark := v.Depth()
+	err := v.PushScope(task.Scopes, task.Refs())
 	path := ""
 	if err == nil {
 		var args any
-		if args, err = task.Build(v); err == nil {
+		if args, err = task.BuildArgs(v); err == nil {
 			path = args.(*fileArgs).Path
 		}
 	}
-	v.Leave(mark)
+	v.PopTo(mark)
 	if diff := cmp.Diff(before, v.Map(), cmp.AllowUnexported(runContext{})); diff != "" {
 		t.Errorf("the variables are not as before: %s", diff)
 	}
@@ -116,7 +116,7 @@ func TestTags(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			lib := &Library{Tags: strings.Fields(tt.tags), SkipTags: strings.Fields(tt.skip)}
+			lib := &Compiler{Tags: strings.Fields(tt.tags), SkipTags: strings.Fields(tt.skip)}
 			p, err := compileFiles(t, lib, "site.yaml", `
 - hosts: all
   tasks:
@@ -141,7 +141,7 @@ func TestTags(t *testing.T) {
 
 func TestUnknownTags(t *testing.T) {
 	site := "- hosts: all\n  tasks: [{name: a, file: {path: /a}, tags: [config, never]}]\n"
-	for want, lib := range map[string]*Library{
+	for want, lib := range map[string]*Compiler{
 		`--tags: no task has the tag "confg"; did you mean "config"?`: {Tags: []string{"always", "confg"}},
 		`--skip-tags: no task has the tag "slow"`:                     {SkipTags: []string{"never", "slow", "config"}},
 	} {

@@ -15,8 +15,8 @@ const versionName = "versionCompare"
 
 var versionParts = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 
-// before are parts that stand for something before the version that they follow.
-var before = []string{"dev", "a", "alpha", "b", "beta", "pre", "rc"}
+// prereleaseParts are parts that stand for something before the version that they follow.
+var prereleaseParts = []string{"dev", "a", "alpha", "b", "beta", "pre", "rc"}
 
 // versionCompare returns -1, 0 or 1, as version a comes before b, is the same or
 // comes after it. Numbers are compared as such, 1.10 is after 1.9; 1.2 is 1.2.0, v1
@@ -49,7 +49,7 @@ func weight(parts []string, i int) int {
 	switch {
 	case i >= len(parts) || number(parts[i]) >= 0:
 		return 0
-	case slices.Contains(before, parts[i]):
+	case slices.Contains(prereleaseParts, parts[i]):
 		return -1
 	}
 	return 1

@@ -43,8 +43,8 @@ func (b *builder) gate(n node, hosts map[string]bool) {
 	if g == nil {
 		return
 	}
-	g.Only = b.unskipped(hosts, n.task.ID)
-	if g.Only != nil && len(g.Only) == 0 || !b.repeatable(g) {
+	g.OnlyHosts = b.unskipped(hosts, n.task.ID)
+	if g.OnlyHosts != nil && len(g.OnlyHosts) == 0 || !b.repeatable(g) {
 		return
 	}
 	g.Notify, g.Needs, g.Throttle = nil, nil, b.throttle(g.Throttle)
@@ -69,15 +69,15 @@ func (b *builder) repeatHandlers(p *playbook.Play, root *section) {
 	for _, h := range p.Handlers {
 		again, gate := h.Gate(b.known(h, h.When)), true
 		if again == nil {
-			again, gate = h.On(b.known(h, h.When)), false
+			again, gate = h.WithConditions(b.known(h, h.When)), false
 		}
-		again.Only = b.notified(h, p, root)
-		if !gate && again.Only != nil {
-			maps.DeleteFunc(again.Only, func(host string, _ bool) bool {
+		again.OnlyHosts = b.notified(h, p, root)
+		if !gate && again.OnlyHosts != nil {
+			maps.DeleteFunc(again.OnlyHosts, func(host string, _ bool) bool {
 				return len(b.history.items[h.ID][host]) > 0 || !b.ran(h, host)
 			})
 		}
-		if again.Only != nil && len(again.Only) == 0 || !b.repeatable(again) {
+		if again.OnlyHosts != nil && len(again.OnlyHosts) == 0 || !b.repeatable(again) {
 			continue
 		}
 		again.Play, again.Block, again.Needs, again.Throttle = b.play, nil, nil, b.throttle(again.Throttle)
@@ -131,7 +131,7 @@ func (b *builder) notified(h *playbook.Task, p *playbook.Play, root *section) ma
 			out[host] = true
 		}
 		if again := b.handlers[t]; again != nil {
-			maps.Copy(out, again.Only)
+			maps.Copy(out, again.OnlyHosts)
 		}
 	}
 	return out

@@ -111,7 +111,7 @@ func (b *builder) invertBlock(p *section) {
 		return
 	}
 	block := *p.block
-	block.When, block.Parent, block.Rescue, block.Always, block.Only = nil, b.block, 0, 0, only
+	block.When, block.Parent, block.Rescue, block.Always, block.OnlyHosts = nil, b.block, 0, 0, only
 	block.Needs = b.waits.take()
 	block.Throttle = b.throttle(block.Throttle)
 	block.Rollout = b.rollout(block.Rollout)
@@ -146,7 +146,7 @@ func (b *builder) throttle(e *playbook.Expr) *playbook.Expr {
 		return nil
 	}
 	b.uses(e.Refs())
-	return e.Or(1)
+	return e.WithFallback(1)
 }
 
 // rollout returns a rollout with conditions that can be computed; a host for which
@@ -176,12 +176,12 @@ func (b *builder) undo(t *playbook.Task, then bool) {
 		return
 	}
 	v := engine.Revert{Run: b.Run, Task: t.ID, Late: then, Force: b.Force}
-	undo, err := t.Instead(v.ID(), engine.RevertModule, v)
+	undo, err := t.Replacing(v.ID(), engine.RevertModule, v)
 	if err != nil {
 		b.err = err
 		return
 	}
-	undo.Only, undo.Throttle = only, b.throttle(t.Throttle)
+	undo.OnlyHosts, undo.Throttle = only, b.throttle(t.Throttle)
 	if !then {
 		undo.Needs = b.waits.take()
 	}

@@ -47,7 +47,7 @@ func (s *site) Connect(context.Context, string) (schedule.Host, error) {
 func newSite(t *testing.T, book string) *site {
 	t.Helper()
 	s := &site{t: t, root: t.TempDir(), registry: engine.NewRegistry(tasks.Modules())}
-	lib := playbook.Library{Registry: s.registry}
+	lib := playbook.Compiler{Registry: s.registry}
 	var err error
 	if s.program, err = lib.Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(book)}}}, "site.yaml"); err != nil {
 		t.Fatalf("%v\n%s", err, book)

@@ -9,7 +9,7 @@ import (
 func Purge(p engine.Purge) (*playbook.Program, error) {
 	b := &builder{out: &playbook.Program{Name: "purge"}}
 	b.open(&playbook.Play{Hosts: "all"}, "purge", nil)
-	t, err := (&playbook.Task{Name: "remove backups"}).Instead(p.ID(), engine.PurgeModule, p)
+	t, err := (&playbook.Task{Name: "remove backups"}).Replacing(p.ID(), engine.PurgeModule, p)
 	if err != nil {
 		return nil, err
 	}

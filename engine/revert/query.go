@@ -14,7 +14,7 @@ func Query(run string, force bool) (*playbook.Program, error) {
 	b := &builder{out: &playbook.Program{Name: "read history"}}
 	b.open(&playbook.Play{Hosts: "all"}, "read history", nil)
 	v := engine.Revert{Run: run, Force: force, Look: true}
-	t, err := (&playbook.Task{Name: "put back"}).Instead(v.ID(), engine.RevertModule, v)
+	t, err := (&playbook.Task{Name: "put back"}).Replacing(v.ID(), engine.RevertModule, v)
 	if err != nil {
 		return nil, err
 	}

@@ -27,12 +27,12 @@ func (b *builder) emitRemainder() {
 			continue
 		}
 		name := &playbook.Task{Name: "other changes of run " + b.Run}
-		t, err := name.Instead(v.ID(), engine.RevertModule, v)
+		t, err := name.Replacing(v.ID(), engine.RevertModule, v)
 		if err != nil {
 			b.err = err
 			return
 		}
-		t.Only, t.Throttle = s.only, s.throttle
+		t.OnlyHosts, t.Throttle = s.only, s.throttle
 		b.task(t)
 	}
 	b.close()

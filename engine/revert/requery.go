@@ -36,7 +36,7 @@ func readOnlyTasks(p *section, own, asked map[string]bool, each func(node), barr
 			barrier()
 		case n.kind == playbook.OpBlock:
 			readOnlyTasks(n.section, own, asked, each, barrier)
-		case n.kind == playbook.OpTask && !n.rescue && n.task.Looks() && n.task.Until == nil && isRepeatable(n, own, asked):
+		case n.kind == playbook.OpTask && !n.rescue && n.task.ReadOnly() && n.task.Until == nil && isRepeatable(n, own, asked):
 			each(n)
 		}
 	}
@@ -68,7 +68,7 @@ func (b *builder) requery() {
 		b.open(p, "read again: "+p.Name, nil)
 		b.first = i > 0
 		readOnlyTasks(readSection(b.prog, p), b.own, b.asked, func(n node) {
-			t := n.task.On(append(n.when[:len(n.when):len(n.when)], n.task.When...))
+			t := n.task.WithConditions(append(n.when[:len(n.when):len(n.when)], n.task.When...))
 			t.IgnoreErrors, t.Notify, t.Needs, t.Throttle = true, nil, nil, nil
 			b.barrier = b.barrier || t.RunOnce
 			b.task(t)

@@ -61,7 +61,7 @@ func (r *reader) read(i int, op playbook.Op) {
 	case playbook.OpEnd:
 		r.blocks = r.blocks[:len(r.blocks)-1]
 		r.when = r.when[:len(r.when)-len(op.Block.When)]
-		if op.Block.Turns() {
+		if op.Block.LimitsHosts() {
 			r.at = r.at.up
 		}
 	}
@@ -73,7 +73,7 @@ func (r *reader) enter(b *playbook.Block) {
 	}
 	r.blocks = append(r.blocks, b)
 	r.when = append(slices.Clip(r.when), b.When...)
-	if b.Turns() {
+	if b.LimitsHosts() {
 		inner := &section{block: b, up: r.at}
 		r.add(node{kind: playbook.OpBlock, section: inner})
 		r.at = inner

@@ -63,7 +63,7 @@ func (a *action) Gate() any {
 
 func compile(t testing.TB, text string) *playbook.Program {
 	t.Helper()
-	lib := playbook.Library{Registry: engine.NewRegistry([]engine.Kind{
+	lib := playbook.Compiler{Registry: engine.NewRegistry([]engine.Kind{
 		{Name: "do", New: func() any { return &module{} }},
 		{Name: "act", New: func() any { return &action{} }},
 	})}
@@ -107,7 +107,7 @@ func layout(m *Inverted) []string {
 			depth++
 		case playbook.OpPlayEnd:
 			for _, h := range op.Play.Handlers {
-				say("handler %s%s", h.Name, hosts(h.Only))
+				say("handler %s%s", h.Name, hosts(h.OnlyHosts))
 			}
 			depth--
 		case playbook.OpBatch:
@@ -119,12 +119,12 @@ func layout(m *Inverted) []string {
 		case playbook.OpLabel:
 			say("label %s", op.Label.Name)
 		case playbook.OpBlock:
-			say("block%s%s%s%s", throttled(op.Block.Throttle), rolled(op.Block.Rollout), hosts(op.Block.Only), needs(op.Block.Needs))
+			say("block%s%s%s%s", throttled(op.Block.Throttle), rolled(op.Block.Rollout), hosts(op.Block.OnlyHosts), needs(op.Block.Needs))
 			depth++
 		case playbook.OpEnd:
 			depth--
 		case playbook.OpTask:
-			say("%s%s%s%s", describe(op.Task), throttled(op.Task.Throttle), hosts(op.Task.Only), needs(op.Task.Needs))
+			say("%s%s%s%s", describe(op.Task), throttled(op.Task.Throttle), hosts(op.Task.OnlyHosts), needs(op.Task.Needs))
 		}
 	}
 	return out

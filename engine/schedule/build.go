@@ -30,7 +30,7 @@ type built struct {
 // build renders the task. The variables are as before when it returns.
 func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error) {
 	t := c.task
-	defer h.vars.Leave(h.vars.Mark())
+	defer h.vars.PopTo(h.vars.Depth())
 	at.push(t, h.vars)
 	if t.WhenPerItem() {
 		ok, reason, err := t.Applies(h.vars)
@@ -38,7 +38,7 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 			return &built{skip: true, reason: reason}, err
 		}
 	}
-	if err := h.vars.Enter(t.Scopes, t.Refs()); err != nil {
+	if err := h.vars.PushScope(t.Scopes, t.Refs()); err != nil {
 		return nil, err
 	}
 	title, err := t.Title(h.vars)
@@ -58,7 +58,7 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 		module, raw = same.module, same.args
 	}
 	if raw == nil {
-		args, err := t.Build(h.vars)
+		args, err := t.BuildArgs(h.vars)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (p *preparation) Vars() map[string]any {
 	if len(p.host.seg.names) > 0 {
 		p.late = true
 	}
-	_ = p.host.vars.Enter(p.task.Scopes, playbook.Everything()) // as for site.Vars
+	_ = p.host.vars.PushScope(p.task.Scopes, playbook.Everything()) // as for site.Vars
 	return p.host.vars.Clone()
 }
 
@@ -177,7 +177,7 @@ func (h *host) render(t *playbook.Task, name string) ([]byte, error) {
 			return nil, unknowable{why}
 		}
 	}
-	if err := h.vars.Enter(t.Scopes, tpl.Refs()); err != nil {
+	if err := h.vars.PushScope(t.Scopes, tpl.Refs()); err != nil {
 		return nil, err
 	}
 	text, err := tpl.Text(h.vars.Map())

@@ -33,7 +33,7 @@ func (h *host) refresh() error {
 	if err != nil {
 		return fmt.Errorf("facts: %w", err)
 	}
-	h.vars.Set("facts", facts)
+	h.vars.Assign("facts", facts)
 	return nil
 }
 

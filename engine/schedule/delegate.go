@@ -113,7 +113,7 @@ func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result
 	}
 	there := guest{s, h.name}
 	res, err := h.runStep(ctx, there, *e.step)
-	if err != nil || !e.task.Judged() {
+	if err != nil || !e.task.NeedsEvaluation() {
 		return res, err
 	}
 	e.result = &res

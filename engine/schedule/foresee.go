@@ -130,7 +130,7 @@ func (h *host) lacking(e *entry, res *engine.Result) {
 
 // isDelegate tells whether other hosts may do tasks on this one.
 func (r *run) isDelegate(host string) bool {
-	may := func(t *playbook.Task) bool { return t.Delegate != nil && t.Delegate.May(host) }
+	may := func(t *playbook.Task) bool { return t.Delegate != nil && t.Delegate.MayBe(host) }
 	return slices.ContainsFunc(r.prog.Tasks, may) ||
 		slices.ContainsFunc(r.prog.Plays, func(p *playbook.Play) bool { return slices.ContainsFunc(p.Handlers, may) })
 }

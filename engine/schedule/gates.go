@@ -76,7 +76,7 @@ func (c *coord) gate(h *host, op int, p *playbook.Play) *gate {
 // throttled tells whether hosts take turns at an operation.
 func throttled(op playbook.Op) bool {
 	for b := op.Block; b != nil; b = b.Parent {
-		if b.Turns() {
+		if b.LimitsHosts() {
 			return true
 		}
 	}

@@ -64,7 +64,7 @@ func (h *host) notifiers(t *playbook.Task) []string {
 // unattended tells whether the agent can carry out the handler without the
 // controller's decision.
 func (h *host) unattended(t *playbook.Task) bool {
-	return t.Mode != playbook.OnController && t.Delegate == nil && !t.Judged() && t.Throttle == nil && !t.RunOnce && !h.seg.registers(t.Refs())
+	return t.Mode != playbook.OnController && t.Delegate == nil && !t.NeedsEvaluation() && t.Throttle == nil && !t.RunOnce && !h.seg.registers(t.Refs())
 }
 
 // stillWanted tells whether a handler has to run, or may have to. When the

@@ -226,7 +226,7 @@ func (h *host) rescue(ctx context.Context, f *failed) error {
 			delete(h.pending, b)
 			continue
 		}
-		h.vars.Set("failure", map[string]any{"message": f.failure.Message, "detail": f.failure.Detail, "step": f.step})
+		h.vars.Assign("failure", map[string]any{"message": f.failure.Message, "detail": f.failure.Detail, "step": f.step})
 		h.run.coord.jump(h, to, lost)
 		h.cursor = to
 		return nil

@@ -49,7 +49,7 @@ func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (eng
 // judgeResult applies the task's own conditions to a result. again tells that
 // it failed, or is not what until wants.
 func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (again bool) {
-	if !t.Judged() || res.Status == engine.Skipped {
+	if !t.NeedsEvaluation() || res.Status == engine.Skipped {
 		return res.Failure != nil
 	}
 	if h.checking() && res.Change != nil && len(res.Change.Pending()) > 0 {
@@ -106,10 +106,10 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 // holds evaluates conditions on a result: under the task's registered name,
 // and as `result`.
 func (h *host) holds(t *playbook.Task, conditions []*playbook.Expr, e *entry, seen map[string]any) (bool, string, error) {
-	defer h.vars.Leave(h.vars.Mark())
-	h.vars.Push("result", seen)
+	defer h.vars.PopTo(h.vars.Depth())
+	h.vars.Set("result", seen)
 	if t.Register != "" {
-		h.vars.Push(t.Register, seen)
+		h.vars.Set(t.Register, seen)
 	}
 	e.at.push(t, h.vars)
 	ok, err := t.Holds(conditions, h.vars)

@@ -22,13 +22,13 @@ func TestOnly(t *testing.T) {
     - {name: c, do: {}, needs: passed}
   handlers: [{name: h, do: {}}]
 `)
-	prog.Tasks[0].Only = map[string]bool{"h2": true}
+	prog.Tasks[0].OnlyHosts = map[string]bool{"h2": true}
 	for _, op := range prog.Ops {
 		if op.Block != nil {
-			op.Block.Only = map[string]bool{"h1": true, "h2": true}
+			op.Block.OnlyHosts = map[string]bool{"h1": true, "h2": true}
 		}
 	}
-	prog.Plays[0].Handlers[0].Only = map[string]bool{"h1": true}
+	prog.Plays[0].Handlers[0].OnlyHosts = map[string]bool{"h1": true}
 	report, err := Run(t.Context(), prog, s.options())
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ type preview struct {
 
 // take keeps a result.
 func (p *preview) take(h *host, e *entry, res *engine.Result) {
-	judged := e.task.IgnoreErrors || e.task.Judged() || e.task.Block.Rescue > 0 || e.task.Block.Always > 0
+	judged := e.task.IgnoreErrors || e.task.NeedsEvaluation() || e.task.Block.Rescue > 0 || e.task.Block.Always > 0
 	switch {
 	case p.changes: // what comes behind says little
 		return
@@ -93,7 +93,7 @@ func (h *host) previewInner(ctx context.Context, b *playbook.Block) error {
 	if err := h.need(ctx, b.Refs()); err != nil {
 		return err
 	}
-	applies, reason := b.Only == nil || b.Only[h.name], ""
+	applies, reason := b.OnlyHosts == nil || b.OnlyHosts[h.name], ""
 	if applies {
 		var err error
 		if applies, reason, err = b.Applies(h.vars); err != nil {
@@ -101,7 +101,7 @@ func (h *host) previewInner(ctx context.Context, b *playbook.Block) error {
 		}
 	}
 	switch {
-	case !applies && b.Only != nil && !b.Only[h.name]:
+	case !applies && b.OnlyHosts != nil && !b.OnlyHosts[h.name]:
 		h.cursor = b.End + 1
 	case !applies:
 		for i := b.Begin; i < b.End; i++ {

@@ -167,7 +167,7 @@ func (f *realFleet) Connect(ctx context.Context, host string) (Host, error) {
 func (f *realFleet) run(ctx context.Context, hosts []string, site string, change func(*Options)) *engine.Report {
 	f.t.Helper()
 	inv := inventory{hosts: hosts}
-	lib := &playbook.Library{Registry: f.reg, Match: inv.match}
+	lib := &playbook.Compiler{Registry: f.reg, Match: inv.match}
 	prog, err := lib.Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(site)}}}, "site.yaml")
 	if err != nil {
 		f.t.Fatal(err)

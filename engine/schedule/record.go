@@ -153,7 +153,7 @@ func (h *host) registerResult(e *entry, res engine.Result) {
 
 // register makes a result visible to the host's later tasks, and to actions.
 func (h *host) register(name string, value map[string]any) {
-	h.vars.Set(name, value)
+	h.vars.Assign(name, value)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.registered[name] = value

@@ -52,12 +52,12 @@ func (r *run) restoreTasks(b *playbook.Block) ([]*playbook.Task, error) {
 		}
 		for _, late := range []bool{false, true} {
 			v := engine.Revert{Run: r.opts.RunID, Task: op.Task.ID, Late: late, SameRun: true}
-			t, err := op.Task.Instead(v.ID(), engine.RevertModule, v)
+			t, err := op.Task.Replacing(v.ID(), engine.RevertModule, v)
 			if err != nil {
 				return nil, err
 			}
 			t.Prefix = "put back: "
-			t.Play, t.Block, t.Only, t.Throttle = op.Task.Play, b.Parent, op.Task.Only, nil
+			t.Play, t.Block, t.OnlyHosts, t.Throttle = op.Task.Play, b.Parent, op.Task.OnlyHosts, nil
 			if late {
 				hold = append(hold, t)
 			} else {

@@ -33,11 +33,11 @@ func (s *site) Vars() map[string]any {
 
 func (s *site) copyVars() map[string]any {
 	h := s.host
-	defer h.vars.Leave(h.vars.Mark())
+	defer h.vars.PopTo(h.vars.Depth())
 	s.at.push(s.call.task, h.vars)
 	// A variable that cannot be rendered here is one that the task does not
 	// use: what it uses was rendered with its arguments.
-	_ = h.vars.Enter(s.call.task.Scopes, playbook.Everything())
+	_ = h.vars.PushScope(s.call.task.Scopes, playbook.Everything())
 	return h.vars.Clone()
 }
 
@@ -52,7 +52,7 @@ func (s *site) Targets() []string {
 // in. It is for actions that take one, beside what engine.Site asks for.
 func (s *site) Render(name string) ([]byte, error) {
 	h := s.host
-	defer h.vars.Leave(h.vars.Mark())
+	defer h.vars.PopTo(h.vars.Depth())
 	s.at.push(s.call.task, h.vars)
 	return h.render(s.call.task, name)
 }

@@ -437,7 +437,7 @@ func (s *scenario) compile(t testing.TB, site string) *playbook.Program {
 	for i := 0; i+1 < len(s.files); i += 2 {
 		tree[s.files[i]] = &fstest.MapFile{Data: []byte(s.files[i+1])}
 	}
-	lib := &playbook.Library{Registry: s.fleet.registry(), Roles: []playbook.Tree{{Name: "roles", FS: tree}}, Match: s.inv.match, Step: s.step}
+	lib := &playbook.Compiler{Registry: s.fleet.registry(), Roles: []playbook.Tree{{Name: "roles", FS: tree}}, Match: s.inv.match, Step: s.step}
 	prog, err := lib.Compile(playbook.Tree{FS: tree}, "site.yaml")
 	if err != nil {
 		t.Fatal(err)

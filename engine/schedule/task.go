@@ -30,7 +30,7 @@ type call struct {
 
 func (h *host) perform(ctx context.Context, c *call) error {
 	t := c.task
-	if t.Only != nil && !t.Only[h.name] {
+	if t.OnlyHosts != nil && !t.OnlyHosts[h.name] {
 		return nil
 	}
 	if yes, err := h.confirmed(ctx, t); err != nil || !yes {
@@ -200,6 +200,6 @@ func (h *host) one(ctx context.Context, c *call, at *iteration) error {
 			return h.visit(ctx, c, at, built)
 		}
 		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, at: at,
-			judge: c.task.Judged(), conditional: len(c.onChange) > 0})
+			judge: c.task.NeedsEvaluation(), conditional: len(c.onChange) > 0})
 	}
 }

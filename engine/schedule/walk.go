@@ -93,7 +93,7 @@ func (h *host) checkBudget(ctx context.Context, p *playbook.Play) error {
 
 // enterBlock evaluates the block's condition, and takes its turn.
 func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
-	if b.Only != nil && !b.Only[h.name] {
+	if b.OnlyHosts != nil && !b.OnlyHosts[h.name] {
 		h.pastBlock(b)
 		return nil
 	}

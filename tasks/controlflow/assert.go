@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/engine/computed"
+	"deployer/engine/exprarg"
 )
 
 // Assert ends the host's run unless all its conditions hold.
 type Assert struct {
-	That       computed.Conditions `yaml:"that" short:"true" required:"true" doc:"one condition or a list, as in when; all must hold"`
-	FailMsg    string              `yaml:"fail_msg" doc:"error when a condition does not hold, error in one line: what is wrong and what to do; default: the condition"`
-	Msg        string              `yaml:"msg" doc:"same as fail_msg"`
-	SuccessMsg string              `yaml:"success_msg" doc:"text to show when all hold; default none"`
-	Quiet      bool                `yaml:"quiet" doc:"show neither success_msg nor the values in the conditions; default false"`
+	That       exprarg.Conditions `yaml:"that" short:"true" required:"true" doc:"one condition or a list, as in when; all must hold"`
+	FailMsg    string             `yaml:"fail_msg" doc:"error when a condition does not hold, error in one line: what is wrong and what to do; default: the condition"`
+	Msg        string             `yaml:"msg" doc:"same as fail_msg"`
+	SuccessMsg string             `yaml:"success_msg" doc:"text to show when all hold; default none"`
+	Quiet      bool               `yaml:"quiet" doc:"show neither success_msg nor the values in the conditions; default false"`
 }
 
 var _ engine.Module = (*Assert)(nil)
@@ -40,7 +40,7 @@ func (*Assert) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 	return nil, nil
 }
 
-func (a *Assert) failure(v computed.Verdict) *engine.Failure {
+func (a *Assert) failure(v exprarg.Verdict) *engine.Failure {
 	condition := fmt.Sprintf("%s does not hold", v.Expression)
 	if v.Place != "" {
 		condition += " (" + v.Place + ")"

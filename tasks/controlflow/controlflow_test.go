@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/engine/computed"
+	"deployer/engine/exprarg"
 	"deployer/strictyaml"
 	"deployer/tasks/tasktest"
 )
@@ -54,7 +54,7 @@ func TestDebug(t *testing.T) {
 		"number":    {Debug{Msg: 50700000000.0}, engine.Output{"msg": int64(50700000000)}, "50700000000"},
 		"fraction":  {Debug{Value: 1.5}, engine.Output{"value": 1.5}, "1.5"},
 		"structure": {Debug{Msg: map[string]any{"b": []any{1.0, "x"}, "a": true}}, engine.Output{"msg": map[string]any{"b": []any{int64(1), "x"}, "a": true}}, "a: true\nb:\n    - 1\n    - x"},
-		"variable":  {Debug{Var: &computed.Value{Expression: "facts.memory_bytes", Is: 8e9}}, engine.Output{"var": int64(8000000000)}, "facts.memory_bytes: 8000000000"},
+		"variable":  {Debug{Var: &exprarg.Value{Expression: "facts.memory_bytes", Is: 8e9}}, engine.Output{"var": int64(8000000000)}, "facts.memory_bytes: 8000000000"},
 		"both":      {Debug{Msg: "x", Value: true}, engine.Output{"msg": "x", "value": true}, "x\ntrue"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,19 +78,19 @@ func TestDebug(t *testing.T) {
 
 func TestAssert(t *testing.T) {
 	t.Parallel()
-	good := computed.Verdict{Expression: "a == 1", Place: "site.yaml:4:5", Holds: true}
-	bad := computed.Verdict{Expression: "b.rc == 0", Place: "site.yaml:5:5", Saw: []string{"b.rc: 1"}}
+	good := exprarg.Verdict{Expression: "a == 1", Place: "site.yaml:4:5", Holds: true}
+	bad := exprarg.Verdict{Expression: "b.rc == 0", Place: "site.yaml:5:5", Saw: []string{"b.rc: 1"}}
 	for name, c := range map[string]struct {
 		assert          Assert
 		message, detail string
 		shown           string
 	}{
-		"holds":          {Assert{That: computed.Conditions{good}}, "", "", ""},
-		"says so":        {Assert{That: computed.Conditions{good}, SuccessMsg: "fine"}, "", "", "fine"},
-		"quietly":        {Assert{That: computed.Conditions{good}, SuccessMsg: "fine", Quiet: true}, "", "", ""},
-		"does not hold":  {Assert{That: computed.Conditions{good, bad}}, "b.rc == 0 does not hold (site.yaml:5:5)", "b.rc: 1", ""},
-		"with a message": {Assert{That: computed.Conditions{bad}, FailMsg: "mend b"}, "mend b", "b.rc == 0 does not hold (site.yaml:5:5)\nb.rc: 1", ""},
-		"in other words": {Assert{That: computed.Conditions{bad}, Msg: "mend b", Quiet: true}, "mend b", "b.rc == 0 does not hold (site.yaml:5:5)", ""},
+		"holds":          {Assert{That: exprarg.Conditions{good}}, "", "", ""},
+		"says so":        {Assert{That: exprarg.Conditions{good}, SuccessMsg: "fine"}, "", "", "fine"},
+		"quietly":        {Assert{That: exprarg.Conditions{good}, SuccessMsg: "fine", Quiet: true}, "", "", ""},
+		"does not hold":  {Assert{That: exprarg.Conditions{good, bad}}, "b.rc == 0 does not hold (site.yaml:5:5)", "b.rc: 1", ""},
+		"with a message": {Assert{That: exprarg.Conditions{bad}, FailMsg: "mend b"}, "mend b", "b.rc == 0 does not hold (site.yaml:5:5)\nb.rc: 1", ""},
+		"in other words": {Assert{That: exprarg.Conditions{bad}, Msg: "mend b", Quiet: true}, "mend b", "b.rc == 0 does not hold (site.yaml:5:5)", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, err := c.assert.Check(t.Context(), tasktest.New(t))

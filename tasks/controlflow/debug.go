@@ -8,14 +8,14 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
-	"deployer/engine/computed"
+	"deployer/engine/exprarg"
 )
 
 // Debug shows text or values.
 type Debug struct {
-	Msg   any             `yaml:"msg" doc:"text or value to show"`
-	Var   *computed.Value `yaml:"var" doc:"expression whose value is shown under its name, as in result.stdout"`
-	Value any             `yaml:"value" doc:"additional value to show"`
+	Msg   any            `yaml:"msg" doc:"text or value to show"`
+	Var   *exprarg.Value `yaml:"var" doc:"expression whose value is shown under its name, as in result.stdout"`
+	Value any            `yaml:"value" doc:"additional value to show"`
 }
 
 var _ engine.Module = (*Debug)(nil)

@@ -46,7 +46,7 @@ type Controller struct {
 
 // Run carries the playbook out under the id of a run, new each time.
 func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) {
-	library := playbook.Library{Registry: engine.NewRegistry(tasks.Modules()), Match: c.Inventory.Match}
+	library := playbook.Compiler{Registry: engine.NewRegistry(tasks.Modules()), Match: c.Inventory.Match}
 	program, err := library.Compile(playbook.Tree{Name: "playbook", FS: c.Playbook}, c.Main)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func TestSameTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	library := playbook.Library{Registry: engine.NewRegistry(modules.Modules()), Match: inv.Match}
+	library := playbook.Compiler{Registry: engine.NewRegistry(modules.Modules()), Match: inv.Match}
 	program, err := library.Compile(playbook.Tree{FS: os.DirFS(m.path("deployer"))}, "site.yaml")
 	if err != nil {
 		t.Fatal(err)

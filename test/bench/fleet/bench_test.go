@@ -14,7 +14,7 @@ import (
 
 func TestPlaybook(t *testing.T) {
 	all := func(string) ([]string, error) { return []string{"n0001"}, nil }
-	library := playbook.Library{Registry: engine.NewRegistry(tasks.Modules()), Match: all}
+	library := playbook.Compiler{Registry: engine.NewRegistry(tasks.Modules()), Match: all}
 	for _, want := range []int{1, 10, 95, 300} {
 		dir := t.TempDir()
 		if err := writePlaybook(dir, want); err != nil {

@@ -1,0 +1,83 @@
+// Package exprarg has the arguments of tasks that a playbook writes as
+// expressions. The compiler reads them with the playbook, so that mistakes are
+// found before any host is; the controller computes them for each host, so that
+// the agent needs no expression language.
+package exprarg
+
+import (
+	"errors"
+
+	"gopkg.in/yaml.v3"
+)
+
+// These say what was wanted instead.
+var (
+	errNotConditions = errors.New("want an expression, or a list of them")
+	errNotExpression = errors.New("want an expression")
+)
+
+// Conditions are written as `when` is: an expression or a list of them. The task
+// gets what each of them came to.
+type Conditions []Verdict
+
+// Verdict is what a condition came to.
+type Verdict struct {
+	Expression string `yaml:"expression" json:"expression"` // as written
+	Place      string `yaml:"place" json:"place"`           // file:line:column
+	Holds      bool   `yaml:"holds" json:"holds"`
+	// Saw are the values that the expression looked at, as "name: value"; only
+	// of one that does not hold.
+	Saw []string `yaml:"saw,omitempty" json:"saw,omitempty"`
+}
+
+// UnmarshalYAML takes what the compiler made; as they are written, conditions are
+// texts, and nothing is known of them yet.
+func (c *Conditions) UnmarshalYAML(n *yaml.Node) error {
+	items := n.Content
+	if n.Kind == yaml.ScalarNode {
+		items = []*yaml.Node{n}
+	}
+	if n.Kind == yaml.MappingNode || len(items) == 0 {
+		return errNotConditions
+	}
+	out := make(Conditions, len(items))
+	for i, item := range items {
+		if item.Kind == yaml.ScalarNode {
+			out[i].Expression = item.Value
+			continue
+		}
+		if err := item.Decode(&out[i]); err != nil || out[i].Expression == "" {
+			return errNotConditions
+		}
+	}
+	*c = out
+	return nil
+}
+
+// YAMLSchema describes it for references.
+func (Conditions) YAMLSchema() map[string]any {
+	text := map[string]any{"type": []any{"string", "boolean"}}
+	return map[string]any{"oneOf": []any{text, map[string]any{"type": "array", "minItems": 1, "items": text}}}
+}
+
+// Value is one expression and what it came to.
+type Value struct {
+	Expression string `yaml:"expression" json:"expression"` // as written
+	Is         any    `yaml:"is" json:"is"`
+}
+
+// UnmarshalYAML takes what the compiler made, or the expression as it is written.
+func (c *Value) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		c.Expression = n.Value
+		return nil
+	}
+	type plain Value
+	if n.Kind != yaml.MappingNode || n.Decode((*plain)(c)) != nil || c.Expression == "" {
+		return errNotExpression
+	}
+	return nil
+}
+
+// YAMLSchema describes it for references.
+func (Value) YAMLSchema() map[string]any { return map[string]any{"type": "string"} }

@@ -1,0 +1,229 @@
+package playbook
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"deployer/strictyaml"
+)
+
+// iteration is one item of a loop at an include; the zero value is that of an include
+// without a loop.
+type iteration struct {
+	item  *Value
+	index int
+	// only are the hosts whose lists are that long; nil for all.
+	hosts map[string]bool
+	// look is what makes hosts say why they have no item; may be nil.
+	probe *Expr
+}
+
+// in returns the scene inside of the turn.
+func (t iteration) in(x taskContext, l *Loop) taskContext {
+	s := &Scope{loop: true, vars: map[string]*Value{l.Var: t.item}, names: []string{l.Var}}
+	loops := maps.Clone(x.loops)
+	if loops == nil {
+		loops = map[string]strictyaml.Pos{}
+	}
+	loops[l.Var] = l.Pos
+	if l.index != "" {
+		s.vars[l.index], loops[l.index] = &Value{Pos: l.Pos, constant: t.index, isConstant: true}, l.Pos
+		s.names = append(s.names, l.index)
+	}
+	x = x.with(s)
+	if x.loops = loops; l.label != nil {
+		x.labels = append(slices.Clip(x.labels), l.label)
+	}
+	return x
+}
+
+func (t iteration) conditions() []*Expr {
+	if t.probe == nil {
+		return nil
+	}
+	return []*Expr{t.probe}
+}
+
+// withoutLoops is the scene as it was outside of all loops at includes.
+func (x taskContext) withoutLoops() taskContext {
+	x.scopes = slices.DeleteFunc(slices.Clone(x.scopes), func(s *Scope) bool { return s.loop })
+	x.loops, x.labels = nil, nil
+	return x
+}
+
+// unrollLoop lays out the loop of an include: what is included stands in the program
+// once for each item, so that barriers, plans and the way back know each by
+// itself. That needs the length of the list before the run: written out it may
+// have anything in it, computed it may look at what is known of a host by then.
+// conditional tells that the include has a condition.
+func (c *compiler) unrollLoop(x taskContext, l *Loop, form string, conditional bool) []iteration {
+	if l.list != nil {
+		out := make([]iteration, len(l.list.list))
+		for i, item := range l.list.list {
+			out[i] = iteration{item: item, index: i}
+		}
+		return out
+	}
+	for b := x.block; b != nil; b = b.Parent {
+		conditional = conditional || len(b.When) > 0
+	}
+	if why := c.whyUnknown(x, l, conditional); why != "" {
+		c.fail(l.Pos.Errorf("loop at %s: how often it is put in place must be known before any host is contacted, and %s; put the loop at the tasks in it, or loop over all that may come, with a condition on the item", form, why))
+		return nil
+	}
+	lists := c.lists(x, l)
+	for _, host := range slices.Sorted(mapKeys(lists)) {
+		if err := lists[host].err; err != nil && !conditional {
+			said := *err
+			if host != "" {
+				said.Msg += " (on " + host + ")"
+			}
+			c.fail(&said)
+			return nil
+		}
+	}
+	return c.iterations(l, lists)
+}
+
+// list is a loop's list of one host.
+type list struct {
+	items []any
+	err   *strictyaml.Error
+}
+
+// iterations makes the turns from the lists of the hosts. One whose list cannot be
+// computed has the first turn, to say so when it gets there.
+func (c *compiler) iterations(l *Loop, lists map[string]list) []iteration {
+	var out []iteration
+	for i := 0; ; i++ {
+		t := iteration{index: i, item: &Value{Pos: l.Pos, perHost: map[string]hostValue{}}, hosts: map[string]bool{}}
+		for host, of := range lists {
+			switch {
+			case of.err != nil && i == 0:
+				t.item.perHost[host], t.hosts[host] = hostValue{err: of.err}, true
+				t.probe, _ = compileExpr(l.Var+" == nil or true", l.expr.orig)
+			case i < len(of.items):
+				t.item.perHost[host], t.hosts[host] = hostValue{value: of.items[i]}, true
+			}
+		}
+		if len(t.hosts) == 0 {
+			return out
+		}
+		if len(t.hosts) == len(lists) {
+			t.hosts = nil
+		}
+		out = append(out, t)
+	}
+}
+
+// whyUnknown says what the list of a loop looks at that only the run finds out;
+// empty when all of it is known, or when only the inventory leads there and the host
+// may not come to the include.
+func (c *compiler) whyUnknown(x taskContext, l *Loop, conditional bool) string {
+	refs, via := c.throughInventory(x, closure(x.scopes, l.refs))
+	if refs.all {
+		return "it looks at all variables"
+	}
+	for _, name := range refs.Names() {
+		why := c.whyUnknownName(x, name)
+		switch {
+		case why == "", via[name] != nil && conditional: // of a host that may not come there
+		case via[name] != nil:
+			return fmt.Sprintf("%s (through the variable at %s)", why, via[name].Pos)
+		default:
+			return why
+		}
+	}
+	return ""
+}
+
+// whyUnknownName says why the value of a variable is known in the run only; empty when it
+// is known before.
+func (c *compiler) whyUnknownName(x taskContext, name string) string {
+	switch name {
+	case "facts", "run", "result", "failure":
+		return "it looks at " + name
+	}
+	if _, given := c.lib.Extra[name]; given {
+		return ""
+	}
+	if c.isPrompted(name) || slices.Contains(c.lib.Promised, name) {
+		return fmt.Sprintf("it looks at %s, which is asked for later: give it with -e %[1]s=...", name)
+	}
+	for _, t := range slices.Concat(c.allTasks(), x.state.handlers) {
+		if slices.Contains(t.Defines(), name) {
+			return fmt.Sprintf("it looks at %s, which the task at %s gives a value", name, t.Pos)
+		}
+	}
+	return ""
+}
+
+// throughInventory adds what variables of the inventory look at in turn, and tells
+// which of them does.
+func (c *compiler) throughInventory(x taskContext, refs Refs) (Refs, map[string]*Value) {
+	via, seen := map[string]*Value{}, map[*Value]bool{}
+	if c.lib.Vars == nil || c.lib.Match == nil {
+		return refs, via
+	}
+	hosts, _ := c.lib.Match(x.play.Hosts) // an error was said already
+	for _, host := range hosts {
+		vars := c.lib.Vars(host)
+		for todo := refs.Names(); len(todo) > 0; todo = todo[1:] {
+			value, _ := vars[todo[0]].(*Value)
+			if value == nil || seen[value] || hiddenByScopes(x.scopes, todo[0]) {
+				continue
+			}
+			seen[value] = true
+			more := closure(x.scopes, value.refs)
+			refs.all = refs.all || more.all
+			for _, name := range more.Names() {
+				if _, known := refs.names[name]; !known {
+					refs.add(name)
+					via[name], todo = value, append(todo, name)
+				}
+			}
+		}
+	}
+	return refs, via
+}
+
+// hiddenByScopes tells whether the layers have a variable that wins over the inventory's.
+func hiddenByScopes(scopes []*Scope, name string) bool {
+	return slices.ContainsFunc(scopes, func(s *Scope) bool { return !s.Default && s.vars[name] != nil })
+}
+
+// lists computes the list of a loop for each host of the play; under the empty
+// name where nothing is known of hosts.
+func (c *compiler) lists(x taskContext, l *Loop) map[string]list {
+	out := map[string]list{}
+	if c.lib.Vars == nil || c.lib.Match == nil {
+		out[""] = c.listOf(x, l, nil)
+		return out
+	}
+	hosts, err := c.lib.Match(x.play.Hosts)
+	if err != nil {
+		return out // said already
+	}
+	for _, host := range hosts {
+		out[host] = c.listOf(x, l, c.lib.Vars(host))
+	}
+	return out
+}
+
+func (c *compiler) listOf(x taskContext, l *Loop, base map[string]any) (out list) {
+	fixed := map[string]any{}
+	for name, value := range c.lib.Extra {
+		fixed[name] = Normalize(value)
+	}
+	v := NewVars(base, fixed)
+	err := v.PushScope(x.scopes, l.refs)
+	if err == nil {
+		out.items, err = l.Items(v.values)
+	}
+	if err != nil && !errors.As(err, &out.err) {
+		out.err = l.Pos.Errorf("loop: %v", err)
+	}
+	return out
+}
