@@ -13,8 +13,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// ProbeName is the image that verify runs on nodes, as an artifact. It is made of
-// the agent that deployer carries, so no registry needs to have it.
+// ProbeName is the artifact name of the image that verify runs on nodes. The image is
+// built from the embedded agent, so no registry has to offer it.
 const ProbeName = "probe"
 
 // ArtifactsSpec is the section `artifacts` of an inventory.
@@ -50,18 +50,18 @@ func resolver(inv *inventory.Inventory, spec ArtifactsSpec) (*images.Resolver, e
 	}
 	lock, err := images.ReadLock(filepath.Join(inv.Dir, "deployer.lock"))
 	if err != nil {
-		return nil, Mistaken(err)
+		return nil, AsUserError(err)
 	}
 	source, err := images.OpenSource(spec.Source, inv.Dir)
 	if err != nil {
-		return nil, Mistaken(fmt.Errorf("%s: %w", inv.File, err))
+		return nil, AsUserError(fmt.Errorf("%s: %w", inv.File, err))
 	}
 	return &images.Resolver{Catalogue: catalogue, Store: store, Lock: lock, Source: source}, nil
 }
 
-// nameArtifacts lists what the cluster needs: of the two API proxies only the one
-// that it uses.
-func (p *Project) nameArtifacts(architectures []string) error {
+// listArtifacts sets Needed and the names of container images. Of the two API proxies
+// only the configured one is needed.
+func (p *Project) listArtifacts(architectures []string) error {
 	versions := roles.Versions(p.Cluster)
 	p.images = map[string]string{}
 	for _, name := range p.Artifacts.Catalogue.Names() {
@@ -88,9 +88,8 @@ func (p *Project) nameArtifacts(architectures []string) error {
 	return nil
 }
 
-// ImageDigests are the digests of the manifests of the container images that the
-// cluster needs, of those that the lock file has: by their names in the catalogue and
-// then by architecture.
+// ImageDigests returns the manifest digests of the cluster's container images that are
+// in the lock file, by catalogue name and architecture.
 func (p *Project) ImageDigests() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, ref := range p.Needed {
@@ -101,14 +100,14 @@ func (p *Project) ImageDigests() map[string]map[string]string {
 		if out[ref.Name] == nil {
 			out[ref.Name] = map[string]string{}
 		}
-		// A source that names no manifest has the archive's own digest.
+		// A source without manifests has only the digest of the archive.
 		out[ref.Name][ref.Arch] = cmp.Or(pin.Manifest, "sha256:"+pin.SHA256)
 	}
 	return out
 }
 
-// Fetch brings the artifacts that are missing into the store, checked and pinned;
-// when none is, it is quick and tells of nothing. told may be nil.
-func (p *Project) Fetch(ctx context.Context, told func(images.Progress)) error {
-	return p.Artifacts.Fetch(ctx, p.Needed, told)
+// Fetch downloads missing artifacts into the store, verifies and pins them. It does not
+// call onProgress when none is missing; onProgress may be nil.
+func (p *Project) Fetch(ctx context.Context, onProgress func(images.Progress)) error {
+	return p.Artifacts.Fetch(ctx, p.Needed, onProgress)
 }

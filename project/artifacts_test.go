@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestImageDigests: of images the manifest counts, which is the same wherever the
-// archive comes from; binaries have none.
+// TestImageDigests checks that images have the digest of their manifest, which no source
+// changes, and that binaries have none.
 func TestImageDigests(t *testing.T) {
 	inDir(t, map[string]string{"inventory.yaml": cluster})
 	p, err := project.LoadCluster("inventory.yaml", project.Options{Agents: agents{}})

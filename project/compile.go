@@ -13,41 +13,42 @@ import (
 	"deployer/templates"
 )
 
-// Selection says what of a playbook is carried out, and with which variables; the
-// zero value is all of it, with those that stand in it.
+// Selection limits a run to some tasks of a playbook and gives it variables. The zero
+// value selects all tasks and adds no variables.
 type Selection struct {
-	Tags, SkipTags []string // only tasks with one of these, none with one of those
-	StartAt        string   // leaves out what comes before the task of this name
-	// Vars are the variables that a host has before the run, and Extra those that
-	// win over all others; see playbook.Library.
+	Tags, SkipTags []string // tasks must have one of Tags and none of SkipTags
+	StartAt        string   // name of the first task
+	// Vars returns the variables that a host has before the run. Extra override all
+	// others.
 	Vars  func(host string) map[string]any
 	Extra map[string]any
-	// Hosts are those of the run. Variables that one of them looks at in any case
-	// and that nobody gives a value are found; nil leaves them to the run. Given
-	// are variables that will have a value, though nobody says yet which.
-	Hosts, Given []string
-	// Step has hosts go through the tasks together, so that somebody can be asked
-	// before each.
+	// Hosts are the hosts of the run: a variable that a task certainly reads on one of
+	// them and that is undefined there is an error of Compile. With nil Hosts such
+	// variables are errors of the run. Promised are the names of variables that get
+	// their values later.
+	Hosts, Promised []string
+	// Step makes all hosts wait for each other before each task, so that the user can
+	// confirm it.
 	Step bool
 }
 
-// Compile finds everything that is wrong with a playbook without the network. The
-// registry has the kinds of task that it may use: those of clusters only with a
-// cluster.
-func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Registry, error) {
+// Compile compiles a playbook and reports all errors that can be found without the
+// network; errors of user playbooks are *UserError. The registry has the kinds that the
+// playbook may use: those for clusters only when the project has a cluster.
+func (p *Project) Compile(b PlaybookSource, of Selection) (*playbook.Program, engine.Registry, error) {
 	registry := engine.NewRegistry(tasks.Modules(), control.General())
 	if p.Cluster != nil {
 		registry = engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	}
-	library := playbook.Compiler{
+	compiler := playbook.Compiler{
 		Registry:  registry,
 		Renamed:   ansible.ModuleNames(),
-		Roles:     append(slices.Clip(b.Roles), ownRoles),
+		Roles:     append(slices.Clip(b.Roles), builtinRoles),
 		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
 		Match:     p.Match,
 		Hosts:     p.Inventory.Names(),
 		Decrypt:   p.Open,
-		Outside:   func(dir string) fs.FS { return p.witness.tree(dir).FS },
+		Outside:   func(dir string) fs.FS { return p.recorder.tree(dir).FS },
 		Tags:      of.Tags,
 		SkipTags:  of.SkipTags,
 		StartAt:   of.StartAt,
@@ -55,15 +56,15 @@ func (p *Project) Compile(b Book, of Selection) (*playbook.Program, engine.Regis
 		Vars:      of.Vars,
 		Extra:     of.Extra,
 	}
-	if !b.own { // that of our own is known to be right, and they get variables later
-		library.RunHosts, library.Promised = of.Hosts, of.Given
+	if !b.builtin { // built-in playbooks are tested, and some of their variables are set later
+		compiler.RunHosts, compiler.Promised = of.Hosts, of.Promised
 	}
-	program, err := library.Compile(b.Tree, b.File)
+	program, err := compiler.Compile(b.Tree, b.File)
 	switch {
-	case err != nil && b.own:
-		return nil, nil, fmt.Errorf("deployer's own playbook %s does not compile: %w", b.File, err)
+	case err != nil && b.builtin:
+		return nil, nil, fmt.Errorf("compiling the built-in playbook %s: %w", b.File, err)
 	case err != nil:
-		return nil, nil, Mistaken(err)
+		return nil, nil, AsUserError(err)
 	}
 	program.Name = b.Name
 	return program, registry, nil

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Absolute is a path that means the same from any working directory; an empty
-// one stays empty.
+// Absolute returns the absolute form of a path; an empty path stays empty.
 func Absolute(path string) string {
 	if path == "" {
 		return ""
@@ -18,8 +17,8 @@ func Absolute(path string) string {
 	return path
 }
 
-// Relative is a path as seen from the working directory, when it is below that:
-// messages then show what people would type.
+// Relative returns a path relative to the working directory when the file is below it,
+// and the path unchanged otherwise. Messages show paths in this form.
 func Relative(path string) string {
 	if here, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(rel, "..") {

@@ -10,39 +10,39 @@ import (
 	"deployer/strictyaml"
 )
 
-// DefaultInventory is looked for in the working directory.
+// DefaultInventory is the inventory file used when none is named.
 const DefaultInventory = "inventory.yaml"
 
-// Options are what the program that loads a project brings along.
+// Options come from the program that loads a project.
 type Options struct {
 	// Open decrypts the content of a file whose name ends in .age; with nil such
 	// a file is an error.
 	Open func(file string, content []byte) ([]byte, error)
-	// Playbook is the directory of the playbook that is to be carried out; what is
-	// in group_vars and host_vars there counts too. Empty for none.
+	// Playbook is the directory of the playbook, whose group_vars and host_vars are
+	// read too; empty for none.
 	Playbook string
-	// Agents are the programs that run on hosts.
+	// Agents provides the agent binaries for hosts.
 	Agents remote.BinarySource
 }
 
-// Project is everything that is known of hosts without touching the network.
+// Project is the input of runs, read and resolved without the network.
 type Project struct {
 	Options
 	Inventory *inventory.Inventory
-	// Cluster is what the inventory describes; nil when it has no master.
+	// Cluster is the cluster of the inventory; nil when the inventory has no master.
 	Cluster   *cluster.Cluster
 	Artifacts *images.Resolver
-	Needed    []images.Ref // the artifacts that the cluster needs
-	Arch      string       // that most hosts have: the first of artifacts.architectures
-	Hosts     []string     // that runs are about, in inventory order
+	Needed    []images.Ref // artifacts of the cluster
+	Arch      string       // the first of artifacts.architectures
+	Hosts     []string     // hosts that a run may contact, in inventory order
 
-	images  map[string]string // full references of container images by catalogue name
-	groups  map[string][]string
-	witness *witness
+	images   map[string]string // full references of container images by catalogue name
+	groups   map[string][]string
+	recorder *fileRecorder
 }
 
-// LoadCluster reads an inventory and resolves the cluster that it describes. Its
-// hosts are those that have a part in the cluster.
+// LoadCluster reads an inventory and resolves its cluster. Project.Hosts are the hosts
+// that have a role in the cluster. An inventory without a master is a *UserError.
 func LoadCluster(file string, o Options) (*Project, error) {
 	p, spec, err := read(file, o)
 	if err != nil {
@@ -54,8 +54,8 @@ func LoadCluster(file string, o Options) (*Project, error) {
 	return p, nil
 }
 
-// Load reads an inventory for playbooks of the user's own, which may be without a
-// cluster. All its hosts take part, those without a role too.
+// Load reads an inventory for user playbooks. It may describe no cluster; Project.Hosts
+// are all its hosts, with a role or without.
 func Load(file string, o Options) (*Project, error) {
 	p, spec, err := read(file, o)
 	if err != nil {
@@ -71,48 +71,48 @@ func Load(file string, o Options) (*Project, error) {
 	return p, nil
 }
 
-// read reports what is wrong anywhere in the file at once, its sections included.
+// read reads the inventory and reports the errors of all its sections together.
 func read(file string, o Options) (*Project, ArtifactsSpec, error) {
-	p := &Project{Options: o, witness: newWitness()}
+	p := &Project{Options: o, recorder: newFileRecorder()}
 	var err error
-	p.Inventory, err = inventory.Load(file, inventory.Options{Open: o.Open, Read: p.witness.read, Playbook: o.Playbook})
+	p.Inventory, err = inventory.Load(file, inventory.Options{Open: o.Open, Read: p.recorder.readFile, Playbook: o.Playbook})
 	if p.Inventory == nil {
-		return nil, ArtifactsSpec{}, Mistaken(err)
+		return nil, ArtifactsSpec{}, AsUserError(err)
 	}
 	spec, artifactsErr := artifactsOf(p.Inventory)
 	_, clusterErr := roles.Spec(p.Inventory)
 	if err = strictyaml.Join(err, artifactsErr, clusterErr); err != nil {
-		return nil, spec, Mistaken(err)
+		return nil, spec, AsUserError(err)
 	}
 	p.Arch = spec.Architectures[0]
 	p.Artifacts, err = resolver(p.Inventory, spec)
 	return p, spec, err
 }
 
-// resolve decides what can be known of the cluster that the inventory describes.
+// resolve resolves and checks the cluster of the inventory.
 func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 	if p.Cluster, err = roles.Resolve(p.Inventory, p.Artifacts.Source.Versions()); err != nil {
-		return Mistaken(placed(p.Inventory, err))
+		return AsUserError(withPositions(p.Inventory, err))
 	}
-	if err := misconfigured(p.Inventory, componentconfig.Check(p.Cluster)); err != nil {
-		return Mistaken(err)
+	if err := componentErrors(p.Inventory, componentconfig.Check(p.Cluster)); err != nil {
+		return AsUserError(err)
 	}
-	if err := p.nameArtifacts(spec.Architectures); err != nil {
-		return Mistaken(err)
+	if err := p.listArtifacts(spec.Architectures); err != nil {
+		return AsUserError(err)
 	}
-	p.Hosts, p.groups = roles.InRun(p.Inventory, p.Cluster), roles.Groups(p.Inventory, p.Cluster)
+	p.Hosts, p.groups = roles.ClusterHosts(p.Inventory, p.Cluster), roles.Groups(p.Inventory, p.Cluster)
 	return nil
 }
 
-// Variables are those of the tasks. With a cluster they name the image that verify
-// runs, so the agents must be at hand.
+// Variables returns the variables of tasks. With a cluster they include the probe
+// image, which is named after the digest of the agent.
 func (p *Project) Variables() (*roles.Variables, error) {
 	given, err := hostVars(p.Inventory)
 	if err != nil {
-		return nil, Mistaken(err)
+		return nil, AsUserError(err)
 	}
 	if p.Cluster == nil {
-		return roles.PlainVariables(p.Inventory, given), nil
+		return roles.WithoutCluster(p.Inventory, given), nil
 	}
 	digest, err := p.Agents.AgentDigest(p.Arch)
 	if err != nil {
@@ -122,8 +122,8 @@ func (p *Project) Variables() (*roles.Variables, error) {
 	return roles.NewVariables(p.Inventory, given, p.Cluster, p.images)
 }
 
-// Match resolves a pattern of hosts, by the roles of the resolved cluster where
-// there is one.
+// Match returns the hosts of a pattern. Roles in it are those of the resolved cluster,
+// if there is one.
 func (p *Project) Match(pattern string) ([]string, error) {
 	return inventory.Match(pattern, p.Hosts, p.groups)
 }

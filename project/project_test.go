@@ -16,14 +16,14 @@ import (
 
 const cluster = "roles: {master: m1}\nhosts: {m1: {address: 10.0.0.1}, spare: {address: 10.0.0.2}}\n"
 
-// agents carries no agent; its digest is enough for variables.
+// agents has no binaries; variables need only the digest.
 type agents struct{}
 
 func (agents) AgentBinary(string) ([]byte, error) { return nil, errors.New("there is none") }
 func (agents) AgentGzip(string) ([]byte, error)   { return nil, errors.New("there is none") }
 func (agents) AgentDigest(string) (string, error) { return strings.Repeat("a", 64), nil }
 
-// inDir writes files to a new directory and goes there.
+// inDir writes files to a new directory and makes it the working directory.
 func inDir(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -38,8 +38,8 @@ func inDir(t *testing.T, files map[string]string) {
 	}
 }
 
-// Playbooks of the user's own see all hosts, the cluster only those that have a
-// part in it.
+// TestHosts checks that Load selects all hosts, and LoadCluster those with a role in the
+// cluster.
 func TestHosts(t *testing.T) {
 	inDir(t, map[string]string{"inventory.yaml": cluster})
 	for name, c := range map[string]struct {
@@ -66,9 +66,9 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Variables of the inventory may have templates. Other hosts are told what can be
-// computed before the run, with the variables of the command line.
-func TestTemplatesInVariables(t *testing.T) {
+// TestExpressionsInHostVars checks that expressions in variables of the inventory are
+// computed for other hosts before the run, with the variables of the command line.
+func TestExpressionsInHostVars(t *testing.T) {
 	inDir(t, map[string]string{
 		"inventory.yaml":      "vars: {base: 80}\nhosts: {a: {vars: {port: '{{ base }}', os: '{{ facts.os }}', next: '{{ hosts.b.vars.port }}'}}, b: {vars: {port: '{{ base + 1 }}'}}}\n",
 		"cluster.yaml":        cluster + "vars: {base: 80, port: '{{ base }}'}\n",
@@ -84,19 +84,19 @@ func TestTemplatesInVariables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		project.Tell(v, map[string]any{"base": 1})
-		project.Tell(v, nil)
+		project.ResolveHostVars(v, map[string]any{"base": 1})
+		project.ResolveHostVars(v, nil)
 		vars := playbook.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
 		if err := vars.PushScope(nil, playbook.Everything()); err != nil {
 			t.Fatal(err)
 		}
-		told := vars.Map()["hosts"].(map[string]any)[host].(map[string]any)["vars"].(map[string]any)
+		shared := vars.Map()["hosts"].(map[string]any)[host].(map[string]any)["vars"].(map[string]any)
 		want := map[string]any{"base": 80, "port": 80}
 		if host == "a" {
 			want["next"] = 81
 		}
-		if diff := cmp.Diff(want, told); diff != "" {
-			t.Errorf("%s: others are told (- want, + got):\n%s", file, diff)
+		if diff := cmp.Diff(want, shared); diff != "" {
+			t.Errorf("%s: shared variables (- want, + got):\n%s", file, diff)
 		}
 		if port, _ := vars.Get("port"); port != 80 {
 			t.Errorf("%s: port is %v", file, port)
@@ -110,30 +110,30 @@ func TestTemplatesInVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.Variables()
-	if m := (*project.Mistake)(nil); !errors.As(err, &m) || !strings.HasPrefix(err.Error(), "group_vars/all.yaml:2:4: ") {
+	if m := (*project.UserError)(nil); !errors.As(err, &m) || !strings.HasPrefix(err.Error(), "group_vars/all.yaml:2:4: ") {
 		t.Errorf("a template that does not end: %v", err)
 	}
 }
 
-// What the user has given wrongly is a mistake, which tells where it is.
-func TestMistakes(t *testing.T) {
+// TestUserErrors checks that wrong input is a UserError with its position.
+func TestUserErrors(t *testing.T) {
 	inDir(t, map[string]string{
-		"inventory.yaml": cluster,
-		"hosts.yaml":     "hosts: {a: }\n",
-		"typo.yaml":      "hosst: {a: }\n",
-		"pods.yaml":      cluster + "cluster: {pods: 10.0.0.0/99}\n",
-		"source.yaml":    "hosts: {a: }\nartifacts: {source: nowhere}\n",
-		"empty.yaml":     "hosts: {a: }\nartifacts: {architectures: []}\n",
-		"bad-book.yaml":  "- hosts: all\n  tasks: [{nosuch: {}}]\n",
-		"books/x.yaml":   "",
+		"inventory.yaml":   cluster,
+		"hosts.yaml":       "hosts: {a: }\n",
+		"typo.yaml":        "hosst: {a: }\n",
+		"pods.yaml":        cluster + "cluster: {pods: 10.0.0.0/99}\n",
+		"source.yaml":      "hosts: {a: }\nartifacts: {source: nowhere}\n",
+		"empty.yaml":       "hosts: {a: }\nartifacts: {architectures: []}\n",
+		"bad-task.yaml":    "- hosts: all\n  tasks: [{nosuch: {}}]\n",
+		"playbooks/x.yaml": "",
 	})
 	load := func(file string) error { _, err := project.Load(file, project.Options{}); return err }
-	book := func(file string) error {
+	compile := func(file string) error {
 		p, err := project.Load("hosts.yaml", project.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := p.Book(file)
+		b, err := p.OpenPlaybook(file)
 		if err == nil {
 			_, _, err = p.Compile(b, project.Selection{})
 		}
@@ -141,26 +141,26 @@ func TestMistakes(t *testing.T) {
 	}
 	_, noCluster := project.LoadCluster("hosts.yaml", project.Options{})
 	for want, err := range map[string]error{
-		"nowhere.yaml":         load("nowhere.yaml"),
-		"typo.yaml:1:":         load("typo.yaml"),
-		"pods.yaml:3:":         load("pods.yaml"),
-		"source.yaml: ":        load("source.yaml"),
-		"empty.yaml:2:":        load("empty.yaml"),
-		"no host is a master":  noCluster,
-		"reading the playbook": book("none.yaml"),
-		"books is a directory": book("books"),
-		"bad-book.yaml:2:12: ": book("bad-book.yaml"),
+		"nowhere.yaml":             load("nowhere.yaml"),
+		"typo.yaml:1:":             load("typo.yaml"),
+		"pods.yaml:3:":             load("pods.yaml"),
+		"source.yaml: ":            load("source.yaml"),
+		"empty.yaml:2:":            load("empty.yaml"),
+		"no host is a master":      noCluster,
+		"reading the playbook":     compile("none.yaml"),
+		"playbooks is a directory": compile("playbooks"),
+		"bad-task.yaml:2:12: ":     compile("bad-task.yaml"),
 	} {
-		var mistake *project.Mistake
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
-			t.Errorf("want a mistake %q, got %v", want, err)
+		var userError *project.UserError
+		if !errors.As(err, &userError) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a user error %q, got %v", want, err)
 		}
 	}
 }
 
-// A project remembers what it has read, and can tell what has become of files
-// that it has not read yet.
-func TestFiles(t *testing.T) {
+// TestDigests checks the digests of files that were read, and the present ones of files
+// that were not.
+func TestDigests(t *testing.T) {
 	inDir(t, map[string]string{
 		"inventory.yaml": "hosts: {a: }\n", "group_vars/all.yaml": "x: 1\n", "later.tmpl": "x",
 		"site.yaml": "- {import_playbook: more.yaml}\n", "more.yaml": "- {hosts: all, tasks: [{template: {src: later.tmpl, dest: /x}}]}\n",
@@ -175,12 +175,12 @@ func TestFiles(t *testing.T) {
 			if !filepath.IsAbs(path) || digest != "" && len(digest) != 64 {
 				t.Errorf("%q: %q", path, digest)
 			}
-			out = append(out, project.Relative(path)+map[bool]string{true: " is gone"}[digest == ""])
+			out = append(out, project.Relative(path)+map[bool]string{true: " is missing"}[digest == ""])
 		}
 		slices.Sort(out)
 		return out
 	}
-	b, err := p.Book("site.yaml")
+	b, err := p.OpenPlaybook("site.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,11 +188,11 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := []string{"group_vars/all.yaml", "inventory.yaml", "more.yaml", "site.yaml"}
-	if diff := cmp.Diff(read, names(p.Files())); diff != "" {
+	if diff := cmp.Diff(read, names(p.Digests())); diff != "" {
 		t.Error(diff)
 	}
-	ahead := p.FilesAhead(map[string]string{project.Absolute("later.tmpl"): "", project.Absolute("site.yaml"): "", project.Absolute("gone"): ""})
-	if diff := cmp.Diff([]string{"gone is gone", "group_vars/all.yaml", "inventory.yaml", "later.tmpl", "more.yaml", "site.yaml"}, names(ahead)); diff != "" {
+	now := p.DigestsNow(map[string]string{project.Absolute("later.tmpl"): "", project.Absolute("site.yaml"): "", project.Absolute("gone"): ""})
+	if diff := cmp.Diff([]string{"gone is missing", "group_vars/all.yaml", "inventory.yaml", "later.tmpl", "more.yaml", "site.yaml"}, names(now)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -20,7 +20,7 @@ func TestNoNodeTakesAnothersRange(t *testing.T) {
 	for _, sample := range []string{"nginx", "haproxy"} {
 		s := newSite(t, sample)
 		ranges := s.found["pod_cidrs"].(map[string]any)
-		for _, host := range roles.InRun(s.inv, s.cluster) {
+		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
 			node := s.cluster.Nodes[host]
 			if !node.IsNode {
 				continue

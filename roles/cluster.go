@@ -18,16 +18,16 @@ func Spec(inv *inventory.Inventory) (cluster.Spec, error) {
 	return spec, err
 }
 
-// Resolve decides everything about the cluster that an inventory describes.
-// offered are the versions that the source of artifacts has instead of the
-// usual ones, by artifact name; the inventory's own choice goes before them.
-// Errors name the file and line, or are cluster.Problems.
+// Resolve resolves the cluster that an inventory describes. offered are the versions,
+// by artifact name, that the source of artifacts has instead of the default ones;
+// versions of the inventory take precedence. Errors name file and line, or are
+// cluster.Problems.
 func Resolve(inv *inventory.Inventory, offered map[string]string) (*cluster.Cluster, error) {
 	spec, err := Spec(inv)
 	if err != nil {
 		return nil, err
 	}
-	prefer(&spec.Versions, offered)
+	fillVersions(&spec.Versions, offered)
 	hosts := make([]cluster.Host, 0, len(inv.Hosts))
 	for _, h := range inv.Hosts {
 		hosts = append(hosts, cluster.Host{
@@ -47,7 +47,8 @@ func Resolve(inv *inventory.Inventory, offered map[string]string) (*cluster.Clus
 	return c, err
 }
 
-func prefer(v *cluster.Versions, offered map[string]string) {
+// fillVersions sets the versions that the inventory does not name.
+func fillVersions(v *cluster.Versions, offered map[string]string) {
 	v.Etcd = cmp.Or(v.Etcd, offered["etcd"])
 	v.Containerd = cmp.Or(v.Containerd, offered["containerd"])
 	v.Runc = cmp.Or(v.Runc, offered["runc"])
@@ -58,7 +59,7 @@ func prefer(v *cluster.Versions, offered map[string]string) {
 	v.HAProxy = cmp.Or(v.HAProxy, offered["haproxy"])
 }
 
-// Versions are the versions of all artifacts of a cluster, by artifact name.
+// Versions returns the versions of all artifacts of a cluster, by artifact name.
 func Versions(c *cluster.Cluster) map[string]string {
 	v := c.Versions
 	out := map[string]string{
@@ -71,9 +72,8 @@ func Versions(c *cluster.Cluster) map[string]string {
 	return out
 }
 
-// InRun are the hosts that have a part in the cluster, in inventory order; hosts
-// without a role are left alone.
-func InRun(inv *inventory.Inventory, c *cluster.Cluster) []string {
+// ClusterHosts returns the hosts that have a role in the cluster, in inventory order.
+func ClusterHosts(inv *inventory.Inventory, c *cluster.Cluster) []string {
 	var out []string
 	for _, name := range inv.Names() {
 		if len(c.Nodes[name].Roles) > 0 {

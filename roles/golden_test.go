@@ -64,7 +64,7 @@ func TestEveryTemplateIsRendered(t *testing.T) {
 	seen := map[string]int{}
 	for name := range goldenHosts() {
 		s := newSite(t, name)
-		for _, host := range roles.InRun(s.inv, s.cluster) {
+		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
 			s.files(t, host)
 		}
 		for template, n := range s.templates {

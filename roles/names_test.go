@@ -21,9 +21,9 @@ func TestNamesAreKnown(t *testing.T) {
 		s := newSite(t, strings.TrimSuffix(filepath.Base(sample), ".yaml"))
 		lib := library()
 		lib.Match = func(pattern string) ([]string, error) {
-			return inventory.Match(pattern, roles.InRun(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
+			return inventory.Match(pattern, roles.ClusterHosts(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
 		}
-		lib.RunHosts, lib.Vars = roles.InRun(s.inv, s.cluster), s.vars.Of
+		lib.RunHosts, lib.Vars = roles.ClusterHosts(s.inv, s.cluster), s.vars.Of
 		for _, book := range []string{"install", "status"} {
 			if _, err := lib.Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml"); err != nil {
 				t.Errorf("%s of %s: %v", book, sample, err)

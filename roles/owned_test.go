@@ -16,7 +16,7 @@ import (
 func TestOwnedDirectoriesKnowEveryFile(t *testing.T) {
 	for name := range goldenHosts() {
 		s := newSite(t, name)
-		for _, host := range roles.InRun(s.inv, s.cluster) {
+		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
 			files := s.files(t, host)
 			for _, owned := range s.cluster.Nodes[host].Owned {
 				kept := slices.Clone(owned.Keep)

@@ -50,7 +50,7 @@ func newSite(t *testing.T, name string) *site {
 	}
 	given := map[string]roles.HostVars{}
 	for _, h := range inv.Hosts {
-		given[h.Name] = roles.HostVars{Own: h.Vars, Told: h.Vars}
+		given[h.Name] = roles.HostVars{Own: h.Vars, Shared: h.Vars}
 	}
 	if s.vars, err = roles.NewVariables(inv, given, s.cluster, s.images); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func newSite(t *testing.T, name string) *site {
 	s.vars.SetImageDigests(digests)
 	lib := library()
 	lib.Match = func(pattern string) ([]string, error) {
-		return inventory.Match(pattern, roles.InRun(inv, s.cluster), roles.Groups(inv, s.cluster))
+		return inventory.Match(pattern, roles.ClusterHosts(inv, s.cluster), roles.Groups(inv, s.cluster))
 	}
 	if s.program, err = lib.Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml"); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func (s *site) files(t *testing.T, host string) map[string]string {
 
 func (s *site) targets(t *testing.T, task *playbook.Task, host string) bool {
 	t.Helper()
-	hosts, err := inventory.Match(task.Play.Hosts, roles.InRun(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
+	hosts, err := inventory.Match(task.Play.Hosts, roles.ClusterHosts(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
 	if err != nil {
 		t.Fatal(err)
 	}

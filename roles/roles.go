@@ -1,7 +1,6 @@
-// Package roles holds deployer's own playbooks and roles, in the language that
-// users get for theirs, and what turns an inventory into the variables that
-// they see. The templates of a role are in package templates, in the folder of
-// its name.
+// Package roles embeds the playbooks and roles of deployer, which are written in the
+// same language as user playbooks, and computes their variables from an inventory. The
+// templates of a role are in package templates, in the folder of its name.
 package roles
 
 import "embed"

@@ -29,7 +29,7 @@ import (
 func TestFilesAreWhatTheirReadersTake(t *testing.T) {
 	for name := range goldenHosts() {
 		s := newSite(t, name)
-		for _, host := range roles.InRun(s.inv, s.cluster) {
+		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
 			for file, text := range s.files(t, host) {
 				if err := readable(file, text); err != nil {
 					t.Errorf("%s: %s of %s: %v", name, file, host, err)

@@ -11,24 +11,24 @@ import (
 	"deployer/inventory"
 )
 
-// Variables are what every task of a run can see, before facts and registered
+// Variables are the variables of the tasks of a run, without facts and registered
 // results; docs/reference/variables.md lists them.
 type Variables struct {
-	shared map[string]any
-	hosts  map[string]map[string]any
-	own    map[string]map[string]any // what the inventory gives to each host
-	told   map[string]map[string]any // what of that other hosts are told
+	shared   map[string]any
+	hosts    map[string]map[string]any
+	own      map[string]map[string]any // by host, from the inventory
+	ofOthers map[string]map[string]any // by host, the part that other hosts may read
 }
 
-// HostVars are the variables that the inventory gives to a host.
+// HostVars are the variables of a host in the inventory.
 type HostVars struct {
-	Own  map[string]any // as the host's own tasks get them
-	Told map[string]any // as other hosts are told of them
+	Own    map[string]any // for tasks of the host itself
+	Shared map[string]any // for tasks of other hosts: hosts.NAME.vars
 }
 
-// PlainVariables are those of an inventory without a cluster: hosts, host and
-// groups, and what the inventory gives to each host.
-func PlainVariables(inv *inventory.Inventory, given map[string]HostVars) *Variables {
+// WithoutCluster returns the variables of an inventory without a cluster: hosts, host,
+// groups, and the variables of each host.
+func WithoutCluster(inv *inventory.Inventory, given map[string]HostVars) *Variables {
 	v := newVariables(given)
 	all := map[string]any{}
 	for _, h := range inv.Hosts {
@@ -37,7 +37,7 @@ func PlainVariables(inv *inventory.Inventory, given map[string]HostVars) *Variab
 			labels[name] = value
 		}
 		v.hosts[h.Name] = map[string]any{"name": h.Name, "address": h.Address, "roles": list(h.Roles), "labels": labels,
-			"groups": list(h.Groups), "vars": given[h.Name].Told}
+			"groups": list(h.Groups), "vars": given[h.Name].Shared}
 		all[h.Name] = v.hosts[h.Name]
 	}
 	v.shared["hosts"], v.shared["groups"] = all, groups(inv.Table())
@@ -45,49 +45,50 @@ func PlainVariables(inv *inventory.Inventory, given map[string]HostVars) *Variab
 }
 
 func newVariables(given map[string]HostVars) *Variables {
-	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, own: map[string]map[string]any{}, told: map[string]map[string]any{}}
+	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, own: map[string]map[string]any{}, ofOthers: map[string]map[string]any{}}
 	for host, vars := range given {
-		v.own[host], v.told[host] = vars.Own, vars.Told
+		v.own[host], v.ofOthers[host] = vars.Own, vars.Shared
 	}
 	return v
 }
 
-// Tell has what hosts are told of each other's variables computed, where these are
-// not plain values: later says which, and compute does it with all that a host has,
-// in a second turn (others) also for those that look at other hosts. A later call
-// corrects what an earlier one has told.
-func (v *Variables) Tell(later func(value any) bool, compute func(base map[string]any, others bool) map[string]any) {
-	for _, others := range []bool{false, true} { // first those that look at no other host
+// ResolveShared computes the shared values of variables that are expressions.
+// isComputed reports whether a value is an expression. compute evaluates those of one
+// host from all its variables; it is called twice for each host: first for the
+// expressions that read no other host, then (others) for the rest. A later call
+// replaces the results of an earlier one.
+func (v *Variables) ResolveShared(isComputed func(value any) bool, compute func(base map[string]any, others bool) map[string]any) {
+	for _, others := range []bool{false, true} {
 		computed := map[string]map[string]any{}
 		for host, own := range v.own {
-			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), later) {
+			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), isComputed) {
 				computed[host] = compute(v.Of(host), others)
 			}
 		}
 		for host, values := range computed {
-			maps.DeleteFunc(v.told[host], func(name string, _ any) bool { return later(v.own[host][name]) })
-			maps.Copy(v.told[host], values)
+			maps.DeleteFunc(v.ofOthers[host], func(name string, _ any) bool { return isComputed(v.own[host][name]) })
+			maps.Copy(v.ofOthers[host], values)
 		}
 	}
 }
 
-// NewVariables builds them once for all hosts. images maps the catalogue's names
-// of container images to their full references.
+// NewVariables returns the variables of an inventory with a cluster. images maps the
+// catalogue's names of container images to their full references.
 func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluster.Cluster, images map[string]string) (*Variables, error) {
 	v := newVariables(given)
-	wide, err := plain(c)
+	wide, err := toJSONTypes(c)
 	if err != nil {
 		return nil, fmt.Errorf("variables of the cluster: %w", err)
 	}
 	all := map[string]any{}
 	for name, node := range c.Nodes {
-		m, err := plain(node)
+		m, err := toJSONTypes(node)
 		if err != nil {
 			return nil, fmt.Errorf("variables of host %s: %w", name, err)
 		}
 		v.hosts[name] = m.(map[string]any)
 		if h, ok := inv.Host(name); ok {
-			v.hosts[name]["vars"], v.hosts[name]["groups"] = given[name].Told, list(h.Groups)
+			v.hosts[name]["vars"], v.hosts[name]["groups"] = given[name].Shared, list(h.Groups)
 		}
 		all[name] = m
 	}
@@ -101,10 +102,10 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 	return v, nil
 }
 
-// SetImageDigests gives the variables the digests of the images' manifests, by
-// their names in the catalogue and then by architecture. They are known when the
-// artifacts are pinned, which for a first run is after its playbook was compiled;
-// it must be called before the first task is rendered, and not during the run.
+// SetImageDigests sets image_digests: the manifest digests by catalogue name and
+// architecture. They are known when the artifacts are pinned, which in a first run is
+// after its playbook was compiled. The call must happen before the first task is
+// rendered.
 func (v *Variables) SetImageDigests(digests map[string]map[string]string) {
 	all := map[string]any{}
 	if refs, ok := v.shared["images"].(map[string]any); ok {
@@ -119,8 +120,8 @@ func (v *Variables) SetImageDigests(digests map[string]map[string]string) {
 	v.shared["image_digests"] = all
 }
 
-// Of returns the variables of a host. The map is the caller's; what it holds is
-// shared and must not be changed.
+// Of returns the variables of a host. The caller owns the map but not its values, which
+// are shared between hosts and must not be changed.
 func (v *Variables) Of(host string) map[string]any {
 	out := maps.Clone(v.own[host])
 	if out == nil {
@@ -139,7 +140,7 @@ func Groups(inv *inventory.Inventory, c *cluster.Cluster) map[string][]string {
 	for _, role := range []string{cluster.RoleMaster, cluster.RoleMinion, cluster.RoleEtcd, cluster.RoleProxy, cluster.RoleNode} {
 		out[role] = nil
 	}
-	out["all"] = InRun(inv, c)
+	out["all"] = ClusterHosts(inv, c)
 	for _, name := range out["all"] {
 		for _, role := range c.Nodes[name].Roles {
 			out[role] = append(out[role], name)
@@ -164,10 +165,10 @@ func list(texts []string) []any {
 	return out
 }
 
-// plain turns a value into maps, lists, strings, ints and floats under its JSON
-// names, which is what templates and conditions work on. Whole numbers stay
-// whole: a template must not print 1e+06.
-func plain(value any) (any, error) {
+// toJSONTypes converts a value to maps, lists, strings, ints and floats under its JSON
+// names, the types of expressions and templates. Whole numbers become ints, so that a
+// template does not print 1e+06.
+func toJSONTypes(value any) (any, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return nil, err

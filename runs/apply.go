@@ -26,11 +26,11 @@ func (c Runner) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, err
 		return nil, err
 	}
 	if missing := r.missingVars(p.Invocation.Withheld); len(missing) > 0 {
-		return nil, project.Mistaken(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
+		return nil, project.AsUserError(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
 	}
 	r.applies, r.applied = p, &from
-	ahead := r.Project.FilesAhead(p.Files)
-	if drift := c.versionDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Files(), false)) > 0 || missingFile(p, ahead) {
+	ahead := r.Project.DigestsNow(p.Files)
+	if drift := c.versionDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Digests(), false)) > 0 || missingFile(p, ahead) {
 		return nil, &DriftError{append(drift, plan.FileDrift(p, ahead, false)...)}
 	}
 	r.Hosts = slices.DeleteFunc(hostNames(p), func(host string) bool { return !slices.Contains(r.Hosts, host) })
@@ -68,7 +68,7 @@ func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 	case engine.RunInterrupted:
 		return report, nil
 	case engine.RunStopped, engine.RunRestored:
-		if drift := plan.FileDrift(s.applies, s.Project.FilesAhead(s.applies.Files), false); len(drift) > 0 {
+		if drift := plan.FileDrift(s.applies, s.Project.DigestsNow(s.applies.Files), false); len(drift) > 0 {
 			return nil, &DriftError{drift} // why the look has failed, most likely
 		}
 		return report, nil
@@ -87,7 +87,7 @@ func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 // drift compares the plan with what was found now. Of a plan that was applied in
 // part only what is left can be compared.
 func (s *execution) drift(now *plan.Plan) []plan.Drift {
-	drift := plan.FileDrift(s.applies, s.Project.Files(), true)
+	drift := plan.FileDrift(s.applies, s.Project.Digests(), true)
 	if s.resumes == "" {
 		return append(drift, plan.HostDrift(s.applies, now)...)
 	}

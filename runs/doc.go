@@ -12,7 +12,7 @@
 //	r, err := c.Install(runs.Options{Invocation: journal.Invocation{Inventory: "inventory.yaml"}})
 //	report, err := r.Do(ctx, runs.Observer{Sink: events, Interrupt: stop})
 //
-// An error is a [*project.Mistake] when the user's input is wrong, and a
+// An error is a [*project.UserError] when the user's input is wrong, and a
 // [*RefusedError] or [*DriftError] when the input is right but the run must not start
 // now; in each case no host was changed. Failures on hosts are no errors of these
 // functions: the report has them.

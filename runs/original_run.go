@@ -28,13 +28,13 @@ func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 	case verbRevert:
 		return c.originalRevert(r, call)
 	}
-	return nil, project.Mistaken(fmt.Errorf("run %s was deployer %s, which changes nothing that could be put back", r.ID, call.Verb))
+	return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which changes nothing that could be put back", r.ID, call.Verb))
 }
 
 // requireWithheld wants the variables that were not written down.
 func requireWithheld(call journal.Invocation, extra map[string]any) error {
 	for _, name := range missingExtra(call.Withheld, extra) {
-		return project.Mistaken(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellQuote(name), name))
+		return project.AsUserError(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellQuote(name), name))
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (c Runner) withoutProgram(o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := c.newRun(p, project.TextBook([]byte("[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"), verbExec), o)
+	run, err := c.newRun(p, project.Inline([]byte("[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"), verbExec), o)
 	if err == nil && o.Verb == verbUnknown {
 		run.Program = &playbook.Program{}
 	}
@@ -61,7 +61,7 @@ func (c Runner) originalRevert(r *Revert, call journal.Invocation) (*Run, error)
 	}
 	first, err := journal.Find(dir, call.Reverts)
 	if err != nil {
-		return nil, project.Mistaken(fmt.Errorf("run %s reverted another one: %w", r.ID, err))
+		return nil, project.AsUserError(fmt.Errorf("run %s reverted another one: %w", r.ID, err))
 	}
 	run, err := c.originalRun(r, first.Header.Invocation)
 	if err != nil {

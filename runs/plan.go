@@ -41,7 +41,7 @@ func (r *Run) Plan(ctx context.Context, w Observer) (*PlanResult, error) {
 	}
 	p := found.Plan(r.Hosts)
 	p.Deployer, p.Made, p.By = r.controller.Version, time.Now().UTC(), whoami()
-	p.Invocation, p.Files = r.RecordedInvocation(), r.Project.Files()
+	p.Invocation, p.Files = r.RecordedInvocation(), r.Project.Digests()
 	return &PlanResult{p, report}, nil
 }
 
@@ -49,7 +49,7 @@ func (r *Run) Plan(ctx context.Context, w Observer) (*PlanResult, error) {
 func ReadPlan(file string) (*plan.Plan, journal.Plan, error) {
 	p, digest, err := readPlan(file)
 	if err != nil {
-		return nil, journal.Plan{}, project.Mistaken(err)
+		return nil, journal.Plan{}, project.AsUserError(err)
 	}
 	return p, journal.Plan{File: project.Absolute(file), SHA256: digest}, nil
 }

@@ -23,7 +23,7 @@ func (r *Run) Prepare(ctx context.Context) error {
 		return err
 	}
 	if len(r.Program.Prompts) > 0 {
-		project.Tell(r.variables, r.Extra)
+		project.ResolveHostVars(r.variables, r.Extra)
 	}
 	if err := r.promptCredentials(); err != nil {
 		return err

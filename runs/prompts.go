@@ -24,7 +24,7 @@ func (r *Run) promptVars() error {
 		var nobody *target.NotInteractiveError
 		switch {
 		case errors.As(err, &nobody) && p.Default == "":
-			return project.Mistaken(fmt.Errorf("%s: the play asks for %s, and %w; give it with -e %s=VALUE", p.Pos, p.Name, err, p.Name))
+			return project.AsUserError(fmt.Errorf("%s: the play asks for %s, and %w; give it with -e %s=VALUE", p.Pos, p.Name, err, p.Name))
 		case err != nil && nobody == nil:
 			return err
 		case answer == "":

@@ -23,7 +23,7 @@ func (c Runner) Purge(o PurgeOptions) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.newRun(p, project.TextBook([]byte("[{name: purge, hosts: all, tasks: [{name: purge, debug: {msg: purge}}]}]"), verbPurge), o.Options)
+	r, err := c.newRun(p, project.Inline([]byte("[{name: purge, hosts: all, tasks: [{name: purge, debug: {msg: purge}}]}]"), verbPurge), o.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func Unfinished(name, inventory string) (*journal.Record, error) {
 		err = requireUnfinished(r)
 	}
 	if err != nil {
-		return nil, project.Mistaken(err)
+		return nil, project.AsUserError(err)
 	}
 	return r, nil
 }

@@ -31,9 +31,9 @@ func (c Runner) Resume(r *journal.Record, given Options, anyway bool) (*Run, err
 		return nil, err
 	}
 	if missing := run.missingVars(h.Invocation.Withheld); len(missing) > 0 {
-		return nil, project.Mistaken(errors.New("give these variables again, they look like secrets and were not written down: " + ResumeCommand(h.Run, missing)))
+		return nil, project.AsUserError(errors.New("give these variables again, they look like secrets and were not written down: " + ResumeCommand(h.Run, missing)))
 	}
-	if changed := c.changedSince(h, run.Project.Files()); len(changed) > 0 && !anyway {
+	if changed := c.changedSince(h, run.Project.Digests()); len(changed) > 0 && !anyway {
 		return nil, &RefusedError{fmt.Errorf("not the same any more since run %s: %s; to go on with what is there now, use --anyway", h.Run, strings.Join(changed, ", "))}
 	}
 	run.resumes = h.Run
@@ -47,10 +47,10 @@ func (c Runner) resumeApply(h journal.Header, given Options) (*Run, error) {
 		return nil, err
 	}
 	if from.SHA256 != h.Plan.SHA256 {
-		return nil, project.Mistaken(fmt.Errorf("%s is not the plan that run %s applied; make a new plan", project.Relative(h.Plan.File), h.Run))
+		return nil, project.AsUserError(fmt.Errorf("%s is not the plan that run %s applied; make a new plan", project.Relative(h.Plan.File), h.Run))
 	}
 	if given.Check {
-		return nil, project.Mistaken(errors.New("what is left of a plan is looked at before it is done; --check is not needed"))
+		return nil, project.AsUserError(errors.New("what is left of a plan is looked at before it is done; --check is not needed"))
 	}
 	p.Invocation.Limit = h.Invocation.Limit
 	run, err := c.Apply(p, from, given)

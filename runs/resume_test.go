@@ -163,14 +163,14 @@ func TestMistakesOfCalls(t *testing.T) {
 		"every run of i.yaml came to its end":    func() error { _, err := Unfinished("", "i.yaml"); return err }(),
 		"no plan.json: no such file or director": func() error { _, _, err := ReadPlan("no plan.json"); return err }(),
 	} {
-		var mistake *project.Mistake
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
-			t.Errorf("want a mistake %q, got %v", want, err)
+		var userError *project.UserError
+		if !errors.As(err, &userError) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a user error %q, got %v", want, err)
 		}
 	}
 	_, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, false)
-	var refusal *RefusedError
-	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "not the same any more since run r1: i.yaml (new), site.yaml (new), deployer itself") {
+	var refused *RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "not the same any more since run r1: i.yaml (new), site.yaml (new), deployer itself") {
 		t.Errorf("got %v", err)
 	}
 	r, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, true)

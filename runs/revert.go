@@ -45,7 +45,7 @@ type Revert struct {
 func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
 	r, err := findRun(name, o)
 	if err != nil {
-		return nil, project.Mistaken(err)
+		return nil, project.AsUserError(err)
 	}
 	return r, c.prepareRevert(r)
 }
@@ -61,7 +61,7 @@ func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error)
 	}
 	r, err := findRun(was.Invocation.Reverts, RevertOptions{Options: o, Force: was.Invocation.Force, AllowChangedPlaybook: was.Invocation.AllowChangedPlaybook})
 	if err != nil {
-		return nil, project.Mistaken(err)
+		return nil, project.AsUserError(err)
 	}
 	r.resumes = was.Run
 	return r, c.prepareRevert(r)

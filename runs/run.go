@@ -51,23 +51,23 @@ type Run struct {
 }
 
 // newRun compiles a playbook for a project.
-func (c Runner) newRun(p *project.Project, b project.Book, o Options) (*Run, error) {
+func (c Runner) newRun(p *project.Project, b project.PlaybookSource, o Options) (*Run, error) {
 	r := &Run{Options: o, Project: p, Hosts: p.Hosts, controller: c}
 	var err error
 	if r.variables, err = p.Variables(); err != nil {
 		return nil, err
 	}
-	project.Tell(r.variables, o.Extra)
+	project.ResolveHostVars(r.variables, o.Extra)
 	if o.Limit != "" {
 		if r.Hosts, err = p.Match(o.Limit); err != nil {
-			return nil, project.Mistaken(err)
+			return nil, project.AsUserError(err)
 		}
 		if len(r.Hosts) == 0 {
-			return nil, project.Mistaken(fmt.Errorf("pattern %q leaves no host", o.Limit))
+			return nil, project.AsUserError(fmt.Errorf("pattern %q leaves no host", o.Limit))
 		}
 	}
 	selection := project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,
-		Hosts: r.Hosts, Vars: r.variables.Of, Extra: o.Extra, Given: o.Withheld}
+		Hosts: r.Hosts, Vars: r.variables.Of, Extra: o.Extra, Promised: o.Withheld}
 	if o.skipVarCheck {
 		selection.Hosts = nil
 	}

@@ -87,7 +87,7 @@ func (c Runner) builtin(o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.newRun(p, project.OwnBook(o.Verb), o)
+	r, err := c.newRun(p, project.Builtin(o.Verb), o)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c Runner) Playbook(o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.Book(o.Playbook)
+	b, err := p.OpenPlaybook(o.Playbook)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (c Runner) Task(task map[string]any, o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.newRun(p, project.TextBook(text, o.Verb), o)
+	r, err := c.newRun(p, project.Inline(text, o.Verb), o)
 	if err != nil {
 		return nil, err
 	}

@@ -186,8 +186,8 @@ func TestRevertRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refusal *runs.RefusedError
-	if _, err := back.Run(found); !errors.As(err, &refusal) || len(found.Drifted()) != 1 {
+	var refused *runs.RefusedError
+	if _, err := back.Run(found); !errors.As(err, &refused) || len(found.Drifted()) != 1 {
 		t.Errorf("got %v, drifted %+v", err, found.Drifted())
 	}
 }
@@ -203,8 +203,8 @@ func TestNobodyToAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = r.Do(t.Context(), runs.Observer{})
-	var mistake *project.Mistake
-	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "there is nobody to ask") || s.fleet.Busy() != 0 {
+	var userError *project.UserError
+	if !errors.As(err, &userError) || !strings.Contains(err.Error(), "there is nobody to ask") || s.fleet.Busy() != 0 {
 		t.Errorf("got %v", err)
 	}
 }

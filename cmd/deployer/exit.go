@@ -58,16 +58,16 @@ func silent(code int) error { return &exitError{code: code} }
 
 func exitCode(err error) int {
 	var e *exitError
-	var mistake *project.Mistake
-	var refusal *runs.RefusedError
+	var userError *project.UserError
+	var refused *runs.RefusedError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &e):
 		return e.code
-	case errors.As(err, &mistake):
+	case errors.As(err, &userError):
 		return exitUsage
-	case errors.As(err, &refusal):
+	case errors.As(err, &refused):
 		return exitRefused
 	}
 	return exitFailed

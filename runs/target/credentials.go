@@ -34,7 +34,7 @@ func NewCredentials(p *project.Project, which PromptFlags, ask Prompter) (*Crede
 	}
 	l := &Credentials{inv: p.Inventory, decrypt: p.Open, prompt: ask, passphraseEnv: passphraseVariables(p.Inventory), passphrases: map[string]string{}}
 	if which.Become && !slices.ContainsFunc(l.inv.Hosts, becomesRoot) {
-		return nil, project.Mistaken(errors.New("--ask-become-pass: no host of the inventory says how its user becomes root: set ssh.become to sudo, doas or su"))
+		return nil, project.AsUserError(errors.New("--ask-become-pass: no host of the inventory says how its user becomes root: set ssh.become to sudo, doas or su"))
 	}
 	var err error
 	if which.Login {
@@ -166,17 +166,17 @@ func (l *Credentials) Secrets() ([]string, error) {
 	for _, h := range l.inv.Hosts {
 		login, err := l.loginPassword(h)
 		if err != nil {
-			return nil, project.Mistaken(err)
+			return nil, project.AsUserError(err)
 		}
 		become, err := l.becomePassword(h)
 		if err != nil {
-			return nil, project.Mistaken(err)
+			return nil, project.AsUserError(err)
 		}
 		all = append(all, login, become)
 		for _, hop := range h.SSH.Bastion {
 			password, err := l.hopPassword("the bastion of "+h.Name, hop, "")
 			if err != nil {
-				return nil, project.Mistaken(err)
+				return nil, project.AsUserError(err)
 			}
 			all = append(all, password)
 		}

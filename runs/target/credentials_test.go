@@ -61,8 +61,8 @@ func TestAskedPasswords(t *testing.T) {
 	}
 	for want, inventory := range map[string]string{"set ssh.become to sudo": "hosts: {m1: }", "there is nobody to ask; set ssh.become_password_env": "hosts: {m1: {ssh: {become: sudo}}}"} {
 		_, err := NewCredentials(load(t, inventory, ""), PromptFlags{Become: true}, nil)
-		var mistake *project.Mistake
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
+		var userError *project.UserError
+		if !errors.As(err, &userError) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v", err)
 		}
 	}

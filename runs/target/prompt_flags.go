@@ -27,7 +27,7 @@ func (e *NotInteractiveError) Error() string { return e.Why }
 func promptError(flag, instead string, err error) error {
 	var nobody *NotInteractiveError
 	if errors.As(err, &nobody) {
-		return project.Mistaken(fmt.Errorf("%s: %w; %s in the inventory", flag, err, instead))
+		return project.AsUserError(fmt.Errorf("%s: %w; %s in the inventory", flag, err, instead))
 	}
 	return err
 }

@@ -26,16 +26,16 @@ func NewTargets(inv *inventory.Inventory, l *Credentials) (*Targets, error) {
 		if w.configs[h.SSH.Config] == nil {
 			cfg, err := ssh.ReadClientConfig(h.SSH.Config)
 			if err != nil {
-				return nil, project.Mistaken(err)
+				return nil, project.AsUserError(err)
 			}
 			w.configs[h.SSH.Config] = cfg
 		}
 		t, err := w.target(h)
 		if err != nil {
-			return nil, project.Mistaken(err)
+			return nil, project.AsUserError(err)
 		}
 		if t, err = w.configs[h.SSH.Config].Apply(t); err != nil {
-			return nil, project.Mistaken(fmt.Errorf("the way to host %s: %w", h.Name, err))
+			return nil, project.AsUserError(fmt.Errorf("the way to host %s: %w", h.Name, err))
 		}
 		w.byHost[h.Name] = t
 	}

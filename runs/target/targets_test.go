@@ -92,8 +92,8 @@ func TestInvalidTargets(t *testing.T) {
 		"Host \"x\n":                      "ssh_config:1: a quotation mark is missing",
 	} {
 		_, err := NewTargets(load(t, reachInventory, config).Inventory, nil)
-		var mistake *project.Mistake
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), text) {
+		var userError *project.UserError
+		if !errors.As(err, &userError) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: got %v", config, err)
 		}
 	}

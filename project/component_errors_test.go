@@ -8,9 +8,9 @@ import (
 	"deployer/project"
 )
 
-// What a component would refuse is found before any host is contacted, with the
-// place where it stands.
-func TestAComponentsConfigurationIsChecked(t *testing.T) {
+// TestComponentConfigurationErrors checks that a setting that a component would refuse
+// is an error with its position in the inventory.
+func TestComponentConfigurationErrors(t *testing.T) {
 	const hosts = `
 hosts: {m1: {address: 10.0.0.1}, n1: {address: 10.0.0.2}}
 roles: {master: m1, minion: n1}
@@ -27,8 +27,8 @@ roles: {master: m1, minion: n1}
 	} {
 		inDir(t, map[string]string{"inventory.yaml": c.inventory})
 		_, err := project.LoadCluster("inventory.yaml", project.Options{Agents: agents{}})
-		mistake := (*project.Mistake)(nil)
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), c.want) {
+		userError := (*project.UserError)(nil)
+		if !errors.As(err, &userError) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, c.want)
 		}
 	}

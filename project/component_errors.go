@@ -12,22 +12,21 @@ import (
 	"deployer/strictyaml"
 )
 
-// misconfigured turns what is wrong with the configuration of components into one
-// error, each mistake with its place in the inventory; nil when nothing is.
-func misconfigured(inv *inventory.Inventory, mistakes []componentconfig.Mistake) error {
+// componentErrors joins the mistakes in the configuration of components into one
+// error, each with its position in the inventory; nil when there are none.
+func componentErrors(inv *inventory.Inventory, mistakes []componentconfig.Mistake) error {
 	var errs []error
 	for _, m := range mistakes {
-		pos, key := placeOf(inv, m)
+		pos, key := componentPos(inv, m)
 		errs = append(errs, fmt.Errorf("%s: %s: %s", pos, key, m.Message))
 	}
 	return errors.Join(errs...)
 }
 
-// placeOf is where a value stands and how its key is called there: in a host or
-// group when one of these sets it, else in the cluster section. A value that
-// stands nowhere is a default that others of its file do not go with, so the
-// nearest key above it is named.
-func placeOf(inv *inventory.Inventory, m componentconfig.Mistake) (strictyaml.Pos, string) {
+// componentPos returns the position of a value and the name of its key there: in the
+// host or group that sets it, else in the cluster section. For a default, which is in
+// no file, it returns the nearest parent key.
+func componentPos(inv *inventory.Inventory, m componentconfig.Mistake) (strictyaml.Pos, string) {
 	path := m.Path
 	for i, key := range path { // elements of lists have no keys of their own
 		if strings.HasPrefix(key, "[") {
@@ -41,16 +40,16 @@ func placeOf(inv *inventory.Inventory, m componentconfig.Mistake) (strictyaml.Po
 				return pos, m.Host + ": " + strings.Join(m.Path, ".")
 			}
 		}
-		if node := along(inv.Cluster, path[:n]); node != nil {
+		if node := findKey(inv.Cluster, path[:n]); node != nil {
 			return strictyaml.At(inv.File, node), m.Key()
 		}
 	}
 	return strictyaml.Pos{File: inv.File}, m.Key()
 }
 
-// along walks mappings along keys, which may have dots, to the key that the path
-// ends with; nil when the file does not have it.
-func along(node *yaml.Node, path []string) *yaml.Node {
+// findKey walks mappings along a path and returns the node of the last key; nil when
+// the file does not have it. Keys may contain dots.
+func findKey(node *yaml.Node, path []string) *yaml.Node {
 	var found *yaml.Node
 	for _, key := range path {
 		if node == nil || node.Kind != yaml.MappingNode {
@@ -70,11 +69,11 @@ func along(node *yaml.Node, path []string) *yaml.Node {
 	return found
 }
 
-// Warnings says what of the cluster is doubtful, though nothing refuses it: flags
-// that are deprecated or could not be checked.
+// Warnings lists flags of the cluster's components that are deprecated or could not be
+// checked.
 func (p *Project) Warnings() []string {
 	return componentconfig.Warnings(p.Cluster, func(host, component, flag string) bool {
 		path := []string{component, "extra_args", flag}
-		return along(p.Inventory.Cluster, append([]string{"overrides"}, path...)) != nil || p.Inventory.OverridePos(host, path).Line != 0
+		return findKey(p.Inventory.Cluster, append([]string{"overrides"}, path...)) != nil || p.Inventory.OverridePos(host, path).Line != 0
 	})
 }
