@@ -208,3 +208,29 @@ func TestNodeStays(t *testing.T) {
 		t.Error("a link was opened as a file")
 	}
 }
+
+// BenchmarkOpen opens a file as an agent does for each file task: no link on the way,
+// and one.
+func BenchmarkOpen(b *testing.B) {
+	root := b.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "etc/kubernetes/pki/etcd"), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.Symlink("etc", filepath.Join(root, "link")); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "etc/kubernetes/pki/etcd/ca.crt"), nil, 0o644); err != nil {
+		b.Fatal(err)
+	}
+	for _, first := range []string{"/etc", "/link"} {
+		b.Run(first, func(b *testing.B) {
+			for b.Loop() {
+				n, err := Open(root, first+"/kubernetes/pki/etcd/ca.crt")
+				if err != nil {
+					b.Fatal(err)
+				}
+				n.Close()
+			}
+		})
+	}
+}

@@ -39,6 +39,10 @@ func (w *walk) start() (*Node, error) {
 // directory walks the components from a directory, which it closes. It calls missing
 // for a component that does not exist; without missing that is an error.
 func (w *walk) directory(at *Node, parts []string, missing func(at *Node, name string) error) (*Node, error) {
+	if end, ok := descend(at, parts); ok {
+		at.Close()
+		return end, nil
+	}
 	for _, name := range parts {
 		next, err := w.step(at, name)
 		if errors.Is(err, fs.ErrNotExist) && missing != nil {
