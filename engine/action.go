@@ -8,13 +8,13 @@ import (
 // Action is a task that runs on the controller on behalf of a host. Like a
 // Module it holds its arguments and separates what is from what is done.
 type Action interface {
-	Check(ctx context.Context, site Site) (Change, error)
-	Apply(ctx context.Context, site Site, change Change) (Output, error)
+	Check(ctx context.Context, site ActionContext) (Change, error)
+	Apply(ctx context.Context, site ActionContext, change Change) (Output, error)
 }
 
-// Site is what an action may use. It carries no terminal and no playbook, so
+// ActionContext is what an action may use. It carries no terminal and no playbook, so
 // that the same actions serve a service that runs on a master.
-type Site interface {
+type ActionContext interface {
 	// Host names the host that the action is for.
 	Host() string
 	// Step names the step: the same in the next run of the same playbook, and

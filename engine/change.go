@@ -11,15 +11,15 @@ type Change struct {
 	Wait bool `json:"wait,omitempty"`
 	// Effects are what would happen, in order, for plans and diffs.
 	Effects []Effect `json:"effects,omitempty"`
-	// Lacks is the directory that the change needs and that is not there. A check
+	// MissingDir is the directory that the change needs and that is not there. A check
 	// fails with [NoDirectory] then, as a real run does, unless something that it
 	// cannot foresee may bring it.
-	Lacks string `json:"lacks,omitempty"`
+	MissingDir string `json:"lacks,omitempty"`
 	// Output is what the check learned; `register` sees it.
 	Output Output `json:"output,omitempty"`
-	// Memo carries what Check found to Apply of the same module, in process;
+	// CheckState carries what Check found to Apply of the same module, in process;
 	// it is never sent.
-	Memo any `json:"-"`
+	CheckState any `json:"-"`
 }
 
 // EffectKind says what sort of thing an effect does, so that a plan can count
@@ -67,10 +67,10 @@ func NoChange(output Output) Change { return Change{Output: output} }
 // Changed returns a needed change made of the given effects.
 func Changed(effects ...Effect) Change { return Change{Needed: true, Effects: effects} }
 
-// MakeDirectory is the action of an effect that makes an empty directory.
-const MakeDirectory = "create directory"
+// CreateDirectory is the action of an effect that makes an empty directory.
+const CreateDirectory = "create directory"
 
-// NoDirectory is the error of a change that needs a directory which is not there.
-func NoDirectory(dir string) error {
+// MissingDirError is the error of a change that needs a directory which is not there.
+func MissingDirError(dir string) error {
 	return fmt.Errorf("directory %s does not exist: make it with the directory module first", dir)
 }

@@ -26,19 +26,19 @@ type EventType string
 
 // The types of event.
 const (
-	RunStart    EventType = "run.start"   // the run begins; name is its playbook, text its id
-	RunEnd      EventType = "run.end"     // the run is over; report says how
-	PlayStart   EventType = "play.start"  // the first host entered the play, or one of its batches, which text names
-	HostUp      EventType = "host.up"     // the host is connected and its agent runs
-	HostRetry   EventType = "host.retry"  // the host was lost or not reached; text says why, and when it is tried again
-	HostParked  EventType = "host.parked" // the host is taken out of the run; text is the root cause
-	StepStart   EventType = "step.start"  // the step has begun; left out for most that are over at once
-	StepText    EventType = "step.text"   // text says what a long step is doing
-	StepEnd     EventType = "step.end"    // the step is over; result says how
-	Transfer    EventType = "transfer"    // a part of a blob went to the host; bytes says how much of it so far
-	Waiting     EventType = "wait"        // the host waits for what text says; without text it waits no more
-	Interrupted EventType = "interrupted" // the user asked to stop; text says what happens now
-	Warning     EventType = "warning"     // text says what somebody should know
+	EventRunStart    EventType = "run.start"   // the run begins; name is its playbook, text its id
+	EventRunEnd      EventType = "run.end"     // the run is over; report says how
+	EventPlayStart   EventType = "play.start"  // the first host entered the play, or one of its batches, which text names
+	EventHostUp      EventType = "host.up"     // the host is connected and its agent runs
+	EventHostRetry   EventType = "host.retry"  // the host was lost or not reached; text says why, and when it is tried again
+	EventHostParked  EventType = "host.parked" // the host is taken out of the run; text is the root cause
+	EventStepStart   EventType = "step.start"  // the step has begun; left out for most that are over at once
+	EventStepText    EventType = "step.text"   // text says what a long step is doing
+	EventStepEnd     EventType = "step.end"    // the step is over; result says how
+	EventTransfer    EventType = "transfer"    // a part of a blob went to the host; bytes says how much of it so far
+	EventWait        EventType = "wait"        // the host waits for what text says; without text it waits no more
+	EventInterrupted EventType = "interrupted" // the user asked to stop; text says what happens now
+	EventWarning     EventType = "warning"     // text says what somebody should know
 )
 
 // Sink receives events. Implementations must be safe for concurrent use and
@@ -56,9 +56,9 @@ type Report struct {
 	Aborted string `json:"aborted,omitempty"`
 	// Interrupted is true when the user stopped it.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Left is what the run has opened and could not close again, with what to do
+	// LeftOpen is what the run has opened and could not close again, with what to do
 	// about it: a node that takes no pods.
-	Left []string `json:"left,omitempty"`
+	LeftOpen []string `json:"left,omitempty"`
 }
 
 // HostReport counts what happened on one host.
@@ -73,11 +73,11 @@ type HostReport struct {
 	FailedStep  string   `json:"failed_step,omitempty"` // name of the step that failed
 	Unreachable bool     `json:"unreachable,omitempty"` // it could not be reached, or not again
 	Cancelled   bool     `json:"cancelled,omitempty"`   // it was stopped by what happened elsewhere
-	// ForAll is true when the step that failed was one that this host did for
+	// RunOnce is true when the step that failed was one that this host did for
 	// all (run_once): what went wrong need not be wrong with this host.
-	ForAll bool `json:"for_all,omitempty"`
+	RunOnce bool `json:"for_all,omitempty"`
 	// Restored is set when the host failed in a rollout after it was changed.
-	Restored *Restored `json:"restored,omitempty"`
+	Restored *RestoreResult `json:"restored,omitempty"`
 }
 
 // Changed is the number of changed steps on all hosts.

@@ -41,38 +41,38 @@ type System interface {
 	// JSON. Methods are named by the package that handles them, as in
 	// "certificate.sign".
 	Call(ctx context.Context, method string, in, out any) error
-	// Keep saves the present content and metadata of path, or that it does not
+	// Backup saves the present content and metadata of path, or that it does not
 	// exist, so that this step can be reverted; directories above it that do
 	// not exist either are noted too. Call it before making or replacing
 	// anything, directories included. What is below a directory is not kept.
-	Keep(path string) error
-	// KeepState saves what something other than a file is now; kind names the
+	Backup(path string) error
+	// BackupState saves what something other than a file is now; kind names the
 	// Kind whose Restorer can put it back. Call it before changing it.
-	KeepState(kind, name string, now State) error
-	// Lose notes that name will not be what it was after this step, and why it
+	BackupState(kind, name string, now State) error
+	// MarkIrreversible notes that name will not be what it was after this step, and why it
 	// cannot be put back.
-	Lose(name, why string) error
+	MarkIrreversible(name, why string) error
 	// Run runs a program on the host and waits for it. A non-zero exit is not
 	// an error: look at the result. The program gets the environment of the
 	// step, and for modules with RunsPrograms its user.
 	Run(ctx context.Context, cmd Command) (CommandResult, error)
-	// Give hands a file or directory, as Path maps it, to the user that the
+	// Chown hands a file or directory, as Path maps it, to the user that the
 	// step's programs run as. It does nothing when that is the agent's own.
-	Give(path string) error
+	Chown(path string) error
 	// Progress reports what a long step is doing, for people.
 	Progress(text string)
 	// RunID names the run that the step belongs to.
 	RunID() string
 }
 
-// Foresight is what a System is besides, in a check: it knows what the steps
+// DryRunView is what a System is besides, in a check: it knows what the steps
 // before this one would have changed.
-type Foresight interface {
+type DryRunView interface {
 	// WouldChange tells whether the path, or something below it, would be
 	// different by now in a real run.
 	WouldChange(path string) bool
-	// WouldMake tells whether the directory may be there by now in a real run.
-	WouldMake(dir string) bool
+	// WouldCreate tells whether the directory may be there by now in a real run.
+	WouldCreate(dir string) bool
 }
 
 // Interruptions is what a System is besides: it knows of earlier tries of the
@@ -132,11 +132,11 @@ type Output map[string]any
 // sending it.
 type Preparer interface {
 	// Prepare returns the module's registered name and its arguments.
-	Prepare(ctx context.Context, c Controller) (name string, module Module, err error)
+	Prepare(ctx context.Context, c PrepareContext) (name string, module Module, err error)
 }
 
-// Controller is what a Preparer may use.
-type Controller interface {
+// PrepareContext is what a Preparer may use.
+type PrepareContext interface {
 	// Host names the host that the task is for.
 	Host() string
 	// Vars are the variables of that host at this moment.

@@ -27,9 +27,9 @@ type Kind struct {
 	// Restorer puts back what modules keep under the name of this kind; nil
 	// when there is no such thing.
 	Restorer *Restorer
-	// Postponed does what steps have left to the end of their segment; see
+	// Deferred does what steps have left to the end of their segment; see
 	// Postponer. Nothing harmful may come of doing it once too often.
-	Postponed func(ctx context.Context, sys System) error
+	Deferred func(ctx context.Context, sys System) error
 }
 
 // Registry is the set of kinds that a playbook may use.

@@ -10,11 +10,11 @@ type Outcome string
 // a change did no good in a rollout, and that has put back each host on which it
 // did not.
 const (
-	RunDone        Outcome = "done"
-	RunPartial     Outcome = "partly done"
-	RunStopped     Outcome = "aborted"
-	RunRestored    Outcome = "stopped, and put back"
-	RunInterrupted Outcome = "interrupted"
+	OutcomeDone        Outcome = "done"
+	OutcomePartial     Outcome = "partly done"
+	OutcomeAborted     Outcome = "aborted"
+	OutcomeRestored    Outcome = "stopped, and put back"
+	OutcomeInterrupted Outcome = "interrupted"
 )
 
 // Outcome judges the report. A run that no host came through was stopped, also
@@ -23,15 +23,15 @@ func (r *Report) Outcome() Outcome {
 	broken := len(r.Broken())
 	switch {
 	case r.Interrupted:
-		return RunInterrupted
+		return OutcomeInterrupted
 	case r.Aborted != "" && r.restored():
-		return RunRestored
+		return OutcomeRestored
 	case r.Aborted != "", broken > 0 && broken == len(r.Hosts):
-		return RunStopped
+		return OutcomeAborted
 	case broken > 0:
-		return RunPartial
+		return OutcomePartial
 	}
-	return RunDone
+	return OutcomeDone
 }
 
 // restored reports whether every host that failed did so in a rollout and is as it

@@ -10,13 +10,13 @@ import (
 type Segment struct {
 	Run   string `json:"run"`
 	Steps []Step `json:"steps"`
-	// Resumes are the runs that this one goes on from, the newest first.
-	Resumes []string `json:"resumes,omitempty"`
-	// Check means: only check, change nothing.
-	Check bool `json:"check,omitempty"`
-	// Beside lets the steps run at one time with those of other agents on the
+	// ResumedRuns are the runs that this one goes on from, the newest first.
+	ResumedRuns []string `json:"resumes,omitempty"`
+	// CheckOnly means: only check, change nothing.
+	CheckOnly bool `json:"check,omitempty"`
+	// Unlocked lets the steps run at one time with those of other agents on the
 	// host, as what somebody types there does.
-	Beside bool `json:"beside,omitempty"`
+	Unlocked bool `json:"beside,omitempty"`
 	// Quiet keeps the starts and the progress of the steps out of the events: the
 	// controller only looks before it decides. Hosts are not told.
 	Quiet bool `json:"-"`
@@ -61,14 +61,14 @@ type Step struct {
 // Status is how a step ended on a host.
 type Status string
 
-// The statuses. Failed and Unreachable count against the failure budget.
+// The statuses. StatusFailed and StatusUnreachable count against the failure budget.
 const (
-	OK          Status = "ok"          // everything was as wanted
-	Altered     Status = "changed"     // something was changed; in a check, would be
-	Skipped     Status = "skipped"     // not tried, because a condition did not hold
-	Failed      Status = "failed"      // tried and not done
-	Unreachable Status = "unreachable" // the host was lost before it was done
-	Cancelled   Status = "cancelled"   // not tried, because of something elsewhere
+	StatusOK          Status = "ok"          // everything was as wanted
+	StatusChanged     Status = "changed"     // something was changed; in a check, would be
+	StatusSkipped     Status = "skipped"     // not tried, because a condition did not hold
+	StatusFailed      Status = "failed"      // tried and not done
+	StatusUnreachable Status = "unreachable" // the host was lost before it was done
+	StatusCancelled   Status = "cancelled"   // not tried, because of something elsewhere
 )
 
 // Result is how one step ended on one host.
@@ -85,12 +85,12 @@ type Result struct {
 	// failure was ignored.
 	Failure *Failure `json:"failure,omitempty"`
 	Ignored bool     `json:"ignored,omitempty"` // it failed, and the run goes on as if it had not
-	// ForAll is true for a step that one host did for all (run_once).
-	ForAll bool `json:"for_all,omitempty"`
+	// RunOnce is true for a step that one host did for all (run_once).
+	RunOnce bool `json:"for_all,omitempty"`
 	// Unknown says, in a check, why it cannot be known what the step would do.
 	Unknown string `json:"unknown,omitempty"`
-	// AtOnce is how many hosts at most do the step at one time; 0 for no limit.
-	AtOnce int `json:"at_once,omitempty"`
+	// MaxParallel is how many hosts at most do the step at one time; 0 for no limit.
+	MaxParallel int `json:"at_once,omitempty"`
 	// Reason says why a step was skipped or cancelled.
 	Reason  string        `json:"reason,omitempty"`
 	Tries   int           `json:"tries,omitempty"`  // more than 1 when it was tried again
@@ -108,9 +108,9 @@ type Failure struct {
 	Message string `json:"message"`
 	// Detail is more to read, such as the end of a command's stderr.
 	Detail string `json:"detail,omitempty"`
-	// Certain: it does not depend on what is on the host, so that a check fails
+	// Deterministic: it does not depend on what is on the host, so that a check fails
 	// just as a real run does.
-	Certain bool `json:"certain,omitempty"`
+	Deterministic bool `json:"certain,omitempty"`
 	// Exit is the exit code of the program that failed; 0 when none did. It is not
 	// sent: the message has it.
 	Exit int `json:"-"`

@@ -11,9 +11,9 @@ const DefaultTimeLimit = time.Hour
 // long they wait.
 const NoTimeLimit time.Duration = -1
 
-// Limit is how long one try of a task of this kind may take when the task names
+// EffectiveTimeLimit is how long one try of a task of this kind may take when the task names
 // no timeout; 0 for no limit.
-func (k Kind) Limit() time.Duration {
+func (k Kind) EffectiveTimeLimit() time.Duration {
 	switch k.TimeLimit {
 	case NoTimeLimit:
 		return 0

@@ -65,9 +65,9 @@ func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 		return nil, err
 	}
 	switch report.Outcome() {
-	case engine.RunInterrupted:
+	case engine.OutcomeInterrupted:
 		return report, nil
-	case engine.RunStopped, engine.RunRestored:
+	case engine.OutcomeAborted, engine.OutcomeRestored:
 		if drift := plan.FileDrift(s.applies, s.Project.DigestsNow(s.applies.Files), false); len(drift) > 0 {
 			return nil, &DriftError{drift} // why the look has failed, most likely
 		}

@@ -68,8 +68,8 @@ func (r *Revert) irreversible(found *RevertPreview) []Irreversible {
 			continue
 		}
 		for _, item := range past.Items {
-			if item.Fate == engine.Lost {
-				list.add(host, item.Label()+": "+item.Why, true)
+			if item.State == engine.RevertLost {
+				list.add(host, item.Label()+": "+item.Reason, true)
 			}
 		}
 		r.withoutBackup(host, found.Past, list)
@@ -78,7 +78,7 @@ func (r *Revert) irreversible(found *RevertPreview) []Irreversible {
 }
 
 // withoutBackup lists the steps that changed something on a host and kept nothing.
-func (r *Revert) withoutBackup(host string, all map[string]engine.Past, list *irreversibleList) {
+func (r *Revert) withoutBackup(host string, all map[string]engine.RunHistory, list *irreversibleList) {
 	told := map[string]bool{}
 	for _, c := range r.log.changed[host] {
 		if where, step := c.backupOf(host); !hasBackup(all[where], step) {
@@ -86,7 +86,7 @@ func (r *Revert) withoutBackup(host string, all map[string]engine.Past, list *ir
 		}
 		told[c.step] = true
 	}
-	for _, step := range all[host].Bare {
+	for _, step := range all[host].WithoutBackup {
 		if action, _, ok := cutLast(step, "."); told[step] || r.log.unchanged[host][step] || ok && told[action] {
 			continue // a module that an action has run is named by the action's step
 		}
@@ -106,8 +106,8 @@ func (r *Revert) uncordonHint(c changedStep) string {
 }
 
 // hasBackup tells whether a host has kept something that a step has changed.
-func hasBackup(past engine.Past, step string) bool {
-	return slices.ContainsFunc(past.Items, func(i engine.PastItem) bool { return slices.Contains(i.Steps, step) })
+func hasBackup(past engine.RunHistory, step string) bool {
+	return slices.ContainsFunc(past.Items, func(i engine.ChangeRecord) bool { return slices.Contains(i.Steps, step) })
 }
 
 // taskName is what people call a step.
@@ -139,7 +139,7 @@ type Unrestored struct {
 
 // Emit implements engine.Sink.
 func (l *Unrestored) Emit(e engine.Event) {
-	if e.Type != engine.StepEnd || e.Result == nil {
+	if e.Type != engine.EventStepEnd || e.Result == nil {
 		return
 	}
 	stays, _ := e.Result.Output["stays"].([]any)
@@ -147,7 +147,7 @@ func (l *Unrestored) Emit(e engine.Event) {
 	defer l.mu.Unlock()
 	for _, s := range stays {
 		if m, ok := s.(map[string]any); ok {
-			thing := engine.PastItem{Kind: fmt.Sprint(m["kind"]), Name: fmt.Sprint(m["name"])}
+			thing := engine.ChangeRecord{Kind: fmt.Sprint(m["kind"]), Name: fmt.Sprint(m["name"])}
 			l.list.add(e.Host, fmt.Sprintf("%s: %v", thing.Label(), m["why"]), true)
 		}
 	}

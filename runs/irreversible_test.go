@@ -38,8 +38,8 @@ func TestDrainedNodesAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	did := func(host, step string, effect engine.Effect) {
-		log.Emit(engine.Event{Time: time.Now(), Type: engine.StepEnd, Host: host, Step: step, Name: step,
-			Result: &engine.Result{Status: engine.Altered, Change: &engine.Change{Needed: true, Effects: []engine.Effect{effect}}}})
+		log.Emit(engine.Event{Time: time.Now(), Type: engine.EventStepEnd, Host: host, Step: step, Name: step,
+			Result: &engine.Result{Status: engine.StatusChanged, Change: &engine.Change{Needed: true, Effects: []engine.Effect{effect}}}})
 	}
 	for _, host := range []string{"n1", "n2"} {
 		did(host, "drain", engine.Effect{Kind: engine.EffectDrain, Target: "the node", Action: "cordon"})

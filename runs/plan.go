@@ -36,7 +36,7 @@ func (r *Run) Plan(ctx context.Context, w Observer) (*PlanResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end := report.Outcome(); end != engine.RunDone && end != engine.RunPartial {
+	if end := report.Outcome(); end != engine.OutcomeDone && end != engine.OutcomePartial {
 		return &PlanResult{Report: report}, nil
 	}
 	p := found.Plan(r.Hosts)

@@ -20,7 +20,7 @@ import (
 // What is given anew is as with [Runner.Apply].
 func (c Runner) Resume(r *journal.Record, given Options, anyway bool) (*Run, error) {
 	h := r.Header
-	if h.Invocation.Verb == verbRun && r.Outcome == engine.RunPartial {
+	if h.Invocation.Verb == verbRun && r.Outcome == engine.OutcomePartial {
 		h.Invocation.Limit = strings.Join(failedHosts(r.Report), ",")
 	}
 	if h.Plan != nil {

@@ -39,14 +39,14 @@ func TestLastUnfinished(t *testing.T) {
 		want     int
 	}{
 		"the newest":                  {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
-		"finished since":              {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{engine.RunDone, journal.Killed}, -1},
-		"another playbook since":      {[]journal.Invocation{call("/b"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"a command in between":        {[]journal.Invocation{exec, call("/a")}, []engine.Outcome{engine.RunStopped, engine.RunInterrupted}, 1},
-		"one host of it since":        {[]journal.Invocation{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"the same hosts since":        {[]journal.Invocation{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
-		"all hosts since":             {[]journal.Invocation{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, -1},
-		"some tasks since":            {[]journal.Invocation{tagged("/a"), call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
-		"a later part since":          {[]journal.Invocation{later, call("/a")}, []engine.Outcome{engine.RunDone, engine.RunPartial}, 1},
+		"finished since":              {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, journal.Killed}, -1},
+		"another playbook since":      {[]journal.Invocation{call("/b"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"a command in between":        {[]journal.Invocation{exec, call("/a")}, []engine.Outcome{engine.OutcomeAborted, engine.OutcomeInterrupted}, 1},
+		"one host of it since":        {[]journal.Invocation{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"the same hosts since":        {[]journal.Invocation{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
+		"all hosts since":             {[]journal.Invocation{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
+		"some tasks since":            {[]journal.Invocation{tagged("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"a later part since":          {[]journal.Invocation{later, call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
 		"of another inventory":        {[]journal.Invocation{other}, []engine.Outcome{journal.Killed}, -1},
 		"one that goes on is told so": {[]journal.Invocation{call("/a")}, []engine.Outcome{journal.Running}, 0},
 	} {
@@ -71,11 +71,11 @@ func TestResumedRunsAreFinished(t *testing.T) {
 		return &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Resumes: resumes,
 			Invocation: journal.Invocation{Verb: "run", Playbook: "/a", Inventory: "/i", Limit: limit}}}
 	}
-	first, second := record("1", "", "", engine.RunPartial), record("2", "1", "h1,h2", engine.RunPartial)
+	first, second := record("1", "", "", engine.OutcomePartial), record("2", "1", "h1,h2", engine.OutcomePartial)
 	if got := lastUnfinished([]*journal.Record{second, first}, "/i"); got != second {
 		t.Errorf("got %+v", got)
 	}
-	if got := lastUnfinished([]*journal.Record{record("3", "2", "h2", engine.RunDone), second, first}, "/i"); got != nil {
+	if got := lastUnfinished([]*journal.Record{record("3", "2", "h2", engine.OutcomeDone), second, first}, "/i"); got != nil {
 		t.Errorf("got %+v", got)
 	}
 }

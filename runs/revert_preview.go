@@ -16,7 +16,7 @@ import (
 // beside that.
 type RevertPreview struct {
 	Report *engine.Report
-	Past   map[string]engine.Past // of the hosts that could be asked
+	Past   map[string]engine.RunHistory // of the hosts that could be asked
 	// Cannot says what cannot be put back.
 	Irreversible []Irreversible
 	// LeftOut are gates and handlers that are not repeated.
@@ -36,7 +36,7 @@ func (r *Revert) Prepare(ctx context.Context) error { return r.query.Prepare(ctx
 // Preview asks the hosts what there is to put back. When it was interrupted, only the
 // report tells something.
 func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error) {
-	said := &historyCollector{changes: plan.NewCollector(), past: map[string]engine.Past{}}
+	said := &historyCollector{changes: plan.NewCollector(), past: map[string]engine.RunHistory{}}
 	if w.Sink == nil {
 		w.Sink = said
 	} else {
@@ -67,14 +67,14 @@ type historyCollector struct {
 	changes *plan.Collector
 
 	mu   sync.Mutex
-	past map[string]engine.Past
+	past map[string]engine.RunHistory
 	err  error
 }
 
 // Emit implements engine.Sink.
 func (a *historyCollector) Emit(e engine.Event) {
 	a.changes.Emit(e)
-	if e.Type != engine.StepEnd || e.Result == nil || e.Result.Failure != nil {
+	if e.Type != engine.EventStepEnd || e.Result == nil || e.Result.Failure != nil {
 		return
 	}
 	p, err := revert.ParseHistory(e.Result.Output)
@@ -87,7 +87,7 @@ func (a *historyCollector) Emit(e engine.Event) {
 // HasWork tells whether there is anything to do: to put back, or to finish.
 func (f *RevertPreview) HasWork() bool {
 	for _, p := range f.Past {
-		if p.Unfinished != "" || slices.ContainsFunc(p.Items, func(i engine.PastItem) bool { return i.Fate == engine.PutBack }) {
+		if p.Unfinished != "" || slices.ContainsFunc(p.Items, func(i engine.ChangeRecord) bool { return i.State == engine.RevertRestore }) {
 			return true
 		}
 	}
@@ -102,7 +102,7 @@ func (f *RevertPreview) Drifted() []Irreversible {
 	list := &irreversibleList{}
 	for _, host := range f.hosts {
 		for _, i := range f.Past[host].Items {
-			if i.Fate != engine.Drifted {
+			if i.State != engine.RevertDrifted {
 				continue
 			}
 			who := ""

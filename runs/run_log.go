@@ -56,11 +56,11 @@ func readRunLog(path string) (*runLog, error) {
 		}
 		t.hosts[e.Host] = true
 		switch {
-		case e.Type == engine.StepStart:
+		case e.Type == engine.EventStepStart:
 			t.noteStep(e, true)
-		case e.Type == engine.StepEnd && e.Result != nil:
-			t.noteStep(e, e.Result.Status != engine.Skipped)
-			if e.Result.Status == engine.OK {
+		case e.Type == engine.EventStepEnd && e.Result != nil:
+			t.noteStep(e, e.Result.Status != engine.StatusSkipped)
+			if e.Result.Status == engine.StatusOK {
 				where, step := changedStep{step: e.Step, delegate: e.Result.Delegate}.backupOf(e.Host)
 				if t.unchanged[where] == nil {
 					t.unchanged[where] = map[string]bool{}
@@ -88,7 +88,7 @@ func (t *runLog) noteStep(e *engine.Event, ran bool) {
 func taskOf(step string) string { return step[:strings.IndexAny(step+"#", "#@/")] }
 
 func (t *runLog) noteChange(e *engine.Event) {
-	if e.Result.Change == nil || e.Result.Status != engine.Altered && e.Result.Status != engine.Failed {
+	if e.Result.Change == nil || e.Result.Status != engine.StatusChanged && e.Result.Status != engine.StatusFailed {
 		return
 	}
 	c := changedStep{step: e.Step, name: e.Name, role: e.Role, delegate: e.Result.Delegate}
@@ -96,7 +96,7 @@ func (t *runLog) noteChange(e *engine.Event) {
 		switch node, is := nodeTarget(e.Host, effect.Target); {
 		case is && effect.Kind == engine.EffectDrain:
 			c.drained, t.drained[node] = node, true
-		case is && e.Result.Status == engine.Altered:
+		case is && e.Result.Status == engine.StatusChanged:
 			delete(t.drained, node) // what else is done to a node after that is to let pods on it again
 		}
 		if effect.Target != "" && len(c.targets) < 3 {

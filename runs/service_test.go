@@ -110,7 +110,7 @@ func TestPlanAndApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied := s.do(engine.RunDone)(s.Apply(p, from, runs.Options{}))
+	applied := s.do(engine.OutcomeDone)(s.Apply(p, from, runs.Options{}))
 	if got := s.told(); got != "hello" || !applied.HasLog() {
 		t.Errorf("told %q", got)
 	}
@@ -141,12 +141,12 @@ func TestResumeAndRevert(t *testing.T) {
 	if report, err := stopped.Do(t.Context(), runs.Observer{Interrupt: now}); err != nil || !report.Interrupted {
 		t.Fatalf("got %+v, %v", report, err)
 	}
-	s.do(engine.RunStopped)(s.Playbook(asked("x")))
+	s.do(engine.OutcomeAborted)(s.Playbook(asked("x")))
 	record, err := runs.Unfinished("", "inventory.yaml")
 	if err != nil || record.Header.Run == stopped.ID() {
 		t.Fatalf("got %+v, %v", record, err)
 	}
-	resumed := s.do(engine.RunDone)(s.Resume(record, asked("''"), false))
+	resumed := s.do(engine.OutcomeDone)(s.Resume(record, asked("''"), false))
 	if _, err := runs.Unfinished("", "inventory.yaml"); err == nil {
 		t.Error("a run is unfinished that was resumed")
 	}
@@ -165,7 +165,7 @@ func TestResumeAndRevert(t *testing.T) {
 		if due := run == record.Header.Run; found.HasWork() != due {
 			t.Errorf("something is due: %v, want %v", found.HasWork(), due)
 		} else if due {
-			s.do(engine.RunDone)(back.Run(found))
+			s.do(engine.OutcomeDone)(back.Run(found))
 		}
 	}
 	if got := s.told(); !strings.Contains(got, "no such file") {
@@ -176,7 +176,7 @@ func TestResumeAndRevert(t *testing.T) {
 // TestRevertRefuses checks that a revert is refused when a file was changed after the run.
 func TestRevertRefuses(t *testing.T) {
 	s := newService(t)
-	r := s.do(engine.RunDone)(s.Playbook(asked("''")))
+	r := s.do(engine.OutcomeDone)(s.Playbook(asked("''")))
 	s.write(filepath.Join(s.fleet.Hosts[1].Root, "told"), []byte("somebody's"))
 	back, err := s.Revert(r.ID(), runs.RevertOptions{})
 	if err != nil {

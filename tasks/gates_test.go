@@ -22,10 +22,10 @@ func TestGatesAndLookers(t *testing.T) {
 	t.Parallel()
 	var gates, lookers []string
 	for _, k := range slices.Concat(Modules(), control.General(), control.Actions()) {
-		if _, ok := k.New().(engine.Gate); ok {
+		if _, ok := k.New().(engine.ReadinessGate); ok {
 			gates = append(gates, k.Name)
 		}
-		if l, ok := k.New().(engine.Looker); ok && l.Looks() {
+		if l, ok := k.New().(engine.ReadOnlyTask); ok && l.ReadOnly() {
 			lookers = append(lookers, k.Name)
 		}
 	}
@@ -53,7 +53,7 @@ func TestWhatGatesBecome(t *testing.T) {
 		{&unit.Unit{Name: "x.service", State: "reloaded"}, &unit.Unit{Name: "x.service", State: "reloaded", OnlyIfUp: true}},
 	}
 	for _, tt := range tests {
-		got := tt.task.(engine.Gate).Gate()
+		got := tt.task.(engine.ReadinessGate).Gate()
 		if diff := cmp.Diff(tt.gate, got); diff != "" {
 			t.Errorf("%T: %s", tt.task, diff)
 		}

@@ -25,7 +25,7 @@ var restorers = map[string]*engine.Restorer{
 	"user":          account.UserRestorer,
 }
 
-// postponed has the deferred work of steps, by kind of module; see engine.Postponer.
+// postponed has the deferred work of steps, by kind of module; see engine.Deferrer.
 var postponed = map[string]func(context.Context, engine.System) error{
 	mount.Kind: mount.Reload,
 	unit.Kind:  unit.Reload,
@@ -34,7 +34,7 @@ var postponed = map[string]func(context.Context, engine.System) error{
 // restorable adds restorers and deferred work to kinds.
 func restorable(kinds []engine.Kind) []engine.Kind {
 	for i := range kinds {
-		kinds[i].Restorer, kinds[i].Postponed = restorers[kinds[i].Name], postponed[kinds[i].Name]
+		kinds[i].Restorer, kinds[i].Deferred = restorers[kinds[i].Name], postponed[kinds[i].Name]
 	}
 	return kinds
 }

@@ -16,7 +16,7 @@ func TestWhatIsKeptCanBePutBack(t *testing.T) {
 	for _, k := range Modules() {
 		if r := k.Restorer; r != nil {
 			have[k.Name] = true
-			if r.Look == nil || r.Restore == nil || r.Effect == "" {
+			if r.Read == nil || r.Restore == nil || r.Effect == "" {
 				t.Errorf("the restorer of %s is not whole", k.Name)
 			}
 		}
@@ -26,7 +26,7 @@ func TestWhatIsKeptCanBePutBack(t *testing.T) {
 			t.Errorf("there is a restorer for %q, which is no kind", name)
 		}
 	}
-	keeps, kept := regexp.MustCompile(`\.KeepState\(([^,]+),`), 0
+	keeps, kept := regexp.MustCompile(`\.BackupState\(([^,]+),`), 0
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err

@@ -17,7 +17,7 @@ func TestTimeLimits(t *testing.T) {
 	named := 0
 	for _, k := range slices.Concat(Modules(), control.General(), control.Actions()) {
 		own := slices.ContainsFunc(strictyaml.Describe(k.New()), func(key strictyaml.Key) bool { return key.Path == "timeout" || key.Path == "reboot_timeout" })
-		switch limit := k.Limit(); {
+		switch limit := k.EffectiveTimeLimit(); {
 		case k.Name == "unit" || k.Name == "service": // its timeout is for what comes after systemd has done its part
 		case own != (limit == 0):
 			t.Errorf("%s: limit %v, and it has a timeout of its own: %t", k.Name, limit, own)
@@ -31,7 +31,7 @@ func TestTimeLimits(t *testing.T) {
 	if named != len(timeLimits) {
 		t.Errorf("%d of %d limits are of kinds that there are", named, len(timeLimits))
 	}
-	if limit := engine.NewRegistry(Modules())["package"].Limit(); limit != 4*time.Hour {
+	if limit := engine.NewRegistry(Modules())["package"].EffectiveTimeLimit(); limit != 4*time.Hour {
 		t.Errorf("packages may take %v", limit)
 	}
 }

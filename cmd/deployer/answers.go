@@ -30,7 +30,7 @@ type answers struct {
 
 // Emit implements engine.Sink.
 func (a *answers) Emit(e engine.Event) {
-	if e.Type != engine.StepEnd || e.Result == nil {
+	if e.Type != engine.EventStepEnd || e.Result == nil {
 		return
 	}
 	a.mu.Lock()
@@ -77,9 +77,9 @@ func (a *answers) of(report *engine.Report) []answer {
 	for _, h := range report.Hosts {
 		said, ok := a.said[h.Host]
 		if !ok {
-			said = answer{Host: h.Host, Status: engine.Cancelled}
+			said = answer{Host: h.Host, Status: engine.StatusCancelled}
 			if h.Failure != nil {
-				said.Status, said.Message = engine.Unreachable, h.Failure.Message
+				said.Status, said.Message = engine.StatusUnreachable, h.Failure.Message
 			}
 		}
 		out = append(out, said)
@@ -112,7 +112,7 @@ func (a answer) text() string {
 	switch {
 	case a.RC != nil && *a.RC != 0:
 		fmt.Fprintf(&b, "  %s, exit code %d", a.Status, *a.RC)
-	case a.Status != engine.OK && a.RC == nil:
+	case a.Status != engine.StatusOK && a.RC == nil:
 		fmt.Fprintf(&b, "  %s", a.Status)
 	}
 	b.WriteString("\n")

@@ -20,15 +20,15 @@ func TestAnswers(t *testing.T) {
 	give := func(host string, r *engine.Result) {
 		report.Hosts = append(report.Hosts, engine.HostReport{Host: host})
 		if r != nil {
-			a.Emit(engine.Event{Type: engine.StepEnd, Host: host, Result: r})
+			a.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: r})
 		}
 	}
-	give("n1", said(engine.Altered, 0, "up", ""))
-	give("n2", said(engine.Altered, 0, "up", ""))
-	give("n3", said(engine.Failed, 2, "up", "no disk"))
+	give("n1", said(engine.StatusChanged, 0, "up", ""))
+	give("n2", said(engine.StatusChanged, 0, "up", ""))
+	give("n3", said(engine.StatusFailed, 2, "up", "no disk"))
 	give("n4", nil)
-	give("n5", said(engine.Altered, 0, "", ""))
-	give("n6", said(engine.Altered, 0, "up", ""))
+	give("n5", said(engine.StatusChanged, 0, "", ""))
+	give("n6", said(engine.StatusChanged, 0, "up", ""))
 	report.Hosts[3].Failure, report.Hosts[3].Unreachable = &engine.Failure{Message: "no route to host"}, true
 	var b strings.Builder
 	if err := printAnswers(&b, a.of(report)); err != nil {

@@ -79,12 +79,12 @@ type onlyTrouble struct {
 // Emit implements engine.Sink.
 func (r onlyTrouble) Emit(e engine.Event) {
 	switch {
-	case e.Type == engine.PlayStart, e.Type == engine.RunStart, e.Type == engine.RunEnd:
+	case e.Type == engine.EventPlayStart, e.Type == engine.EventRunStart, e.Type == engine.EventRunEnd:
 		return
-	case e.Type == engine.StepEnd && e.Result != nil && e.Result.Failure == nil && r.json:
+	case e.Type == engine.EventStepEnd && e.Result != nil && e.Result.Failure == nil && r.json:
 		return
-	case e.Type == engine.StepEnd && e.Result != nil && e.Result.Failure == nil:
-		e.Result = &engine.Result{Host: e.Host, Step: e.Step, Status: engine.OK}
+	case e.Type == engine.EventStepEnd && e.Result != nil && e.Result.Failure == nil:
+		e.Result = &engine.Result{Host: e.Host, Step: e.Step, Status: engine.StatusOK}
 	}
 	r.Renderer.Emit(e)
 }

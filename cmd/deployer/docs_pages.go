@@ -144,7 +144,7 @@ func writeKind(b *strings.Builder, k engine.Kind) {
 
 // timeLimit says how long a task of the kind may take.
 func timeLimit(k engine.Kind) string {
-	limit := k.Limit()
+	limit := k.EffectiveTimeLimit()
 	if limit == 0 {
 		return "none, as the arguments say how long it waits; timeout of the task sets one for each try."
 	}

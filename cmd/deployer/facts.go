@@ -59,7 +59,7 @@ func factsOf(all []answer) map[string]any {
 	out := map[string]any{}
 	for _, a := range all {
 		out[a.Host] = map[string]any(a.Output)
-		if a.Status != engine.OK {
+		if a.Status != engine.StatusOK {
 			out[a.Host] = map[string]any{"error": a.Message}
 		}
 	}

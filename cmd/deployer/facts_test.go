@@ -12,8 +12,8 @@ func TestFactsAreReadable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	if err := printFacts(&b, []answer{
-		{Host: "h1", Status: engine.OK, Output: engine.Output{"memory_bytes": 25274793984.0, "load": 0.5}},
-		{Host: "h2", Status: engine.Failed, Message: "gone"},
+		{Host: "h1", Status: engine.StatusOK, Output: engine.Output{"memory_bytes": 25274793984.0, "load": 0.5}},
+		{Host: "h2", Status: engine.StatusFailed, Message: "gone"},
 	}); err != nil {
 		t.Fatal(err)
 	}

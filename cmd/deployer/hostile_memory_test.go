@@ -32,7 +32,7 @@ func TestHostThatSendsTooMuch(t *testing.T) {
 		return []byte(open + strings.Repeat(element+",", size/(len(element)+1)) + element + end)
 	}
 	result := func(seg engine.Segment, output []byte) wire.Frame {
-		payload, err := codec.AppendResult(nil, &engine.Result{Step: seg.Steps[0].ID, Status: engine.OK})
+		payload, err := codec.AppendResult(nil, &engine.Result{Step: seg.Steps[0].ID, Status: engine.StatusOK})
 		if err != nil {
 			panic(err)
 		}

@@ -5,16 +5,16 @@ import "deployer/engine"
 // outcome chooses the exit code of a run.
 func outcome(report *engine.Report) error {
 	switch report.Outcome() {
-	case engine.RunInterrupted:
+	case engine.OutcomeInterrupted:
 		return silent(exitInterrupted)
-	case engine.RunStopped:
+	case engine.OutcomeAborted:
 		if report.Check || report.Changed() == 0 {
 			return silent(exitRefused)
 		}
 		return silent(exitFailed)
-	case engine.RunRestored:
+	case engine.OutcomeRestored:
 		return silent(exitRestored)
-	case engine.RunPartial:
+	case engine.OutcomePartial:
 		return silent(exitPartial)
 	}
 	return nil

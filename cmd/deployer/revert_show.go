@@ -48,10 +48,10 @@ func printCannot(w io.Writer, title string, list []runs.Irreversible) {
 // foundJSON is the same for programs.
 func foundJSON(found *runs.RevertPreview) any {
 	return struct {
-		Hosts   map[string]engine.Past `json:"hosts"`
-		Drifted []runs.Irreversible    `json:"drifted"`
-		Cannot  []runs.Irreversible    `json:"cannot"`
-		LeftOut []string               `json:"left_out"`
+		Hosts   map[string]engine.RunHistory `json:"hosts"`
+		Drifted []runs.Irreversible          `json:"drifted"`
+		Cannot  []runs.Irreversible          `json:"cannot"`
+		LeftOut []string                     `json:"left_out"`
 	}{found.Past, orEmpty(found.Drifted()), orEmpty(found.Irreversible), orEmpty(found.LeftOut)}
 }
 
@@ -65,7 +65,7 @@ func orEmpty[T any](list []T) []T {
 // printLeft says what the summary of a run does not.
 func printLeft(w io.Writer, call journal.Invocation, left []runs.Irreversible, report *engine.Report) {
 	printCannot(w, "could not be put back:", left)
-	if report.Outcome() == engine.RunDone && (call.Verb == "install" || call.Verb == "run") {
+	if report.Outcome() == engine.OutcomeDone && (call.Verb == "install" || call.Verb == "run") {
 		fmt.Fprintf(w, "\nthe inventory and the playbook still say what the run did: change them, or the next run does it again\n")
 	}
 }

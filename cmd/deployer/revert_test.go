@@ -134,7 +134,7 @@ func most(t *testing.T, run, first, last string) int {
 	inside, peak := map[string]bool{}, 0
 	eachEvent(t, run, func(e *engine.Event) {
 		switch {
-		case e.Type != engine.StepEnd:
+		case e.Type != engine.EventStepEnd:
 		case e.Name == first:
 			inside[e.Host] = true
 			peak = max(peak, len(inside))
@@ -186,7 +186,7 @@ func TestRevertRefusesDrift(t *testing.T) {
 		t.Fatal("a refused revert has changed something")
 	}
 	var asJSON struct {
-		Hosts map[string]engine.Past
+		Hosts map[string]engine.RunHistory
 	}
 	out, _ := y.deployer(exitRefused, "revert", first, "--check", "-o", "json")
 	if err := json.Unmarshal([]byte(out), &asJSON); err != nil || len(asJSON.Hosts) != 3 || !asJSON.Hosts["n003"].Known {
@@ -303,7 +303,7 @@ func TestRevertIsResumed(t *testing.T) {
 	says(t, out, "what has to follow is still to be done", "revert done")
 	last := y.runs()[0].Header
 	followed := false
-	eachEvent(t, last.Run, func(e *engine.Event) { followed = followed || e.Type == engine.StepEnd && e.Name == "follow" })
+	eachEvent(t, last.Run, func(e *engine.Event) { followed = followed || e.Type == engine.EventStepEnd && e.Name == "follow" })
 	if last.Invocation.Verb != "revert" || last.Resumes == "" || !followed {
 		t.Errorf("the handler was forgotten, or the log says %+v", last)
 	}

@@ -62,7 +62,7 @@ type runRow struct {
 func listedRun(r *journal.Record) runRow {
 	h := r.Header
 	row := runRow{Run: h.Run, Verb: h.Invocation.Verb, Playbook: h.Invocation.Playbook, Inventory: h.Invocation.Inventory, By: h.By,
-		Started: h.Started, Elapsed: r.Elapsed(), Outcome: r.Outcome, Hosts: len(r.Hosts), Changed: r.Results[engine.Altered], Failed: len(r.Parked)}
+		Started: h.Started, Elapsed: r.Elapsed(), Outcome: r.Outcome, Hosts: len(r.Hosts), Changed: r.Results[engine.StatusChanged], Failed: len(r.Parked)}
 	if h.Plan != nil {
 		row.Verb = "apply"
 	}

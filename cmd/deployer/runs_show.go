@@ -122,7 +122,7 @@ func planFile(h journal.Header) string {
 // printOpen tells of a run without an end what it had come to.
 func printOpen(w io.Writer, r *journal.Record) {
 	fmt.Fprintf(w, "\n%s after %s: %d steps changed something, %d found nothing to do\n", r.Outcome, r.Elapsed().Round(100*time.Millisecond),
-		r.Results[engine.Altered], r.Results[engine.OK])
+		r.Results[engine.StatusChanged], r.Results[engine.StatusOK])
 	printFolded(w, r.Hosts, "at", func(host string) string {
 		var names []string
 		for _, step := range r.Open[host] {

@@ -70,7 +70,7 @@ func look(ctx context.Context, e env, book string, o runOptions, extra map[strin
 	}
 	for _, h := range r.Broken() {
 		row := report.Bad("host", h.Host, "%s", h.Failure.Message)
-		if h.ForAll { // it is not this host that is bad
+		if h.RunOnce { // it is not this host that is bad
 			row.Check, row.Host = h.FailedStep, ""
 		}
 		found.rows = append(found.rows, row)
@@ -86,7 +86,7 @@ type rowSink struct {
 
 // Emit implements engine.Sink.
 func (s *rowSink) Emit(e engine.Event) {
-	if e.Type != engine.StepEnd || e.Result == nil {
+	if e.Type != engine.EventStepEnd || e.Result == nil {
 		return
 	}
 	rows := report.Collect(e.Host, e.Result.Output)

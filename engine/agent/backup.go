@@ -99,8 +99,8 @@ func missingAbove(root, path string) ([]string, error) {
 	return out, nil
 }
 
-// Keep backs up the file at a path before the step changes it; see engine.System.
-func (s *system) Keep(path string) error {
+// Backup backs up the file at a path before the step changes it; see engine.System.
+func (s *system) Backup(path string) error {
 	k, err := s.keeper()
 	if k == nil || err != nil {
 		return err
@@ -108,8 +108,8 @@ func (s *system) Keep(path string) error {
 	return k.backUp(s.line("", path), s.Path("/"))
 }
 
-// KeepState backs up the state of a resource other than a file; see engine.System.
-func (s *system) KeepState(kind, name string, now engine.State) error {
+// BackupState backs up the state of a resource other than a file; see engine.System.
+func (s *system) BackupState(kind, name string, now engine.State) error {
 	k, err := s.keeper()
 	if k == nil || err != nil {
 		return err
@@ -123,9 +123,9 @@ func (s *system) KeepState(kind, name string, now engine.State) error {
 	})
 }
 
-// Lose records that a resource cannot be restored, with the reason; see
+// MarkIrreversible records that a resource cannot be restored, with the reason; see
 // engine.System.
-func (s *system) Lose(name, why string) error {
+func (s *system) MarkIrreversible(name, why string) error {
 	k, err := s.keeper()
 	if k == nil || err != nil {
 		return err
@@ -177,7 +177,7 @@ func (r *stepRun) recordAfter(ctx context.Context) error {
 		if line.Kind == kindFile {
 			line.File, err = describeWithDigest(sys.Path("/"), line.Name)
 		} else {
-			line.State, err = r.server.registry[line.Kind].Restorer.Look(ctx, sys, line.Name)
+			line.State, err = r.server.registry[line.Kind].Restorer.Read(ctx, sys, line.Name)
 		}
 		if err == nil {
 			err = k.recordAfter(line)

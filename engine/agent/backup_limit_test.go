@@ -66,8 +66,8 @@ func TestKeepingLeavesRoom(t *testing.T) {
 		t.Errorf("%.10q, %v", data, err)
 	}
 	for _, item := range h.looks("r1").Items {
-		if wanted := map[string]engine.Fate{"/a": engine.PutBack, "/b": engine.Lost}[item.Name]; item.Fate != wanted {
-			t.Errorf("%s: %s (%s), want %s", item.Name, item.Fate, item.Why, wanted)
+		if wanted := map[string]engine.RevertState{"/a": engine.RevertRestore, "/b": engine.RevertLost}[item.Name]; item.State != wanted {
+			t.Errorf("%s: %s (%s), want %s", item.Name, item.State, item.Reason, wanted)
 		}
 	}
 }

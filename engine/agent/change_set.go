@@ -79,27 +79,27 @@ func isStepOfTask(step, task string) bool {
 // target returns the state that a revert restores. Only keys that the step has
 // changed are restored; keys that the step left alone, and somebody has changed
 // since, stay.
-func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.Fate) {
+func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.RevertState) {
 	was := c.before.State
 	is := func(k BackupRecord) bool { return c.equalIgnoringDependent(now, k.State) }
 	switch {
 	case c.equalIgnoringDependent(now, was), slices.ContainsFunc(c.earlier, is):
-		return now, engine.Settled
+		return now, engine.RevertUnchanged
 	case c.after == nil:
-		return was, engine.PutBack
+		return was, engine.RevertRestore
 	case c.equalIgnoringDependent(was, c.after.State):
-		return now, engine.Settled
+		return now, engine.RevertUnchanged
 	case len(was) == 0 || len(c.after.State) == 0 || len(now) == 0:
 		if c.interrupted || slices.ContainsFunc(c.later, is) {
-			return was, engine.PutBack
+			return was, engine.RevertRestore
 		}
-		return was, engine.Drifted
+		return was, engine.RevertDrifted
 	}
 	return c.mergedTarget(now)
 }
 
 // mergedTarget returns the present state with the step's keys restored.
-func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, fate engine.Fate) {
+func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, fate engine.RevertState) {
 	to = maps.Clone(now)
 	for _, key := range keysOf(c.before.State, c.after.State) {
 		is := func(k BackupRecord) bool { return k.State[key] == now[key] }
@@ -109,13 +109,13 @@ func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, fate e
 		case c.interrupted, slices.ContainsFunc(c.later, is):
 			to[key] = c.before.State[key]
 		default:
-			return c.before.State, engine.Drifted
+			return c.before.State, engine.RevertDrifted
 		}
 	}
 	if equalStates(to, now) {
-		return now, engine.Settled
+		return now, engine.RevertUnchanged
 	}
-	return to, engine.PutBack
+	return to, engine.RevertRestore
 }
 
 // equalStates reports whether two states are equal. A secret that only one of them

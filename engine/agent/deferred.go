@@ -15,11 +15,11 @@ import (
 // deferredTimeout bounds the deferred work of one kind.
 const deferredTimeout = time.Minute
 
-var _ engine.Postponer = (*system)(nil)
+var _ engine.Deferrer = (*system)(nil)
 
-// Postpone implements engine.Postponer.
-func (s *system) Postpone(kind string) error {
-	if s.step.server.registry[kind].Postponed == nil {
+// Defer implements engine.Deferrer.
+func (s *system) Defer(kind string) error {
+	if s.step.server.registry[kind].Deferred == nil {
 		return fmt.Errorf("deferring work of %s: the kind has no deferred work; this is a bug of the module", kind)
 	}
 	return s.step.server.state.deferWork(kind)
@@ -60,7 +60,7 @@ func (s *server) runDeferred(ctx context.Context, id uint32, run string, log *jo
 }
 
 func (s *server) runDeferredKind(ctx context.Context, kind string, sys engine.System) error {
-	do := s.registry[kind].Postponed
+	do := s.registry[kind].Deferred
 	if do == nil {
 		return nil // left by another version of deployer, which will run it
 	}

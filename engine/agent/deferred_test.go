@@ -22,7 +22,7 @@ func (*postpone) Check(context.Context, engine.System) (engine.Change, error) {
 }
 
 func (p *postpone) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	if err := sys.(engine.Postponer).Postpone(p.Kind); err != nil {
+	if err := sys.(engine.Deferrer).Defer(p.Kind); err != nil {
 		return nil, err
 	}
 	return nil, tell(sys, p.Text)
@@ -90,7 +90,7 @@ func TestPostponed(t *testing.T) {
 	_ = b.Close() // as when the agent has died; the next one makes good for it, but not in a check
 	b = newBenchAt(t, b.root, nil)
 	only := []engine.Step{agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"})}
-	if err := b.Run(t.Context(), engine.Segment{Run: "r2", Steps: only, Check: true}, func(engine.Result) {}); err != nil {
+	if err := b.Run(t.Context(), engine.Segment{Run: "r2", Steps: only, CheckOnly: true}, func(engine.Result) {}); err != nil {
 		t.Fatal(err)
 	}
 	see("")

@@ -71,7 +71,7 @@ func (p *dryRunState) mayMake(dir string, real func(path string) string) bool {
 	dir = real(dir)
 	for path, action := range p.paths {
 		path = real(path)
-		if path == dir || below(path, dir) || action != engine.MakeDirectory && below(dir, path) {
+		if path == dir || below(path, dir) || action != engine.CreateDirectory && below(dir, path) {
 			return true
 		}
 	}
@@ -80,15 +80,15 @@ func (p *dryRunState) mayMake(dir string, real func(path string) string) bool {
 
 func below(path, dir string) bool { return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
 
-var _ engine.Foresight = (*system)(nil)
+var _ engine.DryRunView = (*system)(nil)
 
-// WouldChange implements engine.Foresight.
+// WouldChange implements engine.DryRunView.
 func (s *system) WouldChange(path string) bool {
 	return s.step.check && s.step.server.dryRun.wouldChange(path)
 }
 
-// WouldMake implements engine.Foresight.
-func (s *system) WouldMake(dir string) bool {
+// WouldCreate implements engine.DryRunView.
+func (s *system) WouldCreate(dir string) bool {
 	return s.step.check && s.step.server.dryRun.mayMake(dir, s.real)
 }
 

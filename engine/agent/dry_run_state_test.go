@@ -17,14 +17,14 @@ func TestPendingMakes(t *testing.T) {
 		dir    string
 		want   bool
 	}{
-		"the directory":       {file(engine.MakeDirectory, "/a/b"), "/a/b", true},
-		"one in it":           {file(engine.MakeDirectory, "/a/b/c"), "/a/b", true},
+		"the directory":       {file(engine.CreateDirectory, "/a/b"), "/a/b", true},
+		"one in it":           {file(engine.CreateDirectory, "/a/b/c"), "/a/b", true},
 		"a file in it":        {file("install", "/a/b/c"), "/a/b", true},
-		"the one above":       {file(engine.MakeDirectory, "/a"), "/a/b", false},
-		"beside":              {file(engine.MakeDirectory, "/a/bc"), "/a/b", false},
+		"the one above":       {file(engine.CreateDirectory, "/a"), "/a/b", false},
+		"beside":              {file(engine.CreateDirectory, "/a/bc"), "/a/b", false},
 		"unpacked above":      {file("unpack x.tar", "/a"), "/a/b", true},
 		"a link above":        {file("link to /x", "/a"), "/a/b", true},
-		"through a link":      {file(engine.MakeDirectory, "/link/b"), "/a/b", true},
+		"through a link":      {file(engine.CreateDirectory, "/link/b"), "/a/b", true},
 		"a user":              {file("make", "user joe"), "/a/b", true},
 		"a command":           {engine.Effect{Kind: engine.EffectCommand, Target: "true"}, "/a/b", true},
 		"a package":           {engine.Effect{Kind: engine.EffectPackage, Target: "nginx"}, "/a/b", true},

@@ -18,7 +18,7 @@ func TestExpect(t *testing.T) {
 	b := newTestHost(t, nil)
 	wanted := agenttest.Step(t, "a", "write", agenttest.Write{Path: "/a", Content: "new \x1b[31mred"})
 	var found []engine.Effect
-	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{wanted}, Check: true}, func(r engine.Result) { found = r.Change.Effects })
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{wanted}, CheckOnly: true}, func(r engine.Result) { found = r.Change.Effects })
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)
 	}
@@ -30,7 +30,7 @@ func TestExpect(t *testing.T) {
 	}
 	wanted.Expect = planned
 	r := b.run(t, wanted)[0]
-	if r.Status != engine.Failed || !strings.HasPrefix(r.Failure.Message, "differs from the plan: file /a: replace is not in it") || r.Change != nil {
+	if r.Status != engine.StatusFailed || !strings.HasPrefix(r.Failure.Message, "differs from the plan: file /a: replace is not in it") || r.Change != nil {
 		t.Errorf("%+v", r)
 	}
 	if data, err := os.ReadFile(drifted); string(data) != "somebody was here" {
@@ -41,14 +41,14 @@ func TestExpect(t *testing.T) {
 		t.Errorf("the journal says that it was begun: %+v, %v", entries, err)
 	}
 	wanted.Expect = &engine.Expect{Targets: []string{"file /a"}}
-	if r := b.run(t, wanted)[0]; r.Status != engine.Altered {
+	if r := b.run(t, wanted)[0]; r.Status != engine.StatusChanged {
 		t.Errorf("its target is in the plan: %+v", r)
 	}
 	if err := os.Remove(drifted); err != nil {
 		t.Fatal(err)
 	}
 	wanted.Expect = planned
-	if r := b.run(t, wanted)[0]; r.Status != engine.Altered {
+	if r := b.run(t, wanted)[0]; r.Status != engine.StatusChanged {
 		t.Errorf("as planned: %+v", r)
 	}
 }
@@ -58,7 +58,7 @@ func TestExpect(t *testing.T) {
 func TestCheckGoesOn(t *testing.T) {
 	b := newTestHost(t, nil)
 	got := map[string]engine.Status{}
-	err := b.Run(t.Context(), engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{
+	err := b.Run(t.Context(), engine.Segment{Run: "r1", CheckOnly: true, Steps: []engine.Step{
 		agenttest.Step(t, "before", "foresee", foresee{Path: "/etc/app"}),
 		agenttest.Step(t, "fails", "odd", agenttest.Odd{Do: "fail-check", Text: "no"}),
 		agenttest.Step(t, "a", "write", agenttest.Write{Path: "/etc/app/conf", Content: "x"}),
@@ -69,12 +69,12 @@ func TestCheckGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]engine.Status{"before": engine.OK, "fails": engine.Failed, "a": engine.Altered,
-		"the file": engine.Altered, "its directory": engine.Altered, "another": engine.OK}
+	want := map[string]engine.Status{"before": engine.StatusOK, "fails": engine.StatusFailed, "a": engine.StatusChanged,
+		"the file": engine.StatusChanged, "its directory": engine.StatusChanged, "another": engine.StatusOK}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if r := b.run(t, agenttest.Step(t, "real", "foresee", foresee{Path: "/etc/app"}))[0]; r.Status != engine.OK {
+	if r := b.run(t, agenttest.Step(t, "real", "foresee", foresee{Path: "/etc/app"}))[0]; r.Status != engine.StatusOK {
 		t.Errorf("a real run foresees: %+v", r)
 	}
 }

@@ -19,8 +19,8 @@ func testRegistry() engine.Registry {
 		{Name: "sh", New: func() any { return new(shArgs) }},
 		{Name: "fetch", New: func() any { return new(agenttest.Fetch) }},
 		{Name: "foresee", New: func() any { return new(foresee) }},
-		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs, Postponed: postponed},
-		{Name: "postpone", New: func() any { return new(postpone) }, Postponed: postponed},
+		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs, Deferred: postponed},
+		{Name: "postpone", New: func() any { return new(postpone) }, Deferred: postponed},
 	})
 }
 
@@ -63,7 +63,7 @@ func (g *gate) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 type foresee struct{ Path string }
 
 func (f *foresee) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if sys.(engine.Foresight).WouldChange(f.Path) {
+	if sys.(engine.DryRunView).WouldChange(f.Path) {
 		return engine.Changed(), nil
 	}
 	return engine.NoChange(nil), nil

@@ -33,7 +33,7 @@ func goldenJournal() []engine.JournalEntry {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	return []engine.JournalEntry{
 		{Time: at, Step: "1.web.1", Begun: true},
-		{Time: at, Step: "1.web.1", Status: engine.Altered, Tries: 1, Elapsed: time.Second},
+		{Time: at, Step: "1.web.1", Status: engine.StatusChanged, Tries: 1, Elapsed: time.Second},
 	}
 }
 

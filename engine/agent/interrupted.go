@@ -37,9 +37,9 @@ func lastTry(entries []engine.JournalEntry, step string) (begun, interrupted boo
 		case e.Step != step:
 		case e.Begun:
 			begun, interrupted = true, true
-		case e.Status == engine.Cancelled: // the attempt was stopped before its end
+		case e.Status == engine.StatusCancelled: // the attempt was stopped before its end
 		default:
-			begun, interrupted = begun || e.Status == engine.OK, false
+			begun, interrupted = begun || e.Status == engine.StatusOK, false
 		}
 	}
 	return begun, interrupted

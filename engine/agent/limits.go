@@ -85,7 +85,7 @@ func fitEffects(all []engine.Effect) (fitting []engine.Effect, room int) {
 const effectBytes = 32
 
 func failUnsendable(r *engine.Result, why string) {
-	r.Status, r.Failure = engine.Failed, &engine.Failure{Message: why}
+	r.Status, r.Failure = engine.StatusFailed, &engine.Failure{Message: why}
 }
 
 // cut returns the last limit bytes of s, with a line in front that says how much was

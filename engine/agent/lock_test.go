@@ -92,7 +92,7 @@ func TestLockOfALostController(t *testing.T) {
 			agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", For: 300 * time.Millisecond})}}, func(engine.Result) {})
 	}()
 	for e := range first.events.Seen {
-		if e.Type == engine.StepText {
+		if e.Type == engine.EventStepText {
 			break
 		}
 	}

@@ -57,8 +57,8 @@ func TestResultsTravelTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var sent bytes.Buffer
 			o := &outbox{conn: wire.NewConn(strings.NewReader(""), &sent, wire.AgentEnd), segment: 7, unbatched: tt.singly}
-			results := []engine.Result{{Step: "a", Status: engine.OK, Started: time.Now().Add(-tt.ago)},
-				{Step: "b", Status: engine.OK, Started: time.Now(), Reason: tt.reason}, {Step: "c", Status: engine.OK, Started: time.Now()}}
+			results := []engine.Result{{Step: "a", Status: engine.StatusOK, Started: time.Now().Add(-tt.ago)},
+				{Step: "b", Status: engine.StatusOK, Started: time.Now(), Reason: tt.reason}, {Step: "c", Status: engine.StatusOK, Started: time.Now()}}
 			for i := range results {
 				if err := o.add(&results[i]); err != nil {
 					t.Fatal(err)

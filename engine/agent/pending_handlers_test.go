@@ -68,7 +68,7 @@ func TestFailedHandlersStayOwed(t *testing.T) {
 	owed("")
 	h.in("r1", change, false)
 	owed(`{"format":1,"handlers":["site//reload"]}` + "\n")
-	if r := h.in("r1", handler("impossible"), false); r.Status != engine.Failed {
+	if r := h.in("r1", handler("impossible"), false); r.Status != engine.StatusFailed {
 		t.Errorf("the handler is %s", r.Status)
 	}
 	h.in("r1", handler("write"), true)

@@ -61,14 +61,14 @@ func restoreFile(root, path string, was *File, data string) error {
 }
 
 // removeCreated removes a file or directory that the run created. A directory that
-// is not empty stays: the error is an *engine.Stays.
+// is not empty stays: the error is an *engine.IrreversibleError.
 func removeCreated(dir *hostpath.Dir, name string) error {
 	err := dir.Remove(name)
 	switch {
 	case isMissing(err):
 		return nil
 	case errors.Is(err, syscall.ENOTEMPTY):
-		return &engine.Stays{Why: "the directory is not empty"}
+		return &engine.IrreversibleError{Reason: "the directory is not empty"}
 	case err != nil:
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 type restoreDecision struct {
 	*resourceChange
 	now, to engine.State // of resources other than files: the present and the restored state
-	state   engine.Fate
+	state   engine.RevertState
 	why     string
 	effect  engine.Effect // of the restore
 }
@@ -35,7 +35,7 @@ func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourc
 	var err error
 	switch {
 	case c.before.Lost != "":
-		out.state, out.why = engine.Lost, c.before.Lost
+		out.state, out.why = engine.RevertLost, c.before.Lost
 	case c.kind == kindFile:
 		err = v.decideFile(out, sys)
 	default:
@@ -44,10 +44,10 @@ func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourc
 	if err != nil {
 		return nil, fmt.Errorf("reading the state of %s %s: %w", c.kind, c.name, err)
 	}
-	if out.state == engine.Drifted {
+	if out.state == engine.RevertDrifted {
 		out.why = "somebody has changed it since"
 		if v.Force {
-			out.state, out.why = engine.PutBack, ""
+			out.state, out.why = engine.RevertRestore, ""
 		}
 	}
 	return out, nil
@@ -57,37 +57,37 @@ func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourc
 func (v *revertModule) decideState(ctx context.Context, sys engine.System, out *restoreDecision) (err error) {
 	restorer := v.step.server.registry[out.kind].Restorer
 	if restorer == nil {
-		out.state, out.why = engine.Lost, "this version of deployer cannot put it back"
+		out.state, out.why = engine.RevertLost, "this version of deployer cannot put it back"
 		return nil
 	}
-	if out.now, err = restorer.Look(ctx, sys, out.name); err != nil {
+	if out.now, err = restorer.Read(ctx, sys, out.name); err != nil {
 		return err
 	}
-	if len(out.now) == 0 && restorer.Idle != nil && restorer.Idle(out.before.State) {
-		out.state = engine.Settled
+	if len(out.now) == 0 && restorer.EquivalentToAbsent != nil && restorer.EquivalentToAbsent(out.before.State) {
+		out.state = engine.RevertUnchanged
 		return nil
 	}
-	if restorer.Of != nil {
-		out.dependent = func(key string) bool { return v.history.has(restorer.Of(key)) }
+	if restorer.OwnerOf != nil {
+		out.dependent = func(key string) bool { return v.history.has(restorer.OwnerOf(key)) }
 	}
 	found := out.now
-	if restorer.Idle != nil && out.after != nil && len(out.after.State) == 0 && restorer.Idle(found) {
+	if restorer.EquivalentToAbsent != nil && out.after != nil && len(out.after.State) == 0 && restorer.EquivalentToAbsent(found) {
 		found = nil // only its file is back, which does not count as a state
 	}
 	out.to, out.state = out.target(found)
 	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: describeStateChange(out.now, out.to)}
-	if len(out.to) == 0 && restorer.Behind != "" {
-		out.effect.Action += "; " + restorer.Behind
+	if len(out.to) == 0 && restorer.Remainder != "" {
+		out.effect.Action += "; " + restorer.Remainder
 	}
 	if restorer.Effect == engine.EffectFile {
 		out.effect.Target = out.kind + " " + out.name
 	}
-	if !v.Look || out.state != engine.PutBack || restorer.Cannot == nil {
+	if !v.Preview || out.state != engine.RevertRestore || restorer.Irreversible == nil {
 		return nil
 	}
-	why, err := restorer.Cannot(ctx, sys, out.name, out.now, out.to)
+	why, err := restorer.Irreversible(ctx, sys, out.name, out.now, out.to)
 	if why != "" {
-		out.state, out.why = engine.Lost, why
+		out.state, out.why = engine.RevertLost, why
 	}
 	return err
 }
@@ -104,7 +104,7 @@ func (v *revertModule) decideFile(out *restoreDecision, sys engine.System) error
 		return err
 	}
 	if settled || out.before.File != nil && out.before.File.Mode.IsDir() && isMountPoint(sys.Path(path)) {
-		out.state = engine.Settled
+		out.state = engine.RevertUnchanged
 		return nil
 	}
 	known, err := v.matchesAny(now, root, path, out.later)
@@ -114,8 +114,8 @@ func (v *revertModule) decideFile(out *restoreDecision, sys engine.System) error
 	// A directory that the run created is removed when it is empty. Its owner and mode
 	// are ignored: what was mounted on it when the step ended had its own.
 	known = known || out.before.File == nil && now.Mode.IsDir() && slices.ContainsFunc(out.later, func(k BackupRecord) bool { return k.File != nil && k.File.Mode.IsDir() })
-	if out.state = engine.Drifted; known || out.interrupted {
-		out.state = engine.PutBack
+	if out.state = engine.RevertDrifted; known || out.interrupted {
+		out.state = engine.RevertRestore
 	}
 	out.effect = engine.Effect{Kind: engine.EffectFile, Target: out.name, Action: describeFileRestore(now, out.before.File), Secret: out.secret}
 	if !out.secret {

@@ -55,11 +55,11 @@ func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Cha
 	}
 	var change engine.Change
 	for _, d := range verdicts {
-		if d.state == engine.PutBack {
+		if d.state == engine.RevertRestore {
 			change.Effects = append(change.Effects, d.effect)
 		}
 	}
-	if v.Look {
+	if v.Preview {
 		change.Needed = len(change.Effects) > 0
 		change.Output, err = v.output(verdicts)
 		return change, err
@@ -83,7 +83,7 @@ func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Cha
 func (v *revertModule) refuse(verdicts []*restoreDecision) error {
 	var names []string
 	for _, d := range verdicts {
-		if d.state == engine.Drifted {
+		if d.state == engine.RevertDrifted {
 			names = append(names, d.name)
 		}
 	}
@@ -101,7 +101,7 @@ func (v *revertModule) refuse(verdicts []*restoreDecision) error {
 // first.
 func (v *revertModule) changes() []*resourceChange {
 	all := v.history.byStep
-	if v.Look {
+	if v.Preview {
 		all = v.history.byRun
 	}
 	var early, late []*resourceChange
@@ -117,7 +117,7 @@ func (v *revertModule) changes() []*resourceChange {
 	switch {
 	case v.Task == "":
 		return append(early, late...)
-	case v.Late:
+	case v.AfterFiles:
 		return late
 	}
 	return early
@@ -127,7 +127,7 @@ func (v *revertModule) changes() []*resourceChange {
 // restored.
 func (v *revertModule) needsFilesFirst(c *resourceChange) bool {
 	r := v.step.server.registry[c.kind].Restorer
-	return r != nil && r.Late != nil && r.Late(c.before.State)
+	return r != nil && r.NeedsFilesFirst != nil && r.NeedsFilesFirst(c.before.State)
 }
 
 // started reports whether the run has started something that did not run before.
@@ -154,7 +154,7 @@ func (v *revertModule) decisions(ctx context.Context, sys engine.System) ([]*res
 func keepNonEmptyDirectories(sys engine.System, verdicts []*restoreDecision) {
 	gone := map[string]bool{}
 	for _, d := range verdicts {
-		if d.kind != kindFile || d.before.File != nil || d.state != engine.PutBack {
+		if d.kind != kindFile || d.before.File != nil || d.state != engine.RevertRestore {
 			continue
 		}
 		gone[d.name] = true
@@ -168,21 +168,21 @@ func keepNonEmptyDirectories(sys engine.System, verdicts []*restoreDecision) {
 		}
 		for _, e := range entries {
 			if path := filepath.Join(d.name, e.Name()); !gone[path] {
-				d.state, d.why = engine.Lost, "the directory is not empty: it has "+e.Name()
+				d.state, d.why = engine.RevertLost, "the directory is not empty: it has "+e.Name()
 				delete(gone, d.name)
 			}
 		}
 	}
 }
 
-// output encodes the decisions as an engine.Past.
+// output encodes the decisions as an engine.RunHistory.
 func (v *revertModule) output(verdicts []*restoreDecision) (engine.Output, error) {
 	ours := func(step string) bool { return strings.HasPrefix(step, engine.Revert{Run: v.Run}.ID()) }
-	found := engine.Past{Known: v.history.known, Ran: v.history.ran, Bare: v.history.withoutBackup, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
+	found := engine.RunHistory{Known: v.history.known, Executed: v.history.ran, WithoutBackup: v.history.withoutBackup, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
 	for _, d := range verdicts {
-		p := engine.PastItem{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.effectKind(d), Fate: d.state, Why: d.why, Late: v.needsFilesFirst(d.resourceChange),
-			Made: d.before.Lost == "" && d.before.File == nil && len(d.before.State) == 0, Started: v.started(d.resourceChange)}
-		if d.state == engine.Drifted {
+		p := engine.ChangeRecord{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.effectKind(d), State: d.state, Reason: d.why, NeedsFilesFirst: v.needsFilesFirst(d.resourceChange),
+			Created: d.before.Lost == "" && d.before.File == nil && len(d.before.State) == 0, Started: v.started(d.resourceChange)}
+		if d.state == engine.RevertDrifted {
 			p.Run = v.step.server.state.changedLater(d.resource, v.Run)
 		}
 		found.Items = append(found.Items, p)
@@ -208,7 +208,7 @@ func (v *revertModule) effectKind(d *restoreDecision) engine.EffectKind {
 // is reported in the output and does not stop the rest.
 func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	stays := []any{}
-	if v.Look {
+	if v.Preview {
 		return nil, nil
 	}
 	for _, c := range v.changes() {
@@ -216,12 +216,12 @@ func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Ch
 		if err == nil {
 			err = v.refuse([]*restoreDecision{d})
 		}
-		if err == nil && d.state == engine.PutBack {
+		if err == nil && d.state == engine.RevertRestore {
 			err = v.restore(ctx, sys, d)
 		}
-		var stay *engine.Stays
+		var stay *engine.IrreversibleError
 		if errors.As(err, &stay) {
-			stays = append(stays, map[string]any{"kind": d.kind, "name": d.name, "why": stay.Why})
+			stays = append(stays, map[string]any{"kind": d.kind, "name": d.name, "why": stay.Reason})
 		} else if err != nil {
 			return nil, fmt.Errorf("restoring %s %s: %w", c.kind, c.name, err)
 		}
@@ -231,12 +231,12 @@ func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Ch
 
 func (v *revertModule) restore(ctx context.Context, sys engine.System, d *restoreDecision) error {
 	if d.kind == kindFile {
-		if err := errors.Join(sys.Keep(d.name), v.deferRereads(sys, d.name)); err != nil {
+		if err := errors.Join(sys.Backup(d.name), v.deferRereads(sys, d.name)); err != nil {
 			return err
 		}
 		return restoreFile(sys.Path("/"), d.name, d.before.File, v.contentPath(d.before))
 	}
-	if err := sys.KeepState(d.kind, d.name, d.now); err != nil {
+	if err := sys.BackupState(d.kind, d.name, d.now); err != nil {
 		return err
 	}
 	return v.step.server.registry[d.kind].Restorer.Restore(ctx, sys, d.name, d.now, d.to)
@@ -245,11 +245,11 @@ func (v *revertModule) restore(ctx context.Context, sys engine.System, d *restor
 // deferRereads defers the work that must follow the restore of a file.
 func (v *revertModule) deferRereads(sys engine.System, path string) error {
 	for name, kind := range v.step.server.registry {
-		later, ok := sys.(engine.Postponer)
-		if !ok || kind.Restorer == nil || kind.Restorer.Rereads == nil || !kind.Restorer.Rereads(path) {
+		later, ok := sys.(engine.Deferrer)
+		if !ok || kind.Restorer == nil || kind.Restorer.ReloadsOn == nil || !kind.Restorer.ReloadsOn(path) {
 			continue
 		}
-		if err := later.Postpone(name); err != nil {
+		if err := later.Defer(name); err != nil {
 			return err
 		}
 	}

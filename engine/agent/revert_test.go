@@ -36,7 +36,7 @@ func (a *alter) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	if a.Op == "turn" {
 		now, err := lookKnob(ctx, sys, a.Path)
 		if err == nil {
-			err = sys.KeepState("alter", a.Path, now)
+			err = sys.BackupState("alter", a.Path, now)
 		}
 		if err != nil {
 			return nil, err
@@ -44,12 +44,12 @@ func (a *alter) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 		return nil, writeKnob(sys, a.Path, engine.State{"turned": a.Content, "colour": now["colour"]})
 	}
 	if a.Op == "lose" {
-		return nil, sys.Lose(a.Path, "it is gone for good")
+		return nil, sys.MarkIrreversible(a.Path, "it is gone for good")
 	}
 	if a.Op == "bare" {
 		return nil, nil
 	}
-	if err := sys.Keep(a.Path); err != nil {
+	if err := sys.Backup(a.Path); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
@@ -108,24 +108,24 @@ func writeKnob(sys engine.System, name string, s engine.State) error {
 }
 
 var knobs = &engine.Restorer{
-	Effect: engine.EffectUnit, Look: lookKnob,
+	Effect: engine.EffectUnit, Read: lookKnob,
 	Restore: func(_ context.Context, sys engine.System, name string, _, to engine.State) error {
 		if to["turned"] == "stuck" {
-			return &engine.Stays{Why: "it is stuck"}
+			return &engine.IrreversibleError{Reason: "it is stuck"}
 		}
 		return writeKnob(sys, name, to)
 	},
-	Cannot: func(_ context.Context, _ engine.System, _ string, _, to engine.State) (string, error) {
+	Irreversible: func(_ context.Context, _ engine.System, _ string, _, to engine.State) (string, error) {
 		if to["turned"] == "rusty" {
 			return "it is rusty", nil
 		}
 		return "", nil
 	},
-	Idle: func(s engine.State) bool { return s["turned"] == "off" },
-	Late: func(to engine.State) bool { return to["turned"] == "late" },
+	EquivalentToAbsent: func(s engine.State) bool { return s["turned"] == "off" },
+	NeedsFilesFirst:    func(to engine.State) bool { return to["turned"] == "late" },
 
-	Rereads: func(path string) bool { return path == "/table" },
-	Behind:  "its screws stay",
+	ReloadsOn: func(path string) bool { return path == "/table" },
+	Remainder: "its screws stay",
 }
 
 // past of a host with steps to revert.
@@ -176,15 +176,15 @@ func (h *history) does(run, op, path, content string) {
 // reverts carries out one step of a revert.
 func (h *history) reverts(run string, v engine.Revert) engine.Result {
 	h.t.Helper()
-	return h.in(run, agenttest.Step(h.t, v.ID(), engine.RevertModule, v), v.Look)
+	return h.in(run, agenttest.Step(h.t, v.ID(), engine.RevertModule, v), v.Preview)
 }
 
 // looks asks for the past of a run.
-func (h *history) looks(run string) engine.Past {
+func (h *history) looks(run string) engine.RunHistory {
 	h.t.Helper()
-	r := h.reverts("look", engine.Revert{Run: run, Look: true})
+	r := h.reverts("look", engine.Revert{Run: run, Preview: true})
 	raw, _ := json.Marshal(r.Output)
-	var p engine.Past
+	var p engine.RunHistory
 	if err := json.Unmarshal(raw, &p); err != nil || r.Failure != nil {
 		h.t.Fatalf("%v, %v", err, r.Failure)
 	}
@@ -218,10 +218,10 @@ func (h *history) tree() map[string]string {
 	return out
 }
 
-func fates(p engine.Past) []string {
+func fates(p engine.RunHistory) []string {
 	var out []string
 	for _, it := range p.Items {
-		out = append(out, it.Name+": "+string(it.Fate)+" "+it.Why)
+		out = append(out, it.Name+": "+string(it.State)+" "+it.Reason)
 	}
 	slices.Sort(out)
 	return out
@@ -270,7 +270,7 @@ func TestRevertPutsBack(t *testing.T) {
 			if diff := cmp.Diff(before, h.tree()); diff != "" {
 				t.Fatalf("after the revert (- wanted, + got): %s", diff)
 			}
-			if r := h.reverts("r2", engine.Revert{Run: "r1"}); r.Status != engine.OK {
+			if r := h.reverts("r2", engine.Revert{Run: "r1"}); r.Status != engine.StatusOK {
 				t.Errorf("a second time: %s, %+v, %v", r.Status, r.Change, r.Failure)
 			}
 			h.reconnect()
@@ -347,7 +347,7 @@ func TestRevertRefusesWhatHasDrifted(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, it := range past.Items {
-		if it.Name == "/b" && it.Run != "r2" || it.Name == "/c" && (it.Run != "" || !it.Made) {
+		if it.Name == "/b" && it.Run != "r2" || it.Name == "/c" && (it.Run != "" || !it.Created) {
 			t.Errorf("got %+v", it)
 		}
 	}
@@ -355,7 +355,7 @@ func TestRevertRefusesWhatHasDrifted(t *testing.T) {
 	if r.Failure == nil || !strings.Contains(r.Failure.Message, "changed /c, /b since run r1") {
 		t.Errorf("got %+v", r)
 	}
-	if r = h.reverts("r3", engine.Revert{Run: "r1", Task: "1.play.1"}); r.Status != engine.Altered {
+	if r = h.reverts("r3", engine.Revert{Run: "r1", Task: "1.play.1"}); r.Status != engine.StatusChanged {
 		t.Errorf("what is as it was left is not put back: %+v", r)
 	}
 	if r = h.reverts("r3", engine.Revert{Run: "r1", Force: true}); r.Failure != nil {
@@ -391,7 +391,7 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 	if diff := cmp.Diff(want, fates(past)); diff != "" {
 		t.Error(diff)
 	}
-	if !past.Known || !slices.Equal(past.Bare, []string{"1.play.2"}) {
+	if !past.Known || !slices.Equal(past.WithoutBackup, []string{"1.play.2"}) {
 		t.Errorf("got %+v", past)
 	}
 	r := h.reverts("r2", engine.Revert{Run: "r1"})
@@ -418,7 +418,7 @@ func TestRevertGoesOnWhereAnotherStopped(t *testing.T) {
 	for i, tt := range []struct {
 		what engine.Revert
 		want engine.Status
-	}{{one, engine.Altered}, {one, engine.Altered}, {all, engine.OK}, {one, engine.OK}, {all, engine.OK}} {
+	}{{one, engine.StatusChanged}, {one, engine.StatusChanged}, {all, engine.StatusOK}, {one, engine.StatusOK}, {all, engine.StatusOK}} {
 		h.reconnect()
 		if left := h.looks("r1").Unfinished; (left != "") != (i == 1 || i == 2) {
 			t.Errorf("before %d the unfinished revert is %q", i, left)
@@ -453,7 +453,7 @@ func TestRevertWaitsForFiles(t *testing.T) {
 	}{
 		{engine.Revert{Run: "r1", Task: "1.play.1"}, "late on soon on "},
 		{engine.Revert{Run: "r1", Task: "1.play.2"}, "late on soon off "},
-		{engine.Revert{Run: "r1", Task: "1.play.1", Late: true}, "late late soon off "},
+		{engine.Revert{Run: "r1", Task: "1.play.1", AfterFiles: true}, "late late soon off "},
 	} {
 		if r := h.reverts("r2", tt.what); r.Failure != nil || turned() != tt.want {
 			t.Errorf("%+v: %s, %v", tt.what, turned(), r.Failure)
@@ -533,7 +533,7 @@ func TestRevertShowsNoSecret(t *testing.T) {
 	put(t, h.root+"/b", "public\n", 0o600, 0)
 	h.in("r1", agenttest.Step(t, "1.play.1", "alter", alter{Op: "write", Path: "/a", Content: "hunter2\n", Secret: true}), false)
 	h.does("r1", "write", "/b", "visible\n")
-	r := h.reverts("look", engine.Revert{Run: "r1", Look: true})
+	r := h.reverts("look", engine.Revert{Run: "r1", Preview: true})
 	raw, _ := json.Marshal(r)
 	if strings.Contains(string(raw), "hunter") || !strings.Contains(string(raw), "+public") || !strings.Contains(string(raw), "-visible") {
 		t.Errorf("got %s", raw)
@@ -547,25 +547,25 @@ func TestRestoredMerges(t *testing.T) {
 		was, left, now st
 		cut            bool // nobody knows what the run left
 		to             st
-		fate           engine.Fate
+		fate           engine.RevertState
 	}{
-		"as left":                     {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.PutBack},
-		"as it was":                   {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.Settled},
-		"changed since":               {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "3"}, to: st{"a": "1"}, fate: engine.Drifted},
-		"other key changed since":     {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "1"}, now: st{"a": "2", "b": "9"}, to: st{"a": "1", "b": "9"}, fate: engine.PutBack},
-		"the run changed nothing":     {was: st{"a": "1"}, left: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "2"}, fate: engine.Settled},
-		"made":                        {left: st{"a": "1"}, now: st{"a": "1"}, fate: engine.PutBack},
-		"made, and gone":              {left: st{"a": "1"}, fate: engine.Settled},
-		"made, and changed since":     {left: st{"a": "1"}, now: st{"a": "2"}, fate: engine.Drifted},
-		"removed":                     {was: st{"a": "1"}, to: st{"a": "1"}, fate: engine.PutBack},
-		"removed, and made by others": {was: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.Drifted},
-		"removed since":               {was: st{"a": "1"}, left: st{"a": "2"}, to: st{"a": "1"}, fate: engine.Drifted},
-		"cut short":                   {was: st{"a": "1"}, now: st{"a": "3"}, cut: true, to: st{"a": "1"}, fate: engine.PutBack},
-		"half put back, half as left": {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "2"}, now: st{"a": "1", "b": "2"}, to: st{"a": "1", "b": "1"}, fate: engine.PutBack},
-		"made, and others are in it":  {left: st{"a": "1"}, now: st{"a": "1", "of ann": "yes"}, fate: engine.Drifted},
-		"made, and ours are in it":    {left: st{"a": "1"}, now: st{"a": "1", "of bob": "yes"}, fate: engine.PutBack},
-		"removed, and put back":       {was: st{"a": "1", "of bob": "yes"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.Settled},
-		"ours came since":             {was: st{"a": "1"}, left: st{"a": "2", "of bob": "yes"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.PutBack},
+		"as left":                     {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertRestore},
+		"as it was":                   {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertUnchanged},
+		"changed since":               {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "3"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
+		"other key changed since":     {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "1"}, now: st{"a": "2", "b": "9"}, to: st{"a": "1", "b": "9"}, fate: engine.RevertRestore},
+		"the run changed nothing":     {was: st{"a": "1"}, left: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "2"}, fate: engine.RevertUnchanged},
+		"made":                        {left: st{"a": "1"}, now: st{"a": "1"}, fate: engine.RevertRestore},
+		"made, and gone":              {left: st{"a": "1"}, fate: engine.RevertUnchanged},
+		"made, and changed since":     {left: st{"a": "1"}, now: st{"a": "2"}, fate: engine.RevertDrifted},
+		"removed":                     {was: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertRestore},
+		"removed, and made by others": {was: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
+		"removed since":               {was: st{"a": "1"}, left: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
+		"cut short":                   {was: st{"a": "1"}, now: st{"a": "3"}, cut: true, to: st{"a": "1"}, fate: engine.RevertRestore},
+		"half put back, half as left": {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "2"}, now: st{"a": "1", "b": "2"}, to: st{"a": "1", "b": "1"}, fate: engine.RevertRestore},
+		"made, and others are in it":  {left: st{"a": "1"}, now: st{"a": "1", "of ann": "yes"}, fate: engine.RevertDrifted},
+		"made, and ours are in it":    {left: st{"a": "1"}, now: st{"a": "1", "of bob": "yes"}, fate: engine.RevertRestore},
+		"removed, and put back":       {was: st{"a": "1", "of bob": "yes"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertUnchanged},
+		"ours came since":             {was: st{"a": "1"}, left: st{"a": "2", "of bob": "yes"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertRestore},
 	}
 	for name, tt := range tests {
 		c := &resourceChange{before: BackupRecord{State: tt.was}, interrupted: tt.cut, dependent: func(key string) bool { return key == "of bob" }}
@@ -573,7 +573,7 @@ func TestRestoredMerges(t *testing.T) {
 			l := line(tt.left)
 			c.after, c.later = &l, []BackupRecord{l}
 		}
-		if to, fate := c.target(tt.now); fate != tt.fate || !equalStates(to, tt.to) && fate != engine.Drifted {
+		if to, fate := c.target(tt.now); fate != tt.fate || !equalStates(to, tt.to) && fate != engine.RevertDrifted {
 			t.Errorf("%s: %v, %s", name, to, fate)
 		}
 	}
@@ -632,12 +632,12 @@ func TestRevertOfTheSameRun(t *testing.T) {
 	h.does("r1", "turn", "lamp", "on")
 	for _, task := range []string{"1.play.5", "1.play.4", "1.play.3", "1.play.2"} {
 		r := h.reverts("r1", engine.Revert{Run: "r1", Task: task, SameRun: true})
-		if r.Failure != nil || r.Status != engine.Altered && task != "1.play.5" {
+		if r.Failure != nil || r.Status != engine.StatusChanged && task != "1.play.5" {
 			t.Fatalf("%s: %s, %v", task, r.Status, r.Failure)
 		}
 	}
 	// The last state that lamp had waits for files; the first one did not.
-	if r := h.reverts("r1", engine.Revert{Run: "r1", Task: "1.play.5", Late: true, SameRun: true}); r.Failure != nil || r.Status != engine.OK {
+	if r := h.reverts("r1", engine.Revert{Run: "r1", Task: "1.play.5", AfterFiles: true, SameRun: true}); r.Failure != nil || r.Status != engine.StatusOK {
 		t.Fatalf("late: %s, %v", r.Status, r.Failure)
 	}
 	if diff := cmp.Diff(before, h.tree()); diff != "" {
@@ -645,8 +645,8 @@ func TestRevertOfTheSameRun(t *testing.T) {
 	}
 	h.reconnect()
 	for _, item := range h.looks("r1").Items {
-		if item.Fate != engine.Settled {
-			t.Errorf("%s: %s %s", item.Label(), item.Fate, item.Why)
+		if item.State != engine.RevertUnchanged {
+			t.Errorf("%s: %s %s", item.Label(), item.State, item.Reason)
 		}
 	}
 	for name, v := range map[string]engine.Revert{

@@ -24,7 +24,7 @@ func (s *state) unfinished(ours func(step string) bool, reverted, present string
 		}
 		for _, e := range s.otherJournal(run) {
 			switch {
-			case e.Step == last && (e.Status == engine.OK || e.Status == engine.Altered) && e.Time.After(ended):
+			case e.Step == last && (e.Status == engine.StatusOK || e.Status == engine.StatusChanged) && e.Time.After(ended):
 				ended = e.Time
 			case e.Begun && ours(e.Step) && e.Time.After(begun):
 				begun, found = e.Time, run

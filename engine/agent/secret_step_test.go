@@ -83,7 +83,7 @@ func TestSecretStepSaysNothing(t *testing.T) {
 		if target := r.Change.Effects[0].Target; target != "leaky" {
 			t.Errorf("%s: the command is shown as %q", tt.fails, target)
 		}
-		for _, e := range b.events.Of(engine.StepText) {
+		for _, e := range b.events.Of(engine.EventStepText) {
 			if strings.Contains(e.Text, leak) {
 				t.Errorf("%s: progress %q", tt.fails, e.Text)
 			}

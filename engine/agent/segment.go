@@ -112,7 +112,7 @@ func (s *server) ended(ctx context.Context, run *runningSegment) error {
 // unless the run is a check.
 func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *runningSegment) (failed error) {
 	var log *journal
-	if !seg.Check {
+	if !seg.CheckOnly {
 		s.dryRun.clear() // results of earlier checks are out of date
 		unlock, err := s.lockState(ctx, id, seg)
 		if err != nil {
@@ -131,15 +131,15 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		if err := s.ended(ctx, run); err != nil {
 			return err
 		}
-		r := &stepRun{server: s, segment: id, run: seg.Run, resumes: seg.Resumes, step: step, check: seg.Check, log: log, out: out, stop: run}
+		r := &stepRun{server: s, segment: id, run: seg.Run, resumes: seg.ResumedRuns, step: step, check: seg.CheckOnly, log: log, out: out, stop: run}
 		result := r.result(ctx, altered)
-		altered[step.ID] = result.Status == engine.Altered
+		altered[step.ID] = result.Status == engine.StatusChanged
 		if err := out.add(&result); err != nil {
 			return err
 		}
 		// A check changes nothing, so it continues: the controller decides whether the
 		// failure counts.
-		if result.Failure != nil && !result.Ignored && !seg.Check || result.Status == engine.Cancelled {
+		if result.Failure != nil && !result.Ignored && !seg.CheckOnly || result.Status == engine.StatusCancelled {
 			return s.ended(ctx, run)
 		}
 	}
@@ -149,7 +149,7 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 // lockState takes the lock of the state directory, unless the segment needs none,
 // and returns the function that releases it.
 func (s *server) lockState(ctx context.Context, id uint32, seg engine.Segment) (unlock func(), err error) {
-	if seg.Beside {
+	if seg.Unlocked {
 		return func() {}, nil
 	}
 	return s.state.lock(ctx, s.gone, func(text string) { s.progress(id, seg, text) })

@@ -119,7 +119,7 @@ func TestStepStart(t *testing.T) {
 	b.run(t, agenttest.Step(t, "quick", "odd", agenttest.Odd{Do: "nothing"}), agenttest.Step(t, "talking", "odd", agenttest.Odd{Do: "say", Text: "hello"}),
 		agenttest.Step(t, "slow", "odd", agenttest.Odd{Do: "run", Text: "sleep 0.2"}), skipped)
 	var got []string
-	for _, e := range b.events.Of(engine.StepStart, engine.StepText) {
+	for _, e := range b.events.Of(engine.EventStepStart, engine.EventStepText) {
 		got = append(got, string(e.Type)+" "+e.Step)
 	}
 	if diff := cmp.Diff([]string{"step.start talking", "step.text talking", "step.start slow"}, got); diff != "" {
@@ -132,7 +132,7 @@ func TestCheckChangesNothing(t *testing.T) {
 	handler := agenttest.Step(t, "h", "odd", agenttest.Odd{Do: "fail"})
 	handler.OnChange = []string{"a"}
 	var results []engine.Result
-	seg := engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: "one"}), handler}}
+	seg := engine.Segment{Run: "r1", CheckOnly: true, Steps: []engine.Step{agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: "one"}), handler}}
 	if err := b.Run(t.Context(), seg, func(r engine.Result) { results = append(results, r) }); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestBlobs(t *testing.T) {
 	if m := results[3].Failure.Message; !strings.Contains(m, "artifacts verify") {
 		t.Errorf("got %q", m)
 	}
-	all := b.events.Of(engine.Transfer)
+	all := b.events.Of(engine.EventTransfer)
 	last := all[len(all)-1]
 	if last.Bytes != length || last.Total != length || last.Host != "m1" {
 		t.Errorf("got %+v, want %d bytes", last, length)
@@ -284,7 +284,7 @@ func TestHostTextIsCleaned(t *testing.T) {
 	if m := results[1].Failure.Message; m != cleaned {
 		t.Errorf("got %q", m)
 	}
-	if texts := b.events.Of(engine.StepText); len(texts) != 1 || texts[0].Text != cleaned {
+	if texts := b.events.Of(engine.EventStepText); len(texts) != 1 || texts[0].Text != cleaned {
 		t.Errorf("got %+v", texts)
 	}
 }
@@ -295,7 +295,7 @@ func TestCancelNowEndsTheStepInFlight(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	go func() {
 		for e := range seen {
-			if e.Type == engine.StepText {
+			if e.Type == engine.EventStepText {
 				stop(cause)
 				return
 			}
@@ -319,7 +319,7 @@ func TestStopFinishesTheStepInFlight(t *testing.T) {
 	b, seen := newWatchedBench(t)
 	go func() {
 		for e := range seen {
-			if e.Type == engine.StepText {
+			if e.Type == engine.EventStepText {
 				b.Stop("interrupted")
 				return
 			}
@@ -346,7 +346,7 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 		}}, func(engine.Result) { t.Error("a result came over a cut line") })
 	}()
 	for e := range seen {
-		if e.Type == engine.StepText {
+		if e.Type == engine.EventStepText {
 			break
 		}
 	}
@@ -369,7 +369,7 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 	second.Session = s
 	results := second.run(t, agenttest.Step(t, "c", "write", agenttest.Write{Path: "/g", Content: "x"}))
 	want(t, results, "c=changed")
-	if text := second.events.Of(engine.StepText); len(text) != 1 || !strings.Contains(text[0].Text, "another agent") {
+	if text := second.events.Of(engine.EventStepText); len(text) != 1 || !strings.Contains(text[0].Text, "another agent") {
 		t.Errorf("got %+v", text)
 	}
 	if err := <-b.served; err == nil {
@@ -404,13 +404,13 @@ func TestBeside(t *testing.T) {
 		ended <- busy.Run(ctx, engine.Segment{Run: "r1", Steps: []engine.Step{agenttest.Step(t, "a", "gate", gate{})}}, func(engine.Result) {})
 	}()
 	for e := range seen {
-		if e.Type == engine.StepText {
+		if e.Type == engine.EventStepText {
 			break
 		}
 	}
 	second := newBenchAt(t, busy.root, nil)
 	var results []engine.Result
-	err := second.Run(t.Context(), engine.Segment{Run: "r2", Beside: true, Steps: []engine.Step{agenttest.Step(t, "b", "write", agenttest.Write{Path: "/g", Content: "x"})}},
+	err := second.Run(t.Context(), engine.Segment{Run: "r2", Unlocked: true, Steps: []engine.Step{agenttest.Step(t, "b", "write", agenttest.Write{Path: "/g", Content: "x"})}},
 		func(r engine.Result) { results = append(results, r) })
 	if err != nil {
 		t.Fatal(err)
@@ -433,7 +433,7 @@ func TestLostConnectionEndsAGate(t *testing.T) {
 		_ = b.Run(t.Context(), engine.Segment{Run: "r1", Steps: []engine.Step{agenttest.Step(t, "a", "gate", gate{})}}, func(engine.Result) {})
 	}()
 	for e := range seen {
-		if e.Type == engine.StepText {
+		if e.Type == engine.EventStepText {
 			break
 		}
 	}
@@ -451,7 +451,7 @@ func TestStopEndsAGate(t *testing.T) {
 	b, seen := newWatchedBench(t)
 	go func() {
 		for e := range seen {
-			if e.Type == engine.StepText {
+			if e.Type == engine.EventStepText {
 				b.Stop("interrupted")
 				return
 			}

@@ -45,7 +45,7 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := engine.Result{Step: "c", Name: "hunter2", Status: engine.Failed, Reason: "hunter2", Output: engine.Output{"x": "hunter2"},
+	result := engine.Result{Step: "c", Name: "hunter2", Status: engine.StatusFailed, Reason: "hunter2", Output: engine.Output{"x": "hunter2"},
 		Change: &engine.Change{Needed: true}, Failure: &engine.Failure{Message: "hunter2", Detail: "hunter2"}}
 	if err := log.end(result, true); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 		t.Fatalf("%s, %v", entries, err)
 	}
 	var last engine.JournalEntry
-	if err := json.Unmarshal(entries[1], &last); err != nil || last.Step != "c" || last.Status != engine.Failed {
+	if err := json.Unmarshal(entries[1], &last); err != nil || last.Step != "c" || last.Status != engine.StatusFailed {
 		t.Errorf("%s, %v", entries[1], err)
 	}
 	if strings.Contains(string(entries[1]), "hunter2") {

@@ -33,7 +33,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	began := time.Now()
 	result := engine.Result{Step: r.step.ID, Name: r.step.Name, Started: began, Secret: r.step.Secret}
 	if !isNotified(r.step, altered) {
-		result.Status, result.Reason = engine.Skipped, "no step that notifies it has changed anything"
+		result.Status, result.Reason = engine.StatusSkipped, "no step that notifies it has changed anything"
 		return result
 	}
 	r.startNotice.begin(func() {
@@ -48,7 +48,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	limitResult(&result)
 	// Only a step that may have changed the host is synced to the disk.
 	err = errors.Join(r.recordAfter(context.WithoutCancel(ctx)), r.noteEnd(result, err))
-	if handled := r.step.Handles != "" && !r.check && (result.Status == engine.OK || result.Status == engine.Altered); handled {
+	if handled := r.step.Handles != "" && !r.check && (result.Status == engine.StatusOK || result.Status == engine.StatusChanged); handled {
 		err = errors.Join(err, r.server.state.removePendingHandler(r.step.Handles))
 	}
 	if err != nil {
@@ -96,19 +96,19 @@ func (r *stepRun) fillResult(ctx context.Context, result *engine.Result, change 
 	}
 	switch {
 	case err == nil && (change.Needed || r.applied != nil) && !change.Wait:
-		result.Status = engine.Altered
+		result.Status = engine.StatusChanged
 	case err == nil:
-		result.Status = engine.OK
+		result.Status = engine.StatusOK
 	case ctx.Err() != nil:
-		result.Status, result.Reason = engine.Cancelled, context.Cause(ctx).Error()
+		result.Status, result.Reason = engine.StatusCancelled, context.Cause(ctx).Error()
 		result.Failure = failure(err)
 	case r.waitCut != nil:
-		result.Status, result.Reason = engine.Cancelled, r.waitCut.Error()
+		result.Status, result.Reason = engine.StatusCancelled, r.waitCut.Error()
 	case r.step.IgnoreErrors:
-		result.Status, result.Ignored = engine.OK, true
+		result.Status, result.Ignored = engine.StatusOK, true
 		result.Failure = failure(err)
 	default:
-		result.Status = engine.Failed
+		result.Status = engine.StatusFailed
 		result.Failure = failure(err)
 	}
 }
@@ -118,7 +118,7 @@ func (r *stepRun) fillResult(ctx context.Context, result *engine.Result, change 
 func failure(err error) *engine.Failure {
 	var f *engine.Failure
 	if errors.As(err, &f) {
-		return &engine.Failure{Message: err.Error(), Detail: f.Detail, Certain: f.Certain}
+		return &engine.Failure{Message: err.Error(), Detail: f.Detail, Deterministic: f.Deterministic}
 	}
 	var p *panicError
 	if errors.As(err, &p) {

@@ -41,7 +41,7 @@ func (s *system) Run(ctx context.Context, cmd engine.Command) (engine.CommandRes
 	return s.step.server.opts.Command(ctx, cmd)
 }
 
-func (s *system) Give(path string) error {
+func (s *system) Chown(path string) error {
 	name := s.step.step.User
 	if name == "" {
 		return nil

@@ -111,7 +111,7 @@ func TestGive(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&system{step: &stepRun{step: engine.Step{User: name}}}).Give(path); err != nil {
+		if err := (&system{step: &stepRun{step: engine.Step{User: name}}}).Chown(path); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)

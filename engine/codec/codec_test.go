@@ -18,21 +18,21 @@ var (
 	fullStep = engine.Step{ID: "3#1", Name: "a \"name\" <é>", Module: "file", Args: json.RawMessage(`{"Path":"/x","Content":"<\n\u00e9>"}`),
 		OnChange: []string{"1", "2"}, Notifies: []string{"reload"}, Handles: "restart", IgnoreErrors: true, Retries: 3, Delay: time.Second,
 		Timeout: time.Minute, Expect: &engine.Expect{Effects: []string{"ab"}, Targets: []string{"file /x"}}, User: "web", Env: []string{"A=1"}, Secret: true}
-	fullResult = engine.Result{Step: "3#1", Status: engine.Failed, Ignored: true, Reason: "no reason", Tries: 3, Secret: true,
+	fullResult = engine.Result{Step: "3#1", Status: engine.StatusFailed, Ignored: true, Reason: "no reason", Tries: 3, Secret: true,
 		Started: time.Date(2026, 11, 22, 8, 0, 0, 7, time.UTC), Elapsed: 17 * time.Millisecond,
-		Failure: &engine.Failure{Message: "no", Detail: "not at all\n", Certain: true},
-		Change: &engine.Change{Needed: true, Wait: true, Lacks: "/no", Output: engine.Output{"found": "it"}, Effects: []engine.Effect{
+		Failure: &engine.Failure{Message: "no", Detail: "not at all\n", Deterministic: true},
+		Change: &engine.Change{Needed: true, Wait: true, MissingDir: "/no", Output: engine.Output{"found": "it"}, Effects: []engine.Effect{
 			{Kind: engine.EffectFile, Target: "/x", Action: "create", Diff: "+é\n"}, {Kind: engine.EffectUnit, Target: "a", Action: "b", Secret: true, Redacted: true}}},
 		Output: engine.Output{"lines": []any{"a", 1.5, nil, true}, "": map[string]any{}}}
-	plainResult = engine.Result{Step: "1.play.1", Status: engine.OK, Tries: 1, Started: fullResult.Started, Elapsed: time.Microsecond}
+	plainResult = engine.Result{Step: "1.play.1", Status: engine.StatusOK, Tries: 1, Started: fullResult.Started, Elapsed: time.Microsecond}
 )
 
 func TestSegment(t *testing.T) {
 	for name, seg := range map[string]engine.Segment{
 		"nothing": {},
 		"one":     {Run: "r1", Steps: []engine.Step{{ID: "1", Args: json.RawMessage("{}")}}},
-		"check":   {Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "4", Args: json.RawMessage(`[1]`)}, fullStep}},
-		"beside":  {Run: "r \"1\"", Resumes: []string{"r0", "r"}, Beside: true, Steps: []engine.Step{fullStep}},
+		"check":   {Run: "r1", CheckOnly: true, Steps: []engine.Step{fullStep, {ID: "4", Args: json.RawMessage(`[1]`)}, fullStep}},
+		"beside":  {Run: "r \"1\"", ResumedRuns: []string{"r0", "r"}, Unlocked: true, Steps: []engine.Step{fullStep}},
 	} {
 		data, err := AppendSegment(nil, seg)
 		if err != nil {
@@ -80,7 +80,7 @@ func readAll(data []byte) (out []engine.Result, err error) {
 }
 
 func TestResults(t *testing.T) {
-	want := []engine.Result{fullResult, plainResult, {Step: "skipped", Status: engine.Skipped}, fullResult}
+	want := []engine.Result{fullResult, plainResult, {Step: "skipped", Status: engine.StatusSkipped}, fullResult}
 	var data []byte
 	for i := range want {
 		var err error
@@ -111,7 +111,7 @@ func TestOutputWithoutJSON(t *testing.T) {
 
 // Whatever comes, reading ends with an error or with no more than was there.
 func FuzzRead(f *testing.F) {
-	segment, _ := AppendSegment(nil, engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
+	segment, _ := AppendSegment(nil, engine.Segment{Run: "r1", CheckOnly: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
 	result, _ := AppendResult(nil, &fullResult)
 	plain, _ := AppendResult(nil, &plainResult)
 	for _, seed := range [][]byte{segment, result, append(result, plain...), {0xff, 0xff, 0xff, 0xff, 0x0f}} {
@@ -142,7 +142,7 @@ func FuzzRead(f *testing.F) {
 
 // FuzzLikeJSON checks that a decoded message equals what JSON would have carried.
 func FuzzLikeJSON(f *testing.F) {
-	segment, _ := json.Marshal(engine.Segment{Run: "r1", Check: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
+	segment, _ := json.Marshal(engine.Segment{Run: "r1", CheckOnly: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
 	result, _ := json.Marshal(fullResult)
 	f.Add(segment, result)
 	f.Fuzz(func(t *testing.T, segment, result []byte) {
@@ -227,14 +227,14 @@ func BenchmarkSegment(b *testing.B) {
 // A short message that would take much memory is refused before that is taken.
 func TestResultsThatWouldTakeTooMuch(t *testing.T) {
 	with := func(output string) []byte {
-		data, err := AppendResult(nil, &engine.Result{Step: "a", Status: engine.OK})
+		data, err := AppendResult(nil, &engine.Result{Step: "a", Status: engine.StatusOK})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return appendText(data[:len(data)-1], output)
 	}
 	effects := func(n int) []byte {
-		data, err := AppendResult(nil, &engine.Result{Step: "a", Status: engine.OK, Change: &engine.Change{Effects: make([]engine.Effect, n)}})
+		data, err := AppendResult(nil, &engine.Result{Step: "a", Status: engine.StatusOK, Change: &engine.Change{Effects: make([]engine.Effect, n)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,17 +11,17 @@ import (
 // A field that is added to a message has to be encoded: the values that the
 // other tests send there and back must leave none out.
 func TestNoFieldIsForgotten(t *testing.T) {
-	controllers := []string{"Host", "Name", "Delegate", "ForAll", "Unknown", "AtOnce", "Weight"} // only the controller says these
+	controllers := []string{"Host", "Name", "Delegate", "RunOnce", "Unknown", "MaxParallel", "Weight"} // only the controller says these
 	for _, c := range []struct {
 		full any
 		but  []string
 	}{
-		{full: engine.Segment{Run: "r1", Resumes: []string{"r0"}, Check: true, Beside: true, Steps: []engine.Step{fullStep}}, but: []string{"Quiet"}}, // hosts are not told
+		{full: engine.Segment{Run: "r1", ResumedRuns: []string{"r0"}, CheckOnly: true, Unlocked: true, Steps: []engine.Step{fullStep}}, but: []string{"Quiet"}}, // hosts are not told
 		{full: fullStep},
 		{full: *fullStep.Expect},
 		{full: fullResult, but: controllers},
 		{full: *fullResult.Failure, but: []string{"Exit"}},                        // is never sent
-		{full: *fullResult.Change, but: []string{"Memo"}},                         // is never sent
+		{full: *fullResult.Change, but: []string{"CheckState"}},                         // is never sent
 		{full: fullResult.Change.Effects[0], but: []string{"Secret", "Redacted"}}, // the second effect has these
 		{full: fullResult.Change.Effects[1], but: []string{"Diff"}},
 	} {

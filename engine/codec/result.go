@@ -24,7 +24,7 @@ func AppendResult(out []byte, r *engine.Result) ([]byte, error) {
 		}
 	}
 	if r.Failure != nil {
-		out = binary.AppendUvarint(out, flags(r.Failure.Certain))
+		out = binary.AppendUvarint(out, flags(r.Failure.Deterministic))
 		out = appendText(appendText(out, r.Failure.Message), r.Failure.Detail)
 	}
 	if out, err = appendJSON(out, r.Output, len(r.Output) > 0); err != nil {
@@ -41,7 +41,7 @@ func appendChange(out []byte, c *engine.Change) ([]byte, error) {
 		out = binary.AppendUvarint(out, flags(e.Secret, e.Redacted))
 		out = appendText(appendText(appendText(appendText(out, e.Kind), e.Target), e.Action), e.Diff)
 	}
-	out = appendText(out, c.Lacks)
+	out = appendText(out, c.MissingDir)
 	return appendJSON(out, c.Output, len(c.Output) > 0)
 }
 
@@ -95,7 +95,7 @@ func (r *reader) result() engine.Result {
 		out.Change = r.change()
 	}
 	if set&8 != 0 {
-		out.Failure = &engine.Failure{Certain: r.flags()&1 != 0, Message: r.string(), Detail: r.string()}
+		out.Failure = &engine.Failure{Deterministic: r.flags()&1 != 0, Message: r.string(), Detail: r.string()}
 	}
 	r.json(&out.Output)
 	return out
@@ -112,7 +112,7 @@ func (r *reader) change() *engine.Change {
 		c.Effects = append(c.Effects, engine.Effect{Secret: set&1 != 0, Redacted: set&2 != 0,
 			Kind: engine.EffectKind(r.string()), Target: r.string(), Action: r.string(), Diff: r.string()})
 	}
-	c.Lacks = r.string()
+	c.MissingDir = r.string()
 	r.json(&c.Output)
 	return c
 }

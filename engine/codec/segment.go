@@ -27,8 +27,8 @@ func AppendSegment(out []byte, s engine.Segment) ([]byte, error) {
 		size += len(s.Steps[i].Args) + len(s.Steps[i].Name) + stepSize
 	}
 	out = appendText(slices.Grow(out, size), s.Run)
-	out = appendList(out, s.Resumes)
-	out = binary.AppendUvarint(out, flags(s.Check, s.Beside))
+	out = appendList(out, s.ResumedRuns)
+	out = binary.AppendUvarint(out, flags(s.CheckOnly, s.Unlocked))
 	out = binary.AppendUvarint(out, uint64(len(s.Steps)))
 	var err error
 	for i := range s.Steps {
@@ -57,9 +57,9 @@ func appendStep(out []byte, s *engine.Step) ([]byte, error) {
 // ReadSegment decodes a segment, which shares the memory of data.
 func ReadSegment(data []byte) (engine.Segment, error) {
 	r := newReader(data)
-	s := engine.Segment{Run: r.string(), Resumes: r.list()}
+	s := engine.Segment{Run: r.string(), ResumedRuns: r.list()}
 	set := r.flags()
-	s.Check, s.Beside = set&1 != 0, set&2 != 0
+	s.CheckOnly, s.Unlocked = set&1 != 0, set&2 != 0
 	if steps := r.count(); steps > 0 {
 		s.Steps = make([]engine.Step, 0, min(steps, maxPreallocated))
 		for i := 0; i < steps && r.err == nil; i++ {

@@ -52,12 +52,12 @@ func appendResult(out []byte, r *engine.Result) []byte {
 	if r.Failure != nil {
 		out = jsonappend.AppendString(append(out, `,"failure":{"message":`...), r.Failure.Message)
 		out = jsonappend.AppendField(out, "detail", r.Failure.Detail)
-		out = append(jsonappend.AppendTrue(out, "certain", r.Failure.Certain), '}')
+		out = append(jsonappend.AppendTrue(out, "certain", r.Failure.Deterministic), '}')
 	}
 	out = jsonappend.AppendTrue(out, "ignored", r.Ignored)
-	out = jsonappend.AppendTrue(out, "for_all", r.ForAll)
+	out = jsonappend.AppendTrue(out, "for_all", r.RunOnce)
 	out = jsonappend.AppendField(out, "unknown", r.Unknown)
-	out = jsonappend.AppendNumber(out, "at_once", r.AtOnce)
+	out = jsonappend.AppendNumber(out, "at_once", r.MaxParallel)
 	out = jsonappend.AppendField(out, "reason", r.Reason)
 	out = jsonappend.AppendNumber(out, "tries", r.Tries)
 	out = jsonappend.AppendTime(append(out, `,"started":`...), r.Started)
@@ -83,7 +83,7 @@ func appendChange(out []byte, c *engine.Change) []byte {
 		}
 		out[len(out)-1] = ']'
 	}
-	out = jsonappend.AppendField(out, "lacks", c.Lacks)
+	out = jsonappend.AppendField(out, "lacks", c.MissingDir)
 	if len(out) > begin {
 		out = slices.Delete(out, begin, begin+1)
 	}

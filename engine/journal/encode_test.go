@@ -12,11 +12,11 @@ import (
 // fullEvent has a value in every field that a line can have.
 func fullEvent() engine.Event {
 	at := time.Date(2026, 11, 22, 8, 30, 0, 120_000_000, time.FixedZone("", 3600))
-	return engine.Event{Time: at, Type: engine.StepEnd, Host: "n1", Step: "1.web.3#2", Name: "say <\"é\">", Role: "web", Text: "a\nb",
-		Bytes: 1, Total: 2, Result: &engine.Result{Host: "n1", Step: "1.web.3#2", Name: "say", Delegate: "n2", Status: engine.Failed,
-			Failure: &engine.Failure{Message: "no", Detail: "\x01\b\f\r\t\\\u2028\u2029\xff", Certain: true}, Ignored: true, ForAll: true, Unknown: "u",
-			AtOnce: 3, Reason: "r", Tries: 2, Started: at.UTC(), Elapsed: time.Second, Secret: true,
-			Change: &engine.Change{Needed: true, Wait: true, Lacks: "/no", Effects: []engine.Effect{
+	return engine.Event{Time: at, Type: engine.EventStepEnd, Host: "n1", Step: "1.web.3#2", Name: "say <\"é\">", Role: "web", Text: "a\nb",
+		Bytes: 1, Total: 2, Result: &engine.Result{Host: "n1", Step: "1.web.3#2", Name: "say", Delegate: "n2", Status: engine.StatusFailed,
+			Failure: &engine.Failure{Message: "no", Detail: "\x01\b\f\r\t\\\u2028\u2029\xff", Deterministic: true}, Ignored: true, RunOnce: true, Unknown: "u",
+			MaxParallel: 3, Reason: "r", Tries: 2, Started: at.UTC(), Elapsed: time.Second, Secret: true,
+			Change: &engine.Change{Needed: true, Wait: true, MissingDir: "/no", Effects: []engine.Effect{
 				{Kind: engine.EffectFile, Target: "/x", Action: "create", Diff: "+a\n", Secret: true, Redacted: true}, {}}}}}
 }
 
@@ -25,12 +25,12 @@ func TestLineIsThatOfJSON(t *testing.T) {
 	for name, e := range map[string]engine.Event{
 		"nothing":   {},
 		"full":      full,
-		"ok":        {Time: full.Time, Type: engine.StepEnd, Host: "n1", Result: &engine.Result{Step: "1", Status: engine.OK}},
-		"no change": {Type: engine.StepEnd, Result: &engine.Result{Status: engine.OK, Change: &engine.Change{}}},
-		"waits":     {Type: engine.StepEnd, Result: &engine.Result{Host: "n1", Change: &engine.Change{Wait: true}}},
-		"output":    {Type: engine.StepEnd, Result: &engine.Result{Output: engine.Output{"a": "<"}}},
-		"learned":   {Type: engine.StepEnd, Result: &engine.Result{Change: &engine.Change{Output: engine.Output{"a": 1}}}},
-		"report":    {Type: engine.RunEnd, Report: &engine.Report{Run: "r", Hosts: []engine.HostReport{{Host: "n1", OK: 1}}}},
+		"ok":        {Time: full.Time, Type: engine.EventStepEnd, Host: "n1", Result: &engine.Result{Step: "1", Status: engine.StatusOK}},
+		"no change": {Type: engine.EventStepEnd, Result: &engine.Result{Status: engine.StatusOK, Change: &engine.Change{}}},
+		"waits":     {Type: engine.EventStepEnd, Result: &engine.Result{Host: "n1", Change: &engine.Change{Wait: true}}},
+		"output":    {Type: engine.EventStepEnd, Result: &engine.Result{Output: engine.Output{"a": "<"}}},
+		"learned":   {Type: engine.EventStepEnd, Result: &engine.Result{Change: &engine.Change{Output: engine.Output{"a": 1}}}},
+		"report":    {Type: engine.EventRunEnd, Report: &engine.Report{Run: "r", Hosts: []engine.HostReport{{Host: "n1", OK: 1}}}},
 	} {
 		t.Run(name, func(t *testing.T) { likeJSON(t, e) })
 	}
@@ -41,8 +41,8 @@ func TestLineIsThatOfJSON(t *testing.T) {
 func TestNoFieldIsForgotten(t *testing.T) {
 	e := fullEvent()
 	r := e.Result
-	e.Report, r.Output, r.Change.Output, r.Change.Memo = &engine.Report{}, engine.Output{}, engine.Output{}, 1 // left to encoding/json
-	r.Failure.Exit, r.Weight = 1, 1                                                                            // stay in the process
+	e.Report, r.Output, r.Change.Output, r.Change.CheckState = &engine.Report{}, engine.Output{}, engine.Output{}, 1 // left to encoding/json
+	r.Failure.Exit, r.Weight = 1, 1                                                                                  // stay in the process
 	for _, v := range []any{e, *r, *r.Change, *r.Failure, r.Change.Effects[0]} {
 		s := reflect.ValueOf(v)
 		for i := range s.NumField() {
@@ -86,8 +86,8 @@ func FuzzLine(f *testing.F) {
 }
 
 func BenchmarkLine(b *testing.B) {
-	e := engine.Event{Time: time.Now(), Type: engine.StepEnd, Host: "n0001", Step: "1.play.7", Name: "main configuration 3", Result: &engine.Result{
-		Step: "1.play.7", Status: engine.Altered, Tries: 1, Started: time.Now(), Elapsed: 12345678, Change: &engine.Change{Needed: true,
+	e := engine.Event{Time: time.Now(), Type: engine.EventStepEnd, Host: "n0001", Step: "1.play.7", Name: "main configuration 3", Result: &engine.Result{
+		Step: "1.play.7", Status: engine.StatusChanged, Tries: 1, Started: time.Now(), Elapsed: 12345678, Change: &engine.Change{Needed: true,
 			Effects: []engine.Effect{{Kind: engine.EffectFile, Target: "/etc/fleet/3/main.conf", Action: "create", Diff: "--- a\n+++ b\n@@ -0,0 +1 @@\n+text\n"}}}}}
 	var buf []byte
 	b.Run("own", func(b *testing.B) {

@@ -67,7 +67,7 @@ func lines(data []byte, on func(*Header, *engine.Event) error) ([]byte, error) {
 		if err := on(l.Header, l.Event); err != nil {
 			return nil, err
 		}
-		if l.Event != nil && l.Event.Type == engine.RunEnd {
+		if l.Event != nil && l.Event.Type == engine.EventRunEnd {
 			return nil, errStopScan
 		}
 	}

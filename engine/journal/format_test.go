@@ -20,7 +20,7 @@ func TestFormats(t *testing.T) {
 		if err != nil || r.Header.Format != format || r.Damaged != nil {
 			t.Fatalf("%s: %+v, %v", name, r, err)
 		}
-		if r.Header.Run != "r1" || r.Header.PID != 42 || r.Outcome != engine.RunDone || r.Results[engine.Altered] != 1 || r.Elapsed() != 3*time.Second {
+		if r.Header.Run != "r1" || r.Header.PID != 42 || r.Outcome != engine.OutcomeDone || r.Results[engine.StatusChanged] != 1 || r.Elapsed() != 3*time.Second {
 			t.Errorf("%s: %+v", name, r)
 		}
 		if diff := cmp.Diff([]string{"m1"}, r.Hosts); diff != "" {

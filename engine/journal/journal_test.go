@@ -30,17 +30,17 @@ func create(t *testing.T, dir, run string) *Log {
 }
 
 func ended(host, step string, status engine.Status) engine.Event {
-	return engine.Event{Time: time.Now(), Type: engine.StepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: status,
+	return engine.Event{Time: time.Now(), Type: engine.EventStepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: status,
 		Output: engine.Output{"token": "do-not-keep"}, Change: &engine.Change{Output: engine.Output{"token": "do-not-keep"},
 			Effects: []engine.Effect{{Kind: engine.EffectFile, Target: "/a", Action: "create"}}}}}
 }
 
 func started(host, step string) engine.Event {
-	return engine.Event{Time: time.Now(), Type: engine.StepStart, Host: host, Step: step}
+	return engine.Event{Time: time.Now(), Type: engine.EventStepStart, Host: host, Step: step}
 }
 
 func end(r engine.Report) engine.Event {
-	return engine.Event{Time: time.Now(), Type: engine.RunEnd, Report: &r}
+	return engine.Event{Time: time.Now(), Type: engine.EventRunEnd, Report: &r}
 }
 
 func TestOutcomes(t *testing.T) {
@@ -49,10 +49,10 @@ func TestOutcomes(t *testing.T) {
 		want   engine.Outcome
 		open   map[string][]string
 	}{
-		"complete":    {[]engine.Event{started("a", "1"), ended("a", "1", engine.OK), end(engine.Report{})}, engine.RunDone, map[string][]string{}},
-		"aborted":     {[]engine.Event{end(engine.Report{Aborted: "too many"})}, engine.RunStopped, map[string][]string{}},
-		"interrupted": {[]engine.Event{end(engine.Report{Interrupted: true})}, engine.RunInterrupted, map[string][]string{}},
-		"killed":      {[]engine.Event{started("a", "1"), started("b", "1"), ended("a", "1", engine.Altered)}, Killed, map[string][]string{"b": {"1"}}},
+		"complete":    {[]engine.Event{started("a", "1"), ended("a", "1", engine.StatusOK), end(engine.Report{})}, engine.OutcomeDone, map[string][]string{}},
+		"aborted":     {[]engine.Event{end(engine.Report{Aborted: "too many"})}, engine.OutcomeAborted, map[string][]string{}},
+		"interrupted": {[]engine.Event{end(engine.Report{Interrupted: true})}, engine.OutcomeInterrupted, map[string][]string{}},
+		"killed":      {[]engine.Event{started("a", "1"), started("b", "1"), ended("a", "1", engine.StatusChanged)}, Killed, map[string][]string{"b": {"1"}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestKilledProcess(t *testing.T) {
 	if dir := os.Getenv("JOURNAL_TEST_DIR"); dir != "" {
 		l := create(t, dir, "victim")
 		for i := 0; ; i++ {
-			l.Emit(ended("h", strings.Repeat("x", 1000), engine.OK))
+			l.Emit(ended("h", strings.Repeat("x", 1000), engine.StatusOK))
 			if i == 100 {
 				time.Sleep(20 * writeDelay)
 				os.Stdout.WriteString("ready\n")
@@ -129,16 +129,16 @@ func TestKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Outcome != Killed || r.Results[engine.OK] < 101 {
-		t.Errorf("outcome %s with %d results, want killed with at least 101", r.Outcome, r.Results[engine.OK])
+	if r.Outcome != Killed || r.Results[engine.StatusOK] < 101 {
+		t.Errorf("outcome %s with %d results, want killed with at least 101", r.Outcome, r.Results[engine.StatusOK])
 	}
 }
 
 func TestCutLastLine(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
-	l.Emit(ended("a", "1", engine.OK))
-	l.Emit(ended("a", "2", engine.OK))
+	l.Emit(ended("a", "1", engine.StatusOK))
+	l.Emit(ended("a", "2", engine.StatusOK))
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +155,8 @@ func TestCutLastLine(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
-		if r.Results[engine.OK] != 1 || r.Outcome != Killed {
-			t.Fatalf("cut at %d: %d results, %s", cut, r.Results[engine.OK], r.Outcome)
+		if r.Results[engine.StatusOK] != 1 || r.Outcome != Killed {
+			t.Fatalf("cut at %d: %d results, %s", cut, r.Results[engine.StatusOK], r.Outcome)
 		}
 	}
 }
@@ -164,9 +164,9 @@ func TestCutLastLine(t *testing.T) {
 func TestPrivateAndWithoutOutput(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
 	l := create(t, dir, "r1")
-	e := ended("a", "1", engine.Altered)
+	e := ended("a", "1", engine.StatusChanged)
 	l.Emit(e)
-	l.Emit(engine.Event{Type: engine.Transfer, Host: "a"})
+	l.Emit(engine.Event{Type: engine.EventTransfer, Host: "a"})
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
 	for _, step := range []string{"1", "2", "3"} {
-		l.Emit(ended("a", step, engine.OK))
+		l.Emit(ended("a", step, engine.StatusOK))
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -219,8 +219,8 @@ func TestDamaged(t *testing.T) {
 		t.Fatalf("listed %d, %v", len(all), err)
 	}
 	r := all[0]
-	if r.Results[engine.OK] != 2 || r.Outcome != Killed || r.Damaged == nil || r.Damaged.Line != 3 || r.Damaged.Count != 1 {
-		t.Errorf("%d results, %s, %v", r.Results[engine.OK], r.Outcome, r.Damaged)
+	if r.Results[engine.StatusOK] != 2 || r.Outcome != Killed || r.Damaged == nil || r.Damaged.Line != 3 || r.Damaged.Count != 1 {
+		t.Errorf("%d results, %s, %v", r.Results[engine.StatusOK], r.Outcome, r.Damaged)
 	}
 	if err := os.WriteFile(Path(dir, "r1"), data[3:], 0o600); err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func TestListNewestFirst(t *testing.T) {
 func TestListReadsTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
-	l.Emit(ended("a", "1", engine.OK))
+	l.Emit(ended("a", "1", engine.StatusOK))
 	report := engine.Report{Run: "r1", Elapsed: time.Minute}
 	for i := range 3000 {
 		report.Hosts = append(report.Hosts, engine.HostReport{Host: strings.Repeat("h", 100), Changed: i})
@@ -308,7 +308,7 @@ func TestListReadsTheEnd(t *testing.T) {
 		t.Fatalf("%v, %v", records, err)
 	}
 	r := records[0]
-	if diff := cmp.Diff(&report, r.Report); diff != "" || r.Outcome != engine.RunPartial || r.Elapsed() != time.Minute {
+	if diff := cmp.Diff(&report, r.Report); diff != "" || r.Outcome != engine.OutcomePartial || r.Elapsed() != time.Minute {
 		t.Errorf("%s, %v: %s", r.Outcome, r.Elapsed(), diff)
 	}
 	if diff := cmp.Diff(header("r1"), r.Header); diff != "" {
@@ -350,9 +350,9 @@ func TestFollow(t *testing.T) {
 				return nil
 			})
 		}()
-		l.Emit(ended("a", "1", engine.OK))
+		l.Emit(ended("a", "1", engine.StatusOK))
 		time.Sleep(2 * followPoll)
-		l.Emit(ended("a", "2", engine.OK))
+		l.Emit(ended("a", "2", engine.StatusOK))
 		if !killed {
 			l.Emit(end(engine.Report{}))
 			if err := <-over; err != nil || got != 3 {
@@ -379,19 +379,19 @@ func TestWrittenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
 	defer l.Close()
-	failed := ended("a", "2", engine.Failed)
+	failed := ended("a", "2", engine.StatusFailed)
 	failed.Result.Failure = &engine.Failure{Message: "no"}
-	for i, e := range []engine.Event{failed, {Type: engine.StepStart, Host: "a", Step: "3"}, {Type: engine.HostParked, Host: "a"}} {
-		l.Emit(ended("a", "1", engine.OK))
+	for i, e := range []engine.Event{failed, {Type: engine.EventStepStart, Host: "a", Step: "3"}, {Type: engine.EventHostParked, Host: "a"}} {
+		l.Emit(ended("a", "1", engine.StatusOK))
 		l.Emit(e)
 		r, err := Read(Path(dir, "r1"))
-		if err != nil || r.Results[engine.OK] != i+1 || r.Results[engine.Failed] != 1 {
+		if err != nil || r.Results[engine.StatusOK] != i+1 || r.Results[engine.StatusFailed] != 1 {
 			t.Fatalf("after %s: %+v, %v", e.Type, r.Results, err)
 		}
 	}
-	l.Emit(ended("a", "1", engine.OK))
+	l.Emit(ended("a", "1", engine.StatusOK))
 	time.Sleep(10 * writeDelay)
-	if r, err := Read(Path(dir, "r1")); err != nil || r.Results[engine.OK] != 4 {
+	if r, err := Read(Path(dir, "r1")); err != nil || r.Results[engine.StatusOK] != 4 {
 		t.Errorf("%+v, %v", r.Results, err)
 	}
 }
@@ -401,11 +401,11 @@ func TestWrittenAtOnce(t *testing.T) {
 func TestBriefly(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
-	want := ended("a", "1", engine.OK)
+	want := ended("a", "1", engine.StatusOK)
 	want.Time, want.Name = want.Time.UTC(), "say"
-	want.Result = &engine.Result{Host: "a", Step: "1", Name: "say", Status: engine.OK}
+	want.Result = &engine.Result{Host: "a", Step: "1", Name: "say", Status: engine.StatusOK}
 	other := want
-	other.Result = &engine.Result{Host: "a", Step: "1/b", Name: "say", Status: engine.OK}
+	other.Result = &engine.Result{Host: "a", Step: "1/b", Name: "say", Status: engine.StatusOK}
 	for _, e := range []engine.Event{want, other} {
 		l.Emit(e)
 	}
@@ -437,7 +437,7 @@ func TestConcurrentEmit(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			for range 50 {
-				l.Emit(ended("a", "1", engine.OK))
+				l.Emit(ended("a", "1", engine.StatusOK))
 			}
 		})
 	}
@@ -445,13 +445,13 @@ func TestConcurrentEmit(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l.Emit(ended("a", "late", engine.OK)) // after Close: nothing happens
+	l.Emit(ended("a", "late", engine.StatusOK)) // after Close: nothing happens
 	r, err := Read(Path(dir, "r1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Results[engine.OK] != 1000 {
-		t.Errorf("%d results, want 1000", r.Results[engine.OK])
+	if r.Results[engine.StatusOK] != 1000 {
+		t.Errorf("%d results, want 1000", r.Results[engine.StatusOK])
 	}
 }
 

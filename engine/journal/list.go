@@ -52,7 +52,7 @@ func readHeader(path string) (*Record, error) {
 		return nil, err
 	}
 	var l line
-	if json.Unmarshal(last, &l) != nil || l.Event == nil || l.Event.Type != engine.RunEnd || l.Event.Report == nil {
+	if json.Unmarshal(last, &l) != nil || l.Event == nil || l.Event.Type != engine.EventRunEnd || l.Event.Report == nil {
 		return Read(path)
 	}
 	r := &Record{Last: l.Event.Time, Report: l.Event.Report}

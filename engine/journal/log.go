@@ -88,7 +88,7 @@ func flock(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how|sy
 // the controller does not end a run on a thousand hosts.
 func (l *Log) Emit(e engine.Event) {
 	switch e.Type {
-	case engine.Transfer, engine.StepText:
+	case engine.EventTransfer, engine.EventStepText:
 		return // progress, which nobody reads later
 	}
 	// Encoded without the lock, which all hosts of a run share.
@@ -102,15 +102,15 @@ func (l *Log) Emit(e engine.Event) {
 		return
 	case err != nil:
 		l.err = err
-	case e.Type == engine.StepEnd && (e.Result == nil || e.Result.Failure == nil):
+	case e.Type == engine.EventStepEnd && (e.Result == nil || e.Result.Failure == nil):
 		l.later(text)
 	default:
 		l.write(text)
 	}
 	switch e.Type {
-	case engine.RunEnd:
+	case engine.EventRunEnd:
 		l.sync()
-	case engine.StepEnd, engine.HostParked, engine.Interrupted:
+	case engine.EventStepEnd, engine.EventHostParked, engine.EventInterrupted:
 		l.syncSoon()
 	}
 }
@@ -139,7 +139,7 @@ func (m *lineBuffer) encode(e engine.Event) (text []byte, err error) {
 		}
 		if r.Change != nil {
 			m.change = *r.Change
-			m.change.Output, m.change.Memo = nil, nil
+			m.change.Output, m.change.CheckState = nil, nil
 			m.result.Change = &m.change
 		}
 	}

@@ -85,10 +85,10 @@ func (r *Record) event(e *engine.Event) {
 		r.Hosts = append(r.Hosts, e.Host)
 	}
 	switch e.Type {
-	case engine.StepStart:
+	case engine.EventStepStart:
 		r.Open[e.Host] = append(r.Open[e.Host], e.Step)
 		r.Names[e.Step] = e.Name
-	case engine.StepEnd:
+	case engine.EventStepEnd:
 		if e.Result != nil {
 			r.Results[e.Result.Status]++
 		}
@@ -96,9 +96,9 @@ func (r *Record) event(e *engine.Event) {
 		if len(r.Open[e.Host]) == 0 {
 			delete(r.Open, e.Host)
 		}
-	case engine.HostParked:
+	case engine.EventHostParked:
 		r.Parked[e.Host] = e.Text
-	case engine.RunEnd:
+	case engine.EventRunEnd:
 		r.Report = e.Report
 	}
 }
@@ -114,7 +114,7 @@ func (r *Record) outcome(alive bool) engine.Outcome {
 }
 
 // Finished reports whether the run has completed all its work.
-func (r *Record) Finished() bool { return r.Outcome == engine.RunDone }
+func (r *Record) Finished() bool { return r.Outcome == engine.OutcomeDone }
 
 // Elapsed returns the duration of the run, or of the part until its last event.
 func (r *Record) Elapsed() time.Duration {

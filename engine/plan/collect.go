@@ -28,18 +28,18 @@ func (c *Collector) Emit(e engine.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case e.Type == engine.RunEnd:
+	case e.Type == engine.EventRunEnd:
 		c.report = e.Report
-	case e.Type == engine.StepEnd && e.Result != nil:
+	case e.Type == engine.EventStepEnd && e.Result != nil:
 		c.step(e, e.Result)
 	}
 }
 
 func (c *Collector) step(e engine.Event, r *engine.Result) {
-	change := Change{Step: r.Step, Name: r.Name, Role: e.Role, Unknown: r.Unknown, MaxParallel: r.AtOnce}
+	change := Change{Step: r.Step, Name: r.Name, Role: e.Role, Unknown: r.Unknown, MaxParallel: r.MaxParallel}
 	if r.Change != nil && r.Failure == nil {
 		change.Effects = slices.Clone(r.Change.Pending())
-	} else if r.Status == engine.Altered { // from a log without effects
+	} else if r.Status == engine.StatusChanged { // from a log without effects
 		change.Effects = []engine.Effect{{}}
 	}
 	if len(change.Effects) == 0 && change.Unknown == "" {

@@ -20,16 +20,16 @@ type History struct {
 
 // Add adds an event of a past run.
 func (h *History) Add(e engine.Event) {
-	if e.Type != engine.StepEnd || e.Result == nil {
+	if e.Type != engine.EventStepEnd || e.Result == nil {
 		return
 	}
 	switch e.Result.Status {
-	case engine.Altered:
+	case engine.StatusChanged:
 		if h.changed == nil {
 			h.changed = map[string][]time.Duration{}
 		}
 		h.changed[e.Step] = append(h.changed[e.Step], e.Result.Elapsed)
-	case engine.OK:
+	case engine.StatusOK:
 		if h.now == nil {
 			h.now = map[string]time.Duration{}
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 func took(host, step string, status engine.Status, d time.Duration) engine.Event {
-	return engine.Event{Type: engine.StepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: status, Elapsed: d}}
+	return engine.Event{Type: engine.EventStepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: status, Elapsed: d}}
 }
 
 // TestEstimate: the median of each step, hosts side by side as far as forks and
@@ -17,14 +17,14 @@ func took(host, step string, status engine.Status, d time.Duration) engine.Event
 func TestEstimate(t *testing.T) {
 	h := &History{}
 	for _, d := range []time.Duration{2, 60, 4} {
-		h.Add(took("n1", "1", engine.Altered, d*time.Second))
-		h.Add(took("n1", "2", engine.Altered, time.Second))
-		h.Add(took("n1", "3", engine.OK, time.Second))
-		h.Add(took("n1", "4", engine.OK, time.Second))
+		h.Add(took("n1", "1", engine.StatusChanged, d*time.Second))
+		h.Add(took("n1", "2", engine.StatusChanged, time.Second))
+		h.Add(took("n1", "3", engine.StatusOK, time.Second))
+		h.Add(took("n1", "4", engine.StatusOK, time.Second))
 		h.EndRun()
 	}
 	restart := did("", "2", of(engine.EffectRestart, "a"))
-	restart.Result.AtOnce = 5
+	restart.Result.MaxParallel = 5
 	var free, both []engine.Event
 	for i := range 100 {
 		host := fmt.Sprintf("n%03d", i)

@@ -21,20 +21,20 @@ func of(kind engine.EffectKind, target string) engine.Effect {
 // did is the event of a step that would do something; with a text among the
 // effects, of one that is unknown for that reason.
 func did(host, step string, effects ...any) engine.Event {
-	r := &engine.Result{Step: step, Name: "step " + step, Status: engine.Altered, Change: &engine.Change{Needed: true}}
+	r := &engine.Result{Step: step, Name: "step " + step, Status: engine.StatusChanged, Change: &engine.Change{Needed: true}}
 	for _, e := range effects {
 		switch e := e.(type) {
 		case engine.Effect:
 			r.Change.Effects = append(r.Change.Effects, e)
 		case string:
-			r.Unknown, r.Status, r.Change = e, engine.Skipped, nil
+			r.Unknown, r.Status, r.Change = e, engine.StatusSkipped, nil
 		}
 	}
-	return engine.Event{Type: engine.StepEnd, Host: host, Step: step, Result: r}
+	return engine.Event{Type: engine.EventStepEnd, Host: host, Step: step, Result: r}
 }
 
 func idle(host, step string) engine.Event {
-	return engine.Event{Type: engine.StepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: engine.OK}}
+	return engine.Event{Type: engine.EventStepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: engine.StatusOK}}
 }
 
 // made makes a plan of what happened on hosts.
@@ -55,9 +55,9 @@ func TestCollect(t *testing.T) {
 	for _, e := range []engine.Event{
 		did("n1", "1", file("/a", "replace")), did("n2", "1", file("/a", "replace")), did("n3", "1", file("/a", "create")),
 		idle("n1", "2"), did("n2", "2", "needs x"), did("n4", "1", file("/a", "replace")),
-		{Type: engine.StepEnd, Host: "n1", Step: "3", Result: &engine.Result{Step: "3", Status: engine.OK, Change: &engine.Change{Needed: true, Wait: true}}},
-		{Type: engine.StepEnd, Host: "n1", Step: "4", Result: &engine.Result{Step: "4", Status: engine.Failed, Failure: &engine.Failure{Message: "no"}, Change: &engine.Change{Needed: true}}},
-		{Type: engine.RunEnd, Report: &engine.Report{Hosts: []engine.HostReport{{Host: "n1"}, {Host: "n2"}, {Host: "n3"},
+		{Type: engine.EventStepEnd, Host: "n1", Step: "3", Result: &engine.Result{Step: "3", Status: engine.StatusOK, Change: &engine.Change{Needed: true, Wait: true}}},
+		{Type: engine.EventStepEnd, Host: "n1", Step: "4", Result: &engine.Result{Step: "4", Status: engine.StatusFailed, Failure: &engine.Failure{Message: "no"}, Change: &engine.Change{Needed: true}}},
+		{Type: engine.EventRunEnd, Report: &engine.Report{Hosts: []engine.HostReport{{Host: "n1"}, {Host: "n2"}, {Host: "n3"},
 			{Host: "n4", Failure: &engine.Failure{Message: "broken"}}, {Host: "n5", Cancelled: true}, {Host: "n6"}}}},
 	} {
 		c.Emit(e)
@@ -220,7 +220,7 @@ func TestTurns(t *testing.T) {
 	var events []engine.Event
 	for i := range 11 {
 		one, two := did(fmt.Sprintf("n%02d", i), "1", file("/a", fmt.Sprint(i))), did(fmt.Sprintf("n%02d", i), "2", of(engine.EffectRestart, "a"))
-		one.Result.AtOnce, two.Result.AtOnce = 5, 5
+		one.Result.MaxParallel, two.Result.MaxParallel = 5, 5
 		events = append(events, one, two, did(one.Host, "3", file("/b", "create")))
 	}
 	want := []Turn{{Steps: []string{"step 1", "step 2"}, MaxParallel: 5, Turns: 3}}

@@ -192,7 +192,7 @@ func (t *Task) BuildArgs(vars *Vars) (any, error) {
 		return nil, err
 	}
 	if t.gate {
-		return into.(engine.Gate).Gate(), nil
+		return into.(engine.ReadinessGate).Gate(), nil
 	}
 	return into, nil
 }

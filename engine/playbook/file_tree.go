@@ -19,7 +19,7 @@ func (f *Files) Open(name string) (fs.File, error) {
 	return tree.FS.Open(full)
 }
 
-// Walk lists what is below a directory of files/; see engine.Controller.
+// Walk lists what is below a directory of files/; see engine.PrepareContext.
 func (f *Files) Walk(name string) ([]engine.FileEntry, error) {
 	tree, root, err := f.locate(name, isPlain, "file")
 	if err != nil {

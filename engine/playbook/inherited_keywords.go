@@ -56,7 +56,7 @@ func (c *compiler) timeLimit(said *time.Duration, raw *rawTask) time.Duration {
 	if said != nil {
 		return *said
 	}
-	return c.lib.Registry[raw.module.Value].Limit()
+	return c.lib.Registry[raw.module.Value].EffectiveTimeLimit()
 }
 
 // over returns l where it says something, and else outer.

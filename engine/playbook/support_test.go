@@ -41,11 +41,11 @@ type planArgs struct {
 	From string `yaml:"from"`
 }
 
-func (*planArgs) Check(context.Context, engine.Site) (engine.Change, error) {
+func (*planArgs) Check(context.Context, engine.ActionContext) (engine.Change, error) {
 	return engine.Change{}, nil
 }
 
-func (*planArgs) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (*planArgs) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
@@ -53,7 +53,7 @@ type prepArgs struct {
 	Src string `yaml:"src" template:"true"`
 }
 
-func (p *prepArgs) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+func (p *prepArgs) Prepare(_ context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	text, err := c.Render(p.Src)
 	return "file", &fileArgs{Path: string(text)}, err
 }
@@ -66,7 +66,7 @@ type nestedArgs struct {
 	} `yaml:"from"`
 }
 
-func (*nestedArgs) Prepare(context.Context, engine.Controller) (string, engine.Module, error) {
+func (*nestedArgs) Prepare(context.Context, engine.PrepareContext) (string, engine.Module, error) {
 	return "file", &fileArgs{}, nil
 }
 

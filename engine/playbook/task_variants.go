@@ -12,7 +12,7 @@ import (
 // before the run, its kind decides.
 func (t *Task) ReadOnly() bool { return t.readOnly }
 
-// Gate returns a copy of the task that is its gate (engine.Gate); nil when it is
+// Gate returns a copy of the task that is its gate (engine.ReadinessGate); nil when it is
 // none. The copy's conditions are those given.
 func (t *Task) Gate(when []*Expr) *Task {
 	if !t.hasGate {
@@ -65,10 +65,10 @@ func (e *Expr) WithFallback(n int) *Expr {
 // inspectArgs notes what can be known before the run of a task's arguments, which are
 // the defaults where they have templates.
 func (t *Task) inspectArgs(args any) {
-	if l, ok := args.(engine.Looker); ok {
-		t.readOnly = l.Looks()
+	if l, ok := args.(engine.ReadOnlyTask); ok {
+		t.readOnly = l.ReadOnly()
 	}
-	if g, ok := args.(engine.Gate); ok {
+	if g, ok := args.(engine.ReadinessGate); ok {
 		t.hasGate = t.Args.Templated() || g.Gate() != nil
 	}
 }

@@ -21,7 +21,7 @@ func (*lookArgs) Apply(context.Context, engine.System, engine.Change) (engine.Ou
 	return nil, nil
 }
 
-func (l *lookArgs) Looks() bool { return l.Look }
+func (l *lookArgs) ReadOnly() bool { return l.Look }
 
 func (l *lookArgs) Gate() any {
 	if l.Wait == "" {

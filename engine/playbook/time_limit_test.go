@@ -41,7 +41,7 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("there was no task %v", want)
 	}
 	k := engine.Kind{TimeLimit: engine.NoTimeLimit}
-	if k.Limit() != 0 {
-		t.Errorf("a kind that bounds itself is bounded by %v", k.Limit())
+	if k.EffectiveTimeLimit() != 0 {
+		t.Errorf("a kind that bounds itself is bounded by %v", k.EffectiveTimeLimit())
 	}
 }

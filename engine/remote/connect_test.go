@@ -174,7 +174,7 @@ func works(t testing.TB, s *Session) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "f")
 	result, err := s.RunOne(t.Context(), "r1", agenttest.Step(t, "a", "write", agenttest.Write{Path: file, Content: "hello"}), false)
-	if err != nil || result.Status != engine.Altered {
+	if err != nil || result.Status != engine.StatusChanged {
 		t.Fatalf("got %+v, %v", result, err)
 	}
 	if got, err := os.ReadFile(file); string(got) != "hello" {
@@ -194,7 +194,7 @@ func TestAgentIsSentOnce(t *testing.T) {
 		}
 		works(t, s)
 		_ = s.Close()
-		up := h.events.Of(engine.HostUp)
+		up := h.events.Of(engine.EventHostUp)
 		if len(up) != i+1 || strings.Contains(up[i].Text, "agent sent") != sent {
 			t.Errorf("connection %d: %+v", i, up)
 		}
@@ -469,7 +469,7 @@ func TestHungNetworkEndsBothEnds(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "f")
 	result, err := s.RunOne(t.Context(), "r1", agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", For: 2 * time.Second, Text: file}), false)
-	if err != nil || result.Status != engine.Altered {
+	if err != nil || result.Status != engine.StatusChanged {
 		t.Fatalf("a long step: %+v, %v", result, err)
 	}
 	h.server.Freeze(true)

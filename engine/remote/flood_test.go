@@ -66,7 +66,7 @@ func TestFloodOfResults(t *testing.T) {
 	go func() {
 		defer close(done)
 		for _, step := range seg.steps[:30] {
-			if err := s.segmentFrame(agenttest.Results(1, engine.Result{Step: step.ID, Status: engine.OK, Output: large})); err != nil {
+			if err := s.segmentFrame(agenttest.Results(1, engine.Result{Step: step.ID, Status: engine.StatusOK, Output: large})); err != nil {
 				t.Errorf("step %s: %v", step.ID, err)
 			}
 		}

@@ -65,9 +65,9 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 		"segment":           {agenttest.Script(agentHello(), agenttest.Segment(1, engine.Segment{})), "segment is not for the controller"},
 		"good-bye":          {agenttest.Script(agentHello(), agenttest.Frame(wire.Bye, 0, wire.EndMessage{Error: "disk gone"})), "disk gone"},
 		"broken results":    {agenttest.Script(agentHello(), wire.Frame{Type: wire.Result, ID: 1, Payload: []byte{9, 'a'}}), "result message: the message is truncated"},
-		"result of no step": {agenttest.Script(agentHello(), result("b", engine.OK)), `unexpected result of step "b"`},
-		"result twice":      {agenttest.Script(agentHello(), result("a", engine.OK), result("a", engine.OK)), "unexpected result"},
-		"one of two":        {agenttest.Script(agentHello(), agenttest.Results(1, engine.Result{Step: "a", Status: engine.OK}, engine.Result{Step: "b", Status: engine.OK})), "unexpected result"},
+		"result of no step": {agenttest.Script(agentHello(), result("b", engine.StatusOK)), `unexpected result of step "b"`},
+		"result twice":      {agenttest.Script(agentHello(), result("a", engine.StatusOK), result("a", engine.StatusOK)), "unexpected result"},
+		"one of two":        {agenttest.Script(agentHello(), agenttest.Results(1, engine.Result{Step: "a", Status: engine.StatusOK}, engine.Result{Step: "b", Status: engine.StatusOK})), "unexpected result"},
 		"odd status":        {agenttest.Script(agentHello(), result("a", "fine")), "unknown status"},
 		"start of no step":  {agenttest.Script(agentHello(), agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "b"})), "unknown step"},
 		"stray frames":      {agenttest.Script(agentHello(), wire.Frame{Type: wire.BlobGrant, ID: 1}, wire.Frame{Type: wire.BlobStop, ID: 1}, agenttest.Frame(wire.JournalPage, 7, wire.JournalMessage{}), agenttest.Frame(wire.SegmentEnd, 7, wire.EndMessage{})), "closed the connection"},
@@ -93,7 +93,7 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 }
 
 func FuzzSession(f *testing.F) {
-	f.Add(agenttest.Script(agenttest.Results(1, engine.Result{Step: "a", Status: engine.OK}), agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{})))
+	f.Add(agenttest.Script(agenttest.Results(1, engine.Result{Step: "a", Status: engine.StatusOK}), agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{})))
 	f.Add(agenttest.Script(agenttest.Frame(wire.Call, 1, wire.CallMessage{Method: "x"}), agenttest.Frame(wire.BlobRequest, 2, wire.BlobMessage{Digest: "x"})))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		hello := agenttest.Script(agentHello())

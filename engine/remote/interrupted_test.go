@@ -22,12 +22,12 @@ func TestKilledCommand(t *testing.T) {
 		status            engine.Status
 		text              string
 	}{
-		"by default":         {runs: 2, status: engine.Altered},
-		"run":                {onResume: "run", runs: 2, status: engine.Altered},
-		"fail":               {onResume: "fail", runs: 1, status: engine.Failed, text: "it was begun in run r1 and interrupted"},
-		"skip":               {onResume: "skip", runs: 1, status: engine.OK, text: "it was begun in run r1 and interrupted"},
-		"fail, but creates":  {onResume: "fail", creates: "ran", runs: 1, status: engine.OK, text: "exists"},
-		"skip, in a new run": {onResume: "skip", runs: 2, status: engine.Altered},
+		"by default":         {runs: 2, status: engine.StatusChanged},
+		"run":                {onResume: "run", runs: 2, status: engine.StatusChanged},
+		"fail":               {onResume: "fail", runs: 1, status: engine.StatusFailed, text: "it was begun in run r1 and interrupted"},
+		"skip":               {onResume: "skip", runs: 1, status: engine.StatusOK, text: "it was begun in run r1 and interrupted"},
+		"fail, but creates":  {onResume: "fail", creates: "ran", runs: 1, status: engine.StatusOK, text: "exists"},
+		"skip, in a new run": {onResume: "skip", runs: 2, status: engine.StatusChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("GOCOVERDIR", t.TempDir())
@@ -45,7 +45,7 @@ func TestKilledCommand(t *testing.T) {
 				}
 				defer s.Close()
 				step := agenttest.Step(t, "1.play.1", "command", m)
-				err = s.Run(t.Context(), engine.Segment{Run: run, Resumes: resumes, Steps: []engine.Step{step}}, func(r engine.Result) { result = r })
+				err = s.Run(t.Context(), engine.Segment{Run: run, ResumedRuns: resumes, Steps: []engine.Step{step}}, func(r engine.Result) { result = r })
 				return result, err
 			}
 			if r, err := do("r1"); err == nil {

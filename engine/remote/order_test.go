@@ -26,9 +26,9 @@ func TestOrderOfWhatAHostSays(t *testing.T) {
 	for _, frame := range []wire.Frame{
 		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "1"}),
 		agenttest.Frame(wire.Progress, 1, wire.StepMessage{Step: "1", Text: "goes on"}),
-		agenttest.Results(1, engine.Result{Step: "1", Status: engine.OK}),
+		agenttest.Results(1, engine.Result{Step: "1", Status: engine.StatusOK}),
 		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "2"}),
-		agenttest.Results(1, engine.Result{Step: "2", Status: engine.OK}, engine.Result{Step: "3", Status: engine.OK}),
+		agenttest.Results(1, engine.Result{Step: "2", Status: engine.StatusOK}, engine.Result{Step: "3", Status: engine.StatusOK}),
 		agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{}),
 	} {
 		if err := s.segmentFrame(frame); err != nil {

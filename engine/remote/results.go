@@ -93,10 +93,10 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 	if run.quiet {
 		return nil
 	}
-	e := engine.Event{Type: engine.StepStart, Step: step.ID, Name: step.Name}
+	e := engine.Event{Type: engine.EventStepStart, Step: step.ID, Name: step.Name}
 	switch {
 	case f.Type == wire.Progress:
-		e.Type, e.Text = engine.StepText, sanitize.Text(cutText(m.Text, maxProgress))
+		e.Type, e.Text = engine.EventStepText, sanitize.Text(cutText(m.Text, maxProgress))
 		if run.progressStep != run.current {
 			run.progressStep, run.progressBytes = run.current, 0
 		}
@@ -155,7 +155,7 @@ func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	}
 	run.nextResult = run.current + 1
 	switch r.Status {
-	case engine.OK, engine.Altered, engine.Skipped, engine.Failed, engine.Cancelled:
+	case engine.StatusOK, engine.StatusChanged, engine.StatusSkipped, engine.StatusFailed, engine.StatusCancelled:
 	default:
 		return &wire.ProtocolError{Reason: fmt.Sprintf("result with unknown status %q", sanitize.Text(string(r.Status)))}
 	}

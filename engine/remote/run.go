@@ -159,6 +159,6 @@ func (s *Session) Stop(reason string) {
 // returns its result.
 func (s *Session) RunOne(ctx context.Context, run string, step engine.Step, check bool) (engine.Result, error) {
 	var result engine.Result
-	err := s.Run(ctx, engine.Segment{Run: run, Steps: []engine.Step{step}, Check: check}, func(r engine.Result) { result = r })
+	err := s.Run(ctx, engine.Segment{Run: run, Steps: []engine.Step{step}, CheckOnly: check}, func(r engine.Result) { result = r })
 	return result, err
 }

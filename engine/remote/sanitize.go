@@ -33,7 +33,7 @@ func sanitizeResult(r *engine.Result) {
 		r.Failure.Message, r.Failure.Detail = sanitize.Text(r.Failure.Message), sanitize.Text(r.Failure.Detail)
 	}
 	if r.Change != nil {
-		r.Change.Lacks = sanitize.Text(r.Change.Lacks)
+		r.Change.MissingDir = sanitize.Text(r.Change.MissingDir)
 		for i := range r.Change.Effects {
 			e := &r.Change.Effects[i]
 			e.Kind, e.Target, e.Action, e.Diff = engine.EffectKind(sanitize.Text(string(e.Kind))), sanitize.Text(e.Target), sanitize.Text(e.Action), sanitize.Text(e.Diff)

@@ -48,7 +48,7 @@ func fetchLoop(b *testing.B, s *Session, digest string, size int64) {
 	b.SetBytes(size)
 	for b.Loop() {
 		r, err := s.RunOne(b.Context(), "r1", agenttest.Step(b, "a", "fetch", agenttest.Fetch{Digest: digest}), false)
-		if err != nil || r.Status != engine.Altered {
+		if err != nil || r.Status != engine.StatusChanged {
 			b.Fatalf("%+v, %v", r, err)
 		}
 	}

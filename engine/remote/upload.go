@@ -128,7 +128,7 @@ func (s *Session) blobErrorForHost(digest string, err error) string {
 	var trouble *blobError
 	switch {
 	case errors.As(err, &trouble):
-		s.emit(engine.Event{Type: engine.Warning, Text: fmt.Sprintf("sending blob %.12s failed: %v", digest, trouble.cause)})
+		s.emit(engine.Event{Type: engine.EventWarning, Text: fmt.Sprintf("sending blob %.12s failed: %v", digest, trouble.cause)})
 		return trouble.public.Error()
 	case errors.Is(err, errNoBlob), errors.Is(err, errBlobStopped):
 		return err.Error()
@@ -186,7 +186,7 @@ func (t *transfer) add(n int) {
 }
 
 func (t *transfer) report() {
-	t.session.emit(engine.Event{Type: engine.Transfer, Name: t.digest, Bytes: t.sent, Total: t.total})
+	t.session.emit(engine.Event{Type: engine.EventTransfer, Name: t.digest, Bytes: t.sent, Total: t.total})
 }
 
 // streamLength returns the length of a stream in bytes, 0 when it is unknown.

@@ -8,7 +8,7 @@
 // play, and in each block in which hosts take turns, the steps are restored from the
 // last to the first; then follow, in their original order, the steps that needed
 // their files first (units that start), the gates of the section, which are tasks
-// that wait or that make a service follow its files (engine.Gate), and the handlers
+// that wait or that make a service follow its files (engine.ReadinessGate), and the handlers
 // of restored steps. So masters are reverted one by one, each held until it serves
 // again. Barriers keep their places, and steps that needed a label are reverted
 // before those behind the label.
@@ -23,6 +23,6 @@
 // Gates and handlers of a section are left out on hosts where the run had installed
 // a package, created or started a unit, or created only new things: nothing is left
 // to wait for. So are those that use a variable that only a step of the run could
-// register; read-only tasks (engine.Looker) are executed again before the inverse,
+// register; read-only tasks (engine.ReadOnlyTask) are executed again before the inverse,
 // if something needs their variables. A throttle that cannot be computed is 1.
 package revert

@@ -12,7 +12,7 @@ type history struct {
 	// all is true without knowledge: every task may have changed something on every
 	// host.
 	all   bool
-	items map[string]map[string][]engine.PastItem // task -> host -> items
+	items map[string]map[string][]engine.ChangeRecord // task -> host -> items
 	// unattributed are the hosts with a change that no task of the program stands
 	// for.
 	unattributed map[string]bool
@@ -20,8 +20,8 @@ type history struct {
 	ran          map[string]map[string]bool // task -> hosts that have executed it
 }
 
-func historyOf(prog *playbook.Program, past map[string]engine.Past) *history {
-	t := &history{all: past == nil, items: map[string]map[string][]engine.PastItem{}, unattributed: map[string]bool{}, hosts: map[string]bool{}, ran: map[string]map[string]bool{}}
+func historyOf(prog *playbook.Program, past map[string]engine.RunHistory) *history {
+	t := &history{all: past == nil, items: map[string]map[string][]engine.ChangeRecord{}, unattributed: map[string]bool{}, hosts: map[string]bool{}, ran: map[string]map[string]bool{}}
 	ids := map[string]bool{}
 	for _, task := range prog.Tasks {
 		ids[task.ID] = true
@@ -32,7 +32,7 @@ func historyOf(prog *playbook.Program, past map[string]engine.Past) *history {
 		}
 	}
 	for host, known := range past {
-		for _, step := range known.Ran {
+		for _, step := range known.Executed {
 			id := taskOf(step, ids)
 			if t.ran[id] == nil {
 				t.ran[id] = map[string]bool{}
@@ -48,7 +48,7 @@ func historyOf(prog *playbook.Program, past map[string]engine.Past) *history {
 					continue
 				}
 				if t.items[id] == nil {
-					t.items[id] = map[string][]engine.PastItem{}
+					t.items[id] = map[string][]engine.ChangeRecord{}
 				}
 				t.items[id][host] = append(t.items[id][host], item)
 			}
@@ -81,7 +81,7 @@ func taskOf(step string, ids map[string]bool) string {
 
 // hostsWith returns the hosts on which a task has a change that test accepts; nil
 // for all.
-func (t *history) hostsWith(task string, test func(engine.PastItem) bool) map[string]bool {
+func (t *history) hostsWith(task string, test func(engine.ChangeRecord) bool) map[string]bool {
 	if t.all {
 		return nil
 	}
@@ -96,9 +96,9 @@ func (t *history) hostsWith(task string, test func(engine.PastItem) bool) map[st
 	return out
 }
 
-func early(i engine.PastItem) bool { return !i.Late }
+func early(i engine.ChangeRecord) bool { return !i.NeedsFilesFirst }
 
-func late(i engine.PastItem) bool { return i.Late }
+func late(i engine.ChangeRecord) bool { return i.NeedsFilesFirst }
 
 // changedHosts returns the hosts on which the section has changed something that
 // existed before: only there is something to wait for after the restore.
@@ -106,7 +106,7 @@ func (t *history) changedHosts(p *section) map[string]bool {
 	if t.all {
 		return nil
 	}
-	byHost := map[string][]engine.PastItem{}
+	byHost := map[string][]engine.ChangeRecord{}
 	for _, task := range p.tasks() {
 		for host, items := range t.items[task.ID] {
 			byHost[host] = append(byHost[host], items...)
@@ -123,16 +123,16 @@ func (t *history) changedHosts(p *section) map[string]bool {
 
 // isNew reports whether the run has created or started the resources. Irreversible
 // changes stay as the run left them, and do not count.
-func isNew(items []engine.PastItem) bool {
+func isNew(items []engine.ChangeRecord) bool {
 	all := true
 	for _, i := range items {
-		if i.Fate == engine.Lost {
+		if i.State == engine.RevertLost {
 			continue
 		}
-		if i.Started || i.Made && (i.Effect == engine.EffectUnit || i.Effect == engine.EffectPackage) {
+		if i.Started || i.Created && (i.Effect == engine.EffectUnit || i.Effect == engine.EffectPackage) {
 			return true
 		}
-		all = all && i.Made
+		all = all && i.Created
 	}
 	return all
 }

@@ -15,7 +15,7 @@ type Options struct {
 	Force bool
 	// Past is what hosts know of the run. Without it (nil) the inverse has every task on
 	// every host, as for reverting a revert.
-	Past map[string]engine.Past
+	Past map[string]engine.RunHistory
 	// Log is the log of the run; nil when there is none.
 	Log Log
 }
@@ -175,7 +175,7 @@ func (b *builder) undo(t *playbook.Task, then bool) {
 	if only != nil && len(only) == 0 {
 		return
 	}
-	v := engine.Revert{Run: b.Run, Task: t.ID, Late: then, Force: b.Force}
+	v := engine.Revert{Run: b.Run, Task: t.ID, AfterFiles: then, Force: b.Force}
 	undo, err := t.Replacing(v.ID(), engine.RevertModule, v)
 	if err != nil {
 		b.err = err

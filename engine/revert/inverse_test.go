@@ -13,7 +13,7 @@ import (
 func TestMirror(t *testing.T) {
 	tests := map[string]struct {
 		book    string
-		past    map[string]engine.Past
+		past    map[string]engine.RunHistory
 		log     logged
 		want    string
 		leftOut string
@@ -23,7 +23,7 @@ func TestMirror(t *testing.T) {
 			book: `
 - {name: one, hosts: web, tasks: [{name: a, do: {}}, {name: b, do: {}}]}
 - {name: two, hosts: all, tasks: [{name: c, do: {}}]}`,
-			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "file /b 1.play.2#2", "file /c 2.play.1"), "h2": things("file /c 2.play.1")},
+			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1", "file /b 1.play.2#2", "file /c 2.play.1"), "h2": things("file /c 2.play.1")},
 			want: `
 put back: two
   undo c [h1 h2]
@@ -38,7 +38,7 @@ the rest
 			book: `
 - {name: one, hosts: all, tasks: [{name: a, do: {}}, {name: b, do: {}, throttle: 3}]}
 - {name: two, hosts: all, tasks: [{name: c, do: {}}]}`,
-			past: map[string]engine.Past{"h1": things("file /b 1.play.2"), "h2": {Known: true}, "h3": {}},
+			past: map[string]engine.RunHistory{"h1": things("file /b 1.play.2"), "h2": {Known: true}, "h3": {}},
 			want: `
 put back: one
   undo b at most 3 [h1]
@@ -51,7 +51,7 @@ the rest
   hosts: all
   serial: [1, 10%]
   tasks: [{name: a, do: {}}, {name: b, do: {}, barrier: true}, {name: c, do: {gate: true}, barrier: true}]`,
-			past: map[string]engine.Past{"h1": things("file /a 1.play.1"), "h2": things("file /b 1.play.2")},
+			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1"), "h2": things("file /b 1.play.2")},
 			want: `
 put back: one
   batches of [1 10%]
@@ -77,7 +77,7 @@ the rest
         - {name: it runs, do: {gate: true}}
         - {name: it answers, act: {gate: true}}
     - {name: all is well, do: {gate: true}}`,
-			past: map[string]engine.Past{"m1": things("file /m 1.play.2"), "m2": things("file /m 1.play.2"), "n1": things("file /b 1.play.1")},
+			past: map[string]engine.RunHistory{"m1": things("file /m 1.play.2"), "m2": things("file /m 1.play.2"), "n1": things("file /b 1.play.1")},
 			want: `
 put back: one
   block at most plan.new ? 0 : 1 [m1 m2]
@@ -101,7 +101,7 @@ the rest
         - {name: config, do: {}}
         - {name: healthy, do: {gate: true}}
     - {name: after, do: {}}`,
-			past: map[string]engine.Past{"h1": things("file /m 1.play.2"), "h2": things("file /m 1.play.2", "file /a 1.play.4")},
+			past: map[string]engine.RunHistory{"h1": things("file /m 1.play.2"), "h2": things("file /m 1.play.2", "file /a 1.play.4")},
 			want: `
 read again: one
   do ask
@@ -129,7 +129,7 @@ the rest
     - {name: a, do: {}, register: changed}
     - throttle: plan.n
       block: [{name: b, do: {}}]`,
-			past: map[string]engine.Past{"h1": things("file /b 2.play.4")},
+			past: map[string]engine.RunHistory{"h1": things("file /b 2.play.4")},
 			want: `
 read again: look
   do ask
@@ -155,7 +155,7 @@ the rest
     - block: [{name: b, do: {}}]
       rescue: [{name: in trouble, do: {gate: true}}, {name: mended, do: {}}]
       always: [{name: always, do: {gate: true}}]`,
-			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "file /m 1.play.7"), "h2": things("file /a 1.play.1")},
+			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1", "file /m 1.play.7"), "h2": things("file /a 1.play.1")},
 			log:  logged{"h2 1.play.8": false},
 			want: `
 put back: one
@@ -177,7 +177,7 @@ the rest
     - {name: config, do: {}, notify: restart}
     - {name: port, do: {gate: true}}
   handlers: [{name: restart, do: {gate: true}}]`,
-			past: map[string]engine.Past{
+			past: map[string]engine.RunHistory{
 				"new":     things("package nginx 1.play.1 made", "file /c 1.play.2"),
 				"files":   things("file /c 1.play.2 made", "file /d 1.play.2 made"),
 				"changed": things("file /c 1.play.2", "file /d 1.play.2 made"),
@@ -209,7 +209,7 @@ the rest
     - {name: chained, do: {gate: true}}
     - {name: never, do: {}}
     - {name: asks too much, do: {path: "{{ got.x }}"}, register: got2}`,
-			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "file /w 1.play.handler1@2", "ran 1.play.handler2"), "h2": things("file /a 1.play.1", "ran 1.play.handler1", "ran 1.play.handler2@2")},
+			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1", "file /w 1.play.handler1@2", "ran 1.play.handler2"), "h2": things("file /a 1.play.1", "ran 1.play.handler1", "ran 1.play.handler2@2")},
 			want: `
 put back: one
   undo write -> chained [h1]
@@ -229,7 +229,7 @@ the rest
   hosts: all
   tasks: [{name: a, do: {}, notify: [command, unit, object]}]
   handlers: [{name: command, do: {}}, {name: unit, do: {gate: true}}, {name: object, act: {}}]`,
-			past: map[string]engine.Past{"h1": things("file /a 1.play.1", "ran 1.play.handler1"), "h2": things("file /a 1.play.1")},
+			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1", "ran 1.play.handler1"), "h2": things("file /a 1.play.1")},
 			log:  logged{"h2 1.play.handler3": true},
 			asks: true,
 			want: `
@@ -251,7 +251,7 @@ the rest
     - {name: unit, do: {gate: true}}
     - {name: port, do: {gate: true}}
   handlers: [{name: restart, do: {gate: true}}]`,
-			past: map[string]engine.Past{"h1": things("file /c 1.play.1", "unit x 1.play.2 late", "unit y 1.play.handler1 late")},
+			past: map[string]engine.RunHistory{"h1": things("file /c 1.play.1", "unit x 1.play.2 late", "unit y 1.play.handler1 late")},
 			want: `
 put back: one
   undo config [h1]
@@ -275,7 +275,7 @@ the rest
 - name: two
   hosts: web
   tasks: [{name: other, do: {}, needs: [{label: served, count: 1}]}, {name: free, do: {}}]`,
-			past: map[string]engine.Past{"h1": things("file /s 1.play.1", "file /t 1.play.4", "file /u 1.play.5", "file /o 2.play.1"), "h2": things("file /c 1.play.3")},
+			past: map[string]engine.RunHistory{"h1": things("file /s 1.play.1", "file /t 1.play.4", "file /u 1.play.5", "file /o 2.play.1"), "h2": things("file /c 1.play.3")},
 			want: `
 put back: two
   undo other [h1]
@@ -293,7 +293,7 @@ the rest
 		},
 		"what the program does not name any more": {
 			book: `[{name: one, hosts: all, tasks: [{name: a, do: {}}]}]`,
-			past: map[string]engine.Past{"h1": things("file /a 1.play.1"), "h2": things("file /b 1.play.9"), "h3": things("file /a 1.play.1/h9"), "h4": {Known: true}},
+			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1"), "h2": things("file /b 1.play.9"), "h3": things("file /a 1.play.1/h9"), "h4": {Known: true}},
 			want: `
 put back: one
   undo a [h1]
@@ -303,7 +303,7 @@ the rest
 		},
 		"nothing at all": {
 			book: `[{name: one, hosts: all, tasks: [{name: a, do: {}}]}]`,
-			past: map[string]engine.Past{},
+			past: map[string]engine.RunHistory{},
 		},
 	}
 	for name, tt := range tests {
@@ -389,7 +389,7 @@ func TestMirrorOfAMirror(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twice, err := Inverse(once.Program, Options{Run: "r2", Past: map[string]engine.Past{
+	twice, err := Inverse(once.Program, Options{Run: "r2", Past: map[string]engine.RunHistory{
 		"h1": things("file /a revert:r1:1.play.1", "file /b revert:r1:1.play.2", "unit x 1.play.3 late"),
 		"h2": things("file /z revert:r1:"),
 	}})

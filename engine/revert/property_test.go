@@ -61,12 +61,12 @@ type sink struct {
 	steps int
 	limit int
 	kill  context.CancelFunc
-	past  map[string]engine.Past
+	past  map[string]engine.RunHistory
 }
 
 // Emit implements engine.Sink.
 func (k *sink) Emit(e engine.Event) {
-	if e.Type != engine.StepEnd {
+	if e.Type != engine.EventStepEnd {
 		return
 	}
 	k.mu.Lock()
@@ -86,7 +86,7 @@ func (s *site) run(p *playbook.Program, check bool, limit int) *sink {
 	s.t.Helper()
 	ctx, kill := context.WithCancel(s.t.Context())
 	defer kill()
-	k := &sink{limit: limit, kill: kill, past: map[string]engine.Past{}}
+	k := &sink{limit: limit, kill: kill, past: map[string]engine.RunHistory{}}
 	s.runs++
 	report, err := schedule.Run(ctx, p, schedule.Options{
 		RunID: fmt.Sprintf("r%d", s.runs), Check: check, Hosts: []string{"h1"}, Registry: s.registry, Connector: s, Sink: k,

@@ -13,7 +13,7 @@ import (
 func Query(run string, force bool) (*playbook.Program, error) {
 	b := &builder{out: &playbook.Program{Name: "read history"}}
 	b.open(&playbook.Play{Hosts: "all"}, "read history", nil)
-	v := engine.Revert{Run: run, Force: force, Look: true}
+	v := engine.Revert{Run: run, Force: force, Preview: true}
 	t, err := (&playbook.Task{Name: "put back"}).Replacing(v.ID(), engine.RevertModule, v)
 	if err != nil {
 		return nil, err
@@ -24,8 +24,8 @@ func Query(run string, force bool) (*playbook.Program, error) {
 }
 
 // ParseHistory decodes the answer of a host to Query.
-func ParseHistory(out engine.Output) (engine.Past, error) {
-	var p engine.Past
+func ParseHistory(out engine.Output) (engine.RunHistory, error) {
+	var p engine.RunHistory
 	raw, err := json.Marshal(out)
 	if err == nil {
 		err = json.Unmarshal(raw, &p)

@@ -29,7 +29,7 @@ func (*module) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 	return nil, nil
 }
 
-func (m *module) Looks() bool { return m.Look }
+func (m *module) ReadOnly() bool { return m.Look }
 
 func (m *module) Gate() any {
 	if !m.IsGate {
@@ -44,15 +44,15 @@ type action struct {
 	Look   bool `yaml:"look"`
 }
 
-func (*action) Check(context.Context, engine.Site) (engine.Change, error) {
+func (*action) Check(context.Context, engine.ActionContext) (engine.Change, error) {
 	return engine.Change{}, nil
 }
 
-func (*action) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (*action) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-func (a *action) Looks() bool { return a.Look }
+func (a *action) ReadOnly() bool { return a.Look }
 
 func (a *action) Gate() any {
 	if !a.IsGate {
@@ -75,19 +75,19 @@ func compile(t testing.TB, text string) *playbook.Program {
 }
 
 // things makes a past: "file /a 1.play.1 made late".
-func things(lines ...string) engine.Past {
-	p := engine.Past{Known: true}
+func things(lines ...string) engine.RunHistory {
+	p := engine.RunHistory{Known: true}
 	for _, line := range lines {
 		if step, ok := strings.CutPrefix(line, "ran "); ok {
-			p.Ran = append(p.Ran, step)
+			p.Executed = append(p.Executed, step)
 			continue
 		}
 		f := strings.Fields(line)
-		item := engine.PastItem{Kind: f[0], Name: f[1], Effect: engine.EffectKind(f[0]), Steps: strings.Split(f[2], ","), Fate: engine.PutBack}
+		item := engine.ChangeRecord{Kind: f[0], Name: f[1], Effect: engine.EffectKind(f[0]), Steps: strings.Split(f[2], ","), State: engine.RevertRestore}
 		if slices.Contains(f, "lost") {
-			item.Fate = engine.Lost
+			item.State = engine.RevertLost
 		}
-		item.Made, item.Started, item.Late = slices.Contains(f, "made"), slices.Contains(f, "started"), slices.Contains(f, "late")
+		item.Created, item.Started, item.NeedsFilesFirst = slices.Contains(f, "made"), slices.Contains(f, "started"), slices.Contains(f, "late")
 		p.Items = append(p.Items, item)
 	}
 	return p
@@ -142,7 +142,7 @@ func describe(t *playbook.Task) string {
 	if v.Task == "" {
 		text = "undo the rest"
 	}
-	if v.Late {
+	if v.AfterFiles {
 		text += " late"
 	}
 	for _, h := range t.Notify {

@@ -28,7 +28,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	e := &entry{op: c.op, task: t, at: at, step: &engine.Step{ID: stepID(c.id, at), Name: b.title}}
 	e.step.Expect = h.expect(e.step.ID)
 	if h.preview == nil {
-		h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
+		h.run.emit(engine.Event{Type: engine.EventStepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
 	}
 	s := &site{host: h, call: c, step: e.step, at: at}
 	started := time.Now()
@@ -39,7 +39,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if res.Status == engine.Cancelled {
+		if res.Status == engine.StatusCancelled {
 			break
 		}
 		again := h.judgeResult(t, e, &res)
@@ -57,7 +57,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 		b.action = rebuilt.action
 	}
 	res.Started, res.Elapsed = started, time.Since(started)
-	if res.Status == engine.Cancelled {
+	if res.Status == engine.StatusCancelled {
 		h.record(e, res)
 		return context.Cause(h.stop())
 	}
@@ -68,18 +68,18 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 // for others, is cut short when the run is stopped; what changes something is
 // brought to its end, but for actions that yield.
 func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playbook.Task) (res engine.Result) {
-	res = engine.Result{Status: engine.OK, Secret: t.Secret}
+	res = engine.Result{Status: engine.StatusOK, Secret: t.Secret}
 	fail := func(ctx context.Context, err error) engine.Result {
 		if cause := context.Cause(ctx); h.stop().Err() != nil && cause == context.Cause(h.stop()) { //nolint:errorlint // the very same
-			res.Status, res.Reason = engine.Cancelled, cause.Error()
+			res.Status, res.Reason = engine.StatusCancelled, cause.Error()
 			return res
 		}
-		res.Status, res.Failure = engine.Failed, asFailure(timedOut(ctx, err))
+		res.Status, res.Failure = engine.StatusFailed, asFailure(timedOut(ctx, err))
 		return res
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			res.Status = engine.Failed
+			res.Status = engine.StatusFailed
 			res.Failure = &engine.Failure{Message: fmt.Sprintf("internal error in %s: %v", t.Kind.Name, p), Detail: string(debug.Stack())}
 		}
 	}()
@@ -104,7 +104,7 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playb
 		return res
 	}
 	if !change.Wait {
-		res.Status = engine.Altered
+		res.Status = engine.StatusChanged
 	}
 	if h.checking() {
 		return res
@@ -113,7 +113,7 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playb
 		res.Change = nil
 		return fail(ctx, err)
 	}
-	if y, ok := a.(engine.Yielder); change.Wait || ok && y.Yields() {
+	if y, ok := a.(engine.Cancellable); change.Wait || ok && y.Cancellable() {
 		ctx = idle
 	}
 	out, err := a.Apply(ctx, s, change)

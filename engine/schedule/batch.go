@@ -60,7 +60,7 @@ func (h *host) enterBatch(ctx context.Context, p *playbook.Play) error {
 		}
 	}
 	if h.run.coord.begin(b) {
-		h.run.emit(engine.Event{Type: engine.PlayStart, Name: p.Name, Text: b.title()})
+		h.run.emit(engine.Event{Type: engine.EventPlayStart, Name: p.Name, Text: b.title()})
 	}
 	h.cursor++
 	return nil

@@ -18,7 +18,7 @@ import (
 func titles(events []engine.Event) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == engine.PlayStart {
+		if e.Type == engine.EventPlayStart {
 			out = append(out, strings.TrimSpace(e.Name+" "+e.Text))
 		}
 	}
@@ -77,7 +77,7 @@ func TestSerialPerBatch(t *testing.T) {
 	var runs atomic.Int32
 	s.inv.groups = map[string][]string{"m": {"h1", "h2", "h3"}, "w": {"h4"}}
 	s.fleet.delay = time.Millisecond
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		runs.Add(1)
 		return engine.Output{"targets": strings.Join(site.Targets(), " ")}, nil
 	}

@@ -73,7 +73,7 @@ func TestPatience(t *testing.T) {
 	}
 	told := 0
 	for _, e := range append(a.fleet.events, b.fleet.events...) {
-		if e.Type == engine.Waiting && strings.HasPrefix(e.Text, "for the lock: run ") {
+		if e.Type == engine.EventWait && strings.HasPrefix(e.Text, "for the lock: run ") {
 			told++
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // rebooting has an action that loses the connection, and comes back.
 func rebooting(hosts int, within time.Duration) *scenario {
 	s := of(hosts)
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		_, err := site.RunOn(ctx, site.Host(), "do", &doArgs{Do: "lose"})
 		if err == nil {
 			return nil, errors.New("the connection was not lost")
@@ -70,7 +70,7 @@ func TestReconnect(t *testing.T) {
 		}
 	}
 	for _, e := range s.fleet.events {
-		if e.Type == engine.HostRetry || e.Type == engine.HostParked {
+		if e.Type == engine.EventHostRetry || e.Type == engine.EventHostParked {
 			t.Errorf("%s is told: %s", e.Host, e.Text)
 		}
 	}
@@ -117,7 +117,7 @@ func TestReconnectToOthersHost(t *testing.T) {
 func TestReconnectToHostThatStays(t *testing.T) {
 	t.Parallel()
 	s := of(1)
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		late, cancel := context.WithTimeoutCause(ctx, 20*time.Millisecond, errors.New("not back in time"))
 		defer cancel()
 		return nil, site.Reconnect(late)

@@ -58,7 +58,7 @@ func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) erro
 		return err
 	}
 	e := &entry{op: c.op, task: c.task, at: at, step: b.step, on: b.on.name}
-	h.run.emit(engine.Event{Type: engine.StepStart, Host: h.name, Step: b.step.ID, Name: b.title, Role: c.task.Role})
+	h.run.emit(engine.Event{Type: engine.EventStepStart, Host: h.name, Step: b.step.ID, Name: b.title, Role: c.task.Role})
 	if err := b.on.guests.acquire(h.stop()); err != nil {
 		return err
 	}
@@ -69,13 +69,13 @@ func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) erro
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil && h.stop().Err() != nil:
-		h.record(e, engine.Result{Status: engine.Cancelled, Reason: err.Error(), Started: started})
+		h.record(e, engine.Result{Status: engine.StatusCancelled, Reason: err.Error(), Started: started})
 		return context.Cause(h.stop())
 	case err != nil:
 		failure := *asFailure(err)
 		failure.Message = fmt.Sprintf("delegated to %s: %s", b.on.name, failure.Message)
-		res = engine.Result{Status: engine.Failed, Failure: &failure, Started: started, Elapsed: time.Since(started)}
-	case e.unsure && res.Status == engine.OK:
+		res = engine.Result{Status: engine.StatusFailed, Failure: &failure, Started: started, Elapsed: time.Since(started)}
+	case e.unsure && res.Status == engine.StatusOK:
 		h.notify(e.task) // it had begun when the connection was lost
 	}
 	return h.end(e, res)
@@ -95,7 +95,7 @@ func (h *host) runThere(ctx context.Context, l *link, e *entry) (engine.Result, 
 			return res, err
 		}
 		e.unsure = true
-		h.run.emit(engine.Event{Type: engine.HostRetry, Host: l.name, Text: "connection lost (" + err.Error() + "); connecting again"})
+		h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: l.name, Text: "connection lost (" + err.Error() + "); connecting again"})
 		l.drop(there)
 		attempts = h.run.opts.Retry.Reattempts
 	}

@@ -92,7 +92,7 @@ func TestDelegateIsTold(t *testing.T) {
 	}
 	told := 0
 	for _, e := range s.fleet.events {
-		if e.Type == engine.StepEnd && e.Step == "1.play.1" && e.Result.Delegate == "lb" && e.Result.Host == e.Host && e.Host != "lb" {
+		if e.Type == engine.EventStepEnd && e.Step == "1.play.1" && e.Result.Delegate == "lb" && e.Result.Host == e.Host && e.Host != "lb" {
 			told++
 		}
 	}
@@ -307,7 +307,7 @@ func (f artifactsFunc) Artifact(_ context.Context, _, _, arch string) (engine.Bl
 
 type fetchArgs struct{}
 
-func (*fetchArgs) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+func (*fetchArgs) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	b, err := c.Artifact(ctx, "x", "1")
 	return "do", &doArgs{Do: "ok", Text: strings.TrimSpace(fmt.Sprint(b.Digest))}, err
 }

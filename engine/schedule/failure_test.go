@@ -182,7 +182,7 @@ func TestUntil(t *testing.T) {
 	}
 	var last engine.Result
 	for _, e := range s.fleet.events {
-		if e.Type == engine.StepEnd && e.Name == "ask" {
+		if e.Type == engine.EventStepEnd && e.Name == "ask" {
 			last = *e.Result
 		}
 	}
@@ -194,7 +194,7 @@ func TestUntil(t *testing.T) {
 func TestActionRetriesTimeoutAndPanic(t *testing.T) {
 	s := of(1)
 	tries := 0
-	s.fleet.action = func(ctx context.Context, name string, _ map[string]any, _ engine.Site) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, name string, _ map[string]any, _ engine.ActionContext) (engine.Output, error) {
 		switch name {
 		case "flaky":
 			if tries++; tries < 3 {
@@ -312,9 +312,9 @@ func TestJournalOnTheHostDecides(t *testing.T) {
 	}{
 		"never begun":         {nil, []string{"b", "b"}},
 		"begun and cut short": {[]engine.JournalEntry{{Step: "1.play.1", Begun: true}}, []string{"b", "b", "h"}},
-		"changed": {[]engine.JournalEntry{{Step: "1.play.1", Begun: true}, {Step: "1.play.1", Status: engine.Altered}},
+		"changed": {[]engine.JournalEntry{{Step: "1.play.1", Begun: true}, {Step: "1.play.1", Status: engine.StatusChanged}},
 			[]string{"b", "b", "h"}},
-		"was fine": {[]engine.JournalEntry{{Step: "1.play.1", Status: engine.OK}}, []string{"b", "b"}},
+		"was fine": {[]engine.JournalEntry{{Step: "1.play.1", Status: engine.StatusOK}}, []string{"b", "b"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestInterruptEndsGatesButNotChanges(t *testing.T) {
 	interrupt := make(chan struct{})
 	begun := make(chan struct{}, 2)
 	changed := false
-	s.fleet.action = func(ctx context.Context, name string, _ map[string]any, _ engine.Site) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, name string, _ map[string]any, _ engine.ActionContext) (engine.Output, error) {
 		begun <- struct{}{}
 		if name == "gate" {
 			<-ctx.Done()
@@ -456,7 +456,7 @@ func TestCancelStopsAtOnceAndSaysWhy(t *testing.T) {
 	s := of(3)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s.fleet.delay = time.Minute
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, _ engine.Site) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, _ engine.ActionContext) (engine.Output, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}

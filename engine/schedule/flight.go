@@ -60,7 +60,7 @@ func (f *flight) steps() []engine.Step {
 		case e.step != nil && e.unsure: // also if its next run finds nothing to do
 			done[e.step.ID] = true
 		case e.result != nil:
-			done[e.step.ID] = e.result.Status == engine.Altered
+			done[e.step.ID] = e.result.Status == engine.StatusChanged
 		}
 	}
 	out := make([]engine.Step, 0, len(f.entries)-f.next)
@@ -108,7 +108,7 @@ func (f *flight) take(res engine.Result) {
 
 // settle records a result; the flight goes on behind it unless it failed.
 func (f *flight) settle(e *entry, res engine.Result) {
-	if e.unsure && res.Status == engine.OK {
+	if e.unsure && res.Status == engine.StatusOK {
 		// It had begun when the connection was lost: what it changed then is
 		// not seen any more, but must still be followed by its handlers.
 		f.host.notify(e.task)
@@ -136,7 +136,7 @@ func (f *flight) reconnect(ctx context.Context, lost error) error {
 	h := f.host
 	h.link.drop(f.session)
 	h.blind = true // a new agent knows nothing of what came before
-	h.run.emit(engine.Event{Type: engine.HostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
+	h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
 	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
 	var down *failed
 	if errors.As(err, &down) {

@@ -84,7 +84,7 @@ func (f *flight) failure() error {
 		return nil
 	}
 	e := f.entries[f.next]
-	if e.result == nil || e.went() || e.result.Status == engine.Cancelled {
+	if e.result == nil || e.went() || e.result.Status == engine.StatusCancelled {
 		return nil
 	}
 	return &failed{failure: e.result.Failure, step: e.result.Name}

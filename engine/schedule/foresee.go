@@ -84,10 +84,10 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 		return
 	}
 	h.lacking(e, res)
-	certain := res.Failure != nil && res.Failure.Certain && !h.looksLater(e.task)
-	if res.Status == engine.Failed && !certain && e.step != nil && h.foresight.cause != "" {
+	certain := res.Failure != nil && res.Failure.Deterministic && !h.looksLater(e.task)
+	if res.Status == engine.StatusFailed && !certain && e.step != nil && h.foresight.cause != "" {
 		res.Unknown = fmt.Sprintf("its check fails as things are now, which %q before it may change: %s", h.foresight.cause, res.Failure.Message)
-		res.Status, res.Failure, res.Change = engine.Skipped, nil, nil
+		res.Status, res.Failure, res.Change = engine.StatusSkipped, nil, nil
 	}
 	pending := res.Failure == nil && res.Change != nil && len(res.Change.Pending()) > 0
 	if (pending || res.Unknown != "") && h.foresight.cause == "" {
@@ -99,7 +99,7 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 		h.doubt(e.task.Defines(), unsure{res.Name, true})
 	case pending:
 		h.doubt(e.task.Defines(), unsure{res.Name, false})
-	case res.Status == engine.Skipped && len(e.task.Sets) > 0: // what was known of them still holds
+	case res.Status == engine.StatusSkipped && len(e.task.Sets) > 0: // what was known of them still holds
 	case e.at == nil || e.at.loop.done == 0:
 		for _, name := range e.task.Defines() {
 			delete(h.unsure, name)
@@ -111,21 +111,21 @@ func (h *host) foresee(e *entry, res *engine.Result) {
 		}
 		h.later[name] = h.foresight.cause != ""
 	}
-	res.AtOnce = h.atOnce(e.task)
+	res.MaxParallel = h.atOnce(e.task)
 }
 
 // lacking fails a step as a real run would, for a directory that is not there and
 // that nothing may have brought by then.
 func (h *host) lacking(e *entry, res *engine.Result) {
-	if res.Change == nil || res.Change.Lacks == "" || res.Failure != nil {
+	if res.Change == nil || res.Change.MissingDir == "" || res.Failure != nil {
 		return
 	}
 	if h.blind || e.task.Delegate != nil || h.looksLater(e.task) || h.run.isDelegate(h.name) {
 		return
 	}
-	failure := asFailure(engine.NoDirectory(res.Change.Lacks))
-	failure.Certain = true
-	res.Status, res.Failure, res.Change = engine.Failed, failure, nil
+	failure := asFailure(engine.MissingDirError(res.Change.MissingDir))
+	failure.Deterministic = true
+	res.Status, res.Failure, res.Change = engine.StatusFailed, failure, nil
 }
 
 // isDelegate tells whether other hosts may do tasks on this one.
@@ -182,6 +182,6 @@ func (h *host) judgeUndone(t *playbook.Task, e *entry, res *engine.Result) {
 		return
 	}
 	if changed, _, err := h.holds(t, t.ChangedWhen, e, view(*res)); err == nil && !changed {
-		res.Status = engine.OK
+		res.Status = engine.StatusOK
 	}
 }

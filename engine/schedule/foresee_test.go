@@ -19,15 +19,15 @@ func foreseen(t *testing.T, s *scenario, site string) map[string]string {
 	report := s.run(t, t.Context(), site)
 	out := map[string]string{}
 	for _, e := range s.fleet.events {
-		if e.Type != engine.StepEnd || e.Host != "h1" {
+		if e.Type != engine.EventStepEnd || e.Host != "h1" {
 			continue
 		}
 		out[e.Name] = string(e.Result.Status)
 		if e.Result.Unknown != "" {
 			out[e.Name] = "unknown: " + e.Result.Unknown
 		}
-		if e.Result.AtOnce > 0 {
-			out[e.Name] += fmt.Sprintf(", %d at once", e.Result.AtOnce)
+		if e.Result.MaxParallel > 0 {
+			out[e.Name] += fmt.Sprintf(", %d at once", e.Result.MaxParallel)
 		}
 	}
 	for _, h := range report.Broken() {
@@ -43,7 +43,9 @@ func TestCheckKnowsWhatItDoesNotKnow(t *testing.T) {
 	const because = "unknown: it looks at made, the result of \"make\", which has not run"
 	s := of(2)
 	s.files = []string{"templates/made.tmpl", "{{ made.stdout }}", "templates/plain.tmpl", "x"}
-	s.fleet.action = func(context.Context, string, map[string]any, engine.Site) (engine.Output, error) { return nil, nil }
+	s.fleet.action = func(context.Context, string, map[string]any, engine.ActionContext) (engine.Output, error) {
+		return nil, nil
+	}
 	got := foreseen(t, s, `
 - hosts: all
   tasks:
@@ -178,7 +180,9 @@ func TestCheckOfConditions(t *testing.T) {
 // TestExpect: steps for agents carry what the plan allows, and actions keep to it.
 func TestExpect(t *testing.T) {
 	s := of(1)
-	s.fleet.action = func(context.Context, string, map[string]any, engine.Site) (engine.Output, error) { return nil, nil }
+	s.fleet.action = func(context.Context, string, map[string]any, engine.ActionContext) (engine.Output, error) {
+		return nil, nil
+	}
 	var got []string
 	s.fleet.onStep = func(_ string, st engine.Step, _ doArgs) string {
 		got = append(got, fmt.Sprintf("%s %v", st.ID, st.Expect.Effects))

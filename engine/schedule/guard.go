@@ -66,7 +66,7 @@ func (l *link) guard(ctx context.Context, over <-chan struct{}) {
 // the guards the run must not go on: another run may lock them and change the same
 // cluster.
 func (c *claim) loseGuard(l *link, why error) {
-	c.run.emit(engine.Event{Type: engine.Warning, Host: l.name, Text: fmt.Sprintf("is not locked for this run: %v", why)})
+	c.run.emit(engine.Event{Type: engine.EventWarning, Host: l.name, Text: fmt.Sprintf("is not locked for this run: %v", why)})
 	c.mu.Lock()
 	if c.lost == nil {
 		c.lost = map[string]bool{}

@@ -31,7 +31,7 @@ func TestRealGuardsAreLost(t *testing.T) {
 			f := newRealFleet(t, []string{"h1", "g1", "g2", "g3"})
 			var once sync.Once
 			f.sink = sinkFunc(func(e engine.Event) {
-				if e.Host == "h1" && e.Type == engine.StepText && e.Text == "slow" {
+				if e.Host == "h1" && e.Type == engine.EventStepText && e.Text == "slow" {
 					once.Do(func() {
 						for _, g := range tt.gone {
 							f.servers[g].Close()
@@ -58,7 +58,7 @@ func TestRealGuardsAreLost(t *testing.T) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			for _, e := range f.events {
-				if e.Type == engine.Warning && strings.Contains(e.Text, "is not locked for this run") {
+				if e.Type == engine.EventWarning && strings.Contains(e.Text, "is not locked for this run") {
 					told++
 				}
 			}

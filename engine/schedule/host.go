@@ -40,7 +40,7 @@ type host struct {
 	// one, restored while it is put back.
 	preview  *preview
 	inside   *insideRollout
-	restored *engine.Restored
+	restored *engine.RestoreResult
 	// retained is about how many bytes the run keeps of what the host said.
 	retained int
 	foresight
@@ -92,7 +92,7 @@ type failed struct {
 	// forAll: the host did it for all hosts of the play, so all of them fail.
 	forAll bool
 	// restored says what became of what a rollout had changed.
-	restored *engine.Restored
+	restored *engine.RestoreResult
 }
 
 // Error makes failed an error.
@@ -166,14 +166,14 @@ func (h *host) park(ctx context.Context, err error) {
 	default:
 		counts = true
 		h.rep.Failure = h.run.opts.Redactor.Failure(f.failure)
-		h.rep.FailedStep, h.rep.Unreachable, h.rep.ForAll, h.rep.Restored = f.step, f.unreachable, f.forAll, f.restored
+		h.rep.FailedStep, h.rep.Unreachable, h.rep.RunOnce, h.rep.Restored = f.step, f.unreachable, f.forAll, f.restored
 	}
 	h.mu.Unlock()
 	if counts && f.forAll {
 		err = errors.New(failedForAll(f.step, h.name, err.Error()))
 	}
 	text := h.run.opts.Redactor.Text(err.Error())
-	h.run.emit(engine.Event{Type: engine.HostParked, Host: h.name, Text: text})
+	h.run.emit(engine.Event{Type: engine.EventHostParked, Host: h.name, Text: text})
 	// The budget comes first: when it is exceeded, those who wait for this
 	// host are to see that as the cause.
 	if counts && f.forAll {
@@ -239,7 +239,7 @@ func (h *host) exit(b *playbook.Block) { h.run.coord.exit(h, b) }
 
 // waits tells the world what the host waits for; empty when it goes on.
 func (h *host) waits(what string) {
-	h.run.emit(engine.Event{Type: engine.Waiting, Host: h.name, Text: what})
+	h.run.emit(engine.Event{Type: engine.EventWait, Host: h.name, Text: what})
 }
 
 func (h *host) reportNow() engine.HostReport {

@@ -21,7 +21,7 @@ func (h *host) judge(ctx context.Context, session Host, e *entry) engine.Result 
 		if !again || h.preview != nil || e.task.Until == nil || try > e.task.Retries || h.stop().Err() != nil {
 			return res
 		}
-		h.run.emit(engine.Event{Type: engine.StepText, Host: h.name, Step: e.step.ID, Name: e.step.Name,
+		h.run.emit(engine.Event{Type: engine.EventStepText, Host: h.name, Step: e.step.ID, Name: e.step.Name,
 			Text: fmt.Sprintf("try %d of %d did not meet until; trying again in %s", try, e.task.Retries+1, e.task.Delay)})
 		if err := h.sleep(ctx, e.task.Delay); err != nil {
 			return res
@@ -49,7 +49,7 @@ func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (eng
 // judgeResult applies the task's own conditions to a result. again tells that
 // it failed, or is not what until wants.
 func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (again bool) {
-	if !t.NeedsEvaluation() || res.Status == engine.Skipped {
+	if !t.NeedsEvaluation() || res.Status == engine.StatusSkipped {
 		return res.Failure != nil
 	}
 	if h.checking() && res.Change != nil && len(res.Change.Pending()) > 0 {
@@ -57,7 +57,7 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 		return false
 	}
 	fail := func(err error) {
-		res.Status, res.Failure = engine.Failed, asFailure(err)
+		res.Status, res.Failure = engine.StatusFailed, asFailure(err)
 	}
 	seen := view(*res)
 	if t.FailedWhen != nil {
@@ -71,9 +71,9 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 			if res.Failure != nil {
 				detail = strings.TrimSpace(res.Failure.Message + "\n" + res.Failure.Detail)
 			}
-			res.Status, res.Failure = engine.Failed, &engine.Failure{Message: "failed_when holds: " + why, Detail: detail}
+			res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "failed_when holds: " + why, Detail: detail}
 		case res.Failure != nil:
-			res.Status, res.Failure = engine.Altered, nil
+			res.Status, res.Failure = engine.StatusChanged, nil
 		}
 	}
 	if t.ChangedWhen != nil && res.Failure == nil {
@@ -82,9 +82,9 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 		case err != nil:
 			fail(err)
 		case changed:
-			res.Status = engine.Altered
+			res.Status = engine.StatusChanged
 		default:
-			res.Status = engine.OK
+			res.Status = engine.StatusOK
 		}
 	}
 	if t.Until == nil {

@@ -99,7 +99,7 @@ func (l *link) try(ctx, stop context.Context, attempts int) (*session, error) {
 			return nil, unreachable(err, try)
 		}
 		pause := shortened(wait)
-		l.run.emit(engine.Event{Type: engine.HostRetry, Host: l.name,
+		l.run.emit(engine.Event{Type: engine.EventHostRetry, Host: l.name,
 			Text: fmt.Sprintf("%v; trying again in %s (%d of %d)", err, pause.Round(100*time.Millisecond), try+1, attempts)})
 		if err := sleep(ctx, stop, pause); err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func (l *link) drop(s *session) {
 // waits tells the world what is waited for before the host can be used; empty
 // when that is over.
 func (l *link) waits(what string) {
-	l.run.emit(engine.Event{Type: engine.Waiting, Host: l.name, Text: what})
+	l.run.emit(engine.Event{Type: engine.EventWait, Host: l.name, Text: what})
 }
 
 func unreachable(err error, tries int) *failed {

@@ -43,7 +43,7 @@ func TestOnly(t *testing.T) {
 		t.Error(summary(report))
 	}
 	for _, e := range s.fleet.events {
-		if e.Type == engine.StepEnd && e.Result.Status == engine.Skipped {
+		if e.Type == engine.EventStepEnd && e.Result.Status == engine.StatusSkipped {
 			t.Errorf("%s is told about on %s", e.Name, e.Host)
 		}
 	}

@@ -52,7 +52,7 @@ func (h *host) inherit(ctx context.Context, p *playbook.Play) error {
 		}
 		delete(h.owed, name)
 		h.notified[t] = true
-		h.run.emit(engine.Event{Type: engine.StepText, Host: h.name, Step: t.ID, Name: t.Name, Role: t.Role,
+		h.run.emit(engine.Event{Type: engine.EventStepText, Host: h.name, Step: t.ID, Name: t.Name, Role: t.Role,
 			Text: "an earlier run has left it undone"})
 	}
 	return nil

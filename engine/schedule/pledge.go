@@ -28,13 +28,13 @@ func (h *host) keepPledges(ctx context.Context) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	for _, pledge := range h.run.pledges.Take(h.name) {
-		done, left := pledge.Keep(own)
+		done, left := pledge.Run(own)
 		switch {
 		case left != "":
 			h.run.leave(h.run.opts.Redactor.Text(left))
-			h.run.emit(engine.Event{Type: engine.Warning, Host: h.name, Text: left})
+			h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: left})
 		case done != "":
-			h.run.emit(engine.Event{Type: engine.Warning, Host: h.name, Text: done + ", as the run has left this host before its end"})
+			h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: done + ", as the run has left this host before its end"})
 		}
 	}
 }

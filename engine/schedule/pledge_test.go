@@ -52,13 +52,13 @@ func TestPledgesAreKept(t *testing.T) {
 				}
 				return c.fate
 			}
-			s.fleet.action = func(_ context.Context, name string, _ map[string]any, site engine.Site) (engine.Output, error) {
-				pledges, _ := engine.Service[*engine.Pledges](site.Services())
+			s.fleet.action = func(_ context.Context, name string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
+				pledges, _ := engine.Service[*engine.Cleanups](site.Services())
 				if name == "close" {
-					pledges.Drop(site.Host())
+					pledges.Cancel(site.Host())
 					return nil, nil
 				}
-				pledges.Give(site.Host(), engine.Pledge{Name: site.Host(), Keep: func(ctx context.Context) (string, string) {
+				pledges.Register(site.Host(), engine.Cleanup{Name: site.Host(), Run: func(ctx context.Context) (string, string) {
 					if ctx.Err() != nil {
 						t.Error("there is no time to keep the pledge")
 					}
@@ -87,7 +87,7 @@ func TestPledgesAreKept(t *testing.T) {
 			if !c.stop && slices.Contains(hosts, "h2") {
 				t.Error("kept for a host that came to its end")
 			}
-			if got := strings.Join(report.Left, "\n"); (got != "") != c.stays || c.stays && got != "node h1 is left cordoned" {
+			if got := strings.Join(report.LeftOpen, "\n"); (got != "") != c.stays || c.stays && got != "node h1 is left cordoned" {
 				t.Errorf("left: %q", got)
 			}
 		})
@@ -101,7 +101,7 @@ func TestYieldingActionIsCutShort(t *testing.T) {
 	s := of(1)
 	interrupt := make(chan struct{})
 	undone := false
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, _ engine.Site) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, _ engine.ActionContext) (engine.Output, error) {
 		close(interrupt)
 		select {
 		case <-ctx.Done():
@@ -122,7 +122,7 @@ func TestYieldingActionIsCutShort(t *testing.T) {
 func TestActionsReachHostsThatTakeNoPart(t *testing.T) {
 	t.Parallel()
 	s := of(2)
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		for range 2 {
 			if _, err := site.RunOn(ctx, "h2", "do", &doArgs{Do: "ok"}); err != nil {
 				return nil, err

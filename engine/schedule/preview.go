@@ -25,7 +25,7 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 	switch {
 	case p.changes: // what comes behind says little
 		return
-	case res.Status == engine.Altered, res.Status == engine.Cancelled, res.Failure != nil && judged:
+	case res.Status == engine.StatusChanged, res.Status == engine.StatusCancelled, res.Failure != nil && judged:
 		p.changes = true
 		return
 	case res.Failure != nil:
@@ -37,7 +37,7 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 		h.registerResult(e, *res)
 	}
 	h.define(e.task, *res)
-	p.results = append(p.results, engine.Event{Type: engine.StepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: res})
+	p.results = append(p.results, engine.Event{Type: engine.EventStepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: res})
 }
 
 // previewBlock checks the tasks of a block up to the first that would change

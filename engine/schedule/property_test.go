@@ -305,7 +305,7 @@ func (w *world) scenario(forks int) *scenario {
 		}
 		return outcome
 	}
-	s.fleet.action = func(_ context.Context, name string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, name string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		outcome, end := w.begin(site.Host(), name, anAction)
 		defer end()
 		if outcome == "fail" {
@@ -471,7 +471,7 @@ func (w *world) checkBlame(report *engine.Report, s *scenario) {
 func parkedTexts(events []engine.Event) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == engine.HostParked {
+		if e.Type == engine.EventHostParked {
 			out = append(out, e.Host+": "+e.Text)
 		}
 	}

@@ -227,7 +227,7 @@ func TestRealConnectionIsCut(t *testing.T) {
 	f := newRealFleet(t, hosts)
 	var once sync.Once
 	f.sink = sinkFunc(func(e engine.Event) {
-		if e.Type == engine.StepText && e.Host == "h1" && e.Text == "slow" {
+		if e.Type == engine.EventStepText && e.Host == "h1" && e.Text == "slow" {
 			once.Do(func() { go f.servers["h1"].Cut() })
 		}
 	})
@@ -248,7 +248,7 @@ func TestRealConnectionIsCut(t *testing.T) {
 			t.Errorf("%s was applied %q, want once", file, got)
 		}
 	}
-	if !slices.ContainsFunc(f.events, func(e engine.Event) bool { return e.Type == engine.HostRetry && e.Host == "h1" }) {
+	if !slices.ContainsFunc(f.events, func(e engine.Event) bool { return e.Type == engine.EventHostRetry && e.Host == "h1" }) {
 		t.Error("nobody was told of the lost connection")
 	}
 }
@@ -261,7 +261,7 @@ func TestRealInterrupt(t *testing.T) {
 	var begun sync.WaitGroup
 	begun.Add(len(hosts))
 	f.sink = sinkFunc(func(e engine.Event) {
-		if e.Type == engine.StepText && e.Text == "slow" {
+		if e.Type == engine.EventStepText && e.Text == "slow" {
 			begun.Done()
 		}
 	})
@@ -294,7 +294,7 @@ func TestRealFailureAndServerGone(t *testing.T) {
 	hosts := hostNames(3)
 	f := newRealFleet(t, hosts)
 	f.sink = sinkFunc(func(e engine.Event) {
-		if e.Type == engine.StepEnd && e.Host == "h2" && e.Name == "one" {
+		if e.Type == engine.EventStepEnd && e.Host == "h2" && e.Name == "one" {
 			f.servers["h2"].Close()
 		}
 	})

@@ -16,11 +16,11 @@ import (
 // record takes in how a step ended: counters, events, handlers and registered
 // names. It returns the result as it counts.
 func (h *host) record(e *entry, res engine.Result) *engine.Result {
-	res.Host, res.Secret, res.Delegate, res.ForAll = h.name, res.Secret || e.task.Secret, e.on, e.task.RunOnce
+	res.Host, res.Secret, res.Delegate, res.RunOnce = h.name, res.Secret || e.task.Secret, e.on, e.task.RunOnce
 	if e.step != nil {
 		res.Step, res.Name = e.step.ID, e.step.Name
 	}
-	if e.conditional && res.Status == engine.Skipped {
+	if e.conditional && res.Status == engine.StatusSkipped {
 		return &res // a handler that nothing notified after all
 	}
 	if h.preview != nil {
@@ -29,12 +29,12 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	}
 	h.retain(e, &res)
 	h.foresee(e, &res)
-	if res.Failure != nil && res.Status != engine.Cancelled && (e.task.IgnoreErrors || e.rescued()) {
+	if res.Failure != nil && res.Status != engine.StatusCancelled && (e.task.IgnoreErrors || e.rescued()) {
 		res.Ignored = true
 	}
 	h.count(res)
 	h.learn(e.task, res)
-	if res.Status == engine.Altered {
+	if res.Status == engine.StatusChanged {
 		h.notify(e.task)
 		h.noteChange(e)
 	}
@@ -42,7 +42,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 		h.registerResult(e, res)
 	}
 	h.define(e.task, res)
-	h.run.emit(engine.Event{Type: engine.StepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: &res})
+	h.run.emit(engine.Event{Type: engine.EventStepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: &res})
 	return &res
 }
 
@@ -52,7 +52,7 @@ func (h *host) learn(t *playbook.Task, res engine.Result) {
 	if !res.Secret || t.Register == "" && len(t.Sets) == 0 || h.run.opts.Redactor.Learn(output(res)) {
 		return
 	}
-	h.run.emit(engine.Event{Type: engine.Warning, Host: h.name, Text: fmt.Sprintf(
+	h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: fmt.Sprintf(
 		"the output of the secret step %q has more than %d bytes: texts beyond that are not taken out where other steps show them", res.Name, redact.MaxOutput)})
 }
 
@@ -70,16 +70,16 @@ func (h *host) count(res engine.Result) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case res.Status == engine.Cancelled:
+	case res.Status == engine.StatusCancelled:
 	case res.Failure != nil && res.Ignored:
 		h.rep.OK++
 	case res.Failure != nil:
 		h.rep.Failed++
-	case res.Status == engine.Altered:
+	case res.Status == engine.StatusChanged:
 		h.rep.Changed++
-	case res.Status == engine.Skipped:
+	case res.Status == engine.StatusSkipped:
 		h.rep.Skipped++
-	case res.Status == engine.OK:
+	case res.Status == engine.StatusOK:
 		h.rep.OK++
 	}
 }
@@ -93,9 +93,9 @@ func (h *host) notify(t *playbook.Task) {
 // view is a result as tasks see it under its registered name.
 func view(res engine.Result) map[string]any {
 	out := output(res)
-	out["changed"] = res.Status == engine.Altered
+	out["changed"] = res.Status == engine.StatusChanged
 	out["failed"] = res.Failure != nil
-	out["skipped"] = res.Status == engine.Skipped
+	out["skipped"] = res.Status == engine.StatusSkipped
 	if res.Failure != nil {
 		out["message"] = res.Failure.Message
 	}
@@ -117,7 +117,7 @@ func output(res engine.Result) map[string]any {
 // define gives the host's later tasks the variables that a task has set. One that
 // was skipped or failed leaves them as they were.
 func (h *host) define(t *playbook.Task, res engine.Result) {
-	if len(t.Sets) == 0 || res.Failure != nil || res.Status != engine.OK && res.Status != engine.Altered {
+	if len(t.Sets) == 0 || res.Failure != nil || res.Status != engine.StatusOK && res.Status != engine.StatusChanged {
 		return
 	}
 	values := output(res)
@@ -180,7 +180,7 @@ func (h *host) skipUnknown(c *call, at *iteration, why string) {
 
 func (h *host) leaveOut(c *call, at *iteration, res engine.Result) {
 	e := &entry{op: c.op, task: c.task, at: at}
-	res.Step, res.Name, res.Status, res.Started = stepID(c.id, at), c.task.Name, engine.Skipped, time.Now()
+	res.Step, res.Name, res.Status, res.Started = stepID(c.id, at), c.task.Name, engine.StatusSkipped, time.Now()
 	if name := c.task.Register; name != "" && h.seg.steps > 0 {
 		// That it was skipped is known now, so tasks that look at it need not
 		// wait for the segment; unless an earlier step registers that name too,
@@ -215,7 +215,7 @@ func (h *host) failItem(ctx context.Context, c *call, at *iteration, err error) 
 		return nil
 	}
 	e := &entry{op: c.op, task: c.task, at: at}
-	return h.end(e, engine.Result{Step: stepID(c.id, at), Name: c.task.Name, Status: engine.Failed,
+	return h.end(e, engine.Result{Step: stepID(c.id, at), Name: c.task.Name, Status: engine.StatusFailed,
 		Failure: asFailure(err), Started: time.Now()})
 }
 

@@ -66,13 +66,13 @@ func (r *Redactor) Event(e engine.Event) engine.Event {
 // Report returns a report without secrets.
 func (r *Redactor) Report(rep engine.Report) engine.Report {
 	rep.Aborted = r.Text(rep.Aborted)
-	rep.Hosts, rep.Left = slices.Clone(rep.Hosts), slices.Clone(rep.Left)
+	rep.Hosts, rep.LeftOpen = slices.Clone(rep.Hosts), slices.Clone(rep.LeftOpen)
 	for i := range rep.Hosts {
 		h := &rep.Hosts[i]
 		h.Failure, h.FailedStep = r.Failure(h.Failure), r.Text(h.FailedStep)
 	}
-	for i := range rep.Left {
-		rep.Left[i] = r.Text(rep.Left[i])
+	for i := range rep.LeftOpen {
+		rep.LeftOpen[i] = r.Text(rep.LeftOpen[i])
 	}
 	return rep
 }
@@ -82,7 +82,7 @@ func (r *Redactor) Failure(f *engine.Failure) *engine.Failure {
 	if f == nil || r == nil {
 		return f
 	}
-	return &engine.Failure{Message: r.Text(f.Message), Detail: r.Text(f.Detail), Certain: f.Certain}
+	return &engine.Failure{Message: r.Text(f.Message), Detail: r.Text(f.Detail), Deterministic: f.Deterministic}
 }
 
 // Result returns a result without secrets. A result marked secret keeps neither
@@ -94,7 +94,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	if res.Change != nil {
 		c := *res.Change
 		c.Effects = slices.Clone(c.Effects)
-		c.Output, c.Memo, c.Lacks = r.output(c.Output, res.Secret), nil, r.Text(c.Lacks)
+		c.Output, c.CheckState, c.MissingDir = r.output(c.Output, res.Secret), nil, r.Text(c.MissingDir)
 		for i := range c.Effects {
 			e := &c.Effects[i]
 			if e.Secret = e.Secret || res.Secret; e.Secret {
@@ -109,7 +109,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	res.Output = r.output(res.Output, res.Secret)
 	res.Failure = r.Failure(res.Failure)
 	if res.Secret && res.Failure != nil {
-		res.Failure = &engine.Failure{Message: res.Failure.Message, Certain: res.Failure.Certain}
+		res.Failure = &engine.Failure{Message: res.Failure.Message, Deterministic: res.Failure.Deterministic}
 	}
 	res.Name, res.Reason, res.Unknown = r.Text(res.Name), r.Text(res.Reason), r.Text(res.Unknown)
 	return res
@@ -121,7 +121,7 @@ func (r *Redactor) harmless(res *engine.Result) bool {
 	if res.Secret || !r.idle() {
 		return false
 	}
-	return res.Change == nil || res.Change.Memo == nil && !slices.ContainsFunc(res.Change.Effects, func(e engine.Effect) bool { return e.Secret })
+	return res.Change == nil || res.Change.CheckState == nil && !slices.ContainsFunc(res.Change.Effects, func(e engine.Effect) bool { return e.Secret })
 }
 
 func (r *Redactor) output(o engine.Output, secret bool) engine.Output {

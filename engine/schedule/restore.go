@@ -13,9 +13,9 @@ import (
 // restoreBlock puts back what the block of a rollout has changed on the host in
 // this run, the last step first, and then holds the host at the block's readiness
 // gates, as reverting the run would.
-func (h *host) restoreBlock(ctx context.Context, b *playbook.Block) *engine.Restored {
-	h.run.emit(engine.Event{Type: engine.Warning, Host: h.name, Text: fmt.Sprintf("putting back what %q has changed", b.Name)})
-	out := &engine.Restored{}
+func (h *host) restoreBlock(ctx context.Context, b *playbook.Block) *engine.RestoreResult {
+	h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: fmt.Sprintf("putting back what %q has changed", b.Name)})
+	out := &engine.RestoreResult{}
 	at := h.cursor
 	h.restored, h.seg = out, segment{}
 	defer func() { h.restored, h.cursor = nil, at }()
@@ -51,7 +51,7 @@ func (r *run) restoreTasks(b *playbook.Block) ([]*playbook.Task, error) {
 			continue
 		}
 		for _, late := range []bool{false, true} {
-			v := engine.Revert{Run: r.opts.RunID, Task: op.Task.ID, Late: late, SameRun: true}
+			v := engine.Revert{Run: r.opts.RunID, Task: op.Task.ID, AfterFiles: late, SameRun: true}
 			t, err := op.Task.Replacing(v.ID(), engine.RevertModule, v)
 			if err != nil {
 				return nil, err

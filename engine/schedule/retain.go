@@ -21,7 +21,7 @@ func (h *host) retain(e *entry, res *engine.Result) {
 		return
 	}
 	h.retained -= res.Weight
-	res.Output, res.Change, res.Status = nil, nil, engine.Failed
+	res.Output, res.Change, res.Status = nil, nil, engine.StatusFailed
 	res.Failure = &engine.Failure{Message: fmt.Sprintf(
 		"the results of this host that the run has to keep take more than %d MB of memory: register less, or let the commands put out less", maxRetained>>20)}
 }

@@ -24,7 +24,7 @@ func TestRetainedResultsAreBounded(t *testing.T) {
 		h := &host{run: &run{opts: Options{Check: tt.check}}}
 		e := &entry{task: &tt.task}
 		for i := range 5 {
-			res := engine.Result{Status: engine.OK, Output: engine.Output{"x": "y"}, Weight: maxRetained / 4}
+			res := engine.Result{Status: engine.StatusOK, Output: engine.Output{"x": "y"}, Weight: maxRetained / 4}
 			h.retain(e, &res)
 			if want := tt.fails && i == 4; (res.Failure != nil) != want || (res.Output == nil) != want {
 				t.Errorf("%s, result %d: %+v", name, i+1, res)

@@ -214,12 +214,12 @@ func (h *host) failRollout(ctx context.Context, f *failed) {
 	outcome, cause := rollout.Failed, ""
 	switch {
 	case f.unreachable:
-		f.restored = &engine.Restored{Failure: "the host was lost"}
+		f.restored = &engine.RestoreResult{Failure: "the host was lost"}
 		cause = fmt.Sprintf("%s was lost while it was changed", h.name)
 	case ctx.Err() != nil:
 		cause = fmt.Sprintf("%s was interrupted while it was changed", h.name)
 	case h.run.opts.NoPutBack:
-		f.restored = &engine.Restored{Failure: "left as it is, as asked"}
+		f.restored = &engine.RestoreResult{Failure: "left as it is, as asked"}
 		cause = fmt.Sprintf("%s failed at %q after it was changed, and was left as it is, as asked", h.name, f.step)
 	default:
 		f.restored = h.restoreBlock(ctx, b)

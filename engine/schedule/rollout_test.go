@@ -46,7 +46,7 @@ func (w *rolloutHosts) step(host string, check bool, s engine.Step) string {
 		if err := json.Unmarshal(s.Args, &v); err != nil {
 			panic(err)
 		}
-		if v.Run != "r1" || !v.SameRun || v.Late || !strings.HasSuffix(v.Task, ".1") || !w.new[host] {
+		if v.Run != "r1" || !v.SameRun || v.AfterFiles || !strings.HasSuffix(v.Task, ".1") || !w.new[host] {
 			return "ok"
 		}
 		if w.stuck[host] {
@@ -120,7 +120,7 @@ func TestRolloutCanariesFirst(t *testing.T) {
 	w.pause = time.Millisecond
 	s := rolled(w, 3, 20)
 	r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
-	if r.Outcome() != engine.RunDone || len(w.new) != 23 {
+	if r.Outcome() != engine.OutcomeDone || len(w.new) != 23 {
 		t.Fatalf("%s, %d hosts changed\n%s", r.Outcome(), len(w.new), summary(r))
 	}
 	canaries := w.log[:4]
@@ -157,7 +157,7 @@ func TestRolloutStops(t *testing.T) {
 		if diff := cmp.Diff([]string{who + " change", who + " sick", who + " back", who + " healthy"}, w.log); diff != "" {
 			t.Error(diff)
 		}
-		if r.Outcome() != engine.RunRestored || len(w.new) != 0 {
+		if r.Outcome() != engine.OutcomeRestored || len(w.new) != 0 {
 			t.Errorf("outcome %q, changed are %v", r.Outcome(), w.new)
 		}
 		want := fmt.Sprintf(`the rollout of "settings" has stopped: %s failed at "healthy" after it was changed; it was put back (1 step) and passes its checks again; 7 other hosts were left as they are`, who)
@@ -169,7 +169,7 @@ func TestRolloutStops(t *testing.T) {
 		w := newRolloutHosts()
 		w.allergy = map[string]bool{"m1": true, "m2": true, "m3": true}
 		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
-		if len(w.new) != 1 || w.new["m1"] || w.new["m2"] || w.new["m3"] || r.Outcome() != engine.RunRestored {
+		if len(w.new) != 1 || w.new["m1"] || w.new["m2"] || w.new["m3"] || r.Outcome() != engine.OutcomeRestored {
 			t.Errorf("outcome %q, changed are %v; want one minion", r.Outcome(), w.new)
 		}
 	})
@@ -181,7 +181,7 @@ func TestRolloutStops(t *testing.T) {
 		if len(w.inside) > 0 || w.new["n4"] || len(w.new) == 31-1 {
 			t.Errorf("inside %v, changed %v", w.inside, w.new)
 		}
-		if r.Outcome() != engine.RunRestored {
+		if r.Outcome() != engine.OutcomeRestored {
 			t.Errorf("outcome %q: %s\n%s", r.Outcome(), r.Aborted, summary(r))
 		}
 	})
@@ -189,7 +189,7 @@ func TestRolloutStops(t *testing.T) {
 		w := newRolloutHosts()
 		w.allergy, w.stuck = all, all
 		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
-		if r.Outcome() != engine.RunStopped || len(w.new) != 1 || !strings.Contains(r.Aborted, "it is not as it was before: ") {
+		if r.Outcome() != engine.OutcomeAborted || len(w.new) != 1 || !strings.Contains(r.Aborted, "it is not as it was before: ") {
 			t.Errorf("outcome %q, changed %v: %s", r.Outcome(), w.new, r.Aborted)
 		}
 	})
@@ -199,7 +199,7 @@ func TestRolloutStops(t *testing.T) {
 		s := rolled(w, 3, 5)
 		s.opts = func(o *Options) { o.NoPutBack = true }
 		r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
-		if r.Outcome() != engine.RunStopped || len(w.new) != 1 || len(w.log) != 2 {
+		if r.Outcome() != engine.OutcomeAborted || len(w.new) != 1 || len(w.log) != 2 {
 			t.Errorf("outcome %q, changed %v: %v", r.Outcome(), w.new, w.log)
 		}
 	})
@@ -209,7 +209,7 @@ func TestRolloutStops(t *testing.T) {
 			w.lose[h] = true
 		}
 		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
-		if r.Outcome() != engine.RunStopped || len(w.new) != 1 || !strings.Contains(r.Aborted, "was lost while it was changed") {
+		if r.Outcome() != engine.OutcomeAborted || len(w.new) != 1 || !strings.Contains(r.Aborted, "was lost while it was changed") {
 			t.Errorf("outcome %q, changed %v: %s", r.Outcome(), w.new, r.Aborted)
 		}
 	})
@@ -263,7 +263,7 @@ func TestRolloutNotInForce(t *testing.T) {
 	if w.most < 5 {
 		t.Errorf("at most %d hosts were changed at once, want all", w.most)
 	}
-	if len(w.new) != 10 || r.Outcome() != engine.RunPartial {
+	if len(w.new) != 10 || r.Outcome() != engine.OutcomePartial {
 		t.Errorf("outcome %q, changed %v", r.Outcome(), w.new)
 	}
 }
@@ -287,7 +287,7 @@ func TestRolloutInterrupted(t *testing.T) {
 	if len(w.log) != 2 || !strings.HasSuffix(w.log[1], " healthy") {
 		t.Errorf("what happened: %v", w.log)
 	}
-	if r.Outcome() != engine.RunInterrupted {
+	if r.Outcome() != engine.OutcomeInterrupted {
 		t.Errorf("outcome %q\n%s", r.Outcome(), summary(r))
 	}
 }
@@ -317,7 +317,7 @@ func TestRolloutRunsHandlers(t *testing.T) {
   handlers:
     - {name: restart, do: {}}
 `)
-	if restarts != 2 || w.new["h1"] || r.Outcome() != engine.RunRestored {
+	if restarts != 2 || w.new["h1"] || r.Outcome() != engine.OutcomeRestored {
 		t.Errorf("%d restarts, want one for the change and one for its end; %s: %s", restarts, r.Outcome(), r.Aborted)
 	}
 }
@@ -364,7 +364,7 @@ func TestRolloutOfAPlan(t *testing.T) {
 func TestRolloutAsksNoGateAhead(t *testing.T) {
 	w := newRolloutHosts()
 	s := rolled(w, 1, 3)
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.log = append(w.log, fmt.Sprintf("%s asked, changed: %t", site.Host(), w.new[site.Host()]))
@@ -379,7 +379,7 @@ func TestRolloutAsksNoGateAhead(t *testing.T) {
         - {name: serves, act: {gate: true}}
         - {name: healthy, gate: {}}
 `)
-	if r.Outcome() != engine.RunDone {
+	if r.Outcome() != engine.OutcomeDone {
 		t.Errorf("outcome %q: %+v", r.Outcome(), r.Hosts)
 	}
 	var asked []string
@@ -410,7 +410,7 @@ func TestRolloutOfABrokenHost(t *testing.T) {
 		return w.step(host, check, step)
 	}
 	r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
-	if len(w.new) != 4 || r.Outcome() != engine.RunPartial || checks != 1 {
+	if len(w.new) != 4 || r.Outcome() != engine.OutcomePartial || checks != 1 {
 		t.Errorf("outcome %q, changed %v, %d checks of the broken host\n%s", r.Outcome(), w.new, checks, summary(r))
 	}
 	if rep := r.Hosts[1]; rep.Failure == nil || rep.Failed != 1 || rep.FailedStep != "healthy" || rep.Restored != nil {

@@ -36,7 +36,7 @@ type run struct {
 	ctx     context.Context // of Run; done when the run must end at once
 	stopNow context.CancelCauseFunc
 	entered []sync.Once // of each play
-	pledges *engine.Pledges
+	pledges *engine.Cleanups
 
 	leftMu sync.Mutex
 	left   []string // what pledges could not close
@@ -54,7 +54,7 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 		return nil, err
 	}
 	defer r.stopNow(context.Canceled)
-	r.emit(engine.Event{Type: engine.RunStart, Name: prog.Name, Text: opts.RunID})
+	r.emit(engine.Event{Type: engine.EventRunStart, Name: prog.Name, Text: opts.RunID})
 	over := make(chan struct{})
 	watched := r.watchInterrupt(over)
 	var all, guards sync.WaitGroup
@@ -76,13 +76,13 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 	r.claim.end()
 	r.links.close()
 	report := r.report(ctx)
-	r.emit(engine.Event{Type: engine.RunEnd, Name: prog.Name, Report: report})
+	r.emit(engine.Event{Type: engine.EventRunEnd, Name: prog.Name, Report: report})
 	return report, nil
 }
 
 func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, error) {
 	r := &run{opts: opts, prog: prog, forks: newSlots(opts.Forks), actions: newSlots(opts.ActionParallelism),
-		byName: map[string]*host{}, started: time.Now(), entered: make([]sync.Once, len(prog.Plays)), pledges: &engine.Pledges{}}
+		byName: map[string]*host{}, started: time.Now(), entered: make([]sync.Once, len(prog.Plays)), pledges: &engine.Cleanups{}}
 	for i, name := range opts.Hosts {
 		base, err := opts.Vars(name)
 		if err != nil {
@@ -141,7 +141,7 @@ func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
 		defer close(ended)
 		select {
 		case <-r.opts.Interrupt: // never, when nil
-			r.emit(engine.Event{Type: engine.Interrupted, Text: "finishing the steps in flight; interrupt again to stop now"})
+			r.emit(engine.Event{Type: engine.EventInterrupted, Text: "finishing the steps in flight; interrupt again to stop now"})
 			r.stopNow(ErrInterrupted)
 		case <-over:
 		}
@@ -154,7 +154,7 @@ func (r *run) abort(cause error) { r.stopNow(cause) }
 
 // segment are steps of the host, to be carried out at once.
 func (h *host) segment(steps ...engine.Step) engine.Segment {
-	return engine.Segment{Run: h.run.opts.RunID, Resumes: h.run.opts.Resumes, Steps: steps, Check: h.checking(), Beside: h.run.opts.Beside, Quiet: h.preview != nil}
+	return engine.Segment{Run: h.run.opts.RunID, ResumedRuns: h.run.opts.Resumes, Steps: steps, CheckOnly: h.checking(), Unlocked: h.run.opts.Beside, Quiet: h.preview != nil}
 }
 
 func (r *run) emit(e engine.Event) {
@@ -164,7 +164,7 @@ func (r *run) emit(e engine.Event) {
 
 // enter announces a play when its first host comes.
 func (r *run) enter(p *playbook.Play) {
-	r.entered[p.Index].Do(func() { r.emit(engine.Event{Type: engine.PlayStart, Name: p.Name}) })
+	r.entered[p.Index].Do(func() { r.emit(engine.Event{Type: engine.EventPlayStart, Name: p.Name}) })
 }
 
 // live are the hosts of a play, or of one batch of it, that are still in the
@@ -193,7 +193,7 @@ func (r *run) parked() []engine.HostReport {
 }
 
 func (r *run) report(ctx context.Context) *engine.Report {
-	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.Check, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}, Left: r.left}
+	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.Check, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}, LeftOpen: r.left}
 	for _, h := range r.hosts {
 		out.Hosts = append(out.Hosts, h.reportNow())
 	}

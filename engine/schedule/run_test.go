@@ -101,7 +101,7 @@ func TestTemplateFileThatLooksAtAPendingResult(t *testing.T) {
 
 func TestActions(t *testing.T) {
 	s := of(2)
-	s.fleet.action = func(_ context.Context, name string, with map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, name string, with map[string]any, site engine.ActionContext) (engine.Output, error) {
 		got := site.Registered(site.Host(), "probe")
 		return engine.Output{"sum": fmt.Sprintf("%s:%v:%v:%v:%v", name, with["port"], got["v"], site.Vars()["answer"], site.Targets())}, nil
 	}

@@ -124,7 +124,7 @@ func (h *host) flush(ctx context.Context) error {
 
 // went tells whether the step ended so that the next one may begin.
 func (e *entry) went() bool {
-	if e.result.Status == engine.Cancelled {
+	if e.result.Status == engine.StatusCancelled {
 		return false
 	}
 	return e.result.Failure == nil || e.result.Ignored && !e.rescued()

@@ -49,7 +49,7 @@ func (s *site) Targets() []string {
 }
 
 // Render renders a template file of the role or playbook that the task stands
-// in. It is for actions that take one, beside what engine.Site asks for.
+// in. It is for actions that take one, beside what engine.ActionContext asks for.
 func (s *site) Render(name string) ([]byte, error) {
 	h := s.host
 	defer h.vars.PopTo(h.vars.Depth())
@@ -160,6 +160,6 @@ func (s *site) Services() engine.Services { return s.host.run.opts.Services }
 
 // Progress reports what the action is doing or waiting for.
 func (s *site) Progress(text string) {
-	s.host.run.emit(engine.Event{Type: engine.StepText, Host: s.host.name, Step: s.step.ID, Name: s.step.Name,
+	s.host.run.emit(engine.Event{Type: engine.EventStepText, Host: s.host.name, Step: s.step.ID, Name: s.step.Name,
 		Role: s.call.task.Role, Text: text})
 }

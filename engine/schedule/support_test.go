@@ -71,12 +71,12 @@ type actArgs struct {
 	Err  string         `yaml:"err"`
 	Gate bool           `yaml:"gate"` // waits in its check
 	Give bool           `yaml:"yield"`
-	fn   func(ctx context.Context, name string, with map[string]any, s engine.Site) (engine.Output, error)
+	fn   func(ctx context.Context, name string, with map[string]any, s engine.ActionContext) (engine.Output, error)
 }
 
-func (a *actArgs) Yields() bool { return a.Give }
+func (a *actArgs) Cancellable() bool { return a.Give }
 
-func (a *actArgs) Check(ctx context.Context, s engine.Site) (engine.Change, error) {
+func (a *actArgs) Check(ctx context.Context, s engine.ActionContext) (engine.Change, error) {
 	if a.Gate {
 		_, err := a.fn(ctx, a.Name, a.With, s)
 		return engine.Change{}, err
@@ -84,7 +84,7 @@ func (a *actArgs) Check(ctx context.Context, s engine.Site) (engine.Change, erro
 	return engine.Change{Needed: true}, nil
 }
 
-func (a *actArgs) Apply(ctx context.Context, s engine.Site, _ engine.Change) (engine.Output, error) {
+func (a *actArgs) Apply(ctx context.Context, s engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	if a.Err != "" {
 		return nil, errors.New(a.Err)
 	}
@@ -99,7 +99,7 @@ type prepArgs struct {
 	Src string `yaml:"src"`
 }
 
-func (p *prepArgs) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+func (p *prepArgs) Prepare(_ context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	text, err := c.Render(p.Src)
 	return "do", &doArgs{Do: "ok", Text: string(text)}, err
 }
@@ -111,7 +111,7 @@ type srcArgs struct {
 	fleet *fleet
 }
 
-func (a *srcArgs) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+func (a *srcArgs) Prepare(_ context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	a.fleet.mu.Lock()
 	a.fleet.prepared++
 	a.fleet.mu.Unlock()
@@ -144,7 +144,7 @@ type fleet struct {
 	// are not in the log.
 	onSegment func(host string, check bool, s engine.Step) string
 	delay     time.Duration
-	action    func(ctx context.Context, name string, with map[string]any, s engine.Site) (engine.Output, error)
+	action    func(ctx context.Context, name string, with map[string]any, s engine.ActionContext) (engine.Output, error)
 	quiet     bool              // keep no log and no events
 	arch      map[string]string // by host; else amd64
 	// locks are the hosts' locks and who holds them; fleets may share them.
@@ -167,7 +167,7 @@ func newFleet() *fleet {
 }
 
 func (f *fleet) Emit(e engine.Event) {
-	if f.quiet && e.Type != engine.HostParked {
+	if f.quiet && e.Type != engine.EventHostParked {
 		return
 	}
 	f.mu.Lock()
@@ -300,10 +300,10 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 			return nil
 		}
 		if len(s.OnChange) > 0 && !slices.ContainsFunc(s.OnChange, func(id string) bool { return changed[id] }) {
-			on(engine.Result{Step: s.ID, Status: engine.Skipped})
+			on(engine.Result{Step: s.ID, Status: engine.StatusSkipped})
 			continue
 		}
-		res, lost := h.step(ctx, seg.Check, s)
+		res, lost := h.step(ctx, seg.CheckOnly, s)
 		if lost {
 			h.mu.Lock()
 			h.dead = true
@@ -311,9 +311,9 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 			h.mu.Unlock()
 			return flaky{"connection lost"}
 		}
-		changed[s.ID] = res.Status == engine.Altered
+		changed[s.ID] = res.Status == engine.StatusChanged
 		on(res)
-		if res.Status == engine.Failed && !s.IgnoreErrors {
+		if res.Status == engine.StatusFailed && !s.IgnoreErrors {
 			return nil
 		}
 	}
@@ -349,15 +349,15 @@ func (h *fakeHost) step(ctx context.Context, check bool, s engine.Step) (engine.
 		f.log = append(f.log, line)
 		f.mu.Unlock()
 	}
-	res := engine.Result{Step: s.ID, Status: engine.OK, Output: engine.Output(args.Say)}
+	res := engine.Result{Step: s.ID, Status: engine.StatusOK, Output: engine.Output(args.Say)}
 	switch do {
 	case "change":
-		res.Status = engine.Altered
+		res.Status = engine.StatusChanged
 		res.Change = &engine.Change{Needed: true, Effects: []engine.Effect{{Kind: engine.EffectFile, Target: "/" + s.Name, Action: "replace"}}}
 	case "surely fail":
-		res.Status, res.Failure = engine.Failed, &engine.Failure{Message: "told to fail", Certain: true}
+		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "told to fail", Deterministic: true}
 	case "fail":
-		res.Status, res.Failure = engine.Failed, &engine.Failure{Message: "told to fail"}
+		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "told to fail"}
 	case "lose":
 		return res, true
 	}

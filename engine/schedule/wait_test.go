@@ -152,7 +152,7 @@ func TestThrottle(t *testing.T) {
 				}
 				return ""
 			}
-			s.fleet.action = func(context.Context, string, map[string]any, engine.Site) (engine.Output, error) {
+			s.fleet.action = func(context.Context, string, map[string]any, engine.ActionContext) (engine.Output, error) {
 				count()
 				return nil, nil
 			}
@@ -259,7 +259,7 @@ func TestNeedsThatCannotBeMetNamesTheRootCause(t *testing.T) {
 		}
 		var text string
 		for _, e := range s.fleet.events {
-			if e.Type == engine.HostParked && e.Host == "h3" {
+			if e.Type == engine.EventHostParked && e.Host == "h3" {
 				text = e.Text
 			}
 		}
@@ -272,7 +272,7 @@ func TestNeedsThatCannotBeMetNamesTheRootCause(t *testing.T) {
 func TestRunOnce(t *testing.T) {
 	s := of(8)
 	var runs atomic.Int32
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		runs.Add(1)
 		time.Sleep(5 * time.Millisecond)
 		return engine.Output{"n": len(site.Targets())}, nil
@@ -317,8 +317,8 @@ func TestRunOnceFailureStopsAll(t *testing.T) {
 		t.Errorf("aborted %q\n%s", report.Aborted, summary(report))
 	}
 	culprit := report.Broken()[0]
-	if want := `"plan" failed (run once, on ` + culprit.Host + `): three problems`; report.Aborted != want || !culprit.ForAll {
-		t.Errorf("aborted %q, want %q; for all: %t", report.Aborted, want, culprit.ForAll)
+	if want := `"plan" failed (run once, on ` + culprit.Host + `): three problems`; report.Aborted != want || !culprit.RunOnce {
+		t.Errorf("aborted %q, want %q; for all: %t", report.Aborted, want, culprit.RunOnce)
 	}
 	if f := culprit.Failure; f.Message != "three problems" || f.Detail != "host a: x\nhost b: y" {
 		t.Errorf("failure is %+v", f)
@@ -383,7 +383,7 @@ func TestStall(t *testing.T) {
 		t.Errorf("aborted: %q", report.Aborted)
 	}
 	if e := s.fleet.events; !slices.ContainsFunc(e, func(e engine.Event) bool {
-		return e.Type == engine.HostParked && strings.Contains(e.Text, "wait for each other") && strings.Contains(e.Text, `label "late"`)
+		return e.Type == engine.EventHostParked && strings.Contains(e.Text, "wait for each other") && strings.Contains(e.Text, `label "late"`)
 	}) {
 		t.Error("no event says why")
 	}
@@ -402,7 +402,7 @@ func TestWaitingIsTold(t *testing.T) {
 	s.opts = func(o *Options) {
 		o.Sink = sinkFunc(func(e engine.Event) {
 			s.fleet.Emit(e)
-			if e.Type == engine.Waiting && e.Host == "h2" {
+			if e.Type == engine.EventWait && e.Host == "h2" {
 				if e.Text != "" && !strings.Contains(e.Text, "h1") {
 					t.Errorf("the wait does not name the host that is missing: %q", e.Text)
 				}
@@ -418,7 +418,7 @@ func TestWaitingIsTold(t *testing.T) {
 `)
 	last := ""
 	for _, e := range s.fleet.events {
-		if e.Type == engine.Waiting && e.Host == "h2" {
+		if e.Type == engine.EventWait && e.Host == "h2" {
 			last = e.Text + "."
 		}
 	}
@@ -490,7 +490,7 @@ func TestBudgetOfTheNextPlay(t *testing.T) {
 		return nil
 	}
 	var seen []engine.HostReport
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.Site) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
 		parked, ok := engine.Service[func() []engine.HostReport](site.Services())
 		if !ok {
 			return nil, errors.New("no service")

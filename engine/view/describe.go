@@ -45,30 +45,30 @@ func (t *describer) line(host, word, text string) string {
 // describe returns the text of an event, empty for none.
 func (t *describer) describe(e engine.Event) string {
 	switch e.Type {
-	case engine.RunStart:
+	case engine.EventRunStart:
 		return fmt.Sprintf("%s, %s, run %s", t.verb(e.Name), count(len(t.opt.Hosts), "host"), e.Text)
-	case engine.PlayStart:
+	case engine.EventPlayStart:
 		if e.Text != "" {
 			return fmt.Sprintf("== %s (%s)", e.Name, e.Text)
 		}
 		return "== " + e.Name
-	case engine.HostParked:
+	case engine.EventHostParked:
 		return t.once(e, "PARKED", "left out from here on: ")
-	case engine.HostRetry:
+	case engine.EventHostRetry:
 		return t.once(e, "retry", "")
-	case engine.HostUp:
+	case engine.EventHostUp:
 		if t.opt.Verbose >= 2 {
 			return t.line(e.Host, "up", e.Text)
 		}
-	case engine.Warning:
+	case engine.EventWarning:
 		return "warning: " + strings.TrimSpace(e.Host+" "+e.Text)
-	case engine.Interrupted:
+	case engine.EventInterrupted:
 		return e.Text
-	case engine.Waiting:
+	case engine.EventWait:
 		if t.opt.Verbose >= 2 && e.Text != "" {
 			return t.line(e.Host, "waits", e.Text)
 		}
-	case engine.StepEnd:
+	case engine.EventStepEnd:
 		return t.describeResult(e)
 	}
 	return ""
@@ -132,7 +132,7 @@ func (t *describer) describeResult(e engine.Event) string {
 // remarks returns the text in parentheses after a step.
 func remarks(r *engine.Result) string {
 	var out []string
-	if r.ForAll {
+	if r.RunOnce {
 		out = append(out, "run once")
 	}
 	if r.Delegate != "" {
@@ -157,11 +157,11 @@ func remarks(r *engine.Result) string {
 
 func (t *describer) shown(r *engine.Result) bool {
 	switch r.Status {
-	case engine.OK:
+	case engine.StatusOK:
 		return t.opt.Verbose >= 1 || r.Ignored || shows(r)
-	case engine.Skipped:
+	case engine.StatusSkipped:
 		return t.opt.Verbose >= 2 || r.Unknown != ""
-	case engine.Cancelled:
+	case engine.StatusCancelled:
 		return t.opt.Verbose >= 2
 	}
 	return true
@@ -178,13 +178,13 @@ func (t *describer) word(r *engine.Result) string {
 		return "ignored"
 	case r.Unknown != "":
 		return "unknown"
-	case r.Status == engine.Failed:
+	case r.Status == engine.StatusFailed:
 		return "FAILED"
-	case r.Status == engine.Unreachable:
+	case r.Status == engine.StatusUnreachable:
 		return "LOST"
-	case r.Status == engine.Cancelled:
+	case r.Status == engine.StatusCancelled:
 		return "stopped"
-	case r.Status == engine.Altered && t.opt.Check:
+	case r.Status == engine.StatusChanged && t.opt.Check:
 		return "differs"
 	}
 	return string(r.Status)

@@ -54,9 +54,9 @@ func (m *model) host(name string) *hostState {
 
 func (m *model) apply(e engine.Event) {
 	switch e.Type {
-	case engine.PlayStart:
+	case engine.EventPlayStart:
 		m.play = e.Name
-	case engine.RunEnd:
+	case engine.EventRunEnd:
 		m.done = true
 	}
 	if e.Host == "" {
@@ -64,22 +64,22 @@ func (m *model) apply(e engine.Event) {
 	}
 	h := m.host(e.Host)
 	switch e.Type {
-	case engine.HostUp:
+	case engine.EventHostUp:
 		h.set("", "", e.Time)
-	case engine.HostRetry:
+	case engine.EventHostRetry:
 		h.set("connecting", BesideHost(e.Host, firstLine(e.Text)), e.Time)
-	case engine.HostParked:
+	case engine.EventHostParked:
 		h.parked = true
-	case engine.StepStart:
+	case engine.EventStepStart:
 		h.set(label(e.Role, e.Name), "", e.Time)
 		h.stepID = e.Step
-	case engine.StepText:
+	case engine.EventStepText:
 		h.text = firstLine(e.Text)
-	case engine.Waiting:
+	case engine.EventWait:
 		h.waits, h.since = firstLine(e.Text), e.Time
-	case engine.Transfer:
+	case engine.EventTransfer:
 		m.sent += h.transfer(e)
-	case engine.StepEnd:
+	case engine.EventStepEnd:
 		h.count(e.Result)
 		m.leave(e)
 		if h.stepID == e.Step { // otherwise the next step has begun already
@@ -127,13 +127,13 @@ func (h *hostState) count(r *engine.Result) {
 		return
 	}
 	switch {
-	case r.Status == engine.OK, r.Ignored:
+	case r.Status == engine.StatusOK, r.Ignored:
 		h.ok++
-	case r.Status == engine.Altered:
+	case r.Status == engine.StatusChanged:
 		h.changed++
-	case r.Status == engine.Skipped:
+	case r.Status == engine.StatusSkipped:
 		h.skipped++
-	case r.Status == engine.Failed, r.Status == engine.Unreachable:
+	case r.Status == engine.StatusFailed, r.Status == engine.StatusUnreachable:
 		h.failed++
 	}
 }

@@ -32,9 +32,9 @@ func TestARackIsDown(t *testing.T) {
 		host := fmt.Sprintf("n%d", i+1)
 		cause := fmt.Sprintf("%s: connect: dial tcp 10.0.0.%d:22: refused", host, i+1)
 		for _, e := range []engine.Event{
-			{Type: engine.HostRetry, Host: host, Text: fmt.Sprintf("%s; trying again in %dms (2 of 4)", cause, 800+i)},
-			{Type: engine.HostRetry, Host: host, Text: fmt.Sprintf("%s; trying again in %dms (3 of 4)", cause, 1600+i)},
-			{Type: engine.HostParked, Host: host, Text: cause},
+			{Type: engine.EventHostRetry, Host: host, Text: fmt.Sprintf("%s; trying again in %dms (2 of 4)", cause, 800+i)},
+			{Type: engine.EventHostRetry, Host: host, Text: fmt.Sprintf("%s; trying again in %dms (3 of 4)", cause, 1600+i)},
+			{Type: engine.EventHostParked, Host: host, Text: cause},
 		} {
 			if text := tell.describe(e); text != "" {
 				out = append(out, strings.Join(strings.Fields(text), " "))

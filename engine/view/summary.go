@@ -15,7 +15,7 @@ func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 	fmt.Fprintln(w)
 	summarizeFailures(w, r.Broken())
 	summarizeCancelled(w, r)
-	for _, text := range r.Left {
+	for _, text := range r.LeftOpen {
 		fmt.Fprintf(w, "LEFT  %s\n", text)
 	}
 	fmt.Fprintf(w, "%s %s in %s: %s\n", verb, outcome(r), clock(r.Elapsed), figures(r))
@@ -26,7 +26,7 @@ func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 }
 
 func outcome(r *engine.Report) string {
-	if o := r.Outcome(); o != engine.RunDone || !r.Check {
+	if o := r.Outcome(); o != engine.OutcomeDone || !r.Check {
 		return string(o)
 	}
 	return "checked"
@@ -45,7 +45,7 @@ func figures(r *engine.Report) string {
 	text := fmt.Sprintf("%s, %d %s, %d ok, %d skipped", count(len(r.Hosts), "host"), r.Changed(), word, ok, skipped)
 	forAll := 0
 	for _, h := range r.Broken() {
-		if h.ForAll {
+		if h.RunOnce {
 			forAll++
 		}
 	}
@@ -80,7 +80,7 @@ func advice(r *engine.Report, again string) string {
 		return "nothing was changed: this was a dry run\n"
 	case complete || again == "":
 		return ""
-	case r.Outcome() == engine.RunRestored:
+	case r.Outcome() == engine.OutcomeRestored:
 		return fmt.Sprintf("the failed hosts were restored; after fixing the cause, run:\n  %s\n", again)
 	case untouched && !r.Interrupted:
 		return fmt.Sprintf("nothing was changed; after fixing the cause, run:\n  %s\n", again)
@@ -102,7 +102,7 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 		like := *h.Failure
 		like.Message = NormalizeHosts(h.Host, like.Message)
 		i := slices.IndexFunc(causes, func(c *cause) bool {
-			return c.first.FailedStep == h.FailedStep && c.first.ForAll == h.ForAll && c.first.Unreachable == h.Unreachable && c.like == like && restoredAlike(c.first.Restored, h.Restored)
+			return c.first.FailedStep == h.FailedStep && c.first.RunOnce == h.RunOnce && c.first.Unreachable == h.Unreachable && c.like == like && restoredAlike(c.first.Restored, h.Restored)
 		})
 		if i < 0 {
 			causes = append(causes, &cause{first: h, like: like})
@@ -117,7 +117,7 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 			word = "UNREACHABLE"
 		}
 		switch step := c.first.FailedStep; {
-		case c.first.ForAll:
+		case c.first.RunOnce:
 			fmt.Fprintf(w, "%s  %q  (run once, on %s)", word, step, wrapNames(c.hosts))
 		case step != "":
 			fmt.Fprintf(w, "%s  %s  at %q", word, wrapNames(c.hosts), step)
@@ -142,7 +142,7 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 
 // restoredAlike reports whether two hosts were restored with the same outcome after
 // they failed.
-func restoredAlike(a, b *engine.Restored) bool {
+func restoredAlike(a, b *engine.RestoreResult) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
@@ -171,7 +171,7 @@ func wrapNames(names []string) string {
 func summarizeCancelled(w io.Writer, r *engine.Report) {
 	var names []string
 	for _, h := range r.Hosts {
-		if h.Cancelled && h.Failure == nil || h.ForAll {
+		if h.Cancelled && h.Failure == nil || h.RunOnce {
 			names = append(names, h.Host)
 		}
 	}

@@ -46,9 +46,9 @@ func TestLinesExplainsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		l := Lines(&out, Options{Hosts: []string{"m1", "m2", "m3", "m4", "m5"}})
-		l.Emit(engine.Event{Type: engine.StepStart, Host: "m5", Name: "sleep", Time: time.Now()})
+		l.Emit(engine.Event{Type: engine.EventStepStart, Host: "m5", Name: "sleep", Time: time.Now()})
 		time.Sleep(25 * time.Second)
-		l.Emit(engine.Event{Type: engine.RunEnd})
+		l.Emit(engine.Event{Type: engine.EventRunEnd})
 		time.Sleep(time.Minute)
 		l.Close()
 		l.Close()
@@ -99,7 +99,7 @@ func TestJSONGoesOnWithoutItsReader(t *testing.T) {
 	w := &brokenPipe{left: 2}
 	j := JSON(w)
 	for range 10 {
-		j.Emit(engine.Event{Type: engine.PlayStart})
+		j.Emit(engine.Event{Type: engine.EventPlayStart})
 	}
 	if w.calls != 3 {
 		t.Errorf("%d writes, want 3: two that went well and one that failed", w.calls)
@@ -146,7 +146,7 @@ func TestTransferCountsWhatWasSentOnce(t *testing.T) {
 		{Host: "m2", Name: "a", Bytes: 40, Total: 100}, {Host: "m1", Name: "b", Bytes: 5},
 		{Host: "m1", Name: "a", Bytes: 20, Total: 100}, // from the beginning, after a lost connection
 	} {
-		e.Type = engine.Transfer
+		e.Type = engine.EventTransfer
 		m.apply(e)
 	}
 	if want := int64(60 + 40 + 5 + 20); m.sent != want {

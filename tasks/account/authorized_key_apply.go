@@ -39,7 +39,7 @@ func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.C
 	defer home.Close()
 	root := home.Root
 	for _, name := range []string{sshDir, keysFile} {
-		if err := sys.Keep(filepath.Join(acc.home, name)); err != nil {
+		if err := sys.Backup(filepath.Join(acc.home, name)); err != nil {
 			return nil, err
 		}
 	}

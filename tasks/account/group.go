@@ -51,7 +51,7 @@ func (g *Group) Check(_ context.Context, sys engine.System) (engine.Change, erro
 func (g *Group) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	now, err := lookGroup(sys, g.Name)
 	if err == nil {
-		err = sys.KeepState("group", g.Name, now)
+		err = sys.BackupState("group", g.Name, now)
 	}
 	if err != nil {
 		return nil, err

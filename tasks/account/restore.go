@@ -17,17 +17,17 @@ import (
 // GroupRestorer puts back groups with their members.
 var (
 	UserRestorer = &engine.Restorer{Effect: engine.EffectFile, Restore: restoreUser,
-		Look: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
+		Read: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
 			return lookUser(sys, name)
 		}}
 	GroupRestorer = &engine.Restorer{Effect: engine.EffectFile, Restore: restoreGroup,
-		Of: func(key string) (kind, name string) {
+		OwnerOf: func(key string) (kind, name string) {
 			if user, ok := strings.CutPrefix(key, keyMember); ok {
 				return "user", user
 			}
 			return "", ""
 		},
-		Look: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
+		Read: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
 			return lookGroup(sys, name)
 		}}
 )
@@ -75,7 +75,7 @@ func restoreUser(ctx context.Context, sys engine.System, name string, now, to en
 			return err
 		}
 	case now["uid"] != to["uid"]:
-		return &engine.Stays{Why: "another user has this name by now, with another number"}
+		return &engine.IrreversibleError{Reason: "another user has this name by now, with another number"}
 	default:
 		if err := run(append([]string{"usermod"}, options...)...); err != nil {
 			return err
@@ -162,7 +162,7 @@ func (u *User) keepHome(sys engine.System) error {
 		if err != nil && path != root {
 			return err
 		}
-		if err := sys.Keep(filepath.Join(home, strings.TrimPrefix(path, root))); err != nil || path != root {
+		if err := sys.Backup(filepath.Join(home, strings.TrimPrefix(path, root))); err != nil || path != root {
 			return err
 		}
 		if _, err := os.Lstat(root); err != nil {

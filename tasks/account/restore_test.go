@@ -13,7 +13,7 @@ import (
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	sys := accounts(t)
-	user, err := UserRestorer.Look(context.Background(), sys, "ann")
+	user, err := UserRestorer.Read(context.Background(), sys, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,18 +22,18 @@ func TestLooks(t *testing.T) {
 	if diff := cmp.Diff(want, user); diff != "" {
 		t.Error(diff)
 	}
-	group, err := GroupRestorer.Look(context.Background(), sys, "wheel")
+	group, err := GroupRestorer.Read(context.Background(), sys, "wheel")
 	if diff := cmp.Diff(engine.State{"gid": "10", "member bob": "yes", "member ann": "yes"}, group); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if kind, name := GroupRestorer.Of("member bob"); kind != "user" || name != "bob" {
+	if kind, name := GroupRestorer.OwnerOf("member bob"); kind != "user" || name != "bob" {
 		t.Error(kind, name)
 	}
-	if kind, _ := GroupRestorer.Of("gid"); kind != "" {
+	if kind, _ := GroupRestorer.OwnerOf("gid"); kind != "" {
 		t.Error(kind)
 	}
 	for _, r := range []*engine.Restorer{UserRestorer, GroupRestorer} {
-		if none, err := r.Look(context.Background(), sys, "nobody-here"); len(none) > 0 || err != nil {
+		if none, err := r.Read(context.Background(), sys, "nobody-here"); len(none) > 0 || err != nil {
 			t.Error(none, err)
 		}
 	}

@@ -161,7 +161,7 @@ func (u *User) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	}
 	now, err := lookUser(sys, u.Name)
 	if err == nil {
-		err = sys.KeepState("user", u.Name, now)
+		err = sys.BackupState("user", u.Name, now)
 	}
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (u *User) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 func (u *User) remove(ctx context.Context, sys engine.System) error {
 	argv := []string{"userdel"}
 	if u.Remove {
-		if err := sys.Lose("home directory of "+u.Name, "it was removed with the user"); err != nil {
+		if err := sys.MarkIrreversible("home directory of "+u.Name, "it was removed with the user"); err != nil {
 			return err
 		}
 		argv = append(argv, "--remove")

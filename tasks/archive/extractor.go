@@ -105,7 +105,7 @@ func (i *extractor) directory(name string, m member, have fs.FileInfo) error {
 	}
 	i.modes[name] = m.mode.Perm()
 	i.changed++
-	if err := i.sys.Keep(i.parentOf(name)); err != nil {
+	if err := i.sys.Backup(i.parentOf(name)); err != nil {
 		return err
 	}
 	if err := i.root.Mkdir(name, 0o755); err != nil {
@@ -176,7 +176,7 @@ func (i *extractor) open(name string) (*hostpath.Node, error) {
 func (i *extractor) restoreAttributes(name string, m member, have fs.FileInfo) error {
 	if have.Mode().Perm() != m.mode.Perm() {
 		i.changed++
-		if err := i.sys.Keep(i.parentOf(name)); err != nil {
+		if err := i.sys.Backup(i.parentOf(name)); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (i *extractor) replace(name string, make func(temp string) (bool, error)) e
 		return err
 	}
 	i.changed++
-	if err := i.sys.Keep(i.parentOf(name)); err != nil {
+	if err := i.sys.Backup(i.parentOf(name)); err != nil {
 		return err
 	}
 	return i.root.Rename(temp, name)

@@ -98,7 +98,7 @@ func (p *Pack) Check(_ context.Context, sys engine.System) (engine.Change, error
 	if errors.Is(err, fs.ErrNotExist) {
 		effect.Action = fmt.Sprintf("pack %d files", len(list))
 		change := engine.Changed(effect)
-		change.Lacks = hostfile.MissingDir(sys, p.Dest)
+		change.MissingDir = hostfile.MissingDir(sys, p.Dest)
 		return change, nil
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *Pack) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	if err != nil {
 		return nil, err
 	}
-	if err := sys.Keep(p.Dest); err != nil {
+	if err := sys.Backup(p.Dest); err != nil {
 		return nil, err
 	}
 	t, err := hostfile.Create(sys, p.Dest)

@@ -23,7 +23,7 @@ type Unarchive struct {
 }
 
 // Prepare makes the archive available to the host.
-func (u *Unarchive) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+func (u *Unarchive) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	if u.Src == "" {
 		return "", nil, errors.New("src is missing")
 	}

@@ -141,14 +141,14 @@ func (s *stage) same(dest string, f *staged) (bool, error) {
 	if differences, err := access.Differences(s.sys, info); err != nil || len(differences) == 0 {
 		return true, err
 	}
-	if err := s.sys.Keep(dest); err != nil {
+	if err := s.sys.Backup(dest); err != nil {
 		return false, err
 	}
 	return true, access.Set(s.sys, dest)
 }
 
 func (s *stage) rename(dest string, f *staged) error {
-	if err := s.sys.Keep(dest); err != nil {
+	if err := s.sys.Backup(dest); err != nil {
 		return err
 	}
 	if err := f.temp.KeepLabel(); err != nil {

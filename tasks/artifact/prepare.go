@@ -18,7 +18,7 @@ type Artifact struct {
 }
 
 // Prepare finds the blob for the host's architecture.
-func (a *Artifact) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+func (a *Artifact) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	if a.Name == "" || a.Version == "" {
 		return "", nil, errors.New("name and version are wanted")
 	}

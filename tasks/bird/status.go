@@ -31,7 +31,7 @@ type Status struct {
 var _ engine.Module = (*Status)(nil)
 
 // Looks reports that the module only reads.
-func (*Status) Looks() bool { return true }
+func (*Status) ReadOnly() bool { return true }
 
 // Check reads the state. The output has `sessions`, the names of the established BGP
 // protocols, and `routes`, the prefixes that the kernel routes to a gateway.

@@ -112,7 +112,7 @@ func kept() []string {
 }
 
 // Looks reports that the module only reads.
-func (*CARead) Looks() bool { return true }
+func (*CARead) ReadOnly() bool { return true }
 
 // Check reads the files; the output has their contents by path under "files".
 func (a *CARead) Check(_ context.Context, sys engine.System) (engine.Change, error) {

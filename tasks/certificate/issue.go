@@ -48,7 +48,7 @@ func (s *state) repair(ctx context.Context, sys engine.System) error {
 		if err := hostfile.Parents(sys, path); err != nil {
 			return err
 		}
-		if err := sys.Keep(path); err != nil {
+		if err := sys.Backup(path); err != nil {
 			return err
 		}
 	}

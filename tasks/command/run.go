@@ -61,7 +61,7 @@ func (r *Run) run(ctx context.Context, sys engine.System) (engine.Output, error)
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, filepath.Base(r.Name))
 	err = r.write(ctx, sys, path)
-	if err := errors.Join(err, sys.Give(path), sys.Give(dir)); err != nil {
+	if err := errors.Join(err, sys.Chown(path), sys.Chown(dir)); err != nil {
 		return nil, fmt.Errorf("writing script %s: %w", r.Name, err)
 	}
 	cmd := engine.Command{Argv: slices.Concat(r.Program, []string{path}, r.Args), Dir: r.Chdir, Stdin: []byte(r.Stdin)}

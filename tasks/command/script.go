@@ -37,7 +37,7 @@ func (s *Script) Gate() any {
 const inlineLimit = 32 << 10
 
 // Prepare reads the script.
-func (s *Script) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+func (s *Script) Prepare(_ context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	if len(s.Cmd) == 0 {
 		return "", nil, errors.New("cmd is empty: it names a script in the role's files directory")
 	}

@@ -16,7 +16,7 @@ const inlineLimit = 32 << 10
 
 // fileWith fills in the content of f. Bytes that are not UTF-8 cannot travel in
 // JSON and go as a blob whatever their size.
-func fileWith(c engine.Controller, content []byte, f file.File) (string, engine.Module, error) {
+func fileWith(c engine.PrepareContext, content []byte, f file.File) (string, engine.Module, error) {
 	switch {
 	case len(content) == 0:
 		f.Empty = true

@@ -32,7 +32,7 @@ type Copy struct {
 }
 
 // Prepare reads the file or directory.
-func (p *Copy) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+func (p *Copy) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	if p.Src == "" {
 		if strings.HasSuffix(p.Dest, "/") {
 			return "", nil, fmt.Errorf("dest %s is a directory: name the file that gets the content", p.Dest)
@@ -85,7 +85,7 @@ func (p *Copy) onHost() (string, engine.Module, error) {
 	return "file", &f, nil
 }
 
-func (p *Copy) one(ctx context.Context, c engine.Controller, e engine.FileEntry) (string, engine.Module, error) {
+func (p *Copy) one(ctx context.Context, c engine.PrepareContext, e engine.FileEntry) (string, engine.Module, error) {
 	f := p.file(p.within())
 	if f.Mode == preserve {
 		f.Mode = hostfile.FormatMode(e.Mode)

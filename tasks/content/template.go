@@ -30,7 +30,7 @@ var (
 )
 
 // Prepare renders the template with the host's variables.
-func (t *Template) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+func (t *Template) Prepare(_ context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	content, err := c.Render(t.Src)
 	if err != nil {
 		return "", nil, fmt.Errorf("rendering template %s: %w", t.Src, err)

@@ -29,7 +29,7 @@ func (p *Copy) base(dest string) *file.DirectoryTree {
 
 // tree copies a directory of the role: what is in it when src ends in a slash,
 // else the directory itself into dest.
-func (p *Copy) tree(ctx context.Context, c engine.Controller, entries []engine.FileEntry) (string, engine.Module, error) {
+func (p *Copy) tree(ctx context.Context, c engine.PrepareContext, entries []engine.FileEntry) (string, engine.Module, error) {
 	dest := path.Clean(p.Dest)
 	if !strings.HasSuffix(p.Src, "/") {
 		dest = path.Join(dest, path.Base(p.Src))
@@ -49,7 +49,7 @@ func (p *Copy) tree(ctx context.Context, c engine.Controller, entries []engine.F
 	return "directory_tree", t, nil
 }
 
-func (p *Copy) entry(ctx context.Context, c engine.Controller, e engine.FileEntry, room *int64) (file.TreeEntry, error) {
+func (p *Copy) entry(ctx context.Context, c engine.PrepareContext, e engine.FileEntry, room *int64) (file.TreeEntry, error) {
 	entry := file.TreeEntry{Name: e.Name, Dir: e.Mode.IsDir()}
 	if entry.Dir {
 		return entry, nil

@@ -29,7 +29,7 @@ type YAMLFile struct {
 }
 
 // Prepare marshals the value. The same value always gives the same bytes.
-func (y *YAMLFile) Prepare(_ context.Context, c engine.Controller) (string, engine.Module, error) {
+func (y *YAMLFile) Prepare(_ context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	var out bytes.Buffer
 	if y.Header != "" {
 		for line := range strings.Lines(strings.TrimRight(y.Header, "\n")) {

@@ -55,5 +55,5 @@ func (a *Assert) failure(v exprarg.Verdict) *engine.Failure {
 	if !a.Quiet {
 		detail = append(detail, v.Saw...)
 	}
-	return &engine.Failure{Message: message, Detail: strings.Join(detail, "\n"), Certain: true}
+	return &engine.Failure{Message: message, Detail: strings.Join(detail, "\n"), Deterministic: true}
 }

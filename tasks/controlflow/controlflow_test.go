@@ -34,7 +34,7 @@ func TestFail(t *testing.T) {
 	for _, f := range []Fail{{Msg: "no", Detail: "because"}, {}} {
 		_, _, err := tasktest.Run(t, tasktest.New(t), &f)
 		failure, ok := errors.AsType[*engine.Failure](err)
-		if want := map[bool]string{true: "the playbook said fail", false: "no"}[f.Msg == ""]; !ok || failure.Message != want || failure.Detail != f.Detail || !failure.Certain {
+		if want := map[bool]string{true: "the playbook said fail", false: "no"}[f.Msg == ""]; !ok || failure.Message != want || failure.Detail != f.Detail || !failure.Deterministic {
 			t.Errorf("failure %+v", failure)
 		}
 	}
@@ -98,7 +98,7 @@ func TestAssert(t *testing.T) {
 			switch {
 			case failed != (c.message != ""):
 				t.Fatalf("error %v", err)
-			case failed && (failure.Message != c.message || failure.Detail != c.detail || !failure.Certain):
+			case failed && (failure.Message != c.message || failure.Detail != c.detail || !failure.Deterministic):
 				t.Errorf("failure %+v", failure)
 			}
 			shown := ""

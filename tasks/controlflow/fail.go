@@ -19,7 +19,7 @@ var _ engine.Module = (*Fail)(nil)
 
 // Check always fails.
 func (f *Fail) Check(context.Context, engine.System) (engine.Change, error) {
-	return engine.Change{}, &engine.Failure{Message: cmp.Or(f.Msg, "the playbook said fail"), Detail: f.Detail, Certain: true}
+	return engine.Change{}, &engine.Failure{Message: cmp.Or(f.Msg, "the playbook said fail"), Detail: f.Detail, Deterministic: true}
 }
 
 // Apply is never needed.

@@ -28,8 +28,8 @@ func (*uncached) UnmarshalYAML(*yaml.Node) error {
 // YAMLSchema allows nothing.
 func (uncached) YAMLSchema() map[string]any { return map[string]any{"not": map[string]any{}} }
 
-// Looks is true: nothing is touched.
-func (*Set) Looks() bool { return true }
+// ReadOnly is true: nothing is touched.
+func (*Set) ReadOnly() bool { return true }
 
 // Check returns the values.
 func (s *Set) Check(context.Context, engine.System) (engine.Change, error) {

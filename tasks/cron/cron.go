@@ -156,7 +156,7 @@ func (c *Cron) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	}
 	for _, spool := range spools {
 		if _, err := os.Stat(sys.Path(spool)); err == nil {
-			if err := sys.Keep(spool + "/" + c.user()); err != nil {
+			if err := sys.Backup(spool + "/" + c.user()); err != nil {
 				return nil, err
 			}
 			break

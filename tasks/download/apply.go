@@ -42,7 +42,7 @@ func (h *Host) Apply(ctx context.Context, sys engine.System, change engine.Chang
 		return nil, err
 	}
 	defer t.Discard()
-	if err := sys.Keep(path); err != nil {
+	if err := sys.Backup(path); err != nil {
 		return nil, err
 	}
 	out, err := f.Place(ctx, sys, path, t)

@@ -37,7 +37,7 @@ type Download struct {
 }
 
 // Prepare has the controller download it, or leaves that to the host.
-func (d *Download) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+func (d *Download) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	u, err := address(d.URL)
 	if err != nil {
 		return "", nil, err

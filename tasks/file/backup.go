@@ -49,17 +49,17 @@ func below(sys engine.System, path string) (paths []string, tooMuch string, err 
 // backUpAll backs up a path with everything below it.
 func backUpAll(sys engine.System, path string, info os.FileInfo) error {
 	if !info.IsDir() {
-		return sys.Keep(path)
+		return sys.Backup(path)
 	}
 	paths, tooMuch, err := below(sys, path)
 	if err != nil {
 		return err
 	}
 	if tooMuch != "" {
-		return sys.Lose(path, tooMuch)
+		return sys.MarkIrreversible(path, tooMuch)
 	}
 	for _, p := range paths {
-		if err := sys.Keep(p); err != nil {
+		if err := sys.Backup(p); err != nil {
 			return err
 		}
 	}

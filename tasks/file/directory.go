@@ -44,7 +44,7 @@ func (d *Directory) action(sys engine.System, path string) (target, action strin
 		return "", "", err
 	}
 	if info == nil {
-		return target, engine.MakeDirectory, nil
+		return target, engine.CreateDirectory, nil
 	}
 	if !info.IsDir() {
 		return "", "", fmt.Errorf("%s is not a directory but %s: remove it first", target, describeOther(info))
@@ -84,7 +84,7 @@ func (d *Directory) Check(_ context.Context, sys engine.System) (engine.Change, 
 func (d *Directory) Apply(_ context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
 	for _, effect := range change.Effects {
-		if err := sys.Keep(effect.Target); err != nil {
+		if err := sys.Backup(effect.Target); err != nil {
 			return nil, err
 		}
 		if err := makeDirectory(sys, effect.Target); err != nil {

@@ -115,9 +115,9 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 		effect.Diff = f.diff(sys, have)
 	}
 	change := engine.Changed(effect)
-	change.Memo = have
+	change.CheckState = have
 	if have.info == nil {
-		change.Lacks = hostfile.MissingDir(sys, have.path)
+		change.MissingDir = hostfile.MissingDir(sys, have.path)
 	}
 	return change, nil
 }

@@ -34,7 +34,7 @@ func (l *Link) Check(_ context.Context, sys engine.System) (engine.Change, error
 	case errors.Is(err, fs.ErrNotExist):
 		effect.Action = "link to " + l.To
 		change := engine.Changed(effect)
-		change.Lacks = hostfile.MissingDir(sys, path)
+		change.MissingDir = hostfile.MissingDir(sys, path)
 		return change, nil
 	case err != nil:
 		return engine.Change{}, err
@@ -58,12 +58,12 @@ func (l *Link) Apply(_ context.Context, sys engine.System, _ engine.Change) (eng
 	if err != nil {
 		return nil, err
 	}
-	if err := sys.Keep(path); err != nil {
+	if err := sys.Backup(path); err != nil {
 		return nil, err
 	}
 	dir, base, err := hostfile.Parent(sys, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, engine.NoDirectory(filepath.Dir(sys.Path(path)))
+		return nil, engine.MissingDirError(filepath.Dir(sys.Path(path)))
 	}
 	if err != nil {
 		return nil, err

@@ -18,14 +18,14 @@ func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	if f.State == "absent" {
 		return nil, removeAll(sys, []string{f.Path}, f.Follow)
 	}
-	have, ok := change.Memo.(currentFile)
+	have, ok := change.CheckState.(currentFile)
 	if !ok || have.of != f { // the check was of another, by a module made of several
 		var err error
 		if have, err = f.current(sys); err != nil {
 			return nil, err
 		}
 	}
-	if err := sys.Keep(have.path); err != nil {
+	if err := sys.Backup(have.path); err != nil {
 		return nil, err
 	}
 	if !have.rewrite {

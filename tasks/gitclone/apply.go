@@ -25,7 +25,7 @@ func (g *Git) Apply(ctx context.Context, sys engine.System, _ engine.Change) (en
 	if err := g.mayLose(ctx, sys, have); err != nil {
 		return nil, err
 	}
-	if err := sys.Lose(g.Dest, lost(have)); err != nil {
+	if err := sys.MarkIrreversible(g.Dest, lost(have)); err != nil {
 		return nil, err
 	}
 	if err := g.prepare(ctx, sys, have); err != nil {

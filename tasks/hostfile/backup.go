@@ -32,7 +32,7 @@ func Backup(sys engine.System, path string) (string, error) {
 		return "", fmt.Errorf("backing up %s: %w", path, err)
 	}
 	defer func() { _ = from.Close() }()
-	if err := sys.Keep(to); err != nil {
+	if err := sys.Backup(to); err != nil {
 		return "", err
 	}
 	t, err := Create(sys, to)

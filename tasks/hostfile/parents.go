@@ -13,7 +13,7 @@ func Parents(sys engine.System, path string) error {
 	if _, err := Stat(sys, dir); !isMissing(err) {
 		return err
 	}
-	if err := sys.Keep(path); err != nil {
+	if err := sys.Backup(path); err != nil {
 		return err
 	}
 	made, err := MakeDir(sys, dir)
@@ -31,7 +31,7 @@ func MissingDir(sys engine.System, path string) string {
 	if _, err := Stat(sys, dir); !isMissing(err) {
 		return ""
 	}
-	if f, ok := sys.(engine.Foresight); ok && f.WouldMake(dir) {
+	if f, ok := sys.(engine.DryRunView); ok && f.WouldCreate(dir) {
 		return ""
 	}
 	return dir

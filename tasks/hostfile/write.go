@@ -63,7 +63,7 @@ func Create(sys engine.System, final string) (*Temp, error) {
 func createTemp(sys engine.System, final string) (*Temp, error) {
 	dir, base, err := Parent(sys, final)
 	if isMissing(err) {
-		return nil, engine.NoDirectory(filepath.Dir(sys.Path(final)))
+		return nil, engine.MissingDirError(filepath.Dir(sys.Path(final)))
 	}
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (h *Hostname) Apply(ctx context.Context, sys engine.System, _ engine.Change
 	if err != nil || live == h.Name {
 		return nil, err
 	}
-	if err := sys.KeepState("hostname", "hostname", engine.State{"name": live}); err != nil {
+	if err := sys.BackupState("hostname", "hostname", engine.State{"name": live}); err != nil {
 		return nil, err
 	}
 	if _, err := hostcmd.Run(ctx, sys, "hostname", "--", h.Name); err != nil {

@@ -11,7 +11,7 @@ import (
 // file.
 var Restorer = &engine.Restorer{
 	Effect: engine.EffectKernel,
-	Look: func(_ context.Context, sys engine.System, _ string) (engine.State, error) {
+	Read: func(_ context.Context, sys engine.System, _ string) (engine.State, error) {
 		live, err := (&Hostname{}).live(sys)
 		return engine.State{"name": live}, err
 	},

@@ -33,7 +33,7 @@ var (
 )
 
 // Prepare finds the blobs for the host's architecture.
-func (i *Image) Prepare(ctx context.Context, c engine.Controller) (string, engine.Module, error) {
+func (i *Image) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	wanted := i.Images
 	if i.Name != "" {
 		wanted = append([]Request{{Name: i.Name, Version: i.Version}}, wanted...)

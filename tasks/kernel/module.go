@@ -148,7 +148,7 @@ func (m *Modules) Check(ctx context.Context, sys engine.System) (engine.Change, 
 func (m *Modules) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	load, persist, _ := m.look(sys)
 	for _, name := range load {
-		if err := sys.KeepState("kernel_module", name, present(Active(sys, name))); err != nil {
+		if err := sys.BackupState("kernel_module", name, present(Active(sys, name))); err != nil {
 			return nil, err
 		}
 		_, err := hostcmd.Run(ctx, sys, "modprobe", "--", name)

@@ -15,15 +15,15 @@ import (
 // next boot are restored as files.
 var (
 	SysctlRestorer = &engine.Restorer{Effect: engine.EffectKernel, Restore: restoreSetting,
-		Look: func(_ context.Context, sys engine.System, key string) (engine.State, error) {
+		Read: func(_ context.Context, sys engine.System, key string) (engine.State, error) {
 			return lookSetting(sys, key)
 		}}
 	ModuleRestorer = &engine.Restorer{Effect: engine.EffectKernel, Restore: restoreModule,
-		Look: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
+		Read: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
 			return present(Active(sys, name)), nil
 		}}
 	SwapRestorer = &engine.Restorer{Effect: engine.EffectKernel, Restore: restoreSwap,
-		Look: func(_ context.Context, sys engine.System, area string) (engine.State, error) {
+		Read: func(_ context.Context, sys engine.System, area string) (engine.State, error) {
 			return present(slices.Contains(Swaps(sys), area)), nil
 		}}
 )
@@ -48,7 +48,7 @@ func lookSetting(sys engine.System, key string) (engine.State, error) {
 
 func restoreSetting(_ context.Context, sys engine.System, key string, _, to engine.State) error {
 	if len(to) == 0 {
-		return &engine.Stays{Why: "the kernel has this setting only since then"}
+		return &engine.IrreversibleError{Reason: "the kernel has this setting only since then"}
 	}
 	return setLive(sys, key, to[keyValue])
 }
@@ -59,7 +59,7 @@ func restoreModule(ctx context.Context, sys engine.System, name string, _, to en
 		return err
 	}
 	if _, err := hostcmd.Run(ctx, sys, "modprobe", "--remove", "--", name); err != nil {
-		return &engine.Stays{Why: "the kernel does not let go of the module before the next boot: " + err.Error()}
+		return &engine.IrreversibleError{Reason: "the kernel does not let go of the module before the next boot: " + err.Error()}
 	}
 	return nil
 }

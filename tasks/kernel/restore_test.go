@@ -37,14 +37,14 @@ func TestKeepsAndRestores(t *testing.T) {
 		name string
 		was  engine.State
 	}{{SysctlRestorer, "net.a", engine.State{"value": "1 2"}}, {SwapRestorer, "/dev/sda2", engine.State{"present": "yes"}}} {
-		now, err := r.Look(ctx, sys, r.name)
+		now, err := r.Read(ctx, sys, r.name)
 		if err == nil {
 			err = r.Restore(ctx, sys, r.name, now, r.was)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if now, err = r.Look(ctx, sys, r.name); err != nil || cmp.Diff(r.was, now) != "" {
+		if now, err = r.Read(ctx, sys, r.name); err != nil || cmp.Diff(r.was, now) != "" {
 			t.Errorf("%s is %v, %v", r.name, now, err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestModuleThatStays(t *testing.T) {
 	sys.Exec = tasktest.Script(map[string]tasktest.Answer{"modprobe --remove -- busy": {Exit: 1, Stderr: "Module busy is in use."}, "modprobe --remove -- idle": {}})
 	ctx := context.Background()
 	err := ModuleRestorer.Restore(ctx, sys, "busy", engine.State{"present": "yes"}, nil)
-	if _, ok := errors.AsType[*engine.Stays](err); !ok {
+	if _, ok := errors.AsType[*engine.IrreversibleError](err); !ok {
 		t.Errorf("got %v", err)
 	}
 	if err := ModuleRestorer.Restore(ctx, sys, "idle", engine.State{"present": "yes"}, nil); err != nil {

@@ -78,7 +78,7 @@ func (s *Swap) Check(ctx context.Context, sys engine.System) (engine.Change, err
 func (s *Swap) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if areas := Swaps(sys); len(areas) > 0 {
 		for _, area := range areas {
-			if err := sys.KeepState("swap", area, present(true)); err != nil {
+			if err := sys.BackupState("swap", area, present(true)); err != nil {
 				return nil, err
 			}
 		}

@@ -128,7 +128,7 @@ func (s *Sysctl) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	for _, key := range differ {
 		now, err := lookSetting(sys, key)
 		if err == nil {
-			err = sys.KeepState("sysctl", key, now)
+			err = sys.BackupState("sysctl", key, now)
 		}
 		if err != nil {
 			return nil, err

@@ -98,7 +98,7 @@ func (m *Mount) act(ctx context.Context, sys engine.System, verb string) error {
 	}
 	before, err := look(ctx, sys, m.Path)
 	if err == nil {
-		err = sys.KeepState("mount", m.Path, before)
+		err = sys.BackupState("mount", m.Path, before)
 	}
 	if err == nil && (verb == "unmount" || verb == "move") {
 		_, err = hostcmd.Run(ctx, sys, "umount", m.Path)

@@ -243,7 +243,7 @@ func TestRestorer(t *testing.T) {
 	if err := Restorer.Restore(t.Context(), sys, "/data", was, nil); err != nil {
 		t.Error(err)
 	}
-	_, stays := errors.AsType[*engine.Stays](Restorer.Restore(t.Context(), sys, "/data", nil, engine.State{"source": "/dev/sda1", "root": "/srv"}))
+	_, stays := errors.AsType[*engine.IrreversibleError](Restorer.Restore(t.Context(), sys, "/data", nil, engine.State{"source": "/dev/sda1", "root": "/srv"}))
 	if !stays {
 		t.Error("a bind mount is mounted as a device")
 	}

@@ -12,7 +12,7 @@ const Kind = "mount"
 
 // Restorer puts back what was mounted; /etc/fstab is put back as a file, of which
 // systemd has made units.
-var Restorer = &engine.Restorer{Effect: engine.EffectKernel, Look: look, Restore: restore, Rereads: func(path string) bool { return path == fstab }}
+var Restorer = &engine.Restorer{Effect: engine.EffectKernel, Read: look, Restore: restore, ReloadsOn: func(path string) bool { return path == fstab }}
 
 func look(_ context.Context, sys engine.System, path string) (engine.State, error) {
 	now, err := mounted(sys, path)
@@ -35,7 +35,7 @@ func restore(ctx context.Context, sys engine.System, path string, now, to engine
 	case to == nil:
 		return nil
 	case to["root"] != "/":
-		return &engine.Stays{Why: "it was a part of another file system, " + to["source"] + to["root"] + ": mount it by hand"}
+		return &engine.IrreversibleError{Reason: "it was a part of another file system, " + to["source"] + to["root"] + ": mount it by hand"}
 	}
 	_, err := hostcmd.Run(ctx, sys, "mount", "-t", to["fstype"], "-o", to["options"]+","+to["super"], to["source"], path)
 	return err

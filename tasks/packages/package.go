@@ -73,7 +73,7 @@ func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, 
 	if err != nil {
 		return engine.Change{}, err
 	}
-	change := engine.Change{Needed: len(jobs) > 0, Memo: jobs}
+	change := engine.Change{Needed: len(jobs) > 0, CheckState: jobs}
 	for _, j := range jobs {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectPackage, Target: j.name, Action: j.action()})
 	}
@@ -119,7 +119,7 @@ func allJobs(ctx context.Context, sys engine.System, m manager) ([]job, error) {
 
 // Apply installs, upgrades or removes, and looks that it did.
 func (p *Package) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
-	jobs, _ := change.Memo.([]job)
+	jobs, _ := change.CheckState.([]job)
 	m, err := detect(sys, p.options())
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func TestLatest(t *testing.T) {
 		d := &distribution{installed: map[string]string{"a": "1", "b": "1", "c": "2"}, offered: map[string]string{"a": "2", "b": "2", "c": "2", "new": "2"}, fresh: true}
 		sys := host(t, program, d)
 		change := tasktest.Converge(t, sys, &Package{Name: strictyaml.Texts{"a", "c", "new"}, State: "latest"})
-		if got := targets(change.Memo.([]job)); !slices.Equal(got, []string{"a", "new"}) || d.installed["a"] != "2" || d.installed["b"] != "1" {
+		if got := targets(change.CheckState.([]job)); !slices.Equal(got, []string{"a", "new"}) || d.installed["a"] != "2" || d.installed["b"] != "1" {
 			t.Errorf("%s: upgraded %v, have %v", program, got, d.installed)
 		}
 		change = tasktest.Check(t, sys, &Package{Name: strictyaml.Texts{"*"}, State: "latest"})

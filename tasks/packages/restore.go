@@ -14,8 +14,8 @@ import (
 // Restorer puts back packages in the version that they had, as long as a package
 // source still offers it. What came along with a package stays, and so does its
 // configuration: somebody may have put work into it, and purging can take data.
-var Restorer = &engine.Restorer{Effect: engine.EffectPackage, Look: lookPackage, Restore: restorePackage, Cannot: notOffered,
-	Behind: "its configuration files and packages that came along stay"}
+var Restorer = &engine.Restorer{Effect: engine.EffectPackage, Read: lookPackage, Restore: restorePackage, Irreversible: notOffered,
+	Remainder: "its configuration files and packages that came along stay"}
 
 const keyVersion = "version"
 
@@ -43,13 +43,13 @@ func keepAll(ctx context.Context, sys engine.System, m manager, jobs []job) erro
 		return err
 	}
 	for _, j := range jobs {
-		if err := sys.KeepState("package", j.name, kept(installed, j.name)); err != nil {
+		if err := sys.BackupState("package", j.name, kept(installed, j.name)); err != nil {
 			return err
 		}
 		if !j.purge {
 			continue
 		}
-		if err := sys.Lose("configuration of package "+j.name, "it was removed with the package"); err != nil {
+		if err := sys.MarkIrreversible("configuration of package "+j.name, "it was removed with the package"); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func restorePackage(ctx context.Context, sys engine.System, name string, _, to e
 	}
 	err = m.install(ctx, sys, []job{{verb: "install", name: name, version: to[keyVersion]}})
 	if failure, ok := errors.AsType[*engine.Failure](err); ok && (says(failure, noSourceSigns...) || says(failure, noVersionSigns...)) {
-		return &engine.Stays{Why: noVersion(name, to)}
+		return &engine.IrreversibleError{Reason: noVersion(name, to)}
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func TestRestores(t *testing.T) {
 		for _, program := range programs {
 			d := &distribution{installed: clone(tt.have), offered: tt.offered, fresh: true}
 			sys := host(t, program, d)
-			before, err := Restorer.Look(ctx, sys, "a")
+			before, err := Restorer.Read(ctx, sys, "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,16 +48,16 @@ func TestRestores(t *testing.T) {
 				t.Errorf("%s, %s: kept %v", name, program, sys.States())
 			}
 			d.offered, d.strict = tt.later, true
-			now, err := Restorer.Look(ctx, sys, "a")
+			now, err := Restorer.Read(ctx, sys, "a")
 			if err != nil {
 				t.Fatal(err)
 			}
-			why, err := Restorer.Cannot(ctx, sys, "a", now, before)
+			why, err := Restorer.Irreversible(ctx, sys, "a", now, before)
 			if err != nil || (why != "") != (tt.stays != "") || !strings.Contains(why, tt.stays) {
 				t.Errorf("%s, %s: %q, %v", name, program, why, err)
 			}
 			err = Restorer.Restore(ctx, sys, "a", now, before)
-			if stay, ok := errors.AsType[*engine.Stays](err); ok != (tt.stays != "") || ok && !strings.Contains(stay.Why, tt.stays) || !ok && err != nil {
+			if stay, ok := errors.AsType[*engine.IrreversibleError](err); ok != (tt.stays != "") || ok && !strings.Contains(stay.Reason, tt.stays) || !ok && err != nil {
 				t.Errorf("%s, %s: %v", name, program, err)
 			}
 			if diff := cmp.Diff(tt.left, d.installed); diff != "" {

@@ -128,7 +128,7 @@ func (p *Purge) remove(ctx context.Context, sys engine.System, path string) erro
 			}
 		}
 	}
-	if err := sys.Keep(path); err != nil {
+	if err := sys.Backup(path); err != nil {
 		return err
 	}
 	if err := os.Remove(sys.Path(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +146,7 @@ func (p *Purge) removeEmpty(sys engine.System, dir string) error {
 	if err != nil || len(left) > 0 {
 		return err
 	}
-	if err := sys.Keep(dir); err != nil {
+	if err := sys.Backup(dir); err != nil {
 		return err
 	}
 	return os.Remove(sys.Path(dir))

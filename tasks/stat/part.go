@@ -53,8 +53,8 @@ func (p *Part) Check(_ context.Context, sys engine.System) (engine.Change, error
 	return engine.NoChange(engine.Output{"data": base64.StdEncoding.EncodeToString(part[:n])}), nil
 }
 
-// Looks implements engine.Looker.
-func (*Part) Looks() bool { return true }
+// ReadOnly implements engine.ReadOnlyTask.
+func (*Part) ReadOnly() bool { return true }
 
 // Apply is never needed.
 func (*Part) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {

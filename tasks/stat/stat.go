@@ -39,8 +39,8 @@ var (
 	_ engine.Module = (*Read)(nil)
 )
 
-// Looks is true.
-func (*Stat) Looks() bool { return true }
+// ReadOnly is true.
+func (*Stat) ReadOnly() bool { return true }
 
 // Check reads; the output has exists, and of what exists type (file, directory,
 // link, other), size in bytes, mode, uid, gid, mtime in Unix seconds, target of
@@ -124,8 +124,8 @@ func (*Stat) Apply(context.Context, engine.System, engine.Change) (engine.Output
 
 const defaultMaxBytes = 1 << 20
 
-// Looks is true.
-func (*Read) Looks() bool { return true }
+// ReadOnly is true.
+func (*Read) ReadOnly() bool { return true }
 
 // Check reads; the output has the contents by path under "files", and the paths
 // that do not exist under "missing".

@@ -16,7 +16,7 @@ import (
 // ErrNoFile is the cause when a Controller has no such file or template.
 var ErrNoFile = errors.New("no such file")
 
-// Controller is a fake engine.Controller. Templates and Files are by name, as in
+// Controller is a fake engine.PrepareContext. Templates and Files are by name, as in
 // "dir/file"; Artifacts by "name version"; Web holds what can be downloaded, by
 // URL.
 type Controller struct {
@@ -25,7 +25,7 @@ type Controller struct {
 	Web              map[string]string
 }
 
-var _ engine.Controller = (*Controller)(nil)
+var _ engine.PrepareContext = (*Controller)(nil)
 
 // Host is always "h1".
 func (*Controller) Host() string { return "h1" }

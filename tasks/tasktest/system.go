@@ -97,11 +97,11 @@ func (s *System) Call(_ context.Context, method string, in, out any) error {
 	return json.Unmarshal(raw, out)
 }
 
-// Give does nothing: all steps of these hosts run as the user of the test.
-func (s *System) Give(string) error { return nil }
+// Chown does nothing: all steps of these hosts run as the user of the test.
+func (s *System) Chown(string) error { return nil }
 
-// Keep notes the path.
-func (s *System) Keep(path string) error {
+// Backup notes the path.
+func (s *System) Backup(path string) error {
 	if strings.HasPrefix(path, s.Root) {
 		return fmt.Errorf("Keep got the mapped path %s, want the host's path", path)
 	}
@@ -111,8 +111,8 @@ func (s *System) Keep(path string) error {
 	return nil
 }
 
-// KeepState notes what was kept.
-func (s *System) KeepState(kind, name string, now engine.State) error {
+// BackupState notes what was kept.
+func (s *System) BackupState(kind, name string, now engine.State) error {
 	text := kind + " " + name + ": none"
 	if now != nil {
 		var values []string
@@ -127,8 +127,8 @@ func (s *System) KeepState(kind, name string, now engine.State) error {
 	return nil
 }
 
-// Lose notes what cannot be put back.
-func (s *System) Lose(name, why string) error {
+// MarkIrreversible notes what cannot be put back.
+func (s *System) MarkIrreversible(name, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost = append(s.lost, name+": "+why)
@@ -167,7 +167,7 @@ func (s *System) Kept() []string {
 	return slices.Clone(s.kept)
 }
 
-// States returns what KeepState was given, in order: "kind name: key=value ...",
+// States returns what BackupState was given, in order: "kind name: key=value ...",
 // or "kind name: none" for what did not exist.
 func (s *System) States() []string {
 	s.mu.Lock()

@@ -66,18 +66,18 @@ func (u *Unit) carryOut(ctx context.Context, sys engine.System, now status, act 
 // only disable a unit while its file exists.
 func (u *Unit) keep(ctx context.Context, sys engine.System, change engine.Change) error {
 	if u.Content != "" {
-		if err := sys.Keep(u.path()); err != nil {
+		if err := sys.Backup(u.path()); err != nil {
 			return err
 		}
 	}
-	now, ok := change.Memo.(status)
+	now, ok := change.CheckState.(status)
 	if !ok {
 		var err error
 		if now, err = show(ctx, sys, u.Name); err != nil {
 			return err
 		}
 	}
-	return sys.KeepState("unit", u.Name, now.kept())
+	return sys.BackupState("unit", u.Name, now.kept())
 }
 
 func (u *Unit) writeFile(ctx context.Context, sys engine.System) error {
@@ -94,7 +94,7 @@ func (u *Unit) writeFile(ctx context.Context, sys engine.System) error {
 
 // loaded runs daemon-reload if needed, and returns the unit's status after it.
 func (u *Unit) loaded(ctx context.Context, sys engine.System, change engine.Change) (status, error) {
-	now, ok := change.Memo.(status)
+	now, ok := change.CheckState.(status)
 	if !ok || u.Content != "" { // its file is another one than when Check looked
 		var err error
 		if now, err = show(ctx, sys, u.Name); err != nil {

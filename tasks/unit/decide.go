@@ -143,6 +143,6 @@ func newest(sys engine.System, paths []string, since int64, seen map[string]rece
 // wouldChange reports whether a dry run has found the path to be changed before
 // this step.
 func wouldChange(sys engine.System, path string) bool {
-	f, ok := sys.(engine.Foresight)
+	f, ok := sys.(engine.DryRunView)
 	return ok && f.WouldChange(path)
 }

@@ -24,11 +24,11 @@ func Reload(ctx context.Context, sys engine.System) error {
 // at the end of the segment, so their reload is deferred; other links are reloaded
 // at once.
 func (u *Unit) enable(ctx context.Context, sys engine.System, before status) error {
-	later, ok := sys.(engine.Postponer)
+	later, ok := sys.(engine.Deferrer)
 	if !ok || before.Active != "inactive" {
 		return u.systemctl(ctx, sys, "enable") // one that runs keeps its old state in systemd until then
 	}
-	if err := later.Postpone(Kind); err != nil {
+	if err := later.Defer(Kind); err != nil {
 		return err
 	}
 	argv := []string{"systemctl", "--no-reload", "enable", u.Name}

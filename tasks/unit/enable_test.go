@@ -16,7 +16,7 @@ type postponing struct {
 	kinds []string
 }
 
-func (p *postponing) Postpone(kind string) error {
+func (p *postponing) Defer(kind string) error {
 	p.kinds = append(p.kinds, kind)
 	return nil
 }

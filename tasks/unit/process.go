@@ -18,7 +18,7 @@ type Process struct {
 var _ engine.Module = (*Process)(nil)
 
 // Looks reports that the module only reads.
-func (*Process) Looks() bool { return true }
+func (*Process) ReadOnly() bool { return true }
 
 // Check reads the status. The output has load_state, active_state, result, main_pid,
 // invocation, restarts (by systemd), started (empty without a process), now, and

@@ -13,15 +13,15 @@ import (
 // it runs.
 var Restorer = &engine.Restorer{
 	Effect: engine.EffectUnit,
-	Look: func(ctx context.Context, sys engine.System, name string) (engine.State, error) {
+	Read: func(ctx context.Context, sys engine.System, name string) (engine.State, error) {
 		now, err := show(ctx, sys, name)
 		return now.kept(), err
 	},
-	Restore: restore,
-	Idle:    idle,
+	Restore:            restore,
+	EquivalentToAbsent: idle,
 	// A unit must not start before its files are restored.
-	Late:    func(to engine.State) bool { return to[keyActive] == "yes" },
-	Stopped: func(s engine.State) bool { return s[keyActive] == "no" },
+	NeedsFilesFirst: func(to engine.State) bool { return to[keyActive] == "yes" },
+	Stopped:         func(s engine.State) bool { return s[keyActive] == "no" },
 }
 
 // The keys of a unit's state.

@@ -58,7 +58,7 @@ func TestRestores(t *testing.T) {
 			sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": &tt.have})
 			ctx := context.Background()
 			look := func() engine.State {
-				s, err := Restorer.Look(ctx, sys, "x.service")
+				s, err := Restorer.Read(ctx, sys, "x.service")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +78,7 @@ func TestRestores(t *testing.T) {
 			if diff := cmp.Diff(before, look()); diff != "" {
 				t.Error(diff)
 			}
-			if Restorer.Late(before) != tt.late {
+			if Restorer.NeedsFilesFirst(before) != tt.late {
 				t.Errorf("late: want %t", tt.late)
 			}
 			if Restorer.Stopped(before) == tt.late {
@@ -106,7 +106,7 @@ func TestUnitThatTheRunBrought(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{})
 	ctx := context.Background()
-	none, err := Restorer.Look(ctx, sys, "x.service")
+	none, err := Restorer.Read(ctx, sys, "x.service")
 	if err != nil || len(none) > 0 {
 		t.Fatalf("%v, %v", none, err)
 	}
@@ -117,7 +117,7 @@ func TestUnitThatTheRunBrought(t *testing.T) {
 	if diff := cmp.Diff([]string{"/etc/systemd/system/x.service"}, slices.Compact(sys.Kept())); diff != "" {
 		t.Error(diff)
 	}
-	now, err := Restorer.Look(ctx, sys, "x.service")
+	now, err := Restorer.Read(ctx, sys, "x.service")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (u *Unit) Check(ctx context.Context, sys engine.System) (engine.Change, err
 	if verb := u.masking(now); verb != "" {
 		change.Effects = append(change.Effects, effect(u.Name, verb))
 	}
-	change.Needed, change.Memo = len(change.Effects) > 0, now
+	change.Needed, change.CheckState = len(change.Effects) > 0, now
 	change.Output = engine.Output{"active_state": now.Active, "enabled_state": now.FileState, "main_pid": now.MainPID}
 	return change, nil
 }

@@ -176,11 +176,11 @@ type foreseeing struct {
 	paths []string
 }
 
-// WouldChange implements engine.Foresight.
+// WouldChange implements engine.DryRunView.
 func (f foreseeing) WouldChange(path string) bool { return slices.Contains(f.paths, path) }
 
-// WouldMake implements engine.Foresight.
-func (f foreseeing) WouldMake(dir string) bool { return slices.Contains(f.paths, dir) }
+// WouldCreate implements engine.DryRunView.
+func (f foreseeing) WouldCreate(dir string) bool { return slices.Contains(f.paths, dir) }
 
 // TestForesight: a dry run shows the restart that a file's change would bring.
 func TestForesight(t *testing.T) {

@@ -58,7 +58,7 @@ func TestArm64(t *testing.T) {
 		t.Fatalf("the agent says that it is for %s", arch)
 	}
 	file := filepath.Join(dir, "file")
-	for i, want := range []engine.Status{engine.Altered, engine.OK} {
+	for i, want := range []engine.Status{engine.StatusChanged, engine.StatusOK} {
 		result := oneStep(t, s, i, "file", map[string]any{"Path": file, "Content": "hello", "Mode": "0640"})
 		if result.Status != want {
 			t.Fatalf("%+v", result)

@@ -84,7 +84,7 @@ func (r role) controller() error {
 	if err != nil {
 		return err
 	}
-	if report.Outcome() != engine.RunDone {
+	if report.Outcome() != engine.OutcomeDone {
 		return fmt.Errorf("%s: %s %+v", report.Outcome(), report.Aborted, report.Broken())
 	}
 	return nil
@@ -104,7 +104,7 @@ type countdown struct{ left int64 }
 
 // Emit implements engine.Sink.
 func (c *countdown) Emit(e engine.Event) {
-	if e.Type == engine.StepEnd && atomic.AddInt64(&c.left, -1) == 0 {
+	if e.Type == engine.EventStepEnd && atomic.AddInt64(&c.left, -1) == 0 {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {} // until it arrives
 	}

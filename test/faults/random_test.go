@@ -129,7 +129,7 @@ func TestRandomFaults(t *testing.T) {
 func TestBudgetWithFaults(t *testing.T) {
 	s := newSite(t, rand.New(rand.NewPCG(7, 0)))
 	report := s.run(t, playbookDir(t), "5")
-	if report.Outcome() != engine.RunStopped || !strings.Contains(report.Aborted, `too many hosts of "all" failed`) {
+	if report.Outcome() != engine.OutcomeAborted || !strings.Contains(report.Aborted, `too many hosts of "all" failed`) {
 		t.Errorf("the run is %s: %s", report.Outcome(), report.Aborted)
 	}
 	for _, h := range report.Broken() {
@@ -238,7 +238,7 @@ func (s *site) run(t *testing.T, playbook, maxFail string) *engine.Report {
 // judge compares what the run says of every host with the fault that it had.
 func (s *site) judge(t *testing.T, report *engine.Report, want map[string]string) {
 	t.Helper()
-	if report.Outcome() != engine.RunPartial {
+	if report.Outcome() != engine.OutcomePartial {
 		t.Errorf("the run is %s: %s", report.Outcome(), report.Aborted)
 	}
 	var summary bytes.Buffer

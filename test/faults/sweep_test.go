@@ -104,11 +104,11 @@ func (b *testFleet) run(id string) *engine.Report {
 // one more run to find nothing to do.
 func (b *testFleet) settled(r *engine.Report, want map[string]string) {
 	b.t.Helper()
-	if r.Outcome() != engine.RunDone {
+	if r.Outcome() != engine.OutcomeDone {
 		b.t.Fatalf("the run is %s: %s, %+v", r.Outcome(), r.Aborted, r.Broken())
 	}
 	b.like(want)
-	if again := b.run("again"); again.Changed() != 0 || again.Outcome() != engine.RunDone {
+	if again := b.run("again"); again.Changed() != 0 || again.Outcome() != engine.OutcomeDone {
 		b.t.Errorf("the next run is %s and changes %d", again.Outcome(), again.Changed())
 	}
 	b.like(want)
@@ -162,7 +162,7 @@ func playbookDir(t *testing.T) string {
 func TestSweeps(t *testing.T) {
 	playbook := playbookDir(t)
 	quiet := newTestFleet(t, 2, playbook, fleet.Options{})
-	if r := quiet.run("quiet"); r.Outcome() != engine.RunDone {
+	if r := quiet.run("quiet"); r.Outcome() != engine.OutcomeDone {
 		t.Fatalf("undisturbed, it is %s: %s %+v", r.Outcome(), r.Aborted, r.Broken())
 	}
 	want := tree(t, quiet.fleet.Hosts[0])

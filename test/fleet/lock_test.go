@@ -71,7 +71,7 @@ func TestLockOfAKilledController(t *testing.T) {
 	ctx, kill := context.WithCancelCause(t.Context())
 	c := tr.c
 	c.Inventory, c.Sink = inv, sinkFunc(func(e engine.Event) {
-		if e.Type == engine.StepEnd && e.Name == "directories" {
+		if e.Type == engine.EventStepEnd && e.Name == "directories" {
 			kill(errors.New("killed"))
 		}
 	})

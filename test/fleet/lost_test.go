@@ -128,7 +128,7 @@ func cutOff(t *testing.T, events []engine.Event, hosts []string) {
 	for _, host := range hosts {
 		ups := 0
 		for _, e := range events {
-			if e.Type == engine.HostUp && e.Host == host {
+			if e.Type == engine.EventHostUp && e.Host == host {
 				ups++
 			}
 		}
@@ -150,7 +150,7 @@ func journaled(t *testing.T, path string, lost []string) {
 		parked = append(parked, host)
 	}
 	slices.Sort(parked)
-	if diff := cmp.Diff(lost, parked); diff != "" || rec.Outcome != engine.RunPartial {
+	if diff := cmp.Diff(lost, parked); diff != "" || rec.Outcome != engine.OutcomePartial {
 		t.Errorf("the journal says %s, and lost hosts are (- want, + got):\n%s", rec.Outcome, diff)
 	}
 }

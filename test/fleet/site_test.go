@@ -105,7 +105,7 @@ func TestConverge(t *testing.T) {
 		t.Errorf("the second run sent %d blobs", sent)
 	}
 	for _, e := range rec.all() {
-		if e.Type == engine.Transfer || e.Name == "reload" {
+		if e.Type == engine.EventTransfer || e.Name == "reload" {
 			t.Errorf("%s in the second run: %s %s", e.Type, e.Host, e.Name)
 		}
 	}
@@ -119,7 +119,7 @@ func TestConverge(t *testing.T) {
 		return 0
 	})
 	for _, e := range rec.all() {
-		if e.Type == engine.StepEnd && e.Result.Status == engine.Altered && (e.Host != "n007" || e.Name != "application") {
+		if e.Type == engine.EventStepEnd && e.Result.Status == engine.StatusChanged && (e.Host != "n007" || e.Name != "application") {
 			t.Errorf("changed on %s: %s", e.Host, e.Name)
 		}
 	}
@@ -132,7 +132,7 @@ func order(t *testing.T, events []engine.Event) {
 	ended := map[string]int{} // hosts, by step
 	inside, most := 0, 0
 	for _, e := range events {
-		if e.Type != engine.StepEnd {
+		if e.Type != engine.EventStepEnd {
 			continue
 		}
 		ended[e.Name]++

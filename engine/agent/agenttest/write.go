@@ -28,7 +28,7 @@ func (w *Write) Check(_ context.Context, sys engine.System) (engine.Change, erro
 
 // Apply implements engine.Module.
 func (w *Write) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	if err := sys.Keep(w.Path); err != nil {
+	if err := sys.Backup(w.Path); err != nil {
 		return nil, err
 	}
 	return engine.Output{"size": len(w.Content), "run": sys.RunID()}, os.WriteFile(sys.Path(w.Path), []byte(w.Content), 0o644)

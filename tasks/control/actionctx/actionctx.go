@@ -12,7 +12,7 @@ import (
 
 // CheckOnly reports whether this is a dry run. Gates do not wait then, because the
 // services that they wait for were not started.
-func CheckOnly(site engine.Site) bool {
+func CheckOnly(site engine.ActionContext) bool {
 	run, _ := site.Vars()["run"].(map[string]any)
 	check, _ := run["check"].(bool)
 	return check
@@ -20,7 +20,7 @@ func CheckOnly(site engine.Site) bool {
 
 // Cluster returns the resolved cluster, a service of the program that started the
 // run.
-func Cluster(site engine.Site) (*cluster.Cluster, error) {
+func Cluster(site engine.ActionContext) (*cluster.Cluster, error) {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok || c == nil {
 		return nil, errors.New("this action needs a cluster, and the program that started the run provides none")
@@ -29,7 +29,7 @@ func Cluster(site engine.Site) (*cluster.Cluster, error) {
 }
 
 // RunID returns the id of the run; empty outside of a run.
-func RunID(site engine.Site) string {
+func RunID(site engine.ActionContext) string {
 	run, _ := site.Vars()["run"].(map[string]any)
 	id, _ := run["id"].(string)
 	return id

@@ -26,12 +26,12 @@ type Action struct {
 // NewAction returns the action with its defaults.
 func NewAction() *Action { return &Action{Timeout: 10 * time.Minute} }
 
-// Yields is true: a drain that is cut short takes its cordon back.
-func (*Action) Yields() bool { return true }
+// Cancellable is true: a drain that is cut short takes its cordon back.
+func (*Action) Cancellable() bool { return true }
 
 // Check looks at the node and at the pods on it. Nothing is needed where the node
 // is cordoned and nothing on it can be evicted.
-func (a *Action) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (a *Action) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := kube.Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
@@ -70,7 +70,7 @@ func (a *Action) effect(s *NodeState) engine.Effect {
 
 // Apply drains. The output has node, evicted (how many pods) and was_cordoned
 // (by somebody else, before).
-func (a *Action) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+func (a *Action) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	client, err := kube.Open(ctx, site)
 	if err != nil {
 		return nil, err
@@ -87,14 +87,14 @@ func (a *Action) Apply(ctx context.Context, site engine.Site, _ engine.Change) (
 	return engine.Output{"node": name, "evicted": done.Evicted, "was_cordoned": done.Was == Foreign}, nil
 }
 
-func (a *Action) options(site engine.Site) Options {
+func (a *Action) options(site engine.ActionContext) Options {
 	return Options{
 		Run: actionctx.RunID(site), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
 		DisableEviction: a.DisableEviction, PodSelector: a.PodSelector, SkipWaitForDelete: a.SkipWaitForDelete,
 	}
 }
 
-func nodeOf(name string, site engine.Site) string {
+func nodeOf(name string, site engine.ActionContext) string {
 	if name != "" {
 		return name
 	}

@@ -29,7 +29,7 @@ import (
 type testCluster struct {
 	*sitetest.Site
 	api     *kubetest.API
-	pledges *engine.Pledges
+	pledges *engine.Cleanups
 	read    []string // masters whose keys were asked for
 }
 
@@ -39,7 +39,7 @@ func newTestCluster(t *testing.T, check bool) *testCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &testCluster{api: &kubetest.API{}, pledges: &engine.Pledges{}}
+	y := &testCluster{api: &kubetest.API{}, pledges: &engine.Cleanups{}}
 	serve(t, y.api)
 	server := httptest.NewUnstartedServer(y.api)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, keys)}}
@@ -173,7 +173,7 @@ func TestCordonOfSomebodyElse(t *testing.T) {
 		t.Errorf("%+v, %v, n1 is %s", change, err, state(y.api, "n1"))
 	}
 	for _, p := range y.pledges.Take("n1") {
-		if done, left := p.Keep(t.Context()); done+left != "" || state(y.api, "n1") != "cordoned" {
+		if done, left := p.Run(t.Context()); done+left != "" || state(y.api, "n1") != "cordoned" {
 			t.Errorf("the engine says %q %q, n1 is %s", done, left, state(y.api, "n1"))
 		}
 	}
@@ -204,7 +204,7 @@ func TestPledge(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			done, left := pledges[0].Keep(ctx)
+			done, left := pledges[0].Run(ctx)
 			if done != c.done || !strings.HasPrefix(left, c.left) || c.left == "" && left != "" || state(y.api, "n1") != c.after {
 				t.Errorf("%q, %q, n1 is %s", done, left, state(y.api, "n1"))
 			}

@@ -13,9 +13,9 @@ import (
 
 // pledge has the engine uncordon a node should its host leave the run before its
 // end. A dry run keeps none; it is where kube_uncordon sees what would have come.
-func pledge(site engine.Site, c *kube.Client, node string) {
-	pledges, _ := engine.Service[*engine.Pledges](site.Services())
-	pledges.Give(site.Host(), engine.Pledge{Name: pledgeOf(node), Keep: func(ctx context.Context) (string, string) {
+func pledge(site engine.ActionContext, c *kube.Client, node string) {
+	pledges, _ := engine.Service[*engine.Cleanups](site.Services())
+	pledges.Register(site.Host(), engine.Cleanup{Name: pledgeOf(node), Run: func(ctx context.Context) (string, string) {
 		return release(ctx, c, node)
 	}})
 }
@@ -23,9 +23,9 @@ func pledge(site engine.Site, c *kube.Client, node string) {
 func pledgeOf(node string) string { return "cordon of node " + node }
 
 // settled drops the pending cleanup of a node, and reports whether there was one.
-func settled(site engine.Site, node string) bool {
-	pledges, _ := engine.Service[*engine.Pledges](site.Services())
-	return pledges.Drop(pledgeOf(node))
+func settled(site engine.ActionContext, node string) bool {
+	pledges, _ := engine.Service[*engine.Cleanups](site.Services())
+	return pledges.Cancel(pledgeOf(node))
 }
 
 // aliveTime is how long a node has to show that it is alive: its kubelet renews

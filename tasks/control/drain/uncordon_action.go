@@ -26,7 +26,7 @@ func NewUncordonAction() *UncordonAction {
 // Check finds a node that deployer has cordoned, in a dry run also one that it
 // would have. A node that somebody else has cordoned is waited for, and stays as
 // it is.
-func (u *UncordonAction) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (u *UncordonAction) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := u.client(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
@@ -57,7 +57,7 @@ func (u *UncordonAction) Check(ctx context.Context, site engine.Site) (engine.Ch
 }
 
 // Apply waits for the node and uncordons it.
-func (u *UncordonAction) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+func (u *UncordonAction) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	client, err := u.client(ctx, site)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (u *UncordonAction) Apply(ctx context.Context, site engine.Site, _ engine.C
 
 // client is one that waits as long as the task may: after the reboot of a single
 // master the API is away for a while.
-func (u *UncordonAction) client(ctx context.Context, site engine.Site) (*kube.Client, error) {
+func (u *UncordonAction) client(ctx context.Context, site engine.ActionContext) (*kube.Client, error) {
 	client, err := kube.Open(ctx, site)
 	if err != nil || actionctx.CheckOnly(site) {
 		return client, err

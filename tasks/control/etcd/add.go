@@ -28,7 +28,7 @@ func NewAddMember() *AddMember { return &AddMember{Timeout: 2 * time.Minute} }
 type step struct{ action, reason, removeID string }
 
 // Check says what will be done to the membership.
-func (a *AddMember) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	self, hosts, err := place(site)
 	if err != nil {
 		return engine.Change{}, err
@@ -61,7 +61,7 @@ func (a *AddMember) Check(ctx context.Context, site engine.Site) (engine.Change,
 
 // Apply waits until the change is safe, makes it, and returns the flags that the
 // new member starts with.
-func (a *AddMember) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+func (a *AddMember) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	self, hosts, err := place(site)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (a *AddMember) Apply(ctx context.Context, site engine.Site, _ engine.Change
 	return engine.Output{"initial_cluster": live.InitialCluster(probe), "initial_state": "existing"}, nil
 }
 
-func (a *AddMember) step(site engine.Site) (step, error) {
+func (a *AddMember) step(site engine.ActionContext) (step, error) {
 	plan := map[string]any(site.Registered(site.Host(), a.Plan))
 	if plan == nil {
 		plan, _ = site.Vars()[a.Plan].(map[string]any)

@@ -27,7 +27,7 @@ func (h *Healthy) Gate() any { return h }
 
 // Check waits, and says whether a promotion is needed. In a dry run it looks
 // once and fails at nothing.
-func (h *Healthy) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	self, hosts, err := place(site)
 	if err != nil {
 		return engine.Change{}, err
@@ -54,7 +54,7 @@ func (h *Healthy) Check(ctx context.Context, site engine.Site) (engine.Change, e
 }
 
 // Apply promotes the learner and waits until it is healthy as a voter.
-func (h *Healthy) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+func (h *Healthy) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	self, hosts, err := place(site)
 	if err != nil {
 		return nil, err

@@ -27,12 +27,12 @@ type Plan struct {
 // cluster has worked before.
 const apiServerManifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
-// Looks is true.
-func (*Plan) Looks() bool { return true }
+// ReadOnly is true.
+func (*Plan) ReadOnly() bool { return true }
 
 // Check decides. It fails when a host must not be touched and the reason will
 // not go away by starting the others.
-func (p *Plan) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
@@ -62,11 +62,11 @@ func (p *Plan) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 }
 
 // Apply is never needed.
-func (p *Plan) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (p *Plan) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-func (p *Plan) probes(site engine.Site, hosts []Host) []cluster.EtcdProbe {
+func (p *Plan) probes(site engine.ActionContext, hosts []Host) []cluster.EtcdProbe {
 	var probes []cluster.EtcdProbe
 	targets := site.Targets()
 	for _, h := range hosts {
@@ -84,7 +84,7 @@ func (p *Plan) probes(site engine.Site, hosts []Host) []cluster.EtcdProbe {
 // establish looks on the masters for a sign that the cluster has worked before.
 // It matters only when no etcd answers. A sign on a master without etcd is
 // booked on the first etcd host: what counts is that there is one.
-func establish(ctx context.Context, site engine.Site, c *cluster.Cluster, probes []cluster.EtcdProbe) {
+func establish(ctx context.Context, site engine.ActionContext, c *cluster.Cluster, probes []cluster.EtcdProbe) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var mu sync.Mutex

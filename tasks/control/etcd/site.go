@@ -19,7 +19,7 @@ const identityTTL = time.Hour
 
 // opener connects to members with an identity of the run's keyring. A program
 // may provide an Opener of its own instead.
-func opener(site engine.Site) (Opener, error) {
+func opener(site engine.ActionContext) (Opener, error) {
 	if open, ok := engine.Service[Opener](site.Services()); ok {
 		return open, nil
 	}
@@ -52,7 +52,7 @@ func OpenWith(ring *keyring.Keyring, dial Dialer) (Opener, error) {
 }
 
 // place finds the host of the task among the etcd hosts.
-func place(site engine.Site) (self Host, all []Host, err error) {
+func place(site engine.ActionContext) (self Host, all []Host, err error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return Host{}, nil, err

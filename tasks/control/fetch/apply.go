@@ -24,7 +24,7 @@ const tries = 3
 
 // Apply reads the file in parts, one message each, and gives it its name when
 // its digest is the one that the host stated.
-func (f *Fetch) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	to, err := f.place(site.Host())
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (f *Fetch) Apply(ctx context.Context, site engine.Site, _ engine.Change) (e
 
 // copy reads the file to a temporary one beside its place. done is false when it
 // was not, or not any more, what the host said.
-func (f *Fetch) copy(ctx context.Context, site engine.Site, root *os.Root, to target, have remote) (done bool, err error) {
+func (f *Fetch) copy(ctx context.Context, site engine.ActionContext, root *os.Root, to target, have remote) (done bool, err error) {
 	temp := filepath.Join(filepath.Dir(to.name), fmt.Sprintf(".%s.deployer-%d", filepath.Base(to.name), os.Getpid()))
 	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) { // of an earlier process with this number
 		return false, fmt.Errorf("writing %s: %w", to, err)
@@ -96,7 +96,7 @@ func (f *Fetch) copy(ctx context.Context, site engine.Site, root *os.Root, to ta
 
 // read asks for size bytes, part by part. A host that has fewer now ends it
 // early; one that sends more than it was asked for is not believed.
-func (f *Fetch) read(ctx context.Context, site engine.Site, size int64, to io.Writer) error {
+func (f *Fetch) read(ctx context.Context, site engine.ActionContext, size int64, to io.Writer) error {
 	said := time.Now()
 	for offset := int64(0); offset < size; {
 		want := min(size-offset, stat.PartSize)

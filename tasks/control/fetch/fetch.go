@@ -63,7 +63,7 @@ func (f *Fetch) place(host string) (target, error) {
 }
 
 // Check compares the digests of both files.
-func (f *Fetch) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (f *Fetch) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	to, err := f.place(site.Host())
 	if err != nil {
 		return engine.Change{}, err
@@ -96,7 +96,7 @@ func (f *Fetch) Check(ctx context.Context, site engine.Site) (engine.Change, err
 }
 
 // look asks the host what is there.
-func (f *Fetch) look(ctx context.Context, site engine.Site) (remote, error) {
+func (f *Fetch) look(ctx context.Context, site engine.ActionContext) (remote, error) {
 	out, err := ask(ctx, site, "stat", &stat.Stat{Path: f.Src, Follow: true, OnlyTrusted: !f.Follow, Checksum: true})
 	if err != nil {
 		return remote{}, err
@@ -117,7 +117,7 @@ func (f *Fetch) look(ctx context.Context, site engine.Site) (remote, error) {
 }
 
 // ask runs a module that only reads.
-func ask(ctx context.Context, site engine.Site, module string, args engine.Module) (engine.Output, error) {
+func ask(ctx context.Context, site engine.ActionContext, module string, args engine.Module) (engine.Output, error) {
 	res, err := site.RunOn(ctx, site.Host(), module, args)
 	if err != nil {
 		return nil, err

@@ -27,9 +27,9 @@ func newSite(t *testing.T) (*sitetest.Site, *tasktest.System) {
 			return engine.Result{}, errors.New("another host was asked")
 		}
 		change, err := tasktest.Travel(t, args).Check(ctx, sys)
-		result := engine.Result{Status: engine.OK, Output: change.Output}
+		result := engine.Result{Status: engine.StatusOK, Output: change.Output}
 		if err != nil {
-			result = engine.Result{Status: engine.Failed, Failure: &engine.Failure{Message: err.Error()}}
+			result = engine.Result{Status: engine.StatusFailed, Failure: &engine.Failure{Message: err.Error()}}
 		}
 		return result, nil
 	}
@@ -37,7 +37,7 @@ func newSite(t *testing.T) (*sitetest.Site, *tasktest.System) {
 }
 
 // run checks and applies; a second check must find nothing to do.
-func run(t *testing.T, site engine.Site, f *Fetch) (engine.Change, engine.Output, error) {
+func run(t *testing.T, site engine.ActionContext, f *Fetch) (engine.Change, engine.Output, error) {
 	t.Helper()
 	change, err := f.Check(t.Context(), site)
 	if err != nil || !change.Needed {

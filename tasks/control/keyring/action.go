@@ -26,12 +26,12 @@ type Load struct {
 	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Create a new encryption key even if the cluster has data and no master holds its key; default false."`
 }
 
-// Looks is true: hosts are not touched.
-func (*Load) Looks() bool { return true }
+// ReadOnly is true: hosts are not touched.
+func (*Load) ReadOnly() bool { return true }
 
 // Check reports which files have to be made, and fails when those that are
 // there cannot be joined.
-func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error) {
+func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
 	if _, ok := engine.Service[*Keyring](site.Services()); !ok {
 		return engine.Change{}, errors.New("the program that started this run provides no keyring")
 	}
@@ -80,14 +80,14 @@ func (l *Load) Check(_ context.Context, site engine.Site) (engine.Change, error)
 }
 
 // Apply has nothing left to do: the keys are in the keyring already.
-func (l *Load) Apply(_ context.Context, site engine.Site, change engine.Change) (engine.Output, error) {
+func (l *Load) Apply(_ context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
 	made, _ := change.Output["made"].([]string)
 	site.Progress("made " + strings.Join(made, ", "))
 	return nil, nil
 }
 
 // unheard lists the cluster's masters that have not said what they hold.
-func unheard(site engine.Site, held map[string]Files) []string {
+func unheard(site engine.ActionContext, held map[string]Files) []string {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok {
 		return nil
@@ -98,7 +98,7 @@ func unheard(site engine.Site, held map[string]Files) []string {
 	})
 }
 
-func fill(site engine.Site, keys *Keys) error {
+func fill(site engine.ActionContext, keys *Keys) error {
 	ring, _ := engine.Service[*Keyring](site.Services())
 	return ring.Fill(keys)
 }

@@ -35,7 +35,7 @@ func (c *completion) bgp() error {
 
 // bgpAsked makes the password into files when the inventory asks for one and no
 // master holds it, and returns its path then.
-func bgpAsked(site engine.Site, files Files) ([]string, error) {
+func bgpAsked(site engine.ActionContext, files Files) ([]string, error) {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok || c.Network.Authentication != cluster.AuthenticationMD5 || files[BGPPassword] != nil {
 		return nil, nil

@@ -21,11 +21,11 @@ const notWritten = "made by the run"
 // comes after the action `authority`.
 type Digests struct{}
 
-// Looks is true.
-func (*Digests) Looks() bool { return true }
+// ReadOnly is true.
+func (*Digests) ReadOnly() bool { return true }
 
 // Check reads the run's keyring.
-func (*Digests) Check(_ context.Context, site engine.Site) (engine.Change, error) {
+func (*Digests) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
 	ring, ok := engine.Service[*Keyring](site.Services())
 	if !ok {
 		return engine.Change{}, errors.New("the program that started this run provides no keyring")
@@ -45,7 +45,7 @@ func (*Digests) Check(_ context.Context, site engine.Site) (engine.Change, error
 }
 
 // Apply is never needed.
-func (*Digests) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (*Digests) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 

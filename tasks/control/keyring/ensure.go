@@ -15,7 +15,7 @@ import (
 // Ensure fills an empty keyring with what one master of the cluster holds: all
 // masters of a cluster hold the same. Nothing is made; where no master that
 // answers holds everything, the error says so of each. The error is an ErrEmpty.
-func Ensure(ctx context.Context, site engine.Site, ring *Keyring) error {
+func Ensure(ctx context.Context, site engine.ActionContext, ring *Keyring) error {
 	if _, err := ring.Keys(); !errors.Is(err, ErrEmpty) {
 		return err
 	}
@@ -38,7 +38,7 @@ func Ensure(ctx context.Context, site engine.Site, ring *Keyring) error {
 }
 
 // held are the keys of one master.
-func held(ctx context.Context, site engine.Site, master string) (*Keys, error) {
+func held(ctx context.Context, site engine.ActionContext, master string) (*Keys, error) {
 	res, err := site.RunOn(ctx, master, "ca_read", &certificate.CARead{})
 	switch {
 	case err != nil:

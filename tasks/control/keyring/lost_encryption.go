@@ -14,7 +14,7 @@ import (
 // refuseNewEncryption returns an error when a new encryption key would be made
 // for a cluster that may hold Secrets encrypted with another one, unless
 // NewEncryptionKey allows it. A cluster without data in etcd holds none.
-func (l *Load) refuseNewEncryption(site engine.Site, held map[string]Files, made []string) error {
+func (l *Load) refuseNewEncryption(site engine.ActionContext, held map[string]Files, made []string) error {
 	if l.NewEncryptionKey || !slices.Contains(made, EncryptionConf) {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (l *Load) refuseNewEncryption(site engine.Site, held map[string]Files, made
 
 // dataInEtcd says why etcd may hold data; empty when every member said that it has
 // none. Without a resolved cluster only the files that masters hold can tell.
-func (l *Load) dataInEtcd(site engine.Site, held map[string]Files) string {
+func (l *Load) dataInEtcd(site engine.ActionContext, held map[string]Files) string {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok {
 		for _, files := range held {

@@ -47,7 +47,7 @@ func NewAccess(ring *keyring.Keyring) *Access {
 }
 
 // AccessOf returns the access of the run, told how to dial from now on.
-func AccessOf(site engine.Site) (*Access, error) {
+func AccessOf(site engine.ActionContext) (*Access, error) {
 	a, ok := engine.Service[*Access](site.Services())
 	if !ok {
 		return nil, errors.New("the program that started this run provides no access to the Kubernetes API")

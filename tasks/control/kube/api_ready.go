@@ -22,7 +22,7 @@ type APIReady struct {
 func NewAPIReady() *APIReady { return &APIReady{Timeout: 2 * time.Minute} }
 
 // Check waits. In a dry run it looks once and fails at nothing.
-func (a *APIReady) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (a *APIReady) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	host := a.Host
 	if host == "" {
 		host = site.Host()
@@ -46,7 +46,7 @@ func (a *APIReady) Check(ctx context.Context, site engine.Site) (engine.Change, 
 }
 
 // Apply is never needed.
-func (a *APIReady) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (a *APIReady) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 

@@ -40,7 +40,7 @@ type renderer interface {
 // Check asks the server what would change. When nothing would, and wait is
 // set, it waits for the rollout all the same: an earlier run may have been
 // killed between the two.
-func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (a *ApplyManifests) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	objects, err := a.objects(site)
 	if err != nil {
 		return engine.Change{}, err
@@ -67,7 +67,7 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Ch
 		}
 		plan = append(plan, more...)
 	}
-	change := engine.Change{Memo: plan, Output: engine.Output{"objects": len(objects)}}
+	change := engine.Change{CheckState: plan, Output: engine.Output{"objects": len(objects)}}
 	for _, p := range plan {
 		if p.Needed {
 			change.Needed = true
@@ -81,12 +81,12 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.Site) (engine.Ch
 }
 
 // Apply applies what Check found to be needed, and waits for the rollout.
-func (a *ApplyManifests) Apply(ctx context.Context, site engine.Site, change engine.Change) (engine.Output, error) {
+func (a *ApplyManifests) Apply(ctx context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
 		return nil, err
 	}
-	plan, ok := change.Memo.([]Planned)
+	plan, ok := change.CheckState.([]Planned)
 	if !ok {
 		return nil, errors.New("kube_apply: Apply needs the change that Check returned")
 	}
@@ -105,7 +105,7 @@ func (a *ApplyManifests) Apply(ctx context.Context, site engine.Site, change eng
 	return nil, a.wait(ctx, client, objects, site)
 }
 
-func (a *ApplyManifests) wait(ctx context.Context, c *Client, objects []*unstructured.Unstructured, site engine.Site) error {
+func (a *ApplyManifests) wait(ctx context.Context, c *Client, objects []*unstructured.Unstructured, site engine.ActionContext) error {
 	var workloads []Workload
 	for _, o := range objects {
 		if gvk := o.GroupVersionKind(); gvk == DeploymentKind() || gvk == DaemonSetKind() {
@@ -115,7 +115,7 @@ func (a *ApplyManifests) wait(ctx context.Context, c *Client, objects []*unstruc
 	return WaitRollouts(ctx, c, workloads, a.Available, a.Timeout, site.Progress)
 }
 
-func (a *ApplyManifests) objects(site engine.Site) ([]*unstructured.Unstructured, error) {
+func (a *ApplyManifests) objects(site engine.ActionContext) ([]*unstructured.Unstructured, error) {
 	text := []byte(a.Content)
 	switch {
 	case (a.Manifests.Template == "") == (a.Content == ""):

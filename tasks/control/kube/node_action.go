@@ -39,7 +39,7 @@ func NewNode() *Node { return &Node{Timeout: 2 * time.Minute} }
 
 // Check waits for the Node object, and tells what it lacks. When it lacks
 // nothing it waits until the node is Ready, if that is asked for.
-func (n *Node) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
@@ -87,7 +87,7 @@ func (n *Node) superfluous(ctx context.Context, client *Client, name string) (en
 // Apply patches the node. Another program may change it at the same time, and
 // the kubelet does so often while the node is new; the patch is made again
 // from what is there then.
-func (n *Node) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+func (n *Node) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (n *Node) Gate() any {
 	return &Node{Name: n.Name, Ready: true, Timeout: n.Timeout}
 }
 
-func (n *Node) name(site engine.Site) string {
+func (n *Node) name(site engine.ActionContext) string {
 	if n.Name != "" {
 		return n.Name
 	}

@@ -20,7 +20,7 @@ type NodesReady struct {
 func NewNodesReady() *NodesReady { return &NodesReady{Share: 1, Timeout: 5 * time.Minute} }
 
 // Check waits, except in a dry run.
-func (n *NodesReady) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (n *NodesReady) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	if actionctx.CheckOnly(site) {
 		return engine.NoChange(nil), nil
 	}
@@ -39,6 +39,6 @@ func (n *NodesReady) Check(ctx context.Context, site engine.Site) (engine.Change
 func (n *NodesReady) Gate() any { return n }
 
 // Apply is never needed.
-func (n *NodesReady) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (n *NodesReady) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }

@@ -11,7 +11,7 @@ import (
 // Open returns the client that is shared by the run. Where no task has loaded
 // the cluster's keys, as in playbooks of users, it reads them from a master
 // first.
-func Open(ctx context.Context, site engine.Site) (*Client, error) {
+func Open(ctx context.Context, site engine.ActionContext) (*Client, error) {
 	if _, err := open(ctx, site); err != nil {
 		return nil, err
 	}
@@ -19,7 +19,7 @@ func Open(ctx context.Context, site engine.Site) (*Client, error) {
 }
 
 // open is the access of the run, with its keys loaded.
-func open(ctx context.Context, site engine.Site) (*Access, error) {
+func open(ctx context.Context, site engine.ActionContext) (*Access, error) {
 	access, err := AccessOf(site)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func open(ctx context.Context, site engine.Site) (*Access, error) {
 }
 
 // anyClient is Open for those who know what to do without keys.
-func anyClient(site engine.Site) (*Client, error) {
+func anyClient(site engine.ActionContext) (*Client, error) {
 	access, err := AccessOf(site)
 	if err != nil {
 		return nil, err

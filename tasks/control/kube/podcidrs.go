@@ -30,11 +30,11 @@ type PodCIDRs struct {
 // must not wait for it.
 const quickLook = 2 * time.Second
 
-// Looks is true.
-func (*PodCIDRs) Looks() bool { return true }
+// ReadOnly is true.
+func (*PodCIDRs) ReadOnly() bool { return true }
 
 // Check allocates.
-func (p *PodCIDRs) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (p *PodCIDRs) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
@@ -62,13 +62,13 @@ func (p *PodCIDRs) Check(ctx context.Context, site engine.Site) (engine.Change, 
 }
 
 // Apply is never needed.
-func (p *PodCIDRs) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (p *PodCIDRs) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
 // ranges joins what hosts and the API hold, in inventory order, and after that
 // Node objects whose host is gone.
-func (p *PodCIDRs) ranges(site engine.Site, c *cluster.Cluster, nodes map[string]NodeState) []cluster.PodRange {
+func (p *PodCIDRs) ranges(site engine.ActionContext, c *cluster.Cluster, nodes map[string]NodeState) []cluster.PodRange {
 	var out []cluster.PodRange
 	for _, name := range c.NodeNames {
 		state, isNode := nodes[name]
@@ -89,7 +89,7 @@ func (p *PodCIDRs) ranges(site engine.Site, c *cluster.Cluster, nodes map[string
 
 // nodesInAPI reads the Node objects; none when no API answers. An API that
 // answers with an error is an error: to guess would give ranges away twice.
-func nodesInAPI(ctx context.Context, site engine.Site) (map[string]NodeState, error) {
+func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]NodeState, error) {
 	client, err := anyClient(site)
 	if errors.Is(err, keyring.ErrEmpty) {
 		return nil, nil

@@ -24,7 +24,7 @@ type RolledOut struct {
 func NewRolledOut() *RolledOut { return &RolledOut{Available: 1, Timeout: 5 * time.Minute} }
 
 // Check waits, except in a dry run.
-func (r *RolledOut) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (r *RolledOut) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	workloads, err := r.workloads()
 	if err != nil || actionctx.CheckOnly(site) {
 		return engine.Change{}, err
@@ -40,7 +40,7 @@ func (r *RolledOut) Check(ctx context.Context, site engine.Site) (engine.Change,
 func (r *RolledOut) Gate() any { return r }
 
 // Apply is never needed.
-func (r *RolledOut) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (r *RolledOut) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 

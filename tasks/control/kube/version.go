@@ -12,11 +12,11 @@ import (
 // `register`. When none answers, reachable is false; that is no failure.
 type Version struct{}
 
-// Looks is true.
-func (Version) Looks() bool { return true }
+// ReadOnly is true.
+func (Version) ReadOnly() bool { return true }
 
 // Check asks once.
-func (Version) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (Version) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
@@ -30,7 +30,7 @@ func (Version) Check(ctx context.Context, site engine.Site) (engine.Change, erro
 }
 
 // Apply is never needed.
-func (Version) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (Version) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 

@@ -26,7 +26,7 @@ func (l lease) interval() time.Duration { return l.duration / 4 }
 
 // readLease reads a node's Lease once. never is true when the node has none, as
 // before it has joined the cluster; silent says why no API server could be asked.
-func readLease(ctx context.Context, open func(context.Context, engine.Site) (*kube.Client, error), site engine.Site, node string) (l lease, never bool, silent error) {
+func readLease(ctx context.Context, open func(context.Context, engine.ActionContext) (*kube.Client, error), site engine.ActionContext, node string) (l lease, never bool, silent error) {
 	client, err := open(ctx, site)
 	if err != nil {
 		return l, false, err

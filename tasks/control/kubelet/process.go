@@ -39,7 +39,7 @@ func (p process) state() string {
 
 // readProcess asks a host about a unit; with log the end of the unit's journal
 // comes along.
-func readProcess(ctx context.Context, site engine.Site, host, name string, log bool) (process, error) {
+func readProcess(ctx context.Context, site engine.ActionContext, host, name string, log bool) (process, error) {
 	p := process{Unit: name}
 	res, err := site.RunOn(ctx, host, "unit_process", &unit.Process{Name: name, Log: log})
 	if err == nil && res.Failure != nil {

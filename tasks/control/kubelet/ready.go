@@ -45,7 +45,7 @@ const pollEvery = time.Second
 // output's `proved` says by what: "lease" (two renewals by one process), "process"
 // (no way to an API server: the process has lived for 15 s), or "nothing" (the node
 // has never been part of the cluster, so that nothing depends on it yet).
-func (r *Ready) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (r *Ready) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	if actionctx.CheckOnly(site) {
 		return engine.NoChange(nil), nil
 	}
@@ -62,7 +62,7 @@ func (r *Ready) Check(ctx context.Context, site engine.Site) (engine.Change, err
 }
 
 // Apply is never needed.
-func (*Ready) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (*Ready) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
@@ -75,7 +75,7 @@ const (
 
 // gate is one wait.
 type gate struct {
-	site       engine.Site
+	site       engine.ActionContext
 	node, unit string
 	read       func(ctx context.Context, node string) (l lease, never bool, silent error)
 

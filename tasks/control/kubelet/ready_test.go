@@ -154,7 +154,7 @@ func TestTheLeaseIsReadFromTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(context.Context, engine.Site) (*kube.Client, error) { return client, nil }
+	open := func(context.Context, engine.ActionContext) (*kube.Client, error) { return client, nil }
 	if _, never, err := readLease(t.Context(), open, nil, "n1"); !never || err != nil {
 		t.Errorf("without a lease: %v, %v", never, err)
 	}

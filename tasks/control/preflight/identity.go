@@ -41,7 +41,7 @@ const lines = 7
 
 // identify asks a host twice: the first answer brings the facts and starts up
 // whatever is slow, the second one is timed.
-func identify(ctx context.Context, site engine.Site, host string) identity {
+func identify(ctx context.Context, site engine.ActionContext, host string) identity {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if _, err := answer(ctx, site, host); err != nil {
@@ -65,7 +65,7 @@ func identify(ctx context.Context, site engine.Site, host string) identity {
 	return id
 }
 
-func answer(ctx context.Context, site engine.Site, host string) ([]string, error) {
+func answer(ctx context.Context, site engine.ActionContext, host string) ([]string, error) {
 	result, err := site.RunOn(ctx, host, "shell", &command.Shell{Cmd: ask, ReadOnly: true})
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func count(n int, what string) string {
 
 // Check collects, and fails when there is a problem. All rows are in the output
 // either way.
-func (r *Report) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	rows := r.Gather(ctx, site)
 	change := engine.NoChange(report.Output(rows))
 	if problems := report.Problems(rows); len(problems) > 0 {
@@ -63,7 +63,7 @@ func (r *Report) Check(ctx context.Context, site engine.Site) (engine.Change, er
 }
 
 // Apply is never needed.
-func (r *Report) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (r *Report) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
@@ -73,7 +73,7 @@ const lookers = 50
 
 // Gather returns the rows of all hosts: their own checks, what only the
 // controller can compare, and hosts that are missing.
-func (r *Report) Gather(ctx context.Context, site engine.Site) []report.Row {
+func (r *Report) Gather(ctx context.Context, site engine.ActionContext) []report.Row {
 	targets := site.Targets()
 	var rows []report.Row
 	for _, host := range r.Expected {
@@ -94,7 +94,7 @@ func (r *Report) Gather(ctx context.Context, site engine.Site) []report.Row {
 	return rows
 }
 
-func lookAt(ctx context.Context, site engine.Site, hosts []string) []identity {
+func lookAt(ctx context.Context, site engine.ActionContext, hosts []string) []identity {
 	found := make([]identity, len(hosts))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, lookers)

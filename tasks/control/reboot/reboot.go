@@ -34,12 +34,12 @@ type Reboot struct {
 var _ engine.Action = (*Reboot)(nil)
 
 // Check never finds the host rebooted: whoever asks for a reboot gets one.
-func (r *Reboot) Check(context.Context, engine.Site) (engine.Change, error) {
+func (r *Reboot) Check(context.Context, engine.ActionContext) (engine.Change, error) {
 	return engine.Changed(reboot.Effect()), nil
 }
 
 // Apply reboots the host and waits. The output has rebooted and elapsed, seconds.
-func (r *Reboot) Apply(ctx context.Context, site engine.Site, _ engine.Change) (engine.Output, error) {
+func (r *Reboot) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	began := time.Now()
 	if err := pause(ctx, site, r.PreRebootDelay, "before the reboot"); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r *Reboot) Apply(ctx context.Context, site engine.Site, _ engine.Change) (
 // reboot asks the host until it says that it has rebooted for this step. One that
 // goes down may be gone before it answers, and may answer once more before it
 // is gone.
-func (r *Reboot) reboot(ctx context.Context, site engine.Site) error {
+func (r *Reboot) reboot(ctx context.Context, site engine.ActionContext) error {
 	resumes, _ := engine.Service[Resumes](site.Services())
 	ask := &reboot.Reboot{Step: site.Step(), Resumes: string(resumes), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
 	for {
@@ -74,7 +74,7 @@ func (r *Reboot) reboot(ctx context.Context, site engine.Site) error {
 		switch err := settled(res, err); {
 		case err != nil && !isLost(err):
 			return err
-		case err == nil && res.Status == engine.OK:
+		case err == nil && res.Status == engine.StatusOK:
 			return nil
 		}
 		site.Progress("the host reboots; waiting until it is back")
@@ -99,7 +99,7 @@ func settled(res engine.Result, err error) error {
 }
 
 // test tries test_command until it succeeds.
-func (r *Reboot) test(ctx context.Context, site engine.Site, left time.Duration) error {
+func (r *Reboot) test(ctx context.Context, site engine.ActionContext, left time.Duration) error {
 	if len(r.TestCommand) == 0 {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (r *Reboot) test(ctx context.Context, site engine.Site, left time.Duration)
 	return nil
 }
 
-func pause(ctx context.Context, site engine.Site, d time.Duration, when string) error {
+func pause(ctx context.Context, site engine.ActionContext, d time.Duration, when string) error {
 	if d <= 0 {
 		return nil
 	}

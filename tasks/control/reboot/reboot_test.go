@@ -33,13 +33,13 @@ func newStory(answers ...func() (engine.Result, error)) *story {
 		s.did = append(s.did, module)
 		if module == "command" {
 			if s.tests--; s.tests >= 0 {
-				return engine.Result{Status: engine.Failed, Failure: &engine.Failure{Message: "starting"}}, nil
+				return engine.Result{Status: engine.StatusFailed, Failure: &engine.Failure{Message: "starting"}}, nil
 			}
-			return engine.Result{Status: engine.OK}, nil
+			return engine.Result{Status: engine.StatusOK}, nil
 		}
 		if args.(*reboot.Reboot).Done {
 			s.did[len(s.did)-1] = "done"
-			return engine.Result{Status: engine.Altered}, nil
+			return engine.Result{Status: engine.StatusChanged}, nil
 		}
 		next := s.answers[0]
 		s.answers = s.answers[1:]
@@ -57,11 +57,11 @@ func (s *story) failing(times int) *story {
 	return s
 }
 
-func begins() (engine.Result, error) { return engine.Result{Status: engine.Altered}, nil }
+func begins() (engine.Result, error) { return engine.Result{Status: engine.StatusChanged}, nil }
 func goes() (engine.Result, error)   { return engine.Result{}, lost{} }
-func is() (engine.Result, error)     { return engine.Result{Status: engine.OK}, nil }
+func is() (engine.Result, error)     { return engine.Result{Status: engine.StatusOK}, nil }
 func refuses() (engine.Result, error) {
-	return engine.Result{Status: engine.Failed, Failure: &engine.Failure{Message: "not as this user"}}, nil
+	return engine.Result{Status: engine.StatusFailed, Failure: &engine.Failure{Message: "not as this user"}}, nil
 }
 
 func TestReboot(t *testing.T) {

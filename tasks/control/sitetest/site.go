@@ -1,4 +1,4 @@
-// Package sitetest has an engine.Site for tests of actions.
+// Package sitetest has an engine.ActionContext for tests of actions.
 package sitetest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"deployer/engine"
 )
 
-// Site is an engine.Site whose answers are given by its fields. The zero value
+// Site is an engine.ActionContext whose answers are given by its fields. The zero value
 // is a site without hosts.
 type Site struct {
 	Name     string
@@ -27,21 +27,21 @@ type Site struct {
 	texts []string
 }
 
-var _ engine.Site = (*Site)(nil)
+var _ engine.ActionContext = (*Site)(nil)
 
-// Host implements engine.Site.
+// Host implements engine.ActionContext.
 func (s *Site) Host() string { return s.Name }
 
-// Vars implements engine.Site.
+// Vars implements engine.ActionContext.
 func (s *Site) Vars() map[string]any { return s.Values }
 
-// Targets implements engine.Site.
+// Targets implements engine.ActionContext.
 func (s *Site) Targets() []string { return s.Hosts }
 
-// Registered implements engine.Site.
+// Registered implements engine.ActionContext.
 func (s *Site) Registered(host, name string) engine.Output { return s.Results[host][name] }
 
-// Dial implements engine.Site; without a DialFunc every host is unreachable.
+// Dial implements engine.ActionContext; without a DialFunc every host is unreachable.
 func (s *Site) Dial(ctx context.Context, host, network, address string) (net.Conn, error) {
 	if s.DialFunc == nil {
 		return nil, fmt.Errorf("host %s is unreachable", host)
@@ -49,7 +49,7 @@ func (s *Site) Dial(ctx context.Context, host, network, address string) (net.Con
 	return s.DialFunc(ctx, host, network, address)
 }
 
-// RunOn implements engine.Site.
+// RunOn implements engine.ActionContext.
 func (s *Site) RunOn(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
 	if s.RunFunc == nil {
 		return engine.Result{}, fmt.Errorf("host %s is unreachable", host)
@@ -57,10 +57,10 @@ func (s *Site) RunOn(ctx context.Context, host, module string, args engine.Modul
 	return s.RunFunc(ctx, host, module, args)
 }
 
-// Step implements engine.Site.
+// Step implements engine.ActionContext.
 func (s *Site) Step() string { return "site.yaml/1..1/" + s.Name }
 
-// Reconnect implements engine.Site.
+// Reconnect implements engine.ActionContext.
 func (s *Site) Reconnect(ctx context.Context) error {
 	if s.ReconnectFunc == nil {
 		return fmt.Errorf("host %s is unreachable", s.Name)
@@ -68,10 +68,10 @@ func (s *Site) Reconnect(ctx context.Context) error {
 	return s.ReconnectFunc(ctx)
 }
 
-// Services implements engine.Site.
+// Services implements engine.ActionContext.
 func (s *Site) Services() engine.Services { return s.Provided }
 
-// Progress implements engine.Site and records the text.
+// Progress implements engine.ActionContext and records the text.
 func (s *Site) Progress(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

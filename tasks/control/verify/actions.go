@@ -22,7 +22,7 @@ import (
 type ClusterTask struct{}
 
 // Check looks.
-func (ClusterTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (ClusterTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, client, err := tools(site)
 	if err != nil {
 		return engine.Change{}, err
@@ -31,7 +31,7 @@ func (ClusterTask) Check(ctx context.Context, site engine.Site) (engine.Change, 
 }
 
 // Apply is never needed.
-func (ClusterTask) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
@@ -39,7 +39,7 @@ func (ClusterTask) Apply(context.Context, engine.Site, engine.Change) (engine.Ou
 type EtcdTask struct{}
 
 // Check looks.
-func (EtcdTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (EtcdTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
@@ -56,7 +56,7 @@ func (EtcdTask) Check(ctx context.Context, site engine.Site) (engine.Change, err
 }
 
 // Apply is never needed.
-func (EtcdTask) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (EtcdTask) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
@@ -70,7 +70,7 @@ type PodsTask struct {
 
 // Check does all of it: what it makes in the cluster it removes again, so it
 // changes nothing. In a dry run it makes nothing.
-func (p *PodsTask) Check(ctx context.Context, site engine.Site) (engine.Change, error) {
+func (p *PodsTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, client, err := tools(site)
 	if err != nil || actionctx.CheckOnly(site) {
 		return engine.Change{}, err
@@ -86,14 +86,14 @@ func (p *PodsTask) Check(ctx context.Context, site engine.Site) (engine.Change, 
 }
 
 // Apply is never needed.
-func (p *PodsTask) Apply(context.Context, engine.Site, engine.Change) (engine.Output, error) {
+func (p *PodsTask) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
 // resolvable reports whether the cluster's DNS has a server for names
 // outside: servers in the inventory, or those that a node uses itself. When no
 // node can be asked it is taken to have.
-func resolvable(ctx context.Context, site engine.Site, c *cluster.Cluster) bool {
+func resolvable(ctx context.Context, site engine.ActionContext, c *cluster.Cluster) bool {
 	if len(c.DNS.Upstreams) > 0 {
 		return true
 	}
@@ -115,7 +115,7 @@ func resolvable(ctx context.Context, site engine.Site, c *cluster.Cluster) bool 
 	return true
 }
 
-func tools(site engine.Site) (*cluster.Cluster, *kube.Client, error) {
+func tools(site engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return nil, nil, err

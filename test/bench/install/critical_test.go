@@ -15,17 +15,17 @@ type script []engine.Event
 func at(s float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(s * float64(time.Second))) }
 
 func (s *script) done(when float64, host, role, step string) {
-	*s = append(*s, engine.Event{Time: at(when), Type: engine.StepEnd, Host: host, Role: role, Name: step, Result: &engine.Result{Status: engine.Altered}})
+	*s = append(*s, engine.Event{Time: at(when), Type: engine.EventStepEnd, Host: host, Role: role, Name: step, Result: &engine.Result{Status: engine.StatusChanged}})
 }
 
 func (s *script) waits(when float64, host, what string) {
-	*s = append(*s, engine.Event{Time: at(when), Type: engine.Waiting, Host: host, Text: what})
+	*s = append(*s, engine.Event{Time: at(when), Type: engine.EventWait, Host: host, Text: what})
 }
 
 // twoHosts is a master that takes seven seconds, and a minion that waits for it.
 func twoHosts() script {
 	var s script
-	s = append(s, engine.Event{Time: at(1), Type: engine.HostUp, Host: "m1"}, engine.Event{Time: at(1), Type: engine.HostUp, Host: "n1"})
+	s = append(s, engine.Event{Time: at(1), Type: engine.EventHostUp, Host: "m1"}, engine.Event{Time: at(1), Type: engine.EventHostUp, Host: "n1"})
 	s.done(2, "n1", "kubelet", "kubelet runs")
 	s.waits(2, "n1", `label "apiserver-ready": m1`)
 	s.done(3, "m1", "etcd", "etcd runs")
@@ -33,7 +33,7 @@ func twoHosts() script {
 	s.waits(7.5, "n1", "")
 	s.done(8, "m1", "kube-proxy", "kube-proxy runs")
 	s.done(9, "n1", "node-ready", "node is Ready")
-	skipped := engine.Event{Time: at(9.5), Type: engine.StepEnd, Host: "m1", Result: &engine.Result{Status: engine.Skipped}}
+	skipped := engine.Event{Time: at(9.5), Type: engine.EventStepEnd, Host: "m1", Result: &engine.Result{Status: engine.StatusSkipped}}
 	return append(s, skipped)
 }
 

@@ -35,9 +35,9 @@ func spans(events []engine.Event, host string, start, end time.Time) []span {
 	for _, e := range events {
 		switch {
 		case e.Host != host || e.Time.After(end):
-		case e.Type == engine.HostUp:
+		case e.Type == engine.EventHostUp:
 			until(e.Time, span{what: "connect, send the agent"})
-		case e.Type == engine.Waiting:
+		case e.Type == engine.EventWait:
 			if waiting != "" {
 				until(e.Time, span{what: "wait: " + waiting, wait: true})
 			} else {
@@ -54,7 +54,7 @@ func spans(events []engine.Event, host string, start, end time.Time) []span {
 
 // done reports whether a host has executed a step.
 func done(e engine.Event) bool {
-	return e.Type == engine.StepEnd && e.Result != nil && e.Result.Status != engine.Skipped
+	return e.Type == engine.EventStepEnd && e.Result != nil && e.Result.Status != engine.StatusSkipped
 }
 
 // slowest is the host whose last step ended last: it decides how long the run

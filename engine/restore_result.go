@@ -2,8 +2,8 @@ package engine
 
 import "fmt"
 
-// Restored says what became of a host that a rollout had changed and that failed.
-type Restored struct {
+// RestoreResult says what became of a host that a rollout had changed and that failed.
+type RestoreResult struct {
 	// Steps is the number of steps that put something back.
 	Steps int `json:"steps"`
 	// Failure says why the host is not as it was before; empty when everything is
@@ -12,10 +12,10 @@ type Restored struct {
 }
 
 // Clean reports whether the host is as it was before.
-func (r *Restored) Clean() bool { return r.Failure == "" }
+func (r *RestoreResult) Clean() bool { return r.Failure == "" }
 
 // String says so for people.
-func (r *Restored) String() string {
+func (r *RestoreResult) String() string {
 	switch {
 	case !r.Clean():
 		return "it is not as it was before: " + r.Failure

@@ -1,10 +1,10 @@
 package engine
 
-// Postponer is what a System is besides, outside of checks: steps may leave to
+// Deferrer is what a System is besides, outside of checks: steps may leave to
 // the end of their segment what is needed once after all of them.
-type Postponer interface {
-	// Postpone has Postponed of a kind called when the segment ends, however it
+type Deferrer interface {
+	// Defer has Postponed of a kind called when the segment ends, however it
 	// ends. It is written down first: when the agent dies before that, the next
 	// segment on the host, of whatever run, ends with it.
-	Postpone(kind string) error
+	Defer(kind string) error
 }

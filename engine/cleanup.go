@@ -6,43 +6,43 @@ import (
 	"sync"
 )
 
-// Pledge is something that an action has opened on behalf of a host, and that a
+// Cleanup is something that an action has opened on behalf of a host, and that a
 // later step of the run is to close: a node that takes no pods while it is
 // worked on.
-type Pledge struct {
+type Cleanup struct {
 	// Name says what is open; only one pledge has that name.
 	Name string
-	// Keep closes it in place of the step that will not come. When it has to stay
+	// Run closes it in place of the step that will not come. When it has to stay
 	// open, left says what is left and what to do about it. It must return soon
 	// after ctx has ended.
-	Keep func(ctx context.Context) (done, left string)
+	Run func(ctx context.Context) (done, left string)
 }
 
-// Pledges are those of a run, a service that the scheduler provides. When a host
+// Cleanups are those of a run, a service that the scheduler provides. When a host
 // leaves the run before it has come to its end, whatever the reason, the
 // scheduler keeps what is pledged for it. The nil value has none and takes none.
-type Pledges struct {
+type Cleanups struct {
 	mu sync.Mutex
-	of map[string][]Pledge
+	of map[string][]Cleanup
 }
 
-// Give adds a pledge for a host, in place of one that has the same name.
-func (p *Pledges) Give(host string, pledge Pledge) {
+// Register adds a pledge for a host, in place of one that has the same name.
+func (p *Cleanups) Register(host string, pledge Cleanup) {
 	if p == nil {
 		return
 	}
-	p.Drop(pledge.Name)
+	p.Cancel(pledge.Name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.of == nil {
-		p.of = map[string][]Pledge{}
+		p.of = map[string][]Cleanup{}
 	}
 	p.of[host] = append(p.of[host], pledge)
 }
 
-// Drop takes a pledge back, because what was open is closed, and tells whether
+// Cancel takes a pledge back, because what was open is closed, and tells whether
 // there was one.
-func (p *Pledges) Drop(name string) bool {
+func (p *Cleanups) Cancel(name string) bool {
 	if p == nil {
 		return false
 	}
@@ -50,7 +50,7 @@ func (p *Pledges) Drop(name string) bool {
 	defer p.mu.Unlock()
 	found := false
 	for host, list := range p.of {
-		p.of[host] = slices.DeleteFunc(list, func(one Pledge) bool {
+		p.of[host] = slices.DeleteFunc(list, func(one Cleanup) bool {
 			found = found || one.Name == name
 			return one.Name == name
 		})
@@ -59,7 +59,7 @@ func (p *Pledges) Drop(name string) bool {
 }
 
 // Take returns the pledges for a host, the last first, and forgets them.
-func (p *Pledges) Take(host string) []Pledge {
+func (p *Cleanups) Take(host string) []Cleanup {
 	if p == nil {
 		return nil
 	}
@@ -71,6 +71,6 @@ func (p *Pledges) Take(host string) []Pledge {
 	return list
 }
 
-// Yielder is implemented by actions whose Apply may be cut short when the run is
+// Cancellable is implemented by actions whose Apply may be cut short when the run is
 // to be stopped, as it then takes back what it has begun.
-type Yielder interface{ Yields() bool }
+type Cancellable interface{ Cancellable() bool }
