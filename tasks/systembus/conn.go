@@ -1,122 +1,99 @@
-// Package systembus asks services of a host for their properties over its D-Bus,
-// which takes a tenth of the processor time of a program that does so.
+// Package systembus reads properties of a host's services over its D-Bus, which
+// takes a tenth of the processor time of systemctl, a program that has to be started
+// for each question.
 //
-// It can do no more than that. The usual library would make the agent larger by
-// as much as all of its room to grow.
+// The protocol is that of github.com/godbus/dbus. This package adds the limits that an
+// agent needs: no call takes longer than [CallTimeout] or outlives its context, and
+// neither does the connection's greeting.
 package systembus
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/godbus/dbus/v5"
 )
 
-// Socket is where the bus of the system listens.
+// Socket is the socket of the system bus.
 const Socket = "/run/dbus/system_bus_socket"
 
-// callTimeout bounds the wait for one answer.
-const callTimeout = 5 * time.Second
+// CallTimeout is the maximum duration of the greeting and of a call. systemd answers
+// within milliseconds.
+const CallTimeout = 5 * time.Second
 
-// Conn is a connection to a bus. It may be used by several goroutines.
+// Conn is a connection to a bus. Several goroutines may use it.
 type Conn struct {
-	mu     sync.Mutex
-	net    net.Conn
-	in     *bufio.Reader
-	serial uint32
+	mu  sync.Mutex // held during a call, because the write deadline belongs to one call
+	net net.Conn
+	bus *dbus.Conn
 }
 
-// Dial connects to the bus at a socket.
+// Dial connects to the bus at a socket and authenticates as the user of this process.
+// It fails when the bus does not answer within CallTimeout or until ctx is done. The
+// caller closes the connection.
 func Dial(ctx context.Context, socket string) (*Conn, error) {
-	var dialer net.Dialer
+	dialer := net.Dialer{Timeout: CallTimeout}
 	n, err := dialer.DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{net: n, in: bufio.NewReader(n)}
+	bus, err := dbus.NewConn(n)
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	c := &Conn{net: n, bus: bus}
 	if err := c.greet(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("greeting the bus: %w", err), n.Close())
+		return nil, errors.Join(fmt.Errorf("greeting the bus: %w", err), c.Close())
 	}
 	return c, nil
 }
 
-// Close ends the connection.
-func (c *Conn) Close() error { return c.net.Close() }
+// Close closes the connection.
+func (c *Conn) Close() error { return c.bus.Close() }
 
-// greet says who we are, as the socket knows anyway, and gets a name on the bus.
+// greet authenticates and requests a name on the bus.
 func (c *Conn) greet(ctx context.Context) error {
-	defer c.limit(ctx)()
-	uid := hex.EncodeToString([]byte(strconv.Itoa(os.Geteuid())))
-	if _, err := fmt.Fprintf(c.net, "\x00AUTH EXTERNAL %s\r\n", uid); err != nil {
+	_ = c.net.SetDeadline(time.Now().Add(CallTimeout))
+	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
+	external := dbus.AuthExternal(strconv.Itoa(os.Geteuid()))
+	if err := c.bus.Auth([]dbus.Auth{external}); err != nil {
 		return err
 	}
-	line, err := c.in.ReadString('\n')
-	if err != nil {
+	if err := c.bus.Hello(); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(line, "OK ") {
-		return fmt.Errorf("it does not know us: %q", strings.TrimSpace(line))
+	if !stop() {
+		return ctx.Err()
 	}
-	if _, err := io.WriteString(c.net, "BEGIN\r\n"); err != nil {
-		return err
-	}
-	_, err = c.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello")
-	return err
+	return c.net.SetDeadline(time.Time{})
 }
 
-// Properties returns those of an object, of all its interfaces together. Numbers
-// are uint64, arrays and structs []any. After an error, the connection is of no
-// more use.
+// Properties returns the properties of an object, of all its interfaces together. The
+// values have the types that godbus decodes: string, bool, sized integers, slices of
+// these, and []any for structs. After an error the connection is unusable and the
+// caller closes it.
 func (c *Conn) Properties(ctx context.Context, service, object string) (map[string]any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.limit(ctx)()
-	reply, err := c.call(service, object, "org.freedesktop.DBus.Properties", "GetAll", "")
-	if err != nil {
-		return nil, err
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	// A bus that does not read would block the write, which knows no context.
+	_ = c.net.SetWriteDeadline(time.Now().Add(CallTimeout))
+	defer context.AfterFunc(ctx, func() { _ = c.net.SetWriteDeadline(time.Unix(1, 0)) })()
+	call := c.bus.Object(service, dbus.ObjectPath(object)).CallWithContext(ctx, "org.freedesktop.DBus.Properties.GetAll", 0, "")
+	var variants map[string]dbus.Variant
+	if err := call.Store(&variants); err != nil {
+		return nil, fmt.Errorf("waiting for the answer of %s: %w", service, err)
 	}
-	pairs, err := reply.array("a{sv}")
-	if err != nil {
-		return nil, err
+	values := make(map[string]any, len(variants))
+	for name, v := range variants {
+		values[name] = v.Value()
 	}
-	all := make(map[string]any, len(pairs))
-	for _, p := range pairs {
-		pair, _ := p.([]any)
-		if name, ok := pair[0].(string); ok {
-			all[name] = pair[1]
-		}
-	}
-	return all, nil
-}
-
-// limit bounds what follows by patience and ctx, until stop is called.
-func (c *Conn) limit(ctx context.Context) (stop func()) {
-	_ = c.net.SetDeadline(time.Now().Add(callTimeout))
-	end := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
-	return func() { end() }
-}
-
-// call sends a message and waits for what answers it. Signals are passed over.
-func (c *Conn) call(service, object, iface, member string, args ...string) (message, error) {
-	c.serial++
-	if _, err := c.net.Write(request(c.serial, service, object, iface, member, args...)); err != nil {
-		return message{}, err
-	}
-	for {
-		m, err := receive(c.in)
-		if err != nil {
-			return message{}, fmt.Errorf("waiting for the answer of %s: %w", service, err)
-		}
-		if m.replyTo == c.serial {
-			return m, m.problem()
-		}
-	}
+	return values, nil
 }

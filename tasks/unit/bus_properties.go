@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -69,26 +68,18 @@ func inWords(v any) string {
 		return v
 	case bool:
 		return map[bool]string{true: "yes", false: "no"}[v]
-	case uint64:
-		return strconv.FormatUint(v, 10)
-	case []any:
-		return listInWords(v)
+	case uint32, int32, uint64:
+		return fmt.Sprint(v)
+	case []byte: // an id
+		return hex.EncodeToString(v)
+	case []string: // paths
+		return strings.Join(v, " ")
+	case []any: // the name and text of an error
+		words := make([]string, len(v))
+		for i, word := range v {
+			words[i], _ = word.(string)
+		}
+		return strings.TrimSpace(strings.Join(words, " "))
 	}
 	return ""
-}
-
-// listInWords formats a list: paths, or an error's name and text, separated by
-// blanks, and an id in hex digits.
-func listInWords(list []any) string {
-	var id []byte
-	var words []string
-	for _, v := range list {
-		switch v := v.(type) {
-		case uint64:
-			id = append(id, byte(v))
-		case string:
-			words = append(words, v)
-		}
-	}
-	return hex.EncodeToString(id) + strings.TrimSpace(strings.Join(words, " "))
 }

@@ -26,8 +26,9 @@ func TestInWords(t *testing.T) {
 		v    any
 		want string
 	}{
-		{"active", "active"}, {true, "yes"}, {false, "no"}, {uint64(1 << 40), "1099511627776"}, {nil, ""},
-		{[]any{uint64(0), uint64(171), uint64(255)}, "00abff"}, {[]any{"/a.conf", "/b.conf"}, "/a.conf /b.conf"}, {[]any{}, ""}, {[]any{"", ""}, ""},
+		{"active", "active"}, {true, "yes"}, {false, "no"}, {uint64(1 << 40), "1099511627776"}, {uint32(4711), "4711"}, {nil, ""},
+		{[]byte{0, 171, 255}, "00abff"}, {[]byte{}, ""}, {[]string{"/a.conf", "/b.conf"}, "/a.conf /b.conf"}, {[]string{}, ""},
+		{[]any{"", ""}, ""}, {[]any{"org.x.Y", "why"}, "org.x.Y why"},
 	} {
 		if diff := cmp.Diff(tt.want, inWords(tt.v)); diff != "" {
 			t.Errorf("%v: %s", tt.v, diff)
