@@ -2,8 +2,8 @@ package images
 
 import (
 	"bufio"
-	"bytes"
 	"context"
+	"deployer/fileformat"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +45,7 @@ func (s *Store) expand(ctx context.Context, digest string) (expanded string, err
 	}
 	defer source.Close()
 	in := bufio.NewReader(contextReader{ctx, source})
-	if magic, _ := in.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+	if fileformat.Peek(in) != fileformat.Gzip {
 		return digest, nil
 	}
 	unzipped, err := gzip.NewReader(in)

@@ -7,6 +7,7 @@ import (
 	"deployer/engine/playbook"
 	"deployer/engine/revert"
 	"deployer/project"
+	"deployer/shellquote"
 )
 
 // originalRun is a run of what an earlier one was, for all its tasks and hosts.
@@ -34,7 +35,7 @@ func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 // requireWithheld wants the variables that were not written down.
 func requireWithheld(call journal.Invocation, extra map[string]any) error {
 	for _, name := range missingExtra(call.Withheld, extra) {
-		return project.AsUserError(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", ShellQuote(name), name))
+		return project.AsUserError(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", shellquote.Word(name), name))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"deployer/runs"
 	"deployer/runs/target"
+	"deployer/shellquote"
 )
 
 // again is the command that goes on with a run, for people to type. It ends up in
@@ -16,7 +17,7 @@ func (o runOptions) again(r *runs.Run) string {
 	case r.HasLog():
 		out = []string{runs.ResumeCommand(r.ID(), r.RecordedInvocation().ToGive())}
 	case r.PlanFile() != "":
-		out = append([]string{"deployer", "apply", runs.ShellQuote(r.PlanFile())}, o.variableWords(r.RecordedInvocation().Withheld)...)
+		out = append([]string{"deployer", "apply", shellquote.Word(r.PlanFile())}, o.variableWords(r.RecordedInvocation().Withheld)...)
 	default:
 		out = o.callWords(r)
 	}
@@ -28,7 +29,7 @@ func (o runOptions) callWords(r *runs.Run) []string {
 	out := []string{"deployer", r.Verb}
 	add := func(words ...string) {
 		if value := words[len(words)-1]; value != "" {
-			out = append(append(out, words[:len(words)-1]...), runs.ShellQuote(value))
+			out = append(append(out, words[:len(words)-1]...), shellquote.Word(value))
 		}
 	}
 	add(r.Playbook)
@@ -58,7 +59,7 @@ func (o runOptions) variableWords(withheld []string) []string {
 		case given && slices.Contains(withheld, name):
 			v = name + "=..."
 		}
-		out = append(out, "-e", runs.ShellQuote(v))
+		out = append(out, "-e", shellquote.Word(v))
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"deployer/engine/view"
 	"deployer/inventory"
 	"deployer/runs"
+	"deployer/shellquote"
 )
 
 // planOptions are the flags of plan.
@@ -127,7 +128,7 @@ func writePlan(said io.Writer, path string, p *plan.Plan) error {
 	if err := writePrivate(path, []byte(b.String())); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, runs.ShellQuote(path))
+	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, shellquote.Word(path))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"deployer/shellquote"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,7 +18,7 @@ func textFilters() map[string]filter {
 		"title":         text(func(s string) string { return eachWord(s, capitalize) }),
 		"basename":      text(path.Base),
 		"dirname":       text(path.Dir),
-		"quote":         text(shellQuote),
+		"quote":         text(shellquote.Word),
 		"regex_escape":  text(regexp.QuoteMeta),
 		"urlencode":     text(url.QueryEscape),
 		"splitext":      {do: splitExt},
@@ -55,16 +56,6 @@ func capitalize(s string) string {
 var wordText = regexp.MustCompile(`[\pL\pN']+`)
 
 func eachWord(s string, f func(string) string) string { return wordText.ReplaceAllStringFunc(s, f) }
-
-var safeWord = regexp.MustCompile(`^[A-Za-z0-9@%+=:,./_-]+$`)
-
-// shellQuote is one word for a shell.
-func shellQuote(s string) string {
-	if safeWord.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
-}
 
 func splitExt(c *call) (any, error) {
 	s, err := Print(c.value)

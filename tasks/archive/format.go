@@ -4,8 +4,8 @@ package archive
 import (
 	"archive/tar"
 	"bufio"
-	"bytes"
 	"compress/bzip2"
+	"deployer/fileformat"
 	"errors"
 	"fmt"
 	"io"
@@ -37,37 +37,33 @@ type reader interface {
 // format, not the name.
 func each(f reader, size int64, do func(member) error) error {
 	in := bufio.NewReaderSize(f, 64<<10)
-	magic, err := in.Peek(6)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	is := func(prefix string) bool { return bytes.HasPrefix(magic, []byte(prefix)) }
-	switch {
-	case is("PK\x03\x04"), is("PK\x05\x06"): // the latter is an empty one
+	switch fileformat.Peek(in) {
+	case fileformat.Zip:
 		return eachZip(f, size, do)
-	case is("\x1f\x8b"):
+	case fileformat.Gzip:
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return err
 		}
 		return eachTar(z, do)
-	case is("\x28\xb5\x2f\xfd"):
+	case fileformat.Zstd:
 		z, err := zstd.NewReader(in, zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return err
 		}
 		defer z.Close()
 		return eachTar(z, do)
-	case is("\xfd7zXZ\x00"):
+	case fileformat.XZ:
 		z, err := xz.NewReader(in)
 		if err != nil {
 			return err
 		}
 		return eachTar(z, do)
-	case is("BZh"):
+	case fileformat.Bzip2:
 		return eachTar(bzip2.NewReader(in), do)
+	default:
+		return eachTar(in, do)
 	}
-	return eachTar(in, do)
 }
 
 func eachTar(in io.Reader, do func(member) error) error {

@@ -3,7 +3,7 @@ package artifact
 import (
 	"archive/tar"
 	"bufio"
-	"bytes"
+	"deployer/fileformat"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +19,7 @@ import (
 func unpack(blob io.Reader, members map[string]string, s *stage) error {
 	in := bufio.NewReader(blob)
 	var archive io.Reader = in
-	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+	if fileformat.Peek(in) == fileformat.Gzip {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/shellquote"
 	"deployer/tasks/hostcmd"
 )
 
@@ -19,7 +20,7 @@ var errNoGit = errors.New("the host has no git: install its package first")
 func (g *Git) environment() []string {
 	ssh := "ssh -o BatchMode=yes"
 	if g.KeyFile != "" {
-		ssh += " -o IdentitiesOnly=yes -i " + hostcmd.Quote([]string{g.KeyFile})
+		ssh += " -o IdentitiesOnly=yes -i " + shellquote.Word(g.KeyFile)
 	}
 	if g.AcceptNew {
 		ssh += " -o StrictHostKeyChecking=accept-new"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/shellquote"
 )
 
 // Run runs argv and returns its standard output. An exit code other than 0 is
@@ -59,26 +60,12 @@ func lastLine(text string) string {
 	return line
 }
 
-// Quote writes argv so that it can be pasted into a POSIX shell; arguments
-// beyond the first 200 bytes are cut.
+// Quote returns a command line for messages: argv quoted for a POSIX shell, cut after
+// 200 bytes.
 func Quote(argv []string) string {
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = quoteWord(w)
-	}
-	line := strings.Join(words, " ")
+	line := shellquote.Line(argv)
 	if len(line) > 200 {
 		line = line[:200] + "..."
 	}
 	return line
-}
-
-func quoteWord(w string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r)
-	}
-	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !safe(r) }) < 0 {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"deployer/test/lab/command"
+	"deployer/shellquote"
 	"deployer/test/lab/lab"
 )
 
@@ -72,5 +72,5 @@ func prepareHost(ctx context.Context, l *lab.Lab, i int, m *material, o override
 // already cannot be written to.
 func place(target, mode string) string {
 	return fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.new && chmod %[3]s %[2]s.new && mv %[2]s.new %[2]s",
-		path.Dir(target), command.Line([]string{target}), mode)
+		path.Dir(target), shellquote.Line([]string{target}), mode)
 }

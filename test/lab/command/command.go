@@ -5,6 +5,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"deployer/shellquote"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	msg := fmt.Sprintf("%s: %v", Line(e.Argv), e.Err)
+	msg := fmt.Sprintf("%s: %v", shellquote.Line(e.Argv), e.Err)
 	if tail := strings.TrimSpace(e.Stderr); tail != "" {
 		msg += ": " + tail
 	}
@@ -61,23 +62,4 @@ func Input(ctx context.Context, stdin io.Reader, argv ...string) (string, error)
 		return out, &Error{Argv: argv, Stderr: stderr.String(), Err: err}
 	}
 	return out, nil
-}
-
-// Line writes argv so that a POSIX shell reads it back as the same words.
-func Line(argv []string) string {
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = quote(w)
-	}
-	return strings.Join(words, " ")
-}
-
-func quote(w string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
-	}
-	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

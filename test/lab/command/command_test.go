@@ -53,19 +53,3 @@ func TestALeftChildDoesNotHoldTheCallUp(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 }
-
-// What Line writes, a shell must read back as the same words.
-func FuzzLine(f *testing.F) {
-	for _, w := range []string{"plain", "", "two words", "it's", `a"b`, "$HOME `id` \\", "--flag=a:b,c", "*", "new\nline"} {
-		f.Add(w)
-	}
-	f.Fuzz(func(t *testing.T, word string) {
-		if strings.Contains(word, "\x00") {
-			return // no argument of a program can hold it
-		}
-		out, err := exec.Command("sh", "-c", "printf '%s|' "+Line([]string{word, word})).Output()
-		if err != nil || string(out) != word+"|"+word+"|" {
-			t.Errorf("%q became %q (%v)", word, out, err)
-		}
-	})
-}

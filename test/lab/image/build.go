@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"deployer/shellquote"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"deployer/test/lab/command"
 )
 
 // Store is the part of a container engine that keeps images.
@@ -60,7 +59,7 @@ func build(ctx context.Context, store Store, ref, dir string, more []string, pro
 	said := &lineWriter{each: progress}
 	cmd.Stderr = said
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", command.Line(cmd.Args), err, said.last())
+		return fmt.Errorf("%s: %w\n%s", shellquote.Line(cmd.Args), err, said.last())
 	}
 	progress("importing the image into the container engine")
 	return store.ImportImage(ctx, rootfs, ref, []string{"/usr/local/sbin/lab-init"})
