@@ -14,18 +14,19 @@ import (
 	"deployer/tasks/stat"
 )
 
-// AdminCredentials is what the admin of a cluster shows to its API, in PEM: full rights.
+// AdminCredentials are the CA, client certificate and key of the cluster's admin, in
+// PEM. They have full rights.
 type AdminCredentials struct{ CA, Cert, Key []byte }
 
-// The admin's files on every master.
+// Paths of the admin's files on every master.
 const (
 	adminCA   = "/etc/kubernetes/pki/ca.crt"
 	adminCert = "/etc/kubernetes/pki/admin.crt"
 	adminKey  = "/etc/kubernetes/pki/admin.key"
 )
 
-// ReadAdminCredentials reads the admin's files from the first master that has them. They go
-// through no event, journal or log.
+// ReadAdminCredentials reads the admin's files from the first master that has them.
+// Their content is in no event, journal or log.
 func (c Runner) ReadAdminCredentials(ctx context.Context, p *project.Project, which target.PromptFlags) (*AdminCredentials, error) {
 	connector, err := c.connectorFor(p, p.Cluster.Masters, which)
 	if err != nil {
@@ -40,20 +41,21 @@ func (c Runner) ReadAdminCredentials(ctx context.Context, p *project.Project, wh
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", master, err))
 	}
-	return nil, fmt.Errorf("no master gives the admin's certificate; is the cluster installed?\n%w", errors.Join(errs...))
+	return nil, fmt.Errorf("reading the admin certificate from the masters; is the cluster installed?\n%w", errors.Join(errs...))
 }
 
-// connectorFor reaches hosts outside of a run, and tells nobody of it.
+// connectorFor returns a connector for hosts outside of a run; its events are
+// discarded.
 func (c Runner) connectorFor(p *project.Project, hosts []string, which target.PromptFlags) (*target.Connector, error) {
 	store, err := blobs.New(p)
 	if err != nil {
 		return nil, err
 	}
-	logins, err := target.NewCredentials(p, which, c.PromptSecret)
+	credentials, err := target.NewCredentials(p, which, c.PromptSecret)
 	if err != nil {
 		return nil, err
 	}
-	connector, err := target.NewConnector(p, logins, 1)
+	connector, err := target.NewConnector(p, credentials, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func readFiles(ctx context.Context, c schedule.Connector, host string, paths ...
 	for _, path := range paths {
 		text, ok := found[path].(string)
 		if !ok {
-			return nil, fmt.Errorf("%s was not read", path)
+			return nil, fmt.Errorf("the host returned no content of %s", path)
 		}
 		files[path] = []byte(text)
 	}

@@ -14,31 +14,31 @@ import (
 	"deployer/project"
 )
 
-// Apply makes ready a run that does what a plan says and nothing else: before it
-// changes anything it looks at all hosts again, and ends with a *DriftError when
-// they are not what the plan was made for. What the call of the given options says
-// counts for the number of hosts at one time and for variables that the plan holds
-// only by name. Files that have changed are a *DriftError at once.
+// Apply returns a run that executes a plan and nothing else. Apply itself returns a
+// *DriftError when files have changed since the plan. The run first checks all hosts
+// again and ends with a *DriftError, before any change, when a host differs from the
+// plan. Of the given options it uses Forks and the variables whose values the plan
+// omits.
 func (c Runner) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, error) {
-	given.skipVarCheck = true // what is wrong with changed files is that they have changed
+	given.skipVarCheck = true // changed files are reported as drift below
 	r, err := c.rerun(p.Invocation, given)
 	if err != nil {
 		return nil, err
 	}
 	if missing := r.missingVars(p.Invocation.Withheld); len(missing) > 0 {
-		return nil, project.AsUserError(fmt.Errorf("give these variables again with -e, as they look like secrets and are not in the plan: %s", strings.Join(missing, ", ")))
+		return nil, project.AsUserError(fmt.Errorf("variables whose names look like secrets are not in the plan; set them with -e: %s", strings.Join(missing, ", ")))
 	}
 	r.applies, r.applied = p, &from
-	ahead := r.Project.DigestsNow(p.Files)
-	if drift := c.versionDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Digests(), false)) > 0 || missingFile(p, ahead) {
-		return nil, &DriftError{append(drift, plan.FileDrift(p, ahead, false)...)}
+	digests := r.Project.DigestsNow(p.Files)
+	if drift := c.versionDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Digests(), false)) > 0 || missingFile(p, digests) {
+		return nil, &DriftError{append(drift, plan.FileDrift(p, digests, false)...)}
 	}
 	r.Hosts = slices.DeleteFunc(hostNames(p), func(host string) bool { return !slices.Contains(r.Hosts, host) })
 	return r, nil
 }
 
-// missingFile tells whether a file of the plan is not there any more: no host could be
-// looked at with a template that is missing.
+// missingFile reports whether a file of the plan does not exist any more. Without a
+// template no host can be checked.
 func missingFile(p *plan.Plan, now map[string]string) bool {
 	for path := range p.Files {
 		if digest, ok := now[path]; ok && digest == "" {
@@ -48,19 +48,19 @@ func missingFile(p *plan.Plan, now map[string]string) bool {
 	return false
 }
 
-// apply is a look at all hosts, which must find what the plan has, and the run
-// itself. The hosts stay connected and locked in between. The report is that of
-// the look when that did not come to its end.
+// apply checks all hosts, compares the result with the plan, and executes the plan. The
+// hosts stay connected and locked in between. It returns the report of the check when
+// the check did not complete.
 func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 	sessions := schedule.Keep(s.connector)
 	defer sessions.Close()
 	found := plan.NewCollector()
-	look := s.options()
-	look.Connector, look.Check, look.Sink = sessions, true, found
+	check := s.options()
+	check.Connector, check.Check, check.Sink = sessions, true, found
 	if s.observer.CheckSink != nil {
-		look.Sink = view.Tee(found, s.observer.CheckSink)
+		check.Sink = view.Tee(found, s.observer.CheckSink)
 	}
-	report, err := schedule.Run(ctx, s.Program, look)
+	report, err := schedule.Run(ctx, s.Program, check)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 		return report, nil
 	case engine.OutcomeAborted, engine.OutcomeRestored:
 		if drift := plan.FileDrift(s.applies, s.Project.DigestsNow(s.applies.Files), false); len(drift) > 0 {
-			return nil, &DriftError{drift} // why the look has failed, most likely
+			return nil, &DriftError{drift} // the probable cause of the failed check
 		}
 		return report, nil
 	}
@@ -84,8 +84,8 @@ func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 	return schedule.Run(ctx, s.Program, run)
 }
 
-// drift compares the plan with what was found now. Of a plan that was applied in
-// part only what is left can be compared.
+// drift compares the plan with the result of the check. When a plan was applied in
+// part, it compares only the rest.
 func (s *execution) drift(now *plan.Plan) []plan.Drift {
 	drift := plan.FileDrift(s.applies, s.Project.Digests(), true)
 	if s.resumes == "" {
@@ -102,8 +102,8 @@ func hostNames(p *plan.Plan) []string {
 	return names
 }
 
-// versionDrift: another deployer has other playbooks of its own, and may see
-// hosts in another way.
+// versionDrift reports a plan of another version, whose built-in playbooks and checks
+// may differ.
 func (c Runner) versionDrift(p *plan.Plan) []plan.Drift {
 	if p.Deployer == c.Version {
 		return nil

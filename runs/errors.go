@@ -6,23 +6,22 @@ import (
 	"deployer/engine/plan"
 )
 
-// RefusedError is why nothing was done though all that was given is right: going on
-// would do what nobody has asked for.
+// RefusedError says why a run with valid input must not start: it would do something
+// that the user has not asked for. Nothing was changed.
 type RefusedError struct{ Err error }
 
 // Error implements error.
 func (r *RefusedError) Error() string { return r.Err.Error() }
 
-// Unwrap gives the error that it is.
+// Unwrap returns the wrapped error.
 func (r *RefusedError) Unwrap() error { return r.Err }
 
-// DriftError says that files or hosts are not what a plan was made for. Nothing
-// was changed.
+// DriftError lists files and hosts that differ from a plan. Nothing was changed.
 type DriftError struct{ Drift []plan.Drift }
 
-// Error implements error; it tells of the first drift only.
+// Error implements error; the text has only the first drift.
 func (e *DriftError) Error() string {
-	text := "this is not what the plan was made for"
+	text := "files or hosts differ from the plan"
 	if len(e.Drift) > 0 {
 		text += fmt.Sprintf(": %s: %s", e.Drift[0].Subject, e.Drift[0].Difference)
 	}

@@ -8,18 +8,18 @@ import (
 	"deployer/engine/plan"
 )
 
-// maxPastRuns is how many past runs an estimate looks at.
+// maxPastRuns is the maximum number of logs that an estimate uses.
 const maxPastRuns = 5
 
-// Estimate tells how long a plan will take with so many hosts at one time, by the
-// logs of so many past runs of the same playbook on this machine. ok is false when
-// they do not tell.
+// Estimate returns the expected duration of a plan with the given number of hosts in
+// parallel, and the number of logs that it is based on: those of the last runs of the
+// same playbook on this machine. ok is false when the logs do not suffice.
 func Estimate(p *plan.Plan, parallelism int) (took time.Duration, runs int, ok bool) {
 	dir, err := journal.Dir()
 	if err != nil {
 		return 0, 0, false
 	}
-	past, _ := journal.List(dir) // those that can be read will do
+	past, _ := journal.List(dir) // unreadable logs are skipped
 	history := &plan.History{}
 	for _, r := range past {
 		if history.Runs == maxPastRuns || !r.Header.Invocation.Same(p.Invocation) || r.Report == nil {

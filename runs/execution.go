@@ -13,31 +13,29 @@ import (
 	"deployer/tasks/control/reboot"
 )
 
-// Observer is who looks on while a run is carried out. All of it may be nil.
+// Observer receives the events of a run and can interrupt it. All fields may be nil.
 type Observer struct {
 	// Sink gets the events, without secrets.
 	Sink engine.Sink
-	// Look gets those of the look at all hosts that comes before a plan is
-	// applied.
+	// CheckSink gets the events of the check of all hosts before a plan is applied.
 	CheckSink engine.Sink
 	// Interrupt, when it is closed or sent to, ends the run after the steps in
 	// flight. To stop at once, cancel the context.
 	Interrupt <-chan struct{}
 }
 
-// execution is a run on its way: what it needs beside the program, from its first
-// connection to its last.
+// execution is the state of a run from its first connection to its last.
 type execution struct {
 	*Run
 	started  time.Time
 	observer Observer
-	events   *fanout // to all who want them, without secrets
+	events   *fanout // without secrets
 	services engine.Services
-	log      *journal.Log // nil until it is begun
+	log      *journal.Log // nil until startLog
 }
 
-// Do carries the run out. The report is that of a plan's look at the hosts when
-// that did not come to its end, and nil when nothing was begun.
+// Do executes the run. The report is nil when the run did not start, and that of the
+// check when the run applies a plan and its check did not complete.
 func (r *Run) Do(ctx context.Context, w Observer) (*engine.Report, error) {
 	if err := r.Prepare(ctx); err != nil {
 		return nil, err
@@ -68,8 +66,8 @@ func (s *execution) do(ctx context.Context) (*engine.Report, error) {
 	return schedule.Run(ctx, s.Program, s.options())
 }
 
-// resumeChain are a run and those that it goes on from, the newest first; none
-// for no run. What cannot be read any more ends the list.
+// resumeChain returns a run and the runs that it resumed, the newest first; nil for an
+// empty id. A log that cannot be read ends the chain.
 func resumeChain(run string) []string {
 	if run == "" {
 		return nil
@@ -80,7 +78,7 @@ func resumeChain(run string) []string {
 		return out
 	}
 	records, _ := journal.List(dir)
-	for _, r := range records { // newest first, as runs go on from earlier ones
+	for _, r := range records { // newest first
 		if r.Header.Run == out[len(out)-1] && r.Header.Resumes != "" {
 			out = append(out, r.Header.Resumes)
 		}
@@ -88,14 +86,14 @@ func resumeChain(run string) []string {
 	return out
 }
 
-// options are those of the engine.
+// options returns the options of the scheduler.
 func (s *execution) options() schedule.Options {
 	o := schedule.Options{
 		RunID:     s.id,
 		Resumes:   resumeChain(s.resumes),
 		Check:     s.Check,
 		Beside:    s.unlocked,
-		NoPutBack: s.NoPutBack,
+		NoPutBack: s.NoRestore,
 		Hosts:     s.Hosts,
 		Match:     s.Project.Match,
 		Vars:      func(host string) (map[string]any, error) { return s.variables.Of(host), nil },
@@ -121,7 +119,7 @@ func (s *execution) options() schedule.Options {
 	return o
 }
 
-// end gives everything back. The error is that of the log.
+// end closes connections and the log, and returns the error of the log.
 func (s *execution) end() error {
 	s.connector.Close()
 	if s.log == nil {

@@ -7,13 +7,13 @@ import (
 	"deployer/engine"
 )
 
-// fanout passes events on to those that have been added until then.
+// fanout sends each event to all sinks added so far.
 type fanout struct {
 	mu    sync.Mutex
 	sinks []engine.Sink
 }
 
-// add makes sure that s gets all events from now on; nil is nobody.
+// add sends all later events to s; nil is ignored.
 func (r *fanout) add(s engine.Sink) {
 	if s == nil {
 		return

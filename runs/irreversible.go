@@ -11,19 +11,18 @@ import (
 	"deployer/engine/view"
 )
 
-// Irreversible is something that is not put back.
+// Irreversible is a change that a revert cannot restore.
 type Irreversible struct {
-	What  string   `json:"what"`
-	Hosts []string `json:"hosts"`
-	// lasting: something is not as it was before, as far as anybody knows.
-	lasting bool
+	What    string   `json:"what"`
+	Hosts   []string `json:"hosts"`
+	lasting bool     // the state of hosts differs, or may differ, from the one before the run
 }
 
-// irreversibleList gathers what hosts have in common.
+// irreversibleList collects changes; hosts with the same change share an entry.
 type irreversibleList struct{ all []Irreversible }
 
-// add takes in what one host has. Where hosts differ in nothing but their own
-// names, these are written as HOST.
+// add adds a change of a host. Texts that differ only in the name of their host share
+// an entry, in which the name is HOST.
 func (c *irreversibleList) add(host, what string, lasting bool) {
 	i := slices.IndexFunc(c.all, func(one Irreversible) bool { return one.What == what })
 	if i < 0 {
@@ -43,17 +42,17 @@ func (c *irreversibleList) add(host, what string, lasting bool) {
 	}
 }
 
-// replaceHostname has HOST where a text has the host's name as a word of its own.
+// replaceHostname replaces the host's name, as a whole word, by HOST.
 func replaceHostname(text, host string) string {
 	return regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllLiteralString(text, "HOST")
 }
 
-// irreversible lists what cannot be put back: what hosts have lost, or forgotten, and
-// steps that kept nothing.
+// irreversible lists the changes that cannot be reverted: lost backups, purged history,
+// unreachable hosts, and steps without a backup.
 func (r *Revert) irreversible(found *RevertPreview) []Irreversible {
-	silent := map[string]string{}
+	unreachable := map[string]string{}
 	for _, h := range found.Report.Broken() {
-		silent[h.Host] = h.Failure.Message
+		unreachable[h.Host] = h.Failure.Message
 	}
 	list := &irreversibleList{}
 	for _, host := range found.hosts {
@@ -61,10 +60,10 @@ func (r *Revert) irreversible(found *RevertPreview) []Irreversible {
 		changed := r.log.changed[host]
 		switch {
 		case !asked:
-			list.add(host, "all that the run changed there: the host was not reached ("+view.NormalizeHosts(host, silent[host])+")", len(changed) > 0 || len(r.log.hosts) == 0)
+			list.add(host, "all changes of the run on the host, which is unreachable ("+view.NormalizeHosts(host, unreachable[host])+")", len(changed) > 0 || len(r.log.hosts) == 0)
 			continue
 		case !past.Known && len(changed) > 0:
-			list.add(host, fmt.Sprintf("all that the run changed there (%d steps): the host has no record of it any more", len(changed)), true)
+			list.add(host, fmt.Sprintf("all changes of the run on the host (%d steps), which has no record of the run any more", len(changed)), true)
 			continue
 		}
 		for _, item := range past.Items {
@@ -77,40 +76,40 @@ func (r *Revert) irreversible(found *RevertPreview) []Irreversible {
 	return list.all
 }
 
-// withoutBackup lists the steps that changed something on a host and kept nothing.
+// withoutBackup lists the steps that changed something on a host without a backup.
 func (r *Revert) withoutBackup(host string, all map[string]engine.RunHistory, list *irreversibleList) {
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for _, c := range r.log.changed[host] {
 		if where, step := c.backupOf(host); !hasBackup(all[where], step) {
 			list.add(host, c.String()+r.uncordonHint(c), false)
 		}
-		told[c.step] = true
+		listed[c.step] = true
 	}
 	for _, step := range all[host].WithoutBackup {
-		if action, _, ok := cutLast(step, "."); told[step] || r.log.unchanged[host][step] || ok && told[action] {
-			continue // a module that an action has run is named by the action's step
+		if action, _, ok := cutLast(step, "."); listed[step] || r.log.unchanged[host][step] || ok && listed[action] {
+			continue // the step of an action stands for the modules that it ran
 		}
 		if _, by, delegated := strings.Cut(step, "/"); delegated && len(r.log.changed[by]) > 0 {
-			continue // named where the play's host is
+			continue // listed for the host of the play
 		}
 		list.add(host, r.taskName(step), false)
 	}
 }
 
-// uncordonHint is what to do about a node that the run has left drained.
+// uncordonHint returns the remedy for a node that the run has left drained.
 func (r *Revert) uncordonHint(c changedStep) string {
 	if !r.log.drained[c.drained] {
 		return ""
 	}
-	return ": it takes no pods until kubectl uncordon " + c.drained
+	return ": the node accepts no pods; run: kubectl uncordon " + c.drained
 }
 
-// hasBackup tells whether a host has kept something that a step has changed.
+// hasBackup reports whether a host has a backup of a step.
 func hasBackup(past engine.RunHistory, step string) bool {
 	return slices.ContainsFunc(past.Items, func(i engine.ChangeRecord) bool { return slices.Contains(i.Steps, step) })
 }
 
-// taskName is what people call a step.
+// taskName returns the name of a step's task.
 func (r *Revert) taskName(step string) string {
 	name := "step " + step
 	for _, t := range r.program.Tasks {
@@ -121,7 +120,7 @@ func (r *Revert) taskName(step string) string {
 	return name
 }
 
-// cutLast cuts text around the last sep in it.
+// cutLast cuts text around the last instance of sep.
 func cutLast(text, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(text, sep)
 	if i < 0 {
@@ -130,8 +129,8 @@ func cutLast(text, sep string) (before, after string, found bool) {
 	return text[:i], text[i+len(sep):], true
 }
 
-// Unrestored is a sink of events that gathers what a revert could not put back,
-// although it had seemed so.
+// Unrestored is a sink that collects the resources that a revert failed to restore
+// although its preview listed them.
 type Unrestored struct {
 	mu   sync.Mutex
 	list irreversibleList
@@ -153,8 +152,8 @@ func (l *Unrestored) Emit(e engine.Event) {
 	}
 }
 
-// Of are the leftovers of a revert that has ended, hosts in the order of its
-// report.
+// Of returns the collected resources of a completed revert, with hosts in the order of
+// its report.
 func (l *Unrestored) Of(report *engine.Report) []Irreversible {
 	l.mu.Lock()
 	defer l.mu.Unlock()

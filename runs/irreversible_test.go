@@ -60,8 +60,8 @@ func TestDrainedNodesAreNamed(t *testing.T) {
 	want := []Irreversible{
 		{What: "drain (the node)", Hosts: []string{"n1"}},
 		{What: "uncordon (the node)", Hosts: []string{"n1"}},
-		{What: "drain (the node): it takes no pods until kubectl uncordon n2", Hosts: []string{"n2"}},
-		{What: "drain (node n3): it takes no pods until kubectl uncordon n3", Hosts: []string{"m1"}},
+		{What: "drain (the node): the node accepts no pods; run: kubectl uncordon n2", Hosts: []string{"n2"}},
+		{What: "drain (node n3): the node accepts no pods; run: kubectl uncordon n3", Hosts: []string{"m1"}},
 	}
 	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
 		t.Error(diff)

@@ -10,7 +10,7 @@ import (
 	"deployer/shellquote"
 )
 
-// originalRun is a run of what an earlier one was, for all its tasks and hosts.
+// originalRun returns the run that is to be reverted, with all its tasks and hosts.
 func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 	o := r.options.Options
 	o.Invocation = journal.Invocation{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
@@ -29,19 +29,19 @@ func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 	case verbRevert:
 		return c.originalRevert(r, call)
 	}
-	return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which changes nothing that could be put back", r.ID, call.Verb))
+	return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which changes nothing that can be reverted", r.ID, call.Verb))
 }
 
-// requireWithheld wants the variables that were not written down.
+// requireWithheld returns an error for a withheld variable that extra does not contain.
 func requireWithheld(call journal.Invocation, extra map[string]any) error {
 	for _, name := range missingExtra(call.Withheld, extra) {
-		return project.AsUserError(fmt.Errorf("give the variable again with -e %s=VALUE, as %s looks like a secret and was not written down", shellquote.Word(name), name))
+		return project.AsUserError(fmt.Errorf("set the variable again with -e %s=VALUE: its name %s looks like a secret, so the log does not contain the value", shellquote.Word(name), name))
 	}
 	return nil
 }
 
-// withoutProgram is a run without a program: of exec, whose one task has this id, or of a
-// run of which nothing is known.
+// withoutProgram returns a run whose playbook is unknown: of exec, whose only task has
+// the id of this one, or of a run about which nothing is known.
 func (c Runner) withoutProgram(o Options) (*Run, error) {
 	p, err := project.Load(o.Inventory, c.Options)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c Runner) withoutProgram(o Options) (*Run, error) {
 	return run, err
 }
 
-// originalRevert is the way back that an earlier run took.
+// originalRevert returns the run of an earlier revert.
 func (c Runner) originalRevert(r *Revert, call journal.Invocation) (*Run, error) {
 	dir, err := journal.Dir()
 	if err != nil {
@@ -62,7 +62,7 @@ func (c Runner) originalRevert(r *Revert, call journal.Invocation) (*Run, error)
 	}
 	first, err := journal.Find(dir, call.Reverts)
 	if err != nil {
-		return nil, project.AsUserError(fmt.Errorf("run %s reverted another one: %w", r.ID, err))
+		return nil, project.AsUserError(fmt.Errorf("finding the run that %s reverted: %w", r.ID, err))
 	}
 	run, err := c.originalRun(r, first.Header.Invocation)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"deployer/project"
 )
 
-// PlanResult is what a run would do, and how the look at the hosts went.
+// PlanResult is the plan of a run, with the report of the check that made it.
 type PlanResult struct {
-	Plan   *plan.Plan // nil when the look did not come to its end
+	Plan   *plan.Plan // nil when the check did not complete
 	Report *engine.Report
 }
 
-// Plan looks at the hosts and changes nothing. The run must have been made with
+// Plan checks the hosts and changes nothing. The run must have been created with
 // Options.Check.
 func (r *Run) Plan(ctx context.Context, w Observer) (*PlanResult, error) {
 	found := plan.NewCollector()
@@ -45,7 +45,7 @@ func (r *Run) Plan(ctx context.Context, w Observer) (*PlanResult, error) {
 	return &PlanResult{p, report}, nil
 }
 
-// ReadPlan reads the file of a plan. All its errors are mistakes of the user's.
+// ReadPlan reads a plan from a file. All its errors are *project.UserError.
 func ReadPlan(file string) (*plan.Plan, journal.Plan, error) {
 	p, digest, err := readPlan(file)
 	if err != nil {
@@ -67,9 +67,9 @@ func readPlan(file string) (p *plan.Plan, digest string, err error) {
 	}
 	switch {
 	case head.Format == 0:
-		return nil, "", fmt.Errorf("%s is no plan: it has no format", file)
+		return nil, "", fmt.Errorf("%s is no plan: it has no format number", file)
 	case head.Format != plan.Format:
-		return nil, "", fmt.Errorf("%s is a plan of format %d, this deployer knows %d: apply it with the deployer that made it, or make a new one", file, head.Format, plan.Format)
+		return nil, "", fmt.Errorf("%s is a plan of format %d, this deployer reads format %d: apply it with the deployer that made it, or make a new plan", file, head.Format, plan.Format)
 	}
 	p = &plan.Plan{}
 	strict := json.NewDecoder(bytes.NewReader(data))

@@ -64,7 +64,7 @@ func TestPlanFormat(t *testing.T) {
 	if diff := cmp.Diff(goldenPlan(), got); diff != "" {
 		t.Error(diff)
 	}
-	for format, says := range map[string]string{`"format": 7`: "is a plan of format 7, this deployer knows 1", `"made by": "hand"`: "is no plan: it has no format"} {
+	for format, says := range map[string]string{`"format": 7`: "is a plan of format 7, this deployer reads format 1", `"made by": "hand"`: "is no plan: it has no format number"} {
 		path := filepath.Join(t.TempDir(), "plan.json")
 		if err := os.WriteFile(path, []byte(strings.Replace(string(want), `"format": 1`, format, 1)), 0o600); err != nil {
 			t.Fatal(err)

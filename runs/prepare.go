@@ -12,9 +12,9 @@ import (
 	"deployer/runs/target"
 )
 
-// Prepare makes everything ready that is not a host: it asks for variables and
-// passwords, and fetches artifacts. [Run.Do] does it when nobody has; who shows the run calls it
-// before the show begins.
+// Prepare does all work before the first connection: it prompts for variables,
+// passwords and passphrases, and downloads artifacts. [Run.Do] calls it, too; a caller
+// that draws on the terminal calls it first, so that prompts come before the drawing.
 func (r *Run) Prepare(ctx context.Context) error {
 	if r.connector != nil {
 		return nil
@@ -40,7 +40,7 @@ func (r *Run) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// promptCredentials asks for passwords, once.
+// promptCredentials prompts for passwords, once.
 func (r *Run) promptCredentials() (err error) {
 	if r.credentials == nil {
 		r.credentials, err = target.NewCredentials(r.Project, r.Prompt, r.controller.PromptSecret)
@@ -69,8 +69,9 @@ func (r *Run) prepareWith(ctx context.Context, connector *target.Connector) erro
 	return err
 }
 
-// secrets are the texts that reach no output: what the inventory and vars_files
-// mark as secret, passwords, and variables of the command line that look like one.
+// secrets returns the texts that no output may contain: secrets of the inventory and of
+// vars_files, passwords, and variables of the command line whose names look like
+// secrets.
 func (r *Run) secrets() ([]string, error) {
 	secrets := slices.Concat(r.Project.Inventory.Secrets(), r.Program.Secrets)
 	passwords, err := r.credentials.Secrets()
@@ -87,8 +88,8 @@ func (r *Run) secrets() ([]string, error) {
 	return secrets, nil
 }
 
-// clone is another run of the same project on the same hosts, for which nobody is
-// asked again.
+// clone returns another run of the same project on the same hosts, which does not
+// prompt again.
 func (r *Run) clone(program *playbook.Program) *Run {
 	out := *r
 	out.Program = program

@@ -12,20 +12,20 @@ import (
 	"deployer/runs/target"
 )
 
-// promptVars asks for the variables that plays ask for and nobody has given. The
-// default stands for no answer, and for all where there is nobody to ask.
+// promptVars prompts for the variables of vars_prompt that have no value yet. A default
+// is used for an empty answer, and when the program cannot prompt.
 func (r *Run) promptVars() error {
-	r.Prompted = nil // those of an earlier run are asked for again
+	r.Prompted = nil // answers of an earlier run are not recorded
 	for _, p := range r.Program.Prompts {
 		if _, given := r.Extra[p.Name]; given {
 			continue
 		}
 		answer, err := r.promptVar(p)
-		var nobody *target.NotInteractiveError
+		var notInteractive *target.NotInteractiveError
 		switch {
-		case errors.As(err, &nobody) && p.Default == "":
-			return project.AsUserError(fmt.Errorf("%s: the play asks for %s, and %w; give it with -e %s=VALUE", p.Pos, p.Name, err, p.Name))
-		case err != nil && nobody == nil:
+		case errors.As(err, &notInteractive) && p.Default == "":
+			return project.AsUserError(fmt.Errorf("%s: prompting for %s: %w; set it with -e %s=VALUE", p.Pos, p.Name, err, p.Name))
+		case err != nil && notInteractive == nil:
 			return err
 		case answer == "":
 			answer = p.Default
@@ -35,14 +35,15 @@ func (r *Run) promptVars() error {
 	return nil
 }
 
-// promptVar asks, twice where it is to be confirmed, until both are the same.
+// promptVar prompts for a variable; with confirm it prompts twice, until both answers
+// are equal.
 func (r *Run) promptVar(p playbook.Prompt) (string, error) {
 	ask := r.controller.PromptVisible
 	if p.Private {
 		ask = r.controller.PromptSecret
 	}
 	if ask == nil {
-		return "", &target.NotInteractiveError{Why: "there is nobody to ask"}
+		return "", &target.NotInteractiveError{Why: "the program has no terminal"}
 	}
 	question := p.Question
 	if p.Default != "" && !p.Private {
@@ -53,16 +54,16 @@ func (r *Run) promptVar(p playbook.Prompt) (string, error) {
 		if err != nil || !p.Confirm {
 			return answer, err
 		}
-		again, err := ask(question + ", once more: ")
-		if err != nil || again == answer {
+		repeated, err := ask(question + ", again: ")
+		if err != nil || repeated == answer {
 			return answer, err
 		}
-		question = "these differ; " + p.Question
+		question = "the answers differ; " + p.Question
 	}
 }
 
-// parseAnswer is an answer as -e takes it: numbers, true and false are such. What is
-// private is a text, as a password may look like anything.
+// parseAnswer converts an answer as -e does: whole numbers, true and false have their
+// types. A private answer stays text, as a password may look like a number.
 func parseAnswer(p playbook.Prompt, answer string) any {
 	if p.Private {
 		return answer
@@ -76,7 +77,7 @@ func parseAnswer(p playbook.Prompt, answer string) any {
 	return answer
 }
 
-// privateNames are the names of variables that are written down nowhere.
+// privateNames returns the names of private variables, which are never recorded.
 func (r *Run) privateNames() []string {
 	var out []string
 	for _, p := range r.Program.Prompts {
@@ -87,7 +88,8 @@ func (r *Run) privateNames() []string {
 	return out
 }
 
-// withholdPrivate takes what is private out of what is written down.
+// withholdPrivate moves private variables from the recorded variables to the withheld
+// names.
 func (r *Run) withholdPrivate(open map[string]any, withheld []string) (map[string]any, []string) {
 	open = maps.Clone(open)
 	for _, name := range r.privateNames() {
@@ -100,7 +102,7 @@ func (r *Run) withholdPrivate(open map[string]any, withheld []string) (map[strin
 	return open, withheld
 }
 
-// missingVars are those of the names that must be given, as nobody asks for them.
+// missingVars returns the names without a value that no vars_prompt asks for.
 func (r *Run) missingVars(names []string) []string {
 	return slices.DeleteFunc(missingExtra(names, r.Extra), func(name string) bool {
 		return slices.ContainsFunc(r.Program.Prompts, func(p playbook.Prompt) bool { return p.Name == name })

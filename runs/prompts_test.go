@@ -45,8 +45,8 @@ func TestPrompts(t *testing.T) {
 		"a default":        {"{name: v, prompt: which, default: '1.10', private: false}", nil, map[string][]string{"which [1.10]: ": {""}}, map[string]any{"v": "1.10"}, []string{"open which [1.10]: "}},
 		"a hidden default": {"{name: v, default: x}", nil, map[string][]string{"v: ": {""}}, map[string]any{"v": "x"}, []string{"hidden v: "}},
 		"given":            {"{name: v}", map[string]any{"v": "x"}, nil, map[string]any{"v": "x"}, nil},
-		"confirmed": {"{name: v, confirm: true}", nil, map[string][]string{"v: ": {"a"}, "v, once more: ": {"b"}, "these differ; v: ": {"c"}, "these differ; v, once more: ": {"c"}},
-			map[string]any{"v": "c"}, []string{"hidden v: ", "hidden v, once more: ", "hidden these differ; v: ", "hidden these differ; v, once more: "}},
+		"confirmed": {"{name: v, confirm: true}", nil, map[string][]string{"v: ": {"a"}, "v, again: ": {"b"}, "the answers differ; v: ": {"c"}, "the answers differ; v, again: ": {"c"}},
+			map[string]any{"v": "c"}, []string{"hidden v: ", "hidden v, again: ", "hidden the answers differ; v: ", "hidden the answers differ; v, again: "}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -95,10 +95,10 @@ func prompting(t *testing.T, prompts string) {
 // says how to give the variable.
 func TestNobodyToPrompt(t *testing.T) {
 	nobody := func(string) (string, error) {
-		return "", &target.NotInteractiveError{Why: "the standard input is not a terminal"}
+		return "", &target.NotInteractiveError{Why: "standard input is not a terminal"}
 	}
 	for prompts, want := range map[string]string{
-		"{name: pin}":             "site.yaml:1:37: the play asks for pin, and the standard input is not a terminal; give it with -e pin=VALUE",
+		"{name: pin}":             "site.yaml:1:37: prompting for pin: standard input is not a terminal; set it with -e pin=VALUE",
 		"{name: v, default: '1'}": "",
 	} {
 		site(t)

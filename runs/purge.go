@@ -6,17 +6,17 @@ import (
 	"deployer/project"
 )
 
-// PurgeOptions say what hosts no longer keep.
+// PurgeOptions select the backups that hosts remove.
 type PurgeOptions struct {
 	Options
-	// Purge says of which run, by its whole id, and whether secrets only.
+	// Purge selects a run, by its whole id, and all backups or only those of secrets.
 	engine.Purge
 }
 
 const verbPurge = "purge"
 
-// Purge makes ready a run that removes from hosts what they keep so that runs can
-// be reverted. A host that fails or cannot be reached stops no other.
+// Purge returns a run that removes backups from hosts. A failed or unreachable host
+// stops no other.
 func (c Runner) Purge(o PurgeOptions) (*Run, error) {
 	o.Verb, o.skipVarCheck = verbPurge, true
 	p, err := project.Load(o.Inventory, c.Options)

@@ -9,20 +9,20 @@ import (
 	"deployer/project"
 )
 
-// rerun makes ready a run like an earlier one, with what is given anew: variables
-// beside those that were written down, and how many hosts at one time.
+// rerun returns a run with the invocation of an earlier one. The variables of given are
+// added to the recorded ones, and its Forks, if set, replace the recorded value.
 func (c Runner) rerun(was journal.Invocation, given Options) (*Run, error) {
 	o := given
 	o.Invocation = was
 	o.Inventory, o.Playbook = project.Relative(was.Inventory), project.Relative(was.Playbook)
-	o.Extra = mergeVars(was.Extra, given.Extra) // those withheld are to be among the given
+	o.Extra = mergeVars(was.Extra, given.Extra) // given must contain the withheld variables
 	if given.Forks > 0 {
 		o.Forks = given.Forks
 	}
 	return c.byVerb(o)
 }
 
-// byVerb makes ready a run of what the options' verb says.
+// byVerb returns a run of the verb in the options.
 func (c Runner) byVerb(o Options) (*Run, error) {
 	switch o.Verb {
 	case verbInstall:
@@ -30,10 +30,10 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 	case verbRun:
 		return c.Playbook(o)
 	}
-	return nil, fmt.Errorf("a run of deployer %s cannot be repeated from its log", o.Verb)
+	return nil, fmt.Errorf("a run of deployer %s cannot be repeated from its log; give the command again", o.Verb)
 }
 
-// mergeVars are variables, those of over above those of under.
+// mergeVars returns the variables of both maps; over takes precedence.
 func mergeVars(under, over map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, under)
@@ -41,7 +41,7 @@ func mergeVars(under, over map[string]any) map[string]any {
 	return out
 }
 
-// missingExtra are the variables that are not there.
+// missingExtra returns the names that extra does not contain.
 func missingExtra(names []string, extra map[string]any) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := extra[name]; return ok })
 }

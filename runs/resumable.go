@@ -8,9 +8,9 @@ import (
 	"deployer/project"
 )
 
-// Unfinished finds the run that is named, by the beginning of its id, or without a
-// name the last one of an inventory that did not come to its end. That there is
-// none, or nothing left to do of it, is a mistake of the user's.
+// Unfinished returns the run whose id begins with name, or, for an empty name, the last
+// run of the inventory that did not complete. It returns a *project.UserError when there
+// is none, or when the run has completed or still runs.
 func Unfinished(name, inventory string) (*journal.Record, error) {
 	dir, err := journal.Dir()
 	if err != nil {
@@ -36,16 +36,16 @@ func findUnfinished(dir, name, inventory string) (*journal.Record, error) {
 	}
 	r := lastUnfinished(all, inventory)
 	if r == nil {
-		return nil, fmt.Errorf("nothing to resume: every run of %s came to its end; see deployer runs list", project.Relative(inventory))
+		return nil, fmt.Errorf("nothing to resume: every run of %s has completed; see deployer runs list", project.Relative(inventory))
 	}
 	return r, nil
 }
 
-// lastUnfinished picks the newest run of an inventory that is not finished, that
-// no later run went on from and finished, and that no later run has done all of.
+// lastUnfinished returns the newest unfinished run of an inventory that no later run has
+// resumed to its end, and whose hosts and tasks no later run covers.
 func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Record {
 	var done []journal.Invocation
-	completed := map[string]bool{} // runs that others went on from, to their end
+	completed := map[string]bool{} // ids of runs that later runs resumed
 	for _, r := range newestFirst {
 		call := r.Header.Invocation
 		if call.Inventory != inventory || !Resumable(call) {
@@ -65,8 +65,8 @@ func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Re
 	return nil
 }
 
-// Resumable tells whether a later run can finish what this one began: a command
-// that exec ran somewhere is nothing that could be left unfinished.
+// Resumable reports whether runs of an invocation can be resumed. Runs of exec cannot:
+// a command is not repeated.
 func Resumable(c journal.Invocation) bool {
 	return c.Verb == verbRun || c.Verb == verbInstall || c.Verb == verbRevert
 }
@@ -75,11 +75,11 @@ func requireUnfinished(r *journal.Record) error {
 	run := r.Header.Run
 	switch {
 	case !Resumable(r.Header.Invocation):
-		return fmt.Errorf("run %s cannot be resumed: it was deployer %s; give the command again", run, r.Header.Invocation.Verb)
+		return fmt.Errorf("run %s of deployer %s cannot be resumed; give the command again", run, r.Header.Invocation.Verb)
 	case r.Outcome == journal.Running:
-		return fmt.Errorf("run %s goes on, as process %d; follow it with: deployer runs tail %s", run, r.Header.PID, run)
+		return fmt.Errorf("run %s is still running, as process %d; follow it with: deployer runs tail %s", run, r.Header.PID, run)
 	case r.Finished():
-		return fmt.Errorf("nothing to resume: run %s came to its end", run)
+		return fmt.Errorf("nothing to resume: run %s has completed", run)
 	}
 	return nil
 }

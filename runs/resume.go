@@ -12,13 +12,12 @@ import (
 	"deployer/project"
 )
 
-// Resume makes ready a run that goes on with one that did not come to its end: the
-// same again, of which what is done is not done twice. Of a run that left hosts
-// out only these are tried. It is refused when files or the program have changed
-// since, unless anyway. A revert is resumed with [Runner.ResumeRevert].
-//
-// What is given anew is as with [Runner.Apply].
-func (c Runner) Resume(r *journal.Record, given Options, anyway bool) (*Run, error) {
+// Resume returns a run that continues one that did not complete: the same playbook on
+// the same hosts, where steps find completed work done. When the earlier run completed
+// without some hosts, only these are contacted. Resume returns a *RefusedError when
+// files or the program have changed since, unless allowChanged is set. The given
+// options are used as in [Runner.Apply]. See [Runner.ResumeRevert] for reverts.
+func (c Runner) Resume(r *journal.Record, given Options, allowChanged bool) (*Run, error) {
 	h := r.Header
 	if h.Invocation.Verb == verbRun && r.Outcome == engine.OutcomePartial {
 		h.Invocation.Limit = strings.Join(failedHosts(r.Report), ",")
@@ -31,16 +30,16 @@ func (c Runner) Resume(r *journal.Record, given Options, anyway bool) (*Run, err
 		return nil, err
 	}
 	if missing := run.missingVars(h.Invocation.Withheld); len(missing) > 0 {
-		return nil, project.AsUserError(errors.New("give these variables again, they look like secrets and were not written down: " + ResumeCommand(h.Run, missing)))
+		return nil, project.AsUserError(errors.New("variables whose names look like secrets are not in the log; set them again: " + ResumeCommand(h.Run, missing)))
 	}
-	if changed := c.changedSince(h, run.Project.Digests()); len(changed) > 0 && !anyway {
-		return nil, &RefusedError{fmt.Errorf("not the same any more since run %s: %s; to go on with what is there now, use --anyway", h.Run, strings.Join(changed, ", "))}
+	if changed := c.changedSince(h, run.Project.Digests()); len(changed) > 0 && !allowChanged {
+		return nil, &RefusedError{fmt.Errorf("changed since run %s: %s; to continue with the present files, use --allow-changed-playbook", h.Run, strings.Join(changed, ", "))}
 	}
 	run.resumes = h.Run
 	return run, nil
 }
 
-// resumeApply goes on with a plan that was applied in part.
+// resumeApply continues a plan that was applied in part.
 func (c Runner) resumeApply(h journal.Header, given Options) (*Run, error) {
 	p, from, err := ReadPlan(h.Plan.File)
 	if err != nil {
@@ -50,7 +49,7 @@ func (c Runner) resumeApply(h journal.Header, given Options) (*Run, error) {
 		return nil, project.AsUserError(fmt.Errorf("%s is not the plan that run %s applied; make a new plan", project.Relative(h.Plan.File), h.Run))
 	}
 	if given.Check {
-		return nil, project.AsUserError(errors.New("what is left of a plan is looked at before it is done; --check is not needed"))
+		return nil, project.AsUserError(errors.New("--check is not possible when resuming an apply, which checks all hosts before it changes any; leave it out"))
 	}
 	p.Invocation.Limit = h.Invocation.Limit
 	run, err := c.Apply(p, from, given)
@@ -69,13 +68,14 @@ func failedHosts(r *engine.Report) []string {
 	return out
 }
 
-// changedSince names what a run began with and what is not the same any more.
+// changedSince lists the files, and the version of deployer, that differ from those of
+// an earlier run.
 func (c Runner) changedSince(h journal.Header, now map[string]string) []string {
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(h.Files)) {
 		switch digest, ok := now[path]; {
 		case !ok:
-			out = append(out, project.Relative(path)+" (not used any more)")
+			out = append(out, project.Relative(path)+" (no longer used)")
 		case digest != h.Files[path]:
 			out = append(out, project.Relative(path))
 		}

@@ -85,7 +85,7 @@ func TestChangedSince(t *testing.T) {
 	t.Chdir(here)
 	at := func(name string) string { return filepath.Join(here, name) }
 	h := journal.Header{Deployer: "v0", Files: map[string]string{at("a"): "1", at("b"): "2", "/c": "3"}}
-	want := []string{"/c (not used any more)", "b", "d (new)", "deployer itself (v0, now v1)"}
+	want := []string{"/c (no longer used)", "b", "d (new)", "deployer itself (v0, now v1)"}
 	if diff := cmp.Diff(want, Runner{Version: "v1"}.changedSince(h, map[string]string{at("a"): "1", at("b"): "x", at("d"): "4"})); diff != "" {
 		t.Error(diff)
 	}
@@ -157,10 +157,10 @@ func TestMistakesOfCalls(t *testing.T) {
 	_, withheld := c.Resume(was, Options{}, false)
 	for want, err := range map[string]error{
 		"pattern \"nowhere\"":                    call("nowhere", "site.yaml"),
-		`pattern "web,!web" leaves no host`:      call("web,!web", "site.yaml"),
+		`pattern "web,!web" matches no host`:     call("web,!web", "site.yaml"),
 		"reading the playbook":                   call("", "none.yaml"),
 		"deployer resume r1 -e token=...":        withheld,
-		"every run of i.yaml came to its end":    func() error { _, err := Unfinished("", "i.yaml"); return err }(),
+		"every run of i.yaml has completed":      func() error { _, err := Unfinished("", "i.yaml"); return err }(),
 		"no plan.json: no such file or director": func() error { _, _, err := ReadPlan("no plan.json"); return err }(),
 	} {
 		var userError *project.UserError
@@ -170,7 +170,7 @@ func TestMistakesOfCalls(t *testing.T) {
 	}
 	_, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, false)
 	var refused *RefusedError
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "not the same any more since run r1: i.yaml (new), site.yaml (new), deployer itself") {
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "changed since run r1: i.yaml (new), site.yaml (new), deployer itself") {
 		t.Errorf("got %v", err)
 	}
 	r, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, true)

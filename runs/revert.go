@@ -11,37 +11,37 @@ import (
 	"deployer/project"
 )
 
-// RevertOptions say how a run is put back.
+// RevertOptions are the options of a revert.
 type RevertOptions struct {
-	// Options are those of the revert. Without an inventory it is that of the run;
-	// variables are added to those of the run; there are no tags.
+	// Options of the run that reverts. An empty Inventory means that of the original
+	// run; variables are added to those of the original run; tags are ignored.
 	Options
-	// Of says what the run was when this machine has no log of it: install, a
-	// playbook, or unknown.
+	// OriginalRun is the kind of the run when this machine has no log of it: install,
+	// the path of a playbook, or unknown.
 	OriginalRun string
-	// Force puts back also what somebody has changed since; Anyway goes on
-	// although the playbook is not what it was.
+	// Force also restores resources that have changed since the run.
+	// AllowChangedPlaybook accepts a playbook that has changed since the run.
 	Force, AllowChangedPlaybook bool
 }
 
-// Revert is a run that is to be put back: hosts are asked first what there is
-// to do, and then it is done.
+// Revert is the revert of a run: Preview queries the hosts, then Run returns the run
+// that restores their state.
 type Revert struct {
-	ID         string             // of the run
-	Invocation journal.Invocation // what it was
-	// WentOnFrom is the run that it went on from, which is not put back with it;
-	// empty for none.
+	ID         string             // id of the original run
+	Invocation journal.Invocation // invocation of the original run
+	// ResumedFrom is the run that the original run resumed, whose changes are not
+	// reverted with it; empty for none.
 	ResumedFrom string
 
 	options RevertOptions
-	log     *runLog           // what its log says; empty without one
-	program *playbook.Program // of the run
-	query   *Run              // asks the hosts
-	resumes string            // an earlier revert that this one goes on from
+	log     *runLog
+	program *playbook.Program // program of the original run
+	query   *Run              // queries the hosts
+	resumes string            // id of an earlier revert that this one resumes
 }
 
-// Revert makes ready the way back of a run, which is named by the beginning of its
-// id. A playbook that is not what it was then is a *Refusal.
+// Revert returns the revert of a run, which is named by the beginning of its id. A
+// playbook that has changed since the run is a *RefusedError.
 func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
 	r, err := findRun(name, o)
 	if err != nil {
@@ -50,8 +50,8 @@ func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
 	return r, c.prepareRevert(r)
 }
 
-// ResumeRevert makes ready to go on with a revert that did not come to its end:
-// hosts know what is put back already.
+// ResumeRevert continues a revert that did not complete. Hosts have recorded which
+// resources are restored.
 func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error) {
 	o := given
 	o.Invocation = was.Invocation
@@ -67,7 +67,7 @@ func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error)
 	return r, c.prepareRevert(r)
 }
 
-// findRun finds the run.
+// findRun finds the log of a run.
 func findRun(name string, o RevertOptions) (*Revert, error) {
 	dir, err := journal.Dir()
 	if err != nil {
@@ -80,13 +80,13 @@ func findRun(name string, o RevertOptions) (*Revert, error) {
 	case record != nil && record.Damaged != nil && o.OriginalRun != "":
 		return withoutLog(record.Header.Run, o), nil
 	case record != nil && record.Damaged != nil:
-		return nil, fmt.Errorf("%w; say what the run was with --of, as if this machine had no log of it", record.Damaged)
+		return nil, fmt.Errorf("%w; name the kind of the run with --original-run to revert it without its log", record.Damaged)
 	case err != nil:
-		return nil, fmt.Errorf("%w; if it was run from another machine, say what it was with --of", err)
+		return nil, fmt.Errorf("%w; if it was started on another machine, name its kind with --original-run", err)
 	}
 	h := record.Header
 	if record.Outcome == journal.Running {
-		return nil, fmt.Errorf("run %s goes on, as process %d; interrupt it first", h.Run, h.PID)
+		return nil, fmt.Errorf("run %s is still running, as process %d; interrupt it first", h.Run, h.PID)
 	}
 	if o.Inventory == "" {
 		o.Inventory = project.Relative(h.Invocation.Inventory)
@@ -95,7 +95,7 @@ func findRun(name string, o RevertOptions) (*Revert, error) {
 	return &Revert{ID: h.Run, ResumedFrom: h.Resumes, Invocation: h.Invocation, log: t, options: o}, err
 }
 
-// withoutLog is a run of which there is what somebody says that it was.
+// withoutLog returns the revert of a run whose log is missing.
 func withoutLog(name string, o RevertOptions) *Revert {
 	if o.Inventory == "" {
 		o.Inventory = project.DefaultInventory
@@ -107,36 +107,37 @@ func withoutLog(name string, o RevertOptions) *Revert {
 	return &Revert{ID: name, Invocation: call, log: &runLog{}, options: o}
 }
 
-// prepareRevert finds out which way the run went, and makes ready to ask the hosts.
+// prepareRevert compiles the original run and the query of the hosts.
 func (c Runner) prepareRevert(r *Revert) error {
-	forward, err := c.originalRun(r, r.Invocation)
+	original, err := c.originalRun(r, r.Invocation)
 	if err != nil {
 		return err
 	}
-	if moved := r.log.movedTasks(forward.Program); len(moved) > 0 && r.Invocation.Verb != verbExec && !r.options.AllowChangedPlaybook {
-		return &RefusedError{fmt.Errorf("the playbook is not what it was in run %s: %s; revert with the playbook as it was, or with --anyway in the order that it has now",
+	if moved := r.log.movedTasks(original.Program); len(moved) > 0 && r.Invocation.Verb != verbExec && !r.options.AllowChangedPlaybook {
+		return &RefusedError{fmt.Errorf("the playbook has changed since run %s: %s; revert with the earlier playbook, or with --allow-changed-playbook in the present order",
 			r.ID, strings.Join(moved, "; "))}
 	}
-	ask, err := revert.Query(r.ID, r.options.Force)
+	query, err := revert.Query(r.ID, r.options.Force)
 	if err != nil {
 		return err
 	}
-	ask.Secrets = forward.Program.Secrets
-	r.program, r.query = forward.Program, forward.clone(ask)
-	r.query.Hosts, r.query.Check, r.query.budget, r.query.fetches = r.affectedHosts(forward), true, everyHostMayFail(), false
+	query.Secrets = original.Program.Secrets
+	r.program, r.query = original.Program, original.clone(query)
+	r.query.Hosts, r.query.Check, r.query.budget, r.query.fetches = r.affectedHosts(original), true, everyHostMayFail(), false
 	return nil
 }
 
-// affectedHosts are the hosts that had a part in the run; all of the project's where
-// nobody knows, or where tasks may have worked on other hosts than their own.
-func (r *Revert) affectedHosts(forward *Run) []string {
-	if len(r.log.hosts) == 0 || slices.ContainsFunc(forward.Program.Tasks, func(t *playbook.Task) bool { return t.Delegate != nil }) {
-		return forward.Hosts
+// affectedHosts returns the hosts of the run; all hosts of the project when the log is
+// missing or when tasks are delegated.
+func (r *Revert) affectedHosts(original *Run) []string {
+	if len(r.log.hosts) == 0 || slices.ContainsFunc(original.Program.Tasks, func(t *playbook.Task) bool { return t.Delegate != nil }) {
+		return original.Hosts
 	}
-	return slices.DeleteFunc(slices.Clone(forward.Hosts), func(host string) bool { return !r.log.hosts[host] })
+	return slices.DeleteFunc(slices.Clone(original.Hosts), func(host string) bool { return !r.log.hosts[host] })
 }
 
-// Run makes ready the run that does what was found to be done.
+// Run returns the run that executes the revert of a preview. Drifted resources are a
+// *RefusedError unless Force is set.
 func (r *Revert) Run(found *RevertPreview) (*Run, error) {
 	if err := found.RefuseDrift(); err != nil {
 		return nil, err

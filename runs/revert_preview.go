@@ -12,14 +12,13 @@ import (
 	"deployer/engine/view"
 )
 
-// RevertPreview is what hosts know of a run that is to be put back, and what its log says
-// beside that.
+// RevertPreview has the backups of hosts and the log of a run that is to be reverted.
 type RevertPreview struct {
 	Report *engine.Report
-	Past   map[string]engine.RunHistory // of the hosts that could be asked
-	// Cannot says what cannot be put back.
+	Past   map[string]engine.RunHistory // by host; unreachable hosts are missing
+	// Irreversible are the changes that cannot be reverted.
 	Irreversible []Irreversible
-	// LeftOut are gates and handlers that are not repeated.
+	// LeftOut are gates and handlers that the revert does not repeat.
 	LeftOut []string
 
 	changes *plan.Collector
@@ -27,31 +26,31 @@ type RevertPreview struct {
 	inverse *revert.Inverted
 }
 
-// Hosts are those that are asked, in inventory order.
+// Hosts returns the hosts that Preview queries, in inventory order.
 func (r *Revert) Hosts() []string { return r.query.Hosts }
 
-// Prepare is Ready of the run that asks the hosts.
+// Prepare prepares the query of the hosts, as [Run.Prepare] does.
 func (r *Revert) Prepare(ctx context.Context) error { return r.query.Prepare(ctx) }
 
-// Preview asks the hosts what there is to put back. When it was interrupted, only the
-// report tells something.
+// Preview queries the hosts for their backups. When it was interrupted, only Report is
+// set.
 func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error) {
-	said := &historyCollector{changes: plan.NewCollector(), past: map[string]engine.RunHistory{}}
+	history := &historyCollector{changes: plan.NewCollector(), past: map[string]engine.RunHistory{}}
 	if w.Sink == nil {
-		w.Sink = said
+		w.Sink = history
 	} else {
-		w.Sink = view.Tee(w.Sink, said)
+		w.Sink = view.Tee(w.Sink, history)
 	}
 	report, err := r.query.Do(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	found := &RevertPreview{Report: report, Past: said.past, changes: said.changes, hosts: r.query.Hosts}
+	found := &RevertPreview{Report: report, Past: history.past, changes: history.changes, hosts: r.query.Hosts}
 	if report.Interrupted {
 		return found, nil
 	}
-	if said.err != nil {
-		return nil, said.err
+	if history.err != nil {
+		return nil, history.err
 	}
 	found.Irreversible = r.irreversible(found)
 	found.inverse, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, Past: found.Past, Log: r.log.asRevertLog()})
@@ -62,7 +61,7 @@ func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error
 	return found, nil
 }
 
-// historyCollector gathers what hosts know of the run.
+// historyCollector collects the histories that hosts report.
 type historyCollector struct {
 	changes *plan.Collector
 
@@ -84,7 +83,7 @@ func (a *historyCollector) Emit(e engine.Event) {
 	a.err = errors.Join(a.err, err)
 }
 
-// HasWork tells whether there is anything to do: to put back, or to finish.
+// HasWork reports whether a host has something to restore, or a revert to complete.
 func (f *RevertPreview) HasWork() bool {
 	for _, p := range f.Past {
 		if p.Unfinished != "" || slices.ContainsFunc(p.Items, func(i engine.ChangeRecord) bool { return i.State == engine.RevertRestore }) {
@@ -94,10 +93,10 @@ func (f *RevertPreview) HasWork() bool {
 	return false
 }
 
-// Changes are what putting back would do, as a plan has it.
+// Changes returns the changes of the revert in the form of a plan.
 func (f *RevertPreview) Changes() *plan.Plan { return f.changes.Everything(f.hosts) }
 
-// Drifted lists what somebody has changed since the run.
+// Drifted lists the resources that have changed since the run.
 func (f *RevertPreview) Drifted() []Irreversible {
 	list := &irreversibleList{}
 	for _, host := range f.hosts {
@@ -105,25 +104,25 @@ func (f *RevertPreview) Drifted() []Irreversible {
 			if i.State != engine.RevertDrifted {
 				continue
 			}
-			who := ""
+			by := ""
 			if i.Run != "" {
-				who = " (by run " + i.Run + ")"
+				by = " (by run " + i.Run + ")"
 			}
-			list.add(host, i.Label()+who, true)
+			list.add(host, i.Label()+by, true)
 		}
 	}
 	return list.all
 }
 
-// RefuseDrift refuses when something has drifted.
+// RefuseDrift returns a *RefusedError when a resource has drifted.
 func (f *RevertPreview) RefuseDrift() error {
 	if len(f.Drifted()) > 0 {
-		return &RefusedError{errors.New("nothing was changed: what is listed above was changed since; revert later runs first, or put everything back all the same with --force")}
+		return &RefusedError{errors.New("nothing was changed: the listed resources have changed since the run; revert later runs first, or restore them too with --force")}
 	}
 	return nil
 }
 
-// Incomplete tells whether something stays as the run left it.
+// Incomplete reports whether some state of the run stays after the revert.
 func (f *RevertPreview) Incomplete() bool {
 	return slices.ContainsFunc(f.Irreversible, func(c Irreversible) bool { return c.lasting })
 }

@@ -18,34 +18,33 @@ import (
 	"deployer/runs/target"
 )
 
-// Run is one run of a playbook. It is made by a [Runner], once for each time
-// that it is carried out.
+// Run is one run of a playbook. A [Runner] creates it; it can be executed once.
 type Run struct {
 	Options
 	Project *project.Project
 	Program *playbook.Program
-	// Hosts are those of the run, in inventory order.
+	// Hosts of the run, in inventory order.
 	Hosts []string
 
 	controller Runner
 	registry   engine.Registry
 	variables  *roles.Variables
-	fetches    bool // artifacts are fetched before it
-	logged     bool // it has a log on the controller, unless it is only a check
-	locks      bool // it keeps other runs away from the hosts, unless it is only a check
-	unlocked   bool // its steps run at one time with those of other runs
-	// budget is how many hosts may fail; nil means what the inventory says.
+	fetches    bool // Prepare downloads artifacts
+	logged     bool // has a log on the controller, unless it is a check
+	locks      bool // holds run locks on its hosts, unless it is a check
+	unlocked   bool // its steps may run at the same time as those of other runs
+	// budget is the failure budget by group; nil for that of the inventory.
 	budget  map[string]playbook.Limit
-	resumes string        // the run that this one goes on from, or empty
-	applies *plan.Plan    // nil for none
-	applied *journal.Plan // where that was read
+	resumes string        // id of the run that this one resumes; empty for none
+	applies *plan.Plan    // plan to apply; nil for none
+	applied *journal.Plan // the file of applies
 
-	// What Ready has made ready.
+	// Set by Prepare.
 	credentials *target.Credentials
 	connector   *target.Connector
 	blobs       *blobs.Store
 	redactor    *schedule.Redactor
-	// What Do has begun.
+	// Set by Do.
 	id     string
 	hasLog bool
 }
@@ -63,7 +62,7 @@ func (c Runner) newRun(p *project.Project, b project.PlaybookSource, o Options) 
 			return nil, project.AsUserError(err)
 		}
 		if len(r.Hosts) == 0 {
-			return nil, project.AsUserError(fmt.Errorf("pattern %q leaves no host", o.Limit))
+			return nil, project.AsUserError(fmt.Errorf("pattern %q matches no host", o.Limit))
 		}
 	}
 	selection := project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,
@@ -75,14 +74,15 @@ func (c Runner) newRun(p *project.Project, b project.PlaybookSource, o Options) 
 	return r, err
 }
 
-// ID names the run once it has begun; hosts keep what it replaces under it.
+// ID returns the id of the run, empty before Do. Hosts store backups under it.
 func (r *Run) ID() string { return r.id }
 
-// TargetHosts are the hosts of the run that a play names; the others are not contacted.
+// TargetHosts returns the hosts of the run that a play names; the others are not
+// contacted.
 func (r *Run) TargetHosts() []string {
 	named := map[string]bool{}
 	for _, p := range r.Program.Plays {
-		hosts, _ := r.Project.Match(p.Hosts) // it was compiled
+		hosts, _ := r.Project.Match(p.Hosts) // Compile has checked the pattern
 		for _, host := range hosts {
 			named[host] = true
 		}
@@ -90,10 +90,10 @@ func (r *Run) TargetHosts() []string {
 	return slices.DeleteFunc(slices.Clone(r.Hosts), func(host string) bool { return !named[host] })
 }
 
-// HasLog tells whether the run has a log, so that it can be resumed.
+// HasLog reports whether the run has a log, so that it can be resumed.
 func (r *Run) HasLog() bool { return r.hasLog }
 
-// PlanFile is the file of the plan that the run applies; empty for none.
+// PlanFile returns the file of the plan that the run applies; empty for none.
 func (r *Run) PlanFile() string {
 	if r.applied == nil {
 		return ""
@@ -101,9 +101,9 @@ func (r *Run) PlanFile() string {
 	return project.Relative(r.applied.File)
 }
 
-// RecordedInvocation is what was asked for in the form that plans and logs keep: paths are
-// absolute, and of variables that look like secrets there are only the names. The
-// run must be ready.
+// RecordedInvocation returns the invocation as plans and logs record it: paths are
+// absolute, and variables whose names look like secrets have no values. Prepare must
+// have been called.
 func (r *Run) RecordedInvocation() journal.Invocation {
 	c := r.Invocation
 	c.Playbook, c.Inventory = project.Absolute(c.Playbook), project.Absolute(c.Inventory)
@@ -112,8 +112,8 @@ func (r *Run) RecordedInvocation() journal.Invocation {
 	return c
 }
 
-// Parallelism is how many hosts are worked on at most at one time; 0 is the default of
-// the engine.
+// Parallelism returns the maximum number of hosts processed in parallel; 0 for the
+// default of the engine.
 func (r *Run) Parallelism() int {
 	if r.Forks > 0 {
 		return r.Forks
@@ -121,10 +121,9 @@ func (r *Run) Parallelism() int {
 	return r.Project.Inventory.Forks
 }
 
-// failureBudget are how many hosts may fail before a run stops: the inventory's
-// max_fail; without it a tenth of the minions, rounded down, so that a dead one
-// among many is left out and a run on few hosts is all or nothing. The engine
-// adds that masters and etcd hosts may not fail.
+// failureBudget returns the number of hosts that may fail before the run stops, by
+// group: max_fail of the inventory; without it a tenth of the minions, rounded down, so
+// that one failed minion of many does not stop a run, and one of a few does.
 func (r *Run) failureBudget() map[string]playbook.Limit {
 	if r.budget != nil {
 		return r.budget
@@ -141,14 +140,13 @@ func (r *Run) failureBudget() map[string]playbook.Limit {
 	return out
 }
 
-// everyHostMayFail is the budget of what concerns each host for itself.
+// everyHostMayFail returns the budget of runs in which a failed host stops no other.
 func everyHostMayFail() map[string]playbook.Limit {
 	all := playbook.Limit{Percent: 100, Share: true}
 	return map[string]playbook.Limit{"master": all, "etcd": all}
 }
 
-// lockOptions is how the run locks its hosts; nil when it changes none, or when it must
-// not wait for others.
+// lockOptions returns the options of the run lock; nil for a run that takes no lock.
 func (r *Run) lockOptions(started time.Time) *schedule.Claim {
 	if !r.locks || r.Check {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"deployer/engine/revert"
 )
 
-// runLog is what the log of a run on this machine says of its steps.
+// runLog has the steps of a run, from its log on this machine. Without a log it is
+// empty.
 type runLog struct {
 	hosts     map[string]bool
 	changed   map[string][]changedStep   // by host
@@ -20,15 +21,15 @@ type runLog struct {
 	unchanged map[string]map[string]bool // host -> step -> it ended and has changed nothing, as its task says
 }
 
-// changedStep is a step that changed something, or that failed in doing so.
+// changedStep is a step that changed something, or failed while it did.
 type changedStep struct {
 	step, name, role string
-	delegate         string // the host that has changed; empty for the step's own
+	delegate         string // the changed host of a delegated step; else empty
 	targets          []string
-	drained          string // a node
+	drained          string // the drained node, if any
 }
 
-// backupOf is the host that has kept what the step changed, and the step's id there.
+// backupOf returns the host that has the backup of the step, and the step's id there.
 func (c changedStep) backupOf(host string) (where, step string) {
 	if c.delegate == "" {
 		return host, c.step
@@ -36,7 +37,7 @@ func (c changedStep) backupOf(host string) (where, step string) {
 	return c.delegate, c.step + "/" + host
 }
 
-// String is the step as a list of what cannot be put back names it.
+// String returns the description of the step in lists of irreversible changes.
 func (c changedStep) String() string {
 	text := c.name
 	if c.role != "" {
@@ -74,7 +75,8 @@ func readRunLog(path string) (*runLog, error) {
 	return t, err
 }
 
-// noteStep notes that a task was begun or skipped; of a loop one item is enough.
+// noteStep records that a task was started or skipped on a host; a loop was started
+// when one of its items was.
 func (t *runLog) noteStep(e *engine.Event, ran bool) {
 	if t.reached[e.Host] == nil {
 		t.reached[e.Host] = map[string]bool{}
@@ -83,8 +85,8 @@ func (t *runLog) noteStep(e *engine.Event, ran bool) {
 	t.reached[e.Host][task] = t.reached[e.Host][task] || ran
 }
 
-// taskOf is the task of a step: without the item of a loop, how often a
-// handler ran, and the host that it was delegated for.
+// taskOf returns the task id of a step id: without loop item, handler run and host of a
+// delegation.
 func taskOf(step string) string { return step[:strings.IndexAny(step+"#", "#@/")] }
 
 func (t *runLog) noteChange(e *engine.Event) {
@@ -97,7 +99,7 @@ func (t *runLog) noteChange(e *engine.Event) {
 		case is && effect.Kind == engine.EffectDrain:
 			c.drained, t.drained[node] = node, true
 		case is && e.Result.Status == engine.StatusChanged:
-			delete(t.drained, node) // what else is done to a node after that is to let pods on it again
+			delete(t.drained, node) // a later change of a drained node uncordons it
 		}
 		if effect.Target != "" && len(c.targets) < 3 {
 			c.targets = append(c.targets, effect.Target)
@@ -106,7 +108,7 @@ func (t *runLog) noteChange(e *engine.Event) {
 	t.changed[e.Host] = append(t.changed[e.Host], c)
 }
 
-// nodeTarget is the node that a drain, or the end of one, names as its target.
+// nodeTarget returns the node that an effect of drain or uncordon names.
 func nodeTarget(host, target string) (node string, is bool) {
 	if target == "the node" {
 		return host, true
@@ -114,7 +116,7 @@ func nodeTarget(host, target string) (node string, is bool) {
 	return strings.CutPrefix(target, "node ")
 }
 
-// asRevertLog is the track as a revert asks for it; nil when this machine has none.
+// asRevertLog returns the log for package revert; nil when this machine has none.
 func (t *runLog) asRevertLog() revert.Log {
 	if t.reached == nil {
 		return nil
@@ -131,8 +133,8 @@ func (t *runLog) Skipped(host, task string) bool {
 // Ran implements revert.Log.
 func (t *runLog) Ran(host, task string) bool { return t.reached[host][task] }
 
-// movedTasks names tasks that changed something in the run and are not at their place
-// in the program any more. Names with templates are not compared.
+// movedTasks lists tasks that changed something in the run and have another position in
+// the program now. Names with expressions are not compared.
 func (t *runLog) movedTasks(prog *playbook.Program) []string {
 	now := map[string]*playbook.Task{}
 	for _, task := range prog.Tasks {
@@ -147,7 +149,7 @@ func (t *runLog) movedTasks(prog *playbook.Program) []string {
 	for _, steps := range t.changed {
 		for _, c := range steps {
 			id := taskOf(c.step)
-			text := fmt.Sprintf("%q was its step %s", c.name, id)
+			text := fmt.Sprintf("%q was step %s", c.name, id)
 			if task := now[id]; task != nil && task.Role == c.role && task.MayHaveTitle(c.name) || slices.Contains(out, text) {
 				continue
 			}

@@ -14,59 +14,60 @@ import (
 	"deployer/runs/target"
 )
 
-// Runner is the program that carries runs out.
+// Runner creates runs for a program: the command line, a service or a test.
 type Runner struct {
-	// Options are what projects are loaded with.
+	// Options are used to load projects.
 	project.Options
-	// Version of the program; plans and logs name it, and are held to it.
+	// Version of the program. Plans and logs record it, and a plan or run of another
+	// version is refused.
 	Version string
-	// Ask asks for passwords and passphrases; nil when nobody can be asked.
+	// PromptSecret prompts for passwords and passphrases; nil for a program without a
+	// terminal.
 	PromptSecret target.Prompter
-	// AskOpen asks for variables whose values may be shown; nil likewise.
+	// PromptVisible prompts for variables that are not private; nil for a program
+	// without a terminal.
 	PromptVisible target.Prompter
-	// Confirm is asked before each task of a run with Options.Step, and must be
-	// set for such runs.
+	// Confirm is called before each task of a run with Options.Step, and must be set
+	// for such runs.
 	Confirm func(ctx context.Context, task string, hosts []string) schedule.Answer
-	// Fetching is told of the artifacts that are fetched before a run; may be nil.
+	// OnFetch is called with the progress of downloads before a run; may be nil.
 	OnFetch func(images.Progress)
 }
 
-// Options say what is run and how.
+// Options are the options of a run.
 type Options struct {
-	// Call is what is asked for, as plans and logs keep it. Its verb is that of
-	// the constructor; paths may be relative to the working directory.
+	// Invocation is recorded in plans and logs. The constructors set its verb; paths
+	// may be relative to the working directory.
 	journal.Invocation
-	// Check only finds out what would change.
+	// Check makes a dry run.
 	Check bool
-	// Step has the controller confirm each task.
+	// Step calls Runner.Confirm before each task.
 	Step bool
-	// LockTimeout is how long to wait for another run that holds the hosts; 0 is
-	// not at all.
+	// LockTimeout is the time to wait for the run locks of other runs; with 0 a held
+	// lock is an error at once.
 	LockTimeout time.Duration
-	// NoPutBack leaves a host as it is when it fails in a rollout after it was
-	// changed, for a look.
-	NoPutBack bool
-	// Asking says which passwords are asked for.
+	// NoRestore keeps the changed state of a host that fails in a rollout.
+	NoRestore bool
+	// Prompt selects the passwords that are prompted for.
 	Prompt target.PromptFlags
 
-	// loose leaves variables that nobody gives a value, and template files, to the
-	// run: the way back looks at few of them, and the inventory may have lost some
-	// since; of a plan they were known when it was made.
+	// skipVarCheck makes undefined variables and missing template files errors of the
+	// run instead of errors of Compile. A revert evaluates few of them, and the
+	// inventory may have lost some since; for a plan they were checked when it was made.
 	skipVarCheck bool
 }
 
-// The verbs of the runs that can be repeated from what was written down of them,
-// and of those that cannot.
+// The verbs of runs. A log of install, run or revert is enough to repeat the run.
 const (
 	verbInstall = "install"
 	verbRun     = "run"
 	verbRevert  = "revert"
 	verbExec    = "exec"
-	verbUnknown = "unknown" // of which nothing is known
+	verbUnknown = "unknown" // a run without a log
 )
 
-// Install makes ready a run that makes the hosts of an inventory a healthy
-// cluster, or repairs what differs.
+// Install returns a run that installs the cluster of an inventory, or repairs what
+// differs.
 func (c Runner) Install(o Options) (*Run, error) {
 	o.Verb = verbInstall
 	r, err := c.builtin(o)
@@ -77,11 +78,11 @@ func (c Runner) Install(o Options) (*Run, error) {
 	return r, nil
 }
 
-// Inspect makes ready one of deployer's playbooks that only look: status or
-// verify, as the options' verb says.
+// Inspect returns a run of a built-in playbook that changes nothing: status or verify,
+// by the verb of the options.
 func (c Runner) Inspect(o Options) (*Run, error) { return c.builtin(o) }
 
-// builtin makes ready the playbook of deployer's that has the name of the verb.
+// builtin returns a run of the built-in playbook that has the name of the verb.
 func (c Runner) builtin(o Options) (*Run, error) {
 	p, err := project.LoadCluster(o.Inventory, c.Options)
 	if err != nil {
@@ -95,7 +96,7 @@ func (c Runner) builtin(o Options) (*Run, error) {
 	return r, nil
 }
 
-// Playbook makes ready a run of the user's own playbook that the options name.
+// Playbook returns a run of the user playbook that the options name.
 func (c Runner) Playbook(o Options) (*Run, error) {
 	c.Options.Playbook = filepath.Dir(o.Playbook)
 	p, err := project.Load(o.Inventory, c.Options)
@@ -115,9 +116,9 @@ func (c Runner) Playbook(o Options) (*Run, error) {
 	return r, nil
 }
 
-// Task makes ready one task, as a playbook would have it, on the hosts that
-// the options' limit names, each for itself: exec or facts, as their verb says.
-// Exec is logged. Commands and facts do not wait for other runs.
+// Task returns a run of one task, in the form of a playbook, on the hosts of the limit:
+// exec or facts, by the verb of the options. A failed host stops no other. Exec is
+// logged. Commands and facts take no run lock.
 func (c Runner) Task(task map[string]any, o Options) (*Run, error) {
 	text, err := yaml.Marshal([]any{map[string]any{"name": o.Verb, "hosts": "all", "tasks": []any{task}}})
 	if err != nil {

@@ -204,7 +204,7 @@ func TestNobodyToAsk(t *testing.T) {
 	}
 	_, err = r.Do(t.Context(), runs.Observer{})
 	var userError *project.UserError
-	if !errors.As(err, &userError) || !strings.Contains(err.Error(), "there is nobody to ask") || s.fleet.Busy() != 0 {
+	if !errors.As(err, &userError) || !strings.Contains(err.Error(), "the program has no terminal") || s.fleet.Busy() != 0 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// clusterServices are what actions and hosts may ask for; nothing without a
-// cluster.
+// clusterServices returns the services of actions and the calls of agents for a
+// cluster; none without a cluster.
 func clusterServices(c *cluster.Cluster) (engine.Services, map[string]remote.CallFunc) {
 	services := engine.Services{}
 	if c == nil {

@@ -9,7 +9,7 @@ import (
 	"deployer/roles"
 )
 
-// startLog begins the log of a run that changes hosts.
+// startLog creates the log of a run that changes hosts.
 func (s *execution) startLog() error {
 	if !s.logged || s.Check {
 		return nil
@@ -35,7 +35,7 @@ func (s *execution) header() journal.Header {
 	return h
 }
 
-// whoami is user@machine.
+// whoami returns user@machine.
 func whoami() string {
 	name := "uid " + strings.TrimSpace(os.Getenv("UID"))
 	if u, err := user.Current(); err == nil {

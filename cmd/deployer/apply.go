@@ -18,15 +18,14 @@ func newApplyCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "apply PLAN",
 		GroupID: "runs",
-		Short:   "Do what a plan says, and nothing else",
-		Long: `Apply carries out a plan that deployer plan has written. First it looks at all
-files and hosts again, and refuses, with all differences at once, when the
-inventory, the playbook or a host is not what the plan was made for. Then each
-step is held to the plan on its host: one that would do something else fails
-before it does it.
+		Short:   "Execute a plan, and nothing but the plan",
+		Long: `Apply executes a plan that deployer plan has written. It first compares all files
+and checks all hosts again. When the inventory, the playbook or a host differs from
+the plan, apply lists all differences, changes nothing and ends with exit code 4.
+Each step is then compared with the plan on its host: a step whose effects differ
+fails before it changes anything.
 
-A refusal has the exit code 4, and nothing was changed. When it was stopped in
-the middle, deployer resume goes on with it.`,
+deployer resume continues an interrupted apply.`,
 		Example: "  deployer apply plan.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,54 +33,56 @@ the middle, deployer resume goes on with it.`,
 			if err != nil {
 				return err
 			}
-			given, err := o.options()
+			given, err := o.resolve()
 			if err != nil {
 				return err
 			}
-			r, err := newController(e).Apply(p, from, given)
+			r, err := newRunner(e).Apply(p, from, given)
 			if err != nil {
-				return told(e, err)
+				return printDrift(e, err)
 			}
-			return carryOut(cmd.Context(), e, r, o)
+			return execute(cmd.Context(), e, r, o)
 		},
 	}
 	outputFlag(cmd, &o.output, "text", "json")
-	askFlags(cmd, &o.Prompt)
+	promptFlags(cmd, &o.Prompt)
 	verboseFlag(cmd, &o)
-	forksFlag(cmd, &o, "the plan's, the inventory's, or 50")
-	variablesFlag(cmd, &o, "that the plan holds only by name, as they look like secrets")
+	forksFlag(cmd, &o, "forks of the plan or of the inventory, or 50")
+	variablesFlag(cmd, &o, "whose values the plan omits because their names look like secrets")
 	lockTimeoutFlag(cmd, &o)
-	putBackFlag(cmd, &o)
+	noRestoreFlag(cmd, &o)
 	return cmd
 }
 
-// shownDrift is how many lines of drift are shown.
+// shownDrift is the maximum number of printed lines of drift.
 const shownDrift = 30
 
-// told shows all drift when that is the error, hosts with the same together.
-func told(e env, err error) error {
+// printDrift prints the drift of a *runs.DriftError, one line for all hosts with the
+// same difference, and returns an error with exitRefused. It returns other errors
+// unchanged.
+func printDrift(e env, err error) error {
 	var drifted *runs.DriftError
 	if !errors.As(err, &drifted) {
 		return err
 	}
-	fmt.Fprintln(e.stderr, "refused: this is not what the plan was made for")
-	order, whats := []string{}, map[string][]string{}
+	fmt.Fprintln(e.stderr, "refused: files or hosts differ from the plan")
+	order, subjects := []string{}, map[string][]string{} // by difference
 	for _, d := range drifted.Drift {
-		if whats[d.Difference] == nil {
+		if subjects[d.Difference] == nil {
 			order = append(order, d.Difference)
 		}
-		whats[d.Difference] = append(whats[d.Difference], project.Relative(d.Subject))
+		subjects[d.Difference] = append(subjects[d.Difference], project.Relative(d.Subject))
 	}
-	for i, how := range order {
+	for i, difference := range order {
 		if i == shownDrift {
 			fmt.Fprintf(e.stderr, "  and %d more\n", len(order)-i)
 			break
 		}
-		printDrift(e.stderr, whats[how], how)
+		printDriftLine(e.stderr, subjects[difference], difference)
 	}
-	return &exitError{exitRefused, errors.New("nothing was changed; make a new plan, or put back what differs")}
+	return &exitError{exitRefused, errors.New("nothing was changed; make a new plan, or revert the differences")}
 }
 
-func printDrift(w io.Writer, whats []string, how string) {
-	fmt.Fprintf(w, "  %s: %s\n", inventory.CompressText(whats), strings.ReplaceAll(how, "\n", " "))
+func printDriftLine(w io.Writer, subjects []string, difference string) {
+	fmt.Fprintf(w, "  %s: %s\n", inventory.CompressText(subjects), strings.ReplaceAll(difference, "\n", " "))
 }

@@ -35,10 +35,9 @@ func counting(module string, n int, do func(h *fleet.Host)) fleet.Options {
 	}}
 }
 
-// TestDriftInTheMiddle: what changes on a host after the look at all of them is
-// seen by the host itself, and the step does nothing. Once that is mended, resume
-// goes on there and nowhere else.
-func TestDriftInTheMiddle(t *testing.T) {
+// TestApplyStepRefusesDrift changes a host after apply has checked all hosts: the agent
+// refuses the step, and resume completes that host alone.
+func TestApplyStepRefusesDrift(t *testing.T) {
 	// Checks of the directory: of the plan, of the look before, of the run.
 	y := newYardOf(t, 3, counting("directory", 3, func(h *fleet.Host) {
 		if h.Name == "n002" {
@@ -68,9 +67,9 @@ func TestDriftInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestResumeOfAPlan: an apply that was killed in the middle is resumed as such:
-// what is left must be in the plan.
-func TestResumeOfAPlan(t *testing.T) {
+// TestResumeApply kills an apply and resumes it: the rest is still compared with the
+// plan.
+func TestResumeApply(t *testing.T) {
 	slow := fleet.Options{Before: func(_ context.Context, _ *fleet.Host, module string) {
 		if module == "file" {
 			time.Sleep(100 * time.Millisecond)

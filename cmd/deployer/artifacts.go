@@ -21,16 +21,16 @@ func newArtifactsCommand(e env) *cobra.Command {
 		Use:     "artifacts",
 		GroupID: "input",
 		Short:   "Fetch, list, verify, lock and build binaries and images",
-		Long: `Artifacts are the binaries, archives and container images that deployer puts on
-hosts. They come from where the inventory says (artifacts.source: upstream, a
-mirror, or a directory), are checked against the publisher's checksums, and are
-pinned in deployer.lock beside the inventory. Nothing else is ever sent to a
-host.`,
+		Long: `Artifacts are the binaries, archives and container images that deployer installs on
+hosts. artifacts.source of the inventory names their source: upstream, a mirror, or
+a directory. They are verified against the publisher's checksums and pinned in
+deployer.lock beside the inventory.`,
 	}, newArtifactsFetch(e), newArtifactsList(e), newArtifactsVerify(e), newArtifactsLock(e), newArtifactsBuild(e))
 }
 
-// ofCluster is a verb that works on what the inventory's cluster needs.
-func ofCluster(use, short string, do func(context.Context, *project.Project) error) *cobra.Command {
+// clusterCommand returns a command that works on the artifacts of the inventory's
+// cluster.
+func clusterCommand(use, short string, do func(context.Context, *project.Project) error) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   use,
@@ -49,44 +49,45 @@ func ofCluster(use, short string, do func(context.Context, *project.Project) err
 }
 
 func newArtifactsFetch(e env) *cobra.Command {
-	return ofCluster("fetch", "Bring what the inventory's cluster needs into the cache, checked, and pin it", func(ctx context.Context, p *project.Project) error {
-		return sayPinned(e, p, "are in the cache and pinned in", p.Fetch(ctx, artifactProgress(e.stderr)))
+	return clusterCommand("fetch", "Download, verify and pin the artifacts of the inventory's cluster", func(ctx context.Context, p *project.Project) error {
+		return printPinned(e, p, "are in the cache and pinned in", p.Fetch(ctx, artifactProgress(e.stderr)))
 	})
 }
 
 func newArtifactsVerify(e env) *cobra.Command {
 	var repair bool
-	cmd := ofCluster("verify", "Hash everything in the cache again", func(ctx context.Context, p *project.Project) error {
+	cmd := clusterCommand("verify", "Verify the digests of the cached artifacts", func(ctx context.Context, p *project.Project) error {
 		check := p.Artifacts.Verify
 		if repair {
 			check = p.Artifacts.Repair
 		}
-		return sayPinned(e, p, "match", check(ctx, p.Needed, artifactProgress(e.stderr)))
+		return printPinned(e, p, "match", check(ctx, p.Needed, artifactProgress(e.stderr)))
 	})
-	cmd.Flags().BoolVar(&repair, "repair", false, "remove what is damaged from the cache, and fetch that and what is missing again")
+	cmd.Flags().BoolVar(&repair, "repair", false, "remove damaged artifacts from the cache and download them and missing ones again")
 	return cmd
 }
 
 func newArtifactsLock(e env) *cobra.Command {
 	var update bool
-	cmd := ofCluster("lock", "Pin what the source offers today", func(ctx context.Context, p *project.Project) error {
-		return sayPinned(e, p, "are pinned in", p.Artifacts.Accept(ctx, p.Needed, update, artifactProgress(e.stderr)))
+	cmd := clusterCommand("lock", "Pin the artifacts that the source offers now", func(ctx context.Context, p *project.Project) error {
+		return printPinned(e, p, "are pinned in", p.Artifacts.Accept(ctx, p.Needed, update, artifactProgress(e.stderr)))
 	})
-	cmd.Flags().BoolVar(&update, "update", false, "replace pins whose content has changed at the source")
+	cmd.Flags().BoolVar(&update, "update", false, "replace pins of artifacts whose content has changed at the source")
 	return cmd
 }
 
-// sayPinned says what is true of all artifacts and the lock file, unless err.
-func sayPinned(e env, p *project.Project, what string, err error) error {
+// printPinned prints the number of artifacts with a predicate and the path of the lock
+// file, unless err is set, which it returns.
+func printPinned(e env, p *project.Project, predicate string, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintf(e.stdout, "%d artifacts %s %s\n", len(p.Needed), what, p.Artifacts.Lock.Path())
+		_, err = fmt.Fprintf(e.stdout, "%d artifacts %s %s\n", len(p.Needed), predicate, p.Artifacts.Lock.Path())
 	}
 	return err
 }
 
 func newArtifactsList(e env) *cobra.Command {
 	var output string
-	cmd := ofCluster("list", "List what the inventory's cluster needs, and what of it is here", func(_ context.Context, p *project.Project) error {
+	cmd := clusterCommand("list", "List the artifacts of the inventory's cluster and their state in the cache", func(_ context.Context, p *project.Project) error {
 		all, err := p.Artifacts.List(p.Needed)
 		if err != nil {
 			return err
@@ -109,7 +110,7 @@ func printArtifacts(w io.Writer, all []images.Status) error {
 			state, size, digest = "pinned", fmt.Sprintf("%.1f MB", float64(s.Size)/1e6), s.SHA256[:12]
 		}
 		if s.Stored {
-			state = "here"
+			state = "cached"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.Version, s.Arch, s.Kind, state, size, digest)
 	}
@@ -120,12 +121,11 @@ func newArtifactsBuild(e env) *cobra.Command {
 	var options build.Options
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Build the whole set from Go modules and Debian packages",
-		Long: `Build makes every binary and image from Go modules and Debian packages, in the
+		Short: "Build all artifacts from Go modules and Debian packages",
+		Long: `Build builds every binary and image from Go modules and Debian packages, in the
 form that their publishers ship, for sites that cannot reach the publishers and
-for the lab. The result is a directory that inventories name as
-artifacts.source. What has been built before is built again only when its inputs
-changed.`,
+for the lab. Use the directory as artifacts.source of an inventory. An artifact is
+built again only when its inputs have changed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.Dir == "" {
@@ -159,13 +159,13 @@ changed.`,
 	return cmd
 }
 
-// artifactProgress prints a line when an artifact starts a phase that takes
-// more than two seconds, and when such a one is ready.
+// artifactProgress returns a function that prints a line every two seconds for each
+// artifact in work, and one when such an artifact is ready.
 func artifactProgress(w io.Writer) func(images.Progress) {
-	const patience = 2 * time.Second
+	const interval = 2 * time.Second
 	var mu sync.Mutex
 	last := map[images.Ref]time.Time{}
-	spoke := map[images.Ref]bool{}
+	printed := map[images.Ref]bool{}
 	return func(p images.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -173,16 +173,16 @@ func artifactProgress(w io.Writer) func(images.Progress) {
 		switch {
 		case !seen:
 			last[p.Ref] = time.Now()
-		case p.Phase == images.Ready && spoke[p.Ref]:
+		case p.Phase == images.Ready && printed[p.Ref]:
 			fmt.Fprintf(w, "%-24s ready\n", p.Ref.Name)
-		case p.Phase != images.Ready && time.Since(since) > patience:
-			last[p.Ref], spoke[p.Ref] = time.Now(), true
-			fmt.Fprintf(w, "%-24s %s %s\n", p.Ref.Name, p.Phase, share(p.Done, p.Total))
+		case p.Phase != images.Ready && time.Since(since) > interval:
+			last[p.Ref], printed[p.Ref] = time.Now(), true
+			fmt.Fprintf(w, "%-24s %s %s\n", p.Ref.Name, p.Phase, progressText(p.Done, p.Total))
 		}
 	}
 }
 
-func share(done, total int64) string {
+func progressText(done, total int64) string {
 	if total <= 0 {
 		return fmt.Sprintf("%.1f MB", float64(done)/1e6)
 	}

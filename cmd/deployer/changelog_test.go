@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestChangelog wants each entry to begin as changelog/README.md says.
+// TestChangelog checks the first word of each entry against changelog/README.md.
 func TestChangelog(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../changelog/*/*.md")

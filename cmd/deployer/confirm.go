@@ -13,9 +13,9 @@ import (
 	"deployer/inventory"
 )
 
-// confirm asks before each task of a run with --step. What is no answer is asked
-// again; the end of the input is no.
-func confirm(in io.Reader, out io.Writer) func(context.Context, string, []string) schedule.Answer {
+// confirmTask returns the prompt of a run with --step, shown before each task. It
+// repeats the question until the answer is valid; the end of the input means no.
+func confirmTask(in io.Reader, out io.Writer) func(context.Context, string, []string) schedule.Answer {
 	lines := bufio.NewScanner(in)
 	return func(ctx context.Context, task string, hosts []string) schedule.Answer {
 		for ctx.Err() == nil {
@@ -37,14 +37,14 @@ func confirm(in io.Reader, out io.Writer) func(context.Context, string, []string
 	}
 }
 
-// agreed asks a question on a terminal, unless yes was given, and wants that
-// elsewhere. Anything but yes is an error.
-func agreed(e env, yes bool, question string) error {
+// requireYes prompts for a confirmation on a terminal, unless yes is set. Without a
+// terminal yes is required. Any answer but yes is an error with exitRefused.
+func requireYes(e env, yes bool, question string) error {
 	if yes {
 		return nil
 	}
 	if !isTerminal(e.stdin) {
-		return &exitError{exitRefused, errors.New("nothing was changed; to do this, give --yes")}
+		return &exitError{exitRefused, errors.New("nothing was changed: standard input is not a terminal; confirm with --yes")}
 	}
 	fmt.Fprintf(e.stdout, "\n%s [y/N] ", question)
 	answer, err := bufio.NewReader(e.stdin).ReadString('\n')

@@ -10,7 +10,7 @@ import (
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	ask := confirm(strings.NewReader("what?\n Yes \nn\nc\n"), &out)
+	ask := confirmTask(strings.NewReader("what?\n Yes \nn\nc\n"), &out)
 	for i, want := range []schedule.Answer{schedule.Yes, schedule.No, schedule.Rest, schedule.No} {
 		if got := ask(t.Context(), "reload", []string{"n1", "n2", "n3"}); got != want {
 			t.Errorf("answer %d is %d, want %d", i, got, want)

@@ -20,15 +20,15 @@ func newConvertCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "convert SOURCE",
 		GroupID: "playbooks",
-		Short:   "Say a playbook, role or template file of Ansible in deployer's words",
-		Long: `Convert does the mechanical part of moving from Ansible. SOURCE is a file, or a
-directory with a role or playbooks and roles, which is copied to another one: names
-of modules and keywords, conditions, loops and texts in Jinja are translated, and
-template files NAME.j2 become NAME.tmpl. Comments and all else stay as they are.
-What is left to do by hand is listed on standard error with its place; so does
-` + "`deployer run PLAYBOOK --list`" + ` for what convert does not know. What is not the same
-in deployer, such as facts in small letters inside of texts, is yours to look at:
-see the guide "From Ansible to deployer". Nothing is contacted.`,
+		Short:   "Convert a playbook, role or template file of Ansible",
+		Long: `Convert translates files of Ansible. SOURCE is a file, or a directory with a role or
+with playbooks and roles, which is copied to another directory. Convert translates
+names of modules and keywords, conditions, loops and Jinja expressions, and renames
+template files NAME.j2 to NAME.tmpl. Comments and all other text stay unchanged.
+It lists the parts that it cannot translate on standard error, with file, line and
+column; ` + "`deployer run PLAYBOOK --list`" + ` lists errors that convert does not know.
+Check differences in meaning, such as names of facts inside texts, by hand: see the
+guide "From Ansible to deployer". No host is contacted.`,
 		Example: `  deployer convert roles/nginx -o new/roles/nginx
   deployer convert site.conf.j2 > site.conf.tmpl`,
 		Args: cobra.ExactArgs(1),
@@ -40,11 +40,11 @@ see the guide "From Ansible to deployer". Nothing is contacted.`,
 			}
 			if info.IsDir() {
 				if into == "" {
-					return usageError(errors.New("a directory is copied: say with -o what the new one is called"))
+					return usageError(errors.New("the source is a directory: name the new directory with -o"))
 				}
 				return convertTree(e.stderr, translator, args[0], into)
 			}
-			abs, err := filepath.Abs(args[0]) // the directories around say what it is
+			abs, err := filepath.Abs(args[0]) // the kind of a file follows from its directories
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ see the guide "From Ansible to deployer". Nothing is contacted.`,
 	return cmd
 }
 
-// convertTree copies a directory, its files translated.
+// convertTree copies a directory and translates its files.
 func convertTree(w io.Writer, translator *convert.Translator, from, into string) error {
 	if _, err := os.Lstat(into); err == nil {
 		return usageError(fmt.Errorf("%s exists already: remove it, or name another directory", into))
@@ -78,25 +78,25 @@ func convertTree(w io.Writer, translator *convert.Translator, from, into string)
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || filepath.Join(inside, rel) == copied): // the copy may lie in what is copied
+		case d.IsDir() && (d.Name() == ".git" || filepath.Join(inside, rel) == copied): // the destination may be inside the source
 			return fs.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(into, rel), 0o755)
 		case !d.Type().IsRegular():
-			fmt.Fprintf(w, "%s: no plain file, left out\n", file)
+			fmt.Fprintf(w, "%s: skipped: not a regular file\n", file)
 			return nil
 		}
 		files++
 		return copyConverted(w, translator, file, filepath.Join(filepath.ToSlash(inside), rel), filepath.Join(into, filepath.Dir(rel)))
 	})
 	if err == nil {
-		fmt.Fprintf(w, "%s in %s. Now look at them, and go on with: deployer run PLAYBOOK -i INVENTORY --list\n", plural(files, "file"), into)
+		fmt.Fprintf(w, "%s in %s. Review them, then run: deployer run PLAYBOOK -i INVENTORY --list\n", plural(files, "file"), into)
 	}
 	return err
 }
 
-// copyConverted writes the translation of a file into a directory. A file that
-// cannot be read is copied as it is.
+// copyConverted writes the translation of a file into a directory. A file that cannot
+// be parsed is copied unchanged.
 func copyConverted(w io.Writer, translator *convert.Translator, file, full, dir string) error {
 	name, text, err := convertFile(w, translator, file, full)
 	if err != nil {
@@ -109,7 +109,7 @@ func copyConverted(w io.Writer, translator *convert.Translator, file, full, dir 
 	return os.WriteFile(filepath.Join(dir, path.Base(name)), text, info.Mode().Perm())
 }
 
-// convertFile translates a file and lists what is left to do.
+// convertFile translates a file and prints the parts that it could not translate.
 func convertFile(w io.Writer, translator *convert.Translator, shown, full string) (name string, text []byte, err error) {
 	data, err := os.ReadFile(shown)
 	if err != nil {
@@ -117,7 +117,7 @@ func convertFile(w io.Writer, translator *convert.Translator, shown, full string
 	}
 	name, text, notes, err := translator.File(full, data)
 	if err != nil {
-		fmt.Fprintf(w, "%s: copied as it is: %v\n", shown, err)
+		fmt.Fprintf(w, "%s: copied unchanged: %v\n", shown, err)
 		return full, data, nil
 	}
 	for _, n := range notes {

@@ -17,15 +17,15 @@ func newDocCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doc [module] [NAME]",
 		GroupID: "playbooks",
-		Short:   "Show what a task of a playbook can do, and its arguments",
-		Long: `Doc lists the modules that tasks of a playbook may name; with the name of one,
-it shows what the module does, where it runs, its arguments and an example.
-Modules that only deployer's own roles use are listed with --all.`,
+		Short:   "Show the modules for playbooks and their arguments",
+		Long: `Doc lists the modules that tasks of a playbook may use. With the name of a module
+it shows its purpose, where it runs, its arguments and an example. --all includes
+modules that only the built-in roles use.`,
 		Example: "  deployer doc\n  deployer doc module file",
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 2 && args[0] != "module" {
-				return usageError(fmt.Errorf("there is documentation of modules, not of %q: deployer doc module %s", args[0], args[1]))
+				return usageError(fmt.Errorf("unknown kind of documentation %q; use: deployer doc module %s", args[0], args[1]))
 			}
 			if len(args) > 0 && args[0] == "module" {
 				args = args[1:]
@@ -44,7 +44,7 @@ Modules that only deployer's own roles use are listed with --all.`,
 			return kinds().Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	cmd.Flags().BoolVar(&withInternal, "all", false, "list the modules that only deployer's own roles use, too")
+	cmd.Flags().BoolVar(&withInternal, "all", false, "include modules that only the built-in roles use")
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func listKinds(w io.Writer, all engine.Registry, withInternal bool) error {
 	return nil
 }
 
-// showKind is writeKind for a terminal.
+// showKind prints the documentation of a module as plain text.
 func showKind(w io.Writer, k engine.Kind) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s Runs %s.\n\nArguments:\n", k.Name, sentence(k.Doc), whereItRuns(k))
@@ -79,7 +79,7 @@ func showKind(w io.Writer, k engine.Kind) error {
 		b.WriteString("  none\n")
 	}
 	for _, key := range keys {
-		fmt.Fprintf(&b, "  %s%s (%s)\n", strings.Repeat("  ", key.Depth), key.Path, strings.TrimSuffix(keyType(key)+", "+must(key), ", "))
+		fmt.Fprintf(&b, "  %s%s (%s)\n", strings.Repeat("  ", key.Depth), key.Path, strings.TrimSuffix(keyType(key)+", "+requiredWord(key), ", "))
 		fmt.Fprintf(&b, "  %s    %s\n", strings.Repeat("  ", key.Depth), sentence(key.Doc))
 	}
 	fmt.Fprintf(&b, "\nTime limit:\n  %s\n", timeLimit(k))

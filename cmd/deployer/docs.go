@@ -14,8 +14,8 @@ type page struct {
 	make func(e env, root string) (string, error)
 }
 
-// pages are all that `deployer docs` writes; root is deployer's source tree,
-// whose comments say what fields are.
+// pages returns all pages that `deployer docs` writes. Some take the descriptions of
+// fields from comments in the source tree at root.
 func pages() []page {
 	return []page{
 		{"commands.md", func(e env, _ string) (string, error) { return commandsPage(newRoot(e)), nil }},
@@ -32,7 +32,7 @@ func newDocsCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:    "docs DIR",
 		Hidden: true,
-		Short:  "Generate the reference pages; in deployer's source tree",
+		Short:  "Generate the reference pages in deployer's source tree",
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			root, err := sourceRoot()
@@ -45,7 +45,7 @@ func newDocsCommand(e env) *cobra.Command {
 			for _, p := range pages() {
 				text, err := p.make(e, root)
 				if err != nil {
-					return fmt.Errorf("making %s: %w", p.file, err)
+					return fmt.Errorf("generating %s: %w", p.file, err)
 				}
 				if err := os.WriteFile(filepath.Join(args[0], p.file), []byte(text), 0o644); err != nil {
 					return err
@@ -56,7 +56,8 @@ func newDocsCommand(e env) *cobra.Command {
 	}
 }
 
-// sourceRoot is the directory with go.mod at or above the working directory.
+// sourceRoot returns the nearest directory with go.mod at or above the working
+// directory.
 func sourceRoot() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -67,7 +68,7 @@ func sourceRoot() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not in deployer's source tree, whose comments the reference is made of", start)
+			return "", fmt.Errorf("%s is not in deployer's source tree; the reference needs its comments", start)
 		}
 	}
 }

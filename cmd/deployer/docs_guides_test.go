@@ -12,8 +12,7 @@ import (
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestGuides compiles what the guides show in deployer's language, so that it can
-// be pasted.
+// TestGuides compiles the YAML blocks of the guides.
 func TestGuides(t *testing.T) {
 	t.Parallel()
 	compile := func(t *testing.T, files fstest.MapFS) {
@@ -61,7 +60,7 @@ func TestGuides(t *testing.T) {
 	})
 }
 
-// TestExamples compiles the examples; that they do what they say is seen in the lab.
+// TestExamples compiles the examples; test/e2e runs them.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	books, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "playbook.yaml"))

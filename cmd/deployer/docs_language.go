@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// languagePage is the comment of package playbook, which is the reference of the
-// language, as Markdown.
+// languagePage returns the comment of package playbook, the reference of the language,
+// as Markdown.
 func languagePage(root string) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "engine", "playbook", "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {

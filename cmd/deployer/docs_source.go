@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// source is what comments of a package say of its types, for references of
-// values that are read as JSON.
+// source has the comments of a package's types, for references of their JSON form.
 type source map[string]sourceType
 
 type sourceType struct {
@@ -28,7 +27,7 @@ type sourceField struct {
 	doc  string
 }
 
-// readSource parses the files of a package directory, tests apart.
+// readSource parses the files of a package directory except tests.
 func readSource(dir string) (source, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -95,7 +94,7 @@ func jsonFields(st *ast.StructType) []sourceField {
 	return out
 }
 
-// comment joins what stands before and behind a declaration to one line.
+// comment joins the comments before and behind a declaration on one line.
 func comment(groups ...*ast.CommentGroup) string {
 	var parts []string
 	for _, g := range groups {
@@ -106,8 +105,8 @@ func comment(groups ...*ast.CommentGroup) string {
 	return strings.Join(parts, " ")
 }
 
-// withoutName takes away what Go's comments begin with: the Go name, which a
-// reader of JSON does not know, as in "Failure is set when".
+// withoutName removes the Go name, which readers of JSON do not know, and its verb from
+// the beginning of a comment: "Failure is set when".
 func withoutName(doc, name string) string {
 	rest, ok := strings.CutPrefix(doc, name+" ")
 	if !ok {
@@ -119,7 +118,7 @@ func withoutName(doc, name string) string {
 	return rest
 }
 
-// rows lists the fields of a type and of the types inside it, by dotted path.
+// rows returns the fields of a type and of the types inside it, by dotted path.
 func (s source) rows(name, path string) []sourceRow {
 	var out []sourceRow
 	for _, f := range s[name].fields {
@@ -139,7 +138,7 @@ func (s source) rows(name, path string) []sourceRow {
 
 type sourceRow struct{ path, typ, doc string }
 
-// elem looks through pointers, lists and maps.
+// elem returns the element type of pointers, lists and maps.
 func elem(t ast.Expr) (ast.Expr, string) {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -154,7 +153,7 @@ func elem(t ast.Expr) (ast.Expr, string) {
 	return t, ""
 }
 
-// word says a type in the words of the other references.
+// word returns the name of a type as the other references use it.
 func (s source) word(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -32,8 +32,8 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-// TestReferenceIsComplete holds that the pages that are made of comments have
-// one for every event, status and kind of effect.
+// TestReferenceIsComplete checks that generated pages describe every event, status and
+// kind of effect.
 func TestReferenceIsComplete(t *testing.T) {
 	root, err := sourceRoot()
 	if err != nil {
@@ -62,8 +62,7 @@ func TestReferenceIsComplete(t *testing.T) {
 	}
 }
 
-// TestVariablesHaveText holds that the reference of variables says of each what
-// it is.
+// TestVariablesHaveText checks that the reference describes every variable.
 func TestVariablesHaveText(t *testing.T) {
 	root, err := sourceRoot()
 	if err != nil {
@@ -105,9 +104,9 @@ var (
 	fence = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```")
 )
 
-// TestLinksLeadSomewhere follows the relative links of all pages, to headings
-// inside a page too.
-func TestLinksLeadSomewhere(t *testing.T) {
+// TestRelativeLinks follows the relative links of all pages, including links to
+// headings.
+func TestRelativeLinks(t *testing.T) {
 	pages := []string{"../../README.md"}
 	err := filepath.WalkDir("../../docs", func(path string, _ os.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".md") {

@@ -11,8 +11,8 @@ import (
 	"deployer/test/fleet"
 )
 
-// TestEveryExitCode ends the program with each exit code that its reference names.
-// Verify needs a cluster: its code is that of test/e2e, TestCluster/verify.
+// TestEveryExitCode ends the program with each exit code of the reference, except that
+// of verify, which needs a cluster (test/e2e, TestCluster/verify).
 func TestEveryExitCode(t *testing.T) {
 	y := newYard(t, 3, map[string]string{
 		"good.yaml":  "- hosts: all\n  tasks: [{file: {path: /motd, content: hello}}]\n",

@@ -17,45 +17,44 @@ func newFactsCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "facts [PATTERN]",
 		GroupID: "playbooks",
-		Short:   "Show what playbooks know of hosts",
-		Long: `Facts connects to the hosts and shows what the variable facts holds of each:
-distribution, processors, memory, addresses. With --gather it asks for more, as
-the module facts does.`,
+		Short:   "Show the facts of hosts",
+		Long: `Facts connects to the hosts and shows the variable facts of each: distribution,
+processors, memory, addresses. --gather adds more sets, as the module facts does.`,
 		Example: `  deployer facts n1
   deployer facts minion --gather network,mounts -o json`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: ofFirst(completePattern),
+		ValidArgsFunction: firstArg(completePattern),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pattern := "all"
 			if len(args) > 0 {
 				pattern = args[0]
 			}
 			task := map[string]any{"name": "facts", "facts": map[string]any{"gather": gather}}
-			report, all, err := ask(cmd, e, "facts", pattern, task, o)
+			report, all, err := runTask(cmd, e, "facts", pattern, task, o)
 			if err != nil {
 				return err
 			}
 			if o.output == "json" {
-				err = printJSON(e.stdout, factsOf(all))
+				err = printJSON(e.stdout, factsByHost(all))
 			} else {
 				err = printFacts(e.stdout, all)
 			}
 			if err != nil {
 				return err
 			}
-			return allOrSome(report)
+			return perHostOutcome(report)
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Prompt)
+	promptFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &o.output, "text", "json")
-	cmd.Flags().StringSliceVar(&gather, "gather", nil, "more `sets`: hardware, mounts, network, packages, services")
+	cmd.Flags().StringSliceVar(&gather, "gather", nil, "gather more `sets` of facts: hardware, mounts, network, packages, services")
 	forksFlag(cmd, &o, "the inventory's, or 50")
 	return cmd
 }
 
-// factsOf are the facts by host; of a host that has none to tell, why.
-func factsOf(all []answer) map[string]any {
+// factsByHost returns the facts of each host, or the error of a host without facts.
+func factsByHost(all []execResult) map[string]any {
 	out := map[string]any{}
 	for _, a := range all {
 		out[a.Host] = map[string]any(a.Output)
@@ -66,8 +65,8 @@ func factsOf(all []answer) map[string]any {
 	return out
 }
 
-func printFacts(w io.Writer, all []answer) error {
-	by := factsOf(all)
+func printFacts(w io.Writer, all []execResult) error {
+	by := factsByHost(all)
 	for _, a := range all {
 		text, err := yaml.Marshal(playbook.Normalize(by[a.Host]))
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 	"deployer/engine"
 )
 
-// TestFactsAreReadable: whole numbers, which came as JSON, are written as such.
-func TestFactsAreReadable(t *testing.T) {
+// TestFactsNumbers checks that whole numbers from JSON are printed as whole numbers.
+func TestFactsNumbers(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := printFacts(&b, []answer{
+	if err := printFacts(&b, []execResult{
 		{Host: "h1", Status: engine.StatusOK, Output: engine.Output{"memory_bytes": 25274793984.0, "load": 0.5}},
 		{Host: "h2", Status: engine.StatusFailed, Message: "gone"},
 	}); err != nil {

@@ -8,11 +8,10 @@ import (
 	"deployer/runs/target"
 )
 
-// runOptions are the flags of verbs that reach hosts: what is run, and how it is
-// shown.
+// runOptions are the flags of verbs that connect to hosts.
 type runOptions struct {
 	runs.Options
-	variables []string // of --extra-vars, as they were typed
+	variables []string // values of --extra-vars, as typed
 	lock      string
 	output    string
 	verbose   int
@@ -25,8 +24,8 @@ const (
 	lockHosts   = "hosts"
 )
 
-// options are the flags in the form that a run takes.
-func (o runOptions) options() (out runs.Options, err error) {
+// resolve returns the options of the run: it parses --extra-vars and --lock.
+func (o runOptions) resolve() (out runs.Options, err error) {
 	out = o.Options
 	out.LockHosts = o.lock == lockHosts
 	out.Extra, err = extraVars(o.variables)
@@ -38,68 +37,69 @@ func inventoryFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVarP(path, "inventory", "i", project.DefaultInventory, "inventory file")
 }
 
-// askFlags are the flags of verbs that reach hosts.
-func askFlags(cmd *cobra.Command, a *target.PromptFlags) {
-	cmd.Flags().BoolVarP(&a.Login, "ask-pass", "k", false, "ask for the password to log in with, for hosts that have none in the inventory")
-	cmd.Flags().BoolVarP(&a.Become, "ask-become-pass", "K", false, "ask for the password to become root with, likewise")
+// promptFlags adds the flags that prompt for passwords.
+func promptFlags(cmd *cobra.Command, a *target.PromptFlags) {
+	cmd.Flags().BoolVarP(&a.Login, "ask-pass", "k", false, "prompt for the SSH login password, for hosts without a password in the inventory")
+	cmd.Flags().BoolVarP(&a.Become, "ask-become-pass", "K", false, "prompt for the privilege-escalation password, for hosts without one in the inventory")
 }
 
-// runFlags are the flags of verbs that run a playbook.
+// runFlags adds the flags of verbs that run a playbook.
 func runFlags(cmd *cobra.Command, o *runOptions) {
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Prompt)
+	promptFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &o.output, "text", "json")
 	verboseFlag(cmd, o)
-	forksFlag(cmd, o, "the inventory's, or 50")
+	forksFlag(cmd, o, "forks of the inventory, or 50")
 }
 
 func verboseFlag(cmd *cobra.Command, o *runOptions) {
-	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "show unchanged steps and diffs; twice: skipped steps and waits too")
+	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "show unchanged steps and diffs; -vv also shows skipped steps and waits")
 }
 
 func forksFlag(cmd *cobra.Command, o *runOptions, otherwise string) {
-	cmd.Flags().IntVar(&o.Forks, "forks", 0, "most hosts that are worked on at once (default: "+otherwise+")")
+	cmd.Flags().IntVar(&o.Forks, "forks", 0, "maximum number of hosts processed in parallel (default: "+otherwise+")")
 }
 
 // variablesFlag adds -e to a verb.
 func variablesFlag(cmd *cobra.Command, o *runOptions, usage string) {
-	cmd.Flags().StringArrayVarP(&o.variables, "extra-vars", "e", nil, "`variables` "+usage+"; may be given again")
+	cmd.Flags().StringArrayVarP(&o.variables, "extra-vars", "e", nil, "set `variables` "+usage+"; may be repeated")
 }
 
-// lockFlags are the flags of verbs that change hosts and so exclude each other.
+// lockFlags adds the flags of verbs that hold the run lock.
 func lockFlags(cmd *cobra.Command, o *runOptions) {
 	lockTimeoutFlag(cmd, o)
-	putBackFlag(cmd, o)
+	noRestoreFlag(cmd, o)
 	o.lock = lockCluster
-	cmd.Flags().Var(&choice{&o.lock, []string{lockCluster, lockHosts}}, "lock",
-		"what other runs must stay away from: the cluster (its masters are locked too), or only the hosts of this run")
+	cmd.Flags().Var(&enumFlag{&o.lock, []string{lockCluster, lockHosts}}, "lock",
+		"lock the cluster (its masters too), or only the hosts of this run")
 }
 
-// putBackFlag is for verbs that change hosts in rollouts.
-func putBackFlag(cmd *cobra.Command, o *runOptions) {
-	cmd.Flags().BoolVar(&o.NoPutBack, "no-put-back", false, "leave a host as it is when it fails in a rollout after it was changed, for a look; the run stops all the same")
+// noRestoreFlag adds --no-restore to verbs that execute rollouts.
+func noRestoreFlag(cmd *cobra.Command, o *runOptions) {
+	cmd.Flags().BoolVar(&o.NoRestore, "no-restore", false, "keep the changed state of a host that fails in a rollout, for examination; the run still stops")
 }
 
 func lockTimeoutFlag(cmd *cobra.Command, o *runOptions) {
-	cmd.Flags().DurationVar(&o.LockTimeout, "lock-timeout", 0, "how long to wait for another run that holds the hosts (default: be refused)")
+	cmd.Flags().DurationVar(&o.LockTimeout, "lock-timeout", 0, "wait this long for the run lock of hosts that another run holds (default: refuse at once)")
 }
 
-// playFlags are the flags of verbs that carry out playbooks of the user's own.
+// playFlags adds the flags of verbs that run user playbooks.
 func playFlags(cmd *cobra.Command, o *runOptions) {
 	f := cmd.Flags()
-	f.BoolVarP(&o.Check, "check", "C", false, "change nothing, show what would be changed")
-	f.BoolVarP(&o.diff, "diff", "D", false, "show how files differ")
+	f.BoolVarP(&o.Check, "check", "C", false, "change nothing, show what would change")
+	f.BoolVarP(&o.diff, "diff", "D", false, "show diffs of files")
 	selectFlags(cmd, o)
 }
 
-// selectFlags say what of a playbook is carried out, and with which variables.
+// selectFlags adds the flags that select hosts and tasks of a playbook and set
+// variables.
 func selectFlags(cmd *cobra.Command, o *runOptions) {
 	f := cmd.Flags()
-	f.StringVarP(&o.Limit, "limit", "l", "", "only these hosts, as a `pattern`")
-	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for a flag that is not there
-	f.StringSliceVarP(&o.Tags, "tags", "t", nil, "only tasks with one of these tags")
-	f.StringSliceVar(&o.SkipTags, "skip-tags", nil, "no tasks with one of these tags")
-	f.StringVar(&o.StartAt, "start-at", "", "leave out what comes before the task of this `name`")
-	f.BoolVar(&o.Step, "step", false, "ask before each task; hosts then go through the tasks together")
-	variablesFlag(cmd, o, "that win over all others: NAME=VALUE, @FILE or {mapping}")
+	f.StringVarP(&o.Limit, "limit", "l", "", "limit the run to the hosts of a `pattern`")
+	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for an unknown flag
+	f.StringSliceVarP(&o.Tags, "tags", "t", nil, "run only tasks with one of these tags")
+	f.StringSliceVar(&o.SkipTags, "skip-tags", nil, "skip tasks with one of these tags")
+	f.StringVar(&o.StartAt, "start-at", "", "skip all tasks before the task of this `name`")
+	f.BoolVar(&o.Step, "step", false, "ask before each task; hosts then wait for each other at each task")
+	variablesFlag(cmd, o, "that override all others: NAME=VALUE, @FILE or {mapping}")
 }

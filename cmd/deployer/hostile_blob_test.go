@@ -11,9 +11,9 @@ import (
 	"deployer/test/fleet"
 )
 
-// A host that asks for a path instead of a digest gets nothing, hears nothing of
-// the controller's files, and changes none of them.
-func TestHostThatAsksForAPath(t *testing.T) {
+// TestHostileBlobPath checks that a host that requests a path instead of a digest gets
+// nothing, learns nothing about files of the controller, and changes none.
+func TestHostileBlobPath(t *testing.T) {
 	const precious = "precious words of the controller"
 	damaged := strings.Repeat("ab", 32) // content of the store that somebody wrote to
 	answers := make(chan string, 100)

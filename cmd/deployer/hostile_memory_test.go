@@ -25,9 +25,9 @@ const (
 	memoryLimit = "128MiB"
 )
 
-// A host that was broken into cannot exhaust the controller's memory, whatever it
-// sends and however well that packs, and the other hosts go on.
-func TestHostThatSendsTooMuch(t *testing.T) {
+// TestHostileMemory checks that a hostile host cannot exhaust the controller's memory,
+// whatever it sends and however well it compresses, and that the other hosts complete.
+func TestHostileMemory(t *testing.T) {
 	fill := func(open, element, end string, size int) []byte {
 		return []byte(open + strings.Repeat(element+",", size/(len(element)+1)) + element + end)
 	}

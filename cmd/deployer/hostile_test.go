@@ -11,9 +11,9 @@ import (
 // the title of the window and turns the direction of text.
 const evil = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe"
 
-// Whatever a host says, in whatever way it is shown or kept, the terminal does
-// nothing but show it.
-func TestHostileHostIsShownHarmless(t *testing.T) {
+// TestHostileTextIsSanitized checks that no view and no log passes escape sequences of a
+// host to the terminal.
+func TestHostileTextIsSanitized(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   max_fail: {all: 100%}

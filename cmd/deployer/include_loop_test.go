@@ -2,9 +2,9 @@ package main
 
 import "testing"
 
-// A file that is included for each item of a list does its work on the hosts that
-// have the item, in plans and on the way back too.
-func TestLoopOfAnInclude(t *testing.T) {
+// TestIncludeLoop checks a loop at include_tasks whose items differ by host, in plan,
+// run and revert.
+func TestIncludeLoop(t *testing.T) {
 	y := newYard(t, 3, map[string]string{
 		"group_vars/all.yaml": "sites: [{name: one, port: 80}]\n",
 		"host_vars/n002.yaml": "sites: [{name: one, port: 81}, {name: two, port: 82}]\n",

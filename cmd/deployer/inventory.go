@@ -20,15 +20,15 @@ func newInventoryCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "inventory",
 		GroupID: "input",
-		Short:   "List hosts, show where settings come from, draw the groups, import from Ansible",
+		Short:   "List hosts, show the origin of settings, draw the groups, import from Ansible",
 	}, newInventoryList(e), newInventoryShow(e), newInventoryGraph(e), newInventoryImport(e))
 }
 
-// readInventory reads the file alone, without resolving the cluster: these
-// verbs also serve inventories that have none. playbook is the directory of the
-// playbook whose variables count as well; empty for none.
+// readInventory reads an inventory without resolving its cluster, which it may not
+// have. playbook is the directory of a playbook whose group_vars and host_vars are read
+// too; empty for none.
 func readInventory(path, playbook string) (*inventory.Inventory, error) {
-	inv, err := inventory.Load(path, inventory.Options{Open: ownKeys().Open, Playbook: playbook})
+	inv, err := inventory.Load(path, inventory.Options{Open: userKeys().Open, Playbook: playbook})
 	if err != nil {
 		return nil, usageError(err)
 	}
@@ -39,17 +39,17 @@ func newInventoryList(e env) *cobra.Command {
 	var path, output string
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN]",
-		Short: "List the hosts, or those that a pattern names",
+		Short: "List all hosts, or the hosts of a pattern",
 		Long: `List prints the hosts with address, login, roles and groups. A pattern is a list
-of hosts, ranges n[1:9], globs n*, groups and roles; &NAME keeps only what is
-in NAME, !NAME takes it away: "minion,!rack1".`,
+of hosts, ranges n[1:9], globs n*, groups and roles; &NAME keeps only hosts in
+NAME, !NAME removes them: "minion,!rack1".`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			inv, err := readInventory(path, "")
 			if err != nil {
 				return err
 			}
-			hosts, err := matching(inv, args)
+			hosts, err := matchingHosts(inv, args)
 			if err != nil {
 				return usageError(err)
 			}
@@ -64,7 +64,7 @@ in NAME, !NAME takes it away: "minion,!rack1".`,
 	return cmd
 }
 
-// hostRow is what list tells of a host.
+// hostRow is a row of inventory list.
 type hostRow struct {
 	Name    string            `json:"name"`
 	Address string            `json:"address"`
@@ -82,7 +82,7 @@ func rowOf(h inventory.Host, t ssh.Target) hostRow {
 		Roles: append([]string{}, h.Roles...), Groups: append([]string{}, h.Groups...), Taints: append([]string{}, h.Taints...)}
 }
 
-func matching(inv *inventory.Inventory, args []string) ([]hostRow, error) {
+func matchingHosts(inv *inventory.Inventory, args []string) ([]hostRow, error) {
 	pattern := "all"
 	if len(args) > 0 {
 		pattern = args[0]
@@ -91,14 +91,14 @@ func matching(inv *inventory.Inventory, args []string) ([]hostRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	ways, err := target.NewTargets(inv, nil)
+	targets, err := target.NewTargets(inv, nil)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]hostRow, 0, len(names))
 	for _, name := range names {
 		h, _ := inv.Host(name)
-		rows = append(rows, rowOf(h, ways.Target(name)))
+		rows = append(rows, rowOf(h, targets.Target(name)))
 	}
 	return rows, nil
 }
@@ -127,12 +127,11 @@ func newInventoryShow(e env) *cobra.Command {
 	var path, playbook, output string
 	cmd := &cobra.Command{
 		Use:   "show HOST",
-		Short: "Show every setting of a host, and where it comes from",
-		Long: `Show prints the merged settings of a host. Each line tells which layer settled
-the value (the file itself, a group or the host) and where it stands. Secrets
-are masked. What the client configuration of OpenSSH says about the host stands
-below; it counts where the inventory is silent. With --playbook the variables in
-group_vars and host_vars beside a playbook are there too.`,
+		Short: "Show every setting of a host and its origin",
+		Long: `Show prints the merged settings of a host. Each line names the layer of the value
+(the file itself, a group or the host) and its position. Secrets are masked. The
+settings of OpenSSH's client configuration follow; they apply where the inventory has
+none. --playbook adds the variables of group_vars and host_vars beside a playbook.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := ""
@@ -147,11 +146,11 @@ group_vars and host_vars beside a playbook are there too.`,
 			if !ok {
 				return usageError(fmt.Errorf("there is no host %q in %s%s", args[0], path, strictyaml.DidYouMean(args[0], inv.Names())))
 			}
-			ways, err := target.NewTargets(inv, nil)
+			targets, err := target.NewTargets(inv, nil)
 			if err != nil {
 				return err
 			}
-			said, err := ways.OpenSSH(h)
+			openSSH, err := targets.OpenSSH(h)
 			if err != nil {
 				return usageError(err)
 			}
@@ -161,13 +160,13 @@ group_vars and host_vars beside a playbook are there too.`,
 					hostRow
 					Values  []inventory.Origin `json:"values"`
 					OpenSSH []ssh.Setting      `json:"openssh,omitempty"`
-				}{rowOf(h, ways.Target(h.Name)), origins, said})
+				}{rowOf(h, targets.Target(h.Name)), origins, openSSH})
 			}
-			return printOrigins(e.stdout, h, origins, said)
+			return printOrigins(e.stdout, h, origins, openSSH)
 		},
 	}
 	inventoryFlag(cmd, &path)
-	cmd.Flags().StringVarP(&playbook, "playbook", "p", "", "as tasks of this playbook see the host")
+	cmd.Flags().StringVarP(&playbook, "playbook", "p", "", "playbook whose group_vars and host_vars are included")
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
 }
@@ -183,7 +182,7 @@ func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin, ope
 		if pos := o.Pos.String(); pos != "" {
 			from = fmt.Sprintf("%s (%s)", o.Layer, pos)
 		}
-		text, err := shown(o.Value)
+		text, err := oneLine(o.Value)
 		if err != nil {
 			return err
 		}
@@ -195,8 +194,8 @@ func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin, ope
 	return t.Flush()
 }
 
-// shown is a value on one line: text as it is, all else as JSON.
-func shown(v any) (string, error) {
+// oneLine formats a value on one line: plain text unchanged, other values as JSON.
+func oneLine(v any) (string, error) {
 	if s, ok := v.(string); ok && !strings.ContainsAny(s, "\n\t") && s != "" {
 		return s, nil
 	}

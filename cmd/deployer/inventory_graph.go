@@ -25,7 +25,7 @@ func newInventoryGraph(e env) *cobra.Command {
 			if output == "json" {
 				return printJSON(e.stdout, inv.Table())
 			}
-			_, err = io.WriteString(e.stdout, tree(inv))
+			_, err = io.WriteString(e.stdout, drawTree(inv))
 			return err
 		},
 	}
@@ -34,14 +34,14 @@ func newInventoryGraph(e env) *cobra.Command {
 	return cmd
 }
 
-// branch is a line of the tree with what hangs on it.
+// branch is a line of the tree with its sub-branches.
 type branch struct {
 	text string
 	subs []branch
 }
 
-// tree draws the roles, and the groups below those that hold them.
-func tree(inv *inventory.Inventory) string {
+// drawTree draws the roles, and each group below its parents.
+func drawTree(inv *inventory.Inventory) string {
 	table := inv.Table()
 	roles := branch{text: "roles"}
 	for _, role := range inventory.RoleNames() {
@@ -61,7 +61,7 @@ func tree(inv *inventory.Inventory) string {
 	if len(groups.subs) > 0 {
 		root.subs = append(root.subs, groups)
 	}
-	if loose := alone(inv); len(loose) > 0 {
+	if loose := hostsWithoutGroup(inv); len(loose) > 0 {
 		root.subs = append(root.subs, branch{text: line("in no role or group", loose)})
 	}
 	var b strings.Builder
@@ -87,8 +87,8 @@ func isChild(inv *inventory.Inventory, name string) bool {
 	return false
 }
 
-// alone lists the hosts without a role and a group.
-func alone(inv *inventory.Inventory) []string {
+// hostsWithoutGroup returns the hosts without a role and without a group.
+func hostsWithoutGroup(inv *inventory.Inventory) []string {
 	var out []string
 	for _, h := range inv.Hosts {
 		if len(h.Roles)+len(h.Groups) == 0 {

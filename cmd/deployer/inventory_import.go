@@ -19,13 +19,13 @@ func newInventoryImport(e env) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
-		Short: "Say an inventory of Ansible or Kubespray in deployer's words",
-		Long: `Import reads an inventory of Ansible: a file in its INI or YAML form, a directory
-of such files, or the JSON that ` + "`ansible-inventory --list`" + ` prints, with the
-group_vars and host_vars beside it. Groups, hosts, variables and how to reach hosts
-are taken over; from an inventory of Kubespray also the roles, and the settings of
-the cluster that have an equivalent. All else is listed, on standard error and at
-the end of the file, with the place that it stood at. Nothing is contacted.`,
+		Short: "Convert an inventory of Ansible or Kubespray",
+		Long: `Import converts an inventory of Ansible: a file in INI or YAML form, a directory of
+such files, or the JSON output of ` + "`ansible-inventory --list`" + `, with the group_vars
+and host_vars beside it. It converts groups, hosts, variables and connection
+settings; from an inventory of Kubespray also the roles and the cluster settings that
+have an equivalent. It lists all other settings with their position, on standard
+error and at the end of the file. No host is contacted.`,
 		Example: `  deployer inventory import hosts.ini -f inventory.yaml
   deployer inventory import kubespray/inventory/mycluster -f inventory.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -42,14 +42,14 @@ the end of the file, with the place that it stood at. Nothing is contacted.`,
 			if err := writeNew(e.stdout, file, result.Text); err != nil {
 				return err
 			}
-			return tellImport(e.stderr, file, source, result)
+			return printImport(e.stderr, file, source, result)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "file", "f", "", "file to write, which must not exist yet (default: standard output)")
 	return cmd
 }
 
-// translateJinja says a text of Ansible's variables in the language of deployer's.
+// translateJinja translates a Jinja text to deployer's expressions.
 func translateJinja(text string) (string, error) {
 	out, problems := jinja.PlaybookText(text)
 	if len(problems) > 0 {
@@ -58,8 +58,8 @@ func translateJinja(text string) (string, error) {
 	return out, nil
 }
 
-// writeNew writes to a new file, or to w when there is no name. Who may read the
-// file is not known, and it may hold secrets.
+// writeNew writes to a new file, or to w without a file name. The file has mode 0600,
+// as it may contain secrets.
 func writeNew(w io.Writer, file string, text []byte) error {
 	if file == "" {
 		_, err := w.Write(text)
@@ -76,8 +76,8 @@ func writeNew(w io.Writer, file string, text []byte) error {
 	return errors.Join(err, out.Close())
 }
 
-// oldVars are the directories of variables beside an inventory.
-func oldVars(dir string) []string {
+// varDirs returns the directories of variables beside an inventory.
+func varDirs(dir string) []string {
 	var out []string
 	for _, name := range []string{"group_vars", "host_vars"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
@@ -87,26 +87,26 @@ func oldVars(dir string) []string {
 	return out
 }
 
-func tellImport(w io.Writer, file string, source *importer.Source, result *importer.Result) error {
+func printImport(w io.Writer, file string, source *importer.Source, result *importer.Result) error {
 	kind := "Ansible"
 	if result.Kubespray {
 		kind = "Kubespray"
 	}
 	fmt.Fprintf(w, "an inventory of %s: %s, %s\n", kind, plural(len(source.Hosts), "host"), plural(len(source.Groups), "group"))
 	if len(result.Notes) > 0 {
-		fmt.Fprintf(w, "not taken over as it was (%d, also at the end of the file):\n", len(result.Notes))
+		fmt.Fprintf(w, "not converted, or not literally (%d, also at the end of the file):\n", len(result.Notes))
 	}
 	for _, n := range result.Notes {
 		fmt.Fprintf(w, "  %s\n", n)
 	}
 	if file == "" {
 		file = "inventory.yaml"
-	} else if old := oldVars(filepath.Dir(file)); len(old) > 0 && result.Kubespray {
-		fmt.Fprintf(w, "what was in %s is in %s now, and would be read beside it again: move %[1]s away, or %[2]s to a directory of its own\n",
+	} else if old := varDirs(filepath.Dir(file)); len(old) > 0 && result.Kubespray {
+		fmt.Fprintf(w, "%[2]s has the variables of %[1]s, which deployer would read again: move %[1]s away, or %[2]s to another directory\n",
 			strings.Join(old, " and "), file)
 	}
 	if _, err := inventory.Parse(file, result.Text); err != nil {
-		fmt.Fprintf(w, "to be mended by hand before deployer reads it:\n%v\n", err)
+		fmt.Fprintf(w, "fix these errors by hand before deployer can read the file:\n%v\n", err)
 	}
 	return nil
 }

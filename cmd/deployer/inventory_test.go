@@ -101,8 +101,9 @@ func TestInventoryReferenceIsCurrent(t *testing.T) {
 	golden(t, "../../docs/reference/inventory.md", out)
 }
 
-// The schema of the real types takes what the program takes.
-func TestSchemaOfTheRealSections(t *testing.T) {
+// TestSchemaAcceptsValidInventories checks that the JSON Schema accepts and rejects the
+// same files as the program.
+func TestSchemaAcceptsValidInventories(t *testing.T) {
 	text, code := call(t, newSchemaCommand)
 	if code != exitOK {
 		t.Fatal(text)
@@ -149,7 +150,7 @@ Host 10.0.0.*
   ProxyJump jump
 `
 
-func TestShowTellsWhatOpenSSHSays(t *testing.T) {
+func TestInventoryShowOpenSSH(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "inventory.yaml")
 	for name, content := range map[string]string{file: openSSHInventory, filepath.Join(dir, "ssh_config"): openSSHConfig} {

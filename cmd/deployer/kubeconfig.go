@@ -16,9 +16,9 @@ func newKubeconfigCommand(e env) *cobra.Command {
 		Use:     "kubeconfig",
 		GroupID: "cluster",
 		Short:   "Write an admin kubeconfig",
-		Long: `Kubeconfig reads the admin's certificate from a master and writes a kubeconfig
-that holds it, to standard output or to a file that only you can read. It gives
-full rights on the cluster: keep it like a password.`,
+		Long: `Kubeconfig reads the admin certificate from a master and writes a kubeconfig to
+standard output, or to a file with mode 0600. The certificate has full rights on the
+cluster: keep it like a password.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := loadCluster(path)
@@ -28,7 +28,7 @@ full rights on the cluster: keep it like a password.`,
 			if server == "" {
 				server = p.Cluster.API.External
 			}
-			admin, err := newController(e).ReadAdminCredentials(cmd.Context(), p, ask)
+			admin, err := newRunner(e).ReadAdminCredentials(cmd.Context(), p, ask)
 			if err != nil {
 				return err
 			}
@@ -44,8 +44,8 @@ full rights on the cluster: keep it like a password.`,
 		},
 	}
 	inventoryFlag(cmd, &path)
-	askFlags(cmd, &ask)
-	cmd.Flags().StringVar(&server, "server", "", "address of the API (default: the first proxy, or the first master)")
+	promptFlags(cmd, &ask)
+	cmd.Flags().StringVar(&server, "server", "", "URL of the API server (default: the first proxy, or the first master)")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "file to write (default: standard output)")
 	return cmd
 }

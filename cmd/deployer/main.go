@@ -1,7 +1,7 @@
 // Command deployer installs and runs highly available Kubernetes on hosts that
 // have an operating system and sshd, and runs playbooks of your own.
 //
-// Exit codes are part of its interface; see exit.go.
+// Exit codes are part of its interface; see exit_codes.go.
 package main
 
 import (
@@ -13,13 +13,13 @@ import (
 // version is set by the Makefile.
 var version = "devel"
 
-// garbage is how much memory may be garbage, in percent of what is in use. With
-// Go's own 100, a thousand hosts take a tenth more memory.
-const garbage = 85
+// gcPercent is the GOGC of the process. With Go's default of 100, a run on a thousand
+// hosts takes a tenth more memory.
+const gcPercent = 85
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	stop := profile(os.Getenv("DEPLOYER_PROFILE"))
 	code := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the scripts run the real main as `deployer`.
+// TestMain runs the real main as `deployer` in scripts.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"deployer": func() {
@@ -34,9 +34,8 @@ func TestMain(m *testing.M) {
 // what the kernel says of it.
 const statusVariable = "DEPLOYER_TEST_STATUS"
 
-// TestScripts runs the scripts of testdata: the command line as a user sees it.
-// UPDATE_SCRIPTS=1 rewrites the expected output; read the diff before you
-// believe it.
+// TestScripts runs the scripts of testdata. UPDATE_SCRIPTS=1 rewrites the expected
+// output; read the diff.
 func TestScripts(t *testing.T) {
 	for _, dir := range []string{"testdata/validate", "testdata/cli", "testdata/run"} {
 		testscript.Run(t, testscript.Params{

@@ -28,12 +28,12 @@ func newPlanCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "plan",
 		GroupID: "runs",
-		Short:   "Show what a run would do, and write it down for apply",
-		Long: `Plan connects to the hosts, looks at everything that the run would look at, and
-changes nothing. It shows what would be changed, hosts with the same changes
-together and each diff once, what would be restarted, how many hosts at a time,
-and about how long that takes, by the logs of past runs. With -o it writes the
-plan to a file, which deployer apply carries out: that, and nothing else.`,
+		Short:   "Show what a run would change, and store it for apply",
+		Long: `Plan checks the hosts as the run would and changes nothing. It shows the changes, one
+entry for all hosts with the same changes and each diff once, the services that would
+be restarted, the number of hosts in parallel, and an estimate of the duration from
+the logs of past runs. With -o it writes the plan to a file; deployer apply executes
+that plan and nothing else.`,
 		Example: `  deployer plan run site.yaml -i inventory.yaml -o plan.json
   deployer plan install -o plan.json && deployer apply plan.json`,
 	}, newPlanInstall(e), newPlanRun(e))
@@ -43,7 +43,7 @@ func newPlanInstall(e env) *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "What deployer install would do",
+		Short: "Show what deployer install would change",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return makePlan(cmd.Context(), e, runs.Runner.Install, o)
@@ -57,7 +57,7 @@ func newPlanRun(e env) *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "run PLAYBOOK",
-		Short: "What deployer run would do",
+		Short: "Show what deployer run would change",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Playbook = args[0]
@@ -71,31 +71,31 @@ func newPlanRun(e env) *cobra.Command {
 
 func planFlags(cmd *cobra.Command, o *planOptions) {
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Prompt)
+	promptFlags(cmd, &o.Prompt)
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "write the plan to this `file`; - is the standard output, instead of the text")
-	f.CountVarP(&o.verbose, "verbose", "v", "show all groups of hosts, however many")
-	forksFlag(cmd, &o.runOptions, "the inventory's, or 50")
+	f.StringVarP(&o.out, "out", "o", "", "write the plan to this `file`; - writes it to standard output instead of the text")
+	f.CountVarP(&o.verbose, "verbose", "v", "show all groups of hosts")
+	forksFlag(cmd, &o.runOptions, "forks of the inventory, or 50")
 }
 
-// makePlan looks at the hosts, shows what would be done, and writes it down.
-func makePlan(ctx context.Context, e env, ready func(runs.Runner, runs.Options) (*runs.Run, error), o planOptions) error {
-	given, err := o.options()
+// makePlan checks the hosts, prints the plan and writes it to the file of -o.
+func makePlan(ctx context.Context, e env, prepare func(runs.Runner, runs.Options) (*runs.Run, error), o planOptions) error {
+	given, err := o.resolve()
 	if err != nil {
 		return err
 	}
 	given.Check = true
-	r, err := ready(newController(e), given)
+	r, err := prepare(newRunner(e), given)
 	if err != nil {
 		return err
 	}
-	found, err := watched(ctx, r, o.looking(e.stderr, r.TargetHosts()), r.Plan)
+	found, err := runWithDisplay(ctx, r, o.checkDisplay(e.stderr, r.TargetHosts()), r.Plan)
 	if err != nil {
 		return err
 	}
 	if found.Plan == nil {
 		view.Summary(e.stderr, "plan of "+r.Program.Name, found.Report, "")
-		return outcome(found.Report)
+		return exitOutcome(found.Report)
 	}
 	if o.out == "-" {
 		err = writePlanTo(e.stdout, found.Plan)
@@ -106,17 +106,18 @@ func makePlan(ctx context.Context, e env, ready func(runs.Runner, runs.Options) 
 	if err != nil {
 		return err
 	}
-	return outcome(found.Report)
+	return exitOutcome(found.Report)
 }
 
-// looking shows progress on a terminal, and elsewhere only what goes wrong.
-func (o planOptions) looking(w io.Writer, hosts []string) display {
-	look := o.runOptions
-	look.Check, look.Step = true, false
-	return display{open: func() view.Renderer { return onlyTrouble{look.renderer(w, hosts), false} }}
+// checkDisplay returns a display of progress on a terminal, and of failures only
+// elsewhere.
+func (o planOptions) checkDisplay(w io.Writer, hosts []string) display {
+	check := o.runOptions
+	check.Check, check.Step = true, false
+	return display{open: func() view.Renderer { return failuresOnly{check.renderer(w, hosts), false} }}
 }
 
-func writePlan(said io.Writer, path string, p *plan.Plan) error {
+func writePlan(w io.Writer, path string, p *plan.Plan) error {
 	if path == "" {
 		return nil
 	}
@@ -124,11 +125,11 @@ func writePlan(said io.Writer, path string, p *plan.Plan) error {
 	if err := writePlanTo(&b, p); err != nil {
 		return err
 	}
-	// Diffs may show what is not for everybody.
+	// Diffs may contain confidential text.
 	if err := writePrivate(path, []byte(b.String())); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	_, err := fmt.Fprintf(said, "written to %s; to do just that:\n  deployer apply %s\n", path, shellquote.Word(path))
+	_, err := fmt.Fprintf(w, "written to %s; to execute exactly this plan:\n  deployer apply %s\n", path, shellquote.Word(path))
 	return err
 }
 
@@ -139,7 +140,7 @@ func writePlanTo(w io.Writer, p *plan.Plan) error {
 	return enc.Encode(p)
 }
 
-// showPlan shows a plan on one screen, or on all it takes.
+// showPlan prints a plan, shortened to about one screen unless all is set.
 func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 	fmt.Fprintf(w, "plan of %s for %s\n", r.Program.Name, hostCount(len(p.Hosts)+len(p.LeftOut)))
 	printLeftOut(w, p)
@@ -148,67 +149,68 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 		return
 	}
 	if p.Empty() {
-		fmt.Fprintln(w, "nothing to do: everything is as it should be")
+		fmt.Fprintln(w, "nothing to do: no host differs")
 		return
 	}
 	fmt.Fprintln(w)
 	printChanges(w, p, true, all)
-	fmt.Fprintf(w, "\n%d of %s would change: %s\n", len(changedHosts(p)), hostCount(len(p.Hosts)), counts(p))
-	if out := leftOut(p); len(out) > 0 { // a long plan has scrolled the reasons away
-		fmt.Fprintf(w, "left out, as said at the top: %s (%s)\n", inventory.CompressText(out), hostCount(len(out)))
+	fmt.Fprintf(w, "\n%d of %s would change: %s\n", len(changedHosts(p)), hostCount(len(p.Hosts)), countEffects(p))
+	if out := leftOutHosts(p); len(out) > 0 { // in a long plan the reasons have scrolled away
+		fmt.Fprintf(w, "left out, for the reasons above: %s (%s)\n", inventory.CompressText(out), hostCount(len(out)))
 	}
-	if names := restarts(p); len(names) > 0 {
+	if names := restartedUnits(p); len(names) > 0 {
 		fmt.Fprintf(w, "restarted: %s\n", strings.Join(names, ", "))
 	}
 	printDrained(w, p)
-	if hosts := rebooted(p); len(hosts) > 0 {
+	if hosts := rebootedHosts(p); len(hosts) > 0 {
 		fmt.Fprintf(w, "rebooted: %s (%s)\n", inventory.CompressText(hosts), hostCount(len(hosts)))
 	}
 	for _, t := range p.Turns() {
-		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.MaxParallel), counted(t.Turns, "turn"))
+		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.MaxParallel), plural(t.Turns, "turn"))
 	}
-	printDoubts(w, p)
-	atOnce := r.Parallelism()
-	if atOnce == 0 {
-		atOnce = 50
+	printUnknown(w, p)
+	parallelism := r.Parallelism()
+	if parallelism == 0 {
+		parallelism = 50
 	}
-	if took, past, ok := runs.Estimate(p, atOnce); ok {
+	if took, past, ok := runs.Estimate(p, parallelism); ok {
 		by := fmt.Sprintf("%d past runs", past)
 		if past == 1 {
 			by = "the last run"
 		}
 		fmt.Fprintf(w, "expected time: about %s, by %s of this playbook\n", took, by)
 	} else {
-		fmt.Fprintln(w, "expected time: not known, no past run on this machine tells")
+		fmt.Fprintln(w, "expected time: unknown, as this machine has no log of an earlier run")
 	}
 }
 
-// printLeftOut names the hosts that the plan is not for, those with the same
-// reason together.
+// printLeftOut prints the hosts that the plan excludes, one line for all hosts with the
+// same reason.
 func printLeftOut(w io.Writer, p *plan.Plan) {
-	why := map[string][]string{} // by the cause without the host
+	byCause := map[string][]string{} // the cause is without the host's name
 	var order []string
-	for _, h := range leftOut(p) {
+	for _, h := range leftOutHosts(p) {
 		cause := view.NormalizeHosts(h, p.LeftOut[h])
-		if why[cause] == nil {
+		if byCause[cause] == nil {
 			order = append(order, cause)
 		}
-		why[cause] = append(why[cause], h)
+		byCause[cause] = append(byCause[cause], h)
 	}
 	for _, cause := range order {
-		hosts := why[cause]
+		hosts := byCause[cause]
 		fmt.Fprintf(w, "LEFT OUT  %s: %s\n", inventory.CompressText(hosts), strings.ReplaceAll(view.BesideHost(hosts[0], p.LeftOut[hosts[0]]), "\n", " "))
 	}
 }
 
-// leftOut are the hosts that the plan is not for.
-func leftOut(p *plan.Plan) []string {
+// leftOutHosts returns the hosts that the plan excludes.
+func leftOutHosts(p *plan.Plan) []string {
 	return slices.SortedFunc(maps.Keys(p.LeftOut), inventory.ByNumber)
 }
 
-// printDoubts says what the plan does not know.
-func printDoubts(w io.Writer, p *plan.Plan) {
-	unknown, open := 0, 0
+// printUnknown prints the number of steps whose effects are unknown, and of hosts on
+// which later steps may have more effects.
+func printUnknown(w io.Writer, p *plan.Plan) {
+	unknown, unbounded := 0, 0
 	for _, c := range p.Changes {
 		if c.Unknown != "" {
 			unknown++
@@ -216,13 +218,13 @@ func printDoubts(w io.Writer, p *plan.Plan) {
 	}
 	for _, h := range p.Hosts {
 		if h.UnboundedFrom != nil {
-			open++
+			unbounded++
 		}
 	}
 	if unknown > 0 {
-		fmt.Fprintf(w, "not known before it is done: %s, marked as unknown above\n", counted(unknown, "step"))
+		fmt.Fprintf(w, "unknown before the run: effects of %s, marked above\n", plural(unknown, "step"))
 	}
-	if open > 0 {
-		fmt.Fprintf(w, "on %s a command, a package, a unit that starts or an unknown step may give later steps more to do\n", hostCount(open))
+	if unbounded > 0 {
+		fmt.Fprintf(w, "on %s later steps may have more effects, as they follow a command, a package, a started unit or an unknown step\n", hostCount(unbounded))
 	}
 }

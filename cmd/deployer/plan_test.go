@@ -42,8 +42,8 @@ func TestPlanAndApply(t *testing.T) {
 	out, _ := y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	says(t, out, "plan of site.yaml for 12 hosts", "n[001:005], n[007:012] (11 hosts): 4 files, 1 command, 1 unknown step", "(diff 1)",
 		"+release 1.0", "(at most 2 at a time)", "unknown: it looks at asked, the result of \"ask\", which has not run",
-		"n006 (1 host): 3 files", "-by hand", "12 of 12 hosts would change", "in turns: key, at most 2 hosts at a time, 6 turns", "not known before it is done: 1 step,",
-		"expected time: not known", "deployer apply plan.json")
+		"n006 (1 host): 3 files", "-by hand", "12 of 12 hosts would change", "in turns: key, at most 2 hosts at a time, 6 turns", "unknown before the run: effects of 1 step,",
+		"expected time: unknown", "deployer apply plan.json")
 	data, err := os.ReadFile("plan.json")
 	if err != nil {
 		t.Fatal(err)
@@ -66,22 +66,22 @@ func TestPlanAndApply(t *testing.T) {
 
 	// What was done is drift; a plan that is made again knows the time it took.
 	_, complaint := y.deployer(exitRefused, "apply", "plan.json")
-	says(t, complaint, "refused: this is not what the plan was made for", "has nothing to change now", "nothing was changed")
+	says(t, complaint, "refused: files or hosts differ from the plan", "has nothing to change now", "nothing was changed")
 	y.site.Vars["release"] = "1.1"
 	y.inventory()
 	out, _ = y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "second.json")
 	says(t, out, "n[001:012] (12 hosts): 2 files, 1 command", "-release 1.0", "+release 1.1", "by the last run of this playbook")
 }
 
-// TestApplyRefuses: with the names of what has drifted, and nothing changed.
-func TestApplyRefuses(t *testing.T) {
+// TestApplyRefusesDrift checks that apply names all drift and changes nothing.
+func TestApplyRefusesDrift(t *testing.T) {
 	y := newRelease(t, 4)
 	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	tmpl := "templates/nginx.conf.tmpl"
 	refused := func(texts ...string) {
 		t.Helper()
 		_, complaint := y.deployer(exitRefused, "apply", "plan.json")
-		says(t, complaint, append(append([]string{"refused: this is not what the plan was made for"}, texts...), "nothing was changed")...)
+		says(t, complaint, append(append([]string{"refused: files or hosts differ from the plan"}, texts...), "nothing was changed")...)
 		if got := y.on(0, "etc/nginx/nginx.conf"); got != "-" {
 			t.Errorf("it was applied: %q", got)
 		}
@@ -119,7 +119,7 @@ func TestApplyRefuses(t *testing.T) {
 	y.deployer(exitOK, "apply", "plan.json")
 }
 
-func TestPlansThatAreNone(t *testing.T) {
+func TestInvalidPlans(t *testing.T) {
 	y := newRelease(t, 1)
 	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	data, err := os.ReadFile("plan.json")

@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// profile writes profiles of this process to a directory until the returned
-// function is called, for people who ask where the time and the memory of a run
-// go: cpu.pprof; heap.pprof, goroutine.pprof and memory.txt of when it held the
-// most; and allocs.pprof of all that it ever took. What cannot be written is left out: it is no part of a run.
+// profile writes profiles of this process to a directory until the returned function
+// is called: cpu.pprof; heap.pprof, goroutine.pprof and memory.txt from the time of the
+// largest heap; and allocs.pprof of all allocations. It ignores errors of the files.
 func profile(dir string) (stop func()) {
 	if dir == "" || os.MkdirAll(dir, 0o755) != nil {
 		return func() {}
@@ -24,18 +23,18 @@ func profile(dir string) (stop func()) {
 		return func() {}
 	}
 	_ = pprof.StartCPUProfile(cpu)
-	over := make(chan struct{})
-	go watchHeap(dir, over)
+	done := make(chan struct{})
+	go watchHeap(dir, done)
 	return func() {
 		pprof.StopCPUProfile()
 		_ = cpu.Close()
-		close(over)
+		close(done)
 		runtime.GC()
 		writeProfile(dir, "allocs")
 	}
 }
 
-// watchHeap writes a profile of the heap whenever it has grown by a tenth.
+// watchHeap writes a heap profile whenever the live heap has grown by 10 %.
 func watchHeap(dir string, over <-chan struct{}) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
@@ -64,8 +63,7 @@ func writeProfile(dir, name string) {
 	_ = pprof.Lookup(name).WriteTo(f, 0)
 }
 
-// writeMemory writes what the runtime has taken from the system, by use, and how
-// many goroutines there are.
+// writeMemory writes the memory classes of the runtime and the number of goroutines.
 func writeMemory(dir string) {
 	var all []metrics.Sample
 	for _, d := range metrics.All() {

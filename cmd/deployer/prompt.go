@@ -13,29 +13,28 @@ import (
 	"deployer/runs/target"
 )
 
-// prompt asks who runs deployer.
+// prompt reads answers of the user from a terminal.
 type prompt struct {
 	in  io.Reader // must be a terminal
 	out io.Writer
 }
 
-// errNoTerminal says that nobody can be asked.
-var errNoTerminal = &target.NotInteractiveError{Why: "the standard input is not a terminal"}
+var errNoTerminal = &target.NotInteractiveError{Why: "standard input is not a terminal"}
 
-// secret is a target.Asker: it asks for a line that is not shown.
+// secret is a target.Prompter that does not echo the answer.
 func (p prompt) secret(question string) (string, error) {
 	answer, err := p.ask(question, term.ReadPassword)
 	if !errors.Is(err, errNoTerminal) {
-		fmt.Fprintln(p.out) // the line's end was not shown either
+		fmt.Fprintln(p.out) // the end of the line was not echoed
 	}
 	return answer, err
 }
 
-// open is a target.Asker that shows what is typed.
+// open is a target.Prompter that echoes the answer.
 func (p prompt) open(question string) (string, error) { return p.ask(question, readLine) }
 
-// ask has read read a line from the terminal. An interrupt gives the terminal back
-// as it was.
+// ask prints a question and reads a line with read. It restores the terminal state on
+// an interrupt.
 func (p prompt) ask(question string, read func(terminal int) ([]byte, error)) (string, error) {
 	f, ok := p.in.(*os.File)
 	if !ok {
@@ -47,7 +46,7 @@ func (p prompt) ask(question string, read func(terminal int) ([]byte, error)) (s
 	}
 	before, err := term.GetState(terminal)
 	if err != nil {
-		return "", fmt.Errorf("asking %q: %w", question, err)
+		return "", fmt.Errorf("prompting for %q: %w", question, err)
 	}
 	interrupt := make(chan os.Signal, 1)
 	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
@@ -65,15 +64,15 @@ func (p prompt) ask(question string, read func(terminal int) ([]byte, error)) (s
 	select {
 	case l := <-done:
 		if l.err != nil && !errors.Is(l.err, io.EOF) {
-			return "", fmt.Errorf("asking %q: %w", question, l.err)
+			return "", fmt.Errorf("prompting for %q: %w", question, l.err)
 		}
 		return string(l.text), nil
 	case <-interrupt:
-		return "", errors.Join(silent(exitInterrupted), term.Restore(terminal, before))
+		return "", errors.Join(exitSilently(exitInterrupted), term.Restore(terminal, before))
 	}
 }
 
-// readLine reads byte by byte, so that nothing of the next answer is taken.
+// readLine reads byte by byte, so that it consumes nothing of the next answer.
 func readLine(terminal int) ([]byte, error) {
 	var out []byte
 	one := make([]byte, 1)

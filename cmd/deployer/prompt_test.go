@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who interrupts a question has the terminal back as it was: it shows again what
-// is typed.
-func TestInterruptedQuestionGivesTheTerminalBack(t *testing.T) {
+// TestInterruptedPromptRestoresTerminal checks that the terminal echoes again after an
+// interrupted prompt.
+func TestInterruptedPromptRestoresTerminal(t *testing.T) {
 	tty := newTypist(t)
 	echoes := func() bool {
 		modes, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
@@ -41,7 +41,7 @@ func TestInterruptedQuestionGivesTheTerminalBack(t *testing.T) {
 	}
 }
 
-func TestNobodyToAsk(t *testing.T) {
+func TestPromptWithoutTerminal(t *testing.T) {
 	for _, in := range []io.Reader{nil, strings.NewReader("secret\n")} {
 		if _, err := (prompt{in, io.Discard}).secret("?"); !errors.Is(err, errNoTerminal) {
 			t.Errorf("got %v", err)

@@ -10,53 +10,52 @@ import (
 
 func newResumeCommand(e env) *cobra.Command {
 	var o runOptions
-	var anyway bool
+	var allowChanged bool
 	cmd := &cobra.Command{
 		Use:     "resume [RUN]",
 		GroupID: "runs",
-		Short:   "Go on with a run that did not come to its end",
-		Long: `Resume asks for the same again as a run did that was killed, interrupted or
-stopped: the same playbook, hosts, tags and variables. Every step looks again at
-what is there, so what is done is not done twice. Commands, shell lines and
-scripts cannot look: on hosts that had not come to the end they run again, those
-that had ended and the one that was interrupted, unless creates or removes says
-that nothing is left to do. For one that was interrupted, on_resume: fail or
-on_resume: skip says otherwise. Of a run that left hosts out, only these are
-tried again (for install the whole cluster, as its parts depend
-on each other).
+		Short:   "Continue a run that did not complete",
+		Long: `Resume repeats a run that was killed, interrupted or stopped, with the same
+playbook, hosts, tags and variables. Every step checks the present state first, so
+work that is done is not repeated. Tasks of command, shell and script have no check:
+on hosts that did not complete the run they run again, the completed ones and the
+interrupted one, unless creates or removes shows that nothing is left to do. For an
+interrupted one, on_resume: fail or on_resume: skip changes this. When the run
+completed without some hosts, resume contacts only these hosts; for install it
+contacts the whole cluster, as its parts depend on each other.
 
-Without RUN it is the last run of the inventory that is not finished. It is
-refused when the inventory, the playbook or deployer itself has changed since,
-unless --anyway is given.`,
+Without RUN it resumes the last run of the inventory that did not complete. It
+refuses when the inventory, the playbook or deployer itself has changed since, unless
+--allow-changed-playbook is set.`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: ofFirst(completeRuns(unfinishedRun)),
+		ValidArgsFunction: firstArg(completeRuns(unfinishedRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			record, err := runs.Unfinished(strings.Join(args, ""), o.Inventory)
 			if err != nil {
 				return err
 			}
-			given, err := o.options()
+			given, err := o.resolve()
 			if err != nil {
 				return err
 			}
 			if record.Header.Invocation.Verb == "revert" {
-				back, err := newController(e).ResumeRevert(record.Header, given)
+				back, err := newRunner(e).ResumeRevert(record.Header, given)
 				if err != nil {
 					return err
 				}
-				return putBack(cmd.Context(), e, back, revertOptions{runOptions: o, yes: true})
+				return revertRun(cmd.Context(), e, back, revertOptions{runOptions: o, yes: true})
 			}
-			r, err := newController(e).Resume(record, given, anyway)
+			r, err := newRunner(e).Resume(record, given, allowChanged)
 			if err != nil {
-				return told(e, err)
+				return printDrift(e, err)
 			}
-			return carryOut(cmd.Context(), e, r, o)
+			return execute(cmd.Context(), e, r, o)
 		},
 	}
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
-	cmd.Flags().BoolVarP(&o.Check, "check", "C", false, "change nothing, show what is left to be done")
-	cmd.Flags().BoolVar(&anyway, "anyway", false, "go on although files have changed since")
-	variablesFlag(cmd, &o, "that were not written down, as for run")
+	cmd.Flags().BoolVarP(&o.Check, "check", "C", false, "change nothing, show what is left to do")
+	cmd.Flags().BoolVar(&allowChanged, "allow-changed-playbook", false, "continue although files have changed since the run")
+	variablesFlag(cmd, &o, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd
 }

@@ -17,9 +17,9 @@ const motd = `
     - {name: late, file: {path: /late/motd, content: x}}
 `
 
-// TestResume: a run that failed on a host is resumed there with the same
-// variables, those that look secret have to be given again, and a run that came
-// to its end is not resumed.
+// TestResume checks that a failed run is resumed on the failed host with the same
+// variables, that withheld variables must be set again, and that a completed run is not
+// resumed.
 func TestResume(t *testing.T) {
 	y := newYard(t, 3, map[string]string{"site.yaml": motd})
 	for _, host := range []int{0, 1} {
@@ -44,11 +44,11 @@ func TestResume(t *testing.T) {
 	}
 
 	_, complaint := y.deployer(exitUsage, "resume")
-	says(t, complaint, "give these variables again", "deployer resume "+id+" -e token=...")
+	says(t, complaint, "set them again", "deployer resume "+id+" -e token=...")
 	y.put(2, "late/ready", "")
 	y.write("site.yaml", motd+"\n# changed\n")
 	_, complaint = y.deployer(exitRefused, "resume", "-e", "token=hunter2")
-	says(t, complaint, "not the same any more since run "+id, "site.yaml", "--anyway")
+	says(t, complaint, "changed since run "+id, "site.yaml", "--allow-changed-playbook")
 	y.write("site.yaml", motd)
 
 	out, _ = y.deployer(exitOK, "resume", "-e", "token=hunter2")
@@ -68,8 +68,8 @@ func TestResume(t *testing.T) {
 	says(t, complaint, `there is no run "2001"`)
 }
 
-// TestResumeAfterKill: a run whose process was killed in the middle is known as
-// such, and goes on to the end.
+// TestResumeAfterKill checks that a killed run is listed as killed, and resumed to its
+// end.
 func TestResumeAfterKill(t *testing.T) {
 	var book strings.Builder
 	book.WriteString("- hosts: all\n  tasks:\n")
@@ -100,7 +100,7 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Errorf("%+v, %d changed", last.Header, last.Report.Changed())
 	}
 	taken, _ := y.deployer(exitOK, "revert", last.Header.Run, "--yes")
-	says(t, taken, "went on from run "+id, "deployer revert "+id)
+	says(t, taken, "resumed run "+id, "deployer revert "+id)
 	y.deployer(exitOK, "revert", id, "--yes")
 	if got := y.on(0, "file0") + y.on(1, "file19"); got != "--" {
 		t.Errorf("after both are reverted: %q", got)

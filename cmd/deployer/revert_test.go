@@ -85,8 +85,8 @@ func newWeb(t *testing.T, hosts int, o fleet.Options) *yard {
 	return y
 }
 
-// TestRevert: everything that a run changed on twenty hosts is as it was, in
-// turns; a second time there is nothing to do; and the revert can be reverted.
+// TestRevert reverts all changes of a run on twenty hosts within its throttle; a second
+// revert finds nothing to do, and the revert itself can be reverted.
 func TestRevert(t *testing.T) {
 	y := newWeb(t, 20, fleet.Options{})
 	before := y.trees()
@@ -98,16 +98,16 @@ func TestRevert(t *testing.T) {
 	id := y.runs()[0].Header.Run
 
 	out, _ := y.deployer(exitOK, "revert", id, "--check", "-D")
-	says(t, out, "what run "+id+" changed will be put back:", "n[001:020] (20 hosts): 10 files", "/srv/reloads: remove",
+	says(t, out, "changes of run "+id+" to be reverted:", "n[001:020] (20 hosts): 10 files", "/srv/reloads: remove",
 		"/srv/old/deep/file: bring back", "/etc/web.conf: put back", "-release 2", "+by hand")
 	if !maps.Equal(after, y.trees()) {
 		t.Fatal("a check has changed something")
 	}
 	_, complaint := y.deployer(exitRefused, "revert", id)
-	says(t, complaint, "nothing was changed; to do this, give --yes")
+	says(t, complaint, "nothing was changed: standard input is not a terminal; confirm with --yes")
 
 	out, _ = y.deployer(exitOK, "revert", id[:len(id)-2], "--yes")
-	says(t, out, "put back: web", "the next run does it again", "revert done", "20 hosts")
+	says(t, out, "put back: web", "the next run applies them again", "revert done", "20 hosts")
 	if diff := cmp.Diff(before, y.trees()); diff != "" {
 		t.Errorf("- before the run, + after its revert: %s", diff)
 	}
@@ -115,7 +115,7 @@ func TestRevert(t *testing.T) {
 		t.Errorf("%d hosts were put back at a time, want at most 2", n)
 	}
 	out, _ = y.deployer(exitOK, "revert", id, "--yes")
-	says(t, out, "there is nothing to put back")
+	says(t, out, "nothing to revert")
 
 	second := y.runs()[0].Header
 	if second.Invocation.Verb != "revert" || second.Invocation.Reverts != id {
@@ -164,9 +164,8 @@ func eachEvent(t *testing.T, run string, on func(*engine.Event)) {
 	}
 }
 
-// TestRevertRefusesDrift: what somebody has changed since the run is named, with
-// the run that did it, and nothing is touched; --force puts it back, and what it
-// overwrites is kept.
+// TestRevertRefusesDrift checks that drift is listed with the run that made it and
+// refused, and that --force restores it with a backup.
 func TestRevertRefusesDrift(t *testing.T) {
 	y := newWeb(t, 3, fleet.Options{})
 	before := y.trees()
@@ -179,7 +178,7 @@ func TestRevertRefusesDrift(t *testing.T) {
 
 	for _, args := range [][]string{{"--yes"}, {"--check"}} {
 		out, complaint := y.deployer(exitRefused, append([]string{"revert", first}, args...)...)
-		says(t, out, "changed since by others:", "n001: /srv/web/pages/a", "n002:", "(by run "+second+")")
+		says(t, out, "changed since the run:", "n001: /srv/web/pages/a", "n002:", "(by run "+second+")")
 		says(t, complaint, "nothing was changed", "--force")
 	}
 	if !maps.Equal(changed, y.trees()) {
@@ -203,9 +202,9 @@ func TestRevertRefusesDrift(t *testing.T) {
 	}
 }
 
-// TestRevertOfElsewhere: without a log of the run the hosts know enough, when
-// they are told what it was; and of a run of exec.
-func TestRevertOfElsewhere(t *testing.T) {
+// TestRevertWithoutLog reverts runs without a log on this machine with --original-run,
+// and a run of exec.
+func TestRevertWithoutLog(t *testing.T) {
 	y := newWeb(t, 3, fleet.Options{})
 	before := y.trees()
 	for _, of := range []string{"site.yaml", "unknown"} {
@@ -219,8 +218,8 @@ func TestRevertOfElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, complaint := y.deployer(exitUsage, "revert", id, "--yes")
-		says(t, complaint, "there is no run", "--of")
-		y.deployer(exitOK, "revert", id, "--yes", "--of", of, "-e", "release=2")
+		says(t, complaint, "there is no run", "--original-run")
+		y.deployer(exitOK, "revert", id, "--yes", "--original-run", of, "-e", "release=2")
 		if diff := cmp.Diff(before, y.trees()); diff != "" {
 			t.Errorf("of %s: - before the run, + after its revert: %s", of, diff)
 		}
@@ -232,9 +231,9 @@ func TestRevertOfElsewhere(t *testing.T) {
 	}
 }
 
-// TestRevertTellsWhatCannot: commands cannot be undone, hosts that are gone are
-// named, and a playbook that is not what it was is refused.
-func TestRevertTellsWhatCannot(t *testing.T) {
+// TestRevertListsIrreversible checks that commands and unreachable hosts are listed as
+// irreversible, and that a changed playbook is refused.
+func TestRevertListsIrreversible(t *testing.T) {
 	book := `
 - hosts: all
   tasks:
@@ -251,7 +250,7 @@ func TestRevertTellsWhatCannot(t *testing.T) {
 	y.deployer(exitOK, "run", "site.yaml")
 	id := y.runs()[0].Header.Run
 	out, _ := y.deployer(exitOK, "revert", id, "--check")
-	says(t, out, "n001 (1 host): 5 files", "/n002-b: remove", "/conf: remove", "cannot be undone:", "n[001:002]: migrate the schema (/bin/sh -c 'true && true')", "n[001:002]: told the other")
+	says(t, out, "n001 (1 host): 5 files", "/n002-b: remove", "/conf: remove", "irreversible:", "n[001:002]: migrate the schema (/bin/sh -c 'true && true')", "n[001:002]: told the other")
 	for _, wrong := range []string{"n001: out of", "n002: out of", "[001:002]: out of", "only looked", "1.play"} {
 		if strings.Contains(out, wrong) {
 			t.Errorf("it says %q:\n%s", wrong, out)
@@ -260,12 +259,12 @@ func TestRevertTellsWhatCannot(t *testing.T) {
 
 	y.write("site.yaml", strings.Replace(book, "  tasks:\n", "  tasks:\n    - {name: first, debug: {msg: x}}\n", 1))
 	_, complaint := y.deployer(exitRefused, "revert", id, "--yes")
-	says(t, complaint, "the playbook is not what it was", `"config" was its step 1.play.1`, "--anyway")
+	says(t, complaint, "the playbook has changed since run", `"config" was step 1.play.1`, "--allow-changed-playbook")
 	y.fleet.Hosts[1].Stop()
-	out, _ = y.deployer(exitPartial, "revert", id, "--yes", "--anyway")
-	says(t, out, "cannot be undone:", "n002: all that the run changed there: the host was not reached", "revert done")
-	out, _ = y.deployer(exitPartial, "revert", id, "--yes", "--anyway") // nothing more on n001, and n002 stays as it is
-	says(t, out, "nothing more of run "+id+" can be put back:", "the host was not reached (HOST: connect: ")
+	out, _ = y.deployer(exitPartial, "revert", id, "--yes", "--allow-changed-playbook")
+	says(t, out, "irreversible:", "n002: all changes of the run on the host, which is unreachable", "revert done")
+	out, _ = y.deployer(exitPartial, "revert", id, "--yes", "--allow-changed-playbook") // nothing more on n001, and n002 stays as it is
+	says(t, out, "nothing more of run "+id+" can be restored:", "the host, which is unreachable (HOST: connect: ")
 	if y.on(0, "conf") != "-" || y.on(1, "conf") != "new" {
 		t.Errorf("n001 has %q, n002 %q", y.on(0, "conf"), y.on(1, "conf"))
 	}
@@ -274,8 +273,8 @@ func TestRevertTellsWhatCannot(t *testing.T) {
 	}
 }
 
-// TestRevertIsResumed: a revert that was cut off between a file and its handler
-// goes on, and the handler is not forgotten.
+// TestRevertIsResumed resumes a revert that was cut off between a file and its handler;
+// the handler runs.
 func TestRevertIsResumed(t *testing.T) {
 	y := newYardOf(t, 1, fleet.Options{}, map[string]string{"site.yaml": `
 - hosts: all
@@ -300,7 +299,7 @@ func TestRevertIsResumed(t *testing.T) {
 	}
 	y.put(0, "ready", "")
 	out, _ = y.deployer(exitOK, "resume")
-	says(t, out, "what has to follow is still to be done", "revert done")
+	says(t, out, "its handlers and gates are left to do", "revert done")
 	last := y.runs()[0].Header
 	followed := false
 	eachEvent(t, last.Run, func(e *engine.Event) { followed = followed || e.Type == engine.EventStepEnd && e.Name == "follow" })
@@ -308,5 +307,5 @@ func TestRevertIsResumed(t *testing.T) {
 		t.Errorf("the handler was forgotten, or the log says %+v", last)
 	}
 	out, _ = y.deployer(exitOK, "revert", id, "--yes")
-	says(t, out, "there is nothing to put back")
+	says(t, out, "nothing to revert")
 }

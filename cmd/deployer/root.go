@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// env is what a verb gets from the process.
+// env has the standard streams of the process.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// run is main without the process: arguments in, exit code out. Tests call it.
+// run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(env{stdin, stdout, stderr})
 	root.SetArgs(args)
@@ -46,15 +46,15 @@ what differs.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "print the version") // no -v, which verbs have for something else
+	root.Flags().Bool("version", false, "print the version") // no -v: verbs use it for --verbose
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Errorf("%w%s; see `%s --help`", err, below(cmd), cmd.CommandPath()))
+		return usageError(fmt.Errorf("%w%s; see `%s --help`", err, subcommandHint(cmd), cmd.CommandPath()))
 	})
 	root.AddGroup(
 		&cobra.Group{ID: "cluster", Title: "The cluster:"},
-		&cobra.Group{ID: "playbooks", Title: "Playbooks of your own:"},
+		&cobra.Group{ID: "playbooks", Title: "User playbooks:"},
 		&cobra.Group{ID: "runs", Title: "Runs:"},
-		&cobra.Group{ID: "input", Title: "Before it runs:"},
+		&cobra.Group{ID: "input", Title: "Inventory, secrets and artifacts:"},
 	)
 	for _, c := range verbs(e) {
 		c.Args = usageArgs(c.Args)
@@ -63,11 +63,11 @@ what differs.`,
 	return root
 }
 
-// group completes a verb that only has others below it.
+// group completes a command that has only subcommands.
 func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if err := cobra.NoArgs(cmd, args); err != nil {
-			return fmt.Errorf("%w%s", err, below(cmd))
+			return fmt.Errorf("%w%s", err, subcommandHint(cmd))
 		}
 		return nil
 	}
@@ -79,9 +79,9 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// below says which verbs have to come before what was given to a verb that only has
-// others below it: `deployer plan site.yaml` leaves out what is planned.
-func below(cmd *cobra.Command) string {
+// subcommandHint lists the subcommands of a command, for errors such as that of
+// `deployer plan site.yaml`, in which the subcommand is missing.
+func subcommandHint(cmd *cobra.Command) string {
 	if !cmd.HasParent() || !cmd.HasSubCommands() {
 		return ""
 	}
@@ -89,10 +89,10 @@ func below(cmd *cobra.Command) string {
 	for _, c := range cmd.Commands() {
 		verbs = append(verbs, "`"+cmd.CommandPath()+" "+c.Use+"`")
 	}
-	return ", it is " + strings.Join(verbs, " or ")
+	return "; use " + strings.Join(verbs, " or ")
 }
 
-// usageArgs gives wrong arguments the exit code of wrong usage.
+// usageArgs gives errors of the arguments exitUsage.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
 		return nil

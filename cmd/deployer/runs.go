@@ -13,16 +13,16 @@ func newRunsCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "runs",
 		GroupID: "runs",
-		Short:   "Look at the logs of runs that changed hosts, and remove what hosts keep of them",
-		Long: `Runs looks at what was run from this machine by this user. The log of each run is
-in $XDG_STATE_HOME/deployer/runs (or ~/.local/state/deployer/runs), written as
-things happen and readable by its owner only; secrets are not in it. The last 200
-runs are kept, none longer than 90 days, and no more than 4 GiB.`,
+		Short:   "List, show, follow and purge runs",
+		Long: `Runs shows the logs of runs of this user on this machine. The log of each run is in
+$XDG_STATE_HOME/deployer/runs (or ~/.local/state/deployer/runs). It is written during
+the run, readable by its owner only, and contains no secrets. The logs of the last
+200 runs are kept, for at most 90 days and up to 4 GiB.`,
 	}, newRunsList(e), newRunsShow(e), newRunsTail(e), newRunsPurge(e))
 }
 
-// theRun finds the run that is named, or the last one.
-func theRun(args []string) (dir string, r *journal.Record, err error) {
+// findRun returns the run whose id begins with the argument, or the last run.
+func findRun(args []string) (dir string, r *journal.Record, err error) {
 	if dir, err = journal.Dir(); err != nil {
 		return "", nil, err
 	}
@@ -44,7 +44,7 @@ func theRun(args []string) (dir string, r *journal.Record, err error) {
 	return dir, r, err
 }
 
-// runName is how summaries call a run.
+// runName returns the name of a run in summaries.
 func runName(c journal.Invocation) string {
 	if c.Playbook != "" {
 		return filepath.Base(c.Playbook)

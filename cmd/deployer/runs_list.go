@@ -15,7 +15,7 @@ import (
 
 func newRunsList(e env) *cobra.Command {
 	var output string
-	var most int
+	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
@@ -30,8 +30,8 @@ func newRunsList(e env) *cobra.Command {
 				fmt.Fprintf(e.stderr, "deployer: %v\n", err)
 			}
 			rows := []runRow{}
-			for _, r := range all[:min(most, len(all))] {
-				rows = append(rows, listedRun(r))
+			for _, r := range all[:min(limit, len(all))] {
+				rows = append(rows, newRunRow(r))
 			}
 			if output == "json" {
 				return printJSON(e.stdout, rows)
@@ -40,7 +40,7 @@ func newRunsList(e env) *cobra.Command {
 		},
 	}
 	outputFlag(cmd, &output, "table", "json")
-	cmd.Flags().IntVarP(&most, "number", "n", 20, "how many at most")
+	cmd.Flags().IntVarP(&limit, "number", "n", 20, "maximum number of listed runs")
 	return cmd
 }
 
@@ -59,7 +59,7 @@ type runRow struct {
 	Failed    int            `json:"failed"`  // hosts
 }
 
-func listedRun(r *journal.Record) runRow {
+func newRunRow(r *journal.Record) runRow {
 	h := r.Header
 	row := runRow{Run: h.Run, Verb: h.Invocation.Verb, Playbook: h.Invocation.Playbook, Inventory: h.Invocation.Inventory, By: h.By,
 		Started: h.Started, Elapsed: r.Elapsed(), Outcome: r.Outcome, Hosts: len(r.Hosts), Changed: r.Results[engine.StatusChanged], Failed: len(r.Parked)}
@@ -76,11 +76,11 @@ func printRuns(w io.Writer, rows []runRow) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tVERB\tPLAYBOOK\tSTARTED\tELAPSED\tOUTCOME\tHOSTS\tCHANGED\tFAILED")
 	for _, r := range rows {
-		book := "-"
+		playbook := "-"
 		if r.Playbook != "" {
-			book = filepath.Base(r.Playbook)
+			playbook = filepath.Base(r.Playbook)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.Run, r.Verb, book, r.Started.Local().Format("2006-01-02 15:04:05"),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.Run, r.Verb, playbook, r.Started.Local().Format("2006-01-02 15:04:05"),
 			r.Elapsed.Round(100*time.Millisecond), r.Outcome, r.Hosts, r.Changed, r.Failed)
 	}
 	return table.Flush()

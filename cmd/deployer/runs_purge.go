@@ -13,25 +13,25 @@ func newRunsPurge(e env) *cobra.Command {
 	var all, yes bool
 	cmd := &cobra.Command{
 		Use:   "purge [RUN]",
-		Short: "Remove the secrets that hosts keep for reverts",
-		Long: `Purge removes from all hosts the contents and states that secret steps have
-replaced, so that a password or key that is no longer valid lies nowhere. With
---all it removes everything that hosts keep for reverts. RUN, with its whole id,
-means what that run has replaced; without it all runs are meant.
+		Short: "Remove backups of secrets from hosts",
+		Long: `Purge removes the backups that secret steps have made from all hosts, so that no
+copy of a password or key that is no longer valid remains. With --all it removes all
+backups. With RUN, a whole id, it removes the backups of that run, without RUN those
+of all runs.
 
-What is removed can never be put back: deployer revert says so of each thing, and
-still puts back the rest. Without this command hosts remove secrets by
-themselves at the first run that begins 7 days after the last step of theirs.
+Purged backups cannot be restored: deployer revert lists each as irreversible and
+restores the rest. Without this command hosts remove backups of secrets at the first
+run that starts 7 days after the last step of their run.
 
-A host that fails or cannot be reached stops no other. The exit code is 0 when
-all did it, 3 when some did.`,
+Failed and unreachable hosts do not stop the others. The exit code is 0 when all
+hosts succeeded, 3 when some did.`,
 		Example: `  deployer runs purge --check
   deployer runs purge --yes
   deployer runs purge 20261121-143012.482 --all --limit 'web*'`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: ofFirst(completeRuns(endedRun)),
+		ValidArgsFunction: firstArg(completeRuns(endedRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := o.options()
+			given, err := o.resolve()
 			if err != nil {
 				return err
 			}
@@ -39,25 +39,25 @@ all did it, 3 when some did.`,
 			if what.All = all; len(args) == 1 {
 				what.Purge.Run = args[0]
 			}
-			r, err := newController(e).Purge(what)
+			r, err := newRunner(e).Purge(what)
 			if err != nil {
 				return err
 			}
 			if !o.Check {
-				if err := agreed(e, yes, fmt.Sprintf("Remove for good what %d hosts keep for reverts?", len(r.Hosts))); err != nil {
+				if err := requireYes(e, yes, fmt.Sprintf("Remove the backups on %d hosts permanently?", len(r.Hosts))); err != nil {
 					return err
 				}
 			}
-			return carryOut(cmd.Context(), e, r, o)
+			return execute(cmd.Context(), e, r, o)
 		},
 	}
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
 	f := cmd.Flags()
-	f.BoolVarP(&o.Check, "check", "C", false, "remove nothing, show what would be removed")
-	f.StringVarP(&o.Limit, "limit", "l", "", "only these hosts, as a `pattern`")
-	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for a flag that is not there
-	f.BoolVar(&all, "all", false, "everything that is kept, not only what secret steps have replaced")
-	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.BoolVarP(&o.Check, "check", "C", false, "remove nothing, show which backups would be removed")
+	f.StringVarP(&o.Limit, "limit", "l", "", "limit the purge to the hosts of a `pattern`")
+	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for an unknown flag
+	f.BoolVar(&all, "all", false, "remove all backups, not only those of secret steps")
+	f.BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation")
 	return cmd
 }

@@ -13,8 +13,8 @@ const rotated = `
     - {copy: {dest: /new, content: "TOKEN\n"}, secret: true}
 `
 
-// TestPurge: what a secret step has replaced is on no host after a purge, and a
-// revert says what it can no longer put back, and puts back the rest.
+// TestPurge checks that a purge removes backups of secret steps from hosts, and that a
+// revert lists them as irreversible and restores the rest.
 func TestPurge(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": strings.ReplaceAll(rotated, "TOKEN", "second-token")})
 	for i := range 2 {
@@ -39,7 +39,7 @@ func TestPurge(t *testing.T) {
 	out, _ := y.deployer(exitOK, "runs", "purge", "--check", "-v")
 	says(t, out, "backups of run "+run+": remove: 1 resources can no longer be restored")
 	_, complaints := y.deployer(exitRefused, "runs", "purge")
-	says(t, complaints, "nothing was changed; to do this, give --yes")
+	says(t, complaints, "nothing was changed: standard input is not a terminal; confirm with --yes")
 	if kept("first-token") != 2 {
 		t.Fatal("a check, or a refusal, has removed something")
 	}

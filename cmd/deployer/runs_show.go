@@ -25,15 +25,15 @@ func newRunsShow(e env) *cobra.Command {
 	var verbose int
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
-		Short: "Show how a run ended, and what it changed",
-		Long: `Show prints the summary of a run, why hosts failed, and the steps that changed
-something, hosts with the same changes together; with -v also diffs. Without RUN
-it is the last one. The beginning of a run's id is enough. With -o json it prints
-the log: a line with the header, then a line for each event.`,
+		Short: "Show the outcome and the changes of a run",
+		Long: `Show prints the summary of a run, the failures of hosts, and the steps that changed
+something, one entry for all hosts with the same changes; -v adds diffs. Without RUN
+it shows the last run. The beginning of a run's id is enough. -o json prints the log:
+a line with the header, then a line for each event.`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: ofFirst(completeRuns(anyRun)),
+		ValidArgsFunction: firstArg(completeRuns(anyRun)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, r, err := theRun(args)
+			dir, r, err := findRun(args)
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ the log: a line with the header, then a line for each event.`,
 		},
 	}
 	outputFlag(cmd, &output, "text", "json")
-	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs too")
+	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs")
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func copyLog(w io.Writer, path string) error {
 func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 	printHeader(w, r)
 	if r.Damaged != nil {
-		fmt.Fprintf(w, "  damaged, what follows is not all: %v\n", r.Damaged)
+		fmt.Fprintf(w, "  the log is damaged, and the following is incomplete: %v\n", r.Damaged)
 	}
 	found := plan.NewCollector()
 	if err := journal.Scan(path, func(_ *journal.Header, ev *engine.Event) error {
@@ -73,7 +73,7 @@ func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 	}); err != nil && r.Damaged == nil {
 		return err
 	}
-	if r.Report == nil { // they are in the order in which they came
+	if r.Report == nil { // without a report the hosts are in the order of their first events
 		slices.SortFunc(r.Hosts, inventory.ByNumber)
 	}
 	changes := found.Everything(r.Hosts)
@@ -82,27 +82,27 @@ func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 		printChanges(w, changes, diffs, diffs)
 	}
 	if r.Report != nil {
-		again := ""
+		resume := ""
 		if !r.Finished() && runs.Resumable(r.Header.Invocation) {
-			again = runs.ResumeCommand(r.Header.Run, r.Header.Invocation.ToGive())
+			resume = runs.ResumeCommand(r.Header.Run, r.Header.Invocation.ToGive())
 		}
-		view.Summary(w, runName(r.Header.Invocation), r.Report, again)
+		view.Summary(w, runName(r.Header.Invocation), r.Report, resume)
 		return nil
 	}
-	printOpen(w, r)
+	printInFlight(w, r)
 	return nil
 }
 
 func printHeader(w io.Writer, r *journal.Record) {
 	h := r.Header
-	what := h.Invocation.Verb
+	command := h.Invocation.Verb
 	if h.Invocation.Playbook != "" {
-		what += " " + project.Relative(h.Invocation.Playbook)
+		command += " " + project.Relative(h.Invocation.Playbook)
 	}
-	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, what, project.Relative(h.Invocation.Inventory), h.By,
+	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, command, project.Relative(h.Invocation.Inventory), h.By,
 		h.Started.Local().Format("2006-01-02 15:04:05"), r.Outcome)
 	for _, o := range []struct{ name, value string }{
-		{"limit", h.Invocation.Limit}, {"tags", strings.Join(h.Invocation.Tags, ",")}, {"skip tags", strings.Join(h.Invocation.SkipTags, ",")}, {"starts at", h.Invocation.StartAt},
+		{"limit", h.Invocation.Limit}, {"tags", strings.Join(h.Invocation.Tags, ",")}, {"skip tags", strings.Join(h.Invocation.SkipTags, ",")}, {"start at", h.Invocation.StartAt},
 		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Invocation.Extra)), h.Invocation.Withheld...), ", ")},
 		{"resumes", h.Resumes}, {"applies plan", planFile(h)},
 	} {
@@ -119,9 +119,9 @@ func planFile(h journal.Header) string {
 	return project.Relative(h.Plan.File)
 }
 
-// printOpen tells of a run without an end what it had come to.
-func printOpen(w io.Writer, r *journal.Record) {
-	fmt.Fprintf(w, "\n%s after %s: %d steps changed something, %d found nothing to do\n", r.Outcome, r.Elapsed().Round(100*time.Millisecond),
+// printInFlight prints the state of a run that has no report: running or killed.
+func printInFlight(w io.Writer, r *journal.Record) {
+	fmt.Fprintf(w, "\n%s after %s: %d steps changed, %d unchanged\n", r.Outcome, r.Elapsed().Round(100*time.Millisecond),
 		r.Results[engine.StatusChanged], r.Results[engine.StatusOK])
 	printFolded(w, r.Hosts, "at", func(host string) string {
 		var names []string
@@ -136,15 +136,16 @@ func printOpen(w io.Writer, r *journal.Record) {
 	}
 }
 
-// printFolded prints a text of each host that has one, hosts with the same together.
-func printFolded(w io.Writer, hosts []string, what string, of func(host string) string) {
-	with := map[string][]string{}
+// printFolded prints a text for each host that has one; hosts with the same text share
+// a line.
+func printFolded(w io.Writer, hosts []string, label string, textOf func(host string) string) {
+	byText := map[string][]string{}
 	for _, host := range hosts {
-		if text := of(host); text != "" {
-			with[text] = append(with[text], host)
+		if text := textOf(host); text != "" {
+			byText[text] = append(byText[text], host)
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(with)) {
-		fmt.Fprintf(w, "  %s %s: %s\n", inventory.CompressText(with[text]), what, text)
+	for _, text := range slices.Sorted(maps.Keys(byText)) {
+		fmt.Fprintf(w, "  %s %s: %s\n", inventory.CompressText(byText[text]), label, text)
 	}
 }

@@ -18,13 +18,13 @@ func newRunsTail(e env) *cobra.Command {
 	var verbose int
 	cmd := &cobra.Command{
 		Use:   "tail [RUN]",
-		Short: "Follow a run from another terminal, until it ends",
-		Long: `Tail shows a run from its beginning, and goes on while it does. Without RUN it is
-the last one. An interrupt ends only the showing.`,
+		Short: "Follow a run from another terminal",
+		Long: `Tail shows a run from its start until it ends. Without RUN it shows the last run. An
+interrupt ends tail, not the run.`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: ofFirst(completeRuns(anyRun)),
+		ValidArgsFunction: firstArg(completeRuns(anyRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, r, err := theRun(args)
+			dir, r, err := findRun(args)
 			if err != nil {
 				return err
 			}
@@ -61,6 +61,6 @@ the last one. An interrupt ends only the showing.`,
 		},
 	}
 	outputFlag(cmd, &output, "text", "json")
-	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show unchanged steps and diffs; twice: skipped steps and waits too")
+	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show unchanged steps and diffs; -vv also shows skipped steps and waits")
 	return cmd
 }

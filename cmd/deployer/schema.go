@@ -17,8 +17,8 @@ func newSchemaCommand(e env) *cobra.Command {
 		GroupID: "input",
 		Short:   "Print the JSON Schema of inventory files",
 		Long: `Schema prints the JSON Schema (draft 2020-12) of inventory files, for editors and
-checks outside deployer; or, with -o markdown, the reference of their keys. An
-editor that knows the YAML language server takes the schema from the first line:
+external validators; -o markdown prints the reference of their keys. An editor with
+the YAML language server reads the schema that the first line names:
 
   # yaml-language-server: $schema=inventory.schema.json`,
 		Example: "  deployer schema > inventory.schema.json",

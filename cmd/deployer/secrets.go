@@ -18,8 +18,8 @@ import (
 	"deployer/secrets"
 )
 
-// ownKeys are the keys of who runs deployer, for encrypted files.
-var ownKeys = sync.OnceValue(func() *secrets.Keys {
+// userKeys returns the age keys of the user who runs deployer.
+var userKeys = sync.OnceValue(func() *secrets.Keys {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "/"
@@ -33,17 +33,18 @@ func newSecretsCommand(e env) *cobra.Command {
 		GroupID: "input",
 		Short:   "Encrypt, read and edit files of variables (age)",
 		Long: `Secrets works on files that are encrypted with age (https://age-encryption.org),
-such as group_vars/all.yaml.age beside an inventory. Whose public keys stand in
-the nearest file .age-recipients at or above a file can read it. Your own key is
-looked for in $DEPLOYER_AGE_KEY, in the files of $DEPLOYER_AGE_IDENTITIES, in
-~/.config/deployer/age.txt, and in ~/.ssh/id_ed25519 and id_rsa without passphrase.`,
+such as group_vars/all.yaml.age beside an inventory. The nearest file .age-recipients
+in the directory of a file or above it lists the public keys that can decrypt the
+file. Your own key is read from $DEPLOYER_AGE_KEY, the files of
+$DEPLOYER_AGE_IDENTITIES, ~/.config/deployer/age.txt, and ~/.ssh/id_ed25519 and
+id_rsa without a passphrase.`,
 	}, newSecretsKeygen(e), newSecretsEncrypt(e), newSecretsDecrypt(e), newSecretsEdit(e))
 }
 
 func newSecretsKeygen(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen",
-		Short: "Make a key of your own and print its public part, for .age-recipients",
+		Short: "Generate your key and print its public part, for .age-recipients",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			home, err := os.UserHomeDir()
@@ -60,7 +61,7 @@ func newSecretsKeygen(e env) *cobra.Command {
 			}
 			out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			if errors.Is(err, os.ErrExist) {
-				return usageError(fmt.Errorf("%s exists already: what it opens could not be read without it", file))
+				return usageError(fmt.Errorf("%s exists already; files encrypted for its key would become unreadable without it", file))
 			}
 			if err != nil {
 				return err
@@ -69,7 +70,7 @@ func newSecretsKeygen(e env) *cobra.Command {
 			if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
 				return err
 			}
-			fmt.Fprintf(e.stderr, "the key is in %s: keep a copy of it where you keep passwords\n", file)
+			fmt.Fprintf(e.stderr, "the key is in %s: store a copy of it with your passwords\n", file)
 			_, err = fmt.Fprintln(e.stdout, public)
 			return err
 		},
@@ -81,8 +82,8 @@ func newSecretsEncrypt(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "encrypt FILE",
 		Short: "Encrypt FILE to FILE.age, and remove FILE",
-		Long: `Encrypt encrypts a file to FILE.age, or to that of -o, and removes it. With - it
-encrypts what it reads, so that files of other programs never lie there in plain:
+		Long: `Encrypt encrypts a file to FILE.age, or to the file of -o, and removes it. With - it
+encrypts standard input, so that the plaintext is never stored in a file:
   sops -d vars.yaml | deployer secrets encrypt - -o vars.yaml.age
   ansible-vault view vars.yaml | deployer secrets encrypt - -o vars.yaml.age`,
 		Args: cobra.ExactArgs(1),
@@ -93,7 +94,7 @@ encrypts what it reads, so that files of other programs never lie there in plain
 			return encryptFile(e, args[0], out)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write to this `file`, whose name ends in .age (default: FILE.age)")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "encrypted `file` to write, whose name ends in .age (default: FILE.age)")
 	return cmd
 }
 
@@ -104,7 +105,7 @@ func encryptFile(e env, file, sealed string) error {
 	if sealed == "" {
 		sealed = file + secrets.Suffix
 	}
-	to, err := readers(sealed)
+	to, err := recipientsFor(sealed)
 	if err != nil {
 		return err
 	}
@@ -112,22 +113,22 @@ func encryptFile(e env, file, sealed string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if err := seal(sealed, content, to); err != nil {
+	if err := encryptTo(sealed, content, to); err != nil {
 		return err
 	}
 	if err := os.Remove(file); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stderr, "%s is in place of %s, readable by %s of %s; what git or a backup kept of the old file is still there\n",
+	fmt.Fprintf(e.stderr, "%s replaces %s, readable with %s of %s; copies of the old file in git or backups remain\n",
 		sealed, file, plural(len(to), "key"), secrets.RecipientsFile)
 	return nil
 }
 
 func encryptInput(e env, sealed string) error {
 	if sealed == "" {
-		return usageError(errors.New("name the file for what comes in: -o FILE.age"))
+		return usageError(errors.New("name the encrypted file with -o FILE.age"))
 	}
-	to, err := readers(sealed)
+	to, err := recipientsFor(sealed)
 	if err != nil {
 		return err
 	}
@@ -136,17 +137,17 @@ func encryptInput(e env, sealed string) error {
 		return err
 	}
 	if len(content) == 0 {
-		return usageError(errors.New("nothing came in; the command before the pipe has failed"))
+		return usageError(errors.New("standard input is empty; the command before the pipe has probably failed"))
 	}
-	if err := seal(sealed, content, to); err != nil {
+	if err := encryptTo(sealed, content, to); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stderr, "%s is readable by %s of %s\n", sealed, plural(len(to), "key"), secrets.RecipientsFile)
+	fmt.Fprintf(e.stderr, "%s is readable with %s of %s\n", sealed, plural(len(to), "key"), secrets.RecipientsFile)
 	return nil
 }
 
-// readers are who can read a file that is about to be made.
-func readers(sealed string) ([]age.Recipient, error) {
+// recipientsFor returns the recipients of a new encrypted file, which must not exist.
+func recipientsFor(sealed string) ([]age.Recipient, error) {
 	if !strings.HasSuffix(sealed, secrets.Suffix) {
 		return nil, usageError(fmt.Errorf("%s: the names of encrypted files end in %s", sealed, secrets.Suffix))
 	}
@@ -160,7 +161,7 @@ func readers(sealed string) ([]age.Recipient, error) {
 	return to, nil
 }
 
-func seal(file string, content []byte, to []age.Recipient) error {
+func encryptTo(file string, content []byte, to []age.Recipient) error {
 	sealed, err := secrets.Seal(content, to)
 	if err != nil {
 		return fmt.Errorf("encrypting %s: %w", file, err)
@@ -171,10 +172,10 @@ func seal(file string, content []byte, to []age.Recipient) error {
 func newSecretsDecrypt(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "decrypt FILE.age",
-		Short: "Print what an encrypted file holds",
+		Short: "Print the content of an encrypted file",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			content, err := unseal(args[0])
+			content, err := decryptFile(args[0])
 			if err != nil {
 				return err
 			}
@@ -184,12 +185,12 @@ func newSecretsDecrypt(e env) *cobra.Command {
 	}
 }
 
-func unseal(file string) ([]byte, error) {
+func decryptFile(file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, usageError(err)
 	}
-	content, err := ownKeys().Open(file, data)
+	content, err := userKeys().Open(file, data)
 	if err != nil {
 		return nil, usageError(err)
 	}
@@ -199,37 +200,37 @@ func unseal(file string) ([]byte, error) {
 func newSecretsEdit(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit FILE.age",
-		Short: "Open an encrypted file in $EDITOR, and encrypt it again; or begin a new one",
+		Short: "Edit an encrypted file, or a new one, in $EDITOR",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := args[0]
 			if !strings.HasSuffix(file, secrets.Suffix) {
-				return usageError(fmt.Errorf("the name of an encrypted file ends in %s, and %s does not", secrets.Suffix, file))
+				return usageError(fmt.Errorf("the names of encrypted files end in %s; %s does not", secrets.Suffix, file))
 			}
 			to, err := secrets.Recipients(filepath.Dir(file))
 			if err != nil {
 				return usageError(err)
 			}
-			before, err := unseal(file)
+			before, err := decryptFile(file)
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
-			after, err := edited(cmd, e, filepath.Base(strings.TrimSuffix(file, secrets.Suffix)), before)
+			after, err := editContent(cmd, e, filepath.Base(strings.TrimSuffix(file, secrets.Suffix)), before)
 			if err != nil {
 				return err
 			}
 			if bytes.Equal(before, after) {
-				fmt.Fprintf(e.stderr, "%s is as it was\n", file)
+				fmt.Fprintf(e.stderr, "%s is unchanged\n", file)
 				return nil
 			}
-			return seal(file, after, to)
+			return encryptTo(file, after, to)
 		},
 	}
 }
 
-// edited has the user edit content in a file that only they can read, in memory
-// where the system has such a place.
-func edited(cmd *cobra.Command, e env, name string, content []byte) ([]byte, error) {
+// editContent opens the user's editor on content, in a temporary file with mode 0600,
+// below /dev/shm if the system has it, and returns the edited content.
+func editContent(cmd *cobra.Command, e env, name string, content []byte) ([]byte, error) {
 	editor := os.Getenv("EDITOR")
 	if editor == "" {
 		editor = "vi"
@@ -250,7 +251,7 @@ func edited(cmd *cobra.Command, e env, name string, content []byte) ([]byte, err
 	c := exec.CommandContext(cmd.Context(), "sh", "-c", editor+` "$1"`, "sh", file)
 	c.Stdin, c.Stdout, c.Stderr = e.stdin, e.stdout, e.stderr
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("the editor %s ended with an error, so nothing was changed: %w", editor, err)
+		return nil, fmt.Errorf("nothing was changed: the editor %s failed: %w", editor, err)
 	}
 	return os.ReadFile(file)
 }

@@ -8,11 +8,12 @@ import (
 	"syscall"
 )
 
-// errStopped is the cause when the user does not want to wait.
-var errStopped = errors.New("stopped by a second interrupt; steps in flight may be half done, and the next run repairs them")
+// errStopped is the cause of a context that a second interrupt has cancelled.
+var errStopped = errors.New("stopped by a second interrupt; steps in flight may be incomplete, and the next run repairs them")
 
-// signals turns the first interrupt into a request to end after the steps in
-// flight, and the second one into the end of the context.
+// signals closes the channel on the first interrupt, which ends a run after the steps
+// in flight, and cancels the context on the second. The caller must call the returned
+// function.
 func signals(ctx context.Context) (context.Context, <-chan struct{}, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	interrupt := make(chan struct{})

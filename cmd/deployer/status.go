@@ -12,8 +12,8 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// statusHosts is how many hosts status lists one by one; of larger clusters it
-// lists those with problems only, so that one screen is enough.
+// statusHosts is the largest number of hosts of which status lists every one. Of a
+// larger cluster it lists only hosts with problems, to fit on a screen.
 const statusHosts = 30
 
 func newStatusCommand(e env) *cobra.Command {
@@ -26,7 +26,7 @@ func newStatusCommand(e env) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.output = "text"
-			rows, p, err := look(cmd.Context(), e, "status", o, nil)
+			rows, p, err := inspect(cmd.Context(), e, "status", o, nil)
 			if err != nil {
 				return err
 			}
@@ -36,13 +36,13 @@ func newStatusCommand(e env) *cobra.Command {
 				err = printStatus(e.stdout, p.Cluster, p.Hosts, rows)
 			}
 			if err == nil && len(report.Problems(rows)) > 0 {
-				return silent(exitUnhealthy)
+				return exitSilently(exitUnhealthy)
 			}
 			return err
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Prompt)
+	promptFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
 }
@@ -80,21 +80,21 @@ func printStatus(w io.Writer, c *cluster.Cluster, hosts []string, rows []report.
 			problems = strings.Join(bad, "; ")
 		}
 		n := c.Nodes[host]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", host, strings.Join(given(n.Roles), ","), n.Address, node, problems)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", host, strings.Join(withoutNodeRole(n.Roles), ","), n.Address, node, problems)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	if bad := report.Problems(rows); len(bad) > 0 {
-		_, err := fmt.Fprintf(w, "\n%d problems; `deployer verify` tells more\n", len(bad))
+		_, err := fmt.Fprintf(w, "\n%d problems; `deployer verify` has the details\n", len(bad))
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%d hosts, no problems\n", len(hosts))
 	return err
 }
 
-// given leaves out the role node, which masters and minions have in common.
-func given(roles []string) []string {
+// withoutNodeRole removes the role node, which all masters and minions have.
+func withoutNodeRole(roles []string) []string {
 	var out []string
 	for _, r := range roles {
 		if r != cluster.RoleNode {

@@ -12,11 +12,11 @@ func newValidateCommand(e env) *cobra.Command {
 		Use:     "validate",
 		GroupID: "input",
 		Short:   "Check the inventory without touching the network",
-		Long: `Validate reads the inventory and checks everything that can be known without
-the network: keys and values, roles on known hosts, a master, an odd number of
-etcd members, address ranges that fit and do not overlap, versions and their
-skew, and the settings of components, which are decoded with the components' own
-types and held against the rules with which these end at their start; flags are held against those of the version. Every problem is one line; all are reported at once.`,
+		Long: `Validate checks the inventory without the network: keys and values, roles on known
+hosts, a master, an odd number of etcd members, sizes and overlaps of address ranges,
+versions and their skew, and settings of components, which it decodes with the
+components' types and checks with their validation rules; it compares flags with
+those of the version. It reports all problems at once, one line each.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			p, err := loadCluster(path)

@@ -9,8 +9,8 @@ import (
 	"deployer/engine/journal"
 )
 
-// TestVarsPrompt: what is private is asked for, used, and nowhere to be seen; a run
-// that goes on asks for it again, and knows the rest.
+// TestVarsPrompt checks that a private answer is used and redacted, and that resume
+// prompts for it again.
 func TestVarsPrompt(t *testing.T) {
 	y := newYard(t, 1, map[string]string{"site.yaml": `
 - hosts: all
@@ -62,7 +62,7 @@ func TestVarsPrompt(t *testing.T) {
 		t.Errorf("the word was shown or written down:\n%s", out)
 	}
 	_, complaint := y.deployer(exitUsage, "run", "site.yaml")
-	says(t, complaint, "site.yaml:4:14: the play asks for word, and the standard input is not a terminal; give it with -e word=VALUE")
+	says(t, complaint, "site.yaml:4:14: prompting for word: standard input is not a terminal; set it with -e word=VALUE")
 	y.deployer(exitOK, "run", "site.yaml", "-e", "word=given")
 	if got := y.on(0, "said"); got != "given 1.10" {
 		t.Errorf("the host has %q", got)

@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// verbs are all commands, in the order of the help.
+// verbs returns all commands, in the order of the help.
 func verbs(e env) []*cobra.Command {
 	return []*cobra.Command{
 		newInstallCommand(e),

@@ -17,15 +17,14 @@ func newVerifyCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "verify",
 		GroupID: "cluster",
-		Short:   "Test the cluster from the inside: nodes, etcd, DNS, pods, services, API, certificates",
-		Long: `Verify looks at every host and at the cluster as a whole, and has test pods on a
-sample of the nodes reach each other, a Service and names. It changes nothing
-that stays. Exit code 0 means that everything is healthy, 5 that something is
-not.`,
+		Short:   "Test the cluster: nodes, etcd, DNS, pods, services, API, certificates",
+		Long: `Verify checks every host and the cluster as a whole. Test pods on a sample of the
+nodes connect to each other and to a Service and resolve names; verify removes them at
+its end. The exit code is 0 when all checks pass, and 5 when one finds a problem.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.output = "text"
-			rows, _, err := look(cmd.Context(), e, "verify", o, map[string]any{"verify_outside": outside})
+			rows, _, err := inspect(cmd.Context(), e, "verify", o, map[string]any{"verify_outside": outside})
 			if err != nil {
 				return err
 			}
@@ -35,42 +34,42 @@ not.`,
 				err = printRows(e.stdout, rows)
 			}
 			if err == nil && len(report.Problems(rows)) > 0 {
-				return silent(exitUnhealthy)
+				return exitSilently(exitUnhealthy)
 			}
 			return err
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
-	askFlags(cmd, &o.Prompt)
+	promptFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &output, "table", "json")
-	cmd.Flags().StringVar(&outside, "outside", "", "a name outside of the cluster that pods must be able to resolve")
+	cmd.Flags().StringVar(&outside, "outside", "", "also test that pods resolve this name outside of the cluster")
 	return cmd
 }
 
-// look runs a playbook that only looks, shows its progress on stderr, and
-// returns the rows that its tasks found, with the project that it read for that.
-// A host that cannot be looked at is a row too.
-func look(ctx context.Context, e env, book string, o runOptions, extra map[string]any) ([]report.Row, *project.Project, error) {
-	given, err := o.options()
+// inspect runs a built-in playbook that changes nothing, shows its progress on stderr,
+// and returns the rows of its tasks and the project. An unreachable or failed host is a
+// row with a problem.
+func inspect(ctx context.Context, e env, verb string, o runOptions, extra map[string]any) ([]report.Row, *project.Project, error) {
+	given, err := o.resolve()
 	if err != nil {
 		return nil, nil, err
 	}
-	given.Verb, given.Extra = book, extra
-	run, err := newController(e).Inspect(given)
+	given.Verb, given.Extra = verb, extra
+	run, err := newRunner(e).Inspect(given)
 	if err != nil {
 		return nil, nil, err
 	}
 	found := &rowSink{}
-	r, err := watched(ctx, run, o.display(e.stderr, run.Hosts).with(found), run.Do)
+	r, err := runWithDisplay(ctx, run, o.display(e.stderr, run.Hosts).with(found), run.Do)
 	if err != nil {
 		return nil, nil, err
 	}
 	if r.Interrupted {
-		return nil, nil, silent(exitInterrupted)
+		return nil, nil, exitSilently(exitInterrupted)
 	}
 	for _, h := range r.Broken() {
 		row := report.Bad("host", h.Host, "%s", h.Failure.Message)
-		if h.RunOnce { // it is not this host that is bad
+		if h.RunOnce { // a check of the whole cluster failed
 			row.Check, row.Host = h.FailedStep, ""
 		}
 		found.rows = append(found.rows, row)
@@ -78,7 +77,7 @@ func look(ctx context.Context, e env, book string, o runOptions, extra map[strin
 	return found.rows, run.Project, nil
 }
 
-// rowSink gathers the rows that tasks have in their output.
+// rowSink collects the rows in the outputs of tasks.
 type rowSink struct {
 	mu   sync.Mutex
 	rows []report.Row

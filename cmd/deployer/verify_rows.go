@@ -10,8 +10,7 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// tally counts rows. A check that could not be made is none that was made: it
-// counts neither as good nor as bad.
+// tally counts rows. A skipped check counts neither as good nor as bad.
 type tally struct{ good, bad, skipped int }
 
 func (t *tally) add(r report.Row) {
@@ -25,10 +24,10 @@ func (t *tally) add(r report.Row) {
 	}
 }
 
-// made is how many checks were made.
+// made returns the number of checks that were not skipped.
 func (t *tally) made() int { return t.good + t.bad }
 
-// String is as in "ok 5 of 5, 1 skipped".
+// String formats a tally: "ok 5 of 5, 1 skipped".
 func (t *tally) String() string {
 	if t.made() == 0 {
 		return "skipped"
@@ -40,7 +39,7 @@ func (t *tally) String() string {
 	return text + t.left()
 }
 
-// left are the checks that were not made.
+// left formats the number of skipped checks, if any.
 func (t *tally) left() string {
 	if t.skipped == 0 {
 		return ""
@@ -48,14 +47,14 @@ func (t *tally) left() string {
 	return fmt.Sprintf(", %d skipped", t.skipped)
 }
 
-// checkRows are the rows of one check, told in a line.
+// checkRows summarises the rows of one check.
 type checkRows struct {
 	tally
 	detail string
 }
 
-// printRows prints a line for each check with how many of its rows are good, so
-// that a thousand hosts fit on a screen, and every bad row on its own.
+// printRows prints a line for each check with the number of its good rows, so that a
+// thousand hosts fit on a screen, and then every bad row.
 func printRows(w io.Writer, rows []report.Row) error {
 	var order []string
 	var all tally
@@ -67,8 +66,7 @@ func printRows(w io.Writer, rows []report.Row) error {
 			checks[r.Check] = c
 			order = append(order, r.Check)
 		}
-		// The detail is an example of what was found: why a check was skipped
-		// says little of those that were made.
+		// The detail is that of one row, preferably of a check that was not skipped.
 		if c.made() == 0 {
 			c.detail = cmp.Or(r.Detail, c.detail)
 		}

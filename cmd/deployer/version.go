@@ -19,7 +19,8 @@ func newVersionCommand(e env) *cobra.Command {
 	}
 }
 
-// versionLine names the program, its version and what it was built with and for.
+// versionLine returns the name and version of the program, the Go version, and the
+// platform.
 func versionLine() string {
 	return fmt.Sprintf("deployer %s %s %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// writePrivate writes a file that only its owner can read, also when one with more
-// rights is there: a new file takes its place, so that who had opened the old one
-// reads nothing. A link is followed, and what is no regular file, such as a pipe,
-// is written to.
+// writePrivate writes a file with mode 0600. It replaces an existing file by a new one,
+// so that a process which has the old file open cannot read the content. It follows
+// links, and writes to files that are not regular, such as pipes.
 func writePrivate(path string, content []byte) error {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
@@ -25,7 +24,7 @@ func writePrivate(path string, content []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, content, 0o600)
 	}
-	// renameio.WriteFile would give it the rights of the file that is there.
+	// renameio.WriteFile would take over the mode of an existing file.
 	f, err := renameio.NewPendingFile(path, renameio.WithStaticPermissions(0o600))
 	if err != nil {
 		return err

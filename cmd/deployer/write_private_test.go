@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWritePrivate: whatever was there before, and through a link too, only the
-// owner can read what is written, and who had the old file open does not see it.
+// TestWritePrivate checks that the file has mode 0600 whatever it was before, also
+// through a link, and that a reader of the old file does not see the content.
 func TestWritePrivate(t *testing.T) {
 	dir := t.TempDir()
 	wide, link, fresh := filepath.Join(dir, "wide"), filepath.Join(dir, "link"), filepath.Join(dir, "fresh")

@@ -116,7 +116,7 @@
 // again. The rollout stops when a canary fails, or more hosts than max_fail (default
 // 0) after the canaries. No other host is changed then, hosts inside come to the end
 // of the block or are put back, and the run ends with exit code 6 when each host that
-// failed is as it was before. --no-put-back leaves a failed host as it is. A host that
+// failed is as it was before. --no-restore leaves a failed host as it is. A host that
 // is lost inside cannot be put back; it stops the rollout, too, and is named.
 //
 // Commands and what tasks do on the controller or on other hosts cannot be put back:

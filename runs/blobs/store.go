@@ -18,8 +18,7 @@ import (
 	"deployer/project"
 )
 
-// Store is the content that hosts may ask for, by its digest. It is safe for
-// concurrent use.
+// Store has the blobs of a run by digest. It is safe for concurrent use.
 type Store struct {
 	resolver    *images.Resolver
 	agents      remote.BinarySource
@@ -33,14 +32,14 @@ type Store struct {
 	temp        map[string]*tempBlob // by digest of the plain content
 }
 
-// memoryBlob is content in its zstd form.
+// memoryBlob is zstd-compressed content in memory.
 type memoryBlob struct {
 	packed []byte
 	size   int64 // bytes of the plain content
 }
 
-// maxMemory is how many bytes of made content in its zstd form are kept in memory.
-// What is beyond lies in files without names, one each.
+// maxMemory is the maximum size of compressed blobs in memory. Further blobs are in
+// unlinked temporary files.
 const maxMemory = 64 << 20
 
 // New returns a store with the artifacts of a project.
@@ -71,7 +70,7 @@ func (b *Store) add(content []byte) string {
 		if s, err := writeTemp(packed, int64(len(content))); err == nil {
 			b.temp[digest] = s
 			return digest
-		} // a full disk: memory is what is left
+		} // without disk space the blob stays in memory
 	}
 	b.memoryBytes += len(packed)
 	b.memory[digest] = memoryBlob{packed: packed, size: int64(len(content))}
@@ -105,8 +104,8 @@ func (b *Store) probe(arch string) (engine.Blob, error) {
 	return blob, nil
 }
 
-// probeImage makes the probe for an architecture, with the tag of another one:
-// the first that the inventory names, so that all nodes know it by one name.
+// probeImage builds the probe image for an architecture. Its tag is that of the first
+// architecture of the inventory, so that the image has one name on all nodes.
 func (b *Store) probeImage(arch string) (images.Probe, error) {
 	named, err := b.agents.AgentDigest(b.tagArch)
 	if err != nil {
@@ -145,7 +144,7 @@ func (b *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	return packed, size, nil
 }
 
-// memoryReader is a stream whose length is known, so that progress can be shown.
+// memoryReader is a stream with a known length, for progress.
 type memoryReader struct{ *bytes.Reader }
 
 // Close implements io.Closer.

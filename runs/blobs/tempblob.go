@@ -15,14 +15,14 @@ import (
 	"deployer/engine"
 )
 
-// packedFile is a file that is packed once for all hosts.
+// packedFile is a file that is compressed once for all hosts.
 type packedFile struct {
-	mu   sync.Mutex // held while it is packed; who comes later waits
+	mu   sync.Mutex // held during compression; other callers wait
 	blob engine.Blob
 }
 
-// tempBlob is content in its zstd form in a file without a name: it takes no memory,
-// and is gone with the process, however that ends.
+// tempBlob is zstd-compressed content in an unlinked temporary file, which the kernel
+// removes at the end of the process.
 type tempBlob struct {
 	packed *os.File
 	length int64 // bytes of the zstd form
@@ -56,11 +56,11 @@ func (b *Store) addTemp(ctx context.Context, open func() (io.ReadCloser, error))
 	defer content.Close()
 	s, digest, err := packTemp(ctx, content)
 	if err != nil {
-		return engine.Blob{}, fmt.Errorf("packing it for the hosts: %w", err)
+		return engine.Blob{}, fmt.Errorf("compressing the file for hosts: %w", err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if old := b.temp[digest]; old != nil { // the same content under another name
+	if old := b.temp[digest]; old != nil { // the same content with another name
 		_ = s.packed.Close()
 		s = old
 	}
@@ -82,7 +82,7 @@ func packTemp(ctx context.Context, content io.Reader) (*tempBlob, string, error)
 	return s, digest, nil
 }
 
-// writeTemp puts content that has its zstd form already into a file.
+// writeTemp writes compressed content to a temporary file.
 func writeTemp(packed []byte, size int64) (*tempBlob, error) {
 	file, err := os.CreateTemp("", "deployer-blob-*")
 	if err != nil {
@@ -110,18 +110,18 @@ func (s *tempBlob) fill(ctx context.Context, content io.Reader) (digest string, 
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// open returns the zstd stream, which many may read at once.
+// open returns a reader of the compressed content; several may be in use at once.
 func (s *tempBlob) open() (io.ReadCloser, int64) {
 	return fileReader{io.NewSectionReader(s.packed, 0, s.length)}, s.size
 }
 
-// fileReader is a stream whose length is known, so that progress can be shown.
+// fileReader is a stream with a known length, for progress.
 type fileReader struct{ *io.SectionReader }
 
 // Close implements io.Closer.
 func (fileReader) Close() error { return nil }
 
-// contextReader ends a copy when ctx ends.
+// contextReader fails when its context ends.
 type contextReader struct {
 	ctx     context.Context
 	content io.Reader

@@ -15,15 +15,15 @@ import (
 	"deployer/project"
 )
 
-// AgentServices is what the agents on hosts may ask for, and who hears of their work.
+// AgentServices serve the requests of agents and receive their events.
 type AgentServices struct {
 	Blobs remote.Blobs
 	Calls map[string]remote.CallFunc
-	Sink  engine.Sink // gets no secrets taken out
+	Sink  engine.Sink // must redact secrets itself
 }
 
-// Connector opens agent sessions over SSH. All its connections share what they
-// can: bastions, an SSH agent, passphrases.
+// Connector opens agent sessions over SSH. Its connections share bastions, the SSH
+// agent and passphrases. It is safe for concurrent use after Serve.
 type Connector struct {
 	targets   *Targets
 	dialer    *ssh.Dialer
@@ -32,8 +32,9 @@ type Connector struct {
 	services  AgentServices
 }
 
-// NewConnector finds the ways to the hosts of a project, of which so many are going to be
-// connected to at a time. Its errors are mistakes of the user's.
+// NewConnector returns a connector to the hosts of a project. hosts is the number of
+// hosts of the run, which determines keepalive intervals. Its errors are
+// *project.UserError.
 func NewConnector(p *project.Project, l *Credentials, hosts int) (*Connector, error) {
 	w, err := NewTargets(p.Inventory, l)
 	if err != nil {
@@ -50,8 +51,8 @@ func NewConnector(p *project.Project, l *Credentials, hosts int) (*Connector, er
 	return &Connector{targets: w, dialer: d, binaries: remote.NewBinaries(p.Agents), keepalive: pulse}, nil
 }
 
-// UnlockKeys asks for the passphrases that the ways to some hosts need, before
-// anything else is shown. The error is that of a question that was interrupted.
+// UnlockKeys prompts for the passphrases of keys that the given hosts need. It returns
+// the error of an interrupted prompt.
 func (c *Connector) UnlockKeys(hosts []string) error {
 	for _, h := range hosts {
 		c.dialer.Unlock(c.targets.byHost[h])
@@ -59,13 +60,13 @@ func (c *Connector) UnlockKeys(hosts []string) error {
 	return c.targets.credentials.interrupted
 }
 
-// Serve says what agents may ask for. It must be called before the first Connect.
+// Serve sets the services of agents. It must be called before the first Connect.
 func (c *Connector) Serve(s AgentServices) { c.services = s }
 
-// Close ends what connections share.
+// Close closes shared connections.
 func (c *Connector) Close() { _ = c.dialer.Close() }
 
-// Local opens agent sessions on this machine, as the user who runs deployer.
+// Local returns a connector to this machine, as the user who runs deployer.
 func (c *Connector) Local() schedule.Connector { return local{c} }
 
 type local struct{ *Connector }
@@ -79,7 +80,7 @@ func (l local) Connect(ctx context.Context, host string) (schedule.Host, error) 
 func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
 	h, ok := c.targets.inv.Host(host)
 	if !ok {
-		return nil, fmt.Errorf("%s is not in the inventory", host)
+		return nil, fmt.Errorf("connecting to %s: the inventory has no such host", host)
 	}
 	password, err := c.targets.credentials.becomePassword(h)
 	if err != nil {
@@ -90,11 +91,11 @@ func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if err != nil {
 		return nil, err
 	}
-	become, whose := remote.Become(h.SSH.Become), target.Login()
+	become, user := remote.Become(h.SSH.Become), target.Login()
 	if become == remote.Su {
-		whose = "root"
+		user = "root"
 	}
-	session, err := c.become(ctx, conn, whose, remote.Options{Host: host, Become: become, Password: password})
+	session, err := c.become(ctx, conn, user, remote.Options{Host: host, Become: become, Password: password})
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -102,12 +103,13 @@ func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	return session, nil
 }
 
-// become starts the agent as root, with the password of a user if there is one.
-func (c *Connector) become(ctx context.Context, conn transport.Conn, whose string, o remote.Options) (schedule.Host, error) {
+// become starts the agent as root, with the password of user if there is one. It does
+// not send a password that another host has refused for the same user.
+func (c *Connector) become(ctx context.Context, conn transport.Conn, user string, o remote.Options) (schedule.Host, error) {
 	if o.Password == "" {
 		return c.attach(ctx, conn, o)
 	}
-	turn, err := c.targets.credentials.attempts.Take(ctx, whose, o.Password)
+	turn, err := c.targets.credentials.attempts.Take(ctx, user, o.Password)
 	var before *transport.RefusedError
 	if errors.As(err, &before) {
 		return nil, &transport.Error{Host: o.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword, Err: err,

@@ -13,41 +13,41 @@ import (
 )
 
 // Credentials are the passwords of hosts and the passphrases of keys. Each comes from
-// the environment variable or the file that the inventory names, or was asked
-// for, once. They reach no output and no journal.
+// the environment variable or file that the inventory names, or from one prompt. No
+// output and no journal contains them.
 type Credentials struct {
 	inv           *inventory.Inventory
 	decrypt       func(file string, content []byte) ([]byte, error)
 	prompt        Prompter
-	login, become string            // as asked for; empty when not
-	passphraseEnv map[string]string // of passphrases, by key file
-	passphrases   map[string]string // as asked for or looked up, by key file
-	interrupted   error             // of a question that was interrupted
+	login, become string            // answers of prompts; empty without a prompt
+	passphraseEnv map[string]string // environment variables of passphrases, by key file
+	passphrases   map[string]string // known passphrases, by key file
+	interrupted   error             // error of an interrupted prompt
 	attempts      transport.Passwords
 }
 
-// NewCredentials asks for the passwords that are to be asked for; with a nil asker
-// there is nobody to ask.
+// NewCredentials prompts for the passwords that which selects. ask is nil for a program
+// without a terminal.
 func NewCredentials(p *project.Project, which PromptFlags, ask Prompter) (*Credentials, error) {
 	if ask == nil {
-		ask = func(string) (string, error) { return "", &NotInteractiveError{"there is nobody to ask"} }
+		ask = func(string) (string, error) { return "", &NotInteractiveError{"the program has no terminal"} }
 	}
 	l := &Credentials{inv: p.Inventory, decrypt: p.Open, prompt: ask, passphraseEnv: passphraseVariables(p.Inventory), passphrases: map[string]string{}}
 	if which.Become && !slices.ContainsFunc(l.inv.Hosts, becomesRoot) {
-		return nil, project.AsUserError(errors.New("--ask-become-pass: no host of the inventory says how its user becomes root: set ssh.become to sudo, doas or su"))
+		return nil, project.AsUserError(errors.New("--ask-become-pass: no host of the inventory uses privilege escalation: set ssh.become to sudo, doas or su"))
 	}
 	var err error
 	if which.Login {
-		if l.login, err = ask("password to log in with: "); err != nil {
+		if l.login, err = ask("SSH password: "); err != nil {
 			return nil, promptError("--ask-pass", "set ssh.password_env or ssh.password_file", err)
 		}
 	}
 	if !which.Become {
 		return l, nil
 	}
-	question := "password to become root with: "
+	question := "privilege-escalation password: "
 	if l.login != "" {
-		question = "password to become root with [the same]: "
+		question = "privilege-escalation password [default: the SSH password]: "
 	}
 	if l.become, err = ask(question); err != nil {
 		return nil, promptError("--ask-become-pass", "set ssh.become_password_env or ssh.become_password_file", err)
@@ -58,7 +58,7 @@ func NewCredentials(p *project.Project, which PromptFlags, ask Prompter) (*Crede
 	return l, nil
 }
 
-// passphraseVariables are the environment variables with passphrases, by key file.
+// passphraseVariables returns the environment variables of passphrases, by key file.
 func passphraseVariables(inv *inventory.Inventory) map[string]string {
 	out := map[string]string{}
 	for _, h := range inv.Hosts {
@@ -76,18 +76,17 @@ func passphraseVariables(inv *inventory.Inventory) map[string]string {
 
 func becomesRoot(h inventory.Host) bool { return h.SSH.Become != "none" }
 
-// loginPassword is the password with which a user logs in, empty when there is
-// none.
+// loginPassword returns the SSH login password of a host; empty for none.
 func (l *Credentials) loginPassword(h inventory.Host) (string, error) {
 	return l.lookUp(h.Name, "password", h.SSH.PasswordEnv, h.SSH.PasswordFile, l.login)
 }
 
-// hopPassword is likewise that of a bastion.
+// hopPassword returns the SSH login password of a bastion.
 func (l *Credentials) hopPassword(name string, hop inventory.Hop, otherwise string) (string, error) {
 	return l.lookUp(name, "password", hop.PasswordEnv, hop.PasswordFile, otherwise)
 }
 
-// becomePassword is the one with which the user becomes root.
+// becomePassword returns the privilege-escalation password of a host; empty for none.
 func (l *Credentials) becomePassword(h inventory.Host) (string, error) {
 	if !becomesRoot(h) {
 		return "", nil
@@ -95,8 +94,8 @@ func (l *Credentials) becomePassword(h inventory.Host) (string, error) {
 	return l.lookUp(h.Name, "become_password", h.SSH.BecomePasswordEnv, h.SSH.BecomePasswordFile, l.become)
 }
 
-// lookUp looks a password up where the inventory says; otherwise stands for what
-// was asked for.
+// lookUp returns a password from the environment variable or file of the inventory, or
+// else otherwise, the answer of the prompt.
 func (l *Credentials) lookUp(whose, key, variable, file, otherwise string) (string, error) {
 	switch {
 	case variable != "":
@@ -115,20 +114,20 @@ func (l *Credentials) lookUp(whose, key, variable, file, otherwise string) (stri
 	return otherwise, nil
 }
 
-// firstLine is the first line of a file, which is opened when it is encrypted.
+// firstLine returns the first line of a file, which may be encrypted with age.
 func (l *Credentials) firstLine(file string) (string, error) {
 	content, err := os.ReadFile(file)
-	if sealed := strings.HasSuffix(file, ".age"); err == nil && sealed && l.decrypt == nil {
-		err = errors.New("it is encrypted, and there is no key")
-	} else if err == nil && sealed {
+	if encrypted := strings.HasSuffix(file, ".age"); err == nil && encrypted && l.decrypt == nil {
+		err = errors.New("the file is encrypted, and there is no key")
+	} else if err == nil && encrypted {
 		content, err = l.decrypt(file, content)
 	}
 	line, _, _ := strings.Cut(string(content), "\n")
 	return strings.TrimSuffix(line, "\r"), err
 }
 
-// passphrase is that of a key file, of which so many were wrong. It is for
-// ssh.Options.
+// passphrase returns the passphrase of a key file; wrong is the number of wrong
+// passphrases before. It implements ssh.Options.Passphrase.
 func (l *Credentials) passphrase(path string, wrong int) ([]byte, error) {
 	if l.interrupted != nil {
 		return nil, l.interrupted
@@ -145,10 +144,10 @@ func (l *Credentials) passphrase(path string, wrong int) ([]byte, error) {
 		return nil, fmt.Errorf("the passphrase in %s (ssh.key_passphrase_env) is wrong", name)
 	case !ok:
 		var err error
-		var nobody *NotInteractiveError
+		var notInteractive *NotInteractiveError
 		value, err = l.prompt(fmt.Sprintf("passphrase of the key %s: ", path))
-		if errors.As(err, &nobody) {
-			return nil, fmt.Errorf("set ssh.key_passphrase_env, or add it to an SSH agent (ssh-add); its passphrase cannot be asked for: %w", err)
+		if errors.As(err, &notInteractive) {
+			return nil, fmt.Errorf("prompting for the passphrase of the key: %w; set ssh.key_passphrase_env, or add the key to an SSH agent (ssh-add)", err)
 		}
 		if err != nil {
 			l.interrupted = err
@@ -159,8 +158,8 @@ func (l *Credentials) passphrase(path string, wrong int) ([]byte, error) {
 	return []byte(value), nil
 }
 
-// Secrets are all texts that are to reach no output. Its errors are mistakes of the
-// user's.
+// Secrets returns all passwords and passphrases, for redaction. Its errors are
+// *project.UserError.
 func (l *Credentials) Secrets() ([]string, error) {
 	all := []string{l.login, l.become}
 	for _, h := range l.inv.Hosts {

@@ -38,9 +38,9 @@ func TestAskedPasswords(t *testing.T) {
 		questions []string
 	}{
 		{PromptFlags{}, nil, [3]string{"", "of root", ""}, nil},
-		{PromptFlags{Become: true}, []string{"x"}, [3]string{"x", "of root", ""}, []string{"password to become root with: "}},
-		{PromptFlags{Login: true, Become: true}, []string{"x", ""}, [3]string{"x", "of root", ""}, []string{"password to log in with: ", "password to become root with [the same]: "}},
-		{PromptFlags{Login: true, Become: true}, []string{"x", "y"}, [3]string{"y", "of root", ""}, []string{"password to log in with: ", "password to become root with [the same]: "}},
+		{PromptFlags{Become: true}, []string{"x"}, [3]string{"x", "of root", ""}, []string{"privilege-escalation password: "}},
+		{PromptFlags{Login: true, Become: true}, []string{"x", ""}, [3]string{"x", "of root", ""}, []string{"SSH password: ", "privilege-escalation password [default: the SSH password]: "}},
+		{PromptFlags{Login: true, Become: true}, []string{"x", "y"}, [3]string{"y", "of root", ""}, []string{"SSH password: ", "privilege-escalation password [default: the SSH password]: "}},
 	} {
 		y := &typist{answers: tt.answers}
 		l, err := NewCredentials(p, tt.ask, y.ask)
@@ -59,7 +59,7 @@ func TestAskedPasswords(t *testing.T) {
 			t.Errorf("secrets are %q, %v", all, err)
 		}
 	}
-	for want, inventory := range map[string]string{"set ssh.become to sudo": "hosts: {m1: }", "there is nobody to ask; set ssh.become_password_env": "hosts: {m1: {ssh: {become: sudo}}}"} {
+	for want, inventory := range map[string]string{"set ssh.become to sudo": "hosts: {m1: }", "the program has no terminal; set ssh.become_password_env": "hosts: {m1: {ssh: {become: sudo}}}"} {
 		_, err := NewCredentials(load(t, inventory, ""), PromptFlags{Become: true}, nil)
 		var userError *project.UserError
 		if !errors.As(err, &userError) || !strings.Contains(err.Error(), want) {
@@ -93,7 +93,7 @@ func TestPassphrases(t *testing.T) {
 	if _, err := l.passphrase("/k", 1); err == nil || !strings.Contains(err.Error(), "NOT_SET (ssh.key_passphrase_env) is wrong") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := l.passphrase("/other", 0); err == nil || !strings.HasPrefix(err.Error(), "set ssh.key_passphrase_env, or add it to an SSH agent") {
+	if _, err := l.passphrase("/other", 0); err == nil || !strings.HasPrefix(err.Error(), "prompting for the passphrase of the key: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,21 +6,20 @@ import (
 	"deployer/engine/wire"
 )
 
-// keepalive is how often the connections of a run are tried, and after how long
-// without a byte they are taken for lost: of the agents' frames, and below them of
-// SSH.
+// keepalive has the intervals of heartbeats of agents and of keepalives of SSH, and the
+// times without a received byte after which a connection counts as lost.
 type keepalive struct{ heartbeat, idleTimeout, sshInterval, sshIdleTimeout time.Duration }
 
-// Up to manyHosts the defaults hold. Of more, all together are tried as often as
-// that many, but each at most slowest times as rarely.
+// The defaults apply to runs with up to manyHosts hosts. Above that, all times grow
+// with the number of hosts, up to the factor maxSlowdown.
 const (
 	manyHosts   = 1000
-	maxSlowdown = 10 // times the defaults
+	maxSlowdown = 10
 )
 
-// keepaliveFor slows the heartbeats of a large run down. All of its hosts are connected
-// for as long as it lasts, and that is longer the more they are: at one rate for
-// all, heartbeats would take time that grows with the square of the hosts.
+// keepaliveFor returns the intervals for a run. A run with more hosts keeps more
+// connections for a longer time; at constant intervals the cost of heartbeats would
+// grow with the square of the number of hosts.
 func keepaliveFor(hosts int) keepalive {
 	slow := func(d time.Duration) time.Duration {
 		return d * time.Duration(min(max(hosts, manyHosts), maxSlowdown*manyHosts)) / manyHosts

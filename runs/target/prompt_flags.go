@@ -7,26 +7,27 @@ import (
 	"deployer/project"
 )
 
-// PromptFlags says which passwords of hosts are asked for.
+// PromptFlags select the passwords that are prompted for.
 type PromptFlags struct {
-	Login  bool // the one to log in with, for hosts that have none in the inventory
-	Become bool // the one to become root with, likewise
+	Login  bool // SSH login password, for hosts without one in the inventory
+	Become bool // privilege-escalation password, for hosts without one in the inventory
 }
 
-// Prompter asks whoever runs the program for a secret. Its error is a *NobodyError
-// when there is nobody to ask.
+// Prompter prints a question and returns the answer of the user. Its error is a
+// *NotInteractiveError when the program has no terminal.
 type Prompter func(question string) (string, error)
 
-// NotInteractiveError says why nobody can be asked.
+// NotInteractiveError says why the program cannot prompt.
 type NotInteractiveError struct{ Why string }
 
 // Error implements error.
 func (e *NotInteractiveError) Error() string { return e.Why }
 
-// promptError is the error of a question that was not answered.
+// promptError returns a *project.UserError, with the setting to use instead of the flag,
+// when the program cannot prompt; else err.
 func promptError(flag, instead string, err error) error {
-	var nobody *NotInteractiveError
-	if errors.As(err, &nobody) {
+	var notInteractive *NotInteractiveError
+	if errors.As(err, &notInteractive) {
 		return project.AsUserError(fmt.Errorf("%s: %w; %s in the inventory", flag, err, instead))
 	}
 	return err

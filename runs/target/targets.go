@@ -8,18 +8,18 @@ import (
 	"deployer/project"
 )
 
-// Targets are the ways to the hosts of an inventory: what it says, completed by the
-// client configuration of OpenSSH.
+// Targets are the SSH targets of the hosts of an inventory: its settings, completed by
+// OpenSSH's client configuration.
 type Targets struct {
 	inv         *inventory.Inventory
-	credentials *Credentials                 // nil when no host is to be reached
+	credentials *Credentials                 // nil when no host is dialled
 	configs     map[string]*ssh.ClientConfig // by path
 	byHost      map[string]ssh.Target
 }
 
-// NewTargets finds the way to every host, and what is wrong with it, before any
-// network. Without logins the ways can be shown, not gone. Its errors are mistakes
-// of the user's.
+// NewTargets computes the target of every host without the network. With nil
+// credentials targets have no passwords and can only be shown. Its errors are
+// *project.UserError.
 func NewTargets(inv *inventory.Inventory, l *Credentials) (*Targets, error) {
 	w := &Targets{inv: inv, credentials: l, configs: map[string]*ssh.ClientConfig{}, byHost: map[string]ssh.Target{}}
 	for _, h := range inv.Hosts {
@@ -35,17 +35,17 @@ func NewTargets(inv *inventory.Inventory, l *Credentials) (*Targets, error) {
 			return nil, project.AsUserError(err)
 		}
 		if t, err = w.configs[h.SSH.Config].Apply(t); err != nil {
-			return nil, project.AsUserError(fmt.Errorf("the way to host %s: %w", h.Name, err))
+			return nil, project.AsUserError(fmt.Errorf("SSH settings of host %s: %w", h.Name, err))
 		}
 		w.byHost[h.Name] = t
 	}
 	return w, nil
 }
 
-// Target is how a host of the inventory is reached.
+// Target returns the target of a host.
 func (w *Targets) Target(host string) ssh.Target { return w.byHost[host] }
 
-// OpenSSH lists what the client configuration says about a host.
+// OpenSSH returns the settings of the client configuration that apply to a host.
 func (w *Targets) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
 	t, err := w.target(h)
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *Targets) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
 	return w.configs[h.SSH.Config].Explain(t)
 }
 
-// target is what the inventory says about the way to a host.
+// target returns the target of a host from the inventory alone.
 func (w *Targets) target(h inventory.Host) (t ssh.Target, err error) {
 	t = ssh.Target{
 		Host:     h.Name,
@@ -89,13 +89,14 @@ func (w *Targets) target(h inventory.Host) (t ssh.Target, err error) {
 	return t, nil
 }
 
-// bastion is reached like the host behind it, but for what its entry says, or
-// like the host of the inventory that it names. Another user has another password.
+// bastion returns the target of a bastion: the settings of the host behind it, or of
+// the inventory's host that hop names, overridden by those of hop. A bastion with
+// another user does not inherit the password.
 func (w *Targets) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
 	b = behind
 	b.Bastions = nil
 	b.Host, b.Address, b.Port = "bastion "+hop.Address, hop.Address, hop.Port
-	if h, ok := w.inv.Host(hop.Host); ok { // the inventory has made sure of it
+	if h, ok := w.inv.Host(hop.Host); ok { // inventory.Load has checked the name
 		h.SSH.Bastion = nil
 		if b, err = w.target(h); err != nil {
 			return b, err

@@ -88,7 +88,7 @@ func TestTargets(t *testing.T) {
 
 func TestInvalidTargets(t *testing.T) {
 	for config, text := range map[string]string{
-		"Match localnetwork 10.0.0.0/8\n": "the way to host m1: ",
+		"Match localnetwork 10.0.0.0/8\n": "SSH settings of host m1: ",
 		"Host \"x\n":                      "ssh_config:1: a quotation mark is missing",
 	} {
 		_, err := NewTargets(load(t, reachInventory, config).Inventory, nil)

@@ -100,9 +100,9 @@ func exampleCanary(s *site) {
 	if diff := cmp.Diff(before, s.sums("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
 		s.t.Errorf("configuration (- before, + after): %s", diff)
 	}
-	o = s.deployer("run", example("canary"), "-e", "root=/srv/nowhere", "--no-put-back")
+	o = s.deployer("run", example("canary"), "-e", "root=/srv/nowhere", "--no-restore")
 	if o.code != 1 {
-		s.t.Errorf("--no-put-back: exit %d, want 1\n%s", o.code, o.all())
+		s.t.Errorf("--no-restore: exit %d, want 1\n%s", o.code, o.all())
 	}
 	broken := 0
 	for host, sum := range s.sums("/etc/nginx/conf.d/example.conf", webHosts) {
@@ -111,7 +111,7 @@ func exampleCanary(s *site) {
 		}
 	}
 	if broken != 1 {
-		s.t.Errorf("--no-put-back left %d hosts with the bad value, want 1", broken)
+		s.t.Errorf("--no-restore left %d hosts with the bad value, want 1", broken)
 	}
 	s.twice("run", example("canary"))
 	visited()

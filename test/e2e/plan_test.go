@@ -30,7 +30,7 @@ func (r *releases) refused() {
 	again := r.changed(r.inventory, "# edited\n")
 	o := r.deployer("apply", r.plan)
 	r.exits(o, 4)
-	r.says(o.stderr, "refused: this is not what the plan was made for", "inventory.yaml, ", "index.html.tmpl: has changed", "nothing was changed")
+	r.says(o.stderr, "refused: files or hosts differ from the plan", "inventory.yaml, ", "index.html.tmpl: has changed", "nothing was changed")
 	putBack()
 	again()
 	r.shell("h2", "echo '# by hand' >> /etc/nginx/conf.d/site.conf")

@@ -13,15 +13,15 @@ import (
 func (r *releases) reverted(run string) {
 	r.t.Helper()
 	o := r.must("revert", run, "--check", "--diff")
-	r.says(o.stdout, "what run "+run+" changed will be put back:", "h[1:3] (3 hosts)", "package lab-tool", "/srv/site/index.html: put back",
-		"-<h1>release 2</h1>", "+<h1>release 1</h1>", "/srv/site/notes/a: bring back", "cannot be undone:", "h[1:3]: migrate")
+	r.says(o.stdout, "changes of run "+run+" to be reverted:", "h[1:3] (3 hosts)", "package lab-tool", "/srv/site/index.html: put back",
+		"-<h1>release 2</h1>", "+<h1>release 1</h1>", "/srv/site/notes/a: bring back", "irreversible:", "h[1:3]: migrate")
 	r.are(r.two, "with release 2, before the revert")
 	r.exits(r.deployer("revert", run), 4) // nobody is there to say yes
 
 	r.shell("h2", "echo by hand > /srv/site/index.html")
 	o = r.deployer("revert", run, "--yes")
 	r.exits(o, 4)
-	r.says(o.all(), "changed since by others:", "h2: /srv/site/index.html", "nothing was changed")
+	r.says(o.all(), "changed since the run:", "h2: /srv/site/index.html", "nothing was changed")
 	r.shell("h2", "echo '<h1>release 2</h1>' > /srv/site/index.html")
 	r.are(r.two, "with release 2, before the refused revert")
 
@@ -29,7 +29,7 @@ func (r *releases) reverted(run string) {
 	visited := r.visit(8081)
 	o = r.must("revert", run, "--yes")
 	visited()
-	r.says(o.stdout, "the next run does it again", "revert done", "3 hosts")
+	r.says(o.stdout, "the next run applies them again", "revert done", "3 hosts")
 	r.oneByOne("nginx.service", began, webHosts...)
 	r.are(r.one, "with release 1, before it was reverted to")
 	for _, h := range webHosts {
@@ -81,7 +81,7 @@ func (r *releases) killedRevert(killed string) {
 	}
 	o := r.deployer("revert", killed, "--yes")
 	r.exits(o, 3)
-	r.says(o.stdout, "cannot be undone:\n  h[1:3]: package lab-tool: no package source", "could not be put back:", "h[1:3]: package lab-tool: no package source of this host offers lab-tool 1.0 any more", "revert done")
+	r.says(o.stdout, "irreversible:\n  h[1:3]: package lab-tool: no package source", "could not be restored:", "h[1:3]: package lab-tool: no package source of this host offers lab-tool 1.0 any more", "revert done")
 	r.oneByOne("nginx.service", began, webHosts...)
 	var but []string
 	for _, state := range r.one {

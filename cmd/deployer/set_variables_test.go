@@ -2,9 +2,9 @@ package main
 
 import "testing"
 
-// What `set` gives a value is known to plans, to the run that applies them, to one
-// that goes on from another, and on the way back.
-func TestSetInPlansAndOnTheWayBack(t *testing.T) {
+// TestSetInPlanResumeAndRevert checks that variables of `set` have values in plan,
+// apply, resume and revert.
+func TestSetInPlanResumeAndRevert(t *testing.T) {
 	y := newYard(t, 2, map[string]string{
 		"site.yaml": `
 - hosts: all

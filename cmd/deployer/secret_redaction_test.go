@@ -116,10 +116,10 @@ const leakingBook = `
     - {name: "fails at {{ pw }}", command: {argv: [sh, -c, "cat $0 >&2; exit 5", "{{ marker }}"]}}
 `
 
-// TestNoOutputHasASecret: random secrets that an inventory marks, and such that a
-// secret step reads, appear in no output of deployer, in no encoding: lines, the
-// live terminal, JSON Lines, logs of runs, plans, diffs, errors and answers.
-func TestNoOutputHasASecret(t *testing.T) {
+// TestSecretsAreRedacted checks that random secrets of the inventory and of secret steps
+// are in no output, in no encoding: lines, live terminal, JSON Lines, logs, plans,
+// diffs, errors and results of exec.
+func TestSecretsAreRedacted(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 3 {
 		pw, lines, key := randomSecret(r, 1), randomSecret(r, 3), randomSecret(r, 1)
@@ -201,9 +201,9 @@ func live(t *testing.T, lines string) string {
 	return out.String()
 }
 
-// A plan whose command lines have secrets in them, or whose steps are secret, can
-// be applied: what is not in the plan is compared as far as the plan shows it.
-func TestApplyAPlanWithSecrets(t *testing.T) {
+// TestApplyPlanWithSecrets applies a plan with secrets in command lines and secret
+// steps; redacted parts are compared as far as the plan has them.
+func TestApplyPlanWithSecrets(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   tasks:

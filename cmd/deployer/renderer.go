@@ -10,14 +10,14 @@ import (
 	"deployer/engine/view"
 )
 
-// display is how a run is shown. It is opened when the first host is about to be
-// touched: until then others may use the terminal.
+// display opens the renderer of a run. It is opened just before the first connection;
+// until then prompts use the terminal.
 type display struct {
 	open func() view.Renderer
-	json bool // it shows events as they are
+	json bool // the renderer prints events as JSON
 }
 
-// display is the one that the flags ask for.
+// display returns the display of the flags.
 func (o runOptions) display(w io.Writer, hosts []string) display {
 	return display{func() view.Renderer { return o.renderer(w, hosts) }, o.output == "json"}
 }
@@ -32,7 +32,7 @@ func (o runOptions) renderer(w io.Writer, hosts []string) view.Renderer {
 	return view.Lines(w, o.viewOptions(hosts))
 }
 
-// viewOptions say how much a run shows.
+// viewOptions returns the options of the renderer.
 func (o runOptions) viewOptions(hosts []string) view.Options {
 	return view.Options{Verbose: o.verbose, Check: o.Check, Diff: o.diff, Hosts: hosts}
 }
@@ -42,42 +42,42 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// with is a display beside which another sink gets the events.
+// with returns a display whose events go to another sink, too.
 func (s display) with(sink engine.Sink) display {
 	open := s.open
-	s.open = func() view.Renderer { return beside{open(), sink} }
+	s.open = func() view.Renderer { return tee{open(), sink} }
 	return s
 }
 
-type beside struct {
+type tee struct {
 	view.Renderer
 	other engine.Sink
 }
 
 // Emit implements engine.Sink.
-func (b beside) Emit(e engine.Event) {
+func (b tee) Emit(e engine.Event) {
 	b.Renderer.Emit(e)
 	b.other.Emit(e)
 }
 
-// answering shows progress on a terminal, and nothing elsewhere: the answers are
-// what counts.
-func (o runOptions) answering(w io.Writer, hosts []string) display {
+// progressDisplay returns a display for a terminal, or one that shows nothing when w is
+// no terminal, for verbs that print results of their own.
+func (o runOptions) progressDisplay(w io.Writer, hosts []string) display {
 	if isTerminal(w) {
 		return o.display(w, hosts)
 	}
-	return display{open: func() view.Renderer { return silence{} }}
+	return display{open: func() view.Renderer { return discard{} }}
 }
 
-// onlyTrouble is a renderer that is not told what steps find: a plan shows that
-// in its own way.
-type onlyTrouble struct {
+// failuresOnly is a renderer without the changes of steps, for checks whose changes are
+// printed as a plan.
+type failuresOnly struct {
 	view.Renderer
 	json bool
 }
 
 // Emit implements engine.Sink.
-func (r onlyTrouble) Emit(e engine.Event) {
+func (r failuresOnly) Emit(e engine.Event) {
 	switch {
 	case e.Type == engine.EventPlayStart, e.Type == engine.EventRunStart, e.Type == engine.EventRunEnd:
 		return
@@ -89,8 +89,8 @@ func (r onlyTrouble) Emit(e engine.Event) {
 	r.Renderer.Emit(e)
 }
 
-// silence is a renderer that shows nothing.
-type silence struct{}
+// discard is a renderer that discards all events.
+type discard struct{}
 
-func (silence) Emit(engine.Event) {}
-func (silence) Close()            {}
+func (discard) Emit(engine.Event) {}
+func (discard) Close()            {}

@@ -11,9 +11,9 @@ import (
 	"deployer/test/fleet"
 )
 
-// A host gets the content that was made for it, and none that was made for another
-// host or for a step that it is not carrying out.
-func TestHostThatAsksForTheContentOfOthers(t *testing.T) {
+// TestHostileBlobOfOthers checks that a host gets blobs of its own steps in flight only,
+// not those of another host or step.
+func TestHostileBlobOfOthers(t *testing.T) {
 	digest := func(seg wire.Frame) string {
 		_, rest, ok := strings.Cut(string(seg.Payload), `"Blob":"`)
 		if !ok || len(rest) < 64 {

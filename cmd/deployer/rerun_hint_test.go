@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestAgain: what has to be typed after a check is a check, and has no values that
-// look like secrets.
-func TestAgain(t *testing.T) {
+// TestRerunHint checks that the hint after a check repeats the check, without values
+// that look like secrets.
+func TestRerunHint(t *testing.T) {
 	y := newYard(t, 1, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
@@ -21,9 +21,9 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestAgainOfAPlan: a plan whose look at the hosts fails is applied again, the
-// playbook is not run instead of it.
-func TestAgainOfAPlan(t *testing.T) {
+// TestRerunHintOfApply checks that the hint of an apply whose check failed names the
+// plan, not the playbook.
+func TestRerunHintOfApply(t *testing.T) {
 	y := newYard(t, 1, map[string]string{"site.yaml": `
 - hosts: all
   tasks:

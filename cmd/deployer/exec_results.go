@@ -10,39 +10,39 @@ import (
 	"deployer/inventory"
 )
 
-// answer is what one host said to exec.
-type answer struct {
+// execResult is the result of exec on one host.
+type execResult struct {
 	Host    string        `json:"host"`
 	Status  engine.Status `json:"status"`
 	RC      *int          `json:"rc,omitempty"` // exit code of the command
 	Stdout  string        `json:"stdout,omitempty"`
 	Stderr  string        `json:"stderr,omitempty"`
-	Message string        `json:"message,omitempty"` // why it failed
-	Output  engine.Output `json:"output,omitempty"`  // of a module that is no command
+	Message string        `json:"message,omitempty"` // error of a failed host
+	Output  engine.Output `json:"output,omitempty"`  // output of a module other than a command
 	Effects []string      `json:"effects,omitempty"`
 }
 
-// answers gathers what hosts said. It is safe for concurrent use.
-type answers struct {
-	mu   sync.Mutex
-	said map[string]answer
+// execResults collects the results of all hosts. It is safe for concurrent use.
+type execResults struct {
+	mu     sync.Mutex
+	byHost map[string]execResult
 }
 
 // Emit implements engine.Sink.
-func (a *answers) Emit(e engine.Event) {
+func (a *execResults) Emit(e engine.Event) {
 	if e.Type != engine.EventStepEnd || e.Result == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.said == nil {
-		a.said = map[string]answer{}
+	if a.byHost == nil {
+		a.byHost = map[string]execResult{}
 	}
-	a.said[e.Host] = answerOf(e.Host, e.Result)
+	a.byHost[e.Host] = newExecResult(e.Host, e.Result)
 }
 
-func answerOf(host string, r *engine.Result) answer {
-	out := answer{Host: host, Status: r.Status}
+func newExecResult(host string, r *engine.Result) execResult {
+	out := execResult{Host: host, Status: r.Status}
 	if r.Failure != nil {
 		out.Message = r.Failure.Message
 	}
@@ -68,27 +68,27 @@ func answerOf(host string, r *engine.Result) answer {
 	return out
 }
 
-// of are the answers in the order of the report; a host that was never asked
-// says why.
-func (a *answers) of(report *engine.Report) []answer {
+// inOrder returns the results in the order of the report. A host without a result has
+// the failure of its connection.
+func (a *execResults) inOrder(report *engine.Report) []execResult {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	out := make([]answer, 0, len(report.Hosts))
+	out := make([]execResult, 0, len(report.Hosts))
 	for _, h := range report.Hosts {
-		said, ok := a.said[h.Host]
+		result, ok := a.byHost[h.Host]
 		if !ok {
-			said = answer{Host: h.Host, Status: engine.StatusCancelled}
+			result = execResult{Host: h.Host, Status: engine.StatusCancelled}
 			if h.Failure != nil {
-				said.Status, said.Message = engine.StatusUnreachable, h.Failure.Message
+				result.Status, result.Message = engine.StatusUnreachable, h.Failure.Message
 			}
 		}
-		out = append(out, said)
+		out = append(out, result)
 	}
 	return out
 }
 
-// printAnswers prints each different answer once, under the hosts that gave it.
-func printAnswers(w io.Writer, all []answer) error {
+// printExecResults prints each distinct result once, under the names of its hosts.
+func printExecResults(w io.Writer, all []execResult) error {
 	var order []string
 	hosts := map[string][]string{}
 	for _, a := range all {
@@ -106,8 +106,8 @@ func printAnswers(w io.Writer, all []answer) error {
 	return nil
 }
 
-// text is all of an answer but the host; it begins behind the names.
-func (a answer) text() string {
+// text formats a result without its host; it follows the names of the hosts.
+func (a execResult) text() string {
 	var b strings.Builder
 	switch {
 	case a.RC != nil && *a.RC != 0:

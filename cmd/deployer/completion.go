@@ -14,11 +14,11 @@ import (
 	"deployer/runs"
 )
 
-// completer proposes what a shell may write for a word.
+// completer returns the completions of a word for a shell.
 type completer = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// ofFirst has a completer for the first argument only.
-func ofFirst(of completer) completer {
+// firstArg limits a completer to the first argument.
+func firstArg(of completer) completer {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -27,9 +27,9 @@ func ofFirst(of completer) completer {
 	}
 }
 
-// completePattern proposes the hosts, groups and roles of the inventory that -i
-// names. Of a pattern with commas the last part is completed. Nothing is asked
-// for, so files of variables are not opened.
+// completePattern completes hosts, groups and roles of the inventory of -i; in a
+// pattern with commas it completes the last part. It reads no files of variables, as
+// these may need a passphrase.
 func completePattern(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	path := cmd.Flag("inventory").Value.String()
 	if path == "" {
@@ -55,19 +55,19 @@ func completePattern(cmd *cobra.Command, _ []string, word string) ([]string, cob
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeRuns proposes the runs of this machine that may be meant, the newest
-// first, each with what it was.
-func completeRuns(may func(*journal.Record) bool) completer {
+// completeRuns completes ids of this machine's runs for which accept holds, the newest
+// first, each with its verb and outcome.
+func completeRuns(accept func(*journal.Record) bool) completer {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		dir, err := journal.Dir()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		all, _ := journal.List(dir) // those that can be read will do
+		all, _ := journal.List(dir) // unreadable logs are skipped
 		var out []string
 		for _, r := range all {
-			if strings.HasPrefix(r.Header.Run, word) && may(r) {
-				out = append(out, r.Header.Run+"\t"+listedRun(r).Verb+" "+runName(r.Header.Invocation)+", "+string(r.Outcome))
+			if strings.HasPrefix(r.Header.Run, word) && accept(r) {
+				out = append(out, r.Header.Run+"\t"+newRunRow(r).Verb+" "+runName(r.Header.Invocation)+", "+string(r.Outcome))
 			}
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -78,7 +78,7 @@ func anyRun(*journal.Record) bool { return true }
 
 func endedRun(r *journal.Record) bool { return r.Outcome != journal.Running }
 
-// unfinishedRun is one that resume takes.
+// unfinishedRun reports whether resume accepts a run.
 func unfinishedRun(r *journal.Record) bool {
 	return endedRun(r) && !r.Finished() && runs.Resumable(r.Header.Invocation)
 }

@@ -9,9 +9,9 @@ import (
 	"deployer/shellquote"
 )
 
-// again is the command that goes on with a run, for people to type. It ends up in
-// logs of terminals and CI jobs, so it has no variables that look like secrets.
-func (o runOptions) again(r *runs.Run) string {
+// rerunHint returns the command that continues a run, for users to type. Terminals and
+// CI systems log it, so it contains no values of variables that look like secrets.
+func (o runOptions) rerunHint(r *runs.Run) string {
 	var out []string
 	switch {
 	case r.HasLog():
@@ -19,13 +19,13 @@ func (o runOptions) again(r *runs.Run) string {
 	case r.PlanFile() != "":
 		out = append([]string{"deployer", "apply", shellquote.Word(r.PlanFile())}, o.variableWords(r.RecordedInvocation().Withheld)...)
 	default:
-		out = o.callWords(r)
+		out = o.invocationWords(r)
 	}
-	return strings.Join(append(out, askWords(r.Prompt)...), " ")
+	return strings.Join(append(out, promptWords(r.Prompt)...), " ")
 }
 
-// callWords are a call of deployer run or install as it was typed.
-func (o runOptions) callWords(r *runs.Run) []string {
+// invocationWords returns the command of a deployer run or install as it was typed.
+func (o runOptions) invocationWords(r *runs.Run) []string {
 	out := []string{"deployer", r.Verb}
 	add := func(words ...string) {
 		if value := words[len(words)-1]; value != "" {
@@ -44,8 +44,8 @@ func (o runOptions) callWords(r *runs.Run) []string {
 	return append(out, o.variableWords(r.RecordedInvocation().Withheld)...)
 }
 
-// variableWords are the flags with variables, without the values of those that
-// are withheld. A mapping that may have one of these is left out as a whole.
+// variableWords returns the -e flags without the values of withheld variables. When a
+// variable is withheld, a mapping is printed as {...}, as it may contain that variable.
 func (o runOptions) variableWords(withheld []string) []string {
 	var out []string
 	for _, v := range o.variables {
@@ -64,8 +64,8 @@ func (o runOptions) variableWords(withheld []string) []string {
 	return out
 }
 
-// askWords are the flags of askFlags as they were typed.
-func askWords(a target.PromptFlags) []string {
+// promptWords returns the flags of promptFlags as they were typed.
+func promptWords(a target.PromptFlags) []string {
 	var out []string
 	if a.Login {
 		out = append(out, "-k")

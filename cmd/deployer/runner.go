@@ -6,23 +6,23 @@ import (
 	"deployer/runs"
 )
 
-// newController is this program as runs need it.
-func newController(e env) runs.Runner {
+// newRunner returns the runner of this program, with its terminal for prompts.
+func newRunner(e env) runs.Runner {
 	return runs.Runner{
 		Options:       projectOptions(),
 		Version:       version,
 		PromptSecret:  prompt{e.stdin, e.stderr}.secret,
 		PromptVisible: prompt{e.stdin, e.stderr}.open,
-		Confirm:       confirm(e.stdin, e.stderr),
+		Confirm:       confirmTask(e.stdin, e.stderr),
 		OnFetch:       artifactProgress(e.stderr),
 	}
 }
 
 func projectOptions() project.Options {
-	return project.Options{Open: ownKeys().Open, Agents: agents.Embedded{}}
+	return project.Options{Open: userKeys().Open, Agents: agents.Embedded{}}
 }
 
-// loadCluster reads an inventory that describes a cluster.
+// loadCluster reads an inventory and resolves its cluster.
 func loadCluster(path string) (*project.Project, error) {
 	return project.LoadCluster(path, projectOptions())
 }

@@ -2,9 +2,9 @@ package main
 
 import "testing"
 
-// Files beside the playbook's directory are part of what a plan and a run were
-// made of.
-func TestFilesBesideThePlaybookAreWatched(t *testing.T) {
+// TestFilesOfPlaybookAreRecorded checks that a change of a file near the playbook is
+// drift of a plan and of a run.
+func TestFilesOfPlaybookAreRecorded(t *testing.T) {
 	for file, changed := range map[string]string{
 		"common/vars.yaml":             "greeting: changed\n",
 		"common/base.yaml":             "- hosts: all\n",
@@ -45,9 +45,9 @@ func TestFilesBesideThePlaybookAreWatched(t *testing.T) {
 	}
 }
 
-// Variables beside the playbook win over those of the inventory, are watched by
-// plans, and show where they come from.
-func TestVariablesBesideThePlaybook(t *testing.T) {
+// TestPlaybookGroupVars checks that group_vars and host_vars beside the playbook
+// override those of the inventory, are recorded in plans, and are in inventory show.
+func TestPlaybookGroupVars(t *testing.T) {
 	y := newYard(t, 1, map[string]string{
 		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /said, content: '{{ greeting }} {{ name }} {{ hosts.n001.vars.name }}'}}]\n",
 		"group_vars/all.yaml":      "greeting: hello\nname: nobody\n",

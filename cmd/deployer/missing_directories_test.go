@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A check fails for a directory that is not there as the run does, and only where
-// the run would.
+// TestCheckFindsMissingDirectories checks that a check fails for a missing directory
+// exactly where the run fails.
 func TestCheckFindsMissingDirectories(t *testing.T) {
 	const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	y := newYard(t, 1, map[string]string{"templates/a.tmpl": "x\n", "files/b": "x\n", "files/tree/sub/c": "x\n"})

@@ -12,13 +12,13 @@ import (
 	"deployer/strictyaml"
 )
 
-// extraVars reads what was given with --extra-vars, later ones over earlier:
-// NAME=VALUE, @FILE with a YAML mapping, or a mapping in braces. Of NAME=VALUE,
-// whole numbers, true and false are what they look like; all else is text, so
-// that a version 1.10 stays one.
-func extraVars(given []string) (map[string]any, error) {
+// extraVars parses the values of --extra-vars: NAME=VALUE, @FILE with a YAML mapping,
+// or a mapping in braces; later values override earlier ones. VALUE is an int when it
+// is a whole number, a bool when it is true or false, and text otherwise, so that the
+// version 1.10 keeps its form.
+func extraVars(args []string) (map[string]any, error) {
 	out := map[string]any{}
-	for _, arg := range given {
+	for _, arg := range args {
 		vars, err := extraVar(arg)
 		if err != nil {
 			return nil, usageError(fmt.Errorf("--extra-vars: %w", err))

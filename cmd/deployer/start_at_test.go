@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A run that starts at a task does so again when it is resumed, and when it is
-// applied from a plan.
-func TestStartAtIsKept(t *testing.T) {
+// TestStartAtIsRecorded checks that --start-at is recorded in logs and plans, and used
+// by resume and apply.
+func TestStartAtIsRecorded(t *testing.T) {
 	y := newYard(t, 1, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
@@ -32,7 +32,7 @@ func TestStartAtIsKept(t *testing.T) {
 		t.Errorf("applied, the host has %q", got)
 	}
 	shown, _ := y.deployer(exitOK, "runs", "show")
-	says(t, shown, "starts at: second")
+	says(t, shown, "start at: second")
 	y.deployer(exitOK, "revert", y.runs()[0].Header.Run, "--yes")
 	if got := y.on(0, "second"); got != "-" {
 		t.Errorf("reverted, the host has %q", got)

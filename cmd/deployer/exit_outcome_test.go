@@ -6,7 +6,7 @@ import (
 	"deployer/engine"
 )
 
-func TestOutcome(t *testing.T) {
+func TestExitOutcome(t *testing.T) {
 	good := engine.HostReport{Host: "m1", OK: 3}
 	changed := engine.HostReport{Host: "m2", Changed: 1}
 	broken := engine.HostReport{Host: "n1", Failure: &engine.Failure{Message: "unreachable"}, Unreachable: true}
@@ -22,7 +22,7 @@ func TestOutcome(t *testing.T) {
 		"a check that was aborted": {engine.Report{Hosts: []engine.HostReport{changed, broken}, Aborted: "too many", Check: true}, exitRefused},
 		"interrupted":              {engine.Report{Hosts: []engine.HostReport{changed, broken}, Interrupted: true}, exitInterrupted},
 	} {
-		if got := exitCode(outcome(&c.report)); got != c.want {
+		if got := exitCode(exitOutcome(&c.report)); got != c.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, c.want)
 		}
 	}

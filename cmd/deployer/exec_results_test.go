@@ -11,11 +11,11 @@ func said(status engine.Status, rc float64, stdout, stderr string) *engine.Resul
 	return &engine.Result{Status: status, Output: engine.Output{"rc": rc, "stdout": stdout, "stderr": stderr}}
 }
 
-// TestAnswers folds hosts that said the same, and tells apart those that only
-// look alike: another exit code, nothing said, never reached.
-func TestAnswers(t *testing.T) {
+// TestExecResults checks that equal results share an entry, and that results which
+// differ in exit code, output or reachability do not.
+func TestExecResults(t *testing.T) {
 	t.Parallel()
-	a := &answers{}
+	a := &execResults{}
 	report := &engine.Report{}
 	give := func(host string, r *engine.Result) {
 		report.Hosts = append(report.Hosts, engine.HostReport{Host: host})
@@ -31,7 +31,7 @@ func TestAnswers(t *testing.T) {
 	give("n6", said(engine.StatusChanged, 0, "up", ""))
 	report.Hosts[3].Failure, report.Hosts[3].Unreachable = &engine.Failure{Message: "no route to host"}, true
 	var b strings.Builder
-	if err := printAnswers(&b, a.of(report)); err != nil {
+	if err := printExecResults(&b, a.inOrder(report)); err != nil {
 		t.Fatal(err)
 	}
 	want := `== n[1:2], n6 (3)

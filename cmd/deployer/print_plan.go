@@ -11,13 +11,13 @@ import (
 	"deployer/inventory"
 )
 
-// shownGroups is how many groups of hosts are shown one by one: with the lines
-// of their changes that fills a screen.
+// shownGroups is the maximum number of groups of hosts in a short plan; with their
+// changes they fill a screen.
 const shownGroups = 12
 
-// printChanges shows what hosts have in common, so that many fit on a screen: one
-// entry for the hosts with the same changes, each distinct diff once. With all,
-// hosts whose contents differ have entries of their own.
+// printChanges prints the changes of a plan: one entry for all hosts with the same
+// changes, each distinct diff once. With all, it prints every group of hosts, and hosts
+// whose contents differ have entries of their own.
 func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
 	groups := p.Fold(all)
 	shown := groups
@@ -40,7 +40,7 @@ func printChanges(w io.Writer, p *plan.Plan, diffs, all bool) {
 		for _, g := range more {
 			hosts += len(g.Hosts)
 		}
-		fmt.Fprintf(w, "and %d more groups, %s in all; -v shows them\n", len(more), hostCount(hosts))
+		fmt.Fprintf(w, "and %d more groups with %s; -v shows them\n", len(more), hostCount(hosts))
 	}
 }
 
@@ -78,11 +78,11 @@ func printChange(w io.Writer, c plan.Change, own string, diffs, all bool, printe
 	}
 }
 
-// shownPods is how many of the pods that would move are listed.
+// shownPods is the maximum number of listed pods of a drain in a short plan.
 const shownPods = 10
 
-// shownDiff is the diff of an effect. Of the pods on nodes that are drained the
-// first ones say what kind of pods they are.
+// shownDiff returns the diff of an effect; unless all is set, it cuts the pods of a
+// drain to the first ones.
 func shownDiff(e engine.Effect, all bool) string {
 	lines := strings.SplitAfter(e.Diff, "\n")
 	if more := podsOf(e) - shownPods; e.Kind == engine.EffectDrain && more > 0 && !all {
@@ -91,7 +91,7 @@ func shownDiff(e engine.Effect, all bool) string {
 	return e.Diff
 }
 
-// podsOf is how many pods would leave the nodes that are drained.
+// podsOf returns the number of pods that a drain evicts.
 func podsOf(e engine.Effect) int { return strings.Count(e.Diff, "\n") }
 
 func indented(text, by string) string {
@@ -102,17 +102,10 @@ func indented(text, by string) string {
 	return b.String()
 }
 
-func hostCount(n int) string { return counted(n, "host") }
+func hostCount(n int) string { return plural(n, "host") }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// counts says how often each kind of effect would happen on all hosts.
-func counts(p *plan.Plan) string {
+// countEffects returns the number of effects of each kind on all hosts.
+func countEffects(p *plan.Plan) string {
 	var all []int
 	for _, h := range p.Hosts {
 		all = append(all, h.Changes...)
@@ -120,7 +113,7 @@ func counts(p *plan.Plan) string {
 	return p.Count(slices.Clip(all))
 }
 
-// changedHosts are the hosts on which something would happen.
+// changedHosts returns the hosts that the plan changes.
 func changedHosts(p *plan.Plan) []string {
 	var out []string
 	for _, h := range p.Hosts {
@@ -131,8 +124,8 @@ func changedHosts(p *plan.Plan) []string {
 	return out
 }
 
-// restarts are the targets of restarts and of unit actions.
-func restarts(p *plan.Plan) []string {
+// restartedUnits returns the targets of restarts.
+func restartedUnits(p *plan.Plan) []string {
 	var out []string
 	for _, c := range p.Changes {
 		for _, e := range c.Effects {
@@ -144,8 +137,8 @@ func restarts(p *plan.Plan) []string {
 	return out
 }
 
-// having are the hosts on which an effect of a kind would come.
-func having(p *plan.Plan, kind engine.EffectKind) []string {
+// hostsWith returns the hosts with an effect of a kind.
+func hostsWith(p *plan.Plan, kind engine.EffectKind) []string {
 	var out []string
 	for _, h := range p.Hosts {
 		if slices.ContainsFunc(h.Changes, func(at int) bool {
@@ -157,10 +150,10 @@ func having(p *plan.Plan, kind engine.EffectKind) []string {
 	return out
 }
 
-// rebooted are the hosts that would be rebooted.
-func rebooted(p *plan.Plan) []string { return having(p, engine.EffectReboot) }
+// rebootedHosts returns the hosts that the plan reboots.
+func rebootedHosts(p *plan.Plan) []string { return hostsWith(p, engine.EffectReboot) }
 
-// printDrained says which nodes would be emptied, and how many pods move then.
+// printDrained prints the nodes that the plan drains and the number of their pods.
 func printDrained(w io.Writer, p *plan.Plan) {
 	pods := 0
 	for _, c := range p.Changes {
@@ -170,7 +163,7 @@ func printDrained(w io.Writer, p *plan.Plan) {
 			}
 		}
 	}
-	if hosts := having(p, engine.EffectDrain); len(hosts) > 0 {
-		fmt.Fprintf(w, "drained: %s (%s), %s\n", inventory.CompressText(hosts), hostCount(len(hosts)), counted(pods, "pod"))
+	if hosts := hostsWith(p, engine.EffectDrain); len(hosts) > 0 {
+		fmt.Fprintf(w, "drained: %s (%s), %s\n", inventory.CompressText(hosts), hostCount(len(hosts)), plural(pods, "pod"))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCompletion asks as the scripts of `deployer completion` do.
+// TestCompletion requests completions as the scripts of `deployer completion` do.
 func TestCompletion(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": `
 - hosts: all

@@ -73,8 +73,8 @@ func newTypist(t *testing.T, answers ...string) *typist {
 
 const loginPassword = "swordfish-of-root"
 
-// Hosts that take passwords only are reached with one from every source, and it
-// is in no output and in no journal.
+// TestLoginPasswords checks password login with the password from each source, and that
+// no output and no journal contains it.
 func TestLoginPasswords(t *testing.T) {
 	y := newYardOf(t, 3, fleet.Options{Passwords: map[string]string{"root": loginPassword}}, map[string]string{
 		"site.yaml": "- hosts: all\n  tasks: [{name: write, file: {path: /told, content: said}}]\n",
@@ -90,7 +90,7 @@ func TestLoginPasswords(t *testing.T) {
 	said += first(y.deployer(exitRefused, "run", "site.yaml"))
 	says(t, said, "ssh.password_env", "--ask-pass")
 	_, said = y.deployer(exitUsage, "run", "site.yaml", "-k")
-	says(t, said, "--ask-pass: the standard input is not a terminal; set ssh.password_env or ssh.password_file in the inventory")
+	says(t, said, "--ask-pass: standard input is not a terminal; set ssh.password_env or ssh.password_file in the inventory")
 	for name, line := range map[string]string{"environment": "password_env: LOGIN_PASSWORD", "file": "password_file: password", "secret file": "password_file: password.age"} {
 		y.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    "+line+"\n", 1))
 		out, _ := y.deployer(exitOK, "run", "site.yaml", "-v")
@@ -105,7 +105,7 @@ func TestLoginPasswords(t *testing.T) {
 	if code := run(t.Context(), []string{"run", "site.yaml", "-vk", "-o", "json"}, tty.File, &out, &prompts); code != exitOK {
 		t.Fatalf("exit code %d\n%s%s", code, out.String(), prompts.String())
 	}
-	if prompts.String() != "password to log in with: \n" || strings.Contains(tty.shown.String(), loginPassword) {
+	if prompts.String() != "SSH password: \n" || strings.Contains(tty.shown.String(), loginPassword) {
 		t.Errorf("asked %q, on the terminal %q", prompts.String(), tty.shown.String())
 	}
 	err = filepath.WalkDir("state", func(path string, d os.DirEntry, err error) error {
@@ -133,9 +133,9 @@ func sealed(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	keys := secrets.Environment(func(name string) (string, bool) { return id.String(), name == secrets.KeyVariable }, "/")
-	before, reader := ownKeys, theReader
-	ownKeys, theReader = func() *secrets.Keys { return keys }, id.Recipient()
-	t.Cleanup(func() { ownKeys, theReader = before, reader })
+	before, reader := userKeys, theReader
+	userKeys, theReader = func() *secrets.Keys { return keys }, id.Recipient()
+	t.Cleanup(func() { userKeys, theReader = before, reader })
 	return sealedTo(t, text)
 }
 

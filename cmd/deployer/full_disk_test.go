@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-// TestLogThatCannotBeWritten: when the disk of the controller is full in the middle,
-// hosts go on to the end, and what became of them is told before what is wrong with
-// the log. Here no file may get longer than 4 KiB.
-func TestLogThatCannotBeWritten(t *testing.T) {
+// TestFullDiskOfController limits files to 4 KiB, so that the log fails during the run:
+// the hosts complete, and the summary comes before the error of the log.
+func TestFullDiskOfController(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   tasks:

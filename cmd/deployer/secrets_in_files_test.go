@@ -24,9 +24,9 @@ var planted = map[string]string{
 	"a password":   `planted-as-ssh-password`,
 }
 
-// No secret, wherever it comes from, is in anything that a run, a plan or a
-// revert says, or in what controller and hosts keep of it.
-func TestPlantedSecretsAreNowhere(t *testing.T) {
+// TestSecretsInFilesAreRedacted checks that no secret of any source is in the output of
+// a run, plan or revert, or in files of controller and hosts.
+func TestSecretsInFilesAreRedacted(t *testing.T) {
 	y := newYard(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   vars_files: [vars.yaml, more.yaml.age]

@@ -10,8 +10,8 @@ import (
 	"deployer/runs"
 )
 
-// printProgram prints what a run would go through: plays with their hosts, and
-// their tasks in order, each with its place and tags.
+// printProgram prints the plays of a run with their hosts, and their tasks in order,
+// each with position and tags.
 func printProgram(w io.Writer, r *runs.Run) error {
 	for _, p := range r.Program.Plays {
 		matched, err := r.Project.Match(p.Hosts)
@@ -41,7 +41,7 @@ func describeTask(t *playbook.Task) string {
 	return text
 }
 
-// intersect keeps those of all that are in some, in the order of all.
+// intersect returns the elements of all that are in some, in the order of all.
 func intersect(all, some []string) []string {
 	in := make(map[string]bool, len(some))
 	for _, s := range some {

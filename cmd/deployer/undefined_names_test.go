@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A name that does not exist is an error with its place, wherever an expression
-// or a template may stand.
-func TestUndefinedNamesHaveTheirPlace(t *testing.T) {
+// TestUndefinedNamesHavePositions checks that an undefined name is an error with its
+// position, in every place of an expression or template.
+func TestUndefinedNamesHavePositions(t *testing.T) {
 	y := newYard(t, 1, map[string]string{
 		"templates/a.tmpl":           "first line\n  {{ if true }}{{ .nothing }}{{ end }}\n",
 		"templates/outer.tmpl":       "\n\n{{ include \"a.tmpl\" . }}\n",

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"deployer/project"
+	"deployer/runs"
+)
+
+// The exit codes; docs/reference/exit-codes.md is generated from this table.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitPartial     = 3
+	exitRefused     = 4
+	exitUnhealthy   = 5
+	exitRestored    = 6
+	exitInterrupted = 130
+)
+
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitOK, "success"},
+	{exitFailed, "the run failed: more hosts failed than the failure budget allows, or deployer had an error of its own"},
+	{exitUsage, "unknown command or flag, or invalid input; no host was contacted"},
+	{exitPartial, "the run completed without some hosts, within the failure budget, or a revert could not restore everything; the summary names the rest"},
+	{exitRefused, "refused before any change: hosts failed the checks or were unreachable, another run holds their lock, or they differ from the plan"},
+	{exitUnhealthy, "verify found problems"},
+	{exitRestored, "a change failed on the first hosts of a rollout: their previous state is restored and passes its gates, and the other hosts are unchanged"},
+	{exitInterrupted, "interrupted by the user; the same command continues where the run stopped"},
+}
+
+// exitError is an error with its exit code. With a nil err the program prints nothing
+// more.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError gives an error of the user's input its exit code.
+func usageError(err error) error { return &exitError{exitUsage, err} }
+
+// exitSilently returns an exit code without a message.
+func exitSilently(code int) error { return &exitError{code: code} }
+
+func exitCode(err error) int {
+	var e *exitError
+	var userError *project.UserError
+	var refused *runs.RefusedError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &e):
+		return e.code
+	case errors.As(err, &userError):
+		return exitUsage
+	case errors.As(err, &refused):
+		return exitRefused
+	}
+	return exitFailed
+}

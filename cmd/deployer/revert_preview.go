@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/inventory"
+	"deployer/runs"
+)
+
+// printPreview prints what the revert will restore and what is irreversible, one entry
+// for all hosts with the same changes.
+func printPreview(w io.Writer, back *runs.Revert, found *runs.RevertPreview, o revertOptions) {
+	what := found.Changes()
+	switch {
+	case len(what.Changes) > 0:
+		fmt.Fprintf(w, "changes of run %s to be reverted:\n", back.ID)
+		printChanges(w, what, o.diff || o.verbose > 0, o.verbose > 0)
+	case found.HasWork():
+		fmt.Fprintf(w, "the changes of run %s are reverted; its handlers and gates are left to do\n", back.ID)
+	case found.Incomplete() || len(found.Drifted()) > 0:
+		fmt.Fprintf(w, "nothing more of run %s can be restored:\n", back.ID)
+	default:
+		fmt.Fprintf(w, "nothing to revert: everything that run %s changed is in its earlier state\n", back.ID)
+	}
+	printIrreversible(w, "changed since the run:", found.Drifted())
+	printIrreversible(w, "irreversible:", found.Irreversible)
+	for _, text := range found.LeftOut {
+		fmt.Fprintf(w, "skipped gate or handler: %s\n", text)
+	}
+	if back.ResumedFrom != "" {
+		fmt.Fprintf(w, "\nrun %s resumed run %s, whose changes stay; to revert them:\n  deployer revert %s\n", back.ID, back.ResumedFrom, back.ResumedFrom)
+	}
+}
+
+func printIrreversible(w io.Writer, title string, list []runs.Irreversible) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, c := range list {
+		fmt.Fprintf(w, "  %s: %s\n", inventory.CompressText(c.Hosts), c.What)
+	}
+}
+
+// previewJSON returns the preview as JSON.
+func previewJSON(found *runs.RevertPreview) any {
+	return struct {
+		Hosts   map[string]engine.RunHistory `json:"hosts"`
+		Drifted []runs.Irreversible          `json:"drifted"`
+		Cannot  []runs.Irreversible          `json:"cannot"`
+		LeftOut []string                     `json:"left_out"`
+	}{found.Past, orEmpty(found.Drifted()), orEmpty(found.Irreversible), orEmpty(found.LeftOut)}
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// printUnrestored prints the resources that could not be restored, and reminds the user
+// of the inventory and playbook.
+func printUnrestored(w io.Writer, call journal.Invocation, left []runs.Irreversible, report *engine.Report) {
+	printIrreversible(w, "could not be restored:", left)
+	if report.Outcome() == engine.OutcomeDone && (call.Verb == "install" || call.Verb == "run") {
+		fmt.Fprintf(w, "\nthe inventory and the playbook still describe the reverted changes: edit them, or the next run applies them again\n")
+	}
+}
