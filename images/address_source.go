@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"deployer/resumable"
 	"fmt"
 	"net/url"
 )
@@ -29,6 +30,6 @@ type addressSource struct {
 }
 
 // Open implements Source.
-func (a addressSource) Open(ctx context.Context, _ Artifact, _ Ref, _ Offer, offset int64) (Content, error) {
-	return a.open(ctx, a.address, offset)
+func (a addressSource) Open(ctx context.Context, _ Artifact, _ Ref, _ Offer, offset int64) (resumable.Content, error) {
+	return a.get(ctx, a.address, offset)
 }

@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"deployer/resumable"
 	"fmt"
 	"io"
 	"os"
@@ -42,22 +43,22 @@ func (d *Directory) Offer(_ context.Context, a Artifact, ref Ref) (Offer, error)
 }
 
 // Open fails at once when the index has another digest than wanted.
-func (d *Directory) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (Content, error) {
+func (d *Directory) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (resumable.Content, error) {
 	offer, err := d.Offer(ctx, a, ref)
 	if err != nil {
-		return Content{}, err
+		return resumable.Content{}, err
 	}
 	if offer.SHA256 != want.SHA256 {
-		return Content{}, fmt.Errorf("%s offers sha256 %s: %w", d, offer.SHA256, ErrMismatch)
+		return resumable.Content{}, fmt.Errorf("%s offers sha256 %s: %w", d, offer.SHA256, ErrMismatch)
 	}
 	entry, _ := d.index.Find(ref)
 	file, err := os.Open(filepath.Join(d.path, filepath.FromSlash(entry.File)))
 	if err != nil {
-		return Content{}, fmt.Errorf("%s: %w", d, err)
+		return resumable.Content{}, fmt.Errorf("%s: %w", d, err)
 	}
 	if _, err := file.Seek(offset, io.SeekStart); err != nil {
 		_ = file.Close()
-		return Content{}, fmt.Errorf("%s: %w", d, err)
+		return resumable.Content{}, fmt.Errorf("%s: %w", d, err)
 	}
-	return Content{file, offset, entry.Size}, nil
+	return resumable.Content{ReadCloser: file, Offset: offset, Total: entry.Size}, nil
 }

@@ -2,15 +2,12 @@ package images
 
 import (
 	"context"
+	"deployer/resumable"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 )
-
-// errStalled is the cause when a download receives nothing for too long.
-var errStalled = errors.New("the download stands still")
 
 // obtain returns the content in both forms: from the store, or from the source
 // through the store's partial files.
@@ -61,99 +58,27 @@ func (r *Resolver) download(ctx context.Context, a Artifact, ref Ref, want Offer
 		// Another process has downloaded the content meanwhile.
 		return want.SHA256, p.discard()
 	}
-	err = retry(ctx, r.retryWait(), func() error { return r.attempt(ctx, a, ref, want, p, report) })
+	err = resumable.Download{
+		Name: want.Address,
+		Open: func(ctx context.Context, offset int64) (resumable.Content, error) {
+			return r.Source.Open(ctx, a, ref, want, offset)
+		},
+		SHA256: want.SHA256, Idle: r.Stall, FirstWait: r.retryWait(), Permanent: permanent,
+		Progress: func(received, total int64) { report(Downloading, received, total) }, Interval: reportEvery,
+	}.Into(ctx, p.Partial)
+	var mismatch *resumable.MismatchError
+	if errors.As(err, &mismatch) {
+		err = fmt.Errorf("%s: %w: %w", want.Address, mismatch, ErrMismatch)
+	}
 	if errors.Is(err, ErrMismatch) {
 		return "", errors.Join(err, p.discard())
 	}
 	if err != nil {
 		return "", err
 	}
-	return p.digest(), p.commit()
-}
-
-// attempt continues the download once and verifies the result. Wrong content that
-// continued an earlier attempt is dropped and downloaded whole, once: the earlier
-// part may be of another file.
-func (r *Resolver) attempt(ctx context.Context, a Artifact, ref Ref, want Offer, p *partial, report reporter) error {
-	if p.size > 0 && p.digest() == want.SHA256 {
-		return nil // complete, but its process ended before naming it
-	}
-	continued, err := r.receive(ctx, a, ref, want, p, report)
-	if err != nil {
-		return err
-	}
-	if want.SHA256 == "" || p.digest() == want.SHA256 {
-		return nil
-	}
-	if continued {
-		if err := p.reset(); err != nil {
-			return err
-		}
-		return r.attempt(ctx, a, ref, want, p, report)
-	}
-	return fmt.Errorf("%s: content has sha256 %s (%d bytes), %s is expected: %w", want.Address, p.digest(), p.size, want.SHA256, ErrMismatch)
-}
-
-// receive appends the data of the source to p, and reports whether p kept content of
-// an earlier attempt.
-func (r *Resolver) receive(ctx context.Context, a Artifact, ref Ref, want Offer, p *partial, report reporter) (continued bool, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stall := r.Stall
-	if stall <= 0 {
-		stall = time.Minute
-	}
-	guard := time.AfterFunc(stall, func() { cancel(fmt.Errorf("%w for %s", errStalled, stall)) })
-	defer guard.Stop()
-
-	content, err := r.Source.Open(ctx, a, ref, want, p.size)
-	if err != nil {
-		return false, causeOf(ctx, err)
-	}
-	defer content.Close()
-	if content.Offset != p.size {
-		if err := p.reset(); err != nil {
-			return false, err
-		}
-	}
-	continued = p.size > 0
-	meter := &meter{target: p, report: report, total: content.Total, touch: func() { guard.Reset(stall) }}
-	if _, err := io.Copy(meter, content); err != nil {
-		return continued, fmt.Errorf("downloading %s: %w", want.Address, causeOf(ctx, err))
-	}
-	if content.Total > 0 && p.size < content.Total {
-		return continued, fmt.Errorf("downloading %s: %w after %d of %d bytes", want.Address, io.ErrUnexpectedEOF, p.size, content.Total)
-	}
-	return continued, nil
-}
-
-// causeOf returns the cause of the context instead of "context canceled".
-func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
+	return p.Digest(), p.commit()
 }
 
 // reportEvery is the interval of progress reports: a gigabit brings 4000 writes a
 // second.
 const reportEvery = 100 * time.Millisecond
-
-// meter passes content on and reports the progress.
-type meter struct {
-	target *partial
-	report reporter
-	total  int64
-	touch  func()
-	last   time.Time
-}
-
-func (m *meter) Write(content []byte) (int, error) {
-	n, err := m.target.Write(content)
-	m.touch()
-	if now := time.Now(); now.Sub(m.last) >= reportEvery {
-		m.last = now
-		m.report(Downloading, m.target.size, m.total)
-	}
-	return n, err
-}

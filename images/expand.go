@@ -57,7 +57,7 @@ func (s *Store) expand(ctx context.Context, digest string) (expanded string, err
 		return "", err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	if err := p.reset(); err != nil { // what a killed process has left
+	if err := p.Reset(); err != nil { // what a killed process has left
 		return "", err
 	}
 	if _, err := io.Copy(p, unzipped); err != nil {
@@ -66,8 +66,8 @@ func (s *Store) expand(ctx context.Context, digest string) (expanded string, err
 	if err := p.commit(); err != nil {
 		return "", err
 	}
-	if err := s.Compressed(ctx, p.digest()); err != nil {
+	if err := s.Compressed(ctx, p.Digest()); err != nil {
 		return "", err
 	}
-	return p.digest(), renameio.WriteFile(contentName(digest)+expandedSuffix, []byte(p.digest()+"\n"), 0o444, renameio.WithRoot(s.root))
+	return p.Digest(), renameio.WriteFile(contentName(digest)+expandedSuffix, []byte(p.Digest()+"\n"), 0o444, renameio.WithRoot(s.root))
 }

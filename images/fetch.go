@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"deployer/resumable"
 	"errors"
 	"fmt"
 	"sync"
@@ -142,7 +143,7 @@ func (r *Resolver) pin(ctx context.Context, a Artifact, ref Ref, offer Offer, re
 // can be checked against.
 func (r *Resolver) offer(ctx context.Context, a Artifact, ref Ref) (Offer, error) {
 	var offer Offer
-	err := retry(ctx, r.retryWait(), func() error {
+	err := resumable.Retry(ctx, r.retryWait(), permanent, nil, func() error {
 		var err error
 		offer, err = r.Source.Offer(ctx, a, ref)
 		return err

@@ -2,14 +2,12 @@ package images
 
 import (
 	"context"
-	"errors"
+	"deployer/resumable"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -69,8 +67,8 @@ func (r *httpSource) Offer(ctx context.Context, a Artifact, ref Ref) (Offer, err
 	if err != nil {
 		return Offer{}, err
 	}
-	defer answer.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(answer.Body, maxSums))
+	defer answer.Close()
+	content, err := io.ReadAll(io.LimitReader(answer, maxSums))
 	if err != nil {
 		return Offer{}, fmt.Errorf("reading %s: %w", publicAddress(sumsAddress), err)
 	}
@@ -81,56 +79,20 @@ func (r *httpSource) Offer(ctx context.Context, a Artifact, ref Ref) (Offer, err
 	return Offer{SHA256: digest, Address: publicAddress(address)}, nil
 }
 
-func (r *httpSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (Content, error) {
+func (r *httpSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (resumable.Content, error) {
 	if a.Kind == KindImage {
 		return r.openImage(ctx, a, ref, want)
 	}
-	return r.open(ctx, r.locate(a.Address(ref)), offset)
+	return r.get(ctx, r.locate(a.Address(ref)), offset)
 }
 
-// open requests a file from offset on.
-func (r *httpSource) open(ctx context.Context, address string, offset int64) (Content, error) {
-	answer, err := r.get(ctx, address, offset)
-	var status *StatusError
-	if offset > 0 && errors.As(err, &status) && status.Code == http.StatusRequestedRangeNotSatisfiable {
-		// The server's file is shorter than the partial one: start again.
-		offset = 0
-		answer, err = r.get(ctx, address, 0)
-	}
-	if err != nil {
-		return Content{}, err
-	}
-	content := Content{ReadCloser: answer.Body, Total: max(answer.ContentLength, 0)}
-	if answer.StatusCode == http.StatusPartialContent {
-		content.Offset, content.Total = contentRange(answer.Header.Get("Content-Range"))
-		if content.Offset != offset {
-			_ = answer.Body.Close()
-			return Content{}, fmt.Errorf("%s: asked for bytes from %d, got from %d", publicAddress(address), offset, content.Offset)
-		}
-	}
-	return content, nil
-}
-
-// get requests a URL from offset on. Any status but 200 and 206 is a *StatusError.
-func (r *httpSource) get(ctx context.Context, address string, offset int64) (*http.Response, error) {
+// get requests a URL from offset on; see resumable.Get.
+func (r *httpSource) get(ctx context.Context, address string, offset int64) (resumable.Content, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, err
+		return resumable.Content{}, err
 	}
-	// No compressed response: the digest is that of the plain file.
-	request.Header.Set("Accept-Encoding", "identity")
-	if offset > 0 {
-		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
-	}
-	answer, err := r.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusPartialContent {
-		_ = answer.Body.Close()
-		return nil, &StatusError{Address: publicAddress(address), Code: answer.StatusCode}
-	}
-	return answer, nil
+	return resumable.Get(r.client, request, offset)
 }
 
 // locate converts a publisher's URL into the one to request.
@@ -147,20 +109,5 @@ func publicAddress(address string) string {
 	if err != nil {
 		return address
 	}
-	u.User = nil
-	return u.String()
-}
-
-// contentRange parses "bytes 100-199/200" into 100 and 200.
-func contentRange(header string) (start, total int64) {
-	span, whole, _ := strings.Cut(strings.TrimPrefix(header, "bytes "), "/")
-	first, _, _ := strings.Cut(span, "-")
-	start, err := strconv.ParseInt(first, 10, 64)
-	if err != nil {
-		return -1, 0
-	}
-	if total, err = strconv.ParseInt(whole, 10, 64); err != nil {
-		total = 0
-	}
-	return start, total
+	return resumable.PublicAddress(u)
 }

@@ -2,12 +2,9 @@ package images
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"deployer/resumable"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -20,8 +17,7 @@ type partial struct {
 	store *Store
 	file  *os.File
 	name  string // in the store
-	sum   hash.Hash
-	size  int64
+	*resumable.Partial
 }
 
 // lockPoll is the interval between attempts to lock a partial of another process.
@@ -29,7 +25,7 @@ type partial struct {
 const lockPoll = 50 * time.Millisecond
 
 // begin opens the partial for key and waits for a process that holds it. Existing
-// content counts: see partial.size.
+// content counts: see resumable.Partial.Size.
 func (s *Store) begin(ctx context.Context, key string) (*partial, error) {
 	name := partialName(key)
 	for {
@@ -110,34 +106,12 @@ func (s *Store) lockPartial(file *os.File, name string) (bool, error) {
 }
 
 func (s *Store) continueWith(file *os.File, name string) (*partial, error) {
-	p := &partial{store: s, file: file, name: name, sum: sha256.New()}
-	var err error
-	if p.size, err = io.Copy(p.sum, file); err != nil {
+	content, err := resumable.NewPartial(file)
+	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return p, nil
+	return &partial{store: s, file: file, name: name, Partial: content}, nil
 }
-
-// Write appends.
-func (p *partial) Write(content []byte) (int, error) {
-	n, err := p.file.Write(content)
-	p.sum.Write(content[:n])
-	p.size += int64(n)
-	return n, err
-}
-
-// reset drops everything written so far.
-func (p *partial) reset() error {
-	p.sum.Reset()
-	p.size = 0
-	if err := p.file.Truncate(0); err != nil {
-		return err
-	}
-	_, err := p.file.Seek(0, io.SeekStart)
-	return err
-}
-
-func (p *partial) digest() string { return hex.EncodeToString(p.sum.Sum(nil)) }
 
 // commit gives the content its final name. The caller has verified the digest.
 func (p *partial) commit() error {
@@ -151,7 +125,7 @@ func (p *partial) commit() error {
 	if err != nil {
 		return err
 	}
-	target := contentName(p.digest())
+	target := contentName(p.Digest())
 	if err := p.store.root.Rename(p.name, target); err != nil {
 		return err
 	}

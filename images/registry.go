@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"deployer/resumable"
 	"fmt"
 	"io"
 	"strings"
@@ -31,28 +32,28 @@ func (r *httpSource) offerImage(ctx context.Context, a Artifact, ref Ref) (Offer
 
 // openImage streams the image of that manifest digest as an archive. The
 // registry client checks the digest of the manifest, the config and each layer.
-func (r *httpSource) openImage(ctx context.Context, a Artifact, ref Ref, want Offer) (Content, error) {
+func (r *httpSource) openImage(ctx context.Context, a Artifact, ref Ref, want Offer) (resumable.Content, error) {
 	repository, err := r.repository(a, ref)
 	if err != nil {
-		return Content{}, err
+		return resumable.Content{}, err
 	}
 	address := repository.Digest(want.Manifest)
 	img, err := registry.Image(address, r.registryOptions(ctx, ref)...)
 	if err != nil {
-		return Content{}, fmt.Errorf("asking for image %s: %w", address, err)
+		return resumable.Content{}, fmt.Errorf("asking for image %s: %w", address, err)
 	}
 	if err := checkPlatform(img, ref); err != nil {
-		return Content{}, final{fmt.Errorf("image %s: %w", address, err)}
+		return resumable.Content{}, final{fmt.Errorf("image %s: %w", address, err)}
 	}
 	// The name inside is the publisher's, wherever the image came from.
 	imageName := a.ImageName(ref)
 	total, err := ImageSize(imageName, img)
 	if err != nil {
-		return Content{}, err
+		return resumable.Content{}, err
 	}
 	reader, writer := io.Pipe()
 	go func() { writer.CloseWithError(WriteImage(writer, imageName, img)) }()
-	return Content{ReadCloser: reader, Total: total}, nil
+	return resumable.Content{ReadCloser: reader, Total: total}, nil
 }
 
 // checkPlatform catches tags that hold one platform only: a registry then

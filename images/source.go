@@ -2,8 +2,8 @@ package images
 
 import (
 	"context"
+	"deployer/resumable"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +23,7 @@ type Source interface {
 	Offer(ctx context.Context, a Artifact, ref Ref) (Offer, error)
 	// Open returns the content that was offered or pinned, from offset in bytes
 	// where the source can do that. Content.Offset says where it really starts.
-	Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (Content, error)
+	Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (resumable.Content, error)
 }
 
 // Offer is a publisher's description of an artifact.
@@ -35,14 +35,6 @@ type Offer struct {
 	Manifest string
 	// Address is where the content is; it never holds credentials.
 	Address string
-}
-
-// Content is a download.
-type Content struct {
-	io.ReadCloser
-	// Offset is where the stream starts, Total the size of the whole artifact
-	// in bytes, 0 when unknown.
-	Offset, Total int64
 }
 
 // OpenSource returns the source for a setting of the inventory: "upstream" or empty,

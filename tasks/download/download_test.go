@@ -182,7 +182,7 @@ func TestErrors(t *testing.T) {
 	}
 	digest := hexOf("x")
 	for want, m := range map[string]*Host{
-		"answers 404":           {URL: s.URL + "/none", Dest: "/srv/f", SHA256: digest},
+		"server answers 404":    {URL: s.URL + "/none", Dest: "/srv/f", SHA256: digest},
 		"(7 bytes), not 2d7116": {URL: other.URL + "/f", Dest: "/srv/f", SHA256: digest},
 		"connection refused":    {URL: down.URL + "/f", Dest: "/srv/f", SHA256: digest},
 		"symbolic link":         {URL: s.URL, Dest: "/srv/link", SHA256: digest},
