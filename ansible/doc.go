@@ -9,6 +9,6 @@
 //   - importer reads an inventory and writes the one of deployer (`deployer inventory import`).
 //
 // This package itself holds the names of modules that differ. The compiler of
-// playbooks (engine/playbook) takes them as data, and translations from jinja, for
+// playbooks (engine/compile) takes them as data, and translations from jinja, for
 // the advice in its errors; nothing else of the engine knows Ansible.
 package ansible

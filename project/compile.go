@@ -7,7 +7,9 @@ import (
 
 	"deployer/ansible"
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 	"deployer/tasks"
 	"deployer/tasks/control"
 	"deployer/templates"
@@ -35,16 +37,16 @@ type Selection struct {
 // Compile compiles a playbook and reports all errors that can be found without the
 // network; errors of user playbooks are *UserError. The registry has the kinds that the
 // playbook may use: those for clusters only when the project has a cluster.
-func (p *Project) Compile(b PlaybookSource, of Selection) (*playbook.Program, engine.Registry, error) {
+func (p *Project) Compile(b PlaybookSource, of Selection) (*program.Program, engine.Registry, error) {
 	registry := engine.NewRegistry(tasks.Modules(), control.General())
 	if p.Cluster != nil {
 		registry = engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	}
-	compiler := playbook.Compiler{
+	compiler := compile.Compiler{
 		Registry:  registry,
 		Renamed:   ansible.ModuleNames(),
 		Roles:     append(slices.Clip(b.Roles), builtinRoles),
-		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
+		Templates: lang.Tree{Name: "templates", FS: templates.FS},
 		Match:     p.Match,
 		Hosts:     p.Inventory.Names(),
 		Decrypt:   p.Open,

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
 )
 
 // fileRecorder records the files that a run has read: hex SHA-256 by absolute path. It
@@ -95,8 +95,8 @@ func (p *Project) DigestsNow(names map[string]string) map[string]string {
 }
 
 // tree returns a directory whose files are recorded when they are read.
-func (w *fileRecorder) tree(dir string) playbook.Tree {
-	return playbook.Tree{Name: displayPath(dir), Dir: dir, FS: recordedDir{os.DirFS(dir), w, dir}}
+func (w *fileRecorder) tree(dir string) lang.Tree {
+	return lang.Tree{Name: displayPath(dir), Dir: dir, FS: recordedDir{os.DirFS(dir), w, dir}}
 }
 
 // displayPath leaves out "." so that messages show paths as the user typed them.

@@ -1,7 +1,7 @@
 package project
 
 import (
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
 	"deployer/inventory"
 	"deployer/roles"
 	"deployer/strictyaml"
@@ -10,7 +10,7 @@ import (
 // hostVars returns the variables of the inventory's hosts. Values without expressions
 // are shared with other hosts at once; [ResolveHostVars] computes the others.
 func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
-	out, compiler := map[string]roles.HostVars{}, playbook.NewHostVarCompiler()
+	out, compiler := map[string]roles.HostVars{}, lang.NewHostVarCompiler()
 	var errs error
 	reported := map[string]bool{} // error texts: many hosts have a value from the same place
 	for _, h := range inv.Hosts {
@@ -24,7 +24,7 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 				continue
 			}
 			vars.Own[name] = value
-			if !playbook.IsDeferred(value) {
+			if !lang.IsDeferred(value) {
 				vars.Shared[name] = value
 			}
 		}
@@ -37,8 +37,8 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 // (hosts.NAME.vars) where their values are expressions. extra are the variables of the
 // command line; a later call with others replaces the results of the earlier one.
 func ResolveHostVars(v *roles.Variables, extra map[string]any) {
-	extra, _ = playbook.Normalize(extra).(map[string]any)
-	v.ResolveShared(playbook.IsDeferred, func(base map[string]any, others bool) map[string]any {
-		return playbook.ResolveHostVars(base, extra, others)
+	extra, _ = lang.Normalize(extra).(map[string]any)
+	v.ResolveShared(lang.IsDeferred, func(base map[string]any, others bool) map[string]any {
+		return lang.ResolveHostVars(base, extra, others)
 	})
 }

@@ -1,15 +1,14 @@
 package project
 
 import (
+	"deployer/engine/lang"
+	"deployer/roles"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing/fstest"
-
-	"deployer/engine/playbook"
-	"deployer/roles"
 )
 
 // PlaybookSource is a playbook file with the directories in which its roles and files
@@ -17,14 +16,14 @@ import (
 type PlaybookSource struct {
 	Name string // name of its runs
 	File string // path in Tree
-	Tree playbook.Tree
+	Tree lang.Tree
 	// Roles are searched for roles in this order, before the built-in roles.
-	Roles []playbook.Tree
+	Roles []lang.Tree
 
 	builtin bool // embedded in deployer, so its errors are not the user's
 }
 
-var builtinRoles = playbook.Tree{Name: "roles", FS: roles.FS}
+var builtinRoles = lang.Tree{Name: "roles", FS: roles.FS}
 
 // Builtin returns a playbook that is embedded in deployer: install, status or verify.
 func Builtin(name string) PlaybookSource {
@@ -33,7 +32,7 @@ func Builtin(name string) PlaybookSource {
 
 // Inline returns a playbook from its text; name is the name of its runs.
 func Inline(text []byte, name string) PlaybookSource {
-	return PlaybookSource{Name: name, Tree: playbook.Tree{FS: fstest.MapFS{name: {Data: text}}}, File: name}
+	return PlaybookSource{Name: name, Tree: lang.Tree{FS: fstest.MapFS{name: {Data: text}}}, File: name}
 }
 
 // OpenPlaybook returns a user playbook. Its roles are searched in roles/ beside the
@@ -62,9 +61,9 @@ func isDir(path string) bool {
 
 // containsDir reports whether one of the trees is the directory, also under another
 // path.
-func containsDir(trees []playbook.Tree, dir string) bool {
+func containsDir(trees []lang.Tree, dir string) bool {
 	b, err := os.Stat(dir)
-	return err == nil && slices.ContainsFunc(trees, func(t playbook.Tree) bool {
+	return err == nil && slices.ContainsFunc(trees, func(t lang.Tree) bool {
 		a, err := fs.Stat(t.FS, ".")
 		return err == nil && os.SameFile(a, b)
 	})

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
 	"deployer/project"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const cluster = "roles: {master: m1}\nhosts: {m1: {address: 10.0.0.1}, spare: {address: 10.0.0.2}}\n"
@@ -86,8 +86,8 @@ func TestExpressionsInHostVars(t *testing.T) {
 		}
 		project.ResolveHostVars(v, map[string]any{"base": 1})
 		project.ResolveHostVars(v, nil)
-		vars := playbook.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
-		if err := vars.PushScope(nil, playbook.Everything()); err != nil {
+		vars := lang.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
+		if err := vars.PushScope(nil, lang.Everything()); err != nil {
 			t.Fatal(err)
 		}
 		shared := vars.Map()["hosts"].(map[string]any)[host].(map[string]any)["vars"].(map[string]any)

@@ -1,11 +1,10 @@
 package roles_test
 
 import (
+	"deployer/engine/lang"
+	"deployer/tasks/control/keyring"
 	"maps"
 	"testing"
-
-	"deployer/engine/playbook"
-	"deployer/tasks/control/keyring"
 )
 
 // TestNewEncryptionKeyIsAskedFor: install makes no new encryption key for a cluster
@@ -23,7 +22,7 @@ func TestNewEncryptionKeyIsAskedFor(t *testing.T) {
 				continue
 			}
 			loads++
-			vars := playbook.NewVars(s.vars.Of("solo"), fixed)
+			vars := lang.NewVars(s.vars.Of("solo"), fixed)
 			if err := vars.PushScope(task.Scopes, task.Refs()); err != nil {
 				t.Fatal(err)
 			}

@@ -1,13 +1,12 @@
 package roles_test
 
 import (
+	"deployer/engine/lang"
+	"deployer/inventory"
+	"deployer/roles"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"deployer/engine/playbook"
-	"deployer/inventory"
-	"deployer/roles"
 )
 
 // TestNamesAreKnown: users' own playbooks may use the roles, and what is looked for
@@ -25,7 +24,7 @@ func TestNamesAreKnown(t *testing.T) {
 		}
 		lib.RunHosts, lib.Vars = roles.ClusterHosts(s.inv, s.cluster), s.vars.Of
 		for _, book := range []string{"install", "status"} {
-			if _, err := lib.Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml"); err != nil {
+			if _, err := lib.Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml"); err != nil {
 				t.Errorf("%s of %s: %v", book, sample, err)
 			}
 		}

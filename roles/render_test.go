@@ -11,7 +11,8 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 	"deployer/images"
 	"deployer/inventory"
 	"deployer/roles"
@@ -26,7 +27,7 @@ type site struct {
 	inv     *inventory.Inventory
 	cluster *cluster.Cluster
 	vars    *roles.Variables
-	program *playbook.Program
+	program *program.Program
 	found   map[string]any
 	images  map[string]string
 	// templates counts how often each was rendered, by role and name.
@@ -60,7 +61,7 @@ func newSite(t *testing.T, name string) *site {
 	lib.Match = func(pattern string) ([]string, error) {
 		return inventory.Match(pattern, roles.ClusterHosts(inv, s.cluster), roles.Groups(inv, s.cluster))
 	}
-	if s.program, err = lib.Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml"); err != nil {
+	if s.program, err = lib.Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	s.found = findings(t, s.cluster)
@@ -128,7 +129,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 // that it applies, by path; objects are below "kubernetes:".
 func (s *site) files(t *testing.T, host string) map[string]string {
 	t.Helper()
-	vars := playbook.NewVars(s.vars.Of(host), s.found)
+	vars := lang.NewVars(s.vars.Of(host), s.found)
 	out := map[string]string{}
 	for _, task := range s.program.Tasks {
 		if !s.targets(t, task, host) || !s.applies(t, task, vars) {
@@ -148,7 +149,7 @@ func (s *site) files(t *testing.T, host string) map[string]string {
 	return out
 }
 
-func (s *site) targets(t *testing.T, task *playbook.Task, host string) bool {
+func (s *site) targets(t *testing.T, task *program.Task, host string) bool {
 	t.Helper()
 	hosts, err := inventory.Match(task.Play.Hosts, roles.ClusterHosts(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
 	if err != nil {
@@ -157,7 +158,7 @@ func (s *site) targets(t *testing.T, task *playbook.Task, host string) bool {
 	return slices.Contains(hosts, host)
 }
 
-func (s *site) applies(t *testing.T, task *playbook.Task, vars *playbook.Vars) bool {
+func (s *site) applies(t *testing.T, task *program.Task, vars *lang.Vars) bool {
 	t.Helper()
 	for b := task.Block; b != nil; b = b.Parent {
 		ok, _, err := b.Applies(vars)
@@ -175,7 +176,7 @@ func (s *site) applies(t *testing.T, task *playbook.Task, vars *playbook.Vars) b
 	return ok
 }
 
-func (s *site) items(t *testing.T, task *playbook.Task, vars *playbook.Vars) []any {
+func (s *site) items(t *testing.T, task *program.Task, vars *lang.Vars) []any {
 	t.Helper()
 	if task.Loop == nil {
 		return []any{nil}
@@ -188,7 +189,7 @@ func (s *site) items(t *testing.T, task *playbook.Task, vars *playbook.Vars) []a
 }
 
 // render does for one task what the scheduler does before it sends it.
-func (s *site) render(task *playbook.Task, host string, vars *playbook.Vars, out map[string]string) error {
+func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[string]string) error {
 	defer vars.PopTo(vars.Depth())
 	if err := vars.PushScope(task.Scopes, task.Refs()); err != nil {
 		return err
@@ -222,9 +223,9 @@ func (s *site) render(task *playbook.Task, host string, vars *playbook.Vars, out
 // controller is the controller as a Preparer sees it.
 type controller struct {
 	site *site
-	task *playbook.Task
+	task *program.Task
 	host string
-	vars *playbook.Vars
+	vars *lang.Vars
 }
 
 func (c *controller) Host() string { return c.host }
@@ -232,7 +233,7 @@ func (c *controller) Host() string { return c.host }
 func (c *controller) Vars() map[string]any { return c.vars.Clone() }
 
 func (c *controller) Render(name string) ([]byte, error) {
-	tpl, err := c.task.Files().Template(name)
+	tpl, err := c.task.Files.Template(name)
 	if err != nil {
 		return nil, err
 	}
@@ -244,11 +245,11 @@ func (c *controller) Render(name string) ([]byte, error) {
 	return []byte(text), err
 }
 
-func (c *controller) File(name string) ([]byte, error) { return c.task.Files().File(name) }
+func (c *controller) File(name string) ([]byte, error) { return c.task.Files.File(name) }
 
 func (c *controller) AddBlob([]byte) string { return strings.Repeat("0", 64) }
 
-func (c *controller) Walk(name string) ([]engine.FileEntry, error) { return c.task.Files().Walk(name) }
+func (c *controller) Walk(name string) ([]engine.FileEntry, error) { return c.task.Files.Walk(name) }
 
 func (c *controller) FileBlob(context.Context, string) (engine.Blob, error) {
 	return engine.Blob{Digest: strings.Repeat("0", 64)}, nil

@@ -4,18 +4,19 @@ import (
 	"testing"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
 	"deployer/roles"
 	"deployer/tasks"
 	"deployer/tasks/control"
 	"deployer/templates"
 )
 
-func library() *playbook.Compiler {
-	return &playbook.Compiler{
+func library() *compile.Compiler {
+	return &compile.Compiler{
 		Registry:  engine.NewRegistry(tasks.Modules(), control.General(), control.Actions()),
-		Roles:     []playbook.Tree{{Name: "roles", FS: roles.FS}},
-		Templates: playbook.Tree{Name: "templates", FS: templates.FS},
+		Roles:     []lang.Tree{{Name: "roles", FS: roles.FS}},
+		Templates: lang.Tree{Name: "templates", FS: templates.FS},
 	}
 }
 
@@ -27,7 +28,7 @@ func TestPlaybooksCompile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range books {
-		p, err := library().Compile(playbook.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+b.Name())
+		p, err := library().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+b.Name())
 		if err != nil {
 			t.Errorf("%s:\n%v", b.Name(), err)
 			continue

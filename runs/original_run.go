@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"deployer/engine/journal"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/revert"
 	"deployer/project"
 	"deployer/shellquote"
@@ -49,7 +49,7 @@ func (c Runner) withoutProgram(o Options) (*Run, error) {
 	}
 	run, err := c.newRun(p, project.Inline([]byte("[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"), verbExec), o)
 	if err == nil && o.Verb == verbUnknown {
-		run.Program = &playbook.Program{}
+		run.Program = &program.Program{}
 	}
 	return run, err
 }

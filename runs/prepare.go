@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"deployer/engine/journal"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/schedule"
 	"deployer/project"
 	"deployer/runs/blobs"
@@ -90,7 +90,7 @@ func (r *Run) secrets() ([]string, error) {
 
 // clone returns another run of the same project on the same hosts, which does not
 // prompt again.
-func (r *Run) clone(program *playbook.Program) *Run {
+func (r *Run) clone(program *program.Program) *Run {
 	out := *r
 	out.Program = program
 	out.connector, out.blobs, out.redactor = nil, nil, nil

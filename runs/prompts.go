@@ -1,15 +1,14 @@
 package runs
 
 import (
+	"deployer/engine/program"
+	"deployer/project"
+	"deployer/runs/target"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-
-	"deployer/engine/playbook"
-	"deployer/project"
-	"deployer/runs/target"
 )
 
 // promptVars prompts for the variables of vars_prompt that have no value yet. A default
@@ -37,7 +36,7 @@ func (r *Run) promptVars() error {
 
 // promptVar prompts for a variable; with confirm it prompts twice, until both answers
 // are equal.
-func (r *Run) promptVar(p playbook.Prompt) (string, error) {
+func (r *Run) promptVar(p program.Prompt) (string, error) {
 	ask := r.controller.PromptVisible
 	if p.Private {
 		ask = r.controller.PromptSecret
@@ -64,7 +63,7 @@ func (r *Run) promptVar(p playbook.Prompt) (string, error) {
 
 // parseAnswer converts an answer as -e does: whole numbers, true and false have their
 // types. A private answer stays text, as a password may look like a number.
-func parseAnswer(p playbook.Prompt, answer string) any {
+func parseAnswer(p program.Prompt, answer string) any {
 	if p.Private {
 		return answer
 	}
@@ -105,6 +104,6 @@ func (r *Run) withholdPrivate(open map[string]any, withheld []string) (map[strin
 // missingVars returns the names without a value that no vars_prompt asks for.
 func (r *Run) missingVars(names []string) []string {
 	return slices.DeleteFunc(missingExtra(names, r.Extra), func(name string) bool {
-		return slices.ContainsFunc(r.Program.Prompts, func(p playbook.Prompt) bool { return p.Name == name })
+		return slices.ContainsFunc(r.Program.Prompts, func(p program.Prompt) bool { return p.Name == name })
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"deployer/engine/journal"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/revert"
 	"deployer/project"
 )
@@ -35,9 +35,9 @@ type Revert struct {
 
 	options RevertOptions
 	log     *runLog
-	program *playbook.Program // program of the original run
-	query   *Run              // queries the hosts
-	resumes string            // id of an earlier revert that this one resumes
+	program *program.Program // program of the original run
+	query   *Run             // queries the hosts
+	resumes string           // id of an earlier revert that this one resumes
 }
 
 // Revert returns the revert of a run, which is named by the beginning of its id. A
@@ -130,7 +130,7 @@ func (c Runner) prepareRevert(r *Revert) error {
 // affectedHosts returns the hosts of the run; all hosts of the project when the log is
 // missing or when tasks are delegated.
 func (r *Revert) affectedHosts(original *Run) []string {
-	if len(r.log.hosts) == 0 || slices.ContainsFunc(original.Program.Tasks, func(t *playbook.Task) bool { return t.Delegate != nil }) {
+	if len(r.log.hosts) == 0 || slices.ContainsFunc(original.Program.Tasks, func(t *program.Task) bool { return t.Delegate != nil }) {
 		return original.Hosts
 	}
 	return slices.DeleteFunc(slices.Clone(original.Hosts), func(host string) bool { return !r.log.hosts[host] })

@@ -10,7 +10,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/lock"
 	"deployer/engine/plan"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/schedule"
 	"deployer/project"
 	"deployer/roles"
@@ -22,7 +22,7 @@ import (
 type Run struct {
 	Options
 	Project *project.Project
-	Program *playbook.Program
+	Program *program.Program
 	// Hosts of the run, in inventory order.
 	Hosts []string
 
@@ -34,7 +34,7 @@ type Run struct {
 	locks      bool // holds run locks on its hosts, unless it is a check
 	unlocked   bool // its steps may run at the same time as those of other runs
 	// budget is the failure budget by group; nil for that of the inventory.
-	budget  map[string]playbook.Limit
+	budget  map[string]program.Limit
 	resumes string        // id of the run that this one resumes; empty for none
 	applies *plan.Plan    // plan to apply; nil for none
 	applied *journal.Plan // the file of applies
@@ -124,16 +124,16 @@ func (r *Run) Parallelism() int {
 // failureBudget returns the number of hosts that may fail before the run stops, by
 // group: max_fail of the inventory; without it a tenth of the minions, rounded down, so
 // that one failed minion of many does not stop a run, and one of a few does.
-func (r *Run) failureBudget() map[string]playbook.Limit {
+func (r *Run) failureBudget() map[string]program.Limit {
 	if r.budget != nil {
 		return r.budget
 	}
-	out := map[string]playbook.Limit{}
+	out := map[string]program.Limit{}
 	if r.Project.Cluster != nil {
-		out["minion"] = playbook.Limit{Percent: 10, Share: true}
+		out["minion"] = program.Limit{Percent: 10, Share: true}
 	}
 	for group, limit := range r.Project.Inventory.MaxFail {
-		if l, err := playbook.ParseLimit(limit.String()); err == nil {
+		if l, err := program.ParseLimit(limit.String()); err == nil {
 			out[group] = l
 		}
 	}
@@ -141,9 +141,9 @@ func (r *Run) failureBudget() map[string]playbook.Limit {
 }
 
 // everyHostMayFail returns the budget of runs in which a failed host stops no other.
-func everyHostMayFail() map[string]playbook.Limit {
-	all := playbook.Limit{Percent: 100, Share: true}
-	return map[string]playbook.Limit{"master": all, "etcd": all}
+func everyHostMayFail() map[string]program.Limit {
+	all := program.Limit{Percent: 100, Share: true}
+	return map[string]program.Limit{"master": all, "etcd": all}
 }
 
 // lockOptions returns the options of the run lock; nil for a run that takes no lock.

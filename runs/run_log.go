@@ -7,7 +7,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/revert"
 )
 
@@ -135,8 +135,8 @@ func (t *runLog) Ran(host, task string) bool { return t.reached[host][task] }
 
 // movedTasks lists tasks that changed something in the run and have another position in
 // the program now. Names with expressions are not compared.
-func (t *runLog) movedTasks(prog *playbook.Program) []string {
-	now := map[string]*playbook.Task{}
+func (t *runLog) movedTasks(prog *program.Program) []string {
+	now := map[string]*program.Task{}
 	for _, task := range prog.Tasks {
 		now[task.ID] = task
 	}

@@ -27,11 +27,19 @@ func Suggest(word string, candidates []string) string {
 	return ""
 }
 
+// Hint returns `; did you mean "x"?` when a candidate is near word; else "".
+func Hint(word string, candidates []string) string {
+	if s := Suggest(word, candidates); s != "" {
+		return fmt.Sprintf("; did you mean %q?", s)
+	}
+	return ""
+}
+
 // DidYouMean returns `; did you mean "x"?` or, when nothing is near and there
 // are few candidates, a list of them; else "".
 func DidYouMean(word string, candidates []string) string {
-	if s := Suggest(word, candidates); s != "" {
-		return fmt.Sprintf("; did you mean %q?", s)
+	if hint := Hint(word, candidates); hint != "" {
+		return hint
 	}
 	if n := len(candidates); n == 0 || n > 12 {
 		return ""

@@ -9,7 +9,9 @@ import (
 
 	"deployer/ansible"
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 	"deployer/tasks"
 	"deployer/tasks/control"
 	"deployer/tasks/examples"
@@ -26,13 +28,13 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		play := "- hosts: all\n  tasks:\n    " + strings.ReplaceAll(kind.Example, "\n", "\n    ")
-		library := &playbook.Compiler{Registry: registry}
-		program, err := library.Compile(playbook.Tree{Name: name, FS: fstest.MapFS{"example.yaml": {Data: []byte(play)}}}, "example.yaml")
+		library := &compile.Compiler{Registry: registry}
+		prog, err := library.Compile(lang.Tree{Name: name, FS: fstest.MapFS{"example.yaml": {Data: []byte(play)}}}, "example.yaml")
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
 		}
-		if !slices.ContainsFunc(program.Tasks, func(task *playbook.Task) bool { return task.Kind.Name == name }) {
+		if !slices.ContainsFunc(prog.Tasks, func(task *program.Task) bool { return task.Kind.Name == name }) {
 			t.Errorf("the example of %s does not use it", name)
 		}
 	}
@@ -66,6 +68,6 @@ func TestRenamedNamesExist(t *testing.T) {
 
 // compiles returns what is wrong with a playbook.
 func compiles(registry engine.Registry, text string) string {
-	_, err := (&playbook.Compiler{Registry: registry}).Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
+	_, err := (&compile.Compiler{Registry: registry}).Compile(lang.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
 	return fmt.Sprint(err)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"deployer/engine/lang"
+	"deployer/engine/lang/dialect"
 )
 
 // exprFunctions are the filters that are functions of expr with the value as their only
@@ -61,7 +61,7 @@ func (w *exprPrinter) filter(f filter) string {
 	case "sort":
 		return w.sorted(f)
 	}
-	if lang.HasFilter(f.name) {
+	if dialect.HasFilter(f.name) {
 		return w.piped(f)
 	}
 	return w.fail("there is no filter %q here", f.name)

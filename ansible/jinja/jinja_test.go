@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/ansible/jinja"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
 )
 
 // vars are those of a host, as the translations see them.
@@ -128,7 +128,7 @@ func eval(t *testing.T, src string) any {
 	t.Helper()
 	env := vars()
 	version := expr.Function("versionCompare", func(args ...any) (any, error) {
-		return playbook.Functions()["versionCompare"].(func(string, string) int)(args[0].(string), args[1].(string)), nil
+		return lang.Functions()["versionCompare"].(func(string, string) int)(args[0].(string), args[1].(string)), nil
 	})
 	program, err := expr.Compile(src, version)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestText(t *testing.T) {
 		if want.is == "" {
 			continue
 		}
-		tpl, err := template.New("t").Option("missingkey=error").Funcs(playbook.Functions()).Parse(got)
+		tpl, err := template.New("t").Option("missingkey=error").Funcs(lang.Functions()).Parse(got)
 		if err != nil {
 			t.Errorf("%s: %s: %v", src, got, err)
 			continue

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"deployer/engine/lang"
+	"deployer/engine/lang/dialect"
 )
 
 // renamed matches the constants of Python that are spelled differently in deployer.
@@ -40,7 +40,7 @@ func unchanged(n node) bool {
 	case binary:
 		return unchangedBinary(t)
 	case filter:
-		return lang.HasFilter(t.name) && unchanged(t.of) && unchangedArguments(t.args)
+		return dialect.HasFilter(t.name) && unchanged(t.of) && unchangedArguments(t.args)
 	case call:
 		return t.of == nil && isLookup(t) && unchangedArguments(t.args)
 	}

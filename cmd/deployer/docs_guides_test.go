@@ -7,7 +7,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
 )
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -17,9 +18,9 @@ func TestGuides(t *testing.T) {
 	t.Parallel()
 	compile := func(t *testing.T, files fstest.MapFS) {
 		t.Helper()
-		tree := playbook.Tree{Name: "guide", FS: files}
-		roles := playbook.Tree{Name: "guide/roles", FS: sub(t, files)}
-		library := playbook.Compiler{Registry: kinds(), Roles: []playbook.Tree{roles}}
+		tree := lang.Tree{Name: "guide", FS: files}
+		roles := lang.Tree{Name: "guide/roles", FS: sub(t, files)}
+		library := compile.Compiler{Registry: kinds(), Roles: []lang.Tree{roles}}
 		if _, err := library.Compile(tree, "playbook.yaml"); err != nil {
 			t.Error(err)
 		}
@@ -69,8 +70,8 @@ func TestExamples(t *testing.T) {
 	}
 	for _, book := range books {
 		dir := filepath.Dir(book)
-		library := playbook.Compiler{Registry: kinds()}
-		program, err := library.Compile(playbook.Tree{Name: dir, FS: os.DirFS(dir)}, "playbook.yaml")
+		library := compile.Compiler{Registry: kinds()}
+		program, err := library.Compile(lang.Tree{Name: dir, FS: os.DirFS(dir)}, "playbook.yaml")
 		if err != nil {
 			t.Error(err)
 			continue

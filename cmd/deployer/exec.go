@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine"
-	"deployer/engine/lang"
+	"deployer/engine/lang/dialect"
 )
 
 func newExecCommand(e env) *cobra.Command {
@@ -69,11 +69,11 @@ func adHocTask(words []string, module, args string) (map[string]any, error) {
 		}
 		return map[string]any{"name": module, module: given}, nil
 	case len(words) == 1:
-		return map[string]any{"name": "shell", "shell": map[string]any{"cmd": lang.Literal(words[0])}}, nil
+		return map[string]any{"name": "shell", "shell": map[string]any{"cmd": dialect.Literal(words[0])}}, nil
 	}
 	argv := make([]string, len(words))
 	for i, w := range words {
-		argv[i] = lang.Literal(w)
+		argv[i] = dialect.Literal(w)
 	}
 	return map[string]any{"name": "command", "command": map[string]any{"argv": argv}}, nil
 }

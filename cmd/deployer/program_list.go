@@ -1,13 +1,12 @@
 package main
 
 import (
+	"deployer/engine/program"
+	"deployer/inventory"
+	"deployer/runs"
 	"fmt"
 	"io"
 	"strings"
-
-	"deployer/engine/playbook"
-	"deployer/inventory"
-	"deployer/runs"
 )
 
 // printProgram prints the plays of a run with their hosts, and their tasks in order,
@@ -29,7 +28,7 @@ func printProgram(w io.Writer, r *runs.Run) error {
 	return nil
 }
 
-func describeTask(t *playbook.Task) string {
+func describeTask(t *program.Task) string {
 	text := t.Name
 	if t.Role != "" {
 		text = t.Role + " : " + text

@@ -1,12 +1,17 @@
-// Package lang is the expression language of playbooks: expr (https://expr-lang.org)
-// with the pipes, filters and texts of Ansible.
+// Package lang compiles and evaluates what stands in playbooks, roles and inventories
+// beside plain YAML: expressions ([Expr]), texts with {{ }} ([Interpolation], [Text]),
+// template files ([Template], found by [Files]) and values of any shape whose texts may
+// be expressions ([Value]). The functions and the syntax that the expressions have beyond
+// the library github.com/expr-lang/expr are those of package dialect.
 //
-//   - [Split] takes a text apart into literals and the expressions in its {{ }}.
-//   - [Rewrite] turns an expression as people write it into one that the parser of expr
-//     reads, and keeps where each character comes from.
-//   - [Language] has the functions that expressions may call beside expr's own.
-//   - [Print] is a value as it stands in a text.
+// Everything is compiled once, before any host is contacted, with its place in the file.
+// [Refs] are the variables that it may read; a [VarUse] is one that it reads in any case,
+// so that the absence of the variable is an error of the playbook.
 //
-// The package knows no variables, files or hosts; engine/playbook compiles and
-// evaluates what it makes. Everything here is safe for concurrent use.
+// It is evaluated for each host with the host's [Vars]: the variables of the inventory
+// and of tasks, with the [Scope] of the play, the role, the block and the task on
+// top. Compiled things are safe for concurrent use, Vars are not.
+//
+// A name or a key that does not exist is an error with file, line and column, and with
+// advice where the name or the syntax is Ansible's.
 package lang

@@ -5,7 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // emitGates emits what follows the restored steps of a section, in the original
@@ -15,12 +16,12 @@ func (b *builder) emitGates(p *section) {
 	flushed := false
 	for _, n := range p.nodes {
 		switch n.kind {
-		case playbook.OpBarrier:
+		case program.OpBarrier:
 			b.barrier = true
-		case playbook.OpTask:
+		case program.OpTask:
 			b.undo(n.task, true)
 			b.gate(n, hosts)
-		case playbook.OpFlush:
+		case program.OpFlush:
 			if !flushed {
 				for _, h := range b.from.Handlers {
 					b.undo(h, true)
@@ -28,7 +29,7 @@ func (b *builder) emitGates(p *section) {
 			}
 			flushed = true
 			if len(b.play.Handlers) > 0 {
-				b.emit(playbook.Op{Kind: playbook.OpFlush})
+				b.emit(program.Op{Kind: program.OpFlush})
 			}
 		}
 	}
@@ -64,8 +65,8 @@ func (b *builder) unskipped(hosts map[string]bool, task string) map[string]bool 
 // repeatHandlers prepares the handlers of restored steps on the hosts where they
 // ran. A handler that has changed something itself is reverted, and so not repeated,
 // unless it makes a service follow its files.
-func (b *builder) repeatHandlers(p *playbook.Play, root *section) {
-	b.handlers = map[*playbook.Task]*playbook.Task{}
+func (b *builder) repeatHandlers(p *program.Play, root *section) {
+	b.handlers = map[*program.Task]*program.Task{}
 	for _, h := range p.Handlers {
 		again, gate := h.Gate(b.known(h, h.When)), true
 		if again == nil {
@@ -85,7 +86,7 @@ func (b *builder) repeatHandlers(p *playbook.Play, root *section) {
 		b.play.Handlers = append(b.play.Handlers, again)
 	}
 	for _, again := range b.play.Handlers {
-		var notify []*playbook.Task
+		var notify []*program.Task
 		for _, h := range again.Notify {
 			if other := b.handlers[h]; other != nil {
 				notify = append(notify, other)
@@ -97,8 +98,8 @@ func (b *builder) repeatHandlers(p *playbook.Play, root *section) {
 
 // ran reports whether a handler ran on a host. Only the log of the run knows about
 // actions.
-func (b *builder) ran(h *playbook.Task, host string) bool {
-	if h.Mode == playbook.OnController {
+func (b *builder) ran(h *program.Task, host string) bool {
+	if h.Mode == program.OnController {
 		return b.Log == nil || b.Log.Ran(host, h.ID)
 	}
 	return b.history.ran[h.ID][host]
@@ -107,7 +108,7 @@ func (b *builder) ran(h *playbook.Task, host string) bool {
 // notified returns the hosts on which a step that notifies the handler is restored
 // and something is left for the handler to act on; nil for all. Handlers come after
 // those that notify them.
-func (b *builder) notified(h *playbook.Task, p *playbook.Play, root *section) map[string]bool {
+func (b *builder) notified(h *program.Task, p *program.Play, root *section) map[string]bool {
 	if b.history.all {
 		return nil
 	}
@@ -139,8 +140,8 @@ func (b *builder) notified(h *playbook.Task, p *playbook.Play, root *section) ma
 
 // known returns the conditions that the inverse can compute. Options.Log knows the
 // tasks that the others skipped.
-func (b *builder) known(t *playbook.Task, conditions []*playbook.Expr) []*playbook.Expr {
-	var out []*playbook.Expr
+func (b *builder) known(t *program.Task, conditions []*lang.Expr) []*lang.Expr {
+	var out []*lang.Expr
 	for _, e := range conditions {
 		if b.missing(t, t.Closure(e.Refs())) == "" {
 			out = append(out, e)
@@ -151,7 +152,7 @@ func (b *builder) known(t *playbook.Task, conditions []*playbook.Expr) []*playbo
 
 // missing returns a variable that only the run could register; "" when there is
 // none.
-func (b *builder) missing(t *playbook.Task, refs playbook.Refs) string {
+func (b *builder) missing(t *program.Task, refs lang.Refs) string {
 	for _, name := range refs.Names() {
 		if b.own[name] && !b.asked[name] && !slices.Contains(t.Defines(), name) {
 			return name
@@ -162,19 +163,19 @@ func (b *builder) missing(t *playbook.Task, refs playbook.Refs) string {
 
 // repeatable reports whether a gate or handler can be executed again, and records
 // the variables that it needs.
-func (b *builder) repeatable(t *playbook.Task) bool {
-	for _, refs := range []playbook.Refs{t.Refs(), t.AfterRefs()} {
+func (b *builder) repeatable(t *program.Task) bool {
+	for _, refs := range []lang.Refs{t.Refs(), t.AfterRefs()} {
 		if name := b.missing(t, refs); name != "" {
 			b.leftOut = append(b.leftOut, fmt.Sprintf("%q: it uses the variable %s, which only a step of the original run can register", t.Name, name))
 			return false
 		}
 		b.uses(refs)
 	}
-	b.asks = b.asks || t.Mode == playbook.OnController
+	b.asks = b.asks || t.Mode == program.OnController
 	return true
 }
 
 // uses records that the inverse uses variables of read-only tasks.
-func (b *builder) uses(refs playbook.Refs) {
+func (b *builder) uses(refs lang.Refs) {
 	b.asks = b.asks || slices.ContainsFunc(refs.Names(), func(name string) bool { return b.asked[name] })
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // history is what hosts know of the run, by task of the program.
@@ -20,7 +20,7 @@ type history struct {
 	ran          map[string]map[string]bool // task -> hosts that have executed it
 }
 
-func historyOf(prog *playbook.Program, past map[string]engine.RunHistory) *history {
+func historyOf(prog *program.Program, past map[string]engine.RunHistory) *history {
 	t := &history{all: past == nil, items: map[string]map[string][]engine.ChangeRecord{}, unattributed: map[string]bool{}, hosts: map[string]bool{}, ran: map[string]map[string]bool{}}
 	ids := map[string]bool{}
 	for _, task := range prog.Tasks {

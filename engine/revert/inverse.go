@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // Options describe the run to revert.
@@ -31,7 +32,7 @@ type Log interface {
 
 // Inverted is the inverse of a program.
 type Inverted struct {
-	Program *playbook.Program
+	Program *program.Program
 	// Everyone is true when all hosts of the program are needed, because the inverse
 	// begins with read-only tasks.
 	Everyone bool
@@ -40,7 +41,7 @@ type Inverted struct {
 }
 
 // Inverse returns the program that restores what a run of prog has changed.
-func Inverse(prog *playbook.Program, o Options) (*Inverted, error) {
+func Inverse(prog *program.Program, o Options) (*Inverted, error) {
 	b := newBuilder(prog, o)
 	b.build()
 	if b.asks {
@@ -64,7 +65,7 @@ func (b *builder) build() {
 	b.emitRemainder()
 }
 
-func (b *builder) invertPlay(p *playbook.Play) {
+func (b *builder) invertPlay(p *program.Play) {
 	root := readSection(b.prog, p)
 	b.from = p
 	b.open(p, nameOf(p), p.Serial)
@@ -80,20 +81,20 @@ func (b *builder) invertSection(p *section) {
 	flushed := false
 	for _, n := range slices.Backward(p.nodes) {
 		switch n.kind {
-		case playbook.OpBarrier:
+		case program.OpBarrier:
 			b.barrier = true
-		case playbook.OpFlush:
+		case program.OpFlush:
 			if !flushed {
 				for _, h := range slices.Backward(b.from.Handlers) {
 					b.undo(h, false)
 				}
 			}
 			flushed = true
-		case playbook.OpTask:
+		case program.OpTask:
 			b.undo(n.task, false)
-		case playbook.OpBlock:
+		case program.OpBlock:
 			b.invertBlock(n.section)
-		case playbook.OpLabel:
+		case program.OpLabel:
 			b.waits.reach(n.label, p)
 		case opNeeds:
 			b.passed(n.needs)
@@ -115,13 +116,13 @@ func (b *builder) invertBlock(p *section) {
 	block.Needs = b.waits.take()
 	block.Throttle = b.throttle(block.Throttle)
 	block.Rollout = b.rollout(block.Rollout)
-	begin := b.emit(playbook.Op{Kind: playbook.OpBlock})
+	begin := b.emit(program.Op{Kind: program.OpBlock})
 	b.out.Ops[begin].Block = &block
 	block.Begin = begin
 	outer := b.block
 	b.block = &block
 	b.invertSection(p)
-	block.End = b.put(playbook.Op{Kind: playbook.OpEnd})
+	block.End = b.put(program.Op{Kind: program.OpEnd})
 	b.block = outer
 }
 
@@ -141,7 +142,7 @@ func (b *builder) hostsIn(p *section) map[string]bool {
 }
 
 // throttle returns a throttle that can be computed, 1 if the original cannot.
-func (b *builder) throttle(e *playbook.Expr) *playbook.Expr {
+func (b *builder) throttle(e *lang.Expr) *lang.Expr {
 	if e == nil {
 		return nil
 	}
@@ -151,11 +152,11 @@ func (b *builder) throttle(e *playbook.Expr) *playbook.Expr {
 
 // rollout returns a rollout with conditions that can be computed; a host for which
 // one cannot is protected.
-func (b *builder) rollout(r *playbook.Rollout) *playbook.Rollout {
+func (b *builder) rollout(r *program.Rollout) *program.Rollout {
 	if r == nil {
 		return nil
 	}
-	return r.Computable(func(refs playbook.Refs) bool {
+	return r.Computable(func(refs lang.Refs) bool {
 		known := !slices.ContainsFunc(refs.Names(), func(name string) bool { return b.own[name] && !b.asked[name] })
 		if known {
 			b.uses(refs)
@@ -166,7 +167,7 @@ func (b *builder) rollout(r *playbook.Rollout) *playbook.Rollout {
 
 // undo emits the step that restores the changes of a task: those that need their
 // files first when then is true, else the others.
-func (b *builder) undo(t *playbook.Task, then bool) {
+func (b *builder) undo(t *program.Task, then bool) {
 	test := early
 	if then {
 		test = late

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 func TestMirror(t *testing.T) {
@@ -312,7 +312,7 @@ the rest
 			if tt.log != nil {
 				o.Log = tt.log
 			}
-			m, err := Inverse(compile(t, tt.book), o)
+			m, err := Inverse(mustCompile(t, tt.book), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -352,22 +352,22 @@ func wanted(text string) string {
 }
 
 // sound checks what the scheduler relies on.
-func sound(t *testing.T, p *playbook.Program) {
+func sound(t *testing.T, p *program.Program) {
 	t.Helper()
 	for i, op := range p.Ops {
 		if op.Play == nil || p.Plays[op.Play.Index] != op.Play || i < op.Play.Begin || i > op.Play.End {
 			t.Fatalf("operation %d is not in its play", i)
 		}
 		switch op.Kind {
-		case playbook.OpTask:
+		case program.OpTask:
 			if op.Task.Play != op.Play || op.Task.Block != op.Block {
 				t.Errorf("task %s does not know where it stands", op.Task.ID)
 			}
-		case playbook.OpBlock:
-			if op.Block.Begin != i || p.Ops[op.Block.End].Kind != playbook.OpEnd || p.Ops[op.Block.End].Block != op.Block {
+		case program.OpBlock:
+			if op.Block.Begin != i || p.Ops[op.Block.End].Kind != program.OpEnd || p.Ops[op.Block.End].Block != op.Block {
 				t.Errorf("block at %d does not end", i)
 			}
-		case playbook.OpLabel:
+		case program.OpLabel:
 			if p.Labels[op.Label.Index] != op.Label || op.Label.Op != i || op.Label.Play != op.Play {
 				t.Errorf("label %s is not where it says", op.Label.Name)
 			}
@@ -378,7 +378,7 @@ func sound(t *testing.T, p *playbook.Program) {
 // TestMirrorOfAMirror: reverting a revert does the steps again in their first
 // order, and holds the same gates.
 func TestMirrorOfAMirror(t *testing.T) {
-	prog := compile(t, `
+	prog := mustCompile(t, `
 - name: one
   hosts: all
   tasks:

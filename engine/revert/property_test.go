@@ -18,7 +18,9 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 	"deployer/engine/remote"
 	"deployer/engine/revert"
 	"deployer/engine/schedule"
@@ -30,7 +32,7 @@ type site struct {
 	t        *testing.T
 	root     string
 	registry engine.Registry
-	program  *playbook.Program
+	program  *program.Program
 	runs     int
 }
 
@@ -47,9 +49,9 @@ func (s *site) Connect(context.Context, string) (schedule.Host, error) {
 func newSite(t *testing.T, book string) *site {
 	t.Helper()
 	s := &site{t: t, root: t.TempDir(), registry: engine.NewRegistry(tasks.Modules())}
-	lib := playbook.Compiler{Registry: s.registry}
+	lib := compile.Compiler{Registry: s.registry}
 	var err error
-	if s.program, err = lib.Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(book)}}}, "site.yaml"); err != nil {
+	if s.program, err = lib.Compile(lang.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(book)}}}, "site.yaml"); err != nil {
 		t.Fatalf("%v\n%s", err, book)
 	}
 	return s
@@ -82,7 +84,7 @@ func (k *sink) Emit(e engine.Event) {
 
 // run carries a program out, and ends it after limit steps; 0 for none. It
 // returns the number of steps.
-func (s *site) run(p *playbook.Program, check bool, limit int) *sink {
+func (s *site) run(p *program.Program, check bool, limit int) *sink {
 	s.t.Helper()
 	ctx, kill := context.WithCancel(s.t.Context())
 	defer kill()
@@ -103,7 +105,7 @@ func (s *site) run(p *playbook.Program, check bool, limit int) *sink {
 }
 
 // reverts puts a run back, and ends that after limit steps.
-func (s *site) reverts(p *playbook.Program, run string, limit int) (*playbook.Program, *sink) {
+func (s *site) reverts(p *program.Program, run string, limit int) (*program.Program, *sink) {
 	s.t.Helper()
 	ask, err := revert.Query(run, false)
 	if err != nil {

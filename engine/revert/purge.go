@@ -2,14 +2,14 @@ package revert
 
 import (
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // Purge returns the program that removes the backups of runs from every host.
-func Purge(p engine.Purge) (*playbook.Program, error) {
-	b := &builder{out: &playbook.Program{Name: "purge"}}
-	b.open(&playbook.Play{Hosts: "all"}, "purge", nil)
-	t, err := (&playbook.Task{Name: "remove backups"}).Replacing(p.ID(), engine.PurgeModule, p)
+func Purge(p engine.Purge) (*program.Program, error) {
+	b := &builder{out: &program.Program{Name: "purge"}}
+	b.open(&program.Play{Hosts: "all"}, "purge", nil)
+	t, err := (&program.Task{Name: "remove backups"}).Replacing(p.ID(), engine.PurgeModule, p)
 	if err != nil {
 		return nil, err
 	}

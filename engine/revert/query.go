@@ -5,16 +5,16 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // Query returns the program that asks each host what it knows of a run, and what
 // reverting the run would do. It is for a dry run; ParseHistory reads the answers.
-func Query(run string, force bool) (*playbook.Program, error) {
-	b := &builder{out: &playbook.Program{Name: "read history"}}
-	b.open(&playbook.Play{Hosts: "all"}, "read history", nil)
+func Query(run string, force bool) (*program.Program, error) {
+	b := &builder{out: &program.Program{Name: "read history"}}
+	b.open(&program.Play{Hosts: "all"}, "read history", nil)
 	v := engine.Revert{Run: run, Force: force, Preview: true}
-	t, err := (&playbook.Task{Name: "put back"}).Replacing(v.ID(), engine.RevertModule, v)
+	t, err := (&program.Task{Name: "put back"}).Replacing(v.ID(), engine.RevertModule, v)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,14 @@ package revert
 
 import (
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // emitRemainder restores changes that no task of the program stands for, and tells
 // the hosts that the revert has ended.
 func (b *builder) emitRemainder() {
-	b.open(&playbook.Play{Hosts: "all"}, "other changes of run "+b.Run, nil)
+	b.open(&program.Play{Hosts: "all"}, "other changes of run "+b.Run, nil)
 	v := engine.Revert{Run: b.Run, Force: b.Force}
 	rest, strays := map[string]bool(nil), map[string]bool{}
 	if !b.history.all {
@@ -21,12 +22,12 @@ func (b *builder) emitRemainder() {
 	}
 	for _, s := range []struct {
 		only     map[string]bool
-		throttle *playbook.Expr
-	}{{rest, nil}, {strays, playbook.Number(1)}} {
+		throttle *lang.Expr
+	}{{rest, nil}, {strays, lang.Number(1)}} {
 		if s.only != nil && len(s.only) == 0 {
 			continue
 		}
-		name := &playbook.Task{Name: "other changes of run " + b.Run}
+		name := &program.Task{Name: "other changes of run " + b.Run}
 		t, err := name.Replacing(v.ID(), engine.RevertModule, v)
 		if err != nil {
 			b.err = err

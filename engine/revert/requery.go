@@ -3,12 +3,13 @@ package revert
 import (
 	"slices"
 
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // namesOf returns the variables that tasks of a program register or set, and those
 // of them that read-only tasks can register again without variables of the run.
-func namesOf(prog *playbook.Program) (own, asked map[string]bool) {
+func namesOf(prog *program.Program) (own, asked map[string]bool) {
 	own, asked = map[string]bool{}, map[string]bool{}
 	for _, p := range prog.Plays {
 		for _, t := range append(readSection(prog, p).tasks(), p.Handlers...) {
@@ -32,11 +33,11 @@ func namesOf(prog *playbook.Program) (own, asked map[string]bool) {
 func readOnlyTasks(p *section, own, asked map[string]bool, each func(node), barrier func()) {
 	for _, n := range p.nodes {
 		switch {
-		case n.kind == playbook.OpBarrier:
+		case n.kind == program.OpBarrier:
 			barrier()
-		case n.kind == playbook.OpBlock:
+		case n.kind == program.OpBlock:
 			readOnlyTasks(n.section, own, asked, each, barrier)
-		case n.kind == playbook.OpTask && !n.rescue && n.task.ReadOnly() && n.task.Until == nil && isRepeatable(n, own, asked):
+		case n.kind == program.OpTask && !n.rescue && n.task.ReadOnly() && n.task.Until == nil && isRepeatable(n, own, asked):
 			each(n)
 		}
 	}
@@ -45,7 +46,7 @@ func readOnlyTasks(p *section, own, asked map[string]bool, each func(node), barr
 // isRepeatable reports whether a task uses only variables that can be computed
 // again.
 func isRepeatable(n node, own, asked map[string]bool) bool {
-	all := []playbook.Refs{n.task.Refs(), n.task.AfterRefs()}
+	all := []lang.Refs{n.task.Refs(), n.task.AfterRefs()}
 	for _, e := range n.when {
 		all = append(all, n.task.Closure(e.Refs()))
 	}

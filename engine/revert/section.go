@@ -3,35 +3,36 @@ package revert
 import (
 	"slices"
 
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // section is what hosts go through as one unit: a play, or a block in it in which
 // hosts take turns. Other blocks are dissolved: their tasks are in the section, with
 // the conditions of the blocks.
 type section struct {
-	block *playbook.Block // nil for a play
+	block *program.Block // nil for a play
 	up    *section
 	nodes []node
 }
 
 // node is an element of a section. One field is set, besides kind and when.
 type node struct {
-	kind    playbook.OpKind // OpTask, OpBlock, OpBarrier, OpLabel, OpFlush; opNeeds
-	task    *playbook.Task
+	kind    program.OpKind // OpTask, OpBlock, OpBarrier, OpLabel, OpFlush; opNeeds
+	task    *program.Task
 	section *section // of OpBlock
-	label   *playbook.Label
-	needs   []playbook.Need
-	when    []*playbook.Expr // conditions of the blocks around
+	label   *program.Label
+	needs   []program.Need
+	when    []*lang.Expr // conditions of the blocks around
 	// rescue is true for tasks that run only after a failure.
 	rescue bool
 }
 
 // opNeeds is the wait of a task or block for labels, before it.
-const opNeeds playbook.OpKind = -1
+const opNeeds program.OpKind = -1
 
 // readSection returns the section of a play.
-func readSection(prog *playbook.Program, p *playbook.Play) *section {
+func readSection(prog *program.Program, p *program.Play) *section {
 	root := &section{}
 	r := &reader{at: root}
 	for i := p.Begin + 1; i < p.End; i++ {
@@ -43,22 +44,22 @@ func readSection(prog *playbook.Program, p *playbook.Play) *section {
 // reader builds sections from the operations of a play.
 type reader struct {
 	at     *section
-	blocks []*playbook.Block // enclosing, the innermost last
-	when   []*playbook.Expr
+	blocks []*program.Block // enclosing, the innermost last
+	when   []*lang.Expr
 }
 
-func (r *reader) read(i int, op playbook.Op) {
+func (r *reader) read(i int, op program.Op) {
 	switch op.Kind {
-	case playbook.OpBarrier, playbook.OpFlush, playbook.OpLabel:
+	case program.OpBarrier, program.OpFlush, program.OpLabel:
 		r.add(node{kind: op.Kind, label: op.Label})
-	case playbook.OpTask:
+	case program.OpTask:
 		if len(op.Task.Needs) > 0 {
 			r.add(node{kind: opNeeds, needs: op.Task.Needs})
 		}
 		r.add(node{kind: op.Kind, task: op.Task, when: slices.Clip(r.when), rescue: r.rescuing(i)})
-	case playbook.OpBlock:
+	case program.OpBlock:
 		r.enter(op.Block)
-	case playbook.OpEnd:
+	case program.OpEnd:
 		r.blocks = r.blocks[:len(r.blocks)-1]
 		r.when = r.when[:len(r.when)-len(op.Block.When)]
 		if op.Block.LimitsHosts() {
@@ -67,7 +68,7 @@ func (r *reader) read(i int, op playbook.Op) {
 	}
 }
 
-func (r *reader) enter(b *playbook.Block) {
+func (r *reader) enter(b *program.Block) {
 	if len(b.Needs) > 0 {
 		r.add(node{kind: opNeeds, needs: b.Needs})
 	}
@@ -75,7 +76,7 @@ func (r *reader) enter(b *playbook.Block) {
 	r.when = append(slices.Clip(r.when), b.When...)
 	if b.LimitsHosts() {
 		inner := &section{block: b, up: r.at}
-		r.add(node{kind: playbook.OpBlock, section: inner})
+		r.add(node{kind: program.OpBlock, section: inner})
 		r.at = inner
 	}
 }
@@ -84,19 +85,19 @@ func (r *reader) add(n node) { r.at.nodes = append(r.at.nodes, n) }
 
 // rescuing reports whether an operation is in the rescue part of a block.
 func (r *reader) rescuing(i int) bool {
-	return slices.ContainsFunc(r.blocks, func(b *playbook.Block) bool {
+	return slices.ContainsFunc(r.blocks, func(b *program.Block) bool {
 		return b.Rescue > 0 && i > b.Rescue && (b.Always == 0 || i < b.Always)
 	})
 }
 
 // tasks returns the tasks of the section and of the sections in it.
-func (p *section) tasks() []*playbook.Task {
-	var out []*playbook.Task
+func (p *section) tasks() []*program.Task {
+	var out []*program.Task
 	for _, n := range p.nodes {
 		switch n.kind {
-		case playbook.OpTask:
+		case program.OpTask:
 			out = append(out, n.task)
-		case playbook.OpBlock:
+		case program.OpBlock:
 			out = append(out, n.section.tasks()...)
 		}
 	}
@@ -104,7 +105,7 @@ func (p *section) tasks() []*playbook.Task {
 }
 
 // sectionOf returns the innermost section that contains a task.
-func (p *section) sectionOf(t *playbook.Task) *section {
+func (p *section) sectionOf(t *program.Task) *section {
 	for _, n := range p.nodes {
 		if n.task == t {
 			return p

@@ -11,7 +11,9 @@ import (
 	"testing/fstest"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // module changes something; with Gate it is one.
@@ -61,13 +63,13 @@ func (a *action) Gate() any {
 	return a
 }
 
-func compile(t testing.TB, text string) *playbook.Program {
+func mustCompile(t testing.TB, text string) *program.Program {
 	t.Helper()
-	lib := playbook.Compiler{Registry: engine.NewRegistry([]engine.Kind{
+	lib := compile.Compiler{Registry: engine.NewRegistry([]engine.Kind{
 		{Name: "do", New: func() any { return &module{} }},
 		{Name: "act", New: func() any { return &action{} }},
 	})}
-	p, err := lib.Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
+	p, err := lib.Compile(lang.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,41 +104,41 @@ func layout(m *Inverted) []string {
 	}
 	for _, op := range m.Program.Ops {
 		switch op.Kind {
-		case playbook.OpPlay:
+		case program.OpPlay:
 			say("%s", op.Play.Name)
 			depth++
-		case playbook.OpPlayEnd:
+		case program.OpPlayEnd:
 			for _, h := range op.Play.Handlers {
 				say("handler %s%s", h.Name, hosts(h.OnlyHosts))
 			}
 			depth--
-		case playbook.OpBatch:
+		case program.OpBatch:
 			say("batches of %s", op.Play.Serial)
-		case playbook.OpBarrier:
+		case program.OpBarrier:
 			say("barrier")
-		case playbook.OpFlush:
+		case program.OpFlush:
 			say("handlers")
-		case playbook.OpLabel:
+		case program.OpLabel:
 			say("label %s", op.Label.Name)
-		case playbook.OpBlock:
+		case program.OpBlock:
 			say("block%s%s%s%s", throttled(op.Block.Throttle), rolled(op.Block.Rollout), hosts(op.Block.OnlyHosts), needs(op.Block.Needs))
 			depth++
-		case playbook.OpEnd:
+		case program.OpEnd:
 			depth--
-		case playbook.OpTask:
+		case program.OpTask:
 			say("%s%s%s%s", describe(op.Task), throttled(op.Task.Throttle), hosts(op.Task.OnlyHosts), needs(op.Task.Needs))
 		}
 	}
 	return out
 }
 
-func describe(t *playbook.Task) string {
+func describe(t *program.Task) string {
 	if t.Kind.Name != engine.RevertModule {
 		return "do " + t.Name
 	}
 	var v engine.Revert
-	if err := json.Unmarshal(t.Fixed(), &v); err != nil || v.ID() != t.ID {
-		return "wrong: " + t.ID + " " + string(t.Fixed())
+	if err := json.Unmarshal(t.FixedArgs, &v); err != nil || v.ID() != t.ID {
+		return "wrong: " + t.ID + " " + string(t.FixedArgs)
 	}
 	text := "undo " + t.Name
 	if v.Task == "" {
@@ -151,14 +153,14 @@ func describe(t *playbook.Task) string {
 	return text
 }
 
-func throttled(e *playbook.Expr) string {
+func throttled(e *lang.Expr) string {
 	if e == nil {
 		return ""
 	}
 	return " at most " + e.Src
 }
 
-func rolled(r *playbook.Rollout) string {
+func rolled(r *program.Rollout) string {
 	if r == nil {
 		return ""
 	}
@@ -178,7 +180,7 @@ func hosts(only map[string]bool) string {
 	return " [" + strings.Join(names, " ") + "]"
 }
 
-func needs(list []playbook.Need) string {
+func needs(list []program.Need) string {
 	out := ""
 	for _, n := range list {
 		out += " after " + n.Label.Name

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // act runs an action on the controller.
@@ -67,7 +67,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 // tryAction checks and applies once. What changes nothing, a check or a wait
 // for others, is cut short when the run is stopped; what changes something is
 // brought to its end, but for actions that yield.
-func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *playbook.Task) (res engine.Result) {
+func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *program.Task) (res engine.Result) {
 	res = engine.Result{Status: engine.StatusOK, Secret: t.Secret}
 	fail := func(ctx context.Context, err error) engine.Result {
 		if cause := context.Cause(ctx); h.stop().Err() != nil && cause == context.Cause(h.stop()) { //nolint:errorlint // the very same

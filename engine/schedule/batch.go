@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // batch is a part of a serial play's hosts: they go through the play together,
 // once the batches before theirs have ended it.
 type batch struct {
-	play  *playbook.Play
+	play  *program.Play
 	all   []*batch // of the play
 	index int      // in all
 	hosts []*host
@@ -46,7 +46,7 @@ func (r *run) cutBatches() {
 }
 
 // enterBatch waits for the host's turn in a serial play.
-func (h *host) enterBatch(ctx context.Context, p *playbook.Play) error {
+func (h *host) enterBatch(ctx context.Context, p *program.Play) error {
 	b := h.batches[p.Index]
 	if b.index > 0 {
 		if err := h.flush(ctx); err != nil {

@@ -7,22 +7,22 @@ import (
 	"strings"
 	"sync"
 
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // budget counts the hosts that were lost, by group, and says when there are
 // too many. Hosts that were only cancelled do not count: the cause does.
 type budget struct {
 	mu      sync.Mutex
-	base    map[string]playbook.Limit
+	base    map[string]program.Limit
 	members map[string]map[string]bool // group -> targeted hosts
 	lost    map[string]bool
 }
 
 func newBudget(r *run) (*budget, error) {
-	b := &budget{base: map[string]playbook.Limit{}, members: map[string]map[string]bool{}, lost: map[string]bool{}}
+	b := &budget{base: map[string]program.Limit{}, members: map[string]map[string]bool{}, lost: map[string]bool{}}
 	for _, g := range r.opts.ProtectedGroups {
-		b.base[g] = playbook.Limit{}
+		b.base[g] = program.Limit{}
 	}
 	maps.Copy(b.base, r.opts.Budget)
 	groups := map[string]bool{}
@@ -53,7 +53,7 @@ func newBudget(r *run) (*budget, error) {
 }
 
 // lose counts a host as lost while it was in play p, and checks the budget.
-func (b *budget) lose(host string, p *playbook.Play) error {
+func (b *budget) lose(host string, p *program.Play) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lost[host] = true
@@ -61,13 +61,13 @@ func (b *budget) lose(host string, p *playbook.Play) error {
 }
 
 // check tells whether what was lost so far is too much for play p.
-func (b *budget) check(p *playbook.Play) error {
+func (b *budget) check(p *program.Play) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.exceeded(p)
 }
 
-func (b *budget) exceeded(p *playbook.Play) error {
+func (b *budget) exceeded(p *program.Play) error {
 	limits := maps.Clone(b.base)
 	if p != nil {
 		maps.Copy(limits, p.MaxFail)

@@ -9,7 +9,8 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/codec"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // built is a task rendered for one host and item.
@@ -53,7 +54,7 @@ func (h *host) build(ctx context.Context, c *call, at *iteration) (*built, error
 		}
 		b.on = on
 	}
-	module, raw := t.Kind.Name, t.Fixed()
+	module, raw := t.Kind.Name, t.FixedArgs
 	if same, ok := h.run.same.of(t); ok {
 		module, raw = same.module, same.args
 	}
@@ -122,7 +123,7 @@ func prepare(ctx context.Context, p engine.Preparer, site *preparation) (string,
 type preparation struct {
 	host *host
 	ctx  context.Context
-	task *playbook.Task
+	task *program.Task
 	on   *link // where it will run
 	late bool
 	// personal: it has looked at something that only this host has.
@@ -149,7 +150,7 @@ func (p *preparation) Vars() map[string]any {
 	if len(p.host.seg.names) > 0 {
 		p.late = true
 	}
-	_ = p.host.vars.PushScope(p.task.Scopes, playbook.Everything()) // as for site.Vars
+	_ = p.host.vars.PushScope(p.task.Scopes, lang.Everything()) // as for site.Vars
 	return p.host.vars.Clone()
 }
 
@@ -163,8 +164,8 @@ func (p *preparation) Render(name string) ([]byte, error) {
 
 // render renders a template file for a task; errLate when it looks at what the
 // segment will register. The caller takes the task's variables away again.
-func (h *host) render(t *playbook.Task, name string) ([]byte, error) {
-	tpl, err := t.Files().Template(name)
+func (h *host) render(t *program.Task, name string) ([]byte, error) {
+	tpl, err := t.Files.Template(name)
 	if err != nil {
 		return nil, err
 	}
@@ -185,23 +186,23 @@ func (h *host) render(t *playbook.Task, name string) ([]byte, error) {
 }
 
 // File reads a plain file of the role or playbook.
-func (p *preparation) File(name string) ([]byte, error) { return p.task.Files().File(name) }
+func (p *preparation) File(name string) ([]byte, error) { return p.task.Files.File(name) }
 
 // Walk lists a directory of the role's or playbook's files.
-func (p *preparation) Walk(name string) ([]engine.FileEntry, error) { return p.task.Files().Walk(name) }
+func (p *preparation) Walk(name string) ([]engine.FileEntry, error) { return p.task.Files.Walk(name) }
 
 // AddBlob makes content available to hosts.
 func (p *preparation) AddBlob(content []byte) string { return p.blobs().AddBlob(content) }
 
 // roleFile tells files of one run apart.
 type roleFile struct {
-	of   *playbook.Files
+	of   *lang.Files
 	name string
 }
 
 // FileBlob makes a plain file of the role or playbook available to hosts.
 func (p *preparation) FileBlob(ctx context.Context, name string) (engine.Blob, error) {
-	files := p.task.Files()
+	files := p.task.Files
 	return p.blobs().AddFile(ctx, roleFile{files, name}, func() (io.ReadCloser, error) { return files.Open(name) })
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // Answer is what the user said to a question of Options.Confirm.
@@ -32,7 +32,7 @@ type question struct {
 
 // confirmed tells whether the host is to do the task. Handlers are not asked for:
 // they belong to the tasks that notify them.
-func (h *host) confirmed(ctx context.Context, t *playbook.Task) (bool, error) {
+func (h *host) confirmed(ctx context.Context, t *program.Task) (bool, error) {
 	if h.run.opts.Confirm == nil || t.Handler {
 		return true, nil
 	}
@@ -73,7 +73,7 @@ func (c *confirmations) of(key onceKey) (q *question, mine bool) {
 	return q, true
 }
 
-func (r *run) ask(ctx context.Context, h *host, t *playbook.Task, q *question) {
+func (r *run) ask(ctx context.Context, h *host, t *program.Task, q *question) {
 	answer := r.opts.Confirm(ctx, t.Name, r.live(t.Play, h.batches[t.Play.Index]))
 	r.questions.mu.Lock()
 	defer r.questions.mu.Unlock()

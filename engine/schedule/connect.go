@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
 )
 
 // connect makes sure that the host has a session, and takes its facts over.
@@ -66,5 +66,5 @@ func asMap(v any) (map[string]any, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, err
 	}
-	return playbook.Normalize(m).(map[string]any), nil
+	return lang.Normalize(m).(map[string]any), nil
 }

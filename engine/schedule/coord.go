@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // coord is where hosts wait for each other. One lock guards all of it; nothing
@@ -108,7 +108,7 @@ func (c *coord) barrier(ctx context.Context, h *host, op int) error {
 
 // need waits until enough hosts have passed a label. ready is true when there
 // is nothing to wait for; with try it returns at once.
-func (c *coord) need(ctx context.Context, h *host, n playbook.Need, try bool) (ready bool, err error) {
+func (c *coord) need(ctx context.Context, h *host, n program.Need, try bool) (ready bool, err error) {
 	c.mu.Lock()
 	g := c.gates[gateKey{n.Label.Op, nil}]
 	if h.play() == n.Label.Play {

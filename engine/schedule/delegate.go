@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // maxGuests is how many steps of other hosts may be in flight on one at a time:
@@ -37,7 +37,7 @@ func (g guest) Run(ctx context.Context, seg engine.Segment, on func(engine.Resul
 }
 
 // delegate is the link to the machine that the task is to be done on.
-func (h *host) delegate(t *playbook.Task) (*link, error) {
+func (h *host) delegate(t *program.Task) (*link, error) {
 	name, err := t.Delegate.Value(h.vars)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (h *host) delegate(t *playbook.Task) (*link, error) {
 	if name = strings.TrimSpace(name); name == "" {
 		return nil, t.Delegate.Pos.Errorf("delegate_to gives no name of a host")
 	}
-	if name == playbook.Localhost && h.run.byName[name] == nil {
+	if name == program.Localhost && h.run.byName[name] == nil {
 		return h.run.links.local(h.run), nil
 	}
 	return h.run.links.of(h.run, name), nil

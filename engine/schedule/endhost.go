@@ -3,12 +3,12 @@ package schedule
 import (
 	"context"
 
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // endHost takes the host to the end of the play, where the handlers that are due
 // run, if the condition holds.
-func (h *host) endHost(ctx context.Context, op playbook.Op) error {
+func (h *host) endHost(ctx context.Context, op program.Op) error {
 	if err := h.need(ctx, op.Ends.Refs()); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (h *host) endHost(ctx context.Context, op playbook.Op) error {
 
 // endPlay leaves all blocks around, and goes past what is left of the play; skip
 // records each task. A failure that was kept for an always part goes on.
-func (h *host) endPlay(ctx context.Context, op playbook.Op, skip func(*call)) error {
+func (h *host) endPlay(ctx context.Context, op program.Op, skip func(*call)) error {
 	for b := op.Block; b != nil; b = b.Parent {
 		if f := h.pending[b]; f != nil && b.Always > 0 && h.cursor > b.Always {
 			if err := h.flush(ctx); err != nil {
@@ -44,7 +44,7 @@ func (h *host) endPlay(ctx context.Context, op playbook.Op, skip func(*call)) er
 		}
 	}
 	for i := h.cursor + 1; i < op.Play.Last; i++ {
-		if other := h.run.prog.Ops[i]; other.Kind == playbook.OpTask && !rescues(other.Block, i) {
+		if other := h.run.prog.Ops[i]; other.Kind == program.OpTask && !rescues(other.Block, i) {
 			skip(&call{task: other.Task, op: i, id: other.Task.ID})
 		}
 	}
@@ -60,7 +60,7 @@ func (h *host) endPlay(ctx context.Context, op playbook.Op, skip func(*call)) er
 }
 
 // rescues tells whether an operation is only for hosts on which something failed.
-func rescues(b *playbook.Block, op int) bool {
+func rescues(b *program.Block, op int) bool {
 	for ; b != nil; b = b.Parent {
 		if b.Rescue > 0 && op > b.Rescue && (b.Always == 0 || op < b.Always) {
 			return true

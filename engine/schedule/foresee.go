@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // foresight is what a host knows, in a check, of what it did not do.
@@ -34,7 +35,7 @@ type unsure struct {
 
 // unknowable says why something that looks at refs cannot be known in a check;
 // empty when it can.
-func (h *host) unknowable(refs playbook.Refs) string {
+func (h *host) unknowable(refs lang.Refs) string {
 	if len(h.unsure) == 0 {
 		return ""
 	}
@@ -62,7 +63,7 @@ const otherRun = "its condition looks at run, which is different in a real run"
 
 // onlyReal tells whether a condition may hold in a real run though it does not in
 // this one.
-func (h *host) onlyReal(refs playbook.Refs) bool {
+func (h *host) onlyReal(refs lang.Refs) bool {
 	return h.run.opts.Check && slices.Contains(refs.Names(), "run")
 }
 
@@ -130,15 +131,15 @@ func (h *host) lacking(e *entry, res *engine.Result) {
 
 // isDelegate tells whether other hosts may do tasks on this one.
 func (r *run) isDelegate(host string) bool {
-	may := func(t *playbook.Task) bool { return t.Delegate != nil && t.Delegate.MayBe(host) }
+	may := func(t *program.Task) bool { return t.Delegate != nil && t.Delegate.MayBe(host) }
 	return slices.ContainsFunc(r.prog.Tasks, may) ||
-		slices.ContainsFunc(r.prog.Plays, func(p *playbook.Play) bool { return slices.ContainsFunc(p.Handlers, may) })
+		slices.ContainsFunc(r.prog.Plays, func(p *program.Play) bool { return slices.ContainsFunc(p.Handlers, may) })
 }
 
 // looksLater tells whether a task looks at what was registered after the first
 // step that would change something.
-func (h *host) looksLater(t *playbook.Task) bool {
-	all := []playbook.Refs{t.WhenRefs(), t.Refs()}
+func (h *host) looksLater(t *program.Task) bool {
+	all := []lang.Refs{t.WhenRefs(), t.Refs()}
 	for b := t.Block; b != nil; b = b.Parent {
 		all = append(all, b.Refs())
 	}
@@ -159,7 +160,7 @@ func (h *host) limit(what any, n int) {
 }
 
 // atOnce is how many hosts at most do a task at one time; 0 for no limit.
-func (h *host) atOnce(t *playbook.Task) int {
+func (h *host) atOnce(t *program.Task) int {
 	least := h.limits[t]
 	narrow := func(n int) {
 		if n > 0 && (least == 0 || n < least) {
@@ -177,7 +178,7 @@ func (h *host) atOnce(t *playbook.Task) int {
 
 // judgeUndone applies changed_when to a step that did not run, as far as that
 // can be known.
-func (h *host) judgeUndone(t *playbook.Task, e *entry, res *engine.Result) {
+func (h *host) judgeUndone(t *program.Task, e *entry, res *engine.Result) {
 	if t.ChangedWhen == nil {
 		return
 	}

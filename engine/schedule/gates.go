@@ -3,7 +3,7 @@ package schedule
 import (
 	"fmt"
 
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // gatesAt are the gates at an operation. Inside a serial play barriers are those
@@ -13,19 +13,19 @@ func (r *run) gatesAt(i int) ([]*gate, error) {
 	inBatch := op.Play.Batch > 0 && i > op.Play.Batch
 	whole, each, what := false, false, ""
 	switch op.Kind {
-	case playbook.OpBarrier:
+	case program.OpBarrier:
 		whole, each, what = !inBatch, inBatch, fmt.Sprintf("the barrier in play %q", op.Play.Name)
-	case playbook.OpLabel:
+	case program.OpLabel:
 		whole, each, what = true, inBatch, fmt.Sprintf("label %q", op.Label.Name)
-	case playbook.OpTask:
+	case program.OpTask:
 		if op.Task.RunOnce && !throttled(op) {
 			whole, each, what = !inBatch, inBatch, fmt.Sprintf("%q", op.Task.Name)
 		}
-	case playbook.OpBlock:
+	case program.OpBlock:
 		if op.Block.Rollout != nil {
 			whole, each, what = !inBatch, inBatch, fmt.Sprintf("the rollout of %q", op.Block.Name)
 		}
-	case playbook.OpPlayEnd:
+	case program.OpPlayEnd:
 		each, what = inBatch, fmt.Sprintf("the end of play %q", op.Play.Name)
 	}
 	var members []*host
@@ -43,7 +43,7 @@ func (r *run) gatesAt(i int) ([]*gate, error) {
 	}
 	for _, b := range members[0].batches[op.Play.Index].all {
 		g := &gate{gateKey: gateKey{i, b}, what: what, members: b.hosts, fate: map[*host]fate{}}
-		if g.end = op.Kind == playbook.OpPlayEnd; g.end {
+		if g.end = op.Kind == program.OpPlayEnd; g.end {
 			b.end = g
 		}
 		out = append(out, g)
@@ -52,9 +52,9 @@ func (r *run) gatesAt(i int) ([]*gate, error) {
 }
 
 // giveRollouts gives the gates where a block begins the rollout that it has.
-func (r *run) giveRollouts(op playbook.Op, gates []*gate) (err error) {
+func (r *run) giveRollouts(op program.Op, gates []*gate) (err error) {
 	for _, g := range gates {
-		if op.Kind != playbook.OpBlock {
+		if op.Kind != program.OpBlock {
 			break
 		}
 		if g.rollout, err = r.newBlockRollout(op.Block, g.members); err != nil {
@@ -66,7 +66,7 @@ func (r *run) giveRollouts(op playbook.Op, gates []*gate) (err error) {
 
 // gate is the one at an operation of the play that h takes part in: of its
 // batch, or of all hosts.
-func (c *coord) gate(h *host, op int, p *playbook.Play) *gate {
+func (c *coord) gate(h *host, op int, p *program.Play) *gate {
 	if g := c.gates[gateKey{op, h.batches[p.Index]}]; g != nil {
 		return g
 	}
@@ -74,7 +74,7 @@ func (c *coord) gate(h *host, op int, p *playbook.Play) *gate {
 }
 
 // throttled tells whether hosts take turns at an operation.
-func throttled(op playbook.Op) bool {
+func throttled(op program.Op) bool {
 	for b := op.Block; b != nil; b = b.Parent {
 		if b.LimitsHosts() {
 			return true

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // handlers runs those handlers of the play that were notified. A handler whose
 // notifiers are still in the segment goes into the same segment, and the agent
 // decides by what they changed.
-func (h *host) handlers(ctx context.Context, p *playbook.Play) error {
+func (h *host) handlers(ctx context.Context, p *program.Play) error {
 	nth := h.flushes[p] + 1
 	h.flushes[p] = nth
 	for _, t := range p.Handlers {
@@ -44,14 +44,14 @@ func (h *host) handlers(ctx context.Context, p *playbook.Play) error {
 }
 
 // due tells whether a handler was notified and has not been seen to since.
-func (h *host) due(t *playbook.Task) bool {
+func (h *host) due(t *program.Task) bool {
 	_, ran := h.seg.handled[t]
 	return h.notified[t] && !ran
 }
 
 // notifiers are the steps of the segment that notify t if they change
 // something, since t was last in the segment.
-func (h *host) notifiers(t *playbook.Task) []string {
+func (h *host) notifiers(t *program.Task) []string {
 	var out []string
 	for _, e := range h.seg.entries[h.seg.handled[t]:] {
 		if e.step != nil && slices.Contains(e.task.Notify, t) {
@@ -63,8 +63,8 @@ func (h *host) notifiers(t *playbook.Task) []string {
 
 // unattended tells whether the agent can carry out the handler without the
 // controller's decision.
-func (h *host) unattended(t *playbook.Task) bool {
-	return t.Mode != playbook.OnController && t.Delegate == nil && !t.NeedsEvaluation() && t.Throttle == nil && !t.RunOnce && !h.seg.registers(t.Refs())
+func (h *host) unattended(t *program.Task) bool {
+	return t.Mode != program.OnController && t.Delegate == nil && !t.NeedsEvaluation() && t.Throttle == nil && !t.RunOnce && !h.seg.registers(t.Refs())
 }
 
 // stillWanted tells whether a handler has to run, or may have to. When the

@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // host is one host's way through the program. Its goroutine owns everything
@@ -22,19 +23,19 @@ type host struct {
 	batches []*batch
 
 	cursor int
-	vars   *playbook.Vars
+	vars   *lang.Vars
 	// given are the variables that a task has set last.
 	given map[string]any
 	// notified are the handlers of the present play that must run.
-	notified map[*playbook.Task]bool
+	notified map[*program.Task]bool
 	// owed are the handlers that earlier runs have left undone, by their names
 	// on the host; nil before the first connection.
 	owed map[string]bool
 	// flushes counts how often the handlers of a play were run, to tell apart
 	// their run_once tasks.
-	flushes map[*playbook.Play]int
+	flushes map[*program.Play]int
 	// pending is a failure that a block's rescue or always part is handling.
-	pending map[*playbook.Block]*failed
+	pending map[*program.Block]*failed
 	seg     segment
 	// preview is set while a rollout's block is checked, inside while the host is in
 	// one, restored while it is put back.
@@ -55,28 +56,28 @@ type host struct {
 	// Guarded by the coord's lock.
 	gates    []*gate // those that concern the host, in program order
 	nextGate int
-	cause    string         // why it left the run, if it did
-	leftIn   *playbook.Play // where it was then
+	cause    string        // why it left the run, if it did
+	leftIn   *program.Play // where it was then
 }
 
 func newHost(r *run, index int, name string, base map[string]any) *host {
 	fixed := map[string]any{}
 	for k, v := range r.opts.Extra {
-		fixed[k] = playbook.Normalize(v)
+		fixed[k] = lang.Normalize(v)
 	}
 	clean := r.shared.normalize(base)
-	for _, k := range playbook.Reserved() {
+	for _, k := range lang.Reserved() {
 		if v, ok := clean[k]; ok {
 			fixed[k] = v
 		}
 	}
 	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.Check}
-	vars := playbook.NewVars(clean, fixed)
+	vars := lang.NewVars(clean, fixed)
 	vars.Explain(r.prog.Definers)
 	return &host{run: r, index: index, name: name, link: r.links.of(r, name), plays: make([]bool, len(r.prog.Plays)),
 		batches: make([]*batch, len(r.prog.Plays)),
-		vars:    vars, notified: map[*playbook.Task]bool{},
-		flushes: map[*playbook.Play]int{}, pending: map[*playbook.Block]*failed{},
+		vars:    vars, notified: map[*program.Task]bool{},
+		flushes: map[*program.Play]int{}, pending: map[*program.Block]*failed{},
 		registered: map[string]engine.Output{}, rep: engine.HostReport{Host: name}}
 }
 
@@ -193,7 +194,7 @@ func (h *host) park(ctx context.Context, err error) {
 
 // play is the one the host is in, before its first play that one; nil after the
 // last.
-func (h *host) play() *playbook.Play {
+func (h *host) play() *program.Play {
 	if h.cursor == len(h.run.prog.Ops) {
 		return nil
 	}
@@ -235,7 +236,7 @@ func (h *host) rescue(ctx context.Context, f *failed) error {
 }
 
 // exit leaves a block's throttle.
-func (h *host) exit(b *playbook.Block) { h.run.coord.exit(h, b) }
+func (h *host) exit(b *program.Block) { h.run.coord.exit(h, b) }
 
 // waits tells the world what the host waits for; empty when it goes on.
 func (h *host) waits(what string) {

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // judge decides how a step ended whose task has changed_when, failed_when or
@@ -48,7 +49,7 @@ func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (eng
 
 // judgeResult applies the task's own conditions to a result. again tells that
 // it failed, or is not what until wants.
-func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (again bool) {
+func (h *host) judgeResult(t *program.Task, e *entry, res *engine.Result) (again bool) {
 	if !t.NeedsEvaluation() || res.Status == engine.StatusSkipped {
 		return res.Failure != nil
 	}
@@ -95,7 +96,7 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 	case err != nil && res.Failure == nil:
 		fail(err)
 	case err == nil && !done && res.Failure == nil:
-		fail(fmt.Errorf("until does not hold: %s", playbook.Sources(t.Until)))
+		fail(fmt.Errorf("until does not hold: %s", lang.Sources(t.Until)))
 		return true
 	case err == nil && done:
 		return false
@@ -105,7 +106,7 @@ func (h *host) judgeResult(t *playbook.Task, e *entry, res *engine.Result) (agai
 
 // holds evaluates conditions on a result: under the task's registered name,
 // and as `result`.
-func (h *host) holds(t *playbook.Task, conditions []*playbook.Expr, e *entry, seen map[string]any) (bool, string, error) {
+func (h *host) holds(t *program.Task, conditions []*lang.Expr, e *entry, seen map[string]any) (bool, string, error) {
 	defer h.vars.PopTo(h.vars.Depth())
 	h.vars.Set("result", seen)
 	if t.Register != "" {
@@ -113,5 +114,5 @@ func (h *host) holds(t *playbook.Task, conditions []*playbook.Expr, e *entry, se
 	}
 	e.at.push(t, h.vars)
 	ok, err := t.Holds(conditions, h.vars)
-	return ok, playbook.Sources(conditions), err
+	return ok, lang.Sources(conditions), err
 }

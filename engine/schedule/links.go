@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // links are the connections of a run: to its hosts, and to machines that are not
@@ -22,11 +22,11 @@ func (ls *links) of(r *run, name string) *link {
 
 // local returns the link to the machine that deployer runs on.
 func (ls *links) local(r *run) *link {
-	return ls.make(r, playbook.Localhost, func(ctx context.Context) (Host, error) {
+	return ls.make(r, program.Localhost, func(ctx context.Context) (Host, error) {
 		if r.opts.Local == nil {
 			return nil, errors.New("this run can do nothing on the machine that deployer runs on")
 		}
-		return r.opts.Local.Connect(ctx, playbook.Localhost)
+		return r.opts.Local.Connect(ctx, program.Localhost)
 	})
 }
 

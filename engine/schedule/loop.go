@@ -3,7 +3,8 @@ package schedule
 import (
 	"fmt"
 
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // loopRun gathers the results of a task's items.
@@ -21,9 +22,9 @@ type iteration struct {
 }
 
 // push makes the item visible until the variables are left.
-func (at *iteration) push(t *playbook.Task, vars *playbook.Vars) {
+func (at *iteration) push(t *program.Task, vars *lang.Vars) {
 	if at != nil {
-		t.Loop.Push(vars, at.index, at.item)
+		t.Loop.SetItem(vars, at.index, at.item)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // once is a run_once task: the first host in inventory order that comes to it does
@@ -26,7 +26,7 @@ type once struct {
 // onceKey tells apart a task's runs: handlers may run more than once, and every
 // batch of a serial play runs the task for itself.
 type onceKey struct {
-	task  *playbook.Task
+	task  *program.Task
 	nth   int
 	batch *batch
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/remote"
 )
 
@@ -120,14 +120,14 @@ type Options struct {
 	// Budget says how many hosts of a group (or role, or "all") may fail or be
 	// unreachable before the run is aborted. A group without an entry has no limit,
 	// except those of ProtectedGroups.
-	Budget map[string]playbook.Limit
+	Budget map[string]program.Limit
 	// ProtectedGroups are groups of which no host may be lost, unless Budget or the
 	// play has another limit. The inventory may lack them.
 	ProtectedGroups []string
 	Retry           Retry
 
 	// Confirm is asked before each task, once for all hosts that are to do it,
-	// handlers apart; nil asks nothing. See playbook.Library.Step.
+	// handlers apart; nil asks nothing. See compile.Compiler.Step.
 	Confirm func(ctx context.Context, task string, hosts []string) Answer
 
 	// Sink receives the events. Required.

@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // handlerName is what a host remembers a handler by: the same in the next run,
 // also when tasks were added before it.
-func (r *run) handlerName(t *playbook.Task) string {
+func (r *run) handlerName(t *program.Task) string {
 	return r.prog.Name + "/" + t.Role + "/" + t.Kind.Name + "/" + t.Name
 }
 
 // noteHandlers tells the host which handlers the step makes necessary, and which
 // it is. Those that run on the controller or on another host are not remembered:
 // a host cannot tell whether they did.
-func (h *host) noteHandlers(s *engine.Step, t *playbook.Task, at *iteration) {
+func (h *host) noteHandlers(s *engine.Step, t *program.Task, at *iteration) {
 	for _, n := range t.Notify {
-		if n.Mode != playbook.OnController && n.Delegate == nil {
+		if n.Mode != program.OnController && n.Delegate == nil {
 			s.Notifies = append(s.Notifies, h.run.handlerName(n))
 		}
 	}
@@ -40,7 +40,7 @@ func (h *host) remember(s *session) {
 }
 
 // inherit notifies the handlers of a play that an earlier run left undone.
-func (h *host) inherit(ctx context.Context, p *playbook.Play) error {
+func (h *host) inherit(ctx context.Context, p *program.Play) error {
 	for _, t := range p.Handlers {
 		name := h.run.handlerName(t)
 		if !h.owed[name] {

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // preview is a check of a rollout's block on one host, in a run that is none: it
@@ -42,7 +42,7 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 
 // previewBlock checks the tasks of a block up to the first that would change
 // something. The host is where it was when it returns.
-func (h *host) previewBlock(ctx context.Context, b *playbook.Block) (*preview, error) {
+func (h *host) previewBlock(ctx context.Context, b *program.Block) (*preview, error) {
 	p, at := &preview{}, h.cursor
 	h.preview = p
 	err := h.previewOps(ctx, b)
@@ -57,12 +57,12 @@ func (h *host) previewBlock(ctx context.Context, b *playbook.Block) (*preview, e
 	return p, err
 }
 
-func (h *host) previewOps(ctx context.Context, b *playbook.Block) error {
+func (h *host) previewOps(ctx context.Context, b *program.Block) error {
 	p := h.preview
 	for h.cursor = b.Begin + 1; h.cursor < b.End && !p.changes; {
 		op := h.run.prog.Ops[h.cursor]
 		switch op.Kind {
-		case playbook.OpTask:
+		case program.OpTask:
 			if op.Task.Delegate != nil || op.Task.Throttle != nil || h.run.opts.Confirm != nil {
 				p.changes = true
 				return nil
@@ -70,15 +70,15 @@ func (h *host) previewOps(ctx context.Context, b *playbook.Block) error {
 			if err := h.perform(ctx, &call{task: op.Task, op: h.cursor, id: op.Task.ID}); err != nil {
 				return err
 			}
-		case playbook.OpBlock:
+		case program.OpBlock:
 			if err := h.previewInner(ctx, op.Block); err != nil {
 				return err
 			}
 			continue
-		case playbook.OpLabel:
+		case program.OpLabel:
 			p.labels = append(p.labels, h.cursor)
-		case playbook.OpEnd:
-		case playbook.OpFlush:
+		case program.OpEnd:
+		case program.OpFlush:
 			p.changes = len(h.notified) > 0
 		default: // a rescue or always part: only a real run knows its way
 			p.changes = true
@@ -89,7 +89,7 @@ func (h *host) previewOps(ctx context.Context, b *playbook.Block) error {
 }
 
 // previewInner goes into a block inside, or past it.
-func (h *host) previewInner(ctx context.Context, b *playbook.Block) error {
+func (h *host) previewInner(ctx context.Context, b *program.Block) error {
 	if err := h.need(ctx, b.Refs()); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (h *host) previewInner(ctx context.Context, b *playbook.Block) error {
 		h.cursor = b.End + 1
 	case !applies:
 		for i := b.Begin; i < b.End; i++ {
-			if op := h.run.prog.Ops[i]; op.Kind == playbook.OpTask && !rescues(op.Block, i) {
+			if op := h.run.prog.Ops[i]; op.Kind == program.OpTask && !rescues(op.Block, i) {
 				h.skipItem(&call{task: op.Task, op: i, id: op.Task.ID}, nil, reason)
 			}
 		}
@@ -120,7 +120,7 @@ func (h *host) previewInner(ctx context.Context, b *playbook.Block) error {
 
 // acceptPreview records what was found as what the block has done, and goes behind
 // it, unless a check failed.
-func (h *host) acceptPreview(b *playbook.Block, p *preview) error {
+func (h *host) acceptPreview(b *program.Block, p *preview) error {
 	for _, e := range p.results {
 		h.count(*e.Result)
 		h.run.emit(e)

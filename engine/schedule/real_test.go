@@ -22,7 +22,8 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
 	"deployer/engine/remote"
 	"deployer/engine/remote/fakehost"
 	"deployer/engine/transport/ssh"
@@ -167,8 +168,8 @@ func (f *realFleet) Connect(ctx context.Context, host string) (Host, error) {
 func (f *realFleet) run(ctx context.Context, hosts []string, site string, change func(*Options)) *engine.Report {
 	f.t.Helper()
 	inv := inventory{hosts: hosts}
-	lib := &playbook.Compiler{Registry: f.reg, Match: inv.match}
-	prog, err := lib.Compile(playbook.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(site)}}}, "site.yaml")
+	lib := &compile.Compiler{Registry: f.reg, Match: inv.match}
+	prog, err := lib.Compile(lang.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(site)}}}, "site.yaml")
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 	"deployer/engine/redact"
 )
 
@@ -48,7 +49,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 
 // learn makes the output of a secret step known to the redactor before another task
 // can use it.
-func (h *host) learn(t *playbook.Task, res engine.Result) {
+func (h *host) learn(t *program.Task, res engine.Result) {
 	if !res.Secret || t.Register == "" && len(t.Sets) == 0 || h.run.opts.Redactor.Learn(output(res)) {
 		return
 	}
@@ -84,7 +85,7 @@ func (h *host) count(res engine.Result) {
 	}
 }
 
-func (h *host) notify(t *playbook.Task) {
+func (h *host) notify(t *program.Task) {
 	for _, n := range t.Notify {
 		h.notified[n] = true
 	}
@@ -106,17 +107,17 @@ func view(res engine.Result) map[string]any {
 func output(res engine.Result) map[string]any {
 	out := map[string]any{}
 	if res.Change != nil {
-		maps.Copy(out, playbook.Normalize(map[string]any(res.Change.Output)).(map[string]any))
+		maps.Copy(out, lang.Normalize(map[string]any(res.Change.Output)).(map[string]any))
 	}
 	if res.Output != nil {
-		maps.Copy(out, playbook.Normalize(map[string]any(res.Output)).(map[string]any))
+		maps.Copy(out, lang.Normalize(map[string]any(res.Output)).(map[string]any))
 	}
 	return out
 }
 
 // define gives the host's later tasks the variables that a task has set. One that
 // was skipped or failed leaves them as they were.
-func (h *host) define(t *playbook.Task, res engine.Result) {
+func (h *host) define(t *program.Task, res engine.Result) {
 	if len(t.Sets) == 0 || res.Failure != nil || res.Status != engine.StatusOK && res.Status != engine.StatusChanged {
 		return
 	}

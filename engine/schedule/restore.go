@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // restoreBlock puts back what the block of a rollout has changed on the host in
 // this run, the last step first, and then holds the host at the block's readiness
 // gates, as reverting the run would.
-func (h *host) restoreBlock(ctx context.Context, b *playbook.Block) *engine.RestoreResult {
+func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.RestoreResult {
 	h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: fmt.Sprintf("putting back what %q has changed", b.Name)})
 	out := &engine.RestoreResult{}
 	at := h.cursor
@@ -43,11 +44,11 @@ func (h *host) restoreBlock(ctx context.Context, b *playbook.Block) *engine.Rest
 
 // restoreTasks are the tasks that put a block back: what its tasks have kept, in
 // reverse order, and then, in their order, what must wait for files, and gates.
-func (r *run) restoreTasks(b *playbook.Block) ([]*playbook.Task, error) {
-	var undo, hold []*playbook.Task
+func (r *run) restoreTasks(b *program.Block) ([]*program.Task, error) {
+	var undo, hold []*program.Task
 	for i := b.Begin + 1; i < b.End; i++ {
 		op := r.prog.Ops[i]
-		if op.Kind != playbook.OpTask {
+		if op.Kind != program.OpTask {
 			continue
 		}
 		for _, late := range []bool{false, true} {
@@ -79,7 +80,7 @@ func (r *run) restoreTasks(b *playbook.Block) ([]*playbook.Task, error) {
 
 // guards are the conditions of a task, with those of the blocks around it inside of
 // the rollout.
-func guards(op playbook.Op, rollout *playbook.Block) []*playbook.Expr {
+func guards(op program.Op, rollout *program.Block) []*lang.Expr {
 	when := op.Task.When
 	for b := op.Block; b != nil && b != rollout; b = b.Parent {
 		when = append(slices.Clip(b.When), when...)
@@ -89,7 +90,7 @@ func guards(op playbook.Op, rollout *playbook.Block) []*playbook.Expr {
 
 // handleRestored runs the handlers of what was put back, so that what runs follows
 // the restored files.
-func (h *host) handleRestored(ctx context.Context, tasks []*playbook.Task) error {
+func (h *host) handleRestored(ctx context.Context, tasks []*program.Task) error {
 	if len(h.notified) == 0 || len(tasks) == 0 {
 		return nil
 	}

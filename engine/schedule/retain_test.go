@@ -5,21 +5,21 @@ import (
 	"testing"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // What a host said and the run has to keep is bounded for each host, over all of its
 // sessions; what nobody keeps is not counted.
 func TestRetainedResultsAreBounded(t *testing.T) {
 	for name, tt := range map[string]struct {
-		task  playbook.Task
+		task  program.Task
 		check bool
 		fails bool
 	}{
-		"registered":    {playbook.Task{Register: "it"}, false, true},
-		"set":           {playbook.Task{Sets: []string{"it"}}, false, true},
-		"for a plan":    {playbook.Task{}, true, true},
-		"nobody's need": {playbook.Task{}, false, false},
+		"registered":    {program.Task{Register: "it"}, false, true},
+		"set":           {program.Task{Sets: []string{"it"}}, false, true},
+		"for a plan":    {program.Task{}, true, true},
+		"nobody's need": {program.Task{}, false, false},
 	} {
 		h := &host{run: &run{opts: Options{Check: tt.check}}}
 		e := &entry{task: &tt.task}

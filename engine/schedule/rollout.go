@@ -7,21 +7,21 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/rollout"
 )
 
 // blockRollout is the rollout of a block for the hosts of a play, or of one batch
 // of it. It is guarded by the coord's lock.
 type blockRollout struct {
-	block   *playbook.Block
+	block   *program.Block
 	rules   *rollout.Rollout
 	waiters map[string]*waiter
 	cause   string // the first failure
 }
 
 // newBlockRollout resolves the groups of a rollout.
-func (r *run) newBlockRollout(b *playbook.Block, members []*host) (*blockRollout, error) {
+func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout, error) {
 	names := make([]string, len(members))
 	for i, h := range members {
 		names[i] = h.name
@@ -141,14 +141,14 @@ func (c *coord) leaveRollout(h *host, op int, o rollout.Outcome, cause string) e
 
 // insideRollout is the stay of a host in a block with a rollout.
 type insideRollout struct {
-	block   *playbook.Block
+	block   *program.Block
 	changed bool // a step has changed something
 }
 
 // enterRollout finds out whether the block changes anything on the host, and takes
 // its turn if so. past is true when nothing changes, and the host is behind the
 // block already.
-func (h *host) enterRollout(ctx context.Context, b *playbook.Block) (past bool, err error) {
+func (h *host) enterRollout(ctx context.Context, b *program.Block) (past bool, err error) {
 	if err := h.flush(ctx); err != nil {
 		return false, err
 	}
@@ -186,12 +186,12 @@ func (h *host) enterRollout(ctx context.Context, b *playbook.Block) (past bool, 
 }
 
 // members is the number of hosts that the block's rollout is for.
-func (c *coord) members(h *host, b *playbook.Block) int {
+func (c *coord) members(h *host, b *program.Block) int {
 	return len(c.gate(h, b.Begin, h.run.prog.Ops[b.Begin].Play).members)
 }
 
 // finishRollout is the end of the block, behind its last check.
-func (h *host) finishRollout(ctx context.Context, b *playbook.Block) error {
+func (h *host) finishRollout(ctx context.Context, b *program.Block) error {
 	if h.inside == nil || h.inside.block != b {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // rolloutHosts is what fake hosts are: which steps have changed them, and which hosts do
@@ -455,7 +455,7 @@ func TestRolloutsAtRandom(t *testing.T) {
 			return nil
 		}
 		s.opts = func(o *Options) {
-			o.Budget = map[string]playbook.Limit{}
+			o.Budget = map[string]program.Limit{}
 			o.Forks = 1 + rng.IntN(20)
 		}
 		r := s.run(t, t.Context(), strings.Replace(fmt.Sprintf(rolloutBook, fmt.Sprint(limit)),

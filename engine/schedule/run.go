@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // run is one run of a program.
 type run struct {
 	opts      Options
-	prog      *playbook.Program
+	prog      *program.Program
 	coord     *coord
 	forks     *slots
 	actions   *slots
@@ -48,7 +48,7 @@ var ErrInterrupted = errors.New("interrupted; run the same command again to go o
 // Run carries out a program and returns when every host has come to its end,
 // or is parked, or the run was aborted or interrupted. What went wrong on hosts
 // is in the report; an error means that the run could not begin.
-func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Report, error) {
+func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Report, error) {
 	r, err := newRun(ctx, prog, opts.withDefaults())
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func Run(ctx context.Context, prog *playbook.Program, opts Options) (*engine.Rep
 	return report, nil
 }
 
-func newRun(ctx context.Context, prog *playbook.Program, opts Options) (*run, error) {
+func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, error) {
 	r := &run{opts: opts, prog: prog, forks: newSlots(opts.Forks), actions: newSlots(opts.ActionParallelism),
 		byName: map[string]*host{}, started: time.Now(), entered: make([]sync.Once, len(prog.Plays)), pledges: &engine.Cleanups{}}
 	for i, name := range opts.Hosts {
@@ -163,13 +163,13 @@ func (r *run) emit(e engine.Event) {
 }
 
 // enter announces a play when its first host comes.
-func (r *run) enter(p *playbook.Play) {
+func (r *run) enter(p *program.Play) {
 	r.entered[p.Index].Do(func() { r.emit(engine.Event{Type: engine.EventPlayStart, Name: p.Name}) })
 }
 
 // live are the hosts of a play, or of one batch of it, that are still in the
 // run, in order.
-func (r *run) live(p *playbook.Play, b *batch) []string {
+func (r *run) live(p *program.Play, b *batch) []string {
 	r.coord.mu.Lock()
 	defer r.coord.mu.Unlock()
 	var out []string

@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // A segment is sent when it has this much in it, so that a message stays well
@@ -23,7 +24,7 @@ type segment struct {
 	names map[string]bool
 	// handled says up to which entry each handler in the segment has seen to
 	// what notified it.
-	handled map[*playbook.Task]int
+	handled map[*program.Task]int
 }
 
 // entry is one thing of a segment, in order: a step for the agent, or
@@ -33,7 +34,7 @@ type entry struct {
 	step  *engine.Step
 	local func()
 
-	task  *playbook.Task
+	task  *program.Task
 	at    *iteration // nil without a loop
 	on    string     // the machine that it was delegated to
 	judge bool       // the controller decides how it ended
@@ -47,12 +48,12 @@ type entry struct {
 }
 
 // ran notes that a handler has its place in the segment.
-func (s *segment) ran(t *playbook.Task) {
+func (s *segment) ran(t *program.Task) {
 	if s.steps == 0 {
 		return
 	}
 	if s.handled == nil {
-		s.handled = map[*playbook.Task]int{}
+		s.handled = map[*program.Task]int{}
 	}
 	s.handled[t] = len(s.entries)
 }
@@ -80,7 +81,7 @@ func (h *host) add(ctx context.Context, e *entry) error {
 }
 
 // need sends the segment when refs look at something that it registers.
-func (h *host) need(ctx context.Context, refs playbook.Refs) error {
+func (h *host) need(ctx context.Context, refs lang.Refs) error {
 	if h.seg.registers(refs) {
 		return h.flush(ctx)
 	}
@@ -97,7 +98,7 @@ func (s *segment) promise(names ...string) {
 	}
 }
 
-func (s *segment) registers(refs playbook.Refs) bool {
+func (s *segment) registers(refs lang.Refs) bool {
 	for name := range s.names {
 		if refs.Has(name) {
 			return true

@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"sync"
 
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 )
 
 // normalizer brings the variables of all hosts into the form that playbooks
@@ -28,12 +29,12 @@ func (n *normalizer) normalize(base map[string]any) map[string]any {
 	for name, value := range base {
 		m, isMap := value.(map[string]any)
 		if !isMap {
-			out[name] = playbook.Normalize(value)
+			out[name] = lang.Normalize(value)
 			continue
 		}
 		at := reflect.ValueOf(m).Pointer()
 		if _, ok := n.seen[at]; !ok {
-			n.seen[at] = normalized{m, playbook.Normalize(m)}
+			n.seen[at] = normalized{m, lang.Normalize(m)}
 		}
 		out[name] = n.seen[at].result
 	}
@@ -49,9 +50,9 @@ type prepared struct {
 // sameness keeps what was made of tasks that look at nothing of their host, such
 // as a copy of a file: one host reads the file, and all share what it made. It is
 // safe for concurrent use.
-type sameness struct{ tasks sync.Map } // *playbook.Task -> prepared
+type sameness struct{ tasks sync.Map } // *program.Task -> prepared
 
-func (s *sameness) of(t *playbook.Task) (prepared, bool) {
+func (s *sameness) of(t *program.Task) (prepared, bool) {
 	p, ok := s.tasks.Load(t)
 	if !ok {
 		return prepared{}, false
@@ -59,4 +60,4 @@ func (s *sameness) of(t *playbook.Task) (prepared, bool) {
 	return p.(prepared), true
 }
 
-func (s *sameness) keep(t *playbook.Task, p prepared) { s.tasks.Store(t, p) }
+func (s *sameness) keep(t *program.Task, p prepared) { s.tasks.Store(t, p) }

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/lang"
 )
 
 // site is the run as an action sees it.
@@ -37,7 +37,7 @@ func (s *site) copyVars() map[string]any {
 	s.at.push(s.call.task, h.vars)
 	// A variable that cannot be rendered here is one that the task does not
 	// use: what it uses was rendered with its arguments.
-	_ = h.vars.PushScope(s.call.task.Scopes, playbook.Everything())
+	_ = h.vars.PushScope(s.call.task.Scopes, lang.Everything())
 	return h.vars.Clone()
 }
 

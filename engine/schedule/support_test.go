@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
 	"deployer/engine/lock"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // doArgs is the one host module of these tests. The fake agent reads what to
@@ -431,14 +433,14 @@ type scenario struct {
 	step  bool // compile for Options.Confirm
 }
 
-func (s *scenario) compile(t testing.TB, site string) *playbook.Program {
+func (s *scenario) compile(t testing.TB, site string) *program.Program {
 	t.Helper()
 	tree := fstest.MapFS{"site.yaml": {Data: []byte(site)}}
 	for i := 0; i+1 < len(s.files); i += 2 {
 		tree[s.files[i]] = &fstest.MapFile{Data: []byte(s.files[i+1])}
 	}
-	lib := &playbook.Compiler{Registry: s.fleet.registry(), Roles: []playbook.Tree{{Name: "roles", FS: tree}}, Match: s.inv.match, Step: s.step}
-	prog, err := lib.Compile(playbook.Tree{FS: tree}, "site.yaml")
+	lib := &compile.Compiler{Registry: s.fleet.registry(), Roles: []lang.Tree{{Name: "roles", FS: tree}}, Match: s.inv.match, Step: s.step}
+	prog, err := lib.Compile(lang.Tree{FS: tree}, "site.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // task brings one task to the host: into the segment, or at once where it runs
 // on the controller or has to take its turn.
-func (h *host) task(ctx context.Context, t *playbook.Task, at int) error {
+func (h *host) task(ctx context.Context, t *program.Task, at int) error {
 	err := h.perform(ctx, &call{task: t, op: at, id: t.ID})
 	if err == nil && t.RunOnce {
 		h.run.coord.goesAround(h, at) // without effect for those who came to it
@@ -20,7 +20,7 @@ func (h *host) task(ctx context.Context, t *playbook.Task, at int) error {
 
 // call is one use of a task: in the program, or as a handler.
 type call struct {
-	task *playbook.Task
+	task *program.Task
 	op   int
 	id   string
 	nth  int // of a handler's runs
@@ -74,7 +74,7 @@ func (h *host) perform(ctx context.Context, c *call) error {
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	limit, err := playbook.ThrottleLimit(t.Throttle, t.Scopes, h.vars)
+	limit, err := program.ThrottleLimit(t.Throttle, t.Scopes, h.vars)
 	if err != nil {
 		return h.failTask(ctx, c, err)
 	}
@@ -129,7 +129,7 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 	return err
 }
 
-func (h *host) shareOnce(t *playbook.Task, out outcome) error {
+func (h *host) shareOnce(t *program.Task, out outcome) error {
 	if out.failure != nil {
 		return &failed{step: t.Name, cancelled: true, failure: &engine.Failure{
 			Message: failedForAll(t.Name, out.host, out.failure.Message)}}

@@ -4,30 +4,30 @@ import (
 	"context"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 )
 
 // step carries out the operation at the cursor and moves the cursor on.
-func (h *host) step(ctx context.Context, op playbook.Op) error {
+func (h *host) step(ctx context.Context, op program.Op) error {
 	switch op.Kind {
-	case playbook.OpPlay:
+	case program.OpPlay:
 		return h.enterPlay(ctx, op)
-	case playbook.OpBarrier:
+	case program.OpBarrier:
 		if err := h.flush(ctx); err != nil {
 			return err
 		}
 		if err := h.run.coord.barrier(ctx, h, h.cursor); err != nil {
 			return h.cannotWait(err)
 		}
-	case playbook.OpBatch:
+	case program.OpBatch:
 		return h.enterBatch(ctx, op.Play)
-	case playbook.OpTask:
+	case program.OpTask:
 		if err := h.task(ctx, op.Task, h.cursor); err != nil {
 			return err
 		}
-	case playbook.OpBlock:
+	case program.OpBlock:
 		return h.enterBlock(ctx, op.Block)
-	case playbook.OpRescue: // nothing failed
+	case program.OpRescue: // nothing failed
 		to := op.Block.End
 		if op.Block.Always > 0 {
 			to = op.Block.Always
@@ -35,20 +35,20 @@ func (h *host) step(ctx context.Context, op playbook.Op) error {
 		h.after(func() { h.run.coord.jump(h, to, skipped) })
 		h.cursor = to
 		return nil
-	case playbook.OpAlways:
+	case program.OpAlways:
 		if err := h.settleRescue(ctx, op.Block); err != nil {
 			return err
 		}
-	case playbook.OpEnd:
+	case program.OpEnd:
 		return h.leaveBlock(ctx, op.Block)
-	case playbook.OpLabel:
+	case program.OpLabel:
 		at := h.cursor
 		h.after(func() { h.run.coord.pass(h, at) })
-	case playbook.OpEndHost:
+	case program.OpEndHost:
 		return h.endHost(ctx, op)
-	case playbook.OpFlush:
+	case program.OpFlush:
 		return h.handlers(ctx, op.Play)
-	case playbook.OpPlayEnd:
+	case program.OpPlayEnd:
 		at := h.cursor
 		h.after(func() {
 			clear(h.notified)
@@ -59,7 +59,7 @@ func (h *host) step(ctx context.Context, op playbook.Op) error {
 	return nil
 }
 
-func (h *host) enterPlay(ctx context.Context, op playbook.Op) error {
+func (h *host) enterPlay(ctx context.Context, op program.Op) error {
 	if !h.plays[op.Play.Index] {
 		h.cursor = op.Play.End + 1
 		return nil
@@ -79,7 +79,7 @@ func (h *host) enterPlay(ctx context.Context, op playbook.Op) error {
 
 // checkBudget aborts the run when what was lost so far, where more was allowed,
 // is too much for this play.
-func (h *host) checkBudget(ctx context.Context, p *playbook.Play) error {
+func (h *host) checkBudget(ctx context.Context, p *program.Play) error {
 	err := h.run.budget.check(p)
 	if err == nil {
 		return nil
@@ -92,7 +92,7 @@ func (h *host) checkBudget(ctx context.Context, p *playbook.Play) error {
 }
 
 // enterBlock evaluates the block's condition, and takes its turn.
-func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
+func (h *host) enterBlock(ctx context.Context, b *program.Block) error {
 	if b.OnlyHosts != nil && !b.OnlyHosts[h.name] {
 		h.pastBlock(b)
 		return nil
@@ -125,7 +125,7 @@ func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
 		if err := h.flush(ctx); err != nil {
 			return err
 		}
-		limit, err := playbook.ThrottleLimit(b.Throttle, b.Scopes, h.vars)
+		limit, err := program.ThrottleLimit(b.Throttle, b.Scopes, h.vars)
 		if err != nil {
 			return h.broken(ctx, b.Name, err)
 		}
@@ -145,12 +145,12 @@ func (h *host) enterBlock(ctx context.Context, b *playbook.Block) error {
 }
 
 // skipBlock goes past the block; skip records each of its tasks.
-func (h *host) skipBlock(b *playbook.Block, skip func(*call)) {
+func (h *host) skipBlock(b *program.Block, skip func(*call)) {
 	for i := b.Begin; i < b.End; i++ {
 		if b.Rescue > 0 && i >= b.Rescue && (b.Always == 0 || i < b.Always) {
 			continue // these would not have run either
 		}
-		if t := h.run.prog.Ops[i].Task; h.run.prog.Ops[i].Kind == playbook.OpTask {
+		if t := h.run.prog.Ops[i].Task; h.run.prog.Ops[i].Kind == program.OpTask {
 			skip(&call{task: t, op: i, id: t.ID})
 		}
 	}
@@ -158,7 +158,7 @@ func (h *host) skipBlock(b *playbook.Block, skip func(*call)) {
 }
 
 // pastBlock goes on behind a block.
-func (h *host) pastBlock(b *playbook.Block) {
+func (h *host) pastBlock(b *program.Block) {
 	end := b.End + 1
 	h.after(func() { h.run.coord.jump(h, end, skipped) })
 	h.cursor = end
@@ -166,7 +166,7 @@ func (h *host) pastBlock(b *playbook.Block) {
 
 // settleRescue is where a block's always part begins. It is only come to when
 // nothing failed, or when the rescue part dealt with it.
-func (h *host) settleRescue(ctx context.Context, b *playbook.Block) error {
+func (h *host) settleRescue(ctx context.Context, b *program.Block) error {
 	if h.pending[b] == nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (h *host) settleRescue(ctx context.Context, b *playbook.Block) error {
 }
 
 // leaveBlock ends a block: a failure that was kept for its always part goes on.
-func (h *host) leaveBlock(ctx context.Context, b *playbook.Block) error {
+func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
 	if f := h.pending[b]; f != nil {
 		if err := h.flush(ctx); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (h *host) leaveBlock(ctx context.Context, b *playbook.Block) error {
 
 // needs waits for labels that others have to pass. What is met already does
 // not end the segment.
-func (h *host) needs(ctx context.Context, needs []playbook.Need) error {
+func (h *host) needs(ctx context.Context, needs []program.Need) error {
 	for _, n := range needs {
 		ready, err := h.run.coord.need(ctx, h, n, true)
 		if err == nil && !ready {

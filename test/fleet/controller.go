@@ -10,9 +10,11 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/engine/compile"
 	"deployer/engine/journal"
+	"deployer/engine/lang"
 	"deployer/engine/lock"
-	"deployer/engine/playbook"
+	"deployer/engine/program"
 	"deployer/engine/remote"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/ssh"
@@ -46,8 +48,8 @@ type Controller struct {
 
 // Run carries the playbook out under the id of a run, new each time.
 func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) {
-	library := playbook.Compiler{Registry: engine.NewRegistry(tasks.Modules()), Match: c.Inventory.Match}
-	program, err := library.Compile(playbook.Tree{Name: "playbook", FS: c.Playbook}, c.Main)
+	library := compile.Compiler{Registry: engine.NewRegistry(tasks.Modules()), Match: c.Inventory.Match}
+	prog, err := library.Compile(lang.Tree{Name: "playbook", FS: c.Playbook}, c.Main)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) 
 	if !c.Check {
 		claim = &schedule.Claim{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, Patience: c.Patience}
 	}
-	report, err := schedule.Run(ctx, program, schedule.Options{
+	report, err := schedule.Run(ctx, prog, schedule.Options{
 		RunID: id, Check: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
 		Registry: library.Registry, Connector: conn, Blobs: c.Blobs, Forks: c.Inventory.Forks, Budget: c.budget(),
 		ProtectedGroups: []string{cluster.RoleMaster, cluster.RoleEtcd},
@@ -114,10 +116,10 @@ func (c Controller) vars() func(host string) (map[string]any, error) {
 	}
 }
 
-func (c Controller) budget() map[string]playbook.Limit {
-	out := map[string]playbook.Limit{}
+func (c Controller) budget() map[string]program.Limit {
+	out := map[string]program.Limit{}
 	for group, l := range c.Inventory.MaxFail {
-		out[group] = playbook.Limit{Count: l.Count, Percent: l.Percent, Share: l.IsPercent}
+		out[group] = program.Limit{Count: l.Count, Percent: l.Percent, Share: l.IsPercent}
 	}
 	return out
 }
@@ -132,7 +134,7 @@ type connector struct {
 
 func newConnector(c Controller, sink engine.Sink) *connector {
 	return &connector{
-		controller: c, sink: sink, binaries: remote.NewBinaries(program{}),
+		controller: c, sink: sink, binaries: remote.NewBinaries(agentProgram{}),
 		dialer: ssh.NewDialer(ssh.Options{}),
 	}
 }
@@ -165,14 +167,14 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	return session, nil
 }
 
-// program stands for the agent's, which the hosts have already.
-type program struct{}
+// agentProgram stands for the agent, which the hosts have already.
+type agentProgram struct{}
 
 // AgentBinary implements remote.BinarySource.
-func (program) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+func (agentProgram) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
 
 // AgentGzip implements remote.BinarySource.
-func (program) AgentGzip(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
+func (agentProgram) AgentGzip(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
 
 // AgentDigest implements remote.BinarySource.
-func (program) AgentDigest(string) (string, error) { return "digest", nil }
+func (agentProgram) AgentDigest(string) (string, error) { return "digest", nil }

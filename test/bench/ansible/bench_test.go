@@ -12,7 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
 	"deployer/inventory"
 	modules "deployer/tasks"
 	"deployer/test/lab/plan"
@@ -36,8 +37,8 @@ func TestSameTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	library := playbook.Compiler{Registry: engine.NewRegistry(modules.Modules()), Match: inv.Match}
-	program, err := library.Compile(playbook.Tree{FS: os.DirFS(m.path("deployer"))}, "site.yaml")
+	library := compile.Compiler{Registry: engine.NewRegistry(modules.Modules()), Match: inv.Match}
+	program, err := library.Compile(lang.Tree{FS: os.DirFS(m.path("deployer"))}, "site.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,29 +7,31 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/playbook"
+	"deployer/engine/compile"
+	"deployer/engine/lang"
+	"deployer/engine/program"
 	"deployer/tasks"
 	"deployer/test/fleet"
 )
 
 func TestPlaybook(t *testing.T) {
 	all := func(string) ([]string, error) { return []string{"n0001"}, nil }
-	library := playbook.Compiler{Registry: engine.NewRegistry(tasks.Modules()), Match: all}
+	library := compile.Compiler{Registry: engine.NewRegistry(tasks.Modules()), Match: all}
 	for _, want := range []int{1, 10, 95, 300} {
 		dir := t.TempDir()
 		if err := writePlaybook(dir, want); err != nil {
 			t.Fatal(err)
 		}
-		program, err := library.Compile(playbook.Tree{Name: "site", FS: os.DirFS(dir)}, "site.yaml")
+		prog, err := library.Compile(lang.Tree{Name: "site", FS: os.DirFS(dir)}, "site.yaml")
 		if err != nil {
 			t.Fatalf("%d tasks: %v", want, err)
 		}
 		tasks, barriers := 0, 0
-		for _, op := range program.Ops {
+		for _, op := range prog.Ops {
 			switch op.Kind {
-			case playbook.OpTask:
+			case program.OpTask:
 				tasks++
-			case playbook.OpBarrier:
+			case program.OpBarrier:
 				barriers++
 			}
 		}

@@ -1,0 +1,112 @@
+package compile
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/lang"
+)
+
+// Words of Ansible that are not words here, and what to do instead. Those of
+// modules come with the library (Library.Renamed).
+var (
+	ansiblePlayKeywords = map[string]string{
+		"remote_user":        "the login name is ssh.user of the inventory",
+		"port":               "the port is ssh.port of the inventory",
+		"connection":         "hosts are reached over SSH; for the machine that deployer runs on there is delegate_to: localhost",
+		"become_method":      "how users become root is ssh.become of the inventory: sudo, doas or su",
+		"become_flags":       "how users become root is ssh.become of the inventory",
+		"become_exe":         "how users become root is ssh.become of the inventory",
+		"ignore_unreachable": "say how many hosts you can spare: max_fail: {web: 10%}",
+		"module_defaults":    "say it at the tasks; a YAML anchor keeps it in one place",
+		"collections":        "modules have no collections here; leave it out",
+		"no_log":             "secret: true at the tasks",
+		"check_mode":         "a whole run is a dry one with --check; run.check tells tasks",
+		"diff":               "--diff shows how files differ; secret: true at a task hides it",
+		"order":              "hosts go in the order of the inventory",
+		"gather_subset":      "the module facts, with gather",
+		"gather_timeout":     "facts come with the first connection; leave it out",
+		"fact_path":          "facts come with the first connection; leave it out",
+		"debugger":           "--step asks before each task",
+		"throttle":           "throttle at tasks and blocks, or forks",
+		"run_once":           "run_once at the tasks",
+	}
+	ansibleTaskKeywords = map[string]string{
+		"args":               "the arguments stand below the module: shell: {cmd: ..., creates: ...}",
+		"action":             "the module is a key of the task",
+		"async":              "a task may take its time, and other hosts do not wait for it: timeout: 10m bounds it; what is to go on afterwards (poll: 0) is a unit",
+		"poll":               "a task may take its time: timeout bounds it, and other hosts do not wait for it",
+		"any_errors_fatal":   "any_errors_fatal of the play, or max_fail",
+		"delegate_facts":     "facts are those of the play's host; gather those of another one in a play for it",
+		"ignore_unreachable": ansiblePlayKeywords["ignore_unreachable"],
+		"check_mode":         "a command that only looks says so, as in command: {cmd: ..., read_only: true}, and is run in dry runs too; run.check tells tasks whether this is one",
+		"diff":               "secret: true hides a diff",
+		"connection":         "for the machine that deployer runs on there is delegate_to: localhost",
+		"remote_user":        ansiblePlayKeywords["remote_user"],
+		"port":               ansiblePlayKeywords["port"],
+		"become_method":      ansiblePlayKeywords["become_method"],
+		"become_flags":       ansiblePlayKeywords["become_flags"],
+		"become_exe":         ansiblePlayKeywords["become_exe"],
+		"module_defaults":    ansiblePlayKeywords["module_defaults"],
+		"collections":        ansiblePlayKeywords["collections"],
+		"debugger":           ansiblePlayKeywords["debugger"],
+		"with_dict":          "loop: toPairs(NAME); then item[0] is the key and item[1] the value",
+		"with_fileglob":      "name the files in a list, or copy a directory",
+		"with_file":          "a template that includes them, or copy",
+		"with_first_found":   "at include_vars a list of names: include_vars: [A, B]; else a name with a variable in it, such as {{ facts.os }}.conf",
+		"with_indexed_items": "loop, with loop_control: {index_var: NAME}",
+		"with_lines":         "run the command in a task of its own, and loop over splitted lines: split(r.stdout, \"\\n\")",
+		"with_nested":        "include_tasks with a loop, which has the task with the other loop",
+		"with_random_choice": "loop over a list",
+		"with_sequence":      "loop over a range: loop: 1..10",
+		"with_subelements":   "loop: flatten(map(NAME, .LIST))",
+		"with_together":      "loop over a list of mappings",
+		"group_by":           "a condition, such as when: facts.os == \"debian\", or a group of the inventory",
+		"add_host":           "hosts stand in the inventory",
+		"ping":               "deployer exec PATTERN -- true, or a task that does something: who cannot be reached is said anyhow",
+	}
+	ansibleMetaActions = map[string]string{
+		"noop":              "leave it out",
+		"refresh_inventory": "the inventory is read once; leave it out",
+		"clear_facts":       "facts are those of this run; leave it out",
+		"clear_host_errors": "hosts that are lost stay so for the run; say how many you can spare with max_fail",
+		"reset_connection":  "connections are kept and made anew by themselves; leave it out",
+		"end_batch":         "meta: end_host: each host for which its condition holds leaves the play",
+		"end_role":          "put what follows into a block with the opposite condition",
+	}
+)
+
+// rejectAnsibleKeys reports keys that are words of Ansible, and returns the mapping without
+// them.
+func (c *compiler) rejectAnsibleKeys(d *lang.Document, n *yaml.Node, what string, words map[string]string) *yaml.Node {
+	out := *n
+	out.Content = nil
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if advice, ok := words[n.Content[i].Value]; ok {
+			c.fail(d.At(n.Content[i]).Errorf("unknown key %q in %s: %s", n.Content[i].Value, what, advice))
+			continue
+		}
+		out.Content = append(out.Content, n.Content[i], n.Content[i+1])
+	}
+	if n.Kind != yaml.MappingNode {
+		return n
+	}
+	return &out
+}
+
+// shortIncludeForm takes the long forms `include_role: {name: x}` and `include_tasks:
+// {file: x}` for the short ones.
+func (c *compiler) shortIncludeForm(d *lang.Document, key, value *yaml.Node) *yaml.Node {
+	name, ok := map[string]string{"include_role": "name", "include_tasks": "file", "include_vars": "file"}[key.Value]
+	if !ok || value.Kind != yaml.MappingNode {
+		return value
+	}
+	short := value
+	for i := 0; i+1 < len(value.Content); i += 2 {
+		if value.Content[i].Value == name {
+			short = value.Content[i+1]
+			continue
+		}
+		c.fail(d.At(value.Content[i]).Errorf("%s takes no %s: write %[1]s: NAME, with vars, when and tags beside it", key.Value, value.Content[i].Value))
+	}
+	return short
+}

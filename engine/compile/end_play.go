@@ -1,0 +1,91 @@
+package compile
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+)
+
+// checkEndPlay refuses a meta: end_play that not all hosts come to, or whose condition
+// need not be the same on all of them: one host would decide for others that are
+// somewhere else in the play. What is left is end_host on every host.
+func (c *compiler) checkEndPlay(x taskContext, ends *program.Block) {
+	for b := ends; b != nil; b = b.Parent {
+		why := ""
+		switch {
+		case b.OnlyHosts != nil:
+			why = "the loop around it has other items on other hosts"
+		case b.Rescue > 0 && b.Always == 0:
+			why = "only hosts on which something failed come to a rescue"
+		}
+		for _, e := range b.When {
+			if name := c.varThatDiffers(x, b.Scopes, e.Refs()); name != "" {
+				why = fmt.Sprintf("the condition %q looks at %s, which may differ from host to host", e.Src, name)
+			}
+		}
+		if why != "" {
+			c.fail(ends.Pos.Errorf("meta: end_play: %s; meta: end_host takes those hosts out for which it holds", why))
+			return
+		}
+	}
+}
+
+// varThatDiffers is the name of a variable that may not be the same on all hosts of the
+// play; empty when all are.
+func (c *compiler) varThatDiffers(x taskContext, scopes []*lang.Scope, refs lang.Refs) string {
+	refs, via := c.throughInventory(x, lang.Closure(scopes, refs))
+	if refs.All() {
+		return "all variables"
+	}
+	for _, name := range refs.Names() {
+		if c.mayDiffer(x, scopes, name) {
+			if v := via[name]; v != nil {
+				return fmt.Sprintf("%s (through the variable at %s)", name, v.Pos)
+			}
+			return name
+		}
+	}
+	return ""
+}
+
+func (c *compiler) mayDiffer(x taskContext, scopes []*lang.Scope, name string) bool {
+	switch name {
+	case "run", "groups", "hosts":
+		return false
+	case "host", "facts", lang.ItemVar, "result", "failure":
+		return true
+	}
+	if _, extra := c.lib.Extra[name]; extra || c.prog.IsPrompted(name) || slices.Contains(c.lib.Promised, name) {
+		return false
+	}
+	tasks := slices.Concat(c.prog.AllTasks(), x.state.handlers)
+	if slices.ContainsFunc(tasks, func(t *program.Task) bool { return !t.RunOnce && slices.Contains(t.Defines(), name) }) {
+		return true
+	}
+	for _, s := range scopes {
+		if v := s.Vars[name]; v != nil && v.IsPerHost() {
+			return true
+		}
+	}
+	return !lang.HiddenByScopes(scopes, name) && !c.sameInInventory(x, name)
+}
+
+// sameInInventory tells whether all hosts of the play have the same value of the
+// inventory, or none.
+func (c *compiler) sameInInventory(x taskContext, name string) bool {
+	if c.lib.Vars == nil || c.lib.Match == nil {
+		return false
+	}
+	hosts, _ := c.lib.Match(x.play.Hosts) // an error was said already
+	for i := 1; i < len(hosts); i++ {
+		a, hasA := c.lib.Vars(hosts[0])[name]
+		b, hasB := c.lib.Vars(hosts[i])[name]
+		if hasA != hasB || !reflect.DeepEqual(a, b) {
+			return false
+		}
+	}
+	return true
+}

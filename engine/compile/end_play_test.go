@@ -1,0 +1,70 @@
+package compile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine/program"
+)
+
+// TestEndPlay: it is end_host on every host where that is certain, and refused with
+// the reason where hosts may differ.
+func TestEndPlay(t *testing.T) {
+	inventory := func(own int) map[string]any {
+		return hostVars(t, map[string]any{"same": 1, "own": own, "of_same": "{{ same }}", "of_facts": "{{ facts.os }}"})
+	}
+	a := inventory(1)
+	b := inventory(2)
+	for _, name := range []string{"of_same", "of_facts"} { // one place gives both
+		b[name] = a[name]
+	}
+	for name, tt := range map[string]struct{ play, why string }{
+		"always":                  {"tasks: [{meta: end_play}]", ""},
+		"a dry run":               {"tasks: [{meta: end_play, when: run.check}]", ""},
+		"a variable of the play":  {"vars: {v: 1}\n  tasks: [{meta: end_play, when: v == 1}]", ""},
+		"of the command line":     {"tasks: [{meta: end_play, when: given == 1}]", ""},
+		"asked for":               {"vars_prompt: [{name: sure}]\n  tasks: [{meta: end_play, when: sure == 'no'}]", ""},
+		"the same everywhere":     {"tasks: [{meta: end_play, when: same == 1}]", ""},
+		"computed":                {"tasks: [{meta: end_play, when: of_same == 1}]", ""},
+		"of one host for all":     {"tasks: [{run: x, register: r, run_once: true}, {meta: end_play, when: r.changed}]", ""},
+		"in a block":              {"tasks: [{block: [{meta: end_play}], when: same == 1}]", ""},
+		"in always":               {"tasks: [{block: [{run: x}], rescue: [{run: y}], always: [{meta: end_play}]}]", ""},
+		"of each host":            {"tasks: [{meta: end_play, when: own == 1}]", `"own == 1" looks at own, which may differ`},
+		"a fact":                  {"vars: {v: '{{ facts.os }}'}\n  tasks: [{meta: end_play, when: v == 'x'}]", "looks at facts, which may differ"},
+		"a fact by the inventory": {"tasks: [{meta: end_play, when: of_facts == 'x'}]", "looks at facts (through the variable at inv.yaml:"},
+		"a result":                {"tasks: [{run: x, register: r}, {meta: end_play, when: r.changed}]", "looks at r, which may differ"},
+		"the host":                {"tasks: [{meta: end_play, when: host.name == 'a'}]", "looks at host, which may differ"},
+		"a block of some hosts":   {"tasks: [{block: [{meta: end_play}], when: own == 1}]", `"own == 1" looks at own`},
+		"in a rescue":             {"tasks: [{block: [{run: x}], rescue: [{meta: end_play}]}]", "only hosts on which something failed"},
+	} {
+		lib := inventoryOf(map[string]map[string]any{"h1": a, "h2": b})
+		lib.Extra = map[string]any{"given": 1}
+		p, err := compileFiles(t, lib, "site.yaml", "- hosts: all\n  "+tt.play+"\n")
+		switch {
+		case tt.why != "" && (err == nil || !strings.Contains(err.Error(), tt.why)):
+			t.Errorf("%s: %v, want %s", name, err, tt.why)
+		case tt.why == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.why == "":
+			ends := 0
+			for _, op := range p.Ops {
+				if op.Kind == program.OpEndHost {
+					ends++
+				}
+			}
+			if ends != 1 {
+				t.Errorf("%s: %d hosts ends", name, ends)
+			}
+		}
+	}
+}
+
+// TestMaxFailPercentage is a share of the hosts of the play.
+func TestMaxFailPercentage(t *testing.T) {
+	p := mustCompile(t, "site.yaml", "- hosts: web\n  max_fail_percentage: 30\n")
+	if diff := cmp.Diff(map[string]program.Limit{"web": {Percent: 30, Share: true}}, p.Plays[0].MaxFail); diff != "" {
+		t.Error(diff)
+	}
+}

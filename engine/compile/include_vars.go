@@ -1,0 +1,197 @@
+package compile
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/lang"
+	"deployer/engine/lang/dialect"
+	"deployer/engine/program"
+	"deployer/strictyaml"
+)
+
+// namesVar is the variable with the names that an include_vars asks for.
+const namesVar = "include_vars_names"
+
+// includeVars lays an include_vars out: one task `set` for each file that it may
+// mean, of which a host does the one that it is for. So it is known beforehand
+// which variables there will be, and nothing but facts is needed to choose.
+func (c *compiler) includeVars(x taskContext, raw *rawTask) {
+	d := x.doc
+	if !c.rejectKeywords(d, raw, "include_vars", "name", "when", "vars", "tags") {
+		return
+	}
+	wanted := c.texts(d, &raw.IncludeVars, "include_vars")
+	files := c.candidates(x, wanted)
+	pos := d.KeyPos(raw.node, "include_vars")
+	if len(wanted) == 0 || len(files) == 0 {
+		c.fail(pos.Errorf("include_vars: there is no such file in %s", strings.Join(c.shownPlaces(x), " or ")))
+		return
+	}
+	list, err := lang.CompileValue(d, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: wanted, Line: raw.IncludeVars.Line, Column: raw.IncludeVars.Column})
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false))
+	x = x.with(&lang.Scope{Vars: map[string]*lang.Value{namesVar: list}, Names: []string{namesVar}})
+	b := &program.Block{Name: "include_vars", Pos: pos, Parent: x.block, When: c.conditions(d, &raw.When, "when"), Scopes: x.scopes}
+	x.block = b
+	b.Begin = c.emit(program.Op{Kind: program.OpBlock, Play: x.play, Block: b})
+	for _, f := range files {
+		c.setsFile(x, f, files, pos)
+	}
+	c.noneFound(x, raw, files, pos)
+	b.End = c.emit(program.Op{Kind: program.OpEnd, Play: x.play, Block: b})
+}
+
+// varsCandidate is a file that an include_vars may mean.
+type varsCandidate struct {
+	tree lang.Tree
+	file string // in the tree
+	name string // as seen from its place, in small letters
+}
+
+// chosen is the condition under which a host takes the file of a name.
+func chosen(files []varsCandidate, is string) string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = strconv.Quote(f.name)
+	}
+	return `lower(find(` + namesVar + `, lower(#) in [` + strings.Join(names, ", ") + `]) ?? "") == ` + strconv.Quote(is)
+}
+
+// setsFile is the task that gives the variables of a file their values.
+func (c *compiler) setsFile(x taskContext, f varsCandidate, all []varsCandidate, pos strictyaml.Pos) {
+	d := c.varsFile(f.tree, f.file, pos).WithFiles(x.files)
+	if d == nil || d.Root.ShortTag() == "!!null" || len(d.Root.Content) == 0 {
+		return
+	}
+	when, err := lang.CompileExpr(chosen(all, f.name), lang.Origin{Start: pos})
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	// Values of the file may look at each other.
+	x = x.with(c.compileScope(d, d.Root, false))
+	x.doc = d
+	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "values", Line: d.Root.Line, Column: d.Root.Column}
+	c.generatedTask(x, &rawTask{Name: "variables of " + path.Base(f.file), node: d.Root, set: map[string]*yaml.Node{},
+		module: &yaml.Node{Kind: yaml.ScalarNode, Value: "set"},
+		args:   &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, d.Root}, Line: d.Root.Line, Column: d.Root.Column}}, when)
+}
+
+// noneFound fails on hosts for which there is no file.
+func (c *compiler) noneFound(x taskContext, raw *rawTask, files []varsCandidate, pos strictyaml.Pos) {
+	if _, ok := c.lib.Registry["fail"]; !ok {
+		return
+	}
+	when, err := lang.CompileExpr(chosen(files, ""), lang.Origin{Start: pos})
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.name
+	}
+	text := `include_vars: there is no file {{ join(` + namesVar + `, " or ") }} in ` + dialect.Literal(strings.Join(c.shownPlaces(x), " or ")+
+		"; there are: "+strings.Join(names, ", "))
+	node := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: raw.node.Line, Column: raw.node.Column}
+	c.generatedTask(x, &rawTask{Name: "there is a file of variables", node: node, set: map[string]*yaml.Node{},
+		module: &yaml.Node{Kind: yaml.ScalarNode, Value: "fail"},
+		args:   &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: raw.node.Line, Column: raw.node.Column}}, when)
+}
+
+// generatedTask compiles a task that stands for another one, under a condition.
+func (c *compiler) generatedTask(x taskContext, raw *rawTask, when *lang.Expr) {
+	done := len(c.prog.Tasks)
+	c.moduleItem(x, raw)
+	for _, t := range c.prog.Tasks[done:] {
+		t.When = append(t.When, when)
+	}
+}
+
+// places are the directories that files of variables are looked for in.
+func (c *compiler) varsPlaces(x taskContext) []string {
+	if x.role != "" {
+		return []string{x.role + "/vars"}
+	}
+	return []string{lang.JoinPath(x.dir, "vars"), x.dir}
+}
+
+func (c *compiler) shownPlaces(x taskContext) []string {
+	var out []string
+	for _, dir := range c.varsPlaces(x) {
+		out = append(out, x.tree.DisplayPath(dir))
+	}
+	return out
+}
+
+// candidates are the files that names may mean, whatever their templates give;
+// the first place that has one counts.
+func (c *compiler) candidates(x taskContext, names []*yaml.Node) []varsCandidate {
+	for _, dir := range c.varsPlaces(x) {
+		found := varsIn(x.tree, dir)
+		var out []varsCandidate
+		for _, n := range names {
+			n.Value = strings.TrimPrefix(strings.TrimPrefix(n.Value, "../"), "vars/")
+			fits := pattern(n.Value)
+			for _, f := range found {
+				if fits.MatchString(f.name) && !slices.ContainsFunc(out, func(o varsCandidate) bool { return o.file == f.file }) {
+					out = append(out, f)
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// varsIn lists the files below a directory that may have variables.
+func varsIn(tree lang.Tree, dir string) []varsCandidate {
+	var out []varsCandidate
+	if !fs.ValidPath(dir) {
+		return nil
+	}
+	_ = fs.WalkDir(tree.FS, dir, func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fs.SkipDir
+		case e.IsDir() && path.Base(dir) != "vars" && file != dir:
+			return fs.SkipDir // of a playbook's own directory only what is in it
+		case e.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json", encryptedSuffix}, path.Ext(file)):
+			return nil
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(file, dir), "/")
+		out = append(out, varsCandidate{tree, file, strings.ToLower(name)})
+		return nil
+	})
+	return out
+}
+
+// pattern is what a name may come to, in small letters: facts have them, where
+// files of Ansible's roles are called Debian.yml.
+func pattern(name string) *regexp.Regexp {
+	parts, err := dialect.Split(name)
+	if err != nil {
+		parts = []dialect.Piece{{Text: name}} // compiling it says what is wrong
+	}
+	var out strings.Builder
+	for _, p := range parts {
+		if p.Expr {
+			out.WriteString(".*")
+			continue
+		}
+		out.WriteString(regexp.QuoteMeta(strings.ToLower(p.Text)))
+	}
+	return regexp.MustCompile("^" + out.String() + "$")
+}

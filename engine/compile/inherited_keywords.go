@@ -1,0 +1,103 @@
+package compile
+
+import (
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/strictyaml"
+	"reflect"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// rawInherit are the keywords that plays, roles, blocks, includes and tasks
+// share. A task has those of what it stands in, unless it says otherwise.
+type rawInherit struct {
+	IgnoreErrors *bool          `yaml:"ignore_errors"`
+	Timeout      *time.Duration `yaml:"timeout"`
+	DelegateTo   yaml.Node      `yaml:"delegate_to"`
+	Become       *bool          `yaml:"become"`
+	BecomeUser   yaml.Node      `yaml:"become_user"`
+	Environment  yaml.Node      `yaml:"environment"`
+}
+
+func inheritable() []string { return keywords(reflect.TypeFor[rawInherit]()) }
+
+// inherited is what is inherited, compiled. Nil stands for what was not said.
+type inherited struct {
+	ignoreErrors *bool
+	timeout      *time.Duration
+	delegate     *lang.Text
+	become       *bool
+	user         *lang.Text
+	env          []*lang.Value // outer ones first
+}
+
+// inheritedOf compiles the keywords of the mapping n.
+func (c *compiler) inheritedOf(d *lang.Document, n *yaml.Node, raw *rawInherit) inherited {
+	l := inherited{ignoreErrors: raw.IgnoreErrors, timeout: raw.Timeout, delegate: c.text(d, &raw.DelegateTo, "delegate_to"),
+		become: raw.Become, user: c.text(d, &raw.BecomeUser, "become_user")}
+	if env := c.environment(d, &raw.Environment); env != nil {
+		l.env = []*lang.Value{env}
+	}
+	if l.user != nil && l.become != nil && !*l.become {
+		c.fail(l.user.Pos.Errorf("become_user means nothing beside become: false"))
+	}
+	if l.timeout != nil && *l.timeout < 0 {
+		c.fail(d.KeyPos(n, "timeout").Errorf("timeout cannot be negative"))
+	}
+	if l.delegate != nil {
+		c.knownDelegate(l.delegate)
+	}
+	return l
+}
+
+// timeLimit is the limit of one try of a task: what it or something around it
+// says, and else that of its kind. 0 is none.
+func (c *compiler) timeLimit(said *time.Duration, raw *rawTask) time.Duration {
+	if said != nil {
+		return *said
+	}
+	return c.lib.Registry[raw.module.Value].EffectiveTimeLimit()
+}
+
+// over returns l where it says something, and else outer.
+func (l inherited) over(outer inherited) inherited {
+	if l.ignoreErrors == nil {
+		l.ignoreErrors = outer.ignoreErrors
+	}
+	if l.timeout == nil {
+		l.timeout = outer.timeout
+	}
+	if l.delegate == nil {
+		l.delegate = outer.delegate
+	}
+	if l.become == nil && l.user == nil { // become_user says become as well
+		l.become = outer.become
+	}
+	if l.user == nil {
+		l.user = outer.user
+	}
+	l.env = slices.Concat(outer.env, l.env)
+	return l
+}
+
+// knownDelegate checks the name of a host that is written as it is.
+func (c *compiler) knownDelegate(t *lang.Text) {
+	name, constant := t.Constant()
+	switch {
+	case !constant:
+	case name == "":
+		c.fail(t.Pos.Errorf("delegate_to: name a host"))
+	case c.lib.Hosts != nil && name != program.Localhost && !slices.Contains(c.lib.Hosts, name):
+		c.fail(t.Pos.Errorf("delegate_to: the inventory has no host %q%s", name, strictyaml.Hint(name, append(slices.Clone(c.lib.Hosts), program.Localhost))))
+	}
+}
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

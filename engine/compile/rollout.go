@@ -1,0 +1,89 @@
+package compile
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/strictyaml"
+)
+
+// defaultParallel is how many hosts of a play a rollout changes at once, where it
+// does not say: a tenth, so that a mistake that no canary shows costs a tenth of
+// the capacity at most.
+var defaultParallel = program.Limit{Percent: 10, Share: true}
+
+// rawRollout are the keys of rollout as written.
+type rawRollout struct {
+	When        yaml.Node `yaml:"when"`
+	Canary      []string  `yaml:"canary"`
+	MaxParallel yaml.Node `yaml:"max_parallel"`
+	OneAtATime  []string  `yaml:"one_at_a_time"`
+	MaxFail     rawLimit  `yaml:"max_fail"`
+}
+
+// rollout compiles the rollout of a block; nil when it has none.
+func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
+	if n.Kind == 0 {
+		return nil
+	}
+	raw := rawRollout{}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" { // rollout: alone has the defaults
+		if err := strictyaml.DecodeAs(d.Name, "rollout", n, &raw); err != nil {
+			c.fail(err)
+			return nil
+		}
+	}
+	r := &program.Rollout{Pos: d.At(n), Canary: raw.Canary, OneAtATime: raw.OneAtATime, MaxFail: program.Limit(raw.MaxFail), Parallel: defaultParallel,
+		When: c.conditions(d, &raw.When, "when")}
+	if raw.Canary == nil {
+		r.Canary = []string{"all"}
+	}
+	if raw.MaxParallel.Kind != 0 {
+		limit, err := program.ParseLimit(raw.MaxParallel.Value)
+		switch {
+		case raw.MaxParallel.Kind != yaml.ScalarNode:
+			c.fail(d.At(&raw.MaxParallel).Errorf("max_parallel: want a number of hosts, a share such as 10%%, or an expression"))
+		case err == nil:
+			r.Parallel = limit
+		default:
+			if r.ParallelExpr, err = lang.CompileExpr(raw.MaxParallel.Value, d.Origin(&raw.MaxParallel)); err != nil {
+				c.fail(err)
+			}
+		}
+	}
+	for _, group := range append(r.Canary, r.OneAtATime...) {
+		if c.lib.Match == nil || group == "all" {
+			continue
+		}
+		if _, err := c.lib.Match(group); err != nil {
+			c.fail(r.Pos.Errorf("rollout: group %q: %v", group, err))
+		}
+	}
+	return r
+}
+
+// checkRollout refuses what cannot stand in a block that hosts enter in turns and
+// may have to leave the way they came.
+func (c *compiler) checkRollout(b *program.Block) {
+	if b.Throttle != nil {
+		c.fail(b.Pos.Errorf("a block has throttle or rollout; max_parallel of rollout is its throttle"))
+	}
+	for p := b.Parent; p != nil; p = p.Parent {
+		if p.Rollout != nil {
+			c.fail(b.Rollout.Pos.Errorf("a rollout cannot stand inside another one, at %s", p.Rollout.Pos))
+		}
+	}
+	if b.Rescue > 0 {
+		c.fail(b.Pos.Errorf("a block with rollout has no rescue: what fails in it is put back; a block inside of it may have one"))
+	}
+	for i := b.Begin + 1; i < b.End; i++ {
+		op := c.prog.Ops[i]
+		switch {
+		case op.Kind == program.OpTask && op.Task.RunOnce:
+			c.fail(op.Task.Pos.Errorf("run_once cannot stand inside a rollout: hosts inside would wait for hosts that may not enter"))
+		case op.Kind == program.OpEndHost:
+			c.fail(op.Ends.Pos.Errorf("meta: %s cannot stand inside a rollout: a host leaves it when its checks went well", op.Ends.Name))
+		}
+	}
+}

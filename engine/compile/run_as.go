@@ -1,0 +1,58 @@
+package compile
+
+import (
+	"reflect"
+
+	"deployer/engine"
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/engine/taskargs"
+)
+
+// runAs decides who runs the programs of a task: by become_user, by become, or
+// else the agent. What the agent does by itself, such as writing a file, it does
+// as who it is, so that another user is refused there.
+func (c *compiler) runAs(t *program.Task, said, has inherited) {
+	t.RunAs = has.user
+	if has.become != nil && !*has.become {
+		t.RunAs = lang.ConstantText(t.Pos, engine.LoginUser)
+	} else if has.become != nil && t.RunAs == nil {
+		t.RunAs = lang.ConstantText(t.Pos, root)
+	}
+	args := t.Kind.New()
+	if _, ok := args.(engine.RunsPrograms); ok {
+		return
+	}
+	user := t.RunAs
+	t.RunAs = nil
+	if t.Mode == program.OnController || user == nil || isRoot(user) {
+		return
+	}
+	owner := taskargs.HasField(reflect.TypeOf(args), "owner")
+	switch {
+	case said.user != nil && owner:
+		c.fail(said.user.Pos.Errorf("become_user: %s runs no programs: it writes files itself, as root; use owner:", t.Kind.Name))
+	case said.user != nil:
+		c.fail(said.user.Pos.Errorf("become_user: %s runs no programs that could run as another user; leave it out", t.Kind.Name))
+	case said.become != nil && !*said.become:
+		c.fail(t.Pos.Errorf("become: %s runs no programs: its work is done as root; leave become out%s", t.Kind.Name, orOwner(owner)))
+	case owner && has.user != nil:
+		c.fail(t.Pos.Errorf("%s writes files itself, as root, and not as the become_user of %s; use owner:, and say become_user: root here", t.Kind.Name, has.user.Pos))
+	case owner:
+		c.fail(t.Pos.Errorf("%s writes files itself, as root, although become is false around it; use owner:, and say become: true here", t.Kind.Name))
+	}
+}
+
+const root = "root"
+
+func isRoot(user *lang.Text) bool {
+	name, constant := user.Constant()
+	return constant && name == root
+}
+
+func orOwner(owner bool) string {
+	if owner {
+		return ", use owner:"
+	}
+	return ""
+}

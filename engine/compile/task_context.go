@@ -1,0 +1,84 @@
+package compile
+
+import (
+	"slices"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/strictyaml"
+)
+
+// taskContext is what tasks inherit from what they stand in.
+type taskContext struct {
+	doc    *lang.Document
+	play   *program.Play
+	scopes []*lang.Scope
+	role   string
+	files  *lang.Files
+	tags   []string
+	block  *program.Block
+	layer  inherited
+	// include_tasks looks in here, the directory of the file that was included, if
+	// any, and in dir; both are in tree.
+	tree      lang.Tree
+	here, dir string
+	includes  []string // for circular includes
+	// loops are those of the includes around, by what their items and positions are
+	// called; labels say how their items are shown.
+	loops  map[string]strictyaml.Pos
+	labels []*lang.Text
+	state  *playState
+}
+
+// playState is what one play gathers while it is compiled.
+type playState struct {
+	tasks     int
+	handlers  []*program.Task
+	byName    map[string]map[string]*program.Task // role ("" for the play) -> name -> handler
+	listeners map[string][]*program.Task          // topic -> handlers
+	notifies  []pendingNotify
+	applied   map[string]bool // roles whose handlers and dependencies are in
+}
+
+type pendingNotify struct {
+	from *program.Task
+	name string
+	role string
+	pos  strictyaml.Pos
+}
+
+// with returns a copy with one more layer of variables.
+func (x taskContext) with(scope *lang.Scope) taskContext {
+	if scope != nil {
+		x.scopes = append(slices.Clip(x.scopes), scope)
+	}
+	return x
+}
+
+// tagged returns a copy with more tags.
+func (x taskContext) tagged(tags []string) taskContext {
+	x.tags = append(slices.Clip(x.tags), tags...)
+	return x
+}
+
+// inside returns the scene inside of something that has the given keywords.
+func (x taskContext) inside(l inherited) taskContext {
+	x.layer = l.over(x.layer)
+	return x
+}
+
+func (x taskContext) throttled() bool {
+	for b := x.block; b != nil; b = b.Parent {
+		if b.LimitsHosts() {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutLoops is the scene as it was outside of all loops at includes.
+func (x taskContext) withoutLoops() taskContext {
+	x.scopes = slices.DeleteFunc(slices.Clone(x.scopes), func(s *lang.Scope) bool { return s.Loop })
+	x.loops, x.labels = nil, nil
+	return x
+}

@@ -1,0 +1,223 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/strictyaml"
+)
+
+// iteration is one item of a loop at an include; the zero value is that of an include
+// without a loop.
+type iteration struct {
+	item  *lang.Value
+	index int
+	// only are the hosts whose lists are that long; nil for all.
+	hosts map[string]bool
+	// look is what makes hosts say why they have no item; may be nil.
+	probe *lang.Expr
+}
+
+// in returns the scene inside of the turn.
+func (t iteration) in(x taskContext, l *program.Loop) taskContext {
+	s := &lang.Scope{Loop: true, Vars: map[string]*lang.Value{l.Var: t.item}, Names: []string{l.Var}}
+	loops := maps.Clone(x.loops)
+	if loops == nil {
+		loops = map[string]strictyaml.Pos{}
+	}
+	loops[l.Var] = l.Pos
+	if l.IndexVar != "" {
+		s.Vars[l.IndexVar], loops[l.IndexVar] = lang.Constant(l.Pos, t.index), l.Pos
+		s.Names = append(s.Names, l.IndexVar)
+	}
+	x = x.with(s)
+	if x.loops = loops; l.Label != nil {
+		x.labels = append(slices.Clip(x.labels), l.Label)
+	}
+	return x
+}
+
+func (t iteration) conditions() []*lang.Expr {
+	if t.probe == nil {
+		return nil
+	}
+	return []*lang.Expr{t.probe}
+}
+
+// unrollLoop lays out the loop of an include: what is included stands in the program
+// once for each item, so that barriers, plans and the way back know each by
+// itself. That needs the length of the list before the run: written out it may
+// have anything in it, computed it may look at what is known of a host by then.
+// conditional tells that the include has a condition.
+func (c *compiler) unrollLoop(x taskContext, l *program.Loop, form string, conditional bool) []iteration {
+	if l.List != nil {
+		out := make([]iteration, len(l.List.Elements()))
+		for i, item := range l.List.Elements() {
+			out[i] = iteration{item: item, index: i}
+		}
+		return out
+	}
+	for b := x.block; b != nil; b = b.Parent {
+		conditional = conditional || len(b.When) > 0
+	}
+	if why := c.whyUnknown(x, l, conditional); why != "" {
+		c.fail(l.Pos.Errorf("loop at %s: how often it is put in place must be known before any host is contacted, and %s; put the loop at the tasks in it, or loop over all that may come, with a condition on the item", form, why))
+		return nil
+	}
+	lists := c.lists(x, l)
+	for _, host := range slices.Sorted(maps.Keys(lists)) {
+		if err := lists[host].err; err != nil && !conditional {
+			said := *err
+			if host != "" {
+				said.Msg += " (on " + host + ")"
+			}
+			c.fail(&said)
+			return nil
+		}
+	}
+	return c.iterations(l, lists)
+}
+
+// list is a loop's list of one host.
+type list struct {
+	items []any
+	err   *strictyaml.Error
+}
+
+// iterations makes the turns from the lists of the hosts. One whose list cannot be
+// computed has the first turn, to say so when it gets there.
+func (c *compiler) iterations(l *program.Loop, lists map[string]list) []iteration {
+	var out []iteration
+	for i := 0; ; i++ {
+		t := iteration{index: i, item: lang.PerHost(l.Pos), hosts: map[string]bool{}}
+		for host, of := range lists {
+			switch {
+			case of.err != nil && i == 0:
+				t.item.SetHost(host, nil, of.err)
+				t.hosts[host] = true
+				t.probe, _ = lang.CompileExpr(l.Var+" == nil or true", l.Expr.Origin())
+			case i < len(of.items):
+				t.item.SetHost(host, of.items[i], nil)
+				t.hosts[host] = true
+			}
+		}
+		if len(t.hosts) == 0 {
+			return out
+		}
+		if len(t.hosts) == len(lists) {
+			t.hosts = nil
+		}
+		out = append(out, t)
+	}
+}
+
+// whyUnknown says what the list of a loop looks at that only the run finds out;
+// empty when all of it is known, or when only the inventory leads there and the host
+// may not come to the include.
+func (c *compiler) whyUnknown(x taskContext, l *program.Loop, conditional bool) string {
+	refs, via := c.throughInventory(x, lang.Closure(x.scopes, l.Refs))
+	if refs.All() {
+		return "it looks at all variables"
+	}
+	for _, name := range refs.Names() {
+		why := c.whyUnknownName(x, name)
+		switch {
+		case why == "", via[name] != nil && conditional: // of a host that may not come there
+		case via[name] != nil:
+			return fmt.Sprintf("%s (through the variable at %s)", why, via[name].Pos)
+		default:
+			return why
+		}
+	}
+	return ""
+}
+
+// whyUnknownName says why the value of a variable is known in the run only; empty when it
+// is known before.
+func (c *compiler) whyUnknownName(x taskContext, name string) string {
+	switch name {
+	case "facts", "run", "result", "failure":
+		return "it looks at " + name
+	}
+	if _, given := c.lib.Extra[name]; given {
+		return ""
+	}
+	if c.prog.IsPrompted(name) || slices.Contains(c.lib.Promised, name) {
+		return fmt.Sprintf("it looks at %s, which is asked for later: give it with -e %[1]s=...", name)
+	}
+	for _, t := range slices.Concat(c.prog.AllTasks(), x.state.handlers) {
+		if slices.Contains(t.Defines(), name) {
+			return fmt.Sprintf("it looks at %s, which the task at %s gives a value", name, t.Pos)
+		}
+	}
+	return ""
+}
+
+// throughInventory adds what variables of the inventory look at in turn, and tells
+// which of them does.
+func (c *compiler) throughInventory(x taskContext, refs lang.Refs) (lang.Refs, map[string]*lang.Value) {
+	via, seen := map[string]*lang.Value{}, map[*lang.Value]bool{}
+	if c.lib.Vars == nil || c.lib.Match == nil {
+		return refs, via
+	}
+	hosts, _ := c.lib.Match(x.play.Hosts) // an error was said already
+	for _, host := range hosts {
+		vars := c.lib.Vars(host)
+		for todo := refs.Names(); len(todo) > 0; todo = todo[1:] {
+			value, _ := vars[todo[0]].(*lang.Value)
+			if value == nil || seen[value] || lang.HiddenByScopes(x.scopes, todo[0]) {
+				continue
+			}
+			seen[value] = true
+			more := lang.Closure(x.scopes, value.Refs())
+			if more.All() {
+				refs.Merge(lang.Everything())
+			}
+			for _, name := range more.Names() {
+				if !refs.Has(name) {
+					refs.Add(name)
+					via[name], todo = value, append(todo, name)
+				}
+			}
+		}
+	}
+	return refs, via
+}
+
+// lists computes the list of a loop for each host of the play; under the empty
+// name where nothing is known of hosts.
+func (c *compiler) lists(x taskContext, l *program.Loop) map[string]list {
+	out := map[string]list{}
+	if c.lib.Vars == nil || c.lib.Match == nil {
+		out[""] = c.listOf(x, l, nil)
+		return out
+	}
+	hosts, err := c.lib.Match(x.play.Hosts)
+	if err != nil {
+		return out // said already
+	}
+	for _, host := range hosts {
+		out[host] = c.listOf(x, l, c.lib.Vars(host))
+	}
+	return out
+}
+
+func (c *compiler) listOf(x taskContext, l *program.Loop, base map[string]any) (out list) {
+	fixed := map[string]any{}
+	for name, value := range c.lib.Extra {
+		fixed[name] = lang.Normalize(value)
+	}
+	v := lang.NewVars(base, fixed)
+	err := v.PushScope(x.scopes, l.Refs)
+	if err == nil {
+		out.items, err = l.Items(v.Map())
+	}
+	if err != nil && !errors.As(err, &out.err) {
+		out.err = l.Pos.Errorf("loop: %v", err)
+	}
+	return out
+}

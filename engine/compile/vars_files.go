@@ -1,0 +1,88 @@
+package compile
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/lang"
+	"deployer/strictyaml"
+)
+
+// encryptedSuffix ends the names of files that Library.Decrypt is asked to open.
+const encryptedSuffix = ".age"
+
+// varsFiles are the layers of variables of the files that a play names.
+func (c *compiler) varsFiles(x taskContext, n *yaml.Node, dir string) []*lang.Scope {
+	d := x.doc
+	var out []*lang.Scope
+	for _, e := range c.texts(d, n, "vars_files") {
+		if lang.IsTemplate(e.Value) {
+			c.fail(d.At(e).Errorf("vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory"))
+			continue
+		}
+		if f := c.varsFile(c.tree, lang.JoinPath(dir, e.Value), d.At(e)).WithFiles(x.files); f != nil {
+			out = append(out, c.compileScope(f, f.Root, false))
+		}
+	}
+	return out
+}
+
+// varsFile reads a file of variables; nil when it cannot be used, and then said
+// so. It may be encrypted, and may have the tags !env and !secret.
+func (c *compiler) varsFile(tree lang.Tree, file string, pos strictyaml.Pos) *lang.Document {
+	shown := tree.DisplayPath(file)
+	if d, ok := c.docs[shown]; ok {
+		return d
+	}
+	data, err := c.open(tree, file, shown)
+	if err != nil {
+		c.fail(pos.Errorf("vars_files: %v", err))
+		return nil
+	}
+	d, err := lang.ParseDocument(shown, data)
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	secrets, err := strictyaml.ResolveTags(shown, d.Root, os.LookupEnv)
+	c.fail(err)
+	c.prog.Secrets = append(c.prog.Secrets, secrets...)
+	if strings.HasSuffix(file, encryptedSuffix) {
+		c.prog.Secrets = append(c.prog.Secrets, scalars(d.Root)...)
+	}
+	c.docs[shown] = d
+	return d
+}
+
+// open reads a file, decrypted if need be.
+func (c *compiler) open(tree lang.Tree, file, shown string) ([]byte, error) {
+	data, err := c.read(tree, file)
+	switch {
+	case err != nil || !strings.HasSuffix(file, encryptedSuffix):
+		return data, err
+	case c.lib.Decrypt == nil:
+		return nil, fmt.Errorf("%s is encrypted, and nothing was given to open it with", shown)
+	}
+	return c.lib.Decrypt(shown, data)
+}
+
+// scalars are the values below n that are worth hiding.
+func scalars(n *yaml.Node) []string {
+	if n.Kind == yaml.ScalarNode {
+		if tag := n.ShortTag(); tag == "!!null" || tag == "!!bool" || n.Value == "" {
+			return nil
+		}
+		return []string{n.Value}
+	}
+	var out []string
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			continue
+		}
+		out = append(out, scalars(child)...)
+	}
+	return out
+}

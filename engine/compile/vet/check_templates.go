@@ -1,0 +1,148 @@
+package vet
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/engine/taskargs"
+	"deployer/strictyaml"
+)
+
+// checkTemplates looks into the template file that the task renders, where it can be
+// known before the run which one that is.
+func (s *useCheck) checkTemplates(t *program.Task) {
+	src := t.Args.TemplateFile(reflect.TypeOf(t.Kind.New()))
+	if src == nil || s.u.filesMayChange {
+		return
+	}
+	files := s.filesOf(t, src)
+	if t.RunOnce && len(files) > 1 {
+		return // it is not known who does it
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		by := fmt.Sprintf(" (the task at %s renders it)", t.Pos)
+		tpl, err := s.u.template(t.Files, name)
+		if at := (*strictyaml.Error)(nil); errors.As(err, &at) {
+			said := *at
+			said.Msg += by
+			s.u.errs = append(s.u.errs, &said)
+			continue
+		} else if err != nil {
+			s.u.errs = append(s.u.errs, src.Pos.Errorf("%v", err))
+			continue
+		}
+		in := &useCheck{u: s.u, scopes: s.scopes, hosts: files[name], loop: s.loop, tested: tpl.Refs()}
+		in.add(tpl.Refs(), nil)
+		for _, one := range tpl.DefiniteUses() {
+			one.User = by
+			in.uses = append(in.uses, one)
+		}
+		in.report(t.RunOnce)
+	}
+}
+
+// template returns a template file as it is on disk now. The run reads it again: the
+// file is not part of the content that a plan or a resumed run is bound to.
+func (u *undefinedNames) template(f *lang.Files, name string) (*lang.Template, error) {
+	now := u.files[f]
+	if now == nil {
+		now = f.FromDisk()
+		u.files[f] = now
+	}
+	return now.Template(name)
+}
+
+// filesOf are the names of the files that the task renders, with the hosts that do.
+// Those that only the run finds out are left out.
+func (s *useCheck) filesOf(t *program.Task, src *taskargs.TemplateFile) map[string][]string {
+	if src.Text == nil {
+		return map[string][]string{src.Name: s.hosts}
+	}
+	var refs lang.Refs
+	refs.Merge(src.Text.Refs())
+	if perItem(t, src.Text) {
+		refs.Merge(t.Loop.Refs)
+	}
+	if !s.knownBeforeRun(refs) {
+		return nil
+	}
+	out := map[string][]string{}
+	for _, host := range s.hosts {
+		for _, name := range s.u.namesFor(host, t, src.Text) {
+			if list := out[name]; len(list) == 0 || list[len(list)-1] != host {
+				out[name] = append(list, host)
+			}
+		}
+	}
+	return out
+}
+
+// knownBeforeRun tells whether all that is looked at is known before the run.
+func (s *useCheck) knownBeforeRun(refs lang.Refs) bool {
+	refs = lang.Closure(s.scopes, refs)
+	return !refs.All() && !slices.ContainsFunc(refs.Names(), func(name string) bool {
+		switch name {
+		case "facts", "run", "result", "failure":
+			return true
+		}
+		_, set := s.u.prog.Definers[name]
+		_, extra := s.u.inv.Extra[name]
+		return set || !extra && (slices.Contains(s.u.inv.Promised, name) || s.u.prog.IsPrompted(name))
+	})
+}
+
+// namesFor are the names that a text has on a host, of a loop one for each item;
+// none where it cannot be computed, which is said elsewhere.
+func (u *undefinedNames) namesFor(host string, t *program.Task, text *lang.Interpolation) []string {
+	vars := u.varsBeforeRun(host)
+	items := []any{nil}
+	if perItem(t, text) {
+		var err error
+		if items, err = t.Items(vars); err != nil {
+			return nil
+		}
+	}
+	var out []string
+	for i, item := range items {
+		mark := vars.Depth()
+		if perItem(t, text) {
+			t.Loop.SetItem(vars, i, item)
+		}
+		if err := vars.PushScope(t.Scopes, text.Refs()); err == nil {
+			if name, err := text.Text(vars.Map()); err == nil {
+				out = append(out, name)
+			}
+		}
+		vars.PopTo(mark)
+	}
+	return out
+}
+
+func perItem(t *program.Task, text *lang.Interpolation) bool {
+	return t.Loop != nil && t.Loop.PerItem(lang.Closure(t.Scopes, text.Refs()))
+}
+
+// varsBeforeRun are the variables of a host before the run.
+func (u *undefinedNames) varsBeforeRun(host string) *lang.Vars {
+	vars := u.bases[host]
+	if vars == nil {
+		fixed := map[string]any{}
+		for name, value := range u.inv.Extra {
+			fixed[name] = lang.Normalize(value)
+		}
+		vars = lang.NewVars(u.varsOf(host), fixed)
+		u.bases[host] = vars
+	}
+	return vars
+}
+
+// writesHere tells whether a task may make files on the machine that deployer runs
+// on: template files among them are not what they are now.
+func writesHere(t *program.Task) bool {
+	return t.Delegate != nil && t.Delegate.MayBe(program.Localhost) && !t.ReadOnly()
+}

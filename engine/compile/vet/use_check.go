@@ -1,0 +1,152 @@
+package vet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+)
+
+// useCheck are what something looks at in any case, on the hosts that come there.
+type useCheck struct {
+	u      *undefinedNames
+	scopes []*lang.Scope
+	hosts  []string
+	loop   *program.Loop
+	seen   map[string]bool // variables whose values were looked into
+	tested lang.Refs       // names that may be missing here
+	uses   []lang.VarUse
+}
+
+// addConditions: only the first is looked at in any case, with what the variables of
+// all refer to.
+func (s *useCheck) addConditions(when []*lang.Expr) {
+	for i, e := range when {
+		if i == 0 {
+			s.add(e.Refs(), e.DefiniteUses())
+		} else {
+			s.add(e.Refs(), nil)
+		}
+	}
+}
+
+func (s *useCheck) addTask(t *program.Task) {
+	if t.Throttle != nil {
+		s.add(t.Throttle.Refs(), t.Throttle.DefiniteUses())
+	}
+	if t.Loop != nil {
+		if t.Loop.Expr != nil {
+			s.add(t.Loop.Refs, t.Loop.Expr.DefiniteUses())
+			return // maybe there is no item
+		}
+		s.add(t.Loop.Refs, t.Loop.List.DefiniteUses())
+		if len(t.Loop.List.Elements()) == 0 {
+			return
+		}
+	}
+	s.add(t.Refs(), nil)
+	for _, text := range []*lang.Text{t.Delegate, t.RunAs} {
+		if text != nil {
+			s.add(text.Refs(), text.DefiniteUses())
+		}
+	}
+	for _, v := range t.Environment {
+		s.add(v.Refs(), v.DefiniteUses())
+	}
+	if t.NameText != nil {
+		s.add(t.NameText.Refs(), t.NameText.DefiniteUses())
+	}
+	if t.Args != nil {
+		s.add(t.Args.Refs(), t.Args.DefiniteUses())
+		s.checkTemplates(t)
+	}
+}
+
+// add notes what is looked at, in the values of variables too: all that may be
+// looked at are computed beforehand.
+func (s *useCheck) add(refs lang.Refs, sure []lang.VarUse) {
+	s.uses = append(s.uses, sure...)
+	for _, name := range refs.Names() {
+		if s.seen[name] || s.hasUnknownSource(name) {
+			continue
+		}
+		if s.seen == nil {
+			s.seen = map[string]bool{}
+		}
+		s.seen[name] = true
+		if value := s.scopeValue(name); value != nil {
+			s.add(value.Refs(), value.DefiniteUses())
+		}
+	}
+}
+
+// hasUnknownSource tells whether a name has a value that may not be what layers say.
+func (s *useCheck) hasUnknownSource(name string) bool {
+	_, extra := s.u.inv.Extra[name]
+	_, set := s.u.prog.Definers[name]
+	return extra || set || s.u.tested[name] || s.tested.Tested(name) || slices.Contains(s.u.inv.Promised, name) || s.u.prog.IsPrompted(name) ||
+		s.loop != nil && (name == s.loop.Var || name == s.loop.IndexVar)
+}
+
+// scopeValue is that of a layer, if no host of the inventory has one in its place.
+func (s *useCheck) scopeValue(name string) *lang.Value {
+	for _, scope := range slices.Backward(s.scopes) {
+		value := scope.Vars[name]
+		if value == nil || scope.Default && len(s.u.without(name)) < len(s.u.inv.RunHosts) {
+			continue
+		}
+		return value
+	}
+	return nil
+}
+
+func (s *useCheck) inScope(name string) bool {
+	return slices.ContainsFunc(s.scopes, func(scope *lang.Scope) bool { return scope.Vars[name] != nil })
+}
+
+// report says which of the variables are missing. once: one host does it for all,
+// and it may be any.
+func (s *useCheck) report(once bool) {
+	for _, look := range s.uses {
+		if s.hasUnknownSource(look.Name) || s.inScope(look.Name) {
+			continue
+		}
+		without := s.u.without(look.Name)
+		if len(without) > 0 {
+			without = slices.DeleteFunc(slices.Clone(without), func(host string) bool { return !slices.Contains(s.hosts, host) })
+		}
+		if len(without) == 0 || once && len(without) < len(s.hosts) {
+			continue
+		}
+		where := ""
+		if len(without) < len(s.hosts) {
+			where = " on " + firstFew(without)
+		}
+		s.u.errs = append(s.u.errs, look.Pos.Errorf("%s: unknown name %q%s%s%s", look.Source, look.Name, where, lang.NameHint(look.Name, s.knownNames(without[0])), look.User))
+	}
+}
+
+// knownNames are the names that a host has there, for advice.
+func (s *useCheck) knownNames(host string) map[string]any {
+	out := maps.Clone(s.u.vars[host])
+	for _, scope := range s.scopes {
+		for _, name := range scope.Names {
+			out[name] = nil
+		}
+	}
+	for name := range s.u.prog.Definers {
+		out[name] = nil
+	}
+	return out
+}
+
+// firstFew names hosts, the first of many.
+func firstFew(hosts []string) string {
+	if len(hosts) <= 3 {
+		return strings.Join(hosts, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(hosts[:3], ", "), len(hosts)-3)
+}

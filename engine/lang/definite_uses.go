@@ -1,0 +1,78 @@
+package lang
+
+import (
+	"github.com/expr-lang/expr/ast"
+
+	"deployer/strictyaml"
+)
+
+// VarUse is a place at which a variable is looked at, whatever the values of others
+// are: if it is not there, this is an error on every host that comes there.
+type VarUse struct {
+	Name   string
+	Pos    strictyaml.Pos
+	Source string // as errors call it: template {{ name }}
+	User   string // what looks there, when it stands elsewhere
+}
+
+// collectDefinite gathers the variables that an expression looks at in any case: not those
+// behind && and ||, in one branch of a choice, or in the body of a predicate.
+func (s *strictness) collectDefinite(n ast.Node) {
+	switch t := n.(type) {
+	case *ast.IdentifierNode:
+		if loc := t.Location(); !isEnv(t) && t.Value != omitName && !s.untouched[loc] && !s.locals[t.Value] && !s.tolerant[loc] {
+			s.definite = append(s.definite, t)
+		}
+	case *ast.UnaryNode:
+		s.collectDefinite(t.Node)
+	case *ast.BinaryNode:
+		s.collectDefinite(t.Left)
+		switch t.Operator {
+		case "&&", "and", "||", "or", "??":
+		default:
+			s.collectDefinite(t.Right)
+		}
+	case *ast.ChainNode:
+		s.collectDefinite(t.Node)
+	case *ast.MemberNode:
+		s.collectDefinite(t.Node)
+		if !t.Optional {
+			s.collectDefinite(t.Property)
+		}
+	case *ast.ConditionalNode:
+		s.collectDefinite(t.Cond)
+	case *ast.VariableDeclaratorNode:
+		s.collectDefinite(t.Value)
+		s.collectDefinite(t.Expr)
+	case *ast.BuiltinNode:
+		s.collectDefiniteAll(t.Arguments)
+	case *ast.CallNode:
+		if f, ok := t.Callee.(*ast.IdentifierNode); ok && isDefault(f.Value) && len(t.Arguments) > 0 {
+			s.collectDefinite(t.Arguments[0])
+			return
+		}
+		s.collectDefiniteAll(t.Arguments)
+	case *ast.SequenceNode:
+		s.collectDefiniteAll(t.Nodes)
+	case *ast.ArrayNode:
+		s.collectDefiniteAll(t.Nodes)
+	}
+}
+
+func (s *strictness) collectDefiniteAll(nodes []ast.Node) {
+	for _, n := range nodes {
+		s.collectDefinite(n)
+	}
+}
+
+// DefiniteUses returns the variables that the value reads on every host.
+func (v *Value) DefiniteUses() []VarUse {
+	if v.text != nil {
+		return v.text.definite
+	}
+	var out []VarUse
+	for _, c := range v.list {
+		out = append(out, c.DefiniteUses()...)
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package dialect
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// pattern compiles a regular expression with the flags of the call.
+func (c *call) pattern(multiline, ignorecase bool) (*regexp.Regexp, error) {
+	src, err := c.text(0, "pattern", "")
+	if err != nil {
+		return nil, err
+	}
+	flags := ""
+	if multiline {
+		flags += "m"
+	}
+	if ignorecase {
+		flags += "i"
+	}
+	if flags != "" {
+		src = "(?" + flags + ")" + src
+	}
+	re, err := regexp.Compile(src)
+	if err != nil {
+		return nil, fmt.Errorf("%w; patterns are those of https://github.com/google/re2/wiki/Syntax, without look-ahead and back references", err)
+	}
+	return re, nil
+}
+
+var groupRef = regexp.MustCompile(`\\g<(\w+)>|\\([0-9])`)
+
+// expansion turns \1 and \g<name> into what Go's patterns have for it.
+func expansion(s string) string {
+	return groupRef.ReplaceAllString(strings.ReplaceAll(s, "$", "$$"), "$${$1$2}")
+}
+
+func regexReplace(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	re, err := c.pattern(c.flag(3, "multiline"), c.flag(2, "ignorecase"))
+	if err != nil {
+		return nil, err
+	}
+	with, err := c.text(1, "replacement", "")
+	if err != nil {
+		return nil, err
+	}
+	return re.ReplaceAllString(s, expansion(with)), nil
+}
+
+// regexSearch returns what the pattern found; of groups that are named, as '\\1', a
+// list of these. Nothing found is null.
+func regexSearch(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	re, err := c.pattern(c.flag(-1, "multiline"), c.flag(-1, "ignorecase"))
+	if err != nil {
+		return nil, err
+	}
+	at := re.FindStringSubmatchIndex(s)
+	if at == nil {
+		return nil, nil
+	}
+	if len(c.args) < 2 {
+		return s[at[0]:at[1]], nil
+	}
+	var out []any
+	for _, group := range c.args[1:] {
+		ref, _ := group.(string)
+		if !groupRef.MatchString(ref) {
+			return nil, fmt.Errorf(`want groups as '\\1' or '\\g<name>', got %s`, describe(group))
+		}
+		out = append(out, string(re.ExpandString(nil, expansion(ref), s, at)))
+	}
+	return out, nil
+}
+
+// regexFindAll lists what the pattern found: of one group that group, of several lists.
+func regexFindAll(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	re, err := c.pattern(c.flag(1, "multiline"), c.flag(2, "ignorecase"))
+	if err != nil {
+		return nil, err
+	}
+	out := []any{}
+	for _, m := range re.FindAllStringSubmatch(s, -1) {
+		switch len(m) {
+		case 1, 2:
+			out = append(out, m[len(m)-1])
+		default:
+			out = append(out, plain(m[1:]))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,162 @@
+package dialect
+
+import (
+	"deployer/shellquote"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+func textFilters() map[string]filter {
+	out := map[string]filter{
+		"string":        {do: func(c *call) (any, error) { return Print(c.value) }},
+		"capitalize":    text(capitalize),
+		"title":         text(func(s string) string { return eachWord(s, capitalize) }),
+		"basename":      text(path.Base),
+		"dirname":       text(path.Dir),
+		"quote":         text(shellquote.Word),
+		"regex_escape":  text(regexp.QuoteMeta),
+		"urlencode":     text(url.QueryEscape),
+		"splitext":      {do: splitExt},
+		"trim":          {do: trim, most: 1},
+		"split":         {do: split, most: 2},
+		"replace":       {do: replace, most: 3},
+		"indent":        {do: indent, most: 3},
+		"comment":       {do: comment, most: 1},
+		"regex_replace": {do: regexReplace, most: 4},
+		"regex_search":  {do: regexSearch, most: -1},
+		"regex_findall": {do: regexFindAll, most: 3},
+	}
+	return out
+}
+
+// text makes a filter of a function of one text; other values are printed first.
+func text(f func(string) string) filter {
+	return filter{do: func(c *call) (any, error) {
+		s, err := Print(c.value)
+		if err != nil {
+			return nil, err
+		}
+		return f(s), nil
+	}}
+}
+
+func capitalize(s string) string {
+	rs := []rune(strings.ToLower(s))
+	if len(rs) > 0 {
+		rs[0] = unicode.ToUpper(rs[0])
+	}
+	return string(rs)
+}
+
+var wordText = regexp.MustCompile(`[\pL\pN']+`)
+
+func eachWord(s string, f func(string) string) string { return wordText.ReplaceAllStringFunc(s, f) }
+
+func splitExt(c *call) (any, error) {
+	s, err := Print(c.value)
+	ext := path.Ext(path.Base(s))
+	if ext == path.Base(s) {
+		ext = "" // of .bashrc it is none
+	}
+	return []any{strings.TrimSuffix(s, ext), ext}, err
+}
+
+func trim(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	chars, err := c.text(0, "chars", " \t\r\n\f\v")
+	return strings.Trim(s, chars), err
+}
+
+func split(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	by, err := c.text(0, "sep", "")
+	if err != nil {
+		return nil, err
+	}
+	most, err := c.number(1, "maxsplit", -1)
+	if err != nil {
+		return nil, err
+	}
+	var parts []string
+	switch {
+	case by == "":
+		parts = strings.Fields(s)
+	case most >= 0:
+		parts = strings.SplitN(s, by, most+1)
+	default:
+		parts = strings.Split(s, by)
+	}
+	return plain(parts), nil
+}
+
+func replace(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	old, err := c.text(0, "old", "")
+	if err != nil {
+		return nil, err
+	}
+	with, err := c.text(1, "new", "")
+	if err != nil {
+		return nil, err
+	}
+	most, err := c.number(2, "count", -1)
+	return strings.Replace(s, old, with, most), err
+}
+
+// widest is the widest indentation, in characters.
+const widest = 1000
+
+// indent puts blanks before all lines but the first and empty ones.
+func indent(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	width, err := c.number(0, "width", 4)
+	if err != nil || width < 0 || width > widest {
+		return nil, errors.Join(err, fmt.Errorf("width: want a number from 0 to %d", widest))
+	}
+	first, blank := c.flag(1, "first"), c.flag(2, "blank")
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if (i > 0 || first) && (line != "" || blank) {
+			lines[i] = strings.Repeat(" ", width) + line
+		}
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// comment puts # before each line.
+func comment(c *call) (any, error) {
+	s, err := Print(c.value)
+	if err != nil {
+		return nil, err
+	}
+	style, err := c.text(0, "style", "plain")
+	if err != nil {
+		return nil, err
+	}
+	mark, ok := map[string]string{"plain": "#", "c": "//", "erlang": "%"}[style]
+	if !ok {
+		return nil, fmt.Errorf("style %q: want plain, c or erlang", style)
+	}
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(mark+" "+line, " ")
+	}
+	return strings.Join(lines, "\n"), nil
+}

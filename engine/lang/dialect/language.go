@@ -1,0 +1,100 @@
+package dialect
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/builtin"
+)
+
+// Func is a function as expr calls it.
+type Func func(args ...any) (any, error)
+
+// Language has the functions of expressions beside expr's own: the filters of Ansible
+// and those of text/template. Where names are the same, a call means expr's function,
+// then Ansible's, then that of the templates; behind a | Ansible's comes first.
+type Language struct {
+	calls map[string]Func
+	piped map[string]bool // filters with a name of its own behind a |
+}
+
+// NamedName is the function that makes a named argument of an expression.
+const NamedName = "__named"
+
+// Suffixes of functions that a | calls: a filter of Ansible with a name of expr's, and
+// a function of templates, which takes the value in front of the | as its last argument.
+const (
+	filterSuffix = "__filter"
+	lastSuffix   = "__last"
+)
+
+// New makes a language of the functions that templates have.
+func New(templates map[string]any) *Language {
+	l := &Language{calls: map[string]Func{NamedName: makeNamed}, piped: map[string]bool{}}
+	for name, fn := range templates {
+		l.calls[name] = adapt(name, fn, false)
+		l.calls[name+lastSuffix] = adapt(name, fn, true)
+	}
+	for name, fn := range filters() {
+		l.calls[name+filterSuffix] = positional(name, fn)
+		delete(l.calls, name+lastSuffix)
+		if !fn.piped {
+			l.calls[name] = l.calls[name+filterSuffix]
+		}
+		l.piped[name] = fn.piped || exprHas(name)
+	}
+	return l
+}
+
+// Function is the function that an expression calls by a name that expr does not know.
+func (l *Language) Function(name string) (Func, bool) {
+	f, ok := l.calls[name]
+	return f, ok
+}
+
+// Names are those that may be called, sorted, for advice.
+func (l *Language) Names() []string {
+	names := slices.Clone(builtin.Names)
+	for name := range maps.Keys(l.calls) {
+		if !strings.Contains(name, "__") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// filterName is how what stands behind a | is called.
+func (l *Language) filterName(name string, called, plain bool) string {
+	_, filter := l.calls[name+filterSuffix]
+	_, template := l.calls[name+lastSuffix]
+	switch {
+	case filter && exprHas(name) && takesPredicate(name) && called && !plain:
+		return name
+	case l.piped[name]:
+		return name + filterSuffix
+	case filter || exprHas(name) || !template:
+		return name
+	}
+	return name + lastSuffix
+}
+
+func exprHas(name string) bool { return slices.Contains(builtin.Names, name) && name != "now" }
+
+// takesPredicate reports whether a function of expr evaluates an argument for each item.
+func takesPredicate(name string) bool {
+	f := builtin.Index[name]
+	return builtin.Builtins[f].Predicate
+}
+
+// Shown is a name of a function as people write it.
+func Shown(name string) string {
+	return strings.NewReplacer(filterSuffix, "", lastSuffix, "").Replace(name)
+}
+
+// HasFilter reports whether a filter of Ansible may stand behind a |, by its own name.
+func HasFilter(name string) bool {
+	_, ours := filters()[name]
+	return ours || textFunctions[name] != nil || name == "abs" || name == "reverse"
+}

@@ -1,0 +1,223 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"deployer/engine/lang/dialect"
+	"deployer/strictyaml"
+)
+
+// Expr is a compiled expression of the expr language (https://expr-lang.org): a
+// condition, a loop, a throttle, or what stands in {{ }} of a text. A name or a key
+// that does not exist is an error, except to the left of ??, in a?.b and in front of
+// | default. It is safe for concurrent use.
+type Expr struct {
+	Src  string
+	Pos  strictyaml.Pos
+	orig Origin
+	// whole is the text that the expression stands in, from the byte offset on.
+	whole    string
+	offset   int
+	texted   bool // it stands in {{ }}
+	read     dialect.Source
+	prog     *vm.Program
+	refs     Refs
+	definite []VarUse
+	fallback *int // the number instead of an error; see Or
+	simple   bool // it is a path of names
+}
+
+// CompileExpr compiles an expression that stands by itself.
+func CompileExpr(src string, orig Origin) (*Expr, error) {
+	e := &Expr{Src: src, Pos: orig.Start, orig: orig, whole: src}
+	if strings.Contains(src, "{{") {
+		advice := ConditionAdvice(src)
+		if advice == "" {
+			advice = ": " + src
+		}
+		return nil, orig.Start.Errorf("an expression stands here by itself, without {{ }}%s", advice)
+	}
+	return e.compiled()
+}
+
+// compiled is the expression, or what is wrong with it.
+func (e *Expr) compiled() (*Expr, error) {
+	if err := e.compile(); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// compileIn compiles the expression in {{ }} that begins at an offset of a text.
+func compileIn(src string, t *Interpolation, offset int) (*Expr, error) {
+	e := &Expr{Src: src, Pos: t.at(offset), orig: t.orig, whole: t.src, offset: offset, texted: true}
+	if err := notExpression(src); err != nil {
+		return nil, e.Pos.Errorf("template: %v", err)
+	}
+	return e.compiled()
+}
+
+func (e *Expr) compile() error {
+	var err error
+	if e.read, err = language.Rewrite(e.Src); err != nil {
+		return e.wrap(err)
+	}
+	strict, err := newStrictness(e.read.Text)
+	if err != nil {
+		return e.wrap(err)
+	}
+	e.refs, e.simple = strict.refs, strict.isPath
+	for _, id := range strict.definite {
+		e.definite = append(e.definite, VarUse{Name: id.Value, Pos: e.at(id.Location().From), Source: e.shown()})
+	}
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try),
+		expr.Function(truthyName, truthy), expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
+	reads, err := e.lookups(strict.lookups)
+	if err != nil {
+		return err
+	}
+	options = slices.Concat(options, reads, strict.functions())
+	e.prog, err = expr.Compile(e.read.Text, options...)
+	if err != nil {
+		return e.wrap(err)
+	}
+	return nil
+}
+
+// at is the place in the file of a rune of the expression as the parser reads it.
+func (e *Expr) at(read int) strictyaml.Pos {
+	runes := []rune(e.Src)
+	written := min(e.read.Origin(read), len(runes))
+	return e.orig.within(e.whole, e.offset+len(string(runes[:written])))
+}
+
+// shown is the expression as errors call it.
+func (e *Expr) shown() string {
+	if e.texted {
+		return "template {{ " + e.Src + " }}"
+	}
+	return fmt.Sprintf("expression %q", e.Src)
+}
+
+// isPath reports whether the expression is names behind each other, as in a.b.c, and
+// none of them is a word of the language.
+func (e *Expr) isPath() bool { return e.simple }
+
+// Refs are the variables that the expression looks at.
+func (e *Expr) Refs() Refs { return e.refs }
+
+// Eval computes the expression; an error has the place in the file.
+func (e *Expr) Eval(vars map[string]any) (any, error) {
+	v, err := expr.Run(e.prog, vars)
+	if err != nil {
+		return nil, e.wrap(err)
+	}
+	return v, nil
+}
+
+// Bool computes a condition. A value that is not true or false is an error.
+func (e *Expr) Bool(vars map[string]any) (bool, error) {
+	v, err := e.Eval(vars)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, e.Pos.Errorf("condition %q gives %s, want true or false", e.Src, Describe(v))
+	}
+	return b, nil
+}
+
+// Int computes a whole number; fractions are dropped, as 7/2 gives 3.5.
+func (e *Expr) Int(vars map[string]any) (int, error) {
+	v, err := e.Eval(vars)
+	if err != nil {
+		return 0, err
+	}
+	switch n := v.(type) {
+	case int:
+		return n, nil
+	case int64:
+		return int(n), nil
+	case float64:
+		return int(n), nil
+	}
+	return 0, e.Pos.Errorf("%q gives %s, want a whole number", e.Src, Describe(v))
+}
+
+// wrap gives an error of the expr language its place in the file.
+func (e *Expr) wrap(err error) error {
+	var fe *file.Error
+	if !errors.As(err, &fe) {
+		return e.Pos.Errorf("%s: %v%s", e.shown(), err, containsAdvice(err.Error()))
+	}
+	msg := dialect.Shown(fe.Message)
+	advice := containsAdvice(fe.Message)
+	if e.prog == nil && advice == "" && !strings.HasPrefix(msg, "unknown function") {
+		if e.texted {
+			advice = ValueAdvice(e.Src)
+		} else {
+			advice = ConditionAdvice(e.Src)
+		}
+	}
+	return e.at(fe.From).Errorf("%s: %s%s", e.shown(), msg, advice)
+}
+
+// Describe names a value's type for people.
+func Describe(v any) string {
+	switch t := v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		return fmt.Sprintf("the text %q", t)
+	case bool:
+		return fmt.Sprintf("%v", t)
+	case int, int64, float64:
+		return fmt.Sprintf("the number %v", t)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a mapping"
+	}
+	return fmt.Sprintf("a %T", v)
+}
+
+// DefiniteUses returns the variables that the expression reads on every host.
+func (e *Expr) DefiniteUses() []VarUse { return e.definite }
+
+// Fallback returns the number that stands for a throttle that cannot be computed;
+// see WithFallback.
+func (e *Expr) Fallback() (n int, ok bool) {
+	if e.fallback == nil {
+		return 0, false
+	}
+	return *e.fallback, true
+}
+
+// Origin returns the place that the expression was compiled for.
+func (e *Expr) Origin() Origin { return e.orig }
+
+// Number is the expression that is always n.
+func Number(n int) *Expr {
+	e, err := CompileExpr(strconv.Itoa(n), Origin{})
+	if err != nil {
+		panic(err) // a number is an expression
+	}
+	return e
+}
+
+// WithFallback returns the same expression as a throttle that is n where it cannot be
+// computed, because it looks at something that nothing has registered.
+func (e *Expr) WithFallback(n int) *Expr {
+	c := *e
+	c.fallback = &n
+	return &c
+}

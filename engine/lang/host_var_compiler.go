@@ -1,0 +1,91 @@
+package lang
+
+import (
+	"maps"
+	"slices"
+
+	"deployer/strictyaml"
+)
+
+// HostVarCompiler makes values of an inventory's variables whose texts may have
+// templates: with NewVars, such a variable is computed when a task looks at it, by
+// what that task sees. What the same place in a file gives to many hosts is compiled
+// once. Not safe for concurrent use.
+type HostVarCompiler struct {
+	compiled map[strictyaml.Pos]*Value
+}
+
+// NewHostVarCompiler has compiled nothing yet.
+func NewHostVarCompiler() *HostVarCompiler {
+	return &HostVarCompiler{compiled: map[strictyaml.Pos]*Value{}}
+}
+
+// Compile returns the value as NewVars takes it: as it is without a template in it. at is
+// where it stands. The error is that of a template that does not compile.
+func (c *HostVarCompiler) Compile(value any, at func() strictyaml.Pos) (any, error) {
+	if !hasTemplate(value) {
+		return value, nil
+	}
+	pos := at()
+	if v := c.compiled[pos]; v != nil {
+		return v, nil
+	}
+	v, err := c.compile(value, pos)
+	if err != nil {
+		return nil, err
+	}
+	c.compiled[pos] = v
+	return v, nil
+}
+
+func (c *HostVarCompiler) compile(value any, pos strictyaml.Pos) (*Value, error) {
+	v := &Value{Pos: pos}
+	if !hasTemplate(value) {
+		v.isConstant, v.constant = true, Normalize(value)
+		return v, nil
+	}
+	var err error
+	switch t := value.(type) {
+	case map[string]any:
+		v.isMap, v.keys = true, slices.Sorted(maps.Keys(t))
+		for _, key := range v.keys {
+			err = strictyaml.Join(err, c.child(v, t[key]))
+		}
+	case []any:
+		for _, e := range t {
+			err = strictyaml.Join(err, c.child(v, e))
+		}
+	case string:
+		if v.text, err = CompileInterpolation(t, Origin{Start: pos}); err == nil {
+			v.refs = v.text.refs
+		}
+	}
+	return v, err
+}
+
+func (c *HostVarCompiler) child(v *Value, value any) error {
+	e, err := c.compile(value, v.Pos)
+	if err != nil {
+		return err
+	}
+	v.list = append(v.list, e)
+	v.refs.Merge(e.refs)
+	return nil
+}
+
+// hasTemplate tells whether a text in the value is a template.
+func hasTemplate(value any) bool {
+	switch t := value.(type) {
+	case string:
+		return IsTemplate(t)
+	case []any:
+		return slices.ContainsFunc(t, hasTemplate)
+	case map[string]any:
+		for _, e := range t {
+			if hasTemplate(e) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"deployer/ansible/jinja"
+)
+
+// ConditionAdvice is what a condition of Jinja is here, as advice; empty when it is
+// none.
+func ConditionAdvice(src string) string { return asExpr(src, jinja.Condition) }
+
+// ValueAdvice is asCondition for an expression of any value.
+func ValueAdvice(src string) string { return asExpr(src, jinja.Expression) }
+
+func asExpr(src string, translate func(string) (string, error)) string {
+	out, err := translate(src)
+	if err != nil && !jinja.Unreadable(err) {
+		return "; " + err.Error()
+	}
+	if _, err := newStrictness(out); err != nil || out == "" || out == src {
+		return jinjaFormAdvice(src)
+	}
+	return "; write " + out
+}
+
+// templateAdvice is what a line of Jinja is here, as advice; empty when it is none.
+func templateAdvice(src string, line int) string {
+	if lines := strings.Split(strings.TrimSuffix(src, "\n"), "\n"); len(lines) > 1 {
+		src = lines[min(max(line, 1), len(lines))-1]
+	}
+	if !jinja.IsJinja(src) {
+		return ""
+	}
+	out, problems := jinja.Text(src)
+	if len(problems) > 0 {
+		return "; " + problems[0].Err.Error()
+	}
+	return "; write " + strings.TrimSpace(out)
+}
+
+// notExpression says of the code of a template file why it is none of a text.
+func notExpression(src string) error {
+	if strings.HasPrefix(src, ".") {
+		return fmt.Errorf("variables have no dot in texts: write {{ %s }}", strings.TrimPrefix(src, "."))
+	}
+	if word := templateStatement(src); word != "" {
+		return fmt.Errorf("%s stands in template files only; a text has {{ CONDITION ? A : B }} and {{ LIST | join(', ') }}", word)
+	}
+	if strings.HasPrefix(src, "$") && !strings.HasPrefix(src, "$env") {
+		return fmt.Errorf("%s is of template files; a text has {{ let NAME = VALUE; EXPRESSION }}", src)
+	}
+	if at := strings.Index(src, "//"); at >= 0 && !quotedAt(src, at) {
+		return errors.New("// begins a comment; a division without a fraction is int(A / B)")
+	}
+	return nil
+}
+
+// templateStatementPattern is one of text/template.
+var templateStatementPattern = regexp.MustCompile(`^(end|else)$|^(?:else )?(if|range|with|define|template|block)\s+(["'.$(]|\w+)`)
+
+// templateStatement is the word with which a statement of text/template begins; empty for an
+// expression.
+func templateStatement(src string) string {
+	m := templateStatementPattern.FindStringSubmatch(src)
+	switch {
+	case m == nil, m[2] == "if" && strings.Contains(src, "{"):
+		return "" // expr has if CONDITION { A } else { B }
+	case slices.Contains([]string{"in", "not", "and", "or", "matches", "contains", "startsWith", "endsWith"}, m[3]):
+		return "" // a variable that is called so
+	}
+	return m[1] + m[2]
+}
+
+// quotedAt reports whether a place of an expression stands in quotes.
+func quotedAt(src string, at int) bool {
+	quote := byte(0)
+	for i := range at {
+		switch c := src[i]; {
+		case quote == 0 && (c == '\'' || c == '"' || c == '`'):
+			quote = c
+		case c == quote && (i == 0 || src[i-1] != '\\'):
+			quote = 0
+		}
+	}
+	return quote != 0
+}
+
+// textAdvice is what to write instead of a statement of Jinja in a text.
+func textAdvice(src string, offset int) string {
+	if !strings.HasPrefix(src[offset:], "{%") {
+		return ""
+	}
+	return "; a text has {{ CONDITION ? A : B }} and {{ LIST | join(', ') }}, a file of its own has statements: {{ if }}, {{ range }}"
+}
+
+// jinjaStatementPattern is one that text/template would leave as it is.
+var jinjaStatementPattern = regexp.MustCompile(`\{%[-+]?\s*(if|for|set|include|macro|block|extends|raw|import|from)\b[^%]*%\}`)
+
+// rejectJinjaStatement refuses a text with a statement of Jinja, which would be taken
+// as it stands.
+func rejectJinjaStatement(src string, orig Origin) error {
+	at := jinjaStatementPattern.FindStringIndex(src)
+	if at == nil {
+		return nil
+	}
+	line := strings.Count(src[:at[0]], "\n")
+	col := at[0] - (strings.LastIndexByte(src[:at[0]], '\n') + 1)
+	advice := "; `deployer convert FILE` translates template files"
+	if !strings.Contains(strings.TrimSpace(src), "\n") {
+		advice = templateAdvice(src, 1)
+	}
+	return orig.at(line+1, col).Errorf("template: %s is Jinja%s", src[at[0]:at[1]], advice)
+}

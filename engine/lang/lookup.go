@@ -1,0 +1,152 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+)
+
+// lookupName and queryName are how the lookups of Ansible are called after Visit, with
+// all variables in front of their arguments.
+const (
+	lookupName = "__lookup"
+	queryName  = "__query"
+)
+
+// isLookup reports whether a function reads something of the machine that deployer
+// runs on.
+func isLookup(name string) bool { return name == "lookup" || name == "query" || name == "q" }
+
+// rewriteLookup gives a lookup the variables.
+func rewriteLookup(n *ast.Node, t *ast.CallNode, name string) {
+	to := queryName
+	if name == "lookup" {
+		to = lookupName
+	}
+	args := append([]ast.Node{&ast.IdentifierNode{Value: "$env"}}, t.Arguments...)
+	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: to}, Arguments: args})
+}
+
+// lookups compiles the lookups of the expression: a template file whose name is a
+// constant is read now, so that what it looks at is known.
+func (e *Expr) lookups(calls []*ast.CallNode) ([]expr.Option, error) {
+	for _, call := range calls {
+		if err := e.checkLookup(call); err != nil {
+			return nil, e.at(call.Location().From).Errorf("%s: %v", e.shown(), err)
+		}
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	return []expr.Option{
+		expr.Function(lookupName, func(args ...any) (any, error) {
+			found, err := e.find(args)
+			if err != nil {
+				return nil, err
+			}
+			texts := make([]string, len(found))
+			for i, v := range found {
+				if texts[i], err = printed(v); err != nil {
+					return nil, err
+				}
+			}
+			return strings.Join(texts, ","), nil
+		}),
+		expr.Function(queryName, func(args ...any) (any, error) { return e.find(args) }),
+	}, nil
+}
+
+func (e *Expr) checkLookup(call *ast.CallNode) error {
+	if len(call.Arguments) == 0 {
+		return errors.New("lookup wants the name of a lookup: file, env, password or template")
+	}
+	name, ok := call.Arguments[0].(*ast.StringNode)
+	if !ok {
+		return errors.New("lookup wants its name as a constant: file, env, password or template")
+	}
+	if lookupPlugins[bareLookup(name.Value)] == nil {
+		return fmt.Errorf("there is no lookup %q; there are file, env, password and template%s", name.Value, missingLookupAdvice[bareLookup(name.Value)])
+	}
+	if bareLookup(name.Value) != "template" {
+		return nil
+	}
+	for _, arg := range call.Arguments[1:] {
+		file, constant := arg.(*ast.StringNode)
+		if !constant || e.orig.files == nil {
+			e.refs.all = true
+			continue
+		}
+		tpl, err := e.orig.files.Template(file.Value)
+		if err != nil {
+			return err
+		}
+		e.refs.Merge(tpl.refs)
+	}
+	return nil
+}
+
+// bareLookup is the name of a lookup without its collection.
+func bareLookup(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// lookupPlugins are those of Ansible that exist here; each finds one value for each term.
+var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (any, error){
+	"file": func(e *Expr, _ map[string]any, term string) (any, error) {
+		if e.orig.files == nil {
+			return readAbsoluteFile(term)
+		}
+		data, err := e.orig.files.File(term)
+		return strings.TrimRight(string(data), " \t\r\n"), err
+	},
+	"env":      func(_ *Expr, _ map[string]any, term string) (any, error) { return os.Getenv(term), nil },
+	"password": func(e *Expr, _ map[string]any, term string) (any, error) { return password(e.orig.files, term) },
+	"template": func(e *Expr, vars map[string]any, term string) (any, error) {
+		if e.orig.files == nil {
+			return nil, errors.New("templates are found from playbooks and roles; the inventory has none")
+		}
+		tpl, err := e.orig.files.Template(term)
+		if err != nil {
+			return nil, err
+		}
+		return tpl.Text(vars)
+	},
+}
+
+// missingLookupAdvice are what to do instead of those that do not exist.
+var missingLookupAdvice = map[string]string{
+	"pipe":        "; a task command with delegate_to: localhost and register",
+	"vars":        "; $env['NAME'] is the variable of that name",
+	"dict":        "; NAME | dict2items",
+	"first_found": "; include_vars takes a list of names, of which the first that exists counts",
+	"url":         "; a task http_check, or download",
+}
+
+func (e *Expr) find(args []any) ([]any, error) {
+	vars, _ := args[0].(map[string]any)
+	name, _ := args[1].(string)
+	out := []any{}
+	for _, a := range args[2:] {
+		term, ok := a.(string)
+		if !ok {
+			return nil, fmt.Errorf("lookup %s: want a text, got %s", name, Describe(a))
+		}
+		v, err := lookupPlugins[bareLookup(name)](e, vars, term)
+		if err != nil {
+			return nil, fmt.Errorf("lookup %s: %w", name, err)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// readAbsoluteFile reads a file that a variable of the inventory names.
+func readAbsoluteFile(name string) (any, error) {
+	if !strings.HasPrefix(name, "/") {
+		return nil, errors.New("files are found from playbooks and roles; in the inventory, name one by its whole path")
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // the author of the inventory names it
+	return strings.TrimRight(string(data), " \t\r\n"), err
+}

@@ -1,0 +1,83 @@
+package lang
+
+import (
+	"iter"
+	"maps"
+	"slices"
+)
+
+// Refs are the names of variables that an expression or template may look at.
+type Refs struct {
+	// names are true for those of which more is looked at than how a step ended.
+	names map[string]bool
+	// tested are the names that are allowed to be missing somewhere.
+	tested map[string]bool
+	// all is set when they cannot be told, because the variables are used as
+	// a whole.
+	all bool
+}
+
+// Add notes that the variable is read.
+func (r *Refs) Add(name string) { r.note(name, true) }
+
+// addField is add for one field of the variable.
+func (r *Refs) addField(name, field string) {
+	r.note(name, field != "changed" && field != "failed" && field != "skipped")
+}
+
+func (r *Refs) note(name string, beyond bool) {
+	if r.names == nil {
+		r.names = map[string]bool{}
+	}
+	r.names[name] = r.names[name] || beyond
+}
+
+// test notes that the variable may be missing.
+func (r *Refs) test(name string) {
+	if r.tested == nil {
+		r.tested = map[string]bool{}
+	}
+	r.tested[name] = true
+}
+
+// Merge adds the variables of others.
+func (r *Refs) Merge(others ...Refs) {
+	for _, o := range others {
+		r.all = r.all || o.all
+		for n := range o.tested {
+			r.test(n)
+		}
+		for n, beyond := range o.names {
+			r.note(n, beyond)
+		}
+	}
+}
+
+// Tested reports whether the variable is allowed to be missing somewhere.
+func (r Refs) Tested(name string) bool { return r.tested[name] }
+
+// TestedNames are the variables that are allowed to be missing somewhere.
+func (r Refs) TestedNames() iter.Seq[string] { return maps.Keys(r.tested) }
+
+// Has tells whether the variable of that name may be looked at.
+func (r Refs) Has(name string) bool {
+	if r.all {
+		return true
+	}
+	_, ok := r.names[name]
+	return ok
+}
+
+// Beyond tells whether more of a registered result may be looked at than whether
+// its step changed something, failed or was skipped. Variables that are used as a
+// whole do not count.
+func (r Refs) Beyond(name string) bool { return r.names[name] }
+
+// Everything are the references of code that may look at any variable.
+func Everything() Refs { return Refs{all: true} }
+
+// All tells that any variable may be looked at.
+func (r Refs) All() bool { return r.all }
+
+// Names are the names that are known to be looked at, sorted.
+func (r Refs) Names() []string { return slices.Sorted(maps.Keys(r.names)) }

@@ -1,0 +1,280 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm/runtime"
+
+	"deployer/engine/lang/dialect"
+	"deployer/strictyaml"
+)
+
+// The expr language gives nil for a name or key that does not exist, so a
+// misspelt condition would quietly be false. strictness rewrites look-ups into
+// calls of get, which fails, or try, which gives nil where the author allowed
+// for it.
+const (
+	getName        = "__get"
+	getHostVarName = "__told" // get, of the variables of another host
+	tryName        = "__try"
+	// truthyName is Jinja's truth, of `| default(x, true)`.
+	truthyName = "__truthy"
+)
+
+type strictness struct {
+	refs Refs
+	// By place in the source: the tree is parsed once to fill these and once
+	// more by the compiler, which walks it from the leaves up.
+	tolerant  map[file.Location]bool   // nil instead of an error
+	untouched map[file.Location]bool   // names of functions
+	locals    map[string]bool          // let x = ...
+	hostVars  map[file.Location]bool   // variables of another host
+	fields    map[file.Location]string // of names of which one field is looked at
+	unknown   []*ast.IdentifierNode    // functions that do not exist
+	definite  []*ast.IdentifierNode    // variables that are looked at in any case
+	called    map[string]dialect.Func  // functions beside those of expr
+	lookups   []*ast.CallNode
+	isPath    bool // a path of names, each of which has to be there
+}
+
+func newStrictness(src string) (*strictness, error) {
+	tree, err := parser.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	s := &strictness{tolerant: map[file.Location]bool{}, untouched: map[file.Location]bool{}, locals: map[string]bool{}, hostVars: map[file.Location]bool{}, fields: map[file.Location]string{}, called: map[string]dialect.Func{}}
+	ast.Walk(&tree.Node, visit(s.collectContext))
+	ast.Walk(&tree.Node, visit(s.collectRefs))
+	s.collectDefinite(tree.Node)
+	path := memberPath(tree.Node)
+	s.isPath = path != nil && path[0] != omitName && len(s.tolerant) == 0
+	for _, f := range s.unknown {
+		name := dialect.Shown(f.Value)
+		err := &file.Error{Location: f.Location(), Message: fmt.Sprintf("unknown function %q%s", name, strictyaml.Hint(name, language.Names()))}
+		return nil, err.Bind(tree.Source)
+	}
+	return s, nil
+}
+
+// functions are those that the expression calls, beside those of expr.
+func (s *strictness) functions() []expr.Option {
+	var out []expr.Option
+	for name, f := range s.called {
+		out = append(out, expr.Function(name, f))
+	}
+	return out
+}
+
+type visit func(*ast.Node)
+
+// Visit is for package ast.
+func (v visit) Visit(n *ast.Node) { v(n) }
+
+func (s *strictness) collectContext(n *ast.Node) {
+	switch t := (*n).(type) {
+	case *ast.VariableDeclaratorNode:
+		s.locals[t.Name] = true
+	case *ast.CallNode:
+		s.untouched[t.Callee.Location()] = true
+		s.call(t)
+	case *ast.MemberNode:
+		if field, ok := t.Property.(*ast.StringNode); ok {
+			s.fields[t.Node.Location()] = field.Value
+		}
+		if m, ok := t.Node.(*ast.MemberNode); ok && isText(m.Property, "vars") && fromHosts(m.Node) {
+			s.hostVars[t.Location()] = true
+		}
+		if t.Optional {
+			s.tolerant[t.Location()] = true
+			s.tolerant[t.Node.Location()] = true
+		}
+	case *ast.BinaryNode:
+		if t.Operator == "??" {
+			ast.Walk(&t.Left, visit(func(l *ast.Node) { s.tolerant[(*l).Location()] = true }))
+		}
+		// "x" in $env asks for one name, not for all.
+		if name, ok := t.Left.(*ast.StringNode); ok && t.Operator == "in" && isEnv(t.Right) {
+			s.refs.Add(name.Value)
+			s.refs.test(name.Value)
+			s.untouched[t.Right.Location()] = true
+		}
+	}
+}
+
+// call notes which function is called. expr's own are another kind of node.
+func (s *strictness) call(t *ast.CallNode) {
+	f, ok := t.Callee.(*ast.IdentifierNode)
+	if !ok {
+		return
+	}
+	if isDefault(f.Value) && len(t.Arguments) > 0 {
+		ast.Walk(&t.Arguments[0], visit(func(l *ast.Node) { s.tolerant[(*l).Location()] = true }))
+	}
+	if isLookup(f.Value) {
+		s.lookups = append(s.lookups, t)
+	} else if fn, known := language.Function(f.Value); known {
+		s.called[f.Value] = fn
+	} else if f.Value != versionName {
+		s.unknown = append(s.unknown, f)
+	}
+}
+
+// isDefault reports whether a function is Ansible's default, whose value may be missing.
+func isDefault(name string) bool { return name == "default" || name == "d" }
+
+func (s *strictness) collectRefs(n *ast.Node) {
+	id, ok := (*n).(*ast.IdentifierNode)
+	switch {
+	case !ok || s.untouched[id.Location()] || s.locals[id.Value] || id.Value == omitName:
+	case isEnv(id):
+		s.refs.all = true
+	default:
+		if s.tolerant[id.Location()] {
+			s.refs.test(id.Value)
+		}
+		if field, one := s.fields[id.Location()]; one {
+			s.refs.addField(id.Value, field)
+			return
+		}
+		s.refs.Add(id.Value)
+	}
+}
+
+func isEnv(n ast.Node) bool {
+	id, ok := n.(*ast.IdentifierNode)
+	return ok && id.Value == "$env"
+}
+
+// Visit rewrites one look-up.
+func (s *strictness) Visit(n *ast.Node) {
+	if call, ok := (*n).(*ast.CallNode); ok {
+		s.visitCall(n, call) // it has the place of its name
+		return
+	}
+	if s.untouched[(*n).Location()] {
+		return
+	}
+	switch t := (*n).(type) {
+	case *ast.IdentifierNode:
+		if t.Value == omitName && !s.locals[t.Value] {
+			ast.Patch(n, &ast.StringNode{Value: OmitMark})
+		} else if !isEnv(t) && !s.locals[t.Value] {
+			s.patch(n, &ast.IdentifierNode{Value: "$env"}, &ast.StringNode{Value: t.Value})
+		}
+	case *ast.MemberNode:
+		if !t.Method {
+			s.patch(n, t.Node, t.Property)
+		}
+	case *ast.BuiltinNode:
+		rewriteOrdered(n, t)
+	}
+}
+
+// visitCall rewrites a call of default or of a lookup.
+func (s *strictness) visitCall(n *ast.Node, t *ast.CallNode) {
+	f, ok := t.Callee.(*ast.IdentifierNode)
+	switch {
+	case !ok:
+	case isDefault(f.Value):
+		s.rewriteDefault(n, t.Arguments)
+	case isLookup(f.Value):
+		rewriteLookup(n, t, f.Value)
+	}
+}
+
+func (s *strictness) patch(n *ast.Node, of, key ast.Node) {
+	name := getName
+	if s.hostVars[(*n).Location()] {
+		name = getHostVarName
+	}
+	if s.tolerant[(*n).Location()] {
+		name = tryName
+	}
+	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{of, key}})
+}
+
+// fromHosts tells whether a node is one of all hosts: hosts.NAME or hosts[NAME].
+func fromHosts(n ast.Node) bool {
+	m, ok := n.(*ast.MemberNode)
+	if !ok {
+		return false
+	}
+	id, ok := m.Node.(*ast.IdentifierNode)
+	return ok && id.Value == "hosts"
+}
+
+func isText(n ast.Node, text string) bool {
+	s, ok := n.(*ast.StringNode)
+	return ok && s.Value == text
+}
+
+// getHostVar is get, of the variables of another host.
+func getHostVar(args ...any) (any, error) {
+	value, err := get(args...)
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, hostVarsAdvice)
+	}
+	return value, nil
+}
+
+// get looks key up in a mapping, list or text.
+func get(args ...any) (any, error) {
+	of, key := args[0], args[1]
+	switch m := of.(type) {
+	case nil:
+		return nil, fmt.Errorf("cannot look up %v in nothing; use ?? or ?. where it may be missing", key)
+	case map[string]any:
+		k, ok := key.(string)
+		if !ok {
+			return nil, fmt.Errorf("keys are texts, and %v is not one", key)
+		}
+		v, ok := m[k]
+		if !ok {
+			return nil, fmt.Errorf("unknown name %q%s", k, NameHint(k, m))
+		}
+		return v, nil
+	}
+	return runtime.Fetch(of, key), nil // panics are turned into errors by the vm
+}
+
+// try is get for where the author allowed that there is nothing.
+func try(args ...any) (any, error) {
+	switch m := args[0].(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		k, _ := args[1].(string)
+		return m[k], nil
+	}
+	return get(args...)
+}
+
+// NameHint returns the end of an error about an unknown name: the task that gives it a
+// value, the name that it has here when Ansible has it, or a similar name of known.
+func NameHint(name string, known map[string]any) string {
+	if c, ok := known[contextVar].(*runContext); ok {
+		if pos, ok := c.definers[name]; ok {
+			return fmt.Sprintf("; %s gives it a value, and has not done so on this host: it was skipped, or comes later", pos)
+		}
+	}
+	if ours, ok := ansibleNames[name]; ok {
+		return "; deployer calls it " + ours
+	}
+	if s := strictyaml.Suggest(name, slices.Collect(maps.Keys(known))); s != "" {
+		return fmt.Sprintf("; did you mean %q?", s)
+	}
+	return ""
+}
+
+// omitName is the name that leaves an argument out, as in
+// {{ item.shell | default(omit) }}: the module then does as if it had not been said.
+const omitName = "omit"
+
+// OmitMark is its value.
+const OmitMark = "__omitted_argument__"

@@ -1,0 +1,171 @@
+package lang
+
+import (
+	"deployer/strictyaml"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+// Template is a compiled template file, of text/template. A variable that does not exist is an
+// error with its place. It is safe for concurrent use.
+type Template struct {
+	orig Origin
+	src  string
+	tpl  *template.Template
+	refs Refs
+	// sure is what it looks at in any case, and includes are the files of which it
+	// does; changes tells that it may give itself variables.
+	definite []VarUse
+	includes []string
+	setsVars bool
+	// asFuncs are variables that {{ define }} parts name without a dot; see bind.
+	asFuncs []string
+}
+
+func compileTemplate(src string, orig Origin, funcs template.FuncMap) (*Template, error) {
+	t := &Template{orig: orig, src: src}
+	if err := rejectJinjaStatement(src, orig); err != nil {
+		return nil, err
+	}
+	tpl, names, err := parseFile(src, funcs)
+	if err != nil {
+		return nil, t.parseError(err, funcs)
+	}
+	t.tpl, t.refs, t.asFuncs = tpl, templateRefs(tpl), names
+	for _, name := range names {
+		t.refs.Add(name)
+	}
+	t.definite = t.findDefiniteUses()
+	return t, nil
+}
+
+// Refs are the variables that the template looks at.
+func (t *Template) Refs() Refs { return t.refs }
+
+// Text renders the template.
+func (t *Template) Text(vars map[string]any) (string, error) {
+	var b strings.Builder
+	tpl, err := t.bind(vars)
+	if err != nil {
+		return "", t.orig.Start.Errorf("template: %v", err)
+	}
+	if err := tpl.Execute(&b, vars); err != nil {
+		return "", t.execError(err, vars)
+	}
+	out := b.String()
+	if strings.Contains(out, noValue) && !strings.Contains(t.src, noValue) {
+		return "", t.orig.Start.Errorf("the template prints a value that is null; give it a default or test it with if")
+	}
+	return out, nil
+}
+
+// noValue is what text/template prints for null.
+const noValue = "<no value>"
+
+var (
+	execErrorText  = regexp.MustCompile(`(?s)^template: [^:]*:(\d+):(\d+): executing ".*?" at <(.*?)>: (.*)$`)
+	parseErrorText = regexp.MustCompile(`(?s)^template: [^:]*:(\d+): (.*)$`)
+	noEntryText    = regexp.MustCompile(`map has no entry for key "(.*)"`)
+	noFuncText     = regexp.MustCompile(`function "(.*)" not defined`)
+)
+
+// execError gives an error of rendering its place in the file.
+func (t *Template) execError(err error, vars map[string]any) error {
+	m := execErrorText.FindStringSubmatch(err.Error())
+	if m == nil {
+		return t.orig.Start.Errorf("template: %v", err)
+	}
+	line, _ := strconv.Atoi(m[1])
+	col, _ := strconv.Atoi(m[2])
+	msg, code := m[4], t.asWritten(m[3])
+	if missing := noEntryText.FindStringSubmatch(msg); missing != nil {
+		msg = fmt.Sprintf("unknown name %q%s", missing[1], t.hint(m[3], missing[1], vars))
+		whole := code
+		if !strings.Contains(code, missing[1]) { // of (index .hosts "x").vars it names a part
+			whole = t.src
+		}
+		if strings.Contains(whole, "hosts") && strings.Contains(whole, ".vars."+missing[1]) {
+			msg += hostVarsAdvice
+		}
+	}
+	return t.orig.at(line, t.begin(line, col, code)).Errorf("template {{ %s }}: %s", code, msg)
+}
+
+// asWritten is a piece of code of the parsed template as the file has it: a variable
+// that stands without a dot there is $.name in the parsed one.
+func (t *Template) asWritten(code string) string {
+	if bare, ok := strings.CutPrefix(code, "$."); ok && !strings.Contains(t.src, strings.TrimSuffix(code, "...")) {
+		return bare
+	}
+	return code
+}
+
+// begin finds where code begins in a line of the template: text/template gives
+// the column of the last part of a chain such as .a.b.c.
+func (t *Template) begin(line, col int, code string) int {
+	lines := strings.Split(t.src, "\n")
+	if line < 1 || line > len(lines) || col > len(lines[line-1]) {
+		return col
+	}
+	text, code := lines[line-1], strings.TrimSuffix(code, "...")
+	if i := strings.LastIndex(text[:min(len(text), col+len(code))], code); i >= 0 && i <= col {
+		return i
+	}
+	return col
+}
+
+// hint looks for a similar name beside the one that is missing in a chain
+// such as .cluster.dns.domian.
+func (t *Template) hint(chain, name string, vars map[string]any) string {
+	at := vars
+	for _, step := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(chain, "$"), "."), ".") {
+		if step == name {
+			return NameHint(name, at)
+		}
+		next, ok := at[step].(map[string]any)
+		if !ok {
+			return ""
+		}
+		at = next
+	}
+	return ""
+}
+
+func (t *Template) parseError(err error, funcs template.FuncMap) error {
+	m := parseErrorText.FindStringSubmatch(err.Error())
+	if m == nil {
+		return t.orig.Start.Errorf("template: %v", err)
+	}
+	line, _ := strconv.Atoi(m[1])
+	msg := m[2]
+	if advice := templateAdvice(t.src, line); advice != "" {
+		return t.orig.at(line, 0).Errorf("template: %s%s", msg, advice)
+	}
+	if strings.Contains(msg, "U+005B '['") {
+		msg += `; there are no [ ] in templates: write (index .hosts "db1").address, and (list "a" "b") for a list`
+	}
+	if strings.Contains(msg, "malformed character constant") {
+		msg += `; texts stand in double quotes`
+	}
+	if f := noFuncText.FindStringSubmatch(msg); f != nil {
+		known := make([]string, 0, len(funcs))
+		for name := range funcs {
+			known = append(known, name)
+		}
+		switch ours, ok := ansibleNames[f[1]]; {
+		case ok:
+			msg += "; deployer calls it " + ours
+		case f[1] == "lookup" || f[1] == "query":
+			msg += "; files are read by copy and template, the environment by !env in vars_files"
+		default:
+			msg += strictyaml.Hint(f[1], known)
+		}
+	}
+	return t.orig.at(line, 0).Errorf("template: %s", msg)
+}
+
+// DefiniteUses returns the variables that the template reads on every host.
+func (t *Template) DefiniteUses() []VarUse { return t.definite }

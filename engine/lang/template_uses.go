@@ -1,0 +1,127 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+	"text/template/parse"
+)
+
+// findDefiniteUses gathers the variables that a template looks at in any case: not those in
+// the bodies of if, range and with, nor behind the first argument of and and or.
+// Of one that may give itself variables nothing is sure.
+func (t *Template) findDefiniteUses() []VarUse {
+	for _, part := range t.tpl.Templates() {
+		if part.Tree != nil {
+			eachCommand(part.Root, func(c *parse.CommandNode) { t.setsVars = t.setsVars || setsVars(c) })
+		}
+	}
+	if t.setsVars || t.tpl.Tree == nil {
+		return nil
+	}
+	w := &useWalk{of: t}
+	w.list(t.tpl.Root)
+	t.includes = w.includes
+	return w.out
+}
+
+// setsVars tells whether a command may give the variables themselves others, as
+// {{ $_ := set . "port" 80 }} does.
+func setsVars(c *parse.CommandNode) bool {
+	id, ok := c.Args[0].(*parse.IdentifierNode)
+	if !ok || !slices.Contains([]string{"set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"}, id.Ident) {
+		return false
+	}
+	return slices.ContainsFunc(c.Args, func(n parse.Node) bool { return isVars(n, true) })
+}
+
+type useWalk struct {
+	of       *Template
+	called   []string // templates of the file, around this place
+	includes []string // template files
+	out      []VarUse
+}
+
+func (w *useWalk) list(l *parse.ListNode) {
+	for _, n := range l.Nodes {
+		switch n := n.(type) {
+		case *parse.ActionNode:
+			w.pipe(n.Pipe)
+		case *parse.IfNode:
+			w.pipe(n.Pipe)
+		case *parse.RangeNode:
+			w.pipe(n.Pipe)
+		case *parse.WithNode:
+			w.pipe(n.Pipe)
+		case *parse.TemplateNode:
+			w.call(n)
+		}
+	}
+}
+
+// call follows {{ template "name" . }} into a template of the same file.
+func (w *useWalk) call(n *parse.TemplateNode) {
+	if n.Pipe == nil {
+		return
+	}
+	w.pipe(n.Pipe)
+	whole := len(n.Pipe.Cmds) == 1 && len(n.Pipe.Cmds[0].Args) == 1 && isVars(n.Pipe.Cmds[0].Args[0], true)
+	called := w.of.tpl.Lookup(n.Name)
+	if !whole || called == nil || called.Tree == nil || slices.Contains(w.called, n.Name) {
+		return
+	}
+	w.called = append(w.called, n.Name)
+	w.list(called.Root)
+}
+
+func (w *useWalk) pipe(p *parse.PipeNode) {
+	for _, c := range p.Cmds {
+		args := c.Args
+		if id, ok := args[0].(*parse.IdentifierNode); ok {
+			switch id.Ident {
+			case "and", "or":
+				args = args[:min(len(args), 2)]
+			case includeFunc:
+				w.include(args)
+			}
+		}
+		for _, a := range args {
+			w.arg(a)
+		}
+	}
+}
+
+// include notes a template file that is rendered with all variables.
+func (w *useWalk) include(args []parse.Node) {
+	if len(args) == 3 && isVars(args[2], true) {
+		if name, ok := args[1].(*parse.StringNode); ok {
+			w.includes = append(w.includes, name.Text)
+		}
+	}
+}
+
+func (w *useWalk) arg(n parse.Node) {
+	switch t := n.(type) {
+	case *parse.FieldNode:
+		w.note(t.Ident[0], n)
+	case *parse.VariableNode:
+		if t.Ident[0] == "$" && len(t.Ident) > 1 {
+			w.note(t.Ident[1], n)
+		}
+	case *parse.PipeNode:
+		w.pipe(t)
+	case *parse.ChainNode:
+		if !isVars(t.Node, true) {
+			w.arg(t.Node)
+		}
+	}
+}
+
+// note notes a variable with its place; the position of a chain is that of its
+// last part.
+func (w *useWalk) note(name string, n parse.Node) {
+	before := w.of.src[:min(int(n.Position()), len(w.of.src))]
+	line := strings.Count(before, "\n") + 1
+	col := len(before) - 1 - strings.LastIndex(before, "\n")
+	code := w.of.asWritten(n.String())
+	w.out = append(w.out, VarUse{Name: name, Pos: w.of.orig.at(line, w.of.begin(line, col, code)), Source: "template {{ " + code + " }}"})
+}

@@ -1,0 +1,18 @@
+package program
+
+import (
+	"deployer/engine/lang"
+)
+
+// User is the name of the user that the programs of the task run as; see
+// engine.Command. The caller has entered the scopes.
+func (t *Task) User(vars *lang.Vars) (string, error) {
+	if t.RunAs == nil {
+		return "", nil
+	}
+	name, err := t.RunAs.Value(vars)
+	if err == nil && name == "" {
+		return "", t.RunAs.Pos.Errorf("become_user gives no name of a user")
+	}
+	return name, err
+}

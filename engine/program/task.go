@@ -1,0 +1,138 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/lang"
+)
+
+// CollectRefs computes what the task looks at.
+func (t *Task) CollectRefs() {
+	parts := []lang.Refs{}
+	for _, e := range t.When {
+		parts = append(parts, e.Refs())
+	}
+	t.whenRefs = lang.Closure(t.Scopes, parts...)
+	if t.Loop != nil {
+		parts = append(parts, t.Loop.Refs)
+		if t.Loop.Label != nil {
+			parts = append(parts, t.Loop.Label.Refs())
+		}
+	}
+	for _, label := range t.LoopLabels {
+		parts = append(parts, label.Refs())
+	}
+	if t.Throttle != nil {
+		parts = append(parts, t.Throttle.Refs())
+	}
+	if t.Args != nil {
+		parts = append(parts, t.Args.Refs())
+	}
+	if t.Delegate != nil {
+		parts = append(parts, t.Delegate.Refs())
+	}
+	if t.RunAs != nil {
+		parts = append(parts, t.RunAs.Refs())
+	}
+	for _, env := range t.Environment {
+		parts = append(parts, env.Refs())
+	}
+	if t.NameText != nil {
+		parts = append(parts, t.NameText.Refs())
+	}
+	t.refs = lang.Closure(t.Scopes, parts...)
+	var after []lang.Refs
+	for _, e := range slices.Concat(t.ChangedWhen, t.FailedWhen, t.Until) {
+		after = append(after, e.Refs())
+	}
+	t.afterRefs = lang.Closure(t.Scopes, after...)
+}
+
+// Applies evaluates the task's conditions; reason is the one that does not hold.
+func (t *Task) Applies(vars *lang.Vars) (ok bool, reason string, err error) {
+	return lang.ConditionsHold(t.When, t.Scopes, vars)
+}
+
+// Applies evaluates the block's conditions; reason is the one that does not hold.
+func (b *Block) Applies(vars *lang.Vars) (ok bool, reason string, err error) {
+	return lang.ConditionsHold(b.When, b.Scopes, vars)
+}
+
+// WhenPerItem tells whether the conditions look at the item of the loop, so
+// that they are evaluated for each item.
+func (t *Task) WhenPerItem() bool {
+	return t.Loop != nil && slices.ContainsFunc(t.When, func(e *lang.Expr) bool { return t.Loop.PerItem(e.Refs()) })
+}
+
+// Items returns the items of the task's loop; the task must have one.
+func (t *Task) Items(vars *lang.Vars) ([]any, error) {
+	defer vars.PopTo(vars.Depth())
+	if err := vars.PushScope(t.Scopes, t.Loop.Refs); err != nil {
+		return nil, err
+	}
+	return t.Loop.Items(vars.Map())
+}
+
+// BuildArgs renders and decodes the arguments into a new value of the task's kind;
+// nil for a gate at which there is nothing to wait for. The caller has entered
+// the task's scopes and set the item.
+func (t *Task) BuildArgs(vars *lang.Vars) (any, error) {
+	into := t.Kind.New()
+	if err := t.Args.Decode(vars.Map(), into); err != nil {
+		return nil, err
+	}
+	if t.gate {
+		return into.(engine.ReadinessGate).Gate(), nil
+	}
+	return into, nil
+}
+
+// Title is the task's name rendered; of a loop with the label of the item. A task
+// that stands for another one has the name as written where it cannot be rendered.
+func (t *Task) Title(vars *lang.Vars) (title string, err error) {
+	title = t.Name
+	if t.NameText != nil {
+		title, err = t.NameText.Text(vars.Map())
+	}
+	switch {
+	case err != nil && t.replaces:
+		return t.Prefix + t.Name, nil
+	case err != nil:
+		return "", err
+	}
+	labels := t.LoopLabels
+	if t.Loop != nil && t.Loop.Label != nil {
+		labels = append(slices.Clip(labels), t.Loop.Label)
+	}
+	for _, l := range labels {
+		label, err := l.Value(vars)
+		if err != nil {
+			return "", err
+		}
+		title += " (" + label + ")"
+	}
+	return t.Prefix + title, nil
+}
+
+// MayHaveTitle tells whether a title may be one that Title has given: names with
+// templates may have any.
+func (t *Task) MayHaveTitle(title string) bool {
+	rest, same := strings.CutPrefix(title, t.Name)
+	labelled := len(t.LoopLabels) > 0 || t.Loop != nil && t.Loop.Label != nil
+	return lang.IsTemplate(t.Name) || same && (rest == "" || labelled && strings.HasPrefix(rest, " ("))
+}
+
+// Closure adds to refs what the task's variables refer to in turn.
+func (t *Task) Closure(refs lang.Refs) lang.Refs { return lang.Closure(t.Scopes, refs) }
+
+// Holds evaluates conditions on the task's result, which the caller has put
+// into vars.
+func (t *Task) Holds(conditions []*lang.Expr, vars *lang.Vars) (bool, error) {
+	if err := vars.PushScope(t.Scopes, t.afterRefs); err != nil {
+		return false, err
+	}
+	ok, _, err := lang.FirstFalse(conditions, vars.Map())
+	return ok, err
+}

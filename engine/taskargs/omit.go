@@ -1,0 +1,21 @@
+package taskargs
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine/lang"
+)
+
+// omitted tells whether an argument has come to nothing. A mark inside of a longer
+// text is an error.
+func (n *argNode) omitted(rendered *yaml.Node) (bool, error) {
+	if n.text == nil || rendered.Kind != yaml.ScalarNode || !strings.Contains(rendered.Value, lang.OmitMark) {
+		return false, nil
+	}
+	if rendered.Value != lang.OmitMark {
+		return false, n.text.Pos().Errorf("template %s: omit leaves a whole argument out, and cannot be a part of one", n.text.Source())
+	}
+	return true, nil
+}

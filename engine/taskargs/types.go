@@ -1,0 +1,85 @@
+package taskargs
+
+import (
+	"encoding"
+	"reflect"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+type argType int
+
+const (
+	wantText  argType = iota // a string
+	wantAny                  // whatever the template's value is
+	wantOther                // the rendered text is read again as YAML
+)
+
+func argTypeOf(t reflect.Type) argType {
+	t = deref(t)
+	switch {
+	case t == nil || t.Kind() == reflect.Interface || t == reflect.TypeFor[yaml.Node]():
+		return wantAny
+	case t == reflect.TypeFor[time.Duration]():
+		return wantText
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]()):
+		return wantAny
+	case t.Kind() == reflect.String, reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return wantText
+	}
+	return wantOther
+}
+
+// childType is the type that the i-th child of a node is decoded into; nil
+// means any.
+func childType(t reflect.Type, n *yaml.Node, i int) reflect.Type {
+	t = deref(t)
+	if t == nil || argTypeOf(t) == wantAny {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return t.Elem()
+	case reflect.Struct:
+		return fieldType(t, n.Content[i-1].Value)
+	}
+	return nil
+}
+
+// HasField reports whether arguments of type t have the key.
+func HasField(t reflect.Type, key string) bool { return fieldType(deref(t), key) != nil }
+
+func fieldType(t reflect.Type, key string) reflect.Type {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if strings.Contains(options, "inline") || f.Anonymous && name == "" {
+			inner := deref(f.Type)
+			if inner.Kind() == reflect.Map {
+				return inner.Elem()
+			}
+			if inner.Kind() == reflect.Struct {
+				if found := fieldType(inner, key); found != nil {
+					return found
+				}
+			}
+			continue
+		}
+		if name == "" {
+			name = strings.ToLower(f.Name)
+		}
+		if name == key {
+			return f.Type
+		}
+	}
+	return nil
+}
+
+func deref(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
