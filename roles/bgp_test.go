@@ -13,10 +13,10 @@ import (
 // route is what a neighbour sends.
 type route struct{ prefix, hop string }
 
-// TestNoNodeTakesAnothersRange carries out the filters of every node of a mesh and
-// of a cluster with reflectors: from each neighbour its own range comes in, and of
-// what it might announce besides only what a reflector passes on.
-func TestNoNodeTakesAnothersRange(t *testing.T) {
+// TestBGPFiltersAcceptOwnRangesOnly evaluates the BIRD filters of every node of a mesh
+// and of a cluster with route reflectors: a neighbour may announce its own range, and
+// only a reflector those of others.
+func TestBGPFiltersAcceptOwnRangesOnly(t *testing.T) {
 	for _, sample := range []string{"nginx", "haproxy"} {
 		s := newSite(t, sample)
 		ranges := s.found["pod_cidrs"].(map[string]any)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestNewEncryptionKeyIsAskedFor: install makes no new encryption key for a cluster
-// with data unless the command line says so, and it knows where etcd has data.
-func TestNewEncryptionKeyIsAskedFor(t *testing.T) {
+// TestNewEncryptionKeyNeedsFlag checks that install creates no new encryption key for a
+// cluster with data unless --new-encryption-key is set.
+func TestNewEncryptionKeyNeedsFlag(t *testing.T) {
 	s := newSite(t, "single")
 	for _, asked := range []bool{false, true} {
 		fixed := maps.Clone(s.found)

@@ -29,8 +29,7 @@ func goldenHosts() map[string][]string {
 	}
 }
 
-// TestGolden compares everything that install writes to a host with what was
-// read and found good before.
+// TestGolden compares every file that install writes to a host with its golden file.
 func TestGolden(t *testing.T) {
 	for name, hosts := range goldenHosts() {
 		s := newSite(t, name)
@@ -58,8 +57,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestEveryTemplateIsRendered holds that the samples reach all of them, so that
-// none can break unseen.
+// TestEveryTemplateIsRendered checks that the sample inventories render every template.
 func TestEveryTemplateIsRendered(t *testing.T) {
 	seen := map[string]int{}
 	for name := range goldenHosts() {
@@ -84,9 +82,9 @@ func TestEveryTemplateIsRendered(t *testing.T) {
 	}
 }
 
-// TestUnitsKeepOutOfTmp: what runs as root on a host opens no name in a directory
-// that any user writes to.
-func TestUnitsKeepOutOfTmp(t *testing.T) {
+// TestUnitsAvoidSharedDirectories checks that units which run as root name no path in a
+// directory that all users can write to.
+func TestUnitsAvoidSharedDirectories(t *testing.T) {
 	for name, hosts := range goldenHosts() {
 		s := newSite(t, name)
 		for _, host := range hosts {
@@ -99,7 +97,8 @@ func TestUnitsKeepOutOfTmp(t *testing.T) {
 	}
 }
 
-// TestEtcdIsNotRoot: it has a user of its own, and writes to its directories only.
+// TestEtcdIsNotRoot checks that etcd runs as its own user and writes to its directories
+// only.
 func TestEtcdIsNotRoot(t *testing.T) {
 	for name, host := range map[string]string{"nginx": "m1", "single": "solo", "apart": "e1"} {
 		unit := newSite(t, name).files(t, host)["/etc/systemd/system/etcd.service"]
@@ -117,9 +116,9 @@ func TestEtcdIsNotRoot(t *testing.T) {
 	}
 }
 
-// TestUnitsAreSigned holds that units begin as tasks/receipt expects: by that a
-// host without receipts is known as deployer's own.
-func TestUnitsAreSigned(t *testing.T) {
+// TestUnitsHaveMarkerLine checks that units begin with the line by which tasks/receipt
+// recognises files of deployer on a host without receipts.
+func TestUnitsHaveMarkerLine(t *testing.T) {
 	for name, hosts := range goldenHosts() {
 		s := newSite(t, name)
 		for _, host := range hosts {

@@ -57,7 +57,7 @@ func newSite(t *testing.T, name string) *site {
 		t.Fatal(err)
 	}
 	s.vars.SetImageDigests(digests)
-	lib := library()
+	lib := compiler()
 	lib.Match = func(pattern string) ([]string, error) {
 		return inventory.Match(pattern, roles.ClusterHosts(inv, s.cluster), roles.Groups(inv, s.cluster))
 	}

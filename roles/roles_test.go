@@ -12,7 +12,7 @@ import (
 	"deployer/templates"
 )
 
-func library() *compile.Compiler {
+func compiler() *compile.Compiler {
 	return &compile.Compiler{
 		Registry:  engine.NewRegistry(tasks.Modules(), control.General(), control.Actions()),
 		Roles:     []lang.Tree{{Name: "roles", FS: roles.FS}},
@@ -20,15 +20,15 @@ func library() *compile.Compiler {
 	}
 }
 
-// TestPlaybooksCompile checks every playbook against the registry: unknown tasks
-// and arguments, syntax of templates and conditions, labels and handlers.
+// TestPlaybooksCompile checks every playbook against the registry: unknown tasks and
+// arguments, syntax of expressions and templates, labels and handlers.
 func TestPlaybooksCompile(t *testing.T) {
 	books, err := roles.FS.ReadDir("playbooks")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range books {
-		p, err := library().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+b.Name())
+		p, err := compiler().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+b.Name())
 		if err != nil {
 			t.Errorf("%s:\n%v", b.Name(), err)
 			continue

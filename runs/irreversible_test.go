@@ -10,9 +10,9 @@ import (
 	"deployer/engine/journal"
 )
 
-// TestCannotIsFolded: a thousand hosts with the same are one line, also when the
-// name of the host is in it.
-func TestCannotIsFolded(t *testing.T) {
+// TestIrreversibleSharesEntries checks that hosts with the same change share an entry,
+// also when the text contains the name of the host.
+func TestIrreversibleSharesEntries(t *testing.T) {
 	list := &irreversibleList{}
 	for _, h := range []string{"n1", "n2", "n3"} {
 		list.add(h, "logs (/tmp/"+h+"/var/log)", false)
@@ -29,9 +29,9 @@ func TestCannotIsFolded(t *testing.T) {
 	}
 }
 
-// TestDrainedNodesAreNamed: of the nodes that a run has drained those that it left
-// so come with what to do.
-func TestDrainedNodesAreNamed(t *testing.T) {
+// TestDrainedNodesHaveRemedy checks that nodes that a run has left drained are listed
+// with the command that uncordons them.
+func TestDrainedNodesHaveRemedy(t *testing.T) {
 	dir := t.TempDir()
 	log, err := journal.Create(dir, journal.Header{Run: "r1", Started: time.Now()})
 	if err != nil {

@@ -36,8 +36,8 @@ func goldenPlan() *plan.Plan {
 	}
 }
 
-// TestPlanFormat: what is written now is what the golden file of the present format
-// has, and it is read as it was.
+// TestPlanFormat compares the JSON of a plan with the golden file of the present format,
+// and reads it back.
 func TestPlanFormat(t *testing.T) {
 	golden := filepath.Join("testdata", "plan-1.json")
 	text, err := json.MarshalIndent(goldenPlan(), "", "  ")

@@ -13,25 +13,27 @@ import (
 	"deployer/runs/target"
 )
 
-// replies is a pair of askers with what is answered to each question.
-type replies struct {
-	says  map[string][]string
-	asked []string
+// fakePrompts is a pair of askers with what is answered to each question.
+type fakePrompts struct {
+	answers map[string][]string
+	asked   []string
 }
 
-func (a *replies) asker(kind string) target.Prompter {
+func (a *fakePrompts) prompter(kind string) target.Prompter {
 	return func(question string) (string, error) {
 		a.asked = append(a.asked, kind+" "+question)
-		left := a.says[question]
+		left := a.answers[question]
 		if len(left) == 0 {
 			return "", errors.New("asked once too often")
 		}
-		a.says[question] = left[1:]
+		a.answers[question] = left[1:]
 		return left[0], nil
 	}
 }
 
-func TestPrompts(t *testing.T) {
+// TestPromptVars checks questions, confirmation, defaults and types of vars_prompt, and
+// that private answers are not recorded.
+func TestPromptVars(t *testing.T) {
 	tests := map[string]struct {
 		prompts string
 		given   map[string]any
@@ -50,10 +52,10 @@ func TestPrompts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			site(t)
-			prompting(t, tt.prompts)
-			a := &replies{says: tt.says}
-			c := Runner{PromptSecret: a.asker("hidden"), PromptVisible: a.asker("open")}
+			writeSite(t)
+			writePromptPlaybook(t, tt.prompts)
+			a := &fakePrompts{answers: tt.says}
+			c := Runner{PromptSecret: a.prompter("hidden"), PromptVisible: a.prompter("open")}
 			r, err := c.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml", Extra: tt.given}})
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +85,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-func prompting(t *testing.T, prompts string) {
+func writePromptPlaybook(t *testing.T, prompts string) {
 	t.Helper()
 	text := "- {hosts: all, vars_prompt: [" + prompts + "], tasks: [{debug: {msg: x}}]}\n"
 	if err := os.WriteFile("site.yaml", []byte(text), 0o644); err != nil {
@@ -91,9 +93,9 @@ func prompting(t *testing.T, prompts string) {
 	}
 }
 
-// TestNobodyToPrompt: without a terminal the default counts, and else the error
-// says how to give the variable.
-func TestNobodyToPrompt(t *testing.T) {
+// TestPromptVarsWithoutTerminal checks that a default is used without a terminal, and
+// that a variable without a default is an error with the flag that sets it.
+func TestPromptVarsWithoutTerminal(t *testing.T) {
 	nobody := func(string) (string, error) {
 		return "", &target.NotInteractiveError{Why: "standard input is not a terminal"}
 	}
@@ -101,8 +103,8 @@ func TestNobodyToPrompt(t *testing.T) {
 		"{name: pin}":             "site.yaml:1:37: prompting for pin: standard input is not a terminal; set it with -e pin=VALUE",
 		"{name: v, default: '1'}": "",
 	} {
-		site(t)
-		prompting(t, prompts)
+		writeSite(t)
+		writePromptPlaybook(t, prompts)
 		r, err := Runner{PromptSecret: nobody}.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml"}})
 		if err != nil {
 			t.Fatal(err)

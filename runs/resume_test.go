@@ -15,7 +15,7 @@ import (
 	"deployer/project"
 )
 
-// TestLastUnfinished: which run is meant when none is named.
+// TestLastUnfinished checks which run resume selects when none is named.
 func TestLastUnfinished(t *testing.T) {
 	call := func(book string) journal.Invocation {
 		return journal.Invocation{Verb: "run", Playbook: book, Inventory: "/i"}
@@ -64,9 +64,9 @@ func TestLastUnfinished(t *testing.T) {
 	}
 }
 
-// TestResumedRunsAreFinished: a run that another one went on from, for the hosts
-// that were left, is finished when that one is.
-func TestResumedRunsAreFinished(t *testing.T) {
+// TestCompletedResumeCompletesRun checks that a run counts as completed when the run
+// that resumed it has completed.
+func TestCompletedResumeCompletesRun(t *testing.T) {
 	record := func(run, resumes, limit string, outcome engine.Outcome) *journal.Record {
 		return &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Resumes: resumes,
 			Invocation: journal.Invocation{Verb: "run", Playbook: "/a", Inventory: "/i", Limit: limit}}}
@@ -91,8 +91,8 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
-// site is a directory with an inventory without a cluster, and a playbook.
-func site(t *testing.T) {
+// writeSite is a directory with an inventory without a cluster, and a playbook.
+func writeSite(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -107,10 +107,10 @@ func site(t *testing.T) {
 	}
 }
 
-// TestCallsComeBack: what is written down of a call is enough to give it again,
-// from another directory too, and has no secrets.
-func TestCallsComeBack(t *testing.T) {
-	site(t)
+// TestRecordedInvocation checks that a recorded invocation repeats the run from another
+// directory and contains no secrets.
+func TestRecordedInvocation(t *testing.T) {
+	writeSite(t)
 	c := Runner{}
 	given := journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, StartAt: "last", Forks: 7, LockHosts: true,
 		Extra: map[string]any{"release": "7", "password": "swordfish", "told": "it is hunter2"}}
@@ -143,10 +143,10 @@ func TestCallsComeBack(t *testing.T) {
 	}
 }
 
-// TestMistakesOfCalls: what was asked for and cannot be is a mistake of the
-// user's, and a file that has changed is a refusal.
-func TestMistakesOfCalls(t *testing.T) {
-	site(t)
+// TestUserErrorsAndRefusals checks that wrong input is a UserError and that a changed
+// file is a RefusedError.
+func TestUserErrorsAndRefusals(t *testing.T) {
+	writeSite(t)
 	c := Runner{Version: "v1"}
 	call := func(limit, book string) error {
 		_, err := c.Playbook(Options{Invocation: journal.Invocation{Inventory: "i.yaml", Playbook: book, Limit: limit}})

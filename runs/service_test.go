@@ -59,8 +59,8 @@ func (s *service) write(name string, content []byte) {
 	}
 }
 
-// asked are the options of a run of the playbook, with the variable bad.
-func asked(bad string) runs.Options {
+// optionsWith are the options of a run of the playbook, with the variable bad.
+func optionsWith(bad string) runs.Options {
 	return runs.Options{Invocation: journal.Invocation{Inventory: "inventory.yaml", Playbook: "site.yaml", Extra: map[string]any{"bad": bad}}}
 }
 
@@ -79,8 +79,8 @@ func (s *service) do(want engine.Outcome) func(*runs.Run, error) *runs.Run {
 	}
 }
 
-// told is what the first host was told.
-func (s *service) told() string {
+// hostFile is what the first host was told.
+func (s *service) hostFile() string {
 	data, err := os.ReadFile(filepath.Join(s.fleet.Hosts[0].Root, "told"))
 	if err != nil {
 		return err.Error()
@@ -91,14 +91,14 @@ func (s *service) told() string {
 // TestPlanAndApply makes a plan, reads it again, applies it, and is refused a second time.
 func TestPlanAndApply(t *testing.T) {
 	s := newService(t)
-	o := asked("''")
+	o := optionsWith("''")
 	o.Check = true
 	r, err := s.Playbook(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	planned, err := r.Plan(t.Context(), runs.Observer{})
-	if err != nil || planned.Plan == nil || len(planned.Plan.Hosts) != 2 || r.HasLog() || strings.HasPrefix(s.told(), "hello") {
+	if err != nil || planned.Plan == nil || len(planned.Plan.Hosts) != 2 || r.HasLog() || strings.HasPrefix(s.hostFile(), "hello") {
 		t.Fatalf("got %+v, %v", planned, err)
 	}
 	data, err := json.Marshal(planned.Plan)
@@ -111,7 +111,7 @@ func TestPlanAndApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	applied := s.do(engine.OutcomeDone)(s.Apply(p, from, runs.Options{}))
-	if got := s.told(); got != "hello" || !applied.HasLog() {
+	if got := s.hostFile(); got != "hello" || !applied.HasLog() {
 		t.Errorf("told %q", got)
 	}
 	again, err := s.Apply(p, from, runs.Options{})
@@ -132,7 +132,7 @@ func TestPlanAndApply(t *testing.T) {
 // TestResumeAndRevert resumes an interrupted and a failed run, and reverts both.
 func TestResumeAndRevert(t *testing.T) {
 	s := newService(t)
-	stopped, err := s.Playbook(asked("''"))
+	stopped, err := s.Playbook(optionsWith("''"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,16 +141,16 @@ func TestResumeAndRevert(t *testing.T) {
 	if report, err := stopped.Do(t.Context(), runs.Observer{Interrupt: now}); err != nil || !report.Interrupted {
 		t.Fatalf("got %+v, %v", report, err)
 	}
-	s.do(engine.OutcomeAborted)(s.Playbook(asked("x")))
+	s.do(engine.OutcomeAborted)(s.Playbook(optionsWith("x")))
 	record, err := runs.Unfinished("", "inventory.yaml")
 	if err != nil || record.Header.Run == stopped.ID() {
 		t.Fatalf("got %+v, %v", record, err)
 	}
-	resumed := s.do(engine.OutcomeDone)(s.Resume(record, asked("''"), false))
+	resumed := s.do(engine.OutcomeDone)(s.Resume(record, optionsWith("''"), false))
 	if _, err := runs.Unfinished("", "inventory.yaml"); err == nil {
 		t.Error("a run is unfinished that was resumed")
 	}
-	if got := s.told(); got != "hello" {
+	if got := s.hostFile(); got != "hello" {
 		t.Errorf("told %q", got)
 	}
 	for _, run := range []string{resumed.ID(), record.Header.Run} {
@@ -168,15 +168,16 @@ func TestResumeAndRevert(t *testing.T) {
 			s.do(engine.OutcomeDone)(back.Run(found))
 		}
 	}
-	if got := s.told(); !strings.Contains(got, "no such file") {
+	if got := s.hostFile(); !strings.Contains(got, "no such file") {
 		t.Errorf("it was not put back: %q", got)
 	}
 }
 
-// TestRevertRefuses checks that a revert is refused when a file was changed after the run.
-func TestRevertRefuses(t *testing.T) {
+// TestRevertRefusesDrift checks that a revert is refused when a file was changed after
+// the run.
+func TestRevertRefusesDrift(t *testing.T) {
 	s := newService(t)
-	r := s.do(engine.OutcomeDone)(s.Playbook(asked("''")))
+	r := s.do(engine.OutcomeDone)(s.Playbook(optionsWith("''")))
 	s.write(filepath.Join(s.fleet.Hosts[1].Root, "told"), []byte("somebody's"))
 	back, err := s.Revert(r.ID(), runs.RevertOptions{})
 	if err != nil {
@@ -192,11 +193,11 @@ func TestRevertRefuses(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk checks that a password prompt without a terminal is a UserError and that
-// no host is contacted.
-func TestNobodyToAsk(t *testing.T) {
+// TestPasswordPromptWithoutTerminal checks that a password prompt without a terminal is
+// a UserError and that no host is contacted.
+func TestPasswordPromptWithoutTerminal(t *testing.T) {
 	s := newService(t)
-	o := asked("''")
+	o := optionsWith("''")
 	o.Prompt = target.PromptFlags{Login: true}
 	r, err := s.Playbook(o)
 	if err != nil {

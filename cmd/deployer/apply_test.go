@@ -19,8 +19,8 @@ const twoFiles = `
     - {name: third, file: {path: /etc/app/late, content: planned}}
 `
 
-// counting calls do when a host comes to its n-th check of a module.
-func counting(module string, n int, do func(h *fleet.Host)) fleet.Options {
+// optionsAfterModule calls do when a host comes to its n-th check of a module.
+func optionsAfterModule(module string, n int, do func(h *fleet.Host)) fleet.Options {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	return fleet.Options{Before: func(_ context.Context, h *fleet.Host, m string) {
@@ -39,30 +39,30 @@ func counting(module string, n int, do func(h *fleet.Host)) fleet.Options {
 // refuses the step, and resume completes that host alone.
 func TestApplyStepRefusesDrift(t *testing.T) {
 	// Checks of the directory: of the plan, of the look before, of the run.
-	y := newYardOf(t, 3, counting("directory", 3, func(h *fleet.Host) {
+	s := newTestSiteWith(t, 3, optionsAfterModule("directory", 3, func(h *fleet.Host) {
 		if h.Name == "n002" {
 			_ = os.MkdirAll(filepath.Join(h.Root, "etc/app"), 0o755)
 			_ = os.WriteFile(filepath.Join(h.Root, "etc/app/conf"), []byte("somebody's"), 0o644)
 		}
 	}), map[string]string{"site.yaml": twoFiles})
-	y.site.MaxFail = map[string]string{"all": "1"}
-	y.inventory()
-	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
-	out, _ := y.deployer(exitPartial, "apply", "plan.json")
-	says(t, out, `FAILED  n002  at "second"`, "differs from the plan: file /etc/app/conf: replace")
+	s.site.MaxFail = map[string]string{"all": "1"}
+	s.writeInventory()
+	s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	out, _ := s.deployer(exitPartial, "apply", "plan.json")
+	requireTexts(t, out, `FAILED  n002  at "second"`, "differs from the plan: file /etc/app/conf: replace")
 	for i, want := range []string{"planned", "somebody's", "planned"} {
-		if got := y.on(i, "etc/app/conf"); got != want {
+		if got := s.hostFile(i, "etc/app/conf"); got != want {
 			t.Errorf("host %d has %q, want %q", i, got, want)
 		}
 	}
 
-	y.deployer(exitRefused, "resume")
-	if err := os.Remove(filepath.Join(y.fleet.Hosts[1].Root, "etc/app/conf")); err != nil {
+	s.deployer(exitRefused, "resume")
+	if err := os.Remove(filepath.Join(s.fleet.Hosts[1].Root, "etc/app/conf")); err != nil {
 		t.Fatal(err)
 	}
-	out, _ = y.deployer(exitOK, "resume")
-	says(t, out, "site.yaml done", "1 host, 2 changed")
-	if last := y.runs()[0].Header; last.Invocation.Limit != "n002" || last.Plan == nil {
+	out, _ = s.deployer(exitOK, "resume")
+	requireTexts(t, out, "site.yaml done", "1 host, 2 changed")
+	if last := s.runs()[0].Header; last.Invocation.Limit != "n002" || last.Plan == nil {
 		t.Errorf("it was gone on with as %+v", last)
 	}
 }
@@ -75,28 +75,28 @@ func TestResumeApply(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}}
-	y := newYardOf(t, 2, slow, map[string]string{"site.yaml": twoFiles})
-	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
-	y.kill([]string{`"step.end"`, `"name":"first"`}, "apply", "plan.json")
-	id := y.runs()[0].Header.Run
-	if got := y.on(0, "etc/app/late"); got != "-" {
+	s := newTestSiteWith(t, 2, slow, map[string]string{"site.yaml": twoFiles})
+	s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	s.kill([]string{`"step.end"`, `"name":"first"`}, "apply", "plan.json")
+	id := s.runs()[0].Header.Run
+	if got := s.hostFile(0, "etc/app/late"); got != "-" {
 		t.Fatal("it had come to its end when it was killed")
 	}
 
-	y.put(1, "etc/app/late", "somebody's")
-	_, complaint := y.deployer(exitRefused, "resume")
-	says(t, complaint, "refused", `n002: "third" would now: replace /etc/app/late`, "the plan does not have that")
-	if err := os.Remove(filepath.Join(y.fleet.Hosts[1].Root, "etc/app/late")); err != nil {
+	s.writeHostFile(1, "etc/app/late", "somebody's")
+	_, complaint := s.deployer(exitRefused, "resume")
+	requireTexts(t, complaint, "refused", `n002: "third" would now: replace /etc/app/late`, "the plan does not have that")
+	if err := os.Remove(filepath.Join(s.fleet.Hosts[1].Root, "etc/app/late")); err != nil {
 		t.Fatal(err)
 	}
-	summary, _ := y.deployer(exitOK, "resume")
-	says(t, summary, "site.yaml done", "2 hosts")
+	summary, _ := s.deployer(exitOK, "resume")
+	requireTexts(t, summary, "site.yaml done", "2 hosts")
 	for i := range 2 {
-		if got := y.on(i, "etc/app/conf") + y.on(i, "etc/app/late"); got != "plannedplanned" {
+		if got := s.hostFile(i, "etc/app/conf") + s.hostFile(i, "etc/app/late"); got != "plannedplanned" {
 			t.Errorf("host %d has %q", i, got)
 		}
 	}
-	if last := y.runs()[0].Header; last.Resumes != id || last.Plan == nil {
+	if last := s.runs()[0].Header; last.Resumes != id || last.Plan == nil {
 		t.Errorf("%+v", last)
 	}
 }

@@ -7,22 +7,22 @@ import (
 
 // TestCompletion requests completions as the scripts of `deployer completion` do.
 func TestCompletion(t *testing.T) {
-	y := newYard(t, 2, map[string]string{"site.yaml": `
+	s := newTestSite(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
     - {name: motd, file: {path: /motd, content: x}}
     - {name: late, file: {path: /late/motd, content: x}}
 `})
-	y.put(0, "late/here", "")
-	y.site.MaxFail = map[string]string{"all": "1"}
-	y.inventory()
-	y.deployer(exitPartial, "run", "site.yaml")
-	y.deployer(exitOK, "run", "site.yaml", "--limit", "n001")
-	runs := y.runs()
+	s.writeHostFile(0, "late/here", "")
+	s.site.MaxFail = map[string]string{"all": "1"}
+	s.writeInventory()
+	s.deployer(exitPartial, "run", "site.yaml")
+	s.deployer(exitOK, "run", "site.yaml", "--limit", "n001")
+	runs := s.runs()
 	done, partial := runs[0].Header.Run, runs[1].Header.Run
 	proposed := func(args ...string) string {
 		t.Helper()
-		out, _ := y.deployer(exitOK, append([]string{"__complete"}, args...)...)
+		out, _ := s.deployer(exitOK, append([]string{"__complete"}, args...)...)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		return strings.Join(lines[:len(lines)-1], " ") // the last one is a number for the shell
 	}

@@ -19,15 +19,15 @@ func TestGuides(t *testing.T) {
 	compile := func(t *testing.T, files fstest.MapFS) {
 		t.Helper()
 		tree := lang.Tree{Name: "guide", FS: files}
-		roles := lang.Tree{Name: "guide/roles", FS: sub(t, files)}
-		library := compile.Compiler{Registry: kinds(), Roles: []lang.Tree{roles}}
-		if _, err := library.Compile(tree, "playbook.yaml"); err != nil {
+		roles := lang.Tree{Name: "guide/roles", FS: subFS(t, files)}
+		c := compile.Compiler{Registry: kinds(), Roles: []lang.Tree{roles}}
+		if _, err := c.Compile(tree, "playbook.yaml"); err != nil {
 			t.Error(err)
 		}
 	}
 	t.Run("from-ansible", func(t *testing.T) {
 		t.Parallel()
-		blocks := blocksOf(t, "from-ansible.md")
+		blocks := yamlBlocks(t, "from-ansible.md")
 		if len(blocks) != 2 {
 			t.Fatalf("%d playbooks, want Ansible's and ours", len(blocks))
 		}
@@ -35,7 +35,7 @@ func TestGuides(t *testing.T) {
 	})
 	t.Run("node-maintenance", func(t *testing.T) {
 		t.Parallel()
-		blocks := blocksOf(t, "node-maintenance.md")
+		blocks := yamlBlocks(t, "node-maintenance.md")
 		if len(blocks) != 1 {
 			t.Fatalf("%d playbooks, want 1", len(blocks))
 		}
@@ -43,7 +43,7 @@ func TestGuides(t *testing.T) {
 	})
 	t.Run("rollouts", func(t *testing.T) {
 		t.Parallel()
-		blocks := blocksOf(t, "rollouts.md")
+		blocks := yamlBlocks(t, "rollouts.md")
 		if len(blocks) != 1 {
 			t.Fatalf("%d playbooks, want 1", len(blocks))
 		}
@@ -51,7 +51,7 @@ func TestGuides(t *testing.T) {
 	})
 	t.Run("roles", func(t *testing.T) {
 		t.Parallel()
-		blocks := blocksOf(t, "roles.md")
+		blocks := yamlBlocks(t, "roles.md")
 		if len(blocks) != 3 {
 			t.Fatalf("%d files, want 3", len(blocks))
 		}
@@ -70,8 +70,8 @@ func TestExamples(t *testing.T) {
 	}
 	for _, book := range books {
 		dir := filepath.Dir(book)
-		library := compile.Compiler{Registry: kinds()}
-		program, err := library.Compile(lang.Tree{Name: dir, FS: os.DirFS(dir)}, "playbook.yaml")
+		c := compile.Compiler{Registry: kinds()}
+		program, err := c.Compile(lang.Tree{Name: dir, FS: os.DirFS(dir)}, "playbook.yaml")
 		if err != nil {
 			t.Error(err)
 			continue
@@ -84,7 +84,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func blocksOf(t *testing.T, guide string) [][]byte {
+func yamlBlocks(t *testing.T, guide string) [][]byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", guide))
 	if err != nil {
@@ -97,8 +97,8 @@ func blocksOf(t *testing.T, guide string) [][]byte {
 	return out
 }
 
-// sub is the directory of the roles, which may be absent.
-func sub(t *testing.T, files fstest.MapFS) fstest.MapFS {
+// subFS is the directory of the roles, which may be absent.
+func subFS(t *testing.T, files fstest.MapFS) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}
 	for name, f := range files {

@@ -89,7 +89,7 @@ func TestVariablesHaveText(t *testing.T) {
 
 func TestDocsCommandWritesEveryPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	if out, code := call(t, newDocsCommand, dir); code != exitOK {
+	if out, code := runVerb(t, newDocsCommand, dir); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	for _, p := range pages() {

@@ -7,7 +7,7 @@ import (
 	"deployer/engine"
 )
 
-func said(status engine.Status, rc float64, stdout, stderr string) *engine.Result {
+func commandResult(status engine.Status, rc float64, stdout, stderr string) *engine.Result {
 	return &engine.Result{Status: status, Output: engine.Output{"rc": rc, "stdout": stdout, "stderr": stderr}}
 }
 
@@ -23,12 +23,12 @@ func TestExecResults(t *testing.T) {
 			a.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: r})
 		}
 	}
-	give("n1", said(engine.StatusChanged, 0, "up", ""))
-	give("n2", said(engine.StatusChanged, 0, "up", ""))
-	give("n3", said(engine.StatusFailed, 2, "up", "no disk"))
+	give("n1", commandResult(engine.StatusChanged, 0, "up", ""))
+	give("n2", commandResult(engine.StatusChanged, 0, "up", ""))
+	give("n3", commandResult(engine.StatusFailed, 2, "up", "no disk"))
 	give("n4", nil)
-	give("n5", said(engine.StatusChanged, 0, "", ""))
-	give("n6", said(engine.StatusChanged, 0, "up", ""))
+	give("n5", commandResult(engine.StatusChanged, 0, "", ""))
+	give("n6", commandResult(engine.StatusChanged, 0, "up", ""))
 	report.Hosts[3].Failure, report.Hosts[3].Unreachable = &engine.Failure{Message: "no route to host"}, true
 	var b strings.Builder
 	if err := printExecResults(&b, a.inOrder(report)); err != nil {

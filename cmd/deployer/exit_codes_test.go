@@ -14,7 +14,7 @@ import (
 // TestEveryExitCode ends the program with each exit code of the reference, except that
 // of verify, which needs a cluster (test/e2e, TestCluster/verify).
 func TestEveryExitCode(t *testing.T) {
-	y := newYard(t, 3, map[string]string{
+	s := newTestSite(t, 3, map[string]string{
 		"good.yaml":  "- hosts: all\n  tasks: [{file: {path: /motd, content: hello}}]\n",
 		"bad.yaml":   "- hosts: all\n  tasks: [{file: {path: /motd, content: other}}, {command: {argv: [false]}}]\n",
 		"some.yaml":  "- hosts: all\n  max_fail: {all: 2}\n  tasks: [{command: {argv: [\"false\"]}, when: 'host.name == \"n003\"'}]\n",
@@ -30,12 +30,12 @@ func TestEveryExitCode(t *testing.T) {
 `,
 	})
 	vars := map[string]map[string]any{}
-	for i, h := range y.fleet.Hosts {
+	for i, h := range s.fleet.Hosts {
 		vars[h.Name] = map[string]any{"root": h.Root}
-		y.put(i, "config", "good\n")
+		s.writeHostFile(i, "config", "good\n")
 	}
-	y.site = fleet.Site{HostVars: vars}
-	y.inventory()
+	s.site = fleet.Site{HostVars: vars}
+	s.writeInventory()
 	seen := map[int]bool{}
 	for _, c := range []struct {
 		code int
@@ -49,16 +49,16 @@ func TestEveryExitCode(t *testing.T) {
 		{exitRestored, []string{"run", "rollout.yaml"}},
 	} {
 		if c.code == exitRefused {
-			c.args = []string{"revert", y.runs()[len(y.runs())-1].Header.Run} // without --yes, after a later change
+			c.args = []string{"revert", s.runs()[len(s.runs())-1].Header.Run} // without --yes, after a later change
 		}
 		t.Run(c.args[0]+" "+c.args[1], func(t *testing.T) {
-			y.t = t
-			y.deployer(c.code, c.args...)
+			s.t = t
+			s.deployer(c.code, c.args...)
 		})
 		seen[c.code] = true
 	}
-	y.t = t
-	if code := y.interrupt("run", "slow.yaml"); code != exitInterrupted {
+	s.t = t
+	if code := s.interrupt("run", "slow.yaml"); code != exitInterrupted {
 		t.Errorf("interrupted: exit code %d", code)
 	}
 	seen[exitInterrupted], seen[exitUnhealthy] = true, true
@@ -71,16 +71,16 @@ func TestEveryExitCode(t *testing.T) {
 
 // interrupt calls the program in a process of its own, interrupts it as soon as the
 // first step has ended, and returns its exit code.
-func (y *yard) interrupt(args ...string) int {
-	y.t.Helper()
-	p := exec.CommandContext(y.t.Context(), os.Args[0], append(args, "-o", "json")...)
+func (s *testSite) interrupt(args ...string) int {
+	s.t.Helper()
+	p := exec.CommandContext(s.t.Context(), os.Args[0], append(args, "-o", "json")...)
 	p.Args[0] = "deployer" // see TestMain
 	out, err := p.StdoutPipe()
 	if err != nil {
-		y.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	if err := p.Start(); err != nil {
-		y.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
@@ -89,7 +89,7 @@ func (y *yard) interrupt(args ...string) int {
 		if !sent && strings.Contains(lines.Text(), `"step.end"`) {
 			sent = true
 			if err := p.Process.Signal(syscall.SIGINT); err != nil {
-				y.t.Fatal(err)
+				s.t.Fatal(err)
 			}
 		}
 	}

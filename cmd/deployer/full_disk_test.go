@@ -9,7 +9,7 @@ import (
 // TestFullDiskOfController limits files to 4 KiB, so that the log fails during the run:
 // the hosts complete, and the summary comes before the error of the log.
 func TestFullDiskOfController(t *testing.T) {
-	y := newYard(t, 2, map[string]string{"site.yaml": `
+	s := newTestSite(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
     - {name: many, file: {path: "/many{{ item }}", content: x}, loop: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
@@ -19,10 +19,10 @@ func TestFullDiskOfController(t *testing.T) {
 	if limited.ProcessState.ExitCode() != exitFailed {
 		t.Errorf("it ended with %v", err)
 	}
-	says(t, string(out), "site.yaml done", "2 hosts, 24 changed", "writing the run's log", "file too large")
-	if got := y.on(1, "many12"); got != "x" {
+	requireTexts(t, string(out), "site.yaml done", "2 hosts, 24 changed", "writing the run's log", "file too large")
+	if got := s.hostFile(1, "many12"); got != "x" {
 		t.Errorf("the last step has left %q", got)
 	}
-	shown, _ := y.deployer(exitOK, "runs", "show")
-	says(t, shown, "killed after", "to continue, run:", "deployer resume")
+	shown, _ := s.deployer(exitOK, "runs", "show")
+	requireTexts(t, shown, "killed after", "to continue, run:", "deployer resume")
 }

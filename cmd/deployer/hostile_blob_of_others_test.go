@@ -69,7 +69,7 @@ func TestHostileBlobOfOthers(t *testing.T) {
 			_ = conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: "enough"})
 		}
 	}
-	y := newYardOf(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{
+	s := newTestSiteWith(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{
 		"site.yaml": `
 - hosts: all
   max_fail: {all: 100%}
@@ -79,7 +79,7 @@ func TestHostileBlobOfOthers(t *testing.T) {
 		"templates/large.tmpl": "secret of {{ host.name }}\n" + strings.Repeat("some line of a large file\n", 3000),
 	})
 	_ = run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), io.Discard, io.Discard)
-	y.fleet.Close()
+	s.fleet.Close()
 	close(answers)
 	own, others := 0, 0
 	for got := range answers {

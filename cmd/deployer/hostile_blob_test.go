@@ -37,7 +37,7 @@ func TestHostileBlobPath(t *testing.T) {
 			}
 		}
 	}
-	y := newYardOf(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{
+	s := newTestSiteWith(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{
 		"cache/x":                          precious,
 		"cache/deployer/sha256/" + damaged: precious,
 		"site.yaml": `
@@ -46,21 +46,21 @@ func TestHostileBlobPath(t *testing.T) {
   tasks:
     - file: {path: /motd, content: "new\n"}
 `})
-	out, complaints := y.deployer(exitPartial, "run", "site.yaml")
+	out, complaints := s.deployer(exitPartial, "run", "site.yaml")
 	for _, name := range []string{"x", "deployer/sha256/" + damaged} {
 		if got, err := os.ReadFile(filepath.Join("cache", name)); err != nil || string(got) != precious {
 			t.Errorf("%s is %q, %v", name, got, err)
 		}
 	}
-	y.fleet.Close()
+	s.fleet.Close()
 	close(answers)
 	for text := range answers {
 		if strings.Contains(text, "/") || strings.Contains(text, "sha256") || strings.Contains(text, "precious") {
 			t.Errorf("the host was told %q", text)
 		}
 	}
-	says(t, out+complaints, "blob-request without a SHA-256")
-	if got := y.on(0, "motd"); got != "new\n" {
+	requireTexts(t, out+complaints, "blob-request without a SHA-256")
+	if got := s.hostFile(0, "motd"); got != "new\n" {
 		t.Errorf("the honest host has %q", got)
 	}
 }

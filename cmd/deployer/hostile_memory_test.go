@@ -100,7 +100,7 @@ func TestHostileMemory(t *testing.T) {
 					_, _ = fleet.Await(conn) // until the controller has enough
 				}
 			}
-			y := newYardOf(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{"site.yaml": `
+			s := newTestSiteWith(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{"site.yaml": `
 - hosts: all
   max_fail: {all: 100%}
   tasks:
@@ -117,11 +117,11 @@ func TestHostileMemory(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != exitPartial {
 				t.Errorf("exit code %d, want %d\n%s", code, exitPartial, out.String())
 			}
-			says(t, out.String(), "n002: run: protocol: ")
-			if got := y.on(0, "other"); got != "true\n" {
+			requireTexts(t, out.String(), "n002: run: protocol: ")
+			if got := s.hostFile(0, "other"); got != "true\n" {
 				t.Errorf("the honest host has %q", got)
 			}
-			if took := peak(t, "status"); took > mostMemory {
+			if took := peakMemory(t, "status"); took > mostMemory {
 				t.Errorf("deployer took %d MB, want %d at most", took/1e6, mostMemory/1000_000)
 			} else {
 				t.Logf("deployer took %d MB", took/1e6)
@@ -130,8 +130,8 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// peak is the most memory in bytes that a process had, by its /proc/PID/status.
-func peak(t *testing.T, status string) int {
+// peakMemory is the most memory in bytes that a process had, by its /proc/PID/status.
+func peakMemory(t *testing.T, status string) int {
 	t.Helper()
 	data, err := os.ReadFile(status)
 	if err != nil {

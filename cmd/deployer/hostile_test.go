@@ -14,7 +14,7 @@ const evil = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe"
 // TestHostileTextIsSanitized checks that no view and no log passes escape sequences of a
 // host to the terminal.
 func TestHostileTextIsSanitized(t *testing.T) {
-	y := newYard(t, 2, map[string]string{"site.yaml": `
+	s := newTestSite(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   max_fail: {all: 100%}
   tasks:
@@ -26,20 +26,20 @@ func TestHostileTextIsSanitized(t *testing.T) {
       command: {argv: [sh, -c, "cat EVIL >&2; cat EVIL; exit 3"]}
 `})
 	marker := filepath.Join(t.TempDir(), "evil")
-	y.write(marker, evil+"\nplain\n")
+	s.write(marker, evil+"\nplain\n")
 	site, err := os.ReadFile("site.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.write("site.yaml", strings.ReplaceAll(string(site), "EVIL", marker))
+	s.write("site.yaml", strings.ReplaceAll(string(site), "EVIL", marker))
 	for i := range 2 {
-		y.put(i, "motd", "old "+evil+"\n")
-		y.put(i, "etc/os-release", "ID=debian\nVERSION_ID=12\nPRETTY_NAME=\"Debian "+evil+"\"\n")
-		y.put(i, "var/lib/deployer/runs/x"+evil+"/journal.jsonl", evil)
+		s.writeHostFile(i, "motd", "old "+evil+"\n")
+		s.writeHostFile(i, "etc/os-release", "ID=debian\nVERSION_ID=12\nPRETTY_NAME=\"Debian "+evil+"\"\n")
+		s.writeHostFile(i, "var/lib/deployer/runs/x"+evil+"/journal.jsonl", evil)
 	}
 	said := map[string]string{}
 	note := func(code int, args ...string) {
-		out, complaints := y.deployer(code, args...)
+		out, complaints := s.deployer(code, args...)
 		said[strings.Join(args, " ")] = out + complaints
 	}
 	note(exitOK, "exec", "all", "--", "cat "+marker)
@@ -51,7 +51,7 @@ func TestHostileTextIsSanitized(t *testing.T) {
 	note(exitFailed, "run", "site.yaml", "-o", "json")
 	note(exitOK, "runs", "show", "-v")
 	note(exitOK, "runs", "list")
-	note(exitOK, "revert", y.runs()[1].Header.Run, "--check", "--diff")
+	note(exitOK, "revert", s.runs()[1].Header.Run, "--check", "--diff")
 	for _, dir := range []string{"state", "cache"} {
 		for name, text := range filesBelow(t, dir) {
 			said[name] = text

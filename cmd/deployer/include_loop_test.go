@@ -5,7 +5,7 @@ import "testing"
 // TestIncludeLoop checks a loop at include_tasks whose items differ by host, in plan,
 // run and revert.
 func TestIncludeLoop(t *testing.T) {
-	y := newYard(t, 3, map[string]string{
+	s := newTestSite(t, 3, map[string]string{
 		"group_vars/all.yaml": "sites: [{name: one, port: 80}]\n",
 		"host_vars/n002.yaml": "sites: [{name: one, port: 81}, {name: two, port: 82}]\n",
 		"host_vars/n003.yaml": "sites: []\n",
@@ -32,31 +32,31 @@ func TestIncludeLoop(t *testing.T) {
 `,
 		"roles/page/tasks/main.yaml": "- file: {path: '/page-{{ item }}', content: x}\n",
 	})
-	said, _ := y.deployer(exitOK, "run", "site.yaml", "-e", "more=index", "-v")
-	says(t, said, "configure (one)", "configure (two)")
+	said, _ := s.deployer(exitOK, "run", "site.yaml", "-e", "more=index", "-v")
+	requireTexts(t, said, "configure (one)", "configure (two)")
 	for host, want := range []map[string]string{
 		{"at-one": "80", "at-two": "-", "reloaded": "yes", "page-index": "x"},
 		{"at-one": "81", "at-two": "82", "at-two.a": "here", "reloaded": "yes"},
 		{"at-one": "-", "reloaded": "-", "page-index": "x"},
 	} {
 		for path, content := range want {
-			if got := y.on(host, path); got != content {
+			if got := s.hostFile(host, path); got != content {
 				t.Errorf("host %d: %s is %q, want %q", host+1, path, got, content)
 			}
 		}
 	}
-	out, _ := y.deployer(exitOK, "plan", "run", "site.yaml", "-e", "more=index")
-	says(t, out, "nothing to do")
-	y.deployer(exitOK, "revert", y.runs()[0].Header.Run, "--yes")
-	if y.on(1, "at-two") != "-" || y.on(0, "at-one") != "-" {
+	out, _ := s.deployer(exitOK, "plan", "run", "site.yaml", "-e", "more=index")
+	requireTexts(t, out, "nothing to do")
+	s.deployer(exitOK, "revert", s.runs()[0].Header.Run, "--yes")
+	if s.hostFile(1, "at-two") != "-" || s.hostFile(0, "at-one") != "-" {
 		t.Error("not put back")
 	}
-	y.deployer(exitOK, "plan", "run", "site.yaml", "-e", "more=index", "-o", "plan.json")
-	y.deployer(exitOK, "apply", "plan.json")
-	if got := y.on(1, "at-two.b"); got != "here" {
+	s.deployer(exitOK, "plan", "run", "site.yaml", "-e", "more=index", "-o", "plan.json")
+	s.deployer(exitOK, "apply", "plan.json")
+	if got := s.hostFile(1, "at-two.b"); got != "here" {
 		t.Errorf("the plan wrote %q", got)
 	}
-	y.write("host_vars/n003.yaml", "sites: '{{ facts.addresses }}'\n")
-	_, complaint := y.deployer(exitUsage, "run", "site.yaml", "-e", "more=index", "--list")
-	says(t, complaint, "site.yaml:5:13: loop at include_tasks", "it looks at facts (through the variable at host_vars/n003.yaml:1:8)")
+	s.write("host_vars/n003.yaml", "sites: '{{ facts.addresses }}'\n")
+	_, complaint := s.deployer(exitUsage, "run", "site.yaml", "-e", "more=index", "--list")
+	requireTexts(t, complaint, "site.yaml:5:13: loop at include_tasks", "it looks at facts (through the variable at host_vars/n003.yaml:1:8)")
 }

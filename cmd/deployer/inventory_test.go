@@ -15,8 +15,8 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite golden files and generated pages")
 
-// call runs one verb and returns its output and exit code.
-func call(t *testing.T, constructor func(env) *cobra.Command, args ...string) (string, int) {
+// runVerb runs one verb and returns its output and exit code.
+func runVerb(t *testing.T, constructor func(env) *cobra.Command, args ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
 	e := env{strings.NewReader(""), &out, &out}
@@ -72,7 +72,7 @@ func TestInventoryVerbs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append(strings.Fields(c.args), "-i", "inventory.yaml")
-			out, code := call(t, newInventoryCommand, args...)
+			out, code := runVerb(t, newInventoryCommand, args...)
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
@@ -87,14 +87,14 @@ func TestInventoryVerbs(t *testing.T) {
 }
 
 func TestInventoryVerbsNeedAFile(t *testing.T) {
-	out, code := call(t, newInventoryCommand, "list", "-i", filepath.Join(t.TempDir(), "none.yaml"))
+	out, code := runVerb(t, newInventoryCommand, "list", "-i", filepath.Join(t.TempDir(), "none.yaml"))
 	if code != exitUsage || !strings.Contains(out, "no such file") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 
 func TestInventoryReferenceIsCurrent(t *testing.T) {
-	out, code := call(t, newSchemaCommand, "-o", "markdown")
+	out, code := runVerb(t, newSchemaCommand, "-o", "markdown")
 	if code != exitOK {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
@@ -104,7 +104,7 @@ func TestInventoryReferenceIsCurrent(t *testing.T) {
 // TestSchemaAcceptsValidInventories checks that the JSON Schema accepts and rejects the
 // same files as the program.
 func TestSchemaAcceptsValidInventories(t *testing.T) {
-	text, code := call(t, newSchemaCommand)
+	text, code := runVerb(t, newSchemaCommand)
 	if code != exitOK {
 		t.Fatal(text)
 	}
@@ -159,13 +159,13 @@ func TestInventoryShowOpenSSH(t *testing.T) {
 		}
 	}
 	t.Setenv("HOME", "/home/u")
-	out, code := call(t, newInventoryCommand, "show", "m1", "-i", file)
+	out, code := runVerb(t, newInventoryCommand, "show", "m1", "-i", file)
 	for _, want := range []string{"ssh.user             root", "User                 ops ", "OpenSSH (" + dir + "/ssh_config:3)", "ProxyJump            jump "} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit %d, no %q in\n%s", code, want, out)
 		}
 	}
-	out, code = call(t, newInventoryCommand, "list", "-i", file)
+	out, code = runVerb(t, newInventoryCommand, "list", "-i", file)
 	if code != 0 || !strings.Contains(out, "ops, port 2222") || !strings.Contains(out, "m3    m3        root ") {
 		t.Errorf("exit %d\n%s", code, out)
 	}

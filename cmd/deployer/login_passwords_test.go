@@ -18,9 +18,9 @@ import (
 	"deployer/test/fleet"
 )
 
-// typist types answers on a terminal, once that does not show any more what is
+// terminalUser types answers on a terminal, once that does not show any more what is
 // typed.
-type typist struct {
+type terminalUser struct {
 	*os.File // the terminal, as a program sees it
 	master   *os.File
 	shown    screen
@@ -45,16 +45,16 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-func newTypist(t *testing.T, answers ...string) *typist {
+func newTerminalUser(t *testing.T, answers ...string) *terminalUser {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &typist{File: tty, master: master}
+	s := &terminalUser{File: tty, master: master}
 	terminal := int(tty.Fd())
-	y.done.Go(func() { _, _ = io.Copy(&y.shown, master) })
-	y.done.Go(func() {
+	s.done.Go(func() { _, _ = io.Copy(&s.shown, master) })
+	s.done.Go(func() {
 		for len(answers) > 0 {
 			modes, err := unix.IoctlGetTermios(terminal, unix.TCGETS)
 			if err != nil {
@@ -67,8 +67,8 @@ func newTypist(t *testing.T, answers ...string) *typist {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	t.Cleanup(func() { _ = tty.Close(); y.done.Wait(); _ = master.Close() })
-	return y
+	t.Cleanup(func() { _ = tty.Close(); s.done.Wait(); _ = master.Close() })
+	return s
 }
 
 const loginPassword = "swordfish-of-root"
@@ -76,31 +76,31 @@ const loginPassword = "swordfish-of-root"
 // TestLoginPasswords checks password login with the password from each source, and that
 // no output and no journal contains it.
 func TestLoginPasswords(t *testing.T) {
-	y := newYardOf(t, 3, fleet.Options{Passwords: map[string]string{"root": loginPassword}}, map[string]string{
+	s := newTestSiteWith(t, 3, fleet.Options{Passwords: map[string]string{"root": loginPassword}}, map[string]string{
 		"site.yaml": "- hosts: all\n  tasks: [{name: write, file: {path: /told, content: said}}]\n",
 		"password":  loginPassword + "\n",
 	})
-	y.write("password.age", sealed(t, loginPassword+"\n"))
+	s.write("password.age", encrypt(t, loginPassword+"\n"))
 	t.Setenv("LOGIN_PASSWORD", loginPassword)
 	plain, err := os.ReadFile("inventory.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, said := y.deployer(exitRefused, "run", "site.yaml")
-	said += first(y.deployer(exitRefused, "run", "site.yaml"))
-	says(t, said, "ssh.password_env", "--ask-pass")
-	_, said = y.deployer(exitUsage, "run", "site.yaml", "-k")
-	says(t, said, "--ask-pass: standard input is not a terminal; set ssh.password_env or ssh.password_file in the inventory")
+	_, said := s.deployer(exitRefused, "run", "site.yaml")
+	said += first(s.deployer(exitRefused, "run", "site.yaml"))
+	requireTexts(t, said, "ssh.password_env", "--ask-pass")
+	_, said = s.deployer(exitUsage, "run", "site.yaml", "-k")
+	requireTexts(t, said, "--ask-pass: standard input is not a terminal; set ssh.password_env or ssh.password_file in the inventory")
 	for name, line := range map[string]string{"environment": "password_env: LOGIN_PASSWORD", "file": "password_file: password", "secret file": "password_file: password.age"} {
-		y.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    "+line+"\n", 1))
-		out, _ := y.deployer(exitOK, "run", "site.yaml", "-v")
-		says(t, out, "3 hosts", "0 skipped")
+		s.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    "+line+"\n", 1))
+		out, _ := s.deployer(exitOK, "run", "site.yaml", "-v")
+		requireTexts(t, out, "3 hosts", "0 skipped")
 		if strings.Contains(out, loginPassword) {
 			t.Errorf("%s: the output tells the password", name)
 		}
 	}
-	y.write("inventory.yaml", string(plain))
-	tty := newTypist(t, loginPassword)
+	s.write("inventory.yaml", string(plain))
+	tty := newTerminalUser(t, loginPassword)
 	var out, prompts bytes.Buffer
 	if code := run(t.Context(), []string{"run", "site.yaml", "-vk", "-o", "json"}, tty.File, &out, &prompts); code != exitOK {
 		t.Fatalf("exit code %d\n%s%s", code, out.String(), prompts.String())
@@ -125,8 +125,8 @@ func TestLoginPasswords(t *testing.T) {
 
 func first(out, _ string) string { return out }
 
-// sealed is a file of secrets that a new key of the environment opens.
-func sealed(t *testing.T, text string) string {
+// encrypt is a file of secrets that a new key of the environment opens.
+func encrypt(t *testing.T, text string) string {
 	t.Helper()
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -136,13 +136,13 @@ func sealed(t *testing.T, text string) string {
 	before, reader := userKeys, theReader
 	userKeys, theReader = func() *secrets.Keys { return keys }, id.Recipient()
 	t.Cleanup(func() { userKeys, theReader = before, reader })
-	return sealedTo(t, text)
+	return encryptForKey(t, text)
 }
 
 // theReader is who can read what sealedTo makes: the last one of sealed.
 var theReader age.Recipient
 
-func sealedTo(t *testing.T, text string) string {
+func encryptForKey(t *testing.T, text string) string {
 	t.Helper()
 	content, err := secrets.Seal([]byte(text), []age.Recipient{theReader})
 	if err != nil {

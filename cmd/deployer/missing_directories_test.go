@@ -11,8 +11,8 @@ import (
 // exactly where the run fails.
 func TestCheckFindsMissingDirectories(t *testing.T) {
 	const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	y := newYard(t, 1, map[string]string{"templates/a.tmpl": "x\n", "files/b": "x\n", "files/tree/sub/c": "x\n"})
-	root := y.fleet.Hosts[0].Root
+	s := newTestSite(t, 1, map[string]string{"templates/a.tmpl": "x\n", "files/b": "x\n", "files/tree/sub/c": "x\n"})
+	root := s.fleet.Hosts[0].Root
 	for _, dir := range []string{"/there", "/data"} {
 		if err := os.MkdirAll(root+dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestCheckFindsMissingDirectories(t *testing.T) {
 		"rescued":                         {"- block: [file: {path: /no/x}]\n  rescue: [directory: {path: /no}]", ""},
 		"ignored":                         {"- {file: {path: /no/x}, ignore_errors: true}\n- file: {path: /there/x}", ""},
 	} {
-		y.write("site.yaml", "- hosts: all\n  tasks:\n    "+strings.ReplaceAll(tt.tasks, "\n", "\n    ")+"\n")
+		s.write("site.yaml", "- hosts: all\n  tasks:\n    "+strings.ReplaceAll(tt.tasks, "\n", "\n    ")+"\n")
 		var said bytes.Buffer
 		code := run(t.Context(), []string{"run", "site.yaml", "--check"}, strings.NewReader(""), &said, &said)
 		if all := said.String(); (code != exitOK) != (tt.fails != "") || !strings.Contains(all, tt.fails) {
@@ -63,7 +63,7 @@ func TestCheckFindsMissingDirectories(t *testing.T) {
 		}
 	}
 	for what, task := range map[string]string{"file": "file: {path: /no/x, content: x}", "link": "link: {path: /no/x, to: /etc}"} {
-		y.write("site.yaml", "- hosts: all\n  tasks: ["+task+"]\n")
+		s.write("site.yaml", "- hosts: all\n  tasks: ["+task+"]\n")
 		var said bytes.Buffer
 		run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), &said, &said)
 		if !strings.Contains(said.String(), strings.Replace(no, "/no", root+"/no", 1)) {

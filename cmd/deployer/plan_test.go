@@ -28,19 +28,19 @@ const nginx = `
     - {name: reload, file: {path: /reloaded, content: "{{ release }}"}}
 `
 
-func newRelease(t *testing.T, hosts int) *yard {
+func newReleaseSite(t *testing.T, hosts int) *testSite {
 	t.Helper()
-	y := newYard(t, hosts, map[string]string{"site.yaml": nginx, "templates/nginx.conf.tmpl": "release {{ release }}\nlisten 80\n"})
-	y.site.Vars = map[string]any{"release": "1.0", "token": fleet.Secret("hunter2-the-token")}
-	y.inventory()
-	return y
+	s := newTestSite(t, hosts, map[string]string{"site.yaml": nginx, "templates/nginx.conf.tmpl": "release {{ release }}\nlisten 80\n"})
+	s.site.Vars = map[string]any{"release": "1.0", "token": fleet.Secret("hunter2-the-token")}
+	s.writeInventory()
+	return s
 }
 
 func TestPlanAndApply(t *testing.T) {
-	y := newRelease(t, 12)
-	y.put(5, "etc/nginx/nginx.conf", "by hand\n")
-	out, _ := y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
-	says(t, out, "plan of site.yaml for 12 hosts", "n[001:005], n[007:012] (11 hosts): 4 files, 1 command, 1 unknown step", "(diff 1)",
+	s := newReleaseSite(t, 12)
+	s.writeHostFile(5, "etc/nginx/nginx.conf", "by hand\n")
+	out, _ := s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	requireTexts(t, out, "plan of site.yaml for 12 hosts", "n[001:005], n[007:012] (11 hosts): 4 files, 1 command, 1 unknown step", "(diff 1)",
 		"+release 1.0", "(at most 2 at a time)", "unknown: it looks at asked, the result of \"ask\", which has not run",
 		"n006 (1 host): 3 files", "-by hand", "12 of 12 hosts would change", "in turns: key, at most 2 hosts at a time, 6 turns", "unknown before the run: effects of 1 step,",
 		"expected time: unknown", "deployer apply plan.json")
@@ -51,77 +51,77 @@ func TestPlanAndApply(t *testing.T) {
 	if strings.Contains(out+string(data), "hunter2") {
 		t.Error("the plan tells a secret")
 	}
-	if got := y.on(0, "etc/nginx/nginx.conf"); got != "-" {
+	if got := s.hostFile(0, "etc/nginx/nginx.conf"); got != "-" {
 		t.Fatalf("the plan changed something: %s", got)
 	}
-	out, _ = y.deployer(exitOK, "apply", "plan.json")
-	says(t, out, "site.yaml done", "12 hosts")
-	for i, h := range y.fleet.Hosts {
-		if got := y.on(i, "etc/nginx/nginx.conf") + y.on(i, "answer") + y.on(i, "reloaded"); got != "release 1.0\nlisten 80\nhello1.0" {
+	out, _ = s.deployer(exitOK, "apply", "plan.json")
+	requireTexts(t, out, "site.yaml done", "12 hosts")
+	for i, h := range s.fleet.Hosts {
+		if got := s.hostFile(i, "etc/nginx/nginx.conf") + s.hostFile(i, "answer") + s.hostFile(i, "reloaded"); got != "release 1.0\nlisten 80\nhello1.0" {
 			t.Errorf("%s has %q", h.Name, got)
 		}
 	}
-	listed, _ := y.deployer(exitOK, "runs", "list")
-	says(t, listed, "apply", "site.yaml", "done")
+	listed, _ := s.deployer(exitOK, "runs", "list")
+	requireTexts(t, listed, "apply", "site.yaml", "done")
 
 	// What was done is drift; a plan that is made again knows the time it took.
-	_, complaint := y.deployer(exitRefused, "apply", "plan.json")
-	says(t, complaint, "refused: files or hosts differ from the plan", "has nothing to change now", "nothing was changed")
-	y.site.Vars["release"] = "1.1"
-	y.inventory()
-	out, _ = y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "second.json")
-	says(t, out, "n[001:012] (12 hosts): 2 files, 1 command", "-release 1.0", "+release 1.1", "by the last run of this playbook")
+	_, complaint := s.deployer(exitRefused, "apply", "plan.json")
+	requireTexts(t, complaint, "refused: files or hosts differ from the plan", "has nothing to change now", "nothing was changed")
+	s.site.Vars["release"] = "1.1"
+	s.writeInventory()
+	out, _ = s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "second.json")
+	requireTexts(t, out, "n[001:012] (12 hosts): 2 files, 1 command", "-release 1.0", "+release 1.1", "by the last run of this playbook")
 }
 
 // TestApplyRefusesDrift checks that apply names all drift and changes nothing.
 func TestApplyRefusesDrift(t *testing.T) {
-	y := newRelease(t, 4)
-	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	s := newReleaseSite(t, 4)
+	s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	tmpl := "templates/nginx.conf.tmpl"
 	refused := func(texts ...string) {
 		t.Helper()
-		_, complaint := y.deployer(exitRefused, "apply", "plan.json")
-		says(t, complaint, append(append([]string{"refused: files or hosts differ from the plan"}, texts...), "nothing was changed")...)
-		if got := y.on(0, "etc/nginx/nginx.conf"); got != "-" {
+		_, complaint := s.deployer(exitRefused, "apply", "plan.json")
+		requireTexts(t, complaint, append(append([]string{"refused: files or hosts differ from the plan"}, texts...), "nothing was changed")...)
+		if got := s.hostFile(0, "etc/nginx/nginx.conf"); got != "-" {
 			t.Errorf("it was applied: %q", got)
 		}
 	}
-	y.write(tmpl, "release {{ release }}\nlisten 81\n")
+	s.write(tmpl, "release {{ release }}\nlisten 81\n")
 	refused(tmpl+": has changed", "\"config\" would now: create /etc/nginx/nginx.conf")
-	y.write(tmpl, "{{ fail \"half of an edit\" }}\n")
+	s.write(tmpl, "{{ fail \"half of an edit\" }}\n")
 	refused(tmpl + ": has changed")
-	y.write("site.yaml", nginx+"# changed\n")
+	s.write("site.yaml", nginx+"# changed\n")
 	refused("site.yaml", tmpl, ": has changed")
 	if err := os.Remove(tmpl); err != nil {
 		t.Fatal(err)
 	}
 	refused("site.yaml: has changed", tmpl+": is missing")
-	y.write("site.yaml", nginx)
+	s.write("site.yaml", nginx)
 	refused(tmpl + ": is missing")
-	y.write(tmpl, "release {{ release }}\nlisten 80\n")
-	y.write("site.yaml", nginx)
-	y.put(2, "etc/nginx/nginx.conf", "somebody was here\n")
+	s.write(tmpl, "release {{ release }}\nlisten 80\n")
+	s.write("site.yaml", nginx)
+	s.writeHostFile(2, "etc/nginx/nginx.conf", "somebody was here\n")
 	refused("n003: ", "\"config\" would now: replace /etc/nginx/nginx.conf (diff ", "planned: create /etc/nginx/nginx.conf (diff ")
-	if err := os.Remove(y.fleet.Hosts[2].Root + "/etc/nginx/nginx.conf"); err != nil {
+	if err := os.Remove(s.fleet.Hosts[2].Root + "/etc/nginx/nginx.conf"); err != nil {
 		t.Fatal(err)
 	}
-	y.fleet.Host("n004").Stop()
+	s.fleet.Host("n004").Stop()
 	refused("n004: ")
-	if err := y.fleet.Host("n004").Start(); err != nil {
+	if err := s.fleet.Host("n004").Start(); err != nil {
 		t.Fatal(err)
 	}
-	if runs := y.runs(); len(runs) > 0 {
+	if runs := s.runs(); len(runs) > 0 {
 		t.Errorf("a refused run has a log: %+v", runs[0].Header)
 	}
-	if err := os.Remove(y.fleet.Hosts[2].Root + "/etc/nginx"); err != nil {
+	if err := os.Remove(s.fleet.Hosts[2].Root + "/etc/nginx"); err != nil {
 		t.Fatal(err)
 	}
-	y.deployer(exitOK, "apply", "plan.json")
+	s.deployer(exitOK, "apply", "plan.json")
 }
 
 func TestInvalidPlans(t *testing.T) {
-	y := newRelease(t, 1)
-	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	s := newReleaseSite(t, 1)
+	s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	data, err := os.ReadFile("plan.json")
 	if err != nil {
 		t.Fatal(err)
@@ -141,17 +141,17 @@ func TestInvalidPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		y.write("bad.json", string(bad))
+		s.write("bad.json", string(bad))
 		code := exitUsage
 		if strings.HasPrefix(want, "the plan was made") {
 			code = exitRefused
 		}
-		_, complaint := y.deployer(code, "apply", "bad.json")
-		says(t, complaint, want)
+		_, complaint := s.deployer(code, "apply", "bad.json")
+		requireTexts(t, complaint, want)
 	}
-	y.write("bad.json", "[]")
-	_, complaint := y.deployer(exitUsage, "apply", "bad.json")
-	says(t, complaint, "bad.json is no plan")
-	_, complaint = y.deployer(exitUsage, "apply", "nowhere.json")
-	says(t, complaint, "reading the plan")
+	s.write("bad.json", "[]")
+	_, complaint := s.deployer(exitUsage, "apply", "bad.json")
+	requireTexts(t, complaint, "bad.json is no plan")
+	_, complaint = s.deployer(exitUsage, "apply", "nowhere.json")
+	requireTexts(t, complaint, "reading the plan")
 }

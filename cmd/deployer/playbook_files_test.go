@@ -13,7 +13,7 @@ func TestFilesOfPlaybookAreRecorded(t *testing.T) {
 		"playbooks/../common/two.yaml": "[]\n",
 	} {
 		t.Run(file, func(t *testing.T) {
-			y := newYard(t, 1, map[string]string{
+			s := newTestSite(t, 1, map[string]string{
 				"playbooks/site.yaml": `
 - import_playbook: ../common/base.yaml
 - hosts: all
@@ -29,16 +29,16 @@ func TestFilesOfPlaybookAreRecorded(t *testing.T) {
 				"common/two.yaml":            "- file: {path: /two, content: x}\n",
 				"roles/note/tasks/main.yaml": "- file: {path: /note, content: x}\n",
 			})
-			y.deployer(exitOK, "plan", "run", "playbooks/site.yaml", "-o", "plan.json")
-			before := y.on(0, "motd")
-			y.write(file, changed)
-			out, said := y.deployer(exitRefused, "apply", "plan.json")
-			says(t, out+said, file[len(file)-9:])
-			if before != "-" || y.on(0, "motd") != "-" {
+			s.deployer(exitOK, "plan", "run", "playbooks/site.yaml", "-o", "plan.json")
+			before := s.hostFile(0, "motd")
+			s.write(file, changed)
+			out, said := s.deployer(exitRefused, "apply", "plan.json")
+			requireTexts(t, out+said, file[len(file)-9:])
+			if before != "-" || s.hostFile(0, "motd") != "-" {
 				t.Error("something was done")
 			}
-			y.deployer(exitOK, "run", "playbooks/site.yaml")
-			if y.on(0, "motd") == "-" {
+			s.deployer(exitOK, "run", "playbooks/site.yaml")
+			if s.hostFile(0, "motd") == "-" {
 				t.Error("nothing was done")
 			}
 		})
@@ -48,22 +48,22 @@ func TestFilesOfPlaybookAreRecorded(t *testing.T) {
 // TestPlaybookGroupVars checks that group_vars and host_vars beside the playbook
 // override those of the inventory, are recorded in plans, and are in inventory show.
 func TestPlaybookGroupVars(t *testing.T) {
-	y := newYard(t, 1, map[string]string{
+	s := newTestSite(t, 1, map[string]string{
 		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /said, content: '{{ greeting }} {{ name }} {{ hosts.n001.vars.name }}'}}]\n",
 		"group_vars/all.yaml":      "greeting: hello\nname: nobody\n",
 		"site/group_vars/all.yaml": "name: all\n",
 		"site/host_vars/n001.yaml": "name: n001\n",
 	})
-	y.deployer(exitOK, "plan", "run", "site/site.yaml", "-o", "plan.json")
-	y.write("site/host_vars/n001.yaml", "name: other\n")
-	out, said := y.deployer(exitRefused, "apply", "plan.json")
-	says(t, out+said, "site/host_vars/n001.yaml")
-	y.deployer(exitOK, "run", "site/site.yaml")
-	if got := y.on(0, "said"); got != "hello other other" {
+	s.deployer(exitOK, "plan", "run", "site/site.yaml", "-o", "plan.json")
+	s.write("site/host_vars/n001.yaml", "name: other\n")
+	out, said := s.deployer(exitRefused, "apply", "plan.json")
+	requireTexts(t, out+said, "site/host_vars/n001.yaml")
+	s.deployer(exitOK, "run", "site/site.yaml")
+	if got := s.hostFile(0, "said"); got != "hello other other" {
 		t.Errorf("the host has %q", got)
 	}
-	out, _ = y.deployer(exitOK, "inventory", "show", "n001", "--playbook", "site/site.yaml")
-	says(t, out, "vars.greeting ", " hello ", "group_vars/all.yaml:1:11", "vars.name ", " other ", "site/host_vars/n001.yaml:1:7")
-	out, _ = y.deployer(exitOK, "inventory", "show", "n001")
-	says(t, out, "vars.name ", " nobody ")
+	out, _ = s.deployer(exitOK, "inventory", "show", "n001", "--playbook", "site/site.yaml")
+	requireTexts(t, out, "vars.greeting ", " hello ", "group_vars/all.yaml:1:11", "vars.name ", " other ", "site/host_vars/n001.yaml:1:7")
+	out, _ = s.deployer(exitOK, "inventory", "show", "n001")
+	requireTexts(t, out, "vars.name ", " nobody ")
 }

@@ -14,7 +14,7 @@ import (
 // TestInterruptedPromptRestoresTerminal checks that the terminal echoes again after an
 // interrupted prompt.
 func TestInterruptedPromptRestoresTerminal(t *testing.T) {
-	tty := newTypist(t)
+	tty := newTerminalUser(t)
 	echoes := func() bool {
 		modes, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
 		if err != nil {

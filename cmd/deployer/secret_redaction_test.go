@@ -127,7 +127,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 		for n := 60; n < 200; n += 7 {
 			pads = append(pads, strings.Repeat("x", n))
 		}
-		y := newYard(t, 2, map[string]string{"site.yaml": strings.Replace(leakingBook, "PADS", strings.Join(pads, `", "`), 1)})
+		s := newTestSite(t, 2, map[string]string{"site.yaml": strings.Replace(leakingBook, "PADS", strings.Join(pads, `", "`), 1)})
 		all := map[string]map[string]string{pw: encoded(t, pw), lines: encoded(t, lines), key: encoded(t, key)}
 		dir := t.TempDir()
 		marker, learned, learnedForms := filepath.Join(dir, "marker"), filepath.Join(dir, "learned"), filepath.Join(dir, "forms")
@@ -140,27 +140,27 @@ func TestSecretsAreRedacted(t *testing.T) {
 			}
 			return b.String()
 		}
-		y.write(marker, text(pw, lines))
-		y.write(learned, key+"\n")
-		y.write(learnedForms, text(key))
-		y.site = fleet.Site{Vars: map[string]any{"pw": fleet.Secret(pw), "lines": fleet.Secret(lines), "marker": marker, "learned": learned, "learnedforms": learnedForms}}
-		y.inventory()
+		s.write(marker, text(pw, lines))
+		s.write(learned, key+"\n")
+		s.write(learnedForms, text(key))
+		s.site = fleet.Site{Vars: map[string]any{"pw": fleet.Secret(pw), "lines": fleet.Secret(lines), "marker": marker, "learned": learned, "learnedforms": learnedForms}}
+		s.writeInventory()
 
 		said := map[string]string{}
 		note := func(code int, args ...string) string {
-			out, complaints := y.deployer(code, args...)
+			out, complaints := s.deployer(code, args...)
 			said[strings.Join(args, " ")] = out + complaints
 			return out
 		}
 		note(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 		note(exitFailed, "run", "site.yaml", "-vv", "--diff")
 		events := note(exitFailed, "run", "site.yaml", "-o", "json")
-		said["live"] = live(t, events)
+		said["live"] = liveView(t, events)
 		note(exitOK, "exec", "all", "--", "cat "+marker)
 		note(exitOK, "exec", "all", "-o", "json", "--", "cat "+marker)
 		note(exitOK, "exec", "all", "-m", "debug", "-a", "{msg: '{{ pw }}'}")
 		note(exitFailed, "exec", "all", "--", "cat "+marker+" >&2; exit 3")
-		for _, run := range y.runs() {
+		for _, run := range s.runs() {
 			note(exitOK, "runs", "show", "-v", run.Header.Run)
 			note(exitOK, "runs", "show", run.Header.Run, "-o", "json")
 		}
@@ -185,8 +185,8 @@ func TestSecretsAreRedacted(t *testing.T) {
 	}
 }
 
-// live is what the live terminal shows of events.
-func live(t *testing.T, lines string) string {
+// liveView is what the live terminal shows of events.
+func liveView(t *testing.T, lines string) string {
 	t.Helper()
 	var out bytes.Buffer
 	shown := view.Live(&out, view.Options{Verbose: 2, Diff: true, Hosts: []string{"h1", "h2"}})
@@ -204,22 +204,22 @@ func live(t *testing.T, lines string) string {
 // TestApplyPlanWithSecrets applies a plan with secrets in command lines and secret
 // steps; redacted parts are compared as far as the plan has them.
 func TestApplyPlanWithSecrets(t *testing.T) {
-	y := newYard(t, 2, map[string]string{"site.yaml": `
+	s := newTestSite(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   tasks:
     - {command: {argv: [echo, "-p{{ pw }}", it's, "` + strings.Repeat("x", 170) + `{{ pw }}"]}}
     - {copy: {dest: "/{{ name }}.conf", content: "{{ pw }}\n"}}
     - {command: {argv: [echo, secret]}, secret: true}
 `})
-	y.site = fleet.Site{Vars: map[string]any{"pw": fleet.Secret("hunter2'hunter2"), "name": fleet.Secret("private-name")}}
-	y.inventory()
-	y.write("plan.json", "an old one that others can read")
-	y.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
+	s.site = fleet.Site{Vars: map[string]any{"pw": fleet.Secret("hunter2'hunter2"), "name": fleet.Secret("private-name")}}
+	s.writeInventory()
+	s.write("plan.json", "an old one that others can read")
+	s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	if info, err := os.Stat("plan.json"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the plan has the mode %v, %v", info.Mode(), err)
 	}
-	y.deployer(exitOK, "apply", "plan.json")
-	if got := y.on(0, "private-name.conf"); got != "hunter2'hunter2\n" {
+	s.deployer(exitOK, "apply", "plan.json")
+	if got := s.hostFile(0, "private-name.conf"); got != "hunter2'hunter2\n" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -27,7 +27,7 @@ var planted = map[string]string{
 // TestSecretsInFilesAreRedacted checks that no secret of any source is in the output of
 // a run, plan or revert, or in files of controller and hosts.
 func TestSecretsInFilesAreRedacted(t *testing.T) {
-	y := newYard(t, 2, map[string]string{"site.yaml": `
+	s := newTestSite(t, 2, map[string]string{"site.yaml": `
 - hosts: all
   vars_files: [vars.yaml, more.yaml.age]
   tasks:
@@ -55,12 +55,12 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
     - {name: tell, command: {argv: [echo, "{{ from_inventory }}"]}}
 `, "templates/conf.tmpl": "token = {{ from_group }}\nother = {{ from_host }}\ngeneration = {{ generation }}\n"})
 	source := filepath.Join(t.TempDir(), "source")
-	y.write(source, planted["on the host"]+"\n")
+	s.write(source, planted["on the host"]+"\n")
 	site, err := os.ReadFile("site.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.write("site.yaml", strings.ReplaceAll(string(site), "SOURCE", source))
+	s.write("site.yaml", strings.ReplaceAll(string(site), "SOURCE", source))
 	t.Setenv("PLANTED_VARIABLE", planted["environment"])
 	t.Setenv("PLANTED_PASSWORD", planted["a password"])
 	quoted := func(name string) string {
@@ -72,20 +72,20 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 	}
 	opened := map[string]string{"group_vars/all.yaml.age": "from_group: " + quoted("group_vars"), "more.yaml.age": "from_file: " + quoted("vars_files") +
 		"\ntokens: [{name: one, token: " + quoted("in a loop") + "}]"}
-	y.write("group_vars/all.yaml.age", sealed(t, opened["group_vars/all.yaml.age"]))
-	y.write("more.yaml.age", sealedTo(t, opened["more.yaml.age"]))
-	y.write("host_vars/n001.yaml", "from_host: !secret "+quoted("host_vars")+"\n")
-	y.write("host_vars/n002.yaml", "from_host: !secret "+quoted("host_vars")+"\n")
-	y.write("vars.yaml", "from_env: !env PLANTED_VARIABLE\n")
+	s.write("group_vars/all.yaml.age", encrypt(t, opened["group_vars/all.yaml.age"]))
+	s.write("more.yaml.age", encryptForKey(t, opened["more.yaml.age"]))
+	s.write("host_vars/n001.yaml", "from_host: !secret "+quoted("host_vars")+"\n")
+	s.write("host_vars/n002.yaml", "from_host: !secret "+quoted("host_vars")+"\n")
+	s.write("vars.yaml", "from_env: !env PLANTED_VARIABLE\n")
 	plain, err := os.ReadFile("inventory.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    password_env: PLANTED_PASSWORD\n", 1)+
+	s.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    password_env: PLANTED_PASSWORD\n", 1)+
 		"vars:\n  from_inventory: !secret "+quoted("inventory")+"\n")
 	said := map[string]string{}
 	note := func(code int, args ...string) {
-		out, complaints := y.deployer(code, args...)
+		out, complaints := s.deployer(code, args...)
 		said[strings.Join(append([]string{args[0]}, args[len(args)-1]), " ")+args[1]] = out + complaints
 	}
 	given := func(generation string, args ...string) []string {
@@ -100,15 +100,15 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 	note(exitOK, "runs", "list", "-o", "json")
 	note(exitOK, "inventory", "show", "n001")
 	note(exitOK, "inventory", "list", "-o", "json")
-	note(exitOK, "revert", y.runs()[0].Header.Run, "--diff", "--check", "-e", "db_password="+planted["command line"])
-	note(exitOK, "revert", y.runs()[0].Header.Run, "--yes", "-v", "--diff", "-e", "db_password="+planted["command line"])
+	note(exitOK, "revert", s.runs()[0].Header.Run, "--diff", "--check", "-e", "db_password="+planted["command line"])
+	note(exitOK, "revert", s.runs()[0].Header.Run, "--yes", "-v", "--diff", "-e", "db_password="+planted["command line"])
 	for _, dir := range []string{"state", "cache"} {
 		for name, text := range filesBelow(t, dir) {
 			said[name] = text
 		}
 	}
 	journals := 0
-	for _, h := range y.fleet.Hosts {
+	for _, h := range s.fleet.Hosts {
 		for name, text := range filesBelow(t, filepath.Join(h.Root, "var/lib/deployer")) {
 			if strings.HasSuffix(name, ".jsonl") {
 				said[name] = text
@@ -116,8 +116,8 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 			}
 		}
 	}
-	if journals < 4 || !strings.Contains(y.on(0, "all"), planted["command line"]) || !strings.Contains(y.on(0, "found"), planted["on the host"]) {
-		t.Errorf("%d journals of hosts; /all is %q", journals, y.on(0, "all"))
+	if journals < 4 || !strings.Contains(s.hostFile(0, "all"), planted["command line"]) || !strings.Contains(s.hostFile(0, "found"), planted["on the host"]) {
+		t.Errorf("%d journals of hosts; /all is %q", journals, s.hostFile(0, "all"))
 	}
 	for where, text := range said {
 		for from, secret := range planted {

@@ -5,7 +5,7 @@ import "testing"
 // TestSetInPlanResumeAndRevert checks that variables of `set` have values in plan,
 // apply, resume and revert.
 func TestSetInPlanResumeAndRevert(t *testing.T) {
-	y := newYard(t, 2, map[string]string{
+	s := newTestSite(t, 2, map[string]string{
 		"site.yaml": `
 - hosts: all
   vars: {port: 1, all: []}
@@ -22,27 +22,27 @@ func TestSetInPlanResumeAndRevert(t *testing.T) {
       throttle: port / 80
 `,
 	})
-	y.put(1, "in-the-way", "a file")
-	y.deployer(exitFailed, "run", "site.yaml", "-e", "blocked=/in-the-way")
-	if got := y.on(1, "later"); got != "-" {
+	s.writeHostFile(1, "in-the-way", "a file")
+	s.deployer(exitFailed, "run", "site.yaml", "-e", "blocked=/in-the-way")
+	if got := s.hostFile(1, "later"); got != "-" {
 		t.Fatalf("the second play has run: %q", got)
 	}
-	y.deployer(exitOK, "resume", "-e", "blocked=")
+	s.deployer(exitOK, "resume", "-e", "blocked=")
 	for host, me := range []string{"n001", "n002"} {
-		if got, want := y.on(host, "said"), "80 of "+me+" [\"a\",\"b\"] true"; got != want {
+		if got, want := s.hostFile(host, "said"), "80 of "+me+" [\"a\",\"b\"] true"; got != want {
 			t.Errorf("it said %q, want %q", got, want)
 		}
-		if got := y.on(host, "later"); got != "80" {
+		if got := s.hostFile(host, "later"); got != "80" {
 			t.Errorf("the second play wrote %q", got)
 		}
 	}
-	y.deployer(exitOK, "revert", y.runs()[0].Header.Run, "--yes")
-	if got := y.on(0, "later"); got != "-" {
+	s.deployer(exitOK, "revert", s.runs()[0].Header.Run, "--yes")
+	if got := s.hostFile(0, "later"); got != "-" {
 		t.Errorf("not put back: %q", got)
 	}
-	y.deployer(exitOK, "plan", "run", "site.yaml", "-e", "blocked=", "-o", "plan.json")
-	y.deployer(exitOK, "apply", "plan.json")
-	if got := y.on(0, "later"); got != "80" {
+	s.deployer(exitOK, "plan", "run", "site.yaml", "-e", "blocked=", "-o", "plan.json")
+	s.deployer(exitOK, "apply", "plan.json")
+	if got := s.hostFile(0, "later"); got != "80" {
 		t.Errorf("the plan wrote %q", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // TestUndefinedNamesHavePositions checks that an undefined name is an error with its
 // position, in every place of an expression or template.
 func TestUndefinedNamesHavePositions(t *testing.T) {
-	y := newYard(t, 1, map[string]string{
+	s := newTestSite(t, 1, map[string]string{
 		"templates/a.tmpl":           "first line\n  {{ if true }}{{ .nothing }}{{ end }}\n",
 		"templates/outer.tmpl":       "\n\n{{ include \"a.tmpl\" . }}\n",
 		"roles/r/tasks/main.yaml":    "- file: {path: /r, content: '{{ of_role }}'}\n",
@@ -49,7 +49,7 @@ func TestUndefinedNamesHavePositions(t *testing.T) {
 		"value with its type": {"  tasks:\n    - debug: {value: '{{ nothing }}'}\n", "site.yaml:3:"},
 		"rescue":              {"  tasks:\n    - block: [{fail: {msg: x}}]\n      rescue: [{command: 'echo {{ nothing }}'}]\n", "site.yaml:4:"},
 	} {
-		y.write("site.yaml", "- hosts: all\n"+tt.play)
+		s.write("site.yaml", "- hosts: all\n"+tt.play)
 		var said bytes.Buffer
 		code := run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), &said, &said)
 		if all := said.String(); code == exitOK || !strings.Contains(all, tt.place) || !strings.Contains(all, `unknown name "nothing"`) {

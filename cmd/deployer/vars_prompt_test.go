@@ -12,7 +12,7 @@ import (
 // TestVarsPrompt checks that a private answer is used and redacted, and that resume
 // prompts for it again.
 func TestVarsPrompt(t *testing.T) {
-	y := newYard(t, 1, map[string]string{"site.yaml": `
+	s := newTestSite(t, 1, map[string]string{"site.yaml": `
 - hosts: all
   vars_prompt:
     - {name: word, prompt: the word}
@@ -21,10 +21,10 @@ func TestVarsPrompt(t *testing.T) {
     - file: {path: /said, content: "{{ word }} {{ release }}"}
     - file: {path: /in-the-way/x, content: x}
 `})
-	y.put(0, "in-the-way", "a file")
+	s.writeHostFile(0, "in-the-way", "a file")
 	said := func(code int, answers []string, args ...string) string {
 		t.Helper()
-		tty := newTypist(t, answers...)
+		tty := newTerminalUser(t, answers...)
 		var out bytes.Buffer
 		if got := run(t.Context(), args, tty.File, &out, &out); got != code {
 			t.Fatalf("exit code %d, want %d\n%s", got, code, out.String())
@@ -32,26 +32,26 @@ func TestVarsPrompt(t *testing.T) {
 		return out.String()
 	}
 	out := said(exitFailed, []string{"hunter2x", "2.0"}, "run", "site.yaml", "--diff")
-	says(t, out, "the word: ", "release [1.10]: ", "+[secret] 2.0", "deployer resume 2")
-	if shown, _ := y.deployer(exitOK, "runs", "show"); strings.Contains(out+shown, "-e word") {
+	requireTexts(t, out, "the word: ", "release [1.10]: ", "+[secret] 2.0", "deployer resume 2")
+	if shown, _ := s.deployer(exitOK, "runs", "show"); strings.Contains(out+shown, "-e word") {
 		t.Errorf("what is asked for again is to be given:\n%s%s", out, shown)
 	}
-	if got := y.on(0, "said"); got != "hunter2x 2.0" {
+	if got := s.hostFile(0, "said"); got != "hunter2x 2.0" {
 		t.Errorf("the host has %q", got)
 	}
-	if err := os.Remove(y.fleet.Hosts[0].Root + "/in-the-way"); err != nil {
+	if err := os.Remove(s.fleet.Hosts[0].Root + "/in-the-way"); err != nil {
 		t.Fatal(err)
 	}
-	y.write(y.fleet.Hosts[0].Root+"/in-the-way/there", "")
+	s.write(s.fleet.Hosts[0].Root+"/in-the-way/there", "")
 	out += said(exitOK, []string{"hunter2x"}, "resume")
-	if got := y.on(0, "said"); got != "hunter2x 2.0" {
+	if got := s.hostFile(0, "said"); got != "hunter2x 2.0" {
 		t.Errorf("the host has %q", got)
 	}
 	dir, err := journal.Dir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range y.runs() {
+	for _, r := range s.runs() {
 		data, err := os.ReadFile(journal.Path(dir, r.Header.Run))
 		if err != nil {
 			t.Fatal(err)
@@ -61,10 +61,10 @@ func TestVarsPrompt(t *testing.T) {
 	if strings.Contains(out, "hunter") {
 		t.Errorf("the word was shown or written down:\n%s", out)
 	}
-	_, complaint := y.deployer(exitUsage, "run", "site.yaml")
-	says(t, complaint, "site.yaml:4:14: prompting for word: standard input is not a terminal; set it with -e word=VALUE")
-	y.deployer(exitOK, "run", "site.yaml", "-e", "word=given")
-	if got := y.on(0, "said"); got != "given 1.10" {
+	_, complaint := s.deployer(exitUsage, "run", "site.yaml")
+	requireTexts(t, complaint, "site.yaml:4:14: prompting for word: standard input is not a terminal; set it with -e word=VALUE")
+	s.deployer(exitOK, "run", "site.yaml", "-e", "word=given")
+	if got := s.hostFile(0, "said"); got != "given 1.10" {
 		t.Errorf("the host has %q", got)
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"deployer/project"
 )
 
-func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
+// TestFileIsCompressedOnce checks that a file is opened once for all hosts, and stored
+// once for all names.
+func TestFileIsCompressedOnce(t *testing.T) {
 	b, err := New(&project.Project{Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +62,7 @@ func TestRoleFileIsReadOnceForAllHosts(t *testing.T) {
 	}
 }
 
-func TestRoleFileOfAnEndedRun(t *testing.T) {
+func TestAddFileStopsWithContext(t *testing.T) {
 	b, err := New(&project.Project{Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)
@@ -73,8 +75,9 @@ func TestRoleFileOfAnEndedRun(t *testing.T) {
 	}
 }
 
-// TestMadeBlobsAreBoundedInMemory checks that blobs above maxMemory go to temporary files, and that all of them can be opened.
-func TestMadeBlobsAreBoundedInMemory(t *testing.T) {
+// TestMemoryIsBounded checks that blobs above maxMemory go to temporary files, and that
+// all of them can be opened.
+func TestMemoryIsBounded(t *testing.T) {
 	b, err := New(&project.Project{Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,13 @@ import (
 	"deployer/project"
 )
 
-// typist answers questions one after another, and then nobody is there.
-type typist struct {
+// fakePrompter answers questions one after another, and then nobody is there.
+type fakePrompter struct {
 	answers []string
 	asked   []string
 }
 
-func (y *typist) ask(question string) (string, error) {
+func (y *fakePrompter) ask(question string) (string, error) {
 	y.asked = append(y.asked, question)
 	if len(y.answers) == 0 {
 		return "", &NotInteractiveError{Why: "the typist is gone"}
@@ -26,9 +26,9 @@ func (y *typist) ask(question string) (string, error) {
 	return answer, nil
 }
 
-// TestAskedPasswords checks that an empty answer means the login password, and that hosts with a
-// password in the inventory keep it.
-func TestAskedPasswords(t *testing.T) {
+// TestPromptedPasswords checks that an empty answer means the SSH password, and that
+// hosts with a password in the inventory keep it.
+func TestPromptedPasswords(t *testing.T) {
 	p := load(t, "hosts: {m1: {ssh: {become: sudo}}, m2: {ssh: {become: su, become_password_env: ROOT_PASSWORD}}, m3: }", "")
 	t.Setenv("ROOT_PASSWORD", "of root")
 	for _, tt := range []struct {
@@ -42,7 +42,7 @@ func TestAskedPasswords(t *testing.T) {
 		{PromptFlags{Login: true, Become: true}, []string{"x", ""}, [3]string{"x", "of root", ""}, []string{"SSH password: ", "privilege-escalation password [default: the SSH password]: "}},
 		{PromptFlags{Login: true, Become: true}, []string{"x", "y"}, [3]string{"y", "of root", ""}, []string{"SSH password: ", "privilege-escalation password [default: the SSH password]: "}},
 	} {
-		y := &typist{answers: tt.answers}
+		y := &fakePrompter{answers: tt.answers}
 		l, err := NewCredentials(p, tt.ask, y.ask)
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestAskedPasswords(t *testing.T) {
 
 // TestPassphrases checks that the passphrase of a key is prompted for once in a run.
 func TestPassphrases(t *testing.T) {
-	y := &typist{answers: []string{"wrong", "right"}}
+	y := &fakePrompter{answers: []string{"wrong", "right"}}
 	l, err := NewCredentials(load(t, "hosts: {m1: {ssh: {key: /k, key_passphrase_env: NOT_SET}}}", ""), PromptFlags{}, y.ask)
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +98,8 @@ func TestPassphrases(t *testing.T) {
 	}
 }
 
-// TestPasswordsOfBastions checks that the password of a user is not sent for another user.
-func TestPasswordsOfBastions(t *testing.T) {
+// TestBastionPasswords checks that the password of a user is not sent for another user.
+func TestBastionPasswords(t *testing.T) {
 	t.Setenv("HOSTS", "h")
 	t.Setenv("GATE", "g")
 	p := load(t, `ssh: {user: ops, password_env: HOSTS, config: none}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestManyHostsAreTriedMoreRarely(t *testing.T) {
+func TestKeepaliveGrowsWithHosts(t *testing.T) {
 	const s = time.Second
 	for hosts, want := range map[int]keepalive{
 		0:      {3 * s, 15 * s, 5 * s, 15 * s},

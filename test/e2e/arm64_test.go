@@ -49,7 +49,7 @@ func TestArm64(t *testing.T) {
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	s, err := remote.Connect(t.Context(), local.New("arm"), remote.Options{Host: "arm", Dir: filepath.Join(dir, "state"),
-		Binaries: remote.NewBinaries(launcher{qemu, program})})
+		Binaries: remote.NewBinaries(qemuBinaries{qemu, program})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestArm64(t *testing.T) {
 	}
 	file := filepath.Join(dir, "file")
 	for i, want := range []engine.Status{engine.StatusChanged, engine.StatusOK} {
-		result := oneStep(t, s, i, "file", map[string]any{"Path": file, "Content": "hello", "Mode": "0640"})
+		result := runStep(t, s, i, "file", map[string]any{"Path": file, "Content": "hello", "Mode": "0640"})
 		if result.Status != want {
 			t.Fatalf("%+v", result)
 		}
@@ -72,7 +72,7 @@ func TestArm64(t *testing.T) {
 	}
 }
 
-func oneStep(t *testing.T, s *remote.Session, i int, module string, args map[string]any) engine.Result {
+func runStep(t *testing.T, s *remote.Session, i int, module string, args map[string]any) engine.Result {
 	t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -85,18 +85,18 @@ func oneStep(t *testing.T, s *remote.Session, i int, module string, args map[str
 	return result
 }
 
-// launcher brings, as the agent for arm64, a script that starts the real one in
+// qemuBinaries brings, as the agent for arm64, a script that starts the real one in
 // the emulator.
-type launcher struct{ qemu, program string }
+type qemuBinaries struct{ qemu, program string }
 
-func (l launcher) AgentBinary(arch string) ([]byte, error) {
+func (l qemuBinaries) AgentBinary(arch string) ([]byte, error) {
 	if arch != "arm64" {
 		return nil, fmt.Errorf("there is none for %s", arch)
 	}
 	return fmt.Appendf(nil, "#!/bin/sh\nexec %s %s \"$@\"\n", l.qemu, l.program), nil
 }
 
-func (l launcher) AgentGzip(arch string) ([]byte, error) {
+func (l qemuBinaries) AgentGzip(arch string) ([]byte, error) {
 	content, err := l.AgentBinary(arch)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (l launcher) AgentGzip(arch string) ([]byte, error) {
 	return packing.Pack(content)
 }
 
-func (l launcher) AgentDigest(arch string) (string, error) {
+func (l qemuBinaries) AgentDigest(arch string) (string, error) {
 	content, err := l.AgentBinary(arch)
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:]), err

@@ -37,7 +37,7 @@ func TestCluster(t *testing.T) {
 	// The lab's name server is outside the cluster.
 	t.Run("verify", func(t *testing.T) {
 		s.must("verify", "--outside", "n2."+plan.Domain)
-		s.on(t).exits(s.deployer("verify", "--outside", "none.invalid"), 5)
+		s.on(t).requireExit(s.deployer("verify", "--outside", "none.invalid"), 5)
 	})
 	t.Run("images that the node needs are pinned", func(t *testing.T) {
 		pinnedImages(t, s.on(t), "m1", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "pause", "coredns")
@@ -67,12 +67,12 @@ func TestCluster(t *testing.T) {
 			}
 		}
 	})
-	t.Run("one value by a plan, and back", func(t *testing.T) { oneValue(s.on(t)) })
+	t.Run("one value by a plan, and back", func(t *testing.T) { changeOneValue(s.on(t)) })
 	t.Run("a bad value stops at one node", func(t *testing.T) { badValues(t, s) })
-	t.Run("nodes are drained and come back", func(t *testing.T) { drained(t, s.on(t)) })
+	t.Run("nodes are drained and come back", func(t *testing.T) { nodeMaintenance(t, s.on(t)) })
 	t.Run("the master with etcd's leader dies", func(t *testing.T) {
 		s.moveLeader("m2")
-		masterDies(t, s, true)
+		stopMaster(t, s, true)
 	})
 }
 
@@ -126,12 +126,12 @@ spec:
 	s.kubectl("m1", "delete -f /tmp/web.yaml --wait=false")
 }
 
-// masterDies stops the master m2 hard: writes go on through every minion's
+// stopMaster stops the master m2 hard: writes go on through every minion's
 // proxy, and the other nodes stay Ready. Where it led etcd, the writes that came
 // before the others have a leader are answered by etcd's own error and are tried
 // again, as a user would; that must be over within 20 s. No other error is
 // taken, and none at all where m2 did not lead.
-func masterDies(t *testing.T, s *site, led bool) {
+func stopMaster(t *testing.T, s *site, led bool) {
 	for _, n := range []string{"n1", "n2"} {
 		s.copyAdmin(n)
 	}

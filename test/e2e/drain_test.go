@@ -24,9 +24,9 @@ const maintenance = `
         - {name: take pods again, kube_uncordon: {timeout: 60s}}
 `
 
-// drained maintains a node with an application on it that must keep one of its two
+// nodeMaintenance maintains a node with an application on it that must keep one of its two
 // pods, in good times and in bad. Masters are not among the hosts of the playbook.
-func drained(t *testing.T, s *site) {
+func nodeMaintenance(t *testing.T, s *site) {
 	deployWeb(s)
 	book := filepath.Join(t.TempDir(), "maintenance.yaml")
 	if err := os.WriteFile(book, []byte(maintenance), 0o600); err != nil {
@@ -57,18 +57,18 @@ func drained(t *testing.T, s *site) {
 	s.schedulable("n1", "after work that failed")
 
 	s.onNode("n1")
-	s.budget(2)
+	s.setDisruptionBudget(2)
 	o := s.deployer(run("4s", "true")...)
 	if o.code == 0 || !strings.Contains(o.all(), "PodDisruptionBudget default/web allows no disruption now") || !strings.Contains(o.all(), "it takes pods again") {
 		t.Errorf("a budget that allows nothing: exit %d\n%s", o.code, o.all())
 	}
 	s.schedulable("n1", "after a drain that was late")
 
-	s.killedIn("allows no disruption now", append(run("60s", "true"), "--output", "json")...)
-	if got := s.cordon("n1"); got != "true" {
+	s.killAtOutput("allows no disruption now", append(run("60s", "true"), "--output", "json")...)
+	if got := s.cordonState("n1"); got != "true" {
 		t.Errorf("nobody was left to uncordon the node, and it is %q", got)
 	}
-	s.budget(1)
+	s.setDisruptionBudget(1)
 	s.must("resume")
 	if on := s.podsOn("n1"); on != "" {
 		t.Errorf("after resume, on n1 there are still %s", on)
@@ -79,7 +79,7 @@ func drained(t *testing.T, s *site) {
 	if o := s.must(run("60s", "true")...); !strings.Contains(o.all(), "stays cordoned: somebody else did that") {
 		t.Errorf("deployer does not say that the node stays as it is:\n%s", o.all())
 	}
-	if got := s.cordon("n1"); got != "true" {
+	if got := s.cordonState("n1"); got != "true" {
 		t.Error("what an administrator has cordoned was uncordoned")
 	}
 	s.kubectl("m1", "uncordon n1")
@@ -134,7 +134,7 @@ func (s *site) podsOn(node string) string {
 	return s.kubectl("m1", "get pods -l app=web --field-selector spec.nodeName="+node+" -o name")
 }
 
-func (s *site) budget(atLeast int) {
+func (s *site) setDisruptionBudget(atLeast int) {
 	s.kubectl("m1", fmt.Sprintf(`patch pdb web --type merge -p '{"spec":{"minAvailable":%d}}'`, atLeast))
 	s.eventually(20*time.Second, "the budget is counted anew", func() error {
 		if got := s.kubectl("m1", `get pdb web -o 'jsonpath={.status.desiredHealthy}/{.status.currentHealthy}'`); got != fmt.Sprintf("%d/2", atLeast) {
@@ -144,14 +144,14 @@ func (s *site) budget(atLeast int) {
 	})
 }
 
-// cordon is whether a node takes no pods, in the words of its object.
-func (s *site) cordon(node string) string {
+// cordonState is whether a node takes no pods, in the words of its object.
+func (s *site) cordonState(node string) string {
 	return s.kubectl("m1", "get node "+node+" -o 'jsonpath={.spec.unschedulable}'")
 }
 
 func (s *site) schedulable(node, when string) {
 	s.t.Helper()
-	if got := s.cordon(node); got != "" {
+	if got := s.cordonState(node); got != "" {
 		s.t.Errorf("%s node %s is cordoned", when, node)
 	}
 	if got := s.kubectl("m1", "get node "+node+" -o 'jsonpath={.metadata.annotations}'"); strings.Contains(got, "deployer/cordoned") {

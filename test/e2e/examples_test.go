@@ -19,16 +19,16 @@ import (
 
 // exampleSite: every host answers with its own page, which names the others.
 func exampleSite(s *site) {
-	s.twice("run", example("nginx-site"))
+	s.runTwice("run", example("nginx-site"))
 	for _, h := range webHosts {
 		page, err := s.Ctl(s.t.Context(), "curl", "-sS", "--fail-with-body", "--max-time", "10", "http://"+s.address(h)+":8080/")
 		if err != nil {
 			s.t.Errorf("%s: %v\n%s", h, err, page)
 		}
-		s.says(page, "example on "+h)
+		s.requireTexts(page, "example on "+h)
 		for _, other := range webHosts {
 			if other != h {
-				s.says(page, other+" ")
+				s.requireTexts(page, other+" ")
 			}
 		}
 		if got := s.shell(h, "systemctl is-enabled nginx; ls /etc/nginx/sites-enabled"); got != "enabled" {
@@ -41,7 +41,7 @@ func exampleSite(s *site) {
 // sudo rule allows and nothing else, and who has left is gone.
 func exampleUsers(s *site) {
 	s.shell("h2", "useradd --create-home mallory")
-	s.twice("run", example("users"))
+	s.runTwice("run", example("users"))
 	keys := map[string]string{"alice": s.newPair(), "bob": s.newPair()}
 	var people []any
 	for _, name := range []string{"alice", "bob"} {
@@ -55,7 +55,7 @@ func exampleUsers(s *site) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.twice("run", example("users"), "--extra-vars", string(vars))
+	s.runTwice("run", example("users"), "--extra-vars", string(vars))
 
 	login := func(user, key, command string) (string, error) {
 		return s.Ctl(s.t.Context(), "ssh", "-n", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
@@ -90,14 +90,14 @@ func (s *site) newPair() string {
 // exampleCanary: a bad value reaches one host, which gets back what it had while
 // visitors find a page, and a good one reaches all.
 func exampleCanary(s *site) {
-	before := s.sums("/etc/nginx/conf.d/example.conf", webHosts)
-	visited := s.visit(8080)
+	before := s.digests("/etc/nginx/conf.d/example.conf", webHosts)
+	visited := s.pollPage(8080)
 	o := s.deployer("run", example("canary"), "-e", "root=/srv/nowhere")
 	if o.code != 6 {
 		s.t.Errorf("exit %d, want 6\n%s", o.code, o.all())
 	}
-	s.says(o.all(), "FAILED", `at "the site answers with this host's page"`, "404", "it was put back", "2 other hosts were left as they are", "deployer resume")
-	if diff := cmp.Diff(before, s.sums("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
+	s.requireTexts(o.all(), "FAILED", `at "the site answers with this host's page"`, "404", "it was put back", "2 other hosts were left as they are", "deployer resume")
+	if diff := cmp.Diff(before, s.digests("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
 		s.t.Errorf("configuration (- before, + after): %s", diff)
 	}
 	o = s.deployer("run", example("canary"), "-e", "root=/srv/nowhere", "--no-restore")
@@ -105,7 +105,7 @@ func exampleCanary(s *site) {
 		s.t.Errorf("--no-restore: exit %d, want 1\n%s", o.code, o.all())
 	}
 	broken := 0
-	for host, sum := range s.sums("/etc/nginx/conf.d/example.conf", webHosts) {
+	for host, sum := range s.digests("/etc/nginx/conf.d/example.conf", webHosts) {
 		if sum != before[host] {
 			broken++
 		}
@@ -113,7 +113,7 @@ func exampleCanary(s *site) {
 	if broken != 1 {
 		s.t.Errorf("--no-restore left %d hosts with the bad value, want 1", broken)
 	}
-	s.twice("run", example("canary"))
+	s.runTwice("run", example("canary"))
 	visited()
 	s.inRotation(webHosts...)
 }
@@ -123,13 +123,13 @@ func exampleCanary(s *site) {
 // error all the while.
 func exampleRollingRestart(s *site) {
 	began := time.Now()
-	visited := s.visit(8080)
+	visited := s.pollPage(8080)
 	events, r := s.events(s.must("run", example("rolling-restart"), "--output", "json"))
 	visited()
 	if r.changed() != 9 {
 		s.t.Errorf("changed: %v; want three steps on each host", changedSteps(events))
 	}
-	s.oneByOne("nginx.service", began, webHosts...)
+	s.requireOneByOne("nginx.service", began, webHosts...)
 	resting := ""
 	for _, step := range changedSteps(events) {
 		host, name, _ := strings.Cut(step, " ")
@@ -145,9 +145,9 @@ func exampleRollingRestart(s *site) {
 	s.inRotation(webHosts...)
 }
 
-// visit asks for the front page, from one host after the other until one answers,
+// pollPage asks for the front page, from one host after the other until one answers,
 // until it is told to stop. It reports when none does.
-func (s *site) visit(port int) (stop func()) {
+func (s *site) pollPage(port int) (stop func()) {
 	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: s.Dial, DisableKeepAlives: true}}
 	ask := func(host string) error {
 		answer, err := client.Get(fmt.Sprintf("http://%s:%d/", s.address(host), port))
@@ -218,12 +218,12 @@ func rollingRestartStops(s *site) {
 	if o.code != 1 {
 		s.t.Errorf("exit %d, want 1\n%s", o.code, o.all())
 	}
-	s.says(o.all(), `FAILED`, "h2", "in good health before", "503", "deployer resume")
-	s.oneByOne("nginx.service", began, "h1")
+	s.requireTexts(o.all(), `FAILED`, "h2", "in good health before", "503", "deployer resume")
+	s.requireOneByOne("nginx.service", began, "h1")
 	s.inRotation("h1", "h3")
 	s.shell("h2", "rm /srv/example/resting")
 	s.must("resume")
-	s.oneByOne("nginx.service", began, "h1", "h1", "h2", "h3")
+	s.requireOneByOne("nginx.service", began, "h1", "h1", "h2", "h3")
 	s.inRotation(webHosts...)
 }
 
@@ -235,7 +235,7 @@ func failedRestartStops(s *site) {
 	if o.code != 1 {
 		s.t.Errorf("exit %d, want 1\n%s", o.code, o.all())
 	}
-	s.says(o.all(), "FAILED", "h2", `"restart"`, "nginx.service")
+	s.requireTexts(o.all(), "FAILED", "h2", `"restart"`, "nginx.service")
 	s.inRotation("h1", "h3")
 	s.shell("h2", "test ! -e /srv/example/resting; rm /etc/nginx/conf.d/broken.conf; systemctl start nginx")
 	s.inRotation(webHosts...)

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// execFolds: hosts that say the same are one entry; who fails or is cut off stops
+// execSharesOutput: hosts that say the same are one entry; who fails or is cut off stops
 // nobody, and is named.
-func execFolds(s *site) {
+func execSharesOutput(s *site) {
 	if got, want := s.must("exec", "all", "--", "printf", "a\nb\n").stdout, "== h[1:3] (3)\na\nb\n"; got != want {
 		s.t.Errorf("three hosts that say the same:\n%s", got)
 	}
@@ -34,13 +34,13 @@ func execFolds(s *site) {
 		s.t.Errorf("all fail: exit %d, want 1\n%s", o.code, o.all())
 	}
 	o = s.must("exec", "all", "-m", "file", "-a", "{path: /etc/motd, content: hello}", "--check")
-	s.says(o.stdout, "== h[1:3] (3)", "+hello")
+	s.requireTexts(o.stdout, "== h[1:3] (3)", "+hello")
 	s.cutOff("h3", func() {
 		o := s.deployer("exec", "all", "--", "echo here")
 		if o.code != 3 {
 			s.t.Errorf("one of three is cut off: exit %d, want 3", o.code)
 		}
-		s.says(o.stdout, "== h[1:2] (2)\nhere\n", "== h3 (1)  unreachable\n")
+		s.requireTexts(o.stdout, "== h[1:2] (2)\nhere\n", "== h3 (1)  unreachable\n")
 	})
 }
 
@@ -71,8 +71,8 @@ func (s *site) cutOff(host string, do func()) {
 	do()
 }
 
-// factsAreTrue compares facts with what the hosts themselves say.
-func factsAreTrue(s *site) {
+// factsMatchHost compares facts with what the hosts themselves say.
+func factsMatchHost(s *site) {
 	var all map[string]map[string]any
 	o := s.must("facts", "-o", "json", "--gather", "network,packages,services")
 	if err := json.Unmarshal([]byte(o.stdout), &all); err != nil || len(all) != len(webHosts) {
@@ -94,15 +94,15 @@ func factsAreTrue(s *site) {
 		if diff := cmp.Diff(want[:len(got)], got); diff != "" {
 			s.t.Errorf("%s: - what it says itself, + its facts:\n%s", h, diff)
 		}
-		s.says(string(raw), append(want[len(got):], "nginx.service")...)
+		s.requireTexts(string(raw), append(want[len(got):], "nginx.service")...)
 	}
 	if text := s.must("facts", "h2").stdout; !strings.HasPrefix(text, "== h2\n") || strings.Contains(text, "== h1") {
 		s.t.Errorf("facts of h2:\n%s", text)
 	}
 }
 
-// fetches brings files of all hosts here, each host's into a directory of its own.
-func fetches(s *site) {
+// fetchFiles brings files of all hosts here, each host's into a directory of its own.
+func fetchFiles(s *site) {
 	dir := s.t.TempDir()
 	digests := map[string]string{}
 	for _, h := range webHosts {
@@ -119,7 +119,7 @@ func fetches(s *site) {
 	if o.code != 1 {
 		s.t.Errorf("a file that is on no host: exit %d, want 1", o.code)
 	}
-	s.says(o.stdout, "/srv/none does not exist there")
+	s.requireTexts(o.stdout, "/srv/none does not exist there")
 	if _, err := os.Stat(filepath.Join(dir, "h1", "srv", "none")); err == nil {
 		s.t.Error("something was written for a file that does not exist")
 	}

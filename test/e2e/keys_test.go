@@ -21,7 +21,7 @@ import (
 )
 
 // authority signs certificates.
-func authority(r *reached) gossh.Signer {
+func authority(r *sshHost) gossh.Signer {
 	r.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -34,7 +34,7 @@ func authority(r *reached) gossh.Signer {
 	return signer
 }
 
-func sign(r *reached, ca gossh.Signer, kind uint32, key gossh.PublicKey, name string, until time.Duration) *gossh.Certificate {
+func sign(r *sshHost, ca gossh.Signer, kind uint32, key gossh.PublicKey, name string, until time.Duration) *gossh.Certificate {
 	r.t.Helper()
 	cert := &gossh.Certificate{Key: key, CertType: kind, KeyId: "e2e", ValidPrincipals: []string{name},
 		ValidAfter: uint64(time.Now().Add(-48 * time.Hour).Unix()), ValidBefore: uint64(time.Now().Add(until).Unix())}
@@ -48,7 +48,7 @@ func sign(r *reached, ca gossh.Signer, kind uint32, key gossh.PublicKey, name st
 }
 
 // newKey writes a key that the host does not know.
-func newKey(r *reached) (path string, private ed25519.PrivateKey, public gossh.PublicKey) {
+func newKey(r *sshHost) (path string, private ed25519.PrivateKey, public gossh.PublicKey) {
 	r.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -69,36 +69,36 @@ func authorized(key gossh.PublicKey) string {
 	return strings.TrimSpace(string(gossh.MarshalAuthorizedKey(key)))
 }
 
-func userCertificates(r *reached) {
+func userCertificates(r *sshHost) {
 	ca := authority(r)
 	r.put("/etc/ssh/user_ca.pub", "0644", authorized(ca.PublicKey()))
 	r.sshd("TrustedUserCAKeys /etc/ssh/user_ca.pub")
 	path, private, public := newKey(r)
 	target := r.target("root")
 	target.Keys = []string{path}
-	r.refused(target, remote.NoBecome, "", transport.Auth, "as user root", "ssh.key")
+	r.requireRefusal(target, remote.NoBecome, "", transport.Auth, "as user root", "ssh.key")
 	write := func(until time.Duration) {
 		if err := os.WriteFile(path+"-cert.pub", gossh.MarshalAuthorizedKey(sign(r, ca, gossh.UserCert, public, "root", until)), 0o600); err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	write(time.Hour)
-	r.works(target, remote.NoBecome, "")
+	r.requireRoot(target, remote.NoBecome, "")
 	write(-time.Hour)
-	r.refused(target, remote.NoBecome, "", transport.Auth, "ssh.key")
+	r.requireRefusal(target, remote.NoBecome, "", transport.Auth, "ssh.key")
 	// In an SSH agent.
 	target.NoAgent, target.Keys = false, []string{}
 	target.AgentSocket = serveAgent(r, sshagent.AddedKey{PrivateKey: &private, Certificate: sign(r, ca, gossh.UserCert, public, "root", time.Hour)})
-	r.works(target, remote.NoBecome, "")
+	r.requireRoot(target, remote.NoBecome, "")
 }
 
-func hostCertificates(r *reached) {
+func hostCertificates(r *sshHost) {
 	ca, target := authority(r), r.target("root")
 	known := func(ca gossh.Signer) []string {
 		key := ca.PublicKey()
 		return []string{r.file("known", fmt.Sprintf("@cert-authority 172.31.0.* %s %s\n", key.Type(), base64.StdEncoding.EncodeToString(key.Marshal())))}
 	}
-	hostKey, _, _, _, err := gossh.ParseAuthorizedKey([]byte(r.do("cat /etc/ssh/ssh_host_ecdsa_key.pub")))
+	hostKey, _, _, _, err := gossh.ParseAuthorizedKey([]byte(r.runScript("cat /etc/ssh/ssh_host_ecdsa_key.pub")))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -108,27 +108,27 @@ func hostCertificates(r *reached) {
 	}
 	show(target.Address, time.Hour)
 	target.KnownHosts = known(ca)
-	r.works(target, remote.NoBecome, "") // the authority alone is known
+	r.requireRoot(target, remote.NoBecome, "") // the authority alone is known
 	other := target
 	other.KnownHosts = known(authority(r))
-	r.refused(other, remote.NoBecome, "", transport.HostKeyUnknown, "accept-new")
+	r.requireRefusal(other, remote.NoBecome, "", transport.HostKeyUnknown, "accept-new")
 	plain := target
 	plain.KnownHosts = []string{r.Files.KnownHosts()}
-	r.works(plain, remote.NoBecome, "") // who knows of no authority knows the key
+	r.requireRoot(plain, remote.NoBecome, "") // who knows of no authority knows the key
 	show("another.example", time.Hour)
-	r.refused(target, remote.NoBecome, "", transport.HostKeyUnknown, "has an invalid certificate")
+	r.requireRefusal(target, remote.NoBecome, "", transport.HostKeyUnknown, "has an invalid certificate")
 	show(target.Address, -time.Hour)
-	r.refused(target, remote.NoBecome, "", transport.HostKeyUnknown, "expired")
+	r.requireRefusal(target, remote.NoBecome, "", transport.HostKeyUnknown, "expired")
 }
 
-func changedKey(r *reached) {
-	r.do("cp -a /etc/ssh /etc/ssh.kept; rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; " + restartSSH)
-	r.t.Cleanup(func() { r.do("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh; " + restartSSH) })
+func changedKey(r *sshHost) {
+	r.runScript("cp -a /etc/ssh /etc/ssh.kept; rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; " + restartSSH)
+	r.t.Cleanup(func() { r.runScript("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh; " + restartSSH) })
 	target := r.target("root")
 	target.HostKeys = ssh.AcceptNew // a changed key is never accepted
-	r.refused(target, remote.NoBecome, "", transport.HostKeyChanged, "has the key ssh-ed25519", r.Files.KnownHosts())
+	r.requireRefusal(target, remote.NoBecome, "", transport.HostKeyChanged, "has the key ssh-ed25519", r.Files.KnownHosts())
 	target.KnownHosts = []string{r.file("known", "")}
-	r.works(target, remote.NoBecome, "")
+	r.requireRoot(target, remote.NoBecome, "")
 	target.HostKeys = ssh.Strict
-	r.works(target, remote.NoBecome, "")
+	r.requireRoot(target, remote.NoBecome, "")
 }

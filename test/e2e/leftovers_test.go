@@ -53,7 +53,7 @@ func leftovers(t *testing.T, s *site) {
 func becomesProxy(t *testing.T, s *site, host, neighbour string) {
 	s.edit(func(inv map[string]any) {
 		roles := section(inv, "roles")
-		roles["minion"] = without(roles["minion"].([]any), host)
+		roles["minion"] = removeElement(roles["minion"].([]any), host)
 		proxies, _ := roles["proxy"].([]any)
 		roles["proxy"] = append(proxies, host)
 	})
@@ -73,7 +73,7 @@ func becomesProxy(t *testing.T, s *site, host, neighbour string) {
 	}
 }
 
-func without(list []any, gone string) []any {
+func removeElement(list []any, gone string) []any {
 	var out []any
 	for _, e := range list {
 		if e != gone {

@@ -18,8 +18,8 @@ const holding = `
     - {name: end, file: {path: /run/ended, content: "{{ run.id }}"}}
 `
 
-// holding starts a run that holds all hosts, and returns its id.
-func (s *site) holding() (u *underway, playbook, id string) {
+// startLockHolder starts a run that holds all hosts, and returns its id.
+func (s *site) startLockHolder() (u *backgroundRun, playbook, id string) {
 	s.t.Helper()
 	playbook = filepath.Join(s.t.TempDir(), "holding.yaml")
 	if err := os.WriteFile(playbook, []byte(holding), 0o600); err != nil {
@@ -43,24 +43,24 @@ func (s *site) holding() (u *underway, playbook, id string) {
 	return u, playbook, id
 }
 
-// elsewhere is the same site as another controller sees it, which knows nothing
+// otherController is the same site as another controller sees it, which knows nothing
 // of the runs of this one.
-func (s *site) elsewhere() *site {
+func (s *site) otherController() *site {
 	other := *s
 	other.state = s.t.TempDir()
 	return &other
 }
 
-// twoRuns: a run on hosts of another one is refused, names it, and has changed
+// concurrentRuns: a run on hosts of another one is refused, names it, and has changed
 // nothing, also when it comes from another machine. What takes no lock works.
-func twoRuns(s *site) {
-	first, playbook, id := s.holding()
-	for name, second := range map[string]*site{"the same machine": s, "another machine": s.elsewhere()} {
+func concurrentRuns(s *site) {
+	first, playbook, id := s.startLockHolder()
+	for name, second := range map[string]*site{"the same machine": s, "another machine": s.otherController()} {
 		o := second.deployer("run", playbook, "--limit", "h2,h3")
 		if o.code != 4 {
 			s.t.Errorf("a second run from %s: exit %d, want 4\n%s", name, o.code, o.all())
 		}
-		s.says(o.all(), "run "+id+" (run) by ", " holds the lock on h")
+		s.requireTexts(o.all(), "run "+id+" (run) by ", " holds the lock on h")
 	}
 	s.must("exec", "h1", "--", "true")
 	s.must("run", playbook, "--check")
@@ -75,12 +75,12 @@ func twoRuns(s *site) {
 	s.must("run", playbook)
 }
 
-// killedHolder: of a run that was killed the hosts stay locked just as long as
+// killedController: of a run that was killed the hosts stay locked just as long as
 // their step in flight takes. The next run waits for that, and then goes on.
-func killedHolder(s *site) {
-	first, playbook, id := s.holding()
+func killedController(s *site) {
+	first, playbook, id := s.startLockHolder()
 	first.kill()
-	next := s.elsewhere().start("run", playbook)
+	next := s.otherController().start("run", playbook)
 	next.until("waiting for the lock", func(e map[string]any) bool { return e["type"] == "wait" && e["text"] != nil })
 	for _, h := range webHosts {
 		if got := s.shell(h, "cat /run/began; touch /run/go"); got != id {

@@ -9,45 +9,45 @@ import (
 	"time"
 )
 
-// planned makes the plan: what it shows is all that would happen, and nothing has.
-func (r *releases) planned() {
+// makePlan makes the plan: what it shows is all that would happen, and nothing has.
+func (r *releases) makePlan() {
 	r.t.Helper()
 	o := r.must("plan", "run", r.book, "-o", r.plan)
-	r.says(o.stdout,
+	r.requireTexts(o.stdout,
 		"h[1:3] (3 hosts): 4 files, 1 package, 1 restart, 1 command", "package lab-tool: 1.0 -> 2.0", "/srv/site/index.html: replace", "-<h1>release 1</h1>", "+<h1>release 2</h1>",
 		"/etc/nginx/conf.d/site.conf: replace", "+    add_header X-Release 2;", "restart nginx.service: restart", "/srv/site/notes", "touch /var/lib/migrated-2",
 		"/etc/motd: replace", "3 of 3 hosts would change: 12 files, 3 packages, 3 restarts, 3 commands", "restarted: nginx.service", "in turns: ", "at most 1 host at a time, 3 turns",
 		"expected time: about ", "deployer apply "+r.plan)
-	r.are(r.one, "with release 1, before the plan")
+	r.requireStates(r.one, "with release 1, before the plan")
 }
 
-// refused has apply refuse a plan when its files or a host are not what it was
+// refuseDrift has apply refuse a plan when its files or a host are not what it was
 // made for, and name each.
-func (r *releases) refused() {
+func (r *releases) refuseDrift() {
 	r.t.Helper()
 	template := filepath.Join(filepath.Dir(r.book), "templates", "index.html.tmpl")
-	putBack := r.changed(template, "<p>edited</p>\n")
-	again := r.changed(r.inventory, "# edited\n")
+	putBack := r.appendLine(template, "<p>edited</p>\n")
+	again := r.appendLine(r.inventory, "# edited\n")
 	o := r.deployer("apply", r.plan)
-	r.exits(o, 4)
-	r.says(o.stderr, "refused: files or hosts differ from the plan", "inventory.yaml, ", "index.html.tmpl: has changed", "nothing was changed")
+	r.requireExit(o, 4)
+	r.requireTexts(o.stderr, "refused: files or hosts differ from the plan", "inventory.yaml, ", "index.html.tmpl: has changed", "nothing was changed")
 	putBack()
 	again()
 	r.shell("h2", "echo '# by hand' >> /etc/nginx/conf.d/site.conf")
 	r.shell("h3", "systemctl stop nginx")
 	o = r.deployer("apply", r.plan)
-	r.exits(o, 4)
-	r.says(o.stderr, `h2: "configuration" would now: replace /etc/nginx/conf.d/site.conf`, `h3: "nginx runs with it" would now: `, "nothing was changed")
+	r.requireExit(o, 4)
+	r.requireTexts(o.stderr, `h2: "configuration" would now: replace /etc/nginx/conf.d/site.conf`, `h3: "nginx runs with it" would now: `, "nothing was changed")
 	if strings.Contains(o.stderr, "h1") {
 		r.t.Errorf("h1 is as planned, and the refusal names it:\n%s", o.stderr)
 	}
 	r.shell("h2", "sed -i '/by hand/d' /etc/nginx/conf.d/site.conf")
 	r.shell("h3", "systemctl start nginx")
-	r.are(r.one, "with release 1, before the refused plans")
+	r.requireStates(r.one, "with release 1, before the refused plans")
 }
 
-// changed adds a line to a file of the controller.
-func (r *releases) changed(path, line string) (putBack func()) {
+// appendLine adds a line to a file of the controller.
+func (r *releases) appendLine(path, line string) (putBack func()) {
 	r.t.Helper()
 	before, err := os.ReadFile(path)
 	if err == nil {
@@ -63,24 +63,24 @@ func (r *releases) changed(path, line string) (putBack func()) {
 	}
 }
 
-// exits reports another exit code than the one wanted.
-func (s *site) exits(o outcome, want int) {
+// requireExit reports another exit code than the one wanted.
+func (s *site) requireExit(o outcome, want int) {
 	s.t.Helper()
 	if o.code != want {
 		s.t.Errorf("exit %d, want %d\n%s", o.code, want, o.all())
 	}
 }
 
-// applied carries the plan out, under the eyes of visitors, and looks at what is
+// applyPlan carries the plan out, under the eyes of visitors, and looks at what is
 // written down of it.
-func (r *releases) applied() (run string) {
+func (r *releases) applyPlan() (run string) {
 	r.t.Helper()
 	began := time.Now()
-	visited := r.visit(8081)
+	visited := r.pollPage(8081)
 	o := r.must("apply", r.plan)
 	visited()
-	r.says(o.stdout, "site.yaml done", "3 hosts")
-	r.oneByOne("nginx.service", began, webHosts...)
+	r.requireTexts(o.stdout, "site.yaml done", "3 hosts")
+	r.requireOneByOne("nginx.service", began, webHosts...)
 	r.two = r.states()
 	for i, now := range r.two {
 		for _, want := range []string{"lab-tool 2.0 installed", "X-Release: 2", "<h1>release 2</h1>", "This host serves release 2."} {
@@ -96,17 +96,17 @@ func (r *releases) applied() (run string) {
 	if last.Verb != "apply" || last.Outcome != "done" || last.Hosts != 3 || last.Failed != 0 {
 		r.t.Errorf("runs list says %+v", last)
 	}
-	r.says(r.must("runs", "list").stdout, last.Run+"  apply")
-	r.says(r.must("runs", "show", last.Run, "-v").stdout, "applies plan: ", "h[1:3] (3 hosts)", "+<h1>release 2</h1>", "restart nginx.service", "site.yaml done")
-	r.says(r.must("runs", "tail", last.Run).stdout, "== site", "h1        changed  configuration", "site.yaml done")
+	r.requireTexts(r.must("runs", "list").stdout, last.Run+"  apply")
+	r.requireTexts(r.must("runs", "show", last.Run, "-v").stdout, "applies plan: ", "h[1:3] (3 hosts)", "+<h1>release 2</h1>", "restart nginx.service", "site.yaml done")
+	r.requireTexts(r.must("runs", "tail", last.Run).stdout, "== site", "h1        changed  configuration", "site.yaml done")
 	return last.Run
 }
 
-// refusedTwice has apply refuse what is done already.
-func (r *releases) refusedTwice() {
+// refuseAppliedPlan has apply refuse what is done already.
+func (r *releases) refuseAppliedPlan() {
 	r.t.Helper()
 	o := r.deployer("apply", r.plan)
-	r.exits(o, 4)
-	r.says(o.stderr, "refused", `h[1:3]: "configuration" has nothing to change now; planned: replace /etc/nginx/conf.d/site.conf`)
-	r.says(r.must("plan", "run", r.book).stdout, "nothing to do")
+	r.requireExit(o, 4)
+	r.requireTexts(o.stderr, "refused", `h[1:3]: "configuration" has nothing to change now; planned: replace /etc/nginx/conf.d/site.conf`)
+	r.requireTexts(r.must("plan", "run", r.book).stdout, "nothing to do")
 }

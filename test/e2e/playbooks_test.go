@@ -32,9 +32,9 @@ func TestPlaybooks(t *testing.T) {
 		name string
 		run  func(*site)
 	}{
-		{"exec", execFolds},
-		{"facts", factsAreTrue},
-		{"fetch", fetches},
+		{"exec", execSharesOutput},
+		{"facts", factsMatchHost},
+		{"fetch", fetchFiles},
 		{"example nginx-site", exampleSite},
 		{"example users", exampleUsers},
 		{"example canary", exampleCanary},
@@ -42,11 +42,11 @@ func TestPlaybooks(t *testing.T) {
 		{"a rolling restart stops at bad health", rollingRestartStops},
 		{"a rolling restart stops at a failed restart", failedRestartStops},
 		{"plan, apply, revert, resume", planToRevert},
-		{"two runs at once", twoRuns},
-		{"the lock of a killed run", killedHolder},
-		{"links of a user", usersLinks},
+		{"two runs at once", concurrentRuns},
+		{"the lock of a killed run", killedController},
+		{"links of a user", linksOfUsers},
 		{"an interrupted command", interruptedCommand},
-		{"an old file without room", keptRoom},
+		{"an old file without room", backupOnFullDisk},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(s.on(t)) })
 	}
@@ -55,8 +55,8 @@ func TestPlaybooks(t *testing.T) {
 // example is the path of a playbook below examples.
 func example(name string) string { return filepath.Join("../../examples", name, "playbook.yaml") }
 
-// twice runs a playbook two times; the second run changes nothing.
-func (s *site) twice(args ...string) {
+// runTwice runs a playbook two times; the second run changes nothing.
+func (s *site) runTwice(args ...string) {
 	s.t.Helper()
 	s.must(args...)
 	events, r := s.events(s.must(append(args, "--output", "json")...))
@@ -76,8 +76,8 @@ func changedSteps(events []map[string]any) (steps []string) {
 	return steps
 }
 
-// says reports what an output lacks.
-func (s *site) says(text string, want ...string) {
+// requireTexts reports what an output lacks.
+func (s *site) requireTexts(text string, want ...string) {
 	s.t.Helper()
 	for _, w := range want {
 		if !strings.Contains(text, w) {
@@ -125,9 +125,9 @@ func (s *site) restarts(unit string, since time.Time) []span {
 	return all
 }
 
-// oneByOne wants that since some moment the unit was restarted once on each of
+// requireOneByOne wants that since some moment the unit was restarted once on each of
 // these hosts, in whatever order, and never down on two at one time.
-func (s *site) oneByOne(unit string, since time.Time, hosts ...string) {
+func (s *site) requireOneByOne(unit string, since time.Time, hosts ...string) {
 	s.t.Helper()
 	spans := s.restarts(unit, since)
 	var order []string
@@ -143,8 +143,8 @@ func (s *site) oneByOne(unit string, since time.Time, hosts ...string) {
 	}
 }
 
-// underway is a deployer that runs beside the test.
-type underway struct {
+// backgroundRun is a deployer that runs beside the test.
+type backgroundRun struct {
 	s      *site
 	args   []string
 	cmd    *exec.Cmd
@@ -155,10 +155,10 @@ type underway struct {
 }
 
 // start starts a deployer whose output are events.
-func (s *site) start(args ...string) *underway {
+func (s *site) start(args ...string) *backgroundRun {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
-	u := &underway{s: s, args: args, cmd: s.command(ctx, append(args, "--output", "json")...), end: cancel}
+	u := &backgroundRun{s: s, args: args, cmd: s.command(ctx, append(args, "--output", "json")...), end: cancel}
 	u.cmd.Stderr = &u.stderr
 	out, err := u.cmd.StdoutPipe()
 	if err == nil {
@@ -174,7 +174,7 @@ func (s *site) start(args ...string) *underway {
 }
 
 // until reads events up to the first that fits.
-func (u *underway) until(what string, fits func(map[string]any) bool) {
+func (u *backgroundRun) until(what string, fits func(map[string]any) bool) {
 	u.s.t.Helper()
 	for u.lines.Scan() {
 		fmt.Fprintf(&u.said, "%s\n", u.lines.Text())
@@ -191,7 +191,7 @@ func (u *underway) until(what string, fits func(map[string]any) bool) {
 }
 
 // step reads up to the beginning or end of a step; on any host if that is empty.
-func (u *underway) step(kind, host, name string) {
+func (u *backgroundRun) step(kind, host, name string) {
 	u.s.t.Helper()
 	u.until(fmt.Sprintf("%s of %q on %s", kind, name, host), func(e map[string]any) bool {
 		return e["type"] == kind && e["name"] == name && (host == "" || e["host"] == host)
@@ -199,7 +199,7 @@ func (u *underway) step(kind, host, name string) {
 }
 
 // wait returns how it ended.
-func (u *underway) wait() outcome {
+func (u *backgroundRun) wait() outcome {
 	u.s.t.Helper()
 	for u.lines.Scan() {
 		fmt.Fprintf(&u.said, "%s\n", u.lines.Text())
@@ -210,7 +210,7 @@ func (u *underway) wait() outcome {
 }
 
 // kill ends it with SIGKILL.
-func (u *underway) kill() {
+func (u *backgroundRun) kill() {
 	u.s.t.Helper()
 	if err := u.cmd.Process.Kill(); err != nil {
 		u.s.t.Fatal(err)

@@ -52,7 +52,7 @@ func TestReboot(t *testing.T) {
 		t.Fatalf("looking has rebooted the host: %d boots", n)
 	}
 
-	s.killedIn("reboots; waiting", "run", book, "--output", "json")
+	s.killAtOutput("reboots; waiting", "run", book, "--output", "json")
 	again := s.must("resume")
 	for _, h := range []string{"h1", "h2"} {
 		if n := boots(h); n != 2 {
@@ -67,13 +67,13 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// killedIn runs deployer and kills it as soon as it says something.
-func (s *site) killedIn(said string, args ...string) {
+// killAtOutput runs deployer and kills it as soon as it says something.
+func (s *site) killAtOutput(said string, args ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := s.command(ctx, args...)
-	seen := &spotter{text: said, seen: make(chan struct{})}
+	seen := &outputWatcher{text: said, seen: make(chan struct{})}
 	cmd.Stdout = seen
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -88,8 +88,8 @@ func (s *site) killedIn(said string, args ...string) {
 	}
 }
 
-// spotter waits for a text in what it is given.
-type spotter struct {
+// outputWatcher waits for a text in what it is given.
+type outputWatcher struct {
 	text string
 	all  bytes.Buffer
 	once sync.Once
@@ -97,7 +97,7 @@ type spotter struct {
 }
 
 // Write implements io.Writer.
-func (s *spotter) Write(p []byte) (int, error) {
+func (s *outputWatcher) Write(p []byte) (int, error) {
 	s.all.Write(p)
 	if strings.Contains(s.all.String(), s.text) {
 		s.once.Do(func() { close(s.seen) })

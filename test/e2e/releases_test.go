@@ -31,7 +31,7 @@ func newReleases(s *site) *releases {
 	}
 	r := &releases{site: s, book: filepath.Join(dir, "site.yaml"), plan: filepath.Join(dir, "plan.json"), packages: filepath.Join(dir, "packages")}
 	for _, version := range []string{"1.0", "2.0"} {
-		r.pack("lab-tool", version)
+		r.buildPackage("lab-tool", version)
 	}
 	s.serve(r.packages, webHosts...)
 	for _, h := range webHosts {
@@ -42,8 +42,8 @@ func newReleases(s *site) *releases {
 	return r
 }
 
-// pack makes a package with nothing but its name and version.
-func (r *releases) pack(name, version string) {
+// buildPackage makes a package with nothing but its name and version.
+func (r *releases) buildPackage(name, version string) {
 	r.t.Helper()
 	root := filepath.Join(r.t.TempDir(), name)
 	control := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: all\nMaintainer: lab <lab@lab.test>\nDescription: a tool of the lab\n", name, version)
@@ -82,8 +82,8 @@ func (r *releases) states() (all []string) {
 	return all
 }
 
-// are compares the hosts' states now with earlier ones.
-func (r *releases) are(want []string, what string) {
+// requireStates compares the hosts' states now with earlier ones.
+func (r *releases) requireStates(want []string, what string) {
 	r.t.Helper()
 	for i, now := range r.states() {
 		if diff := cmp.Diff(want[i], now); diff != "" {
@@ -109,12 +109,12 @@ func planToRevert(s *site) {
 		}
 	}
 	r.release(2)
-	r.planned()
-	r.refused()
-	applied := r.applied()
-	r.refusedTwice()
-	r.reverted(applied)
+	r.makePlan()
+	r.refuseDrift()
+	applied := r.applyPlan()
+	r.refuseAppliedPlan()
+	r.revertRun(applied)
 	again := r.killedApply()
 	r.killedRevert(again)
-	r.revertedToNothing()
+	r.revertEverything()
 }

@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// reverted puts back what a run changed, one host at a time, and says what stays.
-func (r *releases) reverted(run string) {
+// revertRun puts back what a run changed, one host at a time, and says what stays.
+func (r *releases) revertRun(run string) {
 	r.t.Helper()
 	o := r.must("revert", run, "--check", "--diff")
-	r.says(o.stdout, "changes of run "+run+" to be reverted:", "h[1:3] (3 hosts)", "package lab-tool", "/srv/site/index.html: put back",
+	r.requireTexts(o.stdout, "changes of run "+run+" to be reverted:", "h[1:3] (3 hosts)", "package lab-tool", "/srv/site/index.html: put back",
 		"-<h1>release 2</h1>", "+<h1>release 1</h1>", "/srv/site/notes/a: bring back", "irreversible:", "h[1:3]: migrate")
-	r.are(r.two, "with release 2, before the revert")
-	r.exits(r.deployer("revert", run), 4) // nobody is there to say yes
+	r.requireStates(r.two, "with release 2, before the revert")
+	r.requireExit(r.deployer("revert", run), 4) // nobody is there to say yes
 
 	r.shell("h2", "echo by hand > /srv/site/index.html")
 	o = r.deployer("revert", run, "--yes")
-	r.exits(o, 4)
-	r.says(o.all(), "changed since the run:", "h2: /srv/site/index.html", "nothing was changed")
+	r.requireExit(o, 4)
+	r.requireTexts(o.all(), "changed since the run:", "h2: /srv/site/index.html", "nothing was changed")
 	r.shell("h2", "echo '<h1>release 2</h1>' > /srv/site/index.html")
-	r.are(r.two, "with release 2, before the refused revert")
+	r.requireStates(r.two, "with release 2, before the refused revert")
 
 	began := time.Now()
-	visited := r.visit(8081)
+	visited := r.pollPage(8081)
 	o = r.must("revert", run, "--yes")
 	visited()
-	r.says(o.stdout, "the next run applies them again", "revert done", "3 hosts")
-	r.oneByOne("nginx.service", began, webHosts...)
-	r.are(r.one, "with release 1, before it was reverted to")
+	r.requireTexts(o.stdout, "the next run applies them again", "revert done", "3 hosts")
+	r.requireOneByOne("nginx.service", began, webHosts...)
+	r.requireStates(r.one, "with release 1, before it was reverted to")
 	for _, h := range webHosts {
 		r.shell(h, "rm /var/lib/migrated-2") // what the command did stayed, as was said
 	}
@@ -50,11 +50,11 @@ func (r *releases) killedApply() (run string) {
 	if killed.Outcome != "killed" {
 		r.t.Errorf("runs list says %+v of a killed run", killed)
 	}
-	r.says(r.must("runs", "show", killed.Run).stdout, "killed", "deployer resume "+killed.Run)
-	r.says(r.must("runs", "tail", killed.Run).stdout, "run "+killed.Run+" was killed")
-	r.says(r.must("resume").stdout, "site.yaml done", "3 hosts")
-	r.oneByOne("nginx.service", began, webHosts...)
-	r.are(r.two, "with release 2, when nobody was killed")
+	r.requireTexts(r.must("runs", "show", killed.Run).stdout, "killed", "deployer resume "+killed.Run)
+	r.requireTexts(r.must("runs", "tail", killed.Run).stdout, "run "+killed.Run+" was killed")
+	r.requireTexts(r.must("resume").stdout, "site.yaml done", "3 hosts")
+	r.requireOneByOne("nginx.service", began, webHosts...)
+	r.requireStates(r.two, "with release 2, when nobody was killed")
 	return killed.Run
 }
 
@@ -80,23 +80,23 @@ func (r *releases) killedRevert(killed string) {
 		r.shell(h, "apt-get -q update && apt-get clean")
 	}
 	o := r.deployer("revert", killed, "--yes")
-	r.exits(o, 3)
-	r.says(o.stdout, "irreversible:\n  h[1:3]: package lab-tool: no package source", "could not be restored:", "h[1:3]: package lab-tool: no package source of this host offers lab-tool 1.0 any more", "revert done")
-	r.oneByOne("nginx.service", began, webHosts...)
+	r.requireExit(o, 3)
+	r.requireTexts(o.stdout, "irreversible:\n  h[1:3]: package lab-tool: no package source", "could not be restored:", "h[1:3]: package lab-tool: no package source of this host offers lab-tool 1.0 any more", "revert done")
+	r.requireOneByOne("nginx.service", began, webHosts...)
 	var but []string
 	for _, state := range r.one {
 		but = append(but, strings.Replace(state, "lab-tool 1.0", "lab-tool 2.0", 1))
 	}
-	r.are(but, "with release 1, but for the package")
+	r.requireStates(but, "with release 1, but for the package")
 }
 
-// revertedToNothing puts back the first release: what it brought is gone.
-func (r *releases) revertedToNothing() {
+// revertEverything puts back the first release: what it brought is gone.
+func (r *releases) revertEverything() {
 	r.t.Helper()
 	for _, h := range webHosts {
 		r.shell(h, "rm -r /srv/site/notes")
 	}
 	o := r.must("revert", r.first, "--yes", "--force")
-	r.says(o.stdout, "package lab-tool", "unit nginx.service", "revert done")
-	r.are(r.none, "before the first release")
+	r.requireTexts(o.stdout, "package lab-tool", "unit nginx.service", "revert done")
+	r.requireStates(r.none, "before the first release")
 }

@@ -156,7 +156,7 @@ func TestHAProxy(t *testing.T) {
 	rogueRouter(t, s, "n1", "n2", "m1", "m2", "n2")
 	t.Run("a port that is taken", func(t *testing.T) { takenPort(s.on(t), outside) })
 	s.moveLeader("m1")
-	masterDies(t, s, false)
+	stopMaster(t, s, false)
 	for range 5 {
 		if got := outside(); got != "ok" {
 			t.Errorf("a master is dead, and the API through the proxy host says %q", got)
@@ -177,7 +177,7 @@ func takenPort(s *site, outside func() string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	before := s.sums("/etc/deployer/haproxy.conf", []string{"p1"})
+	before := s.digests("/etc/deployer/haproxy.conf", []string{"p1"})
 	s.edit(func(inv map[string]any) { section(inv, "cluster", "proxy")["port"] = 22 })
 	o := s.deployer("install")
 	if err := os.WriteFile(s.inventory, good, 0o600); err != nil {
@@ -186,8 +186,8 @@ func takenPort(s *site, outside func() string) {
 	if o.code != 4 {
 		s.t.Fatalf("exit %d, want 4\n%s", o.code, o.all())
 	}
-	s.says(o.all(), "p1", "22", "nothing was changed")
-	if diff := cmp.Diff(before, s.sums("/etc/deployer/haproxy.conf", []string{"p1"})); diff != "" {
+	s.requireTexts(o.all(), "p1", "22", "nothing was changed")
+	if diff := cmp.Diff(before, s.digests("/etc/deployer/haproxy.conf", []string{"p1"})); diff != "" {
 		s.t.Errorf("configuration (- before, + after): %s", diff)
 	}
 	if got := outside(); got != "ok" {
@@ -199,8 +199,8 @@ func takenPort(s *site, outside func() string) {
 // the middle of it several times, and installs again.
 func TestKilledInstall(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 3, Minions: 1})
-	interrupted(t, s, 2*time.Second)
-	interruptedTwice(t, s, 3*time.Second, 4*time.Second, 6*time.Second, 8*time.Second)
+	interruptInstall(t, s, 2*time.Second)
+	interruptTwice(t, s, 3*time.Second, 4*time.Second, 6*time.Second, 8*time.Second)
 	for _, after := range []time.Duration{3 * time.Second, 8 * time.Second, 15 * time.Second} {
 		cmd := s.command(t.Context(), "install")
 		if err := cmd.Start(); err != nil {
@@ -222,9 +222,9 @@ func TestKilledInstall(t *testing.T) {
 	}
 }
 
-// interrupted sends SIGINT to an install: the steps in flight end, and deployer
+// interruptInstall sends SIGINT to an install: the steps in flight end, and deployer
 // says how to go on.
-func interrupted(t *testing.T, s *site, after time.Duration) {
+func interruptInstall(t *testing.T, s *site, after time.Duration) {
 	cmd := s.command(t.Context(), "install")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -244,10 +244,10 @@ func interrupted(t *testing.T, s *site, after time.Duration) {
 	}
 }
 
-// interruptedTwice sends SIGINT to an install, and another one while the steps in
+// interruptTwice sends SIGINT to an install, and another one while the steps in
 // flight end: deployer ends at once, and says what that may have left. Where
 // nothing is in flight the first one has ended it, and a later moment is tried.
-func interruptedTwice(t *testing.T, s *site, moments ...time.Duration) {
+func interruptTwice(t *testing.T, s *site, moments ...time.Duration) {
 	for _, after := range moments {
 		cmd := s.command(t.Context(), "install")
 		var out bytes.Buffer
@@ -272,7 +272,7 @@ func interruptedTwice(t *testing.T, s *site, moments ...time.Duration) {
 			t.Logf("the first interrupt, after %s, found nothing in flight:\n%s", after, out.String())
 			continue
 		}
-		s.says(out.String(), "the next run repairs them", "to continue, run:")
+		s.requireTexts(out.String(), "the next run repairs them", "to continue, run:")
 		return
 	}
 	t.Errorf("no install was stopped by a second interrupt after %v", moments)

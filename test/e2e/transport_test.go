@@ -18,18 +18,18 @@ import (
 // reached, the host being set up anew for each. Nothing is preinstalled there:
 // neither Python nor, in most parts, an SFTP server.
 func TestTransport(t *testing.T) {
-	r := newReached(t)
-	r.do("rm /usr/bin/python3*") // came with fish, which works without
-	r.do("sed -i '/^Subsystem/d' /etc/ssh/sshd_config; " + restartSSH)
-	r.do("useradd --create-home --shell /usr/bin/fish fishy; useradd --create-home --shell /bin/tcsh seashell; useradd --create-home --shell /usr/sbin/nologin closed")
+	r := newSSHHost(t)
+	r.runScript("rm /usr/bin/python3*") // came with fish, which works without
+	r.runScript("sed -i '/^Subsystem/d' /etc/ssh/sshd_config; " + restartSSH)
+	r.runScript("useradd --create-home --shell /usr/bin/fish fishy; useradd --create-home --shell /bin/tcsh seashell; useradd --create-home --shell /usr/sbin/nologin closed")
 	for _, user := range []string{"fishy", "seashell", "closed"} {
-		r.do(fmt.Sprintf("cp -r /root/.ssh /home/%s/ && chown -R %s /home/%s/.ssh", user, user, user))
+		r.runScript(fmt.Sprintf("cp -r /root/.ssh /home/%s/ && chown -R %s /home/%s/.ssh", user, user, user))
 	}
 	for _, part := range []struct {
 		name string
-		run  func(*reached)
+		run  func(*sshHost)
 	}{
-		{"conformance", conforms},
+		{"conformance", transportConformance},
 		{"one session at a time", oneSession},
 		{"sixty connections at once", manyConnections},
 		{"sudo", sudo},
@@ -52,11 +52,11 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-func conforms(r *reached) {
+func transportConformance(r *sshHost) {
 	d := r.dialer()
 	conformance.Run(r.t, conformance.Subject{
 		Open: func(t *testing.T) transport.Conn { return mustDial(t, d, r.target("root")) },
-		Cut:  func() { r.do("pkill -f '^sshd: root'") }, Listen: r.listen,
+		Cut:  func() { r.runScript("pkill -f '^sshd: root'") }, Listen: r.listen,
 	})
 }
 
@@ -69,26 +69,26 @@ func mustDial(t *testing.T, d *ssh.Dialer, target ssh.Target) transport.Conn {
 	return c
 }
 
-func oneSession(r *reached) {
+func oneSession(r *sshHost) {
 	r.sshd("MaxSessions 1")
 	d := r.dialer()
 	conformance.Run(r.t, conformance.Subject{
 		Open: func(t *testing.T) transport.Conn { return mustDial(t, d, r.target("root")) }, Listen: r.listen,
 	})
-	r.do("rm -rf /var/lib/deployer")
+	r.runScript("rm -rf /var/lib/deployer")
 	for range 2 { // without an agent there, and with one
-		if uid, dir := r.works(r.target("root"), remote.NoBecome, ""); uid != "0" || dir != "/var/lib/deployer" {
+		if uid, dir := r.requireRoot(r.target("root"), remote.NoBecome, ""); uid != "0" || dir != "/var/lib/deployer" {
 			r.t.Errorf("uid %s in %s", uid, dir)
 		}
 	}
 	// One that does not start is replaced, which takes a second session.
-	r.do("for f in /var/lib/deployer/agent/*; do echo broken >$f.x; chmod 700 $f.x; mv $f.x $f; done")
-	r.works(r.target("root"), remote.NoBecome, "")
+	r.runScript("for f in /var/lib/deployer/agent/*; do echo broken >$f.x; chmod 700 $f.x; mv $f.x $f; done")
+	r.requireRoot(r.target("root"), remote.NoBecome, "")
 }
 
-func manyConnections(r *reached) {
+func manyConnections(r *sshHost) {
 	r.sshd("MaxStartups 10:30:100")
-	since := r.do("date '+%F %T'")
+	since := r.runScript("date '+%F %T'")
 	d := r.dialer()
 	var all sync.WaitGroup
 	for range 60 {
@@ -105,97 +105,97 @@ func manyConnections(r *reached) {
 		})
 	}
 	all.Wait()
-	if dropped := r.do("journalctl -u ssh --since '" + since + "' | grep -c MaxStartups || true"); dropped != "0" {
+	if dropped := r.runScript("journalctl -u ssh --since '" + since + "' | grep -c MaxStartups || true"); dropped != "0" {
 		r.t.Errorf("the server dropped %s connections", dropped)
 	}
 }
 
-func sudo(r *reached) {
+func sudo(r *sshHost) {
 	r.put("/etc/sudoers.d/part", "0440", "Defaults secure_path=/usr/sbin:/usr/bin:/sbin:/bin\nDefaults lecture=always")
-	if uid, _ := r.works(r.target("ops"), remote.Sudo, ""); uid != "0" {
+	if uid, _ := r.requireRoot(r.target("ops"), remote.Sudo, ""); uid != "0" {
 		r.t.Errorf("uid %s", uid)
 	}
-	if uid, _ := r.works(r.target("pw"), remote.Sudo, "lab-password"); uid != "0" {
+	if uid, _ := r.requireRoot(r.target("pw"), remote.Sudo, "lab-password"); uid != "0" {
 		r.t.Errorf("uid %s", uid)
 	}
-	r.refused(r.target("pw"), remote.Sudo, "", transport.BecomePassword, "a password is required", "ssh.become_password_env")
-	r.refused(r.target("fishy"), remote.Sudo, "x", transport.BecomePassword, "refused the password")
-	wrongOnce(r, remote.Sudo, "sudo refused the password")
+	r.requireRefusal(r.target("pw"), remote.Sudo, "", transport.BecomePassword, "a password is required", "ssh.become_password_env")
+	r.requireRefusal(r.target("fishy"), remote.Sudo, "x", transport.BecomePassword, "refused the password")
+	wrongPassword(r, remote.Sudo, "sudo refused the password")
 }
 
-// wrongOnce gives a wrong password, which the host must hear of once.
-func wrongOnce(r *reached, become remote.Become, want string) {
+// wrongPassword gives a wrong password, which the host must hear of once.
+func wrongPassword(r *sshHost, become remote.Become, want string) {
 	r.t.Helper()
-	since := r.do("date '+%F %T'")
-	r.refused(r.target("pw"), become, "wrong-secret", transport.BecomePassword, want, "tried once only")
-	failures := r.do("journalctl --since '" + since + "' | grep -c 'authentication failure;' || true")
+	since := r.runScript("date '+%F %T'")
+	r.requireRefusal(r.target("pw"), become, "wrong-secret", transport.BecomePassword, want, "tried once only")
+	failures := r.runScript("journalctl --since '" + since + "' | grep -c 'authentication failure;' || true")
 	if failures != "1" {
-		r.t.Errorf("the host counts %s failures:\n%s", failures, r.do("journalctl --since '"+since+"' | tail -20"))
+		r.t.Errorf("the host counts %s failures:\n%s", failures, r.runScript("journalctl --since '"+since+"' | tail -20"))
 	}
 }
 
-func requiretty(r *reached) {
+func requiretty(r *sshHost) {
 	r.put("/etc/sudoers.d/part", "0440", "Defaults requiretty")
 	for user, password := range map[string]string{"ops": "", "pw": "lab-password"} {
-		r.do("rm -rf /var/lib/deployer/agent")
+		r.runScript("rm -rf /var/lib/deployer/agent")
 		for range 2 {
-			if uid, _ := r.works(r.target(user), remote.Sudo, password); uid != "0" {
+			if uid, _ := r.requireRoot(r.target(user), remote.Sudo, password); uid != "0" {
 				r.t.Errorf("%s: uid %s", user, uid)
 			}
 		}
 	}
-	wrongOnce(r, remote.Sudo, "sudo refused the password")
+	wrongPassword(r, remote.Sudo, "sudo refused the password")
 	r.sshd("PermitTTY no")
-	r.refused(r.target("ops"), remote.Sudo, "", transport.Config, "PermitTTY")
+	r.requireRefusal(r.target("ops"), remote.Sudo, "", transport.Config, "PermitTTY")
 }
 
-func doas(r *reached) {
+func doas(r *sshHost) {
 	r.put("/etc/doas.conf", "0400", "permit nopass ops as root\npermit pw as root")
-	r.do("rm -rf /var/lib/deployer/agent")
+	r.runScript("rm -rf /var/lib/deployer/agent")
 	for user, password := range map[string]string{"ops": "", "pw": "lab-password"} {
-		if uid, _ := r.works(r.target(user), remote.Doas, password); uid != "0" {
+		if uid, _ := r.requireRoot(r.target(user), remote.Doas, password); uid != "0" {
 			r.t.Errorf("%s: uid %s", user, uid)
 		}
 	}
-	r.refused(r.target("pw"), remote.Doas, "", transport.BecomePassword, "wants a password")
-	r.refused(r.target("fishy"), remote.Doas, "", transport.Config, "doas.conf")
-	wrongOnce(r, remote.Doas, "doas refused the password")
+	r.requireRefusal(r.target("pw"), remote.Doas, "", transport.BecomePassword, "wants a password")
+	r.requireRefusal(r.target("fishy"), remote.Doas, "", transport.Config, "doas.conf")
+	wrongPassword(r, remote.Doas, "doas refused the password")
 }
 
-func su(r *reached) {
-	r.do("echo root:root-password | chpasswd; rm -rf /var/lib/deployer/agent")
-	r.t.Cleanup(func() { r.do("passwd -l root") })
+func su(r *sshHost) {
+	r.runScript("echo root:root-password | chpasswd; rm -rf /var/lib/deployer/agent")
+	r.t.Cleanup(func() { r.runScript("passwd -l root") })
 	for range 2 {
-		if uid, _ := r.works(r.target("ops"), remote.Su, "root-password"); uid != "0" {
+		if uid, _ := r.requireRoot(r.target("ops"), remote.Su, "root-password"); uid != "0" {
 			r.t.Errorf("uid %s", uid)
 		}
 	}
-	wrongOnce(r, remote.Su, "su refused the password")
-	r.refused(r.target("ops"), remote.Su, "", transport.BecomePassword, "): Password:")
+	wrongPassword(r, remote.Su, "su refused the password")
+	r.requireRefusal(r.target("ops"), remote.Su, "", transport.BecomePassword, "): Password:")
 }
 
-func shells(r *reached) {
+func shells(r *sshHost) {
 	for _, user := range []string{"fishy", "seashell"} {
 		for range 2 {
-			if _, dir := r.works(r.target(user), remote.NoBecome, ""); !strings.HasPrefix(dir, "/var/tmp/deployer-") {
+			if _, dir := r.requireRoot(r.target(user), remote.NoBecome, ""); !strings.HasPrefix(dir, "/var/tmp/deployer-") {
 				r.t.Errorf("%s: the agent is in %s", user, dir)
 			}
 		}
 	}
-	r.refused(r.target("closed"), remote.NoBecome, "", transport.Config, "This account is currently not available", "login shell")
+	r.requireRefusal(r.target("closed"), remote.NoBecome, "", transport.Config, "This account is currently not available", "login shell")
 }
 
 // directories: the usual ones, one by one, cannot hold the agent.
-func directories(r *reached) {
+func directories(r *sshHost) {
 	where := func(want string) {
 		r.t.Helper()
-		if _, dir := r.works(r.target("ops"), remote.NoBecome, ""); !strings.HasPrefix(dir, want) {
+		if _, dir := r.requireRoot(r.target("ops"), remote.NoBecome, ""); !strings.HasPrefix(dir, want) {
 			r.t.Errorf("the agent is in %s, want %s", dir, want)
 		}
 	}
 	mount := func(path, options string) {
-		r.do("mount -t tmpfs -o " + options + " tmpfs " + path)
-		r.t.Cleanup(func() { r.do("umount -l " + path) })
+		r.runScript("mount -t tmpfs -o " + options + " tmpfs " + path)
+		r.t.Cleanup(func() { r.runScript("umount -l " + path) })
 	}
 	mount("/var/tmp", "mode=1777,size=2m")
 	where("/home/ops/.deployer")
@@ -203,10 +203,10 @@ func directories(r *reached) {
 	mount("/dev/shm", "mode=1777") // that of a container runs no programs
 	where("/dev/shm/deployer-")
 	mount("/dev/shm", "mode=1777,ro")
-	r.refused(r.target("ops"), remote.NoBecome, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
+	r.requireRefusal(r.target("ops"), remote.NoBecome, "", transport.Config, "/var/tmp/deployer-", "KiB free", "mounted noexec", "cannot be made", "free some space")
 }
 
-func noForwarding(r *reached) {
+func noForwarding(r *sshHost) {
 	r.sshd("AllowTcpForwarding no")
 	_, err := r.dial(r.target("root")).Dial(r.t.Context(), "tcp", "127.0.0.1:22")
 	if transport.KindOf(err) != transport.Config || !strings.Contains(err.Error(), "AllowTcpForwarding") {

@@ -61,7 +61,7 @@ type Fleet struct {
 
 	byName  map[string]*Host
 	latency time.Duration
-	load    load
+	load    concurrency
 	meter   meter
 }
 
@@ -98,7 +98,7 @@ func Start(n int, o Options) (*Fleet, error) {
 		if err := os.MkdirAll(h.Root, 0o755); err != nil {
 			return nil, fmt.Errorf("making the directory of %s: %w", h.Name, err)
 		}
-		h.registry = h.watch(o.Modules)
+		h.registry = h.observe(o.Modules)
 		h.config = sshtest.Config{Authorized: []gossh.PublicKey{user}, HostKeys: []gossh.Signer{hostKey}, Exec: h.exec, Passwords: o.Passwords}
 		if o.Passwords != nil {
 			h.config.Authorized = []gossh.PublicKey{}
@@ -157,14 +157,14 @@ func (f *Fleet) Names() []string {
 
 // Busy is how many hosts were at most, at one moment, being connected to or
 // working on a step, as seen by the hosts.
-func (f *Fleet) Busy() int { return f.load.most() }
+func (f *Fleet) Busy() int { return f.load.max() }
 
 // Traffic is what the hosts have seen of their controller so far.
 func (f *Fleet) Traffic() Traffic { return f.meter.read() }
 
 // Forget begins Busy and Traffic anew.
 func (f *Fleet) Forget() {
-	f.load.forget()
+	f.load.reset()
 	f.meter.reset()
 }
 

@@ -63,7 +63,7 @@ func (h *Host) accept(listener net.Listener, server *sshtest.Server) {
 		h.sessions.Go(func() {
 			defer h.greeted()
 			time.Sleep(h.fleet.latency) // of the TCP handshake
-			l := newLine(conn, &h.fleet.meter, h.fleet.latency)
+			l := newDelayedConn(conn, &h.fleet.meter, h.fleet.latency)
 			defer l.Close() //nolint:errcheck // the server has closed it, or never will
 			server.Serve(l)
 		})

@@ -12,8 +12,8 @@ import (
 	"deployer/engine/lock"
 )
 
-// taking makes the link of each host take so long.
-func taking(long time.Duration) func(context.Context, *Host, string) {
+// delayModules makes the link of each host take so long.
+func delayModules(long time.Duration) func(context.Context, *Host, string) {
 	return func(ctx context.Context, _ *Host, module string) {
 		if module != "link" {
 			return
@@ -25,11 +25,11 @@ func taking(long time.Duration) func(context.Context, *Host, string) {
 	}
 }
 
-// TestTwoRuns: of two runs on the same hosts one goes through, and the other one
-// is refused before it has changed anything.
-func TestTwoRuns(t *testing.T) {
+// TestConcurrentRuns checks that of two runs on the same hosts one completes and the
+// other is refused before any change.
+func TestConcurrentRuns(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t, 12, Options{Before: taking(2 * lock.Grace)})
+	tr := newSiteRuns(t, 12, Options{Before: delayModules(2 * lock.Grace)})
 	inv, err := tr.fleet.Inventory(tr.site)
 	if err != nil {
 		t.Fatal(err)
@@ -58,12 +58,11 @@ func TestTwoRuns(t *testing.T) {
 	tr.trees()
 }
 
-// TestLockOfAKilledController: the hosts of a controller that died in the middle
-// are free as soon as their steps in flight have ended, so that the next run,
-// which does not wait for others, gets them.
-func TestLockOfAKilledController(t *testing.T) {
+// TestLockIsReleasedAfterKill checks that the locks of a killed controller are released
+// when the steps in flight have ended.
+func TestLockIsReleasedAfterKill(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t, 12, Options{Before: taking(200 * time.Millisecond)})
+	tr := newSiteRuns(t, 12, Options{Before: delayModules(200 * time.Millisecond)})
 	inv, err := tr.fleet.Inventory(tr.site)
 	if err != nil {
 		t.Fatal(err)

@@ -17,16 +17,16 @@ import (
 	"deployer/engine/view"
 )
 
-// trouble is what happens to hosts while they are in the middle of a segment.
-type trouble struct {
+// faultInjector is what happens to hosts while they are in the middle of a segment.
+type faultInjector struct {
 	killed, cut, frozen []string
 
 	mu   sync.Mutex
 	done map[string]bool
 }
 
-// strike happens once a host, before the check of its link.
-func (tr *trouble) strike(_ context.Context, h *Host, module string) {
+// inject happens once a host, before the check of its link.
+func (tr *faultInjector) inject(_ context.Context, h *Host, module string) {
 	if module != "link" {
 		return
 	}
@@ -45,17 +45,17 @@ func (tr *trouble) strike(_ context.Context, h *Host, module string) {
 	}
 }
 
-// TestLostHosts: hosts that are dead from the start, die or hang in the middle
-// are left out and named; one that is only cut off comes back; all others come
-// to the end. When the lost ones are back, the next run makes them like the rest.
+// TestLostHosts checks that hosts that are dead from the start, die or hang are left out
+// and named, that a host that was cut off reconnects, that all others complete, and that
+// the next run repairs the lost hosts.
 func TestLostHosts(t *testing.T) {
 	t.Parallel()
 	dead := []string{"n003", "n033", "n058"}
-	all := &trouble{killed: []string{"n020", "n051"}, cut: []string{"n015", "n044", "n060"}, frozen: []string{"n040"}, done: map[string]bool{}}
+	all := &faultInjector{killed: []string{"n020", "n051"}, cut: []string{"n015", "n044", "n060"}, frozen: []string{"n040"}, done: map[string]bool{}}
 	lost := slices.Sorted(slices.Values(slices.Concat(dead, all.killed, all.frozen)))
-	tr := newTrial(t, size, Options{Before: all.strike})
+	tr := newSiteRuns(t, fleetSize, Options{Before: all.inject})
 	tr.site.MaxFail = map[string]string{"all": "10%"} // 6 hosts: just enough
-	tr.c.JournalDir = inMemory(t)
+	tr.c.JournalDir = memoryDir(t)
 	// Only the host that hangs is given up soon: others may be slow.
 	tr.site.ConnectTimeout = map[string]string{"n040": "1s"}
 	tr.c.Silence = map[string]time.Duration{"n040": 2 * time.Second}
@@ -65,9 +65,9 @@ func TestLostHosts(t *testing.T) {
 	}
 
 	report, rec := tr.run()
-	partial(t, report, lost)
-	cutOff(t, rec.all(), all.cut)
-	journaled(t, journal.Path(tr.c.JournalDir, "run-1"), lost)
+	requirePartial(t, report, lost)
+	requireReconnects(t, rec.all(), all.cut)
+	requireJournal(t, journal.Path(tr.c.JournalDir, "run-1"), lost)
 	tr.trees(lost...)
 
 	for _, name := range slices.Concat(dead, all.killed) {
@@ -87,12 +87,12 @@ func TestLostHosts(t *testing.T) {
 	}
 	tr.trees()
 	report, _ = tr.run()
-	tr.changed(report, none)
+	tr.changed(report, noChanges)
 }
 
-// partial wants the report of a run that went on without some hosts, and the
+// requirePartial wants the report of a run that went on without some hosts, and the
 // summary to name just these.
-func partial(t *testing.T, r *engine.Report, lost []string) {
+func requirePartial(t *testing.T, r *engine.Report, lost []string) {
 	t.Helper()
 	var names []string
 	for _, h := range r.Hosts {
@@ -122,8 +122,8 @@ func partial(t *testing.T, r *engine.Report, lost []string) {
 	}
 }
 
-// cutOff wants hosts that lost their connection to have been reached again.
-func cutOff(t *testing.T, events []engine.Event, hosts []string) {
+// requireReconnects wants hosts that lost their connection to have been reached again.
+func requireReconnects(t *testing.T, events []engine.Event, hosts []string) {
 	t.Helper()
 	for _, host := range hosts {
 		ups := 0
@@ -138,8 +138,8 @@ func cutOff(t *testing.T, events []engine.Event, hosts []string) {
 	}
 }
 
-// journaled wants the journal to tell the same as the report.
-func journaled(t *testing.T, path string, lost []string) {
+// requireJournal wants the journal to tell the same as the report.
+func requireJournal(t *testing.T, path string, lost []string) {
 	t.Helper()
 	rec, err := journal.Read(path)
 	if err != nil {

@@ -21,13 +21,13 @@ const (
 	unmarked = "swordfish-of-the-playbook"
 )
 
-// TestSecrets: neither a value that the inventory marks nor what is in a secret
-// file or task shows up in what a run says, with all details on: not in a dry
-// run, not when it is new, not when it is replaced, not when a step fails.
-func TestSecrets(t *testing.T) {
+// TestSecretsAreRedacted checks that no event of a run contains a secret of the
+// inventory or of a secret file or task: not in a check, a creation, a change or a
+// failure.
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t, 3, Options{})
-	tr.c.Playbook, tr.c.Main, tr.c.JournalDir = os.DirFS("testdata/secret"), "secret.yaml", inMemory(t)
+	tr := newSiteRuns(t, 3, Options{})
+	tr.c.Playbook, tr.c.Main, tr.c.JournalDir = os.DirFS("testdata/secret"), "secret.yaml", memoryDir(t)
 	tr.site = Site{Vars: map[string]any{"token": Secret(token), "generation": 1}}
 	for _, check := range []bool{true, false, false} {
 		tr.c.Check = check
@@ -49,7 +49,7 @@ func TestSecrets(t *testing.T) {
 		said["report"] = marshal(t, report)
 		said["events"] = marshal(t, rec.all())
 		said["journal"] = read(t, journal.Path(tr.c.JournalDir, rec.all()[0].Text))
-		silent(t, said)
+		requireNoSecrets(t, said)
 		// The rest is still told.
 		for _, where := range []string{"lines", "JSON", "events"} {
 			if !bytes.Contains(said[where], []byte("[secret]")) {
@@ -61,11 +61,11 @@ func TestSecrets(t *testing.T) {
 		}
 		tr.site.Vars["generation"] = 2
 	}
-	onHosts(t, tr)
+	requireHostFiles(t, tr)
 }
 
-// onHosts looks at what the secrets were for, and at the hosts' own journals.
-func onHosts(t *testing.T, tr *trial) {
+// requireHostFiles looks at what the secrets were for, and at the hosts' own journals.
+func requireHostFiles(t *testing.T, tr *siteRuns) {
 	t.Helper()
 	for _, h := range tr.fleet.Hosts {
 		for path, want := range map[string]string{
@@ -80,13 +80,13 @@ func onHosts(t *testing.T, tr *trial) {
 			t.Errorf("%s has %d journals, %v", h.Name, len(journals), err)
 		}
 		for _, path := range journals {
-			silent(t, map[string][]byte{path: read(t, path)})
+			requireNoSecrets(t, map[string][]byte{path: read(t, path)})
 		}
 	}
 }
 
-// silent wants no secret, in no form, in what was said.
-func silent(t *testing.T, said map[string][]byte) {
+// requireNoSecrets wants no secret, in no form, in what was said.
+func requireNoSecrets(t *testing.T, said map[string][]byte) {
 	t.Helper()
 	first, second, _ := strings.Cut(token, "\n")
 	forms := []string{unmarked, first, second, "hunter2", string(marshal(t, first)), base64.StdEncoding.EncodeToString([]byte(token))}

@@ -8,9 +8,9 @@ import (
 	"deployer/engine"
 )
 
-// wanted is what the site playbook leaves on the i-th host, written down a
+// wantTree is what the site playbook leaves on the i-th host, written down a
 // second time and without its templates.
-func wanted(f *Fleet, s Site, i int) map[string]string {
+func wantTree(f *Fleet, s Site, i int) map[string]string {
 	h, vars := f.Hosts[i], s.HostVars[f.Hosts[i].Name]
 	index, release, port := vars["index"].(int), s.Vars["release"], s.Vars["port"]
 	if own, ok := vars["port"]; ok {
@@ -82,24 +82,24 @@ func firstChanges(i int) int {
 	return n
 }
 
-func none(int) int { return 0 }
+func noChanges(int) int { return 0 }
 
-// TestConverge: the first run makes every host what it should be, the second
-// one finds nothing to do, and a value of one host changes one step there.
+// TestConverge checks that the first run sets every host up, that the second finds
+// nothing to do, and that a changed value of one host changes one step there.
 func TestConverge(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t, size, Options{})
+	tr := newSiteRuns(t, fleetSize, Options{})
 	report, rec := tr.run()
 	tr.changed(report, firstChanges)
 	tr.trees()
 	// Two files of each host are too large, or no text, to travel in a step.
-	if sent := tr.c.Blobs.Sent(); sent != 2*size {
-		t.Errorf("%d blobs were sent, want %d", sent, 2*size)
+	if sent := tr.c.Blobs.Sent(); sent != 2*fleetSize {
+		t.Errorf("%d blobs were sent, want %d", sent, 2*fleetSize)
 	}
-	order(t, rec.all())
+	requireOrder(t, rec.all())
 
 	report, rec = tr.run()
-	tr.changed(report, none)
+	tr.changed(report, noChanges)
 	tr.trees()
 	if sent := tr.c.Blobs.Sent(); sent != 0 {
 		t.Errorf("the second run sent %d blobs", sent)
@@ -126,8 +126,8 @@ func TestConverge(t *testing.T) {
 	tr.trees()
 }
 
-// order checks the waits of the playbook: barrier, run_once, throttle, needs.
-func order(t *testing.T, events []engine.Event) {
+// requireOrder checks the waits of the playbook: barrier, run_once, throttle, needs.
+func requireOrder(t *testing.T, events []engine.Event) {
 	t.Helper()
 	ended := map[string]int{} // hosts, by step
 	inside, most := 0, 0
@@ -138,12 +138,12 @@ func order(t *testing.T, events []engine.Event) {
 		ended[e.Name]++
 		switch e.Name {
 		case "plan":
-			if n := ended["part three"]; n != size {
-				t.Errorf("%s passed the barrier when %d of %d hosts had arrived", e.Host, n, size)
+			if n := ended["part three"]; n != fleetSize {
+				t.Errorf("%s passed the barrier when %d of %d hosts had arrived", e.Host, n, fleetSize)
 			}
 		case "upstreams":
-			if n := ended["store"]; n != size/5 {
-				t.Errorf("%s went on when %d of %d stores were ready", e.Host, n, size/5)
+			if n := ended["store"]; n != fleetSize/5 {
+				t.Errorf("%s went on when %d of %d stores were ready", e.Host, n, fleetSize/5)
 			}
 		case "take turn":
 			inside++
@@ -155,7 +155,7 @@ func order(t *testing.T, events []engine.Event) {
 	if most > 5 {
 		t.Errorf("%d hosts were in the throttled block at once, want at most 5", most)
 	}
-	for name, want := range map[string]int{"plan": 1, "take turn": size, "upstreams": size - size/5, "part three": size, "reload": size} {
+	for name, want := range map[string]int{"plan": 1, "take turn": fleetSize, "upstreams": fleetSize - fleetSize/5, "part three": fleetSize, "reload": fleetSize} {
 		if ended[name] != want {
 			t.Errorf("%q ended %d times, want %d", name, ended[name], want)
 		}

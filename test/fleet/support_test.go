@@ -17,7 +17,7 @@ import (
 	"deployer/engine/schedule"
 )
 
-const size = 60
+const fleetSize = 60
 
 // recorder keeps the events of a run.
 type recorder struct {
@@ -37,8 +37,8 @@ func (r *recorder) all() []engine.Event {
 	return r.events
 }
 
-// trial is a fleet with a controller, in a test.
-type trial struct {
+// siteRuns is a fleet with a controller, in a test.
+type siteRuns struct {
 	t     *testing.T
 	fleet *Fleet
 	site  Site
@@ -46,9 +46,9 @@ type trial struct {
 	runs  int
 }
 
-func newTrial(t *testing.T, n int, o Options) *trial {
+func newSiteRuns(t *testing.T, n int, o Options) *siteRuns {
 	t.Helper()
-	o.Dir = inMemory(t)
+	o.Dir = memoryDir(t)
 	f, err := Start(n, o)
 	if err != nil {
 		t.Fatal(err)
@@ -58,19 +58,19 @@ func newTrial(t *testing.T, n int, o Options) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &trial{t: t, fleet: f, site: siteOf(f), c: Controller{
+	tr := &siteRuns{t: t, fleet: f, site: newSite(f), c: Controller{
 		Playbook: os.DirFS("testdata/site"), Main: "site.yaml", Blobs: blobs,
 		Retry: schedule.Retry{First: 20 * time.Millisecond, Most: 100 * time.Millisecond},
 	}}
 	for _, h := range f.Hosts {
-		plant(t, h, "var/lib/fleet/stale", "left behind\n")
+		writeFile(t, h, "var/lib/fleet/stale", "left behind\n")
 	}
 	return tr
 }
 
-// inMemory is a directory in memory where there is one: agents write through to
+// memoryDir is a directory in memory where there is one: agents write through to
 // the disk, which for many hosts on one disk takes longer than all the rest.
-func inMemory(t *testing.T) string {
+func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "fleet-")
 	if err != nil {
@@ -84,7 +84,7 @@ func inMemory(t *testing.T) string {
 	return dir
 }
 
-func plant(t *testing.T, h *Host, path, content string) {
+func writeFile(t *testing.T, h *Host, path, content string) {
 	t.Helper()
 	path = filepath.Join(h.Root, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -95,8 +95,8 @@ func plant(t *testing.T, h *Host, path, content string) {
 	}
 }
 
-// siteOf is the inventory of the site playbook: the last fifth are stores.
-func siteOf(f *Fleet) Site {
+// newSite is the inventory of the site playbook: the last fifth are stores.
+func newSite(f *Fleet) Site {
 	n := len(f.Hosts)
 	web := n - n/5
 	s := Site{
@@ -112,7 +112,7 @@ func siteOf(f *Fleet) Site {
 }
 
 // run carries the playbook out and returns what was told of it.
-func (tr *trial) run() (*engine.Report, *recorder) {
+func (tr *siteRuns) run() (*engine.Report, *recorder) {
 	tr.t.Helper()
 	inv, err := tr.fleet.Inventory(tr.site)
 	if err != nil {
@@ -135,7 +135,7 @@ func (tr *trial) run() (*engine.Report, *recorder) {
 
 // changed compares the number of changed steps of each host with what is
 // wanted, and wants nothing to have failed.
-func (tr *trial) changed(r *engine.Report, want func(i int) int) {
+func (tr *siteRuns) changed(r *engine.Report, want func(i int) int) {
 	tr.t.Helper()
 	if len(r.Hosts) != len(tr.fleet.Hosts) {
 		tr.t.Fatalf("the report has %d hosts, want %d", len(r.Hosts), len(tr.fleet.Hosts))
@@ -152,14 +152,14 @@ func (tr *trial) changed(r *engine.Report, want func(i int) int) {
 }
 
 // trees compares what is on every host with what should be, but for some.
-func (tr *trial) trees(but ...string) {
+func (tr *siteRuns) trees(but ...string) {
 	tr.t.Helper()
 	wrong := 0
 	for i, h := range tr.fleet.Hosts {
 		if slices.Contains(but, h.Name) {
 			continue
 		}
-		if diff := cmp.Diff(wanted(tr.fleet, tr.site, i), tree(tr.t, h)); diff != "" {
+		if diff := cmp.Diff(wantTree(tr.fleet, tr.site, i), tree(tr.t, h)); diff != "" {
 			tr.t.Errorf("%s is not as it should be (- want, + got):\n%s", h.Name, diff)
 			if wrong++; wrong == 3 {
 				tr.t.Fatal("the other hosts are not looked at")

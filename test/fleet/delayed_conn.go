@@ -18,13 +18,13 @@ type Traffic struct {
 // meter counts the traffic of all hosts.
 type meter struct {
 	connections    atomic.Int64
-	open           load
+	open           concurrency
 	received, sent atomic.Int64
 }
 
 func (m *meter) read() Traffic {
 	return Traffic{
-		Connections: int(m.connections.Load()), Peak: m.open.most(),
+		Connections: int(m.connections.Load()), Peak: m.open.max(),
 		Received: m.received.Load(), Sent: m.sent.Load(),
 	}
 }
@@ -33,63 +33,63 @@ func (m *meter) reset() {
 	m.connections.Store(0)
 	m.received.Store(0)
 	m.sent.Store(0)
-	m.open.forget()
+	m.open.reset()
 }
 
-// line is a host's end of a connection. It counts what goes over it, and what
+// delayedConn is a host's end of a connection. It counts what goes over it, and what
 // the host says arrives a round trip later: so every question of the controller
 // costs one, as it does over a distance, and a stream is as fast as before.
-type line struct {
+type delayedConn struct {
 	net.Conn
 	meter *meter
 	delay time.Duration
-	queue chan late // nil without a delay
+	queue chan delayedMessage // nil without a delay
 	once  sync.Once
 	ended chan struct{}
 }
 
-// late is something said that has not arrived yet.
-type late struct {
+// delayedMessage is something said that has not arrived yet.
+type delayedMessage struct {
 	due  time.Time
 	data []byte
 }
 
-// queued bounds what is on its way at one time, in messages. The pieces of SSH
+// maxQueued bounds what is on its way at one time, in messages. The pieces of SSH
 // are of 32 KiB at most, so it is about 100 MB/s at 20 ms.
-const queued = 64
+const maxQueued = 64
 
-func newLine(conn net.Conn, m *meter, delay time.Duration) *line {
-	l := &line{Conn: conn, meter: m, delay: delay, ended: make(chan struct{})}
+func newDelayedConn(conn net.Conn, m *meter, delay time.Duration) *delayedConn {
+	l := &delayedConn{Conn: conn, meter: m, delay: delay, ended: make(chan struct{})}
 	m.connections.Add(1)
 	m.open.begin()
 	if delay > 0 {
-		l.queue = make(chan late, queued)
-		go l.carry()
+		l.queue = make(chan delayedMessage, maxQueued)
+		go l.deliver()
 	}
 	return l
 }
 
-func (l *line) Read(p []byte) (int, error) {
+func (l *delayedConn) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
 	l.meter.received.Add(int64(n))
 	return n, err
 }
 
-func (l *line) Write(p []byte) (int, error) {
+func (l *delayedConn) Write(p []byte) (int, error) {
 	l.meter.sent.Add(int64(len(p)))
 	if l.queue == nil {
 		return l.Conn.Write(p)
 	}
 	select {
-	case l.queue <- late{time.Now().Add(l.delay), append([]byte(nil), p...)}:
+	case l.queue <- delayedMessage{time.Now().Add(l.delay), append([]byte(nil), p...)}:
 		return len(p), nil
 	case <-l.ended:
 		return 0, net.ErrClosed
 	}
 }
 
-// carry brings what was said to the other end when its time has come.
-func (l *line) carry() {
+// deliver brings what was said to the other end when its time has come.
+func (l *delayedConn) deliver() {
 	for {
 		select {
 		case m := <-l.queue:
@@ -104,7 +104,7 @@ func (l *line) carry() {
 	}
 }
 
-func (l *line) Close() error {
+func (l *delayedConn) Close() error {
 	l.once.Do(func() {
 		close(l.ended)
 		l.meter.open.end()

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// TestNamesAreKnown: users' own playbooks may use the roles, and what is looked for
-// there before any host is contacted raises no false alarm.
-func TestNamesAreKnown(t *testing.T) {
+// TestRolesHaveNoUndefinedNames compiles the playbooks as user playbooks, with the check
+// for undefined names.
+func TestRolesHaveNoUndefinedNames(t *testing.T) {
 	samples, err := filepath.Glob("testdata/inventories/*.yaml")
 	if err != nil || len(samples) == 0 {
 		t.Fatal("no samples", err)
 	}
 	for _, sample := range samples {
 		s := newSite(t, strings.TrimSuffix(filepath.Base(sample), ".yaml"))
-		lib := library()
+		lib := compiler()
 		lib.Match = func(pattern string) ([]string, error) {
 			return inventory.Match(pattern, roles.ClusterHosts(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
 		}

@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-// TestRebuiltImageRestartsItsPods: a tag says nothing of the content. The kubelet
-// replaces a static pod whose manifest changes, and a Deployment its pods when
-// their template does.
-func TestRebuiltImageRestartsItsPods(t *testing.T) {
+// TestImageDigestChangesPods checks that a rebuilt image with the same tag changes the
+// manifests of static pods and the templates of Deployments that use it.
+func TestImageDigestChangesPods(t *testing.T) {
 	for sample, host := range map[string]string{"nginx": "n1", "haproxy": "n2", "single": "solo"} {
 		s := newSite(t, sample)
 		before := s.files(t, host)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// meeting holds hosts back until enough of them are there at once.
-type meeting struct {
+// rendezvous holds hosts back until enough of them are there at once.
+type rendezvous struct {
 	mu    sync.Mutex
 	here  int
 	want  int
@@ -19,9 +19,9 @@ type meeting struct {
 	limit time.Duration
 }
 
-// come waits for the others. It is for the first steps of a run only: once the
+// wait waits for the others. It is for the first steps of a run only: once the
 // meeting was full, nobody is held back.
-func (m *meeting) come(ctx context.Context, _ *Host, _ string) {
+func (m *rendezvous) wait(ctx context.Context, _ *Host, _ string) {
 	m.mu.Lock()
 	m.here++
 	if m.here == m.want {
@@ -35,17 +35,17 @@ func (m *meeting) come(ctx context.Context, _ *Host, _ string) {
 	}
 }
 
-// TestForks: as many hosts as forks allow are worked on at once, and never one
-// more; and a run leaves neither goroutines nor files behind. It is not
-// parallel: other tests would disturb the count.
+// TestForks checks that a run processes as many hosts in parallel as forks allows and
+// never more, and that it leaves no goroutines and files. It is not parallel, as other
+// tests would disturb the count.
 func TestForks(t *testing.T) {
 	const forks = 7
 	warmUp(t)
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
-	m := &meeting{want: forks, full: make(chan struct{}), limit: 10 * time.Second}
-	tr := newTrial(t, size/2, Options{Before: m.come})
+	m := &rendezvous{want: forks, full: make(chan struct{}), limit: 10 * time.Second}
+	tr := newSiteRuns(t, fleetSize/2, Options{Before: m.wait})
 	tr.site.Forks = forks
-	tr.c.JournalDir = inMemory(t)
+	tr.c.JournalDir = memoryDir(t)
 	started, opened := runtime.NumGoroutine(), openFiles(t)
 
 	report, _ := tr.run()
@@ -53,9 +53,9 @@ func TestForks(t *testing.T) {
 	if busy := tr.fleet.Busy(); busy != forks {
 		t.Errorf("%d hosts were worked on at once, want %d", busy, forks)
 	}
-	settle(t, "after the run", started, opened)
+	waitForNoLeaks(t, "after the run", started, opened)
 	tr.fleet.Close()
-	settle(t, "after the fleet is closed", goroutines, files)
+	waitForNoLeaks(t, "after the fleet is closed", goroutines, files)
 }
 
 // warmUp opens what the runtime opens for the first connection of a process and
@@ -71,9 +71,9 @@ func warmUp(t *testing.T) {
 	}
 }
 
-// settle waits until no more goroutines and files are left than before; what
+// waitForNoLeaks waits until no more goroutines and files are left than before; what
 // ends with a connection may take a moment.
-func settle(t *testing.T, when string, goroutines, files int) {
+func waitForNoLeaks(t *testing.T, when string, goroutines, files int) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for {

@@ -20,8 +20,8 @@ import (
 	"deployer/test/lab/command"
 )
 
-// configured is the way to a host as a client configuration says.
-func configured(r *reached, config, host string) ssh.Target {
+// configuredTarget is the way to a host as a client configuration says.
+func configuredTarget(r *sshHost, config, host string) ssh.Target {
 	r.t.Helper()
 	c, err := ssh.ReadClientConfig(r.file("config", config))
 	if err != nil {
@@ -35,12 +35,12 @@ func configured(r *reached, config, host string) ssh.Target {
 }
 
 // login is what the hosts of the configurations here share: they are one.
-func login(r *reached) string {
+func login(r *sshHost) string {
 	return "Host *\n  User root\n  IdentityFile " + r.Files.Key() + "\n  UserKnownHostsFile " + r.Files.KnownHosts() + "\n  HostKeyAlias " + r.host + "\n"
 }
 
-func twoHops(r *reached) {
-	t := configured(r, `
+func twoHops(r *sshHost) {
+	t := configuredTarget(r, `
 Host near
   HostName 172.31.0.11
 Host middle far
@@ -53,18 +53,18 @@ Host far
 	if len(t.Bastions) != 2 {
 		r.t.Fatalf("%d hops", len(t.Bastions))
 	}
-	if uid, _ := r.works(t, remote.NoBecome, ""); uid != "0" {
+	if uid, _ := r.requireRoot(t, remote.NoBecome, ""); uid != "0" {
 		r.t.Errorf("uid %s", uid)
 	}
 }
 
-func proxyCommand(r *reached) {
+func proxyCommand(r *sshHost) {
 	through := strings.Join(r.Enter("ssh", "-F", r.Files.SSHConfig(), "-W", "%h:%p", r.host), " ")
-	r.works(configured(r, "Host far\n  HostName 127.0.0.1\n  ProxyCommand "+through+"\n"+login(r), "far"), remote.NoBecome, "")
+	r.requireRoot(configuredTarget(r, "Host far\n  HostName 127.0.0.1\n  ProxyCommand "+through+"\n"+login(r), "far"), remote.NoBecome, "")
 }
 
 // serveAgent serves an SSH agent with one key and returns its socket.
-func serveAgent(r *reached, key sshagent.AddedKey) string {
+func serveAgent(r *sshHost, key sshagent.AddedKey) string {
 	r.t.Helper()
 	ring := sshagent.NewKeyring()
 	if err := ring.Add(key); err != nil {
@@ -87,7 +87,7 @@ func serveAgent(r *reached, key sshagent.AddedKey) string {
 	return l.Addr().String()
 }
 
-func sshAgent(r *reached) {
+func sshAgent(r *sshHost) {
 	pem, err := os.ReadFile(r.Files.Key())
 	if err != nil {
 		r.t.Fatal(err)
@@ -142,20 +142,22 @@ func TestClientConfigurationAsOpenSSHReadsIt(t *testing.T) {
 			continue
 		}
 		for _, host := range []string{"a", "b", "c", "d.x"} {
-			settings, err := c.For(sshconfig.Query{Host: host, DefaultUser: "root", LocalUser: "root", Exec: holds})
+			settings, err := c.For(sshconfig.Query{Host: host, DefaultUser: "root", LocalUser: "root", Exec: matchExec})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			compare(t, name+", host "+host, settings, sshSays(t, path, host), sshSays(t, "/dev/null", host))
+			compare(t, name+", host "+host, settings, effectiveConfig(t, path, host), effectiveConfig(t, "/dev/null", host))
 		}
 	}
 }
 
-// holds runs a command of Match exec.
-func holds(line string) (bool, error) { return exec.Command("/bin/sh", "-c", line).Run() == nil, nil }
+// matchExec runs a command of Match exec.
+func matchExec(line string) (bool, error) {
+	return exec.Command("/bin/sh", "-c", line).Run() == nil, nil
+}
 
-// sshSays is `ssh -G`: the values of each keyword.
-func sshSays(t *testing.T, path, host string) map[string][]string {
+// effectiveConfig is `ssh -G`: the values of each keyword.
+func effectiveConfig(t *testing.T, path, host string) map[string][]string {
 	t.Helper()
 	out, err := command.Output(t.Context(), "ssh", "-G", "-F", path, host)
 	if err != nil {

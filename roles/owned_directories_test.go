@@ -9,11 +9,11 @@ import (
 	"deployer/roles"
 )
 
-// TestOwnedDirectoriesKnowEveryFile holds what the removal of leftovers goes by
-// against what the roles write: a file that the rule forgets would be removed at
-// the end of each run and written at the next, and one that it names for nothing
-// would stay for ever. Each begins with the line by which it is known as ours.
-func TestOwnedDirectoriesKnowEveryFile(t *testing.T) {
+// TestOwnedDirectoriesListEveryFile compares the files that the leftovers rule keeps
+// with the files that the roles write: a missing entry would remove a file in each run,
+// and a superfluous one would keep a file forever. Each file begins with the marker line
+// of deployer.
+func TestOwnedDirectoriesListEveryFile(t *testing.T) {
 	for name := range goldenHosts() {
 		s := newSite(t, name)
 		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {

@@ -10,9 +10,10 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// TestHashesFollowKeys: a static pod into which a key file is mounted restarts when
-// the digest of that file changes, the others stay, and no manifest shows it.
-func TestHashesFollowKeys(t *testing.T) {
+// TestPodHashesFollowKeys checks that a changed digest of a key file changes the hash of
+// the static pods that mount it, and of no others, and that no manifest contains the
+// digest.
+func TestPodHashesFollowKeys(t *testing.T) {
 	s := newSite(t, "nginx")
 	before := hashes(t, s, "m1", nil)
 	for file, want := range map[string][]string{

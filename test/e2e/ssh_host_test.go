@@ -21,15 +21,15 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// reached is one real host with OpenSSH, and what there is to reach it with.
-type reached struct {
+// sshHost is one real host with OpenSSH, and what there is to reach it with.
+type sshHost struct {
 	*lab.Lab
 	t        *testing.T
 	host     string
 	binaries *remote.Binaries
 }
 
-func newReached(t *testing.T) *reached {
+func newSSHHost(t *testing.T) *sshHost {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
@@ -42,18 +42,18 @@ func newReached(t *testing.T) *reached {
 			t.Errorf("removing the host: %v", err)
 		}
 	})
-	return &reached{Lab: l, t: t, host: l.Hosts[0].Name, binaries: remote.NewBinaries(agents.Embedded{})}
+	return &sshHost{Lab: l, t: t, host: l.Hosts[0].Name, binaries: remote.NewBinaries(agents.Embedded{})}
 }
 
 // on returns the same host for a part of the test.
-func (r *reached) on(t *testing.T) *reached {
+func (r *sshHost) on(t *testing.T) *sshHost {
 	part := *r
 	part.t = t
 	return &part
 }
 
-// do runs a script on the host, past its SSH server.
-func (r *reached) do(script string) string {
+// runScript runs a script on the host, past its SSH server.
+func (r *sshHost) runScript(script string) string {
 	r.t.Helper()
 	out, err := r.Exec(context.WithoutCancel(r.t.Context()), r.host, "sh", "-ec", script)
 	if err != nil {
@@ -67,33 +67,33 @@ func (r *reached) do(script string) string {
 const restartSSH = "systemctl reset-failed ssh; systemctl restart ssh"
 
 // sshd changes the configuration of the server until the end of the part.
-func (r *reached) sshd(lines ...string) {
+func (r *sshHost) sshd(lines ...string) {
 	r.t.Helper()
 	const file = "/etc/ssh/sshd_config.d/50-part.conf"
-	r.do("cat >" + file + " <<'END'\n" + strings.Join(lines, "\n") + "\nEND\nsshd -t; " + restartSSH)
-	r.t.Cleanup(func() { r.do("rm -f " + file + "; " + restartSSH) })
+	r.runScript("cat >" + file + " <<'END'\n" + strings.Join(lines, "\n") + "\nEND\nsshd -t; " + restartSSH)
+	r.t.Cleanup(func() { r.runScript("rm -f " + file + "; " + restartSSH) })
 }
 
 // put writes a file on the host until the end of the part.
-func (r *reached) put(path, mode, content string) {
+func (r *sshHost) put(path, mode, content string) {
 	r.t.Helper()
-	r.do("cat >" + path + " <<'END'\n" + content + "\nEND\nchmod " + mode + " " + path)
-	r.t.Cleanup(func() { r.do("rm -f " + path) })
+	r.runScript("cat >" + path + " <<'END'\n" + content + "\nEND\nchmod " + mode + " " + path)
+	r.t.Cleanup(func() { r.runScript("rm -f " + path) })
 }
 
 // target is the host as the given user.
-func (r *reached) target(user string) ssh.Target {
+func (r *sshHost) target(user string) ssh.Target {
 	return ssh.Target{Host: r.host, Address: r.Hosts[0].Address.String(), User: user, Keys: []string{r.Files.Key()}, NoAgent: true,
 		KnownHosts: []string{r.Files.KnownHosts()}, Timeout: 20 * time.Second}
 }
 
-func (r *reached) dialer() *ssh.Dialer {
+func (r *sshHost) dialer() *ssh.Dialer {
 	d := ssh.NewDialer(ssh.Options{Net: r.Lab.Dial})
 	r.t.Cleanup(func() { _ = d.Close() })
 	return d
 }
 
-func (r *reached) dial(t ssh.Target) transport.Conn {
+func (r *sshHost) dial(t ssh.Target) transport.Conn {
 	r.t.Helper()
 	c, err := r.dialer().Dial(r.t.Context(), t)
 	if err != nil {
@@ -103,9 +103,9 @@ func (r *reached) dial(t ssh.Target) transport.Conn {
 	return c
 }
 
-// works starts the agent and has it run a program. It returns the uid of the
+// requireRoot starts the agent and has it run a program. It returns the uid of the
 // agent and the directory that it runs in.
-func (r *reached) works(t ssh.Target, become remote.Become, password string) (uid, dir string) {
+func (r *sshHost) requireRoot(t ssh.Target, become remote.Become, password string) (uid, dir string) {
 	r.t.Helper()
 	s, err := r.agent(t, become, password)
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *reached) works(t ssh.Target, become remote.Become, password string) (ui
 	return uid, filepath.Dir(filepath.Dir(strings.TrimSpace(rest)))
 }
 
-func (r *reached) agent(t ssh.Target, become remote.Become, password string) (*remote.Session, error) {
+func (r *sshHost) agent(t ssh.Target, become remote.Become, password string) (*remote.Session, error) {
 	r.t.Helper()
 	c, err := r.dialer().Dial(r.t.Context(), t)
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *reached) agent(t ssh.Target, become remote.Become, password string) (*r
 	return remote.Connect(r.t.Context(), c, remote.Options{Host: r.host, Binaries: r.binaries, Become: become, Password: password})
 }
 
-// refused connects, which must fail with an error that says all of want.
-func (r *reached) refused(t ssh.Target, become remote.Become, password string, kind transport.Kind, want ...string) {
+// requireRefusal connects, which must fail with an error that says all of want.
+func (r *sshHost) requireRefusal(t ssh.Target, become remote.Become, password string, kind transport.Kind, want ...string) {
 	r.t.Helper()
 	s, err := r.agent(t, become, password)
 	if err == nil {
@@ -145,12 +145,12 @@ func (r *reached) refused(t ssh.Target, become remote.Become, password string, k
 }
 
 // listen listens where the host can reach it.
-func (r *reached) listen() (net.Listener, error) {
+func (r *sshHost) listen() (net.Listener, error) {
 	return r.Lab.Listen(net.JoinHostPort(plan.Controller().String(), "0"))
 }
 
 // file writes a file for the controller.
-func (r *reached) file(name, content string) string {
+func (r *sshHost) file(name, content string) string {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -15,9 +15,9 @@ import (
 // masters are those of TestCluster.
 var masters = []string{"m1", "m2", "m3"}
 
-// oneValue changes one argument of the API server by a plan, and takes it back:
+// changeOneValue changes one argument of the API server by a plan, and takes it back:
 // one file on each master, one master after the other, while clients write.
-func oneValue(s *site) {
+func changeOneValue(s *site) {
 	before := s.manifests()
 	s.edit(func(inv map[string]any) {
 		section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "2h"
@@ -25,7 +25,7 @@ func oneValue(s *site) {
 	file := filepath.Join(s.t.TempDir(), "plan.json")
 	o := s.must("plan", "install", "-o", file)
 	// The manifests differ in the order of the members of etcd, the own one first.
-	s.says(o.stdout, "m[1:3] (3 hosts): 1 file\n", "(as on m1; each host has its own)", "--event-ttl=2h",
+	s.requireTexts(o.stdout, "m[1:3] (3 hosts): 1 file\n", "(as on m1; each host has its own)", "--event-ttl=2h",
 		"3 of 5 hosts would change: 3 files\n", "at most 1 host at a time, 3 turns")
 	if n := strings.Count(o.stdout, "file /etc/kubernetes/manifests/kube-apiserver.yaml: replace"); n != 1 {
 		s.t.Errorf("the plan has the API server's manifest %d times, want once for all masters:\n%s", n, o.stdout)
@@ -47,7 +47,7 @@ func oneValue(s *site) {
 	s.edit(func(inv map[string]any) {
 		delete(section(inv, "cluster", "overrides", "apiserver", "extra_args"), "event-ttl")
 	})
-	s.says(s.must("plan", "install").stdout, "nothing to do")
+	s.requireTexts(s.must("plan", "install").stdout, "nothing to do")
 }
 
 // manifests are what the kubelets of the masters run.

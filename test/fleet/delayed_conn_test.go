@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// TestLatency: connecting and the first word of a host cost a round trip each,
-// and all of it is counted.
+// TestLatency checks that connecting and the first answer of a host cost one round trip
+// each.
 func TestLatency(t *testing.T) {
 	const latency = 30 * time.Millisecond
-	f, err := Start(1, Options{Dir: inMemory(t), Latency: latency})
+	f, err := Start(1, Options{Dir: memoryDir(t), Latency: latency})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,11 @@ func (s *site) playbook(text string) string {
 	return path
 }
 
-// usersLinks: a user of the host puts a link to a directory of root where root is
+// linksOfUsers: a user of the host puts a link to a directory of root where root is
 // to write, and exchanges a file for a link to one of root while root changes its
 // mode. Neither reaches what is root's; /var/run and other links of root go on
 // to work.
-func usersLinks(s *site) {
+func linksOfUsers(s *site) {
 	s.shell("h1", `
 		useradd -m rob && install -d -o rob /home/rob/race && install -m 640 /dev/null /etc/victim
 		su rob -c 'ln -s /etc/systemd/system ~/conf; mkdir ~/mine; ln -s mine ~/own; cd ~/race; touch x; ln -s /etc/victim link'`)
@@ -39,7 +39,7 @@ func usersLinks(s *site) {
 	if o.code == 0 {
 		s.t.Errorf("root wrote where a user's link leads:\n%s", o.all())
 	}
-	s.says(o.all(), "/home/rob/conf is a symbolic link to /etc/systemd/system")
+	s.requireTexts(o.all(), "/home/rob/conf is a symbolic link to /etc/systemd/system")
 	if got := s.shell("h1", "cat /run/by-link /home/rob/mine/x; ls /etc/systemd/system/evil.service 2>&1 | grep -c 'No such'"); got != "xx1" {
 		s.t.Errorf("of the three files there are %q", got)
 	}
@@ -74,15 +74,15 @@ func interruptedCommand(s *site) {
 	if o.code == 0 {
 		s.t.Errorf("the interrupted command counts as done:\n%s", o.all())
 	}
-	s.says(o.all(), "and interrupted, and on_resume: fail")
+	s.requireTexts(o.all(), "and interrupted, and on_resume: fail")
 	if got := s.shell("h1", "cat /run/charged"); got != "x" {
 		s.t.Errorf("it left %q, want one line", got)
 	}
 }
 
-// keptRoom: an old file that has no room to be kept is replaced without a copy,
+// backupOnFullDisk: an old file that has no room to be kept is replaced without a copy,
 // and the run says so.
-func keptRoom(s *site) {
+func backupOnFullDisk(s *site) {
 	s.shell("h1", "mount -t tmpfs -o size=22m,mode=700 tmpfs /var/lib/deployer; dd if=/dev/zero of=/srv/large bs=1M count=20 2>/dev/null")
 	defer s.shell("h1", "umount -l /var/lib/deployer; rm /srv/large")
 	o := s.must("run", "--limit", "h1", "-v", s.playbook(`
@@ -91,5 +91,5 @@ func keptRoom(s *site) {
     - name: large
       file: {path: /srv/large, content: "small"}
 `))
-	s.says(o.all(), "cannot be put back: a copy of it would fill the disk")
+	s.requireTexts(o.all(), "cannot be put back: a copy of it would fill the disk")
 }

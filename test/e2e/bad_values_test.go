@@ -55,7 +55,7 @@ func badValues(t *testing.T, s *site) {
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			s := s.on(t)
-			before, processes := s.sums(bad.file, all), map[string]string{}
+			before, processes := s.digests(bad.file, all), map[string]string{}
 			for _, n := range all {
 				processes[n] = s.shell(n, "pidof "+bad.unit)
 			}
@@ -73,8 +73,8 @@ func badValues(t *testing.T, s *site) {
 			if o.code != 6 {
 				t.Fatalf("exit %d, want 6\n%s", o.code, o.all())
 			}
-			s.says(o.all(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was put back", "4 other hosts were left as they are")...)
-			if diff := cmp.Diff(before, s.sums(bad.file, all)); diff != "" {
+			s.requireTexts(o.all(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was put back", "4 other hosts were left as they are")...)
+			if diff := cmp.Diff(before, s.digests(bad.file, all)); diff != "" {
 				t.Errorf("%s (- before, + after): %s", bad.file, diff)
 			}
 			var touched []string
@@ -105,7 +105,7 @@ func badValues(t *testing.T, s *site) {
 		if o.code != 2 {
 			t.Errorf("exit %d, want 2", o.code)
 		}
-		s.says(o.all(), "cluster.overrides.kubelet.evictionHard.memory.available", `"bogus"`, "the kubelet would not start")
+		s.requireTexts(o.all(), "cluster.overrides.kubelet.evictionHard.memory.available", `"bogus"`, "the kubelet would not start")
 	})
 	_, r := s.events(s.must("install", "--output", "json"))
 	if r.changed() != 0 {
@@ -113,8 +113,8 @@ func badValues(t *testing.T, s *site) {
 	}
 }
 
-// sums are the digests of a file on hosts.
-func (s *site) sums(file string, hosts []string) map[string]string {
+// digests are the digests of a file on hosts.
+func (s *site) digests(file string, hosts []string) map[string]string {
 	s.t.Helper()
 	out := map[string]string{}
 	for _, h := range hosts {

@@ -23,10 +23,9 @@ import (
 	"deployer/roles"
 )
 
-// TestFilesAreWhatTheirReadersTake decodes every file of every host of every
-// sample with the types, or by the rules, of the program that reads it: a field
-// that does not exist there is an error here.
-func TestFilesAreWhatTheirReadersTake(t *testing.T) {
+// TestFilesDecodeStrictly decodes every file of every host of every sample with the
+// types or rules of the program that reads it; an unknown field is an error.
+func TestFilesDecodeStrictly(t *testing.T) {
 	for name := range goldenHosts() {
 		s := newSite(t, name)
 		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {

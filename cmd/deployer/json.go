@@ -1,0 +1,13 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+)
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
