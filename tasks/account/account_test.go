@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 		"not a name for a group":               &Group{Name: "A"},
 		"password is not a hash":               &User{Name: "ops", Password: "secret"},
 		"can have neither colons":              &User{Name: "ops", Home: "/a:b"},
-		"is not whole":                         &User{Name: "cut"},
+		"lacks fields":                         &User{Name: "cut"},
 	} {
 		if _, _, err := tasktest.Run(t, sys, m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -50,13 +50,13 @@ func (a *AuthorizedKey) keys() ([]publicKey, error) {
 	return out, nil
 }
 
-// account is where a user's keys are, and as whom to write them.
+// account is the part of a user's entry in /etc/passwd that matters for the user's keys.
 type account struct {
 	home     string
 	uid, gid int
 }
 
-// findAccount returns nil for a user that is not there yet.
+// findAccount returns nil for an unknown user.
 func findAccount(sys engine.System, name string) (*account, error) {
 	fields, err := entry(sys, "/etc/passwd", name)
 	if err != nil || fields == nil {
@@ -76,20 +76,20 @@ func findAccount(sys engine.System, name string) (*account, error) {
 	return &account{fields[5], uid, gid}, nil
 }
 
-// Both below the home directory.
+// The paths are relative to the home directory.
 const (
 	sshDir   = ".ssh"
 	keysFile = ".ssh/authorized_keys"
 )
 
-// presence is what is there now.
+// presence is the current state of the directory and the file.
 type presence struct {
 	content  string
 	fileThis bool     // the file exists
-	access   []string // what sshd would not accept, in words
+	access   []string // descriptions of owners and modes that sshd refuses
 }
 
-// look reads the keys, never through a link that leaves the home directory.
+// look reads the keys. It does not follow a link that leaves the home directory.
 func (acc *account) look(sys engine.System) (have presence, err error) {
 	home, err := hostfile.OpenDir(sys, acc.home)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,10 +106,10 @@ func (acc *account) look(sys engine.System) (have presence, err error) {
 			return have, nil
 		}
 		if link, lerr := root.Lstat(name); err != nil && lerr == nil && link.Mode()&fs.ModeSymlink != 0 {
-			return have, fmt.Errorf("%s is a symbolic link that leads out of the home directory: what it leads to is not written to", filepath.Join(acc.home, name))
+			return have, fmt.Errorf("%s is a symbolic link that leads out of the home directory, where keys are not written: replace the link by a file", filepath.Join(acc.home, name))
 		}
 		if err != nil {
-			return have, fmt.Errorf("looking at %s: %w", filepath.Join(acc.home, name), err)
+			return have, fmt.Errorf("reading the state of %s: %w", filepath.Join(acc.home, name), err)
 		}
 		if name == keysFile && !info.Mode().IsRegular() {
 			return have, fmt.Errorf("%s is not a regular file", filepath.Join(acc.home, name))
@@ -122,8 +122,8 @@ func (acc *account) look(sys engine.System) (have presence, err error) {
 	return have, err
 }
 
-// wrong says what sshd minds: another owner than the user, as whom it reads the
-// keys, and others who may write.
+// wrong describes an owner or mode that sshd refuses: sshd reads the keys as the user,
+// and refuses files that others may write to.
 func (acc *account) wrong(name string, info fs.FileInfo) []string {
 	var out []string
 	stat := info.Sys().(*syscall.Stat_t)
@@ -143,7 +143,7 @@ func modeOf(name string) fs.FileMode {
 	return 0o600
 }
 
-// Check compares the keys, and what sshd wants of owner and mode.
+// Check compares the keys, and owner and mode with the requirements of sshd.
 func (a *AuthorizedKey) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	keys, err := a.keys()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Apply writes the file beside its place and renames it.
+// Apply writes a temporary file and renames it.
 func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	keys, err := a.keys()
 	if err != nil {
@@ -26,7 +26,7 @@ func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.C
 		return nil, err
 	}
 	if acc == nil {
-		return nil, fmt.Errorf("there is no user %s in /etc/passwd: make it with the user module first", a.User)
+		return nil, fmt.Errorf("there is no user %s in /etc/passwd: create it with the module user first", a.User)
 	}
 	have, err := acc.look(sys)
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.C
 	}
 	home, err := hostfile.OpenDir(sys, acc.home)
 	if err != nil {
-		return nil, fmt.Errorf("the home directory of %s: %w; make it first", a.User, err)
+		return nil, fmt.Errorf("the home directory of %s: %w; create it first", a.User, err)
 	}
 	defer home.Close()
 	root := home.Root
@@ -44,7 +44,7 @@ func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.C
 		}
 	}
 	if err := acc.directory(sys, home); err != nil {
-		return nil, fmt.Errorf("making %s: %w", filepath.Join(acc.home, sshDir), err)
+		return nil, fmt.Errorf("creating %s: %w", filepath.Join(acc.home, sshDir), err)
 	}
 	want := edit(have.content, keys, a.State == "absent", a.Exclusive)
 	if err := acc.replace(root, want); err != nil {
@@ -53,12 +53,12 @@ func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.C
 	return nil, acc.label(ctx, sys)
 }
 
-// label gives a directory that was just made the SELinux label without which
-// sshd may not read it. A host without SELinux has no such program.
+// label sets the SELinux label of a new directory, without which sshd may not read it.
+// It does nothing on a host without restorecon.
 func (acc *account) label(ctx context.Context, sys engine.System) error {
 	const restorecon = "/usr/sbin/restorecon"
 	if _, err := os.Stat(sys.Path(restorecon)); err != nil {
-		return nil //nolint:nilerr // see above
+		return nil //nolint:nilerr // the host has no SELinux
 	}
 	_, err := hostcmd.Run(ctx, sys, restorecon, "-R", filepath.Join(acc.home, sshDir))
 	return err
@@ -71,9 +71,9 @@ func (acc *account) directory(sys engine.System, home *hostpath.Dir) error {
 	return acc.own(sys, sshDir)
 }
 
-// own gives what others may write, or what is not the user's, to the user.
-// A link to what is not the user's stays what it is: it would give away what is
-// somebody else's.
+// own makes the user the owner of files that belong to others, and removes write
+// permission of others. It leaves a link to a file of another user alone, because
+// changing its target would give that file away.
 func (acc *account) own(sys engine.System, name string) error {
 	n, err := hostpath.Follow(sys.Path("/"), filepath.Join(acc.home, name))
 	if err != nil {

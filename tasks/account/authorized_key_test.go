@@ -120,10 +120,10 @@ func TestAuthorizedKeyErrors(t *testing.T) {
 	for want, m := range map[string]*AuthorizedKey{
 		"is not a public key":         {Key: strictyaml.Texts{"-----BEGIN OPENSSH PRIVATE KEY-----"}},
 		"is not base64":               {Key: strictyaml.Texts{"ssh-rsa A"}},
-		"does not hold what its type": {Key: strictyaml.Texts{"ssh-rsa " + strings.Fields(keyA)[1]}},
+		"does not belong to its type": {Key: strictyaml.Texts{"ssh-rsa " + strings.Fields(keyA)[1]}},
 		"there is no key":             {Key: strictyaml.Texts{}},
 		"there is no user nobody":     {User: "nobody", Key: strictyaml.Texts{keyA}},
-		"make it first":               {User: "homeless", Key: strictyaml.Texts{keyA}},
+		"create it first":             {User: "homeless", Key: strictyaml.Texts{keyA}},
 		"has no home directory":       {User: "odd", Key: strictyaml.Texts{keyA}},
 	} {
 		sys := home(t)

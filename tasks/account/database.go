@@ -12,11 +12,11 @@ import (
 	"deployer/engine"
 )
 
-// validName is what useradd(8) accepts everywhere.
+// validName matches the names that useradd(8) accepts on every distribution.
 var validName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
 
-// entry finds the line of a name in a file such as /etc/passwd; nil when there
-// is none. Users of LDAP and the like are not seen: they are not ours to change.
+// entry returns the fields of a name in a file such as /etc/passwd; nil without one.
+// Users of LDAP and other services are not in the file and are never changed.
 func entry(sys engine.System, database, name string) ([]string, error) {
 	f, err := os.Open(sys.Path(database))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +35,7 @@ func entry(sys engine.System, database, name string) ([]string, error) {
 	return nil, lines.Err()
 }
 
-// groupsOf lists the groups that have the user as a further member.
+// groupsOf lists the supplementary groups of a user.
 func groupsOf(sys engine.System, user string) ([]string, error) {
 	data, err := os.ReadFile(sys.Path("/etc/group"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Group is a group of the host.
+// Group manages a group of the host.
 type Group struct {
 	Name   string `yaml:"name" required:"true" doc:"name of the group"`
 	GID    int    `yaml:"gid" doc:"group number; default: chosen by the system. A different number for an existing group is an error"`

@@ -14,8 +14,8 @@ type publicKey struct{ options, kind, blob, comment string }
 
 var keyType = regexp.MustCompile(`^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)$|-cert-v01@openssh\.com$`)
 
-// parseKey reads one line; see sshd(8), AUTHORIZED_KEYS FILE FORMAT. A key whose
-// blob does not belong to its type was cut or put together wrongly.
+// parseKey parses one line; see sshd(8), AUTHORIZED_KEYS FILE FORMAT. It fails when the
+// blob does not belong to the type, as in a truncated key.
 func parseKey(line string) (publicKey, error) {
 	words := outsideQuotes(line)
 	at := slices.IndexFunc(words, keyType.MatchString)
@@ -25,10 +25,10 @@ func parseKey(line string) (publicKey, error) {
 	k := publicKey{options: strings.Join(words[:at], " "), kind: words[at], blob: words[at+1], comment: strings.Join(words[at+2:], " ")}
 	raw, err := base64.StdEncoding.DecodeString(k.blob)
 	if err != nil || len(raw) < 4 {
-		return publicKey{}, fmt.Errorf("the key %q is not base64: is it whole?", shorten(line))
+		return publicKey{}, fmt.Errorf("the key %q is not base64: it may be truncated", shorten(line))
 	}
 	if n := int(binary.BigEndian.Uint32(raw)); n > len(raw)-4 || string(raw[4:4+n]) != k.kind {
-		return publicKey{}, fmt.Errorf("the key %q does not hold what its type says: is it whole?", shorten(line))
+		return publicKey{}, fmt.Errorf("the key %q does not belong to its type: it may be truncated", shorten(line))
 	}
 	return k, nil
 }
@@ -40,8 +40,8 @@ func shorten(line string) string {
 	return line
 }
 
-// outsideQuotes splits at blanks that are not inside of double quotes, which
-// options may have: command="echo \"hi\"".
+// outsideQuotes splits at blanks outside of double quotes, which options may have:
+// command="echo \"hi\"".
 func outsideQuotes(line string) []string {
 	var out []string
 	quoted, escaped := false, false
@@ -76,9 +76,9 @@ func (k publicKey) line() string {
 	return strings.Join(words, " ") + "\n"
 }
 
-// edit brings the content of an authorized_keys file to what is wanted. Lines
-// that are no keys stay; a key that has other options gets the wanted ones at
-// its place; a key that is there twice stays once.
+// edit returns the wanted content of an authorized_keys file. Lines that are not keys
+// stay; a key with other options gets the wanted options in place; duplicates are
+// removed.
 func edit(content string, keys []publicKey, absent, exclusive bool) string {
 	var b strings.Builder
 	placed := make([]bool, len(keys))

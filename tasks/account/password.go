@@ -8,10 +8,11 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// lockMark stands before the hash of a password that does not let in.
+// lockMark is the prefix of a locked password's hash.
 const lockMark = "!"
 
-// hash is what /etc/shadow has for the user, and whether it is locked.
+// hash returns the user's password hash in /etc/shadow, and whether the password is
+// locked.
 func hash(sys engine.System, name string) (hash string, locked bool, err error) {
 	fields, err := entry(sys, "/etc/shadow", name)
 	if err != nil || len(fields) < 2 {
@@ -24,7 +25,7 @@ func hash(sys engine.System, name string) (hash string, locked bool, err error) 
 	return rest, locked, nil
 }
 
-// passwordDifferences never says more than that there is one.
+// passwordDifferences reports that the password differs, never how.
 func (u *User) passwordDifferences(sys engine.System) ([]string, error) {
 	if u.Password == "" && u.Locked == nil {
 		return nil, nil
@@ -43,8 +44,8 @@ func (u *User) passwordDifferences(sys engine.System) ([]string, error) {
 	return out, nil
 }
 
-// setPassword gives the hash to chpasswd on its standard input: arguments of a
-// process can be read by everybody on the host.
+// setPassword passes the hash to chpasswd on standard input, because every user of the
+// host can read the arguments of processes.
 func (u *User) setPassword(ctx context.Context, sys engine.System, created bool) error {
 	have, locked, err := hash(sys, u.Name)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// UserRestorer puts back users with their numbers, groups and passwords;
-// GroupRestorer puts back groups with their members.
+// UserRestorer restores users with their numbers, groups and passwords; GroupRestorer
+// restores groups with their members.
 var (
 	UserRestorer = &engine.Restorer{Effect: engine.EffectFile, Restore: restoreUser,
 		Read: func(_ context.Context, sys engine.System, name string) (engine.State, error) {
@@ -34,7 +34,7 @@ var (
 
 const (
 	keyPassword = engine.SecretKey + "password"
-	// keyMember begins the keys of a group's members, each of its own.
+	// keyMember is the prefix of the keys for a group's members, one key for each.
 	keyMember = "member "
 )
 
@@ -89,7 +89,7 @@ func restoreUser(ctx context.Context, sys engine.System, name string, now, to en
 	return err
 }
 
-// primaryGroup makes the group of a user that went with the user.
+// primaryGroup creates the group that was removed together with its user.
 func primaryGroup(ctx context.Context, sys engine.System, name, gid string) error {
 	data, err := os.ReadFile(sys.Path("/etc/group"))
 	if err != nil {
@@ -134,7 +134,7 @@ func restoreGroup(ctx context.Context, sys engine.System, name string, now, to e
 	return err
 }
 
-// members are those of a group's state, sorted.
+// members returns the members in a group's backup, sorted.
 func members(s engine.State) []string {
 	var out []string
 	for key := range s {
@@ -146,8 +146,8 @@ func members(s engine.State) []string {
 	return out
 }
 
-// keepHome notes what useradd makes: the home directory, with all that the
-// system gives to a new user.
+// keepHome records the paths that useradd creates: the home directory with the content
+// of the skeleton.
 func (u *User) keepHome(sys engine.System) error {
 	home := u.Home
 	if home == "" {
@@ -166,7 +166,7 @@ func (u *User) keepHome(sys engine.System) error {
 			return err
 		}
 		if _, err := os.Lstat(root); err != nil {
-			return fs.SkipAll // no skeleton
+			return fs.SkipAll // the host has no skeleton
 		}
 		return nil
 	})

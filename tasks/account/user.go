@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// User is a user of the host.
+// User manages a user of the host.
 type User struct {
 	Name           string           `yaml:"name" required:"true" doc:"name of the user"`
 	UID            int              `yaml:"uid" doc:"user number; default: chosen by the system. A different number for an existing user is an error"`
@@ -41,7 +41,7 @@ func (u *User) valid() error {
 		return fmt.Errorf("%q is not a name for a user", u.Name)
 	}
 	if u.Password != "" && !strings.HasPrefix(u.Password, "$") && u.Password != "!" && u.Password != "*" {
-		return errors.New("password is not a hash that begins with $: make one with mkpasswd --method=yescrypt") // and never say what it is
+		return errors.New("password is not a hash that begins with $: make one with mkpasswd --method=yescrypt") // the error must not contain the password
 	}
 	if strings.ContainsAny(u.Password+u.Home+u.Shell, ":\n") || u.Comment != nil && strings.ContainsAny(*u.Comment, ":\n") {
 		return errors.New("comment, home, shell and password can have neither colons nor line ends")
@@ -66,7 +66,7 @@ func (u *User) Check(_ context.Context, sys engine.System) (engine.Change, error
 		effect.Action = "create"
 		return engine.Changed(effect), nil
 	case len(have) < 7:
-		return engine.Change{}, fmt.Errorf("the line of %s in /etc/passwd is not whole: look at it", u.Name)
+		return engine.Change{}, fmt.Errorf("the line of %s in /etc/passwd lacks fields: repair it with vipw", u.Name)
 	case u.State == "absent":
 		effect.Action = "remove"
 		if u.Remove {
@@ -85,11 +85,11 @@ func (u *User) Check(_ context.Context, sys engine.System) (engine.Change, error
 }
 
 func number(s string) int {
-	n, _ := strconv.Atoi(s) // a line without a number is of no use to anybody
+	n, _ := strconv.Atoi(s) // a line without a number yields 0
 	return n
 }
 
-// differences compares an existing user, in words.
+// differences describes the differences between an existing user and the wanted one.
 func (u *User) differences(sys engine.System, have []string) ([]string, error) {
 	var out []string
 	for _, d := range []struct{ what, want, have string }{{"home", u.Home, have[5]}, {"shell", u.Shell, have[6]}} {
@@ -136,7 +136,7 @@ func (u *User) groupDifferences(sys engine.System) ([]string, error) {
 	return out, nil
 }
 
-// groups are the further groups, those of a text with commas one by one.
+// groups returns the supplementary groups; a text with commas is split.
 func (u *User) groups() []string {
 	var out []string
 	for _, text := range u.Groups {
@@ -181,7 +181,7 @@ func (u *User) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 		return nil, err
 	}
 	if have, err = entry(sys, "/etc/passwd", u.Name); err != nil || len(have) < 7 {
-		return nil, errors.Join(err, fmt.Errorf("user %s is not in /etc/passwd after it was made", u.Name))
+		return nil, errors.Join(err, fmt.Errorf("user %s is not in /etc/passwd after useradd", u.Name))
 	}
 	return engine.Output{"uid": number(have[2]), "home": have[5], "shell": have[6]}, nil
 }

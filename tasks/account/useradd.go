@@ -32,7 +32,7 @@ func (u *User) create(ctx context.Context, sys engine.System) error {
 	}
 	group := u.Group
 	if group == "" {
-		// useradd fails to make a group that is there already.
+		// useradd fails when the group to create exists.
 		there, err := entry(sys, "/etc/group", u.Name)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (u *User) create(ctx context.Context, sys engine.System) error {
 	return err
 }
 
-// modify runs usermod with all that is wanted; what is so already it leaves.
+// modify runs usermod with all wanted attributes; usermod leaves equal ones alone.
 func (u *User) modify(ctx context.Context, sys engine.System) error {
 	argv := u.options(u.Group, u.Shell)
 	if u.Home != "" && u.MoveHome {

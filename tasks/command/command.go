@@ -1,5 +1,5 @@
-// Package command has the modules that run programs. They are the last resort:
-// unlike other modules they cannot tell by themselves what they change.
+// Package command has the modules that run programs. They are the last resort: unlike
+// other modules they cannot determine their own changes.
 package command
 
 import (
@@ -29,7 +29,7 @@ type Command struct {
 	ReadOnly bool              `yaml:"read_only" doc:"the program only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
-// Shell is one or more lines for a shell.
+// Shell runs lines of a shell.
 type Shell struct {
 	Cmd        string            `yaml:"cmd" short:"true" required:"true" doc:"one or more lines for the shell"`
 	Executable string            `yaml:"executable" doc:"absolute path of the shell, which must know -c; default /bin/sh"`
@@ -69,7 +69,7 @@ func (s *Shell) command() *Command {
 	}
 }
 
-// Check does what Command's does.
+// Check works like that of Command.
 func (s *Shell) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if strings.TrimSpace(s.Cmd) == "" {
 		return engine.Change{}, errors.New("cmd is empty")
@@ -77,13 +77,13 @@ func (s *Shell) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	return s.command().Check(ctx, sys)
 }
 
-// Apply does what Command's does.
+// Apply works like that of Command.
 func (s *Shell) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	return s.command().Apply(ctx, sys, change)
 }
 
-// Gate is a command that only reads: with until, it may be what tells that a
-// host is as it should be.
+// Gate returns a command that only reads: with until, it may be the proof that a service
+// is ready.
 func (c *Command) Gate() any {
 	if !c.ReadOnly {
 		return nil
@@ -91,7 +91,7 @@ func (c *Command) Gate() any {
 	return c
 }
 
-// Gate is as Command's.
+// Gate works like that of Command.
 func (s *Shell) Gate() any {
 	if !s.ReadOnly {
 		return nil
@@ -106,16 +106,16 @@ func (c *Command) argv() []string {
 	return c.Argv
 }
 
-// Check decides by creates and removes; a command that only reads runs here.
+// Check evaluates creates and removes. It runs a command that only reads.
 func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if (len(c.Cmd) == 0) == (len(c.Argv) == 0) {
-		return engine.Change{}, errors.New("want either cmd or argv")
+		return engine.Change{}, errors.New("either cmd or argv is required")
 	}
 	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(c.argv()), Action: "run"}
 	return program{c.Creates, c.Removes, c.OnResume, c.ReadOnly, effect, c.run}.check(ctx, sys)
 }
 
-// Apply runs the program. The output has its stdout and stderr even when it failed.
+// Apply runs the program. The output has stdout and stderr after a failure too.
 func (c *Command) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	return c.run(ctx, sys)
 }
@@ -128,8 +128,8 @@ func (c *Command) run(ctx context.Context, sys engine.System) (engine.Output, er
 	return outcome(ctx, sys, cmd, cmd.Argv, c.OKExits)
 }
 
-// outcome runs a program. said is how messages call it; the output has ran, rc,
-// stdout and stderr, of each of these at most the first and last 512 KiB.
+// outcome runs a program. said is its name in messages; the output has ran, rc, stdout
+// and stderr, of the latter the first and last 512 KiB.
 func outcome(ctx context.Context, sys engine.System, cmd engine.Command, said []string, okExits []int) (engine.Output, error) {
 	res, err := sys.Run(ctx, cmd)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestErrors(t *testing.T) {
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec
 	for want, m := range map[string]engine.Module{
-		"want either cmd or argv": &Command{},
+		"either cmd or argv is required": &Command{},
 		"running none-such":       &Command{Argv: []string{"none-such"}},
 		"cmd is empty":            &Shell{Cmd: " "},
 		"not absolute":            &Command{Argv: []string{"true"}, Creates: "x"},

@@ -9,7 +9,7 @@ import (
 	"deployer/engine"
 )
 
-// program is what a command or a script comes to.
+// program is the common form of a command and a script.
 type program struct {
 	creates, removes string
 	onResume         string
@@ -18,8 +18,8 @@ type program struct {
 	run              func(context.Context, engine.System) (engine.Output, error)
 }
 
-// check decides by creates and removes, and by on_resume when an earlier try was
-// interrupted; what only reads runs here.
+// check evaluates creates and removes, and on_resume when an earlier attempt was
+// interrupted; a program that only reads runs here.
 func (p program) check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if why, err := settled(sys, p.creates, p.removes); err != nil || why != "" {
 		return engine.NoChange(engine.Output{"ran": false, "why": why}), err
@@ -34,8 +34,8 @@ func (p program) check(ctx context.Context, sys engine.System) (engine.Change, e
 	return engine.Changed(p.effect), nil
 }
 
-// interrupted says why the program is not run again after a try that was
-// interrupted; empty when it is run.
+// interrupted returns the reason why the program is not repeated after an interrupted
+// attempt; empty when it runs.
 func (p program) interrupted(sys engine.System) (string, error) {
 	earlier, ok := sys.(engine.Interruptions)
 	if !ok || p.onResume != "fail" && p.onResume != "skip" {
@@ -51,7 +51,7 @@ func (p program) interrupted(sys engine.System) (string, error) {
 	return "it was begun in run " + run + " and interrupted, and is not run again (on_resume: skip)", nil
 }
 
-// settled says why nothing has to be run; empty when something has.
+// settled returns the reason why nothing has to run; empty when the program has to.
 func settled(sys engine.System, creates, removes string) (string, error) {
 	if creates != "" {
 		there, err := exists(sys, creates)

@@ -17,7 +17,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Run writes a script to a place of its own, runs it and removes it.
+// Run writes a script to a temporary file, runs it and removes it.
 type Run struct {
 	Name     string            `yaml:"name" required:"true" doc:"name of the script in output"`
 	Content  string            `yaml:"content" doc:"the script"`
@@ -35,28 +35,28 @@ type Run struct {
 	ReadOnly bool `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
-// said is how messages call what is run.
+// said returns the name of the script in messages.
 func (r *Run) said() []string { return append([]string{r.Name}, r.Args...) }
 
-// Check decides by creates and removes; a script that only reads runs here.
+// Check evaluates creates and removes; it runs a script that only reads.
 func (r *Run) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if (r.Content == "") == (r.Blob == "") {
-		return engine.Change{}, errors.New("want either content or blob")
+		return engine.Change{}, errors.New("either content or blob is required")
 	}
 	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(r.said()), Action: "run script"}
 	return program{r.Creates, r.Removes, r.OnResume, r.ReadOnly, effect, r.run}.check(ctx, sys)
 }
 
-// Apply runs the script. The output has its stdout and stderr even when it failed.
+// Apply runs the script. The output has stdout and stderr after a failure too.
 func (r *Run) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	return r.run(ctx, sys)
 }
 
-// run keeps the script from all users but the one who runs it: it may hold what they must not see.
+// run makes the script readable only for the user who runs it: it may hold secrets.
 func (r *Run) run(ctx context.Context, sys engine.System) (engine.Output, error) {
 	dir, err := os.MkdirTemp(sys.Path("/tmp"), "deployer-script-*")
 	if err != nil {
-		return nil, fmt.Errorf("making a place for script %s: %w", r.Name, err)
+		return nil, fmt.Errorf("creating a file for script %s: %w", r.Name, err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, filepath.Base(r.Name))
@@ -78,8 +78,8 @@ func (r *Run) run(ctx context.Context, sys engine.System) (engine.Output, error)
 	return outcome(ctx, sys, cmd, r.said(), r.OKExits)
 }
 
-// A program that was just written is busy while another step's new process,
-// which inherited the open file, has not begun its own program yet.
+// Executing a file fails with ETXTBSY while the new process of another step, which has
+// inherited the open file, has not yet executed its own program.
 const (
 	busyTries = 20
 	busyWait  = 10 * time.Millisecond

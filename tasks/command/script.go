@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Script runs a script of the role on the host. It is sent, run and removed.
+// Script sends a script of the role to the host, runs it and removes it.
 type Script struct {
 	Cmd        hostcmd.Words     `yaml:"cmd" short:"true" required:"true" doc:"name of the script in the role's files directory, and its arguments: a list, or a text that is split at blanks outside of quotes"`
 	Executable string            `yaml:"executable" doc:"absolute path of the program that reads the script; default: what its first line names after #!, else /bin/sh"`
@@ -25,7 +25,7 @@ type Script struct {
 	ReadOnly   bool              `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
-// Gate is as Command's.
+// Gate works like that of Command.
 func (s *Script) Gate() any {
 	if !s.ReadOnly {
 		return nil
@@ -33,13 +33,14 @@ func (s *Script) Gate() any {
 	return s
 }
 
-// inlineLimit is the size in bytes up to which a script travels inside the step.
+// inlineLimit is the maximum size in bytes of a script inside a step; larger ones are
+// blobs.
 const inlineLimit = 32 << 10
 
 // Prepare reads the script.
 func (s *Script) Prepare(_ context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	if len(s.Cmd) == 0 {
-		return "", nil, errors.New("cmd is empty: it names a script in the role's files directory")
+		return "", nil, errors.New("cmd is empty: give the name of a script in the role's directory files")
 	}
 	content, err := c.File(s.Cmd[0])
 	if err != nil {
@@ -57,9 +58,8 @@ func (s *Script) Prepare(_ context.Context, c engine.PrepareContext) (string, en
 	return "script_run", run, nil
 }
 
-// reader is the command that the script's path is appended to. Starting it by
-// name, not by the script's own mode, works where /tmp forbids to execute. It is
-// empty for a program that needs no reader.
+// reader returns the interpreter of the script, to which the path is appended. Naming
+// the interpreter works also where /tmp is mounted noexec. It is empty for a binary.
 func reader(content []byte, executable string) []string {
 	if executable != "" {
 		return []string{executable}
@@ -75,7 +75,7 @@ func reader(content []byte, executable string) []string {
 	}
 	words := []string{string(program)}
 	if argument = bytes.TrimSpace(argument); len(argument) > 0 {
-		words = append(words, string(argument)) // one, blanks and all, as the kernel does it
+		words = append(words, string(argument)) // the kernel passes the rest of the line as one argument
 	}
 	return words
 }

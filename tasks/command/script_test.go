@@ -75,7 +75,7 @@ func TestScriptDecidesBeforeItRuns(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "bad.sh x ended with exit code 3") {
 		t.Errorf("error %v", err)
 	}
-	for want, s := range map[string]*Script{"names a script": {}, "reading script none": {Cmd: hostcmd.Words{"none"}}} {
+	for want, s := range map[string]*Script{"give the name of a script": {}, "reading script none": {Cmd: hostcmd.Words{"none"}}} {
 		if _, _, err := s.Prepare(context.Background(), &tasktest.Controller{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

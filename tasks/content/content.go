@@ -1,5 +1,5 @@
-// Package content has the tasks that make a file's content on the controller:
-// they render, read or marshal it and hand it to the file module.
+// Package content has the preparers that produce a file's content on the controller:
+// they render, read or marshal it and pass it to the module file.
 package content
 
 import (
@@ -9,13 +9,12 @@ import (
 	"deployer/tasks/file"
 )
 
-// inlineLimit is the size in bytes up to which content travels inside the step.
-// Larger content goes as a blob, which many hosts share and which is sent only
-// when the host's file differs.
+// inlineLimit is the maximum size in bytes of content inside a step. Larger content is a
+// blob, which many hosts share and which is sent only when the host's file differs.
 const inlineLimit = 32 << 10
 
-// fileWith fills in the content of f. Bytes that are not UTF-8 cannot travel in
-// JSON and go as a blob whatever their size.
+// fileWith sets the content of f. Bytes that are not UTF-8 cannot be JSON and become a
+// blob of any size.
 func fileWith(c engine.PrepareContext, content []byte, f file.File) (string, engine.Module, error) {
 	switch {
 	case len(content) == 0:

@@ -98,7 +98,7 @@ func TestPrepareErrors(t *testing.T) {
 	for want, task := range map[string]engine.Preparer{
 		"rendering template none": &Template{Src: "none", Dest: "/a"},
 		"reading none":            &Copy{Src: "none", Dest: "/a"},
-		"name the file":           &Copy{Content: "x", Dest: "/a/"},
+		"give the path of the file":           &Copy{Content: "x", Dest: "/a/"},
 		"absolute path":           &Copy{Src: "none", Dest: "/a", RemoteSrc: true},
 		"exclude each other":      &Copy{Src: "none", Content: "x", Dest: "/a"},
 	} {

@@ -13,8 +13,8 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Copy puts a file or directory of the role, one of the host, or the content
-// given, on the host.
+// Copy copies a file or directory of the role or of the host, or a given text, to the
+// host.
 type Copy struct {
 	Src       string        `yaml:"src" doc:"name of the file or directory in the role's files directory; of a directory with a slash at its end only what is in it is copied"`
 	Content   string        `yaml:"content" doc:"the content itself; instead of src"`
@@ -35,7 +35,7 @@ type Copy struct {
 func (p *Copy) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	if p.Src == "" {
 		if strings.HasSuffix(p.Dest, "/") {
-			return "", nil, fmt.Errorf("dest %s is a directory: name the file that gets the content", p.Dest)
+			return "", nil, fmt.Errorf("dest %s is a directory: give the path of the file for the content", p.Dest)
 		}
 		return fileWith(c, []byte(p.Content), p.file(p.Dest))
 	}
@@ -55,7 +55,7 @@ func (p *Copy) Prepare(ctx context.Context, c engine.PrepareContext) (string, en
 	return p.tree(ctx, c, entries)
 }
 
-// file is the module for one file at dest, without content.
+// file returns the module for one file at dest, without content.
 func (p *Copy) file(dest string) file.File {
 	return file.File{
 		Path: dest, Mode: p.Mode, Owner: p.Owner, Group: p.Group, Secret: p.Secret, Follow: p.Follow,
@@ -63,7 +63,7 @@ func (p *Copy) file(dest string) file.File {
 	}
 }
 
-// within is where a thing called as src goes: dest, or into it.
+// within returns the destination of a source: dest, or a path in it.
 func (p *Copy) within() string {
 	if strings.HasSuffix(p.Dest, "/") {
 		return path.Join(p.Dest, path.Base(p.Src))

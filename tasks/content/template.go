@@ -9,7 +9,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Template renders a template file of the role and puts the result on the host.
+// Template renders a template file of the role and writes the result on the host.
 type Template struct {
 	Src      string        `yaml:"src" required:"true" template:"true" doc:"name of the template in the role's templates directory"`
 	Dest     string        `yaml:"dest" required:"true" doc:"absolute path on the host"`

@@ -12,14 +12,14 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// preserve is the mode of what is copied with its mode.
+// preserve is the mode that copies the mode of the source.
 const preserve = "preserve"
 
-// treeLimit bounds what the files of one directory may weigh together, in bytes,
-// to travel inside the step; what comes after goes as blobs.
+// treeLimit is the maximum total size in bytes of the files inside a step; further files
+// become blobs.
 const treeLimit = 256 << 10
 
-// base is the module for a directory, without what is in it.
+// base returns the module for a directory, without its entries.
 func (p *Copy) base(dest string) *file.DirectoryTree {
 	return &file.DirectoryTree{
 		Path: dest, DirMode: p.DirMode, Owner: p.Owner, Group: p.Group, Secret: p.Secret, Follow: p.Follow,
@@ -27,8 +27,8 @@ func (p *Copy) base(dest string) *file.DirectoryTree {
 	}
 }
 
-// tree copies a directory of the role: what is in it when src ends in a slash,
-// else the directory itself into dest.
+// tree copies a directory of the role: its content when src ends with a slash, otherwise
+// the directory itself into dest.
 func (p *Copy) tree(ctx context.Context, c engine.PrepareContext, entries []engine.FileEntry) (string, engine.Module, error) {
 	dest := path.Clean(p.Dest)
 	if !strings.HasSuffix(p.Src, "/") {

@@ -13,17 +13,16 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// window is how many bytes of an answer may be under way. The list of 110 pods
-// with their annotations has about 300 KiB.
+// window is the flow-control window in bytes. The list of 110 pods with their
+// annotations has about 300 KiB.
 const window = 1 << 20
 
-// maxAnswer bounds in bytes what is read of an answer; grpc-go's own default.
+// maxAnswer is the maximum size of a response in bytes, grpc-go's own default.
 const maxAnswer = 4 << 20
 
-// call makes one unary gRPC call over a connection of its own and returns the
-// answer's message. grpc-go and the generated types of CRI would make the agent
-// half as large again; of the protocol (grpc/doc/PROTOCOL-HTTP2.md) one request
-// needs little.
+// call makes one unary gRPC call over a connection of its own and returns the message of
+// the response. grpc-go and the generated types of CRI would make the agent half as
+// large again; one request needs little of the protocol (grpc/doc/PROTOCOL-HTTP2.md).
 func call(ctx context.Context, socket, method string, message []byte) ([]byte, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
@@ -48,7 +47,7 @@ func call(ctx context.Context, socket, method string, message []byte) ([]byte, e
 	return unframed(e.body)
 }
 
-// exchange is the one stream of a connection.
+// exchange is the single stream of a connection.
 type exchange struct {
 	from    io.Reader
 	to      io.Writer
@@ -80,7 +79,7 @@ func (e *exchange) ask(method string, message []byte) error {
 	return err
 }
 
-// next takes one frame.
+// next processes one frame.
 func (e *exchange) next() error {
 	f, err := readFrame(e.from)
 	if err != nil {
@@ -112,8 +111,8 @@ func (e *exchange) send(f frame) error {
 	return err
 }
 
-// fields takes headers, which may come in several frames; those behind the body
-// are the trailers, with the status.
+// fields processes headers, which may span several frames; the headers behind the body
+// are the trailers with the status.
 func (e *exchange) fields(f frame) error {
 	content, err := f.content()
 	if err != nil {
@@ -165,8 +164,8 @@ func (e *exchange) data(f frame) error {
 	)
 }
 
-// unframed is the message of a gRPC body: a byte that says whether it is
-// compressed, its length, and itself.
+// unframed returns the message of a gRPC body: a byte with the compression flag, the
+// length, the message.
 func unframed(body []byte) ([]byte, error) {
 	if len(body) < 5 || body[0] != 0 || int(binary.BigEndian.Uint32(body[1:5])) != len(body)-5 {
 		return nil, fmt.Errorf("an answer of %d bytes is not one uncompressed message", len(body))

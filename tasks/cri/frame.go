@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// The types and flags of HTTP/2's frames that one request meets (RFC 9113,
-// section 6), and the one setting that is sent.
+// The types and flags of the HTTP/2 frames that one request meets (RFC 9113, section 6),
+// and the one setting that is sent.
 const (
 	frameData         = 0
 	frameHeaders      = 1
@@ -27,11 +27,11 @@ const (
 	settingInitialWindow = 4
 )
 
-// preface is what a client sends first (RFC 9113, section 3.4).
+// preface is the connection preface of a client (RFC 9113, section 3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// maxFrame is the largest payload in bytes that either side may send unless the
-// other allows more; this one never does.
+// maxFrame is the maximum payload in bytes without a setting of the peer; this client
+// never raises it.
 const maxFrame = 16384
 
 type frame struct {
@@ -42,7 +42,7 @@ type frame struct {
 
 func (f frame) has(flag byte) bool { return f.flags&flag != 0 }
 
-// appendTo writes the frame behind b.
+// appendTo appends the frame to b.
 func (f frame) appendTo(b []byte) []byte {
 	n := len(f.payload)
 	b = append(b, byte(n>>16), byte(n>>8), byte(n), f.kind, f.flags)
@@ -64,7 +64,7 @@ func readFrame(r io.Reader) (frame, error) {
 	return f, err
 }
 
-// content is the payload of data or headers without padding and priority.
+// content returns the payload of data or headers without padding and priority.
 func (f frame) content() ([]byte, error) {
 	p, padding := f.payload, 0
 	if f.has(flagPadded) && len(p) > 0 {

@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// The two wire types of protobuf that CRI's messages here are made of
-// (protobuf.dev/programming-guides/encoding). The module of protobuf would hash the
-// agent at each start, to vary its error texts.
+// The two wire types of protobuf that the messages here use
+// (protobuf.dev/programming-guides/encoding). The protobuf module would hash the agent
+// at each start, to vary its error texts.
 const (
 	varintType = 0
 	bytesType  = 2
 )
 
-// fields is a protobuf message that is written: each call appends one field.
+// fields is a protobuf message under construction: each call appends one field.
 type fields []byte
 
 func (f fields) text(number uint64, value string) fields { return f.message(number, fields(value)) }
@@ -27,15 +27,15 @@ func (f fields) message(number uint64, value fields) fields {
 	return append(f, value...)
 }
 
-// parsed is a protobuf message that was read: the values of each field, in order.
+// parsed is a decoded protobuf message: the values of each field, in order.
 type parsed struct {
 	bytes   map[uint64][][]byte
 	numbers map[uint64]uint64
 }
 
-var errMessage = errors.New("this is no message of CRI")
+var errMessage = errors.New("the response is not a message of CRI")
 
-// parse reads a message. Numbers of fixed size, which CRI has none of, are errors.
+// parse decodes a message. Fixed-size numbers, which CRI does not use, are errors.
 func parse(raw []byte) (parsed, error) {
 	p := parsed{bytes: map[uint64][][]byte{}, numbers: map[uint64]uint64{}}
 	next := func() (value uint64, ok bool) {
@@ -65,7 +65,7 @@ func parse(raw []byte) (parsed, error) {
 	return p, nil
 }
 
-// text is the value of a field that stands there once; empty when it is missing.
+// text returns the value of a field that occurs once; empty when it is missing.
 func (p parsed) text(number uint64) string {
 	if all := p.bytes[number]; len(all) > 0 {
 		return string(all[len(all)-1])

@@ -1,5 +1,5 @@
-// Package cri has the gate for a container runtime: it answers over CRI, as the
-// kubelet asks it, and runs a container by the very settings that pods get.
+// Package cri has the gate for a container runtime: the runtime answers over CRI, as the
+// kubelet requests it, and runs a container with the settings that pods get.
 package cri
 
 import (
@@ -17,9 +17,9 @@ import (
 	"deployer/tasks/unit"
 )
 
-// Ready waits until the runtime is ready and, where the image of pod sandboxes is
-// there, has run a container. It costs nothing when that was proved since the
-// runtime's process started.
+// Ready waits until the runtime is ready and, when the host has the image of pod
+// sandboxes, has run a container. It returns at once when the runtime has done that
+// since its process started.
 type Ready struct {
 	Unit    string        `yaml:"unit" doc:"unit of the runtime; default containerd.service"`
 	Socket  string        `yaml:"socket" doc:"socket of CRI; default /run/containerd/containerd.sock"`
@@ -30,10 +30,10 @@ type Ready struct {
 
 var _ engine.Module = (*Ready)(nil)
 
-// Gate is the same wait, for a runtime that may be no more.
+// Gate repeats the wait after a revert, when the runtime may be gone.
 func (r *Ready) Gate() any { return r }
 
-// probeName is the name of the pod that is run.
+// probeName is the name of the pod that Ready runs.
 const probeName = "deployer-runtime-probe"
 
 const pollEvery = 250 * time.Millisecond
@@ -50,9 +50,9 @@ func (r *Ready) client(sys engine.System) client {
 	return client{sys.Path(cmp.Or(r.Socket, "/run/containerd/containerd.sock"))}
 }
 
-// Check looks whether the runtime's process has proved itself before: by a
-// receipt, or by a pod that was made after its start. A unit that is not there, as
-// in a dry run and after a revert, is not waited for.
+// Check reports whether the runtime's process has run a container before: by a receipt,
+// or by a pod that was created after the start of the process. A missing unit, as in a
+// dry run and after a revert, is not waited for.
 func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	now, err := unit.Running(ctx, sys, r.unit())
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Ready) proved(ctx context.Context, sys engine.System, now unit.Identity
 
 func (r *Ready) receipt() string { return receipt.Path("runtime", r.unit()) }
 
-// Apply waits, and runs a container.
+// Apply waits until the runtime is ready, and runs a container.
 func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	began := time.Now()
 	ran, err := r.prove(ctx, sys, cmp.Or(r.Timeout, time.Minute))
@@ -128,10 +128,11 @@ func (r *Ready) prove(ctx context.Context, sys engine.System, timeout time.Durat
 	return true, receipt.Write(sys, r.receipt(), proof{after.Invocation, after.PID})
 }
 
-// lookTimeout bounds one look at a runtime, which answers within milliseconds.
+// lookTimeout is the maximum duration of one attempt; a runtime answers within
+// milliseconds.
 const lookTimeout = 5 * time.Second
 
-// ready asks once for what the runtime says of itself.
+// ready reads the runtime's own conditions once.
 func (r *Ready) ready(ctx context.Context, sys engine.System) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("no answer within %s", lookTimeout))
 	defer cancel()
@@ -151,8 +152,8 @@ func (r *Ready) ready(ctx context.Context, sys engine.System) error {
 	return nil
 }
 
-// hasNetwork reports whether a directory holds a file that the runtime takes for
-// a network configuration (containerd/go-cni, loadFromConfDir).
+// hasNetwork reports whether a directory holds a file that the runtime reads as a
+// network configuration (containerd/go-cni, loadFromConfDir).
 func hasNetwork(dir string) bool {
 	entries, _ := os.ReadDir(dir) // one that is not there holds none
 	for _, e := range entries {
@@ -165,8 +166,8 @@ func hasNetwork(dir string) bool {
 	return false
 }
 
-// runPod starts and removes a pod. One that an earlier run has left is removed
-// before, since the runtime takes a name once.
+// runPod starts and removes a pod. It first removes the pod of an earlier run, because
+// the runtime refuses a name that exists.
 func (r *Ready) runPod(ctx context.Context, sys engine.System) error {
 	c := r.client(sys)
 	pods, err := c.pods(ctx)

@@ -14,7 +14,8 @@ const (
 	imageService   = "runtime.v1.ImageService/"
 )
 
-// callTimeout bounds one call; the kubelet's own default (runtimeRequestTimeout).
+// callTimeout is the maximum duration of one call, the kubelet's default
+// (runtimeRequestTimeout).
 const callTimeout = 2 * time.Minute
 
 func (c client) call(ctx context.Context, method string, message fields) (parsed, error) {
@@ -31,13 +32,13 @@ func (c client) call(ctx context.Context, method string, message fields) (parsed
 	return answer, nil
 }
 
-// condition is one of the two that the runtime reports of itself.
+// condition is one of the two conditions of the runtime.
 type condition struct {
 	ok  bool
 	why string
 }
 
-// conditions are RuntimeReady and NetworkReady.
+// conditions returns RuntimeReady and NetworkReady.
 func (c client) conditions(ctx context.Context) (map[string]condition, error) {
 	answer, err := c.call(ctx, runtimeService+"Status", nil)
 	if err != nil {
@@ -64,7 +65,7 @@ func (c client) hasImage(ctx context.Context, name string) (bool, error) {
 	return len(answer.bytes[1]) > 0, err
 }
 
-// pod is a pod sandbox as the runtime lists it.
+// pod is a pod sandbox in the runtime's list.
 type pod struct {
 	id, name string
 	ready    bool
@@ -94,8 +95,8 @@ func (c client) pods(ctx context.Context) ([]pod, error) {
 	return all, nil
 }
 
-// cgroupfs reports whether the runtime makes control groups itself; else systemd
-// makes them for it.
+// cgroupfs reports whether the runtime creates control groups itself; otherwise systemd
+// does.
 func (c client) cgroupfs(ctx context.Context) (bool, error) {
 	answer, err := c.call(ctx, runtimeService+"RuntimeConfig", nil)
 	if err != nil {
@@ -115,7 +116,7 @@ func (c client) start(ctx context.Context, name, parent string) (id string, err 
 	return answer.text(1), err
 }
 
-// remove ends a pod and removes what is left of it.
+// remove stops a pod and removes it.
 func (c client) remove(ctx context.Context, id string) error {
 	for _, method := range []string{"StopPodSandbox", "RemovePodSandbox"} {
 		if _, err := c.call(ctx, runtimeService+method, fields{}.text(1, id)); err != nil {

@@ -1,5 +1,5 @@
-// Package cron has the module for jobs of cron: in a file of /etc/cron.d, or in
-// the crontab of a user.
+// Package cron has the module for cron jobs, in a file of /etc/cron.d or in the crontab
+// of a user.
 package cron
 
 import (
@@ -18,8 +18,8 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Cron is a job that cron starts. A comment before its line carries its name,
-// by which it is found again.
+// Cron manages a cron job. A comment before the line of the job holds its name, by which
+// the module finds it.
 type Cron struct {
 	Name        string `yaml:"name" required:"true" doc:"name of the job, unique in its file or crontab"`
 	Job         string `yaml:"job" doc:"command line; cron ends the line at a % unless written \\%. Required for present"`
@@ -37,7 +37,7 @@ type Cron struct {
 
 var _ engine.Module = (*Cron)(nil)
 
-// Debian's cron passes over files whose names have a dot.
+// Debian's cron ignores files with a dot in their name.
 var (
 	fileName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 	timeWord = regexp.MustCompile(`^[A-Za-z0-9*/,-]+$`)
@@ -46,15 +46,15 @@ var (
 func (c *Cron) valid() error {
 	switch {
 	case strings.TrimSpace(c.Name) != c.Name || c.Name == "" || strings.ContainsAny(c.Name+c.Job+c.User, "\n\r"):
-		return errors.New("name, job and user are one line each")
+		return errors.New("name, job and user cannot contain line feeds")
 	case c.Job == "" && c.State != "absent":
 		return errors.New("job is missing")
 	case c.CronFile != "" && !fileName.MatchString(c.CronFile):
-		return fmt.Errorf("cron_file %q may only have letters, digits, dashes and underscores: cron passes over others", c.CronFile)
+		return fmt.Errorf("cron_file %q may only have letters, digits, dashes and underscores: cron ignores other files", c.CronFile)
 	case c.User != "" && strings.ContainsAny(c.User, " \t/"):
 		return fmt.Errorf("%q is not a user", c.User)
 	case c.SpecialTime != "" && c.Minute+c.Hour+c.Day+c.Month+c.Weekday != "":
-		return errors.New("special_time takes the place of minute, hour, day, month and weekday")
+		return errors.New("special_time and minute, hour, day, month, weekday exclude each other")
 	}
 	for _, word := range []string{c.Minute, c.Hour, c.Day, c.Month, c.Weekday} {
 		if word != "" && !timeWord.MatchString(word) {
@@ -66,7 +66,7 @@ func (c *Cron) valid() error {
 
 func (c *Cron) user() string { return cmp.Or(c.User, "root") }
 
-// line is that of the job; those of /etc/cron.d name the user.
+// line returns the line of the job; a line in /etc/cron.d names the user.
 func (c *Cron) line() string {
 	when := "@" + c.SpecialTime
 	if c.SpecialTime == "" {
@@ -88,8 +88,8 @@ func (c *Cron) line() string {
 
 const mark = "# deployer: "
 
-// edit puts the job where its mark stands, or at the end. The line after a mark
-// is the job's, whatever it is.
+// edit replaces the line behind the mark of the job, whatever it contains, or appends
+// both.
 func (c *Cron) edit(table string) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(table, "\n")
@@ -100,7 +100,7 @@ func (c *Cron) edit(table string) string {
 			b.WriteString(lines[i])
 			continue
 		}
-		i++ // the job's line goes with its mark
+		i++ // the line of the job is removed with its mark
 		if !placed {
 			placed = true
 			b.WriteString(own)
@@ -116,7 +116,7 @@ func (c *Cron) edit(table string) string {
 	return out
 }
 
-// Check compares the table with what it shall be.
+// Check compares the table with the wanted one.
 func (c *Cron) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := c.valid(); err != nil {
 		return engine.Change{}, err
@@ -140,8 +140,8 @@ func (c *Cron) Check(ctx context.Context, sys engine.System) (engine.Change, err
 	return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: name, Action: "replace", Diff: hostfile.Diff(name, []byte(have), []byte(want))}), nil
 }
 
-// Apply writes the file, or has crontab(1) take the table in, which checks it
-// and tells cron.
+// Apply writes the file, or installs the table with crontab(1), which validates it and
+// notifies cron.
 func (c *Cron) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	if c.CronFile != "" {
 		f, err := c.file(sys)
@@ -166,16 +166,16 @@ func (c *Cron) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	return nil, err
 }
 
-// spools are where Debian, SUSE and Red Hat keep the tables of users.
+// spools are the directories of users' tables on Debian, SUSE and Red Hat.
 var spools = []string{"/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron"}
 
-// crontab reads the user's table; a user without one has an empty one.
+// crontab reads the user's table; a user without one has an empty table.
 func (c *Cron) crontab(ctx context.Context, sys engine.System) (string, error) {
 	argv := []string{"crontab", "-u", c.user(), "-l"}
 	res, err := sys.Run(ctx, engine.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("this host has no crontab program: install cron first, or use the task timer: %w", err)
+		return "", fmt.Errorf("this host has no crontab program: install cron first, or use the module timer: %w", err)
 	case res.Exit == 1 && strings.Contains(res.Stderr, "no crontab for"):
 		return "", nil
 	case res.Exit != 0:
@@ -184,8 +184,8 @@ func (c *Cron) crontab(ctx context.Context, sys engine.System) (string, error) {
 	return res.Stdout, nil
 }
 
-// file is that of /etc/cron.d; nil when it is as wanted. One without a job in it
-// goes.
+// file returns the module for the file of /etc/cron.d; nil when the file is as wanted. A
+// file without jobs is removed.
 func (c *Cron) file(sys engine.System) (*file.File, error) {
 	path := "/etc/cron.d/" + c.CronFile
 	have, err := os.ReadFile(sys.Path(path))

@@ -92,14 +92,14 @@ func TestCrontab(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]*Cron{
-		"one line each":        {Name: "a", Job: "x\n* * * * * root y"},
-		"job is missing":       {Name: "a"},
-		"passes over others":   {Name: "a", Job: "x", CronFile: "a.sh"},
-		"is not a user":        {Name: "a", Job: "x", User: "a b"},
-		"takes the place":      {Name: "a", Job: "x", SpecialTime: "daily", Hour: "1"},
-		"is not a time":        {Name: "a", Job: "x", Hour: "1 2"},
-		"no crontab program":   {Name: "a", Job: "x"},
-		"user nobody is bound": {Name: "a", Job: "x", User: "nobody"},
+		"cannot contain line feeds": {Name: "a", Job: "x\n* * * * * root y"},
+		"job is missing":            {Name: "a"},
+		"ignores other files":       {Name: "a", Job: "x", CronFile: "a.sh"},
+		"is not a user":             {Name: "a", Job: "x", User: "a b"},
+		"exclude each other":        {Name: "a", Job: "x", SpecialTime: "daily", Hour: "1"},
+		"is not a time":             {Name: "a", Job: "x", Hour: "1 2"},
+		"no crontab program":        {Name: "a", Job: "x"},
+		"user nobody is bound":      {Name: "a", Job: "x", User: "nobody"},
 	} {
 		sys := tasktest.New(t)
 		sys.Exec = func(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {

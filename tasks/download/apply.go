@@ -15,8 +15,8 @@ import (
 // firstWait is the wait after the first failed attempt.
 var firstWait = time.Second
 
-// Apply downloads beside the destination, going on with what an earlier attempt
-// has left, and puts the file in place when its digest is right.
+// Apply downloads beside the destination, continuing an earlier attempt, and renames the
+// file when its digest is right.
 func (h *Host) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	f, have := h.wanted(sys)
 	if have {
@@ -31,7 +31,7 @@ func (h *Host) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	if err != nil {
 		return nil, err
 	}
-	defer t.Close() // what has come so far stays for the next attempt
+	defer t.Close() // the received part stays for the next attempt
 	if err := h.fetch(ctx, sys, t); err != nil {
 		return nil, err
 	}

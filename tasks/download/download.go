@@ -1,5 +1,5 @@
-// Package download brings files from the web to hosts: by the host itself, or by
-// way of the controller.
+// Package download has the module that downloads files to hosts, either by the host
+// itself or through the controller.
 package download
 
 import (
@@ -19,8 +19,8 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Download puts what is at an address on the host. The digest is required: what
-// an address gives may change, what a playbook does may not.
+// Download downloads a file to the host. The digest is required: the content at an
+// address may change, the result of a playbook must not.
 type Download struct {
 	URL      string            `yaml:"url" required:"true" doc:"http or https URL"`
 	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host; a directory if it ends with a slash: the file is named like the last part of the URL"`
@@ -36,7 +36,7 @@ type Download struct {
 	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
-// Prepare has the controller download it, or leaves that to the host.
+// Prepare downloads the file to the controller, or leaves that to the host.
 func (d *Download) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	u, err := address(d.URL)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *Download) Prepare(ctx context.Context, c engine.PrepareContext) (string
 		return "host_download", h, h.valid()
 	}
 	if len(d.Headers) > 0 || d.Proxy != "" {
-		return "", nil, errors.New("headers and proxy are for downloads by the host; the controller's proxy is in its environment")
+		return "", nil, errors.New("headers and proxy apply to downloads by the host; the controller uses the proxy of its environment")
 	}
 	if err := h.valid(); err != nil {
 		return "", nil, err
@@ -70,7 +70,7 @@ func (d *Download) Prepare(ctx context.Context, c engine.PrepareContext) (string
 func address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("url is not an http or https address") // it may hold a password
+		return nil, errors.New("url is not an http or https address") // the text may contain a password
 	}
 	return u, nil
 }
@@ -100,7 +100,7 @@ func (h *Host) valid() error {
 		return err
 	}
 	if raw, err := hex.DecodeString(h.SHA256); err != nil || len(raw) != 32 {
-		return fmt.Errorf("sha256 %q is not a SHA-256 in hex: 64 digits, as sha256sum prints them", h.SHA256)
+		return fmt.Errorf("sha256 %q is not a SHA-256 in hex, which has 64 digits", h.SHA256)
 	}
 	if h.Proxy != "" {
 		if _, err := address(h.Proxy); err != nil {
@@ -109,21 +109,20 @@ func (h *Host) valid() error {
 	}
 	for name := range h.Headers {
 		if http.CanonicalHeaderKey(name) == "Range" {
-			return errors.New("the header Range is not yours to give")
+			return errors.New("the header Range is reserved")
 		}
 	}
 	return nil
 }
 
-// file is the module that puts the content in place.
+// file returns the module that writes the file.
 func (h *Host) file() *file.File {
 	return &file.File{
 		Path: h.Dest, Mode: h.Mode, Owner: h.Owner, Group: h.Group, Follow: h.Follow, Backup: h.Backup, Validate: h.Validate,
 	}
 }
 
-// record is the receipt of a download, so that a large file need not be hashed
-// in every run.
+// record is the receipt of a download; it spares hashing a large file in every run.
 type record struct {
 	receipt.Stamp
 	SHA256 string `json:"sha256"`
@@ -131,7 +130,7 @@ type record struct {
 
 func (h *Host) receiptPath() string { return receipt.Path("download", h.Dest) }
 
-// wanted is the file as it shall be; without content when it has that already.
+// wanted returns the module for the file, without content when the file has it already.
 func (h *Host) wanted(sys engine.System) (f *file.File, have bool) {
 	f = h.file()
 	var rec record
@@ -154,7 +153,7 @@ func (h *Host) Check(ctx context.Context, sys engine.System) (engine.Change, err
 	f, have := h.wanted(sys)
 	change, err := f.Check(ctx, sys)
 	if !have {
-		u, _ := address(h.URL) // valid looked at it
+		u, _ := address(h.URL) // valid has parsed it
 		for i := range change.Effects {
 			change.Effects[i].Action += " from " + u.Redacted()
 		}

@@ -189,7 +189,7 @@ func TestErrors(t *testing.T) {
 		"not an http or https":  {URL: "ftp://u:secret@x/f", Dest: "/srv/f", SHA256: digest},
 		"64 digits":             {URL: s.URL, Dest: "/srv/f", SHA256: "abc"},
 		"proxy is not":          {URL: s.URL, Dest: "/srv/f", SHA256: digest, Proxy: "x"},
-		"Range is not yours":    {URL: s.URL, Dest: "/srv/f", SHA256: digest, Headers: map[string]string{"range": "x"}},
+		"Range is reserved":     {URL: s.URL, Dest: "/srv/f", SHA256: digest, Headers: map[string]string{"range": "x"}},
 		"make it with the dire": {URL: s.URL, Dest: "/none/f", SHA256: digest},
 	} {
 		_, _, err := tasktest.Run(t, sys, m)
@@ -216,7 +216,7 @@ func TestPrepare(t *testing.T) {
 	}
 	for want, d := range map[string]*Download{
 		"to the controller: https://y": {URL: "https://y", Dest: "/f", SHA256: digest, Via: "controller"},
-		"are for downloads by the":     {URL: "https://x/a/f.tgz", Dest: "/f", SHA256: digest, Via: "controller", Proxy: "http://p"},
+		"apply to downloads by the":    {URL: "https://x/a/f.tgz", Dest: "/f", SHA256: digest, Via: "controller", Proxy: "http://p"},
 		"not an http or https":         {URL: "x", Dest: "/f", SHA256: digest},
 		"sha256 \"\"":                  {URL: "https://x", Dest: "/f", Via: "controller"},
 	} {

@@ -1,5 +1,5 @@
-// Package facts has the module that looks at the host again, and at more of it
-// than what the agent reports when it starts.
+// Package facts has the module that reads facts of the host anew, and more of them than
+// the agent reports at its start.
 package facts
 
 import (
@@ -15,21 +15,21 @@ import (
 	"deployer/strictyaml"
 )
 
-// Facts puts out what the agent reports of its host, as it is now, and further
-// sets of facts. Register the task to use them; the variable facts stays as it
-// was when the host was connected.
+// Facts outputs the current facts that the agent reports, and the requested sets of
+// facts. Register the task to use them; the variable facts keeps its values from the
+// connection.
 type Facts struct {
 	Gather strictyaml.Texts `yaml:"gather" doc:"additional sets of facts: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), reboot (required, and why), services (name -> state). Default none"`
 }
 
 var _ engine.Module = (*Facts)(nil)
 
-// set reads one set of facts; nil where the host has nothing of the kind.
+// set reads one set of facts; nil when the host has none.
 type set func(ctx context.Context, sys engine.System) (any, error)
 
 var sets = map[string]set{"hardware": hardware, "mounts": mounts, "network": network, "packages": installed, "reboot": reboot, "services": services}
 
-// Check reads; nothing is ever changed.
+// Check reads the facts; nothing changes.
 func (f *Facts) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	out := engine.Output{}
 	raw, err := json.Marshal(facts.Read(sys.Path("/")))
@@ -42,7 +42,7 @@ func (f *Facts) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	for _, name := range f.Gather {
 		read, ok := sets[name]
 		if !ok {
-			return engine.Change{}, fmt.Errorf("there is no set of facts %q: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(sets)), ", "))
+			return engine.Change{}, fmt.Errorf("unknown set of facts %q: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(sets)), ", "))
 		}
 		value, err := read(ctx, sys)
 		if err != nil {
@@ -53,7 +53,7 @@ func (f *Facts) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	return engine.NoChange(out), nil
 }
 
-// Apply is never needed.
+// Apply is never called.
 func (*Facts) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
 	return nil, nil
 }

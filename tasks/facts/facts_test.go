@@ -38,7 +38,7 @@ func TestFacts(t *testing.T) {
 		t.Errorf("facts %v", out)
 	}
 	_, _, err := tasktest.Run(t, sys, &Facts{Gather: strictyaml.Texts{"disks"}})
-	if err == nil || !strings.Contains(err.Error(), `no set of facts "disks": want one of hardware, mounts, network, packages, reboot, services`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown set of facts "disks": want one of hardware, mounts, network, packages, reboot, services`) {
 		t.Errorf("error %v", err)
 	}
 	if _, _, err := tasktest.Run(t, sys, &Facts{Gather: strictyaml.Texts{"packages"}}); err == nil || !strings.Contains(err.Error(), "gathering packages: this host has none") {

@@ -11,7 +11,7 @@ import (
 	"deployer/engine"
 )
 
-// Hardware is what the machine is made of. Texts are empty where it does not say.
+// Hardware describes the machine. Texts are empty when the firmware does not state them.
 type Hardware struct {
 	Vendor   string          `json:"vendor"`
 	Product  string          `json:"product"`
@@ -24,7 +24,7 @@ type Hardware struct {
 	Disks    map[string]Disk `json:"disks"`   // by name, as in sda
 }
 
-// Disk is a block device that is no part of another one.
+// Disk is a whole block device, not a partition.
 type Disk struct {
 	SizeBytes  int64  `json:"size_bytes"`
 	Rotational bool   `json:"rotational"`
@@ -33,7 +33,7 @@ type Disk struct {
 
 func hardware(_ context.Context, sys engine.System) (any, error) {
 	line := func(path string) string {
-		data, _ := os.ReadFile(sys.Path(path)) // what cannot be read stays empty
+		data, _ := os.ReadFile(sys.Path(path)) // unreadable values stay empty
 		first, _, _ := strings.Cut(string(data), "\n")
 		return strings.TrimSpace(first)
 	}
@@ -50,14 +50,14 @@ func hardware(_ context.Context, sys engine.System) (any, error) {
 	for _, device := range devices {
 		name := filepath.Base(filepath.Dir(device))
 		path := "/sys/block/" + name
-		sectors, _ := strconv.ParseInt(line(path+"/size"), 10, 64) // of 512 bytes, whatever the disk's own are
+		sectors, _ := strconv.ParseInt(line(path+"/size"), 10, 64) // the kernel counts sectors of 512 bytes
 		h.Disks[name] = Disk{SizeBytes: sectors * 512, Rotational: line(path+"/queue/rotational") == "1", Model: line(path + "/device/model")}
 	}
 	return h, nil
 }
 
-// processors reads proc_cpuinfo(5). Machines that do not number sockets and
-// cores have one socket, and a core for each thread.
+// processors parses proc_cpuinfo(5). A machine that does not number sockets and cores
+// counts as one socket with a core for each thread.
 func (h *Hardware) processors(text string) {
 	sockets, cores := map[string]bool{}, map[string]bool{}
 	socket := ""

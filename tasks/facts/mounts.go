@@ -12,11 +12,11 @@ import (
 	"deployer/engine"
 )
 
-// Mount is a file system that is mounted. Sizes are 0 when it does not answer:
-// that of a server that is gone never does.
+// Mount is a mounted file system. Sizes are 0 when it does not answer, as a network file
+// system without its server.
 type Mount struct {
 	Path       string `json:"path"`
-	Source     string `json:"source"` // device, or what else it comes from
+	Source     string `json:"source"` // device, server or name
 	Fstype     string `json:"fstype"`
 	Options    string `json:"options"`
 	SizeBytes  uint64 `json:"size_bytes"`
@@ -25,10 +25,10 @@ type Mount struct {
 	InodesFree uint64 `json:"inodes_free"`
 }
 
-// answersWithin is how long all file systems together have to tell their sizes.
+// answersWithin is the maximum time for the sizes of all file systems together.
 const answersWithin = 2 * time.Second
 
-// kernels are file systems that hold nothing but what the kernel says.
+// kernels are the file systems that show the kernel's state only.
 var kernels = strings.Fields("autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts devtmpfs efivarfs fusectl hugetlbfs mqueue " +
 	"nsfs proc pstore ramfs rpc_pipefs securityfs selinuxfs sysfs tracefs")
 
@@ -73,7 +73,7 @@ func (m *Mount) measure(s unix.Statfs_t) {
 	m.SizeBytes, m.FreeBytes, m.Inodes, m.InodesFree = s.Blocks*block, s.Bavail*block, s.Files, s.Ffree
 }
 
-// parseMounts reads proc_pid_mounts(5), without what is the kernel's own.
+// parseMounts parses proc_pid_mounts(5), without the kernel's own file systems.
 func parseMounts(text string) []Mount {
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 	out := []Mount{}

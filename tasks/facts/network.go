@@ -9,13 +9,13 @@ import (
 	"deployer/engine"
 )
 
-// Network is what the host is connected with.
+// Network describes interfaces, routes and name servers.
 type Network struct {
 	Interfaces map[string]Interface `json:"interfaces"` // by name
 	DNS        DNS                  `json:"dns"`
 }
 
-// Interface is one of the host's.
+// Interface is a network interface.
 type Interface struct {
 	MAC       string   `json:"mac"` // empty for loopback and tunnels
 	MTU       int      `json:"mtu"` // bytes
@@ -24,7 +24,7 @@ type Interface struct {
 	Addresses []string `json:"addresses"` // with the length of their prefix: 192.0.2.1/24
 }
 
-// DNS is what /etc/resolv.conf says.
+// DNS is the content of /etc/resolv.conf.
 type DNS struct {
 	Servers []string `json:"servers"`
 	Search  []string `json:"search"`
@@ -40,7 +40,7 @@ func network(_ context.Context, sys engine.System) (any, error) {
 		one := Interface{MAC: i.HardwareAddr.String(), MTU: i.MTU, Up: i.Flags&net.FlagUp != 0, Loopback: i.Flags&net.FlagLoopback != 0, Addresses: []string{}}
 		addresses, err := i.Addrs()
 		if err != nil {
-			continue // it went away meanwhile
+			continue // it was removed meanwhile
 		}
 		for _, a := range addresses {
 			one.Addresses = append(one.Addresses, a.String())
@@ -52,7 +52,7 @@ func network(_ context.Context, sys engine.System) (any, error) {
 	return out, nil
 }
 
-// resolvers reads resolv.conf(5).
+// resolvers parses resolv.conf(5).
 func resolvers(text string) DNS {
 	out := DNS{Servers: []string{}, Search: []string{}}
 	for line := range strings.Lines(text) {

@@ -13,14 +13,14 @@ func installed(ctx context.Context, sys engine.System) (any, error) {
 	return packages.Installed(ctx, sys)
 }
 
-// Service is a unit of systemd whose name ends in .service.
+// Service is a systemd unit of type service.
 type Service struct {
 	Active  string `json:"active"`  // active, inactive, failed, activating; inactive for one that is not loaded
 	Sub     string `json:"sub"`     // running, exited, dead, ...
 	Enabled string `json:"enabled"` // enabled, disabled, static, masked, ...; empty without a file
 }
 
-// services asks systemd for its units and for the files of units.
+// services queries systemd for units and unit files.
 func services(ctx context.Context, sys engine.System) (any, error) {
 	ask := func(verb string, more ...string) (string, error) {
 		argv := append([]string{"systemctl", verb, "--type=service", "--no-legend", "--no-pager", "--full"}, more...)
@@ -34,9 +34,9 @@ func services(ctx context.Context, sys engine.System) (any, error) {
 	return parseServices(units, files), err
 }
 
-// parseServices reads rows of units, "NAME LOAD ACTIVE SUB DESCRIPTION", and of
-// files, "NAME STATE PRESET". A unit that is only named by others has no file
-// and is none of the host's.
+// parseServices parses rows of units, "NAME LOAD ACTIVE SUB DESCRIPTION", and of files,
+// "NAME STATE PRESET". A unit that other units only refer to has no file and is left
+// out.
 func parseServices(units, files string) map[string]Service {
 	out := map[string]Service{}
 	for line := range strings.Lines(units) {

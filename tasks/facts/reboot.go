@@ -13,30 +13,29 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Reboot says whether the host asks for one.
+// Reboot reports whether the host requires a reboot.
 type Reboot struct {
 	Required bool     `json:"required"`
-	Why      []string `json:"why"` // what asks for it, as far as the host says
+	Why      []string `json:"why"` // packages or programs that require it, as far as known
 }
 
-// asker is a program that knows whether updates wait for a reboot, and the exit
-// codes that it answers with.
+// asker is a program that reports whether updates require a reboot, with its exit codes.
 type asker struct {
 	argv    []string
 	yes, no int
-	hint    string // where the program comes from
+	hint    string // advice for installing the program
 }
 
-// askers are those of package managers whose packages leave no mark; by package
-// manager. The program of Red Hat's says yes by 1, which is also how it fails: its
-// answer has to name a package.
+// askers maps package managers whose packages leave no mark to their programs. Red Hat's
+// program reports a required reboot by exit code 1, which is also its code for failures:
+// its output must name a package.
 var askers = map[string]asker{
 	"dnf":    {argv: []string{"needs-restarting", "-r"}, yes: 1, hint: "it is in the package yum-utils"},
 	"zypper": {argv: []string{"zypper", "needs-rebooting"}, yes: 102, hint: "it is in the package zypper"},
 }
 
-// reboot looks for the mark that packages of Debian and Ubuntu leave, and asks
-// the package manager elsewhere.
+// reboot looks for the mark that packages of Debian and Ubuntu leave, and runs the asker
+// elsewhere.
 func reboot(ctx context.Context, sys engine.System) (any, error) {
 	found := Reboot{Why: []string{}}
 	host := facts.Read(sys.Path("/"))
@@ -65,18 +64,18 @@ func reboot(ctx context.Context, sys engine.System) (any, error) {
 	return nil, hostcmd.Failed(ask.argv, res)
 }
 
-// marked are the packages that have left the mark, each once.
+// marked returns the packages that have left the mark, without duplicates.
 func marked(sys engine.System) []string {
 	text, err := os.ReadFile(sys.Path("/run/reboot-required.pkgs"))
 	if err != nil {
-		return []string{} // an older release, or a mark that an administrator has set
+		return []string{} // an older release, or a mark set by an administrator
 	}
 	names := strings.Fields(string(text))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// packagesIn reads the list that needs-restarting prints, "  * kernel".
+// packagesIn parses the list of needs-restarting, " * kernel".
 func packagesIn(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {

@@ -22,8 +22,8 @@ type DirectoryTree struct {
 	From     string        `yaml:"from" doc:"absolute path of a directory on the host; everything below it is copied. Instead of entries"`
 	Mode     string        `yaml:"mode" doc:"octal mode of files; default: that of the existing file, \"0644\" for a new one; preserve copies the mode of the source"`
 	DirMode  string        `yaml:"directory_mode" doc:"octal mode of directories; default: that of the existing directory, \"0755\" for a new one"`
-	Owner    string        `yaml:"owner" doc:"user name or number of files and directories; default: those of the existing files"`
-	Group    string        `yaml:"group" doc:"group name or number of files and directories; default: those of the existing files"`
+	Owner    string        `yaml:"owner" doc:"user name or number, the owner of all files and directories; default: existing ones keep their owner"`
+	Group    string        `yaml:"group" doc:"group name or number of all files and directories; default: existing ones keep their group"`
 	Secret   bool          `yaml:"secret" doc:"hide contents and diffs in all output; default false"`
 	Force    *bool         `yaml:"force" doc:"replace the content of files that exist; default true"`
 	Follow   bool          `yaml:"follow" doc:"write through symbolic links below path, or of other users above it, instead of refusing them; default false"`

@@ -11,8 +11,8 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Apply fetches the version and checks it out. Each part of it can be done
-// again, so a run that was killed in the middle is gone on with.
+// Apply fetches the version and checks it out. Each part can be repeated, so the next
+// run continues after a kill.
 func (g *Git) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	have, err := g.look(ctx, sys)
 	if err != nil {
@@ -43,7 +43,7 @@ func (g *Git) Apply(ctx context.Context, sys engine.System, _ engine.Change) (en
 	return engine.Output{"before": have.commit, "after": want.commit}, nil
 }
 
-// lost says what becomes of a clone when the run is reverted.
+// lost describes what a revert does with the clone.
 func lost(have local) string {
 	if have.commit == "" {
 		return "the clone stays: remove it with the module absent"
@@ -77,8 +77,8 @@ func (g *Git) prepare(ctx context.Context, sys engine.System, have local) error 
 	return err
 }
 
-// fetch brings the commit: the branch or tag that it is of, or itself, and where
-// a server does not give single commits, everything.
+// fetch fetches the commit: its branch or tag, or the commit itself, or everything when
+// the server does not serve single commits.
 func (g *Git) fetch(ctx context.Context, sys engine.System, want target) error {
 	args := []string{"fetch", "--quiet", "--force", "--no-recurse-submodules"}
 	if g.Depth > 0 {
@@ -103,7 +103,7 @@ func (g *Git) fetch(ctx context.Context, sys engine.System, want target) error {
 		return err
 	}
 	if !g.has(ctx, sys, want.commit) {
-		return fmt.Errorf("%s has no commit %s, or it moved on just now: run it again", g.shown(), want.commit)
+		return fmt.Errorf("%s has no commit %s; a branch may have changed during the run: run it again", g.shown(), want.commit)
 	}
 	return nil
 }

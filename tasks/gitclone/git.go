@@ -1,4 +1,4 @@
-// Package gitclone keeps clones of git repositories on hosts, with the host's git
+// Package gitclone has the module for clones of git repositories. It uses the host's git
 // program.
 package gitclone
 
@@ -16,7 +16,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Git is a clone of a repository at a branch, tag or commit.
+// Git manages a clone of a repository at a branch, tag or commit.
 type Git struct {
 	Repo       string `yaml:"repo" required:"true" doc:"address of the repository: https, ssh, git or a path on the host"`
 	Dest       string `yaml:"dest" required:"true" doc:"absolute path of the clone; it must not exist, be empty, or be a clone already"`
@@ -31,7 +31,7 @@ type Git struct {
 
 var _ engine.Module = (*Git)(nil)
 
-// RunsPrograms says that another user may run this: git does all the writing.
+// RunsPrograms reports that another user may run this module: git does all the writing.
 func (*Git) RunsPrograms() {}
 
 func (g *Git) valid() error {
@@ -39,9 +39,9 @@ func (g *Git) valid() error {
 	case !filepath.IsAbs(g.Dest):
 		return fmt.Errorf("dest %q is not an absolute path", g.Dest)
 	case g.Repo == "" || strings.HasPrefix(g.Repo, "-"):
-		return fmt.Errorf("repo %q is no address", g.Repo)
+		return fmt.Errorf("repo %q is not an address", g.Repo)
 	case strings.HasPrefix(g.Version, "-") || strings.ContainsAny(g.Version, " \t\n~^:?*[\\"):
-		return fmt.Errorf("version %q is no name of a branch, tag or commit", g.Version)
+		return fmt.Errorf("version %q is not a name of a branch, tag or commit", g.Version)
 	case g.Depth < 0:
 		return errors.New("depth cannot be negative")
 	case g.KeyFile != "" && !filepath.IsAbs(g.KeyFile):
@@ -50,15 +50,15 @@ func (g *Git) valid() error {
 	return nil
 }
 
-// local is what is there.
+// local is the state of the clone.
 type local struct {
-	clone   bool   // there is a clone, maybe one that was not finished
-	commit  string // that is checked out; empty when none is
-	origin  string // address that the clone is of
-	changed string // first lines of what differs from the commit
+	clone   bool   // a clone exists, maybe an incomplete one
+	commit  string // checked out; empty without one
+	origin  string // address of the repository
+	changed string // first lines of the differences from the commit
 }
 
-// look reads the clone. Only what git tells is asked of git.
+// look reads the state of the clone. It runs git only for what files do not show.
 func (g *Git) look(ctx context.Context, sys engine.System) (local, error) {
 	if _, err := hostfile.Resolve(sys, g.Dest, false); err != nil {
 		return local{}, err
@@ -71,7 +71,7 @@ func (g *Git) look(ctx context.Context, sys engine.System) (local, error) {
 		return local{}, err
 	}
 	if _, err := os.Lstat(filepath.Join(sys.Path(g.Dest), ".git")); err != nil {
-		return local{}, fmt.Errorf("%s is not empty and no clone: remove it, or name another dest", g.Dest)
+		return local{}, fmt.Errorf("%s is neither empty nor a clone: remove it, or choose another dest", g.Dest)
 	}
 	have := local{clone: true}
 	if have.origin, err = g.ask(ctx, sys, "config", "--get", "remote.origin.url"); err != nil {
@@ -84,7 +84,7 @@ func (g *Git) look(ctx context.Context, sys engine.System) (local, error) {
 	return have, err
 }
 
-// Check asks the repository what version is now, without fetching it.
+// Check resolves the version at the repository, without fetching.
 func (g *Git) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := g.valid(); err != nil {
 		return engine.Change{}, err
@@ -98,7 +98,7 @@ func (g *Git) Check(ctx context.Context, sys engine.System) (engine.Change, erro
 		return engine.NoChange(out), nil
 	}
 	want, err := g.wanted(ctx, sys, have)
-	if errors.Is(err, errNoGit) { // in a dry run an earlier step has not installed it; else Apply says so
+	if errors.Is(err, errNoGit) { // an earlier step may install it; otherwise Apply fails
 		return engine.Changed(g.effect("clone " + g.shown())), nil
 	}
 	if err != nil {
@@ -121,8 +121,7 @@ func (g *Git) effect(action string) engine.Effect {
 	return engine.Effect{Kind: engine.EffectFile, Target: g.Dest, Action: action}
 }
 
-// action says in words what brings the clone to what is wanted; empty when
-// nothing is to be done.
+// action describes the needed operation; empty when nothing is needed.
 func (g *Git) action(have local, want target) string {
 	at := fmt.Sprintf("%s (%.10s)", cmp.Or(want.name(), "commit"), want.commit)
 	switch {
@@ -138,7 +137,7 @@ func (g *Git) action(have local, want target) string {
 	return ""
 }
 
-// mayLose refuses to throw away what somebody has changed or committed.
+// mayLose returns an error when local changes or commits would be lost.
 func (g *Git) mayLose(ctx context.Context, sys engine.System, have local) error {
 	if g.Force || have.commit == "" {
 		return nil
@@ -150,7 +149,7 @@ func (g *Git) mayLose(ctx context.Context, sys engine.System, have local) error 
 	}
 	own, err := g.ownCommits(ctx, sys, have)
 	if err == nil && own {
-		err = fmt.Errorf("%s is at commit %.10s, which is of no branch or tag that was fetched: push it, or say force: true to leave it", g.Dest, have.commit)
+		err = fmt.Errorf("%s is at commit %.10s, which no fetched branch or tag contains: push it, or set force: true to leave it", g.Dest, have.commit)
 	}
 	return err
 }

@@ -161,7 +161,7 @@ func TestThrowsNothingAway(t *testing.T) {
 	g.Force = false
 	(&upstream{t, sys.Path("/srv/app")}).commit("mine")
 	u.commit("four")
-	if _, _, err := tasktest.Run(t, sys, g); err == nil || !strings.Contains(err.Error(), "of no branch or tag that was fetched") {
+	if _, _, err := tasktest.Run(t, sys, g); err == nil || !strings.Contains(err.Error(), "no fetched branch or tag contains") {
 		t.Errorf("error %v", err)
 	}
 	sys.Write(t, "/srv/app/file", "changed", 0o644)
@@ -181,11 +181,11 @@ func TestErrors(t *testing.T) {
 	}
 	for want, g := range map[string]*Git{
 		"has no branch or tag \"none\"":     {Repo: u.dir, Dest: "/srv/app", Version: "none"},
-		"is not empty and no clone":         {Repo: u.dir, Dest: "/srv/full"},
+		"is neither empty nor a clone":      {Repo: u.dir, Dest: "/srv/full"},
 		"symbolic link to /etc":             {Repo: u.dir, Dest: "/srv/link"},
 		"not an absolute path":              {Repo: u.dir, Dest: "app"},
-		"is no address":                     {Repo: "--upload-pack=x", Dest: "/srv/app"},
-		"is no name of a branch":            {Repo: u.dir, Dest: "/srv/app", Version: "-x"},
+		"is not an address":                 {Repo: "--upload-pack=x", Dest: "/srv/app"},
+		"is not a name of a branch":         {Repo: u.dir, Dest: "/srv/app", Version: "-x"},
 		"cannot be negative":                {Repo: u.dir, Dest: "/srv/app", Depth: -1},
 		"key_file \"x\"":                    {Repo: u.dir, Dest: "/srv/app", KeyFile: "x"},
 		"http://u:xxxxx@127.0.0.1:1/r":      {Repo: "http://u:secret@127.0.0.1:1/r", Dest: "/srv/app"},

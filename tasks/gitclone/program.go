@@ -15,8 +15,7 @@ import (
 // errNoGit is the cause when the host has no git program.
 var errNoGit = errors.New("the host has no git: install its package first")
 
-// environment keeps git from asking anybody anything, and from writing down what
-// it finds out while it only looks (its index).
+// environment prevents git from prompting, and from writing its index during a check.
 func (g *Git) environment() []string {
 	ssh := "ssh -o BatchMode=yes"
 	if g.KeyFile != "" {
@@ -28,8 +27,8 @@ func (g *Git) environment() []string {
 	return []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_SSH_COMMAND=" + ssh}
 }
 
-// run runs git and returns what it printed, trimmed. Errors do not show the
-// password of an address.
+// run runs git and returns its trimmed output. Errors do not contain the password of an
+// address.
 func (g *Git) run(ctx context.Context, sys engine.System, args ...string) (string, error) {
 	argv := append([]string{"git"}, args...)
 	res, err := sys.Run(ctx, engine.Command{Argv: argv, Env: g.environment()})
@@ -54,8 +53,8 @@ func (g *Git) in(ctx context.Context, sys engine.System, args ...string) (string
 	return g.run(ctx, sys, append([]string{"-C", sys.Path(g.Dest)}, args...)...)
 }
 
-// ask is in for questions whose answer may be none, which git says by ending
-// with exit code 1.
+// ask runs git in the clone for a query that may have no result, which git reports with
+// exit code 1.
 func (g *Git) ask(ctx context.Context, sys engine.System, args ...string) (string, error) {
 	argv := append([]string{"git", "-C", sys.Path(g.Dest)}, args...)
 	res, err := sys.Run(ctx, engine.Command{Argv: argv, Env: g.environment()})
@@ -71,13 +70,13 @@ func (g *Git) ask(ctx context.Context, sys engine.System, args ...string) (strin
 	return strings.TrimSpace(res.Stdout), nil
 }
 
-// shown is the address without its password.
+// shown returns the address without its password.
 func (g *Git) shown() string { return redacted(g.Repo) }
 
 func redacted(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {
-		return address // a path, or user@host:path, which has no password
+		return address // a path or user@host:path, neither of which has a password
 	}
 	return u.Redacted()
 }

@@ -10,11 +10,11 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// target is what a version is.
+// target is a resolved version.
 type target struct {
 	commit string
-	branch string // when it is one
-	tag    string // when it is one
+	branch string // set when the version is a branch
+	tag    string // set when the version is a tag
 }
 
 func (t target) name() string {
@@ -24,10 +24,10 @@ func (t target) name() string {
 	return t.tag
 }
 
-// wanted finds the commit of a version. That of a commit id needs no network.
+// wanted resolves a version to a commit. A commit id needs no network.
 func (g *Git) wanted(ctx context.Context, sys engine.System, have local) (target, error) {
 	if raw, err := hex.DecodeString(g.Version); err == nil && len(raw) == 20 {
-		if have.commit == "" { // whether git is there shows here, not in Apply
+		if have.commit == "" { // a missing git is reported here, not by Apply
 			_, err := g.run(ctx, sys, "version")
 			return target{commit: strings.ToLower(g.Version)}, err
 		}
@@ -43,13 +43,13 @@ func (g *Git) wanted(ctx context.Context, sys engine.System, have local) (target
 	}
 	t := parseRefs(out, g.Version)
 	if t.commit == "" {
-		return t, fmt.Errorf("%s has no branch or tag %q; of a commit, the whole id of 40 digits is wanted", g.shown(), g.Version)
+		return t, fmt.Errorf("%s has no branch or tag %q; a commit must be given with all 40 digits", g.shown(), g.Version)
 	}
 	return t, nil
 }
 
-// parseRefs reads what ls-remote printed. A branch goes before a tag of the same
-// name; of a tag with a message, the commit is under its name with ^{}.
+// parseRefs parses the output of ls-remote. A branch wins over a tag of the same name;
+// the commit of an annotated tag is listed under its name with ^{}.
 func parseRefs(out, version string) target {
 	var t target
 	ids := map[string]string{}
@@ -79,13 +79,13 @@ func parseRefs(out, version string) target {
 
 // record is the receipt of a clone.
 type record struct {
-	Commit string `json:"commit"` // that was checked out last
+	Commit string `json:"commit"` // of the last checkout
 }
 
 func (g *Git) receiptPath() string { return receipt.Path("git", g.Dest) }
 
-// ownCommits reports whether the commit that is checked out was made in the clone:
-// it is neither what was checked out here, nor in anything that was fetched.
+// ownCommits reports whether the checked-out commit was made in the clone: neither this
+// module has checked it out, nor does any fetched ref contain it.
 func (g *Git) ownCommits(ctx context.Context, sys engine.System, have local) (bool, error) {
 	var rec record
 	if receipt.Read(sys, g.receiptPath(), &rec) && rec.Commit == have.commit {

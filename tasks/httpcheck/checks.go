@@ -9,13 +9,13 @@ import (
 	"deployer/tasks/checkresult"
 )
 
-// Checks asks several addresses at once, each once, and never fails for what
-// they answer.
+// Checks sends one request to each of several addresses. A failed request is part of the
+// output, not an error.
 type Checks struct {
 	Checks []Named `yaml:"checks" required:"true" doc:"the requests"`
 }
 
-// Named is a request with a name for the report.
+// Named is a request with its name in the report.
 type Named struct {
 	Name string `yaml:"name" required:"true" doc:"name of the request in the report"`
 
@@ -38,7 +38,7 @@ func (n Named) http() HTTP {
 	}
 }
 
-// Check asks; the output has a row for each request.
+// Check sends the requests; the output has a row for each.
 func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	rows := make([]checkresult.Row, len(c.Checks))
 	var all sync.WaitGroup
@@ -58,7 +58,7 @@ func (n Named) ask(ctx context.Context, sys engine.System) checkresult.Row {
 	return checkresult.OK("%s in %s", detail, time.Since(began).Round(time.Millisecond)).Named(n.Name)
 }
 
-// Apply is never needed.
+// Apply is never called.
 func (*Checks) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
 	return nil, nil
 }

@@ -1,4 +1,5 @@
-// Package httpcheck asks things on or near the host whether they serve.
+// Package httpcheck sends HTTP requests from the host and compares the responses with
+// expectations.
 package httpcheck
 
 import (
@@ -21,7 +22,7 @@ import (
 	"deployer/engine"
 )
 
-// HTTP is a request with the answer that is expected. Paths are the host's.
+// HTTP is a request with the expected response. Paths are paths of the host.
 type HTTP struct {
 	URL        string `yaml:"url" required:"true" doc:"http or https URL"`
 	CA         string `yaml:"ca" doc:"path of a file with the CA certificates to trust; default those of the host"`
@@ -37,15 +38,15 @@ type HTTP struct {
 	AnswerHeaders map[string]string `yaml:"answer_headers" doc:"header -> regular expression that it must match; default none"`
 }
 
-// tryTimeout bounds one request: a server on the host or beside it that is up
+// tryTimeout is the maximum duration of one request: a server on the host or beside it
 // answers its health endpoint within a second.
 const tryTimeout = 5 * time.Second
 
-// maxBody bounds in bytes what is read of an answer.
+// maxBody is the maximum number of bytes read of a response.
 const maxBody = 64 << 10
 
-// Do makes the request once; nil when the answer is as expected. The detail is
-// what was answered, for people.
+// Do sends the request once; nil when the response is as expected. detail describes the
+// response for messages.
 func (h HTTP) Do(ctx context.Context, sys engine.System) (detail string, err error) {
 	client, err := h.client(sys)
 	if err != nil {
@@ -92,7 +93,7 @@ func (h HTTP) evaluate(resp *http.Response, body []byte) error {
 	return match("body", h.Body, string(body), h.URL+" answered ")
 }
 
-// match wants the text to match the expression that stands in an argument.
+// match requires that a text matches the regular expression of an argument.
 func match(argument, expression, text, said string) error {
 	want, err := regexp.Compile(expression)
 	if err != nil {
@@ -113,11 +114,11 @@ func firstLine(body []byte) string {
 }
 
 func (h HTTP) client(sys engine.System) (*http.Client, error) {
-	config := &tls.Config{ServerName: h.ServerName, InsecureSkipVerify: h.Insecure} //nolint:gosec // asked for by the user, see its doc
+	config := &tls.Config{ServerName: h.ServerName, InsecureSkipVerify: h.Insecure} //nolint:gosec // set by the user, see its doc
 	if h.CA != "" {
 		pem, err := os.ReadFile(sys.Path(h.CA))
 		if err != nil {
-			return nil, fmt.Errorf("reading the authorities to trust: %w", err)
+			return nil, fmt.Errorf("reading the CA certificates: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
@@ -133,25 +134,25 @@ func (h HTTP) client(sys engine.System) (*http.Client, error) {
 	}
 	transport := &http.Transport{
 		TLSClientConfig: config, ForceAttemptHTTP2: false, DisableKeepAlives: true,
-		Proxy:       nil, // a proxy of the environment would answer for the host
+		Proxy:       nil, // a proxy would answer in place of the host
 		DialContext: (&net.Dialer{Timeout: tryTimeout}).DialContext,
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
 }
 
-// Final is an error of a try that no further try would mend.
+// Final is an error that further attempts would repeat.
 type Final struct{ Err error }
 
-// Error is that of Err.
+// Error returns the text of Err.
 func (f *Final) Error() string { return f.Err.Error() }
 
 // Unwrap returns Err.
 func (f *Final) Unwrap() error { return f.Err }
 
-// Poll calls try every interval until it succeeds, returns a *Final error or the
-// timeout passes, and returns the error of the last try. waiting, when not nil,
-// hears each new reason.
+// Poll calls try every interval until it succeeds, returns a *Final error, or the
+// timeout passes. It returns the error of the last attempt. waiting, when not nil, is
+// called with each new reason.
 func Poll(ctx context.Context, timeout, interval time.Duration, waiting func(string), try func(context.Context) error) error {
 	deadline := time.Now().Add(timeout)
 	said := ""

@@ -67,7 +67,7 @@ func TestHTTP(t *testing.T) {
 		"bad expression":  {HTTP{URL: plain.URL + "/ok", Body: "("}, "body: "},
 		"untrusted":       {HTTP{URL: secure.URL + "/ok"}, "certificate"},
 		"other name":      {HTTP{URL: secure.URL + "/ok", CA: "/ca.crt", ServerName: "other"}, "not other"},
-		"no authority":    {HTTP{URL: secure.URL + "/ok", CA: "/none"}, "reading the authorities to trust"},
+		"no authority":    {HTTP{URL: secure.URL + "/ok", CA: "/none"}, "reading the CA certificates"},
 		"empty authority": {HTTP{URL: secure.URL + "/ok", CA: "/empty.crt"}, "holds no certificate"},
 		"no client key":   {HTTP{URL: secure.URL + "/ok", Cert: "/none", Key: "/none"}, "reading the client certificate"},
 		"nobody there":    {HTTP{URL: gone.URL}, "connection refused"},

@@ -1,5 +1,4 @@
-// Package identity has the modules for a host's name and for the names that it
-// knows without DNS.
+// Package identity has the modules for the host's name, /etc/hosts and the time zone.
 package identity
 
 import (
@@ -14,7 +13,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Hostname is the host's name.
+// Hostname manages the host's name.
 type Hostname struct {
 	Name string `yaml:"name" required:"true" doc:"lower case letters, digits, dashes and dots; at most 63 characters a part"`
 }
@@ -24,8 +23,7 @@ var (
 	_ engine.Module = (*HostsEntry)(nil)
 )
 
-// validHost is a DNS name as RFC 1123 has it, in lower case, because the kubelet
-// wants it so.
+// validHost matches a DNS name of RFC 1123 in lower case, which the kubelet requires.
 var validHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
 
 func (h *Hostname) file() *file.File {
@@ -59,7 +57,7 @@ func (h *Hostname) Check(ctx context.Context, sys engine.System) (engine.Change,
 	return change, nil
 }
 
-// Apply writes /etc/hostname and has the kernel take the name.
+// Apply writes /etc/hostname and sets the kernel's name.
 func (h *Hostname) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	f := h.file()
 	change, err := f.Check(ctx, sys)

@@ -14,8 +14,8 @@ import (
 	"deployer/tasks/file"
 )
 
-// HostsEntry is a line of /etc/hosts: the names have this address and no other.
-// All other lines stay as they are.
+// HostsEntry manages a line of /etc/hosts: the names have this address and no other.
+// Other lines stay as they are.
 type HostsEntry struct {
 	Address string   `yaml:"address" required:"true" doc:"IPv4 or IPv6 address"`
 	Names   []string `yaml:"names" required:"true" doc:"host names; the first is the canonical one"`
@@ -42,9 +42,8 @@ func (h *HostsEntry) valid() error {
 	return nil
 }
 
-// settled is true when one line has the address and all the names, and no other
-// line has one of them; how the line is spaced, and what else is on it, does not
-// matter.
+// settled reports whether one line has the address and all the names, and no other line
+// has one of the names; spacing and further names do not matter.
 func (h *HostsEntry) settled(content string) bool {
 	lines := 0
 	for line := range strings.Lines(content) {
@@ -63,8 +62,8 @@ func (h *HostsEntry) settled(content string) bool {
 	return lines == 1
 }
 
-// edit takes the names out of every line, and puts a line of their own where
-// the first of them stood, or at the end.
+// edit removes the names from every line, and puts a new line where the first of them
+// stood, or at the end.
 func (h *HostsEntry) edit(content string) string {
 	own := h.Address + "\t" + strings.Join(h.Names, " ") + "\n"
 	var b strings.Builder
@@ -91,7 +90,7 @@ func (h *HostsEntry) edit(content string) string {
 	return out
 }
 
-// without removes names from a line; a line that has no name left goes.
+// without removes names from a line; a line without names is dropped.
 func without(line string, names []string) (rest string, touched bool) {
 	text, comment, hasComment := strings.Cut(strings.TrimRight(line, "\n"), "#")
 	fields := strings.Fields(text)

@@ -7,8 +7,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Restorer puts back the running host's name; /etc/hostname is put back as a
-// file.
+// Restorer restores the name of the running host; /etc/hostname is restored as a file.
 var Restorer = &engine.Restorer{
 	Effect: engine.EffectKernel,
 	Read: func(_ context.Context, sys engine.System, _ string) (engine.State, error) {

@@ -12,8 +12,7 @@ import (
 	"deployer/tasks/file"
 )
 
-// Timezone is the time that the host shows to people. Programs that run read it
-// when they start.
+// Timezone manages the host's time zone. Running programs read it at their start only.
 type Timezone struct {
 	Name string `yaml:"name" required:"true" doc:"time zone such as Europe/Berlin or UTC; the host must have its data (package tzdata)"`
 }
@@ -32,10 +31,10 @@ func (z *Timezone) parts(sys engine.System, applies bool) ([]engine.Module, erro
 	}
 	info, err := os.Stat(sys.Path(zones + z.Name))
 	if _, none := os.Stat(sys.Path(zones)); none != nil && !applies {
-		err = nil // tzdata comes with an earlier step that a dry run has not done
+		err = nil // an earlier step, which a dry run does not execute, may install tzdata
 	}
 	if err != nil || info != nil && info.IsDir() {
-		return nil, fmt.Errorf("the host knows no time zone %q: look for its name in %s, which the package tzdata brings", z.Name, zones)
+		return nil, fmt.Errorf("unknown time zone %q: the names are the files below %s, which the package tzdata installs", z.Name, zones)
 	}
 	parts := []engine.Module{&file.Link{Path: localtime, To: z.target(sys), Force: true}}
 	if _, err := os.Lstat(sys.Path(nameFile)); err == nil {
@@ -44,8 +43,8 @@ func (z *Timezone) parts(sys engine.System, applies bool) ([]engine.Module, erro
 	return parts, nil
 }
 
-// target is the text of the link. timedatectl makes a relative one, which is as
-// good as ours.
+// target is the text of the link. timedatectl creates a relative link, which is accepted
+// too.
 func (z *Timezone) target(sys engine.System) string {
 	have, err := os.Readlink(sys.Path(localtime))
 	if err == nil && strings.TrimPrefix(have, "..") == zones+z.Name {
@@ -54,7 +53,7 @@ func (z *Timezone) target(sys engine.System) string {
 	return zones + z.Name
 }
 
-// Check looks where /etc/localtime points.
+// Check reads the target of /etc/localtime.
 func (z *Timezone) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	parts, err := z.parts(sys, false)
 	if err != nil {
@@ -63,7 +62,7 @@ func (z *Timezone) Check(ctx context.Context, sys engine.System) (engine.Change,
 	return compose.Check(ctx, sys, parts...)
 }
 
-// Apply lays the link.
+// Apply replaces the link.
 func (z *Timezone) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	parts, err := z.parts(sys, true)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// parallel imports keep the disk busy while the next image is on its way; more
-// only make unpacking compete for the same disk.
+// parallel is the number of concurrent imports: while one image is fetched, another
+// keeps the disk busy. More imports only compete for the disk.
 const parallel = 2
 
-// spool is where tarballs wait on the host for their import.
+// spool is the directory in which tarballs wait for their import.
 const spool = "/var/lib/deployer/tmp"
 
-// Apply imports what is missing and removes what is left over. All failures of
-// imports are reported together.
+// Apply imports missing images and removes old versions. It reports the failures of all
+// imports together.
 func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if err := os.MkdirAll(sys.Path(spool), 0o700); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 			if err := t.bring(ctx, sys, c, i.labels()); err != nil {
 				failures[n] = fmt.Errorf("importing %s: %w", t.name(), err)
 			}
-			return nil // the other images are imported all the same
+			return nil // a failure does not stop the imports of other images
 		})
 	}
 	_ = group.Wait()
@@ -67,12 +67,11 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	return engine.Output{"imported": imported, "removed": old}, nil
 }
 
-// sweep removes tarballs of killed runs that no import has come back for. An
-// import that is under way is younger than an hour.
+// sweep removes tarballs of killed runs, which are older than an hour.
 func sweep(sys engine.System) {
 	entries, err := os.ReadDir(sys.Path(spool))
 	if err != nil {
-		return // what comes next says what is wrong
+		return // the next operation in the directory reports the error
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
@@ -81,8 +80,8 @@ func sweep(sys engine.System) {
 	}
 }
 
-// bring fetches one tarball, imports it and writes the receipt. Whether its names
-// are there is asked once for all tarballs, by check.
+// bring fetches one tarball, imports it and writes the receipt. check verifies the names
+// of all tarballs with one call.
 func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Client, labels []string) error {
 	sys.Progress("fetching " + t.name())
 	path := filepath.Join(spool, t.Blob+".tar")
@@ -98,8 +97,7 @@ func (t Tarball) bring(ctx context.Context, sys engine.System, c containerd.Clie
 	return receipt.Write(sys, t.receiptPath(), record{Refs: refs})
 }
 
-// check returns an error when containerd lists not all names of an imported
-// tarball.
+// check returns an error when containerd lacks a name of an imported tarball.
 func (t Tarball) check(sys engine.System, now state) error {
 	var rec record
 	if !receipt.Read(sys, t.receiptPath(), &rec) {
@@ -117,7 +115,7 @@ func (t Tarball) fetch(ctx context.Context, sys engine.System, path string) (ref
 		return nil, err
 	}
 	defer blob.Close()
-	// Not synced: the file is gone again in a moment.
+	// The file is not synced, because it is removed after the import.
 	f, err := os.OpenFile(sys.Path(path), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Import brings image tarballs into containerd's namespace k8s.io, where the
-// kubelet finds them.
+// Import imports image tarballs into containerd's namespace k8s.io, which the kubelet
+// uses.
 type Import struct {
 	Images []Tarball `yaml:"images" required:"true" doc:"image archives, imported two at a time"`
 	Pin    string    `yaml:"pin" doc:"name of a set of pinned images: the kubelet does not remove them to free disk space; images no longer listed in the task are unpinned. Default none"`
@@ -19,7 +19,7 @@ type Import struct {
 	Socket string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
-// Tarball is one image, or several, as docker save or an OCI layout in a tar.
+// Tarball is a tar of one or several images, by docker save or as an OCI layout.
 type Tarball struct {
 	Name string `yaml:"name" doc:"name in output; default the digest"`
 	Blob string `yaml:"blob" required:"true" doc:"hex SHA-256 of the tarball"`
@@ -30,14 +30,13 @@ func (t Tarball) name() string { return cmp.Or(t.Name, t.Blob) }
 
 func (t Tarball) receiptPath() string { return receipt.Path("image", t.Blob) }
 
-// record is the receipt of an imported tarball: the names that it brought.
+// record is the receipt of an imported tarball, with the names of its images.
 type record struct {
 	Refs []string `json:"refs"`
 }
 
-// Check compares the receipts with the names that containerd has. When
-// containerd does not answer (it may not be installed yet), every image is
-// missing.
+// Check compares the receipts with containerd's names. When containerd does not answer,
+// because it may not be installed yet, every image counts as missing.
 func (i *Import) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if len(i.Images) == 0 {
 		return engine.Change{}, errors.New("images is empty")

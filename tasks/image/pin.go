@@ -9,10 +9,10 @@ import (
 	"deployer/tasks/containerd"
 )
 
-// pinChange is what a set of pinned images lacks and has too much, sorted.
+// pinChange lists the images to pin and to unpin, sorted.
 type pinChange struct{ add, drop []string }
 
-// labels are those that an import gives to its images.
+// labels are the labels that an import sets on its images.
 func (i *Import) labels() []string {
 	if i.Pin == "" {
 		return nil
@@ -20,9 +20,8 @@ func (i *Import) labels() []string {
 	return containerd.PinLabels(i.Pin)
 }
 
-// pins compares the images that are pinned for the set with those of the task.
-// An image that is not imported yet is pinned by its import; as long as there is
-// one, its names are unknown and so nothing is unpinned.
+// pins compares the pinned images with those of the task. An import pins its own images;
+// while one is outstanding its names are unknown, so nothing is unpinned.
 func (i *Import) pins(sys engine.System, s state) pinChange {
 	if i.Pin == "" || !s.answers {
 		return pinChange{}
@@ -42,7 +41,7 @@ func (i *Import) pins(sys engine.System, s state) pinChange {
 	return change
 }
 
-// without returns the names of all that some lacks, sorted.
+// without returns the names in all that are not in some, sorted.
 func without(all, some map[string]bool) []string {
 	var out []string
 	for ref := range all {

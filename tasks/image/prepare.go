@@ -1,5 +1,5 @@
-// Package image brings container images into containerd from tarballs that the
-// controller holds; no registry is needed.
+// Package image has the module that imports container images into containerd, from
+// tarballs that the controller sends; no registry is needed.
 package image
 
 import (
@@ -10,7 +10,7 @@ import (
 	"deployer/engine"
 )
 
-// Image keeps catalogued images in containerd.
+// Image keeps images of the catalogue in containerd.
 type Image struct {
 	Name    string    `yaml:"name" doc:"name in the catalogue; instead of images"`
 	Version string    `yaml:"version" doc:"version in the catalogue"`
@@ -32,14 +32,14 @@ var (
 	_ engine.Module   = (*Import)(nil)
 )
 
-// Prepare finds the blobs for the host's architecture.
+// Prepare resolves the blobs for the host's architecture.
 func (i *Image) Prepare(ctx context.Context, c engine.PrepareContext) (string, engine.Module, error) {
 	wanted := i.Images
 	if i.Name != "" {
 		wanted = append([]Request{{Name: i.Name, Version: i.Version}}, wanted...)
 	}
 	if len(wanted) == 0 {
-		return "", nil, errors.New("name and version, or images, are wanted")
+		return "", nil, errors.New("name and version, or images, are required")
 	}
 	m := &Import{Pin: i.Pin, Ctr: i.Ctr, Socket: i.Socket}
 	for _, w := range wanted {

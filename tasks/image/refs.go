@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// maxIndex bounds the size in bytes of an index inside a tarball.
+// maxIndex is the maximum size in bytes of an index in a tarball.
 const maxIndex = 4 << 20
 
-// refsOf reads the names of the images in a tarball, as containerd will list
-// them: from the index of an OCI layout, else from the manifest of docker save.
+// refsOf reads the names of the images in a tarball, as containerd lists them: from the
+// index of an OCI layout, otherwise from the manifest of docker save.
 func refsOf(tarball io.Reader) ([]string, error) {
 	var docker []struct{ RepoTags []string }
 	var oci struct {
@@ -61,14 +61,14 @@ func refsOf(tarball io.Reader) ([]string, error) {
 		}
 	}
 	if len(refs) == 0 {
-		return nil, errors.New("the tarball names no image; was it written by docker save or as an OCI layout?")
+		return nil, errors.New("the tarball names no image: write it with docker save or as an OCI layout")
 	}
 	slices.Sort(refs)
 	return slices.Compact(refs), nil
 }
 
-// canonical writes a docker reference as containerd lists it: with docker.io
-// and library spelt out (distribution/reference, ParseDockerRef).
+// canonical returns a docker reference in containerd's form, with docker.io and library
+// (distribution/reference, ParseDockerRef).
 func canonical(ref string) string {
 	first, rest, ok := strings.Cut(ref, "/")
 	switch {

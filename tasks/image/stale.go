@@ -7,9 +7,9 @@ import (
 	"deployer/tasks/containerd"
 )
 
-// stale lists the names to remove so that of each wanted image no other version
-// is left: other tags of its repository, and the names by digest under which CRI
-// knows the same content, unless some other name still stands for that content.
+// stale lists the names of other versions of the wanted images: other tags of their
+// repositories, and the names by digest under which CRI knows the same content, unless
+// another name refers to that content.
 func stale(have []containerd.Image, wanted []string) []string {
 	repositories, kept, gone := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, ref := range wanted {
@@ -38,7 +38,7 @@ func stale(have []containerd.Image, wanted []string) []string {
 	return out
 }
 
-// repository is a reference without its tag and digest.
+// repository returns a reference without tag and digest.
 func repository(ref string) string {
 	ref, _, _ = strings.Cut(ref, "@")
 	if i := strings.LastIndex(ref, ":"); i > strings.LastIndex(ref, "/") {

@@ -8,7 +8,7 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// state is what a host has of the images of a task.
+// state is the host's state of the images of a task.
 type state struct {
 	images  []containerd.Image
 	present map[string]bool // names of images
@@ -16,7 +16,7 @@ type state struct {
 	answers bool            // containerd answers; it may not be installed yet
 }
 
-// read asks containerd once. When containerd does not answer, no image is there.
+// read queries containerd once. When containerd does not answer, no image is present.
 func (i *Import) read(ctx context.Context, sys engine.System) state {
 	images, err := containerd.Connect(sys, i.Ctr, i.Socket).Images(ctx)
 	s := state{images: images, present: map[string]bool{}, pinned: map[string]bool{}, answers: err == nil}
@@ -29,8 +29,8 @@ func (i *Import) read(ctx context.Context, sys engine.System) state {
 	return s
 }
 
-// refs are the names that the import of a tarball has brought, by its receipt;
-// none when one of them is no longer there.
+// refs returns the names of an imported tarball by its receipt; nil when one of them is
+// missing.
 func (s state) refs(sys engine.System, t Tarball) []string {
 	var rec record
 	if !receipt.Read(sys, t.receiptPath(), &rec) || s.lacks(rec.Refs) != "" {
@@ -39,7 +39,7 @@ func (s state) refs(sys engine.System, t Tarball) []string {
 	return rec.Refs
 }
 
-// lacks returns the first wanted name that is not there.
+// lacks returns the first wanted name that is missing.
 func (s state) lacks(want []string) string {
 	for _, ref := range want {
 		if !s.present[ref] {
@@ -49,7 +49,7 @@ func (s state) lacks(want []string) string {
 	return ""
 }
 
-// missing are the tarballs to import.
+// missing returns the tarballs to import.
 func (i *Import) missing(sys engine.System, s state) []Tarball {
 	var out []Tarball
 	for _, t := range i.Images {
@@ -60,8 +60,8 @@ func (i *Import) missing(sys engine.System, s state) []Tarball {
 	return out
 }
 
-// leftovers are the names of other versions of images of which there should be
-// only one. A tarball that is not imported yet has no receipt and so none.
+// leftovers returns the names of other versions of images of which only one must exist.
+// A tarball without a receipt has none.
 func (i *Import) leftovers(sys engine.System, s state) []string {
 	var wanted []string
 	for _, t := range i.Images {

@@ -48,9 +48,9 @@ func TestSysctlErrors(t *testing.T) {
 	t.Parallel()
 	sys := host(t)
 	for want, s := range map[string]*Sysctl{
-		"this kernel has no setting net.none": {Settings: map[string]string{"net.none": "1"}},
-		"settings is empty":                   {},
-		"may only have":                       {Name: "../x", Settings: map[string]string{"a.b": "1"}},
+		"the kernel has no setting net.none": {Settings: map[string]string{"net.none": "1"}},
+		"settings is empty":                  {},
+		"may only have":                      {Name: "../x", Settings: map[string]string{"a.b": "1"}},
 	} {
 		if _, _, err := tasktest.Run(t, sys, s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -86,7 +86,7 @@ func TestModules(t *testing.T) {
 		t.Errorf("list for the next boot: %q", got)
 	}
 	_, _, err := tasktest.Run(t, sys, &Modules{Names: []string{"none"}})
-	if err == nil || !strings.Contains(err.Error(), "neither has nor can load none") {
+	if err == nil || !strings.Contains(err.Error(), "has no module none and cannot load it") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -23,9 +23,8 @@ type Modules struct {
 	Optional bool     `yaml:"optional" doc:"ignore modules that are neither built in nor loadable; the output lists them as missing. Default false"`
 }
 
-// signs are files whose existence, or line, tells that a feature is there in a
-// kernel whose /lib/modules is not: in containers, and in kernels without
-// modules.
+// signs are files, or lines in files, that exist when a feature is available without a
+// module in /lib/modules: in containers, and in kernels without modules.
 var signs = map[string]struct{ path, line string }{
 	"overlay":      {path: "/proc/filesystems", line: "overlay"},
 	"br_netfilter": {path: "/proc/sys/net/bridge/bridge-nf-call-iptables"},
@@ -55,12 +54,13 @@ func Active(sys engine.System, name string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(data)), sign.line)
 }
 
-// Loadable reports whether modprobe would find the module.
+// Loadable reports whether modprobe finds the module.
 func Loadable(sys engine.System, name string) bool {
 	return slices.Contains(listed(sys, libDir(sys)+"/modules.dep"), underscored(name))
 }
 
-// underscored is the kernel's own spelling: file names may have dashes.
+// underscored returns the kernel's spelling of a module name: file names may have
+// dashes.
 func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
 func libDir(sys engine.System) string {
@@ -71,8 +71,8 @@ func libDir(sys engine.System) string {
 	return "/lib/modules/" + strings.TrimSpace(string(release))
 }
 
-// listed reads module names from the first word of each line: a name, or the
-// path of a .ko file with whatever compression suffix.
+// listed parses module names from the first word of each line: a name, or the path of a
+// .ko file with any compression suffix.
 func listed(sys engine.System, list string) []string {
 	f, err := os.Open(sys.Path(list))
 	if err != nil {
@@ -90,7 +90,7 @@ func listed(sys engine.System, list string) []string {
 	return out
 }
 
-// look sorts the wanted modules.
+// look sorts the wanted modules by state.
 func (m *Modules) look(sys engine.System) (load, persist, missing []string) {
 	missing = []string{}
 	for _, name := range m.Names {
@@ -102,7 +102,7 @@ func (m *Modules) look(sys engine.System) (load, persist, missing []string) {
 		default:
 			missing = append(missing, name)
 		}
-		if loadable { // systemd-modules-load fails on names that it cannot find
+		if loadable { // systemd-modules-load fails on unknown names
 			persist = append(persist, name)
 		}
 	}
@@ -116,7 +116,7 @@ func (m *Modules) file(persist []string) *file.File {
 	}
 }
 
-// Check looks at the running kernel and at the list for the next boot.
+// Check reads the running kernel and the list for the next boot.
 func (m *Modules) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if len(m.Names) == 0 {
 		return engine.Change{}, errors.New("names is empty")
@@ -126,7 +126,7 @@ func (m *Modules) Check(ctx context.Context, sys engine.System) (engine.Change, 
 	}
 	load, persist, missing := m.look(sys)
 	if len(missing) > 0 && !m.Optional {
-		return engine.Change{}, fmt.Errorf("this kernel neither has nor can load %s: install the package with its modules, or say optional: true",
+		return engine.Change{}, fmt.Errorf("the kernel has no module %s and cannot load it: install the package with the modules, or set optional: true",
 			strings.Join(missing, ", "))
 	}
 	var change engine.Change

@@ -28,7 +28,7 @@ var (
 		}}
 )
 
-// present is the state of what is either there or not.
+// present is the state of a resource that either exists or does not.
 func present(there bool) engine.State {
 	if !there {
 		return nil

@@ -18,7 +18,7 @@ type Swap struct {
 
 const fstab = "/etc/fstab"
 
-// Swaps lists the active swap areas, by name.
+// Swaps lists the active swap areas by name.
 func Swaps(sys engine.System) []string {
 	data, err := os.ReadFile(sys.Path("/proc/swaps"))
 	if err != nil {
@@ -33,7 +33,7 @@ func Swaps(sys engine.System) []string {
 	return out
 }
 
-// withoutSwap comments out the lines of an fstab that mount swap.
+// withoutSwap comments out the swap lines of an fstab.
 func withoutSwap(content string) string {
 	var b strings.Builder
 	for line := range strings.Lines(content) {
@@ -55,7 +55,7 @@ func (s *Swap) file(sys engine.System) (*file.File, bool) {
 	return &file.File{Path: fstab, Content: want, Follow: true}, want != string(data)
 }
 
-// Check looks at /proc/swaps and /etc/fstab.
+// Check reads /proc/swaps and /etc/fstab.
 func (s *Swap) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if s.State != "off" {
 		return engine.Change{}, fmt.Errorf("state is %q, want \"off\" (in quotes: YAML takes a bare off for false)", s.State)
@@ -84,10 +84,10 @@ func (s *Swap) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 		}
 		sys.Progress("moving swapped pages back to memory")
 		if _, err := hostcmd.Run(ctx, sys, "swapoff", "--all"); err != nil {
-			return nil, fmt.Errorf("turning swap off: %w; inside a container it belongs to the machine outside", err)
+			return nil, fmt.Errorf("turning swap off: %w; inside a container, swap belongs to the machine that runs it", err)
 		}
 		if left := Swaps(sys); len(left) > 0 {
-			return nil, fmt.Errorf("swapoff --all succeeded, but %s is still in use; a unit may turn it on again: look at systemctl list-units --type=swap",
+			return nil, fmt.Errorf("swapoff --all succeeded, but %s is still in use; a unit may have activated it again; see systemctl list-units --type=swap",
 				strings.Join(left, ", "))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"deployer/tasks/file"
 )
 
-// Sysctl makes kernel settings hold now and after a reboot.
+// Sysctl sets kernel settings now and for each boot.
 type Sysctl struct {
 	Name     string            `yaml:"name" doc:"part of the file's name, /etc/sysctl.d/90-deployer-NAME.conf; default settings"`
 	Settings map[string]string `yaml:"settings" required:"true" doc:"setting -> value, as in net.ipv4.ip_forward: \"1\""`
@@ -33,8 +33,8 @@ var (
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// procPath maps a setting to its file. As in sysctl(8), dots separate unless a
-// slash comes first; then dots are part of names, as in net/ipv4/conf/eth0.100/forwarding.
+// procPath returns the file of a setting. As in sysctl(8), dots separate unless a slash
+// comes first; then dots are part of names, as in net/ipv4/conf/eth0.100/forwarding.
 func procPath(key string) string {
 	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '.' {
 		key = strings.NewReplacer(".", "/", "/", ".").Replace(key)
@@ -60,7 +60,7 @@ func (s *Sysctl) valid() error {
 	return nil
 }
 
-// file is the drop-in with the settings that the kernel has, or shall have.
+// file returns the drop-in with the settings.
 func (s *Sysctl) file(keys []string) *file.File {
 	var b strings.Builder
 	b.WriteString("# Written by deployer.\n")
@@ -70,8 +70,7 @@ func (s *Sysctl) file(keys []string) *file.File {
 	return &file.File{Path: s.path(), Content: b.String(), Mode: "0644"}
 }
 
-// look returns the settings to write down and, of these, those whose present
-// value differs.
+// look returns the settings for the drop-in and the subset whose current value differs.
 func (s *Sysctl) look(sys engine.System) (keys, differ []string, have map[string]string, err error) {
 	have = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Settings)) {
@@ -80,7 +79,7 @@ func (s *Sysctl) look(sys engine.System) (keys, differ []string, have map[string
 		case errors.Is(err, fs.ErrNotExist) && s.Optional:
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			// a kernel module that brings it may be loaded by an earlier step
+			// an earlier step may load the kernel module that provides it
 		case err != nil:
 			return nil, nil, nil, err
 		}
@@ -93,7 +92,7 @@ func (s *Sysctl) look(sys engine.System) (keys, differ []string, have map[string
 	return keys, differ, have, nil
 }
 
-// normal writes a value with single spaces; the kernel separates by tabs.
+// normal replaces runs of white space by one space; the kernel separates by tabs.
 func normal(value string) string { return strings.Join(strings.Fields(value), " ") }
 
 // Check compares the running kernel and the drop-in.
@@ -118,8 +117,8 @@ func (s *Sysctl) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	return change, nil
 }
 
-// Apply sets the live values first: a value that the kernel refuses must not be
-// written down for the next boot.
+// Apply sets the live values first: a value that the kernel refuses must not be stored
+// for the next boot.
 func (s *Sysctl) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	keys, differ, _, err := s.look(sys)
 	if err != nil {
@@ -155,7 +154,7 @@ func setLive(sys engine.System, key, value string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("this kernel has no setting %s: load the kernel module that brings it, or say optional: true", key)
+		return fmt.Errorf("the kernel has no setting %s: load the kernel module that provides it, or set optional: true", key)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s cannot be set to %q here: %w; inside a container it must be set on the machine that runs it", key, value, err)
 	case errors.Is(err, syscall.EINVAL):

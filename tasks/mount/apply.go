@@ -14,9 +14,8 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// Apply writes /etc/fstab first and mounts by it: what cannot be mounted so now
-// would not be at the next boot, and would keep the host from booting. Then the
-// file is put back.
+// Apply writes /etc/fstab first and mounts by it: a line that cannot be mounted now
+// would keep the host from booting. On a failure it restores the file.
 func (m *Mount) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	table, differs, err := m.table(sys)
 	if err != nil {
@@ -44,14 +43,14 @@ func (m *Mount) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	if err := m.act(ctx, sys, verb); err != nil {
 		back := &file.File{Path: fstab, Content: string(old), Empty: len(old) == 0, Follow: true}
 		if undone := write(ctx, sys, back); undone != nil {
-			err = fmt.Errorf("%w; and the line stays in /etc/fstab: %w", err, undone)
+			err = fmt.Errorf("%w; and the line remains in /etc/fstab: %w", err, undone)
 		}
 		return nil, err
 	}
 	return nil, nil
 }
 
-// lay makes the directory.
+// lay creates the mount point.
 func lay(ctx context.Context, sys engine.System, point *file.Directory) error {
 	change, err := point.Check(ctx, sys)
 	if err != nil || !change.Needed {
@@ -61,7 +60,7 @@ func lay(ctx context.Context, sys engine.System, point *file.Directory) error {
 	return err
 }
 
-// write puts the table in place and tells systemd, which makes units of it.
+// write replaces the table and reloads systemd, which generates units from it.
 func write(ctx context.Context, sys engine.System, table *file.File) error {
 	change, err := table.Check(ctx, sys)
 	if err != nil || !change.Needed {
@@ -73,17 +72,17 @@ func write(ctx context.Context, sys engine.System, table *file.File) error {
 	return Reload(ctx, sys)
 }
 
-// Reload has systemd make its units of /etc/fstab again.
+// Reload makes systemd generate its units from /etc/fstab again.
 func Reload(ctx context.Context, sys engine.System) error {
 	if _, err := os.Stat(sys.Path("/run/systemd/system")); err != nil {
-		return nil //nolint:nilerr // another init reads the file when it needs it
+		return nil //nolint:nilerr // other init systems have no units to reload
 	}
 	_, err := hostcmd.Run(ctx, sys, "systemctl", "daemon-reload")
 	return err
 }
 
-// remount is what mount(8) is told. Without "bind" it would change the whole file
-// system that a bind mount shows a part of: read-only for everybody.
+// remount returns the options for mount(8). Without "bind", mount would change the whole
+// file system that a bind mount shows a part of: read-only for all users of it.
 func (m *Mount) remount() string {
 	if !m.line().bind() {
 		return "remount"
@@ -113,7 +112,7 @@ func (m *Mount) act(ctx context.Context, sys engine.System, verb string) error {
 		return err
 	}
 	if left, err := m.todo(sys, false); err != nil || left != "" {
-		return errors.Join(err, fmt.Errorf("the commands succeeded, but %s still needs to %s: a unit may undo it; look at systemctl list-units --type=mount",
+		return errors.Join(err, fmt.Errorf("the commands succeeded, but %s still needs to %s: a unit may revert it; see systemctl list-units --type=mount",
 			m.Path, words[left]))
 	}
 	return nil

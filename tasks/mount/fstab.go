@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// line is one of /etc/fstab; see fstab(5).
+// line is a line of /etc/fstab; see fstab(5).
 type line struct {
 	src, path, fstype, opts string
 	dump, passno            int
@@ -20,23 +20,23 @@ func (m *Mount) line() line {
 	return line{m.Src, m.Path, m.Fstype, opts, m.Dump, m.Passno}
 }
 
-// Blanks inside of a field are written in octal.
+// Blanks inside of a field are escaped in octal.
 var (
 	escaper   = strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`)
 	unescaper = strings.NewReplacer(`\134`, `\`, `\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#")
 )
 
-// String writes the line, without its end.
+// String returns the line without a line feed.
 func (l line) String() string {
 	return fmt.Sprintf("%s %s %s %s %d %d", escaper.Replace(l.src), escaper.Replace(l.path), escaper.Replace(l.fstype), escaper.Replace(l.opts), l.dump, l.passno)
 }
 
-// fields splits as mount(8) does, at blanks and tabs only.
+// fields splits at blanks and tabs, as mount(8) does.
 func fields(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' })
 }
 
-// parse reads a line; false for comments and what is no line of a file system.
+// parse parses a line; false for comments and lines without a file system.
 func parse(text string) (line, bool) {
 	f := fields(text)
 	if len(f) < 3 || strings.HasPrefix(f[0], "#") {
@@ -49,14 +49,13 @@ func parse(text string) (line, bool) {
 		return otherwise
 	}
 	l := line{src: field(0, ""), path: field(1, ""), fstype: field(2, ""), opts: field(3, "defaults")}
-	l.dump, _ = strconv.Atoi(field(4, "0")) // a field that is no number counts as 0, as for mount(8)
+	l.dump, _ = strconv.Atoi(field(4, "0")) // other texts count as 0, as for mount(8)
 	l.passno, _ = strconv.Atoi(field(5, "0"))
 	return l, true
 }
 
-// withLine puts the line in the place of the first one for its path, or at the
-// end. Lines that say the same in other words or with other blanks stay, as do
-// comments.
+// withLine replaces the first line for the same path, or appends the line. Equivalent
+// lines and comments stay as they are written.
 func withLine(table string, want line) string {
 	var b strings.Builder
 	placed := false
@@ -65,7 +64,7 @@ func withLine(table string, want line) string {
 		switch {
 		case !ok || have.path != want.path || have.fstype == "swap":
 			b.WriteString(strings.TrimSuffix(text, "\n") + "\n")
-		case placed: // twice: the first one is the one that is mounted
+		case placed: // a duplicate: mount uses the first line
 		case have == want:
 			b.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 			placed = true
@@ -80,7 +79,7 @@ func withLine(table string, want line) string {
 	return b.String()
 }
 
-// withoutLine takes all lines for the path away.
+// withoutLine removes all lines for the path.
 func withoutLine(table, path string) string {
 	var b strings.Builder
 	for text := range strings.Lines(table) {

@@ -1,5 +1,5 @@
-// Package mount has the module for mounted file systems: their line in
-// /etc/fstab and what is mounted now.
+// Package mount has the module for mounted file systems: their lines in /etc/fstab and
+// their current mounts.
 package mount
 
 import (
@@ -37,20 +37,20 @@ func (m *Mount) valid() error {
 	case m.Path == "/" && (m.State == "absent" || m.State == "unmounted"):
 		return errors.New("refusing to unmount /")
 	case m.writes() && (m.Src == "" || m.Fstype == ""):
-		return errors.New("src and fstype are needed")
+		return errors.New("src and fstype are required")
 	case strings.ContainsAny(m.Src+m.Fstype+m.Opts+m.Path, "\n#"):
-		return errors.New("a field of /etc/fstab has neither line ends nor #")
+		return errors.New("src, path, fstype and options cannot contain line feeds or #")
 	}
 	return nil
 }
 
-// writes is true when the path shall have a line in /etc/fstab.
+// writes reports whether the path must have a line in /etc/fstab.
 func (m *Mount) writes() bool { return m.State == "" || m.State == "mounted" || m.State == "present" }
 
-// mounts is true when the file system shall be mounted.
+// mounts reports whether the file system must be mounted.
 func (m *Mount) mounts() bool { return m.State == "" || m.State == "mounted" }
 
-// table is /etc/fstab as it shall be; false when it is so already.
+// table returns the wanted /etc/fstab; false when the file has that content.
 func (m *Mount) table(sys engine.System) (*file.File, bool, error) {
 	data, err := os.ReadFile(sys.Path(fstab))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -66,8 +66,8 @@ func (m *Mount) table(sys engine.System) (*file.File, bool, error) {
 	return &file.File{Path: fstab, Content: want, Empty: want == "", Follow: true}, want != string(data), nil
 }
 
-// todo is what the running host needs: mount, remount, move (another file system
-// is in its place), unmount, or nothing.
+// todo returns the needed operation: mount, remount, move (another file system is
+// mounted there), unmount, or nothing.
 func (m *Mount) todo(sys engine.System, tableDiffers bool) (string, error) {
 	now, err := mounted(sys, m.Path)
 	if err != nil {
@@ -88,10 +88,10 @@ func (m *Mount) todo(sys engine.System, tableDiffers bool) (string, error) {
 	return "", nil
 }
 
-// words are the effects' phrases.
+// words are the actions of effects by operation.
 var words = map[string]string{"mount": "mount", "remount": "mount again with other options", "move": "unmount what is there, and mount", "unmount": "unmount"}
 
-// Check compares /etc/fstab and what is mounted.
+// Check compares /etc/fstab and the mounts.
 func (m *Mount) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := m.valid(); err != nil {
 		return engine.Change{}, err
@@ -124,6 +124,6 @@ func (m *Mount) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	return change, nil
 }
 
-// point is the directory to mount on. A link there would be followed by mount,
-// to a path that no line of /etc/fstab names.
+// point returns the mount point. A symbolic link there is an error: mount would follow
+// it to a path that no line of /etc/fstab names.
 func (m *Mount) point() *file.Directory { return &file.Directory{Path: m.Path} }

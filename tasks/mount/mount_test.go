@@ -194,10 +194,10 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	sys := host(t, "", "")
 	for want, m := range map[string]*Mount{
-		"not absolute and clean":    {Path: "data"},
-		"refusing to unmount /":     {Path: "/", State: "absent"},
-		"src and fstype are needed": {Path: "/data", Src: "/dev/sdb1"},
-		"neither line ends nor #":   {Path: "/data", Src: "/dev/sdb1\n/dev/sdc1 / ext4", Fstype: "ext4"},
+		"not absolute and clean":         {Path: "data"},
+		"refusing to unmount /":          {Path: "/", State: "absent"},
+		"src and fstype are required":    {Path: "/data", Src: "/dev/sdb1"},
+		"cannot contain line feeds or #": {Path: "/data", Src: "/dev/sdb1\n/dev/sdc1 / ext4", Fstype: "ext4"},
 	} {
 		if _, _, err := tasktest.Run(t, sys, m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

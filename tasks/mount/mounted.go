@@ -9,12 +9,12 @@ import (
 	"deployer/engine"
 )
 
-// present is a file system that is mounted now. options are those of this mount,
-// super those of the file system, wherever else it is mounted.
+// present is a mounted file system: options are the options of this mount, super the
+// options of the file system, which other mounts share.
 type present struct{ source, root, fstype, options, super string }
 
-// mounted returns what is mounted at the path, on top of what else may be there;
-// nil for nothing. See proc_pid_mountinfo(5).
+// mounted returns the topmost mount at the path; nil without one. See
+// proc_pid_mountinfo(5).
 func mounted(sys engine.System, path string) (*present, error) {
 	data, err := os.ReadFile(sys.Path("/proc/self/mountinfo"))
 	if err != nil {
@@ -35,14 +35,14 @@ func mounted(sys engine.System, path string) (*present, error) {
 	return found, nil
 }
 
-// bind is true for a directory that is mounted at a second place.
+// bind reports whether the mount shows a directory of a file system.
 func (l line) bind() bool {
 	return slices.ContainsFunc(strings.Split(l.opts, ","), func(o string) bool { return o == "bind" || o == "rbind" })
 }
 
-// mountedAs reports whether what is mounted is what the line names. Kinds of file
-// systems that the line leaves open, and sources that are only words, as that of
-// a tmpfs, are not compared.
+// mountedAs reports whether the mount is the one that the line describes. It does not
+// compare a file system type that the line leaves open, or sources that are only words,
+// as a tmpfs has.
 func (l line) mountedAs(sys engine.System, now present) bool {
 	switch {
 	case l.bind():
@@ -58,7 +58,7 @@ func (l line) mountedAs(sys engine.System, now present) bool {
 	}
 	want, err := filepath.EvalSymlinks(sys.Path(device))
 	if err != nil {
-		return false // there is no such device: mount says so
+		return false // the device does not exist, which mount reports
 	}
 	have, err := filepath.EvalSymlinks(sys.Path(now.source))
 	return err == nil && want == have
@@ -74,8 +74,8 @@ func same(sys engine.System, a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// deviceOf is the path of the device that the first field of a line names, empty
-// when it names none.
+// deviceOf returns the device path for the first field of a line; empty when the field
+// names none.
 func deviceOf(src string) string {
 	kind, value, ok := strings.Cut(src, "=")
 	value = strings.Trim(value, `"`)
@@ -94,12 +94,12 @@ func deviceOf(src string) string {
 	return ""
 }
 
-// flags are options that the kernel shows as they are asked for; each with its
-// opposite, which it shows by leaving it out.
+// flags maps each option that the kernel shows under its own name to its opposite, which
+// the kernel shows by omitting the option.
 var flags = map[string]string{"ro": "rw", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime", "nodiratime": "diratime"}
 
-// honours reports whether what is mounted has the flags that are asked for. Other
-// options are the file system's own and are shown in words of its own.
+// honours reports whether the mount has the wanted flags. Other options belong to the
+// file system, which shows them in its own words.
 func (p present) honours(want string) bool {
 	has := strings.Split(p.options, ",")
 	if slices.Contains(strings.Split(p.super, ","), "ro") {

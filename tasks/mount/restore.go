@@ -10,8 +10,7 @@ import (
 // Kind is the name of the module.
 const Kind = "mount"
 
-// Restorer puts back what was mounted; /etc/fstab is put back as a file, of which
-// systemd has made units.
+// Restorer restores mounts. /etc/fstab is restored as a file.
 var Restorer = &engine.Restorer{Effect: engine.EffectKernel, Read: look, Restore: restore, ReloadsOn: func(path string) bool { return path == fstab }}
 
 func look(_ context.Context, sys engine.System, path string) (engine.State, error) {
@@ -41,8 +40,8 @@ func restore(ctx context.Context, sys engine.System, path string, now, to engine
 	return err
 }
 
-// restoreOptions tells those of the mount from those of the file system: a bind
-// mount must not change what others see of the same file system.
+// restoreOptions separates the options of the mount from those of the file system: a
+// bind mount must not change the file system for its other mounts.
 func restoreOptions(ctx context.Context, sys engine.System, path string, now, to engine.State) error {
 	if now["super"] != to["super"] {
 		if _, err := hostcmd.Run(ctx, sys, "mount", "-o", "remount,"+to["super"], path); err != nil {

@@ -9,15 +9,14 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// apt is for Debian, Ubuntu and their kin.
+// apt is the package manager of Debian, Ubuntu and their derivatives.
 type apt struct{ options }
 
 func (apt) name() string { return "apt-get" }
 
 func (apt) sources() []string { return []string{"/etc/apt/sources.list", "/etc/apt/sources.list.d"} }
 
-// get runs apt-get without any question. Configuration files that somebody
-// edited are kept.
+// get runs apt-get without questions. Configuration files that were edited are kept.
 func (a apt) get(ctx context.Context, sys engine.System, args ...string) error {
 	argv := append([]string{"apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0", "-o", "Acquire::Retries=3",
 		"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold"}, args...)
@@ -27,7 +26,7 @@ func (a apt) get(ctx context.Context, sys engine.System, args ...string) error {
 	}
 	err := withLockRetry(ctx, sys, a.lockTimeout, run)
 	if failure, ok := errors.AsType[*engine.Failure](err); ok && says(failure, "dpkg was interrupted") {
-		// Somebody pulled the plug in the middle of an installation.
+		// A power cut or a kill has interrupted an installation.
 		sys.Progress("finishing an installation that was interrupted")
 		if _, err := hostcmd.RunCommand(ctx, sys, engine.Command{Argv: []string{"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"},
 			Env: append([]string{"DEBIAN_FRONTEND=noninteractive"}, english...)}); err != nil {
@@ -50,15 +49,15 @@ func (a apt) install(ctx context.Context, sys engine.System, jobs []job) error {
 	return a.fetch(ctx, sys, append(a.flags("install"), specs(jobs, "=")...)...)
 }
 
-// fetch runs apt-get again with new lists of packages when it found something
-// missing: lists are often older than the package source, or not there at all.
+// fetch runs apt-get. When it reports missing packages, fetch refreshes the lists of
+// packages and runs it again: lists are often older than the package source, or missing.
 func (a apt) fetch(ctx context.Context, sys engine.System, args ...string) error {
 	err := a.get(ctx, sys, args...)
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if !ok || !says(failure, "Unable to locate package", "has no installation candidate", "was not found", "404  Not Found", "Failed to fetch") {
 		return err
 	}
-	// One source that is down is no harm when another one has the packages.
+	// A source that is down does no harm when another source has the packages.
 	silent := refresh(ctx, sys, a, "")
 	if err := a.get(ctx, sys, args...); err == nil || silent == nil {
 		return err
@@ -78,8 +77,8 @@ func (a apt) flags(verb string) []string {
 	return out
 }
 
-// upgrade leaves alone which packages count as installed by hand: install
-// would change that.
+// upgrade installs with --only-upgrade, because a plain install marks packages as
+// manually installed.
 func (a apt) upgrade(ctx context.Context, sys engine.System, jobs []job, everything bool) error {
 	if everything {
 		return a.fetch(ctx, sys, append(a.flags("upgrade"), "--with-new-pkgs")...)
@@ -106,7 +105,7 @@ func (apt) contents(ctx context.Context, sys engine.System, file string) (name, 
 	return nameAndVersion(res.Stdout)
 }
 
-// newer takes the candidates that apt would choose, pins and holds considered.
+// newer returns the candidates that apt would choose, with pins and holds.
 func (a apt) newer(ctx context.Context, sys engine.System, names []string) (map[string]string, error) {
 	if names == nil {
 		res, err := ask(ctx, sys, 0, "apt-get", "--simulate", "-q", "upgrade", "--with-new-pkgs")
@@ -116,8 +115,8 @@ func (a apt) newer(ctx context.Context, sys engine.System, names []string) (map[
 	return policies(res.Stdout), err
 }
 
-// simulated reads lines such as "Inst bash [5.2-1] (5.2-2 Debian:12 [amd64])";
-// without the present version it is a package that comes in addition.
+// simulated parses lines such as "Inst bash [5.2-1] (5.2-2 Debian:12 [amd64])"; a line
+// without the present version is an additional package.
 func simulated(answer string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(answer) {
@@ -128,7 +127,7 @@ func simulated(answer string) map[string]string {
 	return out
 }
 
-// policies reads what apt-cache policy says of each package.
+// policies parses the output of apt-cache policy by package.
 func policies(answer string) map[string]string {
 	out := map[string]string{}
 	name, installed := "", ""

@@ -13,11 +13,11 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// scratch is where lists of packages are read into that the host shall not keep.
+// scratch is the directory for temporary lists of packages.
 const scratch = "/var/lib/deployer/tmp"
 
-// Missing lists those of the wanted packages that are not installed, sorted. As
-// in [Package], "a|b" is satisfied by either; the first is named.
+// Missing lists the wanted packages that are not installed, sorted. As in [Package],
+// "a|b" is satisfied by either; the first is listed.
 func Missing(ctx context.Context, sys engine.System, names []string) ([]string, error) {
 	p := &Package{Name: names}
 	wants, err := p.wants()
@@ -32,9 +32,9 @@ func Missing(ctx context.Context, sys engine.System, names []string) ([]string, 
 	return targets(jobs), err
 }
 
-// Offered returns nil when the host's package sources answer now and offer every
-// name, with all that it depends on. It installs nothing, and what the host knows
-// of its sources stays as it is.
+// Offered returns nil when the host's package sources answer now and offer every name
+// with its dependencies. It installs nothing and does not change the host's lists of
+// packages.
 func Offered(ctx context.Context, sys engine.System, names []string) error {
 	m, err := detect(sys, (&Package{}).options())
 	if err != nil {
@@ -43,8 +43,8 @@ func Offered(ctx context.Context, sys engine.System, names []string) error {
 	return noSource(m.offered(ctx, sys, names), names)
 }
 
-// Reason is why packages cannot be had, in the words of the package manager and
-// in one line.
+// Reason returns, in one line, the package manager's reason why packages are not
+// available.
 func Reason(err error) string {
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if !ok {
@@ -59,8 +59,8 @@ func Reason(err error) string {
 	return failure.Message
 }
 
-// offered reads the lists of all sources into a directory that is removed
-// again, and lets apt solve the installation from these.
+// offered reads the lists of all sources into a temporary directory and lets apt solve
+// the installation from them.
 func (a apt) offered(ctx context.Context, sys engine.System, names []string) error {
 	if err := os.MkdirAll(sys.Path(scratch), 0o700); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a apt) offered(ctx context.Context, sys engine.System, names []string) err
 		}
 	}
 	own := path.Join(scratch, path.Base(dir))
-	// As root: apt's own user cannot reach the directory.
+	// The option makes apt read as root: apt's own user cannot enter the directory.
 	options := []string{
 		"-o", "Dir::State::lists=" + own + "/lists", "-o", "Dir::Cache=" + own, "-o", "APT::Sandbox::User=root",
 		"-o", "Acquire::http::Timeout=10", "-o", "Acquire::https::Timeout=10", "-o", "Acquire::Retries=0",
@@ -90,8 +90,8 @@ func (a apt) offered(ctx context.Context, sys engine.System, names []string) err
 	return err
 }
 
-// offered asks for each name which available package provides it; an answer
-// without a line is none.
+// offered queries the available package that provides each name; an output without a
+// line means none.
 func (dnf) offered(ctx context.Context, sys engine.System, names []string) error {
 	for _, name := range names {
 		argv := []string{"dnf", "--quiet", "repoquery", "--available", "--whatprovides", name}

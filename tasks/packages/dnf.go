@@ -9,8 +9,8 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// dnf is for Red Hat's distributions and their kin. It waits by itself for
-// another dnf, and says nothing of it; rpm's own lock is waited for here.
+// dnf is the package manager of Red Hat's distributions and their derivatives. dnf
+// itself waits, silently, for another dnf; the lock of rpm is waited for here.
 type dnf struct{ options }
 
 func (dnf) name() string { return "dnf" }
@@ -60,7 +60,7 @@ func (d dnf) newer(ctx context.Context, sys engine.System, names []string) (map[
 	argv := append([]string{"dnf", "-y", "--quiet", "check-update"}, names...)
 	res, err := sys.Run(ctx, engine.Command{Argv: argv, Env: english, MaxOutput: maxAnswer})
 	if err != nil {
-		return nil, fmt.Errorf("asking dnf: %w", err)
+		return nil, fmt.Errorf("querying dnf: %w", err)
 	}
 	const hasUpdates = 100
 	if res.Exit != 0 && res.Exit != hasUpdates {
@@ -69,8 +69,8 @@ func (d dnf) newer(ctx context.Context, sys engine.System, names []string) (map[
 	return checkUpdate(res.Stdout), nil
 }
 
-// checkUpdate reads lines such as "bash.x86_64  5.2-2.el9  baseos". What follows
-// a line about obsoleted packages is not about updates.
+// checkUpdate parses lines such as "bash.x86_64 5.2-2.el9 baseos". The lines behind a
+// heading about obsoleted packages are not updates.
 func checkUpdate(answer string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(answer) {

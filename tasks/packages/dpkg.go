@@ -7,8 +7,8 @@ import (
 	"deployer/engine"
 )
 
-// installed asks dpkg by name, and for names that it does not know whether an
-// installed package provides them.
+// installed queries dpkg by name and, for unknown names, by the packages that provide
+// them.
 func (apt) installed(ctx context.Context, sys engine.System, names []string) (versions, error) {
 	have := versions{}
 	if len(names) == 0 {
@@ -53,7 +53,7 @@ func readDpkg(have versions, answer string) {
 	}
 }
 
-// readProvides reads lines such as "installed 1.2 awk, editor (= 2)".
+// readProvides parses lines such as "installed 1.2 awk, editor (= 2)".
 func readProvides(have versions, answer string) {
 	for line := range strings.Lines(answer) {
 		f := strings.SplitN(strings.TrimSpace(line), " ", 3)

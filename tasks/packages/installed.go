@@ -7,9 +7,8 @@ import (
 	"deployer/engine"
 )
 
-// Installed lists all packages of the host with their versions; of a package
-// that is there in several versions, such as a kernel, all of them with blanks
-// between.
+// Installed lists all packages of the host with their versions. A package that is
+// installed in several versions, such as a kernel, has all of them, separated by blanks.
 func Installed(ctx context.Context, sys engine.System) (map[string]string, error) {
 	m, err := detect(sys, options{})
 	if err != nil {

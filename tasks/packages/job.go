@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// job is one thing to do to one package.
+// job is one operation on one package.
 type job struct {
 	verb    string // install, upgrade or remove
 	name    string
 	version string // wanted; empty for any
-	have    string // what is there now, for people
+	have    string // installed version, for messages
 	file    string // install this file
 	purge   bool
 }
 
-// action is the effect's phrase.
+// action describes the job as an effect.
 func (j job) action() string {
 	switch {
 	case j.verb == "remove" && j.purge:
@@ -38,7 +38,7 @@ func targets(jobs []job) []string {
 	return out
 }
 
-// sorted deals jobs out by verb.
+// sorted groups jobs by verb.
 func sorted(jobs []job) (install, upgrade, remove []job) {
 	for _, j := range jobs {
 		switch j.verb {
@@ -53,7 +53,7 @@ func sorted(jobs []job) (install, upgrade, remove []job) {
 	return install, upgrade, remove
 }
 
-// inOrder sorts jobs by name and leaves each out that is there already.
+// inOrder sorts jobs by name and removes duplicates.
 func inOrder(jobs []job) []job {
 	slices.SortFunc(jobs, func(a, b job) int { return cmp.Compare(a.name, b.name) })
 	return slices.CompactFunc(jobs, func(a, b job) bool { return a == b })
@@ -70,7 +70,7 @@ func toInstall(wants []want, installed versions) []job {
 	return inOrder(out)
 }
 
-// toUpgrade also installs what is not there.
+// toUpgrade returns the jobs for state latest; packages that are missing are installed.
 func toUpgrade(wants []want, installed versions, newer map[string]string) []job {
 	out := toInstall(wants, installed)
 	for _, w := range wants {
@@ -82,7 +82,7 @@ func toUpgrade(wants []want, installed versions, newer map[string]string) []job 
 	return inOrder(out)
 }
 
-// toUpgradeAll is for every package that has a newer version.
+// toUpgradeAll returns the jobs for every package with a newer version.
 func toUpgradeAll(installed versions, newer map[string]string) []job {
 	var out []job
 	for name, version := range newer {

@@ -10,12 +10,12 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// listsReceipt is written when the lists of packages were read: all of them, or
-// those of the source that is named.
+// listsReceipt is the receipt whose time is the last refresh of the lists of packages:
+// of all sources, or of the named one.
 func listsReceipt(source string) string { return receipt.Path("packages", "lists", source) }
 
-// freshen reads the lists of packages again when they are older than valid, or
-// than a file that says where packages come from.
+// freshen refreshes the lists of packages when they are older than valid, or older than
+// a file that defines sources.
 func freshen(ctx context.Context, sys engine.System, m manager, valid time.Duration) error {
 	info, err := os.Stat(sys.Path(listsReceipt("")))
 	if err == nil && age(info) < valid && !sourcesNewer(sys, m, info.ModTime()) {
@@ -24,7 +24,8 @@ func freshen(ctx context.Context, sys engine.System, m manager, valid time.Durat
 	return refresh(ctx, sys, m, "")
 }
 
-// age is large for a file from the future: the clock was set.
+// age returns the age of a file; a time in the future, after a change of the clock,
+// counts as very old.
 func age(info os.FileInfo) time.Duration {
 	if since := time.Since(info.ModTime()); since >= 0 {
 		return since
@@ -40,7 +41,8 @@ func refresh(ctx context.Context, sys engine.System, m manager, source string) e
 	return receipt.Write(sys, listsReceipt(source), map[string]string{"run": sys.RunID()})
 }
 
-// sourcesNewer looks at the files, and at their directory for what was removed.
+// sourcesNewer reports whether a source file, or their directory after a removal, is
+// newer.
 func sourcesNewer(sys engine.System, m manager, than time.Time) bool {
 	for _, path := range m.sources() {
 		below, err := filepath.Glob(filepath.Join(sys.Path(path), "*"))

@@ -10,14 +10,14 @@ import (
 	"deployer/engine"
 )
 
-// lockSigns are in what apt, dpkg, rpm, dnf and zypper say when another of
-// their kind is at work.
+// lockSigns are parts of the messages by which apt, dpkg, rpm, dnf and zypper report
+// that another process holds their lock.
 var lockSigns = []string{
 	"Could not get lock", "Unable to lock", "Unable to acquire the dpkg frontend lock", "frontend lock was locked",
 	"can't create transaction lock", "Failed to obtain the transaction lock", "System management is locked",
 }
 
-// withLockRetry runs a package manager again while another one holds its lock.
+// withLockRetry runs a package manager, and again as long as another one holds its lock.
 func withLockRetry(ctx context.Context, sys engine.System, limit time.Duration, run func() error) error {
 	deadline := time.Now().Add(limit)
 	tick := time.NewTicker(max(min(2*time.Second, limit/10), time.Millisecond))
@@ -43,7 +43,7 @@ func withLockRetry(ctx context.Context, sys engine.System, limit time.Duration, 
 	}
 }
 
-// holder is the line that says who holds the lock, as far as the manager does.
+// holder returns the line of the message that names the holder of the lock.
 func holder(failure *engine.Failure) string {
 	for line := range strings.Lines(failure.Detail) {
 		for _, sign := range lockSigns {

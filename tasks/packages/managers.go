@@ -12,29 +12,28 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// manager is how one family of distributions is asked. All of it goes through
-// command lines that have been stable for decades.
+// manager is the interface to the package manager of a family of distributions. All
+// implementations use command lines that have been stable for decades.
 type manager interface {
 	name() string
-	// sources are the files and directories that say where packages come from.
+	// sources returns the files and directories that define package sources.
 	sources() []string
-	// place is where a source of packages is written down.
+	// place returns the file that defines a source.
 	place() sourceLayout
-	// refresh reads the lists of packages again; those of one source only when
-	// it is named.
+	// refresh refreshes the lists of packages; only those of one source when one is named.
 	refresh(ctx context.Context, sys engine.System, source string) error
 	installed(ctx context.Context, sys engine.System, names []string) (versions, error)
-	// newer tells which of the named installed packages have a newer version,
-	// and which; of all packages without names.
+	// newer returns the newer version by package, for the named installed packages or,
+	// without names, for all.
 	newer(ctx context.Context, sys engine.System, names []string) (map[string]string, error)
-	// contents tells name and version of the package in a file.
+	// contents returns name and version of a package file.
 	contents(ctx context.Context, sys engine.System, file string) (name, version string, err error)
 	install(ctx context.Context, sys engine.System, jobs []job) error
-	// upgrade upgrades the packages of the jobs; everything is set when these
-	// are all that can be upgraded.
+	// upgrade upgrades the packages of the jobs; everything is true when these are all
+	// packages with an upgrade.
 	upgrade(ctx context.Context, sys engine.System, jobs []job, everything bool) error
 	remove(ctx context.Context, sys engine.System, jobs []job) error
-	// offered returns nil when the sources answer and have all of these; see Offered.
+	// offered returns nil when the sources answer and offer all names; see Offered.
 	offered(ctx context.Context, sys engine.System, names []string) error
 }
 
@@ -50,15 +49,15 @@ func detect(sys engine.System, o options) (manager, error) {
 	return nil, errors.New("this host has none of apt-get, dnf and zypper: install its packages by other means and leave the list of packages empty")
 }
 
-// english makes programs speak the language that their answers are read in.
+// english is the environment in which programs print the messages that the parsers know.
 var english = []string{"LC_ALL=C"}
 
-// ask runs a query of a package database. Up to exit code 1 means that some
-// names are unknown.
+// ask runs a query of a package database. Exit code 1 means that names are unknown, and
+// is no error.
 func ask(ctx context.Context, sys engine.System, most int, argv ...string) (engine.CommandResult, error) {
 	res, err := sys.Run(ctx, engine.Command{Argv: argv, Env: english, MaxOutput: maxAnswer})
 	if err != nil {
-		return res, fmt.Errorf("asking %s: %w", argv[0], err)
+		return res, fmt.Errorf("querying %s: %w", argv[0], err)
 	}
 	if res.Exit > most {
 		return res, hostcmd.Failed(argv, res)
@@ -66,27 +65,28 @@ func ask(ctx context.Context, sys engine.System, most int, argv ...string) (engi
 	return res, nil
 }
 
-// maxAnswer bounds an answer in bytes: that of a host with ten thousand packages.
+// maxAnswer is the maximum size of an output in bytes: enough for a host with ten
+// thousand packages.
 const maxAnswer = 16 << 20
 
-// contents looks into a package file. One that is not there may be made by an
-// earlier step that a dry run has not done.
+// contents reads name and version from a package file. A missing file is no error in a
+// dry run, as an earlier step may create it.
 func contents(ctx context.Context, sys engine.System, m manager, file string) (choices []string, version string, err error) {
 	if _, err := os.Stat(sys.Path(file)); errors.Is(err, os.ErrNotExist) {
 		return []string{filepath.Base(file)}, "", nil
 	}
 	name, version, err := m.contents(ctx, sys, file)
 	if err != nil {
-		return nil, "", fmt.Errorf("looking into the package file %s: %w", file, err)
+		return nil, "", fmt.Errorf("reading the package file %s: %w", file, err)
 	}
 	return []string{name}, version, nil
 }
 
-// nameAndVersion reads "name version".
+// nameAndVersion parses "name version".
 func nameAndVersion(answer string) (name, version string, err error) {
 	name, version, ok := strings.Cut(strings.TrimSpace(answer), " ")
 	if !ok {
-		return "", "", fmt.Errorf("the answer %q has no name and version", answer)
+		return "", "", fmt.Errorf("the output %q has no name and version", answer)
 	}
 	return name, version, nil
 }

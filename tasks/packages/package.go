@@ -36,7 +36,7 @@ const (
 	defaultCacheValid  = time.Hour
 )
 
-// options are what a package manager is told beside the names.
+// options are the settings of a package manager for one call.
 type options struct {
 	recommends, downgrade, purge, autoremove bool
 	lockTimeout                              time.Duration
@@ -46,14 +46,14 @@ func (p *Package) options() options {
 	return options{p.InstallRecommends, p.AllowDowngrade, p.Purge, p.Autoremove, cmp.Or(p.LockTimeout, defaultLockTimeout)}
 }
 
-// Check asks the package database, and the package sources only where it must.
+// Check queries the package database, and the package sources only where it must.
 func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	wants, err := p.wants()
 	switch {
 	case err != nil:
 		return engine.Change{}, err
 	case p.Name == nil && !p.UpdateCache:
-		return engine.Change{}, errors.New("name is missing: which packages?")
+		return engine.Change{}, errors.New("name is missing: give the packages")
 	case len(wants) == 0 && !p.UpdateCache:
 		return engine.Change{}, nil
 	}
@@ -80,7 +80,7 @@ func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, 
 	return change, nil
 }
 
-// jobs lists what there is to do.
+// jobs returns the operations that are needed.
 func (p *Package) jobs(ctx context.Context, sys engine.System, m manager, wants []want) ([]job, error) {
 	for i, w := range wants {
 		if w.file == "" {
@@ -117,7 +117,7 @@ func allJobs(ctx context.Context, sys engine.System, m manager) ([]job, error) {
 	return toUpgradeAll(installed, newer), err
 }
 
-// Apply installs, upgrades or removes, and looks that it did.
+// Apply installs, upgrades or removes, and verifies the result.
 func (p *Package) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	jobs, _ := change.CheckState.([]job)
 	m, err := detect(sys, p.options())
@@ -147,8 +147,8 @@ func (p *Package) Apply(ctx context.Context, sys engine.System, change engine.Ch
 	return engine.Output{"packages": targets(jobs)}, p.confirm(ctx, sys, m)
 }
 
-// confirm looks into the package database again: managers end with success
-// when a name stands for something else, or a version is held.
+// confirm reads the package database again: managers succeed, too, when a name stands
+// for another package, or a version is held.
 func (p *Package) confirm(ctx context.Context, sys engine.System, m manager) error {
 	again := *p
 	if p.State == "latest" {
@@ -160,12 +160,13 @@ func (p *Package) confirm(ctx context.Context, sys engine.System, m manager) err
 	}
 	left, err := again.jobs(ctx, sys, m, wants)
 	if err == nil && len(left) > 0 {
-		return fmt.Errorf("%s succeeded, but the package database says otherwise of %s", m.name(), strings.Join(targets(left), ", "))
+		return fmt.Errorf("%s succeeded, but the package database does not show the change of %s", m.name(), strings.Join(targets(left), ", "))
 	}
 	return err
 }
 
-// signs in the words of apt, dnf and zypper that packages could not be fetched.
+// signs are parts of the messages of apt, dnf and zypper for packages that could not be
+// downloaded.
 var noSourceSigns = []string{
 	"Could not resolve", "Temporary failure resolving", "Could not connect", "Failed to fetch", "Unable to connect",
 	"Unable to locate package", "has no installation candidate", // apt without any source
@@ -173,7 +174,7 @@ var noSourceSigns = []string{
 	"No more mirrors to try", "Download (curl) error", "No repositories defined", "Unable to find a match", "No provider of",
 }
 
-// noSource adds what to do when no package source answered.
+// noSource adds advice when no package source answered.
 func noSource(err error, names []string) error {
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if !ok || !says(failure, noSourceSigns...) {

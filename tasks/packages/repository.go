@@ -58,7 +58,7 @@ func (r *Repository) valid() error {
 	case r.Key != "" && !strings.HasPrefix(strings.TrimSpace(r.Key), armour):
 		return errors.New("key is not a public key that begins with " + armour)
 	case r.Key == "" && r.KeyFile == "" && !r.Trusted:
-		return errors.New("key or key_file is missing; to take packages that nobody signed, say trusted: true")
+		return errors.New("key or key_file is missing; set trusted: true to accept unsigned packages")
 	}
 	return nil
 }
@@ -92,7 +92,8 @@ func (r *Repository) Check(ctx context.Context, sys engine.System) (engine.Chang
 	return change, nil
 }
 
-// files are the source and, when it comes with the task, its key.
+// files returns the modules for the source file and, when the task has one, the key
+// file.
 func (r *Repository) files(m manager) ([]*file.File, error) {
 	place := m.place()
 	source := &file.File{Path: place.source(r.Name), Mode: "0644", State: r.State}
@@ -112,11 +113,11 @@ func (r *Repository) files(m manager) ([]*file.File, error) {
 	return []*file.File{key, source}, err
 }
 
-// reads is true when a change is followed by a look at the source.
+// reads reports whether a change is followed by a refresh of the lists.
 func (r *Repository) reads() bool { return r.UpdateCache && r.Enabled && r.State != "absent" }
 
-// unread is true when the lists were not read since the source was written: a
-// run was killed in between, or the source did not answer.
+// unread reports whether the lists have not been refreshed since the source was written,
+// because a run was killed in between or the source did not answer.
 func (r *Repository) unread(sys engine.System, files []*file.File) bool {
 	read, err := os.Stat(sys.Path(listsReceipt(r.Name)))
 	if err != nil {
@@ -130,7 +131,7 @@ func (r *Repository) unread(sys engine.System, files []*file.File) bool {
 	return false
 }
 
-// Apply writes the files and reads the lists.
+// Apply writes the files and refreshes the lists.
 func (r *Repository) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	m, err := detect(sys, (&Package{}).options())
 	if err != nil {

@@ -95,7 +95,7 @@ func TestRepositoryErrors(t *testing.T) {
 		"url is missing":               {Name: "x"},
 		"exclude each other":           {Name: "x", URL: url, Key: someKey, KeyFile: "/k"},
 		"is not a public key":          {Name: "x", URL: url, Key: "abc"},
-		"say trusted: true":            {Name: "x", URL: url},
+		"set trusted: true":            {Name: "x", URL: url},
 		"suites is missing":            {Name: "x", URL: url, Trusted: true},
 		"components is missing":        {Name: "x", URL: url, Trusted: true, Suites: suites},
 		"knows no mirrorlist":          {Name: "x", Mirrorlist: "http://m", Trusted: true, Suites: suites, Components: suites},

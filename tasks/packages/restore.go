@@ -11,9 +11,9 @@ import (
 	"deployer/engine"
 )
 
-// Restorer puts back packages in the version that they had, as long as a package
-// source still offers it. What came along with a package stays, and so does its
-// configuration: somebody may have put work into it, and purging can take data.
+// Restorer restores packages to their earlier version, as long as a package source
+// offers it. It leaves dependencies that were installed with a package, and
+// configuration: somebody may have edited it, and purging can delete data.
 var Restorer = &engine.Restorer{Effect: engine.EffectPackage, Read: lookPackage, Restore: restorePackage, Irreversible: notOffered,
 	Remainder: "its configuration files and packages that came along stay"}
 
@@ -28,7 +28,7 @@ func lookPackage(ctx context.Context, sys engine.System, name string) (engine.St
 	return kept(installed, name), err
 }
 
-// kept is a package's state as far as it can be put back.
+// kept is the part of a package's state that can be restored.
 func kept(installed versions, name string) engine.State {
 	if !installed.has(name) || installed[name].virtual {
 		return nil
@@ -36,7 +36,7 @@ func kept(installed versions, name string) engine.State {
 	return engine.State{keyVersion: installed[name].shown()}
 }
 
-// keepAll keeps what the jobs are about to change.
+// keepAll records the backups of the packages that the jobs will change.
 func keepAll(ctx context.Context, sys engine.System, m manager, jobs []job) error {
 	installed, err := m.installed(ctx, sys, targets(jobs))
 	if err != nil {
@@ -71,15 +71,16 @@ func restorePackage(ctx context.Context, sys engine.System, name string, _, to e
 	return err
 }
 
-// signs in the words of apt, dnf and zypper that a version is not to be had.
+// unavailable are parts of the messages of apt, dnf and zypper for a version that no
+// source offers.
 var noVersionSigns = []string{"was not found", "No package ", "No match", "Nothing provides", "not found in package names"}
 
 func noVersion(name string, to engine.State) string {
 	return fmt.Sprintf("no package source of this host offers %s %s any more", name, to[keyVersion])
 }
 
-// notOffered looks for the old version in what the host knows of its package
-// sources. That may be older than the sources, so it is no promise.
+// notOffered looks for the old version in the host's lists of packages. The lists may be
+// older than the sources, so a version that is found may still be unavailable.
 func notOffered(ctx context.Context, sys engine.System, name string, _, to engine.State) (string, error) {
 	if len(to) == 0 {
 		return "", nil
@@ -100,8 +101,8 @@ func notOffered(ctx context.Context, sys engine.System, name string, _, to engin
 	return noVersion(name, to), nil
 }
 
-// lists reports whether a version is among those that a package manager names: in a
-// column of its own, or as in NAME-0:VERSION.ARCH.
+// lists reports whether an output contains a version: in a column of its own, or as
+// NAME-0:VERSION.ARCH.
 func lists(text, version string) bool {
 	columns := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || unicode.IsSpace(r) })
 	return slices.ContainsFunc(columns, func(c string) bool {

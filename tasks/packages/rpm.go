@@ -7,12 +7,12 @@ import (
 	"deployer/engine"
 )
 
-// rpmFormat prints a line for each package that an answer has.
+// rpmFormat prints a line for each package in an output.
 const rpmFormat = "%{NAME} %{ARCH} %{EPOCHNUM} %{VERSION} %{RELEASE}\n"
 
-// rpmInstalled asks for all names at once, and for each of those that are no
-// package whether an installed one provides it: rpm's answer does not say which
-// question it is for.
+// rpmInstalled queries all names at once, and then, for each name that is not a package,
+// the installed package that provides it: the output of rpm does not tell which query it
+// belongs to.
 func rpmInstalled(ctx context.Context, sys engine.System, names []string) (versions, error) {
 	have := versions{}
 	if len(names) == 0 {
@@ -40,7 +40,8 @@ func rpmInstalled(ctx context.Context, sys engine.System, names []string) (versi
 	return have, nil
 }
 
-// readRPM reads the lines of rpmFormat; others say what is not installed.
+// readRPM parses the lines of rpmFormat; other lines are messages about missing
+// packages.
 func readRPM(answer string) versions {
 	out := versions{}
 	for line := range strings.Lines(answer) {

@@ -9,7 +9,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// zypper is for SUSE's distributions.
+// zypper is the package manager of SUSE's distributions.
 type zypper struct{ options }
 
 func (zypper) name() string { return "zypper" }
@@ -73,7 +73,7 @@ func (zypper) contents(ctx context.Context, sys engine.System, file string) (nam
 	return rpmContents(ctx, sys, file)
 }
 
-// newer reads the table of zypper list-updates, which takes no names.
+// newer parses the table of zypper list-updates, which accepts no names.
 func (z zypper) newer(ctx context.Context, sys engine.System, names []string) (map[string]string, error) {
 	res, err := ask(ctx, sys, 0, "zypper", "--non-interactive", "--quiet", "list-updates")
 	if err != nil {
@@ -88,7 +88,7 @@ func (z zypper) newer(ctx context.Context, sys engine.System, names []string) (m
 	return out, nil
 }
 
-// listUpdates reads rows such as "v | main | bash | 5.2-1 | 5.2-2 | x86_64".
+// listUpdates parses rows such as "v | main | bash | 5.2-1 | 5.2-2 | x86_64".
 func listUpdates(answer string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(answer) {

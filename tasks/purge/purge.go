@@ -1,5 +1,5 @@
-// Package purge has the module that removes what deployer wrote to a directory
-// for something that the inventory no longer names.
+// Package purge has the module that removes files which deployer wrote to a directory
+// for objects that the inventory no longer contains.
 package purge
 
 import (
@@ -17,8 +17,8 @@ import (
 	"deployer/tasks/unit"
 )
 
-// Purge removes the files of a directory that are not to be kept, when their first
-// line says that deployer wrote them. All others are somebody else's and stay.
+// Purge removes the files of a directory that are not listed and whose first line marks
+// them as written by deployer. Other files stay.
 type Purge struct {
 	Path  string   `yaml:"path" required:"true" doc:"absolute path of the directory; a missing directory is no error"`
 	Files string   `yaml:"files" default:"*" doc:"pattern of files below path, such as *.yaml or */hosts.toml; a directory that becomes empty is removed. Default *"`
@@ -31,10 +31,10 @@ var _ engine.Module = (*Purge)(nil)
 // New returns the arguments with their defaults.
 func New() *Purge { return &Purge{Files: "*"} }
 
-// found is what lies in the directory: paths of the host, sorted.
+// found lists the files of the directory: paths of the host, sorted.
 type found struct {
 	ours   []string // to be removed
-	others []string // somebody else's
+	others []string // not written by deployer
 }
 
 func (p *Purge) find(sys engine.System) (found, error) {
@@ -59,7 +59,7 @@ func (p *Purge) find(sys engine.System) (found, error) {
 			continue
 		}
 		if err != nil {
-			return f, fmt.Errorf("looking at %s: %w", path, err)
+			return f, fmt.Errorf("reading %s: %w", path, err)
 		}
 		if info.IsDir() {
 			continue
@@ -73,8 +73,8 @@ func (p *Purge) find(sys engine.System) (found, error) {
 	return f, nil
 }
 
-// Check lists what would be removed. The output has what stays because somebody
-// else wrote it under "others".
+// Check lists the files to remove. The output field others lists the files that stay
+// because deployer has not written them.
 func (p *Purge) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	f, err := p.find(sys)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Purge) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	return change, nil
 }
 
-// Apply removes it, and keeps it for a revert.
+// Apply removes the files and keeps backups for a revert.
 func (p *Purge) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	f, err := p.find(sys)
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Purge) remove(ctx context.Context, sys engine.System, path string) erro
 	return p.removeEmpty(sys, filepath.Dir(path))
 }
 
-// removeEmpty removes a directory below Path that has nothing left in it.
+// removeEmpty removes an empty directory below Path.
 func (p *Purge) removeEmpty(sys engine.System, dir string) error {
 	if dir == filepath.Clean(p.Path) {
 		return nil

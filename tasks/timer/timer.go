@@ -1,5 +1,4 @@
-// Package timer has the module for systemd timers with the service that they
-// start.
+// Package timer has the module for systemd timers, each with the service that it starts.
 package timer
 
 import (
@@ -34,7 +33,7 @@ type Timer struct {
 	Persistent       bool              `yaml:"persistent" doc:"with on_calendar: run at boot if a run was missed while the host was off. Default false"`
 	User             string            `yaml:"user" doc:"user who runs the command; default root"`
 	WorkingDirectory string            `yaml:"working_directory" doc:"absolute path; default /"`
-	Environment      map[string]string `yaml:"environment" doc:"environment variables, readable for everybody on the host"`
+	Environment      map[string]string `yaml:"environment" doc:"environment variables, readable by every user of the host"`
 	Service          map[string]string `yaml:"service" doc:"additional lines of the [Service] section, as in MemoryMax: 1G; default none"`
 	State            string            `yaml:"state" enum:"present,absent" doc:"present (enabled and started) or absent. Default present"`
 }
@@ -52,7 +51,7 @@ func (t *Timer) valid() error {
 	case len(t.Command) == 0 || !strings.HasPrefix(t.Command[0], "/"):
 		return errors.New("command is missing, or does not begin with the absolute path of a program")
 	case len(t.OnCalendar) == 0 && t.OnBoot == 0 && t.Every == 0:
-		return errors.New("when is it to run? give on_calendar, on_boot or every")
+		return errors.New("on_calendar, on_boot or every is required")
 	}
 	for key, value := range lines(t) {
 		if strings.ContainsAny(key+value, "\n\r") {
@@ -71,7 +70,7 @@ func lines(t *Timer) map[string]string {
 	return all
 }
 
-// service is the text of the unit that does the work.
+// service returns the text of the service unit.
 func (t *Timer) service() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by deployer.\n[Unit]\nDescription=%s\n\n[Service]\nType=oneshot\nExecStart=%s\n",
@@ -91,7 +90,7 @@ func (t *Timer) service() string {
 	return b.String()
 }
 
-// timer is the text of the unit that says when.
+// timer returns the text of the timer unit.
 func (t *Timer) timer() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by deployer.\n[Unit]\nDescription=%s\n\n[Timer]\n", percent("When to run: "+cmp.Or(t.Description, t.Name)))
@@ -101,7 +100,7 @@ func (t *Timer) timer() string {
 	boot := t.OnBoot
 	if t.Every > 0 {
 		fmt.Fprintf(&b, "OnUnitActiveSec=%s\n", seconds(t.Every))
-		boot = cmp.Or(boot, t.Every) // without it the first time would never come
+		boot = cmp.Or(boot, t.Every) // OnUnitActiveSec alone never triggers a first run
 	}
 	if boot > 0 {
 		fmt.Fprintf(&b, "OnBootSec=%s\n", seconds(boot))
@@ -118,11 +117,10 @@ func (t *Timer) timer() string {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }
 
-// percent keeps systemd from taking a % for one of its specifiers.
+// percent escapes the % of systemd's specifiers.
 func percent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
-// commandLine writes words so that systemd reads the same words; see
-// systemd.service(5), COMMAND LINES.
+// commandLine quotes words for systemd; see systemd.service(5), COMMAND LINES.
 func commandLine(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -153,7 +151,7 @@ func (t *Timer) parts() []engine.Module {
 	}
 }
 
-// Check compares the units, and asks systemd whether it understands the times.
+// Check compares the units, and has systemd validate the times.
 func (t *Timer) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := t.valid(); err != nil {
 		return engine.Change{}, err
@@ -166,7 +164,7 @@ func (t *Timer) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	return compose.Check(ctx, sys, t.parts()...)
 }
 
-// Apply brings the units to what they shall be.
+// Apply writes the units and enables the timer, or removes both.
 func (t *Timer) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	out, err := compose.Apply(ctx, sys, t.parts()...)
 	if err == nil && t.State == "absent" {

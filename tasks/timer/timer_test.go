@@ -99,11 +99,11 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	daily, command := strictyaml.Texts{"daily"}, hostcmd.Words{"/bin/true"}
 	for want, m := range map[string]*Timer{
-		"is not the name of a unit":      {Name: "a.timer"},
-		"absolute path of a program":     {Name: "a", Command: hostcmd.Words{"true"}, OnCalendar: daily},
-		"when is it to run":              {Name: "a", Command: command},
-		"has more than one line":         {Name: "a", Command: command, OnCalendar: daily, Service: map[string]string{"User": "a\nExecStart=/x"}},
-		"Failed to parse calendar speci": {Name: "a", Command: command, OnCalendar: strictyaml.Texts{"sometimes"}},
+		"is not the name of a unit":                 {Name: "a.timer"},
+		"absolute path of a program":                {Name: "a", Command: hostcmd.Words{"true"}, OnCalendar: daily},
+		"on_calendar, on_boot or every is required": {Name: "a", Command: command},
+		"has more than one line":                    {Name: "a", Command: command, OnCalendar: daily, Service: map[string]string{"User": "a\nExecStart=/x"}},
+		"Failed to parse calendar speci":            {Name: "a", Command: command, OnCalendar: strictyaml.Texts{"sometimes"}},
 	} {
 		sys, _ := host(t, map[string]*tasktest.FakeUnit{})
 		if _, _, err := tasktest.Run(t, sys, m); err == nil || !strings.Contains(err.Error(), want) {

@@ -16,7 +16,7 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// try looks once; the error says what is not as wanted.
+// try evaluates the conditions once; the error describes the first one that is not met.
 func (w *For) try(ctx context.Context, sys engine.System) error {
 	switch w.State {
 	case "stopped", "absent":
@@ -55,13 +55,13 @@ func (w *For) there(ctx context.Context, sys engine.System) error {
 	return nil
 }
 
-// gone wants ports and sockets that refuse: one that does not answer in time may
-// only be slow.
+// gone requires that ports and sockets refuse connections. A timeout is not enough: the
+// server may be slow.
 func (w *For) gone(ctx context.Context, sys engine.System) error {
 	if w.Path != "" {
 		found, err := w.found(sys)
 		if err == nil && found {
-			return fmt.Errorf("%s is still there", cmp.Or(matching(w), w.Path))
+			return fmt.Errorf("%s still exists", cmp.Or(matching(w), w.Path))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -75,7 +75,7 @@ func (w *For) gone(ctx context.Context, sys engine.System) error {
 	}
 	err := dial(ctx, "tcp", w.address())
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return fmt.Errorf("it cannot be told whether %s is closed: %w", w.address(), err)
+		return fmt.Errorf("cannot determine whether %s is closed: %w", w.address(), err)
 	}
 	if err == nil {
 		return fmt.Errorf("%s still accepts connections", w.address())
@@ -90,21 +90,21 @@ func matching(w *For) string {
 	return fmt.Sprintf("what matches %q in %s", w.SearchRegex, w.Path)
 }
 
-// maxSearched is how much of a file is searched, from its end: the file of a log may
-// be huge, and what is waited for comes last.
+// maxSearched is the number of bytes, from the end of a file, that are searched. A log
+// may be huge, and the awaited text is at its end.
 const maxSearched = 8 << 20
 
-// found reports whether the path is there and matches; an error when it is not.
+// found reports whether the path exists and matches; the error describes why not.
 func (w *For) found(sys engine.System) (bool, error) {
 	info, err := os.Stat(sys.Path(w.Path))
 	if err != nil {
-		return false, fmt.Errorf("%s is not there yet: %w", w.Path, err)
+		return false, fmt.Errorf("%s does not exist yet: %w", w.Path, err)
 	}
 	if w.SearchRegex == "" {
 		return true, nil
 	}
-	if !info.Mode().IsRegular() { // to open a pipe would wait for its other end
-		return false, fmt.Errorf("%s is not a regular file that could be searched", w.Path)
+	if !info.Mode().IsRegular() { // opening a pipe blocks until its other end is opened
+		return false, fmt.Errorf("%s is not a regular file, so search_regex cannot be applied", w.Path)
 	}
 	f, err := os.Open(sys.Path(w.Path))
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"deployer/engine"
 )
 
-// alive are the states of a connection over which something may still come, by
-// the kernel's numbers: from established to the second FIN.
+// alive are the states of a connection that may still carry data, by the kernel's
+// numbers: established to the second FIN.
 var alive = []string{"01", "02", "03", "04", "05"}
 
-// drained wants no connection to a port of this host; see proc_pid_net(5). With
-// an address as host only those to it count.
+// drained requires that no connection to a port of this host is open; see
+// proc_pid_net(5). When host is an address, only its connections count.
 func drained(sys engine.System, host string, port int) error {
-	only, _ := netip.ParseAddr(host) // a name does not narrow it down
+	only, _ := netip.ParseAddr(host) // a name counts as no address
 	count := 0
 	var err error
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		data, failed := os.ReadFile(sys.Path(table))
 		if failed != nil && table == "/proc/net/tcp" {
-			err = failed // without IPv6 there is only the first
+			err = failed // a host without IPv6 lacks the second file
 		}
 		count += connections(string(data), only, port)
 	}
@@ -38,8 +38,8 @@ func drained(sys engine.System, host string, port int) error {
 	return nil
 }
 
-// connections counts rows such as
-// "0: 0100007F:1F90 0200007F:C350 01 ...": number, local, remote, state.
+// connections counts rows such as "0: 0100007F:1F90 0200007F:C350 01 ...": number, local
+// and remote address, state.
 func connections(table string, only netip.Addr, port int) int {
 	count := 0
 	for row := range strings.Lines(table) {
@@ -59,8 +59,8 @@ func connections(table string, only netip.Addr, port int) int {
 	return count
 }
 
-// addressOf reads an address in the kernel's notation: words of 32 bits, each in
-// the byte order of the machine, which is little-endian wherever the agent runs.
+// addressOf parses an address in the kernel's notation: words of 32 bits in the byte
+// order of the machine, little-endian on amd64 and arm64.
 func addressOf(text string) netip.Addr {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw)%4 != 0 {

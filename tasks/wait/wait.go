@@ -1,5 +1,5 @@
-// Package wait has the module that waits for something on the host: that it
-// serves, is there, says something, or is gone.
+// Package wait has the module that waits for a condition on the host: a port, path,
+// socket, HTTP response or command.
 package wait
 
 import (
@@ -16,7 +16,7 @@ import (
 	"deployer/tasks/httpcheck"
 )
 
-// For waits until all that it names is as wanted. It changes nothing.
+// For waits until all given conditions are met. It changes nothing.
 type For struct {
 	Host        string          `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
 	Port        int             `yaml:"port" doc:"TCP port that must accept connections"`
@@ -38,22 +38,22 @@ func (w *For) valid() error {
 	gone := w.State == "stopped" || w.State == "absent"
 	switch {
 	case w.Port == 0 && w.Path == "" && w.Socket == "" && w.HTTP == nil && len(w.Command) == 0 && w.Delay == 0:
-		return errors.New("want a port, path, socket, http, command or delay to wait for")
+		return errors.New("port, path, socket, http, command or delay is required")
 	case w.State == "drained" && w.Port == 0:
-		return errors.New("state drained is for a port")
+		return errors.New("state drained requires port")
 	case (gone || w.State == "drained") && (w.HTTP != nil || len(w.Command) > 0):
-		return fmt.Errorf("state %s is not for http or command: they say what they expect", w.State)
+		return fmt.Errorf("state %s cannot be combined with http or command, which state what they expect", w.State)
 	case w.Path != "" && !filepath.IsAbs(w.Path):
 		return fmt.Errorf("path %q is not absolute", w.Path)
 	case w.SearchRegex != "" && w.Path == "":
-		return errors.New("search_regex is for a path")
+		return errors.New("search_regex requires path")
 	}
 	_, err := regexp.Compile(w.SearchRegex)
 	return err
 }
 
-// Check tries once. What is not so yet is waited for by Apply, so that a dry run
-// does not wait for what it has not started.
+// Check evaluates the conditions once. Apply waits for those that are not met, so that a
+// dry run does not wait for a service that it has not started.
 func (w *For) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := w.valid(); err != nil {
 		return engine.Change{}, err
@@ -64,7 +64,7 @@ func (w *For) Check(ctx context.Context, sys engine.System) (engine.Change, erro
 	return engine.Change{Needed: true, Wait: true}, nil
 }
 
-// Apply polls until everything is as wanted.
+// Apply polls until all conditions are met.
 func (w *For) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	timeout := cmp.Or(w.Timeout, time.Minute)
 	began := time.Now()
@@ -76,7 +76,7 @@ func (w *For) Apply(ctx context.Context, sys engine.System, _ engine.Change) (en
 	}, func(ctx context.Context) error { return w.try(ctx, sys) })
 	elapsed := time.Since(began)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cmp.Or(w.Msg, fmt.Sprintf("waited %s in vain", elapsed.Round(time.Second))), err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(w.Msg, fmt.Sprintf("timeout after %s", elapsed.Round(time.Second))), err)
 	}
 	return engine.Output{"waited": true, "elapsed_seconds": elapsed.Seconds()}, nil
 }
@@ -96,5 +96,5 @@ func (w *For) pause(ctx context.Context, sys engine.System) error {
 	}
 }
 
-// Gate is the same wait.
+// Gate repeats the wait after a revert.
 func (w *For) Gate() any { return w }

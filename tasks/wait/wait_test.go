@@ -120,17 +120,17 @@ func TestGivesUpAndSaysWhy(t *testing.T) {
 	sys := tasktest.New(t)
 	sys.Write(t, "/run/there", "x", 0o644)
 	for want, m := range map[string]*For{
-		"/run/x is not there yet":  {Path: "/run/x"},
-		"connect":                  {Socket: "/run/s"},
-		"path \"x\" is not absol":  {Path: "x", Port: 1},
-		"want a port, path, socke": {},
-		"does not match \"never\"": {Path: "/run/there", SearchRegex: "never"},
-		"missing closing )":        {Path: "/run/there", SearchRegex: "("},
-		"search_regex is for":      {Port: 1, SearchRegex: "x"},
-		"drained is for a port":    {Path: "/run/x", State: "drained"},
-		"is not for http":          {HTTP: &httpcheck.HTTP{}, State: "absent"},
-		"/run/there is still":      {Path: "/run/there", State: "absent"},
-		"the site is down: ":       {Path: "/run/x", Msg: "the site is down"},
+		"/run/x does not exist yet":    {Path: "/run/x"},
+		"connect":                      {Socket: "/run/s"},
+		"path \"x\" is not absol":      {Path: "x", Port: 1},
+		"port, path, socket, http":     {},
+		"does not match \"never\"":     {Path: "/run/there", SearchRegex: "never"},
+		"missing closing )":            {Path: "/run/there", SearchRegex: "("},
+		"search_regex requires":        {Port: 1, SearchRegex: "x"},
+		"drained requires port":        {Path: "/run/x", State: "drained"},
+		"cannot be combined with http": {HTTP: &httpcheck.HTTP{}, State: "absent"},
+		"/run/there still exists":      {Path: "/run/there", State: "absent"},
+		"the site is down: ":           {Path: "/run/x", Msg: "the site is down"},
 	} {
 		m.Timeout, m.Interval = 20*time.Millisecond, 5*time.Millisecond
 		_, _, err := tasktest.Run(t, sys, m)
