@@ -10,7 +10,7 @@ import (
 	"deployer/roles"
 )
 
-// route is what a neighbour sends.
+// route is a route of a neighbour.
 type route struct{ prefix, hop string }
 
 // TestBGPFiltersAcceptOwnRangesOnly evaluates the BIRD filters of every node of a mesh

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read the diff before you believe it")
 
-// goldenHosts are the hosts of each sample inventory whose files are kept to
-// compare with: one of each kind.
+// goldenHosts returns the hosts of each sample inventory that have golden files: one of
+// each kind.
 func goldenHosts() map[string][]string {
 	return map[string][]string{
 		"nginx":         {"m1", "n1"},

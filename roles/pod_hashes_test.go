@@ -36,7 +36,7 @@ func TestPodHashesFollowKeys(t *testing.T) {
 	}
 }
 
-// hashes are those of a host's manifests, with these digests of the cluster's keys.
+// hashes returns the hashes in a host's manifests for digests of the cluster's keys.
 func hashes(t *testing.T, s *site, host string, digests map[string]any) map[string]string {
 	t.Helper()
 	s.found["key_digests"] = digests

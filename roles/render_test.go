@@ -21,8 +21,8 @@ import (
 	"deployer/tasks/file"
 )
 
-// site is a sample inventory resolved and the install playbook compiled for it,
-// with what a first run finds out before it renders.
+// site is a sample inventory with its resolved cluster, the compiled install playbook,
+// and the results that tasks of a first run register.
 type site struct {
 	inv     *inventory.Inventory
 	cluster *cluster.Cluster
@@ -30,7 +30,7 @@ type site struct {
 	program *program.Program
 	found   map[string]any
 	images  map[string]string
-	// templates counts how often each was rendered, by role and name.
+	// templates has the number of times that each template was rendered, by role and name.
 	templates map[string]int
 }
 
@@ -87,7 +87,7 @@ func imageNames(t *testing.T, c *cluster.Cluster) map[string]string {
 	return out
 }
 
-// findings are what the tasks of a first run register: ranges of pods, and the
+// findings returns the results that tasks of a first run register: pod ranges, and the
 // plan of a new etcd cluster.
 func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 	t.Helper()
@@ -125,7 +125,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 	}
 }
 
-// files renders everything that the playbook writes to a host, and the objects
+// files renders the files that the playbook writes to a host, and the Kubernetes objects
 // that it applies, by path; objects are below "kubernetes:".
 func (s *site) files(t *testing.T, host string) map[string]string {
 	t.Helper()
@@ -188,7 +188,7 @@ func (s *site) items(t *testing.T, task *program.Task, vars *lang.Vars) []any {
 	return items
 }
 
-// render does for one task what the scheduler does before it sends it.
+// render renders one task as the scheduler does before dispatch.
 func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[string]string) error {
 	defer vars.PopTo(vars.Depth())
 	if err := vars.PushScope(task.Scopes, task.Refs()); err != nil {
@@ -220,7 +220,7 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 	return nil
 }
 
-// controller is the controller as a Preparer sees it.
+// controller implements engine.PrepareContext.
 type controller struct {
 	site *site
 	task *program.Task
@@ -266,7 +266,7 @@ func (c *controller) Artifact(_ context.Context, name, version string) (engine.B
 	return engine.Blob{Digest: strings.Repeat("0", 64), Size: 1}, nil
 }
 
-// archive puts files into one text, sorted by path.
+// archive joins files in one text, sorted by path.
 func archive(files map[string]string) []byte {
 	paths := make([]string, 0, len(files))
 	for p := range files {

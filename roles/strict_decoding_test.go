@@ -38,8 +38,8 @@ func TestFilesDecodeStrictly(t *testing.T) {
 	}
 }
 
-// readable finds the reader of a file. A file without one is an error, so that a
-// new template gets its check.
+// readable decodes a file with the types of its reader. A file without a known reader is
+// an error, so that every new template needs a check.
 func readable(file, text string) error {
 	if strings.Contains(text, "<no value>") || strings.Contains(text, "%!") {
 		return fmt.Errorf("a template printed nothing or a wrong verb")
@@ -81,7 +81,7 @@ func eachDocument(text string, check func(string) error) error {
 	return nil
 }
 
-// object decodes one Kubernetes object into its own type.
+// object decodes one Kubernetes object into its Go type.
 func object(doc string) error {
 	var head struct{ Kind string }
 	if err := yaml.Unmarshal([]byte(doc), &head); err != nil {
@@ -100,8 +100,8 @@ func object(doc string) error {
 	return yaml.UnmarshalStrict([]byte(doc), into)
 }
 
-// staticPod also holds that every mount has its volume, which the kubelet only
-// finds out on the host.
+// staticPod decodes a static pod and checks that every mount has a volume, which the
+// kubelet checks only on the host.
 func staticPod(text string) error {
 	var pod corev1.Pod
 	if err := yaml.UnmarshalStrict([]byte(text), &pod); err != nil {
@@ -146,8 +146,8 @@ func kubeconfig(text string) error {
 	return nil
 }
 
-// anyObject is for configuration whose types are in modules that deployer does
-// not link (kubelet, kube-proxy, API server).
+// anyObject decodes configuration whose types are in modules that deployer does not
+// import (kubelet, kube-proxy, API server).
 func anyObject(text string) error {
 	var o struct{ APIVersion, Kind string }
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
@@ -194,9 +194,8 @@ type subnet struct {
 // unitLine is a section or a setting; an empty set of capabilities is one, too.
 var unitLine = regexp.MustCompile(`^(\[[A-Z][a-z]+\]|[A-Z][A-Za-z]+=.+|CapabilityBoundingSet=)$`)
 
-// unitFile holds that a unit has its three sections, that every line outside of
-// a continued one is a comment, a section or a setting, and that it starts with
-// an absolute path.
+// unitFile checks that a unit has its three sections, that every line is a comment, a
+// section, a setting or a continuation, and that ExecStart is an absolute path.
 func unitFile(text string) error {
 	for _, section := range []string{"\n[Unit]\n", "\n[Service]\n", "\n[Install]\n"} {
 		if strings.Count("\n"+text, section) != 1 {
@@ -226,8 +225,8 @@ func environment(text string) error {
 	return nil
 }
 
-// balanced is what can be said of nginx, HAProxy, BIRD and nftables without
-// those programs; they check these files themselves before they are used.
+// balanced checks the braces of files for nginx, HAProxy, BIRD and nftables, which check
+// their files themselves on the host.
 func balanced(text string) error {
 	depth := 0
 	for i, line := range strings.Split(text, "\n") {

@@ -13,7 +13,7 @@ import (
 	"deployer/runs/target"
 )
 
-// fakePrompts is a pair of askers with what is answered to each question.
+// fakePrompts provides prompters with fixed answers by question.
 type fakePrompts struct {
 	answers map[string][]string
 	asked   []string

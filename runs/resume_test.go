@@ -38,17 +38,17 @@ func TestLastUnfinished(t *testing.T) {
 		outcomes []engine.Outcome
 		want     int
 	}{
-		"the newest":                  {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
-		"finished since":              {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, journal.Killed}, -1},
-		"another playbook since":      {[]journal.Invocation{call("/b"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"a command in between":        {[]journal.Invocation{exec, call("/a")}, []engine.Outcome{engine.OutcomeAborted, engine.OutcomeInterrupted}, 1},
-		"one host of it since":        {[]journal.Invocation{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"the same hosts since":        {[]journal.Invocation{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
-		"all hosts since":             {[]journal.Invocation{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
-		"some tasks since":            {[]journal.Invocation{tagged("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"a later part since":          {[]journal.Invocation{later, call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"of another inventory":        {[]journal.Invocation{other}, []engine.Outcome{journal.Killed}, -1},
-		"one that goes on is told so": {[]journal.Invocation{call("/a")}, []engine.Outcome{journal.Running}, 0},
+		"the newest":             {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
+		"finished since":         {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, journal.Killed}, -1},
+		"another playbook since": {[]journal.Invocation{call("/b"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"a command in between":   {[]journal.Invocation{exec, call("/a")}, []engine.Outcome{engine.OutcomeAborted, engine.OutcomeInterrupted}, 1},
+		"one host of it since":   {[]journal.Invocation{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"the same hosts since":   {[]journal.Invocation{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
+		"all hosts since":        {[]journal.Invocation{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
+		"some tasks since":       {[]journal.Invocation{tagged("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"a later part since":     {[]journal.Invocation{later, call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"of another inventory":   {[]journal.Invocation{other}, []engine.Outcome{journal.Killed}, -1},
+		"a running one":          {[]journal.Invocation{call("/a")}, []engine.Outcome{journal.Running}, 0},
 	} {
 		var all []*journal.Record
 		for i := range c.calls {
@@ -91,7 +91,8 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
-// writeSite is a directory with an inventory without a cluster, and a playbook.
+// writeSite writes an inventory without a cluster and a playbook to a new working
+// directory.
 func writeSite(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -113,7 +114,7 @@ func TestRecordedInvocation(t *testing.T) {
 	writeSite(t)
 	c := Runner{}
 	given := journal.Invocation{Inventory: "i.yaml", Playbook: "site.yaml", Limit: "web", Tags: []string{"a"}, SkipTags: []string{"c"}, StartAt: "last", Forks: 7, LockHosts: true,
-		Extra: map[string]any{"release": "7", "password": "swordfish", "told": "it is hunter2"}}
+		Extra: map[string]any{"release": "7", "password": "swordfish", "greeting": "it is hunter2"}}
 	r, err := c.Playbook(Options{Invocation: given})
 	if err != nil {
 		t.Fatal(err)
@@ -130,10 +131,10 @@ func TestRecordedInvocation(t *testing.T) {
 	if err := json.Unmarshal(data, &was); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"password", "told"}, missingExtra(was.Withheld, was.Extra)); diff != "" {
+	if diff := cmp.Diff([]string{"greeting", "password"}, missingExtra(was.Withheld, was.Extra)); diff != "" {
 		t.Error(diff)
 	}
-	again, err := c.rerun(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"password": "swordfish", "told": "it is hunter2"}}})
+	again, err := c.rerun(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"password": "swordfish", "greeting": "it is hunter2"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

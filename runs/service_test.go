@@ -18,14 +18,14 @@ import (
 	"deployer/test/fleet"
 )
 
-// service runs playbooks on a fleet as a program without a terminal does.
+// service runs playbooks on a fleet like a program without a terminal.
 type service struct {
 	runs.Runner
 	t     *testing.T
 	fleet *fleet.Fleet
 }
 
-// agents are those that the hosts of a fleet have.
+// agents has no binaries: the hosts of a fleet have their agents.
 type agents struct{}
 
 func (agents) AgentBinary(string) ([]byte, error) { return nil, errors.New("the hosts have it") }
@@ -43,12 +43,12 @@ func newService(t *testing.T) *service {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	s := &service{t: t, fleet: f, Runner: runs.Runner{Options: project.Options{Agents: agents{}}, Version: "v1"}}
-	inventory, err := yaml.Marshal(f.Document(fleet.Site{Vars: map[string]any{"said": "hello"}}))
+	inventory, err := yaml.Marshal(f.Document(fleet.Site{Vars: map[string]any{"greeting": "hello"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.write("inventory.yaml", inventory)
-	s.write("site.yaml", []byte("- hosts: all\n  tasks:\n    - {file: {path: /told, content: '{{ said }}'}}\n    - {command: {argv: [sh, -c, 'test -z {{ bad }}']}, changed_when: false}\n"))
+	s.write("site.yaml", []byte("- hosts: all\n  tasks:\n    - {file: {path: /greeting, content: '{{ greeting }}'}}\n    - {command: {argv: [sh, -c, 'test -z {{ bad }}']}, changed_when: false}\n"))
 	return s
 }
 
@@ -59,12 +59,12 @@ func (s *service) write(name string, content []byte) {
 	}
 }
 
-// optionsWith are the options of a run of the playbook, with the variable bad.
+// optionsWith returns the options of a run of the playbook with a value of bad.
 func optionsWith(bad string) runs.Options {
 	return runs.Options{Invocation: journal.Invocation{Inventory: "inventory.yaml", Playbook: "site.yaml", Extra: map[string]any{"bad": bad}}}
 }
 
-// do carries a run out, which nobody watches, and wants an outcome.
+// do executes a run without an observer and checks its outcome.
 func (s *service) do(want engine.Outcome) func(*runs.Run, error) *runs.Run {
 	return func(r *runs.Run, err error) *runs.Run {
 		s.t.Helper()
@@ -79,9 +79,9 @@ func (s *service) do(want engine.Outcome) func(*runs.Run, error) *runs.Run {
 	}
 }
 
-// hostFile is what the first host was told.
+// hostFile returns the file of the playbook on the first host.
 func (s *service) hostFile() string {
-	data, err := os.ReadFile(filepath.Join(s.fleet.Hosts[0].Root, "told"))
+	data, err := os.ReadFile(filepath.Join(s.fleet.Hosts[0].Root, "greeting"))
 	if err != nil {
 		return err.Error()
 	}
@@ -112,7 +112,7 @@ func TestPlanAndApply(t *testing.T) {
 	}
 	applied := s.do(engine.OutcomeDone)(s.Apply(p, from, runs.Options{}))
 	if got := s.hostFile(); got != "hello" || !applied.HasLog() {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	again, err := s.Apply(p, from, runs.Options{})
 	if err != nil {
@@ -151,7 +151,7 @@ func TestResumeAndRevert(t *testing.T) {
 		t.Error("a run is unfinished that was resumed")
 	}
 	if got := s.hostFile(); got != "hello" {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	for _, run := range []string{resumed.ID(), record.Header.Run} {
 		back, err := s.Revert(run, runs.RevertOptions{})
@@ -178,7 +178,7 @@ func TestResumeAndRevert(t *testing.T) {
 func TestRevertRefusesDrift(t *testing.T) {
 	s := newService(t)
 	r := s.do(engine.OutcomeDone)(s.Playbook(optionsWith("''")))
-	s.write(filepath.Join(s.fleet.Hosts[1].Root, "told"), []byte("somebody's"))
+	s.write(filepath.Join(s.fleet.Hosts[1].Root, "greeting"), []byte("somebody's"))
 	back, err := s.Revert(r.ID(), runs.RevertOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ const twoFiles = `
     - {name: third, file: {path: /etc/app/late, content: planned}}
 `
 
-// optionsAfterModule calls do when a host comes to its n-th check of a module.
+// optionsAfterModule returns options that call do at a host's n-th check of a module.
 func optionsAfterModule(module string, n int, do func(h *fleet.Host)) fleet.Options {
 	var mu sync.Mutex
 	seen := map[string]int{}

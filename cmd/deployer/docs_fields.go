@@ -7,13 +7,13 @@ import (
 )
 
 const eventsText = `
-With ` + "`--output json`" + ` a run prints one event a line, as JSON. The same events feed the terminal. A field that is empty is
-left out. New fields and types may be added: ignore what you do not know.
+With ` + "`--output json`" + ` a run prints one event per line, as JSON. The terminal view uses the same events. Empty fields are
+omitted. Later versions may add fields and types: ignore unknown ones.
 
     deployer install --output json | jq -c 'select(.type == "step.end" and .result.status == "failed")'
 
-Secrets of the inventory, and what secret steps have registered, are replaced in every text, in whatever encoding.
-Steps marked secret carry neither diff, output nor command line, and of a failure only the module and the exit code.
+Secrets of the inventory and registered results of secret steps are redacted in every text, in every encoding. Events of
+steps marked secret contain no diff, output or command line, and only the module and exit code of a failure.
 `
 
 func eventsPage(root string) (string, error) {
@@ -49,30 +49,30 @@ func writeRows(b *strings.Builder, rows []sourceRow) {
 }
 
 const variablesText = `
-What the tasks, templates and conditions of a playbook see. In a text: ` + "`{{ cluster.dns.ip }}`" + `; in a condition:
-` + "`host.is_master && len(groups.etcd) > 1`" + `. A name that does not exist is an error with file, line and column, not an empty
-text. Lists are never null.
+The variables of tasks, templates and conditions of a playbook. In a text: ` + "`{{ cluster.dns.ip }}`" + `; in a condition:
+` + "`host.is_master && len(groups.etcd) > 1`" + `. An undefined name is an error with file, line and column, not an empty text.
+Lists are never null.
 
-| Name | What it is |
+| Name | Value |
 |---|---|
 | ` + "`cluster`" + ` | The resolved cluster, see below. |
-| ` + "`host`" + ` | This host's part of it, see below. |
-| ` + "`hosts`" + ` | Every host of the cluster by its name, each as ` + "`host`" + `. |
+| ` + "`host`" + ` | The host's entry in the cluster, see below. |
+| ` + "`hosts`" + ` | All hosts of the cluster by name, each in the form of ` + "`host`" + `. |
 | ` + "`groups`" + ` | Lists of host names: every group of the inventory, the roles master, minion, etcd and proxy, and node and all. |
 | ` + "`images`" + ` | Full references of container images by their name in the catalogue. |
-| ` + "`image_digests`" + ` | Digests of the manifests of these images, by name in the catalogue and then by architecture; empty for an image that the lock file does not have. |
-| ` + "`facts`" + ` | What the agent found on this host, see below. |
-| ` + "`run.id`" + ` | Names the run. |
-| ` + "`run.check`" + ` | True when the run only shows what would change. |
+| ` + "`image_digests`" + ` | Manifest digests of these images, by name in the catalogue and architecture; empty for an image without an entry in the lock file. |
+| ` + "`facts`" + ` | Facts that the agent has gathered on the host, see below. |
+| ` + "`run.id`" + ` | Id of the run. |
+| ` + "`run.check`" + ` | True in a dry run. |
 | ` + "`item`" + ` | In a task with a loop: the item. |
-| ` + "`result`" + ` | In changed_when, failed_when and until: the task's result, with the keys that a registered one has. |
-| ` + "`failure`" + ` | In rescue: message, detail and step of what failed. |
-| names given with ` + "`register`" + ` | A task's result: changed, failed, skipped, message when it failed, and what the task puts out. With a loop: results, a list of these, and changed, failed and skipped for all. |
+| ` + "`result`" + ` | In changed_when, failed_when and until: the task's result, with the keys of a registered result. |
+| ` + "`failure`" + ` | In rescue: message, detail and step of the failure. |
+| names of ` + "`register`" + ` | A task's result: changed, failed, skipped, message of a failure, and the output of the task. With a loop: results, a list of the items' results, and changed, failed and skipped for all items. |
 | other names | Variables of the inventory, playbook, roles and tasks. |
 
-Of variables with one name the later in this list wins: a role's defaults; the inventory's all, groups (a parent before its
-children) and host; the play, the role, blocks and the task, inner ones over outer ones. The engine's own names cannot be
-taken: cluster, host, hosts, groups, facts, run, item, result, failure.
+A variable of a later entry overrides one of the same name in an earlier entry: defaults of a role; all, groups (parents
+before children) and host of the inventory; play, role, blocks and task, inner over outer. The names cluster, host, hosts,
+groups, facts, run, item, result and failure are reserved.
 `
 
 func variablesPage(root string) (string, error) {

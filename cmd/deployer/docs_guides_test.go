@@ -97,7 +97,7 @@ func yamlBlocks(t *testing.T, guide string) [][]byte {
 	return out
 }
 
-// subFS is the directory of the roles, which may be absent.
+// subFS returns the directory of roles, which may be missing.
 func subFS(t *testing.T, files fstest.MapFS) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}

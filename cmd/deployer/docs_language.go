@@ -14,7 +14,7 @@ const languageIntroduction = "deployer compiles plays, roles and tasks into a pr
 
 // languagePage returns the sections of the comment of package compile, which are the
 // reference of the language, as Markdown. The first paragraph is for people who read
-// the code; languageIntroduction stands in its place.
+// the code; languageIntroduction replaces it.
 func languagePage(root string) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "engine", "compile", "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {
@@ -29,5 +29,5 @@ func languagePage(root string) (string, error) {
 	printer := doccomment.Printer{HeadingLevel: 2, HeadingID: func(*doccomment.Heading) string { return "" }}
 	return generated("Playbooks", "the comment of package compile") + "\n" +
 		strings.NewReplacer("\\_", "_", "\\`", "`").Replace(string(printer.Markdown(new(doccomment.Parser).Parse(text)))) +
-		"\nWhat modules there are: [tasks](tasks.md). What they see: [variables](variables.md).\n", nil
+		"\nSee also: [tasks](tasks.md), the modules; [variables](variables.md).\n", nil
 }

@@ -23,7 +23,7 @@ func commandsPage(root *cobra.Command) string {
 	root.InitDefaultCompletionCmd()
 	var b strings.Builder
 	b.WriteString(generated("Commands", "the commands themselves"))
-	b.WriteString("\nHow a command ends is in [exit codes](exit-codes.md).\n")
+	b.WriteString("\nSee also: [exit codes](exit-codes.md).\n")
 	writeCommand(&b, root)
 	return b.String()
 }
@@ -37,7 +37,7 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 	completion := c.Name() == "completion" && c.HasParent()
 	if completion { // cobra's text describes the files of each shell
 		about = "Generate the script that completes commands and flags in your shell: bash, zsh, fish or powershell.\n" +
-			"`deployer completion SHELL --help` says where to put it."
+			"`deployer completion SHELL --help` explains its installation."
 	}
 	fmt.Fprintf(b, "%s\n", strings.TrimSpace(about))
 	if c.Runnable() && !c.HasSubCommands() {
@@ -104,14 +104,14 @@ func tasksPage() string {
 	var b strings.Builder
 	b.WriteString(generated("Tasks", "the types that hold their arguments"))
 	b.WriteString(`
-What a task of a playbook can do. A key that is not listed is an error, found before any host is contacted. Values may
-be templates.
+The modules of playbooks and their arguments. A key that is not listed is an error, reported before any host is contacted.
+Values may contain expressions.
 
-- **on the host**: the agent does it on the host.
-- **on the host, prepared**: the controller first makes the content (a template, a file, an artifact); the agent does the rest.
-- **on the controller**: deployer does it on behalf of the host, through the host's SSH connection where it needs one.
+- **on the host**: the agent executes the task on the host.
+- **on the host, prepared**: the controller prepares the content (a template, a file, an artifact); the agent does the rest.
+- **on the controller**: deployer executes the task on behalf of the host, over the host's SSH connection if necessary.
 
-All of them look before they act: what is as wanted already is not touched, and ` + "`--check`" + ` shows what would change.
+Each task checks the present state first and changes only what differs; ` + "`--check`" + ` shows what would change.
 `)
 	b.WriteString("\n| Task | Runs | What it does |\n|---|---|---|\n")
 	for _, name := range r.Names() {
@@ -146,9 +146,9 @@ func writeKind(b *strings.Builder, k engine.Kind) {
 func timeLimit(k engine.Kind) string {
 	limit := k.EffectiveTimeLimit()
 	if limit == 0 {
-		return "none, as the arguments say how long it waits; timeout of the task sets one for each try."
+		return "none, as the arguments limit the wait; the task's timeout limits each attempt."
 	}
-	return fmt.Sprintf("%d h for each try; timeout of the task sets another one, 0 none.", limit/time.Hour)
+	return fmt.Sprintf("%d h for each attempt; the task's timeout overrides it, 0 means none.", limit/time.Hour)
 }
 
 func keyType(k strictyaml.Key) string {

@@ -150,7 +150,7 @@ func pageText(t *testing.T, path string) string {
 
 var notInAnchors = regexp.MustCompile(`[^a-z0-9 _-]`)
 
-// hasHeading looks for a heading by the anchor that forges make of it.
+// hasHeading reports whether a page has a heading with an anchor, in the form of GitHub.
 func hasHeading(text, anchor string) bool {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "#") {

@@ -69,8 +69,8 @@ func TestEveryExitCode(t *testing.T) {
 	}
 }
 
-// interrupt calls the program in a process of its own, interrupts it as soon as the
-// first step has ended, and returns its exit code.
+// interrupt starts deployer in another process, interrupts it when the first step has
+// ended, and returns its exit code.
 func (s *testSite) interrupt(args ...string) int {
 	s.t.Helper()
 	p := exec.CommandContext(s.t.Context(), os.Args[0], append(args, "-o", "json")...)

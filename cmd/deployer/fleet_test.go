@@ -16,8 +16,7 @@ import (
 	"deployer/test/fleet"
 )
 
-// testSite is a fleet of hosts, and a directory with an inventory of them in which
-// deployer is called.
+// testSite is a fleet of hosts, and a working directory with their inventory.
 type testSite struct {
 	t     *testing.T
 	fleet *fleet.Fleet
@@ -59,7 +58,7 @@ func (s *testSite) write(name, content string) {
 	}
 }
 
-// writeInventory writes the inventory as the site now is.
+// writeInventory writes the present inventory of the site.
 func (s *testSite) writeInventory() {
 	s.t.Helper()
 	data, err := yaml.Marshal(s.fleet.Document(s.site))
@@ -69,7 +68,7 @@ func (s *testSite) writeInventory() {
 	s.write("inventory.yaml", string(data))
 }
 
-// deployer calls the program, and wants an exit code.
+// deployer runs a command line and checks its exit code.
 func (s *testSite) deployer(code int, args ...string) (stdout, stderr string) {
 	s.t.Helper()
 	var out, complaints bytes.Buffer
@@ -79,8 +78,8 @@ func (s *testSite) deployer(code int, args ...string) (stdout, stderr string) {
 	return out.String(), complaints.String()
 }
 
-// kill calls the program in a process of its own, and kills that as soon as it
-// tells of an event that has all these texts in its line of JSON.
+// kill starts deployer in another process, and kills it when it prints an event that
+// contains all texts.
 func (s *testSite) kill(texts []string, args ...string) {
 	s.t.Helper()
 	victim := exec.CommandContext(s.t.Context(), os.Args[0], append(args, "-o", "json")...)
@@ -107,7 +106,7 @@ func (s *testSite) kill(texts []string, args ...string) {
 	_ = victim.Wait()
 }
 
-// hostFile reads a file of a host; "-" when there is none.
+// hostFile returns the content of a file on a host; "-" when it does not exist.
 func (s *testSite) hostFile(host int, path string) string {
 	s.t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.fleet.Hosts[host].Root, path))
@@ -125,7 +124,7 @@ func (s *testSite) writeHostFile(host int, path, content string) {
 	s.write(filepath.Join(s.fleet.Hosts[host].Root, path), content)
 }
 
-// runs are the logs on the controller, newest first.
+// runs returns the logs of runs, newest first.
 func (s *testSite) runs() []*journal.Record {
 	s.t.Helper()
 	dir, err := journal.Dir()
@@ -139,7 +138,7 @@ func (s *testSite) runs() []*journal.Record {
 	return all
 }
 
-// requireTexts wants texts in an output, each after the one before.
+// requireTexts checks that an output contains texts in this order.
 func requireTexts(t *testing.T, output string, texts ...string) {
 	t.Helper()
 	rest := output

@@ -130,7 +130,7 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// peakMemory is the most memory in bytes that a process had, by its /proc/PID/status.
+// peakMemory returns the peak memory of a process in bytes, from its /proc/PID/status.
 func peakMemory(t *testing.T, status string) int {
 	t.Helper()
 	data, err := os.ReadFile(status)

@@ -20,9 +20,9 @@ func TestHostileTextIsSanitized(t *testing.T) {
   tasks:
     - file: {path: /motd, content: "new\n"}
     - command: {argv: [cat, "EVIL"]}
-      register: said
-    - debug: {msg: "{{ said.stdout }} {{ facts.os_name }} {{ facts.hostname }}"}
-    - name: "called {{ said.stdout }}"
+      register: output
+    - debug: {msg: "{{ output.stdout }} {{ facts.os_name }} {{ facts.hostname }}"}
+    - name: "called {{ output.stdout }}"
       command: {argv: [sh, -c, "cat EVIL >&2; cat EVIL; exit 3"]}
 `})
 	marker := filepath.Join(t.TempDir(), "evil")
@@ -37,10 +37,10 @@ func TestHostileTextIsSanitized(t *testing.T) {
 		s.writeHostFile(i, "etc/os-release", "ID=debian\nVERSION_ID=12\nPRETTY_NAME=\"Debian "+evil+"\"\n")
 		s.writeHostFile(i, "var/lib/deployer/runs/x"+evil+"/journal.jsonl", evil)
 	}
-	said := map[string]string{}
+	output := map[string]string{}
 	note := func(code int, args ...string) {
 		out, complaints := s.deployer(code, args...)
-		said[strings.Join(args, " ")] = out + complaints
+		output[strings.Join(args, " ")] = out + complaints
 	}
 	note(exitOK, "exec", "all", "--", "cat "+marker)
 	note(exitOK, "exec", "all", "-o", "json", "--", "cat "+marker)
@@ -54,12 +54,12 @@ func TestHostileTextIsSanitized(t *testing.T) {
 	note(exitOK, "revert", s.runs()[1].Header.Run, "--check", "--diff")
 	for _, dir := range []string{"state", "cache"} {
 		for name, text := range filesBelow(t, dir) {
-			said[name] = text
+			output[name] = text
 		}
 	}
-	said["plan.json"] = filesBelow(t, ".")["plan.json"]
+	output["plan.json"] = filesBelow(t, ".")["plan.json"]
 	plain := 0
-	for where, text := range said {
+	for where, text := range output {
 		for _, form := range []string{"\x1b", "\x07", "\u202e", `\u001b`, `\u0007`, `\u202e`, `\x1b`} {
 			if i := strings.Index(text, form); i >= 0 {
 				t.Errorf("%s has %q: ...%q", where, form, text[max(0, i-80):min(len(text), i+40)])
@@ -70,7 +70,7 @@ func TestHostileTextIsSanitized(t *testing.T) {
 		}
 	}
 	if plain < 4 {
-		t.Errorf("what the hosts said is in %d of %d texts", plain, len(said))
+		t.Errorf("what the hosts output is in %d of %d texts", plain, len(output))
 	}
 }
 

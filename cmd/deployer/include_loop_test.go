@@ -32,8 +32,8 @@ func TestIncludeLoop(t *testing.T) {
 `,
 		"roles/page/tasks/main.yaml": "- file: {path: '/page-{{ item }}', content: x}\n",
 	})
-	said, _ := s.deployer(exitOK, "run", "site.yaml", "-e", "more=index", "-v")
-	requireTexts(t, said, "configure (one)", "configure (two)")
+	output, _ := s.deployer(exitOK, "run", "site.yaml", "-e", "more=index", "-v")
+	requireTexts(t, output, "configure (one)", "configure (two)")
 	for host, want := range []map[string]string{
 		{"at-one": "80", "at-two": "-", "reloaded": "yes", "page-index": "x"},
 		{"at-one": "81", "at-two": "82", "at-two.a": "here", "reloaded": "yes"},

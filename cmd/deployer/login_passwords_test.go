@@ -18,8 +18,7 @@ import (
 	"deployer/test/fleet"
 )
 
-// terminalUser types answers on a terminal, once that does not show any more what is
-// typed.
+// terminalUser types answers on a terminal when the terminal does not echo.
 type terminalUser struct {
 	*os.File // the terminal, as a program sees it
 	master   *os.File
@@ -27,7 +26,7 @@ type terminalUser struct {
 	done     sync.WaitGroup
 }
 
-// screen is what a terminal has shown.
+// screen collects the output of a terminal.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -77,7 +76,7 @@ const loginPassword = "swordfish-of-root"
 // no output and no journal contains it.
 func TestLoginPasswords(t *testing.T) {
 	s := newTestSiteWith(t, 3, fleet.Options{Passwords: map[string]string{"root": loginPassword}}, map[string]string{
-		"site.yaml": "- hosts: all\n  tasks: [{name: write, file: {path: /told, content: said}}]\n",
+		"site.yaml": "- hosts: all\n  tasks: [{name: write, file: {path: /greeting, content: output}}]\n",
 		"password":  loginPassword + "\n",
 	})
 	s.write("password.age", encrypt(t, loginPassword+"\n"))
@@ -86,11 +85,11 @@ func TestLoginPasswords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, said := s.deployer(exitRefused, "run", "site.yaml")
-	said += first(s.deployer(exitRefused, "run", "site.yaml"))
-	requireTexts(t, said, "ssh.password_env", "--ask-pass")
-	_, said = s.deployer(exitUsage, "run", "site.yaml", "-k")
-	requireTexts(t, said, "--ask-pass: standard input is not a terminal; set ssh.password_env or ssh.password_file in the inventory")
+	_, output := s.deployer(exitRefused, "run", "site.yaml")
+	output += first(s.deployer(exitRefused, "run", "site.yaml"))
+	requireTexts(t, output, "ssh.password_env", "--ask-pass")
+	_, output = s.deployer(exitUsage, "run", "site.yaml", "-k")
+	requireTexts(t, output, "--ask-pass: standard input is not a terminal; set ssh.password_env or ssh.password_file in the inventory")
 	for name, line := range map[string]string{"environment": "password_env: LOGIN_PASSWORD", "file": "password_file: password", "secret file": "password_file: password.age"} {
 		s.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    "+line+"\n", 1))
 		out, _ := s.deployer(exitOK, "run", "site.yaml", "-v")
@@ -125,7 +124,7 @@ func TestLoginPasswords(t *testing.T) {
 
 func first(out, _ string) string { return out }
 
-// encrypt is a file of secrets that a new key of the environment opens.
+// encrypt returns text encrypted for a new key, which it sets as the user's key.
 func encrypt(t *testing.T, text string) string {
 	t.Helper()
 	id, err := age.GenerateX25519Identity()
@@ -139,7 +138,7 @@ func encrypt(t *testing.T, text string) string {
 	return encryptForKey(t, text)
 }
 
-// theReader is who can read what sealedTo makes: the last one of sealed.
+// theReader is the recipient of the last call of encrypt.
 var theReader age.Recipient
 
 func encryptForKey(t *testing.T, text string) string {

@@ -56,18 +56,18 @@ func TestCheckFindsMissingDirectories(t *testing.T) {
 		"ignored":                         {"- {file: {path: /no/x}, ignore_errors: true}\n- file: {path: /there/x}", ""},
 	} {
 		s.write("site.yaml", "- hosts: all\n  tasks:\n    "+strings.ReplaceAll(tt.tasks, "\n", "\n    ")+"\n")
-		var said bytes.Buffer
-		code := run(t.Context(), []string{"run", "site.yaml", "--check"}, strings.NewReader(""), &said, &said)
-		if all := said.String(); (code != exitOK) != (tt.fails != "") || !strings.Contains(all, tt.fails) {
+		var output bytes.Buffer
+		code := run(t.Context(), []string{"run", "site.yaml", "--check"}, strings.NewReader(""), &output, &output)
+		if all := output.String(); (code != exitOK) != (tt.fails != "") || !strings.Contains(all, tt.fails) {
 			t.Errorf("%s: exit code %d, want %q:\n%s", what, code, tt.fails, all)
 		}
 	}
 	for what, task := range map[string]string{"file": "file: {path: /no/x, content: x}", "link": "link: {path: /no/x, to: /etc}"} {
 		s.write("site.yaml", "- hosts: all\n  tasks: ["+task+"]\n")
-		var said bytes.Buffer
-		run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), &said, &said)
-		if !strings.Contains(said.String(), strings.Replace(no, "/no", root+"/no", 1)) {
-			t.Errorf("%s: the run says something else:\n%s", what, said.String())
+		var output bytes.Buffer
+		run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), &output, &output)
+		if !strings.Contains(output.String(), strings.Replace(no, "/no", root+"/no", 1)) {
+			t.Errorf("%s: the run says something else:\n%s", what, output.String())
 		}
 	}
 }

@@ -32,8 +32,8 @@ func TestFilesOfPlaybookAreRecorded(t *testing.T) {
 			s.deployer(exitOK, "plan", "run", "playbooks/site.yaml", "-o", "plan.json")
 			before := s.hostFile(0, "motd")
 			s.write(file, changed)
-			out, said := s.deployer(exitRefused, "apply", "plan.json")
-			requireTexts(t, out+said, file[len(file)-9:])
+			out, output := s.deployer(exitRefused, "apply", "plan.json")
+			requireTexts(t, out+output, file[len(file)-9:])
 			if before != "-" || s.hostFile(0, "motd") != "-" {
 				t.Error("something was done")
 			}
@@ -49,17 +49,17 @@ func TestFilesOfPlaybookAreRecorded(t *testing.T) {
 // override those of the inventory, are recorded in plans, and are in inventory show.
 func TestPlaybookGroupVars(t *testing.T) {
 	s := newTestSite(t, 1, map[string]string{
-		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /said, content: '{{ greeting }} {{ name }} {{ hosts.n001.vars.name }}'}}]\n",
+		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /output, content: '{{ greeting }} {{ name }} {{ hosts.n001.vars.name }}'}}]\n",
 		"group_vars/all.yaml":      "greeting: hello\nname: nobody\n",
 		"site/group_vars/all.yaml": "name: all\n",
 		"site/host_vars/n001.yaml": "name: n001\n",
 	})
 	s.deployer(exitOK, "plan", "run", "site/site.yaml", "-o", "plan.json")
 	s.write("site/host_vars/n001.yaml", "name: other\n")
-	out, said := s.deployer(exitRefused, "apply", "plan.json")
-	requireTexts(t, out+said, "site/host_vars/n001.yaml")
+	out, output := s.deployer(exitRefused, "apply", "plan.json")
+	requireTexts(t, out+output, "site/host_vars/n001.yaml")
 	s.deployer(exitOK, "run", "site/site.yaml")
-	if got := s.hostFile(0, "said"); got != "hello other other" {
+	if got := s.hostFile(0, "output"); got != "hello other other" {
 		t.Errorf("the host has %q", got)
 	}
 	out, _ = s.deployer(exitOK, "inventory", "show", "n001", "--playbook", "site/site.yaml")

@@ -36,7 +36,7 @@ const web = `
     - {name: reload, file: {path: /srv/reloads, content: "{{ release }}"}}
 `
 
-// trees are all files of a fleet's hosts, but for the agents' own.
+// trees returns all files of the hosts except those of agents.
 func (s *testSite) trees() map[string]string {
 	s.t.Helper()
 	out := map[string]string{}
@@ -127,8 +127,8 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// maxParallel is how many hosts were at most between two steps at one time, as a log
-// says.
+// maxParallel returns the maximum number of hosts that were between two steps at a time,
+// from the log of a run.
 func maxParallel(t *testing.T, run, first, last string) int {
 	t.Helper()
 	inside, peak := map[string]bool{}, 0
@@ -244,13 +244,13 @@ func TestRevertListsIrreversible(t *testing.T) {
       file: {path: "/{{ host.name }}-{{ item }}", content: x}
       loop: [a, b]
       delegate_to: n001
-    - {name: told the other, shell: {cmd: "true"}, delegate_to: n001}
+    - {name: note delegated, shell: {cmd: "true"}, delegate_to: n001}
 `
 	s := newTestSiteWith(t, 2, fleet.Options{}, map[string]string{"site.yaml": book})
 	s.deployer(exitOK, "run", "site.yaml")
 	id := s.runs()[0].Header.Run
 	out, _ := s.deployer(exitOK, "revert", id, "--check")
-	requireTexts(t, out, "n001 (1 host): 5 files", "/n002-b: remove", "/conf: remove", "irreversible:", "n[001:002]: migrate the schema (/bin/sh -c 'true && true')", "n[001:002]: told the other")
+	requireTexts(t, out, "n001 (1 host): 5 files", "/n002-b: remove", "/conf: remove", "irreversible:", "n[001:002]: migrate the schema (/bin/sh -c 'true && true')", "n[001:002]: note delegated")
 	for _, wrong := range []string{"n001: out of", "n002: out of", "[001:002]: out of", "only looked", "1.play"} {
 		if strings.Contains(out, wrong) {
 			t.Errorf("it says %q:\n%s", wrong, out)

@@ -22,8 +22,7 @@ import (
 	"deployer/test/fleet"
 )
 
-// randomSecret makes a secret of some of the characters that encodings write in
-// ways of their own.
+// randomSecret returns a secret with characters that encodings escape.
 func randomSecret(r *rand.Rand, lines int) string {
 	alphabet := []rune(`abcXYZ0189'"\$<>&/+=?% !#*()[]};:|~^@,.-_äß漢🔑` + "`")
 	var b strings.Builder
@@ -40,7 +39,7 @@ func randomSecret(r *rand.Rand, lines int) string {
 	return b.String()
 }
 
-// encoded is a secret as programs write it, by the name of the encoding.
+// encoded returns the encodings of a secret by name.
 func encoded(t *testing.T, secret string) map[string]string {
 	t.Helper()
 	plain := &bytes.Buffer{}
@@ -67,8 +66,7 @@ func encoded(t *testing.T, secret string) map[string]string {
 	return out
 }
 
-// leaks are the places of a text at which a part of a secret can be read, in any
-// encoding.
+// leaks returns the parts of a text that contain a part of a secret in any encoding.
 func leaks(text, secret string, forms map[string]string) []string {
 	var out []string
 	for name, form := range forms {
@@ -97,9 +95,9 @@ const leakingBook = `
   max_fail: {all: 100%}
   tasks:
     - {name: "called {{ pw }}", debug: {msg: "it is {{ pw }} and {{ lines }}"}}
-    - {name: all encodings, command: {argv: [cat, "{{ marker }}"]}, register: said}
-    - {name: show, debug: {msg: "{{ said.stdout }}"}}
-    - {name: as a file, copy: {dest: /pw.conf, content: "{{ said.stdout }}\n"}}
+    - {name: all encodings, command: {argv: [cat, "{{ marker }}"]}, register: output}
+    - {name: show, debug: {msg: "{{ output.stdout }}"}}
+    - {name: as a file, copy: {dest: /pw.conf, content: "{{ output.stdout }}\n"}}
     - {name: as an argument, command: {argv: [echo, "-p{{ pw }}", "{{ lines }}"]}}
     - {name: in the shell, shell: {cmd: "true # {{ pw }}"}, ignore_errors: true}
     - name: cut anywhere
@@ -146,16 +144,16 @@ func TestSecretsAreRedacted(t *testing.T) {
 		s.site = fleet.Site{Vars: map[string]any{"pw": fleet.Secret(pw), "lines": fleet.Secret(lines), "marker": marker, "learned": learned, "learnedforms": learnedForms}}
 		s.writeInventory()
 
-		said := map[string]string{}
+		output := map[string]string{}
 		note := func(code int, args ...string) string {
 			out, complaints := s.deployer(code, args...)
-			said[strings.Join(args, " ")] = out + complaints
+			output[strings.Join(args, " ")] = out + complaints
 			return out
 		}
 		note(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 		note(exitFailed, "run", "site.yaml", "-vv", "--diff")
 		events := note(exitFailed, "run", "site.yaml", "-o", "json")
-		said["live"] = liveView(t, events)
+		output["live"] = liveView(t, events)
 		note(exitOK, "exec", "all", "--", "cat "+marker)
 		note(exitOK, "exec", "all", "-o", "json", "--", "cat "+marker)
 		note(exitOK, "exec", "all", "-m", "debug", "-a", "{msg: '{{ pw }}'}")
@@ -165,11 +163,11 @@ func TestSecretsAreRedacted(t *testing.T) {
 			note(exitOK, "runs", "show", run.Header.Run, "-o", "json")
 		}
 		for name, content := range filesBelow(t, "state") {
-			said[name] = content
+			output[name] = content
 		}
-		said["plan.json"] = filesBelow(t, ".")["plan.json"]
+		output["plan.json"] = filesBelow(t, ".")["plan.json"]
 		marks := 0
-		for where, text := range said {
+		for where, text := range output {
 			if strings.Contains(text, "[secret]") {
 				marks++
 			}
@@ -180,12 +178,12 @@ func TestSecretsAreRedacted(t *testing.T) {
 			}
 		}
 		if marks < 10 {
-			t.Errorf("secrets were taken out of %d of %d outputs only", marks, len(said))
+			t.Errorf("secrets were taken out of %d of %d outputs only", marks, len(output))
 		}
 	}
 }
 
-// liveView is what the live terminal shows of events.
+// liveView returns the output of the live view for events.
 func liveView(t *testing.T, lines string) string {
 	t.Helper()
 	var out bytes.Buffer

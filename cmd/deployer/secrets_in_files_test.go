@@ -83,16 +83,16 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 	}
 	s.write("inventory.yaml", strings.Replace(string(plain), "ssh:\n", "ssh:\n    password_env: PLANTED_PASSWORD\n", 1)+
 		"vars:\n  from_inventory: !secret "+quoted("inventory")+"\n")
-	said := map[string]string{}
+	output := map[string]string{}
 	note := func(code int, args ...string) {
 		out, complaints := s.deployer(code, args...)
-		said[strings.Join(append([]string{args[0]}, args[len(args)-1]), " ")+args[1]] = out + complaints
+		output[strings.Join(append([]string{args[0]}, args[len(args)-1]), " ")+args[1]] = out + complaints
 	}
 	given := func(generation string, args ...string) []string {
 		return append(args, "-e", "db_password="+planted["command line"], "-e", "generation="+generation)
 	}
 	note(exitOK, given("1", "plan", "run", "site.yaml", "-v", "-o", "plan.json")...)
-	said["plan.json"] = filesBelow(t, ".")["plan.json"]
+	output["plan.json"] = filesBelow(t, ".")["plan.json"]
 	note(exitPartial, given("1", "run", "site.yaml", "-vv", "--diff")...)
 	note(exitPartial, given("2", "run", "site.yaml", "-o", "json")...)
 	note(exitOK, given("3", "run", "site.yaml", "-vv", "--diff", "--check")...)
@@ -104,14 +104,14 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 	note(exitOK, "revert", s.runs()[0].Header.Run, "--yes", "-v", "--diff", "-e", "db_password="+planted["command line"])
 	for _, dir := range []string{"state", "cache"} {
 		for name, text := range filesBelow(t, dir) {
-			said[name] = text
+			output[name] = text
 		}
 	}
 	journals := 0
 	for _, h := range s.fleet.Hosts {
 		for name, text := range filesBelow(t, filepath.Join(h.Root, "var/lib/deployer")) {
 			if strings.HasSuffix(name, ".jsonl") {
-				said[name] = text
+				output[name] = text
 				journals++
 			}
 		}
@@ -119,7 +119,7 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 	if journals < 4 || !strings.Contains(s.hostFile(0, "all"), planted["command line"]) || !strings.Contains(s.hostFile(0, "found"), planted["on the host"]) {
 		t.Errorf("%d journals of hosts; /all is %q", journals, s.hostFile(0, "all"))
 	}
-	for where, text := range said {
+	for where, text := range output {
 		for from, secret := range planted {
 			for _, form := range formsOf(t, secret) {
 				if i := strings.Index(text, form); i >= 0 {
@@ -130,7 +130,7 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 	}
 }
 
-// formsOf are the ways in which a secret may be written.
+// formsOf returns the encodings of a secret.
 func formsOf(t *testing.T, secret string) []string {
 	t.Helper()
 	inJSON, err := json.Marshal(secret)

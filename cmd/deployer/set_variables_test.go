@@ -13,7 +13,7 @@ func TestSetInPlanResumeAndRevert(t *testing.T) {
     - {set: {port: 80, me: "of {{ host.name }}"}}
     - {set: {all: "{{ concat(all, [item]) }}"}, loop: [a, b]}
     - {set: {boss: "{{ host.name }}"}, run_once: true, when: host.name != "nobody"}
-    - file: {path: /said, content: "{{ port }} {{ me }} {{ all }} {{ boss startsWith 'n' }}"}
+    - file: {path: /output, content: "{{ port }} {{ me }} {{ all }} {{ boss startsWith 'n' }}"}
     - file: {path: "{{ blocked }}/x", content: x}
       when: blocked != ""
 - hosts: all
@@ -29,8 +29,8 @@ func TestSetInPlanResumeAndRevert(t *testing.T) {
 	}
 	s.deployer(exitOK, "resume", "-e", "blocked=")
 	for host, me := range []string{"n001", "n002"} {
-		if got, want := s.hostFile(host, "said"), "80 of "+me+" [\"a\",\"b\"] true"; got != want {
-			t.Errorf("it said %q, want %q", got, want)
+		if got, want := s.hostFile(host, "output"), "80 of "+me+" [\"a\",\"b\"] true"; got != want {
+			t.Errorf("it output %q, want %q", got, want)
 		}
 		if got := s.hostFile(host, "later"); got != "80" {
 			t.Errorf("the second play wrote %q", got)

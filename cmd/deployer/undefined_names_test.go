@@ -50,9 +50,9 @@ func TestUndefinedNamesHavePositions(t *testing.T) {
 		"rescue":              {"  tasks:\n    - block: [{fail: {msg: x}}]\n      rescue: [{command: 'echo {{ nothing }}'}]\n", "site.yaml:4:"},
 	} {
 		s.write("site.yaml", "- hosts: all\n"+tt.play)
-		var said bytes.Buffer
-		code := run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), &said, &said)
-		if all := said.String(); code == exitOK || !strings.Contains(all, tt.place) || !strings.Contains(all, `unknown name "nothing"`) {
+		var output bytes.Buffer
+		code := run(t.Context(), []string{"run", "site.yaml"}, strings.NewReader(""), &output, &output)
+		if all := output.String(); code == exitOK || !strings.Contains(all, tt.place) || !strings.Contains(all, `unknown name "nothing"`) {
 			t.Errorf("%s: the error has no %q:\n%s", what, tt.place, all)
 		}
 	}

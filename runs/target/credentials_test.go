@@ -10,7 +10,7 @@ import (
 	"deployer/project"
 )
 
-// fakePrompter answers questions one after another, and then nobody is there.
+// fakePrompter gives fixed answers in order, and then fails with NotInteractiveError.
 type fakePrompter struct {
 	answers []string
 	asked   []string

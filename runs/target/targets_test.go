@@ -14,7 +14,7 @@ import (
 	"deployer/project"
 )
 
-// load writes an inventory, and a client configuration of OpenSSH beside it.
+// load loads an inventory with a client configuration of OpenSSH beside it.
 func load(t *testing.T, text, config string) *project.Project {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// badValues are settings that pass every check before the run and break what they
-// are for. Each reaches one node, is put back there, and leaves the others alone.
+// badValues tests settings that pass every check before the run and break their
+// component. Each reaches one node, is restored there, and changes no other node.
 func badValues(t *testing.T, s *site) {
 	all := []string{"m1", "m2", "m3", "n1", "n2"}
 	for _, bad := range []struct {
@@ -113,7 +113,7 @@ func badValues(t *testing.T, s *site) {
 	}
 }
 
-// digests are the digests of a file on hosts.
+// digests returns the digests of a file by host.
 func (s *site) digests(file string, hosts []string) map[string]string {
 	s.t.Helper()
 	out := map[string]string{}

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// exampleSite: every host answers with its own page, which names the others.
+// exampleSite checks that every host serves its own page, which names the others.
 func exampleSite(s *site) {
 	s.runTwice("run", example("nginx-site"))
 	for _, h := range webHosts {
@@ -37,8 +37,8 @@ func exampleSite(s *site) {
 	}
 }
 
-// exampleUsers: people log in with their own key and no other, do what their
-// sudo rule allows and nothing else, and who has left is gone.
+// exampleUsers checks that users log in with their own key only, have only the rights of
+// their sudo rule, and that removed users are gone.
 func exampleUsers(s *site) {
 	s.shell("h2", "useradd --create-home mallory")
 	s.runTwice("run", example("users"))
@@ -87,8 +87,8 @@ func (s *site) newPair() string {
 	return path
 }
 
-// exampleCanary: a bad value reaches one host, which gets back what it had while
-// visitors find a page, and a good one reaches all.
+// exampleCanary checks that a bad value reaches one host and is restored there while the
+// page stays available, and that a good value reaches all hosts.
 func exampleCanary(s *site) {
 	before := s.digests("/etc/nginx/conf.d/example.conf", webHosts)
 	visited := s.pollPage(8080)
@@ -118,9 +118,8 @@ func exampleCanary(s *site) {
 	s.inRotation(webHosts...)
 }
 
-// exampleRollingRestart: one host after the other leaves the rotation, restarts
-// and comes back. Visitors who ask the next host when one does not answer see no
-// error all the while.
+// exampleRollingRestart checks that hosts leave the rotation, restart and return one
+// after the other. A client that tries the next host on an error sees no error.
 func exampleRollingRestart(s *site) {
 	began := time.Now()
 	visited := s.pollPage(8080)
@@ -209,8 +208,8 @@ func (s *site) inRotation(want ...string) {
 	}
 }
 
-// rollingRestartStops: a host that is out of rotation already fails the check
-// before its turn; neither it nor the one after it is restarted.
+// rollingRestartStops checks that a host that is already out of rotation fails the check
+// before its turn, and that neither it nor the next host is restarted.
 func rollingRestartStops(s *site) {
 	s.shell("h2", "touch /srv/example/resting")
 	began := time.Now()
@@ -227,8 +226,8 @@ func rollingRestartStops(s *site) {
 	s.inRotation(webHosts...)
 }
 
-// failedRestartStops: a service that does not come up again stops the run before
-// the next batch, and its host is marked as before whatever happened.
+// failedRestartStops checks that a service that does not start again stops the run before
+// the next batch, and that its host keeps its earlier mark.
 func failedRestartStops(s *site) {
 	s.shell("h2", "echo 'nonsense;' > /etc/nginx/conf.d/broken.conf")
 	o := s.deployer("run", example("rolling-restart"))

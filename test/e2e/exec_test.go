@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// execSharesOutput: hosts that say the same are one entry; who fails or is cut off stops
-// nobody, and is named.
+// execSharesOutput checks that hosts with the same output share an entry, and that failed
+// and unreachable hosts are named and stop no other.
 func execSharesOutput(s *site) {
 	if got, want := s.must("exec", "all", "--", "printf", "a\nb\n").stdout, "== h[1:3] (3)\na\nb\n"; got != want {
 		s.t.Errorf("three hosts that say the same:\n%s", got)
@@ -71,7 +71,7 @@ func (s *site) cutOff(host string, do func()) {
 	do()
 }
 
-// factsMatchHost compares facts with what the hosts themselves say.
+// factsMatchHost compares facts with the output of programs on the hosts.
 func factsMatchHost(s *site) {
 	var all map[string]map[string]any
 	o := s.must("facts", "-o", "json", "--gather", "network,packages,services")
@@ -101,7 +101,7 @@ func factsMatchHost(s *site) {
 	}
 }
 
-// fetchFiles brings files of all hosts here, each host's into a directory of its own.
+// fetchFiles fetches files of all hosts, each into the directory of its host.
 func fetchFiles(s *site) {
 	dir := s.t.TempDir()
 	digests := map[string]string{}

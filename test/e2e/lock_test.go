@@ -43,16 +43,16 @@ func (s *site) startLockHolder() (u *backgroundRun, playbook, id string) {
 	return u, playbook, id
 }
 
-// otherController is the same site as another controller sees it, which knows nothing
-// of the runs of this one.
+// otherController returns the same site for another controller, which has no logs of
+// this one.
 func (s *site) otherController() *site {
 	other := *s
 	other.state = s.t.TempDir()
 	return &other
 }
 
-// concurrentRuns: a run on hosts of another one is refused, names it, and has changed
-// nothing, also when it comes from another machine. What takes no lock works.
+// concurrentRuns checks that a run on hosts of another run is refused before any change
+// and names that run, also from another machine, and that verbs without a lock work.
 func concurrentRuns(s *site) {
 	first, playbook, id := s.startLockHolder()
 	for name, second := range map[string]*site{"the same machine": s, "another machine": s.otherController()} {
@@ -75,8 +75,8 @@ func concurrentRuns(s *site) {
 	s.must("run", playbook)
 }
 
-// killedController: of a run that was killed the hosts stay locked just as long as
-// their step in flight takes. The next run waits for that, and then goes on.
+// killedController checks that hosts of a killed run stay locked until their step in
+// flight has ended, and that the next run waits for that.
 func killedController(s *site) {
 	first, playbook, id := s.startLockHolder()
 	first.kill()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// makePlan makes the plan: what it shows is all that would happen, and nothing has.
+// makePlan makes the plan and checks that it shows all changes and changes nothing.
 func (r *releases) makePlan() {
 	r.t.Helper()
 	o := r.must("plan", "run", r.book, "-o", r.plan)
@@ -21,8 +21,7 @@ func (r *releases) makePlan() {
 	r.requireStates(r.one, "with release 1, before the plan")
 }
 
-// refuseDrift has apply refuse a plan when its files or a host are not what it was
-// made for, and name each.
+// refuseDrift checks that apply refuses and names changed files and hosts.
 func (r *releases) refuseDrift() {
 	r.t.Helper()
 	template := filepath.Join(filepath.Dir(r.book), "templates", "index.html.tmpl")
@@ -63,7 +62,7 @@ func (r *releases) appendLine(path, line string) (putBack func()) {
 	}
 }
 
-// requireExit reports another exit code than the one wanted.
+// requireExit checks the exit code of a command.
 func (s *site) requireExit(o outcome, want int) {
 	s.t.Helper()
 	if o.code != want {
@@ -71,8 +70,7 @@ func (s *site) requireExit(o outcome, want int) {
 	}
 }
 
-// applyPlan carries the plan out, under the eyes of visitors, and looks at what is
-// written down of it.
+// applyPlan applies the plan while clients poll the page, and checks the log of the run.
 func (r *releases) applyPlan() (run string) {
 	r.t.Helper()
 	began := time.Now()
@@ -102,7 +100,7 @@ func (r *releases) applyPlan() (run string) {
 	return last.Run
 }
 
-// refuseAppliedPlan has apply refuse what is done already.
+// refuseAppliedPlan checks that apply refuses a plan that was applied before.
 func (r *releases) refuseAppliedPlan() {
 	r.t.Helper()
 	o := r.deployer("apply", r.plan)

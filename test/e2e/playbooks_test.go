@@ -22,9 +22,9 @@ import (
 // webHosts are the hosts of TestPlaybooks.
 var webHosts = []string{"h1", "h2", "h3"}
 
-// TestPlaybooks is users' own playbooks on three hosts with nginx: the examples;
-// plan, apply, revert and resume; the lock; exec, facts and fetch; hosts whose users,
-// disks and processes do harm.
+// TestPlaybooks runs user playbooks on three hosts with nginx: the examples; plan,
+// apply, revert and resume; the run lock; exec, facts and fetch; hostile users, full
+// disks and interrupted commands.
 func TestPlaybooks(t *testing.T) {
 	s := newSite(t, plan.Spec{Hosts: 3})
 	s.edit(func(inv map[string]any) { section(inv, "groups", "web")["hosts"] = "h[1:3]" })
@@ -76,7 +76,7 @@ func changedSteps(events []map[string]any) (steps []string) {
 	return steps
 }
 
-// requireTexts reports what an output lacks.
+// requireTexts checks that an output contains texts.
 func (s *site) requireTexts(text string, want ...string) {
 	s.t.Helper()
 	for _, w := range want {
@@ -198,7 +198,7 @@ func (u *backgroundRun) step(kind, host, name string) {
 	})
 }
 
-// wait returns how it ended.
+// wait waits for the end of the command.
 func (u *backgroundRun) wait() outcome {
 	u.s.t.Helper()
 	for u.lines.Scan() {
@@ -209,7 +209,7 @@ func (u *backgroundRun) wait() outcome {
 	return outcome{u.cmd.ProcessState.ExitCode(), u.said.String(), u.stderr.String()}
 }
 
-// kill ends it with SIGKILL.
+// kill kills the command with SIGKILL.
 func (u *backgroundRun) kill() {
 	u.s.t.Helper()
 	if err := u.cmd.Process.Kill(); err != nil {

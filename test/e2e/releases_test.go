@@ -42,7 +42,7 @@ func newReleases(s *site) *releases {
 	return r
 }
 
-// buildPackage makes a package with nothing but its name and version.
+// buildPackage builds an empty package with a name and a version.
 func (r *releases) buildPackage(name, version string) {
 	r.t.Helper()
 	root := filepath.Join(r.t.TempDir(), name)
@@ -61,14 +61,14 @@ func (r *releases) buildPackage(name, version string) {
 	}
 }
 
-// release is the one that the inventory wants.
+// release sets the release in the inventory.
 func (r *releases) release(n int) {
 	r.t.Helper()
 	r.edit(func(inv map[string]any) { section(inv, "groups", "web", "vars")["release"] = n })
 }
 
-// states are what the site is made of on each host: files with their access,
-// the package, the unit, and what a visitor sees.
+// states returns the state of each host: files with their permissions, the package, the
+// unit, and the served page.
 func (r *releases) states() (all []string) {
 	r.t.Helper()
 	for _, h := range webHosts {
@@ -92,9 +92,9 @@ func (r *releases) requireStates(want []string, what string) {
 	}
 }
 
-// planToRevert takes the site from nothing to release 1, to 2 by a plan, back,
-// to 2 again with a controller that is killed, back with another one that is, and
-// back to nothing.
+// planToRevert installs release 1, applies a plan for release 2, reverts it, applies it
+// again with a killed controller, reverts that with a killed controller, and reverts
+// release 1.
 func planToRevert(s *site) {
 	r := newReleases(s)
 	s.must("run", r.book)

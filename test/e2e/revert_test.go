@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// revertRun puts back what a run changed, one host at a time, and says what stays.
+// revertRun reverts a run, one host at a time, and checks the list of irreversible
+// changes.
 func (r *releases) revertRun(run string) {
 	r.t.Helper()
 	o := r.must("revert", run, "--check", "--diff")
@@ -37,8 +38,8 @@ func (r *releases) revertRun(run string) {
 	}
 }
 
-// killedApply carries the plan out again, with a controller that is killed
-// between a change and what has to follow it, and one that goes on.
+// killedApply applies the plan with a controller that is killed between a change and its
+// handler, and resumes it.
 func (r *releases) killedApply() (run string) {
 	r.t.Helper()
 	r.must("plan", "run", r.book, "-o", r.plan)
@@ -90,7 +91,7 @@ func (r *releases) killedRevert(killed string) {
 	r.requireStates(but, "with release 1, but for the package")
 }
 
-// revertEverything puts back the first release: what it brought is gone.
+// revertEverything reverts the first release and checks that its files are gone.
 func (r *releases) revertEverything() {
 	r.t.Helper()
 	for _, h := range webHosts {

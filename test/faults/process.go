@@ -94,7 +94,7 @@ func (r role) controller() error {
 func controller(inv *inventory.Inventory, playbook string) (fleet.Controller, error) {
 	blobs, err := fleet.NewBlobs()
 	return fleet.Controller{
-		Inventory: inv, Playbook: os.DirFS(playbook), Main: "thirty.yaml", Blobs: blobs, Patience: 20 * time.Second,
+		Inventory: inv, Playbook: os.DirFS(playbook), Main: "thirty.yaml", Blobs: blobs, LockTimeout: 20 * time.Second,
 		Retry: schedule.Retry{First: 10 * time.Millisecond, Most: 50 * time.Millisecond, Attempts: 20, Reattempts: 50},
 	}, err
 }

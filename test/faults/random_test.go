@@ -221,7 +221,7 @@ func (s *site) run(t *testing.T, playbook, maxFail string) *engine.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Silence = silence
+	c.IdleTimeout = silence
 	c.Retry = schedule.Retry{First: 20 * time.Millisecond, Most: 200 * time.Millisecond, Attempts: 3, Reattempts: 3}
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()

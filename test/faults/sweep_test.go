@@ -249,7 +249,7 @@ func sweepFrames(t *testing.T, playbook string, want map[string]string, s sweep,
 	broken := 0
 	for at := 0; at <= frames; {
 		breaker := &breaker{at: at}
-		b := newTestFleet(t, 1, playbook, fleet.Options{Singly: s.singly, Exec: func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+		b := newTestFleet(t, 1, playbook, fleet.Options{Unbatched: s.singly, Exec: func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 			return answer(breaker, h, c, serve)
 		}})
 		r := b.run(fmt.Sprintf("at-%d", at))

@@ -9,7 +9,7 @@ import (
 	"deployer/engine"
 )
 
-// concurrency counts what happens at one time.
+// concurrency counts operations in flight and their peak.
 type concurrency struct {
 	mu        sync.Mutex
 	now, peak int
@@ -28,7 +28,7 @@ func (l *concurrency) end() {
 	l.now--
 }
 
-// reset begins to count anew, from what happens now.
+// reset sets the peak to the present number.
 func (l *concurrency) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +41,7 @@ func (l *concurrency) max() int {
 	return l.peak
 }
 
-// observe returns a registry whose modules say when they are at work.
+// observe returns a registry whose modules count their work.
 func (h *Host) observe(kinds []engine.Kind) engine.Registry {
 	r := engine.NewRegistry(kinds)
 	for name, k := range r {
@@ -55,7 +55,7 @@ func (h *Host) observe(kinds []engine.Kind) engine.Registry {
 	return r
 }
 
-// observedModule is a module that counts as load of the fleet while it works.
+// observedModule counts as an operation in flight while it checks or applies.
 type observedModule struct {
 	engine.Module
 	host *Host

@@ -19,8 +19,8 @@ type rendezvous struct {
 	limit time.Duration
 }
 
-// wait waits for the others. It is for the first steps of a run only: once the
-// meeting was full, nobody is held back.
+// wait blocks until the wanted number of hosts has called it. Later calls return at
+// once.
 func (m *rendezvous) wait(ctx context.Context, _ *Host, _ string) {
 	m.mu.Lock()
 	m.here++
@@ -71,8 +71,8 @@ func warmUp(t *testing.T) {
 	}
 }
 
-// waitForNoLeaks waits until no more goroutines and files are left than before; what
-// ends with a connection may take a moment.
+// waitForNoLeaks waits until the numbers of goroutines and open files are as before;
+// those of a closed connection may take a moment to end.
 func waitForNoLeaks(t *testing.T, when string, goroutines, files int) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)

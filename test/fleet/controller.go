@@ -23,30 +23,29 @@ import (
 	"deployer/tasks"
 )
 
-// Controller runs a playbook on the hosts of an inventory, put together as the
-// deployer program does it.
+// Controller runs a playbook on the hosts of an inventory, with the parts of package
+// runs that the tests need.
 type Controller struct {
 	Inventory *inventory.Inventory
 	// Playbook holds the file Main, with its templates/ and files/.
 	Playbook fs.FS
 	Main     string
-	// Blobs is the content that hosts may ask for; required.
+	// Blobs has the content for hosts; required.
 	Blobs *Blobs
 	// Sink gets the events, without secrets; may be nil.
 	Sink engine.Sink
-	// JournalDir is where the run's journal goes; none is kept when empty.
+	// JournalDir is the directory of the run's journal; empty for none.
 	JournalDir string
 	Check      bool
 	Retry      schedule.Retry
-	// Patience is how long a run that changes hosts waits for the locks of
-	// others.
-	Patience time.Duration
-	// Silence is after how long without a byte a host's agent is taken for
-	// lost, by host; the usual time for those not in it.
-	Silence map[string]time.Duration
+	// LockTimeout is the time to wait for the locks of other runs.
+	LockTimeout time.Duration
+	// IdleTimeout overrides, by host, the time without a byte after which a connection
+	// counts as lost.
+	IdleTimeout map[string]time.Duration
 }
 
-// Run carries the playbook out under the id of a run, new each time.
+// Run executes the playbook with a new run id.
 func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) {
 	library := compile.Compiler{Registry: engine.NewRegistry(tasks.Modules()), Match: c.Inventory.Match}
 	prog, err := library.Compile(lang.Tree{Name: "playbook", FS: c.Playbook}, c.Main)
@@ -62,7 +61,7 @@ func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) 
 	defer conn.dialer.Close()
 	var claim *schedule.Claim
 	if !c.Check {
-		claim = &schedule.Claim{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, Patience: c.Patience}
+		claim = &schedule.Claim{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, Patience: c.LockTimeout}
 	}
 	report, err := schedule.Run(ctx, prog, schedule.Options{
 		RunID: id, Check: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
@@ -157,7 +156,7 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if err != nil {
 		return nil, err
 	}
-	silence := c.controller.Silence[host]
+	silence := c.controller.IdleTimeout[host]
 	session, err := remote.Connect(ctx, conn, remote.Options{
 		Host: host, Binaries: c.binaries, Become: remote.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, IdleTimeout: silence, Heartbeat: silence / 5,
 	})

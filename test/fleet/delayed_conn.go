@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Traffic is what hosts have seen of their controller.
+// Traffic counts the connections and bytes of all hosts.
 type Traffic struct {
-	Connections int   // made so far
-	Peak        int   // at one moment
-	Received    int64 // bytes, as they came over the network: encrypted
-	Sent        int64 // likewise
+	Connections int   // opened so far
+	Peak        int   // maximum number of open connections
+	Received    int64 // encrypted bytes received by hosts
+	Sent        int64 // encrypted bytes sent by hosts
 }
 
 // meter counts the traffic of all hosts.
@@ -36,9 +36,9 @@ func (m *meter) reset() {
 	m.open.reset()
 }
 
-// delayedConn is a host's end of a connection. It counts what goes over it, and what
-// the host says arrives a round trip later: so every question of the controller
-// costs one, as it does over a distance, and a stream is as fast as before.
+// delayedConn is a host's end of a connection. It counts bytes and delivers those of
+// the host one round-trip time later, so that every request of the controller takes a
+// round trip and streams keep their speed.
 type delayedConn struct {
 	net.Conn
 	meter *meter
@@ -48,14 +48,14 @@ type delayedConn struct {
 	ended chan struct{}
 }
 
-// delayedMessage is something said that has not arrived yet.
+// delayedMessage is data in flight.
 type delayedMessage struct {
 	due  time.Time
 	data []byte
 }
 
-// maxQueued bounds what is on its way at one time, in messages. The pieces of SSH
-// are of 32 KiB at most, so it is about 100 MB/s at 20 ms.
+// maxQueued is the maximum number of messages in flight. Packets of SSH have at most
+// 32 KiB, so at 20 ms the limit is about 100 MB/s.
 const maxQueued = 64
 
 func newDelayedConn(conn net.Conn, m *meter, delay time.Duration) *delayedConn {

@@ -16,48 +16,41 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
-	"deployer/engine"
 	"deployer/engine/transport/sshtest"
 	"deployer/tasks"
 )
 
-// Options say what sort of fleet it is.
+// Options are the options of a fleet.
 type Options struct {
-	// Dir is where keys and the hosts' directories are; required. It is not
-	// removed by Close.
+	// Dir has the keys and the directories of hosts; required. Close does not remove
+	// it.
 	Dir string
 	// Name returns the name of the i-th host, from 0. Default n001, n002, ...
 	Name func(i int) string
-	// Modules are what the hosts' agents can do; tasks.Modules when nil.
-	Modules []engine.Kind
-	// Singly has agents send each result by itself; see agent.ServeOptions.
-	Singly bool
-	// Latency is how long an answer of a host is on its way: a round trip of
-	// the network. 0 for none beyond loopback's.
+
+	// Unbatched has agents send each result by itself; see agent.ServeOptions.
+	Unbatched bool
+	// Latency is the round-trip time that is added to the network.
 	Latency time.Duration
-	// Passwords are those of users, who log in with them and with no key; nil
-	// for keys.
+	// Passwords of users by name; nil for login with keys.
 	Passwords map[string]string
-	// Other runs the commands that are not deployer's; they are refused when
-	// it is nil.
+	// Other executes commands that are not deployer's; nil refuses them.
 	Other func(ctx context.Context, c sshtest.Command) (exit int)
-	// Before is called on the host before each check of a step, by module; it
-	// may take its time. nil for nothing.
+	// Before is called before each check of a step with the name of its module, and may
+	// block; may be nil.
 	Before func(ctx context.Context, h *Host, module string)
-	// Exec answers a command in the place of a host, which would do it with
-	// serve; it may change what passes, break off, or do without. nil for what
-	// serve does.
+	// Exec replaces serve, which executes a command as a host does; it may call serve
+	// with a changed command. nil means serve.
 	Exec func(ctx context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int
 }
 
 // Fleet is a set of running hosts.
 type Fleet struct {
 	Hosts []*Host
-	// Port is the SSH port of all hosts; their addresses differ.
+	// Port is the SSH port of all hosts, which have different addresses.
 	Port int
-	// Key is the file with the private key that the hosts accept, KnownHosts
-	// the one with their host key.
-	Key, KnownHosts string
+	// keyFile has the private key that the hosts accept, knownHostsFile their host key.
+	keyFile, knownHostsFile string
 
 	byName  map[string]*Host
 	latency time.Duration
@@ -65,23 +58,21 @@ type Fleet struct {
 	meter   meter
 }
 
-// MaxHosts is how many addresses a fleet has, of those below 127.77.0.0/16.
-const MaxHosts = 250 * 250
+// maxHosts is the number of addresses of a fleet, from 127.77.0.0/16.
+const maxHosts = 250 * 250
 
 // Start starts n hosts. After an error nothing is left running.
 func Start(n int, o Options) (*Fleet, error) {
-	if n < 1 || n > MaxHosts {
-		return nil, fmt.Errorf("a fleet has 1 to %d hosts, not %d", MaxHosts, n)
+	if n < 1 || n > maxHosts {
+		return nil, fmt.Errorf("a fleet has 1 to %d hosts, not %d", maxHosts, n)
 	}
 	if o.Name == nil {
 		o.Name = func(i int) string { return fmt.Sprintf("n%03d", i+1) }
 	}
-	if o.Modules == nil {
-		o.Modules = tasks.Modules()
-	}
+
 	f := &Fleet{
 		byName: map[string]*Host{}, latency: o.Latency,
-		Key: filepath.Join(o.Dir, "key"), KnownHosts: filepath.Join(o.Dir, "known_hosts"),
+		keyFile: filepath.Join(o.Dir, "key"), knownHostsFile: filepath.Join(o.Dir, "known_hosts"),
 	}
 	hostKey, user, err := f.writeKeys()
 	if err != nil {
@@ -90,7 +81,7 @@ func Start(n int, o Options) (*Fleet, error) {
 	for i := range n {
 		h := &Host{
 			Name: o.Name(i), Address: fmt.Sprintf("127.77.%d.%d", i/250, 1+i%250),
-			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other, answer: o.Exec, singly: o.Singly,
+			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other, answer: o.Exec, singly: o.Unbatched,
 		}
 		if f.byName[h.Name] != nil {
 			return nil, fmt.Errorf("two hosts have the name %s", h.Name)
@@ -98,7 +89,7 @@ func Start(n int, o Options) (*Fleet, error) {
 		if err := os.MkdirAll(h.Root, 0o755); err != nil {
 			return nil, fmt.Errorf("making the directory of %s: %w", h.Name, err)
 		}
-		h.registry = h.observe(o.Modules)
+		h.registry = h.observe(tasks.Modules())
 		h.config = sshtest.Config{Authorized: []gossh.PublicKey{user}, HostKeys: []gossh.Signer{hostKey}, Exec: h.exec, Passwords: o.Passwords}
 		if o.Passwords != nil {
 			h.config.Authorized = []gossh.PublicKey{}
@@ -172,7 +163,7 @@ func (f *Fleet) Forget() {
 func (f *Fleet) Close() {
 	var all sync.WaitGroup
 	for _, h := range f.Hosts {
-		all.Go(func() { h.Stop(); h.Wait() })
+		all.Go(func() { h.Stop(); h.waitForSessions() })
 	}
 	all.Wait()
 }
@@ -194,17 +185,17 @@ func (f *Fleet) writeKeys() (host gossh.Signer, user gossh.PublicKey, err error)
 	}
 	user, err = gossh.NewPublicKey(public)
 	return host, user, errors.Join(err,
-		os.MkdirAll(filepath.Dir(f.Key), 0o700),
-		os.WriteFile(f.Key, pem.EncodeToMemory(block), 0o600))
+		os.MkdirAll(filepath.Dir(f.keyFile), 0o700),
+		os.WriteFile(f.keyFile, pem.EncodeToMemory(block), 0o600))
 }
 
-// writeKnownHosts makes the hosts known, so that none is accepted unseen.
+// writeKnownHosts writes the host key of all hosts, so that clients check it.
 func (f *Fleet) writeKnownHosts(key gossh.PublicKey) error {
 	var lines bytes.Buffer
 	for _, h := range f.Hosts {
 		fmt.Fprintf(&lines, "[%s]:%d %s", h.Address, f.Port, gossh.MarshalAuthorizedKey(key))
 	}
-	return os.WriteFile(f.KnownHosts, lines.Bytes(), 0o600)
+	return os.WriteFile(f.knownHostsFile, lines.Bytes(), 0o600)
 }
 
 func (f *Fleet) port() string { return strconv.Itoa(f.Port) }

@@ -98,8 +98,8 @@ func (h *Host) reach(do func(*sshtest.Server)) {
 	}
 }
 
-// Wait returns when no connection and no step of a stopped host is left.
-func (h *Host) Wait() { h.sessions.Wait() }
+// waitForSessions returns when no connection and no step of a stopped host is left.
+func (h *Host) waitForSessions() { h.sessions.Wait() }
 
 // exec is what sshd does with a command.
 func (h *Host) exec(ctx context.Context, c sshtest.Command) int {

@@ -37,7 +37,7 @@ func (f *Fleet) Inventory(s Site) (*inventory.Inventory, error) {
 
 // Document is the fleet's inventory file, to be written as YAML.
 func (f *Fleet) Document(s Site) map[string]any {
-	ssh := map[string]any{"port": f.Port, "key": f.Key, "known_hosts": f.KnownHosts, "agent": false, "connect_timeout": "30s"}
+	ssh := map[string]any{"port": f.Port, "key": f.keyFile, "known_hosts": f.knownHostsFile, "agent": false, "connect_timeout": "30s"}
 	hosts := map[string]any{}
 	for _, h := range f.Hosts {
 		entry := map[string]any{"address": h.Address}

@@ -17,7 +17,7 @@ import (
 	"deployer/engine/view"
 )
 
-// faultInjector is what happens to hosts while they are in the middle of a segment.
+// faultInjector breaks hosts in the middle of a segment.
 type faultInjector struct {
 	killed, cut, frozen []string
 
@@ -25,7 +25,7 @@ type faultInjector struct {
 	done map[string]bool
 }
 
-// inject happens once a host, before the check of its link.
+// inject breaks each host once, before the check of its link.
 func (tr *faultInjector) inject(_ context.Context, h *Host, module string) {
 	if module != "link" {
 		return
@@ -58,7 +58,7 @@ func TestLostHosts(t *testing.T) {
 	tr.c.JournalDir = memoryDir(t)
 	// Only the host that hangs is given up soon: others may be slow.
 	tr.site.ConnectTimeout = map[string]string{"n040": "1s"}
-	tr.c.Silence = map[string]time.Duration{"n040": 2 * time.Second}
+	tr.c.IdleTimeout = map[string]time.Duration{"n040": 2 * time.Second}
 	tr.c.Retry = schedule.Retry{First: 20 * time.Millisecond, Most: 100 * time.Millisecond, Attempts: 3, Reattempts: 2}
 	for _, name := range dead {
 		tr.fleet.Host(name).Stop()

@@ -35,7 +35,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 		if broken := report.Broken(); len(broken) != 1 || broken[0].Host != "n002" {
 			t.Fatalf("broken are %+v", broken)
 		}
-		said := map[string][]byte{}
+		output := map[string][]byte{}
 		var lines, asJSON, summary bytes.Buffer
 		text, machine := view.Lines(&lines, view.Options{Verbose: 2, Hosts: tr.fleet.Names()}), view.JSON(&asJSON)
 		for _, e := range rec.all() {
@@ -45,26 +45,27 @@ func TestSecretsAreRedacted(t *testing.T) {
 		text.Close()
 		machine.Close()
 		view.Summary(&summary, "secrets", report, "again")
-		said["lines"], said["JSON"], said["summary"] = lines.Bytes(), asJSON.Bytes(), summary.Bytes()
-		said["report"] = marshal(t, report)
-		said["events"] = marshal(t, rec.all())
-		said["journal"] = read(t, journal.Path(tr.c.JournalDir, rec.all()[0].Text))
-		requireNoSecrets(t, said)
+		output["lines"], output["JSON"], output["summary"] = lines.Bytes(), asJSON.Bytes(), summary.Bytes()
+		output["report"] = marshal(t, report)
+		output["events"] = marshal(t, rec.all())
+		output["journal"] = read(t, journal.Path(tr.c.JournalDir, rec.all()[0].Text))
+		requireNoSecrets(t, output)
 		// The rest is still told.
 		for _, where := range []string{"lines", "JSON", "events"} {
-			if !bytes.Contains(said[where], []byte("[secret]")) {
+			if !bytes.Contains(output[where], []byte("[secret]")) {
 				t.Errorf("the %s do not say where a secret was left out", where)
 			}
 		}
-		if tr.runs == 1 && !bytes.Contains(said["lines"], []byte("visible-content")) {
-			t.Errorf("the lines have no diff:\n%s", said["lines"])
+		if tr.runs == 1 && !bytes.Contains(output["lines"], []byte("visible-content")) {
+			t.Errorf("the lines have no diff:\n%s", output["lines"])
 		}
 		tr.site.Vars["generation"] = 2
 	}
 	requireHostFiles(t, tr)
 }
 
-// requireHostFiles looks at what the secrets were for, and at the hosts' own journals.
+// requireHostFiles checks the files that contain the secrets, and that the journals of
+// hosts do not.
 func requireHostFiles(t *testing.T, tr *siteRuns) {
 	t.Helper()
 	for _, h := range tr.fleet.Hosts {
@@ -85,12 +86,12 @@ func requireHostFiles(t *testing.T, tr *siteRuns) {
 	}
 }
 
-// requireNoSecrets wants no secret, in no form, in what was said.
-func requireNoSecrets(t *testing.T, said map[string][]byte) {
+// requireNoSecrets checks that no text contains a secret in any encoding.
+func requireNoSecrets(t *testing.T, output map[string][]byte) {
 	t.Helper()
 	first, second, _ := strings.Cut(token, "\n")
 	forms := []string{unmarked, first, second, "hunter2", string(marshal(t, first)), base64.StdEncoding.EncodeToString([]byte(token))}
-	for where, text := range said {
+	for where, text := range output {
 		if len(text) < 40 {
 			t.Errorf("there is almost nothing in the %s: %q", where, text)
 		}

@@ -8,8 +8,7 @@ import (
 	"deployer/engine"
 )
 
-// wantTree is what the site playbook leaves on the i-th host, written down a
-// second time and without its templates.
+// wantTree returns the expected files of the i-th host after the site playbook.
 func wantTree(f *Fleet, s Site, i int) map[string]string {
 	h, vars := f.Hosts[i], s.HostVars[f.Hosts[i].Name]
 	index, release, port := vars["index"].(int), s.Vars["release"], s.Vars["port"]

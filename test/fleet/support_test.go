@@ -37,7 +37,7 @@ func (r *recorder) all() []engine.Event {
 	return r.events
 }
 
-// siteRuns is a fleet with a controller, in a test.
+// siteRuns is a fleet with a controller and the runs of the site playbook on it.
 type siteRuns struct {
 	t     *testing.T
 	fleet *Fleet
@@ -68,8 +68,8 @@ func newSiteRuns(t *testing.T, n int, o Options) *siteRuns {
 	return tr
 }
 
-// memoryDir is a directory in memory where there is one: agents write through to
-// the disk, which for many hosts on one disk takes longer than all the rest.
+// memoryDir returns a directory in memory if the system has /dev/shm. Agents sync files
+// to disk, which takes most of the time of a test with many hosts on one disk.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "fleet-")
@@ -95,7 +95,8 @@ func writeFile(t *testing.T, h *Host, path, content string) {
 	}
 }
 
-// newSite is the inventory of the site playbook: the last fifth are stores.
+// newSite returns the inventory of the site playbook: the last fifth of the hosts are
+// stores.
 func newSite(f *Fleet) Site {
 	n := len(f.Hosts)
 	web := n - n/5
@@ -111,7 +112,7 @@ func newSite(f *Fleet) Site {
 	return s
 }
 
-// run carries the playbook out and returns what was told of it.
+// run runs the playbook and returns its report and events.
 func (tr *siteRuns) run() (*engine.Report, *recorder) {
 	tr.t.Helper()
 	inv, err := tr.fleet.Inventory(tr.site)
