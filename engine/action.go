@@ -5,44 +5,43 @@ import (
 	"net"
 )
 
-// Action is a task that runs on the controller on behalf of a host. Like a
-// Module it holds its arguments and separates what is from what is done.
+// Action is a task that runs on the controller on behalf of a host. Like a Module, the
+// implementing struct holds the task's arguments, and Check changes nothing.
 type Action interface {
 	Check(ctx context.Context, site ActionContext) (Change, error)
 	Apply(ctx context.Context, site ActionContext, change Change) (Output, error)
 }
 
-// ActionContext is what an action may use. It carries no terminal and no playbook, so
-// that the same actions serve a service that runs on a master.
+// ActionContext is the interface of an action to its run. It has no terminal and no
+// playbook, so that a service on a master can run the same actions.
 type ActionContext interface {
-	// Host names the host that the action is for.
+	// Host returns the name of the host that the action is for.
 	Host() string
-	// Step names the step: the same in the next run of the same playbook, and
-	// none of another playbook.
+	// Step returns the id of the step: the same in the next run of the playbook, and
+	// different from all ids of other playbooks.
 	Step() string
-	// Vars are the variables of that host at this moment, registered results
-	// included.
+	// Vars returns the current variables of the host, registered results included.
 	Vars() map[string]any
-	// Targets are the hosts of the task that are still in the run, in
-	// inventory order. For a run_once task these are all hosts of the play.
+	// Targets returns the hosts of the task that are still in the run, in inventory
+	// order: for a run_once task, all hosts of the play.
 	Targets() []string
-	// Registered returns what a host registered under name, nil when nothing.
+	// Registered returns the result that a host registered under name, or nil.
 	Registered(host, name string) Output
-	// Dial opens a connection from a host to an address as seen by it, through
-	// the host's SSH connection (direct-tcpip).
+	// Dial opens a connection from a host to an address, resolved on that host,
+	// through the host's SSH connection (direct-tcpip).
 	Dial(ctx context.Context, host, network, address string) (net.Conn, error)
-	// RunOn runs one host module on a host, outside of its cursor, and returns
-	// its result; for reading what is there.
+	// RunOn runs one read-only module on a host, independent of the host's place in
+	// the playbook, and returns its result.
 	RunOn(ctx context.Context, host, module string, args Module) (Result, error)
-	// Reconnect waits until the connection to the action's host is lost, which
-	// the action has brought about, and opens another one: again and again until
-	// it succeeds or ctx ends. The host is locked for the run again, and its
-	// facts are the new ones. It must be called by the goroutine of the action.
+	// Reconnect waits until the connection to the action's host is lost, because of
+	// the action, and opens a new one: it retries until it succeeds or ctx ends. It
+	// locks the host again and updates its facts. Only the goroutine of the action may
+	// call it.
 	Reconnect(ctx context.Context) error
-	// Services are what the program that started the run gives its actions:
-	// the keyring, the resolved cluster, clients. See Service.
+	// Services returns the services of the run for its actions: the keyring, the
+	// resolved cluster, clients. See Service.
 	Services() Services
-	// Progress reports what a long action is doing or waiting for.
+	// Progress reports to people what a long action does or waits for.
 	Progress(text string)
 }
 

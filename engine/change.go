@@ -2,28 +2,28 @@ package engine
 
 import "fmt"
 
-// Change is what a task would do, as found by its check.
+// Change is the difference between the present and the desired state, as a check found
+// it.
 type Change struct {
-	// Needed is false when the host is already as the task wants it.
+	// Needed is false when the host is in the desired state.
 	Needed bool `json:"needed,omitempty"`
-	// Wait is true when all that is needed is to wait for what others do: Apply
-	// is called, and the step ends as ok, not as changed.
+	// Wait is true when Apply only waits for others: the step ends with StatusOK, not
+	// with StatusChanged.
 	Wait bool `json:"wait,omitempty"`
-	// Effects are what would happen, in order, for plans and diffs.
+	// Effects lists the parts of the change in order, for plans and diffs.
 	Effects []Effect `json:"effects,omitempty"`
-	// MissingDir is the directory that the change needs and that is not there. A check
-	// fails with [NoDirectory] then, as a real run does, unless something that it
-	// cannot foresee may bring it.
+	// MissingDir is a directory that the change needs and that does not exist. A check
+	// fails with [NoDirectory] then, as a real run does, unless an earlier step
+	// may create the directory.
 	MissingDir string `json:"lacks,omitempty"`
-	// Output is what the check learned; `register` sees it.
+	// Output is the result of the check for `register`.
 	Output Output `json:"output,omitempty"`
-	// CheckState carries what Check found to Apply of the same module, in process;
-	// it is never sent.
+	// CheckState passes data from Check to Apply of the same module, in process; it is
+	// never sent.
 	CheckState any `json:"-"`
 }
 
-// EffectKind says what sort of thing an effect does, so that a plan can count
-// and group them.
+// EffectKind is the kind of an effect, by which plans count and group.
 type EffectKind string
 
 // The kinds of effect.
@@ -31,46 +31,46 @@ const (
 	EffectFile    EffectKind = "file"    // create, replace or remove a file, directory or link
 	EffectUnit    EffectKind = "unit"    // enable, disable, start or stop a systemd unit
 	EffectRestart EffectKind = "restart" // restart or reload of a running process
-	EffectReboot  EffectKind = "reboot"  // of the whole host
+	EffectReboot  EffectKind = "reboot"  // reboot of the host
 	EffectPackage EffectKind = "package" // install or remove of a host package
 	EffectImage   EffectKind = "image"   // import of a container image
-	EffectCommand EffectKind = "command" // run of a command whose outcome is not known beforehand
+	EffectCommand EffectKind = "command" // run of a command whose effects a check cannot find out
 	EffectKernel  EffectKind = "kernel"  // sysctl, module, swap, mount
 	EffectObject  EffectKind = "object"  // create, change or delete of a Kubernetes object
 	EffectMember  EffectKind = "member"  // add or remove of an etcd member
-	EffectDrain   EffectKind = "drain"   // a Kubernetes node is emptied of pods; diff lists them as they are now
-	EffectShow    EffectKind = "show"    // nothing happens; diff is text for people, shown however quiet the run is
+	EffectDrain   EffectKind = "drain"   // drain of a Kubernetes node; diff lists its present pods
+	EffectShow    EffectKind = "show"    // no change; diff is text for people, shown even by quiet runs
 )
 
-// Effect is one thing that would happen.
+// Effect is one part of a change.
 type Effect struct {
 	Kind EffectKind `json:"kind"`
-	// Target is what it happens to: a path, a unit, a package.
+	// Target names the object: a path, a unit, a package.
 	Target string `json:"target"`
 	// Action is a short phrase in the imperative: "create", "replace",
 	// "set mode 0640 -> 0600", "restart".
 	Action string `json:"action"`
-	// Diff is a unified diff where there is one and it is not secret.
+	// Diff is a unified diff; empty when the kind has none or the content is secret.
 	Diff string `json:"diff,omitempty"`
-	// Secret is true when the content must not be shown; there is no diff then.
+	// Secret is true when the content must not be shown; Diff is empty then.
 	Secret bool `json:"secret,omitempty"`
-	// Redacted is true when a secret was taken out of the texts above.
+	// Redacted is true when the texts above contained a secret.
 	Redacted bool `json:"redacted,omitempty"`
 }
 
-// SecretMark stands in texts where a secret was.
+// SecretMark replaces a secret in texts.
 const SecretMark = "[secret]"
 
-// NoChange is the change of a task that finds everything as wanted.
+// NoChange returns the change of a task whose host is in the desired state.
 func NoChange(output Output) Change { return Change{Output: output} }
 
-// Changed returns a needed change made of the given effects.
+// Changed returns a needed change with the given effects.
 func Changed(effects ...Effect) Change { return Change{Needed: true, Effects: effects} }
 
-// CreateDirectory is the action of an effect that makes an empty directory.
+// CreateDirectory is the action of an effect that creates an empty directory.
 const CreateDirectory = "create directory"
 
-// MissingDirError is the error of a change that needs a directory which is not there.
+// MissingDirError returns the error of a change that needs a directory that does not exist.
 func MissingDirError(dir string) error {
 	return fmt.Errorf("directory %s does not exist: make it with the directory module first", dir)
 }

@@ -6,51 +6,51 @@ import (
 	"sync"
 )
 
-// Cleanup is something that an action has opened on behalf of a host, and that a
-// later step of the run is to close: a node that takes no pods while it is
-// worked on.
+// Cleanup undoes a temporary state that an action has set for a host and that a later
+// step of the run is to end: a node that is cordoned while it is changed.
 type Cleanup struct {
-	// Name says what is open; only one pledge has that name.
+	// Name identifies the state; a run has one cleanup of a name.
 	Name string
-	// Run closes it in place of the step that will not come. When it has to stay
-	// open, left says what is left and what to do about it. It must return soon
-	// after ctx has ended.
+	// Run ends the state when the later step does not run. done describes what it did;
+	// left, when it could not end the state, describes the state and how to end it. Run
+	// must return soon after ctx has ended.
 	Run func(ctx context.Context) (done, left string)
 }
 
-// Cleanups are those of a run, a service that the scheduler provides. When a host
-// leaves the run before it has come to its end, whatever the reason, the
-// scheduler keeps what is pledged for it. The nil value has none and takes none.
+// Cleanups holds the cleanups of a run, a service that the scheduler provides. When a
+// host leaves the run before its end, for whatever reason, the scheduler runs the
+// cleanups that are registered for it. The nil value ignores all calls. It is safe for
+// concurrent use.
 type Cleanups struct {
-	mu sync.Mutex
-	of map[string][]Cleanup
+	mu     sync.Mutex
+	byHost map[string][]Cleanup
 }
 
-// Register adds a pledge for a host, in place of one that has the same name.
-func (p *Cleanups) Register(host string, pledge Cleanup) {
-	if p == nil {
+// Register adds a cleanup for a host and replaces one of the same name.
+func (c *Cleanups) Register(host string, cleanup Cleanup) {
+	if c == nil {
 		return
 	}
-	p.Cancel(pledge.Name)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.of == nil {
-		p.of = map[string][]Cleanup{}
+	c.Cancel(cleanup.Name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byHost == nil {
+		c.byHost = map[string][]Cleanup{}
 	}
-	p.of[host] = append(p.of[host], pledge)
+	c.byHost[host] = append(c.byHost[host], cleanup)
 }
 
-// Cancel takes a pledge back, because what was open is closed, and tells whether
-// there was one.
-func (p *Cleanups) Cancel(name string) bool {
-	if p == nil {
+// Cancel removes a cleanup, because its state has ended, and reports whether it was
+// registered.
+func (c *Cleanups) Cancel(name string) bool {
+	if c == nil {
 		return false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	found := false
-	for host, list := range p.of {
-		p.of[host] = slices.DeleteFunc(list, func(one Cleanup) bool {
+	for host, list := range c.byHost {
+		c.byHost[host] = slices.DeleteFunc(list, func(one Cleanup) bool {
 			found = found || one.Name == name
 			return one.Name == name
 		})
@@ -58,19 +58,19 @@ func (p *Cleanups) Cancel(name string) bool {
 	return found
 }
 
-// Take returns the pledges for a host, the last first, and forgets them.
-func (p *Cleanups) Take(host string) []Cleanup {
-	if p == nil {
+// Take removes and returns the cleanups of a host, the latest first.
+func (c *Cleanups) Take(host string) []Cleanup {
+	if c == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := p.of[host]
-	delete(p.of, host)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.byHost[host]
+	delete(c.byHost, host)
 	slices.Reverse(list)
 	return list
 }
 
-// Cancellable is implemented by actions whose Apply may be cut short when the run is
-// to be stopped, as it then takes back what it has begun.
+// Cancellable is implemented by actions whose Apply can be cancelled when the run is
+// stopped, because it undoes what it has begun.
 type Cancellable interface{ Cancellable() bool }

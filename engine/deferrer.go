@@ -1,10 +1,10 @@
 package engine
 
-// Deferrer is what a System is besides, outside of checks: steps may leave to
-// the end of their segment what is needed once after all of them.
+// Deferrer is implemented by the System of a real run, not of a check. A step uses
+// it for work that is needed once after many steps, such as a daemon reload.
 type Deferrer interface {
-	// Defer has Postponed of a kind called when the segment ends, however it
-	// ends. It is written down first: when the agent dies before that, the next
-	// segment on the host, of whatever run, ends with it.
+	// Defer schedules Kind.Deferred of a kind for the end of the segment, whether
+	// the segment succeeds or fails. The host records it first: when the agent dies
+	// before the end, the next segment of any run does the work at its own end.
 	Defer(kind string) error
 }

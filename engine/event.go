@@ -2,21 +2,21 @@ package engine
 
 import "time"
 
-// Event is one thing that happened in a run. The one stream of events feeds
-// every renderer, the journal and the JSON Lines output.
+// Event is one thing that happened in a run. One stream of events feeds all
+// renderers, the journal and the JSON Lines output.
 type Event struct {
 	Time time.Time `json:"time"`           // when it happened, by the controller's clock
 	Type EventType `json:"type"`           // what happened; see the types
-	Host string    `json:"host,omitempty"` // that it happened on; empty for what concerns the run
-	Step string    `json:"step,omitempty"` // id of the step, the same in the next run of the same playbook
-	Name string    `json:"name,omitempty"` // of the step, play or run; of a transfer the blob's SHA-256
-	Role string    `json:"role,omitempty"` // that the step stands in
-	Text string    `json:"text,omitempty"` // for people; what it says depends on the type
+	Host string    `json:"host,omitempty"` // where it happened; empty for events of the whole run
+	Step string    `json:"step,omitempty"` // id of the step, the same in the next run of the playbook
+	Name string    `json:"name,omitempty"` // name of the step, play or run; for transfer, the blob's SHA-256
+	Role string    `json:"role,omitempty"` // role of the step
+	Text string    `json:"text,omitempty"` // text for people; see the types
 	// Result is set for step.end.
 	Result *Result `json:"result,omitempty"`
-	// Bytes is how much of a blob was sent so far, for transfer; compressed.
+	// Bytes is the part of a blob that was sent, for transfer, in compressed bytes.
 	Bytes int64 `json:"bytes,omitempty"`
-	Total int64 `json:"total,omitempty"` // how much there is to send; absent when unknown
+	Total int64 `json:"total,omitempty"` // size of the blob, compressed; absent when unknown
 	// Report is set for run.end.
 	Report *Report `json:"report,omitempty"`
 }
@@ -26,19 +26,19 @@ type EventType string
 
 // The types of event.
 const (
-	EventRunStart    EventType = "run.start"   // the run begins; name is its playbook, text its id
-	EventRunEnd      EventType = "run.end"     // the run is over; report says how
-	EventPlayStart   EventType = "play.start"  // the first host entered the play, or one of its batches, which text names
+	EventRunStart    EventType = "run.start"   // the run starts; name is the playbook, text the run's id
+	EventRunEnd      EventType = "run.end"     // the run has ended; report is set
+	EventPlayStart   EventType = "play.start"  // the first host enters the play, or one of its batches; text names the batch
 	EventHostUp      EventType = "host.up"     // the host is connected and its agent runs
-	EventHostRetry   EventType = "host.retry"  // the host was lost or not reached; text says why, and when it is tried again
-	EventHostParked  EventType = "host.parked" // the host is taken out of the run; text is the root cause
-	EventStepStart   EventType = "step.start"  // the step has begun; left out for most that are over at once
-	EventStepText    EventType = "step.text"   // text says what a long step is doing
-	EventStepEnd     EventType = "step.end"    // the step is over; result says how
-	EventTransfer    EventType = "transfer"    // a part of a blob went to the host; bytes says how much of it so far
-	EventWait        EventType = "wait"        // the host waits for what text says; without text it waits no more
-	EventInterrupted EventType = "interrupted" // the user asked to stop; text says what happens now
-	EventWarning     EventType = "warning"     // text says what somebody should know
+	EventHostRetry   EventType = "host.retry"  // the connection failed; text is the reason and the time of the next attempt
+	EventHostParked  EventType = "host.parked" // the host leaves the run; text is the root cause
+	EventStepStart   EventType = "step.start"  // the step starts; omitted for most steps that take no time
+	EventStepText    EventType = "step.text"   // text is the progress of a long step
+	EventStepEnd     EventType = "step.end"    // the step has ended; result is set
+	EventTransfer    EventType = "transfer"    // a part of a blob was sent to the host; bytes is set
+	EventWait        EventType = "wait"        // the host waits; text is the reason, empty when the wait has ended
+	EventInterrupted EventType = "interrupted" // the user stops the run; text is what happens now
+	EventWarning     EventType = "warning"     // text is a warning
 )
 
 // Sink receives events. Implementations must be safe for concurrent use and
@@ -50,37 +50,37 @@ type Report struct {
 	Run     string        `json:"run"`     // id of the run
 	Elapsed time.Duration `json:"elapsed"` // from its start to its end
 	Hosts   []HostReport  `json:"hosts"`   // all hosts of the run, in inventory order
-	// Check is true when the run only found out what would change.
+	// Check is true for a run in check mode, which changes nothing.
 	Check bool `json:"check,omitempty"`
-	// Aborted says why the run stopped early; empty when it did not.
+	// Aborted is the reason why the run ended early; empty when it did not.
 	Aborted string `json:"aborted,omitempty"`
 	// Interrupted is true when the user stopped it.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// LeftOpen is what the run has opened and could not close again, with what to do
-	// about it: a node that takes no pods.
+	// LeftOpen lists temporary states that the run could not end, such as a cordoned
+	// node, each with what to do about it.
 	LeftOpen []string `json:"left,omitempty"`
 }
 
 // HostReport counts what happened on one host.
 type HostReport struct {
-	Host    string `json:"host"`    // its name
-	OK      int    `json:"ok"`      // steps that found everything as wanted
-	Changed int    `json:"changed"` // steps that changed something; with --check, that would
-	Skipped int    `json:"skipped"` // steps whose condition did not hold
-	Failed  int    `json:"failed"`  // steps that failed, those whose failure was ignored apart
-	// Failure is the root cause that took the host out of the run, if any.
+	Host    string `json:"host"`    // name of the host
+	OK      int    `json:"ok"`      // steps that found the desired state
+	Changed int    `json:"changed"` // steps that changed something; with --check, that would change something
+	Skipped int    `json:"skipped"` // steps whose condition was false
+	Failed  int    `json:"failed"`  // steps that failed, without those whose failure was ignored
+	// Failure is the root cause for which the host left the run, if it did.
 	Failure     *Failure `json:"failure,omitempty"`
 	FailedStep  string   `json:"failed_step,omitempty"` // name of the step that failed
-	Unreachable bool     `json:"unreachable,omitempty"` // it could not be reached, or not again
-	Cancelled   bool     `json:"cancelled,omitempty"`   // it was stopped by what happened elsewhere
-	// RunOnce is true when the step that failed was one that this host did for
-	// all (run_once): what went wrong need not be wrong with this host.
+	Unreachable bool     `json:"unreachable,omitempty"` // no connection, or no new one after a loss
+	Cancelled   bool     `json:"cancelled,omitempty"`   // stopped because of another host or the user
+	// RunOnce is true when the failed step was a run_once step: the cause need not be
+	// this host.
 	RunOnce bool `json:"for_all,omitempty"`
-	// Restored is set when the host failed in a rollout after it was changed.
+	// Restored is set when the host failed in a rollout after a change.
 	Restored *RestoreResult `json:"restored,omitempty"`
 }
 
-// Changed is the number of changed steps on all hosts.
+// Changed returns the number of changed steps on all hosts.
 func (r *Report) Changed() int {
 	n := 0
 	for _, h := range r.Hosts {
@@ -89,8 +89,8 @@ func (r *Report) Changed() int {
 	return n
 }
 
-// Broken returns the reports of hosts that failed or were unreachable, and of
-// one on which a step failed that it did for all.
+// Broken returns the reports of the hosts that failed or were unreachable, the host of
+// a failed run_once step included.
 func (r *Report) Broken() []HostReport {
 	var out []HostReport
 	for _, h := range r.Hosts {

@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// Expect is what a plan showed of a step; a step that has it does nothing else.
+// Expect is the part of a plan for one step: the step must do nothing else.
 type Expect struct {
-	// Effects are the fingerprints of what it may do.
+	// Effects holds the fingerprints of the permitted effects.
 	Effects []string `json:"effects,omitempty"`
-	// Targets are "KIND TARGET" of what it may do in whatever way: earlier steps
-	// of the same run change what it looks at, or the plan holds no secrets. In the
-	// place of SecretMark there may be anything.
+	// Targets holds "KIND TARGET" of effects that are permitted whatever they do in
+	// detail, because earlier steps of the run change what the step reads, or because
+	// the plan contains no secrets. SecretMark matches any text.
 	Targets []string `json:"targets,omitempty"`
 }
 
-// Fingerprint tells effects apart by all that they say: 32 hex digits of a
-// SHA-256.
+// Fingerprint returns 32 hex digits of a SHA-256 over all fields of the effect.
 func (e Effect) Fingerprint() string {
 	h := sha256.New()
 	diff := e.Diff
 	if e.Kind == EffectDrain {
-		diff = "" // pods come and go; that the node is drained is what counts
+		diff = "" // the pods of the node change all the time
 	}
 	for _, part := range []string{string(e.Kind), e.Target, e.Action, diff, fmt.Sprint(e.Secret)} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
@@ -32,9 +31,8 @@ func (e Effect) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Pending are the effects that would be applied: none when nothing is needed or
-// all that is needed is to wait. A needed change that names no effect has an
-// empty one.
+// Pending returns the effects that Apply would have: none for a change that is not
+// needed or only waits, one empty effect for a needed change without effects.
 func (c Change) Pending() []Effect {
 	switch {
 	case !c.Needed || c.Wait:
@@ -45,8 +43,8 @@ func (c Change) Pending() []Effect {
 	return c.Effects
 }
 
-// KindAndTarget is the effect without how it is done. A restart is something that
-// is done to a unit.
+// KindAndTarget returns "KIND TARGET" of the effect. A restart counts as a unit's
+// effect.
 func (e Effect) KindAndTarget() string {
 	kind := e.Kind
 	if kind == EffectRestart {
@@ -55,8 +53,8 @@ func (e Effect) KindAndTarget() string {
 	return string(kind) + " " + e.Target
 }
 
-// Allows tells whether a change stays within the plan. Doing less than the plan
-// is allowed: a part may have been done before the connection was lost.
+// Allows returns a *Failure for a change that the plan does not contain. A change may be
+// smaller than the plan: a part may have been done before the connection was lost.
 func (x *Expect) Allows(c Change) error {
 	for _, e := range c.Pending() {
 		if x == nil || slices.Contains(x.Effects, e.Fingerprint()) || slices.ContainsFunc(x.Targets, func(t string) bool { return fitsMarked(t, e.KindAndTarget()) }) {
@@ -66,13 +64,12 @@ func (x *Expect) Allows(c Change) error {
 		if e.Kind == "" {
 			what = "a change"
 		}
-		return &Failure{Message: "differs from the plan: " + what + " is not in it; nothing was done here. Somebody else may be changing this host: make a new plan"}
+		return &Failure{Message: "differs from the plan: " + what + " is not in it; the step changed nothing. Somebody else may be changing this host: make a new plan"}
 	}
 	return nil
 }
 
-// fitsMarked is true when a text is what the marked one was before secrets were
-// taken out of it.
+// fitsMarked reports whether the marked text is the redacted form of text.
 func fitsMarked(marked, text string) bool {
 	first, rest, secret := strings.Cut(marked, SecretMark)
 	if !secret {

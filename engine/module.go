@@ -25,73 +25,69 @@ type Module interface {
 	Apply(ctx context.Context, sys System, change Change) (Output, error)
 }
 
-// System is the host as a module sees it. It is implemented by the agent, and
-// by fakes in tests; everything that a module does to its host goes through it.
+// System is the interface of a module to its host. The agent implements it, and fakes
+// in tests; modules use nothing else of the host.
 type System interface {
-	// Path maps an absolute path of the host to the path to open. It is the
-	// identity on real hosts; in-process test hosts live below a directory.
+	// Path maps an absolute path of the host to the path to open. It returns p on real
+	// hosts, and a path below a directory on in-process test hosts.
 	Path(p string) string
-	// Blob opens a content-addressed blob that the controller holds. digest is
-	// the hex SHA-256 of the plain content, and must stand in a field Blob of the
-	// step's arguments: the controller sends no other. The stream ends with an error, not
-	// with io.EOF, when the content does not match. Blobs already on the host
-	// are not sent again within a run.
+	// Blob opens a content-addressed blob of the controller. digest is the hex SHA-256
+	// of the plain content and must be the value of a field Blob of the step's
+	// arguments: the controller sends no other. The stream ends with an error instead
+	// of io.EOF when the content does not match. A run sends a blob to a host once.
 	Blob(ctx context.Context, digest string) (io.ReadCloser, error)
-	// Call asks the controller and waits for its answer; in and out travel as
-	// JSON. Methods are named by the package that handles them, as in
-	// "certificate.sign".
+	// Call calls a method of the controller; in and out are sent as JSON. The prefix of
+	// a method is the package that handles it, as in "certificate.sign".
 	Call(ctx context.Context, method string, in, out any) error
-	// Backup saves the present content and metadata of path, or that it does not
-	// exist, so that this step can be reverted; directories above it that do
-	// not exist either are noted too. Call it before making or replacing
-	// anything, directories included. What is below a directory is not kept.
+	// Backup records the present content and metadata of path, or its absence and that
+	// of the directories above it, so that the step can be reverted. Call it before
+	// every creation, replacement and removal, of directories too. It does not include
+	// the entries of a directory.
 	Backup(path string) error
-	// BackupState saves what something other than a file is now; kind names the
-	// Kind whose Restorer can put it back. Call it before changing it.
+	// BackupState records the present state of a resource that is not a file; kind
+	// names the Kind whose Restorer can restore it. Call it before the change.
 	BackupState(kind, name string, now State) error
-	// MarkIrreversible notes that name will not be what it was after this step, and why it
-	// cannot be put back.
+	// MarkIrreversible records that the step changes name and why a revert cannot
+	// restore it.
 	MarkIrreversible(name, why string) error
-	// Run runs a program on the host and waits for it. A non-zero exit is not
-	// an error: look at the result. The program gets the environment of the
-	// step, and for modules with RunsPrograms its user.
+	// Run runs a program on the host and waits for its end. A non-zero exit code is not
+	// an error: the result contains it. The program has the environment of the step,
+	// and for modules with RunsPrograms its user.
 	Run(ctx context.Context, cmd Command) (CommandResult, error)
-	// Chown hands a file or directory, as Path maps it, to the user that the
-	// step's programs run as. It does nothing when that is the agent's own.
+	// Chown gives a file or directory, as mapped by Path, to the user of the step's
+	// programs. It does nothing when that is the agent's user.
 	Chown(path string) error
-	// Progress reports what a long step is doing, for people.
+	// Progress reports to people what a long step does or waits for.
 	Progress(text string)
-	// RunID names the run that the step belongs to.
+	// RunID returns the id of the run.
 	RunID() string
 }
 
-// DryRunView is what a System is besides, in a check: it knows what the steps
-// before this one would have changed.
+// DryRunView is implemented by the System of a check: it knows the changes that the
+// earlier steps of the check would have made.
 type DryRunView interface {
-	// WouldChange tells whether the path, or something below it, would be
-	// different by now in a real run.
+	// WouldChange reports whether an earlier step would have changed the path, or
+	// something below it.
 	WouldChange(path string) bool
-	// WouldCreate tells whether the directory may be there by now in a real run.
+	// WouldCreate reports whether an earlier step may have created the directory.
 	WouldCreate(dir string) bool
 }
 
-// Interruptions is what a System is besides: it knows of earlier tries of the
-// step.
+// Interruptions is implemented by Systems that know of earlier attempts of the step.
 type Interruptions interface {
-	// Interrupted names the run in which the step was begun and came to no end,
-	// because the agent or the host died or the run was stopped: this one, or one
-	// that it goes on from. It is empty when there is none. A try that failed has
-	// come to its end.
+	// Interrupted returns the run, this one or one that it resumes, in which the step
+	// began and did not end, because the agent or the host died or the run was stopped.
+	// It is empty when there is none. An attempt that failed has ended.
 	Interrupted() (run string, err error)
 }
 
-// InterruptedError ends a step that must not be tried again, as nobody knows how
-// far an earlier try has come. The host goes on to know of that one.
+// InterruptedError is the error of a step that must not be repeated, because the effects
+// of an interrupted attempt are unknown. The host keeps the record of that attempt.
 type InterruptedError struct{ Run string }
 
 func (e *InterruptedError) Error() string {
-	return "it was begun in run " + e.Run + " and interrupted, and on_resume: fail says that it is not simply run again; " +
-		"look how far it came, and then say on_resume: run or skip, or start a new run"
+	return "run " + e.Run + " was interrupted in this step, and on_resume: fail forbids to repeat it; " +
+		"find out how far the step came, then set on_resume to run or skip, or start a new run"
 }
 
 // Command is a program to run on a host.
@@ -100,23 +96,22 @@ type Command struct {
 	Env   []string // added to the agent's environment, KEY=value
 	Dir   string
 	Stdin []byte
-	// User is the name of the user that it runs as; LoginUser for who logged in
-	// over SSH, empty for the agent's own. Modules leave it to the step.
+	// User is the name of the user of the program; LoginUser for the user of the SSH
+	// login, empty for the agent's user. Modules leave it empty: the step sets it.
 	User string
-	// MaxOutput bounds each of stdout and stderr in bytes; what is beyond is
-	// dropped from the middle. Default 1 MiB.
+	// MaxOutput bounds stdout and stderr each, in bytes; the middle of a longer output
+	// is dropped. Default 1 MiB.
 	MaxOutput int
 }
 
-// LoginUser stands for the user who logged in over SSH, before becoming root.
+// LoginUser means the user of the SSH login, before privilege escalation.
 const LoginUser = "-"
 
-// RunsPrograms is implemented by the arguments of tasks whose work is done by
-// the programs that they run, so that it makes sense to run these as another
-// user (become, become_user). The work of other modules is done by the agent.
+// RunsPrograms is implemented by the arguments of tasks whose programs can run as another
+// user (become, become_user). Other modules do their work in the agent.
 type RunsPrograms interface{ RunsPrograms() }
 
-// CommandResult is how a command ended.
+// CommandResult is the result of a command.
 type CommandResult struct {
 	Exit    int
 	Stdout  string
@@ -124,8 +119,8 @@ type CommandResult struct {
 	Elapsed time.Duration
 }
 
-// Output is the data of a result that later tasks can use under the name given
-// with `register`.
+// Output is the data of a result, which later tasks can use under the name of
+// `register`.
 type Output map[string]any
 
 // Preparer is a task that the controller turns into a host module before
@@ -135,47 +130,47 @@ type Preparer interface {
 	Prepare(ctx context.Context, c PrepareContext) (name string, module Module, err error)
 }
 
-// PrepareContext is what a Preparer may use.
+// PrepareContext is the interface of a Preparer to its run.
 type PrepareContext interface {
-	// Host names the host that the task is for.
+	// Host returns the name of the host that the task is for.
 	Host() string
-	// Vars are the variables of that host at this moment.
+	// Vars returns the current variables of the host.
 	Vars() map[string]any
-	// Render renders a template file of the role (or playbook) that the task
-	// stands in, with the host's variables.
+	// Render renders a template file of the task's role or playbook with the host's
+	// variables.
 	Render(name string) ([]byte, error)
-	// File reads a plain file of the role (or playbook).
+	// File reads a file of the task's role or playbook.
 	File(name string) ([]byte, error)
-	// Walk lists what a directory of the role's (or playbook's) files holds, by
-	// names relative to it, sorted, directories before what is in them. Of a
-	// plain file it lists that file alone, under the name "".
+	// Walk lists the tree below a directory of the role's or playbook's files, by names
+	// relative to it, sorted, a directory before its entries. For a file, it lists that
+	// file under the name "".
 	Walk(name string) ([]FileEntry, error)
-	// FileBlob makes a plain file of the role (or playbook) available to hosts,
-	// whatever its size. It is read once in a run.
+	// FileBlob makes a file of the role or playbook available to hosts, of any size. A
+	// run reads the file once.
 	FileBlob(ctx context.Context, name string) (Blob, error)
-	// Download makes what is at a URL available to hosts, if its hex SHA-256 is
-	// digest. What the controller has already is not fetched again.
+	// Download makes the content of a URL available to hosts, if its hex SHA-256 is
+	// digest. The controller downloads content once.
 	Download(ctx context.Context, url, digest string) (Blob, error)
 	// AddBlob makes content available to hosts and returns its digest.
 	AddBlob(content []byte) (digest string)
-	// Artifact names the blob of a catalogued artifact for this host's
-	// architecture: a binary, an archive or an image tarball. It is resolved
-	// through the lock file; nothing unverified has a digest.
+	// Artifact returns the blob of an artifact of the catalogue for this host's
+	// architecture: a binary, an archive or an image tarball. The lock file resolves
+	// the version; unverified artifacts have no digest.
 	Artifact(ctx context.Context, name, version string) (Blob, error)
 }
 
-// FileEntry is a file or directory of a role.
+// FileEntry is a file or directory of a role or playbook.
 type FileEntry struct {
-	Name string      // relative to what was walked, with slashes
-	Mode fs.FileMode // type and permissions, of what a link leads to
+	Name string      // relative to the directory of Walk, with slashes
+	Mode fs.FileMode // type and permissions; of a link, those of its target
 	Size int64       // bytes of a plain file
 }
 
-// Blob is content by its digest.
+// Blob identifies content by its digest.
 type Blob struct {
 	Digest string // hex SHA-256 of the plain content
 	Size   int64  // bytes of the plain content
-	// Expanded is the digest of the same archive without gzip, which a host may
-	// ask for instead; empty for what is no archive.
+	// Expanded is the digest of the same archive without gzip, which a host may request
+	// instead; empty for other content.
 	Expanded string
 }

@@ -1,17 +1,17 @@
 package engine
 
-// PurgeModule is the name of a module that every agent brings along, as
-// [RevertModule]; its arguments are a Purge.
+// PurgeModule is the name of a module that every agent has in addition to its
+// registry, like [RevertModule]; its arguments are a Purge.
 const PurgeModule = "purge_backups"
 
-// Purge removes from a host what it keeps so that runs can be reverted. What is
-// gone cannot be put back; a revert says so.
+// Purge removes backups of runs from a host. A revert of such a run reports what it
+// cannot restore.
 type Purge struct {
-	// Run is the run that is meant; empty for all but the present one.
+	// Run is the run whose backups are removed; empty for all but the current run.
 	Run string `json:",omitempty"`
-	// All removes everything that is kept, not only what secret steps have replaced.
+	// All removes all backups, not only those of secret steps.
 	All bool `json:",omitempty"`
 }
 
-// ID is the id of the step that carries the purge out.
+// ID returns the id of the step that does the purge.
 func (p Purge) ID() string { return "purge:" + p.Run }

@@ -1,19 +1,19 @@
 package engine
 
-// ReadOnlyTask is implemented by tasks that may do nothing but look, at hosts or at
-// what the controller can reach: later tasks use what they find. Before a run is
-// reverted its lookers are asked again.
+// ReadOnlyTask is implemented by tasks that can be read-only: they read hosts, or
+// what the controller can reach, for later tasks. A revert runs the read-only tasks
+// of the run again before it starts.
 type ReadOnlyTask interface {
-	// ReadOnly tells whether this one, with its arguments, only looks.
+	// ReadOnly reports whether the task, with its arguments, changes nothing.
 	ReadOnly() bool
 }
 
-// ReadinessGate is implemented by tasks behind which hosts are as they should be: they
-// wait for an effect, or make it. When a run is reverted, gates hold again what
-// follows back until the effect of putting back is there.
+// ReadinessGate is implemented by tasks that wait for an effect, or cause it: the
+// hosts behind them are in the desired state. A revert runs the gates of the run, so
+// that it goes on only when restoring has had its effect.
 type ReadinessGate interface {
-	// Gate returns the task to carry out then: of the same kind, and one that
-	// changes nothing for which the revert itself is responsible. nil when
-	// there is nothing to wait for.
+	// Gate returns the task that a revert runs: one of the same kind that changes
+	// nothing for which the revert itself is responsible. nil means that there is
+	// nothing to wait for.
 	Gate() any
 }

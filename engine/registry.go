@@ -24,20 +24,19 @@ type Kind struct {
 	// TimeLimit bounds one try of a task that names no timeout. DefaultTimeLimit
 	// when 0, none when NoTimeLimit.
 	TimeLimit time.Duration
-	// Restorer puts back what modules keep under the name of this kind; nil
-	// when there is no such thing.
+	// Restorer restores the states that modules back up under the name of this kind;
+	// nil for kinds without such states.
 	Restorer *Restorer
-	// Deferred does what steps have left to the end of their segment; see
-	// Postponer. Nothing harmful may come of doing it once too often.
+	// Deferred does the work that steps defer to the end of their segment; see
+	// Deferrer. It must be idempotent.
 	Deferred func(ctx context.Context, sys System) error
 }
 
 // Registry is the set of kinds that a playbook may use.
 type Registry map[string]Kind
 
-// NewRegistry builds a registry from tables of kinds. A name given twice, or a
-// value that is not exactly one of Module, Preparer and Action, is an error of
-// the programmer and panics.
+// NewRegistry returns the registry of tables of kinds. It panics when a name appears
+// twice, or a value does not implement exactly one of Module, Preparer and Action.
 func NewRegistry(tables ...[]Kind) Registry {
 	r := Registry{}
 	for _, table := range tables {
@@ -71,11 +70,11 @@ func implemented(v any) int {
 // Names returns the names of all kinds, sorted.
 func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
-// Module returns a new host module of that name.
+// Module returns a new module by its name, with its defaults.
 func (r Registry) Module(name string) (Module, error) {
 	k, ok := r[name]
 	if !ok {
-		return nil, fmt.Errorf("this agent knows no module %q", name)
+		return nil, fmt.Errorf("this agent has no module %q", name)
 	}
 	m, ok := k.New().(Module)
 	if !ok {

@@ -2,23 +2,20 @@ package engine
 
 import "slices"
 
-// Outcome says how a run ended as a whole.
+// Outcome is the result of a run as a whole.
 type Outcome string
 
-// The outcomes. Partial is a run that went on without some hosts; Stopped one
-// that ended early, or that no host came through; Restored one that stopped because
-// a change did no good in a rollout, and that has put back each host on which it
-// did not.
+// The outcomes of a run.
 const (
-	OutcomeDone        Outcome = "done"
-	OutcomePartial     Outcome = "partly done"
-	OutcomeAborted     Outcome = "aborted"
-	OutcomeRestored    Outcome = "stopped, and put back"
-	OutcomeInterrupted Outcome = "interrupted"
+	OutcomeDone        Outcome = "done"              // all hosts completed
+	OutcomePartial     Outcome = "partly done"       // some hosts failed, within the failure budget
+	OutcomeAborted     Outcome = "aborted"           // the run ended early, or no host completed
+	OutcomeRestored    Outcome = "aborted, restored" // a rollout failed, and every host that failed was restored
+	OutcomeInterrupted Outcome = "interrupted"       // by the user
 )
 
-// Outcome judges the report. A run that no host came through was stopped, also
-// when the budget of its plays would have allowed that.
+// Outcome returns the outcome of the run. A run that no host completed is aborted, even
+// if the failure budget of its plays allows that.
 func (r *Report) Outcome() Outcome {
 	broken := len(r.Broken())
 	switch {
@@ -34,8 +31,7 @@ func (r *Report) Outcome() Outcome {
 	return OutcomeDone
 }
 
-// restored reports whether every host that failed did so in a rollout and is as it
-// was before.
+// restored reports whether every host that failed did so in a rollout and was restored.
 func (r *Report) restored() bool {
 	broken := r.Broken()
 	return len(broken) > 0 && !slices.ContainsFunc(broken, func(h HostReport) bool { return h.Restored == nil || !h.Restored.Clean() })

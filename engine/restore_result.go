@@ -2,23 +2,24 @@ package engine
 
 import "fmt"
 
-// RestoreResult says what became of a host that a rollout had changed and that failed.
+// RestoreResult is the outcome of restoring a host that failed in a rollout after it
+// was changed.
 type RestoreResult struct {
-	// Steps is the number of steps that put something back.
+	// Steps is the number of steps that restored something.
 	Steps int `json:"steps"`
-	// Failure says why the host is not as it was before; empty when everything is
-	// back and the host has passed the checks of the rollout again.
+	// Failure is the reason why the host is not in its previous state; empty when
+	// everything was restored and the host passed the checks of the rollout again.
 	Failure string `json:"failure,omitempty"`
 }
 
-// Clean reports whether the host is as it was before.
+// Clean reports whether the host is in its previous state.
 func (r *RestoreResult) Clean() bool { return r.Failure == "" }
 
-// String says so for people.
+// String describes the outcome for people.
 func (r *RestoreResult) String() string {
 	switch {
 	case !r.Clean():
-		return "it is not as it was before: " + r.Failure
+		return "it is not in its previous state: " + r.Failure
 	case r.Steps == 0:
 		return "nothing was changed on it"
 	}
@@ -26,5 +27,5 @@ func (r *RestoreResult) String() string {
 	if r.Steps == 1 {
 		steps = "step"
 	}
-	return fmt.Sprintf("it was put back (%d %s) and passes its checks again", r.Steps, steps)
+	return fmt.Sprintf("it was restored (%d %s) and passes its checks again", r.Steps, steps)
 }

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Segment is what a host is sent at once: steps that it can carry out one after
-// another without hearing from the controller in between.
+// Segment is a message to a host: steps that the agent can run one after another
+// without the controller.
 type Segment struct {
 	Run   string `json:"run"`
 	Steps []Step `json:"steps"`
-	// ResumedRuns are the runs that this one goes on from, the newest first.
+	// ResumedRuns are the runs that this run resumes, the newest first.
 	ResumedRuns []string `json:"resumes,omitempty"`
-	// CheckOnly means: only check, change nothing.
+	// CheckOnly runs the checks of the steps and changes nothing.
 	CheckOnly bool `json:"check,omitempty"`
-	// Unlocked lets the steps run at one time with those of other agents on the
-	// host, as what somebody types there does.
+	// Unlocked runs the steps without the host's run lock: at the same time as those of other
+	// runs.
 	Unlocked bool `json:"beside,omitempty"`
-	// Quiet keeps the starts and the progress of the steps out of the events: the
-	// controller only looks before it decides. Hosts are not told.
+	// Quiet suppresses the events of start and progress of the steps, in a preview. It
+	// is not sent.
 	Quiet bool `json:"-"`
 }
 
@@ -30,89 +30,90 @@ type Step struct {
 	Name   string          `json:"name"`
 	Module string          `json:"module"`
 	Args   json.RawMessage `json:"args"`
-	// OnChange names steps of this segment; when it is not empty the step runs
-	// only if one of them changed. Handlers use it.
+	// OnChange holds ids of earlier steps of this segment; when it is not empty, the
+	// step runs only if one of them changed something. Handlers use it.
 	OnChange []string `json:"on_change,omitempty"`
-	// Notifies are the handlers that must follow when this step changes
-	// something, by names that are the same in the next run. The host remembers
-	// them until a step that Handles them has come to a good end, in this run or
-	// a later one.
+	// Notifies holds the handlers that must run when this step changes something, by
+	// names that are the same in the next run. The host keeps them as pending until a
+	// step with the name in Handles has succeeded, in this run or a later one.
 	Notifies []string `json:"notifies,omitempty"`
 	Handles  string   `json:"handles,omitempty"`
-	// IgnoreErrors lets the segment go on after this step failed.
+	// IgnoreErrors continues the segment after a failure of this step.
 	IgnoreErrors bool `json:"ignore_errors,omitempty"`
-	// Retries is how many more times to try after a failure, Delay apart.
+	// Retries is the maximum number of attempts after the first failure; Delay is the
+	// time between attempts.
 	Retries int           `json:"retries,omitempty"`
 	Delay   time.Duration `json:"delay,omitempty"`
-	// Timeout bounds one try; 0 means none.
+	// Timeout bounds one attempt; 0 means no bound.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Expect is what the plan that is applied allows the step to do; nil when
-	// there is no plan, or it left that open.
+	// Expect is the part of the applied plan for this step; nil when there is no plan,
+	// or it permits everything.
 	Expect *Expect `json:"expect,omitempty"`
-	// User is who the programs of the step run as; see Command.
+	// User runs the programs of the step; see Command.
 	User string `json:"user,omitempty"`
 	// Env is added to the environment of programs, KEY=value.
 	Env []string `json:"env,omitempty"`
-	// Secret keeps diff and output of the step out of events and journals, and has
-	// the host withhold command lines and the texts of errors.
+	// Secret keeps diff and output of the step out of events and journals; the host
+	// sends no command lines and no texts of errors.
 	Secret bool `json:"secret,omitempty"`
 }
 
-// Status is how a step ended on a host.
+// Status is the result of a step on a host.
 type Status string
 
 // The statuses. StatusFailed and StatusUnreachable count against the failure budget.
 const (
-	StatusOK          Status = "ok"          // everything was as wanted
-	StatusChanged     Status = "changed"     // something was changed; in a check, would be
-	StatusSkipped     Status = "skipped"     // not tried, because a condition did not hold
-	StatusFailed      Status = "failed"      // tried and not done
-	StatusUnreachable Status = "unreachable" // the host was lost before it was done
-	StatusCancelled   Status = "cancelled"   // not tried, because of something elsewhere
+	StatusOK          Status = "ok"          // the host was in the desired state
+	StatusChanged     Status = "changed"     // the step changed something; in a check, it would
+	StatusSkipped     Status = "skipped"     // not run, because a condition was false
+	StatusFailed      Status = "failed"      // run without success
+	StatusUnreachable Status = "unreachable" // the connection was lost before the end of the step
+	StatusCancelled   Status = "cancelled"   // not run, because the run or another host stopped
 )
 
-// Result is how one step ended on one host.
+// Result is the result of one step on one host.
 type Result struct {
-	Host string `json:"host,omitempty"` // on which it ran
+	Host string `json:"host,omitempty"` // host of the step
 	Step string `json:"step,omitempty"` // id of the step
-	Name string `json:"name,omitempty"` // of the step
-	// Delegate is the host on which it ran for Host, when that is another one.
+	Name string `json:"name,omitempty"` // name of the step
+	// Delegate is the host that ran the step for Host; empty when Host ran it.
 	Delegate string  `json:"delegate,omitempty"`
-	Status   Status  `json:"status"`           // how it ended; see the statuses
-	Change   *Change `json:"change,omitempty"` // what the check found
-	Output   Output  `json:"output,omitempty"` // what `register` sees
-	// Failure is set when the status is failed or unreachable, or when the
-	// failure was ignored.
+	Status   Status  `json:"status"`           // see the statuses
+	Change   *Change `json:"change,omitempty"` // result of the check
+	Output   Output  `json:"output,omitempty"` // output of the step, for `register`
+	// Failure is set for the statuses failed and unreachable, and for a failure that
+	// was ignored.
 	Failure *Failure `json:"failure,omitempty"`
-	Ignored bool     `json:"ignored,omitempty"` // it failed, and the run goes on as if it had not
-	// RunOnce is true for a step that one host did for all (run_once).
+	Ignored bool     `json:"ignored,omitempty"` // the step failed and has ignore_errors
+	// RunOnce is true for a run_once step.
 	RunOnce bool `json:"for_all,omitempty"`
-	// Unknown says, in a check, why it cannot be known what the step would do.
+	// Unknown is the reason why a check cannot find out what the step would do.
 	Unknown string `json:"unknown,omitempty"`
-	// MaxParallel is how many hosts at most do the step at one time; 0 for no limit.
+	// MaxParallel is the maximum number of hosts that run the step in parallel; 0 means
+	// no limit.
 	MaxParallel int `json:"at_once,omitempty"`
-	// Reason says why a step was skipped or cancelled.
+	// Reason is the reason why a step was skipped or cancelled.
 	Reason  string        `json:"reason,omitempty"`
-	Tries   int           `json:"tries,omitempty"`  // more than 1 when it was tried again
-	Started time.Time     `json:"started"`          // by the clock of where it ran
-	Elapsed time.Duration `json:"elapsed"`          // over all tries
-	Secret  bool          `json:"secret,omitempty"` // change and output are left out
-	// Weight is about how many bytes of the controller's memory the result
-	// takes, 0 for one that did not come from a host.
+	Tries   int           `json:"tries,omitempty"`  // number of attempts
+	Started time.Time     `json:"started"`          // by the clock of the machine that ran the step
+	Elapsed time.Duration `json:"elapsed"`          // over all attempts
+	Secret  bool          `json:"secret,omitempty"` // the step is secret: change and output are empty
+	// Weight is the approximate size of the result in the controller's memory, in
+	// bytes; 0 for results of the controller.
 	Weight int `json:"-"`
 }
 
-// Failure is an error in a form that travels.
+// Failure is an error that agents and controller exchange.
 type Failure struct {
 	// Message is one line: what failed and what to do.
 	Message string `json:"message"`
-	// Detail is more to read, such as the end of a command's stderr.
+	// Detail is additional text, such as the end of a command's stderr.
 	Detail string `json:"detail,omitempty"`
-	// Deterministic: it does not depend on what is on the host, so that a check fails
-	// just as a real run does.
+	// Deterministic is true when the failure does not depend on the state of the host: a
+	// check fails as a real run does.
 	Deterministic bool `json:"certain,omitempty"`
 	// Exit is the exit code of the program that failed; 0 when none did. It is not
-	// sent: the message has it.
+	// sent: the message contains it.
 	Exit int `json:"-"`
 }
 

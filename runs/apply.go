@@ -52,11 +52,11 @@ func missingFile(p *plan.Plan, now map[string]string) bool {
 // hosts stay connected and locked in between. It returns the report of the check when
 // the check did not complete.
 func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
-	sessions := schedule.Keep(s.connector)
+	sessions := schedule.NewSessionPool(s.connector)
 	defer sessions.Close()
 	found := plan.NewCollector()
 	check := s.options()
-	check.Connector, check.Check, check.Sink = sessions, true, found
+	check.Connector, check.CheckOnly, check.Sink = sessions, true, found
 	if s.observer.CheckSink != nil {
 		check.Sink = view.Tee(found, s.observer.CheckSink)
 	}

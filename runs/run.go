@@ -147,11 +147,11 @@ func everyHostMayFail() map[string]program.Limit {
 }
 
 // lockOptions returns the options of the run lock; nil for a run that takes no lock.
-func (r *Run) lockOptions(started time.Time) *schedule.Claim {
+func (r *Run) lockOptions(started time.Time) *schedule.LockOptions {
 	if !r.locks || r.Check {
 		return nil
 	}
-	c := &schedule.Claim{Patience: r.LockTimeout,
+	c := &schedule.LockOptions{MaxWait: r.LockTimeout,
 		Holder: lock.Holder{Run: r.id, Verb: r.Verb, By: whoami(), PID: os.Getpid(), Since: started}}
 	if r.Project.Cluster != nil && !r.LockHosts {
 		c.Guards = r.Project.Cluster.Masters

@@ -169,7 +169,7 @@ func TestResumeAndRevert(t *testing.T) {
 		}
 	}
 	if got := s.hostFile(); !strings.Contains(got, "no such file") {
-		t.Errorf("it was not put back: %q", got)
+		t.Errorf("it was not restored: %q", got)
 	}
 }
 

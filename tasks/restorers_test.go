@@ -9,7 +9,7 @@ import (
 )
 
 // TestWhatIsKeptCanBePutBack: every kind under which a module keeps something is
-// in the table, has a restorer, and that restorer can look and put back.
+// in the table, has a restorer, and that restorer can look and restored.
 func TestWhatIsKeptCanBePutBack(t *testing.T) {
 	t.Parallel()
 	have := map[string]bool{}
@@ -35,7 +35,7 @@ func TestWhatIsKeptCanBePutBack(t *testing.T) {
 		for _, call := range keeps.FindAllSubmatch(source, -1) {
 			kept++
 			if kind := strings.Trim(string(call[1]), `"`); !have[kind] {
-				t.Errorf("%s keeps a state of the kind %s, which nothing can put back", path, call[1])
+				t.Errorf("%s keeps a state of the kind %s, which nothing can restore", path, call[1])
 			}
 		}
 		return err

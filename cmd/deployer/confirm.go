@@ -30,7 +30,7 @@ func confirmTask(in io.Reader, out io.Writer) func(context.Context, string, []st
 			case "n", "no":
 				return schedule.No
 			case "c", "continue":
-				return schedule.Rest
+				return schedule.YesToAll
 			}
 		}
 		return schedule.No

@@ -49,7 +49,7 @@ func TestIncludeLoop(t *testing.T) {
 	requireTexts(t, out, "nothing to do")
 	s.deployer(exitOK, "revert", s.runs()[0].Header.Run, "--yes")
 	if s.hostFile(1, "at-two") != "-" || s.hostFile(0, "at-one") != "-" {
-		t.Error("not put back")
+		t.Error("not restored")
 	}
 	s.deployer(exitOK, "plan", "run", "site.yaml", "-e", "more=index", "-o", "plan.json")
 	s.deployer(exitOK, "apply", "plan.json")

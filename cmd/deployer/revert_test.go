@@ -18,7 +18,7 @@ import (
 )
 
 // web changes what is there and makes new things, in turns of two; its handler
-// makes nothing that could be put back.
+// makes nothing that could be restored.
 const web = `
 - name: web
   hosts: all
@@ -99,7 +99,7 @@ func TestRevert(t *testing.T) {
 
 	out, _ := s.deployer(exitOK, "revert", id, "--check", "-D")
 	requireTexts(t, out, "changes of run "+id+" to be reverted:", "n[001:020] (20 hosts): 10 files", "/srv/reloads: remove",
-		"/srv/old/deep/file: bring back", "/etc/web.conf: put back", "-release 2", "+by hand")
+		"/srv/old/deep/file: bring back", "/etc/web.conf: restore", "-release 2", "+by hand")
 	if !maps.Equal(after, s.trees()) {
 		t.Fatal("a check has changed something")
 	}
@@ -107,12 +107,12 @@ func TestRevert(t *testing.T) {
 	requireTexts(t, complaint, "nothing was changed: standard input is not a terminal; confirm with --yes")
 
 	out, _ = s.deployer(exitOK, "revert", id[:len(id)-2], "--yes")
-	requireTexts(t, out, "put back: web", "the next run applies them again", "revert done", "20 hosts")
+	requireTexts(t, out, "restore: web", "the next run applies them again", "revert done", "20 hosts")
 	if diff := cmp.Diff(before, s.trees()); diff != "" {
 		t.Errorf("- before the run, + after its revert: %s", diff)
 	}
 	if n := maxParallel(t, s.runs()[0].Header.Run, "current", "is there"); n < 1 || n > 2 {
-		t.Errorf("%d hosts were put back at a time, want at most 2", n)
+		t.Errorf("%d hosts were restored at a time, want at most 2", n)
 	}
 	out, _ = s.deployer(exitOK, "revert", id, "--yes")
 	requireTexts(t, out, "nothing to revert")
@@ -295,7 +295,7 @@ func TestRevertIsResumed(t *testing.T) {
 	out, _ := s.deployer(exitFailed, "revert", id, "--yes")
 	requireTexts(t, out, "FAILED", "follow", "deployer resume")
 	if got := s.hostFile(0, "conf"); got != "old" {
-		t.Fatalf("the file was not put back: %q", got)
+		t.Fatalf("the file was not restored: %q", got)
 	}
 	s.writeHostFile(0, "ready", "")
 	out, _ = s.deployer(exitOK, "resume")

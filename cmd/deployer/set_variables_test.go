@@ -38,7 +38,7 @@ func TestSetInPlanResumeAndRevert(t *testing.T) {
 	}
 	s.deployer(exitOK, "revert", s.runs()[0].Header.Run, "--yes")
 	if got := s.hostFile(0, "later"); got != "-" {
-		t.Errorf("not put back: %q", got)
+		t.Errorf("not restored: %q", got)
 	}
 	s.deployer(exitOK, "plan", "run", "site.yaml", "-e", "blocked=", "-o", "plan.json")
 	s.deployer(exitOK, "apply", "plan.json")

@@ -49,7 +49,7 @@ func hasRoom(dir string, size int64) bool {
 	return uint64(size)+min(st.Blocks*block/10, maxReserve) <= st.Bavail*block
 }
 
-const irreversibleMark = " (cannot be put back: "
+const irreversibleMark = " (cannot be restored: "
 
 // markIrreversible marks the effects of a check that replace a file too large for a
 // backup.

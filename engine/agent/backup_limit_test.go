@@ -50,10 +50,10 @@ func TestKeepingLeavesRoom(t *testing.T) {
 	for _, name := range []string{"/a", "/b"} {
 		put(t, root+name, strings.Repeat("x", 9<<20), 0o644, 0)
 	}
-	if r := write("1.a", "/a", false); r.Failure != nil || strings.Contains(r.Change.Effects[0].Action, "put back") {
+	if r := write("1.a", "/a", false); r.Failure != nil || strings.Contains(r.Change.Effects[0].Action, "restored") {
 		t.Fatalf("%v, %+v", r.Failure, r.Change)
 	}
-	const want = "write (cannot be put back: a copy of it would fill the disk)"
+	const want = "write (cannot be restored: a copy of it would fill the disk)"
 	for _, check := range []bool{true, false} {
 		if r := write("1.b", "/b", check); r.Failure != nil || r.Change.Effects[0].Action != want {
 			t.Errorf("check %t: %v, %+v; want %q", check, r.Failure, r.Change, want)

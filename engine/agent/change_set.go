@@ -173,7 +173,7 @@ func describeStateChange(now, to engine.State) string {
 			out = append(out, key+" "+displayValue(now[key])+" -> "+displayValue(to[key]))
 		}
 	}
-	return "put back " + strings.Join(out, ", ")
+	return "restore " + strings.Join(out, ", ")
 }
 
 func displayValue(value string) string {

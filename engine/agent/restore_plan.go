@@ -57,7 +57,7 @@ func (v *revertModule) decide(ctx context.Context, sys engine.System, c *resourc
 func (v *revertModule) decideState(ctx context.Context, sys engine.System, out *restoreDecision) (err error) {
 	restorer := v.step.server.registry[out.kind].Restorer
 	if restorer == nil {
-		out.state, out.why = engine.RevertLost, "this version of deployer cannot put it back"
+		out.state, out.why = engine.RevertLost, "this version of deployer cannot restore it"
 		return nil
 	}
 	if out.now, err = restorer.Read(ctx, sys, out.name); err != nil {
@@ -218,11 +218,11 @@ func describeFileRestore(now, was *File) string {
 	case was.Mode&fs.ModeSymlink != 0:
 		return "link to " + was.Link + " again"
 	case was.Mode == now.Mode && was.UID == now.UID && was.GID == now.GID:
-		return "put back the content"
+		return "restore the content"
 	case was.Mode.IsDir():
-		return fmt.Sprintf("put back mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
+		return fmt.Sprintf("restore mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
 	}
-	return fmt.Sprintf("put back content, mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
+	return fmt.Sprintf("restore content, mode %v, owner %d:%d", was.Mode, was.UID, was.GID)
 }
 
 // maxDiffed is the maximum number of bytes of each side of a diff.

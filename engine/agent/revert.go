@@ -73,7 +73,7 @@ func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Cha
 	}
 	if again != "" && len(change.Effects) == 0 {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: v.Task,
-			Action: "was put back by run " + again + ", which did not come to its end"})
+			Action: "was restored by run " + again + ", which did not come to its end"})
 	}
 	change.Needed = len(change.Effects) > 0
 	return change, nil

@@ -317,7 +317,7 @@ func TestRevertRemovesWhatWasMade(t *testing.T) {
 	}
 	put(t, h.root+"/full/of", "somebody else's", 0o644, 0)
 	h.reconnect()
-	want := []string{"/current: put back ", "/full: lost the directory is not empty: it has of", "/scratch: put back "}
+	want := []string{"/current: restore ", "/full: lost the directory is not empty: it has of", "/scratch: restore "}
 	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
 		t.Error(diff)
 	}
@@ -342,7 +342,7 @@ func TestRevertRefusesWhatHasDrifted(t *testing.T) {
 	put(t, h.root+"/c", "by hand", 0o644, 0)
 	h.reconnect()
 	past := h.looks("r1")
-	want := []string{"/a: put back ", "/b: drifted somebody has changed it since", "/c: drifted somebody has changed it since"}
+	want := []string{"/a: restore ", "/b: drifted somebody has changed it since", "/c: drifted somebody has changed it since"}
 	if diff := cmp.Diff(want, fates(past)); diff != "" {
 		t.Error(diff)
 	}
@@ -356,7 +356,7 @@ func TestRevertRefusesWhatHasDrifted(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	if r = h.reverts("r3", engine.Revert{Run: "r1", Task: "1.play.1"}); r.Status != engine.StatusChanged {
-		t.Errorf("what is as it was left is not put back: %+v", r)
+		t.Errorf("what is as it was left is not restored: %+v", r)
 	}
 	if r = h.reverts("r3", engine.Revert{Run: "r1", Force: true}); r.Failure != nil {
 		t.Error(r.Failure)
@@ -387,7 +387,7 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 	put(t, h.root+"/made/theirs", "x", 0o644, 0)
 	h.reconnect()
 	past := h.looks("r1")
-	want := []string{"/made/here: put back ", "/made: lost the directory is not empty: it has theirs", "/srv/data: lost it is gone for good", "old: lost it is rusty", "tap: put back "}
+	want := []string{"/made/here: restore ", "/made: lost the directory is not empty: it has theirs", "/srv/data: lost it is gone for good", "old: lost it is rusty", "tap: restore "}
 	if diff := cmp.Diff(want, fates(past)); diff != "" {
 		t.Error(diff)
 	}
@@ -408,7 +408,7 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 	}
 }
 
-// TestRevertGoesOnWhereAnotherStopped: what a revert put back whose end was never
+// TestRevertGoesOnWhereAnotherStopped: what a revert restored whose end was never
 // seen counts as changed once more, so that handlers run.
 func TestRevertGoesOnWhereAnotherStopped(t *testing.T) {
 	h := newHistory(t)
@@ -475,7 +475,7 @@ func TestRevertOfWhatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"busy: drifted somebody has changed it since", "idle: settled "}
+	want := []string{"busy: drifted somebody has changed it since", "idle: unchanged "}
 	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
 		t.Error(diff)
 	}
@@ -496,7 +496,7 @@ func TestRevertOfARevertOfWhatWasMade(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"busy: drifted somebody has changed it since", "made: put back "}
+	want := []string{"busy: drifted somebody has changed it since", "made: restore "}
 	if diff := cmp.Diff(want, fates(h.looks("r2"))); diff != "" {
 		t.Error(diff)
 	}
@@ -511,7 +511,7 @@ func TestHidden(t *testing.T) {
 }
 
 // TestRevertIsReadAgain: what the host has made of a file is made again when the
-// file is put back, once for all of them.
+// file is restored, once for all of them.
 func TestRevertIsReadAgain(t *testing.T) {
 	h := newHistory(t)
 	h.does("r1", "write", "/other", "x")
@@ -561,10 +561,10 @@ func TestRestoredMerges(t *testing.T) {
 		"removed, and made by others": {was: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
 		"removed since":               {was: st{"a": "1"}, left: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
 		"cut short":                   {was: st{"a": "1"}, now: st{"a": "3"}, cut: true, to: st{"a": "1"}, fate: engine.RevertRestore},
-		"half put back, half as left": {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "2"}, now: st{"a": "1", "b": "2"}, to: st{"a": "1", "b": "1"}, fate: engine.RevertRestore},
+		"half restored, half as left": {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "2"}, now: st{"a": "1", "b": "2"}, to: st{"a": "1", "b": "1"}, fate: engine.RevertRestore},
 		"made, and others are in it":  {left: st{"a": "1"}, now: st{"a": "1", "of ann": "yes"}, fate: engine.RevertDrifted},
 		"made, and ours are in it":    {left: st{"a": "1"}, now: st{"a": "1", "of bob": "yes"}, fate: engine.RevertRestore},
-		"removed, and put back":       {was: st{"a": "1", "of bob": "yes"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertUnchanged},
+		"removed, and restored":       {was: st{"a": "1", "of bob": "yes"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertUnchanged},
 		"ours came since":             {was: st{"a": "1"}, left: st{"a": "2", "of bob": "yes"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertRestore},
 	}
 	for name, tt := range tests {
@@ -577,7 +577,7 @@ func TestRestoredMerges(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, to, fate)
 		}
 	}
-	if got := describeStateChange(st{"a": "1", "secret_hash": "x", "c": "same"}, st{"a": "", "secret_hash": "y", "c": "same"}); got != "put back a 1 -> none, hash" {
+	if got := describeStateChange(st{"a": "1", "secret_hash": "x", "c": "same"}, st{"a": "", "secret_hash": "y", "c": "same"}); got != "restore a 1 -> none, hash" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -619,7 +619,7 @@ func TestKeptLinesSurviveAPowerCut(t *testing.T) {
 	}
 }
 
-// TestRevertOfTheSameRun: a run puts back what a step of its own has changed, as a
+// TestRevertOfTheSameRun: a run restores what a step of its own has changed, as a
 // rollout does with what did not prove itself; a later revert of the run finds that
 // nothing is left to do, and a run cannot pass for another one.
 func TestRevertOfTheSameRun(t *testing.T) {
@@ -641,7 +641,7 @@ func TestRevertOfTheSameRun(t *testing.T) {
 		t.Fatalf("late: %s, %v", r.Status, r.Failure)
 	}
 	if diff := cmp.Diff(before, h.tree()); diff != "" {
-		t.Errorf("(- before, + after it was put back) %s", diff)
+		t.Errorf("(- before, + after it was restored) %s", diff)
 	}
 	h.reconnect()
 	for _, item := range h.looks("r1").Items {

@@ -167,7 +167,7 @@ func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
 	}{
 		"panic":            {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "panic", Text: "ouch"}), "ouch", "odd.go"},
 		"failing check":    {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "fail-check", Text: "no way"}), "no way", ""},
-		"unknown module":   {agenttest.Step(t, "x", "nope", agenttest.Odd{}), `knows no module "nope"`, ""},
+		"unknown module":   {agenttest.Step(t, "x", "nope", agenttest.Odd{}), `has no module "nope"`, ""},
 		"unknown argument": {agenttest.Step(t, "x", "write", map[string]string{"Paht": "/"}), "Paht", ""},
 		"huge output":      {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "huge"}), "the limit is", ""},
 		"timeout":          {limited, "longer than its timeout of 20ms", ""},

@@ -21,7 +21,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		{full: *fullStep.Expect},
 		{full: fullResult, but: controllers},
 		{full: *fullResult.Failure, but: []string{"Exit"}},                        // is never sent
-		{full: *fullResult.Change, but: []string{"CheckState"}},                         // is never sent
+		{full: *fullResult.Change, but: []string{"CheckState"}},                   // is never sent
 		{full: fullResult.Change.Effects[0], but: []string{"Secret", "Redacted"}}, // the second effect has these
 		{full: fullResult.Change.Effects[1], but: []string{"Diff"}},
 	} {

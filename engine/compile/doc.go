@@ -95,7 +95,7 @@
 // # Rollouts
 //
 // A block with rollout changes hosts that are in use. It tries one host first, proves
-// the effect, and puts back what fails:
+// the effect, and restores what fails:
 //
 //	tasks:
 //	  - name: web server
@@ -117,11 +117,11 @@
 // handlers included, and the block's readiness gates (waits, units, checks) must hold
 // again. The rollout stops when a canary fails, or more hosts than max_fail (default
 // 0) after the canaries. No other host is changed then, hosts inside come to the end
-// of the block or are put back, and the run ends with exit code 6 when each host that
+// of the block or are restored, and the run ends with exit code 6 when each host that
 // failed is as it was before. --no-restore leaves a failed host as it is. A host that
-// is lost inside cannot be put back; it stops the rollout, too, and is named.
+// is lost inside cannot be restored; it stops the rollout, too, and is named.
 //
-// Commands and what tasks do on the controller or on other hosts cannot be put back:
+// Commands and what tasks do on the controller or on other hosts cannot be restored:
 // keep them out of a rollout, or make them harmless to repeat. when (a condition of
 // rollout itself) says on which hosts it is in force; elsewhere the block is like any
 // other. A barrier, run_once, meta: end_host or another rollout cannot stand inside.

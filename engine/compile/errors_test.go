@@ -54,7 +54,7 @@ func TestCompileErrors(t *testing.T) {
 		"end_host in rollout":  {"- rollout: {}\n    block: [{meta: end_host}]", `site.yaml:5:13: meta: end_host cannot stand inside a rollout: a host leaves it when its checks went well`},
 		"rollout in rollout":   {"- rollout: {}\n    block: [{rollout: {}, block: []}]", `site.yaml:5:23: a rollout cannot stand inside another one, at site.yaml:4:14`},
 		"rollout and throttle": {"- {rollout: {}, throttle: 1, block: []}", `site.yaml:4:5: a block has throttle or rollout; max_parallel of rollout is its throttle`},
-		"rollout and rescue":   {"- {rollout: {}, block: [], rescue: [{file: {path: /a}}]}", `site.yaml:4:5: a block with rollout has no rescue: what fails in it is put back; a block inside of it may have one`},
+		"rollout and rescue":   {"- {rollout: {}, block: [], rescue: [{file: {path: /a}}]}", `site.yaml:4:5: a block with rollout has no rescue: what fails in it is restored; a block inside of it may have one`},
 		"rollout's key":        {"- {rollout: {canaries: [all]}, block: []}", `site.yaml:4:16: unknown key "canaries" in rollout; known here: canary, max_fail, max_parallel, one_at_a_time, when`},
 		"rollout's parallel":   {"- {rollout: {max_parallel: 5x}, block: []}", `site.yaml:4:31: expression "5x": bad number syntax: "5x"`},
 		"no short form":        {"- file: /a", `site.yaml:4:11: want a mapping, got "/a"`},

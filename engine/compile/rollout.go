@@ -75,7 +75,7 @@ func (c *compiler) checkRollout(b *program.Block) {
 		}
 	}
 	if b.Rescue > 0 {
-		c.fail(b.Pos.Errorf("a block with rollout has no rescue: what fails in it is put back; a block inside of it may have one"))
+		c.fail(b.Pos.Errorf("a block with rollout has no rescue: what fails in it is restored; a block inside of it may have one"))
 	}
 	for i := b.Begin + 1; i < b.End; i++ {
 		op := c.prog.Ops[i]

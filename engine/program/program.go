@@ -140,7 +140,7 @@ type Task struct {
 	// playbook: "<play from 1>.<role>.<number in the play>".
 	ID   string
 	Name string
-	// Prefix comes before the name where people see it: "put back: " of a task that
+	// Prefix comes before the name where people see it: "restore: " of a task that
 	// stands for another one.
 	Prefix string
 	Role   string

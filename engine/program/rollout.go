@@ -9,7 +9,7 @@ import (
 )
 
 // Rollout says how a block reaches hosts that are in use: a canary of each group
-// first, then the rest, a limited number at a time, and what fails is put back.
+// first, then the rest, a limited number at a time, and what fails is restored.
 type Rollout struct {
 	Pos strictyaml.Pos
 	// Canary are groups; one changed host of each goes alone, in this order,

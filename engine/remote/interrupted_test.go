@@ -24,8 +24,8 @@ func TestKilledCommand(t *testing.T) {
 	}{
 		"by default":         {runs: 2, status: engine.StatusChanged},
 		"run":                {onResume: "run", runs: 2, status: engine.StatusChanged},
-		"fail":               {onResume: "fail", runs: 1, status: engine.StatusFailed, text: "it was begun in run r1 and interrupted"},
-		"skip":               {onResume: "skip", runs: 1, status: engine.StatusOK, text: "it was begun in run r1 and interrupted"},
+		"fail":               {onResume: "fail", runs: 1, status: engine.StatusFailed, text: "run r1 was interrupted in this step"},
+		"skip":               {onResume: "skip", runs: 1, status: engine.StatusOK, text: "run r1 was interrupted in this step"},
 		"fail, but creates":  {onResume: "fail", creates: "ran", runs: 1, status: engine.StatusOK, text: "exists"},
 		"skip, in a new run": {onResume: "skip", runs: 2, status: engine.StatusChanged},
 	} {

@@ -39,7 +39,7 @@ func newBuilder(prog *program.Program, o Options) *builder {
 
 // Prefixes of the names of inverted plays, and of plays inverted twice.
 const (
-	back  = "put back: "
+	back  = "restore: "
 	again = "done again: "
 )
 

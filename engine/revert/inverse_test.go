@@ -25,10 +25,10 @@ func TestMirror(t *testing.T) {
 - {name: two, hosts: all, tasks: [{name: c, do: {}}]}`,
 			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1", "file /b 1.play.2#2", "file /c 2.play.1"), "h2": things("file /c 2.play.1")},
 			want: `
-put back: two
+restore: two
   undo c [h1 h2]
   handlers-none
-put back: one
+restore: one
   undo b [h1]
   undo a [h1]
 the rest
@@ -40,7 +40,7 @@ the rest
 - {name: two, hosts: all, tasks: [{name: c, do: {}}]}`,
 			past: map[string]engine.RunHistory{"h1": things("file /b 1.play.2"), "h2": {Known: true}, "h3": {}},
 			want: `
-put back: one
+restore: one
   undo b at most 3 [h1]
 the rest
   undo the rest [h1]`,
@@ -53,7 +53,7 @@ the rest
   tasks: [{name: a, do: {}}, {name: b, do: {}, barrier: true}, {name: c, do: {gate: true}, barrier: true}]`,
 			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1"), "h2": things("file /b 1.play.2")},
 			want: `
-put back: one
+restore: one
   batches of [1 10%]
   undo b [h2]
   barrier
@@ -79,7 +79,7 @@ the rest
     - {name: all is well, do: {gate: true}}`,
 			past: map[string]engine.RunHistory{"m1": things("file /m 1.play.2"), "m2": things("file /m 1.play.2"), "n1": things("file /b 1.play.1")},
 			want: `
-put back: one
+restore: one
   block at most plan.new ? 0 : 1 [m1 m2]
     undo manifest [m1 m2]
     do it runs [m1 m2]
@@ -105,7 +105,7 @@ the rest
 			want: `
 read again: one
   do ask
-put back: one
+restore: one
   undo after [h2]
   block canary of all [h1 h2]
     undo config [h1 h2]
@@ -136,7 +136,7 @@ read again: look
 read again: plan
   barrier
   do decide
-put back: plan
+restore: plan
   block at most plan.n [h1]
     undo b [h1]
 the rest
@@ -158,7 +158,7 @@ the rest
 			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1", "file /m 1.play.7"), "h2": things("file /a 1.play.1")},
 			log:  logged{"h2 1.play.8": false},
 			want: `
-put back: one
+restore: one
   undo mended [h1]
   undo a [h1 h2]
   do by its result [h1 h2]
@@ -185,7 +185,7 @@ the rest
 				"stays":   things("lost /clone 1.play.1 lost", "file /c 1.play.2 made"),
 			},
 			want: `
-put back: one
+restore: one
   undo port [started]
   undo config -> restart [changed files new started stays]
   undo package [new stays]
@@ -195,7 +195,7 @@ put back: one
 the rest
   undo the rest [changed files new started stays]`,
 		},
-		"handlers follow what is put back": {
+		"handlers follow what is restored": {
 			book: `
 - name: one
   hosts: all
@@ -211,7 +211,7 @@ the rest
     - {name: asks too much, do: {path: "{{ got.x }}"}, register: got2}`,
 			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1", "file /w 1.play.handler1@2", "ran 1.play.handler2"), "h2": things("file /a 1.play.1", "ran 1.play.handler1", "ran 1.play.handler2@2")},
 			want: `
-put back: one
+restore: one
   undo write -> chained [h1]
   undo a -> command -> write [h1 h2]
   handlers
@@ -233,7 +233,7 @@ the rest
 			log:  logged{"h2 1.play.handler3": true},
 			asks: true,
 			want: `
-put back: one
+restore: one
   undo a -> command -> unit -> object [h1 h2]
   handlers
   handler command [h1]
@@ -253,7 +253,7 @@ the rest
   handlers: [{name: restart, do: {gate: true}}]`,
 			past: map[string]engine.RunHistory{"h1": things("file /c 1.play.1", "unit x 1.play.2 late", "unit y 1.play.handler1 late")},
 			want: `
-put back: one
+restore: one
   undo config [h1]
   undo unit late [h1]
   do unit [h1]
@@ -277,17 +277,17 @@ the rest
   tasks: [{name: other, do: {}, needs: [{label: served, count: 1}]}, {name: free, do: {}}]`,
 			past: map[string]engine.RunHistory{"h1": things("file /s 1.play.1", "file /t 1.play.4", "file /u 1.play.5", "file /o 2.play.1"), "h2": things("file /c 1.play.3")},
 			want: `
-put back: two
+restore: two
   undo other [h1]
-  label what needed served is put back
-put back: one
+  label what needed served is restored
+restore: one
   block at most 1 [h1]
     undo t2 [h1]
-    label what needed turn is put back
+    label what needed turn is restored
     undo t1 [h1]
   undo client [h2]
-  label what needed served is put back
-  undo server [h1] after what needed served is put back after what needed served is put back
+  label what needed served is restored
+  undo server [h1] after what needed served is restored after what needed served is restored
 the rest
   undo the rest [h1 h2]`,
 		},
@@ -295,7 +295,7 @@ the rest
 			book: `[{name: one, hosts: all, tasks: [{name: a, do: {}}]}]`,
 			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1"), "h2": things("file /b 1.play.9"), "h3": things("file /a 1.play.1/h9"), "h4": {Known: true}},
 			want: `
-put back: one
+restore: one
   undo a [h1]
 the rest
   undo the rest [h1]
@@ -399,7 +399,7 @@ func TestMirrorOfAMirror(t *testing.T) {
 	sound(t, once.Program)
 	sound(t, twice.Program)
 	want := wanted(`
-put back: other changes of run r1
+restore: other changes of run r1
   undo the rest [h2]
 done again: one
   block at most 1 [h1]

@@ -91,7 +91,7 @@ func (s *site) run(p *program.Program, check bool, limit int) *sink {
 	k := &sink{limit: limit, kill: kill, past: map[string]engine.RunHistory{}}
 	s.runs++
 	report, err := schedule.Run(ctx, p, schedule.Options{
-		RunID: fmt.Sprintf("r%d", s.runs), Check: check, Hosts: []string{"h1"}, Registry: s.registry, Connector: s, Sink: k,
+		RunID: fmt.Sprintf("r%d", s.runs), CheckOnly: check, Hosts: []string{"h1"}, Registry: s.registry, Connector: s, Sink: k,
 		Match: func(string) ([]string, error) { return []string{"h1"}, nil },
 		Vars:  func(string) (map[string]any, error) { return map[string]any{}, nil },
 	})

@@ -14,7 +14,7 @@ func Query(run string, force bool) (*program.Program, error) {
 	b := &builder{out: &program.Program{Name: "read history"}}
 	b.open(&program.Play{Hosts: "all"}, "read history", nil)
 	v := engine.Revert{Run: run, Force: force, Preview: true}
-	t, err := (&program.Task{Name: "put back"}).Replacing(v.ID(), engine.RevertModule, v)
+	t, err := (&program.Task{Name: "restore"}).Replacing(v.ID(), engine.RevertModule, v)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (b *builder) passed(needs []program.Need) {
 	if !b.emitted {
 		return // nothing before it is restored
 	}
-	l := &program.Label{Name: "what needed " + needs[0].Label.Name + " is put back", Index: len(b.out.Labels), Play: b.play}
+	l := &program.Label{Name: "what needed " + needs[0].Label.Name + " is restored", Index: len(b.out.Labels), Play: b.play}
 	l.Op = b.put(program.Op{Kind: program.OpLabel, Label: l})
 	b.out.Labels = append(b.out.Labels, l)
 	for _, n := range needs {

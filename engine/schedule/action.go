@@ -11,8 +11,8 @@ import (
 	"deployer/engine/program"
 )
 
-// act runs an action on the controller.
-func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error {
+// runAction runs an action on the controller.
+func (h *host) runAction(ctx context.Context, c *taskCall, at *iteration, b *rendered) error {
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 	if h.preview == nil {
 		h.run.emit(engine.Event{Type: engine.EventStepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
 	}
-	s := &site{host: h, call: c, step: e.step, at: at}
+	s := &actionContext{host: h, call: c, step: e.step, at: at}
 	started := time.Now()
 	var res engine.Result
 	for try := 1; ; try++ {
@@ -42,7 +42,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 		if res.Status == engine.StatusCancelled {
 			break
 		}
-		again := h.judgeResult(t, e, &res)
+		again := h.evaluateResult(t, e, &res)
 		if !again || h.preview != nil || try > t.Retries || h.stop().Err() != nil {
 			break
 		}
@@ -50,7 +50,7 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 			return err
 		}
 		// The arguments may look at something that changed meanwhile.
-		rebuilt, err := h.build(ctx, c, at)
+		rebuilt, err := h.render(ctx, c, at)
 		if err != nil {
 			return h.failItem(ctx, c, at, err)
 		}
@@ -67,14 +67,14 @@ func (h *host) act(ctx context.Context, c *call, at *iteration, b *built) error 
 // tryAction checks and applies once. What changes nothing, a check or a wait
 // for others, is cut short when the run is stopped; what changes something is
 // brought to its end, but for actions that yield.
-func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *program.Task) (res engine.Result) {
+func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action, t *program.Task) (res engine.Result) {
 	res = engine.Result{Status: engine.StatusOK, Secret: t.Secret}
 	fail := func(ctx context.Context, err error) engine.Result {
 		if cause := context.Cause(ctx); h.stop().Err() != nil && cause == context.Cause(h.stop()) { //nolint:errorlint // the very same
 			res.Status, res.Reason = engine.StatusCancelled, cause.Error()
 			return res
 		}
-		res.Status, res.Failure = engine.StatusFailed, asFailure(timedOut(ctx, err))
+		res.Status, res.Failure = engine.StatusFailed, asFailure(withCause(ctx, err))
 		return res
 	}
 	defer func() {
@@ -96,7 +96,7 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *progr
 	if err != nil {
 		return fail(idle, err)
 	}
-	if res.Output, err = jsonLike(change.Output); err != nil {
+	if res.Output, err = toJSONTypes(change.Output); err != nil {
 		return fail(ctx, err)
 	}
 	res.Change.Output = nil // as for modules, it is the result's
@@ -120,7 +120,7 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *progr
 	if err != nil {
 		return fail(ctx, err)
 	}
-	applied, err := jsonLike(out)
+	applied, err := toJSONTypes(out)
 	if err != nil {
 		return fail(ctx, err)
 	}
@@ -128,8 +128,8 @@ func (h *host) tryAction(ctx context.Context, s *site, a engine.Action, t *progr
 	return res
 }
 
-// timedOut says why a context ended, which "context deadline exceeded" does not.
-func timedOut(ctx context.Context, err error) error {
+// withCause says why a context ended, which "context deadline exceeded" does not.
+func withCause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
@@ -146,9 +146,9 @@ func merged(check, apply engine.Output) engine.Output {
 	return out
 }
 
-// jsonLike brings an action's output into the form that registered results and
+// toJSONTypes brings an action's output into the form that registered results and
 // the redactor know.
-func jsonLike(o engine.Output) (engine.Output, error) {
+func toJSONTypes(o engine.Output) (engine.Output, error) {
 	if len(o) == 0 {
 		return nil, nil
 	}

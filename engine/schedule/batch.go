@@ -15,8 +15,8 @@ type batch struct {
 	all   []*batch // of the play
 	index int      // in all
 	hosts []*host
-	end   *gate // the end of the play; every host ends up on one side of it
-	begun bool  // guarded by the coord's lock
+	end   *syncPoint // the end of the play; every host ends up on one side of it
+	begun bool       // guarded by the coord's lock
 }
 
 // cutBatches tells each host its batch in every serial play. Batches are cut
@@ -52,14 +52,14 @@ func (h *host) enterBatch(ctx context.Context, p *program.Play) error {
 		if err := h.flush(ctx); err != nil {
 			return err
 		}
-		if err := h.run.coord.turn(ctx, h, b); err != nil {
+		if err := h.run.coordinator.awaitBatch(ctx, h, b); err != nil {
 			return h.cannotWait(err)
 		}
 		if err := h.checkBudget(ctx, p); err != nil {
 			return err
 		}
 	}
-	if h.run.coord.begin(b) {
+	if h.run.coordinator.startBatch(b) {
 		h.run.emit(engine.Event{Type: engine.EventPlayStart, Name: p.Name, Text: b.title()})
 	}
 	h.cursor++
@@ -75,9 +75,9 @@ func (b *batch) title() string {
 	return fmt.Sprintf("batch %d of %d: %s", b.index+1, len(b.all), listed(names))
 }
 
-// turn waits until the batches before b have ended the play. The run is aborted
+// awaitBatch waits until the batches before b have ended the play. The run is aborted
 // when one of them was lost as a whole: what broke it would break the next.
-func (c *coord) turn(ctx context.Context, h *host, b *batch) error {
+func (c *coordinator) awaitBatch(ctx context.Context, h *host, b *batch) error {
 	for _, before := range b.all[:b.index] {
 		c.mu.Lock()
 		if !before.end.open() {
@@ -101,20 +101,20 @@ func (c *coord) turn(ctx context.Context, h *host, b *batch) error {
 // lost tells that no host of the batch came to the end of the play, and that not
 // all of them had been lost before it.
 func (b *batch) lost() error {
-	if b.end.count[passed] > 0 {
+	if b.end.count[arrived] > 0 {
 		return nil
 	}
 	for _, h := range b.hosts {
 		if h.leftIn == b.play {
 			return fmt.Errorf("batch %d of %d of play %q was lost as a whole, so the next does not begin: %s",
-				b.index+1, len(b.all), b.play.Name, b.end.blame())
+				b.index+1, len(b.all), b.play.Name, b.end.lossSummary())
 		}
 	}
 	return nil
 }
 
-// begin is true for the first host of the batch that asks.
-func (c *coord) begin(b *batch) bool {
+// startBatch is true for the first host of the batch that asks.
+func (c *coordinator) startBatch(b *batch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := !b.begun

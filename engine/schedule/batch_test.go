@@ -103,7 +103,7 @@ func TestSerialPerBatch(t *testing.T) {
 	before(t, s.fleet.log, "up", "last")
 }
 
-func TestSerialStopsAfterALostBatch(t *testing.T) {
+func TestSerialLostBatch(t *testing.T) {
 	tests := map[string]struct {
 		fail   []string // their step a
 		gone   []string // cannot be reached
@@ -149,9 +149,9 @@ func TestSerialStopsAfterALostBatch(t *testing.T) {
 	}
 }
 
-// TestSerialGoesOnWithoutThoseLostBefore: hosts that an earlier play has lost
+// TestSerialWithoutLostHosts: hosts that an earlier play has lost
 // are no reason to stop, and neither is what happens to a host after the play.
-func TestSerialGoesOnWithoutThoseLostBefore(t *testing.T) {
+func TestSerialWithoutLostHosts(t *testing.T) {
 	s := of(3)
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
 		if host == "h1" && st.Name == "before" || host == "h2" && st.Name == "after" {
@@ -173,9 +173,9 @@ func TestSerialGoesOnWithoutThoseLostBefore(t *testing.T) {
 	}
 }
 
-// TestSerialHoldsTheBudget: what is lost elsewhere while a batch waits counts
+// TestSerialBudget: what is lost elsewhere while a batch waits counts
 // when it begins.
-func TestSerialHoldsTheBudget(t *testing.T) {
+func TestSerialBudget(t *testing.T) {
 	s := of(3)
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
 		if host == "h1" && st.Name == "after" {

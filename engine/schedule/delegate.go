@@ -10,19 +10,19 @@ import (
 	"deployer/engine/program"
 )
 
-// maxGuests is how many steps of other hosts may be in flight on one at a time:
+// maxDelegated is how many steps of other hosts may be in flight on one at a time:
 // an agent has room for 32, and needs some for its own.
-const maxGuests = 24
+const maxDelegated = 24
 
-// guest is a session for steps of another host. Theirs have other ids than the
+// delegatedSession is a session for steps of another host. Theirs have other ids than the
 // ones that the host does for itself.
-type guest struct {
+type delegatedSession struct {
 	Host
 	of string
 }
 
 // Run implements Host.
-func (g guest) Run(ctx context.Context, seg engine.Segment, on func(engine.Result)) error {
+func (g delegatedSession) Run(ctx context.Context, seg engine.Segment, on func(engine.Result)) error {
 	mark := "/" + g.of
 	steps := make([]engine.Step, len(seg.Steps))
 	for i, s := range seg.Steps {
@@ -36,8 +36,8 @@ func (g guest) Run(ctx context.Context, seg engine.Segment, on func(engine.Resul
 	})
 }
 
-// delegate is the link to the machine that the task is to be done on.
-func (h *host) delegate(t *program.Task) (*link, error) {
+// delegateTo is the link to the machine that the task is to be done on.
+func (h *host) delegateTo(t *program.Task) (*connection, error) {
 	name, err := t.Delegate.Value(h.vars)
 	if err != nil {
 		return nil, err
@@ -46,25 +46,25 @@ func (h *host) delegate(t *program.Task) (*link, error) {
 		return nil, t.Delegate.Pos.Errorf("delegate_to gives no name of a host")
 	}
 	if name == program.Localhost && h.run.byName[name] == nil {
-		return h.run.links.local(h.run), nil
+		return h.run.connections.local(h.run), nil
 	}
-	return h.run.links.of(h.run, name), nil
+	return h.run.connections.host(h.run, name), nil
 }
 
-// visit does a step of this host on another machine. What comes of it is this
+// runDelegated does a step of this host on another machine. What comes of it is this
 // host's.
-func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) error {
+func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *rendered) error {
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	e := &entry{op: c.op, task: c.task, at: at, step: b.step, on: b.on.name}
+	e := &entry{op: c.op, task: c.task, at: at, step: b.step, on: b.delegate.name}
 	h.run.emit(engine.Event{Type: engine.EventStepStart, Host: h.name, Step: b.step.ID, Name: b.title, Role: c.task.Role})
-	if err := b.on.guests.acquire(h.stop()); err != nil {
+	if err := b.delegate.delegated.acquire(h.stop()); err != nil {
 		return err
 	}
-	defer b.on.guests.release()
+	defer b.delegate.delegated.release()
 	started := time.Now()
-	res, err := h.runThere(ctx, b.on, e)
+	res, err := h.sendDelegated(ctx, b.delegate, e)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -73,7 +73,7 @@ func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) erro
 		return context.Cause(h.stop())
 	case err != nil:
 		failure := *asFailure(err)
-		failure.Message = fmt.Sprintf("delegated to %s: %s", b.on.name, failure.Message)
+		failure.Message = fmt.Sprintf("delegated to %s: %s", b.delegate.name, failure.Message)
 		res = engine.Result{Status: engine.StatusFailed, Failure: &failure, Started: started, Elapsed: time.Since(started)}
 	case e.unsure && res.Status == engine.StatusOK:
 		h.notify(e.task) // it had begun when the connection was lost
@@ -81,9 +81,9 @@ func (h *host) visit(ctx context.Context, c *call, at *iteration, b *built) erro
 	return h.end(e, res)
 }
 
-// runThere sends the step until it has a result. A machine that cannot be
+// sendDelegated sends the step until it has a result. A machine that cannot be
 // reached, or not again, is an error.
-func (h *host) runThere(ctx context.Context, l *link, e *entry) (engine.Result, error) {
+func (h *host) sendDelegated(ctx context.Context, l *connection, e *entry) (engine.Result, error) {
 	attempts := h.run.opts.Retry.Attempts
 	for losses := 0; ; losses++ {
 		there, err := l.get(ctx, h.stop(), attempts)
@@ -103,7 +103,7 @@ func (h *host) runThere(ctx context.Context, l *link, e *entry) (engine.Result, 
 
 // runOnce sends the step, and judges its result.
 func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result, error) {
-	release, err := h.fork(e.op)
+	release, err := h.acquireForks(e.op)
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -111,11 +111,11 @@ func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result
 	if stopper, ok := s.Host.(Stopper); ok {
 		defer context.AfterFunc(h.stop(), func() { stopper.Stop(context.Cause(h.stop()).Error()) })()
 	}
-	there := guest{s, h.name}
+	there := delegatedSession{s, h.name}
 	res, err := h.runStep(ctx, there, *e.step)
 	if err != nil || !e.task.NeedsEvaluation() {
 		return res, err
 	}
 	e.result = &res
-	return h.judge(ctx, there, e), nil
+	return h.evaluate(ctx, there, e), nil
 }

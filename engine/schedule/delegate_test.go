@@ -73,9 +73,9 @@ func TestDelegate(t *testing.T) {
 	}
 }
 
-// TestDelegateIsTold: events are about the host, and name where it was done;
+// TestDelegateInResults: events are about the host, and name where it was done;
 // steps that many hosts do on one machine have ids of their own there.
-func TestDelegateIsTold(t *testing.T) {
+func TestDelegateInResults(t *testing.T) {
 	s := of(2)
 	var mu sync.Mutex
 	var ids []string
@@ -101,7 +101,7 @@ func TestDelegateIsTold(t *testing.T) {
 	}
 }
 
-func TestDelegateTrouble(t *testing.T) {
+func TestDelegateErrors(t *testing.T) {
 	tests := map[string]struct {
 		connect func(host string, try int) error
 		step    func(try int) string
@@ -220,8 +220,8 @@ func TestDelegateToLocalhost(t *testing.T) {
 	}
 }
 
-// TestManyVisitors: they share the forks of the run, and leave the agent room.
-func TestManyVisitors(t *testing.T) {
+// TestDelegatedStepsAreBounded: they share the forks of the run, and leave the agent room.
+func TestDelegatedStepsAreBounded(t *testing.T) {
 	s := of(60)
 	s.fleet.delay = time.Millisecond
 	s.opts = func(o *Options) { o.Forks = 40 }
@@ -242,7 +242,7 @@ func TestManyVisitors(t *testing.T) {
 		return ""
 	}
 	report := s.run(t, t.Context(), "- hosts: all\n  tasks: [{name: a, do: {}, delegate_to: lb}, {name: b, do: {}}]\n")
-	if most > maxGuests || most < 2 || s.fleet.maxBusy > 40 || len(report.Broken()) > 0 {
+	if most > maxDelegated || most < 2 || s.fleet.maxBusy > 40 || len(report.Broken()) > 0 {
 		t.Errorf("%d at once on lb, %d busy\n%s", most, s.fleet.maxBusy, summary(report))
 	}
 	if n := len(s.fleet.of("lb")); n != 60 {
@@ -250,8 +250,8 @@ func TestManyVisitors(t *testing.T) {
 	}
 }
 
-// TestVisitedMachinesAreNotLocked: hosts of the run are.
-func TestVisitedMachinesAreNotLocked(t *testing.T) {
+// TestDelegatesAreNotLocked: hosts of the run are.
+func TestDelegatesAreNotLocked(t *testing.T) {
 	s := of(2)
 	claiming(s, "a", 0)
 	locked := map[string]bool{}
@@ -267,8 +267,8 @@ func TestVisitedMachinesAreNotLocked(t *testing.T) {
 	}
 }
 
-// TestInterruptedVisit: nothing is blamed on anybody.
-func TestInterruptedVisit(t *testing.T) {
+// TestInterruptedDelegate: nothing is blamed on anybody.
+func TestInterruptedDelegate(t *testing.T) {
 	s := of(1)
 	interrupt := make(chan struct{})
 	var once sync.Once
@@ -284,8 +284,8 @@ func TestInterruptedVisit(t *testing.T) {
 	}
 }
 
-// TestArchOfTheDelegate: an artifact is chosen for where it goes.
-func TestArchOfTheDelegate(t *testing.T) {
+// TestDelegateArchitecture: an artifact is chosen for where it goes.
+func TestDelegateArchitecture(t *testing.T) {
 	s := of(1)
 	var archs []string
 	s.opts = func(o *Options) {

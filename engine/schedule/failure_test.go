@@ -90,8 +90,8 @@ func TestAlwaysWithoutRescue(t *testing.T) {
 	}
 }
 
-// TestFailureInAThrottledBlockMakesRoom, whether it is rescued inside or not.
-func TestFailureInAThrottledBlockMakesRoom(t *testing.T) {
+// TestFailureLeavesThrottle, whether it is rescued inside or not.
+func TestFailureLeavesThrottle(t *testing.T) {
 	s := of(3)
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
 		if st.Name == "x" && host != "h3" {
@@ -132,7 +132,7 @@ func TestIgnoreErrors(t *testing.T) {
 	}
 }
 
-func TestJudgedSteps(t *testing.T) {
+func TestChangedWhenFailedWhen(t *testing.T) {
 	tests := map[string]struct {
 		task string
 		want string
@@ -225,7 +225,7 @@ func TestActionRetriesTimeoutAndPanic(t *testing.T) {
 	}
 }
 
-func TestConnectIsTriedAgain(t *testing.T) {
+func TestConnectRetries(t *testing.T) {
 	s := of(3)
 	s.fleet.connect = func(host string, try int) error {
 		switch {
@@ -251,9 +251,9 @@ h3 ok=0 changed=0 skipped=0 failed=0 failure="no route to host (tried 4 times)" 
 	}
 }
 
-// TestLostConnectionGoesOn: what is done is not done again, and a step that may
+// TestLostConnectionContinues: what is done is not done again, and a step that may
 // have changed something before the loss is followed by its handler.
-func TestLostConnectionGoesOn(t *testing.T) {
+func TestLostConnectionContinues(t *testing.T) {
 	s := of(1)
 	lost := false
 	s.fleet.onStep = func(_ string, st engine.Step, _ doArgs) string {
@@ -340,7 +340,7 @@ func TestJournalOnTheHostDecides(t *testing.T) {
 	}
 }
 
-func TestStepThatAlwaysCutsTheConnection(t *testing.T) {
+func TestStepThatBreaksTheConnection(t *testing.T) {
 	s := of(1)
 	s.fleet.onStep = func(_ string, st engine.Step, _ doArgs) string {
 		if st.Name == "b" {

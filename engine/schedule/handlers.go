@@ -15,7 +15,7 @@ func (h *host) handlers(ctx context.Context, p *program.Play) error {
 	nth := h.flushes[p] + 1
 	h.flushes[p] = nth
 	for _, t := range p.Handlers {
-		c := &call{task: t, op: h.cursor, id: t.ID, nth: nth}
+		c := &taskCall{task: t, op: h.cursor, id: t.ID, nth: nth}
 		if nth > 1 {
 			c.id += fmt.Sprintf("@%d", nth)
 		}
@@ -37,7 +37,7 @@ func (h *host) handlers(ctx context.Context, p *program.Play) error {
 			return err
 		}
 		h.after(func() { delete(h.notified, t) })
-		h.seg.ran(t)
+		h.seg.markHandled(t)
 	}
 	h.cursor++
 	return nil
@@ -69,7 +69,7 @@ func (h *host) unattended(t *program.Task) bool {
 
 // stillWanted tells whether a handler has to run, or may have to. When the
 // segment with its notifiers was sent meanwhile, that is known.
-func (h *host) stillWanted(c *call) bool {
+func (h *host) stillWanted(c *taskCall) bool {
 	if len(c.onChange) == 0 {
 		return true
 	}
@@ -84,7 +84,7 @@ func (h *host) stillWanted(c *call) bool {
 // forceHandlers runs what was notified on a host that has failed, where the play
 // asks for it. What goes wrong there is told, and changes nothing: the first
 // failure is the one that counts.
-func (h *host) forceHandlers(ctx context.Context, f *failed) {
+func (h *host) forceHandlers(ctx context.Context, f *hostFailure) {
 	p := h.play()
 	if f == nil || f.unreachable || f.cancelled || p == nil || !p.ForceHandlers || len(h.notified) == 0 {
 		return

@@ -189,9 +189,9 @@ func TestRegisterOfAlternatives(t *testing.T) {
 	}
 }
 
-// TestSecretsStayInside: neither output nor diffs of secret steps, nor known
+// TestSecretsAreRedacted: neither output nor diffs of secret steps, nor known
 // secrets anywhere, reach the sink; tasks see them all the same.
-func TestSecretsStayInside(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	s := of(1)
 	const known = "hunter2-hunter2"
 	var seen strings.Builder

@@ -24,29 +24,29 @@ type host struct {
 
 	cursor int
 	vars   *lang.Vars
-	// given are the variables that a task has set last.
-	given map[string]any
+	// lastSet are the variables that a task has set last.
+	lastSet map[string]any
 	// notified are the handlers of the present play that must run.
 	notified map[*program.Task]bool
-	// owed are the handlers that earlier runs have left undone, by their names
+	// pendingHandlers are the handlers that earlier runs have left undone, by their names
 	// on the host; nil before the first connection.
-	owed map[string]bool
+	pendingHandlers map[string]bool
 	// flushes counts how often the handlers of a play were run, to tell apart
 	// their run_once tasks.
 	flushes map[*program.Play]int
-	// pending is a failure that a block's rescue or always part is handling.
-	pending map[*program.Block]*failed
-	seg     segment
+	// pendingFailures is a failure that a block's rescue or always part is handling.
+	pendingFailures map[*program.Block]*hostFailure
+	seg             segment
 	// preview is set while a rollout's block is checked, inside while the host is in
-	// one, restored while it is put back.
-	preview  *preview
-	inside   *insideRollout
-	restored *engine.RestoreResult
+	// one, restored while it is restored.
+	preview   *preview
+	inRollout *rolloutVisit
+	restoring *engine.RestoreResult
 	// retained is about how many bytes the run keeps of what the host said.
 	retained int
-	foresight
+	checkState
 
-	link *link
+	connection *connection
 
 	mu sync.Mutex // guards what follows
 	// registered are this host's registered results, for actions of others.
@@ -54,10 +54,10 @@ type host struct {
 	rep        engine.HostReport
 
 	// Guarded by the coord's lock.
-	gates    []*gate // those that concern the host, in program order
-	nextGate int
-	cause    string        // why it left the run, if it did
-	leftIn   *program.Play // where it was then
+	syncPoints    []*syncPoint // those that concern the host, in program order
+	nextSyncPoint int
+	cause         string        // why it left the run, if it did
+	leftIn        *program.Play // where it was then
 }
 
 func newHost(r *run, index int, name string, base map[string]any) *host {
@@ -71,18 +71,18 @@ func newHost(r *run, index int, name string, base map[string]any) *host {
 			fixed[k] = v
 		}
 	}
-	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.Check}
+	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.CheckOnly}
 	vars := lang.NewVars(clean, fixed)
 	vars.Explain(r.prog.Definers)
-	return &host{run: r, index: index, name: name, link: r.links.of(r, name), plays: make([]bool, len(r.prog.Plays)),
+	return &host{run: r, index: index, name: name, connection: r.connections.host(r, name), plays: make([]bool, len(r.prog.Plays)),
 		batches: make([]*batch, len(r.prog.Plays)),
 		vars:    vars, notified: map[*program.Task]bool{},
-		flushes: map[*program.Play]int{}, pending: map[*program.Block]*failed{},
+		flushes: map[*program.Play]int{}, pendingFailures: map[*program.Block]*hostFailure{},
 		registered: map[string]engine.Output{}, rep: engine.HostReport{Host: name}}
 }
 
-// failed is what takes a host out of a block, or out of the run.
-type failed struct {
+// hostFailure is what takes a host out of a block, or out of the run.
+type hostFailure struct {
 	failure *engine.Failure
 	step    string // its name
 	// unreachable: the connection is gone, so no rescue can run.
@@ -90,23 +90,23 @@ type failed struct {
 	// cancelled: the host did nothing wrong, but cannot go on; it does not
 	// count against the budget.
 	cancelled bool
-	// forAll: the host did it for all hosts of the play, so all of them fail.
-	forAll bool
+	// runOnce: the host did it for all hosts of the play, so all of them fail.
+	runOnce bool
 	// restored says what became of what a rollout had changed.
 	restored *engine.RestoreResult
 }
 
 // Error makes failed an error.
-func (f *failed) Error() string { return f.failure.Message }
+func (f *hostFailure) Error() string { return f.failure.Message }
 
 // work takes the host through the program, and out of it.
 func (h *host) work(ctx context.Context) {
 	err := h.walk(ctx)
-	if h.inside != nil {
-		err = h.lostInRollout(ctx, err)
+	if h.inRollout != nil {
+		err = h.loseInRollout(ctx, err)
 	}
 	if err != nil {
-		h.keepPledges(ctx)
+		h.runCleanups(ctx)
 	}
 	h.park(ctx, err)
 }
@@ -116,7 +116,7 @@ func (h *host) work(ctx context.Context) {
 func (h *host) walk(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &failed{failure: &engine.Failure{Message: fmt.Sprintf("internal error: %v", p), Detail: string(debug.Stack())}}
+			err = &hostFailure{failure: &engine.Failure{Message: fmt.Sprintf("internal error: %v", p), Detail: string(debug.Stack())}}
 		}
 	}()
 	if err := h.connect(ctx, h.run.opts.Retry.Attempts); err != nil {
@@ -130,7 +130,7 @@ func (h *host) walk(ctx context.Context) (err error) {
 			return context.Cause(h.stop())
 		}
 		err := h.advance(ctx)
-		var f *failed
+		var f *hostFailure
 		if errors.As(err, &f) && !f.unreachable {
 			err = h.rescue(ctx, f)
 		}
@@ -139,7 +139,7 @@ func (h *host) walk(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	h.run.coord.jump(h, len(h.run.prog.Ops), skipped)
+	h.run.coordinator.jump(h, len(h.run.prog.Ops), bypassed)
 	return nil
 }
 
@@ -155,10 +155,10 @@ func (h *host) advance(ctx context.Context) error {
 // the end.
 func (h *host) park(ctx context.Context, err error) {
 	if err == nil {
-		h.run.coord.leave(h, "", true)
+		h.run.coordinator.leave(h, "", true)
 		return
 	}
-	var f *failed
+	var f *hostFailure
 	counts := false
 	h.mu.Lock()
 	switch {
@@ -167,17 +167,17 @@ func (h *host) park(ctx context.Context, err error) {
 	default:
 		counts = true
 		h.rep.Failure = h.run.opts.Redactor.Failure(f.failure)
-		h.rep.FailedStep, h.rep.Unreachable, h.rep.RunOnce, h.rep.Restored = f.step, f.unreachable, f.forAll, f.restored
+		h.rep.FailedStep, h.rep.Unreachable, h.rep.RunOnce, h.rep.Restored = f.step, f.unreachable, f.runOnce, f.restored
 	}
 	h.mu.Unlock()
-	if counts && f.forAll {
-		err = errors.New(failedForAll(f.step, h.name, err.Error()))
+	if counts && f.runOnce {
+		err = errors.New(runOnceFailure(f.step, h.name, err.Error()))
 	}
 	text := h.run.opts.Redactor.Text(err.Error())
 	h.run.emit(engine.Event{Type: engine.EventHostParked, Host: h.name, Text: text})
 	// The budget comes first: when it is exceeded, those who wait for this
 	// host are to see that as the cause.
-	if counts && f.forAll {
+	if counts && f.runOnce {
 		h.run.abort(err)
 	} else if p := h.play(); counts && p != nil && p.AnyErrorsFatal {
 		h.run.abort(fmt.Errorf("%s failed in play %q, for which any_errors_fatal is set: %s", h.name, p.Name, text))
@@ -186,9 +186,9 @@ func (h *host) park(ctx context.Context, err error) {
 			h.run.abort(fmt.Errorf("%w; first cause on %s: %s", over, h.name, text))
 		}
 	}
-	h.run.coord.leave(h, text, false)
+	h.run.coordinator.leave(h, text, false)
 	if f != nil && f.unreachable {
-		h.link.drop(h.live())
+		h.connection.drop(h.live())
 	}
 }
 
@@ -208,38 +208,38 @@ func (h *host) play() *program.Play {
 
 // rescue finds where the program goes on after a failure: the rescue or always
 // part of a block around it. Without one, the failure is returned.
-func (h *host) rescue(ctx context.Context, f *failed) error {
+func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 	at := h.cursor
 	for b := h.run.prog.Ops[at].Block; b != nil; b = b.Parent {
 		to := 0
 		switch inside := at > b.Begin && at < b.End; {
 		case inside && b.Rescue > at:
 			to = b.Rescue + 1
-			h.pending[b] = f
+			h.pendingFailures[b] = f
 		case inside && b.Always > at:
 			to = b.Always + 1
-			h.pending[b] = f
+			h.pendingFailures[b] = f
 		default: // in its last part, or at its doors
-			if h.inside != nil && h.inside.block == b {
+			if h.inRollout != nil && h.inRollout.block == b {
 				h.failRollout(ctx, f)
 			}
-			h.exit(b)
-			delete(h.pending, b)
+			h.leaveThrottle(b)
+			delete(h.pendingFailures, b)
 			continue
 		}
 		h.vars.Assign("failure", map[string]any{"message": f.failure.Message, "detail": f.failure.Detail, "step": f.step})
-		h.run.coord.jump(h, to, lost)
+		h.run.coordinator.jump(h, to, lost)
 		h.cursor = to
 		return nil
 	}
 	return f
 }
 
-// exit leaves a block's throttle.
-func (h *host) exit(b *program.Block) { h.run.coord.exit(h, b) }
+// leaveThrottle leaves a block's throttle.
+func (h *host) leaveThrottle(b *program.Block) { h.run.coordinator.exit(h, b) }
 
-// waits tells the world what the host waits for; empty when it goes on.
-func (h *host) waits(what string) {
+// emitWait tells the world what the host emitWait for; empty when it goes on.
+func (h *host) emitWait(what string) {
 	h.run.emit(engine.Event{Type: engine.EventWait, Host: h.name, Text: what})
 }
 

@@ -8,9 +8,9 @@ import (
 	"deployer/engine"
 )
 
-// TestOnly: what is not for a host it goes past without a word, and without
+// TestOnlyHosts: what is not for a host it goes past without a word, and without
 // holding up those who wait behind it.
-func TestOnly(t *testing.T) {
+func TestOnlyHosts(t *testing.T) {
 	s := of(3)
 	prog := s.compile(t, `
 - hosts: all

@@ -37,9 +37,9 @@ type Journaler interface {
 	Journal(ctx context.Context, run string) ([]engine.JournalEntry, error)
 }
 
-// Debtor is a Host that remembers handlers which earlier runs have left undone, by
+// HandlerStore is a Host that remembers handlers which earlier runs have left undone, by
 // the names of engine.Step.Notifies.
-type Debtor interface{ PendingHandlers() []string }
+type HandlerStore interface{ PendingHandlers() []string }
 
 // A session has all of these. They are looked for by their methods, so that a name that
 // one side changes would be missed without a word.
@@ -47,7 +47,7 @@ var (
 	_ Host                                = (*remote.Session)(nil)
 	_ Stopper                             = (*remote.Session)(nil)
 	_ Journaler                           = (*remote.Session)(nil)
-	_ Debtor                              = (*remote.Session)(nil)
+	_ HandlerStore                        = (*remote.Session)(nil)
 	_ interface{ Lost() <-chan struct{} } = (*remote.Session)(nil)
 )
 
@@ -77,15 +77,15 @@ type Blobs interface {
 type Options struct {
 	// RunID names the run; hosts keep what they replace under it. Required.
 	RunID string
-	// Resumes are the runs that this one goes on from, the newest first.
-	Resumes []string
-	// Check only finds out what would change.
-	Check bool
-	// Beside lets the steps run at one time with those of other runs that a host
+	// ResumedRuns are the runs that this one goes on from, the newest first.
+	ResumedRuns []string
+	// CheckOnly only finds out what would change.
+	CheckOnly bool
+	// Unlocked lets the steps run at one time with those of other runs that a host
 	// was not locked for.
-	Beside bool
-	// NoPutBack leaves a host as it is when it fails in a rollout, for a look.
-	NoPutBack bool
+	Unlocked bool
+	// NoRestore leaves a host as it is when it fails in a rollout, for a look.
+	NoRestore bool
 	// Expect is what a step of a host may do, by the plan that is applied; nil
 	// for anything. The steps of a host are asked for in their order.
 	Expect func(host, step string) *engine.Expect
@@ -115,8 +115,8 @@ type Options struct {
 	// ActionParallelism is the largest number of actions that run on the
 	// controller at one time. Default 50.
 	ActionParallelism int
-	// Claim locks the hosts for this run; nil locks nothing.
-	Claim *Claim
+	// Lock locks the hosts for this run; nil locks nothing.
+	Lock *LockOptions
 	// Budget says how many hosts of a group (or role, or "all") may fail or be
 	// unreachable before the run is aborted. A group without an entry has no limit,
 	// except those of ProtectedGroups.
@@ -144,8 +144,8 @@ type Options struct {
 // wait doubles from First up to Most, each shortened by up to a quarter at
 // random so that many hosts do not come back at one moment.
 type Retry struct {
-	First time.Duration // default 1 s
-	Most  time.Duration // default 30 s
+	Initial time.Duration // default 1 s
+	Max     time.Duration // default 30 s
 	// Attempts bounds the first connection. Default 4: about 7 s of waiting.
 	Attempts int
 	// Reattempts bounds coming back to a host that was lost in the middle.
@@ -156,8 +156,8 @@ type Retry struct {
 func (o Options) withDefaults() Options {
 	setDefault(&o.Forks, 50)
 	setDefault(&o.ActionParallelism, 50)
-	setDefault(&o.Retry.First, time.Second)
-	setDefault(&o.Retry.Most, 30*time.Second)
+	setDefault(&o.Retry.Initial, time.Second)
+	setDefault(&o.Retry.Max, 30*time.Second)
 	setDefault(&o.Retry.Attempts, 4)
 	setDefault(&o.Retry.Reattempts, 8)
 	if o.Services == nil {

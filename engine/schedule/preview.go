@@ -12,9 +12,9 @@ import (
 // finds out whether the host needs a turn. What it learns of a host on which
 // nothing changes is not asked for again.
 type preview struct {
-	changes bool    // something would change, or that cannot be known
-	waits   bool    // something is not there yet for which the block waits
-	failed  *failed // a check that fails although nothing would change
+	changes bool         // something would change, or that cannot be known
+	waits   bool         // something is not there yet for which the block waits
+	failed  *hostFailure // a check that fails although nothing would change
 	results []engine.Event
 	labels  []int // operations that the host passes
 }
@@ -29,7 +29,7 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 		p.changes = true
 		return
 	case res.Failure != nil:
-		p.failed = &failed{failure: res.Failure, step: res.Name}
+		p.failed = &hostFailure{failure: res.Failure, step: res.Name}
 	case res.Change != nil && res.Change.Wait:
 		p.waits = true
 	}
@@ -50,7 +50,7 @@ func (h *host) previewBlock(ctx context.Context, b *program.Block) (*preview, er
 		err = h.flush(ctx)
 	}
 	h.preview, h.cursor, h.seg = nil, at, segment{}
-	var f *failed
+	var f *hostFailure
 	if errors.As(err, &f) && !f.unreachable && !f.cancelled {
 		p.changes, err = p.changes || p.failed == nil, nil
 	}
@@ -67,7 +67,7 @@ func (h *host) previewOps(ctx context.Context, b *program.Block) error {
 				p.changes = true
 				return nil
 			}
-			if err := h.perform(ctx, &call{task: op.Task, op: h.cursor, id: op.Task.ID}); err != nil {
+			if err := h.perform(ctx, &taskCall{task: op.Task, op: h.cursor, id: op.Task.ID}); err != nil {
 				return err
 			}
 		case program.OpBlock:
@@ -97,7 +97,7 @@ func (h *host) previewInner(ctx context.Context, b *program.Block) error {
 	if applies {
 		var err error
 		if applies, reason, err = b.Applies(h.vars); err != nil {
-			return h.broken(ctx, b.Name, err)
+			return h.failOutsideTask(ctx, b.Name, err)
 		}
 	}
 	switch {
@@ -106,7 +106,7 @@ func (h *host) previewInner(ctx context.Context, b *program.Block) error {
 	case !applies:
 		for i := b.Begin; i < b.End; i++ {
 			if op := h.run.prog.Ops[i]; op.Kind == program.OpTask && !rescues(op.Block, i) {
-				h.skipItem(&call{task: op.Task, op: i, id: op.Task.ID}, nil, reason)
+				h.skipItem(&taskCall{task: op.Task, op: i, id: op.Task.ID}, nil, reason)
 			}
 		}
 		h.cursor = b.End + 1
@@ -129,21 +129,21 @@ func (h *host) acceptPreview(b *program.Block, p *preview) error {
 		return p.failed
 	}
 	for _, op := range p.labels {
-		h.run.coord.pass(h, op)
+		h.run.coordinator.arrive(h, op)
 	}
-	h.run.coord.jump(h, b.End+1, skipped)
+	h.run.coordinator.jump(h, b.End+1, bypassed)
 	h.cursor = b.End + 1
 	return nil
 }
 
 // expect is what a step may do by the plan that is applied; nil for anything. A
-// preview does nothing, and putting back is what no plan foresees.
+// preview does nothing, and restoring is what no plan foresees.
 func (h *host) expect(step string) *engine.Expect {
-	if h.run.opts.Expect == nil || h.preview != nil || h.restored != nil {
+	if h.run.opts.Expect == nil || h.preview != nil || h.restoring != nil {
 		return nil
 	}
 	return h.run.opts.Expect(h.name, step)
 }
 
 // checking reports whether nothing may be changed now.
-func (h *host) checking() bool { return h.run.opts.Check || h.preview != nil }
+func (h *host) checking() bool { return h.run.opts.CheckOnly || h.preview != nil }

@@ -325,7 +325,7 @@ func (w *world) scenario(forks int) *scenario {
 	s.opts = func(o *Options) {
 		o.Forks = forks
 		o.ActionParallelism = 1 + int(w.seed%4)
-		o.Retry = Retry{First: 1, Most: 1000}
+		o.Retry = Retry{Initial: 1, Max: 1000}
 	}
 	return s
 }
@@ -478,9 +478,9 @@ func parkedTexts(events []engine.Event) []string {
 	return out
 }
 
-// TestPropertyPromisesHoldWhateverFails runs many random programs on fake hosts
+// TestPropertyFaults runs many random programs on fake hosts
 // that fail at random places.
-func TestPropertyPromisesHoldWhateverFails(t *testing.T) {
+func TestPropertyFaults(t *testing.T) {
 	seeds := uint64(250)
 	if testing.Short() {
 		seeds = 60
@@ -555,10 +555,10 @@ func noLeak(t *testing.T, before int) {
 	}
 }
 
-// TestPropertyInterruptLeavesNothing: wherever the interrupt or the
+// TestPropertyInterrupt: wherever the interrupt or the
 // cancellation falls, Run returns soon, closes all sessions and leaves no
 // goroutine behind.
-func TestPropertyInterruptLeavesNothing(t *testing.T) {
+func TestPropertyInterrupt(t *testing.T) {
 	before := runtime.NumGoroutine()
 	interrupted := 0
 	for seed := range uint64(90) {

@@ -11,28 +11,28 @@ import (
 	"deployer/engine/program"
 )
 
-// restoreBlock puts back what the block of a rollout has changed on the host in
+// restoreBlock restores what the block of a rollout has changed on the host in
 // this run, the last step first, and then holds the host at the block's readiness
 // gates, as reverting the run would.
 func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.RestoreResult {
-	h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: fmt.Sprintf("putting back what %q has changed", b.Name)})
+	h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: fmt.Sprintf("restoring what %q has changed", b.Name)})
 	out := &engine.RestoreResult{}
 	at := h.cursor
-	h.restored, h.seg = out, segment{}
-	defer func() { h.restored, h.cursor = nil, at }()
+	h.restoring, h.seg = out, segment{}
+	defer func() { h.restoring, h.cursor = nil, at }()
 	tasks, err := h.run.restoreTasks(b)
 	for _, t := range tasks {
 		if err == nil {
-			err = h.perform(ctx, &call{task: t, op: b.Begin, id: t.ID})
+			err = h.perform(ctx, &taskCall{task: t, op: b.Begin, id: t.ID})
 		}
 	}
 	if err == nil {
 		err = h.flush(ctx)
 	}
 	if err == nil {
-		err = h.handleRestored(ctx, tasks)
+		err = h.runRestoreHandlers(ctx, tasks)
 	}
-	var f *failed
+	var f *hostFailure
 	switch {
 	case errors.As(err, &f):
 		out.Failure = fmt.Sprintf("%q: %s", f.step, f.failure.Message)
@@ -57,7 +57,7 @@ func (r *run) restoreTasks(b *program.Block) ([]*program.Task, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.Prefix = "put back: "
+			t.Prefix = "restore: "
 			t.Play, t.Block, t.OnlyHosts, t.Throttle = op.Task.Play, b.Parent, op.Task.OnlyHosts, nil
 			if late {
 				hold = append(hold, t)
@@ -88,9 +88,9 @@ func guards(op program.Op, rollout *program.Block) []*lang.Expr {
 	return when
 }
 
-// handleRestored runs the handlers of what was put back, so that what runs follows
+// runRestoreHandlers runs the handlers of what was restored, so that what runs follows
 // the restored files.
-func (h *host) handleRestored(ctx context.Context, tasks []*program.Task) error {
+func (h *host) runRestoreHandlers(ctx context.Context, tasks []*program.Task) error {
 	if len(h.notified) == 0 || len(tasks) == 0 {
 		return nil
 	}

@@ -53,20 +53,20 @@ func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout,
 	return &blockRollout{block: b, rules: rollout.New(rules, names), waiters: map[string]*waiter{}}, nil
 }
 
-// settled takes in how a host went past the block's gate.
-func (r *blockRollout) settled(h *host, f fate) {
+// recordArrival takes in how a host went past the block's gate.
+func (r *blockRollout) recordArrival(h *host, f arrival) {
 	switch f {
-	case skipped:
+	case bypassed:
 		r.rules.Pass(h.name)
 	case lost:
 		r.rules.Withdraw(h.name)
-	case passed: // enterRollout says more
+	case arrived: // enterRollout says more
 	}
 }
 
 // admit lets hosts in whose turn it is, and turns all away once the rollout has
 // stopped.
-func (c *coord) admit(r *blockRollout) {
+func (c *coordinator) admit(r *blockRollout) {
 	for _, name := range r.rules.Next() {
 		c.release(r.waiters[name], nil)
 		delete(r.waiters, name)
@@ -87,21 +87,21 @@ func (r *blockRollout) stopped() error {
 
 // passRollout records that nothing changes on h in the block at op, or nothing
 // that other hosts have to be protected from.
-func (c *coord) passRollout(h *host, op int) {
+func (c *coordinator) passRollout(h *host, op int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(h, op, passed)
-	g := c.gate(h, op, h.run.prog.Ops[op].Play)
+	c.recordUpTo(h, op, arrived)
+	g := c.syncPoint(h, op, h.run.prog.Ops[op].Play)
 	g.rollout.rules.Pass(h.name)
-	c.look(g)
+	c.releaseWaiters(g)
 }
 
 // enterRollout waits until h may be changed in the block at op, of which at most
 // limit hosts are changed at once.
-func (c *coord) enterRollout(ctx context.Context, h *host, op, limit int) error {
+func (c *coordinator) enterRollout(ctx context.Context, h *host, op, limit int) error {
 	c.mu.Lock()
-	c.settle(h, op, passed)
-	g := c.gate(h, op, h.run.prog.Ops[op].Play)
+	c.recordUpTo(h, op, arrived)
+	g := c.syncPoint(h, op, h.run.prog.Ops[op].Play)
 	r := g.rollout
 	if r.rules.Stopped() {
 		c.mu.Unlock()
@@ -110,23 +110,23 @@ func (c *coord) enterRollout(ctx context.Context, h *host, op, limit int) error 
 	w := newWaiter(h, fmt.Sprintf("its turn in the rollout of %q (a canary first, then %d at a time)", r.block.Name, limit))
 	r.rules.Wait(h.name, h.index, limit)
 	r.waiters[h.name] = w
-	c.look(g)
+	c.releaseWaiters(g)
 	return c.await(ctx, w)
 }
 
 // leaveRollout takes h out of the block at op. It returns why the rollout stops, if
 // this failure stops it.
-func (c *coord) leaveRollout(h *host, op int, o rollout.Outcome, cause string) error {
+func (c *coordinator) leaveRollout(h *host, op int, o rollout.Outcome, cause string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := c.gate(h, op, h.run.prog.Ops[op].Play)
+	g := c.syncPoint(h, op, h.run.prog.Ops[op].Play)
 	r := g.rollout
 	before := r.rules.Stopped()
 	if o == rollout.Failed && r.cause == "" {
 		r.cause = cause
 	}
 	r.rules.Leave(h.name, o)
-	defer c.look(g)
+	defer c.releaseWaiters(g)
 	if before || !r.rules.Stopped() {
 		return nil
 	}
@@ -139,8 +139,8 @@ func (c *coord) leaveRollout(h *host, op int, o rollout.Outcome, cause string) e
 	return fmt.Errorf("the rollout of %q has stopped: %s; %s", r.block.Name, cause, untouched)
 }
 
-// insideRollout is the stay of a host in a block with a rollout.
-type insideRollout struct {
+// rolloutVisit is the stay of a host in a block with a rollout.
+type rolloutVisit struct {
 	block   *program.Block
 	changed bool // a step has changed something
 }
@@ -154,17 +154,17 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) (past bool, e
 	}
 	inForce, err := b.InForce(h.vars)
 	if err != nil {
-		return false, h.broken(ctx, b.Name, err)
+		return false, h.failOutsideTask(ctx, b.Name, err)
 	}
 	if !inForce {
-		h.run.coord.passRollout(h, b.Begin)
+		h.run.coordinator.passRollout(h, b.Begin)
 		return false, nil
 	}
-	limit, err := b.MaxParallel(h.vars, h.run.coord.members(h, b))
+	limit, err := b.MaxParallel(h.vars, h.run.coordinator.members(h, b))
 	if err != nil {
-		return false, h.broken(ctx, b.Name, err)
+		return false, h.failOutsideTask(ctx, b.Name, err)
 	}
-	if h.limit(b, limit); h.run.opts.Check {
+	if h.noteLimit(b, limit); h.run.opts.CheckOnly {
 		return false, nil
 	}
 	found, err := h.previewBlock(ctx, b)
@@ -172,45 +172,45 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) (past bool, e
 		return false, err
 	}
 	if !found.changes {
-		h.run.coord.passRollout(h, b.Begin)
+		h.run.coordinator.passRollout(h, b.Begin)
 		if found.waits && found.failed == nil {
 			return false, nil
 		}
 		return true, h.acceptPreview(b, found)
 	}
-	if err := h.run.coord.enterRollout(ctx, h, b.Begin, limit); err != nil {
+	if err := h.run.coordinator.enterRollout(ctx, h, b.Begin, limit); err != nil {
 		return false, h.cannotWait(err)
 	}
-	h.inside = &insideRollout{block: b}
+	h.inRollout = &rolloutVisit{block: b}
 	return false, nil
 }
 
 // members is the number of hosts that the block's rollout is for.
-func (c *coord) members(h *host, b *program.Block) int {
-	return len(c.gate(h, b.Begin, h.run.prog.Ops[b.Begin].Play).members)
+func (c *coordinator) members(h *host, b *program.Block) int {
+	return len(c.syncPoint(h, b.Begin, h.run.prog.Ops[b.Begin].Play).members)
 }
 
 // finishRollout is the end of the block, behind its last check.
 func (h *host) finishRollout(ctx context.Context, b *program.Block) error {
-	if h.inside == nil || h.inside.block != b {
+	if h.inRollout == nil || h.inRollout.block != b {
 		return nil
 	}
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
 	outcome := rollout.Unchanged
-	if h.inside.changed {
+	if h.inRollout.changed {
 		outcome = rollout.Proved
 	}
-	h.inside = nil
-	_ = h.run.coord.leaveRollout(h, b.Begin, outcome, "") // only a failure stops it
+	h.inRollout = nil
+	_ = h.run.coordinator.leaveRollout(h, b.Begin, outcome, "") // only a failure stops it
 	return nil
 }
 
 // failRollout takes a host out of the rollout that it is in because of f: what the
-// block has changed on it is put back, unless that cannot be or is not wanted.
-func (h *host) failRollout(ctx context.Context, f *failed) {
-	b := h.inside.block
+// block has changed on it is restored, unless that cannot be or is not wanted.
+func (h *host) failRollout(ctx context.Context, f *hostFailure) {
+	b := h.inRollout.block
 	outcome, cause := rollout.Failed, ""
 	switch {
 	case f.unreachable:
@@ -218,50 +218,50 @@ func (h *host) failRollout(ctx context.Context, f *failed) {
 		cause = fmt.Sprintf("%s was lost while it was changed", h.name)
 	case ctx.Err() != nil:
 		cause = fmt.Sprintf("%s was interrupted while it was changed", h.name)
-	case h.run.opts.NoPutBack:
+	case h.run.opts.NoRestore:
 		f.restored = &engine.RestoreResult{Failure: "left as it is, as asked"}
 		cause = fmt.Sprintf("%s failed at %q after it was changed, and was left as it is, as asked", h.name, f.step)
 	default:
 		f.restored = h.restoreBlock(ctx, b)
-		if f.restored.Clean() && !h.inside.changed {
+		if f.restored.Clean() && !h.inRollout.changed {
 			outcome, f.restored = rollout.Unchanged, nil
 			break
 		}
 		cause = fmt.Sprintf("%s failed at %q after it was changed; %s", h.name, f.step, f.restored)
 	}
-	h.inside = nil
-	if why := h.run.coord.leaveRollout(h, b.Begin, outcome, strings.TrimSpace(cause)); why != nil {
+	h.inRollout = nil
+	if why := h.run.coordinator.leaveRollout(h, b.Begin, outcome, strings.TrimSpace(cause)); why != nil {
 		h.run.abort(why)
 	}
 }
 
-// lostInRollout takes a host out of its rollout that has left the program there: it
+// loseInRollout takes a host out of its rollout that has left the program there: it
 // was lost, or the run was stopped at once.
-func (h *host) lostInRollout(ctx context.Context, err error) error {
-	var f *failed
+func (h *host) loseInRollout(ctx context.Context, err error) error {
+	var f *hostFailure
 	if !errors.As(err, &f) {
-		f = &failed{failure: asFailure(err)}
+		f = &hostFailure{failure: asFailure(err)}
 	}
 	f.unreachable = f.unreachable || ctx.Err() == nil
 	h.failRollout(ctx, f)
 	return err
 }
 
-// noteChange counts a step that has changed something, or put something back.
-func (h *host) noteChange(e *entry) {
+// countRolloutChange counts a step that has changed something, or put something back.
+func (h *host) countRolloutChange(e *entry) {
 	switch {
-	case h.restored != nil && e.task.Kind.Name == engine.RevertModule:
-		h.restored.Steps++
-	case h.inside != nil:
-		h.inside.changed = true
+	case h.restoring != nil && e.task.Kind.Name == engine.RevertModule:
+		h.restoring.Steps++
+	case h.inRollout != nil:
+		h.inRollout.changed = true
 	}
 }
 
 // stop is done when the host must end after the step in flight. Inside of a rollout
 // that is only when the run is stopped at once: a host that is being changed proves
-// its change or puts it back, whatever happens to others.
+// its change or restores it, whatever happens to others.
 func (h *host) stop() context.Context {
-	if h.inside != nil {
+	if h.inRollout != nil {
 		return h.run.ctx
 	}
 	return h.run.stop

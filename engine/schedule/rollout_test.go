@@ -24,7 +24,7 @@ type rolloutHosts struct {
 	mu      sync.Mutex
 	new     map[string]bool // hosts that have the change
 	allergy map[string]bool // hosts that do not bear it
-	stuck   map[string]bool // hosts on which putting back does not work
+	stuck   map[string]bool // hosts on which restoring does not work
 	lose    map[string]bool // hosts whose connection breaks at the gate
 	inside  map[string]bool // hosts between the change and the gate
 	most    int             // of these at one time
@@ -160,7 +160,7 @@ func TestRolloutStops(t *testing.T) {
 		if r.Outcome() != engine.OutcomeRestored || len(w.new) != 0 {
 			t.Errorf("outcome %q, changed are %v", r.Outcome(), w.new)
 		}
-		want := fmt.Sprintf(`the rollout of "settings" has stopped: %s failed at "healthy" after it was changed; it was put back (1 step) and passes its checks again; 7 other hosts were left as they are`, who)
+		want := fmt.Sprintf(`the rollout of "settings" has stopped: %s failed at "healthy" after it was changed; it was restored (1 step) and passes its checks again; 7 other hosts were left as they are`, who)
 		if r.Aborted != want {
 			t.Errorf("aborted: %s\nwant:    %s", r.Aborted, want)
 		}
@@ -185,11 +185,11 @@ func TestRolloutStops(t *testing.T) {
 			t.Errorf("outcome %q: %s\n%s", r.Outcome(), r.Aborted, summary(r))
 		}
 	})
-	t.Run("putting back fails", func(t *testing.T) {
+	t.Run("restoring fails", func(t *testing.T) {
 		w := newRolloutHosts()
 		w.allergy, w.stuck = all, all
 		r := rolled(w, 3, 5).run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
-		if r.Outcome() != engine.OutcomeAborted || len(w.new) != 1 || !strings.Contains(r.Aborted, "it is not as it was before: ") {
+		if r.Outcome() != engine.OutcomeAborted || len(w.new) != 1 || !strings.Contains(r.Aborted, "it is not in its previous state: ") {
 			t.Errorf("outcome %q, changed %v: %s", r.Outcome(), w.new, r.Aborted)
 		}
 	})
@@ -197,7 +197,7 @@ func TestRolloutStops(t *testing.T) {
 		w := newRolloutHosts()
 		w.allergy = all
 		s := rolled(w, 3, 5)
-		s.opts = func(o *Options) { o.NoPutBack = true }
+		s.opts = func(o *Options) { o.NoRestore = true }
 		r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "10%"))
 		if r.Outcome() != engine.OutcomeAborted || len(w.new) != 1 || len(w.log) != 2 {
 			t.Errorf("outcome %q, changed %v: %v", r.Outcome(), w.new, w.log)
@@ -215,9 +215,9 @@ func TestRolloutStops(t *testing.T) {
 	})
 }
 
-// TestRolloutLeavesTheRestAlone: hosts on which nothing changes wait for nobody, do
+// TestRolloutStopLeavesOthers: hosts on which nothing changes wait for nobody, do
 // the block once, in the preview, and a host that was away is no canary.
-func TestRolloutLeavesTheRestAlone(t *testing.T) {
+func TestRolloutStopLeavesOthers(t *testing.T) {
 	w := newRolloutHosts()
 	s := rolled(w, 3, 20)
 	for _, h := range s.inv.hosts {
@@ -323,7 +323,7 @@ func TestRolloutRunsHandlers(t *testing.T) {
 }
 
 // TestRolloutOfAPlan: steps of a rollout are held to the plan that is applied, and
-// putting back is not, as no plan foresees it.
+// restoring is not, as no plan foresees it.
 func TestRolloutOfAPlan(t *testing.T) {
 	w := newRolloutHosts()
 	w.allergy["h1"] = true
@@ -355,13 +355,13 @@ func TestRolloutOfAPlan(t *testing.T) {
 		t.Errorf("sent with what the plan allows: %s", diff)
 	}
 	if w.new["h1"] {
-		t.Error("it was not put back")
+		t.Error("it was not restored")
 	}
 }
 
-// TestRolloutAsksNoGateAhead: a gate that runs on the controller waits for the effect
+// TestRolloutPreviewRunsNoGates: a gate that runs on the controller waits for the effect
 // of the steps before it, so it is asked when they have been taken and not before.
-func TestRolloutAsksNoGateAhead(t *testing.T) {
+func TestRolloutPreviewRunsNoGates(t *testing.T) {
 	w := newRolloutHosts()
 	s := rolled(w, 1, 3)
 	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
@@ -419,9 +419,9 @@ func TestRolloutOfABrokenHost(t *testing.T) {
 }
 
 // TestRolloutsAtRandom is a property: whichever hosts have the change already, do
-// not bear it, break their connection, or cannot be put back, the run ends without
+// not bear it, break their connection, or cannot be restored, the run ends without
 // hosts that wait for each other; no more hosts are inside than may be; and a host
-// that does not bear the change has it only where it could not be put back.
+// that does not bear the change has it only where it could not be restored.
 func TestRolloutsAtRandom(t *testing.T) {
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 3))

@@ -14,32 +14,32 @@ import (
 
 // run is one run of a program.
 type run struct {
-	opts      Options
-	prog      *program.Program
-	coord     *coord
-	forks     *slots
-	actions   *slots
-	hosts     []*host
-	guards    []*link // only locked; see Claim
-	byName    map[string]*host
-	claim     *claim
-	links     links
-	questions confirmations
-	playForks []*slots // by index of the play; nil where it has no bound
-	budget    *budget
-	started   time.Time
-	shared    normalizer
-	same      sameness
+	opts           Options
+	prog           *program.Program
+	coordinator    *coordinator
+	forks          *slots
+	actions        *slots
+	hosts          []*host
+	guards         []*connection // only locked; see Claim
+	byName         map[string]*host
+	lock           *runLock
+	connections    connections
+	prompts        stepPrompts
+	playSemaphores []*slots // by index of the play; nil where it has no bound
+	budget         *budget
+	started        time.Time
+	shared         normalizer
+	args           argsCache
 	// stop is done when the run must end after the steps in flight; its cause
 	// says why.
-	stop    context.Context
-	ctx     context.Context // of Run; done when the run must end at once
-	stopNow context.CancelCauseFunc
-	entered []sync.Once // of each play
-	pledges *engine.Cleanups
+	stop      context.Context
+	ctx       context.Context // of Run; done when the run must end at once
+	stopNow   context.CancelCauseFunc
+	announced []sync.Once // of each play
+	cleanups  *engine.Cleanups
 
-	leftMu sync.Mutex
-	left   []string // what pledges could not close
+	leftOpenMu sync.Mutex
+	leftOpen   []string // what pledges could not close
 }
 
 // ErrInterrupted is the cause of what is cancelled when the user stops the run.
@@ -59,13 +59,13 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	watched := r.watchInterrupt(over)
 	var all, guards sync.WaitGroup
 	for _, l := range r.guards {
-		guards.Go(func() { l.guard(ctx, over) })
+		guards.Go(func() { l.holdLock(ctx, over) })
 	}
 	for _, h := range r.hosts {
 		all.Go(func() {
 			h.work(ctx)
-			if r.isGuard(h.link) {
-				guards.Go(func() { h.link.guard(ctx, over) })
+			if r.isGuard(h.connection) {
+				guards.Go(func() { h.connection.holdLock(ctx, over) })
 			}
 		})
 	}
@@ -73,8 +73,8 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	close(over)
 	<-watched
 	guards.Wait()
-	r.claim.end()
-	r.links.close()
+	r.lock.close()
+	r.connections.close()
 	report := r.report(ctx)
 	r.emit(engine.Event{Type: engine.EventRunEnd, Name: prog.Name, Report: report})
 	return report, nil
@@ -82,7 +82,7 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 
 func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, error) {
 	r := &run{opts: opts, prog: prog, forks: newSlots(opts.Forks), actions: newSlots(opts.ActionParallelism),
-		byName: map[string]*host{}, started: time.Now(), entered: make([]sync.Once, len(prog.Plays)), pledges: &engine.Cleanups{}}
+		byName: map[string]*host{}, started: time.Now(), announced: make([]sync.Once, len(prog.Plays)), cleanups: &engine.Cleanups{}}
 	for i, name := range opts.Hosts {
 		base, err := opts.Vars(name)
 		if err != nil {
@@ -108,16 +108,16 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 	}
 	// Hosts that no play names are not connected to.
 	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !r.takesPart(h) })
-	r.newGuards()
+	r.connectGuards()
 	r.cutBatches()
-	r.playForks = make([]*slots, len(prog.Plays))
+	r.playSemaphores = make([]*slots, len(prog.Plays))
 	for _, p := range prog.Plays {
 		if p.Forks > 0 {
-			r.playForks[p.Index] = newSlots(p.Forks)
+			r.playSemaphores[p.Index] = newSlots(p.Forks)
 		}
 	}
 	var err error
-	if r.coord, err = newCoord(r); err != nil {
+	if r.coordinator, err = newCoordinator(r); err != nil {
 		return nil, err
 	}
 	if r.budget, err = newBudget(r); err != nil {
@@ -125,9 +125,9 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 	}
 	r.ctx = ctx
 	r.stop, r.stopNow = context.WithCancelCause(ctx)
-	r.claim = newClaim(r)
+	r.lock = newRunLock(r)
 	engine.Provide[func() []engine.HostReport](opts.Services, r.parked)
-	engine.Provide(opts.Services, r.pledges)
+	engine.Provide(opts.Services, r.cleanups)
 	return r, nil
 }
 
@@ -154,7 +154,7 @@ func (r *run) abort(cause error) { r.stopNow(cause) }
 
 // segment are steps of the host, to be carried out at once.
 func (h *host) segment(steps ...engine.Step) engine.Segment {
-	return engine.Segment{Run: h.run.opts.RunID, ResumedRuns: h.run.opts.Resumes, Steps: steps, CheckOnly: h.checking(), Unlocked: h.run.opts.Beside, Quiet: h.preview != nil}
+	return engine.Segment{Run: h.run.opts.RunID, ResumedRuns: h.run.opts.ResumedRuns, Steps: steps, CheckOnly: h.checking(), Unlocked: h.run.opts.Unlocked, Quiet: h.preview != nil}
 }
 
 func (r *run) emit(e engine.Event) {
@@ -162,16 +162,16 @@ func (r *run) emit(e engine.Event) {
 	r.opts.Sink.Emit(r.opts.Redactor.Event(e))
 }
 
-// enter announces a play when its first host comes.
-func (r *run) enter(p *program.Play) {
-	r.entered[p.Index].Do(func() { r.emit(engine.Event{Type: engine.EventPlayStart, Name: p.Name}) })
+// announcePlay announces a play when its first host comes.
+func (r *run) announcePlay(p *program.Play) {
+	r.announced[p.Index].Do(func() { r.emit(engine.Event{Type: engine.EventPlayStart, Name: p.Name}) })
 }
 
 // live are the hosts of a play, or of one batch of it, that are still in the
 // run, in order.
 func (r *run) live(p *program.Play, b *batch) []string {
-	r.coord.mu.Lock()
-	defer r.coord.mu.Unlock()
+	r.coordinator.mu.Lock()
+	defer r.coordinator.mu.Unlock()
 	var out []string
 	for _, h := range r.hosts {
 		if h.plays[p.Index] && h.batches[p.Index] == b && h.cause == "" {
@@ -193,7 +193,7 @@ func (r *run) parked() []engine.HostReport {
 }
 
 func (r *run) report(ctx context.Context) *engine.Report {
-	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.Check, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}, LeftOpen: r.left}
+	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.CheckOnly, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}, LeftOpen: r.leftOpen}
 	for _, h := range r.hosts {
 		out.Hosts = append(out.Hosts, h.reportNow())
 	}

@@ -43,7 +43,7 @@ func TestOneSegment(t *testing.T) {
 	}
 }
 
-func TestHandlerIsNotRunWithoutAChange(t *testing.T) {
+func TestHandlerWithoutChange(t *testing.T) {
 	s := of(1)
 	report := s.run(t, t.Context(), `
 - hosts: all
@@ -81,7 +81,7 @@ func TestRegisterEndsTheSegment(t *testing.T) {
 	}
 }
 
-func TestTemplateFileThatLooksAtAPendingResult(t *testing.T) {
+func TestTemplateFileReadsPendingResult(t *testing.T) {
 	s := of(1)
 	s.files = []string{"templates/a.tmpl", "{{ answer.port }}", "templates/b.tmpl", "static"}
 	s.run(t, t.Context(), `
@@ -118,7 +118,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-func TestFailureParksTheHostOnly(t *testing.T) {
+func TestFailureOfOneHost(t *testing.T) {
 	s := of(3)
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
 		if host == "h2" && st.Name == "b" {

@@ -47,8 +47,8 @@ type entry struct {
 	result *engine.Result
 }
 
-// ran notes that a handler has its place in the segment.
-func (s *segment) ran(t *program.Task) {
+// markHandled notes that a handler has its place in the segment.
+func (s *segment) markHandled(t *program.Task) {
 	if s.steps == 0 {
 		return
 	}
@@ -73,7 +73,7 @@ func (h *host) add(ctx context.Context, e *entry) error {
 	h.seg.entries = append(h.seg.entries, e)
 	h.seg.steps++
 	h.seg.bytes += len(e.step.Args) + 300 // its other fields
-	h.seg.promise(e.task.Defines()...)
+	h.seg.willRegister(e.task.Defines()...)
 	if e.judge || h.seg.bytes > maxSegmentBytes || h.seg.steps >= maxSegmentSteps {
 		return h.flush(ctx)
 	}
@@ -88,8 +88,8 @@ func (h *host) need(ctx context.Context, refs lang.Refs) error {
 	return nil
 }
 
-// promise says that the segment will give values to names.
-func (s *segment) promise(names ...string) {
+// willRegister says that the segment will give values to names.
+func (s *segment) willRegister(names ...string) {
 	if s.names == nil {
 		s.names = map[string]bool{}
 	}
@@ -115,16 +115,16 @@ func (h *host) flush(ctx context.Context) error {
 	}
 	entries := h.seg.entries
 	h.seg = segment{}
-	f := &flight{host: h, entries: entries}
-	err := f.fly(ctx)
+	f := &dispatch{host: h, entries: entries}
+	err := f.run(ctx)
 	if err != nil && f.next < len(entries) {
 		h.cursor = entries[f.next].op
 	}
 	return err
 }
 
-// went tells whether the step ended so that the next one may begin.
-func (e *entry) went() bool {
+// succeeded tells whether the step ended so that the next one may begin.
+func (e *entry) succeeded() bool {
 	if e.result.Status == engine.StatusCancelled {
 		return false
 	}

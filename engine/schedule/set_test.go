@@ -43,7 +43,7 @@ func TestSet(t *testing.T) {
 				s := of(2)
 				s.files = []string{"say.yaml", "- {name: say, do: {text: '{{ color }}'}}"}
 				s.opts = func(o *Options) {
-					o.Extra, o.Check = map[string]any{"given": "blue"}, check
+					o.Extra, o.CheckOnly = map[string]any{"given": "blue"}, check
 				}
 				report := s.run(t, t.Context(), "- hosts: all\n  vars: {color: blue, url: '/{{ color }}', all: [z]}\n  tasks: "+tt.play)
 				var got []string

@@ -469,7 +469,7 @@ func (s *scenario) options() Options {
 		Vars: func(host string) (map[string]any, error) {
 			return map[string]any{"host": map[string]any{"name": host}, "hosts": map[string]any{}, "n": len(s.inv.hosts)}, nil
 		},
-		Retry:           Retry{First: time.Millisecond, Most: 4 * time.Millisecond},
+		Retry:           Retry{Initial: time.Millisecond, Max: 4 * time.Millisecond},
 		ProtectedGroups: []string{"master", "etcd"},
 	}
 }

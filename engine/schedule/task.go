@@ -11,15 +11,15 @@ import (
 // task brings one task to the host: into the segment, or at once where it runs
 // on the controller or has to take its turn.
 func (h *host) task(ctx context.Context, t *program.Task, at int) error {
-	err := h.perform(ctx, &call{task: t, op: at, id: t.ID})
+	err := h.perform(ctx, &taskCall{task: t, op: at, id: t.ID})
 	if err == nil && t.RunOnce {
-		h.run.coord.goesAround(h, at) // without effect for those who came to it
+		h.run.coordinator.bypass(h, at) // without effect for those who came to it
 	}
 	return err
 }
 
-// call is one use of a task: in the program, or as a handler.
-type call struct {
+// taskCall is one use of a task: in the program, or as a handler.
+type taskCall struct {
 	task *program.Task
 	op   int
 	id   string
@@ -28,7 +28,7 @@ type call struct {
 	onChange []string
 }
 
-func (h *host) perform(ctx context.Context, c *call) error {
+func (h *host) perform(ctx context.Context, c *taskCall) error {
 	t := c.task
 	if t.OnlyHosts != nil && !t.OnlyHosts[h.name] {
 		return nil
@@ -44,7 +44,7 @@ func (h *host) perform(ctx context.Context, c *call) error {
 	if err := h.need(ctx, t.WhenRefs()); err != nil {
 		return err
 	}
-	if why := h.unknowable(t.WhenRefs()); why != "" {
+	if why := h.unknownReason(t.WhenRefs()); why != "" {
 		h.skipUnknown(c, nil, why)
 		return nil
 	}
@@ -54,14 +54,14 @@ func (h *host) perform(ctx context.Context, c *call) error {
 			return h.failTask(ctx, c, err)
 		}
 		if !ok {
-			h.skipFor(c, reason)
+			h.skipByCondition(c, reason)
 			return nil
 		}
 	}
 	if err := h.need(ctx, t.Refs()); err != nil {
 		return err
 	}
-	if why := h.unknowable(t.Refs()); why != "" {
+	if why := h.unknownReason(t.Refs()); why != "" {
 		h.skipUnknown(c, nil, why)
 		return nil
 	}
@@ -78,11 +78,11 @@ func (h *host) perform(ctx context.Context, c *call) error {
 	if err != nil {
 		return h.failTask(ctx, c, err)
 	}
-	h.limit(t, limit)
-	if err := h.run.coord.enter(ctx, h, t, fmt.Sprintf("%q", t.Name), limit); err != nil {
+	h.noteLimit(t, limit)
+	if err := h.run.coordinator.enter(ctx, h, t, fmt.Sprintf("%q", t.Name), limit); err != nil {
 		return h.cannotWait(err)
 	}
-	defer h.run.coord.exit(h, t)
+	defer h.run.coordinator.exit(h, t)
 	if err := h.performOnce(ctx, c); err != nil {
 		return err
 	}
@@ -91,31 +91,31 @@ func (h *host) perform(ctx context.Context, c *call) error {
 
 // performOnce does a run_once task if this host is elected, and else takes over
 // what the elected one registered.
-func (h *host) performOnce(ctx context.Context, c *call) error {
+func (h *host) performOnce(ctx context.Context, c *taskCall) error {
 	t := c.task
 	if !t.RunOnce {
-		return h.items(ctx, c)
+		return h.performItems(ctx, c)
 	}
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	key := onceKey{t, c.nth, h.batches[t.Play.Index]}
-	owner, out, err := h.run.coord.elect(ctx, h, key, c.op)
+	key := runOnceKey{t, c.nth, h.batches[t.Play.Index]}
+	owner, out, err := h.run.coordinator.elect(ctx, h, key, c.op)
 	if err != nil {
 		return h.cannotWait(err)
 	}
 	if !owner {
 		return h.shareOnce(t, out)
 	}
-	h.given = nil
-	err = h.items(ctx, c)
+	h.lastSet = nil
+	err = h.performItems(ctx, c)
 	if err == nil {
 		err = h.flush(ctx)
 	}
-	out = outcome{host: h.name, defined: h.given}
-	if f, ok := err.(*failed); ok && !f.unreachable && !f.cancelled { //nolint:errorlint // never wrapped
+	out = runOnceOutcome{host: h.name, defined: h.lastSet}
+	if f, ok := err.(*hostFailure); ok && !f.unreachable && !f.cancelled { //nolint:errorlint // never wrapped
 		out.failure = f.failure
-		f.forAll = true
+		f.runOnce = true
 	} else if err != nil {
 		return err // another host will be elected
 	}
@@ -123,16 +123,16 @@ func (h *host) performOnce(ctx context.Context, c *call) error {
 		out.registered, _ = h.registeredMap(t.Register)
 	}
 	if names := t.Defines(); len(names) > 0 {
-		out.unsure = h.unsure[names[0]]
+		out.tentative = h.tentativeVars[names[0]]
 	}
-	h.run.coord.complete(key, out)
+	h.run.coordinator.complete(key, out)
 	return err
 }
 
-func (h *host) shareOnce(t *program.Task, out outcome) error {
+func (h *host) shareOnce(t *program.Task, out runOnceOutcome) error {
 	if out.failure != nil {
-		return &failed{step: t.Name, cancelled: true, failure: &engine.Failure{
-			Message: failedForAll(t.Name, out.host, out.failure.Message)}}
+		return &hostFailure{step: t.Name, cancelled: true, failure: &engine.Failure{
+			Message: runOnceFailure(t.Name, out.host, out.failure.Message)}}
 	}
 	if out.registered != nil {
 		h.register(t.Register, out.registered)
@@ -140,16 +140,16 @@ func (h *host) shareOnce(t *program.Task, out outcome) error {
 	for name, value := range out.defined {
 		h.vars.Define(name, value)
 	}
-	if out.unsure != (unsure{}) {
-		h.doubt(t.Defines(), out.unsure)
+	if out.tentative != (tentative{}) {
+		h.markTentative(t.Defines(), out.tentative)
 	}
 	return nil
 }
 
-// items does the task, once for each item when it has a loop.
-func (h *host) items(ctx context.Context, c *call) error {
+// performItems does the task, once for each item when it has a loop.
+func (h *host) performItems(ctx context.Context, c *taskCall) error {
 	if c.task.Loop == nil {
-		return h.one(ctx, c, nil)
+		return h.performItem(ctx, c, nil)
 	}
 	items, err := c.task.Items(h.vars)
 	if err != nil {
@@ -161,15 +161,15 @@ func (h *host) items(ctx context.Context, c *call) error {
 	}
 	loop := &loopRun{total: len(items)}
 	for i, item := range items {
-		if err := h.one(ctx, c, &iteration{loop, i, item}); err != nil {
+		if err := h.performItem(ctx, c, &iteration{loop, i, item}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one does the task for one item; at is nil without a loop.
-func (h *host) one(ctx context.Context, c *call, at *iteration) error {
+// performItem does the task for performItem item; at is nil without a loop.
+func (h *host) performItem(ctx context.Context, c *taskCall, at *iteration) error {
 	for {
 		if !h.stillWanted(c) {
 			return nil
@@ -179,11 +179,11 @@ func (h *host) one(ctx context.Context, c *call, at *iteration) error {
 				return err
 			}
 		}
-		built, err := h.build(ctx, c, at)
+		built, err := h.render(ctx, c, at)
 		switch {
 		case err != nil:
 			return h.failItem(ctx, c, at, err)
-		case built.late: // it looks at what the segment will register
+		case built.needsFlush: // it looks at what the segment will register
 			if err := h.flush(ctx); err != nil {
 				return err
 			}
@@ -195,9 +195,9 @@ func (h *host) one(ctx context.Context, c *call, at *iteration) error {
 			h.skipItem(c, at, built.reason)
 			return nil
 		case built.action != nil:
-			return h.act(ctx, c, at, built)
-		case built.on != nil:
-			return h.visit(ctx, c, at, built)
+			return h.runAction(ctx, c, at, built)
+		case built.delegate != nil:
+			return h.runDelegated(ctx, c, at, built)
 		}
 		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, at: at,
 			judge: c.task.NeedsEvaluation(), conditional: len(c.onChange) > 0})

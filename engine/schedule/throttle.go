@@ -21,7 +21,7 @@ type throttleWaiter struct {
 
 // enter waits until fewer than limit hosts are inside. key tells throttles
 // apart: a task or block of the program.
-func (c *coord) enter(ctx context.Context, h *host, key any, what string, limit int) error {
+func (c *coordinator) enter(ctx context.Context, h *host, key any, what string, limit int) error {
 	c.mu.Lock()
 	t := c.throttles[key]
 	if t == nil {
@@ -40,7 +40,7 @@ func (c *coord) enter(ctx context.Context, h *host, key any, what string, limit 
 }
 
 // exit makes room. It has no effect for a host that is not inside.
-func (c *coord) exit(h *host, key any) {
+func (c *coordinator) exit(h *host, key any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t := c.throttles[key]; t != nil {
@@ -49,7 +49,7 @@ func (c *coord) exit(h *host, key any) {
 }
 
 // drop takes a host out of a throttle and lets the next ones in.
-func (c *coord) drop(t *throttle, h *host) {
+func (c *coordinator) drop(t *throttle, h *host) {
 	delete(t.inside, h)
 	t.queue = slices.DeleteFunc(t.queue, func(w *throttleWaiter) bool { return w.free || w.host == h })
 	for len(t.queue) > 0 && len(t.inside) < t.queue[0].limit {

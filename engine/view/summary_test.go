@@ -36,7 +36,7 @@ func TestSummary(t *testing.T) {
 		"refused":        {Hosts: []engine.HostReport{{Host: "m1", OK: 3, Failed: 1, FailedStep: "report", RunOnce: true, Failure: &engine.Failure{Message: "preflight found 1 problem on 1 host; nothing was changed", Detail: "HOST  PROBLEM\nm2    swap is on"}}, {Host: "m2", Cancelled: true}}, Aborted: `"report" failed (run once, on m1): preflight found 1 problem on 1 host; nothing was changed`},
 		"left":           {Hosts: []engine.HostReport{fine, {Host: "n3", Failure: lost, Unreachable: true}}, LeftOpen: []string{"node n3 is left cordoned: node n3 is not Ready: not within 20s: NodeStatusUnknown Kubelet stopped posting node status.; once it is well: kubectl uncordon n3"}},
 		"restored": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Changed: 5, Failed: 1, FailedStep: "the kubelet renews its lease", Failure: &engine.Failure{Message: "kubelet.service restarts again and again"}, Restored: &engine.RestoreResult{Steps: 2}}, {Host: "m2", Cancelled: true}},
-			Aborted: `the rollout of "kubelet" has stopped: n1 failed at "the kubelet renews its lease" after it was changed; it was put back (2 steps) and passes its checks again; 3 other hosts were left as they are`},
+			Aborted: `the rollout of "kubelet" has stopped: n1 failed at "the kubelet renews its lease" after it was changed; it was restored (2 steps) and passes its checks again; 3 other hosts were left as they are`},
 		"interrupted": {Hosts: []engine.HostReport{fine, {Host: "m2", OK: 3, Cancelled: true}}, Interrupted: true},
 		"stopped":     {Hosts: []engine.HostReport{{Host: "m2", Cancelled: true}}, Interrupted: true, Aborted: "stopped by a second interrupt; steps in flight may be half done, and the next run repairs them"},
 	} {

@@ -48,7 +48,7 @@ func (p program) interrupted(sys engine.System) (string, error) {
 	case p.onResume == "fail":
 		return "", &engine.InterruptedError{Run: run}
 	}
-	return "it was begun in run " + run + " and interrupted, and is not run again (on_resume: skip)", nil
+	return "run " + run + " was interrupted in this step, which is not run again (on_resume: skip)", nil
 }
 
 // settled returns the reason why nothing has to run; empty when the program has to.

@@ -127,7 +127,7 @@ func (s *System) BackupState(kind, name string, now engine.State) error {
 	return nil
 }
 
-// MarkIrreversible notes what cannot be put back.
+// MarkIrreversible notes what cannot be restored.
 func (s *System) MarkIrreversible(name, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,7 @@ func restore(ctx context.Context, sys engine.System, name string, now, to engine
 	}
 	for _, verb := range verbs {
 		if _, err := hostcmd.Run(ctx, sys, "systemctl", verb, name); err != nil {
-			return fmt.Errorf("putting back unit %s: %w", name, err)
+			return fmt.Errorf("restoring unit %s: %w", name, err)
 		}
 	}
 	if now[keyActive] == "yes" || to[keyActive] != "yes" {

@@ -148,8 +148,8 @@ func TestGate(t *testing.T) {
 	}
 	for name, tt := range tests {
 		sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": &tt.have})
-		sys.Write(t, "/etc/x.conf", "put back", 0o644)
-		sys.Write(t, "/etc/systemd/system/x.service", "put back", 0o644)
+		sys.Write(t, "/etc/x.conf", "restored", 0o644)
+		sys.Write(t, "/etc/systemd/system/x.service", "restored", 0o644)
 		tt.of.Name = "x.service"
 		gate := tt.of.Gate().(*Unit)
 		if diff := cmp.Diff(tt.actions, tasktest.Actions(tasktest.Check(t, sys, gate))); diff != "" {

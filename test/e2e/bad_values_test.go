@@ -69,11 +69,11 @@ func badValues(t *testing.T, s *site) {
 			if err := os.WriteFile(s.inventory, good, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("tried, refused and put back in %.0fs", time.Since(began).Seconds())
+			t.Logf("tried, refused and restored in %.0fs", time.Since(began).Seconds())
 			if o.code != 6 {
 				t.Fatalf("exit %d, want 6\n%s", o.code, o.all())
 			}
-			s.requireTexts(o.all(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was put back", "4 other hosts were left as they are")...)
+			s.requireTexts(o.all(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was restored", "4 other hosts were left as they are")...)
 			if diff := cmp.Diff(before, s.digests(bad.file, all)); diff != "" {
 				t.Errorf("%s (- before, + after): %s", bad.file, diff)
 			}

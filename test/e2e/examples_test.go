@@ -96,7 +96,7 @@ func exampleCanary(s *site) {
 	if o.code != 6 {
 		s.t.Errorf("exit %d, want 6\n%s", o.code, o.all())
 	}
-	s.requireTexts(o.all(), "FAILED", `at "the site answers with this host's page"`, "404", "it was put back", "2 other hosts were left as they are", "deployer resume")
+	s.requireTexts(o.all(), "FAILED", `at "the site answers with this host's page"`, "404", "it was restored", "2 other hosts were left as they are", "deployer resume")
 	if diff := cmp.Diff(before, s.digests("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
 		s.t.Errorf("configuration (- before, + after): %s", diff)
 	}

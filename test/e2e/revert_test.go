@@ -14,7 +14,7 @@ import (
 func (r *releases) revertRun(run string) {
 	r.t.Helper()
 	o := r.must("revert", run, "--check", "--diff")
-	r.requireTexts(o.stdout, "changes of run "+run+" to be reverted:", "h[1:3] (3 hosts)", "package lab-tool", "/srv/site/index.html: put back",
+	r.requireTexts(o.stdout, "changes of run "+run+" to be reverted:", "h[1:3] (3 hosts)", "package lab-tool", "/srv/site/index.html: restore",
 		"-<h1>release 2</h1>", "+<h1>release 1</h1>", "/srv/site/notes/a: bring back", "irreversible:", "h[1:3]: migrate")
 	r.requireStates(r.two, "with release 2, before the revert")
 	r.requireExit(r.deployer("revert", run), 4) // nobody is there to say yes
@@ -59,7 +59,7 @@ func (r *releases) killedApply() (run string) {
 	return killed.Run
 }
 
-// killedRevert puts back what the killed run and the one that went on from it
+// killedRevert restores what the killed run and the one that went on from it
 // changed, the last first. The controller of the first revert is killed; and of
 // the package only release 2 is left to be had.
 func (r *releases) killedRevert(killed string) {
@@ -67,7 +67,7 @@ func (r *releases) killedRevert(killed string) {
 	resumed := r.lastRun().Run
 	began := time.Now()
 	u := r.start("revert", resumed, "--yes")
-	u.until("the first file that is put back", func(e map[string]any) bool {
+	u.until("the first file that is restored", func(e map[string]any) bool {
 		result, _ := e["result"].(map[string]any)
 		return e["type"] == "step.end" && result["status"] == "changed" && e["name"] == "configuration"
 	})

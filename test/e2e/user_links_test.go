@@ -91,5 +91,5 @@ func backupOnFullDisk(s *site) {
     - name: large
       file: {path: /srv/large, content: "small"}
 `))
-	s.requireTexts(o.all(), "cannot be put back: a copy of it would fill the disk")
+	s.requireTexts(o.all(), "cannot be restored: a copy of it would fill the disk")
 }

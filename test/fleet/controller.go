@@ -59,15 +59,15 @@ func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) 
 	sink, redactor := view.Tee(sinks...), schedule.NewRedactor(c.Inventory.Secrets())
 	conn := newConnector(c, redactor.Wrap(sink))
 	defer conn.dialer.Close()
-	var claim *schedule.Claim
+	var claim *schedule.LockOptions
 	if !c.Check {
-		claim = &schedule.Claim{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, Patience: c.LockTimeout}
+		claim = &schedule.LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, MaxWait: c.LockTimeout}
 	}
 	report, err := schedule.Run(ctx, prog, schedule.Options{
-		RunID: id, Check: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
+		RunID: id, CheckOnly: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
 		Registry: library.Registry, Connector: conn, Blobs: c.Blobs, Forks: c.Inventory.Forks, Budget: c.budget(),
 		ProtectedGroups: []string{cluster.RoleMaster, cluster.RoleEtcd},
-		Claim:           claim, Retry: c.Retry, Sink: sink, Redactor: redactor,
+		Lock:            claim, Retry: c.Retry, Sink: sink, Redactor: redactor,
 	})
 	if log != nil {
 		err = errors.Join(err, log.Close())

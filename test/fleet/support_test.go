@@ -60,7 +60,7 @@ func newSiteRuns(t *testing.T, n int, o Options) *siteRuns {
 	}
 	tr := &siteRuns{t: t, fleet: f, site: newSite(f), c: Controller{
 		Playbook: os.DirFS("testdata/site"), Main: "site.yaml", Blobs: blobs,
-		Retry: schedule.Retry{First: 20 * time.Millisecond, Most: 100 * time.Millisecond},
+		Retry: schedule.Retry{Initial: 20 * time.Millisecond, Max: 100 * time.Millisecond},
 	}}
 	for _, h := range f.Hosts {
 		writeFile(t, h, "var/lib/fleet/stale", "left behind\n")

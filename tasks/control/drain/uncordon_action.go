@@ -85,5 +85,5 @@ func (u *UncordonAction) client(ctx context.Context, site engine.ActionContext) 
 	return client.WithoutRetries(u.Timeout), nil
 }
 
-// Gate is the same, as the run that is put back may have left the node cordoned.
+// Gate is the same, as the run that is restored may have left the node cordoned.
 func (u *UncordonAction) Gate() any { return u }

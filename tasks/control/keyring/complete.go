@@ -97,7 +97,7 @@ func (c *completion) recertify(d domain, keyPEM []byte) (*Authority, error) {
 func (c *completion) account() error {
 	keyPEM, pubPEM := c.files[AccountKey], c.files[AccountPub]
 	if keyPEM == nil && (pubPEM != nil || !c.young) {
-		return fmt.Errorf("no master holds %s, which signs the tokens of service accounts; put it back on one master", AccountKey)
+		return fmt.Errorf("no master holds %s, which signs the tokens of service accounts; restore it on one master", AccountKey)
 	}
 	if keyPEM == nil {
 		made, err := newAccountKey()

@@ -1,0 +1,47 @@
+package schedule
+
+import (
+	"context"
+	"time"
+
+	"deployer/engine"
+)
+
+// How long keeping the pledges of one host may take: less once the user has said
+// that nothing is to be waited for.
+const (
+	cleanupTimeout            = 45 * time.Second
+	interruptedCleanupTimeout = 15 * time.Second
+)
+
+// runCleanups closes what actions have opened for a host that leaves the run
+// before its end. It comes before the host is parked, so that hosts that wait for
+// their turn find it closed.
+func (h *host) runCleanups(ctx context.Context) {
+	if h.run.opts.CheckOnly {
+		return
+	}
+	limit := cleanupTimeout
+	if ctx.Err() != nil {
+		limit = interruptedCleanupTimeout
+	}
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	for _, pledge := range h.run.cleanups.Take(h.name) {
+		done, left := pledge.Run(own)
+		switch {
+		case left != "":
+			h.run.noteLeftOpen(h.run.opts.Redactor.Text(left))
+			h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: left})
+		case done != "":
+			h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: done + ", as the run has left this host before its end"})
+		}
+	}
+}
+
+// noteLeftOpen notes for the report what the run could not close.
+func (r *run) noteLeftOpen(text string) {
+	r.leftOpenMu.Lock()
+	defer r.leftOpenMu.Unlock()
+	r.leftOpen = append(r.leftOpen, text)
+}

@@ -1,0 +1,56 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"deployer/engine/program"
+)
+
+// connections are the connections of a run: to its hosts, and to machines that are not
+// in the run but that steps are delegated to.
+type connections struct {
+	mu  sync.Mutex
+	all map[string]*connection
+}
+
+// host returns the link to a host host the inventory.
+func (ls *connections) host(r *run, name string) *connection {
+	return ls.getOrCreate(r, name, func(ctx context.Context) (Host, error) { return r.opts.Connector.Connect(ctx, name) })
+}
+
+// local returns the link to the machine that deployer runs on.
+func (ls *connections) local(r *run) *connection {
+	return ls.getOrCreate(r, program.Localhost, func(ctx context.Context) (Host, error) {
+		if r.opts.Local == nil {
+			return nil, errors.New("this run can do nothing on the machine that deployer runs on")
+		}
+		return r.opts.Local.Connect(ctx, program.Localhost)
+	})
+}
+
+func (ls *connections) getOrCreate(r *run, name string, connect func(context.Context) (Host, error)) *connection {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.all[name]
+	if l == nil {
+		if ls.all == nil {
+			ls.all = map[string]*connection{}
+		}
+		l = &connection{run: r, name: name, connect: connect, delegated: newSlots(maxDelegated)}
+		ls.all[name] = l
+	}
+	return l
+}
+
+// close ends all sessions.
+func (ls *connections) close() {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	var all sync.WaitGroup
+	for _, l := range ls.all {
+		all.Go(func() { l.drop(l.live()) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,70 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/lock"
+)
+
+// A run that has lost the majority of its guards stops after the steps in flight,
+// whether these take part in it or not; the loss of fewer is only told.
+func TestRealLockGuardsLost(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		hosts  []string // of the play
+		gone   []string
+		aborts bool
+	}{
+		"one of three":                {[]string{"h1"}, []string{"g1"}, false},
+		"two of three":                {[]string{"h1"}, []string{"g1", "g2"}, true},
+		"two that have done all":      {[]string{"h1", "g1", "g2"}, []string{"g1", "g2"}, true},
+		"one that has done all":       {[]string{"h1", "g1", "g2"}, []string{"g2"}, false},
+		"one that has, one that only": {[]string{"h1", "g2"}, []string{"g1", "g2"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newRealFleet(t, []string{"h1", "g1", "g2", "g3"})
+			var once sync.Once
+			f.sink = sinkFunc(func(e engine.Event) {
+				if e.Host == "h1" && e.Type == engine.EventStepText && e.Text == "slow" {
+					once.Do(func() {
+						for _, g := range tt.gone {
+							f.servers[g].Close()
+						}
+					})
+				}
+			})
+			var site strings.Builder
+			site.WriteString("- hosts: all\n  max_fail: {all: 100%}\n  tasks:\n    - {name: all, put: {path: /x, text: x}}\n- hosts: h1\n  tasks:\n")
+			for i := range 20 { // of 0.3 s each
+				fmt.Fprintf(&site, "    - {name: t%d, put: {path: /f%d, text: slow}}\n", i, i)
+			}
+			report := f.run(t.Context(), tt.hosts, site.String(), func(o *Options) {
+				o.Lock = &LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}}
+				o.Retry.Attempts, o.Retry.Reattempts = 2, 2
+			})
+			if aborted := strings.Contains(report.Aborted, "2 of 3 masters (g1, g2) can no longer be reached"); aborted != tt.aborts {
+				t.Errorf("aborted: %q\n%s", report.Aborted, summary(report))
+			}
+			if done := f.read("h1", "f19") == "slow"; done == tt.aborts {
+				t.Errorf("the last step was done: %v", done)
+			}
+			told := 0
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for _, e := range f.events {
+				if e.Type == engine.EventWarning && strings.Contains(e.Text, "is not locked for this run") {
+					told++
+				}
+			}
+			if told != len(tt.gone) {
+				t.Errorf("%d guards were told of, want %v", told, tt.gone)
+			}
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package schedule
+
+import (
+	"context"
+
+	"deployer/engine"
+	"deployer/engine/program"
+)
+
+// step carries out the operation at the cursor and moves the cursor on.
+func (h *host) step(ctx context.Context, op program.Op) error {
+	switch op.Kind {
+	case program.OpPlay:
+		return h.enterPlay(ctx, op)
+	case program.OpBarrier:
+		if err := h.flush(ctx); err != nil {
+			return err
+		}
+		if err := h.run.coordinator.barrier(ctx, h, h.cursor); err != nil {
+			return h.cannotWait(err)
+		}
+	case program.OpBatch:
+		return h.enterBatch(ctx, op.Play)
+	case program.OpTask:
+		if err := h.task(ctx, op.Task, h.cursor); err != nil {
+			return err
+		}
+	case program.OpBlock:
+		return h.enterBlock(ctx, op.Block)
+	case program.OpRescue: // nothing failed
+		to := op.Block.End
+		if op.Block.Always > 0 {
+			to = op.Block.Always
+		}
+		h.after(func() { h.run.coordinator.jump(h, to, bypassed) })
+		h.cursor = to
+		return nil
+	case program.OpAlways:
+		if err := h.endRescue(ctx, op.Block); err != nil {
+			return err
+		}
+	case program.OpEnd:
+		return h.leaveBlock(ctx, op.Block)
+	case program.OpLabel:
+		at := h.cursor
+		h.after(func() { h.run.coordinator.arrive(h, at) })
+	case program.OpEndHost:
+		return h.endHost(ctx, op)
+	case program.OpFlush:
+		return h.handlers(ctx, op.Play)
+	case program.OpPlayEnd:
+		at := h.cursor
+		h.after(func() {
+			clear(h.notified)
+			h.run.coordinator.arrive(h, at)
+		})
+	}
+	h.cursor++
+	return nil
+}
+
+func (h *host) enterPlay(ctx context.Context, op program.Op) error {
+	if !h.plays[op.Play.Index] {
+		h.cursor = op.Play.End + 1
+		return nil
+	}
+	if err := h.checkBudget(ctx, op.Play); err != nil {
+		return err
+	}
+	if err := h.restoreHandlers(ctx, op.Play); err != nil {
+		return err
+	}
+	if len(op.Play.Serial) == 0 {
+		h.run.announcePlay(op.Play)
+	}
+	h.cursor++
+	return nil
+}
+
+// checkBudget aborts the run when what was lost so far, where more was allowed,
+// is too much for this play.
+func (h *host) checkBudget(ctx context.Context, p *program.Play) error {
+	err := h.run.budget.check(p)
+	if err == nil {
+		return nil
+	}
+	if ferr := h.flush(ctx); ferr != nil {
+		return ferr
+	}
+	h.run.abort(err)
+	return err
+}
+
+// enterBlock evaluates the block's condition, and takes its turn.
+func (h *host) enterBlock(ctx context.Context, b *program.Block) error {
+	if b.OnlyHosts != nil && !b.OnlyHosts[h.name] {
+		h.leapBlock(b)
+		return nil
+	}
+	if err := h.need(ctx, b.Refs()); err != nil {
+		return err
+	}
+	if why := h.unknownReason(b.Refs()); why != "" {
+		h.skipBlock(b, func(c *taskCall) { h.skipUnknown(c, nil, why) })
+		return nil
+	}
+	ok, reason, err := b.Applies(h.vars)
+	if err != nil {
+		return h.failOutsideTask(ctx, b.Name, err)
+	}
+	if !ok {
+		h.skipBlock(b, func(c *taskCall) {
+			if h.readsRunVars(b.Refs()) {
+				h.skipUnknown(c, nil, readsRunReason)
+				return
+			}
+			h.skipItem(c, nil, reason)
+		})
+		return nil
+	}
+	if err := h.needs(ctx, b.Needs); err != nil {
+		return err
+	}
+	if b.Throttle != nil {
+		if err := h.flush(ctx); err != nil {
+			return err
+		}
+		limit, err := program.ThrottleLimit(b.Throttle, b.Scopes, h.vars)
+		if err != nil {
+			return h.failOutsideTask(ctx, b.Name, err)
+		}
+		h.noteLimit(b, limit)
+		if err := h.run.coordinator.enter(ctx, h, b, b.Name, limit); err != nil {
+			return h.cannotWait(err)
+		}
+	}
+	if b.Rollout != nil {
+		past, err := h.enterRollout(ctx, b)
+		if past || err != nil {
+			return err
+		}
+	}
+	h.cursor++
+	return nil
+}
+
+// skipBlock goes past the block; skip records each of its tasks.
+func (h *host) skipBlock(b *program.Block, skip func(*taskCall)) {
+	for i := b.Begin; i < b.End; i++ {
+		if b.Rescue > 0 && i >= b.Rescue && (b.Always == 0 || i < b.Always) {
+			continue // these would not have run either
+		}
+		if t := h.run.prog.Ops[i].Task; h.run.prog.Ops[i].Kind == program.OpTask {
+			skip(&taskCall{task: t, op: i, id: t.ID})
+		}
+	}
+	h.leapBlock(b)
+}
+
+// leapBlock goes on behind a block.
+func (h *host) leapBlock(b *program.Block) {
+	end := b.End + 1
+	h.after(func() { h.run.coordinator.jump(h, end, bypassed) })
+	h.cursor = end
+}
+
+// endRescue is where a block's always part begins. It is only come to when
+// nothing failed, or when the rescue part dealt with it.
+func (h *host) endRescue(ctx context.Context, b *program.Block) error {
+	if h.pendingFailures[b] == nil {
+		return nil
+	}
+	if err := h.flush(ctx); err != nil { // the rescue is not over before its steps are
+		return err
+	}
+	delete(h.pendingFailures, b)
+	return nil
+}
+
+// leaveBlock ends a block: a failure that was kept for its always part goes on.
+func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
+	if f := h.pendingFailures[b]; f != nil {
+		if err := h.flush(ctx); err != nil {
+			return err
+		}
+		delete(h.pendingFailures, b)
+		if b.Always > 0 {
+			return f
+		}
+	}
+	if b.Throttle != nil {
+		h.after(func() { h.leaveThrottle(b) })
+	}
+	if err := h.finishRollout(ctx, b); err != nil {
+		return err
+	}
+	h.cursor++
+	return nil
+}
+
+// needs waits for labels that others have to pass. What is met already does
+// not end the segment.
+func (h *host) needs(ctx context.Context, needs []program.Need) error {
+	for _, n := range needs {
+		ready, err := h.run.coordinator.need(ctx, h, n, true)
+		if err == nil && !ready {
+			if h.preview != nil {
+				h.preview.changes = true
+				return nil
+			}
+			if err := h.flush(ctx); err != nil {
+				return err
+			}
+			_, err = h.run.coordinator.need(ctx, h, n, false)
+		}
+		if err != nil {
+			if ferr := h.flush(ctx); ferr != nil {
+				return ferr
+			}
+			return h.cannotWait(err)
+		}
+	}
+	return nil
+}
+
+// cannotWait tells a wait that can never end from the end of the run.
+func (h *host) cannotWait(err error) error {
+	if h.stop().Err() != nil {
+		return context.Cause(h.stop())
+	}
+	return &hostFailure{failure: &engine.Failure{Message: err.Error()}, cancelled: true}
+}
+
+// failOutsideTask is a failure of something that is no task, such as the condition of
+// a block.
+func (h *host) failOutsideTask(ctx context.Context, what string, err error) error {
+	if ferr := h.flush(ctx); ferr != nil {
+		return ferr
+	}
+	return &hostFailure{failure: asFailure(err), step: what}
+}

@@ -1,0 +1,37 @@
+package schedule
+
+import (
+	"context"
+	"sync"
+
+	"deployer/engine"
+)
+
+// resultReader takes results in while a session runs, and nothing once it is closed.
+type resultReader struct {
+	mu       sync.Mutex
+	dispatch *dispatch
+	closed   bool
+	stop     func()          // may be nil
+	ending   context.Context // done when stop is due
+}
+
+func (in *resultReader) receive(res engine.Result) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return
+	}
+	in.dispatch.receive(res)
+	// The run may have been stopped at the moment when the segment was sent,
+	// too early for the session to know of it.
+	if in.stop != nil && in.ending.Err() != nil {
+		in.stop()
+	}
+}
+
+func (in *resultReader) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+}

@@ -1,0 +1,37 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+
+	"deployer/engine"
+	"deployer/engine/program"
+)
+
+// What a host said and the run has to keep is bounded for each host, over all of its
+// sessions; what nobody keeps is not counted.
+func TestRetainedResultsAreBounded(t *testing.T) {
+	for name, tt := range map[string]struct {
+		task  program.Task
+		check bool
+		fails bool
+	}{
+		"registered":    {program.Task{Register: "it"}, false, true},
+		"set":           {program.Task{Sets: []string{"it"}}, false, true},
+		"for a plan":    {program.Task{}, true, true},
+		"nobody's need": {program.Task{}, false, false},
+	} {
+		h := &host{run: &run{opts: Options{CheckOnly: tt.check}}}
+		e := &entry{task: &tt.task}
+		for i := range 5 {
+			res := engine.Result{Status: engine.StatusOK, Output: engine.Output{"x": "y"}, Weight: maxRetained / 4}
+			h.boundRetained(e, &res)
+			if want := tt.fails && i == 4; (res.Failure != nil) != want || (res.Output == nil) != want {
+				t.Errorf("%s, result %d: %+v", name, i+1, res)
+			}
+			if res.Failure != nil && !strings.Contains(res.Failure.Message, "256 MB") {
+				t.Errorf("%s: %s", name, res.Failure.Message)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"deployer/engine/lock"
+)
+
+// lockPollInterval is the wait between two tries for a lock.
+const lockPollInterval = 200 * time.Millisecond
+
+// acquire locks all that are here, or aborts the run.
+func (c *runLock) acquire(ctx context.Context) {
+	defer c.checkMajority() // a guard may have been lost meanwhile
+	defer close(c.decided)
+	var waits lockWait
+	defer waits.done()
+	for began := time.Now(); c.run.stop.Err() == nil; {
+		held := c.lockAll(ctx)
+		if len(held) == 0 {
+			if len(c.connected) > 0 && !c.majority(func(a connectedHost) bool { return a.session.locked.Load() }) {
+				c.run.abort(fmt.Errorf("refused: more than half of the masters (%s) must be reached and locked, so that no other run changes this cluster meanwhile; to lock only the hosts of this run, use --lock hosts", listed(c.Guards)))
+				return
+			}
+			c.mu.Lock()
+			c.hasMajority = len(c.connected) > 0 && len(c.Guards) > 0
+			c.mu.Unlock()
+			return
+		}
+		verdict, worst := c.decide(held, time.Since(began))
+		switch verdict {
+		case lock.Refuse:
+			c.run.abort(refusedError(worst, len(held)-1))
+			return
+		case lock.Release:
+			c.unlockAll(ctx)
+		}
+		at := slices.IndexFunc(c.connected, func(a connectedHost) bool { return a.link.name == worst.Host })
+		waits.report(c.connected[at].link, worst)
+		_ = sleep(ctx, c.run.stop, lockPollInterval+rand.N(lockPollInterval)) // its end is seen above
+	}
+}
+
+// decide finds what to do about locks of others, and the one that decides it.
+func (c *runLock) decide(held []*lock.Held, waited time.Duration) (lock.Decision, *lock.Held) {
+	verdict, worst := lock.Wait, held[0]
+	for _, other := range held {
+		if v := lock.Decide(c.Holder, other.By, waited, c.MaxWait); v > verdict {
+			verdict, worst = v, other
+		}
+	}
+	return verdict, worst
+}
+
+func refusedError(held *lock.Held, more int) error {
+	others := ""
+	if more > 0 {
+		others = fmt.Sprintf(" (and on %d more)", more)
+	}
+	return fmt.Errorf("refused: %w%s; to wait for its end, use --lock-timeout", held, others)
+}
+
+// lockAll tries to lock those that are here, and returns who holds the others.
+// One whose connection breaks is left to its own goroutine.
+func (c *runLock) lockAll(ctx context.Context) []*lock.Held {
+	found := make([]*lock.Held, len(c.connected))
+	var all sync.WaitGroup
+	for i, a := range c.connected {
+		all.Go(func() { _ = errors.As(c.lock(ctx, a), &found[i]) })
+	}
+	all.Wait()
+	return slices.DeleteFunc(found, func(held *lock.Held) bool { return held == nil })
+}
+
+func (c *runLock) unlockAll(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, a := range c.connected {
+		if l, ok := a.session.Host.(Locker); ok && a.session.locked.Swap(false) {
+			all.Go(func() { _ = l.Unlock(ctx) }) // a broken connection unlocks too
+		}
+	}
+	all.Wait()
+}
+
+// lock tries once.
+func (c *runLock) lock(ctx context.Context, a connectedHost) error {
+	if a.session.locked.Load() {
+		return nil
+	}
+	l, ok := a.session.Host.(Locker)
+	if !ok {
+		return fmt.Errorf("%s cannot be locked", a.link.name)
+	}
+	if err := l.Lock(ctx, c.Holder); err != nil {
+		return err
+	}
+	a.session.locked.Store(true)
+	return nil
+}
+
+// lockSingle locks a host that was not there, or is there again after its connection
+// was lost. The others are at work by now: there is nothing to give back.
+func (c *runLock) lockSingle(ctx context.Context, a connectedHost) error {
+	var waits lockWait
+	defer waits.done()
+	for began := time.Now(); ; {
+		err := c.lock(ctx, a)
+		var held *lock.Held
+		if !errors.As(err, &held) {
+			return err
+		}
+		if lock.Decide(c.Holder, held.By, time.Since(began), c.MaxWait) == lock.Refuse {
+			c.run.abort(refusedError(held, 0))
+			return context.Cause(c.run.stop)
+		}
+		waits.report(a.link, held)
+		if err := sleep(ctx, c.run.stop, lockPollInterval); err != nil {
+			return err
+		}
+	}
+}
+
+// lockWait tells the world which lock is waited for, once.
+type lockWait struct {
+	link *connection
+	text string
+}
+
+func (w *lockWait) report(l *connection, held *lock.Held) {
+	if text := "for the lock: " + held.Error(); w.link != l || w.text != text {
+		w.done()
+		w.link, w.text = l, text
+		l.emitWait(text)
+	}
+}
+
+func (w *lockWait) done() {
+	if w.link != nil {
+		w.link.emitWait("")
+	}
+}

@@ -1,0 +1,204 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deployer/engine"
+	"deployer/engine/lock"
+)
+
+// claiming makes a run of the scenario lock its hosts.
+func claiming(s *scenario, id string, patience time.Duration, guards ...string) {
+	s.opts = func(o *Options) {
+		o.RunID = id
+		o.Lock = &LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "ann@ci", Since: time.Now()}, MaxWait: patience, Guards: guards}
+	}
+}
+
+const oneTask = `
+- hosts: all
+  tasks:
+    - {name: work, do: {do: change}}
+`
+
+// race runs two scenarios at one time on the same hosts.
+func race(t *testing.T, a, b *scenario) (ra, rb *engine.Report) {
+	t.Helper()
+	b.fleet.locks = a.fleet.locks
+	var both sync.WaitGroup
+	both.Go(func() { ra = a.run(t, t.Context(), oneTask) })
+	both.Go(func() { rb = b.run(t, t.Context(), oneTask) })
+	both.Wait()
+	return ra, rb
+}
+
+// TestConcurrentRuns: of two runs on the same hosts one does its work and the
+// other one is refused, names the first, and has changed nothing.
+func TestConcurrentRuns(t *testing.T) {
+	t.Parallel()
+	a, b := of(5), of(5)
+	a.fleet.delay, b.fleet.delay = 2*lock.Grace, 2*lock.Grace
+	claiming(a, "a", 0)
+	claiming(b, "b", 0)
+	won, lost := race(t, a, b)
+	if won.Aborted != "" {
+		won, lost = lost, won
+	}
+	if won.Aborted != "" || won.Changed() != 5 {
+		t.Errorf("no run went through: %q, %q", won.Aborted, lost.Aborted)
+	}
+	want := fmt.Sprintf("refused: run %s (run) by ann@ci holds the lock on h", won.Run)
+	if !strings.HasPrefix(lost.Aborted, want) || lost.Changed() != 0 || len(lost.Broken()) != 0 {
+		t.Errorf("the other one: %q, want %s...; %d changed, broken %v", lost.Aborted, want, lost.Changed(), lost.Broken())
+	}
+}
+
+// TestLockMaxWait: a run that waits does its work after the other one.
+func TestLockMaxWait(t *testing.T) {
+	t.Parallel()
+	a, b := of(3), of(3)
+	a.fleet.delay, b.fleet.delay = 300*time.Millisecond, 300*time.Millisecond
+	claiming(a, "a", time.Minute)
+	claiming(b, "b", time.Minute)
+	ra, rb := race(t, a, b)
+	for _, r := range []*engine.Report{ra, rb} {
+		if r.Aborted != "" || r.Changed() != 3 {
+			t.Errorf("%q, %d changed", r.Aborted, r.Changed())
+		}
+	}
+	told := 0
+	for _, e := range append(a.fleet.events, b.fleet.events...) {
+		if e.Type == engine.EventWait && strings.HasPrefix(e.Text, "for the lock: run ") {
+			told++
+		}
+	}
+	if told == 0 {
+		t.Error("nobody was told what the second run waits for")
+	}
+}
+
+// TestLocksBeforeSegments: nothing is sent to a host before all others that answer
+// are locked; those that do not are not waited for, and are locked when they come.
+func TestLocksBeforeSegments(t *testing.T) {
+	t.Parallel()
+	s := of(4)
+	claiming(s, "a", 0)
+	s.fleet.connect = func(host string, try int) error {
+		switch {
+		case host == "h2" && try == 1:
+			return flaky{"refused"}
+		case host == "h3":
+			time.Sleep(100 * time.Millisecond)
+		}
+		return nil
+	}
+	var mu sync.Mutex
+	unlocked := []string{}
+	s.fleet.onStep = func(host string, _ engine.Step, _ doArgs) string {
+		s.fleet.locks.mu.Lock()
+		defer s.fleet.locks.mu.Unlock()
+		for _, h := range []string{host, "h1", "h3", "h4"} {
+			if s.fleet.locks.byHost[h] == nil {
+				mu.Lock()
+				unlocked = append(unlocked, fmt.Sprintf("%s, when %s began", h, host))
+				mu.Unlock()
+			}
+		}
+		return ""
+	}
+	if r := s.run(t, t.Context(), oneTask); r.Changed() != 4 {
+		t.Errorf("%s", summary(r))
+	}
+	if len(unlocked) > 0 {
+		t.Errorf("not locked: %v", unlocked)
+	}
+}
+
+// TestLockGuards: the masters are locked although no play names them, one may be
+// dead, and they are in no report.
+func TestLockGuards(t *testing.T) {
+	t.Parallel()
+	for dead, want := range map[int]string{1: "", 2: "refused: more than half of the masters (h1, h2, h3) must be reached"} {
+		s := of(5)
+		claiming(s, "a", 0, "h1", "h2", "h3")
+		s.fleet.connect = func(host string, _ int) error {
+			if host <= fmt.Sprintf("h%d", dead) {
+				return flaky{"no route"}
+			}
+			return nil
+		}
+		held := 0
+		s.fleet.onStep = func(string, engine.Step, doArgs) string {
+			s.fleet.locks.mu.Lock()
+			defer s.fleet.locks.mu.Unlock()
+			held = len(s.fleet.locks.byHost)
+			return ""
+		}
+		r := s.run(t, t.Context(), strings.Replace(oneTask, "all", "h4,h5", 1))
+		if !strings.HasPrefix(r.Aborted, want) || (r.Aborted == "") != (want == "") {
+			t.Errorf("%d dead: %q", dead, r.Aborted)
+		}
+		if want == "" && (held != 4 || r.Changed() != 2 || len(r.Hosts) != 2) {
+			t.Errorf("%d locked, %s", held, summary(r))
+		}
+	}
+}
+
+// TestLockAfterReconnect: a host that was lost in the middle is locked again before
+// it goes on, and a guard is too.
+func TestLockAfterReconnect(t *testing.T) {
+	t.Parallel()
+	s := of(2)
+	claiming(s, "a", 0, "h2")
+	lost := false
+	s.fleet.onStep = func(_ string, _ engine.Step, _ doArgs) string {
+		if !lost {
+			lost = true
+			s.fleet.locks.mu.Lock()
+			guard := s.fleet.locks.byHost["h2"]
+			s.fleet.locks.mu.Unlock()
+			close(guard.lost)
+			return "lose"
+		}
+		for range 200 { // the guard comes back by itself
+			s.fleet.locks.mu.Lock()
+			both := len(s.fleet.locks.byHost) == 2 && s.fleet.tries["h2"] == 2
+			s.fleet.locks.mu.Unlock()
+			if both {
+				return ""
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return "fail"
+	}
+	if r := s.run(t, t.Context(), strings.Replace(oneTask, "all", "h1", 1)); r.Changed() != 1 {
+		t.Errorf("%s", summary(r))
+	}
+}
+
+// TestLockHeldByOtherAfterReconnect: when another run took the lock of a host while it was
+// lost, the run ends.
+func TestLockHeldByOtherAfterReconnect(t *testing.T) {
+	t.Parallel()
+	s := of(2)
+	claiming(s, "a", 0)
+	s.fleet.onStep = func(host string, _ engine.Step, _ doArgs) string {
+		if host == "h2" {
+			return ""
+		}
+		s.fleet.locks.mu.Lock()
+		defer s.fleet.locks.mu.Unlock()
+		s.fleet.locks.byHost["h1"] = &fakeHost{}
+		s.fleet.locks.holder["h1"] = lock.Holder{Run: "other", Verb: "run", By: "bob@ci"}
+		return "lose"
+	}
+	r := s.run(t, context.Background(), oneTask)
+	if !strings.HasPrefix(r.Aborted, "refused: run other (run) by bob@ci holds the lock on h1") {
+		t.Errorf("%q", r.Aborted)
+	}
+}
