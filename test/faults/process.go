@@ -95,7 +95,7 @@ func controller(inv *inventory.Inventory, playbook string) (fleet.Controller, er
 	blobs, err := fleet.NewBlobs()
 	return fleet.Controller{
 		Inventory: inv, Playbook: os.DirFS(playbook), Main: "thirty.yaml", Blobs: blobs, LockTimeout: 20 * time.Second,
-		Retry: schedule.Retry{First: 10 * time.Millisecond, Most: 50 * time.Millisecond, Attempts: 20, Reattempts: 50},
+		Retry: schedule.Retry{Initial: 10 * time.Millisecond, Max: 50 * time.Millisecond, Attempts: 20, Reattempts: 50},
 	}, err
 }
 
