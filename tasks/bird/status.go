@@ -30,7 +30,7 @@ type Status struct {
 
 var _ engine.Module = (*Status)(nil)
 
-// Looks reports that the module only reads.
+// ReadOnly reports that the module only reads.
 func (*Status) ReadOnly() bool { return true }
 
 // Check reads the state. The output has `sessions`, the names of the established BGP

@@ -111,7 +111,7 @@ func kept() []string {
 	}
 }
 
-// Looks reports that the module only reads.
+// ReadOnly reports that the module only reads.
 func (*CARead) ReadOnly() bool { return true }
 
 // Check reads the files; the output has their contents by path under "files".

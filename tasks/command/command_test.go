@@ -75,9 +75,9 @@ func TestErrors(t *testing.T) {
 	sys.Exec = tasktest.RealExec
 	for want, m := range map[string]engine.Module{
 		"either cmd or argv is required": &Command{},
-		"running none-such":       &Command{Argv: []string{"none-such"}},
-		"cmd is empty":            &Shell{Cmd: " "},
-		"not absolute":            &Command{Argv: []string{"true"}, Creates: "x"},
+		"running none-such":              &Command{Argv: []string{"none-such"}},
+		"cmd is empty":                   &Shell{Cmd: " "},
+		"not absolute":                   &Command{Argv: []string{"true"}, Creates: "x"},
 	} {
 		if _, _, err := tasktest.Run(t, sys, m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -96,11 +96,11 @@ func TestPrepareErrors(t *testing.T) {
 	t.Parallel()
 	c := &tasktest.Controller{}
 	for want, task := range map[string]engine.Preparer{
-		"rendering template none": &Template{Src: "none", Dest: "/a"},
-		"reading none":            &Copy{Src: "none", Dest: "/a"},
-		"give the path of the file":           &Copy{Content: "x", Dest: "/a/"},
-		"absolute path":           &Copy{Src: "none", Dest: "/a", RemoteSrc: true},
-		"exclude each other":      &Copy{Src: "none", Content: "x", Dest: "/a"},
+		"rendering template none":   &Template{Src: "none", Dest: "/a"},
+		"reading none":              &Copy{Src: "none", Dest: "/a"},
+		"give the path of the file": &Copy{Content: "x", Dest: "/a/"},
+		"absolute path":             &Copy{Src: "none", Dest: "/a", RemoteSrc: true},
+		"exclude each other":        &Copy{Src: "none", Content: "x", Dest: "/a"},
 	} {
 		if _, _, err := task.Prepare(context.Background(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -103,7 +103,7 @@ func (s *System) Chown(string) error { return nil }
 // Backup notes the path.
 func (s *System) Backup(path string) error {
 	if strings.HasPrefix(path, s.Root) {
-		return fmt.Errorf("Keep got the mapped path %s, want the host's path", path)
+		return fmt.Errorf("path %s of a backup is below the test root, want the path on the host", path)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

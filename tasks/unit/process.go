@@ -17,7 +17,7 @@ type Process struct {
 
 var _ engine.Module = (*Process)(nil)
 
-// Looks reports that the module only reads.
+// ReadOnly reports that the module only reads.
 func (*Process) ReadOnly() bool { return true }
 
 // Check reads the status. The output has load_state, active_state, result, main_pid,

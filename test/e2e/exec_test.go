@@ -119,7 +119,7 @@ func fetchFiles(s *site) {
 	if o.code != 1 {
 		s.t.Errorf("a file that is on no host: exit %d, want 1", o.code)
 	}
-	s.requireTexts(o.stdout, "/srv/none does not exist there")
+	s.requireTexts(o.stdout, "/srv/none does not exist on the host")
 	if _, err := os.Stat(filepath.Join(dir, "h1", "srv", "none")); err == nil {
 		s.t.Error("something was written for a file that does not exist")
 	}

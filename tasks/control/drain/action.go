@@ -26,11 +26,11 @@ type Action struct {
 // NewAction returns the action with its defaults.
 func NewAction() *Action { return &Action{Timeout: 10 * time.Minute} }
 
-// Cancellable is true: a drain that is cut short takes its cordon back.
+// Cancellable is true: a drain that is interrupted undoes its cordon.
 func (*Action) Cancellable() bool { return true }
 
-// Check looks at the node and at the pods on it. Nothing is needed where the node
-// is cordoned and nothing on it can be evicted.
+// Check reads the node and its pods. Nothing is needed when the node is cordoned and has
+// no pods to evict.
 func (a *Action) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := kube.Open(ctx, site)
 	if err != nil {
@@ -101,8 +101,8 @@ func nodeOf(name string, site engine.ActionContext) string {
 	return site.Host()
 }
 
-// targetOf is the same for all hosts that drain their own node, so that plans show
-// them as one.
+// targetOf returns the same text for all hosts that drain their own node, so that plans
+// show one effect.
 func targetOf(name string) string {
 	if name != "" {
 		return "node " + name

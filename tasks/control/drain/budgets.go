@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// budgetsOf are the disruption budgets that a pod falls under.
+// budgetsOf returns the disruption budgets that select a pod.
 func budgetsOf(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) []policyv1.PodDisruptionBudget {
 	var out []policyv1.PodDisruptionBudget
 	for _, b := range all {
@@ -21,8 +21,8 @@ func budgetsOf(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) []policyv1.P
 	return out
 }
 
-// blockingBudget says which disruption budget keeps a pod where it is at this moment;
-// empty when none does.
+// blockingBudget returns the name of a disruption budget that blocks the eviction of a
+// pod now; empty without one.
 func blockingBudget(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) string {
 	found := budgetsOf(pod, all)
 	if len(found) > 1 {

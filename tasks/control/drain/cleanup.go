@@ -11,8 +11,9 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// pledge has the engine uncordon a node should its host leave the run before its
-// end. A dry run keeps none; it is where kube_uncordon sees what would have come.
+// pledge registers a cleanup that uncordons a node when its host leaves the run before
+// its end. A dry run executes no cleanup; kube_uncordon reads there which one a run
+// would have.
 func pledge(site engine.ActionContext, c *kube.Client, node string) {
 	pledges, _ := engine.Service[*engine.Cleanups](site.Services())
 	pledges.Register(site.Host(), engine.Cleanup{Name: pledgeOf(node), Run: func(ctx context.Context) (string, string) {
@@ -28,12 +29,12 @@ func settled(site engine.ActionContext, node string) bool {
 	return pledges.Cancel(pledgeOf(node))
 }
 
-// aliveTime is how long a node has to show that it is alive: its kubelet renews
-// its lease every 10 s.
+// aliveTime is the time for a node to prove that it is alive: its kubelet renews its
+// lease every 10 s.
 const aliveTime = 20 * time.Second
 
-// release uncordons a node that is alive. One that is not stays cordoned: pods
-// must not be sent there.
+// release uncordons a node that is alive. It leaves a dead node cordoned, so that no
+// pods are scheduled on it.
 func release(ctx context.Context, c *kube.Client, name string) (done, left string) {
 	node, err := kube.GetNode(ctx, c, name)
 	switch {

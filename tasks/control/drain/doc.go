@@ -1,9 +1,8 @@
-// Package drain takes Kubernetes nodes out of service and puts them back: a node
-// is cordoned, its pods are evicted as their disruption budgets allow, and later
-// it is made schedulable again.
+// Package drain takes Kubernetes nodes out of service and back: it cordons a node,
+// evicts its pods as their disruption budgets allow, and later uncordons it.
 //
-// The rules are those of kubectl drain. What is more: a cordon is marked, so that
-// what somebody else has cordoned stays so, and what cannot be brought to its end
-// is taken back. [Look], [Drain] and [Uncordon] need no playbook, terminal or SSH,
-// only a client of the API.
+// The rules are those of kubectl drain. In addition, the node records that deployer has
+// cordoned it, so that a cordon of somebody else stays, and an incomplete drain is
+// undone. [ReadNode], [Drain] and [Uncordon] need no playbook, terminal or SSH, only a
+// client of the API.
 package drain

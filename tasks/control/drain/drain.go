@@ -11,22 +11,22 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// undoTime bounds taking a cordon back.
+// undoTime is the maximum duration of undoing a cordon.
 const undoTime = 30 * time.Second
 
-// Done is what a drain has done.
+// Done is the result of a drain.
 type Done struct {
-	Evicted int    // pods that were there and are gone
-	Was     Cordon // what the node was before
+	Evicted int    // number of evicted pods that are gone
+	Was     Cordon // state of the node before
 }
 
-// Drain cordons a node and evicts its pods, and returns when they are gone. When
-// that does not succeed within the timeout, or ctx ends, the node becomes
-// schedulable again, unless somebody else had cordoned it before. The error says
-// which pods are left and what keeps them.
+// Drain cordons a node and evicts its pods, and returns when they are gone. When that
+// fails within the timeout, or ctx ends, it makes the node schedulable again, unless
+// somebody else had cordoned it before. The error lists the remaining pods with the
+// reason for each.
 func Drain(ctx context.Context, c *kube.Client, name string, o Options, progress func(string)) (Done, error) {
 	if o.Timeout <= 0 {
-		return Done{}, errors.New("timeout must be more than 0: a drain may have to wait for ever")
+		return Done{}, errors.New("timeout must be more than 0, because a drain may never end")
 	}
 	d := &drainer{c: c, node: name, o: o, progress: progress}
 	late := &lateError{timeout: o.Timeout}
@@ -47,12 +47,13 @@ func Drain(ctx context.Context, c *kube.Client, name string, o Options, progress
 	return Done{Evicted: d.evicted, Was: was}, d.failed(ctx, err, was)
 }
 
-// lateError says that the timeout is over.
+// lateError is the error after the timeout.
 type lateError struct{ timeout time.Duration }
 
 func (e *lateError) Error() string { return fmt.Sprintf("timeout after %s", e.timeout) }
 
-// failed takes the cordon back, and tells of that and of the pods that are left.
+// failed undoes the cordon, and returns an error with that result and the remaining
+// pods.
 func (d *drainer) failed(ctx context.Context, err error, was Cordon) error {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()

@@ -21,7 +21,7 @@ const (
 	atOnce     = 8                      // requests
 )
 
-// drainer is a drain on its way.
+// drainer is a drain in progress.
 type drainer struct {
 	c        *kube.Client
 	node     string
@@ -37,9 +37,9 @@ type drainer struct {
 	kept  map[types.UID]string // why the API would not evict a pod
 }
 
-// evictAll evicts what is on the node, and then what the scheduler had bound to it
-// at the moment when it was cordoned. What comes later names the node itself, and
-// would come again and again.
+// evictAll evicts the pods of the node, and then the pods that the scheduler had bound
+// to it at the moment of the cordon. Later pods name the node themselves and would be
+// recreated for ever.
 func (d *drainer) evictAll(ctx context.Context) error {
 	d.asked, d.kept = map[types.UID]time.Time{}, map[types.UID]string{}
 	for range 2 {
@@ -88,7 +88,7 @@ func (d *drainer) evict(ctx context.Context, pods []corev1.Pod) error {
 	}
 }
 
-// ask asks for the eviction of what is left and not ending yet.
+// ask requests the eviction of the remaining pods that are not terminating yet.
 func (d *drainer) ask(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -127,7 +127,7 @@ func (d *drainer) askFor(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// tell says what is waited for, when that is something new.
+// tell reports the reason of the wait when it has changed.
 func (d *drainer) tell(ctx context.Context) error {
 	if len(d.kept) > 0 {
 		budgets, err := readBudgets(ctx, d.c)
@@ -144,8 +144,8 @@ func (d *drainer) tell(ctx context.Context) error {
 	return nil
 }
 
-// explain names the disruption budgets that keep pods, which the API's own answer
-// does not.
+// explain adds the disruption budgets that block pods, which the API's response does not
+// contain.
 func (d *drainer) explain(budgets []policyv1.PodDisruptionBudget) {
 	for i := range d.left {
 		pod := &d.left[i]
@@ -158,8 +158,8 @@ func (d *drainer) explain(budgets []policyv1.PodDisruptionBudget) {
 	}
 }
 
-// stillThere says of each pod that is left what keeps it; those that a budget
-// keeps come first.
+// stillThere describes the reason for each remaining pod, pods blocked by a budget
+// first.
 func (d *drainer) stillThere() []string {
 	var kept, ending []string
 	for i := range d.left {

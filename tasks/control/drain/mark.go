@@ -12,27 +12,27 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// annotation is where a node says that deployer has cordoned it.
+// annotation is the annotation of a node that deployer has cordoned.
 const annotation = "deployer/cordoned"
 
-// Mark is what the annotation holds, for people who find a node cordoned.
+// Mark is the content of the annotation, for people who find a node cordoned.
 type Mark struct {
 	Run   string    `json:"run"`   // id of the run that cordoned the node
 	Since time.Time `json:"since"` // by the controller's clock
 }
 
-// Cordon says whether a node takes pods, and who decided that.
+// Cordon describes whether a node accepts pods, and who decided that.
 type Cordon int
 
 // The states of a node.
 const (
-	Open    Cordon = iota // it takes pods
+	Open    Cordon = iota // it accepts pods
 	Ours                  // deployer has cordoned it, in this run or one that was killed
 	Foreign               // somebody else has cordoned it
 )
 
-// CordonOf reads a node. The mark counts as long as it was deployer that made the
-// node unschedulable: somebody may have uncordoned it and cordoned it again since.
+// CordonOf returns the state of a node. The mark counts only while deployer is the one
+// that made the node unschedulable: somebody may have uncordoned and cordoned it since.
 func CordonOf(node *corev1.Node) Cordon {
 	_, marked := node.Annotations[annotation]
 	switch {
@@ -44,8 +44,8 @@ func CordonOf(node *corev1.Node) Cordon {
 	return Foreign
 }
 
-// cordonedByOthers looks whom the API server saw set spec.unschedulable. It need
-// not know.
+// cordonedByOthers reads from managedFields who set spec.unschedulable. The API server
+// need not record it.
 func cordonedByOthers(node *corev1.Node) bool {
 	others := false
 	for _, e := range node.ManagedFields {
@@ -65,7 +65,7 @@ func cordonedByOthers(node *corev1.Node) bool {
 	return others
 }
 
-// cordon makes the node unschedulable and marks it, and returns what it was.
+// cordon makes the node unschedulable and marks it. It returns the earlier state.
 func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, err error) {
 	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
 		if was = CordonOf(node); was != Open {
@@ -77,9 +77,8 @@ func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, 
 	return was, err
 }
 
-// open makes the node schedulable again if deployer cordoned it, or whoever did
-// if force is set, and returns what it was. The mark of a node that takes pods is
-// removed: it is not true.
+// open makes the node schedulable again if deployer cordoned it or force is set, and
+// returns the earlier state. It removes an outdated mark of a schedulable node.
 func open(ctx context.Context, c *kube.Client, name string, force bool) (was Cordon, err error) {
 	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
 		was = CordonOf(node)
@@ -98,8 +97,8 @@ func nodePatch(mark, unschedulable any) map[string]any {
 	}
 }
 
-// patch changes a node, again when somebody else has changed it in between, as
-// kubelets often do. make returns nil for nothing to change.
+// patch changes a node, and retries when somebody else, often the kubelet, has changed
+// it in between. make returns nil when nothing is to change.
 func patch(ctx context.Context, c *kube.Client, name string, make func(*corev1.Node) (map[string]any, error)) error {
 	for try := 1; ; try++ {
 		node, err := kube.GetNode(ctx, c, name)

@@ -15,14 +15,13 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// Uncordon makes a node schedulable again that deployer has cordoned, or with
-// force whoever has. It returns what the node was: one that somebody else has
-// cordoned stays so.
+// Uncordon makes a node schedulable again that deployer has cordoned, or, with force,
+// anybody. It returns the earlier state.
 func Uncordon(ctx context.Context, c *kube.Client, name string, force bool) (Cordon, error) {
 	return open(ctx, c, name, force)
 }
 
-// WaitAlive waits until a node is Ready and its kubelet has been heard since the
+// WaitAlive waits until a node is Ready and its kubelet has renewed its lease since the
 // call. Ready alone stays true for 50 s after a kubelet has died, and so over most
 // reboots.
 func WaitAlive(ctx context.Context, c *kube.Client, name string, timeout time.Duration, progress func(string)) error {
@@ -55,7 +54,7 @@ func WaitAlive(ctx context.Context, c *kube.Client, name string, timeout time.Du
 	return nil
 }
 
-// lastHeard is when the kubelet renewed its lease; zero when there is none.
+// lastHeard returns the kubelet's last renewal of its lease; zero without one.
 func lastHeard(ctx context.Context, c *kube.Client, name string) (v1.MicroTime, error) {
 	o, err := c.Get(ctx, kube.LeaseKind(), corev1.NamespaceNodeLease, name)
 	if apierrors.IsNotFound(err) {

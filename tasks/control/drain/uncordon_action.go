@@ -23,9 +23,8 @@ func NewUncordonAction() *UncordonAction {
 	return &UncordonAction{Ready: true, Timeout: 5 * time.Minute}
 }
 
-// Check finds a node that deployer has cordoned, in a dry run also one that it
-// would have. A node that somebody else has cordoned is waited for, and stays as
-// it is.
+// Check reports a node that deployer has cordoned or, in a dry run, would have. It waits
+// for a node that somebody else has cordoned, and leaves it so.
 func (u *UncordonAction) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := u.client(ctx, site)
 	if err != nil {
@@ -65,7 +64,7 @@ func (u *UncordonAction) Apply(ctx context.Context, site engine.ActionContext, _
 	name := nodeOf(u.Node, site)
 	if u.Ready {
 		if err := WaitAlive(ctx, client, name, u.Timeout, site.Progress); err != nil {
-			return nil, fmt.Errorf("%w; it stays cordoned; once it is well: kubectl uncordon %s", err, name)
+			return nil, fmt.Errorf("%w; it stays cordoned; when it is healthy, run kubectl uncordon %s", err, name)
 		}
 	}
 	if _, err := Uncordon(ctx, client, name, u.Force); err != nil {
@@ -75,8 +74,8 @@ func (u *UncordonAction) Apply(ctx context.Context, site engine.ActionContext, _
 	return nil, nil
 }
 
-// client is one that waits as long as the task may: after the reboot of a single
-// master the API is away for a while.
+// client returns a client that retries as long as the task may wait: after the reboot of
+// a single master the API is unavailable for a while.
 func (u *UncordonAction) client(ctx context.Context, site engine.ActionContext) (*kube.Client, error) {
 	client, err := kube.Open(ctx, site)
 	if err != nil || actionctx.CheckOnly(site) {
@@ -85,5 +84,5 @@ func (u *UncordonAction) client(ctx context.Context, site engine.ActionContext) 
 	return client.WithoutRetries(u.Timeout), nil
 }
 
-// Gate is the same, as the run that is restored may have left the node cordoned.
+// Gate works like the action, because the reverted run may have left the node cordoned.
 func (u *UncordonAction) Gate() any { return u }

@@ -12,11 +12,11 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// AddMember is the action `etcd_add_member`: it makes room for a host in a
-// running cluster, as etcd_plan decided: removes the member that lost its data,
-// then adds the host as a learner, each only when the quorum is safe. It does
-// nothing for a host that is a member or starts with a new cluster, and fails
-// for one that must not be touched.
+// AddMember is the action `etcd_add_member`: it adds a host to a running cluster, as
+// etcd_plan decided. It removes the member that lost its data, then adds the host as a
+// learner, each only when the quorum is safe. It does nothing for a host that is a
+// member or starts with a new cluster, and fails for a host whose etcd must stay
+// untouched.
 type AddMember struct {
 	Plan    string        `yaml:"plan" doc:"Name under which etcd_plan was registered." required:"true"`
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the quorum allows the change; default 2m."`
@@ -27,7 +27,7 @@ func NewAddMember() *AddMember { return &AddMember{Timeout: 2 * time.Minute} }
 
 type step struct{ action, reason, removeID string }
 
-// Check says what will be done to the membership.
+// Check describes the change of the membership.
 func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	self, hosts, err := place(site)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engin
 		return engine.Change{}, err
 	}
 	if live := Take(ctx, open, hosts).Live(); live != nil && s.removeID == "" && listed(live, self) {
-		return engine.NoChange(nil), nil // an earlier run was stopped after it
+		return engine.NoChange(nil), nil // an earlier run has done it
 	}
 	var effects []engine.Effect
 	if s.removeID != "" {
@@ -59,8 +59,8 @@ func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engin
 	return engine.Changed(effects...), nil
 }
 
-// Apply waits until the change is safe, makes it, and returns the flags that the
-// new member starts with.
+// Apply waits until the change is safe, makes it, and returns the flags for the start of
+// the new member.
 func (a *AddMember) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	self, hosts, err := place(site)
 	if err != nil {
@@ -100,9 +100,9 @@ func (a *AddMember) step(site engine.ActionContext) (step, error) {
 	return step{text("action"), text("reason"), text("remove_id")}, nil
 }
 
-// Add makes host a learner of the cluster, after removing the member removeID
-// when that is not 0. It asks the rule right before each change, and waits up to
-// timeout for the quorum to allow it. It may be repeated after any interruption.
+// Add makes host a learner of the cluster, after removing the member removeID when that
+// is not 0. It consults the rule right before each change, and waits up to timeout until
+// the quorum allows the change. It may be repeated after any interruption.
 func Add(ctx context.Context, open Opener, hosts []Host, host Host, removeID uint64, timeout time.Duration, progress func(string)) (*cluster.EtcdLive, error) {
 	var added *cluster.EtcdLive
 	progress = changes(progress)
@@ -132,7 +132,7 @@ func Add(ctx context.Context, open Opener, hosts []Host, host Host, removeID uin
 	return added, nil
 }
 
-// change makes one change; the caller looks again after it.
+// change makes one change; the caller surveys the cluster again after it.
 func change(ctx context.Context, open Opener, survey *Survey, hosts []Host, host Host, removeID uint64, progress func(string)) (string, bool, error) {
 	member, err := survey.serving(open, hosts)
 	if err != nil {
@@ -161,14 +161,14 @@ func listed(live *cluster.EtcdLive, host Host) bool {
 	return slices.ContainsFunc(live.Members, func(m cluster.LiveMember) bool { return slices.Contains(m.PeerURLs, host.PeerURL) })
 }
 
-// passing tells errors that a later attempt may not meet: the request timed out
-// or met an election, and what it asked for may even have been done.
+// passing reports whether a later attempt may succeed: the request timed out or met an
+// election. The request may have been executed.
 func passing(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || transient(err)
 }
 
-// changes passes on only what differs from the text before: etcd may refuse a
-// change many times, until its members have been connected for five seconds.
+// changes returns a reporter that drops repeated texts: etcd may refuse a change many
+// times, until its members have been connected for five seconds.
 func changes(progress func(string)) func(string) {
 	last := ""
 	return func(text string) {

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// plain takes the wrapping of gRPC off an error, so that what remains is what
-// etcd, the network or TLS said. Sentinels of etcd stay recognizable.
+// plain strips gRPC's wrapping, so that the message of etcd, the network or TLS remains.
+// errors.Is still finds etcd's sentinels.
 func plain(err error) error {
 	if err == nil {
 		return nil
@@ -35,8 +35,8 @@ type grpcError struct {
 func (e *grpcError) Error() string { return e.text }
 func (e *grpcError) Unwrap() error { return e.err }
 
-// cause takes off what gRPC puts around the cause of a failed connection, and
-// the quotes that it puts it in.
+// cause strips the text and the quotes that gRPC puts around the cause of a failed
+// connection.
 func cause(message string) string {
 	if _, quoted, found := strings.Cut(message, "connection error: desc = "); found {
 		if text, err := strconv.Unquote(quoted); err == nil {
@@ -48,7 +48,7 @@ func cause(message string) string {
 	return strings.TrimPrefix(message, "authentication handshake failed: ")
 }
 
-// transient tells answers of etcd that a later attempt may not get.
+// transient reports whether a later attempt may get another answer of etcd.
 func transient(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrNotLeader, rpctypes.ErrTimeout,
@@ -63,5 +63,5 @@ func transient(err error) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
-// catchingUp says that a learner lags too far behind the leader to vote.
+// catchingUp reports that a learner lags too far behind the leader to vote.
 func catchingUp(err error) bool { return errors.Is(err, rpctypes.ErrMemberLearnerNotReady) }

@@ -191,9 +191,9 @@ func TestPlanOfSilentHosts(t *testing.T) {
 		of   engine.Output
 		want string
 	}{
-		"not asked": {nil, `nothing is decided about etcd: m3 did not say whether there is data ("found")`},
-		"skipped":   {engine.Output{"skipped": true}, "m3 did not say"},
-		"failed":    {engine.Output{"failed": true}, "m3 did not say"},
+		"not asked": {nil, `deciding about etcd: m3 did not report whether etcd has data ("found")`},
+		"skipped":   {engine.Output{"skipped": true}, "m3 did not report"},
+		"failed":    {engine.Output{"failed": true}, "m3 did not report"},
 		"heard":     {engine.Output{"exists": false}, ""},
 	} {
 		s := run(t, newFake(), "m1", map[string]bool{"m1": false, "m2": false})

@@ -11,10 +11,10 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// Healthy is the action `etcd_healthy`: a gate that opens when the host's own
-// member serves linearizable reads, the member list counts it, and it agrees
-// with all other members that answer on the leader. A learner that has caught
-// up is promoted, when the quorum is safe with it.
+// Healthy is the action `etcd_healthy`: a gate that opens when the host's own member
+// serves linearizable reads, the member list counts it, and it agrees on the leader with
+// all other members that answer. A learner that has caught up is promoted when the
+// quorum is safe with it.
 type Healthy struct {
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 60s."`
 }
@@ -22,11 +22,11 @@ type Healthy struct {
 // NewHealthy returns the action with its defaults.
 func NewHealthy() *Healthy { return &Healthy{Timeout: time.Minute} }
 
-// Gate is the same wait.
+// Gate repeats the wait after a revert.
 func (h *Healthy) Gate() any { return h }
 
-// Check waits, and says whether a promotion is needed. In a dry run it looks
-// once and fails at nothing.
+// Check waits, and reports whether a promotion is needed. In a dry run it surveys the
+// cluster once and never fails.
 func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	self, hosts, err := place(site)
 	if err != nil {
@@ -70,14 +70,14 @@ func (h *Healthy) Apply(ctx context.Context, site engine.ActionContext, _ engine
 	return engine.Output{"detail": state.Text}, err
 }
 
-// State is the judgement on one host's member.
+// State is the health of one host's member.
 type State struct {
 	OK      bool
-	Learner bool   // OK as far as a learner can be
-	Text    string // what is wrong, or the version and the leader
+	Learner bool   // a learner cannot serve reads; OK is then about the rest
+	Text    string // the problem, or the version and the leader
 }
 
-// Judge says whether a host's member is healthy.
+// Judge evaluates the health of a host's member.
 func Judge(s *Survey, host Host) State {
 	look := s.Hosts[host.Name]
 	entry, counted := s.Entry(host)
@@ -102,7 +102,7 @@ func Judge(s *Survey, host Host) State {
 	return State{OK: true, Learner: look.Status.Learner, Text: text}
 }
 
-// serve counts the members that serve.
+// serve returns the number of members that serve.
 func (s *Survey) serve() int {
 	n := 0
 	for _, e := range s.Entries {
@@ -136,8 +136,8 @@ func WaitHealthy(ctx context.Context, open Opener, hosts []Host, host Host, time
 	return state, err
 }
 
-// Promote makes a host's learner a voting member as soon as it has caught up and
-// the rule allows it. A member that votes already is left alone.
+// Promote makes a host's learner a voting member as soon as it has caught up and the
+// rule allows it. It leaves a voting member alone.
 func Promote(ctx context.Context, open Opener, hosts []Host, host Host, timeout time.Duration, progress func(string)) error {
 	progress = changes(progress)
 	err := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
@@ -147,7 +147,7 @@ func Promote(ctx context.Context, open Opener, hosts []Host, host Host, timeout 
 		case survey.Entries == nil:
 			return "", false, poll.Later(errNoMember)
 		case !ok:
-			return "", false, fmt.Errorf("%s is no member", host.Name)
+			return "", false, fmt.Errorf("%s is not a member", host.Name)
 		case !entry.Learner:
 			return "", true, nil
 		}

@@ -13,17 +13,17 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Status is what one member says of itself.
+// Status is the status that a member reports of itself.
 type Status struct {
 	ClusterID, MemberID uint64
-	Leader              uint64 // member ID; 0 when it knows none
+	Leader              uint64 // member ID; 0 without a leader
 	Learner             bool
 	Version             string
 	DBSize, DBInUse     int64 // bytes
 	Errors              []string
 }
 
-// Entry is one row of the member list.
+// Entry is a row of the member list.
 type Entry struct {
 	ID         uint64
 	Name       string
@@ -32,11 +32,11 @@ type Entry struct {
 	Learner    bool
 }
 
-// Member is a connection to one member. Every call needs a context with a
-// deadline: etcd's client tries for as long as it may.
+// Member is a connection to one member. Every call needs a context with a deadline,
+// because etcd's client retries until it ends.
 type Member interface {
 	Status(ctx context.Context) (Status, error)
-	// Read makes one linearizable read: it succeeds only when a majority agrees.
+	// Read makes a linearizable read, which succeeds only when a majority agrees.
 	Read(ctx context.Context) error
 	// Members lists the members, linearizably.
 	Members(ctx context.Context) ([]Entry, error)
@@ -51,11 +51,11 @@ type Member interface {
 // Opener connects to the member at an address through a host.
 type Opener func(via, address string) (Member, error)
 
-// Dialer opens a connection from a host, as seen by it.
+// Dialer opens a connection from a host; the address is resolved there.
 type Dialer func(ctx context.Context, host, network, address string) (net.Conn, error)
 
-// Open returns the opener for real members. identity gives the client's
-// certificate and roots the authority that members' certificates must be of.
+// Open returns the opener for real members. identity is the client certificate, roots
+// the authority of the members' certificates.
 func Open(dial Dialer, config *tls.Config) Opener {
 	return func(via, address string) (Member, error) {
 		ip, _, err := net.SplitHostPort(address)
@@ -68,7 +68,7 @@ func Open(dial Dialer, config *tls.Config) Opener {
 			Endpoints:            []string{"https://" + address},
 			TLS:                  tlsConfig,
 			Logger:               zap.NewNop(), // only views print
-			MaxUnaryRetries:      1,            // this package tries again where that makes sense
+			MaxUnaryRetries:      1,            // this package retries itself
 			DialKeepAliveTime:    10 * time.Second,
 			DialKeepAliveTimeout: 5 * time.Second,
 			DialOptions: []grpc.DialOption{
@@ -88,8 +88,8 @@ type remote struct{ client *clientv3.Client }
 
 func (r *remote) Close() error { return r.client.Close() }
 
-// Status goes over the connection that is there; the client's own Status would
-// open another one for each call.
+// Status uses the existing connection; the client's own Status would open another one
+// for each call.
 func (r *remote) Status(ctx context.Context) (Status, error) {
 	resp, err := pb.NewMaintenanceClient(r.client.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
 	if err != nil {

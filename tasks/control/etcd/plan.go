@@ -14,24 +14,24 @@ import (
 	"deployer/tasks/stat"
 )
 
-// Plan is the action `etcd_plan`: it decides what each etcd host has to do, by
-// the rule of package cluster, and changes nothing.
+// Plan is the action `etcd_plan`: it decides with the rule of package cluster what each
+// etcd host has to do, and changes nothing.
 //
-// Output: bootstrap (true when members start all at once), order, and hosts: by
-// name, each with action, initial_cluster, initial_state, remove_id and reason.
+// Output: bootstrap (true when all members start at once), order, and hosts: by name,
+// each with action, initial_cluster, initial_state, remove_id and reason.
 type Plan struct {
 	Found string `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
 }
 
-// apiServerManifest is written only after etcd was healthy, so where it is a
-// cluster has worked before.
+// apiServerManifest is written only after etcd was healthy: its existence proves that
+// the cluster has worked before.
 const apiServerManifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
-// ReadOnly is true.
+// ReadOnly is true: a plan changes nothing.
 func (*Plan) ReadOnly() bool { return true }
 
-// Check decides. It fails when a host must not be touched and the reason will
-// not go away by starting the others.
+// Check decides. It fails when a host must stay untouched for a reason that starting the
+// other members cannot remove.
 func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 		names[i] = h.Name
 	}
 	if silent := actionctx.Missing(site, names, p.Found); len(silent) > 0 {
-		return engine.Change{}, fmt.Errorf("nothing is decided about etcd: %s did not say whether there is data (%q)", strings.Join(silent, ", "), p.Found)
+		return engine.Change{}, fmt.Errorf("deciding about etcd: %s did not report whether etcd has data (%q)", strings.Join(silent, ", "), p.Found)
 	}
 	live := Take(ctx, open, hosts).Live()
 	probes := p.probes(site, hosts)
@@ -61,7 +61,7 @@ func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	return engine.NoChange(planOutput(c, plan)), nil
 }
 
-// Apply is never needed.
+// Apply is never called.
 func (p *Plan) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
@@ -81,9 +81,9 @@ func (p *Plan) probes(site engine.ActionContext, hosts []Host) []cluster.EtcdPro
 	return probes
 }
 
-// establish looks on the masters for a sign that the cluster has worked before.
-// It matters only when no etcd answers. A sign on a master without etcd is
-// booked on the first etcd host: what counts is that there is one.
+// establish looks on the masters for a proof that the cluster has worked before. It
+// matters only when no etcd answers. A proof on a master without etcd is assigned to the
+// first etcd host, because the rule only needs its existence.
 func establish(ctx context.Context, site engine.ActionContext, c *cluster.Cluster, probes []cluster.EtcdProbe) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -104,10 +104,9 @@ func establish(ctx context.Context, site engine.ActionContext, c *cluster.Cluste
 	wg.Wait()
 }
 
-// refusal is the error of a plan that must not be carried out. Hosts that cannot
-// be reached are out of the run already. When members with data are woken, those
-// without are refused by etcd_add_member on their own, and the next run sees to
-// them.
+// refusal returns the error for a plan that must not be executed. Unreachable hosts have
+// left the run already. When members with data are started, etcd_add_member refuses the
+// hosts without data one by one, and the next run adds them.
 func refusal(probes []cluster.EtcdProbe, plan cluster.EtcdPlan) error {
 	if plan.Bootstrap {
 		return nil
@@ -148,7 +147,7 @@ func planOutput(c *cluster.Cluster, plan cluster.EtcdPlan) engine.Output {
 		"bootstrap": plan.Bootstrap,
 		"order":     plan.Order,
 		"hosts":     hosts,
-		// Of a new cluster, for templates of hosts that are members already.
+		// A new cluster's values, for templates of hosts that are members already.
 		"initial_cluster": c.Etcd.InitialCluster,
 		"initial_state":   "new",
 	}

@@ -9,8 +9,8 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// Rows tell the health of an etcd cluster: one for each host, and for the
-// cluster whether there is one leader, whether all members serve, and alarms.
+// Rows returns the health of an etcd cluster as report rows: one for each host, and rows
+// of the cluster for the leader, the serving members and alarms.
 func Rows(ctx context.Context, open Opener, hosts []Host) []report.Row {
 	survey := Take(ctx, open, hosts)
 	var rows []report.Row

@@ -13,12 +13,12 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// identityTTL is how long the controller's client certificate lasts; each
-// action makes its own.
+// identityTTL is the validity of the controller's client certificate; each action
+// creates its own.
 const identityTTL = time.Hour
 
-// opener connects to members with an identity of the run's keyring. A program
-// may provide an Opener of its own instead.
+// opener connects to members with an identity of the run's keyring, or is the Opener
+// that the program has set.
 func opener(site engine.ActionContext) (Opener, error) {
 	if open, ok := engine.Service[Opener](site.Services()); ok {
 		return open, nil
@@ -51,7 +51,7 @@ func OpenWith(ring *keyring.Keyring, dial Dialer) (Opener, error) {
 	}), nil
 }
 
-// place finds the host of the task among the etcd hosts.
+// place returns the host of the task and all etcd hosts.
 func place(site engine.ActionContext) (self Host, all []Host, err error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
@@ -60,12 +60,12 @@ func place(site engine.ActionContext) (self Host, all []Host, err error) {
 	all = Hosts(c)
 	i := slices.IndexFunc(all, func(h Host) bool { return h.Name == site.Host() })
 	if i < 0 {
-		return Host{}, nil, fmt.Errorf("host %s is no etcd host of the cluster", site.Host())
+		return Host{}, nil, fmt.Errorf("host %s is not an etcd host of the cluster", site.Host())
 	}
 	return all[i], all, nil
 }
 
-// Member IDs travel through variables as text: they do not fit a JSON number.
+// Member IDs are text in variables, because a JSON number cannot hold them.
 func formatID(id uint64) string {
 	if id == 0 {
 		return ""

@@ -13,14 +13,14 @@ import (
 	"deployer/cluster"
 )
 
-// lookTimeout bounds each look at one member: a healthy one answers within
-// milliseconds, one without a majority never does.
+// lookTimeout is the maximum duration of the observation of one member: a healthy one
+// answers within milliseconds, one without a majority never does.
 const lookTimeout = 3 * time.Second
 
-// Host is where an etcd member is expected.
+// Host is a host on which an etcd member is expected.
 type Host struct {
 	Name    string
-	Address string // host:port of its client URL, as seen by the host
+	Address string // host:port of its client URL, resolved on the host
 	PeerURL string
 }
 
@@ -33,27 +33,27 @@ func Hosts(c *cluster.Cluster) []Host {
 	return out
 }
 
-// Look is what was found of one member.
+// Look is the observation of one member.
 type Look struct {
-	Host   string // empty when it is no host of the cluster
+	Host   string // empty for a member without a host of the cluster
 	Status Status
-	// Err is nil when the member answers and, unless it is a learner, serves
-	// linearizable reads.
+	// Err is nil when the member answers and, unless it is a learner, serves linearizable
+	// reads.
 	Err error
-	// Answers is true when it told its status, even though it may not serve.
+	// Answers is true when the member has reported its status, even if it does not serve.
 	Answers bool
 }
 
-// Survey is what was found of all members.
+// Survey is the observation of all members.
 type Survey struct {
 	Hosts   map[string]Look // by name of the host
-	Entries []Entry         // the member list; nil when no member could tell it
-	Others  map[uint64]Look // members that are no host of the cluster, by ID
+	Entries []Entry         // the member list; nil when no member has returned it
+	Others  map[uint64]Look // members without a host of the cluster, by ID
 	via     string          // a host that answers
 }
 
-// Take looks at all hosts, and at the members that they list, in parallel. It
-// takes at most about two times lookTimeout.
+// Take observes all hosts, and the members that they list, in parallel. It takes at most
+// about twice lookTimeout.
 func Take(ctx context.Context, open Opener, hosts []Host) *Survey {
 	s := &Survey{Hosts: map[string]Look{}, Others: map[uint64]Look{}}
 	lists := map[string][]Entry{}
@@ -79,8 +79,8 @@ func Take(ctx context.Context, open Opener, hosts []Host) *Survey {
 	return s
 }
 
-// lookAtOthers looks at listed members that no host answered as, through a host
-// that answers.
+// lookAtOthers observes, through a host that answers, the listed members that no host
+// belongs to.
 func (s *Survey) lookAtOthers(ctx context.Context, open Opener) {
 	var missing []Entry
 	for _, e := range s.Entries {
@@ -121,7 +121,7 @@ func look(ctx context.Context, open Opener, via, address string) (Look, []Entry)
 	}
 	found := Look{Status: status, Answers: true}
 	if status.Learner {
-		return found, nil // it may not be asked for more
+		return found, nil // a learner refuses further requests
 	}
 	if err := m.Read(ctx); err != nil {
 		found.Err = fmt.Errorf("it serves no linearizable read: %w", err)
@@ -144,7 +144,7 @@ func (s *Survey) byID(id uint64) (Look, bool) {
 	return l, ok
 }
 
-// Live is the running cluster as the rules of package cluster see it; nil when
+// Live returns the running cluster in the form of the rules of package cluster; nil when
 // no member serves.
 func (s *Survey) Live() *cluster.EtcdLive {
 	if s.Entries == nil {
@@ -163,8 +163,8 @@ func (s *Survey) Live() *cluster.EtcdLive {
 	return live
 }
 
-// Entry returns the row of the member list for a host: by the ID that its
-// member tells, else by its peer URL.
+// Entry returns the row of the member list for a host: by the ID that its member
+// reports, otherwise by its peer URL.
 func (s *Survey) Entry(h Host) (Entry, bool) {
 	for _, e := range s.Entries {
 		if look := s.Hosts[h.Name]; look.Answers && look.Status.MemberID == e.ID || slices.Contains(e.PeerURLs, h.PeerURL) {
@@ -174,7 +174,7 @@ func (s *Survey) Entry(h Host) (Entry, bool) {
 	return Entry{}, false
 }
 
-// errNoMember says that the cluster cannot be asked.
+// errNoMember is the error when no member can change the membership.
 var errNoMember = errors.New("no etcd member serves")
 
 // serving opens a member that serves, for changes of the membership.

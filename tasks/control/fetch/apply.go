@@ -16,14 +16,14 @@ import (
 	"deployer/tasks/stat"
 )
 
-// reportEvery is how often progress of a large file is told.
+// reportEvery is the interval of progress reports for a large file.
 const reportEvery = 2 * time.Second
 
-// tries bounds how often a file that changes while it is read is read again.
+// tries is the maximum number of attempts to read a file that changes meanwhile.
 const tries = 3
 
-// Apply reads the file in parts, one message each, and gives it its name when
-// its digest is the one that the host stated.
+// Apply reads the file in parts, one message each, and renames it when its digest is the
+// one that the host reported.
 func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	to, err := f.place(site.Host())
 	if err != nil {
@@ -38,7 +38,7 @@ func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.C
 	}
 	defer root.Close()
 	if err := root.MkdirAll(filepath.Dir(to.name), 0o755); err != nil {
-		return nil, fmt.Errorf("making the directory of %s: %w", to, err)
+		return nil, fmt.Errorf("creating the directory of %s: %w", to, err)
 	}
 	for range tries {
 		have, err := f.look(ctx, site)
@@ -46,7 +46,7 @@ func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.C
 			return nil, err
 		}
 		if !have.exists {
-			return nil, fmt.Errorf("%s does not exist there: make it first, or say missing_ok: true", f.Src)
+			return nil, fmt.Errorf("%s does not exist on the host: create it first, or set missing_ok: true", f.Src)
 		}
 		if err := f.room(to, have.size); err != nil {
 			return nil, err
@@ -63,11 +63,11 @@ func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.C
 	return nil, fmt.Errorf("%s changes all the time: copy it on the host first, and fetch the copy", f.Src)
 }
 
-// copy reads the file to a temporary one beside its place. done is false when it
-// was not, or not any more, what the host said.
+// copy reads the file into a temporary file beside its place. done is false when the
+// content differs from what the host reported.
 func (f *Fetch) copy(ctx context.Context, site engine.ActionContext, root *os.Root, to target, have remote) (done bool, err error) {
 	temp := filepath.Join(filepath.Dir(to.name), fmt.Sprintf(".%s.deployer-%d", filepath.Base(to.name), os.Getpid()))
-	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) { // of an earlier process with this number
+	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) { // left by an earlier process with the same id
 		return false, fmt.Errorf("writing %s: %w", to, err)
 	}
 	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -94,8 +94,8 @@ func (f *Fetch) copy(ctx context.Context, site engine.ActionContext, root *os.Ro
 	return true, nil
 }
 
-// read asks for size bytes, part by part. A host that has fewer now ends it
-// early; one that sends more than it was asked for is not believed.
+// read requests size bytes part by part. It ends early when the host has fewer, and
+// fails when the host sends more than requested.
 func (f *Fetch) read(ctx context.Context, site engine.ActionContext, size int64, to io.Writer) error {
 	said := time.Now()
 	for offset := int64(0); offset < size; {
@@ -107,7 +107,7 @@ func (f *Fetch) read(ctx context.Context, site engine.ActionContext, size int64,
 		text, _ := out["data"].(string)
 		part, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || int64(len(part)) > want {
-			return fmt.Errorf("the host sent %d bytes of nonsense where %d were asked for", len(text), want)
+			return fmt.Errorf("the host sent %d characters that are not the %d requested bytes", len(text), want)
 		}
 		if len(part) == 0 {
 			return nil

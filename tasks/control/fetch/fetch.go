@@ -1,4 +1,4 @@
-// Package fetch brings files from hosts to the controller.
+// Package fetch has the action that copies files from hosts to the controller.
 package fetch
 
 import (
@@ -14,7 +14,7 @@ import (
 	"deployer/tasks/stat"
 )
 
-// Fetch brings a file of the host to the controller.
+// Fetch copies a file of the host to the controller.
 type Fetch struct {
 	Src       string `yaml:"src" required:"true" doc:"absolute path of a plain file on the host"`
 	Dest      string `yaml:"dest" required:"true" doc:"directory on the controller, absolute or relative to where deployer was started; the file becomes DEST/HOST/SRC in it"`
@@ -26,7 +26,7 @@ type Fetch struct {
 
 var _ engine.Action = (*Fetch)(nil)
 
-// remote is a file as its host describes it.
+// remote describes a file on its host.
 type remote struct {
 	exists bool
 	kind   string
@@ -34,20 +34,20 @@ type remote struct {
 	sha256 string
 }
 
-// target is where a file goes on the controller: nothing is written outside of
-// dir, whatever the names and the links in it are.
+// target is the destination of a file on the controller: nothing is written outside of
+// dir, whatever names and links it contains.
 type target struct{ dir, name string }
 
 func (t target) String() string { return filepath.Join(t.dir, t.name) }
 
-// place decides where the file of a host goes.
+// place returns the destination for the file of a host.
 func (f *Fetch) place(host string) (target, error) {
 	if !path.IsAbs(f.Src) {
 		return target{}, fmt.Errorf("src %q is not an absolute path", f.Src)
 	}
 	src := path.Clean(f.Src)
 	if src == "/" || f.Dest == "" {
-		return target{}, errors.New("want src, a file, and dest")
+		return target{}, errors.New("src, a file, and dest are required")
 	}
 	switch {
 	case f.Flat && strings.HasSuffix(f.Dest, "/"):
@@ -57,7 +57,7 @@ func (f *Fetch) place(host string) (target, error) {
 	}
 	name := path.Join(host, src)
 	if !filepath.IsLocal(name) || strings.ContainsAny(host, `/\`) || host == "." {
-		return target{}, fmt.Errorf("the host's name %q cannot be that of a directory: use flat", host)
+		return target{}, fmt.Errorf("the host's name %q cannot be the name of a directory: set flat", host)
 	}
 	return target{filepath.Clean(f.Dest), filepath.FromSlash(name)}, nil
 }
@@ -77,10 +77,10 @@ func (f *Fetch) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	switch {
 	case !have.exists && f.MissingOK:
 		return engine.NoChange(out), nil
-	case !have.exists: // in a dry run an earlier step has not made it; else Apply says so
+	case !have.exists: // an earlier step may create it; otherwise Apply fails
 		return engine.Changed(effect), nil
 	case have.kind != "file":
-		return engine.Change{}, fmt.Errorf("%s is not a plain file but a %s: fetch takes single files, and an archive of many", f.Src, have.kind)
+		return engine.Change{}, fmt.Errorf("%s is not a plain file but a %s: fetch copies single files; put several into an archive", f.Src, have.kind)
 	}
 	out["sha256"], out["size"] = have.sha256, have.size
 	mine, err := digestOf(to.String())
@@ -95,7 +95,7 @@ func (f *Fetch) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	return change, nil
 }
 
-// look asks the host what is there.
+// look reads the state of the file on the host.
 func (f *Fetch) look(ctx context.Context, site engine.ActionContext) (remote, error) {
 	out, err := ask(ctx, site, "stat", &stat.Stat{Path: f.Src, Follow: true, OnlyTrusted: !f.Follow, Checksum: true})
 	if err != nil {
@@ -116,7 +116,7 @@ func (f *Fetch) look(ctx context.Context, site engine.ActionContext) (remote, er
 	return r, nil
 }
 
-// ask runs a module that only reads.
+// ask runs a read-only module.
 func ask(ctx context.Context, site engine.ActionContext, module string, args engine.Module) (engine.Output, error) {
 	res, err := site.RunOn(ctx, site.Host(), module, args)
 	if err != nil {

@@ -112,10 +112,10 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%+v, %v", change, err)
 	}
 	for want, f := range map[string]*Fetch{
-		"/none does not exist there":    {Src: "/none", Dest: dir},
-		"not a plain file but a direct": {Src: "/etc/dir", Dest: dir},
-		"src \"x\" is not":              {Src: "x", Dest: dir},
-		"want src, a file":              {Src: "/", Dest: dir},
+		"/none does not exist on the host": {Src: "/none", Dest: dir},
+		"not a plain file but a direct":    {Src: "/etc/dir", Dest: dir},
+		"src \"x\" is not":                 {Src: "x", Dest: dir},
+		"src, a file, and dest":            {Src: "/", Dest: dir},
 	} {
 		if _, _, err := run(t, site, f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -155,8 +155,8 @@ func TestHostThatIsNotToBeBelieved(t *testing.T) {
 		part engine.Output
 		want string
 	}{
-		"more than asked for": {engine.Output{"data": "YWJjZGVm"}, "nonsense"},
-		"no base64":           {engine.Output{"data": "!"}, "nonsense"},
+		"more than asked for": {engine.Output{"data": "YWJjZGVm"}, "not the 2 requested bytes"},
+		"no base64":           {engine.Output{"data": "!"}, "not the 2 requested bytes"},
 		"nothing":             {engine.Output{}, "changes all the time"},
 		"other content":       {engine.Output{"data": "eHg="}, "changes all the time"},
 	}
@@ -185,7 +185,7 @@ func TestLargeFilesAreRefused(t *testing.T) {
 	for want, size := range map[string]float64{
 		"max_mib allows 1024 MiB": 1<<30 + 1,
 		"has -1 bytes":            -1,
-		"bytes of nonsense":       2,
+		"requested bytes":         2,
 	} {
 		site, sys := newSite(t)
 		sys.Write(t, "/etc/x", "more than two bytes", 0o644)
@@ -210,7 +210,7 @@ func TestLargeFilesAreRefused(t *testing.T) {
 			t.Errorf("written: %v, %v", left, err)
 		}
 	}
-	if err := (&Fetch{Src: "/x", MaxMiB: 1 << 40}).room(target{dir: t.TempDir()}, 1<<58); err == nil || !strings.Contains(err.Error(), "are to stay free") {
+	if err := (&Fetch{Src: "/x", MaxMiB: 1 << 40}).room(target{dir: t.TempDir()}, 1<<58); err == nil || !strings.Contains(err.Error(), "must stay free") {
 		t.Errorf("a file that the disk has no room for: %v", err)
 	}
 }

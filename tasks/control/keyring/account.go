@@ -11,19 +11,18 @@ import (
 	"fmt"
 )
 
-// newAccountKey makes the key that signs service-account tokens. The API server
-// takes ECDSA keys for that and signs with ES256 then.
+// newAccountKey creates the key that signs service-account tokens. The API server
+// accepts ECDSA keys and signs with ES256.
 func newAccountKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("making the service-account key: %w", err)
+		return nil, fmt.Errorf("creating the service-account key: %w", err)
 	}
 	return encodeKey(key)
 }
 
-// accountPublic returns the content of sa.pub. The file may hold more public
-// keys than that of sa.key, as it does while the key is rotated; it is kept
-// then, and must hold the present one.
+// accountPublic returns the content of sa.pub. During a rotation the file holds further
+// public keys; it is kept then, and must hold the current one.
 func accountPublic(keyPEM, pubPEM []byte) ([]byte, error) {
 	key, err := decodeKey(keyPEM)
 	if err != nil {

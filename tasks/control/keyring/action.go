@@ -12,13 +12,12 @@ import (
 	"deployer/engine"
 )
 
-// Load is the action `authority`: it loads the cluster's keys from what the
-// masters hold, or makes those of a new cluster, into the run's keyring. It
-// writes nothing to hosts; their task `authority` fetches the files.
+// Load is the action `ca_load`: it fills the run's keyring with the cluster's keys, from
+// the files of the masters or, for a new cluster, with new ones. It writes nothing to
+// hosts; the module `ca_files` writes the files.
 //
-// Put it in a run_once task after the task `ca_read` was registered on
-// every master. In a dry run it makes keys too, in memory only, so that the
-// tasks behind it can be checked.
+// It belongs into a run_once task behind `ca_read`, registered on every master. In a dry
+// run it creates keys too, in memory only, so that later tasks can be checked.
 type Load struct {
 	Found            string `yaml:"found" doc:"Name under which the masters registered the result of ca_read." required:"true"`
 	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is created only when none of them has data."`
@@ -26,11 +25,10 @@ type Load struct {
 	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Create a new encryption key even if the cluster has data and no master holds its key; default false."`
 }
 
-// ReadOnly is true: hosts are not touched.
+// ReadOnly is true: the action changes no host.
 func (*Load) ReadOnly() bool { return true }
 
-// Check reports which files have to be made, and fails when those that are
-// there cannot be joined.
+// Check reports the files to create, and fails when the existing ones cannot be merged.
 func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
 	if _, ok := engine.Service[*Keyring](site.Services()); !ok {
 		return engine.Change{}, errors.New("the program that started this run provides no keyring")
@@ -58,10 +56,10 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	}
 	made = append(made, asked...)
 	if l.Existing && len(made) > 0 {
-		return engine.Change{}, fmt.Errorf("no master holds %s: there is no cluster here, or its install did not come far; run deployer install", strings.Join(made, ", "))
+		return engine.Change{}, fmt.Errorf("no master holds %s: the cluster is not installed, or its installation is incomplete; run deployer install", strings.Join(made, ", "))
 	}
 	if silent := unheard(site, held); len(made) > 0 && len(silent) > 0 {
-		return engine.Change{}, fmt.Errorf("no authorities are made for a cluster that may have some: %s did not say which it holds; "+
+		return engine.Change{}, fmt.Errorf("no authorities are created for a cluster that may have some: %s did not report its files; "+
 			"the hosts of the run must include every master", strings.Join(silent, ", "))
 	}
 	if err := l.refuseNewEncryption(site, held, made); err != nil {
@@ -79,14 +77,14 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	return change, nil
 }
 
-// Apply has nothing left to do: the keys are in the keyring already.
+// Apply reports the result; the keys are in the keyring already.
 func (l *Load) Apply(_ context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
 	made, _ := change.Output["made"].([]string)
 	site.Progress("made " + strings.Join(made, ", "))
 	return nil, nil
 }
 
-// unheard lists the cluster's masters that have not said what they hold.
+// unheard lists the masters that have not reported their files.
 func unheard(site engine.ActionContext, held map[string]Files) []string {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok {
@@ -103,8 +101,7 @@ func fill(site engine.ActionContext, keys *Keys) error {
 	return ring.Fill(keys)
 }
 
-// filesOf reads the output of ca_read: contents by path, at the top or
-// under "files".
+// filesOf parses the output of ca_read: contents by path, at the top or under "files".
 func filesOf(out engine.Output) Files {
 	values := map[string]any(out)
 	if nested, ok := values["files"].(map[string]any); ok {

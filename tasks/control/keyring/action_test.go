@@ -68,8 +68,8 @@ func TestAuthorityMakesNothingUnheard(t *testing.T) {
 		held map[string]engine.Output
 		text string
 	}{
-		"not asked yet":  {map[string]engine.Output{"m1": output(nil), "n1": skipped}, "m2 did not say"},
-		"failed":         {map[string]engine.Output{"m1": output(nil), "m2": failed}, "m2 did not say"},
+		"not asked yet":  {map[string]engine.Output{"m1": output(nil), "n1": skipped}, "m2 did not report"},
+		"failed":         {map[string]engine.Output{"m1": output(nil), "m2": failed}, "m2 did not report"},
 		"nobody was yet": {map[string]engine.Output{"n1": skipped}, `no master registered "found"`},
 		"all were":       {map[string]engine.Output{"m1": output(nil), "m2": output(nil), "n1": skipped}, ""},
 	} {

@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// Names of the authorities, as [Certificate] refers to them.
+// The names of the authorities, as [Certificate] refers to them.
 const (
 	Cluster    = "cluster"
 	Etcd       = "etcd"
 	FrontProxy = "front-proxy"
 )
 
-// How long certificates are valid: kubeadm's numbers, CACertificateValidityPeriod,
+// The validity of certificates, from kubeadm: CACertificateValidityPeriod,
 // CertificateValidityPeriod and CertificateBackdate of
-// cmd/kubeadm/app/constants/constants.go in Kubernetes v1.36.
+// cmd/kubeadm/app/constants/constants.go in Kubernetes v1.36. Certificates are backdated
+// because the clocks of hosts differ.
 const (
 	authorityValidity = 10 * 365 * 24 * time.Hour
 	leafValidity      = 365 * 24 * time.Hour
@@ -39,8 +40,8 @@ type Authority struct {
 	certPEM, keyPEM []byte
 }
 
-// domain is one row of the table of trust domains. The common names are
-// kubeadm's (cmd/kubeadm/app/phases/certs/certlist.go).
+// domain is a row of the table of trust domains. The common names are kubeadm's
+// (cmd/kubeadm/app/phases/certs/certlist.go).
 type domain struct {
 	name, commonName  string
 	certPath, keyPath string
@@ -54,7 +55,7 @@ func domains() []domain {
 	}
 }
 
-// newAuthority makes a new authority with a new ECDSA P-256 key.
+// newAuthority creates an authority with a new ECDSA P-256 key.
 func newAuthority(d domain, now time.Time) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -67,9 +68,9 @@ func newAuthority(d domain, now time.Time) (*Authority, error) {
 	return selfSign(d, key, keyPEM, now)
 }
 
-// selfSign makes the certificate of an authority from its key. The subject and
-// the key identifier depend on the domain and the key alone, so certificates
-// that the key has signed before verify against the new certificate too.
+// selfSign creates the certificate of an authority from its key. Subject and key
+// identifier depend only on the domain and the key, so that certificates signed by the
+// key before verify against the new certificate too.
 func selfSign(d domain, key crypto.Signer, keyPEM []byte, now time.Time) (*Authority, error) {
 	serial, err := newSerial()
 	if err != nil {
@@ -103,8 +104,8 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// newSerial returns a random serial number of 127 bits; RFC 5280 wants it
-// positive and at most 20 bytes long.
+// newSerial returns a random serial number of 127 bits; RFC 5280 requires a positive
+// number of at most 20 bytes.
 func newSerial() (*big.Int, error) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 127)
 	n, err := rand.Int(rand.Reader, limit)

@@ -10,9 +10,9 @@ import (
 	"deployer/engine"
 )
 
-// newBGPPassword makes the password of the BGP sessions: 24 random bytes as
-// base64, which is below the 80 bytes that a kernel takes (TCP_MD5SIG_MAXKEYLEN)
-// and needs no quoting.
+// newBGPPassword creates the password of the BGP sessions: 24 random bytes as base64,
+// which is below the kernel's maximum of 80 bytes (TCP_MD5SIG_MAXKEYLEN) and needs no
+// quoting.
 func newBGPPassword() ([]byte, error) {
 	raw := make([]byte, 24)
 	if _, err := rand.Read(raw); err != nil {
@@ -21,9 +21,8 @@ func newBGPPassword() ([]byte, error) {
 	return []byte(base64.RawURLEncoding.EncodeToString(raw) + "\n"), nil
 }
 
-// bgp makes the password for a cluster that nothing runs in yet. Both ends of a
-// session must have it, so one that lives goes on without until the inventory
-// asks for it.
+// bgp creates the password for a cluster without running nodes. Both ends of a session
+// need it, so a running cluster has none until the inventory requests it.
 func (c *completion) bgp() error {
 	if !c.young || c.files[BGPPassword] != nil {
 		return nil
@@ -33,8 +32,8 @@ func (c *completion) bgp() error {
 	return err
 }
 
-// bgpAsked makes the password into files when the inventory asks for one and no
-// master holds it, and returns its path then.
+// bgpAsked adds the password to files when the inventory requests it and no master holds
+// one. It returns the path of the new file, or an empty text.
 func bgpAsked(site engine.ActionContext, files Files) ([]string, error) {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok || c.Network.Authentication != cluster.AuthenticationMD5 || files[BGPPassword] != nil {
@@ -45,6 +44,5 @@ func bgpAsked(site engine.ActionContext, files Files) ([]string, error) {
 	return []string{BGPPassword}, err
 }
 
-// BGPPassword returns the password of the BGP sessions; empty when the cluster
-// has none.
+// BGPPassword returns the password of the BGP sessions; empty when the cluster has none.
 func (k *Keys) BGPPassword() string { return strings.TrimSpace(string(k.files[BGPPassword])) }

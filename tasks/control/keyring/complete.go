@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// Complete turns the files that the masters hold into complete keys, and makes
-// what may be made. It returns the paths that were made, none when everything
-// was there.
+// Complete completes the files that the masters hold, and creates the ones that may be
+// created. It returns the paths of the created files, none when all exist.
 //
-// Hosts write the files in the order of [Paths], the cluster's certificate
-// last, and ask for certificates only after that. So when no master holds the
-// cluster's certificate, nothing was ever signed and all that is missing is
-// made: a new cluster, or one whose first install was cut short. When it is
-// there, the cluster may live: then the authorities and the service-account
-// key must be complete, and only what can be made again without harm is made:
-// the front-proxy authority, a certificate whose key is there, and sa.pub.
+// Hosts write the files in the order of [Paths], the cluster's certificate last, and
+// request certificates only after that. When no master holds the cluster's certificate,
+// nothing was ever signed, so everything missing is created: a new cluster, or one whose
+// first installation was interrupted. When the certificate exists, the cluster may be in
+// use: then the authorities and the service-account key must be complete, and only files
+// that can be recreated without harm are: the front-proxy authority, a certificate whose
+// key exists, and sa.pub.
 //
-// A missing encryption configuration is always made, because the files do not tell
-// whether Secrets were encrypted with it: [Load] refuses where etcd has data.
+// A missing encryption configuration is always created, because the files do not show
+// whether Secrets were encrypted with it: [Load] refuses it when etcd has data.
 func Complete(held Files, now time.Time) (*Keys, []string, error) {
 	c := completion{files: Files{}, now: now, young: held[ClusterCert] == nil}
 	for _, path := range Paths() {
@@ -49,7 +48,7 @@ func Complete(held Files, now time.Time) (*Keys, []string, error) {
 	return &Keys{authorities: authorities, files: c.files, made: made}, made, nil
 }
 
-// New makes the keys of a new cluster.
+// New creates the keys of a new cluster.
 func New(now time.Time) (*Keys, error) {
 	keys, _, err := Complete(nil, now)
 	return keys, err
@@ -67,11 +66,11 @@ func (c *completion) authority(d domain) (*Authority, error) {
 	case certPEM != nil && keyPEM != nil:
 		return parseAuthority(d, certPEM, keyPEM, c.now)
 	case certPEM != nil:
-		return nil, fmt.Errorf("%s is there but no master holds its key; put %s back on one master", d.certPath, d.keyPath)
+		return nil, fmt.Errorf("%s exists but no master holds its key; restore %s on one master", d.certPath, d.keyPath)
 	case keyPEM != nil:
 		return c.recertify(d, keyPEM)
 	case !c.young && d.name != FrontProxy:
-		return nil, fmt.Errorf("the cluster has %s but no master holds %s and its key; put both back on one master", ClusterCert, d.certPath)
+		return nil, fmt.Errorf("the cluster has %s but no master holds %s and its key; restore both on one master", ClusterCert, d.certPath)
 	}
 	a, err := newAuthority(d, c.now)
 	if err != nil {
@@ -123,7 +122,7 @@ func (c *completion) encryption() error {
 	return err
 }
 
-// parseAuthority reads an authority and refuses one that could not sign.
+// parseAuthority parses an authority and refuses one that cannot sign.
 func parseAuthority(d domain, certPEM, keyPEM []byte, now time.Time) (*Authority, error) {
 	cert, err := decodeCert(certPEM)
 	if err != nil {
@@ -135,7 +134,7 @@ func parseAuthority(d domain, certPEM, keyPEM []byte, now time.Time) (*Authority
 	}
 	switch {
 	case !samePublic(cert.PublicKey, key.Public()):
-		return nil, fmt.Errorf("%s does not belong to %s; put the right key back on one master and remove the wrong one from the others", d.keyPath, d.certPath)
+		return nil, fmt.Errorf("%s does not belong to %s; restore the right key on one master and remove the wrong one from the others", d.keyPath, d.certPath)
 	case !cert.IsCA:
 		return nil, fmt.Errorf("%s is not the certificate of an authority", d.certPath)
 	case now.After(cert.NotAfter):

@@ -12,16 +12,15 @@ import (
 	"deployer/tasks/control/actionctx"
 )
 
-// notWritten stands for the digest of a file that a dry run made in memory: the
-// next run makes another one.
+// notWritten is the digest of a file that a dry run created in memory: the next run
+// creates another one.
 const notWritten = "made by the run"
 
-// Digests is the action `key_digests`: its output is a digest of each of the
-// cluster's key files by path, for what must restart when the file changes. It
-// comes after the action `authority`.
+// Digests is the action `key_digests`: it outputs a digest of each key file by path, for
+// services that restart when the file changes. It comes behind the action `ca_load`.
 type Digests struct{}
 
-// ReadOnly is true.
+// ReadOnly is true: the action changes no host.
 func (*Digests) ReadOnly() bool { return true }
 
 // Check reads the run's keyring.
@@ -44,14 +43,14 @@ func (*Digests) Check(_ context.Context, site engine.ActionContext) (engine.Chan
 	return engine.NoChange(out), nil
 }
 
-// Apply is never needed.
+// Apply is never called.
 func (*Digests) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-// Digests returns a digest of each file, by path. They are HMAC-SHA256 with the
-// key of the cluster's authority, so that nobody else can try guesses of a secret
-// on them: manifests with such digests may be read by more users than the files.
+// Digests returns a digest of each file by path: HMAC-SHA256 with the key of the
+// cluster's authority. Users who can read a digest, in a manifest, cannot test guesses
+// of the secret with it.
 func (k *Keys) Digests() map[string]string {
 	out := map[string]string{}
 	for path, content := range k.files {

@@ -8,9 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The file that kube-apiserver reads with --encryption-provider-config, as far
-// as deployer writes it: apiserver.config.k8s.io/v1, kind
-// EncryptionConfiguration.
+// The file of kube-apiserver's --encryption-provider-config, as far as deployer writes
+// it: apiserver.config.k8s.io/v1, kind EncryptionConfiguration.
 type encryptionConf struct {
 	APIVersion string               `json:"apiVersion"`
 	Kind       string               `json:"kind"`
@@ -22,14 +21,14 @@ type encryptedResources struct {
 	Providers []map[string]any `json:"providers"`
 }
 
-// newEncryption makes an encryption configuration with a new key.
+// newEncryption creates an encryption configuration with a new key.
 //
-// The provider is secretbox (XSalsa20-Poly1305, 32-byte key): of those that
-// need no key server it is the one that the Kubernetes documentation
-// ("Encrypting Confidential Data at Rest") calls strong and that needs no
-// rotation after a number of writes; aescbc is open to padding oracles and
-// aesgcm must be rotated every 200000 writes. identity comes last, so that
-// secrets written before encryption was switched on stay readable.
+// The provider is secretbox (XSalsa20-Poly1305, 32-byte key): among the providers
+// without a key server, it is the one that the Kubernetes documentation ("Encrypting
+// Confidential Data at Rest") calls strong and that needs no rotation after a number of
+// writes; aescbc is open to padding oracles, and aesgcm must be rotated every 200000
+// writes. identity comes last, so that secrets written before encryption was enabled
+// stay readable.
 func newEncryption() ([]byte, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
@@ -50,9 +49,8 @@ func newEncryption() ([]byte, error) {
 	return yaml.Marshal(conf)
 }
 
-// checkEncryption refuses a file that the API server would not start with. It
-// may have been written by hand, with other providers and resources; those are
-// left as they are.
+// checkEncryption refuses a file that the API server would not start with. It accepts
+// other providers and resources, because the file may have been written by hand.
 func checkEncryption(data []byte) error {
 	var conf encryptionConf
 	if err := yaml.Unmarshal(data, &conf); err != nil {

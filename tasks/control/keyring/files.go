@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Where the files are, below / on every master. They are the places that
-// kubeadm uses ("PKI certificates and requirements" of the Kubernetes
-// documentation), and two more: the encryption configuration, and the password of
-// the BGP sessions, which a cluster may be without.
+// The paths of the files on every master: those of kubeadm ("PKI certificates and
+// requirements" of the Kubernetes documentation), the encryption configuration, and the
+// password of the BGP sessions, which is optional.
 const (
 	ClusterCert    = "/etc/kubernetes/pki/ca.crt"
 	ClusterKey     = "/etc/kubernetes/pki/ca.key"
@@ -25,10 +24,10 @@ const (
 // Files are file contents by path.
 type Files map[string][]byte
 
-// Paths returns the paths of all files of a keyring, in the order in which a
-// host must write them. A key comes before its certificate, and the cluster's
-// certificate is last of all: a master without it never got past this step,
-// so what else it lacks may still be made anew (see [Complete]).
+// Paths returns the paths of all files of a keyring, in the order in which a host must
+// write them. A key comes before its certificate, and the cluster's certificate is the
+// last: a master without it has not completed this step, so its other missing files may
+// still be created anew (see [Complete]).
 func Paths() []string {
 	return []string{
 		EncryptionConf, BGPPassword,
@@ -39,13 +38,13 @@ func Paths() []string {
 	}
 }
 
-// public tells the files that anyone may read; all others are secret.
+// public are the files that every user may read; all others are secret.
 func public(path string) bool {
 	return slices.Contains([]string{ClusterCert, EtcdCert, FrontProxyCert, AccountPub}, path)
 }
 
-// Mode is the mode of a file of the keyring: 0644 for certificates and public
-// keys, 0600 for the rest.
+// Mode returns the mode of a file of the keyring: 0644 for certificates and public keys,
+// 0600 for the rest.
 func Mode(path string) string {
 	if public(path) {
 		return "0644"

@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// Merge joins what several masters hold into one set of files. A file that is
-// the same wherever it is found is taken; masters that lack it will get it. A
-// file that differs between masters is an error that names every host and the
-// fingerprint of what it holds: no rule could tell which cluster is the right
-// one, so nothing is chosen.
+// Merge merges the files of several masters. A file with the same content on every
+// master that has it is taken; the other masters receive it. A file that differs between
+// masters is an error with every host and its fingerprint: no rule can decide which
+// cluster is the right one.
 func Merge(held map[string]Files) (Files, error) {
 	merged := Files{}
 	var conflicts []string
@@ -57,9 +56,9 @@ func mergeFile(path string, held map[string]Files) (content []byte, conflict str
 	return nil, fmt.Sprintf("%s is %s", path, strings.Join(rows, " and "))
 }
 
-// fingerprint names content without showing it: for a certificate the SHA-256
-// of its DER form, as openssl x509 -fingerprint prints it, for anything else
-// that of the bytes. 8 bytes of it are enough to tell files apart.
+// fingerprint identifies content without showing it: for a certificate the SHA-256 of
+// its DER form, as openssl x509 -fingerprint prints it, otherwise the SHA-256 of the
+// bytes. 8 bytes of it suffice to distinguish files.
 func fingerprint(data []byte) string {
 	if cert, err := decodeCert(data); err == nil {
 		data = cert.Raw

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Certificate says what one leaf certificate holds.
+// Certificate describes a leaf certificate.
 type Certificate struct {
-	Name          string // as hosts ask for it
+	Name          string // in requests of hosts
 	Authority     string // Cluster, Etcd or FrontProxy
 	CommonName    string
 	Organizations []string
@@ -22,18 +22,18 @@ type Certificate struct {
 	IPs           []net.IP
 	Server        bool // for TLS servers
 	Client        bool // for TLS clients
-	// Validity is how long it is valid; 0 means one year, kubeadm's number.
-	// It never outlives its authority.
+	// Validity is the lifetime; 0 means one year, as with kubeadm. It ends with the
+	// authority at the latest.
 	Validity time.Duration
 }
 
-// Wanted is the controller's table of certificates: what the certificate of
-// that name says for that host, and false when the host has none of that name.
+// Wanted returns the row of the controller's table of certificates for a host and the
+// name of a certificate; false when the host has none of that name.
 type Wanted func(host, name string) (Certificate, bool)
 
-// SignRequest signs the public key of a PEM encoded PKCS#10 request as the
-// table says for host and name. Nothing else is taken from the request; its
-// signature proves that the host has the private key. The result is PEM.
+// SignRequest signs the public key of a PEM-encoded PKCS#10 request by the table's row
+// for host and name. It ignores all else in the request, whose signature proves that the
+// host has the private key. The result is PEM.
 func (k *Keys) SignRequest(wanted Wanted, host, name string, requestPEM []byte, now time.Time) ([]byte, error) {
 	spec, ok := wanted(host, name)
 	if !ok {
@@ -46,7 +46,7 @@ func (k *Keys) SignRequest(wanted Wanted, host, name string, requestPEM []byte, 
 	return k.Sign(spec, pub, now)
 }
 
-// Sign makes a leaf certificate for a public key. The result is PEM.
+// Sign creates a leaf certificate for a public key. The result is PEM.
 func (k *Keys) Sign(spec Certificate, pub crypto.PublicKey, now time.Time) ([]byte, error) {
 	authority, err := k.Authority(spec.Authority)
 	if err != nil {
@@ -101,9 +101,9 @@ func leaf(spec Certificate, limit, now time.Time) (*x509.Certificate, error) {
 	return cert, nil
 }
 
-// requestKey returns the public key of a request whose signature verifies. Its
-// type and size are looked at first: to verify a signature of a key of a million
-// bits takes minutes.
+// requestKey returns the public key of a request whose signature verifies. It checks
+// type and size first: the verification of a signature with a key of a million bits
+// takes minutes.
 func requestKey(requestPEM []byte) (crypto.PublicKey, error) {
 	block, _ := pem.Decode(requestPEM)
 	if block == nil || block.Type != requestType {

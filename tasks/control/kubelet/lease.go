@@ -14,7 +14,7 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// lease is what of a Lease matters here.
+// lease is the part of a Lease that the gate reads.
 type lease struct {
 	renewed  time.Time // by the clock of the node
 	duration time.Duration
@@ -24,8 +24,8 @@ type lease struct {
 // (kubernetes pkg/kubelet, nodeLeaseRenewIntervalFraction).
 func (l lease) interval() time.Duration { return l.duration / 4 }
 
-// readLease reads a node's Lease once. never is true when the node has none, as
-// before it has joined the cluster; silent says why no API server could be asked.
+// readLease reads a node's Lease once. never is true when the node has none, as before
+// it joins the cluster; silent is the reason when no API server answered.
 func readLease(ctx context.Context, open func(context.Context, engine.ActionContext) (*kube.Client, error), site engine.ActionContext, node string) (l lease, never bool, silent error) {
 	client, err := open(ctx, site)
 	if err != nil {

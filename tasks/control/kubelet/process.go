@@ -37,8 +37,7 @@ func (p process) state() string {
 	return p.Active
 }
 
-// readProcess asks a host about a unit; with log the end of the unit's journal
-// comes along.
+// readProcess reads the state of a unit on a host; with log, the end of its journal too.
 func readProcess(ctx context.Context, site engine.ActionContext, host, name string, log bool) (process, error) {
 	p := process{Unit: name}
 	res, err := site.RunOn(ctx, host, "unit_process", &unit.Process{Name: name, Log: log})
@@ -63,11 +62,11 @@ func readProcess(ctx context.Context, site engine.ActionContext, host, name stri
 	return p, nil
 }
 
-// maxReason bounds in bytes the line of a log that goes into a message.
+// maxReason is the maximum length in bytes of a log line in a message.
 const maxReason = 400
 
-// reason is the last line of a journal that names an error, without what
-// journalctl puts before it; empty when there is none.
+// reason returns the last line of a journal that mentions an error, without journalctl's
+// prefix; empty without one.
 func reason(journal string) string {
 	lines := strings.Split(strings.TrimSpace(journal), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -1,6 +1,6 @@
-// Package kubelet has the gate for a kubelet that was (re)started: its effect is
-// proved when the same process has renewed the node's Lease twice. That a node is
-// Ready proves nothing, since the condition outlives the kubelet by 50 s.
+// Package kubelet has the gate for a kubelet after a (re)start: the same process must
+// renew the node's Lease twice. The condition Ready of the node is no proof, since it
+// outlives the kubelet by 50 s.
 package kubelet
 
 import (
@@ -30,21 +30,21 @@ type Ready struct {
 // NewReady returns the action with its defaults.
 func NewReady() *Ready { return &Ready{Timeout: 90 * time.Second} }
 
-// Gate is the same wait, for a kubelet that may be no more.
+// Gate repeats the wait after a revert, when the kubelet may be gone.
 func (r *Ready) Gate() any {
 	gate := *r
 	gate.MissingOK = true
 	return &gate
 }
 
-// pollEvery is the time between two looks; each is a small request to the API and
+// pollEvery is the time between two observations; each is a small request to the API and
 // one to the host.
 const pollEvery = time.Second
 
-// Check waits until the kubelet's effect is proved, except in a dry run. The
-// output's `proved` says by what: "lease" (two renewals by one process), "process"
-// (no way to an API server: the process has lived for 15 s), or "nothing" (the node
-// has never been part of the cluster, so that nothing depends on it yet).
+// Check waits until the kubelet is proved to work, except in a dry run. The output field
+// `proved` is "lease" (two renewals by one process), "process" (no API server is
+// reachable: the process has lived for 15 s), or "nothing" (the node has never joined
+// the cluster, so nothing depends on it yet).
 func (r *Ready) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	if actionctx.CheckOnly(site) {
 		return engine.NoChange(nil), nil
@@ -61,7 +61,7 @@ func (r *Ready) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	return engine.NoChange(engine.Output{"proved": proved, "elapsed_seconds": time.Since(began).Seconds()}), nil
 }
 
-// Apply is never needed.
+// Apply is never called.
 func (*Ready) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
@@ -96,8 +96,8 @@ func (g *gate) wait(ctx context.Context, timeout time.Duration, missingOK bool) 
 	return proved, err
 }
 
-// look reads the lease before the process: a process that started before the lease
-// was renewed, and is there afterwards, has renewed it.
+// look reads the lease before the process: a process that started before the renewal of
+// the lease, and still runs, has renewed it.
 func (g *gate) look(ctx context.Context, missingOK bool) (state, proved string, err error) {
 	l, never, silent := g.read(ctx, g.node)
 	if never {
@@ -132,21 +132,21 @@ func (g *gate) look(ctx context.Context, missingOK bool) (state, proved string, 
 	return fmt.Sprintf("process %d runs for %s; %v", p.PID, p.Now.Sub(p.Started).Round(time.Second), silent), "", nil
 }
 
-// noWay looks whether the node itself reaches an API server, once a renewal is
-// overdue. Where it does not, as when its local proxy is broken and waits to be
-// mended by a later step, the lease says nothing about the kubelet.
+// noWay checks whether the node itself reaches an API server, once a renewal is overdue.
+// When it does not, as with a broken local proxy that a later step repairs, the lease is
+// no evidence about the kubelet.
 func (g *gate) noWay(ctx context.Context, l lease, p process) error {
 	if p.Now.Sub(p.Started) < settle || p.Now.Sub(l.renewed) < 2*l.interval() {
 		return nil
 	}
 	c, err := actionctx.Cluster(g.site)
 	if err != nil {
-		return nil //nolint:nilerr // then the lease has to do
+		return nil //nolint:nilerr // the lease then decides
 	}
 	local := httpcheck.Named{Name: "api", URL: c.API.Local + "/readyz", CA: cluster.CAPath(cluster.AuthorityCluster)}
 	res, err := g.site.RunOn(ctx, g.site.Host(), "http_check", &httpcheck.Checks{Checks: []httpcheck.Named{local}})
 	if err != nil || res.Failure != nil {
-		return nil //nolint:nilerr // then the lease has to do
+		return nil //nolint:nilerr // the lease then decides
 	}
 	if row := firstRow(res.Output); row.OK != nil && !*row.OK {
 		return fmt.Errorf("the node does not reach an API server: %s", row.Detail)
@@ -170,7 +170,7 @@ func firstRow(out engine.Output) row {
 	return rows.Checks[0]
 }
 
-// failure adds what the kubelet says in its log.
+// failure adds the kubelet's last error in its log.
 func (g *gate) failure(ctx context.Context, err error, after time.Duration) error {
 	message := fmt.Sprintf("the kubelet on %s is not well after %s: %v", g.site.Host(), tenths(after), err)
 	p, unread := readProcess(context.WithoutCancel(ctx), g.site, g.site.Host(), g.unit, true)

@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// settle is how long a process must have lived where the API cannot say that it
-// renews its lease. The kubelet has then gone through its start twice over: what
-// ends it (container manager, eviction manager, its servers) comes within 5 s
-// (kubernetes pkg/kubelet, Kubelet.Run and initializeRuntimeDependentModules).
+// settle is the required lifetime of a process when the API cannot confirm renewals of
+// the lease. The kubelet has then completed its start twice over: whatever ends it
+// (container manager, eviction manager, its servers) does so within 5 s (kubernetes
+// pkg/kubelet, Kubelet.Run and initializeRuntimeDependentModules).
 const settle = 15 * time.Second
 
-// wantedRenewals is how often the process under test must have renewed its lease.
-// The first renewal comes right after the start, the second an interval later.
+// wantedRenewals is the required number of renewals by one process. The first one comes
+// right after the start, the second an interval later.
 const wantedRenewals = 2
 
 // renewals counts the renewals of one kubelet process.
 type renewals struct {
-	process process // the one under test; zero before the first observation
+	process process // under test; zero before the first observation
 	last    time.Time
 	count   int
 }
 
-// follow takes a process for the one under test, and fails when another one was
-// under test before.
+// follow sets the process under test, and fails when it replaces another one.
 func (r *renewals) follow(p process) error {
 	same := p.up() && p.PID == r.process.PID && p.Invocation == r.process.Invocation && p.Restarts == r.process.Restarts
 	switch {
@@ -36,9 +35,9 @@ func (r *renewals) follow(p process) error {
 	return nil
 }
 
-// observe counts what the lease says of the process under test. It reports true
-// when the process has renewed the lease twice, or once so late after its start
-// that it must have renewed it before.
+// observe counts the renewals by the process under test. It returns true when the
+// process has renewed the lease twice, or once so late after its start that it must have
+// renewed it before.
 func (r *renewals) observe(l lease) bool {
 	if !l.renewed.After(r.process.Started) {
 		return false
@@ -47,11 +46,11 @@ func (r *renewals) observe(l lease) bool {
 		r.last = l.renewed
 		r.count++
 	}
-	// 5 %: the jitter of the interval is 4 %.
+	// 5 %, because the jitter of the interval is 4 %.
 	return r.count >= wantedRenewals || l.renewed.Sub(r.process.Started) >= wantedRenewals*l.interval()*105/100
 }
 
-// endedError says that the process under test is not there any more.
+// endedError is the error when the process under test has ended.
 type endedError struct{ before, now process }
 
 func (e *endedError) Error() string {

@@ -84,9 +84,9 @@ func part(parts []string, i int) string {
 	return strings.TrimLeft(parts[i], "0")
 }
 
-// duplicates finds what must be different on every host: the name, which the
-// hosts of a cluster tell each other apart by, and the machine ID, which cloned
-// machines share and DHCP and kubelets take for identity.
+// duplicates returns the attributes that must differ between hosts and do not: the name,
+// which identifies a host in the cluster, and the machine ID, which cloned machines
+// share and DHCP and kubelets use as identity.
 func duplicates(found []identity) []report.Row {
 	var rows []report.Row
 	for _, what := range []struct {

@@ -12,8 +12,8 @@ import (
 	"deployer/tasks/command"
 )
 
-// identity is what of a host only the controller can judge, since it needs
-// other hosts or another clock to compare with.
+// identity holds the facts of a host that only the controller can evaluate, by
+// comparison with other hosts or its own clock.
 type identity struct {
 	host      string
 	hostname  string
@@ -21,13 +21,14 @@ type identity struct {
 	arch      string // as uname -m prints it
 	os, like  string // ID and ID_LIKE of os-release
 	version   string
-	skew      time.Duration // the host's clock minus this one's
-	blur      time.Duration // by how much skew may be wrong: half the round trip
+	skew      time.Duration // the host's clock minus the controller's
+	blur      time.Duration // uncertainty of skew: half the round trip
 	err       error
 }
 
-// ask prints one fact a line, the clock last: what comes before it must not
-// count as network time. Only what POSIX sh, coreutils and the kernel have.
+// ask is a script that prints one fact in each line, the clock last, so that the time of
+// the other facts does not count as network time. It uses only POSIX sh, coreutils and
+// the kernel.
 const ask = `cat /proc/sys/kernel/hostname
 cat /etc/machine-id 2>/dev/null || echo
 uname -m
@@ -39,8 +40,8 @@ date +%s.%N`
 
 const lines = 7
 
-// identify asks a host twice: the first answer brings the facts and starts up
-// whatever is slow, the second one is timed.
+// identify queries a host twice: the first query returns the facts and warms up the
+// path, the second one is timed.
 func identify(ctx context.Context, site engine.ActionContext, host string) identity {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -81,8 +82,8 @@ func answer(ctx context.Context, site engine.ActionContext, host string) ([]stri
 	return out, nil
 }
 
-// parseClock reads seconds.nanoseconds. Where date knows no nanoseconds, as in
-// busybox, whole seconds have to do.
+// parseClock parses seconds.nanoseconds; whole seconds where date has no nanoseconds, as
+// in busybox.
 func parseClock(text string) (time.Time, error) {
 	whole, part, _ := strings.Cut(text, ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)

@@ -1,5 +1,5 @@
-// Package preflight joins what is known of all hosts before the first change,
-// and ends a run that would fail later with all problems at once.
+// Package preflight collects the checks of all hosts before the first change, and ends a
+// run that would fail later with all problems at once.
 package preflight
 
 import (
@@ -21,12 +21,12 @@ type Report struct {
 	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between a host's clock and this machine's; default 2s."`
 }
 
-// NewReport returns the action with its defaults. Two seconds of skew are far
-// below what certificates are backdated by (5 min) and what leases bear (15 s),
-// and far above what a host with a working time service has.
+// NewReport returns the action with its defaults. Two seconds of skew are far below the
+// backdating of certificates (5 min) and the tolerance of leases (15 s), and far above
+// the skew of a host with a working time service.
 func NewReport() *Report { return &Report{MaxSkew: 2 * time.Second} }
 
-// Problems is the error of a preflight that found any.
+// Problems is the error of a preflight with problems.
 type Problems struct {
 	Rows []report.Row
 }
@@ -35,7 +35,7 @@ func (p *Problems) Error() string {
 	return p.summary() + "\n" + report.Table(p.Rows)
 }
 
-// Unwrap gives the form in which failures travel.
+// Unwrap returns the error in the form of failures of a run.
 func (p *Problems) Unwrap() error {
 	return &engine.Failure{Message: p.summary(), Detail: report.Table(p.Rows)}
 }
@@ -51,8 +51,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Check collects, and fails when there is a problem. All rows are in the output
-// either way.
+// Check collects the rows, and fails when one is a problem. The output has all rows in
+// both cases.
 func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	rows := r.Gather(ctx, site)
 	change := engine.NoChange(report.Output(rows))
@@ -62,17 +62,17 @@ func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.C
 	return change, nil
 }
 
-// Apply is never needed.
+// Apply is never called.
 func (r *Report) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-// lookers bounds the hosts that are asked at the same time; more would only
-// queue in the controller and blur the clock readings.
+// lookers is the maximum number of concurrent queries of hosts; more would only queue in
+// the controller and blur the clock readings.
 const lookers = 50
 
-// Gather returns the rows of all hosts: their own checks, what only the
-// controller can compare, and hosts that are missing.
+// Gather returns the rows of all hosts: their own checks, the comparisons of the
+// controller, and rows for missing hosts.
 func (r *Report) Gather(ctx context.Context, site engine.ActionContext) []report.Row {
 	targets := site.Targets()
 	var rows []report.Row

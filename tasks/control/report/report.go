@@ -1,5 +1,5 @@
-// Package report has the rows that checks of many hosts are shown in: by the
-// command line as a table or as JSON, by actions in an error.
+// Package report has the rows of checks of many hosts. The command line prints them as a
+// table or JSON, actions put them into errors.
 package report
 
 import (
@@ -12,46 +12,46 @@ import (
 	"deployer/engine"
 )
 
-// Row is the outcome of one check on one host. Host is empty when the check is
-// of the cluster as a whole.
+// Row is the result of one check on one host. Host is empty for a check of the whole
+// cluster.
 type Row struct {
 	Check  string `json:"check"`
 	Host   string `json:"host"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"` // what to do when it is not ok
-	// Skipped means that the check could not be made and that this is no
-	// problem; OK is true then, and Detail says why.
+	// Skipped marks a check that could not be made without that being a problem; OK is true
+	// then, and Detail is the reason.
 	Skipped bool `json:"skipped,omitempty"`
 }
 
-// OK is a row of a check that found things as they should be.
+// OK returns a row for a passed check.
 func OK(check, host, format string, args ...any) Row {
 	return Row{Check: check, Host: host, OK: true, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Bad is a row of a check that found a problem.
+// Bad returns a row for a problem.
 func Bad(check, host, format string, args ...any) Row {
 	return Row{Check: check, Host: host, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Skip is a row of a check that could not be made.
+// Skip returns a row for a check that could not be made.
 func Skip(check, host, format string, args ...any) Row {
 	return Row{Check: check, Host: host, OK: true, Skipped: true, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Advised returns the row with what to do about it.
+// Advised returns the row with advice.
 func (r Row) Advised(fix string) Row {
 	r.Fix = fix
 	return r
 }
 
-// Problems are the rows that are not ok.
+// Problems returns the rows with a problem.
 func Problems(rows []Row) []Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.OK })
 }
 
-// Hosts counts the different hosts of rows.
+// Hosts returns the number of different hosts in rows.
 func Hosts(rows []Row) int {
 	seen := map[string]bool{}
 	for _, r := range rows {
@@ -68,7 +68,7 @@ func Sort(rows []Row) {
 	})
 }
 
-// Table writes rows as aligned text: host, check, what was found, what to do.
+// Table writes rows as aligned text: host, check, detail, advice.
 func Table(rows []Row) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -83,8 +83,8 @@ func Table(rows []Row) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// Collect reads the rows that checks have registered under "checks". Rows that
-// name no host are of the given one.
+// Collect parses the rows that checks have registered under "checks". Rows without a
+// host belong to the given one.
 func Collect(host string, out engine.Output) []Row {
 	list, _ := out["checks"].([]any)
 	var rows []Row
@@ -105,8 +105,8 @@ func Collect(host string, out engine.Output) []Row {
 	return rows
 }
 
-// Output is rows as an action's output: all under "checks", those that are not
-// ok under "problems" too.
+// Output returns rows as an action's output: all under "checks", problems under
+// "problems" too.
 func Output(rows []Row) engine.Output {
 	checks, problems := []any{}, []any{}
 	for _, r := range rows {
