@@ -73,7 +73,7 @@ func (c *compiler) mayDiffer(x taskContext, scopes []*lang.Scope, name string) b
 	return !lang.HiddenByScopes(scopes, name) && !c.sameInInventory(x, name)
 }
 
-// sameInInventory tells whether all hosts of the play have the same value of the
+// sameInInventory reports whether all hosts of the play have the same value of the
 // inventory, or none.
 func (c *compiler) sameInInventory(x taskContext, name string) bool {
 	if c.lib.Vars == nil || c.lib.Match == nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// atOrAfterStart tells whether a task comes at or after the one that Library.StartAt
+// atOrAfterStart reports whether a task comes at or after the one that Library.StartAt
 // names: what stands before is left out.
 func (c *compiler) atOrAfterStart(t *program.Task) bool {
 	if !c.started {

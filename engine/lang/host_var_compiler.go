@@ -73,7 +73,7 @@ func (c *HostVarCompiler) child(v *Value, value any) error {
 	return nil
 }
 
-// hasTemplate tells whether a text in the value is a template.
+// hasTemplate reports whether a text in the value is a template.
 func hasTemplate(value any) bool {
 	switch t := value.(type) {
 	case string:

@@ -26,7 +26,7 @@ func ResolveHostVars(base, fixed map[string]any, others bool) map[string]any {
 	return out
 }
 
-// IsDeferred tells whether a variable of a host is computed when it is looked at.
+// IsDeferred reports whether a variable of a host is computed when it is looked at.
 func IsDeferred(value any) bool {
 	_, later := value.(*Value)
 	return later

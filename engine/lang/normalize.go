@@ -123,7 +123,7 @@ func normalizeList(l []any) []any {
 	return out
 }
 
-// same tells whether Normalize returned what it was given.
+// same reports whether Normalize returned what it was given.
 func same(a, b any) bool {
 	switch t := a.(type) {
 	case map[string]any:

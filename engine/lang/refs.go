@@ -59,7 +59,7 @@ func (r Refs) Tested(name string) bool { return r.tested[name] }
 // TestedNames are the variables that are allowed to be missing somewhere.
 func (r Refs) TestedNames() iter.Seq[string] { return maps.Keys(r.tested) }
 
-// Has tells whether the variable of that name may be looked at.
+// Has reports whether the variable of that name may be looked at.
 func (r Refs) Has(name string) bool {
 	if r.all {
 		return true
@@ -68,7 +68,7 @@ func (r Refs) Has(name string) bool {
 	return ok
 }
 
-// Beyond tells whether more of a registered result may be looked at than whether
+// Beyond reports whether more of a registered result may be looked at than whether
 // its step changed something, failed or was skipped. Variables that are used as a
 // whole do not count.
 func (r Refs) Beyond(name string) bool { return r.names[name] }

@@ -32,7 +32,7 @@ func Closure(scopes []*Scope, parts ...Refs) Refs {
 	return out
 }
 
-// HiddenByScopes tells whether the layers have a variable that wins over the inventory's.
+// HiddenByScopes reports whether the layers have a variable that wins over the inventory's.
 func HiddenByScopes(scopes []*Scope, name string) bool {
 	return slices.ContainsFunc(scopes, func(s *Scope) bool { return !s.Default && s.Vars[name] != nil })
 }

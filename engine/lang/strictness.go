@@ -199,7 +199,7 @@ func (s *strictness) patch(n *ast.Node, of, key ast.Node) {
 	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{of, key}})
 }
 
-// fromHosts tells whether a node is one of all hosts: hosts.NAME or hosts[NAME].
+// fromHosts reports whether a node is one of all hosts: hosts.NAME or hosts[NAME].
 func fromHosts(n ast.Node) bool {
 	m, ok := n.(*ast.MemberNode)
 	if !ok {

@@ -14,7 +14,7 @@ func templateRefs(t *template.Template) Refs {
 	return w.refs
 }
 
-// refWalk walks a template. top tells whether the dot is still the variables
+// refWalk walks a template. top reports whether the dot is still the variables
 // themselves: inside range and with it is something else.
 type refWalk struct {
 	refs    Refs
@@ -66,7 +66,7 @@ func (w *refWalk) call(t *parse.TemplateNode, top bool) {
 	}
 }
 
-// isWhole tells whether a pipeline is just the dot with all variables, or $.
+// isWhole reports whether a pipeline is just the dot with all variables, or $.
 func (w *refWalk) isWhole(p *parse.PipeNode, top bool) bool {
 	if p == nil || len(p.Cmds) != 1 || len(p.Cmds[0].Args) != 1 {
 		return false

@@ -24,7 +24,7 @@ func (t *Template) findDefiniteUses() []VarUse {
 	return w.out
 }
 
-// setsVars tells whether a command may give the variables themselves others, as
+// setsVars reports whether a command may give the variables themselves others, as
 // {{ $_ := set . "port" 80 }} does.
 func setsVars(c *parse.CommandNode) bool {
 	id, ok := c.Args[0].(*parse.IdentifierNode)

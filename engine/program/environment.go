@@ -12,9 +12,8 @@ import (
 // ValidEnvName reports whether a process can have an environment variable of that name.
 func ValidEnvName(s string) bool { return s != "" && !strings.ContainsAny(s, "=\x00") }
 
-// Env is the environment that the task adds for the programs it runs, as
-// KEY=value, sorted; what stands further in wins. The caller has entered the
-// scopes.
+// Env returns the environment variables that the task adds for its programs, as KEY=value,
+// sorted. Inner scopes win. The caller has pushed the scopes.
 func (t *Task) Env(vars *lang.Vars) ([]string, error) {
 	if len(t.Environment) == 0 {
 		return nil, nil

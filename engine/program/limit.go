@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Limit is how many hosts of a group may be lost: a number, or a share.
+// Limit is a number of hosts, or a share of a group of hosts.
 type Limit struct {
 	Count   int
 	Percent float64
@@ -31,8 +31,8 @@ func ParseLimit(s string) (Limit, error) {
 	return Limit{Count: n}, nil
 }
 
-// Of returns how many hosts of total may be lost. A share is rounded down, so
-// 10% of 5 hosts is none: a budget never allows more than what was written.
+// Of returns the number of hosts, of total. A share is rounded down: 10% of 5 hosts is
+// none, so that a budget never allows more than its text.
 func (l Limit) Of(total int) int {
 	if l.Share {
 		return int(l.Percent * float64(total) / 100)
@@ -40,7 +40,7 @@ func (l Limit) Of(total int) int {
 	return l.Count
 }
 
-// String is the limit as it is written.
+// String returns the limit as a playbook writes it.
 func (l Limit) String() string {
 	if l.Share {
 		return strconv.FormatFloat(l.Percent, 'g', -1, 64) + "%"

@@ -1,5 +1,4 @@
 package program
 
-// Localhost is the name under which delegate_to means the machine that deployer
-// runs on.
+// Localhost is the name by which delegate_to means the machine on which deployer runs.
 const Localhost = "localhost"

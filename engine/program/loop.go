@@ -5,11 +5,11 @@ import (
 	"deployer/strictyaml"
 )
 
-// Loop gives the items that a task is repeated for.
+// Loop gives the items for which a task is repeated.
 type Loop struct {
 	Pos strictyaml.Pos
-	// Var is the variable that holds the item, "item" unless said otherwise.
-	// index is that of its position from 0; empty for none.
+	// Var is the variable that holds the item, "item" by default. IndexVar holds its
+	// position from 0; empty for none.
 	Var, IndexVar string
 	Label         *lang.Text
 	List          *lang.Value
@@ -17,8 +17,8 @@ type Loop struct {
 	Refs          lang.Refs
 }
 
-// SetItem makes an item and its position, from 0, visible until the variables are
-// left. They win over variables of the same name.
+// SetItem sets the variables of an item and of its position, from 0, until the caller pops
+// them. They win over all other variables of these names.
 func (l *Loop) SetItem(vars *lang.Vars, index int, item any) {
 	vars.SetFixed(l.Var, item)
 	if l.IndexVar != "" {
@@ -26,12 +26,12 @@ func (l *Loop) SetItem(vars *lang.Vars, index int, item any) {
 	}
 }
 
-// PerItem tells whether a value may differ from item to item.
+// PerItem reports whether refs contain the item or its position.
 func (l *Loop) PerItem(refs lang.Refs) bool {
 	return refs.Has(l.Var) || l.IndexVar != "" && refs.Has(l.IndexVar)
 }
 
-// Items computes the items.
+// Items evaluates the list. A null list has no items.
 func (l *Loop) Items(vars map[string]any) ([]any, error) {
 	var v any
 	var err error

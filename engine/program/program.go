@@ -11,8 +11,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// Program is a compiled playbook: a list of operations that every host goes
-// through with its own cursor, from the first to the last.
+// Program is a compiled playbook: a list of operations that every host goes through with
+// its own cursor, from the first to the last.
 type Program struct {
 	Name  string
 	Plays []*Play
@@ -21,12 +21,12 @@ type Program struct {
 	Tasks []*Task
 	// Labels are the points that tasks wait for with needs.
 	Labels []*Label
-	// Secrets are the texts of vars_files that must reach no output.
+	// Secrets are the texts of vars_files that must not appear in any output.
 	Secrets []string
-	// Prompts are the variables to ask for that were not given.
+	// Prompts are the variables without a value that the user is asked for.
 	Prompts []Prompt
-	// Definers are the first places that give a variable a value in the run, by
-	// its name.
+	// Definers holds, for each variable that tasks set or register, the place of the first
+	// such task.
 	Definers map[string]strictyaml.Pos
 }
 
@@ -35,75 +35,75 @@ type Play struct {
 	Index int
 	Name  string
 	Pos   strictyaml.Pos
-	// Hosts is the pattern of the hosts that take part.
+	// Hosts is the pattern of the hosts of the play.
 	Hosts string
-	// MaxFail overrides the budget of the run for groups while a host is in
-	// this play.
+	// MaxFail overrides the failure budget of the run, by group, while a host is in this
+	// play.
 	MaxFail map[string]Limit
-	// AnyErrorsFatal ends the run when a host is lost in the play.
+	// AnyErrorsFatal ends the run when a host fails or is lost in the play.
 	AnyErrorsFatal bool
-	// ForceHandlers runs what was notified on a host that fails, too.
+	// ForceHandlers runs the notified handlers of a host that fails in the play, too.
 	ForceHandlers bool
-	// Forks bounds how many hosts of the play work at one time; 0 for no bound
-	// of its own.
+	// Forks is the maximum number of hosts of the play that work at one time; 0 for no
+	// limit beside that of the run.
 	Forks int
-	// Handlers are in an order in which each comes after those that notify it.
+	// Handlers are sorted so that each handler comes after the handlers that notify it.
 	Handlers []*Task
-	// Serial cuts the hosts of the play into batches.
+	// Serial divides the hosts of the play into batches.
 	Serial Serial
-	// Linear is true when there is a barrier before each of its tasks.
+	// Linear is true when a barrier stands before each task of the play.
 	Linear bool
-	// Begin and End are the indexes of its first and last operation. Batch is
-	// that of OpBatch, 0 when all hosts go at once. Last is where its handlers run
-	// at the end.
+	// Begin and End are the indexes of the first and the last operation of the play. Batch
+	// is the index of OpBatch, 0 for a play without batches. Last is the index at which the
+	// handlers run at the end of the play.
 	Begin, Batch, Last, End int
 }
 
-// OpKind says what an operation is.
+// OpKind is the kind of an operation.
 type OpKind int
 
-// The operations. Index ranges of a Block say where its parts are.
+// The kinds of operation. The index ranges of a Block delimit its parts.
 const (
-	OpPlay    OpKind = iota // a host not in Play goes to Play.End
-	OpBarrier               // wait for all live hosts of the play; after OpBatch, of the batch
-	OpBatch                 // wait until the batches before the host's own have ended the play
-	OpTask                  // Task
-	OpBlock                 // Block begins: its condition and throttle
-	OpRescue                // reached without a failure: go to Block.Always or Block.End
-	OpAlways                // from here on, failures are kept until Block.End
-	OpEnd                   // Block ends
-	OpLabel                 // Label is passed
-	OpEndHost               // a host for which the condition of Ends holds goes to Play.Last
-	OpFlush                 // run the handlers of Play that were notified
+	OpPlay    OpKind = iota // a host that is not in Play continues at Play.End
+	OpBarrier               // wait for all live hosts of the play; behind OpBatch, for those of the batch
+	OpBatch                 // wait until the earlier batches have ended the play
+	OpTask                  // execute Task
+	OpBlock                 // enter Block: its condition, needs, throttle and rollout
+	OpRescue                // reached without a failure: continue at Block.Always or Block.End
+	OpAlways                // from here on, a failure is kept until Block.End
+	OpEnd                   // leave Block
+	OpLabel                 // the host passes Label
+	OpEndHost               // a host on which the condition of Ends holds continues at Play.Last
+	OpFlush                 // run the notified handlers of Play
 	OpPlayEnd
 )
 
-// Op is one operation.
+// Op is one operation. Fields that its kind does not use are nil.
 type Op struct {
 	Kind  OpKind
 	Play  *Play
 	Task  *Task
 	Block *Block
-	Ends  *Block // of OpEndHost; it has nothing inside
+	Ends  *Block // of OpEndHost: the condition and its scopes; Ends has no tasks inside
 	Label *Label
 }
 
-// Block is a group of tasks with a condition, a throttle, or a rescue. Rescue
-// and Always are 0 when there is none.
+// Block is a group of tasks with a condition, a throttle, a rollout or a rescue.
 type Block struct {
 	Name   string
 	Pos    strictyaml.Pos
 	Parent *Block
-	// When is evaluated once for each host, on entering.
+	// When are the conditions; each host evaluates them once, when it enters the block.
 	When     []*lang.Expr
 	Throttle *lang.Expr
-	Rollout  *Rollout // nil when hosts need no protection from the block
+	Rollout  *Rollout // nil when the block has none
 	Needs    []Need
 	Scopes   []*lang.Scope
-	// Only are the hosts that the block is for; as Task.Only.
+	// OnlyHosts are the hosts that the block is for; nil for all hosts of the play.
 	OnlyHosts map[string]bool
 	refs      lang.Refs
-	// Begin, Rescue, Always and End are indexes into Program.Ops.
+	// Begin, Rescue, Always and End are indexes into Program.Ops; Rescue and Always are 0
+	// when the block has no such part.
 	Begin, Rescue, Always, End int
 }
 
@@ -119,29 +119,30 @@ type Label struct {
 // Need is a wait for a label.
 type Need struct {
 	Label *Label
-	// Count is how many hosts must have passed it; 0 means all that are live.
+	// Count is the number of hosts that must have passed the label; 0 for all live hosts.
 	Count int
 	Pos   strictyaml.Pos
 }
 
-// Mode says where a task runs.
+// Mode is the place where a task runs, which depends on the interface that its kind
+// implements.
 type Mode int
 
 // The modes.
 const (
-	OnHost       Mode = iota // a Module
-	Prepared                 // a Preparer: becomes a Module on the controller
-	OnController             // an Action
+	OnHost       Mode = iota // a module: the agent runs it
+	Prepared                 // a preparer: the controller turns it into a module for the agent
+	OnController             // an action: the controller runs it
 )
 
-// Task is one compiled task.
+// Task is one compiled task or handler.
 type Task struct {
-	// ID is unique in the program and the same in the next run of the same
-	// playbook: "<play from 1>.<role>.<number in the play>".
+	// ID is unique in the program and stays the same when the same playbook is compiled
+	// again: "<play from 1>.<role>.<number in the play>".
 	ID   string
 	Name string
-	// Prefix comes before the name where people see it: "restore: " of a task that
-	// stands for another one.
+	// Prefix is written before the name in output, such as "put back: " for a task that
+	// restores what another task changed.
 	Prefix string
 	Role   string
 	Pos    strictyaml.Pos
@@ -153,7 +154,7 @@ type Task struct {
 	When        []*lang.Expr
 	Loop        *Loop
 	Register    string
-	Sets        []string // the variables that it gives to later tasks of the host
+	Sets        []string // the variables that the task gives to later tasks of the host
 	ChangedWhen []*lang.Expr
 	FailedWhen  []*lang.Expr
 	Until       []*lang.Expr
@@ -164,25 +165,26 @@ type Task struct {
 	Timeout      time.Duration
 	Throttle     *lang.Expr
 	RunOnce      bool
-	// Delegate names the host that the task is done on instead; may be nil.
+	// Delegate is the name of the host that executes the task instead; nil for the host
+	// itself.
 	Delegate *lang.Text
 	Secret   bool
 	Needs    []Need
 	Tags     []string
 	Handler  bool
-	// Notify are the handlers that run later when this task changed something.
+	// Notify are the handlers that run later when this task changes something.
 	Notify []*Task
-	// Block is the innermost block that the task stands in.
+	// Block is the innermost block around the task; nil for none.
 	Block *Block
 	// FixedArgs is the JSON of the arguments of a module that are the same on all
 	// hosts; nil for other tasks. It must not be changed.
 	FixedArgs json.RawMessage
 	// Files are the templates and files of the task's role or playbook.
 	Files *lang.Files
-	// Scopes are the layers of variables, outer ones first.
+	// Scopes are the layers of variables that the task sees, outermost first.
 	Scopes []*lang.Scope
-	// Only are the hosts that the task is for, of those of its play; nil for
-	// all. The others go past it without a word.
+	// OnlyHosts are the hosts of the play that the task is for; nil for all. Other hosts
+	// skip the task without an event.
 	OnlyHosts map[string]bool
 
 	LoopLabels  []*lang.Text // how items of the loops at includes around it are shown
@@ -198,27 +200,28 @@ type Task struct {
 	gate        bool      // it is the gate of the task as written
 }
 
-// NeedsEvaluation tells whether the controller must look at the task's result before
-// the host may go on.
+// NeedsEvaluation reports whether the controller must evaluate the result of the task
+// before the host may continue: changed_when, failed_when or until depends on it.
 func (t *Task) NeedsEvaluation() bool {
 	return t.ChangedWhen != nil || t.FailedWhen != nil || t.Until != nil
 }
 
-// Refs are the variables that must be known before the task can be rendered,
-// those that its scopes' variables refer to included.
+// Refs returns the variables that must be known before the task can be rendered, including
+// those that the variables of its scopes read.
 func (t *Task) Refs() lang.Refs { return t.refs }
 
-// WhenRefs are those of the variables that the task's conditions look at.
+// WhenRefs returns the variables of Refs that the conditions of the task read.
 func (t *Task) WhenRefs() lang.Refs { return t.whenRefs }
 
-// AfterRefs are those of the variables that are looked at once the task has a
-// result.
+// AfterRefs returns the variables that are read when the task has a result.
 func (t *Task) AfterRefs() lang.Refs { return t.afterRefs }
 
-// LimitsHosts reports whether hosts take turns in the block.
+// LimitsHosts reports whether the number of hosts inside the block is limited, by throttle
+// or rollout.
 func (b *Block) LimitsHosts() bool { return b.Throttle != nil || b.Rollout != nil }
 
-// Refs are the variables that the block's condition, throttle and rollout look at.
+// Refs returns the variables that the condition, the throttle and the rollout of the block
+// read.
 func (b *Block) Refs() lang.Refs { return b.refs }
 
 // AllTasks returns the tasks of all operations in order, then the handlers of all plays.

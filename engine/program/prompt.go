@@ -6,15 +6,15 @@ import (
 	"deployer/strictyaml"
 )
 
-// Prompt is a variable that a play asks for before the run; what is answered wins
-// over all others.
+// Prompt is a variable that the user is asked for before the run. The answer wins over all
+// other values.
 type Prompt struct {
 	Pos      strictyaml.Pos
 	Name     string
 	Question string
-	Default  string // stands for no answer
-	Private  bool   // the answer is not shown, and written down nowhere
-	Confirm  bool   // it is asked for twice
+	Default  string // used for an empty answer
+	Private  bool   // the answer is neither shown nor stored
+	Confirm  bool   // the user types the answer twice
 }
 
 // IsPrompted reports whether the user is asked for the variable.

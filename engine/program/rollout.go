@@ -8,31 +8,33 @@ import (
 	"deployer/strictyaml"
 )
 
-// Rollout says how a block reaches hosts that are in use: a canary of each group
-// first, then the rest, a limited number at a time, and what fails is restored.
+// Rollout describes how a block changes hosts that are in use: a canary of each group
+// first, then the other hosts, a limited number at a time. Hosts on which the block fails
+// are restored.
 type Rollout struct {
 	Pos strictyaml.Pos
-	// Canary are groups; one changed host of each goes alone, in this order,
-	// before any other. "all" stands for all hosts of the play.
+	// Canary are groups; one changed host of each goes alone, in this order, before any
+	// other host. "all" stands for all hosts of the play.
 	Canary []string
-	// OneAtATime are groups of which at most one host is in the block at once.
+	// OneAtATime are groups of which at most one host is in the block at a time.
 	OneAtATime []string
-	// MaxFail is how many hosts, of those of the play, may fail after the
-	// canaries before the rollout stops.
+	// MaxFail is the number of hosts of the play that may fail after the canaries before
+	// the rollout stops.
 	MaxFail      Limit
 	When         []*lang.Expr
 	ParallelExpr *lang.Expr // nil for parallel
 	Parallel     Limit
 }
 
-// InForce reports whether the rollout holds for a host; otherwise the block is
-// like any other for it.
+// InForce reports whether the rollout applies to a host. For other hosts the block is a
+// block without rollout.
 func (b *Block) InForce(vars *lang.Vars) (bool, error) {
 	ok, _, err := lang.ConditionsHold(b.Rollout.When, b.Scopes, vars)
 	return ok, err
 }
 
-// MaxParallel is how many of total hosts may be in the block at once; at least 1.
+// MaxParallel returns the maximum number of hosts, of total, in the block at a time; at
+// least 1.
 func (b *Block) MaxParallel(vars *lang.Vars, total int) (int, error) {
 	limit := b.Rollout.Parallel
 	if e := b.Rollout.ParallelExpr; e != nil {
@@ -51,9 +53,9 @@ func (b *Block) MaxParallel(vars *lang.Vars, total int) (int, error) {
 	return max(limit.Of(total), 1), nil
 }
 
-// Computable returns the rollout with those of its expressions that known accepts,
-// which is asked about the variables that each looks at. A condition that cannot be
-// computed counts as one that holds, and max_parallel as its default.
+// Computable returns the rollout without the expressions that known rejects; known gets the
+// variables that an expression reads. A condition that is left out counts as true, and
+// max_parallel has its default.
 func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 	c := *r
 	c.When = slices.DeleteFunc(slices.Clone(r.When), func(e *lang.Expr) bool { return !known(e.Refs()) })
@@ -63,7 +65,7 @@ func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 	return &c
 }
 
-// Exprs are the expressions of a rollout.
+// Exprs returns the expressions of the rollout.
 func (r *Rollout) Exprs() []*lang.Expr {
 	out := r.When
 	if r.ParallelExpr != nil {

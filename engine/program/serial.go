@@ -1,12 +1,11 @@
 package program
 
-// Serial says how many hosts go through a play at one time: the size of the
-// first batch, of the second, and so on; the last one repeats. Empty means all
-// hosts at once.
+// Serial holds the sizes of the batches of a play: of the first batch, of the second, and
+// so on; the last entry repeats. An empty Serial has one batch of all hosts.
 type Serial []Limit
 
-// Sizes are the sizes of the batches that so many hosts are cut into. A share
-// is one of all hosts of the play, rounded down, but at least one host.
+// Sizes returns the sizes of the batches for a number of hosts. A share is a share of all
+// hosts of the play, rounded down, and at least one host.
 func (s Serial) Sizes(hosts int) []int {
 	if len(s) == 0 {
 		return []int{hosts}

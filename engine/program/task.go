@@ -8,7 +8,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// CollectRefs computes what the task looks at.
+// CollectRefs computes Refs, WhenRefs and AfterRefs.
 func (t *Task) CollectRefs() {
 	parts := []lang.Refs{}
 	for _, e := range t.When {
@@ -50,23 +50,25 @@ func (t *Task) CollectRefs() {
 	t.afterRefs = lang.Closure(t.Scopes, after...)
 }
 
-// Applies evaluates the task's conditions; reason is the one that does not hold.
+// Applies evaluates the conditions of the task; reason is the first condition that does not
+// hold.
 func (t *Task) Applies(vars *lang.Vars) (ok bool, reason string, err error) {
 	return lang.ConditionsHold(t.When, t.Scopes, vars)
 }
 
-// Applies evaluates the block's conditions; reason is the one that does not hold.
+// Applies evaluates the conditions of the block; reason is the first condition that does
+// not hold.
 func (b *Block) Applies(vars *lang.Vars) (ok bool, reason string, err error) {
 	return lang.ConditionsHold(b.When, b.Scopes, vars)
 }
 
-// WhenPerItem tells whether the conditions look at the item of the loop, so
-// that they are evaluated for each item.
+// WhenPerItem reports whether a condition reads the item of the loop, so that the
+// conditions are evaluated for each item.
 func (t *Task) WhenPerItem() bool {
 	return t.Loop != nil && slices.ContainsFunc(t.When, func(e *lang.Expr) bool { return t.Loop.PerItem(e.Refs()) })
 }
 
-// Items returns the items of the task's loop; the task must have one.
+// Items returns the items of the task's loop. The task must have a loop.
 func (t *Task) Items(vars *lang.Vars) ([]any, error) {
 	defer vars.PopTo(vars.Depth())
 	if err := vars.PushScope(t.Scopes, t.Loop.Refs); err != nil {
@@ -75,9 +77,9 @@ func (t *Task) Items(vars *lang.Vars) ([]any, error) {
 	return t.Loop.Items(vars.Map())
 }
 
-// BuildArgs renders and decodes the arguments into a new value of the task's kind;
-// nil for a gate at which there is nothing to wait for. The caller has entered
-// the task's scopes and set the item.
+// BuildArgs renders the arguments and decodes them into a new value of the task's kind. The
+// result is nil for a gate that has nothing to wait for. The caller has pushed the task's
+// scopes and set the item.
 func (t *Task) BuildArgs(vars *lang.Vars) (any, error) {
 	into := t.Kind.New()
 	if err := t.Args.Decode(vars.Map(), into); err != nil {
@@ -89,8 +91,8 @@ func (t *Task) BuildArgs(vars *lang.Vars) (any, error) {
 	return into, nil
 }
 
-// Title is the task's name rendered; of a loop with the label of the item. A task
-// that stands for another one has the name as written where it cannot be rendered.
+// Title returns the rendered name of the task, in a loop with the label of the item. A task
+// that replaces another one has the name as written when the name cannot be rendered.
 func (t *Task) Title(vars *lang.Vars) (title string, err error) {
 	title = t.Name
 	if t.NameText != nil {
@@ -116,19 +118,18 @@ func (t *Task) Title(vars *lang.Vars) (title string, err error) {
 	return t.Prefix + title, nil
 }
 
-// MayHaveTitle tells whether a title may be one that Title has given: names with
-// templates may have any.
+// MayHaveTitle reports whether Title may have returned title for some host. Any title is
+// possible for a name with {{ }}.
 func (t *Task) MayHaveTitle(title string) bool {
 	rest, same := strings.CutPrefix(title, t.Name)
 	labelled := len(t.LoopLabels) > 0 || t.Loop != nil && t.Loop.Label != nil
 	return lang.IsTemplate(t.Name) || same && (rest == "" || labelled && strings.HasPrefix(rest, " ("))
 }
 
-// Closure adds to refs what the task's variables refer to in turn.
+// Closure adds to refs the variables that the task's variables read in turn.
 func (t *Task) Closure(refs lang.Refs) lang.Refs { return lang.Closure(t.Scopes, refs) }
 
-// Holds evaluates conditions on the task's result, which the caller has put
-// into vars.
+// Holds evaluates conditions on the result of the task, which the caller has put into vars.
 func (t *Task) Holds(conditions []*lang.Expr, vars *lang.Vars) (bool, error) {
 	if err := vars.PushScope(t.Scopes, t.afterRefs); err != nil {
 		return false, err

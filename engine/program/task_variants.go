@@ -8,12 +8,12 @@ import (
 	"deployer/engine/lang"
 )
 
-// ReadOnly tells whether the task only looks; of one whose arguments are not known
-// before the run, its kind decides.
+// ReadOnly reports whether the task only reads. When its arguments are not known before the
+// run, the defaults of its kind decide.
 func (t *Task) ReadOnly() bool { return t.readOnly }
 
-// Gate returns a copy of the task that is its gate (engine.ReadinessGate); nil when it is
-// none. The copy's conditions are those given.
+// Gate returns a copy of the task that only waits until its readiness gate holds
+// (engine.ReadinessGate), under the given conditions; nil when the task has no gate.
 func (t *Task) Gate(when []*lang.Expr) *Task {
 	if !t.hasGate {
 		return nil
@@ -23,7 +23,7 @@ func (t *Task) Gate(when []*lang.Expr) *Task {
 	return g
 }
 
-// WithConditions returns a copy of the task under other conditions.
+// WithConditions returns a copy of the task with other conditions.
 func (t *Task) WithConditions(when []*lang.Expr) *Task {
 	c := *t
 	c.When = when
@@ -31,9 +31,9 @@ func (t *Task) WithConditions(when []*lang.Expr) *Task {
 	return &c
 }
 
-// Replacing returns a task that stands in the place of t, with its name and
-// throttle, and carries out another module with arguments that are the same on
-// all hosts.
+// Replacing returns a task in the place of t, with its name, scopes and throttle, that
+// executes another module with arguments that are the same on all hosts. It fails when args
+// cannot be written as JSON.
 func (t *Task) Replacing(id, module string, args any) (*Task, error) {
 	fixed, err := json.Marshal(args)
 	if err != nil {
@@ -45,8 +45,8 @@ func (t *Task) Replacing(id, module string, args any) (*Task, error) {
 	return other, nil
 }
 
-// InspectArgs notes what can be known before the run of a task's arguments, which are
-// the defaults where they have templates.
+// InspectArgs records what the arguments tell before the run: whether the task only reads,
+// and whether it has a gate. For arguments with {{ }}, args holds the defaults of the kind.
 func (t *Task) InspectArgs(args any) {
 	if l, ok := args.(engine.ReadOnlyTask); ok {
 		t.readOnly = l.ReadOnly()

@@ -4,7 +4,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// ThrottleLimit evaluates a throttle in the given scopes; 0 means no limit.
+// ThrottleLimit evaluates a throttle in the given scopes; 0 means no limit. A negative
+// number is an error.
 func ThrottleLimit(e *lang.Expr, scopes []*lang.Scope, vars *lang.Vars) (int, error) {
 	defer vars.PopTo(vars.Depth())
 	err := vars.PushScope(scopes, e.Refs())

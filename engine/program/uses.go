@@ -4,8 +4,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// DefiniteUses are the variables that texts of a task look at in any case, in those of its
-// variables too.
+// DefiniteUses returns the variables that texts of the task read on every host, including
+// the texts of its variables.
 func (t *Task) DefiniteUses() []lang.VarUse {
 	var out []lang.VarUse
 	if t.Args != nil {
@@ -24,7 +24,7 @@ func (t *Task) DefiniteUses() []lang.VarUse {
 	return out
 }
 
-// CollectRefs computes the variables that the block's condition, throttle and rollout read.
+// CollectRefs computes Refs.
 func (b *Block) CollectRefs() {
 	var parts []lang.Refs
 	for _, e := range b.When {

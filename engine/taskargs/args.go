@@ -50,7 +50,7 @@ func (a *Args) Decode(vars map[string]any, into any) error {
 	return strictyaml.Decode(a.doc.Name, node, into)
 }
 
-// Templated tells whether the arguments differ from host to host.
+// Templated reports whether the arguments differ from host to host.
 func (a *Args) Templated() bool { return a.root.dynamic() }
 
 func (n *argNode) dynamic() bool { return n.text != nil || n.children != nil || n.exprs != nil }

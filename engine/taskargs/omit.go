@@ -8,7 +8,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// omitted tells whether an argument has come to nothing. A mark inside of a longer
+// omitted reports whether an argument has come to nothing. A mark inside of a longer
 // text is an error.
 func (n *argNode) omitted(rendered *yaml.Node) (bool, error) {
 	if n.text == nil || rendered.Kind != yaml.ScalarNode || !strings.Contains(rendered.Value, lang.OmitMark) {

@@ -82,7 +82,7 @@ func (s *useCheck) filesOf(t *program.Task, src *taskargs.TemplateFile) map[stri
 	return out
 }
 
-// knownBeforeRun tells whether all that is looked at is known before the run.
+// knownBeforeRun reports whether all that is looked at is known before the run.
 func (s *useCheck) knownBeforeRun(refs lang.Refs) bool {
 	refs = lang.Closure(s.scopes, refs)
 	return !refs.All() && !slices.ContainsFunc(refs.Names(), func(name string) bool {
@@ -141,7 +141,7 @@ func (u *undefinedNames) varsBeforeRun(host string) *lang.Vars {
 	return vars
 }
 
-// writesHere tells whether a task may make files on the machine that deployer runs
+// writesHere reports whether a task may make files on the machine that deployer runs
 // on: template files among them are not what they are now.
 func writesHere(t *program.Task) bool {
 	return t.Delegate != nil && t.Delegate.MayBe(program.Localhost) && !t.ReadOnly()

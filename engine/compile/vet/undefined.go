@@ -124,7 +124,7 @@ func (u *undefinedNames) task(t *program.Task, op int) {
 	s.report(t.RunOnce)
 }
 
-// has tells whether a host has a variable before the run, or gets it from the
+// has reports whether a host has a variable before the run, or gets it from the
 // engine.
 func (u *undefinedNames) has(host, name string) bool {
 	switch name {

@@ -83,7 +83,7 @@ func (s *useCheck) add(refs lang.Refs, sure []lang.VarUse) {
 	}
 }
 
-// hasUnknownSource tells whether a name has a value that may not be what layers say.
+// hasUnknownSource reports whether a name has a value that may not be what layers say.
 func (s *useCheck) hasUnknownSource(name string) bool {
 	_, extra := s.u.inv.Extra[name]
 	_, set := s.u.prog.Definers[name]
