@@ -6,8 +6,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// Words of Ansible that are not words here, and what to do instead. Those of
-// modules come with the library (Library.Renamed).
+// Keywords of Ansible that do not exist here, with the alternative. Modules are in
+// Compiler.Renamed.
 var (
 	ansiblePlayKeywords = map[string]string{
 		"remote_user":        "the login name is ssh.user of the inventory",
@@ -75,8 +75,8 @@ var (
 	}
 )
 
-// rejectAnsibleKeys reports keys that are words of Ansible, and returns the mapping without
-// them.
+// rejectAnsibleKeys records an error for each key that is a keyword of Ansible, and returns
+// the mapping without these keys.
 func (c *compiler) rejectAnsibleKeys(d *lang.Document, n *yaml.Node, what string, words map[string]string) *yaml.Node {
 	out := *n
 	out.Content = nil
@@ -93,8 +93,8 @@ func (c *compiler) rejectAnsibleKeys(d *lang.Document, n *yaml.Node, what string
 	return &out
 }
 
-// shortIncludeForm takes the long forms `include_role: {name: x}` and `include_tasks:
-// {file: x}` for the short ones.
+// shortIncludeForm returns the short form of `include_role: {name: x}` and `include_tasks:
+// {file: x}`.
 func (c *compiler) shortIncludeForm(d *lang.Document, key, value *yaml.Node) *yaml.Node {
 	name, ok := map[string]string{"include_role": "name", "include_tasks": "file", "include_vars": "file"}[key.Value]
 	if !ok || value.Kind != yaml.MappingNode {

@@ -15,50 +15,49 @@ import (
 	"deployer/strictyaml"
 )
 
-// Compiler is what playbooks are compiled against.
+// Compiler compiles playbooks. Its fields are what a playbook is compiled against.
 type Compiler struct {
-	// Registry holds the kinds of task that may be used.
+	// Registry holds the kinds of task that playbooks may use.
 	Registry engine.Registry
-	// Renamed maps names of Ansible to what the registry calls the same; an
-	// unknown module of such a name is answered with it. It may be nil.
+	// Renamed maps modules of Ansible to kinds of the registry, for errors about unknown
+	// modules; it may be nil.
 	Renamed map[string]string
 	// Roles are searched in order for NAME/tasks/main.yaml.
 	Roles []lang.Tree
-	// Templates is searched for ROLE/FILE, then for FILE, after the role's own
-	// templates/ folder; its FS may be nil.
+	// Templates is searched for ROLE/FILE, then for FILE, after the templates/ directory of
+	// the role; its FS may be nil.
 	Templates lang.Tree
-	// Decrypt opens a file of vars_files whose name ends in .age; the name is for
-	// messages. With nil such files are errors.
+	// Decrypt decrypts a file of variables whose name ends in .age; name is for messages.
+	// With nil such files are errors.
 	Decrypt func(name string, data []byte) ([]byte, error)
-	// Outside opens the directory of a file or template that a task names by an
-	// absolute path; os.DirFS when nil.
+	// Outside opens the directory of a file or a template that a task names by an absolute
+	// path; nil means os.DirFS.
 	Outside func(dir string) fs.FS
-	// Tags selects tasks that have one of them, or the tag "always"; empty
-	// selects all but those tagged "never". SkipTags leaves tasks out.
+	// Tags selects the tasks that have one of them, or the tag "always"; empty selects all
+	// tasks but those tagged "never". SkipTags leaves tasks out.
 	Tags, SkipTags []string
-	// Hosts are the names of all hosts of the inventory. With it, names in
-	// delegate_to are checked when compiling; it may be nil.
+	// Hosts are the names of all hosts of the inventory. With nil the names in delegate_to
+	// are not checked.
 	Hosts []string
-	// StartAt is the name of the task to start at; those before it are left out,
-	// whatever their tags. Empty starts at the first.
+	// StartAt is the name of the first task; tasks before it are left out, whatever their
+	// tags. Empty starts at the first task.
 	StartAt string
 	// Step makes every play linear, for a run that asks before each task.
 	Step bool
-	// Vars are the variables that a host has before the run, and Extra those that
-	// win over all others. Loops at includes are laid out with them; both may be
-	// nil.
+	// Vars returns the variables that a host has before the run, and Extra holds those that
+	// win over all others. Loops at includes are unrolled with them; both may be nil.
 	Vars  func(host string) map[string]any
 	Extra map[string]any
-	// Run are the hosts of the run. With it, Vars and Match, variables that nobody
-	// gives a value are found; Given are those that will have one.
+	// RunHosts are the hosts of the run. With it, Vars and Match, undefined variables are
+	// found. Promised are the variables that will have a value before the run begins.
 	RunHosts, Promised []string
-	// Match resolves a pattern of hosts. With it, patterns are checked when
-	// compiling, and circular waits between plays are found; it may be nil.
+	// Match returns the hosts of a pattern. With it, patterns are checked, and circular
+	// waits between plays are found; it may be nil.
 	Match func(pattern string) ([]string, error)
 }
 
-// Compile reads a playbook and everything that it refers to. The error is of
-// type strictyaml.Errors and holds everything that is wrong.
+// Compile compiles a playbook and every file that it refers to. The error is of type
+// strictyaml.Errors and holds all errors.
 func (l *Compiler) Compile(tree lang.Tree, file string) (*program.Program, error) {
 	c := &compiler{started: l.StartAt == "",
 		lib: l, tree: tree, prog: &program.Program{Name: file},
@@ -92,11 +91,11 @@ type compiler struct {
 	labels map[string]*program.Label
 	roles  map[string]*role
 	needs  []pendingNeed
-	// started is false before the task of Library.StartAt; passed are the names
-	// of the tasks up to it.
+	// started is false before the task of Compiler.StartAt; passed are the names of the
+	// tasks before it.
 	started   bool
 	passed    []string
-	knownTags map[string]bool // tags that some task has
+	knownTags map[string]bool // the tags of all tasks, for errors about unknown tags
 	errs      []error
 }
 
@@ -107,8 +106,8 @@ func (c *compiler) fail(err error) {
 	c.errs = append(c.errs, err)
 }
 
-// load parses a file once; nil when it cannot be used, and then said so. pos is
-// where it is named.
+// load parses a file once; nil when the file cannot be used, after recording the error. pos
+// is the place that names the file.
 func (c *compiler) load(tree lang.Tree, file string, pos strictyaml.Pos) *lang.Document {
 	shown := tree.DisplayPath(file)
 	if d, ok := c.docs[shown]; ok {
@@ -138,7 +137,7 @@ func (c *compiler) emit(op program.Op) int {
 	return len(c.prog.Ops) - 1
 }
 
-// list checks that a node is a list and returns its elements.
+// list returns the elements of a list; a node of another kind is an error.
 func (c *compiler) list(d *lang.Document, n *yaml.Node, what string) []*yaml.Node {
 	if n.ShortTag() == "!!null" || n.Kind == 0 {
 		return nil

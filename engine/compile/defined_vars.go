@@ -12,12 +12,12 @@ import (
 	"deployer/engine/taskargs"
 )
 
-// variable is what conditions and templates can look at by its name.
+// variable matches the names by which expressions and templates can read a variable.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// collectSets notes which variables the task gives to later ones. They are known before
-// the run, so that each task knows what it waits for. With register the values are
-// fields of that one name.
+// collectSets records the variables that the task gives to later ones. They are known
+// before the run, so that each task knows what it waits for. With register, the values are
+// fields of the registered name.
 func (c *compiler) collectSets(d *lang.Document, t *program.Task, args *yaml.Node) {
 	field := taskargs.DefinedField(reflect.TypeOf(t.Kind.New()))
 	if field == "" || t.Register != "" {

@@ -9,9 +9,9 @@ import (
 	"deployer/engine/program"
 )
 
-// checkEndPlay refuses a meta: end_play that not all hosts come to, or whose condition
-// need not be the same on all of them: one host would decide for others that are
-// somewhere else in the play. What is left is end_host on every host.
+// checkEndPlay records an error for a meta: end_play that not all hosts reach, or whose
+// condition may differ between hosts: one host would decide for hosts that are elsewhere in
+// the play.
 func (c *compiler) checkEndPlay(x taskContext, ends *program.Block) {
 	for b := ends; b != nil; b = b.Parent {
 		why := ""
@@ -33,8 +33,8 @@ func (c *compiler) checkEndPlay(x taskContext, ends *program.Block) {
 	}
 }
 
-// varThatDiffers is the name of a variable that may not be the same on all hosts of the
-// play; empty when all are.
+// varThatDiffers returns a variable that may have different values on hosts of the play;
+// empty when there is none.
 func (c *compiler) varThatDiffers(x taskContext, scopes []*lang.Scope, refs lang.Refs) string {
 	refs, via := c.throughInventory(x, lang.Closure(scopes, refs))
 	if refs.All() {
@@ -73,7 +73,7 @@ func (c *compiler) mayDiffer(x taskContext, scopes []*lang.Scope, name string) b
 	return !lang.HiddenByScopes(scopes, name) && !c.sameInInventory(x, name)
 }
 
-// sameInInventory reports whether all hosts of the play have the same value of the
+// sameInInventory reports whether all hosts of the play have the same value in the
 // inventory, or none.
 func (c *compiler) sameInInventory(x taskContext, name string) bool {
 	if c.lib.Vars == nil || c.lib.Match == nil {

@@ -7,8 +7,8 @@ import (
 	"deployer/engine/program"
 )
 
-// environment compiles a mapping of environment variables, or a template that
-// gives one; nil when there is none.
+// environment compiles a mapping of environment variables, or an expression that gives one;
+// nil when there is none.
 func (c *compiler) environment(d *lang.Document, n *yaml.Node) *lang.Value {
 	if n.Kind == 0 || n.ShortTag() == "!!null" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// files are those of a role or playbook, read in the library's way.
+// files returns the files of a role or a playbook.
 func (c *compiler) files(owner string, places ...lang.SearchDir) *lang.Files {
 	return lang.NewFiles(owner, c.tree.Dir, c.outside, places...)
 }
@@ -21,7 +21,7 @@ func (c *compiler) outside(dir string) fs.FS {
 	return os.DirFS(dir)
 }
 
-// read reads a file of a tree, or of what is beside it.
+// read reads a file of a tree, or of a directory beside it.
 func (c *compiler) read(tree lang.Tree, file string) ([]byte, error) {
 	in, name, err := tree.Resolve(file, c.outside)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// handlers compiles the handlers of a play or role.
+// handlers compiles the handlers of a play or a role.
 func (c *compiler) handlers(x taskContext, nodes []*yaml.Node) {
 	for _, n := range nodes {
 		raw := c.readTask(x.doc, n)
@@ -52,8 +52,8 @@ func (c *compiler) handlers(x taskContext, nodes []*yaml.Node) {
 	}
 }
 
-// notify connects tasks with the handlers that they name, and with all that
-// listen to that name.
+// notify connects tasks with the handlers that they name, and with all handlers that listen
+// to the name.
 func (c *compiler) notify(state *playState) {
 	for _, p := range state.notifies {
 		found := slices.Clone(state.listeners[p.name])
@@ -72,8 +72,8 @@ func (c *compiler) notify(state *playState) {
 	}
 }
 
-// handler looks for a name among those of the task's own role first, then of the
-// play, then of other roles of the play.
+// handler returns the handler of a name: of the task's own role, else of the play, else of
+// any other role of the play.
 func (s *playState) handler(p pendingNotify) *program.Task {
 	if h := s.byName[p.role][p.name]; h != nil {
 		return h
@@ -97,8 +97,8 @@ func names(tasks []*program.Task) []string {
 	return out
 }
 
-// orderHandlers keeps the order of definition, except that a handler which
-// another handler notifies comes after that one, so that one pass is enough.
+// orderHandlers keeps the order of definition, but moves a handler behind the handlers that
+// notify it, so that one pass is enough.
 func (c *compiler) orderHandlers(p *program.Play, state *playState) {
 	g := graph.New[*program.Task]()
 	g.Add(state.handlers...)

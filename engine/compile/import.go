@@ -20,12 +20,12 @@ type rawImport struct {
 	When           yaml.Node `yaml:"when"`
 }
 
-// importContext is what plays get from the playbooks that import them.
+// importContext is what plays inherit from the playbooks that import them.
 type importContext struct {
 	dir    string // of the playbook, in the compiler's tree
 	scopes []*lang.Scope
 	tags   []string
-	files  []string // that lead here, for circular imports
+	files  []string // the importing files, for circular imports
 }
 
 func isImport(n *yaml.Node) bool {
@@ -37,7 +37,7 @@ func isImport(n *yaml.Node) bool {
 	return false
 }
 
-// importPlaybook puts the plays of another playbook in place.
+// importPlaybook compiles the plays of another playbook.
 func (c *compiler) importPlaybook(d *lang.Document, n *yaml.Node, in importContext) {
 	var raw rawImport
 	if err := strictyaml.DecodeAs(d.Name, "import_playbook", n, &raw); err != nil {

@@ -16,12 +16,12 @@ import (
 	"deployer/strictyaml"
 )
 
-// namesVar is the variable with the names that an include_vars asks for.
+// namesVar is the variable that holds the names of an include_vars.
 const namesVar = "include_vars_names"
 
-// includeVars lays an include_vars out: one task `set` for each file that it may
-// mean, of which a host does the one that it is for. So it is known beforehand
-// which variables there will be, and nothing but facts is needed to choose.
+// includeVars compiles an include_vars to one task `set` for each file that it may mean;
+// each host executes the task of its file. So the variables are known before the run, and
+// choosing needs nothing but facts.
 func (c *compiler) includeVars(x taskContext, raw *rawTask) {
 	d := x.doc
 	if !c.rejectKeywords(d, raw, "include_vars", "name", "when", "vars", "tags") {
@@ -55,10 +55,10 @@ func (c *compiler) includeVars(x taskContext, raw *rawTask) {
 type varsCandidate struct {
 	tree lang.Tree
 	file string // in the tree
-	name string // as seen from its place, in small letters
+	name string // as seen from its directory, in lower case
 }
 
-// chosen is the condition under which a host takes the file of a name.
+// chosen returns the condition under which a host takes the file of a name.
 func chosen(files []varsCandidate, is string) string {
 	names := make([]string, len(files))
 	for i, f := range files {
@@ -67,7 +67,7 @@ func chosen(files []varsCandidate, is string) string {
 	return `lower(find(` + namesVar + `, lower(#) in [` + strings.Join(names, ", ") + `]) ?? "") == ` + strconv.Quote(is)
 }
 
-// setsFile is the task that gives the variables of a file their values.
+// setsFile compiles the task that sets the variables of a file.
 func (c *compiler) setsFile(x taskContext, f varsCandidate, all []varsCandidate, pos strictyaml.Pos) {
 	d := c.varsFile(f.tree, f.file, pos).WithFiles(x.files)
 	if d == nil || d.Root.ShortTag() == "!!null" || len(d.Root.Content) == 0 {
@@ -87,7 +87,7 @@ func (c *compiler) setsFile(x taskContext, f varsCandidate, all []varsCandidate,
 		args:   &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, d.Root}, Line: d.Root.Line, Column: d.Root.Column}}, when)
 }
 
-// noneFound fails on hosts for which there is no file.
+// noneFound compiles the task that fails on hosts for which there is no file.
 func (c *compiler) noneFound(x taskContext, raw *rawTask, files []varsCandidate, pos strictyaml.Pos) {
 	if _, ok := c.lib.Registry["fail"]; !ok {
 		return
@@ -109,7 +109,7 @@ func (c *compiler) noneFound(x taskContext, raw *rawTask, files []varsCandidate,
 		args:   &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: raw.node.Line, Column: raw.node.Column}}, when)
 }
 
-// generatedTask compiles a task that stands for another one, under a condition.
+// generatedTask compiles a task that the playbook does not contain, under a condition.
 func (c *compiler) generatedTask(x taskContext, raw *rawTask, when *lang.Expr) {
 	done := len(c.prog.Tasks)
 	c.moduleItem(x, raw)
@@ -118,7 +118,7 @@ func (c *compiler) generatedTask(x taskContext, raw *rawTask, when *lang.Expr) {
 	}
 }
 
-// places are the directories that files of variables are looked for in.
+// varsPlaces returns the directories in which files of variables are searched.
 func (c *compiler) varsPlaces(x taskContext) []string {
 	if x.role != "" {
 		return []string{x.role + "/vars"}
@@ -134,8 +134,8 @@ func (c *compiler) shownPlaces(x taskContext) []string {
 	return out
 }
 
-// candidates are the files that names may mean, whatever their templates give;
-// the first place that has one counts.
+// candidates returns the files that names may mean, whatever their expressions give; the
+// first directory that has one counts.
 func (c *compiler) candidates(x taskContext, names []*yaml.Node) []varsCandidate {
 	for _, dir := range c.varsPlaces(x) {
 		found := varsIn(x.tree, dir)
@@ -156,7 +156,7 @@ func (c *compiler) candidates(x taskContext, names []*yaml.Node) []varsCandidate
 	return nil
 }
 
-// varsIn lists the files below a directory that may have variables.
+// varsIn returns the files below a directory that may contain variables.
 func varsIn(tree lang.Tree, dir string) []varsCandidate {
 	var out []varsCandidate
 	if !fs.ValidPath(dir) {
@@ -178,8 +178,8 @@ func varsIn(tree lang.Tree, dir string) []varsCandidate {
 	return out
 }
 
-// pattern is what a name may come to, in small letters: facts have them, where
-// files of Ansible's roles are called Debian.yml.
+// pattern returns the expression that matches all names that a text may become, in lower
+// case: facts are in lower case, where files of Ansible's roles are called Debian.yml.
 func pattern(name string) *regexp.Regexp {
 	parts, err := dialect.Split(name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// rawInherit are the keywords that plays, roles, blocks, includes and tasks
-// share. A task has those of what it stands in, unless it says otherwise.
+// rawInherit holds the keywords that plays, roles, blocks, includes and tasks share. A task
+// inherits them unless it has its own.
 type rawInherit struct {
 	IgnoreErrors *bool          `yaml:"ignore_errors"`
 	Timeout      *time.Duration `yaml:"timeout"`
@@ -24,7 +24,7 @@ type rawInherit struct {
 
 func inheritable() []string { return keywords(reflect.TypeFor[rawInherit]()) }
 
-// inherited is what is inherited, compiled. Nil stands for what was not said.
+// inherited holds the inherited keywords, compiled. Nil stands for a missing keyword.
 type inherited struct {
 	ignoreErrors *bool
 	timeout      *time.Duration
@@ -34,7 +34,7 @@ type inherited struct {
 	env          []*lang.Value // outer ones first
 }
 
-// inheritedOf compiles the keywords of the mapping n.
+// inheritedOf compiles the inherited keywords of the mapping n.
 func (c *compiler) inheritedOf(d *lang.Document, n *yaml.Node, raw *rawInherit) inherited {
 	l := inherited{ignoreErrors: raw.IgnoreErrors, timeout: raw.Timeout, delegate: c.text(d, &raw.DelegateTo, "delegate_to"),
 		become: raw.Become, user: c.text(d, &raw.BecomeUser, "become_user")}
@@ -53,8 +53,8 @@ func (c *compiler) inheritedOf(d *lang.Document, n *yaml.Node, raw *rawInherit) 
 	return l
 }
 
-// timeLimit is the limit of one try of a task: what it or something around it
-// says, and else that of its kind. 0 is none.
+// timeLimit returns the time limit of one try of a task: its own or an inherited one, or
+// else that of its kind. 0 is no limit.
 func (c *compiler) timeLimit(said *time.Duration, raw *rawTask) time.Duration {
 	if said != nil {
 		return *said
@@ -62,7 +62,7 @@ func (c *compiler) timeLimit(said *time.Duration, raw *rawTask) time.Duration {
 	return c.lib.Registry[raw.module.Value].EffectiveTimeLimit()
 }
 
-// over returns l where it says something, and else outer.
+// over returns l with the keywords of outer that l lacks.
 func (l inherited) over(outer inherited) inherited {
 	if l.ignoreErrors == nil {
 		l.ignoreErrors = outer.ignoreErrors
@@ -83,7 +83,7 @@ func (l inherited) over(outer inherited) inherited {
 	return l
 }
 
-// knownDelegate checks the name of a host that is written as it is.
+// knownDelegate checks the name of a host that is a constant.
 func (c *compiler) knownDelegate(t *lang.Text) {
 	name, constant := t.Constant()
 	switch {

@@ -11,14 +11,14 @@ import (
 	"deployer/engine/program"
 )
 
-// rawLoopControl says how a loop is shown and what its variables are called.
+// rawLoopControl holds the names of a loop's variables and the label of its items.
 type rawLoopControl struct {
 	Label    yaml.Node `yaml:"label"`
 	IndexVar string    `yaml:"index_var"`
 	LoopVar  string    `yaml:"loop_var"`
 }
 
-// loopOf compiles the loop of a task, if it has one.
+// loopOf compiles the loop of a task; nil when it has none.
 func (c *compiler) loopOf(x taskContext, raw *rawTask) *program.Loop {
 	d := x.doc
 	if raw.Loop.Kind == 0 {

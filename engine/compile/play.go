@@ -28,7 +28,7 @@ type rawPlay struct {
 	Serial    yaml.Node           `yaml:"serial"`
 	Strategy  string              `yaml:"strategy" enum:"free,linear"`
 	Tags      yaml.Node           `yaml:"tags"`
-	// GatherFacts changes nothing: facts come with the agent's greeting.
+	// GatherFacts has no effect: facts come with the agent's greeting.
 	GatherFacts    *bool `yaml:"gather_facts"`
 	AnyErrorsFatal bool  `yaml:"any_errors_fatal"`
 	ForceHandlers  bool  `yaml:"force_handlers"`
@@ -108,8 +108,7 @@ func (c *compiler) play(d *lang.Document, n *yaml.Node, in importContext) {
 	c.orderHandlers(p, x.state)
 }
 
-// maxShare takes Ansible's max_fail_percentage for what it is: the share of the hosts
-// of the play that may be lost.
+// maxShare converts Ansible's max_fail_percentage to a limit of the hosts of the play.
 func (c *compiler) maxShare(d *lang.Document, n *yaml.Node, p *program.Play, percent *float64) {
 	switch {
 	case percent == nil:

@@ -26,7 +26,7 @@ var ansiblePromptKeywords = map[string]string{
 	"unsafe":    "no answer is taken for a template; leave it out",
 }
 
-// prompts reads what a play asks for. Of plays that ask for the same, the first
+// prompts reads vars_prompt. When several plays ask for the same variable, the first one
 // does.
 func (c *compiler) prompts(d *lang.Document, n *yaml.Node) {
 	for _, e := range c.list(d, n, "vars_prompt") {

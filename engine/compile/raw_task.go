@@ -15,7 +15,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// rawTask holds the keywords of a task as written; the module is beside them.
+// rawTask holds the keywords of a task as written, and its module.
 type rawTask struct {
 	rawInherit
 	Name         string         `yaml:"name"`
@@ -47,13 +47,13 @@ type rawTask struct {
 	IncludeVars  yaml.Node      `yaml:"include_vars"`
 	Meta         string         `yaml:"meta" enum:"flush_handlers,end_host,end_play"`
 
-	module *yaml.Node // its key, nil when there is none
+	module *yaml.Node // the key of the module; nil when there is none
 	args   *yaml.Node
 	node   *yaml.Node
-	set    map[string]*yaml.Node // keyword -> its key node
+	set    map[string]*yaml.Node // keyword -> its key
 }
 
-// keywords lists the yaml names of a struct's fields.
+// keywords returns the YAML names of a struct's fields.
 func keywords(t reflect.Type) []string {
 	var out []string
 	for i := range t.NumField() {
@@ -68,7 +68,8 @@ func keywords(t reflect.Type) []string {
 	return out
 }
 
-// readTask splits a task into keywords and module, and decodes the keywords.
+// readTask splits a task into keywords and module, and decodes the keywords. It returns nil
+// when the task cannot be compiled.
 func (c *compiler) readTask(d *lang.Document, n *yaml.Node) *rawTask {
 	if n.Kind != yaml.MappingNode {
 		c.fail(d.At(n).Errorf("want a task: a mapping with a module such as file: or command:"))
@@ -119,8 +120,8 @@ func (c *compiler) readTask(d *lang.Document, n *yaml.Node) *rawTask {
 	return raw
 }
 
-// unknownWord says what is wrong with a key of a task that is neither a keyword
-// nor a module. Ansible has its modules in collections: ansible.builtin.copy.
+// unknownWord returns the error for a key of a task that is neither a keyword nor a module.
+// Modules of Ansible may have the name of a collection: ansible.builtin.copy.
 func (c *compiler) unknownWord(word string, keywords []string) string {
 	bare := word
 	if parts := strings.Split(word, "."); len(parts) == 3 {
@@ -142,7 +143,8 @@ func (c *compiler) unknownWord(word string, keywords []string) string {
 	return fmt.Sprintf("unknown task keyword or module %q; deployer doc lists the modules, and command runs any program", word)
 }
 
-// form tells what sort of task it is; each excludes the others.
+// forms returns the forms of the task: its module, block, an include or meta. A valid task
+// has one form.
 func (r *rawTask) forms() []string {
 	var out []string
 	if r.module != nil {
@@ -156,7 +158,8 @@ func (r *rawTask) forms() []string {
 	return out
 }
 
-// rejectKeywords reports keywords that the given form of task does not take.
+// rejectKeywords records an error for each keyword that the form of task does not accept,
+// and reports whether there was none.
 func (c *compiler) rejectKeywords(d *lang.Document, r *rawTask, form string, allowed ...string) bool {
 	ok := true
 	for _, word := range slices.Sorted(maps.Keys(r.set)) {
@@ -168,7 +171,7 @@ func (c *compiler) rejectKeywords(d *lang.Document, r *rawTask, form string, all
 	return ok
 }
 
-// texts reads a text or a list of texts.
+// texts returns a text, or the elements of a list of texts.
 func (c *compiler) texts(d *lang.Document, n *yaml.Node, what string) []*yaml.Node {
 	switch {
 	case n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
@@ -184,7 +187,7 @@ func (c *compiler) texts(d *lang.Document, n *yaml.Node, what string) []*yaml.No
 
 func notScalar(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }
 
-// conditions compiles an expression or a list of them, all of which must hold.
+// conditions compiles an expression or a list of expressions, all of which must hold.
 func (c *compiler) conditions(d *lang.Document, n *yaml.Node, what string) []*lang.Expr {
 	var out []*lang.Expr
 	for _, t := range c.texts(d, n, what) {

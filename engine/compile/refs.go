@@ -6,8 +6,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// finish computes what needs all tasks: the variables that tasks and blocks read, and
-// the tasks that give variables a value.
+// finish computes what needs all tasks: the variables that tasks and blocks read, and the
+// tasks that give variables a value.
 func (c *compiler) finish() {
 	for _, t := range c.prog.AllTasks() {
 		t.CollectRefs()
@@ -39,7 +39,7 @@ func (c *compiler) firstDefiners() map[string]strictyaml.Pos {
 	return out
 }
 
-// inventory is what the checks of package vet know of the hosts.
+// inventory returns what the checks of package vet know of the hosts.
 func (c *compiler) inventory() vet.Inventory {
 	return vet.Inventory{Vars: c.lib.Vars, Match: c.lib.Match, RunHosts: c.lib.RunHosts, Promised: c.lib.Promised, Extra: c.lib.Extra}
 }

@@ -8,7 +8,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// role is a role as its files have it.
+// role is a role as loaded from its files.
 type role struct {
 	name     string
 	tree     lang.Tree
@@ -27,8 +27,8 @@ type roleUse struct {
 	vars *lang.Scope
 	when []*lang.Expr
 	tags []string
-	// params is true when the mention sets variables, so that it is another
-	// use than a plain mention.
+	// params is true when the mention sets variables: it is then compiled although the role
+	// is in the play already.
 	params bool
 	layer  inherited
 	only   map[string]bool // see Block.Only
@@ -67,7 +67,8 @@ func (c *compiler) rolesOf(x taskContext, d *lang.Document, n *yaml.Node) {
 	}
 }
 
-// useRole puts the tasks of a role, and of the roles it depends on, in place.
+// useRole compiles the tasks of a role, and of the roles that it depends on, unless they
+// depend on each other in a circle.
 func (c *compiler) useRole(x taskContext, u roleUse) {
 	if !c.acyclicRole(u) {
 		return
@@ -109,7 +110,7 @@ func (c *compiler) useRoleOnce(x taskContext, u roleUse) {
 	c.block(x, b, nodes, nil, nil)
 }
 
-// role loads a role once; nil when it cannot be used, and then said so once.
+// role loads a role once; nil when it cannot be used, after recording the error once.
 func (c *compiler) role(name string, pos strictyaml.Pos) *role {
 	if r, ok := c.roles[name]; ok {
 		return r

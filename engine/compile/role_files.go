@@ -12,7 +12,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// acyclicRole follows the dependencies of a role before it is used.
+// acyclicRole reports whether the dependencies of a role end, and records an error when
+// they do not.
 func (c *compiler) acyclicRole(u roleUse) bool {
 	g := graph.New[string]()
 	seen := map[string]bool{}
@@ -45,7 +46,7 @@ func (c *compiler) acyclicRole(u roleUse) bool {
 	return true
 }
 
-// findRole looks for a directory of that name, or path, in all that hold roles.
+// findRole returns the first tree of roles with a directory of that name or path.
 func (c *compiler) findRole(name string) (lang.Tree, bool) {
 	if !fs.ValidPath(name) || strings.Contains("/"+name, "/.") {
 		return lang.Tree{}, false
@@ -74,7 +75,7 @@ func (c *compiler) roleNames() []string {
 	return out
 }
 
-// roleFile loads main.yaml or main.yml of a folder of the role, if there is one.
+// roleFile loads main.yaml or main.yml of a folder of the role; nil when the role has none.
 func (c *compiler) roleFile(r *role, folder string) *lang.Document {
 	for _, ext := range []string{".yaml", ".yml"} {
 		file := path.Join(r.name, folder, "main"+ext)

@@ -8,12 +8,11 @@ import (
 	"deployer/strictyaml"
 )
 
-// defaultParallel is how many hosts of a play a rollout changes at once, where it
-// does not say: a tenth, so that a mistake that no canary shows costs a tenth of
-// the capacity at most.
+// defaultParallel is the default of max_parallel, a tenth of the hosts: a mistake that no
+// canary shows costs at most a tenth of the capacity.
 var defaultParallel = program.Limit{Percent: 10, Share: true}
 
-// rawRollout are the keys of rollout as written.
+// rawRollout holds the keys of rollout as written.
 type rawRollout struct {
 	When        yaml.Node `yaml:"when"`
 	Canary      []string  `yaml:"canary"`
@@ -22,7 +21,7 @@ type rawRollout struct {
 	MaxFail     rawLimit  `yaml:"max_fail"`
 }
 
-// rollout compiles the rollout of a block; nil when it has none.
+// rollout compiles the rollout of a block; nil when the block has none.
 func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 	if n.Kind == 0 {
 		return nil
@@ -63,8 +62,8 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 	return r
 }
 
-// checkRollout refuses what cannot stand in a block that hosts enter in turns and
-// may have to leave the way they came.
+// checkRollout records errors for tasks that cannot stand in a block whose hosts take turns
+// and may be restored.
 func (c *compiler) checkRollout(b *program.Block) {
 	if b.Throttle != nil {
 		c.fail(b.Pos.Errorf("a block has throttle or rollout; max_parallel of rollout is its throttle"))

@@ -9,9 +9,9 @@ import (
 	"deployer/engine/taskargs"
 )
 
-// runAs decides who runs the programs of a task: by become_user, by become, or
-// else the agent. What the agent does by itself, such as writing a file, it does
-// as who it is, so that another user is refused there.
+// runAs sets the user of a task's programs: become_user, or root or the login user by
+// become, or else the agent's own. A task that does its work without programs, such as
+// writing a file, always works as root; another user is an error there.
 func (c *compiler) runAs(t *program.Task, said, has inherited) {
 	t.RunAs = has.user
 	if has.become != nil && !*has.become {

@@ -8,7 +8,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// compileScope reads a mapping of variables. It returns nil when there is none.
+// compileScope compiles a mapping of variables; nil when there is none.
 func (c *compiler) compileScope(d *lang.Document, n *yaml.Node, isDefault bool) *lang.Scope {
 	if n == nil || n.Kind == 0 || n.ShortTag() == "!!null" {
 		return nil
@@ -40,7 +40,7 @@ func (c *compiler) compileScope(d *lang.Document, n *yaml.Node, isDefault bool) 
 	return s
 }
 
-// params are the parameters of a role or include; nil when there are none.
+// params compiles the parameters of a role or an include; nil when there are none.
 func (c *compiler) params(d *lang.Document, n *yaml.Node) *lang.Scope {
 	s := c.compileScope(d, n, false)
 	if s != nil {

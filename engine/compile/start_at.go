@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// atOrAfterStart reports whether a task comes at or after the one that Library.StartAt
-// names: what stands before is left out.
+// atOrAfterStart reports whether a task comes at or after the task that Compiler.StartAt
+// names.
 func (c *compiler) atOrAfterStart(t *program.Task) bool {
 	if !c.started {
 		shown := t.Role + ": " + t.Name // as views show it
@@ -17,7 +17,7 @@ func (c *compiler) atOrAfterStart(t *program.Task) bool {
 	return c.started
 }
 
-// checkStart reports a start that was never reached.
+// checkStart records an error when no task has the name of Compiler.StartAt.
 func (c *compiler) checkStart() {
 	if !c.started {
 		c.fail(fmt.Errorf("no task is called %q, to start at%s", c.lib.StartAt, strictyaml.Hint(c.lib.StartAt, c.passed)))

@@ -20,8 +20,8 @@ type pendingNeed struct {
 	into  *[]program.Need
 }
 
-// barrier lays out a wait for all hosts of the play. Inside a throttled block
-// it could never open: those inside would wait for those who may not enter.
+// barrier emits a wait for all hosts of the play. Inside of a throttled block it would be a
+// deadlock: the hosts inside would wait for hosts that may not enter.
 func (c *compiler) barrier(x taskContext, pos strictyaml.Pos) {
 	if x.throttled() {
 		c.fail(pos.Errorf("a barrier cannot stand inside a block with throttle or rollout: hosts inside would wait for hosts that may not enter"))
@@ -30,9 +30,8 @@ func (c *compiler) barrier(x taskContext, pos strictyaml.Pos) {
 	c.emit(program.Op{Kind: program.OpBarrier, Play: x.play, Block: x.block})
 }
 
-// lockstep puts the barrier of strategy: linear before a task, a throttled
-// block, or the handlers. A throttled block is one step: inside of it hosts run
-// free.
+// lockstep emits the barrier of strategy: linear before a task, a throttled block, or the
+// handlers. A throttled block is one step: inside, no host waits.
 func (c *compiler) lockstep(x taskContext) {
 	if !x.play.Linear || x.throttled() {
 		return
@@ -57,8 +56,7 @@ func (c *compiler) label(x taskContext, name string, pos strictyaml.Pos) {
 	c.prog.Labels = append(c.prog.Labels, l)
 }
 
-// need reads what a task waits for: a label, or a list of labels or of
-// {label, count}.
+// need reads `needs`: a label, or a list of labels or of {label, count}.
 func (c *compiler) need(x taskContext, d *lang.Document, n *yaml.Node, into *[]program.Need) {
 	if n.Kind == 0 || n.ShortTag() == "!!null" {
 		return
@@ -88,7 +86,7 @@ func (c *compiler) need(x taskContext, d *lang.Document, n *yaml.Node, into *[]p
 	}
 }
 
-// resolveNeeds connects needs with labels once all are known.
+// resolveNeeds connects needs with labels once all labels are known.
 func (c *compiler) resolveNeeds() {
 	for _, p := range c.needs {
 		l := c.labels[p.name]
@@ -103,9 +101,9 @@ func (c *compiler) resolveNeeds() {
 	}
 }
 
-// checkWaits finds needs that can never be met because the label comes after
-// them for the same hosts. Waits that depend on conditions, or on a number of
-// hosts across plays, are left to the run, which notices when nothing moves.
+// checkWaits finds needs that can never be met, because the label comes after them on the
+// same hosts. Waits that depend on conditions, or on a number of hosts across plays, are
+// left to the run, which reports a deadlock.
 func (c *compiler) checkWaits() {
 	g := graph.New[string]()
 	point := func(i int) string { return fmt.Sprintf("%d", i) }
@@ -138,7 +136,7 @@ func (c *compiler) checkWaits() {
 	}
 }
 
-// chainPlays says that a play comes before a later one when they share hosts.
+// chainPlays adds an edge from a play to a later one with which it shares hosts.
 func (c *compiler) chainPlays(g *graph.Graph[string], point func(int) string) {
 	if c.lib.Match == nil {
 		return

@@ -25,8 +25,8 @@ func (c *compiler) selected(tags []string) bool {
 	return len(c.lib.Tags) == 0 || has("always")
 }
 
-// checkTags reports tags that no task has: a run that does nothing, or does what
-// it was told to leave out, is not what a misspelt tag means.
+// checkTags records an error for each selected tag that no task has: a misspelt tag would
+// make a run that does nothing, or that does what it should skip.
 func (c *compiler) checkTags() {
 	c.knownTags["always"], c.knownTags["never"] = true, true
 	for flag, tags := range map[string][]string{"tags": c.lib.Tags, "skip-tags": c.lib.SkipTags} {

@@ -111,8 +111,8 @@ func (c *compiler) taskName(d *lang.Document, t *program.Task, raw *rawTask) {
 	t.NameText = text
 }
 
-// taskPlace looks at where the task is to run. Actions run on the controller
-// anyhow, so that what they inherit means nothing to them.
+// taskPlace rejects a delegate of an action, and drops an inherited one: actions run on the
+// controller.
 func (c *compiler) taskPlace(t *program.Task, said inherited) {
 	if t.Mode != program.OnController {
 		return
@@ -123,7 +123,7 @@ func (c *compiler) taskPlace(t *program.Task, said inherited) {
 	t.Delegate = nil
 }
 
-// taskArgs checks the arguments as far as they are known now.
+// taskArgs compiles the arguments and decodes them when they are the same on all hosts.
 func (c *compiler) taskArgs(d *lang.Document, t *program.Task, raw *rawTask) {
 	into := t.Kind.New()
 	switch into.(type) {

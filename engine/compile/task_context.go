@@ -8,7 +8,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// taskContext is what tasks inherit from what they stand in.
+// taskContext is what tasks inherit from the play, the role, the blocks and the includes
+// around them.
 type taskContext struct {
 	doc    *lang.Document
 	play   *program.Play
@@ -22,7 +23,7 @@ type taskContext struct {
 	// any, and in dir; both are in tree.
 	tree      lang.Tree
 	here, dir string
-	includes  []string // for circular includes
+	includes  []string // the files around, for circular includes
 	// loops are those of the includes around, by what their items and positions are
 	// called; labels say how their items are shown.
 	loops  map[string]strictyaml.Pos
@@ -30,14 +31,14 @@ type taskContext struct {
 	state  *playState
 }
 
-// playState is what one play gathers while it is compiled.
+// playState collects handlers and notifications while a play is compiled.
 type playState struct {
 	tasks     int
 	handlers  []*program.Task
 	byName    map[string]map[string]*program.Task // role ("" for the play) -> name -> handler
 	listeners map[string][]*program.Task          // topic -> handlers
 	notifies  []pendingNotify
-	applied   map[string]bool // roles whose handlers and dependencies are in
+	applied   map[string]bool // roles whose handlers and dependencies are compiled
 }
 
 type pendingNotify struct {
@@ -47,7 +48,7 @@ type pendingNotify struct {
 	pos  strictyaml.Pos
 }
 
-// with returns a copy with one more layer of variables.
+// with returns a copy with one more layer of variables; nil adds none.
 func (x taskContext) with(scope *lang.Scope) taskContext {
 	if scope != nil {
 		x.scopes = append(slices.Clip(x.scopes), scope)
@@ -61,7 +62,7 @@ func (x taskContext) tagged(tags []string) taskContext {
 	return x
 }
 
-// inside returns the scene inside of something that has the given keywords.
+// inside returns the context of tasks in something that has the given keywords.
 func (x taskContext) inside(l inherited) taskContext {
 	x.layer = l.over(x.layer)
 	return x
@@ -76,7 +77,7 @@ func (x taskContext) throttled() bool {
 	return false
 }
 
-// withoutLoops is the scene as it was outside of all loops at includes.
+// withoutLoops returns the context without the loops of includes.
 func (x taskContext) withoutLoops() taskContext {
 	x.scopes = slices.DeleteFunc(slices.Clone(x.scopes), func(s *lang.Scope) bool { return s.Loop })
 	x.loops, x.labels = nil, nil

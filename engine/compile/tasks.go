@@ -73,7 +73,7 @@ func (c *compiler) metaItem(x taskContext, raw *rawTask) {
 	c.emit(program.Op{Kind: program.OpEndHost, Play: x.play, Block: x.block, Ends: ends})
 }
 
-// withoutBlocks are the keywords of a task but for those of a block or handler.
+// withoutBlocks returns the keywords of a task without those of blocks and handlers.
 func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	for word, key := range raw.set {
@@ -112,7 +112,7 @@ func (c *compiler) blockItem(x taskContext, raw *rawTask) {
 	}
 }
 
-// block lays out body, rescue and always of a block.
+// block emits the operations of the body, the rescue and the always part of a block.
 func (c *compiler) block(x taskContext, b *program.Block, body, rescue, always []*yaml.Node) {
 	x.block = b
 	b.Begin = c.emit(program.Op{Kind: program.OpBlock, Play: x.play, Block: b})
@@ -136,7 +136,7 @@ func pointers(nodes []yaml.Node) []*yaml.Node {
 	return out
 }
 
-// includeItem puts the tasks of a role or a file in place, as a block when it
+// includeItem compiles the tasks of an included role or file, as a block when the include
 // has a condition; with a loop once for each item.
 func (c *compiler) includeItem(x taskContext, raw *rawTask, form string) {
 	d := x.doc
@@ -153,7 +153,7 @@ func (c *compiler) includeItem(x taskContext, raw *rawTask, form string) {
 	}
 }
 
-// include puts a role or a file in place once; t is the turn of its loop.
+// include compiles an included role or file once; t is the iteration of its loop.
 func (c *compiler) include(x taskContext, raw *rawTask, form string, t iteration) {
 	d := x.doc
 	x = x.inside(c.inheritedOf(d, raw.node, &raw.rawInherit))
@@ -184,8 +184,8 @@ func (c *compiler) include(x taskContext, raw *rawTask, form string, t iteration
 	c.block(x, &program.Block{Name: raw.IncludeTasks, Pos: pos, Parent: x.block, When: when, Scopes: x.scopes, OnlyHosts: t.hosts}, nodes, nil, nil)
 }
 
-// tasksFile is the file of tasks that is meant: one beside the file that includes
-// it, or else as seen from the playbook or the tasks of the role.
+// tasksFile returns the included file: the one beside the including file, or else as seen
+// from the playbook or the tasks of the role.
 func (c *compiler) tasksFile(x taskContext, name string) string {
 	if x.here != "" {
 		near := lang.JoinPath(x.here, name)

@@ -9,16 +9,16 @@ import (
 	"deployer/engine/lang"
 )
 
-// ansibleKeywords are words of Ansible for words that are written otherwise here, beside
-// those of the library. What stands below them is looked at as if it were ours,
-// so that all that is to be changed is said at once.
+// ansibleKeywords are keywords of Ansible that have another name here, beside the modules
+// of Compiler.Renamed. The content below such a keyword is checked as well, so that one
+// compilation reports everything that must change.
 var ansibleKeywords = map[string]string{
 	"import_tasks": "include_tasks", "include": "include_tasks", "import_role": "include_role", "with_items": "loop", "with_list": "loop",
 	"set_fact": "set",
 }
 
-// deployerWord is the word of deployer that a word of Ansible stands for; empty when
-// there is none.
+// deployerWord returns the keyword or module here that a word of Ansible stands for; empty
+// when there is none.
 func (c *compiler) deployerWord(word string, keywords []string) string {
 	bare := word
 	if parts := strings.Split(word, "."); len(parts) == 3 {
@@ -37,8 +37,8 @@ func (c *compiler) deployerWord(word string, keywords []string) string {
 	return ours
 }
 
-// checkBelowUnknown looks at what stands below a word that is none: its texts and
-// expressions are Jinja as a rule, and to be changed with it.
+// checkBelowUnknown checks the content of an unknown key: its texts and expressions are
+// usually Jinja and have to change, too.
 func (c *compiler) checkBelowUnknown(d *lang.Document, value *yaml.Node) {
 	if value.Kind == yaml.ScalarNode {
 		_, err := lang.CompileValue(d, value)
@@ -52,7 +52,7 @@ func (c *compiler) checkBelowUnknown(d *lang.Document, value *yaml.Node) {
 	}
 }
 
-// checkUnknownTask looks at the rest of a task whose module is unknown.
+// checkUnknownTask checks the keywords of a task whose module is unknown.
 func (c *compiler) checkUnknownTask(d *lang.Document, raw *rawTask) {
 	for _, n := range []*yaml.Node{&raw.When, &raw.ChangedWhen, &raw.FailedWhen, &raw.Until} {
 		c.conditions(d, n, "condition")

@@ -16,13 +16,14 @@ import (
 type iteration struct {
 	item  *lang.Value
 	index int
-	// only are the hosts whose lists are that long; nil for all.
+	// hosts are those whose lists have that many items; nil for all.
 	hosts map[string]bool
-	// look is what makes hosts say why they have no item; may be nil.
+	// probe is a condition that evaluates the item, so that a host whose list cannot be
+	// computed fails with the reason; may be nil.
 	probe *lang.Expr
 }
 
-// in returns the scene inside of the turn.
+// in returns the context of tasks inside of the iteration.
 func (t iteration) in(x taskContext, l *program.Loop) taskContext {
 	s := &lang.Scope{Loop: true, Vars: map[string]*lang.Value{l.Var: t.item}, Names: []string{l.Var}}
 	loops := maps.Clone(x.loops)
@@ -48,11 +49,11 @@ func (t iteration) conditions() []*lang.Expr {
 	return []*lang.Expr{t.probe}
 }
 
-// unrollLoop lays out the loop of an include: what is included stands in the program
-// once for each item, so that barriers, plans and the way back know each by
-// itself. That needs the length of the list before the run: written out it may
-// have anything in it, computed it may look at what is known of a host by then.
-// conditional tells that the include has a condition.
+// unrollLoop returns the iterations of a loop at an include. The included tasks are
+// compiled once for each of them, so that barriers, plans and reverts know each task by
+// itself. The number of items must be known before the run: a written list may contain any
+// expressions, a computed one may read what is known of a host by then. conditional is true
+// when the include has a condition.
 func (c *compiler) unrollLoop(x taskContext, l *program.Loop, form string, conditional bool) []iteration {
 	if l.List != nil {
 		out := make([]iteration, len(l.List.Elements()))
@@ -82,14 +83,14 @@ func (c *compiler) unrollLoop(x taskContext, l *program.Loop, form string, condi
 	return c.iterations(l, lists)
 }
 
-// list is a loop's list of one host.
+// list is the list of a loop on one host, or the error of computing it.
 type list struct {
 	items []any
 	err   *strictyaml.Error
 }
 
-// iterations makes the turns from the lists of the hosts. One whose list cannot be
-// computed has the first turn, to say so when it gets there.
+// iterations makes the iterations from the lists of the hosts. A host whose list cannot be
+// computed is in the first iteration, to fail there with the reason.
 func (c *compiler) iterations(l *program.Loop, lists map[string]list) []iteration {
 	var out []iteration
 	for i := 0; ; i++ {
@@ -115,9 +116,9 @@ func (c *compiler) iterations(l *program.Loop, lists map[string]list) []iteratio
 	}
 }
 
-// whyUnknown says what the list of a loop looks at that only the run finds out;
-// empty when all of it is known, or when only the inventory leads there and the host
-// may not come to the include.
+// whyUnknown returns what the list of a loop reads that only the run computes. It is empty
+// when everything is known, or when only variables of the inventory lead there and the
+// include has a condition.
 func (c *compiler) whyUnknown(x taskContext, l *program.Loop, conditional bool) string {
 	refs, via := c.throughInventory(x, lang.Closure(x.scopes, l.Refs))
 	if refs.All() {
@@ -136,8 +137,8 @@ func (c *compiler) whyUnknown(x taskContext, l *program.Loop, conditional bool) 
 	return ""
 }
 
-// whyUnknownName says why the value of a variable is known in the run only; empty when it
-// is known before.
+// whyUnknownName returns why the value of a variable is known in the run only; empty when
+// it is known before.
 func (c *compiler) whyUnknownName(x taskContext, name string) string {
 	switch name {
 	case "facts", "run", "result", "failure":
@@ -157,8 +158,8 @@ func (c *compiler) whyUnknownName(x taskContext, name string) string {
 	return ""
 }
 
-// throughInventory adds what variables of the inventory look at in turn, and tells
-// which of them does.
+// throughInventory adds the variables that variables of the inventory read in turn. The
+// second result is the variable of the inventory that leads to each of them.
 func (c *compiler) throughInventory(x taskContext, refs lang.Refs) (lang.Refs, map[string]*lang.Value) {
 	via, seen := map[string]*lang.Value{}, map[*lang.Value]bool{}
 	if c.lib.Vars == nil || c.lib.Match == nil {
@@ -188,8 +189,8 @@ func (c *compiler) throughInventory(x taskContext, refs lang.Refs) (lang.Refs, m
 	return refs, via
 }
 
-// lists computes the list of a loop for each host of the play; under the empty
-// name where nothing is known of hosts.
+// lists evaluates the list of a loop for each host of the play; under the empty name when
+// no variables of hosts are known.
 func (c *compiler) lists(x taskContext, l *program.Loop) map[string]list {
 	out := map[string]list{}
 	if c.lib.Vars == nil || c.lib.Match == nil {

@@ -11,10 +11,10 @@ import (
 	"deployer/strictyaml"
 )
 
-// encryptedSuffix ends the names of files that Library.Decrypt is asked to open.
+// encryptedSuffix is the end of the names of files that Compiler.Decrypt decrypts.
 const encryptedSuffix = ".age"
 
-// varsFiles are the layers of variables of the files that a play names.
+// varsFiles returns the variables of the files that a play names.
 func (c *compiler) varsFiles(x taskContext, n *yaml.Node, dir string) []*lang.Scope {
 	d := x.doc
 	var out []*lang.Scope
@@ -30,8 +30,8 @@ func (c *compiler) varsFiles(x taskContext, n *yaml.Node, dir string) []*lang.Sc
 	return out
 }
 
-// varsFile reads a file of variables; nil when it cannot be used, and then said
-// so. It may be encrypted, and may have the tags !env and !secret.
+// varsFile reads a file of variables; nil when it cannot be used, after recording the
+// error. The file may be encrypted, and may contain the tags !env and !secret.
 func (c *compiler) varsFile(tree lang.Tree, file string, pos strictyaml.Pos) *lang.Document {
 	shown := tree.DisplayPath(file)
 	if d, ok := c.docs[shown]; ok {
@@ -57,7 +57,7 @@ func (c *compiler) varsFile(tree lang.Tree, file string, pos strictyaml.Pos) *la
 	return d
 }
 
-// open reads a file, decrypted if need be.
+// open reads a file and decrypts it if it is encrypted.
 func (c *compiler) open(tree lang.Tree, file, shown string) ([]byte, error) {
 	data, err := c.read(tree, file)
 	switch {
@@ -69,7 +69,7 @@ func (c *compiler) open(tree lang.Tree, file, shown string) ([]byte, error) {
 	return c.lib.Decrypt(shown, data)
 }
 
-// scalars are the values below n that are worth hiding.
+// scalars returns the values below n that are worth hiding.
 func scalars(n *yaml.Node) []string {
 	if n.Kind == yaml.ScalarNode {
 		if tag := n.ShortTag(); tag == "!!null" || tag == "!!bool" || n.Value == "" {

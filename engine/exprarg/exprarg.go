@@ -10,28 +10,28 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These say what was wanted instead.
+// Errors of arguments that are not expressions.
 var (
 	errNotConditions = errors.New("want an expression, or a list of them")
 	errNotExpression = errors.New("want an expression")
 )
 
-// Conditions are written as `when` is: an expression or a list of them. The task
-// gets what each of them came to.
+// Conditions are written as `when` is: an expression or a list of expressions. The task
+// receives the result of each.
 type Conditions []Verdict
 
-// Verdict is what a condition came to.
+// Verdict is the result of one condition.
 type Verdict struct {
 	Expression string `yaml:"expression" json:"expression"` // as written
 	Place      string `yaml:"place" json:"place"`           // file:line:column
 	Holds      bool   `yaml:"holds" json:"holds"`
-	// Saw are the values that the expression looked at, as "name: value"; only
-	// of one that does not hold.
+	// Saw are the values that the expression has read, as "name: value"; only for a
+	// condition that does not hold.
 	Saw []string `yaml:"saw,omitempty" json:"saw,omitempty"`
 }
 
-// UnmarshalYAML takes what the compiler made; as they are written, conditions are
-// texts, and nothing is known of them yet.
+// UnmarshalYAML decodes the results that package taskargs has computed, or, before that,
+// the expressions as written, without results.
 func (c *Conditions) UnmarshalYAML(n *yaml.Node) error {
 	items := n.Content
 	if n.Kind == yaml.ScalarNode {
@@ -54,19 +54,20 @@ func (c *Conditions) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// YAMLSchema describes it for references.
+// YAMLSchema returns the JSON schema of conditions for the reference.
 func (Conditions) YAMLSchema() map[string]any {
 	text := map[string]any{"type": []any{"string", "boolean"}}
 	return map[string]any{"oneOf": []any{text, map[string]any{"type": "array", "minItems": 1, "items": text}}}
 }
 
-// Value is one expression and what it came to.
+// Value is one expression and its result.
 type Value struct {
 	Expression string `yaml:"expression" json:"expression"` // as written
 	Is         any    `yaml:"is" json:"is"`
 }
 
-// UnmarshalYAML takes what the compiler made, or the expression as it is written.
+// UnmarshalYAML decodes the result that package taskargs has computed, or, before that, the
+// expression as written.
 func (c *Value) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		c.Expression = n.Value
@@ -79,5 +80,5 @@ func (c *Value) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// YAMLSchema describes it for references.
+// YAMLSchema returns the JSON schema of an expression for the reference.
 func (Value) YAMLSchema() map[string]any { return map[string]any{"type": "string"} }

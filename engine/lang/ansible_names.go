@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ansibleNames are variables that are called otherwise here.
+// ansibleNames are variables and constants of Ansible that have another name here.
 var ansibleNames = map[string]string{
 	"inventory_hostname":           "host.name",
 	"inventory_hostname_short":     "host.name",
@@ -55,8 +55,8 @@ var jinjaForms = []struct {
 	{regexp.MustCompile(`\bif\b.*\belse\b`), `write CONDITION ? A : B`},
 }
 
-// jinjaFormAdvice is the advice for an expression that cannot be read; empty when there is
-// none.
+// jinjaFormAdvice returns advice for an expression that cannot be parsed; empty when there
+// is none.
 func jinjaFormAdvice(src string) string {
 	for _, h := range jinjaForms {
 		if h.form.MatchString(src) {
@@ -66,7 +66,7 @@ func jinjaFormAdvice(src string) string {
 	return ""
 }
 
-// containsAdvice is what an expression says where `in` looks for a text in a text.
+// containsAdvice returns advice for `in` between two texts.
 func containsAdvice(message string) string {
 	if strings.Contains(message, `operator "in" not defined`) || strings.Contains(message, "invalid operation: in (mismatched types string") {
 		return `; whether a text is in another one: A contains B`

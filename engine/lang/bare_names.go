@@ -7,10 +7,10 @@ import (
 	"text/template/parse"
 )
 
-// parseFile parses a template file. A name that stands by itself and is not a function
-// is a variable of the host: {{ host.name }} is {{ $.host.name }}. The second result
-// holds the variables that {{ define }} parts of the file name so: their $ is what they
-// were called with, and the variables are given to them as functions.
+// parseFile parses a template file. A name that stands by itself and is not a function is a
+// variable of the host: {{ host.name }} is {{ $.host.name }}. The second result holds the
+// variables that {{ define }} parts of the file name in this way: there, $ is the argument
+// of the call, so bind makes these variables functions.
 func parseFile(src string, funcs template.FuncMap) (*template.Template, []string, error) {
 	tree := parse.New(".")
 	tree.Mode = parse.SkipFuncCheck
@@ -118,7 +118,7 @@ func (b *bareNames) node(n parse.Node) parse.Node {
 	return n
 }
 
-// variable is what a name stands for, with the fields behind it.
+// variable returns the node that a name stands for, with the fields behind it.
 func (b *bareNames) variable(id *parse.IdentifierNode, chain *parse.ChainNode) parse.Node {
 	if b.define {
 		b.asFuncs[id.Ident] = func() (any, error) { return nil, fmt.Errorf("unknown name %q", id.Ident) }
@@ -134,7 +134,7 @@ func (b *bareNames) variable(id *parse.IdentifierNode, chain *parse.ChainNode) p
 	return v
 }
 
-// unknownFunction notes a name with arguments that no function has.
+// unknownFunction records the error for a name with arguments that is not a function.
 func (b *bareNames) unknownFunction(id *parse.IdentifierNode) {
 	if b.err == nil {
 		line := strings.Count(b.src[:min(int(id.Pos), len(b.src))], "\n") + 1
@@ -142,8 +142,8 @@ func (b *bareNames) unknownFunction(id *parse.IdentifierNode) {
 	}
 }
 
-// bind gives the variables of a host to the {{ define }} parts of the file, which
-// name them as functions.
+// bind gives the variables of a host to the {{ define }} parts of the file, which name them
+// as functions.
 func (t *Template) bind(vars map[string]any) (*template.Template, error) {
 	if len(t.asFuncs) == 0 {
 		return t.tpl, nil

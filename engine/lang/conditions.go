@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// ConditionsHold evaluates conditions in their scopes; reason is the first that does
-// not hold.
+// ConditionsHold evaluates conditions in their scopes; reason is the first that does not
+// hold.
 func ConditionsHold(when []*Expr, scopes []*Scope, vars *Vars) (ok bool, reason string, err error) {
 	if len(when) == 0 {
 		return true, "", nil
@@ -26,7 +26,7 @@ func ConditionsHold(when []*Expr, scopes []*Scope, vars *Vars) (ok bool, reason 
 	return false, failed.Src, nil
 }
 
-// Sources are conditions as they are written.
+// Sources returns conditions as they are written, joined by "and".
 func Sources(conditions []*Expr) string {
 	var out []string
 	for _, c := range conditions {
@@ -35,8 +35,8 @@ func Sources(conditions []*Expr) string {
 	return strings.Join(out, " and ")
 }
 
-// FirstFalse computes conditions that must all hold, in order, up to the first
-// that does not; it returns that one.
+// FirstFalse evaluates conditions that must all hold, in order, up to the first that does
+// not hold, which it returns.
 func FirstFalse(conditions []*Expr, vars map[string]any) (bool, *Expr, error) {
 	for _, c := range conditions {
 		ok, err := c.Bool(vars)

@@ -6,9 +6,8 @@ import (
 	"deployer/engine/lang/dialect"
 )
 
-// rewriteDefault makes a choice of `value | default(other)`, so that the other one is looked
-// at only when it is needed: it stands in for what is missing or null, with true behind
-// it for what is empty, too.
+// rewriteDefault turns `value | default(other)` into a choice, so that other is evaluated
+// only when value is missing or null, or with true behind it empty.
 func (s *strictness) rewriteDefault(n *ast.Node, args []ast.Node) {
 	var list []ast.Node
 	var other, falsy ast.Node = &ast.StringNode{}, nil
@@ -42,7 +41,7 @@ func (s *strictness) rewriteDefault(n *ast.Node, args []ast.Node) {
 	ast.Patch(n, &ast.BinaryNode{Operator: "??", Left: found, Right: other})
 }
 
-// namedArgument takes NAME=VALUE apart; the name of any other argument is empty.
+// namedArgument splits NAME=VALUE; the name of any other argument is empty.
 func namedArgument(n ast.Node) (string, ast.Node) {
 	c, ok := n.(*ast.CallNode)
 	if !ok {

@@ -6,16 +6,16 @@ import (
 	"deployer/strictyaml"
 )
 
-// VarUse is a place at which a variable is looked at, whatever the values of others
-// are: if it is not there, this is an error on every host that comes there.
+// VarUse is a place at which a variable is read on every host that reaches it, whatever the
+// values of other variables are: when the variable is missing, the host fails.
 type VarUse struct {
 	Name   string
 	Pos    strictyaml.Pos
-	Source string // as errors call it: template {{ name }}
-	User   string // what looks there, when it stands elsewhere
+	Source string // as errors quote it: template {{ name }}
+	User   string // the end of an error that names the task, when the place is in another file
 }
 
-// collectDefinite gathers the variables that an expression looks at in any case: not those
+// collectDefinite records the variables that an expression reads on every host: not those
 // behind && and ||, in one branch of a choice, or in the body of a predicate.
 func (s *strictness) collectDefinite(n ast.Node) {
 	switch t := n.(type) {

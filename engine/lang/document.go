@@ -9,12 +9,12 @@ import (
 	"deployer/strictyaml"
 )
 
-// Document is one YAML file of a playbook or role.
+// Document is one YAML file of a playbook or a role.
 type Document struct {
-	Name  string // as shown to people
+	Name  string // as messages call it
 	Root  *yaml.Node
 	lines [][]byte
-	files *Files // that its texts may name; nil when it is of no playbook and no role
+	files *Files // the files that its texts may name; nil for a file of the inventory
 }
 
 // ParseDocument parses a file; name is how messages call it.
@@ -26,7 +26,8 @@ func ParseDocument(name string, data []byte) (*Document, error) {
 	return &Document{Name: name, Root: root, lines: bytes.Split(data, []byte("\n"))}, nil
 }
 
-// WithFiles says whose files the texts of a document name. It may be nil.
+// WithFiles sets the files that the texts of the document may name, unless they are set. d
+// may be nil.
 func (d *Document) WithFiles(files *Files) *Document {
 	if d != nil && d.files == nil {
 		d.files = files
@@ -40,9 +41,9 @@ func (d *Document) At(n *yaml.Node) strictyaml.Pos { return strictyaml.At(d.Name
 // Origin maps places inside the text of a scalar to places in its file.
 type Origin struct {
 	Start strictyaml.Pos
-	// line and col are the file's line and column of the first character of
-	// the text; indent is that of its later lines. exact is false when the
-	// text is folded or escaped so that only the start is known.
+	// line and col are the file's line and column of the first character of the text;
+	// indent is that of its later lines. exact is false when the text is folded or escaped,
+	// so that only its start is known.
 	line, col, indent int
 	exact             bool
 	files             *Files // see document
@@ -70,7 +71,7 @@ func (d *Document) Origin(n *yaml.Node) Origin {
 	return o
 }
 
-// indent is that of the first line with text after the given line (from 1).
+// indent returns the indentation of the first line with text after the given line (from 1).
 func (d *Document) indent(line int) int {
 	for _, l := range d.lines[min(line, len(d.lines)):] {
 		if t := bytes.TrimLeft(l, " "); len(bytes.TrimSpace(t)) > 0 {
@@ -85,7 +86,7 @@ func fileOrigin(name string) Origin {
 	return Origin{Start: strictyaml.Pos{File: name, Line: 1, Col: 1}, line: 1, col: 1, exact: true}
 }
 
-// at is the place of the given line (from 1) and column (from 0) of the text.
+// at returns the place of the given line (from 1) and column (from 0) of the text.
 func (o Origin) at(line, col int) strictyaml.Pos {
 	if !o.exact || line < 1 {
 		return o.Start

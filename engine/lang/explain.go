@@ -12,9 +12,9 @@ import (
 	"deployer/engine/journal"
 )
 
-// Explain lists what an expression looked at, as "result.rc: 1", each once in the
-// order of the source: names and the fields of names, as far as they are written
-// out. What does not exist is left out.
+// Explain returns the values that an expression reads, as "result.rc: 1", each once in the
+// order of the source: names and the fields of names that are written out. Names that do
+// not exist are left out.
 func (e *Expr) Explain(vars map[string]any) []string {
 	tree, err := parser.Parse(e.read.Text)
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *pathCollector) gather(n *ast.Node) {
 	}
 }
 
-// memberPath are the names of a look-up such as a.b.c; nil for anything else.
+// memberPath returns the names of a look-up such as a.b.c; nil for any other node.
 func memberPath(n ast.Node) []string {
 	switch t := n.(type) {
 	case *ast.IdentifierNode:
@@ -107,11 +107,11 @@ func sourceOf(path []string) string {
 	return out
 }
 
-// maxShownBytes is the length in bytes of the longest value that is shown.
+// maxShownBytes is the length of the longest value that is shown.
 const maxShownBytes = 500
 
-// shownValue writes a value on one line where it has one. A value is shown as a whole or
-// not at all: a part of a secret would not be recognized as one.
+// shownValue writes a value on one line if possible. A value is shown as a whole or not at
+// all: a part of a secret would not be recognized as a secret.
 func shownValue(v any) string {
 	text, isText := v.(string)
 	if !isText {

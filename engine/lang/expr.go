@@ -15,27 +15,28 @@ import (
 	"deployer/strictyaml"
 )
 
-// Expr is a compiled expression of the expr language (https://expr-lang.org): a
-// condition, a loop, a throttle, or what stands in {{ }} of a text. A name or a key
-// that does not exist is an error, except to the left of ??, in a?.b and in front of
-// | default. It is safe for concurrent use.
+// Expr is a compiled expression of the expr language (https://expr-lang.org) with the
+// syntax of package dialect: a condition, a loop, a throttle, or the content of {{ }} in a
+// text. A name or a key that does not exist is an error, except to the left of ??, in a?.b
+// and before | default. It is safe for concurrent use.
 type Expr struct {
 	Src  string
 	Pos  strictyaml.Pos
 	orig Origin
-	// whole is the text that the expression stands in, from the byte offset on.
+	// whole is the text around the expression, which begins at the byte offset.
 	whole    string
 	offset   int
-	texted   bool // it stands in {{ }}
+	texted   bool // the expression stands in {{ }}
 	read     dialect.Source
 	prog     *vm.Program
 	refs     Refs
 	definite []VarUse
-	fallback *int // the number instead of an error; see Or
-	simple   bool // it is a path of names
+	fallback *int // the value of a throttle that cannot be computed; see WithFallback
+	simple   bool // the expression is a path of names
 }
 
-// CompileExpr compiles an expression that stands by itself.
+// CompileExpr compiles an expression that stands outside of a text, such as a condition.
+// Expressions in {{ }} are an error with advice.
 func CompileExpr(src string, orig Origin) (*Expr, error) {
 	e := &Expr{Src: src, Pos: orig.Start, orig: orig, whole: src}
 	if strings.Contains(src, "{{") {
@@ -48,7 +49,7 @@ func CompileExpr(src string, orig Origin) (*Expr, error) {
 	return e.compiled()
 }
 
-// compiled is the expression, or what is wrong with it.
+// compiled compiles the expression and returns it, or the error.
 func (e *Expr) compiled() (*Expr, error) {
 	if err := e.compile(); err != nil {
 		return nil, err
@@ -92,14 +93,14 @@ func (e *Expr) compile() error {
 	return nil
 }
 
-// at is the place in the file of a rune of the expression as the parser reads it.
+// at returns the place in the file of a rune of the expression as the parser reads it.
 func (e *Expr) at(read int) strictyaml.Pos {
 	runes := []rune(e.Src)
 	written := min(e.read.Origin(read), len(runes))
 	return e.orig.within(e.whole, e.offset+len(string(runes[:written])))
 }
 
-// shown is the expression as errors call it.
+// shown returns the expression as errors quote it.
 func (e *Expr) shown() string {
 	if e.texted {
 		return "template {{ " + e.Src + " }}"
@@ -107,14 +108,14 @@ func (e *Expr) shown() string {
 	return fmt.Sprintf("expression %q", e.Src)
 }
 
-// isPath reports whether the expression is names behind each other, as in a.b.c, and
-// none of them is a word of the language.
+// isPath reports whether the expression is a path of names, as in a.b.c, that contains no
+// keyword of the language.
 func (e *Expr) isPath() bool { return e.simple }
 
-// Refs are the variables that the expression looks at.
+// Refs returns the variables that the expression may read.
 func (e *Expr) Refs() Refs { return e.refs }
 
-// Eval computes the expression; an error has the place in the file.
+// Eval evaluates the expression. An error has the place in the file.
 func (e *Expr) Eval(vars map[string]any) (any, error) {
 	v, err := expr.Run(e.prog, vars)
 	if err != nil {
@@ -123,7 +124,7 @@ func (e *Expr) Eval(vars map[string]any) (any, error) {
 	return v, nil
 }
 
-// Bool computes a condition. A value that is not true or false is an error.
+// Bool evaluates a condition. A value other than true and false is an error.
 func (e *Expr) Bool(vars map[string]any) (bool, error) {
 	v, err := e.Eval(vars)
 	if err != nil {
@@ -136,7 +137,7 @@ func (e *Expr) Bool(vars map[string]any) (bool, error) {
 	return b, nil
 }
 
-// Int computes a whole number; fractions are dropped, as 7/2 gives 3.5.
+// Int evaluates a whole number. Fractions are dropped, as 7/2 gives 3.5.
 func (e *Expr) Int(vars map[string]any) (int, error) {
 	v, err := e.Eval(vars)
 	if err != nil {
@@ -153,7 +154,8 @@ func (e *Expr) Int(vars map[string]any) (int, error) {
 	return 0, e.Pos.Errorf("%q gives %s, want a whole number", e.Src, Describe(v))
 }
 
-// wrap gives an error of the expr language its place in the file.
+// wrap adds the place in the file, and advice where the expression looks like Jinja, to an
+// error of the expr language.
 func (e *Expr) wrap(err error) error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
@@ -171,7 +173,7 @@ func (e *Expr) wrap(err error) error {
 	return e.at(fe.From).Errorf("%s: %s%s", e.shown(), msg, advice)
 }
 
-// Describe names a value's type for people.
+// Describe returns the type of a value in words, for errors.
 func Describe(v any) string {
 	switch t := v.(type) {
 	case nil:
@@ -205,7 +207,7 @@ func (e *Expr) Fallback() (n int, ok bool) {
 // Origin returns the place that the expression was compiled for.
 func (e *Expr) Origin() Origin { return e.orig }
 
-// Number is the expression that is always n.
+// Number returns the expression that is n on every host.
 func Number(n int) *Expr {
 	e, err := CompileExpr(strconv.Itoa(n), Origin{})
 	if err != nil {
@@ -214,8 +216,8 @@ func Number(n int) *Expr {
 	return e
 }
 
-// WithFallback returns the same expression as a throttle that is n where it cannot be
-// computed, because it looks at something that nothing has registered.
+// WithFallback returns the same expression as a throttle that is n when it cannot be
+// computed, because it reads a variable that no task has registered.
 func (e *Expr) WithFallback(n int) *Expr {
 	c := *e
 	c.fallback = &n

@@ -47,7 +47,7 @@ func (f *Files) Walk(name string) ([]engine.FileEntry, error) {
 	return out, err
 }
 
-// below is p relative to root; empty for root itself.
+// below returns p relative to root; empty for root itself.
 func below(root, p string) string {
 	switch {
 	case p == root:

@@ -13,12 +13,12 @@ import (
 	"text/template"
 )
 
-// Tree is a directory, and the name under which messages show it.
+// Tree is a directory of playbooks, roles or templates.
 type Tree struct {
-	Name string // "roles", "/home/me/site/roles"; joined with the file's path
+	Name string // how messages call it, joined with the path of a file: "roles", "/home/me/site/roles"
 	FS   fs.FS
-	// Dir is where it is on disk, so that ../shared leads to what is beside it;
-	// empty for one that is nowhere, which no name leads out of.
+	// Dir is its path on disk, through which ../shared names the directory beside it; empty
+	// for a tree that is not on disk, such as the embedded roles.
 	Dir string
 }
 
@@ -30,8 +30,8 @@ func (t Tree) DisplayPath(name string) string {
 	return path.Join(t.Name, name)
 }
 
-// Resolve returns the tree of a file: t, or the directory that holds the file, if
-// its name is absolute or leads out of t.
+// Resolve returns the tree of a file and the name in it: t itself, or the directory of the
+// file when its name is absolute or leads out of t.
 func (t Tree) Resolve(file string, outside func(dir string) fs.FS) (Tree, string, error) {
 	if fs.ValidPath(file) {
 		return t, file, nil
@@ -51,7 +51,7 @@ func (t Tree) Resolve(file string, outside func(dir string) fs.FS) (Tree, string
 	return Tree{Name: shown, FS: outside(dir), Dir: dir}, base, nil
 }
 
-// JoinPath is the name of a file as seen from a directory of its tree.
+// JoinPath returns the name in its tree of a file that is named as seen from dir.
 func JoinPath(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return path.Clean(name)
@@ -59,8 +59,8 @@ func JoinPath(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-// Files finds the templates and plain files that tasks of one role, or of a
-// playbook, name. It is safe for concurrent use.
+// Files finds the templates and plain files that the tasks of one role, or of a playbook,
+// name. It is safe for concurrent use.
 type Files struct {
 	owner       string // for messages: "role etcd"
 	searchDirs  []SearchDir
@@ -73,7 +73,7 @@ type Files struct {
 	parsed map[string]*Template
 }
 
-// SearchDir is a directory to look in, for templates, files or both.
+// SearchDir is a directory in which Files looks for templates, files or both.
 type SearchDir struct {
 	Tree             Tree
 	Dir              string
@@ -83,17 +83,17 @@ type SearchDir struct {
 // fileFunctions are Functions, made once.
 var fileFunctions = sync.OnceValue(Functions)
 
-// NewFiles returns the files of owner, a role or a playbook as messages call it. The
-// directory of the playbook is empty when it is not on disk; openDir opens the
-// directory of a file that is named by an absolute path.
+// NewFiles returns the files of owner, a role or a playbook as messages call it.
+// playbookDir is the directory of the playbook, empty when it is not on disk. openDir opens
+// the directory of a file that is named by an absolute path.
 func NewFiles(owner, playbookDir string, openDir func(dir string) fs.FS, places ...SearchDir) *Files {
 	f := &Files{owner: owner, searchDirs: places, funcs: maps.Clone(fileFunctions()), playbookDir: playbookDir, openDir: openDir, parsed: map[string]*Template{}}
 	f.funcs[includeFunc] = f.include
 	return f
 }
 
-// FromDisk returns the same files as they are on disk now, without what was read of
-// them. Directories that are not on disk stay as they are.
+// FromDisk returns the same files as they are on disk now, with nothing cached. Directories
+// that are not on disk stay as they are.
 func (f *Files) FromDisk() *Files {
 	dirs := slices.Clone(f.searchDirs)
 	for i, p := range dirs {
@@ -110,16 +110,15 @@ func (f *Files) File(name string) ([]byte, error) {
 	return data, err
 }
 
-// Template returns a compiled template file: from templates/ of the role, or
-// from the shared templates, or by an absolute path.
+// Template returns a compiled template file: from templates/ of the role, from the shared
+// templates, or by an absolute path. Each file is compiled once.
 func (f *Files) Template(name string) (*Template, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.template(name, nil)
 }
 
-// template is Template with the lock held. chain are the files whose includes
-// lead here.
+// template is Template with the lock held. chain are the files whose includes lead here.
 func (f *Files) template(name string, chain []string) (*Template, error) {
 	if t, ok := f.parsed[name]; ok {
 		return t, nil
@@ -154,7 +153,7 @@ func (f *Files) find(name string, fits func(SearchDir) bool, what string) (data 
 	return data, tree.DisplayPath(full), nil
 }
 
-// locate returns the first place that has something of that name.
+// locate returns the first directory that has a file of that name.
 func (f *Files) locate(name string, fits func(SearchDir) bool, what string) (tree Tree, full string, err error) {
 	if filepath.IsAbs(name) {
 		tree, full, err := Tree{}.Resolve(path.Clean(name), f.openDir)

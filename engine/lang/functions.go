@@ -6,8 +6,9 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// Functions are those that template files may call, and expressions too: sprig's, without the ones that
-// read the controller's environment or network, and toYaml, fromYaml and toToml.
+// Functions returns the functions of template files, which expressions may call, too: those
+// of sprig, without the functions that read the environment or the network of the
+// controller, and toYaml, fromYaml and toToml.
 func Functions() template.FuncMap {
 	f := sprig.TxtFuncMap()
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {

@@ -7,21 +7,21 @@ import (
 	"deployer/strictyaml"
 )
 
-// HostVarCompiler makes values of an inventory's variables whose texts may have
-// templates: with NewVars, such a variable is computed when a task looks at it, by
-// what that task sees. What the same place in a file gives to many hosts is compiled
-// once. Not safe for concurrent use.
+// HostVarCompiler compiles variables of an inventory whose texts contain {{ }}: with
+// NewVars, such a variable is evaluated when a task reads it, with what that task sees. A
+// value that one place of a file gives to many hosts is compiled once. Not safe for
+// concurrent use.
 type HostVarCompiler struct {
 	compiled map[strictyaml.Pos]*Value
 }
 
-// NewHostVarCompiler has compiled nothing yet.
+// NewHostVarCompiler returns an empty HostVarCompiler.
 func NewHostVarCompiler() *HostVarCompiler {
 	return &HostVarCompiler{compiled: map[strictyaml.Pos]*Value{}}
 }
 
-// Compile returns the value as NewVars takes it: as it is without a template in it. at is
-// where it stands. The error is that of a template that does not compile.
+// Compile returns the value as NewVars accepts it; a value without {{ }} stays as it is. at
+// returns its place. The error is that of an expression that does not compile.
 func (c *HostVarCompiler) Compile(value any, at func() strictyaml.Pos) (any, error) {
 	if !hasTemplate(value) {
 		return value, nil
@@ -73,7 +73,7 @@ func (c *HostVarCompiler) child(v *Value, value any) error {
 	return nil
 }
 
-// hasTemplate reports whether a text in the value is a template.
+// hasTemplate reports whether a text in the value contains expressions.
 func hasTemplate(value any) bool {
 	switch t := value.(type) {
 	case string:

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// ResolveHostVars computes those of a host's variables that have templates, for other hosts:
-// with what the host has before the run. Left out are those that need more than
-// that: facts, what tasks register or set, variables of plays. With others it
-// computes those too that look at other hosts, who must have been told of by then.
+// ResolveHostVars computes the variables with {{ }} that each host may read of the others
+// (hosts.NAME.vars), from what the host has before the run. Variables that need facts,
+// results of tasks or variables of plays are left out. With others it includes variables
+// that read other hosts; the variables of those hosts must be resolved by then.
 func ResolveHostVars(base, fixed map[string]any, others bool) map[string]any {
 	v := NewVars(base, fixed)
 	out := map[string]any{}
@@ -26,13 +26,13 @@ func ResolveHostVars(base, fixed map[string]any, others bool) map[string]any {
 	return out
 }
 
-// IsDeferred reports whether a variable of a host is computed when it is looked at.
+// IsDeferred reports whether a variable of a host is evaluated when a task reads it.
 func IsDeferred(value any) bool {
 	_, later := value.(*Value)
 	return later
 }
 
-// reach are the variables that one of the host's looks at, in turn.
+// reach returns the variables that one of the host's reads in turn.
 func (v *Vars) reach(name string) Refs {
 	var out Refs
 	out.Add(name)
@@ -52,7 +52,6 @@ func (v *Vars) reach(name string) Refs {
 	return out
 }
 
-// hostVarsAdvice is the advice for a name that is looked for among the variables of another
-// host, where they do not have it.
+// hostVarsAdvice is the advice for a name that the variables of another host lack.
 const hostVarsAdvice = "; hosts.NAME.vars has what the inventory says of a host, as far as it can be computed without facts and plays; " +
 	"what a task sets is known to its own host, with run_once to all; a task with delegate_to asks another host"

@@ -10,34 +10,34 @@ import (
 	"deployer/strictyaml"
 )
 
-// language has the functions of expressions.
+// language has the functions that expressions may call.
 var language = dialect.New(Functions())
 
 // Interpolation is a compiled text of a playbook, a role or an inventory: literals, and
-// expressions in {{ }}. A name that does not exist is an error with its place. It is
-// safe for concurrent use.
+// expressions in {{ }}. A name that does not exist is an error with its place. It is safe
+// for concurrent use.
 type Interpolation struct {
 	orig     Origin
 	src      string
 	pieces   []piece
 	refs     Refs
-	definite []VarUse // what it looks at on every host
+	definite []VarUse // variables that are read on every host
 }
 
 // piece is a literal or an expression.
 type piece struct {
 	literal string
 	expr    *Expr
-	path    []string // of an expression that is a path of names only
+	path    []string // of an expression that is a path of names
 }
 
-// IsTemplate reports whether a text has anything but literals.
+// IsTemplate reports whether a text contains expressions.
 func IsTemplate(s string) bool { return dialect.IsText(s) }
 
 var plainPath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
-// CompileInterpolation compiles a text. All expressions of it are looked at: the error holds
-// what is wrong with each.
+// CompileInterpolation compiles a text. The error holds the errors of all expressions in
+// it.
 func CompileInterpolation(src string, orig Origin) (*Interpolation, error) {
 	t := &Interpolation{orig: orig, src: src}
 	parts, err := dialect.Split(src)
@@ -67,25 +67,25 @@ func CompileInterpolation(src string, orig Origin) (*Interpolation, error) {
 	return t, strictyaml.Join(errs...)
 }
 
-// at is the place in the file of an offset, in bytes, into the text.
+// at returns the place in the file of an offset, in bytes, into the text.
 func (t *Interpolation) at(offset int) strictyaml.Pos { return t.orig.within(t.src, offset) }
 
-// within is the place of an offset, in bytes, into the text.
+// within returns the place of an offset, in bytes, into the text.
 func (o Origin) within(text string, offset int) strictyaml.Pos {
 	before := text[:min(offset, len(text))]
 	line := strings.Count(before, "\n")
 	return o.at(line+1, len([]rune(before[strings.LastIndexByte(before, '\n')+1:])))
 }
 
-// Refs are the variables that the text looks at.
+// Refs returns the variables that the text may read.
 func (t *Interpolation) Refs() Refs { return t.refs }
 
 // Single reports whether the text is one expression and nothing else, so that its value
-// has a type.
+// keeps its type.
 func (t *Interpolation) Single() bool { return len(t.pieces) == 1 && t.pieces[0].expr != nil }
 
-// maxTextBytes is the size of the longest text that expressions make, in bytes: it ends
-// in the memory of each host's run.
+// maxTextBytes is the maximum size of a text that expressions make: it is held in memory
+// for each host of a run.
 const maxTextBytes = 64 << 20
 
 // Text renders the text.
@@ -130,8 +130,7 @@ func (p *piece) eval(vars map[string]any) (any, error) {
 	return p.expr.Eval(vars)
 }
 
-// Value computes the text where any type is welcome: that of its expression when it is
-// one.
+// Value evaluates the text and keeps the type when the text is one expression.
 func (t *Interpolation) Value(vars map[string]any) (any, error) {
 	if !t.Single() {
 		return t.Text(vars)
@@ -158,7 +157,7 @@ func (e *Expr) tooLong() error {
 	return e.Pos.Errorf("%s: the text is longer than %d MiB", e.shown(), maxTextBytes>>20)
 }
 
-// ToVariable brings what expressions give into the form of variables.
+// ToVariable converts the result of an expression to the types that variables have.
 func ToVariable(v any) (any, error) {
 	switch t := v.(type) {
 	case nil, string, bool, int, float64, map[string]any, []any:
@@ -179,7 +178,7 @@ func ToVariable(v any) (any, error) {
 	return fromJSON(text)
 }
 
-// lookup follows names through mappings.
+// lookup follows a path of names through mappings.
 func lookup(vars map[string]any, path []string) (any, bool) {
 	var at any = vars
 	for _, step := range path {

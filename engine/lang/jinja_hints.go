@@ -10,11 +10,11 @@ import (
 	"deployer/ansible/jinja"
 )
 
-// ConditionAdvice is what a condition of Jinja is here, as advice; empty when it is
-// none.
+// ConditionAdvice returns what a condition of Jinja is here, as the end of an error; empty
+// when src is not Jinja.
 func ConditionAdvice(src string) string { return asExpr(src, jinja.Condition) }
 
-// ValueAdvice is asCondition for an expression of any value.
+// ValueAdvice is ConditionAdvice for an expression of any value.
 func ValueAdvice(src string) string { return asExpr(src, jinja.Expression) }
 
 func asExpr(src string, translate func(string) (string, error)) string {
@@ -28,7 +28,8 @@ func asExpr(src string, translate func(string) (string, error)) string {
 	return "; write " + out
 }
 
-// templateAdvice is what a line of Jinja is here, as advice; empty when it is none.
+// templateAdvice returns what a line of Jinja is in a template file; empty when it is not
+// Jinja.
 func templateAdvice(src string, line int) string {
 	if lines := strings.Split(strings.TrimSuffix(src, "\n"), "\n"); len(lines) > 1 {
 		src = lines[min(max(line, 1), len(lines))-1]
@@ -43,7 +44,8 @@ func templateAdvice(src string, line int) string {
 	return "; write " + strings.TrimSpace(out)
 }
 
-// notExpression says of the code of a template file why it is none of a text.
+// notExpression returns an error when the code of {{ }} in a text is valid in template
+// files only.
 func notExpression(src string) error {
 	if strings.HasPrefix(src, ".") {
 		return fmt.Errorf("variables have no dot in texts: write {{ %s }}", strings.TrimPrefix(src, "."))
@@ -60,11 +62,11 @@ func notExpression(src string) error {
 	return nil
 }
 
-// templateStatementPattern is one of text/template.
+// templateStatementPattern matches a statement of text/template.
 var templateStatementPattern = regexp.MustCompile(`^(end|else)$|^(?:else )?(if|range|with|define|template|block)\s+(["'.$(]|\w+)`)
 
-// templateStatement is the word with which a statement of text/template begins; empty for an
-// expression.
+// templateStatement returns the keyword with which a statement of text/template begins;
+// empty for an expression.
 func templateStatement(src string) string {
 	m := templateStatementPattern.FindStringSubmatch(src)
 	switch {
@@ -90,7 +92,7 @@ func quotedAt(src string, at int) bool {
 	return quote != 0
 }
 
-// textAdvice is what to write instead of a statement of Jinja in a text.
+// textAdvice returns the alternative to a statement of Jinja in a text.
 func textAdvice(src string, offset int) string {
 	if !strings.HasPrefix(src[offset:], "{%") {
 		return ""
@@ -98,11 +100,11 @@ func textAdvice(src string, offset int) string {
 	return "; a text has {{ CONDITION ? A : B }} and {{ LIST | join(', ') }}, a file of its own has statements: {{ if }}, {{ range }}"
 }
 
-// jinjaStatementPattern is one that text/template would leave as it is.
+// jinjaStatementPattern matches a statement of Jinja, which text/template would copy to its
+// output.
 var jinjaStatementPattern = regexp.MustCompile(`\{%[-+]?\s*(if|for|set|include|macro|block|extends|raw|import|from)\b[^%]*%\}`)
 
-// rejectJinjaStatement refuses a text with a statement of Jinja, which would be taken
-// as it stands.
+// rejectJinjaStatement returns an error for a template file with a statement of Jinja.
 func rejectJinjaStatement(src string, orig Origin) error {
 	at := jinjaStatementPattern.FindStringIndex(src)
 	if at == nil {

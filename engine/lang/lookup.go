@@ -10,18 +10,17 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// lookupName and queryName are how the lookups of Ansible are called after Visit, with
-// all variables in front of their arguments.
+// The names of the lookups of Ansible after Visit, with all variables before their
+// arguments.
 const (
 	lookupName = "__lookup"
 	queryName  = "__query"
 )
 
-// isLookup reports whether a function reads something of the machine that deployer
-// runs on.
+// isLookup reports whether a function reads something of the machine that deployer runs on.
 func isLookup(name string) bool { return name == "lookup" || name == "query" || name == "q" }
 
-// rewriteLookup gives a lookup the variables.
+// rewriteLookup adds the variables to the arguments of a lookup.
 func rewriteLookup(n *ast.Node, t *ast.CallNode, name string) {
 	to := queryName
 	if name == "lookup" {
@@ -31,8 +30,8 @@ func rewriteLookup(n *ast.Node, t *ast.CallNode, name string) {
 	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: to}, Arguments: args})
 }
 
-// lookups compiles the lookups of the expression: a template file whose name is a
-// constant is read now, so that what it looks at is known.
+// lookups checks the lookups of the expression and returns their functions. A template file
+// whose name is a constant is compiled now, so that the variables that it reads are known.
 func (e *Expr) lookups(calls []*ast.CallNode) ([]expr.Option, error) {
 	for _, call := range calls {
 		if err := e.checkLookup(call); err != nil {
@@ -89,10 +88,11 @@ func (e *Expr) checkLookup(call *ast.CallNode) error {
 	return nil
 }
 
-// bareLookup is the name of a lookup without its collection.
+// bareLookup returns the name of a lookup without its collection.
 func bareLookup(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// lookupPlugins are those of Ansible that exist here; each finds one value for each term.
+// lookupPlugins are the lookups of Ansible that exist here; each returns one value for each
+// term.
 var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (any, error){
 	"file": func(e *Expr, _ map[string]any, term string) (any, error) {
 		if e.orig.files == nil {
@@ -115,7 +115,7 @@ var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (
 	},
 }
 
-// missingLookupAdvice are what to do instead of those that do not exist.
+// missingLookupAdvice holds alternatives for lookups that do not exist.
 var missingLookupAdvice = map[string]string{
 	"pipe":        "; a task command with delegate_to: localhost and register",
 	"vars":        "; $env['NAME'] is the variable of that name",

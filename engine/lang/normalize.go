@@ -22,7 +22,7 @@ func toYAML(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// toTOML prints a mapping as a TOML document, keys sorted.
+// toTOML returns a mapping as a TOML document with sorted keys.
 func toTOML(v any) (string, error) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -51,8 +51,8 @@ func fromJSON(s string) (any, error) {
 	return Normalize(v), nil
 }
 
-// toJSON is like sprig's mustToJson, but leaves <, > and & alone: the result
-// goes into configuration files, not into web pages.
+// toJSON is sprig's mustToJson without escapes of <, > and &: the result goes into
+// configuration files, not into web pages.
 func toJSON(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -63,10 +63,10 @@ func toJSON(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Normalize brings a value as JSON or YAML decoders make it into the form that
-// variables have: map[string]any, []any, and int for whole numbers, which
-// would else be printed as 1e+06. Maps and lists are copied where something in
-// them changes.
+// Normalize converts a value that a decoder of JSON or YAML has made into the types that
+// variables have: map[string]any, []any, and int for whole numbers, which templates would
+// else print as 1e+06. It copies maps and lists in which something changes and leaves v as
+// it is.
 func Normalize(v any) any {
 	switch t := v.(type) {
 	case float64:
@@ -123,7 +123,7 @@ func normalizeList(l []any) []any {
 	return out
 }
 
-// same reports whether Normalize returned what it was given.
+// same reports whether Normalize returned its argument.
 func same(a, b any) bool {
 	switch t := a.(type) {
 	case map[string]any:

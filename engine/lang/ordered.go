@@ -14,8 +14,10 @@ import (
 // items of a loop would change places between a plan and its run, and a file
 // would be written anew each time.
 
-// ordered replaces functions of the expression language, and of templates, of
-// the same names.
+// ordered replaces functions of the expression language, and of templates, that return the
+// parts of a mapping in no particular order: the result is sorted by key. Otherwise the
+// items of a loop would change places between a plan and its run, and a file would differ
+// on every run.
 var ordered = map[string]func(m map[string]any) []any{
 	"keys": func(m map[string]any) []any {
 		return mapSorted(m, func(k string) any { return k })
@@ -36,10 +38,10 @@ func mapSorted(m map[string]any, item func(key string) any) []any {
 	return out
 }
 
-// inOrder is how an ordered function is called after Visit.
+// inOrder returns the name by which Visit calls an ordered function.
 func inOrder(name string) string { return "__" + name }
 
-// orderedCalls are the ordered functions for the expression language.
+// orderedCalls returns the ordered functions for the expression language.
 func orderedCalls() []expr.Option {
 	var out []expr.Option
 	for name, list := range ordered {
@@ -54,15 +56,14 @@ func orderedCalls() []expr.Option {
 	return out
 }
 
-// rewriteOrdered has a call of a function that gives its list in any order give it in that
-// of the keys.
+// rewriteOrdered replaces a call of a function that has an ordered replacement.
 func rewriteOrdered(n *ast.Node, call *ast.BuiltinNode) {
 	if ordered[call.Name] != nil && len(call.Arguments) == 1 {
 		ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: inOrder(call.Name)}, Arguments: call.Arguments})
 	}
 }
 
-// orderedKeys is sprig's keys, which takes several mappings, in order.
+// orderedKeys is sprig's keys, which takes several mappings, with sorted keys.
 func orderedKeys(ms ...map[string]any) []any {
 	var out []any
 	for _, m := range ms {

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Refs are the names of variables that an expression or template may look at.
+// Refs are the names of variables that an expression or a template may read.
 type Refs struct {
-	// names are true for those of which more is looked at than how a step ended.
+	// names are true for registered results of which more is read than changed, failed and
+	// skipped.
 	names map[string]bool
-	// tested are the names that are allowed to be missing somewhere.
+	// tested are the names that may be missing somewhere.
 	tested map[string]bool
-	// all is set when they cannot be told, because the variables are used as
-	// a whole.
+	// all is true when any variable may be read, because the variables are used as a whole.
 	all bool
 }
 
 // Add notes that the variable is read.
 func (r *Refs) Add(name string) { r.note(name, true) }
 
-// addField is add for one field of the variable.
+// addField is Add for one field of the variable.
 func (r *Refs) addField(name, field string) {
 	r.note(name, field != "changed" && field != "failed" && field != "skipped")
 }
@@ -32,7 +32,7 @@ func (r *Refs) note(name string, beyond bool) {
 	r.names[name] = r.names[name] || beyond
 }
 
-// test notes that the variable may be missing.
+// test records that the variable may be missing.
 func (r *Refs) test(name string) {
 	if r.tested == nil {
 		r.tested = map[string]bool{}
@@ -59,7 +59,7 @@ func (r Refs) Tested(name string) bool { return r.tested[name] }
 // TestedNames are the variables that are allowed to be missing somewhere.
 func (r Refs) TestedNames() iter.Seq[string] { return maps.Keys(r.tested) }
 
-// Has reports whether the variable of that name may be looked at.
+// Has reports whether the variable may be read.
 func (r Refs) Has(name string) bool {
 	if r.all {
 		return true
@@ -68,16 +68,15 @@ func (r Refs) Has(name string) bool {
 	return ok
 }
 
-// Beyond reports whether more of a registered result may be looked at than whether
-// its step changed something, failed or was skipped. Variables that are used as a
-// whole do not count.
+// Beyond reports whether more of a registered result may be read than its fields changed,
+// failed and skipped. Variables that are used as a whole do not count.
 func (r Refs) Beyond(name string) bool { return r.names[name] }
 
-// Everything are the references of code that may look at any variable.
+// Everything returns the references of code that may read any variable.
 func Everything() Refs { return Refs{all: true} }
 
-// All tells that any variable may be looked at.
+// All reports whether any variable may be read.
 func (r Refs) All() bool { return r.all }
 
-// Names are the names that are known to be looked at, sorted.
+// Names returns the names that are known, sorted. With All there may be more.
 func (r Refs) Names() []string { return slices.Sorted(maps.Keys(r.names)) }

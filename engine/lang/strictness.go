@@ -15,32 +15,33 @@ import (
 	"deployer/strictyaml"
 )
 
-// The expr language gives nil for a name or key that does not exist, so a
-// misspelt condition would quietly be false. strictness rewrites look-ups into
-// calls of get, which fails, or try, which gives nil where the author allowed
-// for it.
+// The expr language evaluates a name or a key that does not exist to nil, so a misspelt
+// condition would be false without any error. strictness rewrites each look-up to a call of
+// get, which fails, or of try, which gives nil where the author has allowed for a missing
+// name.
 const (
 	getName        = "__get"
-	getHostVarName = "__told" // get, of the variables of another host
+	getHostVarName = "__told" // get, for the variables of another host
 	tryName        = "__try"
-	// truthyName is Jinja's truth, of `| default(x, true)`.
+	// truthyName is the truth of Jinja, for `| default(x, true)`.
 	truthyName = "__truthy"
 )
 
+// strictness collects what an expression reads and calls, and rewrites its look-ups. Nodes
+// are identified by their place in the source: newStrictness parses the expression once to
+// fill the maps, and the compiler parses it again and visits the tree from the leaves up.
 type strictness struct {
-	refs Refs
-	// By place in the source: the tree is parsed once to fill these and once
-	// more by the compiler, which walks it from the leaves up.
+	refs      Refs
 	tolerant  map[file.Location]bool   // nil instead of an error
 	untouched map[file.Location]bool   // names of functions
-	locals    map[string]bool          // let x = ...
-	hostVars  map[file.Location]bool   // variables of another host
-	fields    map[file.Location]string // of names of which one field is looked at
+	locals    map[string]bool          // names that `let` defines
+	hostVars  map[file.Location]bool   // look-ups of variables of another host
+	fields    map[file.Location]string // the field that is read, of names of which only one field is
 	unknown   []*ast.IdentifierNode    // functions that do not exist
-	definite  []*ast.IdentifierNode    // variables that are looked at in any case
-	called    map[string]dialect.Func  // functions beside those of expr
+	definite  []*ast.IdentifierNode    // variables that are read on every host
+	called    map[string]dialect.Func  // functions of package dialect
 	lookups   []*ast.CallNode
-	isPath    bool // a path of names, each of which has to be there
+	isPath    bool // the expression is a path of names, none of which may be missing
 }
 
 func newStrictness(src string) (*strictness, error) {
@@ -62,7 +63,7 @@ func newStrictness(src string) (*strictness, error) {
 	return s, nil
 }
 
-// functions are those that the expression calls, beside those of expr.
+// functions returns the functions of package dialect that the expression calls.
 func (s *strictness) functions() []expr.Option {
 	var out []expr.Option
 	for name, f := range s.called {
@@ -73,7 +74,7 @@ func (s *strictness) functions() []expr.Option {
 
 type visit func(*ast.Node)
 
-// Visit is for package ast.
+// Visit implements ast.Visitor.
 func (v visit) Visit(n *ast.Node) { v(n) }
 
 func (s *strictness) collectContext(n *ast.Node) {
@@ -107,7 +108,8 @@ func (s *strictness) collectContext(n *ast.Node) {
 	}
 }
 
-// call notes which function is called. expr's own are another kind of node.
+// call records the function that is called. Functions of expr itself are another kind of
+// node.
 func (s *strictness) call(t *ast.CallNode) {
 	f, ok := t.Callee.(*ast.IdentifierNode)
 	if !ok {
@@ -199,7 +201,7 @@ func (s *strictness) patch(n *ast.Node, of, key ast.Node) {
 	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{of, key}})
 }
 
-// fromHosts reports whether a node is one of all hosts: hosts.NAME or hosts[NAME].
+// fromHosts reports whether a node selects one host: hosts.NAME or hosts[NAME].
 func fromHosts(n ast.Node) bool {
 	m, ok := n.(*ast.MemberNode)
 	if !ok {
@@ -214,7 +216,7 @@ func isText(n ast.Node, text string) bool {
 	return ok && s.Value == text
 }
 
-// getHostVar is get, of the variables of another host.
+// getHostVar is get for the variables of another host; its error says which of them exist.
 func getHostVar(args ...any) (any, error) {
 	value, err := get(args...)
 	if err != nil {
@@ -223,7 +225,7 @@ func getHostVar(args ...any) (any, error) {
 	return value, nil
 }
 
-// get looks key up in a mapping, list or text.
+// get returns the element key of a mapping, a list or a text.
 func get(args ...any) (any, error) {
 	of, key := args[0], args[1]
 	switch m := of.(type) {
@@ -243,7 +245,7 @@ func get(args ...any) (any, error) {
 	return runtime.Fetch(of, key), nil // panics are turned into errors by the vm
 }
 
-// try is get for where the author allowed that there is nothing.
+// try is get for look-ups that may find nothing.
 func try(args ...any) (any, error) {
 	switch m := args[0].(type) {
 	case nil:
@@ -256,7 +258,7 @@ func try(args ...any) (any, error) {
 }
 
 // NameHint returns the end of an error about an unknown name: the task that gives it a
-// value, the name that it has here when Ansible has it, or a similar name of known.
+// value, its name here when Ansible has it, or a similar name of known.
 func NameHint(name string, known map[string]any) string {
 	if c, ok := known[contextVar].(*runContext); ok {
 		if pos, ok := c.definers[name]; ok {
@@ -272,9 +274,9 @@ func NameHint(name string, known map[string]any) string {
 	return ""
 }
 
-// omitName is the name that leaves an argument out, as in
-// {{ item.shell | default(omit) }}: the module then does as if it had not been said.
+// omitName is the name that leaves an argument out, as in {{ item.shell | default(omit) }}:
+// the module then has its default.
 const omitName = "omit"
 
-// OmitMark is its value.
+// OmitMark is the value of omit: an argument that is this text is left out.
 const OmitMark = "__omitted_argument__"

@@ -9,15 +9,16 @@ import (
 	"text/template"
 )
 
-// Template is a compiled template file, of text/template. A variable that does not exist is an
-// error with its place. It is safe for concurrent use.
+// Template is a compiled template file in the language of text/template. A variable that
+// does not exist is an error with its place. It is safe for concurrent use.
 type Template struct {
 	orig Origin
 	src  string
 	tpl  *template.Template
 	refs Refs
-	// sure is what it looks at in any case, and includes are the files of which it
-	// does; changes tells that it may give itself variables.
+	// definite are the variables that the template reads on every host, and includes the
+	// files that it always includes. setsVars is true when the template may set variables
+	// itself.
 	definite []VarUse
 	includes []string
 	setsVars bool
@@ -42,7 +43,7 @@ func compileTemplate(src string, orig Origin, funcs template.FuncMap) (*Template
 	return t, nil
 }
 
-// Refs are the variables that the template looks at.
+// Refs returns the variables that the template may read.
 func (t *Template) Refs() Refs { return t.refs }
 
 // Text renders the template.
@@ -62,7 +63,7 @@ func (t *Template) Text(vars map[string]any) (string, error) {
 	return out, nil
 }
 
-// noValue is what text/template prints for null.
+// noValue is the text that text/template prints for null.
 const noValue = "<no value>"
 
 var (
@@ -72,7 +73,7 @@ var (
 	noFuncText     = regexp.MustCompile(`function "(.*)" not defined`)
 )
 
-// execError gives an error of rendering its place in the file.
+// execError adds the place in the file to an error of rendering.
 func (t *Template) execError(err error, vars map[string]any) error {
 	m := execErrorText.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -94,8 +95,8 @@ func (t *Template) execError(err error, vars map[string]any) error {
 	return t.orig.at(line, t.begin(line, col, code)).Errorf("template {{ %s }}: %s", code, msg)
 }
 
-// asWritten is a piece of code of the parsed template as the file has it: a variable
-// that stands without a dot there is $.name in the parsed one.
+// asWritten returns a piece of code of the parsed template as the file has it: a variable
+// without a dot there is $.name in the parsed one.
 func (t *Template) asWritten(code string) string {
 	if bare, ok := strings.CutPrefix(code, "$."); ok && !strings.Contains(t.src, strings.TrimSuffix(code, "...")) {
 		return bare
@@ -103,8 +104,8 @@ func (t *Template) asWritten(code string) string {
 	return code
 }
 
-// begin finds where code begins in a line of the template: text/template gives
-// the column of the last part of a chain such as .a.b.c.
+// begin returns the column at which code begins in a line of the template; text/template
+// reports the column of the last part of a chain such as .a.b.c.
 func (t *Template) begin(line, col int, code string) int {
 	lines := strings.Split(t.src, "\n")
 	if line < 1 || line > len(lines) || col > len(lines[line-1]) {
@@ -117,8 +118,8 @@ func (t *Template) begin(line, col int, code string) int {
 	return col
 }
 
-// hint looks for a similar name beside the one that is missing in a chain
-// such as .cluster.dns.domian.
+// hint looks for a similar name beside the one that is missing in a chain such as
+// .cluster.dns.domian.
 func (t *Template) hint(chain, name string, vars map[string]any) string {
 	at := vars
 	for _, step := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(chain, "$"), "."), ".") {

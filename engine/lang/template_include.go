@@ -9,9 +9,9 @@ import (
 	"text/template/parse"
 )
 
-// includeFunc renders another template file of the same owner, as in
-// {{ include "Corefile.tmpl" . | sha256sum }}. The name is a constant, so that
-// what a template looks at is known beforehand and no file can include itself.
+// includeFunc renders another template file of the same owner, as in {{ include
+// "Corefile.tmpl" . | sha256sum }}. The name is a constant, so that the variables that a
+// template reads are known before the run and no file can include itself.
 const includeFunc = "include"
 
 // include is the function as templates of these files call it.
@@ -23,7 +23,7 @@ func (f *Files) include(name string, vars map[string]any) (string, error) {
 	return t.Text(vars)
 }
 
-// includedNames lists the constant names that a template includes.
+// includedNames returns the constant names that a template includes.
 func includedNames(t *template.Template) ([]string, error) {
 	var names []string
 	var errs []error
@@ -50,7 +50,7 @@ func includedNames(t *template.Template) ([]string, error) {
 	return names, errors.Join(errs...)
 }
 
-// mergeIncluded merges what the included templates look at into the refs of t. chain
+// mergeIncluded adds the variables that the included templates read to those of t. chain
 // are the files that lead here.
 func (f *Files) mergeIncluded(t *Template, chain []string) error {
 	names, err := includedNames(t.tpl)
@@ -78,8 +78,7 @@ func includeCycleError(chain []string, name string) error {
 	return fmt.Errorf("templates include each other: %s", strings.Join(append(chain, name), " -> "))
 }
 
-// eachCommand calls visit for every command below a node, those in parentheses
-// too.
+// eachCommand calls visit for every command below a node, those in parentheses too.
 func eachCommand(n parse.Node, visit func(*parse.CommandNode)) {
 	switch t := n.(type) {
 	case *parse.ListNode:

@@ -5,7 +5,7 @@ import (
 	"text/template/parse"
 )
 
-// templateRefs finds the variables that a template looks at.
+// templateRefs returns the variables that a template may read.
 func templateRefs(t *template.Template) Refs {
 	w := &refWalk{set: t, defined: map[string]bool{}}
 	if t.Tree != nil {
@@ -14,8 +14,8 @@ func templateRefs(t *template.Template) Refs {
 	return w.refs
 }
 
-// refWalk walks a template. top reports whether the dot is still the variables
-// themselves: inside range and with it is something else.
+// refWalk visits the nodes of a template. top is true where the dot is the variables
+// themselves; inside of range and with it is another value.
 type refWalk struct {
 	refs    Refs
 	set     *template.Template
@@ -66,7 +66,7 @@ func (w *refWalk) call(t *parse.TemplateNode, top bool) {
 	}
 }
 
-// isWhole reports whether a pipeline is just the dot with all variables, or $.
+// isWhole reports whether a pipeline is the dot with all variables, or $.
 func (w *refWalk) isWhole(p *parse.PipeNode, top bool) bool {
 	if p == nil || len(p.Cmds) != 1 || len(p.Cmds[0].Args) != 1 {
 		return false
@@ -93,8 +93,8 @@ func (w *refWalk) pipe(p *parse.PipeNode, top bool) {
 	}
 }
 
-// command handles the functions that take one name out of all variables, as
-// in index . "x" and dig "x" "default" .
+// command handles the functions that read one name of all variables, as in index . "x" and
+// dig "x" "default" .
 func (w *refWalk) command(c *parse.CommandNode, top bool) {
 	args := c.Args
 	if id, ok := args[0].(*parse.IdentifierNode); ok && len(args) > 2 {
@@ -148,7 +148,7 @@ func (w *refWalk) arg(n parse.Node, top bool) {
 	}
 }
 
-// field notes a variable by its path, as in .name.field.
+// field records a variable by its path, as in .name.field.
 func (w *refWalk) field(path []string) {
 	if len(path) > 1 {
 		w.refs.addField(path[0], path[1])

@@ -6,9 +6,9 @@ import (
 	"text/template/parse"
 )
 
-// findDefiniteUses gathers the variables that a template looks at in any case: not those in
-// the bodies of if, range and with, nor behind the first argument of and and or.
-// Of one that may give itself variables nothing is sure.
+// findDefiniteUses returns the variables that the template reads on every host: not those
+// in the bodies of if, range and with, nor behind the first argument of and and or. For a
+// template that may set variables itself the result is empty.
 func (t *Template) findDefiniteUses() []VarUse {
 	for _, part := range t.tpl.Templates() {
 		if part.Tree != nil {
@@ -24,8 +24,8 @@ func (t *Template) findDefiniteUses() []VarUse {
 	return w.out
 }
 
-// setsVars reports whether a command may give the variables themselves others, as
-// {{ $_ := set . "port" 80 }} does.
+// setsVars reports whether a command may change the variables themselves, as {{ $_ := set .
+// "port" 80 }} does.
 func setsVars(c *parse.CommandNode) bool {
 	id, ok := c.Args[0].(*parse.IdentifierNode)
 	if !ok || !slices.Contains([]string{"set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"}, id.Ident) {
@@ -90,7 +90,7 @@ func (w *useWalk) pipe(p *parse.PipeNode) {
 	}
 }
 
-// include notes a template file that is rendered with all variables.
+// include records a template file that is rendered with all variables.
 func (w *useWalk) include(args []parse.Node) {
 	if len(args) == 3 && isVars(args[2], true) {
 		if name, ok := args[1].(*parse.StringNode); ok {
@@ -116,8 +116,7 @@ func (w *useWalk) arg(n parse.Node) {
 	}
 }
 
-// note notes a variable with its place; the position of a chain is that of its
-// last part.
+// note records a variable with its place. The position of a chain is that of its last part.
 func (w *useWalk) note(name string, n parse.Node) {
 	before := w.of.src[:min(int(n.Position()), len(w.of.src))]
 	line := strings.Count(before, "\n") + 1

@@ -8,9 +8,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// Value is a YAML value of any shape that may have expressions in its texts. A
-// text that is one expression keeps the type of its value: "{{ ports }}" is a list
-// when ports is one.
+// Value is a YAML value of any shape whose texts may contain expressions. A text that is
+// one expression keeps the type of its value: "{{ ports }}" is a list when ports is one.
 type Value struct {
 	Pos        strictyaml.Pos
 	constant   any
@@ -20,7 +19,7 @@ type Value struct {
 	refs       Refs
 	isMap      bool
 	isConstant bool
-	// own is the value of each host; nil for any other kind of value.
+	// perHost holds the value of each host; nil for any other kind of value.
 	perHost map[string]hostValue
 }
 
@@ -108,10 +107,10 @@ func (v *Value) scalar(d *Document, n *yaml.Node) error {
 	return nil
 }
 
-// Refs are the variables that the value's templates look at.
+// Refs returns the variables that the value may read.
 func (v *Value) Refs() Refs { return v.refs }
 
-// Eval computes the value.
+// Eval evaluates the value for the host of vars.
 func (v *Value) Eval(vars map[string]any) (any, error) {
 	switch {
 	case v.isConstant:

@@ -9,19 +9,19 @@ import (
 	"deployer/strictyaml"
 )
 
-// Reserved are the names that the engine gives to every task; nothing else may
-// take them.
+// Reserved returns the names that the engine gives to every task. Playbooks and inventories
+// cannot define them.
 func Reserved() []string {
 	return []string{"cluster", "host", "hosts", "groups", "facts", "run", "item", "result", "failure"}
 }
 
-// Vars are the variables of one host, with the layers of the task that is being
-// looked at on top. Not safe for concurrent use.
+// Vars are the variables of one host, with the scopes of the current task on top. Not safe
+// for concurrent use.
 type Vars struct {
 	values  map[string]any
-	fixed   map[string]bool // names that no layer may hide
-	defined map[string]bool // names that only parameters may hide; see Define
-	// host are values of the host itself that are computed when they are looked at.
+	fixed   map[string]bool // names that no scope hides
+	defined map[string]bool // names that only parameters hide; see Define
+	// hostVars are variables of the inventory that are evaluated when a task reads them.
 	hostVars map[string]*Value
 	saved    []savedVar
 }
@@ -30,13 +30,13 @@ type savedVar struct {
 	name  string
 	had   bool
 	old   any
-	fixed bool // as before
+	fixed bool // as it was before
 }
 
-// NewVars makes variables from what a host begins with. fixed wins over
-// everything that playbooks and roles set: the engine's own names, and those
-// that the user gave on the command line. The maps are not changed. Those of base
-// that are of HostValues are computed when they are looked at.
+// NewVars returns variables that begin with base. fixed wins over everything that playbooks
+// and roles set: it holds the engine's own names, and the variables of the command line.
+// The maps are not changed. Values of base that HostVarCompiler has made are evaluated when
+// a task reads them.
 func NewVars(base, fixed map[string]any) *Vars {
 	v := &Vars{values: make(map[string]any, len(base)+len(fixed)+16), fixed: map[string]bool{}, defined: map[string]bool{}}
 	for name, value := range base {
@@ -57,16 +57,16 @@ func NewVars(base, fixed map[string]any) *Vars {
 	return v
 }
 
-// Assign gives a variable a value from now on, as `register` does. It must not be
-// called between Enter and its return.
+// Assign gives a variable a value from now on, as `register` does. It must not be called
+// between PushScope and PopTo.
 func (v *Vars) Assign(name string, value any) {
 	v.values[name] = value
 	delete(v.hostVars, name)
 }
 
-// Define gives a variable a value from now on, as the task `set` does: over what
-// plays, roles, blocks and tasks say, but not over parameters of roles and includes
-// or what is fixed. It must not be called between Enter and its return.
+// Define gives a variable a value from now on, as the task `set` does: over the variables
+// of plays, roles, blocks and tasks, but not over parameters of roles and includes or fixed
+// names. It must not be called between PushScope and PopTo.
 func (v *Vars) Define(name string, value any) {
 	if v.fixed[name] {
 		return
@@ -75,7 +75,7 @@ func (v *Vars) Define(name string, value any) {
 	v.defined[name] = true
 }
 
-// Explain has errors about a missing variable say what gives it a value.
+// Explain makes errors about a missing variable name the task that gives it a value.
 func (v *Vars) Explain(definers map[string]strictyaml.Pos) {
 	v.values[contextVar].(*runContext).definers = definers
 }
@@ -86,20 +86,19 @@ func (v *Vars) Get(name string) (any, bool) {
 	return value, ok
 }
 
-// Map is the live map for evaluating; only this package's types may be given
-// it, and it must not be changed or kept.
+// Map returns the live map for evaluating. Only Eval, Text and Value of this package may
+// receive it; it must not be changed or kept.
 func (v *Vars) Map() map[string]any { return v.values }
 
-// Clone copies the variables for others to read.
+// Clone returns a copy of the variables.
 func (v *Vars) Clone() map[string]any {
 	out := maps.Clone(v.values)
 	delete(out, contextVar)
 	return out
 }
 
-// PushScope puts those variables of the scopes on top that refs may look at,
-// rendering their templates. Leave takes them away again. Entering again adds
-// to what is there.
+// PushScope evaluates the variables of the scopes that refs may read and puts them on top,
+// until PopTo. A second call adds to the first.
 func (v *Vars) PushScope(scopes []*Scope, refs Refs) error {
 	if len(scopes) == 0 && len(v.hostVars) == 0 {
 		return nil
@@ -120,23 +119,23 @@ func (v *Vars) PushScope(scopes []*Scope, refs Refs) error {
 	return nil
 }
 
-// Set sets a variable until Leave.
+// Set sets a variable until PopTo.
 func (v *Vars) Set(name string, value any) {
 	old, had := v.values[name]
 	v.saved = append(v.saved, savedVar{name, had, old, v.fixed[name]})
 	v.values[name] = value
 }
 
-// SetFixed is Push for a variable that no layer may hide meanwhile.
+// SetFixed is Set for a variable that no scope hides meanwhile.
 func (v *Vars) SetFixed(name string, value any) {
 	v.Set(name, value)
 	v.fixed[name] = true
 }
 
-// Depth returns the point that Leave goes back to.
+// Depth returns the number of saved variables, for PopTo.
 func (v *Vars) Depth() int { return len(v.saved) }
 
-// PopTo undoes every Push and Enter since mark.
+// PopTo undoes every Set and PushScope since Depth returned depth.
 func (v *Vars) PopTo(mark int) {
 	for len(v.saved) > mark {
 		s := v.saved[len(v.saved)-1]
@@ -152,11 +151,11 @@ func (v *Vars) PopTo(mark int) {
 	}
 }
 
-// scopeResolver resolves variables that may refer to each other.
+// scopeResolver evaluates variables that may read each other.
 type scopeResolver struct {
 	vars   *Vars
 	scopes []*Scope
-	state  map[string]bool // false: being resolved; true: done
+	state  map[string]bool // false: in progress; true: done
 	path   []string
 }
 
@@ -188,7 +187,8 @@ func (e *scopeResolver) resolve(name string) error {
 	return nil
 }
 
-// find returns the value in force for name; nil when that of the host holds.
+// find returns the value of the scopes that is in force for name; nil when the host's own
+// value is.
 func (e *scopeResolver) find(name string) *Value {
 	if e.vars.fixed[name] {
 		return nil
@@ -220,5 +220,5 @@ func (e *scopeResolver) cycle(name string) error {
 	return pos.Errorf("variables refer to each other in a circle: %s", strings.Join(path, " -> "))
 }
 
-// ItemVar is the variable with the item of a loop.
+// ItemVar is the variable that holds the item of a loop.
 const ItemVar = "item"

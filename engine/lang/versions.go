@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// versionName is the function that compares versions, in expressions and in
-// templates: versionCompare(facts.os_version, "12") >= 0.
+// versionName is the function that compares versions in expressions and templates:
+// versionCompare(facts.os_version, "12") >= 0.
 const versionName = "versionCompare"
 
 var versionParts = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 
-// prereleaseParts are parts that stand for something before the version that they follow.
+// prereleaseParts are the parts of a version that come before the version that they extend.
 var prereleaseParts = []string{"dev", "a", "alpha", "b", "beta", "pre", "rc"}
 
-// versionCompare returns -1, 0 or 1, as version a comes before b, is the same or
-// comes after it. Numbers are compared as such, 1.10 is after 1.9; 1.2 is 1.2.0, v1
-// is 1, and 1.2-rc1 comes before 1.2.
+// versionCompare returns -1, 0 or 1: version a comes before b, equals b, or comes after b.
+// Numbers are compared as numbers: 1.10 comes after 1.9. 1.2 equals 1.2.0, v1 equals 1, and
+// 1.2-rc1 comes before 1.2.
 func versionCompare(a, b string) int {
 	left, right := parts(a), parts(b)
 	for i := range max(len(left), len(right)) {
@@ -44,7 +44,8 @@ func parts(version string) []string {
 	return versionParts.FindAllString(strings.ToLower(strings.TrimLeft(version, "vV")), -1)
 }
 
-// weight orders what may stand in one place: rc, nothing or a number, a word.
+// weight orders the kinds of part that may stand in one place: a prerelease, nothing or a
+// number, any other word.
 func weight(parts []string, i int) int {
 	switch {
 	case i >= len(parts) || number(parts[i]) >= 0:
@@ -62,7 +63,7 @@ func comparePart(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// number is the value of digits, -1 of anything else.
+// number returns the value of digits, and -1 for any other text.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -71,7 +72,7 @@ func number(s string) int {
 	return n
 }
 
-// versionCompareExpr is the function as expressions call it.
+// versionCompareExpr is versionCompare as expressions call it.
 func versionCompareExpr(args ...any) (any, error) {
 	a, ok := versionText(args[0])
 	b, good := versionText(args[1])
@@ -81,8 +82,8 @@ func versionCompareExpr(args ...any) (any, error) {
 	return versionCompare(a, b), nil
 }
 
-// versionText takes a number of a YAML file for the text that was meant; 1.10 has
-// lost its zero there, which nobody can know.
+// versionText accepts a number of a YAML file as the text that its author meant. 1.10 has
+// lost its zero by then, which cannot be detected.
 func versionText(v any) (string, bool) {
 	switch t := v.(type) {
 	case string:

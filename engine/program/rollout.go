@@ -22,7 +22,7 @@ type Rollout struct {
 	// the rollout stops.
 	MaxFail      Limit
 	When         []*lang.Expr
-	ParallelExpr *lang.Expr // nil for parallel
+	ParallelExpr *lang.Expr // ParallelExpr computes the maximum number of hosts in the block at a time; nil when Parallel has it.
 	Parallel     Limit
 }
 

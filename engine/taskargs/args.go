@@ -9,25 +9,25 @@ import (
 	"deployer/strictyaml"
 )
 
-// Args are the arguments of a task as written, their templates compiled.
+// Args are the arguments of a task as written, with their texts and expressions compiled.
 type Args struct {
 	doc  *lang.Document
 	root *argNode
 	refs lang.Refs
 }
 
-// argNode is a node of the arguments with what its target wants, so that a
-// rendered text becomes a value of the right type.
+// argNode is a node of the arguments with the type that it is decoded into, so that a
+// rendered text becomes a value of that type.
 type argNode struct {
 	node     *yaml.Node
 	text     *lang.Interpolation
 	argType  argType
-	children []*argNode   // one for each of node.Content; nil when nothing below is a template
+	children []*argNode   // one for each of node.Content; nil when nothing below contains expressions
 	exprs    []*lang.Expr // of an argument that is expressions; nil for any other
-	computed bool         // it is one expression, whose value is wanted
+	computed bool         // the argument is one expression, whose value is the argument
 }
 
-// Compile compiles the templates of a node that will be decoded into t.
+// Compile compiles the texts of a node that will be decoded into t, and returns all errors.
 func Compile(d *lang.Document, n *yaml.Node, t reflect.Type) (*Args, []error) {
 	a := &Args{doc: d}
 	var errs []error
@@ -35,7 +35,7 @@ func Compile(d *lang.Document, n *yaml.Node, t reflect.Type) (*Args, []error) {
 	return a, errs
 }
 
-// Refs returns the variables that the arguments read.
+// Refs returns the variables that the arguments may read.
 func (a *Args) Refs() lang.Refs { return a.refs }
 
 // DefiniteUses returns the variables that the arguments read on every host.
@@ -50,12 +50,12 @@ func (a *Args) Decode(vars map[string]any, into any) error {
 	return strictyaml.Decode(a.doc.Name, node, into)
 }
 
-// Templated reports whether the arguments differ from host to host.
+// Templated reports whether the arguments may differ from host to host.
 func (a *Args) Templated() bool { return a.root.dynamic() }
 
 func (n *argNode) dynamic() bool { return n.text != nil || n.children != nil || n.exprs != nil }
 
-// at is the argument that a path leads to; nil when it is not there, or computed.
+// at returns the argument at the end of a path; nil when it is missing or computed.
 func (n *argNode) at(path []string) *argNode {
 	if len(path) == 0 {
 		return nil
@@ -159,8 +159,8 @@ func (n *argNode) scalar(vars map[string]any) (*yaml.Node, error) {
 	return n.encode(v)
 }
 
-// rendered makes a text, which a list or mapping is none of, as whoever wants a text
-// does not want JSON.
+// rendered renders a text. A list or a mapping is an error: its JSON is not what an
+// argument that wants a text means.
 func (n *argNode) rendered(vars map[string]any) (*yaml.Node, error) {
 	if n.text.Single() {
 		v, err := n.text.Value(vars)
@@ -202,7 +202,8 @@ func (n *argNode) reread(s string) (*yaml.Node, error) {
 	return n.withPosition(root), nil
 }
 
-// withPosition gives a made node the place of the text that it was made from.
+// withPosition gives a node, and all nodes below, the place of the text that it was made
+// from.
 func (n *argNode) withPosition(made *yaml.Node) *yaml.Node {
 	made.Line, made.Column = n.node.Line, n.node.Column
 	for _, c := range made.Content {

@@ -9,8 +9,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// isExpressions tells an argument that is expressions from one that may have
-// templates in it.
+// isExpressions reports whether an argument is expressions itself, as opposed to texts that
+// contain them.
 func isExpressions(t reflect.Type) bool {
 	return isComputed(t) || deref(t) == reflect.TypeFor[exprarg.Conditions]()
 }
@@ -39,8 +39,8 @@ func (a *Args) compileExpressions(n *yaml.Node, t reflect.Type, errs *[]error) *
 	return out
 }
 
-// eval computes the expressions for a host, as exprarg.Value or
-// exprarg.Conditions read them.
+// eval evaluates the expressions for a host, in the form that exprarg.Value and
+// exprarg.Conditions decode.
 func (n *argNode) eval(vars map[string]any) (*yaml.Node, error) {
 	var made any
 	var err error
@@ -61,8 +61,8 @@ func (n *argNode) eval(vars map[string]any) (*yaml.Node, error) {
 	return n.withPosition(out), nil
 }
 
-// evalConditions computes conditions up to the first that does not hold: those behind it
-// may count on it, as in `when`.
+// evalConditions evaluates conditions up to the first that does not hold: the conditions
+// behind it may count on it, as in `when`.
 func (n *argNode) evalConditions(vars map[string]any) (exprarg.Conditions, error) {
 	var out exprarg.Conditions
 	for _, e := range n.exprs {

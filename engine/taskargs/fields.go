@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// templateArgument leads to the argument that names a template file of the role: the
-// one with the tag template:"true", maybe in an argument that is a mapping. nil when
-// the kind of task has none.
+// templateArgument returns the path to the argument that names a template file of the role:
+// the argument with the tag template:"true", also in an argument that is a mapping; nil
+// when the kind of task has none.
 func templateArgument(t reflect.Type) []string {
 	t = deref(t)
 	if name := taggedField(t, "template"); name != "" {
@@ -23,17 +23,17 @@ func templateArgument(t reflect.Type) []string {
 	return nil
 }
 
-// DefinedField is the argument whose keys become variables; empty when the kind
-// of task has none.
+// DefinedField returns the argument whose keys become variables; empty when the kind of
+// task has none.
 func DefinedField(t reflect.Type) string { return taggedField(t, "defines") }
 
 func isMapping(t reflect.Type) bool { return t != nil && deref(t).Kind() == reflect.Map }
 
-// shortField is the name of the argument with the tag, empty when there is none.
+// shortField returns the argument with the tag short:"true"; empty when there is none.
 func shortField(t reflect.Type) string { return taggedField(t, "short") }
 
-// taggedField is the name of the argument that has the tag with the value true, also
-// in an embedded struct; empty when there is none.
+// taggedField returns the argument whose tag has the value true, also in an embedded
+// struct; empty when there is none.
 func taggedField(t reflect.Type, tag string) string {
 	t = deref(t)
 	if t.Kind() != reflect.Struct {

@@ -10,10 +10,10 @@ import (
 	"deployer/engine/lang"
 )
 
-// RejectKeyValue refuses arguments written as Ansible's `debug: msg=hello` and
-// `command: touch /a creates=/a`: the second would run with a word too many. In
-// a text for a kind with a short form only what stands at its end counts, as
-// programs have arguments of that form too; the long form takes any text.
+// RejectKeyValue returns an error with advice for arguments in Ansible's form `debug:
+// msg=hello` or `command: touch /a creates=/a`: the second would run with one word too
+// many. In a text for a kind with a short form only its last word counts, as programs have
+// arguments of that form, too; the long form accepts any text.
 func RejectKeyValue(d *lang.Document, args *yaml.Node, t reflect.Type) error {
 	if args.Kind != yaml.ScalarNode || args.ShortTag() != "!!str" {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// omitted reports whether an argument has come to nothing. A mark inside of a longer
-// text is an error.
+// omitted reports whether an argument has become the mark of omit. A mark inside of a
+// longer text is an error.
 func (n *argNode) omitted(rendered *yaml.Node) (bool, error) {
 	if n.text == nil || rendered.Kind != yaml.ScalarNode || !strings.Contains(rendered.Value, lang.OmitMark) {
 		return false, nil

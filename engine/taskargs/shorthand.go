@@ -8,10 +8,10 @@ import (
 	"deployer/engine/lang"
 )
 
-// LongForm turns the short form of a task's arguments into the long one: a
-// text or a list instead of a mapping is the argument that its kind marks with
-// short:"true", as in `command: uptime -p`. Where that argument is a mapping
-// itself, keys that are no arguments are its keys, as in `set: {port: 80}`.
+// LongForm returns the long form of a task's arguments: a text or a list in the place of a
+// mapping is the argument with the tag short:"true", as in `command: uptime -p`. Where that
+// argument is a mapping itself, keys that are not arguments are its keys, as in `set:
+// {port: 80}`.
 func LongForm(args *yaml.Node, t reflect.Type) *yaml.Node {
 	isNull := args.Kind == yaml.ScalarNode && args.ShortTag() == "!!null"
 	name := shortField(t)
@@ -28,8 +28,8 @@ func LongForm(args *yaml.Node, t reflect.Type) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, args}, Line: args.Line, Column: args.Column}
 }
 
-// nestUnknownKeys puts the keys of a mapping that are no arguments below the one called
-// name.
+// nestUnknownKeys moves the keys of a mapping that are not arguments below the argument
+// called name.
 func nestUnknownKeys(args *yaml.Node, t reflect.Type, name string) *yaml.Node {
 	below := *args
 	below.Content = nil

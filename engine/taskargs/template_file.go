@@ -12,7 +12,7 @@ import (
 // TemplateFile is the argument of a task that names a template file.
 type TemplateFile struct {
 	Pos  strictyaml.Pos
-	Name string // when Text is nil
+	Name string // the name as written, when Text is nil
 	Text *lang.Interpolation
 }
 

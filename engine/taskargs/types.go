@@ -9,12 +9,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// argType is how the type of an argument uses a rendered text.
 type argType int
 
+// The uses of a rendered text.
 const (
 	wantText  argType = iota // a string
-	wantAny                  // whatever the template's value is
-	wantOther                // the rendered text is read again as YAML
+	wantAny                  // the value of the expression, whatever its type
+	wantOther                // the rendered text is parsed as YAML
 )
 
 func argTypeOf(t reflect.Type) argType {
@@ -32,8 +34,7 @@ func argTypeOf(t reflect.Type) argType {
 	return wantOther
 }
 
-// childType is the type that the i-th child of a node is decoded into; nil
-// means any.
+// childType returns the type that the i-th child of a node is decoded into; nil for any.
 func childType(t reflect.Type, n *yaml.Node, i int) reflect.Type {
 	t = deref(t)
 	if t == nil || argTypeOf(t) == wantAny {

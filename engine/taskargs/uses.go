@@ -4,7 +4,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// definiteUses gathers what arguments look at in any case; of conditions the first.
+// definiteUses returns the variables that the node reads on every host; of conditions,
+// those of the first.
 func (n *argNode) definiteUses() []lang.VarUse {
 	if n.text != nil {
 		return n.text.DefiniteUses()

@@ -50,7 +50,7 @@ func isForeign(name string, refs lang.Refs, inv Inventory, definers map[string]s
 	return !set
 }
 
-// reservedByAnsible are names that nobody gives to variables of their own.
+// reservedByAnsible are names that playbooks do not use for variables of their own.
 var reservedByAnsible = []string{"inventory_hostname", "inventory_hostname_short", "hostvars", "group_names", "play_hosts", "omit", "True", "False", "None"}
 
 func someHostHas(name string, inv Inventory) bool {

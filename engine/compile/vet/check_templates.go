@@ -13,8 +13,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// checkTemplates looks into the template file that the task renders, where it can be
-// known before the run which one that is.
+// checkTemplates checks the template file that the task renders, where its name is known
+// before the run.
 func (s *useCheck) checkTemplates(t *program.Task) {
 	src := t.Args.TemplateFile(reflect.TypeOf(t.Kind.New()))
 	if src == nil || s.u.filesMayChange {
@@ -57,8 +57,8 @@ func (u *undefinedNames) template(f *lang.Files, name string) (*lang.Template, e
 	return now.Template(name)
 }
 
-// filesOf are the names of the files that the task renders, with the hosts that do.
-// Those that only the run finds out are left out.
+// filesOf returns the names of the files that the task renders, each with its hosts. Names
+// that only the run can compute are left out.
 func (s *useCheck) filesOf(t *program.Task, src *taskargs.TemplateFile) map[string][]string {
 	if src.Text == nil {
 		return map[string][]string{src.Name: s.hosts}
@@ -82,7 +82,7 @@ func (s *useCheck) filesOf(t *program.Task, src *taskargs.TemplateFile) map[stri
 	return out
 }
 
-// knownBeforeRun reports whether all that is looked at is known before the run.
+// knownBeforeRun reports whether all variables in refs have their values before the run.
 func (s *useCheck) knownBeforeRun(refs lang.Refs) bool {
 	refs = lang.Closure(s.scopes, refs)
 	return !refs.All() && !slices.ContainsFunc(refs.Names(), func(name string) bool {
@@ -96,8 +96,8 @@ func (s *useCheck) knownBeforeRun(refs lang.Refs) bool {
 	})
 }
 
-// namesFor are the names that a text has on a host, of a loop one for each item;
-// none where it cannot be computed, which is said elsewhere.
+// namesFor returns the values of a text on a host, one for each item of a loop; nothing
+// when the text cannot be evaluated, which is reported elsewhere.
 func (u *undefinedNames) namesFor(host string, t *program.Task, text *lang.Interpolation) []string {
 	vars := u.varsBeforeRun(host)
 	items := []any{nil}
@@ -127,7 +127,7 @@ func perItem(t *program.Task, text *lang.Interpolation) bool {
 	return t.Loop != nil && t.Loop.PerItem(lang.Closure(t.Scopes, text.Refs()))
 }
 
-// varsBeforeRun are the variables of a host before the run.
+// varsBeforeRun returns the variables of a host before the run.
 func (u *undefinedNames) varsBeforeRun(host string) *lang.Vars {
 	vars := u.bases[host]
 	if vars == nil {
@@ -141,8 +141,8 @@ func (u *undefinedNames) varsBeforeRun(host string) *lang.Vars {
 	return vars
 }
 
-// writesHere reports whether a task may make files on the machine that deployer runs
-// on: template files among them are not what they are now.
+// writesHere reports whether a task may write files on the machine that deployer runs on:
+// template files there may differ when the run reads them.
 func writesHere(t *program.Task) bool {
 	return t.Delegate != nil && t.Delegate.MayBe(program.Localhost) && !t.ReadOnly()
 }

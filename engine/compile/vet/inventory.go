@@ -1,7 +1,7 @@
 package vet
 
-// Inventory is what the checks know of the hosts and of the variables that are
-// given from outside.
+// Inventory is what the checks know of the hosts, and of variables that are given from
+// outside.
 type Inventory struct {
 	// Vars returns the variables that a host has before the run; nil when they are
 	// not known.

@@ -62,14 +62,14 @@ type undefinedNames struct {
 	vars           map[string]map[string]any // by host
 	inRun          map[string]bool           // the hosts of the run
 	hosts          map[*program.Play][]string
-	missing        map[string][]string // hosts of the run, by variable
+	missing        map[string][]string // hosts of the run that lack a variable, by variable
 	tested         map[string]bool
-	files          map[*lang.Files]*lang.Files // with what the template files are now
+	files          map[*lang.Files]*lang.Files // the template files as they are on disk now
 	bases          map[string]*lang.Vars       // by host, before the run
-	filesMayChange bool                        // a task has come that may write template files
+	filesMayChange bool                        // an earlier task may write template files
 }
 
-// hostsAt are the hosts of the run that come to an operation in any case.
+// hostsAt returns the hosts of the run that certainly reach an operation.
 func (u *undefinedNames) hostsAt(p *program.Play, b *program.Block, op int) []string {
 	if u.hosts == nil {
 		u.hosts = map[*program.Play][]string{}
@@ -124,8 +124,7 @@ func (u *undefinedNames) task(t *program.Task, op int) {
 	s.report(t.RunOnce)
 }
 
-// has reports whether a host has a variable before the run, or gets it from the
-// engine.
+// has reports whether a host has a variable before the run, or gets it from the engine.
 func (u *undefinedNames) has(host, name string) bool {
 	switch name {
 	case "facts", "run", "result", "failure":
@@ -135,7 +134,7 @@ func (u *undefinedNames) has(host, name string) bool {
 	return ok
 }
 
-// varsOf are the variables that a host has before the run.
+// varsOf returns the variables that a host has before the run.
 func (u *undefinedNames) varsOf(host string) map[string]any {
 	vars, known := u.vars[host]
 	if !known {
@@ -145,7 +144,7 @@ func (u *undefinedNames) varsOf(host string) map[string]any {
 	return vars
 }
 
-// without are the hosts of the run that do not have a variable before it.
+// without returns the hosts of the run that lack a variable before it.
 func (u *undefinedNames) without(name string) []string {
 	out, known := u.missing[name]
 	if !known {

@@ -10,19 +10,20 @@ import (
 	"deployer/engine/program"
 )
 
-// useCheck are what something looks at in any case, on the hosts that come there.
+// useCheck collects the variables that a task or a block reads on every host that reaches
+// it, and reports those that hosts lack.
 type useCheck struct {
 	u      *undefinedNames
 	scopes []*lang.Scope
 	hosts  []string
 	loop   *program.Loop
-	seen   map[string]bool // variables whose values were looked into
-	tested lang.Refs       // names that may be missing here
+	seen   map[string]bool // variables whose values were followed
+	tested lang.Refs       // variables that may be missing here
 	uses   []lang.VarUse
 }
 
-// addConditions: only the first is looked at in any case, with what the variables of
-// all refer to.
+// addConditions adds the variables of conditions. Only the first condition is evaluated on
+// every host; the variables of all conditions are resolved before.
 func (s *useCheck) addConditions(when []*lang.Expr) {
 	for i, e := range when {
 		if i == 0 {
@@ -65,8 +66,8 @@ func (s *useCheck) addTask(t *program.Task) {
 	}
 }
 
-// add notes what is looked at, in the values of variables too: all that may be
-// looked at are computed beforehand.
+// add adds uses, and those in the values of variables: all variables in refs are resolved
+// before the task is rendered.
 func (s *useCheck) add(refs lang.Refs, sure []lang.VarUse) {
 	s.uses = append(s.uses, sure...)
 	for _, name := range refs.Names() {
@@ -83,7 +84,8 @@ func (s *useCheck) add(refs lang.Refs, sure []lang.VarUse) {
 	}
 }
 
-// hasUnknownSource reports whether a name has a value that may not be what layers say.
+// hasUnknownSource reports whether a variable may have a value other than those of its
+// scopes.
 func (s *useCheck) hasUnknownSource(name string) bool {
 	_, extra := s.u.inv.Extra[name]
 	_, set := s.u.prog.Definers[name]
@@ -91,7 +93,8 @@ func (s *useCheck) hasUnknownSource(name string) bool {
 		s.loop != nil && (name == s.loop.Var || name == s.loop.IndexVar)
 }
 
-// scopeValue is that of a layer, if no host of the inventory has one in its place.
+// scopeValue returns the value of a variable in its scopes, unless a host of the inventory
+// has its own.
 func (s *useCheck) scopeValue(name string) *lang.Value {
 	for _, scope := range slices.Backward(s.scopes) {
 		value := scope.Vars[name]
@@ -107,8 +110,8 @@ func (s *useCheck) inScope(name string) bool {
 	return slices.ContainsFunc(s.scopes, func(scope *lang.Scope) bool { return scope.Vars[name] != nil })
 }
 
-// report says which of the variables are missing. once: one host does it for all,
-// and it may be any.
+// report records an error for each variable that hosts lack. once is true when one of the
+// hosts, and any of them, executes the task for all.
 func (s *useCheck) report(once bool) {
 	for _, look := range s.uses {
 		if s.hasUnknownSource(look.Name) || s.inScope(look.Name) {
@@ -129,7 +132,7 @@ func (s *useCheck) report(once bool) {
 	}
 }
 
-// knownNames are the names that a host has there, for advice.
+// knownNames returns the names that a host has at this place, for suggestions.
 func (s *useCheck) knownNames(host string) map[string]any {
 	out := maps.Clone(s.u.vars[host])
 	for _, scope := range s.scopes {
@@ -143,7 +146,7 @@ func (s *useCheck) knownNames(host string) map[string]any {
 	return out
 }
 
-// firstFew names hosts, the first of many.
+// firstFew joins the names of hosts, the first three of many.
 func firstFew(hosts []string) string {
 	if len(hosts) <= 3 {
 		return strings.Join(hosts, ", ")
