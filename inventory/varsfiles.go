@@ -106,7 +106,7 @@ func (f *varsFiles) parse(path, shown string, o Options) (*yaml.Node, error) {
 	sealed := strings.HasSuffix(path, encrypted)
 	if sealed {
 		if o.Open == nil {
-			return nil, fmt.Errorf("%s is encrypted, and nothing was given to open it with", shown)
+			return nil, fmt.Errorf("%s is encrypted, and there is no key to decrypt it", shown)
 		}
 		if data, err = o.Open(shown, data); err != nil {
 			return nil, err

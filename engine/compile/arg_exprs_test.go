@@ -69,7 +69,7 @@ func TestExpressionsAreCompiled(t *testing.T) {
 	for args, want := range map[string]string{
 		`{that: "a ==="}`:        `site.yaml:3:24: expression "a ===": unexpected token Operator("=")`,
 		`{that: [a, "b( c"]}`:    `site.yaml:3:27: expression "b( c": unexpected token EOF`,
-		`{that: "{{ a }}"}`:      `site.yaml:3:19: an expression stands here by itself, without {{ }}; write a`,
+		`{that: "{{ a }}"}`:      `site.yaml:3:19: write the expression without {{ }}; write a`,
 		`{that: []}`:             `site.yaml:3:19: that: want an expression, or a list of them`,
 		`{that: [{a: 1}]}`:       `site.yaml:3:19: that: want an expression, or a list of them`,
 		`{that: [lenn(a) == 1]}`: `site.yaml:3:20: expression "lenn(a) == 1": unknown function "lenn"; did you mean "len"?`,

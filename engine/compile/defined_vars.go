@@ -28,7 +28,7 @@ func (c *compiler) collectSets(d *lang.Document, t *program.Task, args *yaml.Nod
 		return // decoding says what is wrong
 	}
 	if values.Kind != yaml.MappingNode {
-		c.fail(d.At(values).Errorf("%s: names are written out, so that it is known what sets them; a mapping that is computed stands below one: %[1]s: {NAME: ...}", t.Kind.Name))
+		c.fail(d.At(values).Errorf("%s: names must be written out; put a computed mapping below a name: %[1]s: {NAME: ...}", t.Kind.Name))
 		return
 	}
 	for i := 0; i < len(values.Content); i += 2 {

@@ -46,7 +46,7 @@ func TestSetsErrors(t *testing.T) {
 		"set: {item: 1}":                    `site.yaml:3:13: the variable "item" belongs to the engine; choose another name`,
 		"set: {a-b: 1}":                     `site.yaml:3:13: "a-b" cannot be the name of a variable: use letters, digits and _`,
 		"set: {'{{ x }}': 1}":               `site.yaml:3:13: "{{ x }}" cannot be the name of a variable`,
-		"set: {values: '{{ {\"a\": 1} }}'}": `site.yaml:3:21: set: names are written out`,
+		"set: {values: '{{ {\"a\": 1} }}'}": `site.yaml:3:21: set: names must be written out`,
 		"set: port=80":                      `site.yaml:3:12: arguments are written as YAML here: {port: 80}`,
 	} {
 		_, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n  tasks:\n    - "+task+"\n")

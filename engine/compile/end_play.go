@@ -23,11 +23,11 @@ func (c *compiler) checkEndPlay(x taskContext, ends *program.Block) {
 		}
 		for _, e := range b.When {
 			if name := c.varThatDiffers(x, b.Scopes, e.Refs()); name != "" {
-				why = fmt.Sprintf("the condition %q looks at %s, which may differ from host to host", e.Src, name)
+				why = fmt.Sprintf("the condition %q reads %s, which may differ from host to host", e.Src, name)
 			}
 		}
 		if why != "" {
-			c.fail(ends.Pos.Errorf("meta: end_play: %s; meta: end_host takes those hosts out for which it holds", why))
+			c.fail(ends.Pos.Errorf("meta: end_play: %s; use meta: end_host, which ends the play on each host where its condition holds", why))
 			return
 		}
 	}

@@ -31,12 +31,12 @@ func TestEndPlay(t *testing.T) {
 		"of one host for all":     {"tasks: [{run: x, register: r, run_once: true}, {meta: end_play, when: r.changed}]", ""},
 		"in a block":              {"tasks: [{block: [{meta: end_play}], when: same == 1}]", ""},
 		"in always":               {"tasks: [{block: [{run: x}], rescue: [{run: y}], always: [{meta: end_play}]}]", ""},
-		"of each host":            {"tasks: [{meta: end_play, when: own == 1}]", `"own == 1" looks at own, which may differ`},
-		"a fact":                  {"vars: {v: '{{ facts.os }}'}\n  tasks: [{meta: end_play, when: v == 'x'}]", "looks at facts, which may differ"},
-		"a fact by the inventory": {"tasks: [{meta: end_play, when: of_facts == 'x'}]", "looks at facts (through the variable at inv.yaml:"},
-		"a result":                {"tasks: [{run: x, register: r}, {meta: end_play, when: r.changed}]", "looks at r, which may differ"},
-		"the host":                {"tasks: [{meta: end_play, when: host.name == 'a'}]", "looks at host, which may differ"},
-		"a block of some hosts":   {"tasks: [{block: [{meta: end_play}], when: own == 1}]", `"own == 1" looks at own`},
+		"of each host":            {"tasks: [{meta: end_play, when: own == 1}]", `"own == 1" reads own, which may differ`},
+		"a fact":                  {"vars: {v: '{{ facts.os }}'}\n  tasks: [{meta: end_play, when: v == 'x'}]", "reads facts, which may differ"},
+		"a fact by the inventory": {"tasks: [{meta: end_play, when: of_facts == 'x'}]", "reads facts (through the variable at inv.yaml:"},
+		"a result":                {"tasks: [{run: x, register: r}, {meta: end_play, when: r.changed}]", "reads r, which may differ"},
+		"the host":                {"tasks: [{meta: end_play, when: host.name == 'a'}]", "reads host, which may differ"},
+		"a block of some hosts":   {"tasks: [{block: [{meta: end_play}], when: own == 1}]", `"own == 1" reads own`},
 		"in a rescue":             {"tasks: [{block: [{run: x}], rescue: [{meta: end_play}]}]", "only hosts on which something failed"},
 	} {
 		lib := inventoryOf(map[string]map[string]any{"h1": a, "h2": b})

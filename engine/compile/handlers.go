@@ -21,7 +21,7 @@ func (c *compiler) handlers(x taskContext, nodes []*yaml.Node) {
 			continue
 		}
 		if raw.module == nil {
-			c.fail(x.doc.At(n).Errorf("a handler is a task with a module"))
+			c.fail(x.doc.At(n).Errorf("a handler must be a task with a module"))
 			continue
 		}
 		if !c.rejectKeywords(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "loop_control", "listen", "register", "notify", "changed_when",

@@ -45,7 +45,7 @@ func (c *compiler) importPlaybook(d *lang.Document, n *yaml.Node, in importConte
 		return
 	}
 	if raw.When.Kind != 0 {
-		c.fail(d.KeyPos(n, "when").Errorf("import_playbook takes no when: a playbook is put in place before any host is known; put the condition at its roles or tasks"))
+		c.fail(d.KeyPos(n, "when").Errorf("import_playbook does not support when, because playbooks are imported before any host is known; put the condition at the roles or tasks"))
 	}
 	file := lang.JoinPath(in.dir, raw.ImportPlaybook)
 	shown, pos := c.tree.DisplayPath(file), d.KeyPos(n, "import_playbook")

@@ -78,9 +78,9 @@ func render(t *testing.T, task *program.Task, base map[string]any) any {
 func TestImportErrors(t *testing.T) {
 	for want, site := range map[string]string{
 		"site.yaml:1:20: reading none.yaml: open none.yaml: file does not exist":                                                                     "- import_playbook: none.yaml\n",
-		"site.yaml:1:20: reading ../x.yaml: it leads out of a directory that is not on disk":                                                         "- import_playbook: ../x.yaml\n",
+		"site.yaml:1:20: reading ../x.yaml: the path leaves a directory that is not on disk":                                                         "- import_playbook: ../x.yaml\n",
 		"site.yaml:1:20: playbooks import each other in a circle: site.yaml -> site.yaml":                                                            "- import_playbook: site.yaml\n",
-		"site.yaml:2:9: import_playbook takes no when: a playbook is put in place before any host is known; put the condition at its roles or tasks": "- import_playbook: ok.yaml\n  when: true\n",
+		"site.yaml:2:9: import_playbook does not support when, because playbooks are imported before any host is known; put the condition at the roles or tasks": "- import_playbook: ok.yaml\n  when: true\n",
 		`site.yaml:2:3: unknown key "hosts" in import_playbook; known here: import_playbook, name, tags, vars, when`:                                 "- import_playbook: ok.yaml\n  hosts: all\n",
 		`site.yaml:2:10: the variable "host" belongs to the engine; choose another name`:                                                             "- import_playbook: ok.yaml\n  vars: {host: 1}\n",
 	} {
@@ -126,17 +126,17 @@ func TestVarsFiles(t *testing.T) {
 	for names, want := range map[string]string{
 		"gone.yaml":            "site.yaml:3:15: vars_files: open gone.yaml: file does not exist",
 		"[vars/list.yaml]":     "vars/list.yaml:1:1: variables must be a mapping of names to values",
-		"'{{ os }}.yaml'":      "site.yaml:3:15: vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory",
+		"'{{ os }}.yaml'":      "site.yaml:3:15: vars_files: the name of a file must be a constant, because the file is read before any host is known; put variables of hosts into the inventory",
 		"vars/sops.yaml":       "vars/sops.yaml:3:3: vars/sops.yaml is encrypted with SOPS, which deployer does not support; encrypt it with age: sops -d vars/sops.yaml | deployer secrets encrypt - -o vars/sops.yaml.age, and remove it",
 		"vars/broken.yaml.age": "site.yaml:3:15: vars_files: opening vars/broken.yaml.age: it is not encrypted to any key of yours",
-		"../a.yaml":            "site.yaml:3:15: vars_files: it leads out of a directory that is not on disk",
+		"../a.yaml":            "site.yaml:3:15: vars_files: the path leaves a directory that is not on disk",
 		"{a: b}":               "site.yaml:3:15: vars_files: want a text or a list of texts",
 	} {
 		if _, err := compile(lib, names); err == nil || err.Error() != want {
 			t.Errorf("%s\n error is %v\n want     %s", names, err, want)
 		}
 	}
-	const want = "site.yaml:3:15: vars_files: vars/c.yaml.age is encrypted, and nothing was given to open it with"
+	const want = "site.yaml:3:15: vars_files: vars/c.yaml.age is encrypted, and there is no key to decrypt it"
 	if _, err := compile(nil, "vars/c.yaml.age"); err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}

@@ -42,7 +42,7 @@ func (c *compiler) inheritedOf(d *lang.Document, n *yaml.Node, raw *rawInherit) 
 		l.env = []*lang.Value{env}
 	}
 	if l.user != nil && l.become != nil && !*l.become {
-		c.fail(l.user.Pos.Errorf("become_user means nothing beside become: false"))
+		c.fail(l.user.Pos.Errorf("become_user has no effect with become: false; remove one of them"))
 	}
 	if l.timeout != nil && *l.timeout < 0 {
 		c.fail(d.KeyPos(n, "timeout").Errorf("timeout cannot be negative"))

@@ -23,7 +23,7 @@ func (c *compiler) loopOf(x taskContext, raw *rawTask) *program.Loop {
 	d := x.doc
 	if raw.Loop.Kind == 0 {
 		if key := raw.set["loop_control"]; key != nil {
-			c.fail(d.At(key).Errorf("loop_control stands beside a loop, and there is none"))
+			c.fail(d.At(key).Errorf("loop_control needs a loop"))
 		}
 		return nil
 	}
@@ -44,7 +44,7 @@ func (c *compiler) loopOf(x taskContext, raw *rawTask) *program.Loop {
 	}
 	for _, name := range []string{l.Var, l.IndexVar} {
 		if outer, taken := x.loops[name]; taken && name != "" {
-			c.fail(l.Pos.Errorf("the loop of the include at %s has %q already; call its item otherwise: loop_control: {loop_var: NAME}", outer, name))
+			c.fail(l.Pos.Errorf("the loop of the include at %s has %q already; choose another name for the item: loop_control: {loop_var: NAME}", outer, name))
 		}
 	}
 	return l
@@ -62,7 +62,7 @@ func (c *compiler) compileLoop(d *lang.Document, n *yaml.Node) *program.Loop {
 		l.List, l.Refs = v, v.Refs()
 	case yaml.ScalarNode:
 		if strings.Contains(n.Value, "{{") {
-			c.fail(l.Pos.Errorf("loop: an expression stands here by itself, without {{ }}%s", lang.ValueAdvice(n.Value)))
+			c.fail(l.Pos.Errorf("loop: write the expression without {{ }}%s", lang.ValueAdvice(n.Value)))
 			return nil
 		}
 		e, err := lang.CompileExpr(n.Value, d.Origin(n))

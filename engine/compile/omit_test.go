@@ -38,7 +38,7 @@ func TestOmit(t *testing.T) {
 		}
 	}
 	task := mustCompile(t, "site.yaml", "- hosts: all\n  tasks: [{file: {path: 'a{{ omit }}'}}]\n").Tasks[0]
-	if err := task.Args.Decode(lang.NewVars(nil, nil).Map(), &fileArgs{}); err == nil || !strings.Contains(err.Error(), "site.yaml:2:25: template a{{ omit }}: omit leaves a whole argument out") {
+	if err := task.Args.Decode(lang.NewVars(nil, nil).Map(), &fileArgs{}); err == nil || !strings.Contains(err.Error(), "site.yaml:2:25: template a{{ omit }}: omit must be the whole argument") {
 		t.Error(err)
 	}
 }

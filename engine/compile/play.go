@@ -113,7 +113,7 @@ func (c *compiler) maxShare(d *lang.Document, n *yaml.Node, p *program.Play, per
 	switch {
 	case percent == nil:
 	case len(p.MaxFail) > 0:
-		c.fail(d.KeyPos(n, "max_fail_percentage").Errorf("max_fail_percentage: max_fail says it already; leave one of them out"))
+		c.fail(d.KeyPos(n, "max_fail_percentage").Errorf("max_fail_percentage: the play has max_fail already; remove one of them"))
 	case !(*percent >= 0 && *percent <= 100):
 		c.fail(d.KeyPos(n, "max_fail_percentage").Errorf("max_fail_percentage: want a number from 0 to 100"))
 	default:

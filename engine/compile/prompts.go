@@ -20,10 +20,10 @@ type rawPrompt struct {
 }
 
 var ansiblePromptKeywords = map[string]string{
-	"encrypt":   "the answer is taken as it is; a hash for the module user is made with mkpasswd --method=yescrypt, and given so",
-	"salt":      "the answer is taken as it is",
-	"salt_size": "the answer is taken as it is",
-	"unsafe":    "no answer is taken for a template; leave it out",
+	"encrypt":   "the answer is not changed; for the module user, answer with a hash made by mkpasswd --method=yescrypt",
+	"salt":      "the answer is not changed",
+	"salt_size": "the answer is not changed",
+	"unsafe":    "answers are never evaluated; leave it out",
 }
 
 // prompts reads vars_prompt. When several plays ask for the same variable, the first one
@@ -42,7 +42,7 @@ func (c *compiler) prompts(d *lang.Document, n *yaml.Node) {
 		case !variable.MatchString(raw.Name):
 			c.fail(pos.Errorf("%q cannot be the name of a variable: use letters, digits and _, beginning with a letter", raw.Name))
 		case lang.IsTemplate(raw.Prompt) || lang.IsTemplate(raw.Default):
-			c.fail(pos.Errorf("vars_prompt: what is asked for is known before any host is, so it has no templates"))
+			c.fail(pos.Errorf("vars_prompt cannot contain {{ }}: the user is asked before any host is known"))
 		case !c.prog.IsPrompted(raw.Name):
 			c.prog.Prompts = append(c.prog.Prompts, program.Prompt{Pos: pos, Name: raw.Name, Question: cmp.Or(raw.Prompt, raw.Name), Default: raw.Default,
 				Private: raw.Private == nil || *raw.Private, Confirm: raw.Confirm})

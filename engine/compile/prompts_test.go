@@ -38,8 +38,8 @@ func TestPromptsRefused(t *testing.T) {
 		"[{prompt: x}]":                  `"name" is required`,
 		"[{name: item}]":                 `site.yaml:2:24: the variable "item" belongs to the engine`,
 		"[{name: a-b}]":                  `"a-b" cannot be the name of a variable`,
-		"[{name: a, encrypt: sha512}]":   `unknown key "encrypt" in vars_prompt: the answer is taken as it is; a hash`,
-		"[{name: a, prompt: '{{ b }}'}]": "it has no templates",
+		"[{name: a, encrypt: sha512}]":   `unknown key "encrypt" in vars_prompt: the answer is not changed; for the module user`,
+		"[{name: a, prompt: '{{ b }}'}]": "vars_prompt cannot contain",
 		"{name: a}":                      "vars_prompt: want a list",
 	} {
 		_, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n  vars_prompt: "+prompts+"\n")
@@ -56,7 +56,7 @@ func TestPromptsAreKnownNames(t *testing.T) {
 		lib := inventoryOf(map[string]map[string]any{"h1": {}})
 		lib.RunHosts, lib.Extra = []string{"h1"}, given
 		_, err := compileFiles(t, lib, "site.yaml", site, "inc.yaml", "[]\n")
-		if given == nil && (err == nil || !strings.Contains(err.Error(), "it looks at sites, which is asked for later: give it with -e sites=...")) || given != nil && err != nil {
+		if given == nil && (err == nil || !strings.Contains(err.Error(), "it reads sites, which the user is asked for later; set it with -e sites=...")) || given != nil && err != nil {
 			t.Errorf("given %v: %v", given, err)
 		}
 	}

@@ -104,7 +104,7 @@ func (c *compiler) readTask(d *lang.Document, n *yaml.Node) *rawTask {
 			words.Content = append(words.Content, key, c.shortIncludeForm(d, key, value))
 			raw.set[key.Value] = key
 		case raw.module != nil:
-			c.fail(d.At(key).Errorf("a task has one module, and this one has %s and %s", raw.module.Value, key.Value))
+			c.fail(d.At(key).Errorf("a task can have one module only, and this one has %s and %s", raw.module.Value, key.Value))
 			return nil
 		default:
 			raw.module, raw.args = key, value

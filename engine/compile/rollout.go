@@ -66,23 +66,23 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 // and may be restored.
 func (c *compiler) checkRollout(b *program.Block) {
 	if b.Throttle != nil {
-		c.fail(b.Pos.Errorf("a block has throttle or rollout; max_parallel of rollout is its throttle"))
+		c.fail(b.Pos.Errorf("a block cannot have both throttle and rollout; use max_parallel of rollout"))
 	}
 	for p := b.Parent; p != nil; p = p.Parent {
 		if p.Rollout != nil {
-			c.fail(b.Rollout.Pos.Errorf("a rollout cannot stand inside another one, at %s", p.Rollout.Pos))
+			c.fail(b.Rollout.Pos.Errorf("a rollout cannot be inside another rollout, at %s", p.Rollout.Pos))
 		}
 	}
 	if b.Rescue > 0 {
-		c.fail(b.Pos.Errorf("a block with rollout has no rescue: what fails in it is restored; a block inside of it may have one"))
+		c.fail(b.Pos.Errorf("a block with rollout cannot have rescue: hosts on which it fails are restored; put a block with rescue inside"))
 	}
 	for i := b.Begin + 1; i < b.End; i++ {
 		op := c.prog.Ops[i]
 		switch {
 		case op.Kind == program.OpTask && op.Task.RunOnce:
-			c.fail(op.Task.Pos.Errorf("run_once cannot stand inside a rollout: hosts inside would wait for hosts that may not enter"))
+			c.fail(op.Task.Pos.Errorf("run_once cannot be inside a rollout: hosts inside would wait for hosts that may not enter"))
 		case op.Kind == program.OpEndHost:
-			c.fail(op.Ends.Pos.Errorf("meta: %s cannot stand inside a rollout: a host leaves it when its checks went well", op.Ends.Name))
+			c.fail(op.Ends.Pos.Errorf("meta: %s cannot be inside a rollout: a host leaves the rollout only when its checks have passed", op.Ends.Name))
 		}
 	}
 }

@@ -24,7 +24,7 @@ type pendingNeed struct {
 // deadlock: the hosts inside would wait for hosts that may not enter.
 func (c *compiler) barrier(x taskContext, pos strictyaml.Pos) {
 	if x.throttled() {
-		c.fail(pos.Errorf("a barrier cannot stand inside a block with throttle or rollout: hosts inside would wait for hosts that may not enter"))
+		c.fail(pos.Errorf("a barrier cannot be inside a block with throttle or rollout: hosts inside would wait for hosts that may not enter"))
 		return
 	}
 	c.emit(program.Op{Kind: program.OpBarrier, Play: x.play, Block: x.block})
@@ -43,7 +43,7 @@ func (c *compiler) lockstep(x taskContext) {
 
 func (c *compiler) label(x taskContext, name string, pos strictyaml.Pos) {
 	if len(x.loops) > 0 {
-		c.fail(pos.Errorf("label %q stands in what a loop puts in place more than once, and a label is one point; put it behind the include", name))
+		c.fail(pos.Errorf("label %q is inside a loop of an include, so it would exist more than once; put it after the include", name))
 		return
 	}
 	if first := c.labels[name]; first != nil {
@@ -130,7 +130,7 @@ func (c *compiler) checkWaits() {
 		}
 		for _, n := range unconditionalNeeds(op) {
 			if slices.Contains(cycle, point(n.Label.Op)) {
-				c.fail(n.Pos.Errorf("this waits for label %q at %s, which itself comes only after this", n.Label.Name, n.Label.Pos))
+				c.fail(n.Pos.Errorf("deadlock: this task waits for label %q at %s, which comes only after this task", n.Label.Name, n.Label.Pos))
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func (c *compiler) item(x taskContext, raw *rawTask) {
 		return
 	}
 	if len(forms) > 1 {
-		c.fail(d.At(raw.node).Errorf("a task is one thing, and this one is %s and %s", forms[0], forms[1]))
+		c.fail(d.At(raw.node).Errorf("a task can be one thing only, and this one is %s and %s", forms[0], forms[1]))
 		return
 	}
 	if raw.module != nil { // also when it is called as a keyword is

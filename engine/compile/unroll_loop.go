@@ -66,7 +66,7 @@ func (c *compiler) unrollLoop(x taskContext, l *program.Loop, form string, condi
 		conditional = conditional || len(b.When) > 0
 	}
 	if why := c.whyUnknown(x, l, conditional); why != "" {
-		c.fail(l.Pos.Errorf("loop at %s: how often it is put in place must be known before any host is contacted, and %s; put the loop at the tasks in it, or loop over all that may come, with a condition on the item", form, why))
+		c.fail(l.Pos.Errorf("loop at %s: the number of items must be known before any host is contacted, and %s; loop at the included tasks, or loop over all possible items with a condition on the item", form, why))
 		return nil
 	}
 	lists := c.lists(x, l)
@@ -122,7 +122,7 @@ func (c *compiler) iterations(l *program.Loop, lists map[string]list) []iteratio
 func (c *compiler) whyUnknown(x taskContext, l *program.Loop, conditional bool) string {
 	refs, via := c.throughInventory(x, lang.Closure(x.scopes, l.Refs))
 	if refs.All() {
-		return "it looks at all variables"
+		return "it reads all variables"
 	}
 	for _, name := range refs.Names() {
 		why := c.whyUnknownName(x, name)
@@ -142,17 +142,17 @@ func (c *compiler) whyUnknown(x taskContext, l *program.Loop, conditional bool) 
 func (c *compiler) whyUnknownName(x taskContext, name string) string {
 	switch name {
 	case "facts", "run", "result", "failure":
-		return "it looks at " + name
+		return "it reads " + name
 	}
 	if _, given := c.lib.Extra[name]; given {
 		return ""
 	}
 	if c.prog.IsPrompted(name) || slices.Contains(c.lib.Promised, name) {
-		return fmt.Sprintf("it looks at %s, which is asked for later: give it with -e %[1]s=...", name)
+		return fmt.Sprintf("it reads %s, which the user is asked for later; set it with -e %[1]s=...", name)
 	}
 	for _, t := range slices.Concat(c.prog.AllTasks(), x.state.handlers) {
 		if slices.Contains(t.Defines(), name) {
-			return fmt.Sprintf("it looks at %s, which the task at %s gives a value", name, t.Pos)
+			return fmt.Sprintf("it reads %s, which the task at %s gives a value", name, t.Pos)
 		}
 	}
 	return ""

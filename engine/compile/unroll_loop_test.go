@@ -133,18 +133,18 @@ func TestNestedLoopsOfIncludes(t *testing.T) {
 func TestLoopsOfIncludesRefused(t *testing.T) {
 	vars := map[string]map[string]any{"h1": {"some": []any{"x"}}, "h2": {}}
 	for tasks, want := range map[string]string{
-		"[{include_tasks: inc.yaml, loop: facts.addresses}]": "site.yaml:2:43: loop at include_tasks: how often it is put in place must be known before any host is contacted, " +
-			"and it looks at facts; put the loop at the tasks in it, or loop over all that may come, with a condition on the item",
-		"[{file: {path: /}, register: r}, {include_tasks: inc.yaml, loop: r.lines}]":                              "it looks at r, which the task at site.yaml:2:11 gives a value",
-		"[{set: {some: [1]}}, {include_tasks: inc.yaml, loop: some}]":                                             "it looks at some, which the task at site.yaml:2:11 gives a value",
-		"[{include_tasks: inc.yaml, loop: 'map($env, #)'}]":                                                       "it looks at all variables",
+		"[{include_tasks: inc.yaml, loop: facts.addresses}]": "site.yaml:2:43: loop at include_tasks: the number of items must be known before any host is contacted, " +
+			"and it reads facts; loop at the included tasks, or loop over all possible items with a condition on the item",
+		"[{file: {path: /}, register: r}, {include_tasks: inc.yaml, loop: r.lines}]":                              "it reads r, which the task at site.yaml:2:11 gives a value",
+		"[{set: {some: [1]}}, {include_tasks: inc.yaml, loop: some}]":                                             "it reads some, which the task at site.yaml:2:11 gives a value",
+		"[{include_tasks: inc.yaml, loop: 'map($env, #)'}]":                                                       "it reads all variables",
 		"[{include_tasks: inc.yaml, loop: some}]":                                                                 `site.yaml:2:43: expression "some": unknown name "some" (on h2)`,
 		"[{include_tasks: inc.yaml, loop: 'host.name'}]":                                                          `site.yaml:2:43: loop: want a list, got the text "h1"`,
-		"[{include_tasks: looped.yaml, loop: [1]}]":                                                               `looped.yaml:1:27: the loop of the include at site.yaml:2:46 has "item" already; call its item otherwise: loop_control: {loop_var: NAME}`,
-		"[{include_tasks: labelled.yaml, loop: [1]}]":                                                             `labelled.yaml:1:21: label "l" stands in what a loop puts in place more than once`,
+		"[{include_tasks: looped.yaml, loop: [1]}]":                                                               `looped.yaml:1:27: the loop of the include at site.yaml:2:46 has "item" already; choose another name for the item: loop_control: {loop_var: NAME}`,
+		"[{include_tasks: labelled.yaml, loop: [1]}]":                                                             `labelled.yaml:1:21: label "l" is inside a loop of an include, so it would exist more than once`,
 		"[{include_tasks: inc.yaml, loop: [1], loop_control: {loop_var: host}}]":                                  `the variable "host" belongs to the engine`,
 		"[{include_tasks: inc.yaml, loop: [1], retries: 3}]":                                                      `include_tasks does not take "retries"`,
-		"[{include_tasks: inc.yaml, loop_control: {loop_var: x}}]":                                                "loop_control stands beside a loop, and there is none",
+		"[{include_tasks: inc.yaml, loop_control: {loop_var: x}}]":                                                "loop_control needs a loop",
 		"[{include_tasks: bad.yaml, loop: [1, 2, 3]}]":                                                            `bad.yaml:1:3: unknown task keyword or module "flie"`,
 		"[{include_role: r, loop: [x]}, {include_tasks: inc.yaml, loop: [y], loop_control: {label: '{{ x '}}]":    "template: {{ has no }}",
 		"[{block: [{include_tasks: inc.yaml, loop: [x, y]}], when: 1 == 1}, {include_tasks: inc.yaml, loop: {}}]": "loop: want a list, or an expression that gives one",
@@ -165,7 +165,7 @@ func TestLoopsOfIncludesRefused(t *testing.T) {
 func TestLoopOfAnIncludeThroughTheInventory(t *testing.T) {
 	h1 := hostVars(t, map[string]any{"disks": "{{ found }}", "found": "{{ facts.disks }}", "known": "{{ [1, 2] }}"})
 	for play, want := range map[string]string{
-		"tasks: [{include_tasks: inc.yaml, loop: disks}]":                       "any host is contacted, and it looks at facts (through the variable at inv.yaml:",
+		"tasks: [{include_tasks: inc.yaml, loop: disks}]":                       "any host is contacted, and it reads facts (through the variable at inv.yaml:",
 		"vars: {disks: [1]}\n  tasks: [{include_tasks: inc.yaml, loop: disks}]": "",
 		"tasks: [{include_tasks: inc.yaml, loop: known}]":                       "",
 		"tasks: [{include_tasks: inc.yaml, loop: disks, when: 1 == 2}]":         "",

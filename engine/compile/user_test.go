@@ -70,7 +70,7 @@ func TestRunAsOthers(t *testing.T) {
 		"nothing with an owner":        {"", "file: {path: /a}\n      become_user: app", "site.yaml:5:20: become_user: file runs no programs that could run as another user; leave it out"},
 		"nothing to be surprised by":   {"become_user: app", "file: {path: /a}", ""},
 		"an action":                    {"become: false", "plan: {}", ""},
-		"a contradiction":              {"", "run: id\n      become: false\n      become_user: app", "site.yaml:6:20: become_user means nothing beside become: false"},
+		"a contradiction":              {"", "run: id\n      become: false\n      become_user: app", "site.yaml:6:20: become_user has no effect with become: false; remove one of them"},
 		"a user that is no text":       {"become_user: [a]", "run: id", "site.yaml:2:16: become_user: want a text"},
 		"an environment of a text":     {"environment: a", "run: id", "site.yaml:2:16: environment: want a mapping of names to texts"},
 		"an environment without names": {"environment: {'a=b': c}", "run: id", `site.yaml:2:17: environment: "a=b" cannot be the name of a variable`},

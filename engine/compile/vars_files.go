@@ -20,7 +20,7 @@ func (c *compiler) varsFiles(x taskContext, n *yaml.Node, dir string) []*lang.Sc
 	var out []*lang.Scope
 	for _, e := range c.texts(d, n, "vars_files") {
 		if lang.IsTemplate(e.Value) {
-			c.fail(d.At(e).Errorf("vars_files: the name of a file is a constant, as it is read before any host is known; give hosts variables in the inventory"))
+			c.fail(d.At(e).Errorf("vars_files: the name of a file must be a constant, because the file is read before any host is known; put variables of hosts into the inventory"))
 			continue
 		}
 		if f := c.varsFile(c.tree, lang.JoinPath(dir, e.Value), d.At(e)).WithFiles(x.files); f != nil {
@@ -64,7 +64,7 @@ func (c *compiler) open(tree lang.Tree, file, shown string) ([]byte, error) {
 	case err != nil || !strings.HasSuffix(file, encryptedSuffix):
 		return data, err
 	case c.lib.Decrypt == nil:
-		return nil, fmt.Errorf("%s is encrypted, and nothing was given to open it with", shown)
+		return nil, fmt.Errorf("%s is encrypted, and there is no key to decrypt it", shown)
 	}
 	return c.lib.Decrypt(shown, data)
 }

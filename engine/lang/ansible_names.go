@@ -69,7 +69,7 @@ func jinjaFormAdvice(src string) string {
 // containsAdvice returns advice for `in` between two texts.
 func containsAdvice(message string) string {
 	if strings.Contains(message, `operator "in" not defined`) || strings.Contains(message, "invalid operation: in (mismatched types string") {
-		return `; whether a text is in another one: A contains B`
+		return `; for a text in another text write A contains B`
 	}
 	return ""
 }

@@ -44,7 +44,7 @@ func CompileExpr(src string, orig Origin) (*Expr, error) {
 		if advice == "" {
 			advice = ": " + src
 		}
-		return nil, orig.Start.Errorf("an expression stands here by itself, without {{ }}%s", advice)
+		return nil, orig.Start.Errorf("write the expression without {{ }}%s", advice)
 	}
 	return e.compiled()
 }

@@ -42,7 +42,7 @@ func TestExpressions(t *testing.T) {
 		"unknown name":        {src: `nubmer > 3`, err: `f:1:1: expression "nubmer > 3": unknown name "nubmer"; did you mean "number"?`},
 		"unknown key":         {src: `1 + host.prots[0]`, err: `f:1:10: expression "1 + host.prots[0]": unknown name "prots"; did you mean "ports"?`},
 		"unknown key by name": {src: `hosts["x9"].name`, err: `f:1:6: expression "hosts[\"x9\"].name": unknown name "x9"`},
-		"key of nothing":      {src: `none.x`, err: `f:1:6: expression "none.x": cannot look up x in nothing; use ?? or ?. where it may be missing`},
+		"key of nothing":      {src: `none.x`, err: `f:1:6: expression "none.x": cannot look up x in null; use ?? or ?. where it may be missing`},
 		"unknown function":    {src: `foo(1)`, err: `f:1:1: expression "foo(1)": unknown function "foo"`},
 		"out of range":        {src: `list[7]`, err: `f:1:5: expression "list[7]": index out of range: 7 (array length is 2)`},
 	}

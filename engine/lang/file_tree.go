@@ -40,7 +40,7 @@ func (f *Files) Walk(name string) ([]engine.FileEntry, error) {
 		case d.IsDir(), info.Mode().IsRegular():
 			out = append(out, e)
 		default:
-			return fmt.Errorf("%s is neither a directory nor a plain file, nor a link to a plain file", tree.DisplayPath(p))
+			return fmt.Errorf("%s is not a regular file, a directory or a link to a regular file", tree.DisplayPath(p))
 		}
 		return nil
 	})

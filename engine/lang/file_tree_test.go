@@ -54,8 +54,8 @@ func TestWalk(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"none":  `the playbook has no file "none"; looked for [here/files/none]`,
-		"../..": `reading file "../.." of the playbook: it leads out of a directory that is not on disk`,
-		"site":  "here/files/site/up is neither a directory nor a plain file, nor a link to a plain file",
+		"../..": `reading file "../.." of the playbook: the path leaves a directory that is not on disk`,
+		"site":  "here/files/site/up is not a regular file, a directory or a link to a regular file",
 	} {
 		if _, err := f.Walk(name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)

@@ -44,7 +44,7 @@ func (t Tree) Resolve(file string, outside func(dir string) fs.FS) (Tree, string
 	switch {
 	case filepath.IsAbs(file):
 	case t.Dir == "":
-		return Tree{}, "", errors.New("it leads out of a directory that is not on disk")
+		return Tree{}, "", errors.New("the path leaves a directory that is not on disk")
 	default:
 		dir = filepath.Join(t.Dir, dir)
 	}

@@ -69,9 +69,9 @@ func TestInterpolation(t *testing.T) {
 	}
 	for src, want := range map[string]string{
 		"{{ .http_port }}":                  "write {{ http_port }}",
-		"{{ $.http_port }}":                 "of template files",
-		"{{ if yes }}a{{ end }}":            "if stands in template files only",
-		"{{ range .list }}{{ . }}{{ end }}": "range stands in template files only",
+		"{{ $.http_port }}":                 "valid in template files only",
+		"{{ if yes }}a{{ end }}":            "if is valid in template files only",
+		"{{ range .list }}{{ . }}{{ end }}": "range is valid in template files only",
 		"{% if yes %}a{% endif %}":          "statements stand in template files only",
 		"{{ http_port // 2 }}":              "int(A / B)",
 		"a{{ null }}":                       "the value is null",

@@ -51,13 +51,13 @@ func notExpression(src string) error {
 		return fmt.Errorf("variables have no dot in texts: write {{ %s }}", strings.TrimPrefix(src, "."))
 	}
 	if word := templateStatement(src); word != "" {
-		return fmt.Errorf("%s stands in template files only; a text has {{ CONDITION ? A : B }} and {{ LIST | join(', ') }}", word)
+		return fmt.Errorf("%s is valid in template files only; in a text write {{ CONDITION ? A : B }} and {{ LIST | join(', ') }}", word)
 	}
 	if strings.HasPrefix(src, "$") && !strings.HasPrefix(src, "$env") {
-		return fmt.Errorf("%s is of template files; a text has {{ let NAME = VALUE; EXPRESSION }}", src)
+		return fmt.Errorf("%s is valid in template files only; in a text write {{ let NAME = VALUE; EXPRESSION }}", src)
 	}
 	if at := strings.Index(src, "//"); at >= 0 && !quotedAt(src, at) {
-		return errors.New("// begins a comment; a division without a fraction is int(A / B)")
+		return errors.New("// starts a comment; for an integer division write int(A / B)")
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (
 	"password": func(e *Expr, _ map[string]any, term string) (any, error) { return password(e.orig.files, term) },
 	"template": func(e *Expr, vars map[string]any, term string) (any, error) {
 		if e.orig.files == nil {
-			return nil, errors.New("templates are found from playbooks and roles; the inventory has none")
+			return nil, errors.New("the inventory has no template files; use this lookup in a playbook or a role")
 		}
 		tpl, err := e.orig.files.Template(term)
 		if err != nil {
@@ -145,7 +145,7 @@ func (e *Expr) find(args []any) ([]any, error) {
 // readAbsoluteFile reads a file that a variable of the inventory names.
 func readAbsoluteFile(name string) (any, error) {
 	if !strings.HasPrefix(name, "/") {
-		return nil, errors.New("files are found from playbooks and roles; in the inventory, name one by its whole path")
+		return nil, errors.New("in the inventory, give the absolute path of the file")
 	}
 	data, err := os.ReadFile(name) //nolint:gosec // the author of the inventory names it
 	return strings.TrimRight(string(data), " \t\r\n"), err

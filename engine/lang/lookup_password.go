@@ -50,12 +50,12 @@ func password(files *Files, term string) (string, error) {
 	file := words[0]
 	if !filepath.IsAbs(file) {
 		if files == nil || files.playbookDir == "" {
-			return "", fmt.Errorf("%s: the playbook is not on disk; name the file by its whole path", file)
+			return "", fmt.Errorf("%s: the playbook is not on disk; give the absolute path of the file", file)
 		}
 		file = filepath.Join(files.playbookDir, file)
 	}
 	if chars == "" || file == os.DevNull {
-		return "", errors.New("a password is made of some characters, and kept in a file")
+		return "", errors.New("chars must not be empty, and the file must not be /dev/null")
 	}
 	passwordFiles.Lock()
 	defer passwordFiles.Unlock()

@@ -230,11 +230,11 @@ func get(args ...any) (any, error) {
 	of, key := args[0], args[1]
 	switch m := of.(type) {
 	case nil:
-		return nil, fmt.Errorf("cannot look up %v in nothing; use ?? or ?. where it may be missing", key)
+		return nil, fmt.Errorf("cannot look up %v in null; use ?? or ?. where it may be missing", key)
 	case map[string]any:
 		k, ok := key.(string)
 		if !ok {
-			return nil, fmt.Errorf("keys are texts, and %v is not one", key)
+			return nil, fmt.Errorf("a key must be a text, got %v", key)
 		}
 		v, ok := m[k]
 		if !ok {
@@ -262,7 +262,7 @@ func try(args ...any) (any, error) {
 func NameHint(name string, known map[string]any) string {
 	if c, ok := known[contextVar].(*runContext); ok {
 		if pos, ok := c.definers[name]; ok {
-			return fmt.Sprintf("; %s gives it a value, and has not done so on this host: it was skipped, or comes later", pos)
+			return fmt.Sprintf("; %s sets it, but has not run on this host: it was skipped, or comes later", pos)
 		}
 	}
 	if ours, ok := ansibleNames[name]; ok {

@@ -12,7 +12,7 @@ func (t *Task) User(vars *lang.Vars) (string, error) {
 	}
 	name, err := t.RunAs.Value(vars)
 	if err == nil && name == "" {
-		return "", t.RunAs.Pos.Errorf("become_user gives no name of a user")
+		return "", t.RunAs.Pos.Errorf("become_user is empty; name a user")
 	}
 	return name, err
 }

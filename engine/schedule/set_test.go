@@ -24,7 +24,7 @@ func TestSet(t *testing.T) {
 		"by what it was":             {"[{set: {n: '{{ n + 1 }}'}}, {set: {n: '{{ n + 1 }}'}}, {name: say, do: {text: '{{ n }}'}}]", []string{"4"}, ""},
 		"of each host":               {"[{set: {me: 'I am {{ host.name }}'}}, {name: say, do: {text: '{{ me }}'}}]", []string{"I am h2"}, ""},
 		"skipped, it had one":        {"[{set: {color: red}, when: n == 1}, {name: say, do: {text: '{{ color }}'}}]", []string{"blue"}, ""},
-		"skipped, it had none":       {"[{set: {port: 80}, when: n == 1}, {name: say, do: {text: '{{ port }}'}}]", nil, `unknown name "port"; site.yaml:3:11 gives it a value, and has not done so on this host`},
+		"skipped, it had none":       {"[{set: {port: 80}, when: n == 1}, {name: say, do: {text: '{{ port }}'}}]", nil, `unknown name "port"; site.yaml:3:11 sets it, but has not run on this host`},
 		"failed":                     {"[{set: {values: {color: red}, do: fail}, ignore_errors: true}, {name: say, do: {text: '{{ color }}'}}]", []string{"blue"}, ""},
 		"a loop gathers":             {"[{set: {all: '{{ concat(all, [item]) }}'}, loop: [a, b]}, {name: say, do: {text: '{{ join(all, \",\") }}'}}]", []string{"z,a,b"}, ""},
 		"a condition of the item":    {"[{set: {color: '{{ item }}'}, loop: [a, b, c], when: item != 'c'}, {name: say, do: {text: '{{ color }}'}}]", []string{"b"}, ""},

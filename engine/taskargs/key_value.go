@@ -38,7 +38,7 @@ func RejectKeyValue(d *lang.Document, args *yaml.Node, t reflect.Type) error {
 		return d.At(args).Errorf("arguments are written as YAML here: {%s}", asYAML(words))
 	}
 	text, _ := strings.CutSuffix(strings.TrimSpace(args.Value), last)
-	return d.At(args).Errorf("%q at the end would be a word of the text; as an argument it is written so: {%s: %s, %s: %s}", last,
+	return d.At(args).Errorf("%q at the end would be part of the text; to pass it as an argument, write {%s: %s, %s: %s}", last,
 		short, shorten(strings.TrimSpace(text)), name, value)
 }
 

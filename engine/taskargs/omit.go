@@ -15,7 +15,7 @@ func (n *argNode) omitted(rendered *yaml.Node) (bool, error) {
 		return false, nil
 	}
 	if rendered.Value != lang.OmitMark {
-		return false, n.text.Pos().Errorf("template %s: omit leaves a whole argument out, and cannot be a part of one", n.text.Source())
+		return false, n.text.Pos().Errorf("template %s: omit must be the whole argument", n.text.Source())
 	}
 	return true, nil
 }
