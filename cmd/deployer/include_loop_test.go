@@ -58,5 +58,5 @@ func TestIncludeLoop(t *testing.T) {
 	}
 	s.write("host_vars/n003.yaml", "sites: '{{ facts.addresses }}'\n")
 	_, complaint := s.deployer(exitUsage, "run", "site.yaml", "-e", "more=index", "--list")
-	requireTexts(t, complaint, "site.yaml:5:13: loop at include_tasks", "it looks at facts (through the variable at host_vars/n003.yaml:1:8)")
+	requireTexts(t, complaint, "site.yaml:5:13: loop at include_tasks", "it reads facts (through the variable at host_vars/n003.yaml:1:8)")
 }

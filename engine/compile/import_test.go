@@ -77,12 +77,12 @@ func render(t *testing.T, task *program.Task, base map[string]any) any {
 
 func TestImportErrors(t *testing.T) {
 	for want, site := range map[string]string{
-		"site.yaml:1:20: reading none.yaml: open none.yaml: file does not exist":                                                                     "- import_playbook: none.yaml\n",
-		"site.yaml:1:20: reading ../x.yaml: the path leaves a directory that is not on disk":                                                         "- import_playbook: ../x.yaml\n",
-		"site.yaml:1:20: playbooks import each other in a circle: site.yaml -> site.yaml":                                                            "- import_playbook: site.yaml\n",
+		"site.yaml:1:20: reading none.yaml: open none.yaml: file does not exist":                                                                                 "- import_playbook: none.yaml\n",
+		"site.yaml:1:20: reading ../x.yaml: the path leaves a directory that is not on disk":                                                                     "- import_playbook: ../x.yaml\n",
+		"site.yaml:1:20: playbooks import each other in a circle: site.yaml -> site.yaml":                                                                        "- import_playbook: site.yaml\n",
 		"site.yaml:2:9: import_playbook does not support when, because playbooks are imported before any host is known; put the condition at the roles or tasks": "- import_playbook: ok.yaml\n  when: true\n",
-		`site.yaml:2:3: unknown key "hosts" in import_playbook; known here: import_playbook, name, tags, vars, when`:                                 "- import_playbook: ok.yaml\n  hosts: all\n",
-		`site.yaml:2:10: the variable "host" belongs to the engine; choose another name`:                                                             "- import_playbook: ok.yaml\n  vars: {host: 1}\n",
+		`site.yaml:2:3: unknown key "hosts" in import_playbook; known here: import_playbook, name, tags, vars, when`:                                             "- import_playbook: ok.yaml\n  hosts: all\n",
+		`site.yaml:2:10: the variable "host" belongs to the engine; choose another name`:                                                                         "- import_playbook: ok.yaml\n  vars: {host: 1}\n",
 	} {
 		_, err := compileFiles(t, nil, "site.yaml", site, "ok.yaml", "- hosts: all\n")
 		if err == nil || err.Error() != want {

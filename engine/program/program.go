@@ -141,7 +141,7 @@ type Task struct {
 	// again: "<play from 1>.<role>.<number in the play>".
 	ID   string
 	Name string
-	// Prefix is written before the name in output, such as "put back: " for a task that
+	// Prefix is written before the name in output, such as "restore: " for a task that
 	// restores what another task changed.
 	Prefix string
 	Role   string
