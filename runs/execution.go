@@ -114,7 +114,7 @@ func (s *execution) options() schedule.Options {
 		Interrupt:       s.observer.Interrupt,
 	}
 	if s.Step {
-		o.Confirm = s.controller.Confirm
+		o.Confirm = s.runner.Confirm
 	}
 	return o
 }

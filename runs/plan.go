@@ -40,7 +40,7 @@ func (r *Run) Plan(ctx context.Context, w Observer) (*PlanResult, error) {
 		return &PlanResult{Report: report}, nil
 	}
 	p := found.Plan(r.Hosts)
-	p.Deployer, p.Made, p.By = r.controller.Version, time.Now().UTC(), whoami()
+	p.Deployer, p.Made, p.By = r.runner.Version, time.Now().UTC(), whoami()
 	p.Invocation, p.Files = r.RecordedInvocation(), r.Project.Digests()
 	return &PlanResult{p, report}, nil
 }

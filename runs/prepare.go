@@ -43,7 +43,7 @@ func (r *Run) Prepare(ctx context.Context) error {
 // promptCredentials prompts for passwords, once.
 func (r *Run) promptCredentials() (err error) {
 	if r.credentials == nil {
-		r.credentials, err = target.NewCredentials(r.Project, r.Prompt, r.controller.PromptSecret)
+		r.credentials, err = target.NewCredentials(r.Project, r.Prompt, r.runner.PromptSecret)
 	}
 	return err
 }
@@ -53,7 +53,7 @@ func (r *Run) prepareWith(ctx context.Context, connector *target.Connector) erro
 		return err
 	}
 	if r.fetches {
-		if err := r.Project.Fetch(ctx, r.controller.OnFetch); err != nil {
+		if err := r.Project.Fetch(ctx, r.runner.OnFetch); err != nil {
 			return err
 		}
 	}

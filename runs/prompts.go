@@ -37,9 +37,9 @@ func (r *Run) promptVars() error {
 // promptVar prompts for a variable; with confirm it prompts twice, until both answers
 // are equal.
 func (r *Run) promptVar(p program.Prompt) (string, error) {
-	ask := r.controller.PromptVisible
+	ask := r.runner.PromptVisible
 	if p.Private {
-		ask = r.controller.PromptSecret
+		ask = r.runner.PromptSecret
 	}
 	if ask == nil {
 		return "", &target.NotInteractiveError{Why: "the program has no terminal"}

@@ -26,13 +26,13 @@ type Run struct {
 	// Hosts of the run, in inventory order.
 	Hosts []string
 
-	controller Runner
-	registry   engine.Registry
-	variables  *roles.Variables
-	fetches    bool // Prepare downloads artifacts
-	logged     bool // has a log on the controller, unless it is a check
-	locks      bool // holds run locks on its hosts, unless it is a check
-	unlocked   bool // its steps may run at the same time as those of other runs
+	runner    Runner
+	registry  engine.Registry
+	variables *roles.Variables
+	fetches   bool // Prepare downloads artifacts
+	logged    bool // has a log on the controller, unless it is a check
+	locks     bool // holds run locks on its hosts, unless it is a check
+	unlocked  bool // its steps may run at the same time as those of other runs
 	// budget is the failure budget by group; nil for that of the inventory.
 	budget  map[string]program.Limit
 	resumes string        // id of the run that this one resumes; empty for none
@@ -51,7 +51,7 @@ type Run struct {
 
 // newRun compiles a playbook for a project.
 func (c Runner) newRun(p *project.Project, b project.PlaybookSource, o Options) (*Run, error) {
-	r := &Run{Options: o, Project: p, Hosts: p.Hosts, controller: c}
+	r := &Run{Options: o, Project: p, Hosts: p.Hosts, runner: c}
 	var err error
 	if r.variables, err = p.Variables(); err != nil {
 		return nil, err

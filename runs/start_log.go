@@ -27,7 +27,7 @@ func (s *execution) startLog() error {
 }
 
 func (s *execution) header() journal.Header {
-	h := journal.Header{Run: s.id, Started: s.started, Invocation: s.RecordedInvocation(), Files: s.Project.Digests(), Deployer: s.controller.Version,
+	h := journal.Header{Run: s.id, Started: s.started, Invocation: s.RecordedInvocation(), Files: s.Project.Digests(), Deployer: s.runner.Version,
 		By: whoami(), PID: os.Getpid(), Resumes: s.resumes, Plan: s.applied}
 	if s.Project.Cluster != nil {
 		h.Versions = roles.Versions(s.Project.Cluster)

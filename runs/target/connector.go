@@ -35,20 +35,20 @@ type Connector struct {
 // NewConnector returns a connector to the hosts of a project. hosts is the number of
 // hosts of the run, which determines keepalive intervals. Its errors are
 // *project.UserError.
-func NewConnector(p *project.Project, l *Credentials, hosts int) (*Connector, error) {
-	w, err := NewTargets(p.Inventory, l)
+func NewConnector(p *project.Project, credentials *Credentials, hosts int) (*Connector, error) {
+	targets, err := NewTargets(p.Inventory, credentials)
 	if err != nil {
 		return nil, err
 	}
-	pulse := keepaliveFor(hosts)
+	intervals := keepaliveFor(hosts)
 	d := ssh.NewDialer(ssh.Options{
-		Passphrase:        l.passphrase,
-		Passwords:         &l.attempts,
+		Passphrase:        credentials.passphrase,
+		Passwords:         &credentials.attempts,
 		AgentSocket:       os.Getenv("SSH_AUTH_SOCK"),
-		KeepaliveInterval: pulse.sshInterval,
-		IdleTimeout:       pulse.sshIdleTimeout,
+		KeepaliveInterval: intervals.sshInterval,
+		IdleTimeout:       intervals.sshIdleTimeout,
 	})
-	return &Connector{targets: w, dialer: d, binaries: remote.NewBinaries(p.Agents), keepalive: pulse}, nil
+	return &Connector{targets: targets, dialer: d, binaries: remote.NewBinaries(p.Agents), keepalive: intervals}, nil
 }
 
 // UnlockKeys prompts for the passphrases of keys that the given hosts need. It returns

@@ -32,30 +32,30 @@ func NewCredentials(p *project.Project, which PromptFlags, ask Prompter) (*Crede
 	if ask == nil {
 		ask = func(string) (string, error) { return "", &NotInteractiveError{"the program has no terminal"} }
 	}
-	l := &Credentials{inv: p.Inventory, decrypt: p.Open, prompt: ask, passphraseEnv: passphraseVariables(p.Inventory), passphrases: map[string]string{}}
-	if which.Become && !slices.ContainsFunc(l.inv.Hosts, becomesRoot) {
+	c := &Credentials{inv: p.Inventory, decrypt: p.Open, prompt: ask, passphraseEnv: passphraseVariables(p.Inventory), passphrases: map[string]string{}}
+	if which.Become && !slices.ContainsFunc(c.inv.Hosts, becomesRoot) {
 		return nil, project.AsUserError(errors.New("--ask-become-pass: no host of the inventory uses privilege escalation: set ssh.become to sudo, doas or su"))
 	}
 	var err error
 	if which.Login {
-		if l.login, err = ask("SSH password: "); err != nil {
+		if c.login, err = ask("SSH password: "); err != nil {
 			return nil, promptError("--ask-pass", "set ssh.password_env or ssh.password_file", err)
 		}
 	}
 	if !which.Become {
-		return l, nil
+		return c, nil
 	}
 	question := "privilege-escalation password: "
-	if l.login != "" {
+	if c.login != "" {
 		question = "privilege-escalation password [default: the SSH password]: "
 	}
-	if l.become, err = ask(question); err != nil {
+	if c.become, err = ask(question); err != nil {
 		return nil, promptError("--ask-become-pass", "set ssh.become_password_env or ssh.become_password_file", err)
 	}
-	if l.become == "" {
-		l.become = l.login
+	if c.become == "" {
+		c.become = c.login
 	}
-	return l, nil
+	return c, nil
 }
 
 // passphraseVariables returns the environment variables of passphrases, by key file.
@@ -77,26 +77,26 @@ func passphraseVariables(inv *inventory.Inventory) map[string]string {
 func becomesRoot(h inventory.Host) bool { return h.SSH.Become != "none" }
 
 // loginPassword returns the SSH login password of a host; empty for none.
-func (l *Credentials) loginPassword(h inventory.Host) (string, error) {
-	return l.lookUp(h.Name, "password", h.SSH.PasswordEnv, h.SSH.PasswordFile, l.login)
+func (c *Credentials) loginPassword(h inventory.Host) (string, error) {
+	return c.lookUp(h.Name, "password", h.SSH.PasswordEnv, h.SSH.PasswordFile, c.login)
 }
 
 // hopPassword returns the SSH login password of a bastion.
-func (l *Credentials) hopPassword(name string, hop inventory.Hop, otherwise string) (string, error) {
-	return l.lookUp(name, "password", hop.PasswordEnv, hop.PasswordFile, otherwise)
+func (c *Credentials) hopPassword(name string, hop inventory.Hop, otherwise string) (string, error) {
+	return c.lookUp(name, "password", hop.PasswordEnv, hop.PasswordFile, otherwise)
 }
 
 // becomePassword returns the privilege-escalation password of a host; empty for none.
-func (l *Credentials) becomePassword(h inventory.Host) (string, error) {
+func (c *Credentials) becomePassword(h inventory.Host) (string, error) {
 	if !becomesRoot(h) {
 		return "", nil
 	}
-	return l.lookUp(h.Name, "become_password", h.SSH.BecomePasswordEnv, h.SSH.BecomePasswordFile, l.become)
+	return c.lookUp(h.Name, "become_password", h.SSH.BecomePasswordEnv, h.SSH.BecomePasswordFile, c.become)
 }
 
 // lookUp returns a password from the environment variable or file of the inventory, or
 // else otherwise, the answer of the prompt.
-func (l *Credentials) lookUp(whose, key, variable, file, otherwise string) (string, error) {
+func (c *Credentials) lookUp(whose, key, variable, file, otherwise string) (string, error) {
 	switch {
 	case variable != "":
 		value, ok := os.LookupEnv(variable)
@@ -105,7 +105,7 @@ func (l *Credentials) lookUp(whose, key, variable, file, otherwise string) (stri
 		}
 		return value, nil
 	case file != "":
-		line, err := l.firstLine(file)
+		line, err := c.firstLine(file)
 		if err != nil {
 			return "", fmt.Errorf("%s: reading ssh.%s_file: %w", whose, key, err)
 		}
@@ -115,12 +115,12 @@ func (l *Credentials) lookUp(whose, key, variable, file, otherwise string) (stri
 }
 
 // firstLine returns the first line of a file, which may be encrypted with age.
-func (l *Credentials) firstLine(file string) (string, error) {
+func (c *Credentials) firstLine(file string) (string, error) {
 	content, err := os.ReadFile(file)
-	if encrypted := strings.HasSuffix(file, ".age"); err == nil && encrypted && l.decrypt == nil {
+	if encrypted := strings.HasSuffix(file, ".age"); err == nil && encrypted && c.decrypt == nil {
 		err = errors.New("the file is encrypted, and there is no key")
 	} else if err == nil && encrypted {
-		content, err = l.decrypt(file, content)
+		content, err = c.decrypt(file, content)
 	}
 	line, _, _ := strings.Cut(string(content), "\n")
 	return strings.TrimSuffix(line, "\r"), err
@@ -128,14 +128,14 @@ func (l *Credentials) firstLine(file string) (string, error) {
 
 // passphrase returns the passphrase of a key file; wrong is the number of wrong
 // passphrases before. It implements ssh.Options.Passphrase.
-func (l *Credentials) passphrase(path string, wrong int) ([]byte, error) {
-	if l.interrupted != nil {
-		return nil, l.interrupted
+func (c *Credentials) passphrase(path string, wrong int) ([]byte, error) {
+	if c.interrupted != nil {
+		return nil, c.interrupted
 	}
-	if known, ok := l.passphrases[path]; ok && wrong == 0 {
+	if known, ok := c.passphrases[path]; ok && wrong == 0 {
 		return []byte(known), nil
 	}
-	name, ok := l.passphraseEnv[path]
+	name, ok := c.passphraseEnv[path]
 	value, set := os.LookupEnv(name)
 	switch {
 	case ok && !set:
@@ -145,42 +145,42 @@ func (l *Credentials) passphrase(path string, wrong int) ([]byte, error) {
 	case !ok:
 		var err error
 		var notInteractive *NotInteractiveError
-		value, err = l.prompt(fmt.Sprintf("passphrase of the key %s: ", path))
+		value, err = c.prompt(fmt.Sprintf("passphrase of the key %s: ", path))
 		if errors.As(err, &notInteractive) {
 			return nil, fmt.Errorf("prompting for the passphrase of the key: %w; set ssh.key_passphrase_env, or add the key to an SSH agent (ssh-add)", err)
 		}
 		if err != nil {
-			l.interrupted = err
+			c.interrupted = err
 			return nil, err
 		}
 	}
-	l.passphrases[path] = value
+	c.passphrases[path] = value
 	return []byte(value), nil
 }
 
 // Secrets returns all passwords and passphrases, for redaction. Its errors are
 // *project.UserError.
-func (l *Credentials) Secrets() ([]string, error) {
-	all := []string{l.login, l.become}
-	for _, h := range l.inv.Hosts {
-		login, err := l.loginPassword(h)
+func (c *Credentials) Secrets() ([]string, error) {
+	all := []string{c.login, c.become}
+	for _, h := range c.inv.Hosts {
+		login, err := c.loginPassword(h)
 		if err != nil {
 			return nil, project.AsUserError(err)
 		}
-		become, err := l.becomePassword(h)
+		become, err := c.becomePassword(h)
 		if err != nil {
 			return nil, project.AsUserError(err)
 		}
 		all = append(all, login, become)
 		for _, hop := range h.SSH.Bastion {
-			password, err := l.hopPassword("the bastion of "+h.Name, hop, "")
+			password, err := c.hopPassword("the bastion of "+h.Name, hop, "")
 			if err != nil {
 				return nil, project.AsUserError(err)
 			}
 			all = append(all, password)
 		}
 	}
-	for _, p := range l.passphrases {
+	for _, p := range c.passphrases {
 		all = append(all, p)
 	}
 	slices.Sort(all)

@@ -20,42 +20,42 @@ type Targets struct {
 // NewTargets computes the target of every host without the network. With nil
 // credentials targets have no passwords and can only be shown. Its errors are
 // *project.UserError.
-func NewTargets(inv *inventory.Inventory, l *Credentials) (*Targets, error) {
-	w := &Targets{inv: inv, credentials: l, configs: map[string]*ssh.ClientConfig{}, byHost: map[string]ssh.Target{}}
+func NewTargets(inv *inventory.Inventory, c *Credentials) (*Targets, error) {
+	ts := &Targets{inv: inv, credentials: c, configs: map[string]*ssh.ClientConfig{}, byHost: map[string]ssh.Target{}}
 	for _, h := range inv.Hosts {
-		if w.configs[h.SSH.Config] == nil {
+		if ts.configs[h.SSH.Config] == nil {
 			cfg, err := ssh.ReadClientConfig(h.SSH.Config)
 			if err != nil {
 				return nil, project.AsUserError(err)
 			}
-			w.configs[h.SSH.Config] = cfg
+			ts.configs[h.SSH.Config] = cfg
 		}
-		t, err := w.target(h)
+		t, err := ts.target(h)
 		if err != nil {
 			return nil, project.AsUserError(err)
 		}
-		if t, err = w.configs[h.SSH.Config].Apply(t); err != nil {
+		if t, err = ts.configs[h.SSH.Config].Apply(t); err != nil {
 			return nil, project.AsUserError(fmt.Errorf("SSH settings of host %s: %w", h.Name, err))
 		}
-		w.byHost[h.Name] = t
+		ts.byHost[h.Name] = t
 	}
-	return w, nil
+	return ts, nil
 }
 
 // Target returns the target of a host.
-func (w *Targets) Target(host string) ssh.Target { return w.byHost[host] }
+func (ts *Targets) Target(host string) ssh.Target { return ts.byHost[host] }
 
 // OpenSSH returns the settings of the client configuration that apply to a host.
-func (w *Targets) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
-	t, err := w.target(h)
+func (ts *Targets) OpenSSH(h inventory.Host) ([]ssh.Setting, error) {
+	t, err := ts.target(h)
 	if err != nil {
 		return nil, err
 	}
-	return w.configs[h.SSH.Config].Explain(t)
+	return ts.configs[h.SSH.Config].Explain(t)
 }
 
 // target returns the target of a host from the inventory alone.
-func (w *Targets) target(h inventory.Host) (t ssh.Target, err error) {
+func (ts *Targets) target(h inventory.Host) (t ssh.Target, err error) {
 	t = ssh.Target{
 		Host:     h.Name,
 		Address:  h.Address,
@@ -71,8 +71,8 @@ func (w *Targets) target(h inventory.Host) (t ssh.Target, err error) {
 	if h.SSH.Key != "" {
 		t.Keys = []string{h.SSH.Key}
 	}
-	if w.credentials != nil {
-		if t.Password, err = w.credentials.loginPassword(h); err != nil {
+	if ts.credentials != nil {
+		if t.Password, err = ts.credentials.loginPassword(h); err != nil {
 			return t, err
 		}
 	}
@@ -80,7 +80,7 @@ func (w *Targets) target(h inventory.Host) (t ssh.Target, err error) {
 		t.Bastions = []ssh.Target{}
 	}
 	for _, hop := range h.SSH.Bastion {
-		b, err := w.bastion(t, hop)
+		b, err := ts.bastion(t, hop)
 		if err != nil {
 			return t, err
 		}
@@ -92,13 +92,13 @@ func (w *Targets) target(h inventory.Host) (t ssh.Target, err error) {
 // bastion returns the target of a bastion: the settings of the host behind it, or of
 // the inventory's host that hop names, overridden by those of hop. A bastion with
 // another user does not inherit the password.
-func (w *Targets) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
+func (ts *Targets) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, err error) {
 	b = behind
 	b.Bastions = nil
 	b.Host, b.Address, b.Port = "bastion "+hop.Address, hop.Address, hop.Port
-	if h, ok := w.inv.Host(hop.Host); ok { // inventory.Load has checked the name
+	if h, ok := ts.inv.Host(hop.Host); ok { // inventory.Load has checked the name
 		h.SSH.Bastion = nil
-		if b, err = w.target(h); err != nil {
+		if b, err = ts.target(h); err != nil {
 			return b, err
 		}
 		if hop.Port != 0 {
@@ -108,8 +108,8 @@ func (w *Targets) bastion(behind ssh.Target, hop inventory.Hop) (b ssh.Target, e
 	if hop.User != "" && hop.User != b.User {
 		b.User, b.Password = hop.User, ""
 	}
-	if w.credentials != nil {
-		if b.Password, err = w.credentials.hopPassword(b.Host, hop, b.Password); err != nil {
+	if ts.credentials != nil {
+		if b.Password, err = ts.credentials.hopPassword(b.Host, hop, b.Password); err != nil {
 			return b, err
 		}
 	}

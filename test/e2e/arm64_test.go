@@ -23,8 +23,8 @@ import (
 // emulator runs programs for arm64 on this machine (Debian: qemu-user-static).
 const emulator = "qemu-aarch64-static"
 
-// TestArm64 runs the agent for arm64, on a host that says it is one: the probe
-// chooses it, and it speaks the protocol and carries out steps.
+// TestArm64 runs the agent for arm64 on a host that reports arm64: the probe selects it,
+// and it executes steps.
 func TestArm64(t *testing.T) {
 	qemu, err := exec.LookPath(emulator)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"deployer/test/lab/command"
 )
 
-// configuredTarget is the way to a host as a client configuration says.
+// configuredTarget returns the target of a host with a client configuration.
 func configuredTarget(r *sshHost, config, host string) ssh.Target {
 	r.t.Helper()
 	c, err := ssh.ReadClientConfig(r.file("config", config))
@@ -34,7 +34,7 @@ func configuredTarget(r *sshHost, config, host string) ssh.Target {
 	return t
 }
 
-// login is what the hosts of the configurations here share: they are one.
+// login returns the settings that all hosts of the configurations share.
 func login(r *sshHost) string {
 	return "Host *\n  User root\n  IdentityFile " + r.Files.Key() + "\n  UserKnownHostsFile " + r.Files.KnownHosts() + "\n  HostKeyAlias " + r.host + "\n"
 }
@@ -114,9 +114,9 @@ func sshAgent(r *sshHost) {
 	all.Wait()
 }
 
-// TestClientConfigurationAsOpenSSHReadsIt compares what is read with what ssh(1)
-// reads.
-func TestClientConfigurationAsOpenSSHReadsIt(t *testing.T) {
+// TestClientConfigMatchesOpenSSH compares the parsed client configuration with the
+// output of `ssh -G`.
+func TestClientConfigMatchesOpenSSH(t *testing.T) {
 	for name, config := range map[string]string{
 		"hosts":       "User first\nHost a b\n Port 1\n User second\nHost *.x !a\n Port 2\nHost *\n Port 3\n IdentityFile one\n IdentityFile two\nHost a\n IdentityFile three\n IdentityFile one\n",
 		"negated":     "Host !a *\n Port 2\nHost !b\n Port 3\nHost * !c\n User x\n",
@@ -156,7 +156,7 @@ func matchExec(line string) (bool, error) {
 	return exec.Command("/bin/sh", "-c", line).Run() == nil, nil
 }
 
-// effectiveConfig is `ssh -G`: the values of each keyword.
+// effectiveConfig returns the values of each keyword from `ssh -G`.
 func effectiveConfig(t *testing.T, path, host string) map[string][]string {
 	t.Helper()
 	out, err := command.Output(t.Context(), "ssh", "-G", "-F", path, host)
@@ -171,8 +171,8 @@ func effectiveConfig(t *testing.T, path, host string) map[string][]string {
 	return says
 }
 
-// compare looks at what is ours where something is said, and where not at
-// whether ssh has its default.
+// compare checks that our settings equal those of ssh, and that ssh has its default where
+// we have none.
 func compare(t *testing.T, where string, ours sshconfig.Settings, theirs, defaults map[string][]string) {
 	t.Helper()
 	truth := strings.NewReplacer("yes", "true", "no", "false")

@@ -17,8 +17,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// TestCluster is the life of one cluster of three masters and two minions, from
-// bare hosts to the loss of a master.
+// TestCluster tests one cluster of three masters and two minions, from bare hosts to the
+// loss of a master.
 func TestCluster(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 3, Minions: 2})
 	hosts := []string{"m1", "m2", "m3", "n1", "n2"}
@@ -76,9 +76,9 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// serviceByName runs a Deployment with a Service, and asks for it by DNS name
-// from a pod on another node. Image and programs are those that deployer put on
-// the hosts, since the lab reaches no registry.
+// serviceByName runs a Deployment with a Service, and requests it by DNS name from a pod
+// on another node. It uses an image and programs that deployer has installed, as the lab
+// has no registry.
 func serviceByName(t *testing.T, s *site) {
 	image := s.shell("n1", `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:' | head -1`)
 	manifest := fmt.Sprintf(`apiVersion: apps/v1
@@ -177,7 +177,7 @@ func stopMaster(t *testing.T, s *site, led bool) {
 	}
 }
 
-// moveLeader makes the etcd member of a master the leader.
+// moveLeader moves etcd's leadership to the member of a master.
 func (s *site) moveLeader(master string) {
 	s.t.Helper()
 	endpoint := func(host string) string { return "https://" + s.address(host) + ":2379" }
@@ -217,7 +217,7 @@ func (s *site) moveLeader(master string) {
 	})
 }
 
-// copyAdmin gives a minion the admin's certificate, to write through its local
+// copyAdmin copies the admin certificate to a minion, for requests through its local
 // proxy.
 func (s *site) copyAdmin(minion string) {
 	s.t.Helper()

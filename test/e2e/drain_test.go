@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maintenance empties a node, works on it and fills it again.
+// maintenance drains a node, changes it and uncordons it.
 const maintenance = `
 - name: maintenance
   hosts: n1
@@ -24,8 +24,8 @@ const maintenance = `
         - {name: take pods again, kube_uncordon: {timeout: 60s}}
 `
 
-// nodeMaintenance maintains a node with an application on it that must keep one of its two
-// pods, in good times and in bad. Masters are not among the hosts of the playbook.
+// nodeMaintenance maintains a node whose application has a disruption budget of one pod,
+// with and without failures. The playbook's hosts include no master.
 func nodeMaintenance(t *testing.T, s *site) {
 	deployWeb(s)
 	book := filepath.Join(t.TempDir(), "maintenance.yaml")
@@ -117,7 +117,7 @@ EOF`, image))
 	s.kubectl("m1", "rollout status deployment/web --timeout=60s")
 }
 
-// onNode brings the application back to a node.
+// onNode moves the application to a node.
 func (s *site) onNode(node string) {
 	s.t.Helper()
 	s.kubectl("m1", "rollout restart deployment/web")
@@ -144,7 +144,7 @@ func (s *site) setDisruptionBudget(atLeast int) {
 	})
 }
 
-// cordonState is whether a node takes no pods, in the words of its object.
+// cordonState returns spec.unschedulable of a node.
 func (s *site) cordonState(node string) string {
 	return s.kubectl("m1", "get node "+node+" -o 'jsonpath={.spec.unschedulable}'")
 }
@@ -159,8 +159,8 @@ func (s *site) schedulable(node, when string) {
 	}
 }
 
-// watchPods looks how many pods of the application are ready until the function
-// that it returns is called, which tells the least.
+// watchPods watches the number of ready pods of the application. The returned function
+// stops and returns the minimum.
 func (s *site) watchPods() func() int {
 	s.shell("m1", `rm -f /tmp/stop; nohup sh -c 'while [ ! -e /tmp/stop ]; do kubectl --kubeconfig /etc/kubernetes/admin.conf get deployment web -o "jsonpath={.status.readyReplicas}{\"\n\"}"; sleep 0.2; done' >/tmp/ready 2>/dev/null </dev/null &`)
 	return func() int {

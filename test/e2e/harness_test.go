@@ -23,7 +23,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// TestMain removes the labs that killed runs have left behind.
+// TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
 	if _, err := lab.Sweep(context.Background()); err != nil {
 		log.Fatalf("removing labs that nobody owns any more: %v", err)
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// site is a lab and the deployer that works on it.
+// site is a lab with an inventory, and the deployer binary under test.
 type site struct {
 	*lab.Lab
 	t         *testing.T
@@ -67,14 +67,14 @@ func newSite(t *testing.T, spec plan.Spec) *site {
 	return s
 }
 
-// on is the same site for a part of the test.
+// on returns the same site for a subtest.
 func (s *site) on(t *testing.T) *site {
 	part := *s
 	part.t = t
 	return &part
 }
 
-// edit writes the lab's inventory, changed by f, as the one to use.
+// edit writes the lab's inventory with the changes of f, and uses it from now on.
 func (s *site) edit(f func(inv map[string]any)) {
 	s.t.Helper()
 	from := s.inventory
@@ -99,7 +99,7 @@ func (s *site) edit(f func(inv map[string]any)) {
 	}
 }
 
-// section returns a map below a map, made if it is missing.
+// section returns a nested map, created if it is missing.
 func section(m map[string]any, path ...string) map[string]any {
 	for _, key := range path {
 		next, ok := m[key].(map[string]any)
@@ -112,7 +112,7 @@ func section(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// outcome is how a deployer ended.
+// outcome is the exit code and the output of a command.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -120,7 +120,7 @@ type outcome struct {
 
 func (o outcome) all() string { return o.stdout + o.stderr }
 
-// binary is the deployer under test, built by the Makefile.
+// binary returns the path of the deployer under test, which the Makefile builds.
 func binary(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../bin/deployer")
@@ -133,8 +133,8 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// command prepares a deployer on this site's inventory, in the controller's
-// network. Plans and runs know their inventory.
+// command returns a deployer command on the site's inventory, in the network namespace of
+// the controller.
 func (s *site) command(ctx context.Context, args ...string) *exec.Cmd {
 	argv := append([]string{binary(s.t)}, args...)
 	if !slices.Contains([]string{"apply", "runs"}, args[0]) {
@@ -145,7 +145,7 @@ func (s *site) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// deployer runs it to its end.
+// deployer runs a deployer command.
 func (s *site) deployer(args ...string) outcome {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 8*time.Minute)
@@ -163,7 +163,7 @@ func (s *site) deployer(args ...string) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// must runs deployer and ends the test unless it exits with 0.
+// must runs a deployer command and ends the test unless the exit code is 0.
 func (s *site) must(args ...string) outcome {
 	s.t.Helper()
 	o := s.deployer(args...)
@@ -245,15 +245,15 @@ func (s *site) eventually(limit time.Duration, what string, f func() error) {
 	}
 }
 
-// processes lists what runs on a host with its start: the evidence that nothing
-// was restarted. What comes and goes by itself (sshd sessions, test pods of
-// verify and their pause containers) is left out.
+// processes lists the processes of a host with their start times, to show that nothing was
+// restarted, without short-lived ones: sshd sessions, test pods of verify and their pause
+// containers.
 func (s *site) processes(host string) string {
 	s.t.Helper()
 	return s.shell(host, `for p in /proc/[0-9]*; do read -r comm <$p/comm 2>/dev/null || continue; case $comm in etcd|containerd|kubelet|bird|kube-apiserver|kube-controller|kube-controller-manager|kube-scheduler|kube-proxy|nginx|haproxy|coredns) echo "$comm ${p#/proc/} $(cut -d' ' -f22 $p/stat)";; esac; done | sort`)
 }
 
-// address is where a host is reached.
+// address returns the address of a host.
 func (s *site) address(host string) string {
 	s.t.Helper()
 	h, err := s.Host(host)

@@ -47,7 +47,7 @@ func sign(r *sshHost, ca gossh.Signer, kind uint32, key gossh.PublicKey, name st
 	return cert
 }
 
-// newKey writes a key that the host does not know.
+// newKey writes a key that the host does not accept.
 func newKey(r *sshHost) (path string, private ed25519.PrivateKey, public gossh.PublicKey) {
 	r.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// pinnedImages holds that the kubelet of a node keeps what static pods and cluster
-// DNS need, whether a container uses it now or not.
+// pinnedImages checks that the images of static pods and cluster DNS are pinned on a node,
+// so that the kubelet does not remove unused ones.
 func pinnedImages(t *testing.T, s *site, host string, want ...string) {
 	pinned := s.shell(host, `ctr -n k8s.io images ls -q 'labels."io.cri-containerd.pinned"==pinned'`)
 	for _, name := range want {

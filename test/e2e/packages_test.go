@@ -17,8 +17,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// purge takes packages off a host and returns the names of all that went with
-// them.
+// purge removes packages from a host and returns the names of all removed packages.
 func (s *site) purge(host string, names ...string) []string {
 	s.t.Helper()
 	installed := `dpkg-query --show --showformat '${Package} ${db:Status-Status}\n' | sed -n 's/ installed$//p'`
@@ -29,7 +28,7 @@ func (s *site) purge(host string, names ...string) []string {
 }
 
 // packageSource serves Debian packages in the lab to the given hosts. The machine
-// fetches them, since the lab reaches nothing.
+// downloads them, as the lab has no internet access.
 func (s *site) packageSource(names []string, hosts ...string) {
 	s.t.Helper()
 	dir := s.t.TempDir()
@@ -74,7 +73,7 @@ func download(t *testing.T, dir string, names []string) {
 	}
 }
 
-// index writes the two files that make a directory of packages a source for apt.
+// index writes the index files of an apt repository.
 func index(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.deb"))
@@ -101,7 +100,7 @@ func index(t *testing.T, dir string) {
 	}
 }
 
-// preflight is what a check of preflight said of a host, in the events of a run.
+// preflight returns the result of a preflight check of a host, from the events of a run.
 func preflight(events []map[string]any, host, check string) string {
 	for _, e := range events {
 		if e["type"] != "step.end" || e["host"] != host || e["name"] != "check the host" {

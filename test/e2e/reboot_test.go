@@ -7,7 +7,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,8 +28,8 @@ const rebootTwo = `
     - {name: after it, shell: echo done >> /root/handled}
 `
 
-// TestReboot reboots real hosts: they come back by themselves, the run goes on,
-// and one that is killed in the middle reboots no host twice.
+// TestReboot reboots real hosts: the run continues after the reboot, and a killed run
+// does not reboot a host twice when it is resumed.
 func TestReboot(t *testing.T) {
 	s := newSite(t, plan.Spec{Hosts: 2})
 	watching, stop := context.WithCancel(t.Context())
@@ -62,12 +61,12 @@ func TestReboot(t *testing.T) {
 			t.Errorf("%s: the handler of the reboot ran %q", h, got)
 		}
 	}
-	if out := s.deployer("revert", "--yes", lastRun(s)); !strings.Contains(out.all(), "reboot (the host)") {
+	if out := s.deployer("revert", "--yes", s.lastRun().Run); !strings.Contains(out.all(), "reboot (the host)") {
 		t.Errorf("revert does not say that a reboot stays:\n%s", out.all())
 	}
 }
 
-// killAtOutput runs deployer and kills it as soon as it says something.
+// killAtOutput runs deployer and kills it when its output contains a text.
 func (s *site) killAtOutput(said string, args ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
@@ -88,7 +87,7 @@ func (s *site) killAtOutput(said string, args ...string) {
 	}
 }
 
-// outputWatcher waits for a text in what it is given.
+// outputWatcher closes a channel when its input contains a text.
 type outputWatcher struct {
 	text string
 	all  bytes.Buffer
@@ -103,14 +102,4 @@ func (s *outputWatcher) Write(p []byte) (int, error) {
 		s.once.Do(func() { close(s.seen) })
 	}
 	return len(p), nil
-}
-
-// lastRun is the id of the newest run.
-func lastRun(s *site) string {
-	s.t.Helper()
-	logs, err := filepath.Glob(filepath.Join(s.state, "deployer", "runs", "*.jsonl"))
-	if err != nil || len(logs) == 0 {
-		s.t.Fatalf("no run is known: %v", err)
-	}
-	return strings.TrimSuffix(filepath.Base(slices.Max(logs)), ".jsonl")
 }

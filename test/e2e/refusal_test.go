@@ -12,9 +12,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// TestRefusals shows deployer hosts and settings that it cannot work with. Every
-// time the message must name host and remedy, the exit code be the documented
-// one, and no host be touched.
+// TestRefusals checks hosts and settings that deployer refuses: the message names host
+// and remedy, the exit code is the documented one, and no host is changed.
 func TestRefusals(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2})
 	pristine, err := os.ReadFile(s.inventory)
@@ -124,8 +123,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// fillDisk makes the root of a host's data look full: a small file system is
-// mounted where containerd keeps its data, and filled.
+// fillDisk mounts a small, full file system on the data directory of containerd.
 func fillDisk(t *testing.T, s *site, host string) {
 	t.Helper()
 	s.shell(host, "mkdir -p /var/lib/containerd && mount -t tmpfs -o size=16m tmpfs /var/lib/containerd && dd if=/dev/zero of=/var/lib/containerd/fill bs=1M count=16 2>/dev/null || true")

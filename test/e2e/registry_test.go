@@ -43,7 +43,7 @@ type mirrors struct {
 	authority     string // PEM of who signed its certificate
 }
 
-// sampleImage is the image that the mirrors have; it does nothing, for long.
+// sampleImage is the image of the mirrors; its program sleeps.
 const sampleImage = "library/sample:1"
 
 func (s *site) mirrors() mirrors {
@@ -116,7 +116,7 @@ func push(t *testing.T, handler http.Handler, image string) {
 	}
 }
 
-// selfSigned makes a certificate for an address, which is its own authority.
+// selfSigned returns a self-signed certificate for an address.
 func selfSigned(t *testing.T, address string) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -136,8 +136,8 @@ func selfSigned(t *testing.T, address string) (tls.Certificate, string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(text)
 }
 
-// pulls runs a pod of an image that the node does not have, and looks which
-// server it came from.
+// pulls runs a pod with an image that the node does not have, and checks the server that
+// it was pulled from.
 func (s *site) pulls(master, node, image string) {
 	s.t.Helper()
 	pod := "pull-" + strings.NewReplacer(".", "-", "/", "-", ":", "-").Replace(image)

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rogueRouter has BIRD of one node announce everything that it likes: the range of
-// another node, a half of it, ranges of nobody and a default route. The others'
-// routes stay as they are. The next install puts the node right.
+// rogueRouter makes BIRD of one node announce the range of another node, a half of it,
+// unused ranges and a default route. The routes of the other nodes do not change, and the
+// next install repairs the node.
 func rogueRouter(t *testing.T, s *site, rogue, victim string, others ...string) {
 	before := map[string]string{}
 	for _, h := range others {

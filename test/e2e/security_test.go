@@ -14,8 +14,8 @@ import (
 	"deployer/test/cis"
 )
 
-// auditLogged runs a command in a pod and reads a Secret; the log of the master
-// that was asked has both, and nobody but root can read the log.
+// auditLogged runs a command in a pod and reads a Secret, and checks that the audit log of
+// the master has both and is readable by root only.
 func auditLogged(t *testing.T, s *site) {
 	const log = "/var/log/kubernetes/audit/audit.log"
 	s.kubectl("m1", "-n kube-system exec kube-scheduler-m1 -- kube-scheduler --version")
@@ -36,8 +36,8 @@ func auditLogged(t *testing.T, s *site) {
 	}
 }
 
-// podSecurity asks for a pod on the node's network: it is refused in a namespace
-// without labels and admitted in kube-system.
+// podSecurity creates a pod in the host network: it is refused in a namespace without
+// labels and admitted in kube-system.
 func podSecurity(t *testing.T, s *site) {
 	run := func(namespace string) (string, error) {
 		return s.SSH(t.Context(), "m1", "kubectl --kubeconfig /etc/kubernetes/admin.conf -n "+namespace+
@@ -51,8 +51,8 @@ func podSecurity(t *testing.T, s *site) {
 	}
 }
 
-// lostEncryptionKey takes the encryption key from the only master. No install makes
-// a new one by itself; told to, it does, and the API server runs with it.
+// lostEncryptionKey removes the encryption key from the only master. An install creates a
+// new one only with --new-encryption-key, and the API server runs with it.
 func lostEncryptionKey(t *testing.T, s *site, master string) {
 	const file = "/etc/kubernetes/encryption.yaml"
 	s.shell(master, "mv "+file+" /root/encryption.yaml")
@@ -107,8 +107,8 @@ func benchmark(t *testing.T, s *site, minion string) {
 	evaluate("m1", cis.RefusalScript(pods), pods)
 }
 
-// renewedCertificate has install make the API server's certificate anew: the API
-// server shows the new one soon, and nothing restarts for it.
+// renewedCertificate renews the certificate of the API server, which serves the new one
+// soon, without a restart.
 func renewedCertificate(t *testing.T, s *site, master string) {
 	const file = "/etc/kubernetes/pki/apiserver/apiserver.crt"
 	before := s.processes(master)

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// masters are those of TestCluster.
+// masters of TestCluster.
 var masters = []string{"m1", "m2", "m3"}
 
-// changeOneValue changes one argument of the API server by a plan, and takes it back:
-// one file on each master, one master after the other, while clients write.
+// changeOneValue changes one argument of the API server with a plan, and reverts it: one
+// file on each master, one master after the other, while clients write.
 func changeOneValue(s *site) {
 	before := s.manifests()
 	s.edit(func(inv map[string]any) {
@@ -50,7 +50,7 @@ func changeOneValue(s *site) {
 	s.requireTexts(s.must("plan", "install").stdout, "nothing to do")
 }
 
-// manifests are what the kubelets of the masters run.
+// manifests returns the static pod manifests that the kubelets of the masters run.
 func (s *site) manifests() map[string]string {
 	s.t.Helper()
 	out := map[string]string{}
@@ -60,7 +60,7 @@ func (s *site) manifests() map[string]string {
 	return out
 }
 
-// argument wants that of the running API servers.
+// argument checks the argument of the running API servers.
 func (s *site) argument(want string) {
 	s.t.Helper()
 	for _, m := range masters {
@@ -70,8 +70,8 @@ func (s *site) argument(want string) {
 	}
 }
 
-// mastersOneByOne wants one file changed on each master and nothing else; between
-// the change on one and the change on the next stands the first one's gate.
+// mastersOneByOne checks that only one file has changed on each master, and that the gate
+// of each master was between its change and the change of the next.
 func (s *site) mastersOneByOne(events []map[string]any, r report) {
 	s.t.Helper()
 	changed := map[string]int{}
@@ -105,10 +105,9 @@ func (s *site) mastersOneByOne(events []map[string]any, r report) {
 }
 
 // whileWriting creates objects through the proxy of a minion while do is done. The
-// proxies know of an API server only that it takes connections: one that ends may
-// cut what it has just taken, and one that has just begun forbids everything until
-// it has read who may do what. So a write is tried again, as clients do, but none
-// may take longer than patience.
+// A proxy knows only that an API server accepts connections. A stopping server may close
+// accepted ones, and a starting server refuses requests until it has read its
+// authorization rules. So a write is retried, as by clients, but at most for patience.
 func (s *site) whileWriting(minion, name string, do func()) {
 	s.t.Helper()
 	const patience = 20 * time.Second

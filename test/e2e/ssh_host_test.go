@@ -21,7 +21,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// sshHost is one real host with OpenSSH, and what there is to reach it with.
+// sshHost is a real host with OpenSSH, with the keys and files of a client.
 type sshHost struct {
 	*lab.Lab
 	t        *testing.T
@@ -45,14 +45,14 @@ func newSSHHost(t *testing.T) *sshHost {
 	return &sshHost{Lab: l, t: t, host: l.Hosts[0].Name, binaries: remote.NewBinaries(agents.Embedded{})}
 }
 
-// on returns the same host for a part of the test.
+// on returns the same host for a subtest.
 func (r *sshHost) on(t *testing.T) *sshHost {
 	part := *r
 	part.t = t
 	return &part
 }
 
-// runScript runs a script on the host, past its SSH server.
+// runScript runs a script on the host without SSH.
 func (r *sshHost) runScript(script string) string {
 	r.t.Helper()
 	out, err := r.Exec(context.WithoutCancel(r.t.Context()), r.host, "sh", "-ec", script)
@@ -66,7 +66,7 @@ func (r *sshHost) runScript(script string) string {
 // often it is done.
 const restartSSH = "systemctl reset-failed ssh; systemctl restart ssh"
 
-// sshd changes the configuration of the server until the end of the part.
+// sshd changes the configuration of the SSH server until the end of the subtest.
 func (r *sshHost) sshd(lines ...string) {
 	r.t.Helper()
 	const file = "/etc/ssh/sshd_config.d/50-part.conf"
@@ -74,14 +74,14 @@ func (r *sshHost) sshd(lines ...string) {
 	r.t.Cleanup(func() { r.runScript("rm -f " + file + "; " + restartSSH) })
 }
 
-// put writes a file on the host until the end of the part.
+// put writes a file on the host until the end of the subtest.
 func (r *sshHost) put(path, mode, content string) {
 	r.t.Helper()
 	r.runScript("cat >" + path + " <<'END'\n" + content + "\nEND\nchmod " + mode + " " + path)
 	r.t.Cleanup(func() { r.runScript("rm -f " + path) })
 }
 
-// target is the host as the given user.
+// target returns the SSH target of a user on the host.
 func (r *sshHost) target(user string) ssh.Target {
 	return ssh.Target{Host: r.host, Address: r.Hosts[0].Address.String(), User: user, Keys: []string{r.Files.Key()}, NoAgent: true,
 		KnownHosts: []string{r.Files.KnownHosts()}, Timeout: 20 * time.Second}
@@ -103,8 +103,8 @@ func (r *sshHost) dial(t ssh.Target) transport.Conn {
 	return c
 }
 
-// requireRoot starts the agent and has it run a program. It returns the uid of the
-// agent and the directory that it runs in.
+// requireRoot starts the agent, runs a program with it, and returns the uid and the
+// directory of the agent.
 func (r *sshHost) requireRoot(t ssh.Target, become remote.Become, password string) (uid, dir string) {
 	r.t.Helper()
 	s, err := r.agent(t, become, password)
@@ -126,7 +126,8 @@ func (r *sshHost) agent(t ssh.Target, become remote.Become, password string) (*r
 	return remote.Connect(r.t.Context(), c, remote.Options{Host: r.host, Binaries: r.binaries, Become: become, Password: password})
 }
 
-// requireRefusal connects, which must fail with an error that says all of want.
+// requireRefusal checks that connecting fails with an error of a kind that contains all of
+// want.
 func (r *sshHost) requireRefusal(t ssh.Target, become remote.Become, password string, kind transport.Kind, want ...string) {
 	r.t.Helper()
 	s, err := r.agent(t, become, password)
@@ -144,7 +145,7 @@ func (r *sshHost) requireRefusal(t ssh.Target, become remote.Become, password st
 	}
 }
 
-// listen listens where the host can reach it.
+// listen listens on an address that the host can reach.
 func (r *sshHost) listen() (net.Listener, error) {
 	return r.Lab.Listen(net.JoinHostPort(plan.Controller().String(), "0"))
 }
@@ -159,7 +160,7 @@ func (r *sshHost) file(name, content string) string {
 	return path
 }
 
-// shell runs a line for the shell by the agent, and returns its output.
+// shell runs a shell line with the agent and returns its output.
 func shell(t *testing.T, s *remote.Session, line string) string {
 	t.Helper()
 	args, err := json.Marshal(map[string]any{"Cmd": line})

@@ -14,9 +14,9 @@ import (
 	"deployer/engine/transport/ssh"
 )
 
-// TestTransport reaches one host with OpenSSH in all the ways that hosts are
-// reached, the host being set up anew for each. Nothing is preinstalled there:
-// neither Python nor, in most parts, an SFTP server.
+// TestTransport connects to one host with OpenSSH in all supported ways, with a new
+// setup of the host for each. Nothing is preinstalled: no Python and, in most parts, no
+// SFTP server.
 func TestTransport(t *testing.T) {
 	r := newSSHHost(t)
 	r.runScript("rm /usr/bin/python3*") // came with fish, which works without
@@ -123,7 +123,7 @@ func sudo(r *sshHost) {
 	wrongPassword(r, remote.Sudo, "sudo refused the password")
 }
 
-// wrongPassword gives a wrong password, which the host must hear of once.
+// wrongPassword checks that a wrong password is sent once only.
 func wrongPassword(r *sshHost, become remote.Become, want string) {
 	r.t.Helper()
 	since := r.runScript("date '+%F %T'")
@@ -185,7 +185,7 @@ func shells(r *sshHost) {
 	r.requireRefusal(r.target("closed"), remote.NoBecome, "", transport.Config, "This account is currently not available", "login shell")
 }
 
-// directories: the usual ones, one by one, cannot hold the agent.
+// directories makes the usual directories of the agent unusable, one after the other.
 func directories(r *sshHost) {
 	where := func(want string) {
 		r.t.Helper()

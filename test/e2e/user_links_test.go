@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// playbook writes a playbook of the test's own.
+// playbook writes a playbook and returns its path.
 func (s *site) playbook(text string) string {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), "site.yaml")
@@ -18,10 +18,9 @@ func (s *site) playbook(text string) string {
 	return path
 }
 
-// linksOfUsers: a user of the host puts a link to a directory of root where root is
-// to write, and exchanges a file for a link to one of root while root changes its
-// mode. Neither reaches what is root's; /var/run and other links of root go on
-// to work.
+// linksOfUsers checks that a link of a user to a directory of root, and a file that a user
+// exchanges for a link while root changes its mode, do not change files of root, and that
+// links of root such as /var/run still work.
 func linksOfUsers(s *site) {
 	s.shell("h1", `
 		useradd -m rob && install -d -o rob /home/rob/race && install -m 640 /dev/null /etc/victim
@@ -62,8 +61,8 @@ func linksOfUsers(s *site) {
 	}
 }
 
-// interruptedCommand: the agent is killed while it runs a command; the run comes
-// back, and the command is not run again.
+// interruptedCommand kills the agent during a command: the run reconnects, and does not
+// run the command again.
 func interruptedCommand(s *site) {
 	o := s.deployer("run", "--limit", "h1", s.playbook(`
 - hosts: all
@@ -80,8 +79,8 @@ func interruptedCommand(s *site) {
 	}
 }
 
-// backupOnFullDisk: an old file that has no room to be kept is replaced without a copy,
-// and the run says so.
+// backupOnFullDisk checks that a file whose backup would fill the disk is replaced without
+// a backup, and that the run reports it.
 func backupOnFullDisk(s *site) {
 	s.shell("h1", "mount -t tmpfs -o size=22m,mode=700 tmpfs /var/lib/deployer; dd if=/dev/zero of=/srv/large bs=1M count=20 2>/dev/null")
 	defer s.shell("h1", "umount -l /var/lib/deployer; rm /srv/large")
