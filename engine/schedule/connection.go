@@ -18,7 +18,7 @@ type connection struct {
 	run       *run
 	name      string
 	connect   func(ctx context.Context) (Host, error)
-	delegated *slots // for steps of other hosts
+	delegated *boundedSemaphore // for steps of other hosts
 
 	mu      sync.Mutex
 	session *session

@@ -38,7 +38,7 @@ func (ls *connections) getOrCreate(r *run, name string, connect func(context.Con
 		if ls.all == nil {
 			ls.all = map[string]*connection{}
 		}
-		l = &connection{run: r, name: name, connect: connect, delegated: newSlots(maxDelegated)}
+		l = &connection{run: r, name: name, connect: connect, delegated: newSemaphore(maxDelegated)}
 		ls.all[name] = l
 	}
 	return l

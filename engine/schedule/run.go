@@ -17,15 +17,15 @@ type run struct {
 	opts           Options
 	prog           *program.Program
 	coordinator    *coordinator
-	forks          *slots
-	actions        *slots
+	forks          *boundedSemaphore
+	actions        *boundedSemaphore
 	hosts          []*host
 	guards         []*connection // only locked; see Claim
 	byName         map[string]*host
 	lock           *runLock
 	connections    connections
 	prompts        stepPrompts
-	playSemaphores []*slots // by index of the play; nil where it has no bound
+	playSemaphores []*boundedSemaphore // by index of the play; nil where it has no bound
 	budget         *budget
 	started        time.Time
 	shared         normalizer
@@ -81,7 +81,7 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 }
 
 func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, error) {
-	r := &run{opts: opts, prog: prog, forks: newSlots(opts.Forks), actions: newSlots(opts.ActionParallelism),
+	r := &run{opts: opts, prog: prog, forks: newSemaphore(opts.Forks), actions: newSemaphore(opts.ActionParallelism),
 		byName: map[string]*host{}, started: time.Now(), announced: make([]sync.Once, len(prog.Plays)), cleanups: &engine.Cleanups{}}
 	for i, name := range opts.Hosts {
 		base, err := opts.Vars(name)
@@ -110,10 +110,10 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !r.takesPart(h) })
 	r.connectGuards()
 	r.cutBatches()
-	r.playSemaphores = make([]*slots, len(prog.Plays))
+	r.playSemaphores = make([]*boundedSemaphore, len(prog.Plays))
 	for _, p := range prog.Plays {
 		if p.Forks > 0 {
-			r.playSemaphores[p.Index] = newSlots(p.Forks)
+			r.playSemaphores[p.Index] = newSemaphore(p.Forks)
 		}
 	}
 	var err error
