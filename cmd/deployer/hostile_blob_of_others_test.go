@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 	"deployer/test/fleet"
 )
 
 // TestHostileBlobOfOthers checks that a host gets blobs of its own steps in flight only,
 // not those of another host or step.
 func TestHostileBlobOfOthers(t *testing.T) {
-	digest := func(seg wire.Frame) string {
+	digest := func(seg protocol.Frame) string {
 		_, rest, ok := strings.Cut(string(seg.Payload), `"Blob":"`)
 		if !ok || len(rest) < 64 {
 			return ""
@@ -29,9 +29,9 @@ func TestHostileBlobOfOthers(t *testing.T) {
 	var once sync.Once
 	published := make(chan struct{})
 	answers := make(chan map[string]answer, 100)
-	evil := func(h *fleet.Host) func(*wire.Conn, io.Writer) {
-		return func(conn *wire.Conn, _ io.Writer) {
-			f, ok := fleet.Await(conn, wire.Segment)
+	evil := func(h *fleet.Host) func(*protocol.Conn, io.Writer) {
+		return func(conn *protocol.Conn, _ io.Writer) {
+			f, ok := fleet.Await(conn, protocol.Segment)
 			if !ok {
 				return
 			}
@@ -48,16 +48,16 @@ func TestHostileBlobOfOthers(t *testing.T) {
 			}
 			got := map[string]answer{}
 			for i, d := range ask {
-				if conn.SendJSON(wire.BlobRequest, uint32(i+1), wire.BlobMessage{Digest: d}) != nil {
+				if conn.SendJSON(protocol.BlobRequest, uint32(i+1), protocol.BlobMessage{Digest: d}) != nil {
 					return
 				}
 				var a answer
 				for {
-					f, ok := fleet.Await(conn, wire.BlobChunk, wire.BlobEnd)
+					f, ok := fleet.Await(conn, protocol.BlobChunk, protocol.BlobEnd)
 					if !ok {
 						return
 					}
-					if f.Type == wire.BlobEnd {
+					if f.Type == protocol.BlobEnd {
 						a.end = string(f.Payload)
 						break
 					}
@@ -66,7 +66,7 @@ func TestHostileBlobOfOthers(t *testing.T) {
 				got[[]string{"own", "other's"}[i]] = a
 			}
 			answers <- got
-			_ = conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: "enough"})
+			_ = conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{Error: "enough"})
 		}
 	}
 	s := newTestSiteWith(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{

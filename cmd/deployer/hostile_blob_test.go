@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 	"deployer/test/fleet"
 )
 
@@ -17,19 +17,19 @@ func TestHostileBlobPath(t *testing.T) {
 	const precious = "precious words of the controller"
 	damaged := strings.Repeat("ab", 32) // content of the store that somebody wrote to
 	answers := make(chan string, 100)
-	evil := func(h *fleet.Host) func(*wire.Conn, io.Writer) {
+	evil := func(h *fleet.Host) func(*protocol.Conn, io.Writer) {
 		if h.Name != "n002" {
 			return nil
 		}
-		return func(conn *wire.Conn, _ io.Writer) {
-			if _, ok := fleet.Await(conn, wire.Segment); !ok {
+		return func(conn *protocol.Conn, _ io.Writer) {
+			if _, ok := fleet.Await(conn, protocol.Segment); !ok {
 				return
 			}
 			for i, digest := range []string{damaged, "../../x"} {
-				if err := conn.SendJSON(wire.BlobRequest, uint32(i), wire.BlobMessage{Digest: digest}); err != nil {
+				if err := conn.SendJSON(protocol.BlobRequest, uint32(i), protocol.BlobMessage{Digest: digest}); err != nil {
 					return
 				}
-				f, ok := fleet.Await(conn, wire.BlobEnd, wire.BlobChunk, wire.Bye)
+				f, ok := fleet.Await(conn, protocol.BlobEnd, protocol.BlobChunk, protocol.Bye)
 				if !ok {
 					return
 				}

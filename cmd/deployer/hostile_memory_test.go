@@ -11,8 +11,8 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
-	"deployer/engine/codec"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 	"deployer/test/fleet"
 )
 
@@ -31,7 +31,7 @@ func TestHostileMemory(t *testing.T) {
 	fill := func(open, element, end string, size int) []byte {
 		return []byte(open + strings.Repeat(element+",", size/(len(element)+1)) + element + end)
 	}
-	result := func(seg engine.Segment, output []byte) wire.Frame {
+	result := func(seg engine.Segment, output []byte) protocol.Frame {
 		payload, err := codec.AppendResult(nil, &engine.Result{Step: seg.Steps[0].ID, Status: engine.StatusOK})
 		if err != nil {
 			panic(err)
@@ -45,7 +45,7 @@ func TestHostileMemory(t *testing.T) {
 			}
 			payload = append(payload, byte(n)|0x80)
 		}
-		return wire.Frame{Type: wire.Result, ID: 1, Payload: append(payload, output...)}
+		return protocol.Frame{Type: protocol.Result, ID: 1, Payload: append(payload, output...)}
 	}
 	for name, send := range map[string]func(id uint32, seg engine.Segment) []any{
 		"empty objects": func(id uint32, seg engine.Segment) []any {
@@ -59,12 +59,12 @@ func TestHostileMemory(t *testing.T) {
 			return []any{f}
 		},
 		"a journal that nobody asked for": func(uint32, engine.Segment) []any {
-			return []any{wire.Frame{Type: wire.JournalPage, ID: 9, Payload: fill(`{"entries":[`, `{}`, "]}", 60<<20)}}
+			return []any{protocol.Frame{Type: protocol.JournalPage, ID: 9, Payload: fill(`{"entries":[`, `{}`, "]}", 60<<20)}}
 		},
 		"unfinished messages": func(uint32, engine.Segment) []any {
 			var parts []byte
 			for i := range uint32(60) {
-				parts = wire.AppendFrame(parts, wire.JournalPage, i, make([]byte, wire.MaxFrame), true)
+				parts = protocol.AppendFrame(parts, protocol.JournalPage, i, make([]byte, protocol.MaxFrame), true)
 			}
 			return []any{parts, parts, parts, parts}
 		},
@@ -72,18 +72,18 @@ func TestHostileMemory(t *testing.T) {
 			var all []any
 			ask := fill(`{"method":"certificate.sign","in":[`, "{}", "]}", 4<<20)
 			for i := range uint32(64) {
-				all = append(all, wire.Frame{Type: wire.Call, ID: i, Payload: ask})
+				all = append(all, protocol.Frame{Type: protocol.Call, ID: i, Payload: ask})
 			}
 			return all
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			evil := func(h *fleet.Host) func(*wire.Conn, io.Writer) {
+			evil := func(h *fleet.Host) func(*protocol.Conn, io.Writer) {
 				if h.Name != "n002" {
 					return nil
 				}
-				return func(conn *wire.Conn, raw io.Writer) {
-					f, ok := fleet.Await(conn, wire.Segment)
+				return func(conn *protocol.Conn, raw io.Writer) {
+					f, ok := fleet.Await(conn, protocol.Segment)
 					if !ok {
 						return
 					}

@@ -34,7 +34,7 @@ func newAbandonableWriter(w io.Writer, gone <-chan struct{}) *abandonableWriter 
 
 var errControllerGone = errors.New("the connection to the controller is gone")
 
-// Write implements io.Writer. After an error, w may still read from p: wire.Conn
+// Write implements io.Writer. After an error, w may still read from p: protocol.Conn
 // does not reuse its buffer then.
 func (d *abandonableWriter) Write(p []byte) (int, error) {
 	select {

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"deployer/engine"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // BackupRecord is one line of the backup log of a run, runs/RUN/kept.jsonl: the
@@ -198,7 +198,7 @@ func readBackupLog(runDir string) ([]BackupRecord, error) {
 	defer func() { _ = f.Close() }()
 	var out []BackupRecord
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, wire.MaxFrame)
+	lines.Buffer(nil, protocol.MaxFrame)
 	for first := true; lines.Scan(); first = false {
 		if first {
 			head, err := isFormatLine(f.Name(), lines.Bytes())

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // call calls a method of the controller and returns its reply. The error is the
 // controller's, the cause of ctx, or that of the lost connection.
 func (s *server) call(ctx context.Context, method string, in json.RawMessage) (json.RawMessage, error) {
-	reply := make(chan wire.ReplyMessage, 1)
+	reply := make(chan protocol.ReplyMessage, 1)
 	s.mu.Lock()
 	s.nextID++
 	id := s.nextID
@@ -22,7 +22,7 @@ func (s *server) call(ctx context.Context, method string, in json.RawMessage) (j
 		delete(s.calls, id)
 		s.mu.Unlock()
 	}()
-	if err := s.conn.SendJSON(wire.Call, id, wire.CallMessage{Method: method, In: in}); err != nil {
+	if err := s.conn.SendJSON(protocol.Call, id, protocol.CallMessage{Method: method, In: in}); err != nil {
 		return nil, err
 	}
 	select {
@@ -40,8 +40,8 @@ func (s *server) call(ctx context.Context, method string, in json.RawMessage) (j
 
 // handleReply passes a reply to the call that waits for it. A reply to a call that
 // has ended is dropped.
-func (s *server) handleReply(f wire.Frame) error {
-	var m wire.ReplyMessage
+func (s *server) handleReply(f protocol.Frame) error {
+	var m protocol.ReplyMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // download is the transfer of a blob to the host.
-type download struct{ stream *wire.Stream }
+type download struct{ stream *protocol.Stream }
 
 func (d *download) end(err error) { d.stream.End(err) }
 
@@ -23,7 +23,7 @@ func (d *download) end(err error) { d.stream.End(err) }
 // already in transfer waits until that transfer has ended, so that the same blob
 // never travels twice at a time.
 func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error) {
-	if !wire.IsDigest(digest) {
+	if !protocol.IsDigest(digest) {
 		return nil, fmt.Errorf("%q is not the SHA-256 digest of a blob", digest)
 	}
 	release, err := s.reserveDownload(ctx, digest)
@@ -33,7 +33,7 @@ func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error)
 	s.mu.Lock()
 	s.nextID++
 	id := s.nextID
-	d := &download{stream: wire.NewStream(s.conn, id)}
+	d := &download{stream: protocol.NewStream(s.conn, id)}
 	s.blobs[id] = d
 	gone := s.cause != nil
 	s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *server) reserveDownload(ctx context.Context, digest string) (release fu
 }
 
 func (s *server) openBlob(ctx context.Context, id uint32, digest string, d *download) (*blobReader, error) {
-	if err := s.conn.SendJSON(wire.BlobRequest, id, wire.BlobMessage{Digest: digest}); err != nil {
+	if err := s.conn.SendJSON(protocol.BlobRequest, id, protocol.BlobMessage{Digest: digest}); err != nil {
 		return nil, err
 	}
 	b := &blobReader{server: s, id: id, digest: digest, download: d, hash: sha256.New()}
@@ -99,20 +99,20 @@ func (s *server) openBlob(ctx context.Context, id uint32, digest string, d *down
 
 // blobFrame handles a frame of a download. Frames of a download that was closed may
 // still arrive, so an unknown id is no error.
-func (s *server) blobFrame(f wire.Frame) error {
+func (s *server) blobFrame(f protocol.Frame) error {
 	s.mu.Lock()
 	d := s.blobs[f.ID]
 	s.mu.Unlock()
 	if d == nil {
-		if f.Type == wire.BlobChunk {
+		if f.Type == protocol.BlobChunk {
 			s.conn.Recycle(f.Payload)
 		}
 		return nil
 	}
-	if f.Type == wire.BlobChunk {
+	if f.Type == protocol.BlobChunk {
 		return d.stream.Push(f.Payload)
 	}
-	var m wire.EndMessage
+	var m protocol.EndMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (b *blobReader) Close() error {
 	b.unhook()
 	if !errors.Is(b.ended, io.EOF) {
 		b.download.end(errors.New("the blob was closed"))
-		_ = b.server.conn.Send(wire.BlobStop, b.id, nil)
+		_ = b.server.conn.Send(protocol.BlobStop, b.id, nil)
 	}
 	b.decoder.Close()
 	b.drop()

@@ -16,13 +16,13 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
+	"deployer/engine/protocol"
 	"deployer/engine/remote"
 	"deployer/engine/transport"
-	"deployer/engine/wire"
 )
 
-func controllerHello() wire.Frame {
-	return agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: wire.Version})
+func controllerHello() protocol.Frame {
+	return agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version})
 }
 
 // serveBytes lets an agent read the given bytes, and returns how it ended.
@@ -39,16 +39,16 @@ func TestAgentSurvivesGarbage(t *testing.T) {
 	}{
 		"nothing":              {nil, "hello"},
 		"text":                 {[]byte("ls -la\nexit\n and more"), "unknown frame"},
-		"another version":      {agenttest.Script(agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: 99})), "build both again"},
+		"another version":      {agenttest.Script(agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: 99})), "build both again"},
 		"no hello":             {agenttest.Script(agenttest.Segment(1, engine.Segment{})), "want hello"},
 		"hello of the agent":   {agenttest.Script(controllerHello(), agenttest.Results(1, engine.Result{})), "result is not for the agent"},
-		"broken segment":       {agenttest.Script(controllerHello(), wire.Frame{Type: wire.Segment, ID: 1, Payload: []byte("{")}), "segment message"},
-		"huge frame":           {agenttest.Script(controllerHello(), binary.BigEndian.AppendUint32(nil, 1<<30), []byte{byte(wire.Segment), 0, 0, 0, 0}), "the limit is"},
+		"broken segment":       {agenttest.Script(controllerHello(), protocol.Frame{Type: protocol.Segment, ID: 1, Payload: []byte("{")}), "segment message"},
+		"huge frame":           {agenttest.Script(controllerHello(), binary.BigEndian.AppendUint32(nil, 1<<30), []byte{byte(protocol.Segment), 0, 0, 0, 0}), "the limit is"},
 		"cut frame":            {whole[:len(whole)-1], "EOF"},
 		"segment number twice": {agenttest.Script(controllerHello(), agenttest.Segment(1, waiting(t)), agenttest.Segment(1, waiting(t))), "its id is in use"},
-		"strange frames for nothing": {agenttest.Script(controllerHello(), agenttest.Frame(wire.Cancel, 9, wire.CancelMessage{Now: true}), agenttest.Frame(wire.Reply, 9, wire.ReplyMessage{}),
-			wire.Frame{Type: wire.BlobChunk, ID: 9, Payload: []byte("x")}, agenttest.Frame(wire.BlobEnd, 9, wire.EndMessage{}),
-			agenttest.Frame(wire.Bye, 0, wire.EndMessage{})), "<nil>"},
+		"strange frames for nothing": {agenttest.Script(controllerHello(), agenttest.Frame(protocol.Cancel, 9, protocol.CancelMessage{Now: true}), agenttest.Frame(protocol.Reply, 9, protocol.ReplyMessage{}),
+			protocol.Frame{Type: protocol.BlobChunk, ID: 9, Payload: []byte("x")}, agenttest.Frame(protocol.BlobEnd, 9, protocol.EndMessage{}),
+			agenttest.Frame(protocol.Bye, 0, protocol.EndMessage{})), "<nil>"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +66,8 @@ func waiting(t testing.TB) engine.Segment {
 
 func FuzzServe(f *testing.F) {
 	f.Add(agenttest.Script(controllerHello(), agenttest.Segment(1, engine.Segment{Run: "r", Steps: []engine.Step{{ID: "a", Module: "write", Args: json.RawMessage(`{"Path":"/f"}`)}}})))
-	f.Add(agenttest.Script(controllerHello(), agenttest.Frame(wire.Journal, 1, wire.JournalMessage{Run: "r"}), agenttest.Frame(wire.Cancel, 1, wire.CancelMessage{})))
-	f.Add(agenttest.Script(controllerHello(), wire.Frame{Type: wire.BlobChunk, ID: 1, Payload: []byte("x")}))
+	f.Add(agenttest.Script(controllerHello(), agenttest.Frame(protocol.Journal, 1, protocol.JournalMessage{Run: "r"}), agenttest.Frame(protocol.Cancel, 1, protocol.CancelMessage{})))
+	f.Add(agenttest.Script(controllerHello(), protocol.Frame{Type: protocol.BlobChunk, ID: 1, Payload: []byte("x")}))
 	root := f.TempDir()
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if bytes.Contains(in, []byte("odd")) {

@@ -13,7 +13,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/jsonappend"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 const journalFile = "journal.jsonl"
@@ -113,22 +113,22 @@ func (j *journal) close() { _ = j.file.Close() }
 
 // maxPage bounds the bytes of entries in one message. A journal has a few hundred
 // kB; of a larger one the newest entries are sent.
-const maxPage = wire.MaxJournal - 256<<10
+const maxPage = protocol.MaxJournal - 256<<10
 
 // sendJournal answers a request for the journal of a run.
-func (s *server) sendJournal(f wire.Frame) error {
-	var ask wire.JournalMessage
+func (s *server) sendJournal(f protocol.Frame) error {
+	var ask protocol.JournalMessage
 	if err := f.Decode(&ask); err != nil {
 		return err
 	}
 	s.steps.Go(func() {
-		page := wire.JournalMessage{Run: ask.Run}
+		page := protocol.JournalMessage{Run: ask.Run}
 		entries, err := s.state.read(ask.Run)
 		if err != nil {
 			page.Error = cut(err.Error(), maxText)
 		}
 		page.Entries = newest(entries, maxPage)
-		_ = s.conn.SendJSON(wire.JournalPage, f.ID, page)
+		_ = s.conn.SendJSON(protocol.JournalPage, f.ID, page)
 	})
 	return nil
 }
@@ -150,7 +150,7 @@ func (s *state) read(run string) ([]json.RawMessage, error) {
 	defer func() { _ = f.Close() }()
 	var entries []json.RawMessage
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, wire.MaxFrame)
+	lines.Buffer(nil, protocol.MaxFrame)
 	for first := true; lines.Scan(); first = false {
 		if first {
 			head, err := isFormatLine(f.Name(), lines.Bytes())

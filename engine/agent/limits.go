@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 
 	"deployer/engine"
-	"deployer/engine/codec"
 	"deployer/engine/jsonappend"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 )
 
 // Limits of a result in bytes. Nobody reads a diff longer than maxDiff; an output
 // longer than maxOutput is a mistake, and would take its size on the controller for
-// every host. The controller enforces wire.MaxResults and codec.MaxWeight on every
+// every host. The controller enforces protocol.MaxResults and codec.MaxWeight on every
 // host; these limits are well below both.
 const (
 	maxDiff    = 64 << 10
 	maxDetail  = 64 << 10
 	maxOutput  = 8 << 20
 	maxEffects = 7 << 20 // of all effects together; diffs are left out beyond it
-	maxText    = wire.MaxText / 10
+	maxText    = protocol.MaxText / 10
 )
 
 // limitResult cuts the texts of a result to their limits. It never cuts output, as

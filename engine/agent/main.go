@@ -15,7 +15,7 @@ import (
 	"syscall"
 
 	"deployer/engine"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // Main is the agent program on a host. Its arguments are one of
@@ -83,7 +83,7 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	detachTerminal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if _, err := fmt.Fprintf(out, "\n%s\n", wire.Banner); err != nil {
+	if _, err := fmt.Fprintf(out, "\n%s\n", protocol.Banner); err != nil {
 		return err
 	}
 	if own, err := os.Executable(); err == nil {

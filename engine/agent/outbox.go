@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/codec"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 )
 
 // outboxSize is how many bytes of results wait at most before they are sent. The
@@ -19,7 +19,7 @@ const outboxSize = 8 << 10
 // something, and at the latest when the segment ends. Results that an agent dies
 // with are in the host's journal.
 type outbox struct {
-	conn      *wire.Conn
+	conn      *protocol.Conn
 	segment   uint32
 	unbatched bool
 
@@ -56,7 +56,7 @@ func (o *outbox) sendLocked() error {
 	if len(o.results) == 0 {
 		return nil
 	}
-	err := o.conn.Send(wire.Result, o.segment, o.results)
+	err := o.conn.Send(protocol.Result, o.segment, o.results)
 	o.results = o.results[:0]
 	return err
 }

@@ -12,21 +12,21 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
-	"deployer/engine/codec"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 )
 
 // sentResults are the steps in each frame that an outbox has sent.
 func sentResults(t *testing.T, sent *bytes.Buffer) []string {
 	t.Helper()
 	var out []string
-	conn := wire.NewConn(sent, nil, wire.ControllerEnd)
+	conn := protocol.NewConn(sent, nil, protocol.ControllerEnd)
 	for {
 		f, err := conn.Receive()
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil || f.Type != wire.Result || f.ID != 7 {
+		if err != nil || f.Type != protocol.Result || f.ID != 7 {
 			t.Fatalf("%+v, %v", f, err)
 		}
 		var results []engine.Result
@@ -56,7 +56,7 @@ func TestResultsTravelTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent bytes.Buffer
-			o := &outbox{conn: wire.NewConn(strings.NewReader(""), &sent, wire.AgentEnd), segment: 7, unbatched: tt.singly}
+			o := &outbox{conn: protocol.NewConn(strings.NewReader(""), &sent, protocol.AgentEnd), segment: 7, unbatched: tt.singly}
 			results := []engine.Result{{Step: "a", Status: engine.StatusOK, Started: time.Now().Add(-tt.ago)},
 				{Step: "b", Status: engine.StatusOK, Started: time.Now(), Reason: tt.reason}, {Step: "c", Status: engine.StatusOK, Started: time.Now()}}
 			for i := range results {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"deployer/engine/lock"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // runLock is the lock of the host that a run holds, beside the one that each segment
@@ -64,7 +64,7 @@ func (l *runLock) take(holder lock.Holder) (*lock.Holder, error) {
 func readHolder(f *os.File) lock.Holder {
 	for range 5 {
 		var h holderFile
-		data, err := io.ReadAll(io.NewSectionReader(f, 0, wire.MaxFrame))
+		data, err := io.ReadAll(io.NewSectionReader(f, 0, protocol.MaxFrame))
 		if err == nil && json.Unmarshal(data, &h.formatLine) == nil && h.Format > stateFormat {
 			return lock.Holder{By: "somebody with a newer deployer"}
 		}
@@ -120,18 +120,18 @@ func (l *runLock) release() {
 
 // lockFrame takes the run lock for the holder in the message, or releases it when
 // the message has none, and sends the outcome.
-func (s *server) lockFrame(f wire.Frame) error {
-	var ask, answer wire.LockMessage
+func (s *server) lockFrame(f protocol.Frame) error {
+	var ask, answer protocol.LockMessage
 	if err := f.Decode(&ask); err != nil {
 		return err
 	}
 	if len(ask.Holder) == 0 {
 		s.runLock.release()
-		return s.conn.SendJSON(wire.Locked, f.ID, answer)
+		return s.conn.SendJSON(protocol.Locked, f.ID, answer)
 	}
 	var holder lock.Holder
 	if err := json.Unmarshal(ask.Holder, &holder); err != nil {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("holder of the lock: %v", err)}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("holder of the lock: %v", err)}
 	}
 	other, err := s.runLock.take(holder)
 	if err != nil {
@@ -145,5 +145,5 @@ func (s *server) lockFrame(f wire.Frame) error {
 	if answer.Error == "" && other == nil {
 		answer.PendingHandlers, _ = s.state.pendingHandlers() // the hello has reported an error
 	}
-	return s.conn.SendJSON(wire.Locked, f.ID, answer)
+	return s.conn.SendJSON(protocol.Locked, f.ID, answer)
 }

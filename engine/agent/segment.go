@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/engine/codec"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 )
 
 // maxSegments is the maximum number of segments in flight. One is usual; the others
@@ -32,10 +32,10 @@ func (e *segmentCancelled) Error() string {
 }
 
 // begin starts a segment in a goroutine of its own.
-func (s *server) begin(ctx context.Context, f wire.Frame) error {
+func (s *server) begin(ctx context.Context, f protocol.Frame) error {
 	seg, err := codec.ReadSegment(f.Payload)
 	if err != nil {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	run := &runningSegment{finish: make(chan struct{}), cancel: cancel}
@@ -43,7 +43,7 @@ func (s *server) begin(ctx context.Context, f wire.Frame) error {
 	defer s.mu.Unlock()
 	if _, twice := s.segments[f.ID]; twice || len(s.segments) == maxSegments {
 		cancel(nil)
-		return &wire.ProtocolError{Reason: fmt.Sprintf("segment %d: its id is in use, or too many segments are in flight", f.ID)}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("segment %d: its id is in use, or too many segments are in flight", f.ID)}
 	}
 	if s.cause != nil {
 		cancel(nil)
@@ -56,7 +56,7 @@ func (s *server) begin(ctx context.Context, f wire.Frame) error {
 		s.mu.Lock()
 		delete(s.segments, f.ID)
 		s.mu.Unlock()
-		end := wire.EndMessage{}
+		end := protocol.EndMessage{}
 		var stop *segmentCancelled
 		switch {
 		case errors.As(err, &stop):
@@ -64,14 +64,14 @@ func (s *server) begin(ctx context.Context, f wire.Frame) error {
 		case err != nil:
 			end.Error = cut(err.Error(), maxText)
 		}
-		_ = s.conn.SendJSON(wire.SegmentEnd, f.ID, end)
+		_ = s.conn.SendJSON(protocol.SegmentEnd, f.ID, end)
 	})
 	return nil
 }
 
 // cancel ends a segment early. A segment that has ended meanwhile is not an error.
-func (s *server) cancel(f wire.Frame) error {
-	var m wire.CancelMessage
+func (s *server) cancel(f protocol.Frame) error {
+	var m protocol.CancelMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
@@ -158,6 +158,6 @@ func (s *server) lockState(ctx context.Context, id uint32, seg engine.Segment) (
 // progress reports text on the segment's first step, which has not begun yet.
 func (s *server) progress(id uint32, seg engine.Segment, text string) {
 	if len(seg.Steps) > 0 {
-		_ = s.conn.SendJSON(wire.Progress, id, wire.StepMessage{Step: seg.Steps[0].ID, Text: cut(text, maxText)})
+		_ = s.conn.SendJSON(protocol.Progress, id, protocol.StepMessage{Step: seg.Steps[0].ID, Text: cut(text, maxText)})
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/facts"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // DefaultStateDir is the state directory of an agent that runs as root.
@@ -50,7 +50,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Reg
 	gone := make(chan struct{})
 	s := &server{
 		opts: opts, registry: registry, state: openState(opts), gone: gone,
-		conn: wire.NewConn(in, newAbandonableWriter(out, gone), wire.AgentEnd), segments: map[uint32]*runningSegment{}, calls: map[uint32]chan wire.ReplyMessage{},
+		conn: protocol.NewConn(in, newAbandonableWriter(out, gone), protocol.AgentEnd), segments: map[uint32]*runningSegment{}, calls: map[uint32]chan protocol.ReplyMessage{},
 		blobs: map[uint32]*download{}, fetching: map[string]chan struct{}{},
 	}
 	s.runLock = &runLock{path: filepath.Join(s.state.dir, "run.lock")}
@@ -61,7 +61,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Reg
 type server struct {
 	opts     ServeOptions
 	registry engine.Registry
-	conn     *wire.Conn
+	conn     *protocol.Conn
 	state    *state
 	runLock  *runLock
 	dryRun   dryRunState // of the checks of this session
@@ -75,7 +75,7 @@ type server struct {
 	cause    error // why the controller is gone
 	segments map[uint32]*runningSegment
 	nextID   uint32
-	calls    map[uint32]chan wire.ReplyMessage
+	calls    map[uint32]chan protocol.ReplyMessage
 	blobs    map[uint32]*download
 	fetching map[string]chan struct{} // by digest; closed when that download has ended
 }
@@ -146,9 +146,9 @@ func (s *server) receive(ctx context.Context) error {
 			err = s.handle(ctx, f)
 		}
 		if err != nil {
-			var wrong *wire.ProtocolError
+			var wrong *protocol.ProtocolError
 			if errors.As(err, &wrong) {
-				_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{Error: cut(err.Error(), maxText)})
+				_ = s.conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{Error: cut(err.Error(), maxText)})
 			}
 			return err
 		}
@@ -156,24 +156,24 @@ func (s *server) receive(ctx context.Context) error {
 }
 
 // handle dispatches one message.
-func (s *server) handle(ctx context.Context, f wire.Frame) error {
+func (s *server) handle(ctx context.Context, f protocol.Frame) error {
 	switch f.Type {
-	case wire.Heartbeat:
+	case protocol.Heartbeat:
 		return nil
-	case wire.Segment:
+	case protocol.Segment:
 		return s.begin(ctx, f)
-	case wire.Cancel:
+	case protocol.Cancel:
 		return s.cancel(f)
-	case wire.Reply:
+	case protocol.Reply:
 		return s.handleReply(f)
-	case wire.BlobChunk, wire.BlobEnd:
+	case protocol.BlobChunk, protocol.BlobEnd:
 		return s.blobFrame(f)
-	case wire.Journal:
+	case protocol.Journal:
 		return s.sendJournal(f)
-	case wire.Lock:
+	case protocol.Lock:
 		return s.lockFrame(f)
-	case wire.Bye:
+	case protocol.Bye:
 		return errGoodbye
 	}
-	return &wire.ProtocolError{Reason: fmt.Sprintf("%v is not for the agent", f.Type)}
+	return &protocol.ProtocolError{Reason: fmt.Sprintf("%v is not for the agent", f.Type)}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // stepRun is one step in flight.
@@ -38,7 +38,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	}
 	r.startNotice.begin(func() {
 		_ = r.out.flush()
-		_ = r.server.conn.SendJSON(wire.StepStart, r.segment, wire.StepMessage{Step: r.step.ID})
+		_ = r.server.conn.SendJSON(protocol.StepStart, r.segment, protocol.StepMessage{Step: r.step.ID})
 	})
 	change, err := r.attemptWithRetries(ctx)
 	r.startNotice.end()
@@ -52,7 +52,7 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 		err = errors.Join(err, r.server.state.removePendingHandler(r.step.Handles))
 	}
 	if err != nil {
-		_ = r.server.conn.SendJSON(wire.Progress, r.segment, wire.StepMessage{Step: r.step.ID, Text: cut(err.Error(), maxText)})
+		_ = r.server.conn.SendJSON(protocol.Progress, r.segment, protocol.StepMessage{Step: r.step.ID, Text: cut(err.Error(), maxText)})
 	}
 	return result
 }

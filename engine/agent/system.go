@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // system is the host as one step sees it; it implements engine.System.
@@ -62,7 +62,7 @@ func (s *system) Progress(text string) {
 		return
 	}
 	text = cutEnd(text, maxProgress)
-	_ = s.step.server.conn.SendJSON(wire.Progress, s.step.segment, wire.StepMessage{Step: s.step.step.ID, Text: text})
+	_ = s.step.server.conn.SendJSON(protocol.Progress, s.step.segment, protocol.StepMessage{Step: s.step.step.ID, Text: text})
 }
 
 func (s *system) Blob(ctx context.Context, digest string) (io.ReadCloser, error) {

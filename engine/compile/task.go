@@ -9,9 +9,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
-	"deployer/engine/codec"
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/engine/protocol/codec"
 	"deployer/engine/taskargs"
 	"deployer/strictyaml"
 )

@@ -7,9 +7,9 @@ import (
 	"io"
 	"net"
 
+	"deployer/engine/protocol"
 	"deployer/engine/sanitize"
 	"deployer/engine/transport"
-	"deployer/engine/wire"
 )
 
 // transportHooks are the functions that a session needs of the transport below it.
@@ -51,18 +51,18 @@ func (c *connector) hooks(t *probe) transportHooks {
 
 // open exchanges hellos and starts the session's goroutines.
 func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Session, error) {
-	conn := wire.NewConn(r, w, wire.ControllerEnd)
+	conn := protocol.NewConn(r, w, protocol.ControllerEnd)
 	f, err := conn.Receive()
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the agent's hello: %w", err)
 	}
-	if f.Type == wire.Bye {
+	if f.Type == protocol.Bye {
 		return nil, byeError(f)
 	}
-	if f.Type != wire.Hello {
-		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
+	if f.Type != protocol.Hello {
+		return nil, &protocol.ProtocolError{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
 	}
-	var hello wire.HelloMessage
+	var hello protocol.HelloMessage
 	if err := f.Decode(&hello); err != nil {
 		return nil, err
 	}
@@ -70,16 +70,16 @@ func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Sessio
 		return nil, err
 	}
 	s := &Session{opts: opts, conn: conn, hooks: below, pid: hello.PID, segments: map[uint32]*segment{},
-		uploads: map[uint32]*upload{}, pages: pendingRequests[wire.JournalMessage]{},
-		locks:   pendingRequests[wire.LockMessage]{},
+		uploads: map[uint32]*upload{}, pages: pendingRequests[protocol.JournalMessage]{},
+		locks:   pendingRequests[protocol.LockMessage]{},
 		results: budget{limit: maxWaiting}, texts: budget{limit: maxWaitingText}}
 	if err := json.Unmarshal(hello.Facts, &s.facts); err != nil {
-		return nil, &wire.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}
+		return nil, &protocol.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}
 	}
 	sanitizeFacts(&s.facts)
 	s.pendingHandlers = hello.PendingHandlers
-	mine := wire.HelloMessage{Version: wire.Version, Heartbeat: opts.Heartbeat.Milliseconds(), IdleTimeout: opts.IdleTimeout.Milliseconds()}
-	if err := conn.SendJSON(wire.Hello, 0, mine); err != nil {
+	mine := protocol.HelloMessage{Version: protocol.Version, Heartbeat: opts.Heartbeat.Milliseconds(), IdleTimeout: opts.IdleTimeout.Milliseconds()}
+	if err := conn.SendJSON(protocol.Hello, 0, mine); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
@@ -93,8 +93,8 @@ func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Sessio
 }
 
 // byeError returns the error for a good-bye of the agent.
-func byeError(f wire.Frame) error {
-	var m wire.EndMessage
+func byeError(f protocol.Frame) error {
+	var m protocol.EndMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/engine/codec"
 	"deployer/engine/jsonappend"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 	"deployer/engine/sanitize"
-	"deployer/engine/wire"
 )
 
 // maxCalls is the maximum number of calls of one host that are answered at a time. A
@@ -18,19 +18,19 @@ import (
 const maxCalls = 64
 
 // handleCall answers a call in a goroutine of its own.
-func (s *Session) handleCall(f wire.Frame) error {
-	var m wire.CallMessage
+func (s *Session) handleCall(f protocol.Frame) error {
+	var m protocol.CallMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.activeCalls == maxCalls {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("more than %d calls at once", maxCalls)}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("more than %d calls at once", maxCalls)}
 	}
 	s.activeCalls++
 	s.idle.Go(func() {
-		reply := wire.ReplyMessage{}
+		reply := protocol.ReplyMessage{}
 		out, err := s.dispatchCall(m)
 		if err == nil {
 			reply.Out, err = json.Marshal(out)
@@ -41,7 +41,7 @@ func (s *Session) handleCall(f wire.Frame) error {
 		s.mu.Lock()
 		s.activeCalls--
 		s.mu.Unlock()
-		if err := s.conn.SendJSON(wire.Reply, f.ID, reply); err != nil {
+		if err := s.conn.SendJSON(protocol.Reply, f.ID, reply); err != nil {
 			go s.end(err)
 		}
 	})
@@ -49,7 +49,7 @@ func (s *Session) handleCall(f wire.Frame) error {
 }
 
 // dispatchCall passes a call to its handler and returns the reply.
-func (s *Session) dispatchCall(m wire.CallMessage) (any, error) {
+func (s *Session) dispatchCall(m protocol.CallMessage) (any, error) {
 	handler := s.opts.Calls[m.Method]
 	if handler == nil {
 		return nil, fmt.Errorf("the controller has no method %q", sanitize.Text(m.Method))
@@ -60,7 +60,7 @@ func (s *Session) dispatchCall(m wire.CallMessage) (any, error) {
 // Journal returns the entries of a run's journal on the host, oldest first; none
 // when the host has no such run.
 func (s *Session) Journal(ctx context.Context, run string) ([]engine.JournalEntry, error) {
-	m, err := request(ctx, s, s.pages, wire.Journal, wire.JournalMessage{Run: run})
+	m, err := request(ctx, s, s.pages, protocol.Journal, protocol.JournalMessage{Run: run})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s *Session) Journal(ctx context.Context, run string) ([]engine.JournalEntr
 }
 
 // entriesOf decodes and sanitizes the entries of a journal.
-func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
+func entriesOf(m protocol.JournalMessage) ([]engine.JournalEntry, error) {
 	if m.Error != "" {
 		return nil, errors.New(sanitize.Text(m.Error))
 	}
@@ -86,7 +86,7 @@ func entriesOf(m wire.JournalMessage) ([]engine.JournalEntry, error) {
 
 // handleJournalPage handles a journal. One that nobody waits for is dropped without
 // decoding.
-func (s *Session) handleJournalPage(f wire.Frame) error {
+func (s *Session) handleJournalPage(f protocol.Frame) error {
 	s.mu.Lock()
 	awaited := s.pages[f.ID] != nil
 	s.mu.Unlock()
@@ -94,9 +94,9 @@ func (s *Session) handleJournalPage(f wire.Frame) error {
 		return nil
 	}
 	if weight := jsonappend.Weigh(f.Payload); weight > codec.MaxWeight {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("%v message needs %d bytes of memory, the limit is %d", f.Type, weight, codec.MaxWeight)}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("%v message needs %d bytes of memory, the limit is %d", f.Type, weight, codec.MaxWeight)}
 	}
-	var m wire.JournalMessage
+	var m protocol.JournalMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}

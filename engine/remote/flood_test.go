@@ -7,7 +7,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 func heldSession(t *testing.T, seen *order) (*Session, *segment) {
@@ -29,9 +29,9 @@ func TestFloodOfText(t *testing.T) {
 	s, seg := heldSession(t, &seen)
 	say := func(n int) {
 		for range n {
-			for _, f := range []wire.Frame{
-				agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "A"}),
-				agenttest.Frame(wire.Progress, 1, wire.StepMessage{Step: "A", Text: strings.Repeat("x", 100<<10)}),
+			for _, f := range []protocol.Frame{
+				agenttest.Frame(protocol.StepStart, 1, protocol.StepMessage{Step: "A"}),
+				agenttest.Frame(protocol.Progress, 1, protocol.StepMessage{Step: "A", Text: strings.Repeat("x", 100<<10)}),
 			} {
 				if err := s.segmentFrame(f); err != nil {
 					t.Fatal(err)

@@ -10,12 +10,12 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
+	"deployer/engine/protocol"
 	"deployer/engine/transport"
-	"deployer/engine/wire"
 )
 
-func agentHello() wire.Frame {
-	return agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: wire.Version, Facts: json.RawMessage(`{"os":"x"}`)})
+func agentHello() protocol.Frame {
+	return agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version, Facts: json.RawMessage(`{"os":"x"}`)})
 }
 
 // twoPipes is one end of a connection whose directions end by themselves.
@@ -35,9 +35,9 @@ func attachBytes(n int, in []byte) (*Session, error) {
 	agentIn, toAgent := io.Pipe()
 	go func() {
 		_, _ = agentOut.Write(in[:n])
-		conn := wire.NewConn(agentIn, io.Discard, wire.AgentEnd)
+		conn := protocol.NewConn(agentIn, io.Discard, protocol.AgentEnd)
 		for n > 0 && n < len(in) {
-			if f, err := conn.Receive(); err != nil || f.Type == wire.Segment {
+			if f, err := conn.Receive(); err != nil || f.Type == protocol.Segment {
 				break
 			}
 		}
@@ -49,7 +49,7 @@ func attachBytes(n int, in []byte) (*Session, error) {
 }
 
 func TestSessionSurvivesGarbage(t *testing.T) {
-	result := func(step string, s engine.Status) wire.Frame {
+	result := func(step string, s engine.Status) protocol.Frame {
 		return agenttest.Results(1, engine.Result{Step: step, Status: s})
 	}
 	tests := map[string]struct {
@@ -58,19 +58,19 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 	}{
 		"nothing":           {nil, "agent's hello"},
 		"text":              {[]byte("bash: no such file or directory\n"), "unknown frame"},
-		"another version":   {agenttest.Script(agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: 99})), "build both again"},
-		"refused":           {agenttest.Script(agenttest.Frame(wire.Bye, 0, wire.EndMessage{Error: "no\x1b[2J"})), "the agent has ended the session: no"},
+		"another version":   {agenttest.Script(agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: 99})), "build both again"},
+		"refused":           {agenttest.Script(agenttest.Frame(protocol.Bye, 0, protocol.EndMessage{Error: "no\x1b[2J"})), "the agent has ended the session: no"},
 		"no hello":          {agenttest.Script(agenttest.Results(1, engine.Result{})), "want hello"},
-		"broken facts":      {agenttest.Script(agenttest.Frame(wire.Hello, 0, wire.HelloMessage{Version: wire.Version, Facts: json.RawMessage(`[]`)})), "facts"},
+		"broken facts":      {agenttest.Script(agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version, Facts: json.RawMessage(`[]`)})), "facts"},
 		"segment":           {agenttest.Script(agentHello(), agenttest.Segment(1, engine.Segment{})), "segment is not for the controller"},
-		"good-bye":          {agenttest.Script(agentHello(), agenttest.Frame(wire.Bye, 0, wire.EndMessage{Error: "disk gone"})), "disk gone"},
-		"broken results":    {agenttest.Script(agentHello(), wire.Frame{Type: wire.Result, ID: 1, Payload: []byte{9, 'a'}}), "result message: the message is truncated"},
+		"good-bye":          {agenttest.Script(agentHello(), agenttest.Frame(protocol.Bye, 0, protocol.EndMessage{Error: "disk gone"})), "disk gone"},
+		"broken results":    {agenttest.Script(agentHello(), protocol.Frame{Type: protocol.Result, ID: 1, Payload: []byte{9, 'a'}}), "result message: the message is truncated"},
 		"result of no step": {agenttest.Script(agentHello(), result("b", engine.StatusOK)), `unexpected result of step "b"`},
 		"result twice":      {agenttest.Script(agentHello(), result("a", engine.StatusOK), result("a", engine.StatusOK)), "unexpected result"},
 		"one of two":        {agenttest.Script(agentHello(), agenttest.Results(1, engine.Result{Step: "a", Status: engine.StatusOK}, engine.Result{Step: "b", Status: engine.StatusOK})), "unexpected result"},
 		"odd status":        {agenttest.Script(agentHello(), result("a", "fine")), "unknown status"},
-		"start of no step":  {agenttest.Script(agentHello(), agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "b"})), "unknown step"},
-		"stray frames":      {agenttest.Script(agentHello(), wire.Frame{Type: wire.BlobGrant, ID: 1}, wire.Frame{Type: wire.BlobStop, ID: 1}, agenttest.Frame(wire.JournalPage, 7, wire.JournalMessage{}), agenttest.Frame(wire.SegmentEnd, 7, wire.EndMessage{})), "closed the connection"},
+		"start of no step":  {agenttest.Script(agentHello(), agenttest.Frame(protocol.StepStart, 1, protocol.StepMessage{Step: "b"})), "unknown step"},
+		"stray frames":      {agenttest.Script(agentHello(), protocol.Frame{Type: protocol.BlobGrant, ID: 1}, protocol.Frame{Type: protocol.BlobStop, ID: 1}, agenttest.Frame(protocol.JournalPage, 7, protocol.JournalMessage{}), agenttest.Frame(protocol.SegmentEnd, 7, protocol.EndMessage{})), "closed the connection"},
 		"end":               {agenttest.Script(agentHello()), "closed the connection"},
 	}
 	for name, tt := range tests {
@@ -93,8 +93,8 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 }
 
 func FuzzSession(f *testing.F) {
-	f.Add(agenttest.Script(agenttest.Results(1, engine.Result{Step: "a", Status: engine.StatusOK}), agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{})))
-	f.Add(agenttest.Script(agenttest.Frame(wire.Call, 1, wire.CallMessage{Method: "x"}), agenttest.Frame(wire.BlobRequest, 2, wire.BlobMessage{Digest: "x"})))
+	f.Add(agenttest.Script(agenttest.Results(1, engine.Result{Step: "a", Status: engine.StatusOK}), agenttest.Frame(protocol.SegmentEnd, 1, protocol.EndMessage{})))
+	f.Add(agenttest.Script(agenttest.Frame(protocol.Call, 1, protocol.CallMessage{Method: "x"}), agenttest.Frame(protocol.BlobRequest, 2, protocol.BlobMessage{Digest: "x"})))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		hello := agenttest.Script(agentHello())
 		s, err := attachBytes(len(hello), append(hello, in...))

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"deployer/engine/protocol"
 	"deployer/engine/transport"
-	"deployer/engine/wire"
 )
 
 // speaker is a host that answers every command with the same words, in which
@@ -106,8 +106,8 @@ func TestHostsThatAnswerNonsense(t *testing.T) {
 		"ends in the middle":         {inside + "agent=missing\n", NoBecome, "the host did not receive the agent"},
 		"no banner":                  {inside + "agent=present\n", NoBecome, "it exited before its banner"},
 		"noise instead of a banner":  {inside + "agent=present\n" + strings.Repeat("y", 3<<20), NoBecome, "before"},
-		"a banner and no frames":     {inside + "agent=present\n" + wire.Banner + "\nls: no such file\n", NoBecome, "unknown frame type"},
-		"answers without a marker":   {"uid=0\nsystem=Linux x86_64\nagent=present\n" + wire.Banner + "\n", NoBecome, "did not answer the probe"},
+		"a banner and no frames":     {inside + "agent=present\n" + protocol.Banner + "\nls: no such file\n", NoBecome, "unknown frame type"},
+		"answers without a marker":   {"uid=0\nsystem=Linux x86_64\nagent=present\n" + protocol.Banner + "\n", NoBecome, "did not answer the probe"},
 	} {
 		e := hears(t, tt.words, "", tt.become, 20*time.Second)
 		if e == nil || !strings.Contains(e.Error(), tt.text) {
@@ -117,7 +117,7 @@ func TestHostsThatAnswerNonsense(t *testing.T) {
 }
 
 func FuzzConnect(f *testing.F) {
-	f.Add("hello\nMARKER\nuid=1000\nbecome=su\nPassword: \nMARKER\nuser=0\nsystem=Linux x86_64\nagent=missing\nagent=present\n"+wire.Banner+"\n", "sudo: \x1b[2Jno", byte(1))
+	f.Add("hello\nMARKER\nuid=1000\nbecome=su\nPassword: \nMARKER\nuser=0\nsystem=Linux x86_64\nagent=missing\nagent=present\n"+protocol.Banner+"\n", "sudo: \x1b[2Jno", byte(1))
 	f.Add("MARKER\nMARKER\ntried=\x1b]0;x\x07\nerror=no-directory\n", "", byte(0))
 	f.Add("MARKER\nuid=\nMARKER\nsystem=\ndir=\nagent=missing\ndigest=\nerror=digest\n", "doas: not permitted", byte(2))
 	f.Fuzz(func(t *testing.T, words, complaint string, become byte) {

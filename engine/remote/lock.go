@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"deployer/engine/lock"
+	"deployer/engine/protocol"
 	"deployer/engine/sanitize"
-	"deployer/engine/wire"
 )
 
 // Lock takes the run lock of the host, until Unlock or until the agent of this
@@ -18,7 +18,7 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 	if err != nil {
 		return fmt.Errorf("encoding the holder of a lock: %w", err)
 	}
-	answer, err := s.requestLock(ctx, wire.LockMessage{Holder: data})
+	answer, err := s.requestLock(ctx, protocol.LockMessage{Holder: data})
 	if err != nil {
 		return err
 	}
@@ -38,20 +38,20 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 
 // Unlock releases the run lock; without one it does nothing.
 func (s *Session) Unlock(ctx context.Context) error {
-	_, err := s.requestLock(ctx, wire.LockMessage{})
+	_, err := s.requestLock(ctx, protocol.LockMessage{})
 	return err
 }
 
-func (s *Session) requestLock(ctx context.Context, question wire.LockMessage) (wire.LockMessage, error) {
-	m, err := request(ctx, s, s.locks, wire.Lock, question)
+func (s *Session) requestLock(ctx context.Context, question protocol.LockMessage) (protocol.LockMessage, error) {
+	m, err := request(ctx, s, s.locks, protocol.Lock, question)
 	if err == nil && m.Error != "" {
 		err = errors.New(sanitize.Text(m.Error))
 	}
 	return m, err
 }
 
-func (s *Session) handleLocked(f wire.Frame) error {
-	var m wire.LockMessage
+func (s *Session) handleLocked(f protocol.Frame) error {
+	var m protocol.LockMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}

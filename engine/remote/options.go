@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // Options configure a session.
@@ -36,7 +36,7 @@ type Options struct {
 	// Timeout bounds each of these without progress: the probe, the start of the agent,
 	// its transfer. DefaultTimeout when 0.
 	Timeout time.Duration
-	// Heartbeat and Silence are those of wire.Conn.Pulse, the defaults there when 0.
+	// Heartbeat and Silence are those of protocol.Conn.Pulse, the defaults there when 0.
 	Heartbeat, IdleTimeout time.Duration
 }
 
@@ -60,10 +60,10 @@ func (o Options) withDefaults() Options {
 		o.Timeout = DefaultTimeout
 	}
 	if o.Heartbeat <= 0 {
-		o.Heartbeat = wire.DefaultHeartbeat
+		o.Heartbeat = protocol.DefaultHeartbeat
 	}
 	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = wire.DefaultIdleTimeout
+		o.IdleTimeout = protocol.DefaultIdleTimeout
 	}
 	if o.Sink == nil {
 		o.Sink = discardSink{}

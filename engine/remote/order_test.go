@@ -7,7 +7,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // order notes what was handed over, and when.
@@ -23,13 +23,13 @@ func TestOrderOfWhatAHostSays(t *testing.T) {
 		results: budget{limit: maxWaiting}, texts: budget{limit: maxWaitingText}}
 	seg := &segment{steps: []engine.Step{{ID: "1"}, {ID: "2"}, {ID: "3"}}, wakeup: make(chan struct{}, 1), abandoned: make(chan struct{})}
 	s.segments[1] = seg
-	for _, frame := range []wire.Frame{
-		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "1"}),
-		agenttest.Frame(wire.Progress, 1, wire.StepMessage{Step: "1", Text: "goes on"}),
+	for _, frame := range []protocol.Frame{
+		agenttest.Frame(protocol.StepStart, 1, protocol.StepMessage{Step: "1"}),
+		agenttest.Frame(protocol.Progress, 1, protocol.StepMessage{Step: "1", Text: "goes on"}),
 		agenttest.Results(1, engine.Result{Step: "1", Status: engine.StatusOK}),
-		agenttest.Frame(wire.StepStart, 1, wire.StepMessage{Step: "2"}),
+		agenttest.Frame(protocol.StepStart, 1, protocol.StepMessage{Step: "2"}),
 		agenttest.Results(1, engine.Result{Step: "2", Status: engine.StatusOK}, engine.Result{Step: "3", Status: engine.StatusOK}),
-		agenttest.Frame(wire.SegmentEnd, 1, wire.EndMessage{}),
+		agenttest.Frame(protocol.SegmentEnd, 1, protocol.EndMessage{}),
 	} {
 		if err := s.segmentFrame(frame); err != nil {
 			t.Fatal(err)

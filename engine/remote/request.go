@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // requestTimeouts is the number of Options.Timeout within which a host must answer a
@@ -19,7 +19,7 @@ type pendingRequests[T any] map[uint32]chan T
 
 // request sends a request and waits for the answer. A host that does not answer in
 // time loses its session.
-func request[T any](ctx context.Context, s *Session, open pendingRequests[T], kind wire.Type, question T) (T, error) {
+func request[T any](ctx context.Context, s *Session, open pendingRequests[T], kind protocol.Type, question T) (T, error) {
 	var none T
 	answer := make(chan T, 1)
 	s.mu.Lock()
@@ -43,7 +43,7 @@ func request[T any](ctx context.Context, s *Session, open pendingRequests[T], ki
 	case m := <-answer:
 		return m, nil
 	case <-late.C:
-		s.end(&wire.ProtocolError{Reason: fmt.Sprintf("no answer to a %v message within %v", kind, limit)})
+		s.end(&protocol.ProtocolError{Reason: fmt.Sprintf("no answer to a %v message within %v", kind, limit)})
 		return none, s.Err()
 	case <-ctx.Done():
 		return none, context.Cause(ctx)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"deployer/engine/lock"
+	"deployer/engine/protocol"
 	"deployer/engine/transport"
-	"deployer/engine/wire"
 )
 
 // A host that keeps its connection alive and answers no question loses its
@@ -21,12 +21,12 @@ func TestHostThatAnswersNoQuestion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			near, far := net.Pipe()
 			go func() {
-				conn := wire.NewConn(far, far, wire.AgentEnd)
-				if conn.SendJSON(wire.Hello, 0, wire.HelloMessage{Version: wire.Version, Facts: []byte("{}")}) != nil {
+				conn := protocol.NewConn(far, far, protocol.AgentEnd)
+				if conn.SendJSON(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version, Facts: []byte("{}")}) != nil {
 					return
 				}
 				go func() {
-					for conn.SendJSON(wire.Heartbeat, 0, struct{}{}) == nil {
+					for conn.SendJSON(protocol.Heartbeat, 0, struct{}{}) == nil {
 						time.Sleep(10 * time.Millisecond)
 					}
 				}()

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/engine/codec"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 	"deployer/engine/sanitize"
-	"deployer/engine/wire"
 )
 
 // delivery is an event or a result of a segment that waits for Run.
@@ -22,7 +22,7 @@ const eventWeight = 512
 
 // deliver passes queued events and results on, in order, and returns the end of the
 // segment if it has arrived.
-func (s *Session) deliver(g *segment, on func(engine.Result)) *wire.EndMessage {
+func (s *Session) deliver(g *segment, on func(engine.Result)) *protocol.EndMessage {
 	g.mu.Lock()
 	queue, end := g.queue, g.end
 	g.queue = g.spareQueue[:0]
@@ -61,7 +61,7 @@ func (g *segment) step(id string) *engine.Step {
 
 // segmentFrame handles a message about a segment. The host may still work on a
 // segment that was dropped here, so an unknown id is no error.
-func (s *Session) segmentFrame(f wire.Frame) error {
+func (s *Session) segmentFrame(f protocol.Frame) error {
 	s.mu.Lock()
 	run := s.segments[f.ID]
 	s.mu.Unlock()
@@ -69,10 +69,10 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 		return nil
 	}
 	switch f.Type {
-	case wire.Result:
+	case protocol.Result:
 		return s.resultsFrame(f, run)
-	case wire.SegmentEnd:
-		var m wire.EndMessage
+	case protocol.SegmentEnd:
+		var m protocol.EndMessage
 		if err := f.Decode(&m); err != nil {
 			return err
 		}
@@ -82,20 +82,20 @@ func (s *Session) segmentFrame(f wire.Frame) error {
 		run.wake()
 		return nil
 	}
-	var m wire.StepMessage
+	var m protocol.StepMessage
 	if err := f.Decode(&m); err != nil {
 		return err
 	}
 	step := run.step(m.Step)
 	if step == nil {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, sanitize.Text(m.Step))}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, sanitize.Text(m.Step))}
 	}
 	if run.quiet {
 		return nil
 	}
 	e := engine.Event{Type: engine.EventStepStart, Step: step.ID, Name: step.Name}
 	switch {
-	case f.Type == wire.Progress:
+	case f.Type == protocol.Progress:
 		e.Type, e.Text = engine.EventStepText, sanitize.Text(cutText(m.Text, maxProgress))
 		if run.progressStep != run.current {
 			run.progressStep, run.progressBytes = run.current, 0
@@ -125,7 +125,7 @@ func cutText(text string, most int) string {
 
 // resultsFrame handles the results of one step or several. It blocks while too many
 // results wait for Run.
-func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
+func (s *Session) resultsFrame(f protocol.Frame, run *segment) error {
 	var refused error
 	var came []delivery
 	weight := 0
@@ -141,7 +141,7 @@ func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
 		s.queue(run, came...)
 	}
 	if err != nil && refused == nil {
-		refused = &wire.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
+		refused = &protocol.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	return refused
 }
@@ -151,13 +151,13 @@ func (s *Session) resultsFrame(f wire.Frame, run *segment) error {
 func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	step := run.step(r.Step)
 	if step == nil || run.current < run.nextResult {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("unexpected result of step %q", sanitize.Text(r.Step))}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("unexpected result of step %q", sanitize.Text(r.Step))}
 	}
 	run.nextResult = run.current + 1
 	switch r.Status {
 	case engine.StatusOK, engine.StatusChanged, engine.StatusSkipped, engine.StatusFailed, engine.StatusCancelled:
 	default:
-		return &wire.ProtocolError{Reason: fmt.Sprintf("result with unknown status %q", sanitize.Text(string(r.Status)))}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("result with unknown status %q", sanitize.Text(string(r.Status)))}
 	}
 	r.Host, r.Step, r.Name, r.Secret = s.opts.Host, step.ID, step.Name, step.Secret
 	r.Ignored = r.Ignored && step.IgnoreErrors

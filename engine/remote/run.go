@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/codec"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 	"deployer/engine/sanitize"
-	"deployer/engine/wire"
 )
 
 // ErrStopped is the error of Run for a segment that Stop has ended early.
@@ -39,7 +39,7 @@ type segment struct {
 	queue      []delivery
 	spareQueue []delivery // for reuse as the next queue
 	dropped    bool       // Run has returned
-	end        *wire.EndMessage
+	end        *protocol.EndMessage
 }
 
 // Run sends a segment, calls on with each result in order, and returns when the
@@ -96,16 +96,16 @@ func (s *Session) send(seg engine.Segment) (*segment, uint32, error) {
 	if *payload, err = codec.AppendSegment((*payload)[:0], seg); err != nil {
 		return nil, 0, fmt.Errorf("%s: encoding a segment: %w", s.opts.Host, err)
 	}
-	if len(*payload) > wire.MaxMessage {
+	if len(*payload) > protocol.MaxMessage {
 		return nil, 0, fmt.Errorf("%s: sending a segment of %d steps: it has %d bytes, the limit is %d; move large contents into files",
-			s.opts.Host, len(seg.Steps), len(*payload), wire.MaxMessage)
+			s.opts.Host, len(seg.Steps), len(*payload), protocol.MaxMessage)
 	}
 	s.mu.Lock()
 	s.nextID++
 	id := s.nextID
 	s.segments[id] = run
 	s.mu.Unlock()
-	if err := s.conn.Send(wire.Segment, id, *payload); err != nil {
+	if err := s.conn.Send(protocol.Segment, id, *payload); err != nil {
 		s.dropSegment(id)
 		s.end(err)
 		return nil, 0, s.Err()
@@ -130,7 +130,7 @@ func (s *Session) dropSegment(id uint32) {
 }
 
 // segmentError returns the error of Run for a segment that has ended.
-func (s *Session) segmentError(ctx context.Context, end *wire.EndMessage) error {
+func (s *Session) segmentError(ctx context.Context, end *protocol.EndMessage) error {
 	switch {
 	case ctx.Err() != nil && (end.Stopped || end.Error != ""):
 		return context.Cause(ctx)
@@ -143,7 +143,7 @@ func (s *Session) segmentError(ctx context.Context, end *wire.EndMessage) error 
 }
 
 func (s *Session) cancel(id uint32, now bool, reason string) {
-	_ = s.conn.SendJSON(wire.Cancel, id, wire.CancelMessage{Now: now, Reason: reason})
+	_ = s.conn.SendJSON(protocol.Cancel, id, protocol.CancelMessage{Now: now, Reason: reason})
 }
 
 // Stop ends all segments after the step in flight; their Run returns ErrStopped.

@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/protocol"
 	"deployer/engine/sanitize"
 	"deployer/engine/transport"
-	"deployer/engine/wire"
 )
 
 // Session is the controller's end of a session with an agent. Its methods may be
 // called concurrently.
 type Session struct {
 	opts  Options
-	conn  *wire.Conn
+	conn  *protocol.Conn
 	hooks transportHooks
 	facts engine.Facts
 	pid   int // of the agent on its host
@@ -35,8 +35,8 @@ type Session struct {
 	nextID          uint32
 	segments        map[uint32]*segment
 	uploads         map[uint32]*upload
-	pages           pendingRequests[wire.JournalMessage]
-	locks           pendingRequests[wire.LockMessage]
+	pages           pendingRequests[protocol.JournalMessage]
+	locks           pendingRequests[protocol.LockMessage]
 	activeCalls     int // number of calls being answered
 	pendingHandlers []string
 }
@@ -65,7 +65,7 @@ func (s *Session) end(err error) {
 	var known *transport.Error
 	if !errors.As(err, &known) {
 		known = &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Lost, Err: err}
-		var wrong *wire.ProtocolError
+		var wrong *protocol.ProtocolError
 		if errors.As(err, &wrong) {
 			known.Kind = transport.Protocol // the next agent would say the same
 		}
@@ -89,24 +89,24 @@ func (s *Session) receive() error {
 }
 
 // handle dispatches one message.
-func (s *Session) handle(f wire.Frame) error {
+func (s *Session) handle(f protocol.Frame) error {
 	switch f.Type {
-	case wire.Heartbeat:
+	case protocol.Heartbeat:
 		return nil
-	case wire.StepStart, wire.Progress, wire.Result, wire.SegmentEnd:
+	case protocol.StepStart, protocol.Progress, protocol.Result, protocol.SegmentEnd:
 		return s.segmentFrame(f)
-	case wire.Call:
+	case protocol.Call:
 		return s.handleCall(f)
-	case wire.BlobRequest, wire.BlobGrant, wire.BlobStop:
+	case protocol.BlobRequest, protocol.BlobGrant, protocol.BlobStop:
 		return s.blobFrame(f)
-	case wire.JournalPage:
+	case protocol.JournalPage:
 		return s.handleJournalPage(f)
-	case wire.Locked:
+	case protocol.Locked:
 		return s.handleLocked(f)
-	case wire.Bye:
+	case protocol.Bye:
 		return byeError(f)
 	}
-	return &wire.ProtocolError{Reason: fmt.Sprintf("%v is not for the controller", f.Type)}
+	return &protocol.ProtocolError{Reason: fmt.Sprintf("%v is not for the controller", f.Type)}
 }
 
 // Facts returns the facts that the host reported when the session began.
@@ -151,7 +151,7 @@ func (s *Session) Close() error {
 		// On a hung network the good-bye would block Close.
 		sent := make(chan struct{})
 		go func() {
-			_ = s.conn.SendJSON(wire.Bye, 0, wire.EndMessage{})
+			_ = s.conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{})
 			close(sent)
 		}()
 		select {

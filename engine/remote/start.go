@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/protocol"
 	"deployer/engine/transport"
-	"deployer/engine/wire"
 )
 
 // attach waits for the banner of the started agent and opens the session.
@@ -48,7 +48,7 @@ func (c *connector) attach(ctx context.Context, t *probe) (*Session, error) {
 func awaitBanner(r *bufio.Reader) error {
 	for noise := 0; noise < maxNoise; {
 		line, err := readLine(r)
-		if line == wire.Banner {
+		if line == protocol.Banner {
 			return nil
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // maxUploads is the maximum number of blobs in transfer to one host.
@@ -21,14 +21,14 @@ const progressInterval = 250 * time.Millisecond
 
 // upload is a blob in transfer.
 type upload struct {
-	credit *wire.Credit
+	credit *protocol.Credit
 	stop   context.CancelCauseFunc
 }
 
 var errBlobStopped = errors.New("the host stopped the blob")
 
-func (s *Session) blobFrame(f wire.Frame) error {
-	if f.Type == wire.BlobRequest {
+func (s *Session) blobFrame(f protocol.Frame) error {
+	if f.Type == protocol.BlobRequest {
 		return s.beginUpload(f)
 	}
 	s.mu.Lock()
@@ -37,7 +37,7 @@ func (s *Session) blobFrame(f wire.Frame) error {
 	if u == nil {
 		return nil // the upload has ended meanwhile
 	}
-	if f.Type == wire.BlobStop {
+	if f.Type == protocol.BlobStop {
 		u.stop(errBlobStopped)
 		return nil
 	}
@@ -49,7 +49,7 @@ func (s *Session) blobFrame(f wire.Frame) error {
 }
 
 // beginUpload sends a blob in a goroutine of its own.
-func (s *Session) beginUpload(f wire.Frame) error {
+func (s *Session) beginUpload(f protocol.Frame) error {
 	digest, err := f.BlobDigest()
 	if err != nil {
 		return err
@@ -57,28 +57,28 @@ func (s *Session) beginUpload(f wire.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, twice := s.uploads[f.ID]; twice || len(s.uploads) == maxUploads {
-		return &wire.ProtocolError{Reason: fmt.Sprintf("blob request %d: its id is in use, or too many blobs are in transfer", f.ID)}
+		return &protocol.ProtocolError{Reason: fmt.Sprintf("blob request %d: its id is in use, or too many blobs are in transfer", f.ID)}
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	u := &upload{credit: wire.NewCredit(), stop: stop}
+	u := &upload{credit: protocol.NewCredit(), stop: stop}
 	s.uploads[f.ID] = u
 	s.idle.Go(func() {
 		defer stop(nil)
-		end := wire.EndMessage{}
+		end := protocol.EndMessage{}
 		if err := s.upload(ctx, f.ID, digest, u.credit); err != nil {
 			end.Error = s.blobErrorForHost(digest, err)
 		}
 		s.mu.Lock()
 		delete(s.uploads, f.ID)
 		s.mu.Unlock()
-		if err := s.conn.SendJSON(wire.BlobEnd, f.ID, end); err != nil {
+		if err := s.conn.SendJSON(protocol.BlobEnd, f.ID, end); err != nil {
 			go s.end(err)
 		}
 	})
 	return nil
 }
 
-func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *wire.Credit) error {
+func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *protocol.Credit) error {
 	if s.opts.Blobs == nil || !s.namesBlob(digest) {
 		return errNoBlob
 	}
@@ -88,7 +88,7 @@ func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *
 	}
 	defer func() { _ = stream.Close() }()
 	progress := &transfer{session: s, digest: digest, total: streamLength(stream)}
-	buf := make([]byte, wire.ChunkSize)
+	buf := make([]byte, protocol.ChunkSize)
 	for {
 		n, readErr := io.ReadFull(stream, buf)
 		if err := s.chunks(ctx, id, credit, buf[:n]); err != nil {
@@ -154,13 +154,13 @@ func (s *Session) namesBlob(digest string) bool {
 }
 
 // chunks sends data within the host's credit.
-func (s *Session) chunks(ctx context.Context, id uint32, credit *wire.Credit, data []byte) error {
+func (s *Session) chunks(ctx context.Context, id uint32, credit *protocol.Credit, data []byte) error {
 	for len(data) > 0 {
 		n, err := credit.Take(ctx, len(data))
 		if err != nil {
 			return err
 		}
-		if err := s.conn.Send(wire.BlobChunk, id, data[:n]); err != nil {
+		if err := s.conn.Send(protocol.BlobChunk, id, data[:n]); err != nil {
 			return err
 		}
 		data = data[n:]

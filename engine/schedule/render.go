@@ -8,9 +8,9 @@ import (
 	"io"
 
 	"deployer/engine"
-	"deployer/engine/codec"
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/engine/protocol/codec"
 )
 
 // rendered is a task rendered for one host and item.

@@ -3,7 +3,7 @@ package target
 import (
 	"time"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // keepalive has the intervals of heartbeats of agents and of keepalives of SSH, and the
@@ -24,5 +24,5 @@ func keepaliveFor(hosts int) keepalive {
 	slow := func(d time.Duration) time.Duration {
 		return d * time.Duration(min(max(hosts, manyHosts), maxSlowdown*manyHosts)) / manyHosts
 	}
-	return keepalive{slow(wire.DefaultHeartbeat), slow(wire.DefaultIdleTimeout), slow(5 * time.Second), slow(15 * time.Second)}
+	return keepalive{slow(protocol.DefaultHeartbeat), slow(protocol.DefaultIdleTimeout), slow(5 * time.Second), slow(15 * time.Second)}
 }

@@ -20,10 +20,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
+	"deployer/engine/protocol"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/sshtest"
 	"deployer/engine/view"
-	"deployer/engine/wire"
 	"deployer/inventory"
 	"deployer/test/fleet"
 )
@@ -56,7 +56,7 @@ func faults() []fault {
 		}},
 		{name: "cut while a file is sent", answer: func(s *site, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 			if s.first(h) {
-				c.Stdin = tapReader{c.Stdin, newTap(&breaker{at: 1, only: wire.BlobChunk, do: h.Cut}, false)}
+				c.Stdin = tapReader{c.Stdin, newTap(&breaker{at: 1, only: protocol.BlobChunk, do: h.Cut}, false)}
 			}
 			return serve(c)
 		}},
@@ -281,7 +281,7 @@ func (g *garbler) Write(p []byte) (int, error) {
 		return len(p), err
 	}
 	g.before = append(g.before, p...)
-	g.begun = bytes.Contains(g.before, []byte(wire.Banner+"\n"))
+	g.begun = bytes.Contains(g.before, []byte(protocol.Banner+"\n"))
 	_, err := g.to.Write(p)
 	return len(p), err
 }

@@ -7,14 +7,14 @@ import (
 	"io"
 	"sync"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // breaker does something at the n-th frame that passes between controller and
 // agent, in either direction: before the frame is passed on.
 type breaker struct {
-	at   int       // 0: only count
-	only wire.Type // of the frames that count; 0: all but heartbeats
+	at   int           // 0: only count
+	only protocol.Type // of the frames that count; 0: all but heartbeats
 	do   func()
 
 	mu    sync.Mutex
@@ -35,10 +35,10 @@ var errBroken = errors.New("broken off here")
 
 // frame counts one more, and reports whether it must not be passed on. Heartbeats
 // are not counted: how many there are depends on the time.
-func (b *breaker) frame(t wire.Type) bool {
+func (b *breaker) frame(t protocol.Type) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t == wire.Heartbeat || b.only != 0 && t != b.only {
+	if t == protocol.Heartbeat || b.only != 0 && t != b.only {
 		return false
 	}
 	b.count++
@@ -71,7 +71,7 @@ type tap struct {
 func newTap(b *breaker, banner bool) *tap {
 	t := &tap{breaker: b}
 	if banner {
-		t.banner = []byte(wire.Banner + "\n")
+		t.banner = []byte(protocol.Banner + "\n")
 	}
 	return t
 }
@@ -101,11 +101,11 @@ func (t *tap) pass(p []byte) int {
 			}
 			t.header = append(t.header, p[i])
 			i++
-			if len(t.header) < wire.HeaderSize {
+			if len(t.header) < protocol.HeaderSize {
 				continue
 			}
 			t.left = int(binary.BigEndian.Uint32(t.header))
-			kind := wire.Type(t.header[4] &^ 0x80)
+			kind := protocol.Type(t.header[4] &^ 0x80)
 			t.header = t.header[:0]
 			if t.broken = t.breaker.frame(kind); t.broken {
 				return begin

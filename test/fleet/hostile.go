@@ -6,28 +6,28 @@ import (
 	"io"
 
 	"deployer/engine"
+	"deployer/engine/protocol"
 	"deployer/engine/remote/fakehost"
 	"deployer/engine/transport/sshtest"
-	"deployer/engine/wire"
 )
 
 // Hostile is an Exec of Options: the hosts for which evil returns a script have
 // been broken into. Instead of the agent they say its hello, and then carry the
 // script out on the connection; it ends when the script returns. What an agent
 // could not send goes to raw. The others are honest.
-func Hostile(evil func(h *Host) func(conn *wire.Conn, raw io.Writer)) func(context.Context, *Host, sshtest.Command, func(sshtest.Command) int) int {
+func Hostile(evil func(h *Host) func(conn *protocol.Conn, raw io.Writer)) func(context.Context, *Host, sshtest.Command, func(sshtest.Command) int) int {
 	return func(_ context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 		script := evil(h)
 		if script == nil {
 			return serve(c)
 		}
 		err := fakehost.Answer(c.Line, c.Stdout, func() error {
-			conn := wire.NewConn(c.Stdin, c.Stdout, wire.AgentEnd)
+			conn := protocol.NewConn(c.Stdin, c.Stdout, protocol.AgentEnd)
 			facts, err := json.Marshal(engine.Facts{Hostname: h.Name, OS: "debian", OSVersion: "12", Arch: "amd64"})
 			if err != nil {
 				return err
 			}
-			if err := conn.SendJSON(wire.Hello, 0, wire.HelloMessage{Version: wire.Version, Facts: facts}); err != nil {
+			if err := conn.SendJSON(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version, Facts: facts}); err != nil {
 				return err
 			}
 			script(conn, c.Stdout)
@@ -43,11 +43,11 @@ func Hostile(evil func(h *Host) func(conn *wire.Conn, raw io.Writer)) func(conte
 // Await receives until a message of one of the types comes; false when the
 // controller is gone. It takes the run lock that the controller asks for, and has
 // an empty journal.
-func Await(conn *wire.Conn, types ...wire.Type) (wire.Frame, bool) {
+func Await(conn *protocol.Conn, types ...protocol.Type) (protocol.Frame, bool) {
 	for {
 		f, err := conn.Receive()
 		if err != nil {
-			return wire.Frame{}, false
+			return protocol.Frame{}, false
 		}
 		for _, t := range types {
 			if f.Type == t {
@@ -55,13 +55,13 @@ func Await(conn *wire.Conn, types ...wire.Type) (wire.Frame, bool) {
 			}
 		}
 		switch f.Type {
-		case wire.Lock:
-			err = conn.SendJSON(wire.Locked, f.ID, wire.LockMessage{})
-		case wire.Journal:
-			err = conn.SendJSON(wire.JournalPage, f.ID, wire.JournalMessage{})
+		case protocol.Lock:
+			err = conn.SendJSON(protocol.Locked, f.ID, protocol.LockMessage{})
+		case protocol.Journal:
+			err = conn.SendJSON(protocol.JournalPage, f.ID, protocol.JournalMessage{})
 		}
 		if err != nil {
-			return wire.Frame{}, false
+			return protocol.Frame{}, false
 		}
 	}
 }

@@ -4,23 +4,23 @@ import (
 	"encoding/json"
 
 	"deployer/engine"
-	"deployer/engine/codec"
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
+	"deployer/engine/protocol/codec"
 )
 
-// Script is what one end sends to the other: frames (wire.Frame) and raw bytes. It
+// Script is what one end sends to the other: frames (protocol.Frame) and raw bytes. It
 // may be anything, also what the other end refuses.
 func Script(parts ...any) []byte {
 	var out []byte
 	for _, p := range parts {
 		switch p := p.(type) {
-		case wire.Frame:
+		case protocol.Frame:
 			rest := p.Payload
-			for len(rest) > wire.MaxFrame {
-				out = wire.AppendFrame(out, p.Type, p.ID, rest[:wire.MaxFrame], true)
-				rest = rest[wire.MaxFrame:]
+			for len(rest) > protocol.MaxFrame {
+				out = protocol.AppendFrame(out, p.Type, p.ID, rest[:protocol.MaxFrame], true)
+				rest = rest[protocol.MaxFrame:]
 			}
-			out = wire.AppendFrame(out, p.Type, p.ID, rest, false)
+			out = protocol.AppendFrame(out, p.Type, p.ID, rest, false)
 		case []byte:
 			out = append(out, p...)
 		}
@@ -29,25 +29,25 @@ func Script(parts ...any) []byte {
 }
 
 // Frame is a frame whose payload is JSON.
-func Frame(t wire.Type, id uint32, v any) wire.Frame {
+func Frame(t protocol.Type, id uint32, v any) protocol.Frame {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}
-	return wire.Frame{Type: t, ID: id, Payload: raw}
+	return protocol.Frame{Type: t, ID: id, Payload: raw}
 }
 
 // Segment is the frame of a segment.
-func Segment(id uint32, s engine.Segment) wire.Frame {
+func Segment(id uint32, s engine.Segment) protocol.Frame {
 	payload, err := codec.AppendSegment(nil, s)
 	if err != nil {
 		panic(err)
 	}
-	return wire.Frame{Type: wire.Segment, ID: id, Payload: payload}
+	return protocol.Frame{Type: protocol.Segment, ID: id, Payload: payload}
 }
 
 // Results is the frame of the results of a segment.
-func Results(id uint32, results ...engine.Result) wire.Frame {
+func Results(id uint32, results ...engine.Result) protocol.Frame {
 	var payload []byte
 	for i := range results {
 		var err error
@@ -55,5 +55,5 @@ func Results(id uint32, results ...engine.Result) wire.Frame {
 			panic(err)
 		}
 	}
-	return wire.Frame{Type: wire.Result, ID: id, Payload: payload}
+	return protocol.Frame{Type: protocol.Result, ID: id, Payload: payload}
 }

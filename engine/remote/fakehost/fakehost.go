@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"deployer/engine/wire"
+	"deployer/engine/protocol"
 )
 
 // ErrUnknownCommand is returned by [Answer] for a command line that is not the
@@ -29,7 +29,7 @@ func Answer(line string, out io.Writer, serve func() error) error {
 		return ErrUnknownCommand
 	}
 	marker := words[0]
-	answers := []string{"", marker, "uid=0", "", marker, "user=0", "system=Linux x86_64", "agent=present", "", wire.Banner, ""}
+	answers := []string{"", marker, "uid=0", "", marker, "user=0", "system=Linux x86_64", "agent=present", "", protocol.Banner, ""}
 	if _, err := io.WriteString(out, strings.Join(answers, "\n")); err != nil {
 		return err
 	}

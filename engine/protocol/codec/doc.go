@@ -1,4 +1,4 @@
-// Package codec encodes segments and results for the frames of package wire. They
+// Package codec encodes segments and results for the frames of package protocol. They
 // are most of the traffic, hundreds of steps for each of a thousand hosts, so the
 // form is short and cheap to read: texts and numbers in a fixed order, without
 // names.
@@ -7,7 +7,7 @@
 // booleans is one number with a bit each. A value without a fixed form, such as the
 // output of a step, is JSON in a text.
 //
-// Both ends are of one build (see wire.Version), so the form has no version. A
+// Both ends are of one build (see protocol.Version), so the form has no version. A
 // message that does not decode is an error, never a panic, and no length in it is
 // trusted before the bytes are there.
 package codec

@@ -1,4 +1,4 @@
-// Package wire is the protocol between the controller and the agent on a host, over
+// Package protocol is the protocol between the controller and the agent on a host, over
 // one pair of byte streams (the agent's standard input and output).
 //
 // # Frames
@@ -28,4 +28,4 @@
 // Neither end trusts the other's bytes: lengths are limited before memory is
 // allocated, by type and end (see [End]), and a violation of the protocol is an
 // error that ends the connection, never a panic.
-package wire
+package protocol
