@@ -20,9 +20,9 @@ func TestIrreversibleSharesEntries(t *testing.T) {
 	}
 	list.add("n12", "logs (/tmp/n1/var/log)", false)
 	want := []Irreversible{
-		{What: "logs (/tmp/HOST/var/log)", Hosts: []string{"n1", "n2", "n3"}},
-		{What: "migrate", Hosts: []string{"n1", "n2", "n3"}, lasting: true},
-		{What: "logs (/tmp/n1/var/log)", Hosts: []string{"n12"}},
+		{Description: "logs (/tmp/HOST/var/log)", Hosts: []string{"n1", "n2", "n3"}},
+		{Description: "migrate", Hosts: []string{"n1", "n2", "n3"}, lasting: true},
+		{Description: "logs (/tmp/n1/var/log)", Hosts: []string{"n12"}},
 	}
 	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
 		t.Error(diff)
@@ -58,10 +58,10 @@ func TestDrainedNodesHaveRemedy(t *testing.T) {
 		r.withoutBackup(host, nil, list)
 	}
 	want := []Irreversible{
-		{What: "drain (the node)", Hosts: []string{"n1"}},
-		{What: "uncordon (the node)", Hosts: []string{"n1"}},
-		{What: "drain (the node): the node accepts no pods; run: kubectl uncordon n2", Hosts: []string{"n2"}},
-		{What: "drain (node n3): the node accepts no pods; run: kubectl uncordon n3", Hosts: []string{"m1"}},
+		{Description: "drain (the node)", Hosts: []string{"n1"}},
+		{Description: "uncordon (the node)", Hosts: []string{"n1"}},
+		{Description: "drain (the node): the node accepts no pods; run: kubectl uncordon n2", Hosts: []string{"n2"}},
+		{Description: "drain (node n3): the node accepts no pods; run: kubectl uncordon n3", Hosts: []string{"m1"}},
 	}
 	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
 		t.Error(diff)

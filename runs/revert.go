@@ -138,19 +138,19 @@ func (r *Revert) affectedHosts(original *Run) []string {
 
 // Run returns the run that executes the revert of a preview. Drifted resources are a
 // *RefusedError unless Force is set.
-func (r *Revert) Run(found *RevertPreview) (*Run, error) {
-	if err := found.RefuseDrift(); err != nil {
+func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
+	if err := preview.RefuseDrift(); err != nil {
 		return nil, err
 	}
 	o := r.options
-	run := r.query.clone(found.inverse.Program)
+	run := r.query.clone(preview.inverse.Program)
 	run.Check, run.logged, run.locks, run.budget, run.resumes = o.Check, true, true, nil, r.resumes
 	run.Invocation = journal.Invocation{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.query.Extra,
 		Reverts: r.ID, Force: o.Force, AllowChangedPlaybook: o.AllowChangedPlaybook}
-	if found.inverse.Everyone {
+	if preview.inverse.Everyone {
 		run.Hosts = run.Project.Hosts
 	} else {
-		run.Hosts = slices.DeleteFunc(slices.Clone(run.Hosts), func(host string) bool { return len(found.Past[host].Items) == 0 })
+		run.Hosts = slices.DeleteFunc(slices.Clone(run.Hosts), func(host string) bool { return len(preview.History[host].Items) == 0 })
 	}
 	return run, nil
 }

@@ -14,8 +14,8 @@ import (
 
 // RevertPreview has the backups of hosts and the log of a run that is to be reverted.
 type RevertPreview struct {
-	Report *engine.Report
-	Past   map[string]engine.RunHistory // by host; unreachable hosts are missing
+	Report  *engine.Report
+	History map[string]engine.RunHistory // by host; unreachable hosts are missing
 	// Irreversible are the changes that cannot be reverted.
 	Irreversible []Irreversible
 	// LeftOut are gates and handlers that the revert does not repeat.
@@ -35,7 +35,7 @@ func (r *Revert) Prepare(ctx context.Context) error { return r.query.Prepare(ctx
 // Preview queries the hosts for their backups. When it was interrupted, only Report is
 // set.
 func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error) {
-	history := &historyCollector{changes: plan.NewCollector(), past: map[string]engine.RunHistory{}}
+	history := &historyCollector{changes: plan.NewCollector(), history: map[string]engine.RunHistory{}}
 	if w.Sink == nil {
 		w.Sink = history
 	} else {
@@ -45,7 +45,7 @@ func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error
 	if err != nil {
 		return nil, err
 	}
-	found := &RevertPreview{Report: report, Past: history.past, changes: history.changes, hosts: r.query.Hosts}
+	found := &RevertPreview{Report: report, History: history.history, changes: history.changes, hosts: r.query.Hosts}
 	if report.Interrupted {
 		return found, nil
 	}
@@ -53,7 +53,7 @@ func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error
 		return nil, history.err
 	}
 	found.Irreversible = r.irreversible(found)
-	found.inverse, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, Past: found.Past, Log: r.log.asRevertLog()})
+	found.inverse, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, Past: found.History, Log: r.log.asRevertLog()})
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error
 type historyCollector struct {
 	changes *plan.Collector
 
-	mu   sync.Mutex
-	past map[string]engine.RunHistory
-	err  error
+	mu      sync.Mutex
+	history map[string]engine.RunHistory
+	err     error
 }
 
 // Emit implements engine.Sink.
@@ -79,13 +79,13 @@ func (a *historyCollector) Emit(e engine.Event) {
 	p, err := revert.ParseHistory(e.Result.Output)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.past[e.Host] = p
+	a.history[e.Host] = p
 	a.err = errors.Join(a.err, err)
 }
 
 // HasWork reports whether a host has something to restore, or a revert to complete.
 func (f *RevertPreview) HasWork() bool {
-	for _, p := range f.Past {
+	for _, p := range f.History {
 		if p.Unfinished != "" || slices.ContainsFunc(p.Items, func(i engine.ChangeRecord) bool { return i.State == engine.RevertRestore }) {
 			return true
 		}
@@ -100,7 +100,7 @@ func (f *RevertPreview) Changes() *plan.Plan { return f.changes.Everything(f.hos
 func (f *RevertPreview) Drifted() []Irreversible {
 	list := &irreversibleList{}
 	for _, host := range f.hosts {
-		for _, i := range f.Past[host].Items {
+		for _, i := range f.History[host].Items {
 			if i.State != engine.RevertDrifted {
 				continue
 			}

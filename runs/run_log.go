@@ -16,9 +16,9 @@ import (
 type runLog struct {
 	hosts     map[string]bool
 	changed   map[string][]changedStep   // by host
-	reached   map[string]map[string]bool // host -> task -> whether it was begun, not skipped
-	drained   map[string]bool            // nodes that the run has drained and not made schedulable again
-	unchanged map[string]map[string]bool // host -> step -> it ended and has changed nothing, as its task says
+	reached   map[string]map[string]bool // host -> task -> started, not skipped
+	drained   map[string]bool            // nodes that the run has drained and not uncordoned
+	unchanged map[string]map[string]bool // host -> step -> ended without a change
 }
 
 // changedStep is a step that changed something, or failed while it did.

@@ -159,7 +159,7 @@ func TestResumeAndRevert(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := back.Preview(t.Context(), runs.Observer{})
-		if err != nil || len(found.Past) != 2 {
+		if err != nil || len(found.History) != 2 {
 			t.Fatalf("got %+v, %v", found, err)
 		}
 		if due := run == record.Header.Run; found.HasWork() != due {

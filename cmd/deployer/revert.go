@@ -81,32 +81,32 @@ playbook, or unknown, which reverts hosts one by one and without gates.`,
 // revertRun queries the hosts, prints the preview, and executes the revert after
 // confirmation.
 func revertRun(ctx context.Context, e env, back *runs.Revert, o revertOptions) error {
-	found, err := runWithDisplay(ctx, back, o.previewDisplay(e.stdout, back.Hosts()), back.Preview)
+	preview, err := runWithDisplay(ctx, back, o.previewDisplay(e.stdout, back.Hosts()), back.Preview)
 	if err != nil {
 		return err
 	}
-	if found.Report.Interrupted {
+	if preview.Report.Interrupted {
 		return exitSilently(exitInterrupted)
 	}
 	if o.output == "json" && o.Check {
-		return errors.Join(printJSON(e.stdout, previewJSON(found)), found.RefuseDrift())
+		return errors.Join(printJSON(e.stdout, previewJSON(preview)), preview.RefuseDrift())
 	}
 	if o.output == "text" {
-		printPreview(e.stdout, back, found, o)
+		printPreview(e.stdout, back, preview, o)
 	}
-	if err := found.RefuseDrift(); err != nil || o.Check {
+	if err := preview.RefuseDrift(); err != nil || o.Check {
 		return err
 	}
 	switch {
-	case !found.HasWork() && found.Incomplete():
+	case !preview.HasWork() && preview.Incomplete():
 		return exitSilently(exitPartial)
-	case !found.HasWork():
+	case !preview.HasWork():
 		return nil
 	}
 	if err := o.confirm(e); err != nil {
 		return err
 	}
-	r, err := back.Run(found)
+	r, err := back.Run(preview)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func revertRun(ctx context.Context, e env, back *runs.Revert, o revertOptions) e
 	if err := firstError(err, finishRun(e, r, report, o.runOptions)); err != nil {
 		return err
 	}
-	if len(left) > 0 || found.Incomplete() {
+	if len(left) > 0 || preview.Incomplete() {
 		return exitSilently(exitPartial)
 	}
 	return nil

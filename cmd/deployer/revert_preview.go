@@ -12,22 +12,22 @@ import (
 
 // printPreview prints what the revert will restore and what is irreversible, one entry
 // for all hosts with the same changes.
-func printPreview(w io.Writer, back *runs.Revert, found *runs.RevertPreview, o revertOptions) {
-	what := found.Changes()
+func printPreview(w io.Writer, back *runs.Revert, preview *runs.RevertPreview, o revertOptions) {
+	what := preview.Changes()
 	switch {
 	case len(what.Changes) > 0:
 		fmt.Fprintf(w, "changes of run %s to be reverted:\n", back.ID)
 		printChanges(w, what, o.diff || o.verbose > 0, o.verbose > 0)
-	case found.HasWork():
+	case preview.HasWork():
 		fmt.Fprintf(w, "the changes of run %s are reverted; its handlers and gates are left to do\n", back.ID)
-	case found.Incomplete() || len(found.Drifted()) > 0:
+	case preview.Incomplete() || len(preview.Drifted()) > 0:
 		fmt.Fprintf(w, "nothing more of run %s can be restored:\n", back.ID)
 	default:
 		fmt.Fprintf(w, "nothing to revert: everything that run %s changed is in its earlier state\n", back.ID)
 	}
-	printIrreversible(w, "changed since the run:", found.Drifted())
-	printIrreversible(w, "irreversible:", found.Irreversible)
-	for _, text := range found.LeftOut {
+	printIrreversible(w, "changed since the run:", preview.Drifted())
+	printIrreversible(w, "irreversible:", preview.Irreversible)
+	for _, text := range preview.LeftOut {
 		fmt.Fprintf(w, "skipped gate or handler: %s\n", text)
 	}
 	if back.ResumedFrom != "" {
@@ -41,18 +41,18 @@ func printIrreversible(w io.Writer, title string, list []runs.Irreversible) {
 	}
 	fmt.Fprintf(w, "\n%s\n", title)
 	for _, c := range list {
-		fmt.Fprintf(w, "  %s: %s\n", inventory.CompressText(c.Hosts), c.What)
+		fmt.Fprintf(w, "  %s: %s\n", inventory.CompressText(c.Hosts), c.Description)
 	}
 }
 
 // previewJSON returns the preview as JSON.
-func previewJSON(found *runs.RevertPreview) any {
+func previewJSON(preview *runs.RevertPreview) any {
 	return struct {
 		Hosts   map[string]engine.RunHistory `json:"hosts"`
 		Drifted []runs.Irreversible          `json:"drifted"`
 		Cannot  []runs.Irreversible          `json:"cannot"`
 		LeftOut []string                     `json:"left_out"`
-	}{found.Past, orEmpty(found.Drifted()), orEmpty(found.Irreversible), orEmpty(found.LeftOut)}
+	}{preview.History, orEmpty(preview.Drifted()), orEmpty(preview.Irreversible), orEmpty(preview.LeftOut)}
 }
 
 func orEmpty[T any](list []T) []T {
