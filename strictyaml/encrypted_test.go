@@ -8,7 +8,7 @@ import (
 
 // Files that sops or ansible-vault have encrypted are told from plain ones, in
 // all forms that these write.
-func TestWhatOthersHaveEncrypted(t *testing.T) {
+func TestEncryptedFilesAreRejected(t *testing.T) {
 	const sops = " is encrypted with SOPS, which deployer does not support; encrypt it with age: sops -d v.yaml | deployer secrets encrypt - -o v.yaml.age, and remove it"
 	const vault = "v.yaml:1:1: v.yaml is encrypted with ansible-vault, which deployer does not support; encrypt it with age: " +
 		"ansible-vault view v.yaml | deployer secrets encrypt - -o v.yaml.age, and remove it"

@@ -8,7 +8,7 @@ import (
 )
 
 // Who comes from Ansible is told what to write, with the place.
-func TestHabitsOfAnsible(t *testing.T) {
+func TestAnsibleSyntaxErrors(t *testing.T) {
 	for content, want := range map[string]string{
 		"  remote_user: x\n":                                                               `:2:3: unknown key "remote_user" in play: the login name is ssh.user of the inventory`,
 		"  become: yes\n":                                                                  `:2:11: become of play: want true or false, got "yes"; write true`,
@@ -27,7 +27,7 @@ func TestHabitsOfAnsible(t *testing.T) {
 		"  tasks: [{file: {path: /a}, until: r is not failed}]\n":                          `; write !r.failed`,
 		"  tasks: [{file: {path: /a}, when: \"'a' in 'abc'\"}]\n":                          `; for a text in another text write A contains B`,
 		"  tasks: [{file: {path: '{% if a %}b{% endif %}'}}]\n":                            `:2:26: template: statements stand in template files only; a text has {{ CONDITION ? A : B }}`,
-		"  tasks: [{file: {path: /a}, loop: '{{ a | default([]) }}'}]\n":                   `:2:36: loop: write the expression without {{ }}; write (a ?? [])`,
+		"  tasks: [{file: {path: /a}, loop: '{{ a | default([]) }}'}]\n":                   `:2:36: loop: want an expression without {{ }}; write (a ?? [])`,
 		"  tasks: [{file: {path: /a}, with_items: '{{ a.b }}'}]\n":                         `without {{ }}; write a.b`,
 		"  tasks: [{file: {path: /a}, when: ansible_os_family == 'Debian'}]\n":             `unknown name "ansible_os_family"; write facts.os_family == "debian"`,
 		"  tasks: [{file: {path: /a}, when: '{{ a }}'}]\n":                                 `without {{ }}; write a`,
@@ -44,7 +44,7 @@ func TestHabitsOfAnsible(t *testing.T) {
 }
 
 // Forms of Ansible that mean the same here are taken.
-func TestFormsOfAnsible(t *testing.T) {
+func TestAnsibleFormsThatWork(t *testing.T) {
 	p := mustCompile(t, "site.yaml", `
 - hosts: all
   gather_facts: false
@@ -58,7 +58,7 @@ func TestFormsOfAnsible(t *testing.T) {
 }
 
 // A keyword of Ansible with advice is no keyword here.
-func TestAnsibleKeywordsAreNotOurs(t *testing.T) {
+func TestAnsibleKeywordsAreNotKeywords(t *testing.T) {
 	for word := range ansibleTaskKeywords {
 		if slices.Contains(keywords(reflect.TypeFor[rawTask]()), word) {
 			t.Errorf("%s is a keyword", word)

@@ -26,7 +26,7 @@ func claimed(t *testing.T, task string) (*claimArgs, error) {
 	return args.(*claimArgs), nil
 }
 
-func TestConditions(t *testing.T) {
+func TestConditionsArgument(t *testing.T) {
 	got, err := claimed(t, `claim: {that: ["low == 3", "result.rc == 0 and twice > low and len(list) > 0", "nothing.there"]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestComputed(t *testing.T) {
+func TestExpressionArgument(t *testing.T) {
 	got, err := claimed(t, `claim: {that: true, of: result.deep}`)
 	if err != nil {
 		t.Fatal(err)
@@ -63,13 +63,13 @@ func TestComputed(t *testing.T) {
 	}
 }
 
-// TestExpressionsAreCompiled: mistakes are found with the playbook, and what the
+// TestExpressionArgumentErrors: mistakes are found with the playbook, and what the
 // expressions look at is known.
-func TestExpressionsAreCompiled(t *testing.T) {
+func TestExpressionArgumentErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		`{that: "a ==="}`:        `site.yaml:3:24: expression "a ===": unexpected token Operator("=")`,
 		`{that: [a, "b( c"]}`:    `site.yaml:3:27: expression "b( c": unexpected token EOF`,
-		`{that: "{{ a }}"}`:      `site.yaml:3:19: write the expression without {{ }}; write a`,
+		`{that: "{{ a }}"}`:      `site.yaml:3:19: want an expression without {{ }}; write a`,
 		`{that: []}`:             `site.yaml:3:19: that: want an expression, or a list of them`,
 		`{that: [{a: 1}]}`:       `site.yaml:3:19: that: want an expression, or a list of them`,
 		`{that: [lenn(a) == 1]}`: `site.yaml:3:20: expression "lenn(a) == 1": unknown function "lenn"; did you mean "len"?`,
@@ -87,8 +87,8 @@ func TestExpressionsAreCompiled(t *testing.T) {
 	}
 }
 
-// TestSaw: what an expression looked at, as far as it exists.
-func TestSaw(t *testing.T) {
+// TestExplain: what an expression looked at, as far as it exists.
+func TestExplain(t *testing.T) {
 	vars := map[string]any{"a": map[string]any{"b": 1, "c": "x\"y"}, "list": []any{1, 2}, "long": strings.Repeat("x", 600), "i": 0, "db": map[string]any{"password": "sesame"}}
 	for src, want := range map[string][]string{
 		"a.b == 2 and a.b != 3":         {"a.b: 1"},

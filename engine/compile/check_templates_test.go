@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestRenderedFiles: a name that a template file looks at in any case is found before
+// TestUndefinedNamesInTemplateFiles: a name that a template file looks at in any case is found before
 // any host is contacted, where it is certain that a host renders the file.
-func TestRenderedFiles(t *testing.T) {
+func TestUndefinedNamesInTemplateFiles(t *testing.T) {
 	vars := map[string]map[string]any{"h1": {"some": 1, "every": "a", "file": "good"}, "h2": {"every": "a", "file": "bad"}}
 	const by = "(the task at site.yaml:2:11 renders it)"
 	tests := map[string]struct{ play, want string }{ // empty: nothing is wrong

@@ -9,7 +9,7 @@ import (
 	"deployer/engine/lang"
 )
 
-func TestSets(t *testing.T) {
+func TestDefinedVariables(t *testing.T) {
 	for task, want := range map[string]struct {
 		sets   []string
 		values map[string]any
@@ -41,7 +41,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-func TestSetsErrors(t *testing.T) {
+func TestDefinedVariableErrors(t *testing.T) {
 	for task, want := range map[string]string{
 		"set: {item: 1}":                    `site.yaml:3:13: the variable "item" belongs to the engine; choose another name`,
 		"set: {a-b: 1}":                     `site.yaml:3:13: "a-b" cannot be the name of a variable: use letters, digits and _`,
@@ -56,9 +56,9 @@ func TestSetsErrors(t *testing.T) {
 	}
 }
 
-// TestDefine: what a task sets is over all layers but parameters and what is
+// TestVarsDefine: what a task sets is over all layers but parameters and what is
 // fixed, and stays when the layers are left.
-func TestDefine(t *testing.T) {
+func TestVarsDefine(t *testing.T) {
 	p := mustCompile(t, "site.yaml", "- hosts: all\n  vars: {a: play, b: play, c: play}\n  roles: [{role: r, vars: {b: param}}]\n",
 		"roles/r/tasks/main.yaml", "- file: {path: '{{ a }}{{ b }}{{ c }}{{ d }}'}\n  vars: {a: task}\n", "roles/r/defaults/main.yaml", "d: default\n")
 	v := lang.NewVars(nil, map[string]any{"c": "given"})

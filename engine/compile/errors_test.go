@@ -35,7 +35,7 @@ func TestCompileErrors(t *testing.T) {
 			`site.yaml:4:26: template {{ b | quoet }}: unknown function "quoet"; did you mean "quote"?`},
 		"no environment":       {"- file: {path: '{{ env(\"HOME\") }}'}", `site.yaml:4:22: template {{ env("HOME") }}: unknown function "env"`},
 		"expression syntax":    {"- {file: {path: /a}, when: 'a ==='}", `site.yaml:4:35: expression "a ===": unexpected token Operator("=")`},
-		"template in when":     {"- {file: {path: /a}, when: '{{ a }}'}", `site.yaml:4:30: write the expression without {{ }}; write a`},
+		"template in when":     {"- {file: {path: /a}, when: '{{ a }}'}", `site.yaml:4:30: want an expression without {{ }}; write a`},
 		"unknown handler":      {"- {file: {path: /a}, notify: [relaod]}", `site.yaml:4:33: notify: this play has no handler "relaod"; did you mean "reload"?`},
 		"unknown label":        {"- {file: {path: /a}, needs: [upp]}\n  - {file: {path: /a}, label: up}", `site.yaml:4:32: needs: no task has the label "upp"; did you mean "up"?`},
 		"label twice":          {"- {file: {path: /a}, label: up}\n  - {file: {path: /a}, label: up}", `site.yaml:5:24: label "up" exists already, at site.yaml:4:24`},

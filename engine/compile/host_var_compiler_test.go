@@ -23,9 +23,9 @@ func hostVars(t *testing.T, raw map[string]any) map[string]any {
 	return out
 }
 
-// TestHostValues: they see what the task sees that looks at them, and each other in
+// TestHostVarsAreEvaluatedByTasks: they see what the task sees that looks at them, and each other in
 // any order.
-func TestHostValues(t *testing.T) {
+func TestHostVarsAreEvaluatedByTasks(t *testing.T) {
 	raw := map[string]any{
 		"base": 8000, "domain": "example.org",
 		"port": "{{ base + 80 }}", "url": "http://{{ name }}.{{ domain }}:{{ port }}/",
@@ -58,8 +58,8 @@ func TestHostValues(t *testing.T) {
 	}
 }
 
-// TestHostValuesInTheirLayer: defaults of a role do not hide them, what is set does.
-func TestHostValuesInTheirLayer(t *testing.T) {
+// TestHostVarPrecedence: defaults of a role do not hide them, what is set does.
+func TestHostVarPrecedence(t *testing.T) {
 	base := hostVars(t, map[string]any{"v": "{{ w }}", "w": "inventory"})
 	got, err := pathOf(t, base, nil,
 		"site.yaml", "- hosts: all\n  roles: [r]\n",
@@ -81,7 +81,7 @@ func TestHostValuesInTheirLayer(t *testing.T) {
 	}
 }
 
-func TestHostValuesThatCannotBe(t *testing.T) {
+func TestHostVarErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		raw  map[string]any
 		want string

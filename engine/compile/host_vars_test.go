@@ -9,9 +9,9 @@ import (
 	"deployer/engine/lang"
 )
 
-// TestTold: what other hosts are told of a host's variables that have templates is
+// TestResolveHostVars: what other hosts are told of a host's variables that have templates is
 // what can be known of them before the run.
-func TestTold(t *testing.T) {
+func TestResolveHostVars(t *testing.T) {
 	base := hostVars(t, map[string]any{
 		"plain": 1, "port": "{{ plain + 80 }}", "url": "{{ host.name }}:{{ port }}", "given": "{{ plain }}", "of_given": "{{ given }}",
 		"os": "{{ facts.os }}", "maybe_os": "{{ \"facts\" in $env ? \"x\" : os }}", "of_play": "{{ area }}", "all": "{{ toJson($env) }}",
@@ -28,8 +28,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestUntold: an error for what other hosts are not told says what they are.
-func TestUntold(t *testing.T) {
+// TestAdviceForMissingHostVars: an error for what other hosts are not told says what they are.
+func TestAdviceForMissingHostVars(t *testing.T) {
 	vars := lang.NewVars(map[string]any{"hosts": map[string]any{"b": map[string]any{"vars": map[string]any{"known": 1}}}, "vars": map[string]any{}, "x": "b"}, nil)
 	for src, advice := range map[string]bool{
 		"{{ hosts.b.vars.port }}": true, "{{ hosts[x].vars.port }}": true, "{{ vars.port }}": false, "{{ hosts.b.port }}": false,

@@ -62,7 +62,7 @@ func (c *compiler) compileLoop(d *lang.Document, n *yaml.Node) *program.Loop {
 		l.List, l.Refs = v, v.Refs()
 	case yaml.ScalarNode:
 		if strings.Contains(n.Value, "{{") {
-			c.fail(l.Pos.Errorf("loop: write the expression without {{ }}%s", lang.ValueAdvice(n.Value)))
+			c.fail(l.Pos.Errorf("loop: want an expression without {{ }}%s", lang.ValueAdvice(n.Value)))
 			return nil
 		}
 		e, err := lang.CompileExpr(n.Value, d.Origin(n))

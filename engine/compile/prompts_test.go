@@ -33,7 +33,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-func TestPromptsRefused(t *testing.T) {
+func TestPromptErrors(t *testing.T) {
 	for prompts, want := range map[string]string{
 		"[{prompt: x}]":                  `"name" is required`,
 		"[{name: item}]":                 `site.yaml:2:24: the variable "item" belongs to the engine`,
@@ -49,8 +49,8 @@ func TestPromptsRefused(t *testing.T) {
 	}
 }
 
-// TestPromptsAreKnownNames: what is asked for counts as there, but not as known.
-func TestPromptsAreKnownNames(t *testing.T) {
+// TestPromptedNamesAreDefined: what is asked for counts as there, but not as known.
+func TestPromptedNamesAreDefined(t *testing.T) {
 	site := "- hosts: all\n  vars_prompt: [{name: sites}]\n  tasks: [{file: {path: '/{{ sites }}'}}, {include_tasks: inc.yaml, loop: sites}]\n"
 	for _, given := range []map[string]any{nil, {"sites": []any{"a"}}} {
 		lib := inventoryOf(map[string]map[string]any{"h1": {}})

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWordsOfAnsible: who comes from Ansible is told the word to write.
-func TestWordsOfAnsible(t *testing.T) {
+// TestRenamedModules: who comes from Ansible is told the word to write.
+func TestRenamedModules(t *testing.T) {
 	renamed := map[string]string{"lineinfile": "line", "no_log": "secret", "setup": "facts, with gather"}
 	const unknown = `site.yaml:2:12: unknown task keyword or module `
 	for task, want := range map[string]string{

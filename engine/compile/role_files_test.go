@@ -7,7 +7,7 @@ import (
 	"deployer/engine/program"
 )
 
-func TestRoleInDirectories(t *testing.T) {
+func TestRoleInASubdirectory(t *testing.T) {
 	p, err := compileFiles(t, nil, "site.yaml", "- hosts: all\n  roles: [container-engine/containerd]\n",
 		"roles/container-engine/containerd/meta/main.yaml", "dependencies: [{role: container-engine/runc}]\n",
 		"roles/container-engine/containerd/tasks/main.yaml", "- {name: containerd, file: {path: '{{ where }}'}, notify: again}\n- include_tasks: more.yaml\n",

@@ -57,7 +57,7 @@ func lookers(t *testing.T) map[string]*program.Task {
 	return out
 }
 
-func TestLooksAndGates(t *testing.T) {
+func TestReadOnlyAndGate(t *testing.T) {
 	tasks := lookers(t)
 	for name, want := range map[string][2]bool{
 		"looks": {true, false}, "waits": {false, true}, "may wait": {false, true}, "need not wait": {false, true}, "file of {{ way }}": {false, false},
@@ -89,7 +89,7 @@ func TestLooksAndGates(t *testing.T) {
 	}
 }
 
-func TestInstead(t *testing.T) {
+func TestReplacing(t *testing.T) {
 	file := lookers(t)["file of {{ way }}"]
 	other, err := file.Replacing("undo", "revert", engine.Revert{Run: "r1"})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"deployer/engine/program"
 )
 
-func TestThrottleThatCannotBeComputed(t *testing.T) {
+func TestThrottleFallback(t *testing.T) {
 	e, err := lang.CompileExpr("plan.bootstrap ? 0 : 5", lang.Origin{})
 	if err != nil {
 		t.Fatal(err)

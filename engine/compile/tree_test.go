@@ -32,7 +32,7 @@ func onDisk(t *testing.T, files map[string]string) string {
 
 // What is shared stands beside the directory of the playbook, and is found from
 // there in turn.
-func TestFilesBesideThePlaybook(t *testing.T) {
+func TestFilesOutsideThePlaybook(t *testing.T) {
 	dir := onDisk(t, map[string]string{
 		"site/main.yaml": `
 - import_playbook: ../common/base.yaml
@@ -77,7 +77,7 @@ func TestFilesBesideThePlaybook(t *testing.T) {
 }
 
 // Templates and files too, which are read when a task comes to them.
-func TestTemplatesBesideThePlaybook(t *testing.T) {
+func TestTemplatesOutsideThePlaybook(t *testing.T) {
 	dir := onDisk(t, map[string]string{"common/motd.tmpl": "{{ who }}", "common/tree/x": "x", "site/files/y": "y"})
 	tree := lang.Tree{Name: "site", FS: os.DirFS(dir + "/site"), Dir: dir + "/site"}
 	f := lang.NewFiles("the playbook", "", os.DirFS, lang.SearchDir{Tree: tree, Dir: "templates", Templates: true}, lang.SearchDir{Tree: tree, Dir: "files", Files: true}, lang.SearchDir{Tree: tree, Dir: ".", Templates: true, Files: true})

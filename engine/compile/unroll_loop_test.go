@@ -56,7 +56,7 @@ tasks:
 	return out
 }
 
-func TestLoopsOfIncludes(t *testing.T) {
+func TestIncludeLoop(t *testing.T) {
 	vars := map[string]map[string]any{
 		"h1": {"users": []any{map[string]any{"name": "ann", "keys": []any{1, 2}}, map[string]any{"name": "bob", "keys": []any{}}}, "color": "red"},
 		"h2": {"users": []any{map[string]any{"name": "cat", "keys": []any{3}}}, "color": "blue"},
@@ -103,7 +103,7 @@ func TestLoopsOfIncludes(t *testing.T) {
 	}
 }
 
-func TestNestedLoopsOfIncludes(t *testing.T) {
+func TestNestedIncludeLoops(t *testing.T) {
 	lib := inventoryOf(map[string]map[string]any{"h1": {"sites": []any{
 		map[string]any{"name": "one", "ports": []any{80, 81}}, map[string]any{"name": "two", "ports": []any{90}}}}})
 	p, err := compileFiles(t, lib,
@@ -130,7 +130,7 @@ func TestNestedLoopsOfIncludes(t *testing.T) {
 	}
 }
 
-func TestLoopsOfIncludesRefused(t *testing.T) {
+func TestIncludeLoopErrors(t *testing.T) {
 	vars := map[string]map[string]any{"h1": {"some": []any{"x"}}, "h2": {}}
 	for tasks, want := range map[string]string{
 		"[{include_tasks: inc.yaml, loop: facts.addresses}]": "site.yaml:2:43: loop at include_tasks: the number of items must be known before any host is contacted, " +
@@ -160,9 +160,9 @@ func TestLoopsOfIncludesRefused(t *testing.T) {
 	}
 }
 
-// TestLoopOfAnIncludeThroughTheInventory: what a variable of the inventory looks at is
+// TestIncludeLoopOverInventoryVariables: what a variable of the inventory looks at is
 // what keeps the list from being known.
-func TestLoopOfAnIncludeThroughTheInventory(t *testing.T) {
+func TestIncludeLoopOverInventoryVariables(t *testing.T) {
 	h1 := hostVars(t, map[string]any{"disks": "{{ found }}", "found": "{{ facts.disks }}", "known": "{{ [1, 2] }}"})
 	for play, want := range map[string]string{
 		"tasks: [{include_tasks: inc.yaml, loop: disks}]":                       "any host is contacted, and it reads facts (through the variable at inv.yaml:",
@@ -178,9 +178,9 @@ func TestLoopOfAnIncludeThroughTheInventory(t *testing.T) {
 	}
 }
 
-// TestLoopOfAnIncludeUnderACondition: a host that never gets to the include need
+// TestIncludeLoopWithCondition: a host that never gets to the include need
 // not have the list.
-func TestLoopOfAnIncludeUnderACondition(t *testing.T) {
+func TestIncludeLoopWithCondition(t *testing.T) {
 	vars := map[string]map[string]any{"h1": {"some": []any{"x"}}, "h2": {}}
 	for _, tasks := range []string{
 		`[{include_tasks: inc.yaml, loop: some, when: 1 == 1}]`,

@@ -53,9 +53,9 @@ func TestRunAs(t *testing.T) {
 	}
 }
 
-// TestRunAsOthers: what runs no programs is done by the agent, and says so where
+// TestRunAsForModulesWithoutPrograms: what runs no programs is done by the agent, and says so where
 // a user would be taken for its owner.
-func TestRunAsOthers(t *testing.T) {
+func TestRunAsForModulesWithoutPrograms(t *testing.T) {
 	tests := map[string]struct {
 		play, task string
 		want       string // empty: it compiles

@@ -9,7 +9,7 @@ import (
 )
 
 // What the advice says to write can be written.
-func TestAdviceHolds(t *testing.T) {
+func TestAnsibleAdviceIsValid(t *testing.T) {
 	vars := map[string]any{
 		"d": map[string]any{"a": 1}, "users": []any{map[string]any{"keys": []any{"x", "y"}}, map[string]any{"keys": []any{"z"}}},
 		"r": map[string]any{"stdout": "a\nb", "failed": false}, "facts": map[string]any{"os": "debian"},

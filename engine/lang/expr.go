@@ -44,7 +44,7 @@ func CompileExpr(src string, orig Origin) (*Expr, error) {
 		if advice == "" {
 			advice = ": " + src
 		}
-		return nil, orig.Start.Errorf("write the expression without {{ }}%s", advice)
+		return nil, orig.Start.Errorf("want an expression without {{ }}%s", advice)
 	}
 	return e.compiled()
 }

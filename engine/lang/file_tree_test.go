@@ -11,7 +11,7 @@ import (
 	"deployer/engine"
 )
 
-func TestWalk(t *testing.T) {
+func TestFilesWalk(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]fs.FileMode{"files/site/index.html": 0o644, "files/site/bin/up": 0o755, "files/f": 0o600} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {

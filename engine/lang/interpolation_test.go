@@ -89,8 +89,8 @@ func TestInterpolation(t *testing.T) {
 	}
 }
 
-// TestEndlessExpressions: an expression cannot use up the controller.
-func TestEndlessExpressions(t *testing.T) {
+// TestExpressionsHaveLimits: an expression cannot use up the controller.
+func TestExpressionsHaveLimits(t *testing.T) {
 	for src, want := range map[string]string{
 		"{{ map(1..100000, map(1..100000, #)) }}":                                     "memory budget",
 		"{{ until(100000000) }}":                                                      "until: want at most 1000000",
@@ -104,9 +104,9 @@ func TestEndlessExpressions(t *testing.T) {
 	}
 }
 
-// TestBareNames: in a template file a variable stands without a dot, too, inside of
+// TestTemplateVariablesWithoutADot: in a template file a variable stands without a dot, too, inside of
 // loops and parts; one that is called like a function needs the dot.
-func TestBareNames(t *testing.T) {
+func TestTemplateVariablesWithoutADot(t *testing.T) {
 	vars := map[string]any{"http_port": 80, "host": map[string]any{"name": "h1"}, "debug": true, "items": []any{"a", "b"}, "list": "a variable"}
 	for src, want := range map[string]string{
 		"{{ http_port }} {{ .http_port }} {{ $.http_port }}":                                     "80 80 80",

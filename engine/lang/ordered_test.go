@@ -11,9 +11,9 @@ import (
 	"deployer/strictyaml"
 )
 
-// TestMappingsHaveAnOrder: what lists the parts of a mapping gives them in the
+// TestMappingsAreSortedByKey: what lists the parts of a mapping gives them in the
 // order of the keys, each time.
-func TestMappingsHaveAnOrder(t *testing.T) {
+func TestMappingsAreSortedByKey(t *testing.T) {
 	t.Parallel()
 	m := map[string]any{}
 	var keys, values, pairs []any

@@ -15,7 +15,7 @@ func includeFiles(files map[string]string) *Files {
 	return NewFiles("role r", "", os.DirFS, SearchDir{Tree: Tree{FS: tree}, Dir: ".", Templates: true})
 }
 
-func TestInclude(t *testing.T) {
+func TestTemplateInclude(t *testing.T) {
 	f := includeFiles(map[string]string{
 		"outer.tmpl": `hash: {{ include "inner.tmpl" . | upper }}{{ own }}`,
 		"inner.tmpl": `a={{ deep.value }}`,
@@ -33,7 +33,7 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-func TestIncludeRefuses(t *testing.T) {
+func TestTemplateIncludeErrors(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"outer.tmpl -> inner.tmpl -> outer.tmpl": {"outer.tmpl": `{{ include "inner.tmpl" . }}`, "inner.tmpl": `{{ include "outer.tmpl" . }}`},
 		"as a constant":                          {"outer.tmpl": `{{ include .name . }}`},

@@ -8,8 +8,9 @@ import (
 
 var errorType = reflect.TypeFor[error]()
 
-// adapt makes a function of templates one of expressions. With last its first argument
-// becomes the last one, as the value in front of a | does in a template.
+// adapt converts a function of templates to one of expressions. With last, its first
+// argument becomes the last one, because | in a template passes the value in front of it as
+// the last argument.
 func adapt(name string, fn any, last bool) Func {
 	f := reflect.ValueOf(fn)
 	t := f.Type()
@@ -32,10 +33,10 @@ func adapt(name string, fn any, last bool) Func {
 	}
 }
 
-// generators are functions whose result is as long as a number says.
+// generators are functions whose result has a length that an argument gives.
 var generators = []string{"until", "untilStep", "seq", "repeat", "indent", "nindent", "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes"}
 
-// mostGenerated is the largest number that a generator takes, as that of expr's repeat.
+// mostGenerated is the maximum of that argument, the same as for expr's repeat.
 const mostGenerated = 1_000_000
 
 func bounded(name string, args []any) error {
@@ -50,7 +51,7 @@ func bounded(name string, args []any) error {
 	return nil
 }
 
-// arguments brings values into the types of a function.
+// arguments converts values to the parameter types of a function.
 func arguments(name string, t reflect.Type, args []any) ([]reflect.Value, error) {
 	least := t.NumIn()
 	if t.IsVariadic() {

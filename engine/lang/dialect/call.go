@@ -13,8 +13,8 @@ func makeNamed(args ...any) (any, error) {
 	return named{name, args[1]}, nil
 }
 
-// call is a call of a filter: the value before |, what stands in parentheses in order,
-// and what has a name there.
+// call is a call of a filter: the value before |, the positional arguments, and the named
+// ones.
 type call struct {
 	value any
 	args  []any
@@ -22,7 +22,8 @@ type call struct {
 	used  map[string]bool
 }
 
-// arg is an argument by its position, from 0, or its name; the default without it.
+// arg returns an argument by its position, from 0, or its name; otherwise when it is
+// missing.
 func (c *call) arg(i int, name string, otherwise any) any {
 	if v, ok := c.named[name]; ok {
 		c.used[name] = true
@@ -53,7 +54,7 @@ func (c *call) number(i int, name string, otherwise int) (int, error) {
 
 func (c *call) flag(i int, name string) bool { return Truthy(c.arg(i, name, false)) }
 
-// positional makes a function of a filter.
+// positional converts a filter to a function of expressions.
 func positional(name string, f filter) Func {
 	return func(args ...any) (any, error) {
 		c := &call{named: map[string]any{}, used: map[string]bool{}}

@@ -1,12 +1,14 @@
-// Package dialect is the expression language of playbooks: expr (https://expr-lang.org)
-// with the pipes, filters and texts of Ansible.
+// Package dialect holds the syntax and the functions that expressions of playbooks have
+// beyond those of the library expr (https://expr-lang.org): pipes, the filters of
+// Ansible, and texts with {{ }}.
 //
-//   - [Split] takes a text apart into literals and the expressions in its {{ }}.
-//   - [Rewrite] turns an expression as people write it into one that the parser of expr
-//     reads, and keeps where each character comes from.
-//   - [Language] has the functions that expressions may call beside expr's own.
-//   - [Print] is a value as it stands in a text.
+//   - [Split] splits a text into literals and expressions.
+//   - [Language.Rewrite] turns an expression as written into one that the parser of expr
+//     accepts, and records the origin of each character for errors.
+//   - [Language] holds the functions that expressions may call beside those of expr.
+//   - [Print] returns a value as it appears in a text.
 //
-// The package knows no variables, files or hosts; engine/lang compiles and
-// evaluates what it makes. Everything here is safe for concurrent use.
+// The package knows no variables, files or hosts. Package lang compiles and evaluates
+// expressions with it, and ansible/jinja translates Jinja to it. Everything here is safe
+// for concurrent use.
 package dialect

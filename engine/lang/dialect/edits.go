@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// edit replaces runes of a source: del of them at a place.
+// edit replaces del runes at a place of a source.
 type edit struct {
 	at, del int
 	text    string
 }
 
-// apply makes the edits. The second result maps each rune of the new source, and its
-// end, to the rune of the old one that it comes from.
+// apply executes the edits. The second result maps each rune of the new source, and its
+// end, to the rune of the old source that it comes from.
 func apply(src []rune, edits []edit) (out []rune, from []int) {
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	at := 0
@@ -39,7 +39,7 @@ type Source struct {
 	from [][]int // maps of apply, the last one first; none when nothing was changed
 }
 
-// Origin is the place in the expression as written, in runes, of a rune of Text.
+// Origin returns the place, in runes, of a rune of Text in the expression as written.
 func (s Source) Origin(at int) int {
 	for _, m := range s.from {
 		at = m[min(max(at, 0), len(m)-1)]
@@ -55,7 +55,7 @@ func (s Source) then(edits []edit) Source {
 	return Source{Text: string(out), from: slices.Insert(slices.Clone(s.from), 0, from)}
 }
 
-// escapes makes the quoted texts of an expression read as Ansible does: a backslash
+// escapes gives backslashes in quotes the meaning that they have in Ansible: a backslash
 // that escapes nothing stands for itself, as in '\d+', and \' is the quote in any text.
 func escapes(src string) []edit {
 	if !strings.Contains(src, `\`) {

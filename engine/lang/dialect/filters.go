@@ -19,7 +19,8 @@ var (
 	filtersMade map[string]filter
 )
 
-// filters are those of Ansible, by name. The map is made once and must not be changed.
+// filters returns the filters of Ansible by name. The map is made once and must not be
+// changed.
 func filters() map[string]filter {
 	filtersOnce.Do(func() { filtersMade = makeFilters() })
 	return filtersMade

@@ -42,7 +42,7 @@ func b64decode(c *call) (any, error) {
 	return string(out), err
 }
 
-// blanks is the indentation that a call asks for.
+// blanks returns the indentation that a call wants, in characters.
 func (c *call) blanks(otherwise int) (int, error) {
 	n, err := c.number(0, "indent", otherwise)
 	if err != nil || n < 1 || n > 16 {
@@ -59,7 +59,7 @@ func toNiceJSON(c *call) (any, error) {
 	return toJSON(c.value, strings.Repeat(" ", n))
 }
 
-// toYAML writes blocks, keys sorted, with a line feed at the end, as Ansible does.
+// toYAML prints block style, sorted keys and a final line feed, as Ansible does.
 func toYAML(c *call) (any, error) {
 	n, err := c.blanks(4)
 	if err != nil {
@@ -88,7 +88,7 @@ func fromJSON(c *call) (any, error) {
 	return numbers(v), nil
 }
 
-// numbers makes whole numbers of JSON ints.
+// numbers converts whole numbers of JSON to int.
 func numbers(v any) any {
 	switch t := v.(type) {
 	case json.Number:

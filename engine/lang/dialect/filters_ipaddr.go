@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// addresses is ipaddr: false for what is no address, or of a list those that are some.
+// addresses is ipaddr: false for a value that is no address; for a list, its elements that
+// are addresses.
 func addresses(c *call, version func(netip.Addr) bool) (any, error) {
 	query := c.arg(0, "query", "")
 	items, isList := list(c.value)
@@ -140,7 +141,7 @@ func last(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// usable are the addresses that hosts of a network may have.
+// usable returns the addresses that hosts of a network may have.
 func usable(net netip.Prefix, query string) string {
 	from, to := net.Addr(), last(net)
 	if net.Addr().Is4() && net.Bits() < 31 {
@@ -155,7 +156,8 @@ func usable(net netip.Prefix, query string) string {
 	return from.String() + "-" + to.String()
 }
 
-// nth is an address of a network by its position; negative ones count from the end.
+// nth returns an address of a network by its position; negative positions count from the
+// end.
 func nth(p netip.Prefix, n int64) (netip.Addr, error) {
 	net, at := p.Masked(), big.NewInt(n)
 	if n < 0 {
@@ -171,7 +173,7 @@ func nth(p netip.Prefix, n int64) (netip.Addr, error) {
 	return a, nil
 }
 
-// wrapped puts an IPv6 address into brackets.
+// wrapped returns an IPv6 address in brackets.
 func wrapped(s string) string {
 	if p, _, ok := parseAddress(s); ok && p.Addr().Is6() {
 		a, length, cut := strings.Cut(s, "/")

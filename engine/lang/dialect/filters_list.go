@@ -38,7 +38,7 @@ func listFilters() map[string]filter {
 	}
 }
 
-// items are those of a list; of a mapping its keys, of a text its characters.
+// items returns the elements of a list, the keys of a mapping, or the characters of a text.
 func (c *call) items() ([]any, error) {
 	if l, ok := list(c.value); ok {
 		return l, nil
@@ -78,7 +78,7 @@ func (c *call) at(i int) (any, error) {
 	return l[i], nil
 }
 
-// compare orders numbers, and everything else by its text.
+// compare orders numbers by value, and everything else by its text.
 func compare(a, b any) int {
 	x, ok := toFloat(a)
 	y, good := toFloat(b)
@@ -137,7 +137,7 @@ func sum(c *call) (any, error) {
 	return f, nil
 }
 
-// attributes are the items, or of each one a field when `attribute` names it.
+// attributes returns the items, or the field of each item that `attribute` names.
 func (c *call) attributes() ([]any, error) {
 	l, err := c.items()
 	name := c.arg(-1, "attribute", nil)
@@ -155,7 +155,7 @@ func (c *call) attributes() ([]any, error) {
 	return out, nil
 }
 
-// attribute is a field, also of a field, as in a.b, or an item of a list.
+// attribute returns a field, also of a field, as in a.b, or an element of a list.
 func attribute(v, name any) (any, bool) {
 	if i, ok := toInt(name); ok {
 		l, isList := list(v)

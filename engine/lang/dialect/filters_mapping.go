@@ -68,8 +68,8 @@ func itemsToDict(c *call) (any, error) {
 	return out, nil
 }
 
-// combine puts mappings over one another, the last wins; with recursive=true those
-// inside of them, too.
+// combine merges mappings, of which the last wins; with recursive=true nested mappings are
+// merged, too.
 func combine(c *call) (any, error) {
 	m, err := c.mapping()
 	if err != nil {

@@ -24,7 +24,8 @@ func networkFilters() map[string]filter {
 
 func anyVersion(netip.Addr) bool { return true }
 
-// parseAddress reads an address or a network; one without a length has that of a host.
+// parseAddress parses an address or a network. An address without a prefix length has that
+// of a single host.
 func parseAddress(s string) (p netip.Prefix, bare, ok bool) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()), true, true
@@ -79,8 +80,8 @@ func nthHost(c *call) (any, error) {
 	return a.String(), nil
 }
 
-// subnet is ipsubnet(bits, index): the network of that length around an address, or the
-// one at a position in a network; without an index the number of them.
+// subnet is ipsubnet(bits, index): the network of that length around an address, or the one
+// at a position in a network; without an index the number of such networks.
 func subnet(c *call) (any, error) {
 	p, err := c.network()
 	if err != nil {

@@ -21,7 +21,7 @@ func numberFilters() map[string]filter {
 	}
 }
 
-// toBool takes the words of YAML for what they mean.
+// toBool converts the words of YAML for true and false.
 func toBool(c *call) (any, error) {
 	switch t := c.value.(type) {
 	case bool:
@@ -37,7 +37,7 @@ func toBool(c *call) (any, error) {
 	return ok && n == 1, nil
 }
 
-// number is a whole number; what is none is the default, 0.
+// number converts to a whole number; a value that is none gives the default, 0.
 func number(c *call) (any, error) {
 	otherwise, err := c.number(0, "default", 0)
 	if err != nil {
@@ -102,7 +102,7 @@ func round(c *call) (any, error) {
 	return do(f*scale) / scale, nil
 }
 
-// humanReadable is a number of bytes with a unit of 1024.
+// humanReadable prints a number of bytes with a unit of 1024.
 func humanReadable(c *call) (any, error) {
 	f, ok := toFloat(c.value)
 	if !ok {
@@ -128,8 +128,8 @@ func ternary(c *call) (any, error) {
 	return no, nil
 }
 
-// otherwise is default for items of a list; elsewhere the compiler makes a choice of it,
-// so that the value may be missing.
+// otherwise is default for items of a list. Elsewhere package lang turns default into a
+// choice, so that the value may be missing.
 func otherwise(c *call) (any, error) {
 	fallback := c.arg(0, "default_value", "")
 	if c.value == nil || c.flag(1, "boolean") && !Truthy(c.value) {

@@ -31,7 +31,7 @@ func (c *call) pattern(multiline, ignorecase bool) (*regexp.Regexp, error) {
 
 var groupRef = regexp.MustCompile(`\\g<(\w+)>|\\([0-9])`)
 
-// expansion turns \1 and \g<name> into what Go's patterns have for it.
+// expansion converts \1 and \g<name> to the form of Go's regexp.
 func expansion(s string) string {
 	return groupRef.ReplaceAllString(strings.ReplaceAll(s, "$", "$$"), "$${$1$2}")
 }
@@ -52,8 +52,8 @@ func regexReplace(c *call) (any, error) {
 	return re.ReplaceAllString(s, expansion(with)), nil
 }
 
-// regexSearch returns what the pattern found; of groups that are named, as '\\1', a
-// list of these. Nothing found is null.
+// regexSearch returns the match, or with named groups, as '\\1', a list of them; null
+// without a match.
 func regexSearch(c *call) (any, error) {
 	s, err := Print(c.value)
 	if err != nil {
@@ -81,7 +81,8 @@ func regexSearch(c *call) (any, error) {
 	return out, nil
 }
 
-// regexFindAll lists what the pattern found: of one group that group, of several lists.
+// regexFindAll returns all matches: with one group the texts of the group, with several a
+// list for each match.
 func regexFindAll(c *call) (any, error) {
 	s, err := Print(c.value)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// mapped is map(attribute='name'), or map('filter', arguments).
+// mapped is map(attribute='name') or map('filter', arguments).
 func mapped(c *call) (any, error) {
 	l, err := c.items()
 	if err != nil {
@@ -49,11 +49,11 @@ func mapped(c *call) (any, error) {
 	return out, nil
 }
 
-// textFunctions are filters that are functions of expr.
+// textFunctions are filters that are functions of expr, too.
 var textFunctions = map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper}
 
-// selected keeps the items for which a test holds, or does not. Without a test the
-// item, or its field, has to be there and be true.
+// selected keeps the items for which a test holds, or does not hold. Without a test, the
+// item or its field must exist and be true.
 func (c *call) selected(test int, field, keep bool) (any, error) {
 	l, err := c.items()
 	if err != nil {
@@ -106,7 +106,7 @@ func extract(c *call) (any, error) {
 	return v, nil
 }
 
-// subelements pairs each item with each of the list that is a field of it.
+// subelements pairs each item with each element of the list in one of its fields.
 func subelements(c *call) (any, error) {
 	l, err := c.items()
 	if err != nil {

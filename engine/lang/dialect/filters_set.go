@@ -9,7 +9,7 @@ func has(l []any, v any) bool {
 	return slices.ContainsFunc(l, func(e any) bool { return equal(e, v) })
 }
 
-// set are the items that fit, each once; with more those of the other list, too.
+// set returns the items that fit, each once; with more, those of the other list, too.
 func (c *call) set(other []any, fits func(other []any, v any) bool, more bool) (any, error) {
 	l, err := c.items()
 	if err != nil {

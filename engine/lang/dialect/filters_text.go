@@ -34,7 +34,7 @@ func textFilters() map[string]filter {
 	return out
 }
 
-// text makes a filter of a function of one text; other values are printed first.
+// text makes a filter of a function of one text. Values of other types are printed first.
 func text(f func(string) string) filter {
 	return filter{do: func(c *call) (any, error) {
 		s, err := Print(c.value)
@@ -117,10 +117,10 @@ func replace(c *call) (any, error) {
 	return strings.Replace(s, old, with, most), err
 }
 
-// widest is the widest indentation, in characters.
+// widest is the maximum indentation, in characters.
 const widest = 1000
 
-// indent puts blanks before all lines but the first and empty ones.
+// indent indents all lines but the first and empty ones.
 func indent(c *call) (any, error) {
 	s, err := Print(c.value)
 	if err != nil {
@@ -140,7 +140,7 @@ func indent(c *call) (any, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// comment puts # before each line.
+// comment writes # before each line.
 func comment(c *call) (any, error) {
 	s, err := Print(c.value)
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 // Func is a function as expr calls it.
 type Func func(args ...any) (any, error)
 
-// Language has the functions of expressions beside expr's own: the filters of Ansible
-// and those of text/template. Where names are the same, a call means expr's function,
-// then Ansible's, then that of the templates; behind a | Ansible's comes first.
+// Language holds the functions of expressions beside those of expr: the filters of Ansible
+// and the functions of text/template. Of functions with the same name, a call means expr's,
+// then Ansible's, then that of the templates; behind a | Ansible's comes first. It is safe
+// for concurrent use.
 type Language struct {
 	calls map[string]Func
 	piped map[string]bool // filters with a name of its own behind a |
@@ -29,7 +30,7 @@ const (
 	lastSuffix   = "__last"
 )
 
-// New makes a language of the functions that templates have.
+// New returns a language with the given functions of templates.
 func New(templates map[string]any) *Language {
 	l := &Language{calls: map[string]Func{NamedName: makeNamed}, piped: map[string]bool{}}
 	for name, fn := range templates {
@@ -47,13 +48,13 @@ func New(templates map[string]any) *Language {
 	return l
 }
 
-// Function is the function that an expression calls by a name that expr does not know.
+// Function returns the function that an expression calls by a name that expr does not know.
 func (l *Language) Function(name string) (Func, bool) {
 	f, ok := l.calls[name]
 	return f, ok
 }
 
-// Names are those that may be called, sorted, for advice.
+// Names returns the names of all functions, sorted, for suggestions.
 func (l *Language) Names() []string {
 	names := slices.Clone(builtin.Names)
 	for name := range maps.Keys(l.calls) {
@@ -65,7 +66,7 @@ func (l *Language) Names() []string {
 	return slices.Compact(names)
 }
 
-// filterName is how what stands behind a | is called.
+// filterName returns the function that a name behind a | means.
 func (l *Language) filterName(name string, called, plain bool) string {
 	_, filter := l.calls[name+filterSuffix]
 	_, template := l.calls[name+lastSuffix]
@@ -88,12 +89,12 @@ func takesPredicate(name string) bool {
 	return builtin.Builtins[f].Predicate
 }
 
-// Shown is a name of a function as people write it.
+// Shown returns the name of a function as people write it.
 func Shown(name string) string {
 	return strings.NewReplacer(filterSuffix, "", lastSuffix, "").Replace(name)
 }
 
-// HasFilter reports whether a filter of Ansible may stand behind a |, by its own name.
+// HasFilter reports whether a filter of Ansible is available behind a |, by its own name.
 func HasFilter(name string) bool {
 	_, ours := filters()[name]
 	return ours || textFunctions[name] != nil || name == "abs" || name == "reverse"

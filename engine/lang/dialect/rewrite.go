@@ -9,8 +9,8 @@ import (
 	"github.com/expr-lang/expr/parser/lexer"
 )
 
-// longest is the size of the longest expression, in bytes: nobody writes one, and the
-// parser would recurse as deep as it has parentheses.
+// longest is the maximum size of an expression, in bytes: the parser recurses as deep as
+// the expression has parentheses.
 const longest = 64 << 10
 
 // Rewrite turns an expression into one that expr reads:
@@ -50,7 +50,7 @@ type rewriter struct {
 	edits  []edit
 }
 
-// frame is what is between two brackets.
+// frame is the content between two brackets.
 type frame struct {
 	operand int  // the token with which the value begins that a | would filter
 	expect  bool // a value comes next, not an operator
@@ -100,7 +100,7 @@ func (r *rewriter) token(t lexer.Token) {
 	}
 }
 
-// begin notes where a value begins.
+// begin records where a value begins.
 func (r *rewriter) begin() {
 	top := r.top()
 	if top.expect && !top.sign {
@@ -128,7 +128,7 @@ func (r *rewriter) closed(t lexer.Token) {
 	}
 }
 
-// filter takes over what stands behind |.
+// filter rewrites a name behind |.
 func (r *rewriter) filter() {
 	top := r.top()
 	first := r.i + 1
@@ -154,8 +154,8 @@ func (r *rewriter) filter() {
 	r.frames = append(r.frames, frame{operand: -1, expect: true, call: true, closes: true, named: -1})
 }
 
-// plainArgument reports whether the first argument of a filter is one of Jinja, such
-// as 'upper' or attribute='name', where expr has a predicate.
+// plainArgument reports whether the first argument of a filter has the form of Jinja, such
+// as 'upper' or attribute='name', where expr expects a predicate.
 func (r *rewriter) plainArgument(i int) bool {
 	if r.is(i, lexer.Identifier) && r.is(i+1, lexer.Operator, "=") {
 		return true

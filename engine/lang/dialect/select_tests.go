@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// testHolds carries out a test of Ansible by its name, as select and selectattr do.
-// there is false for a field that does not exist.
+// testHolds evaluates a test of Ansible by its name, as select and selectattr do. there is
+// false for a field that does not exist.
 func testHolds(name string, v any, there bool, args []any) (bool, error) {
 	switch name {
 	case "defined":

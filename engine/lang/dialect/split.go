@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Piece is a part of a text: a literal, or an expression that stands in {{ }}.
+// Piece is a part of a text: a literal, or an expression in {{ }}.
 type Piece struct {
 	Text string
 	Expr bool
@@ -14,7 +14,7 @@ type Piece struct {
 	Offset int
 }
 
-// TextError is what is wrong with a text, and where.
+// TextError is an error in a text, with its place.
 type TextError struct {
 	Offset int // in bytes
 	Msg    string
@@ -29,7 +29,7 @@ var (
 	opening   = regexp.MustCompile(`\{\{|\{%`)
 )
 
-// IsText reports whether a text holds anything but a literal.
+// IsText reports whether a text contains more than a literal.
 func IsText(s string) bool {
 	for rest := s; ; {
 		at := opening.FindStringIndex(rest)
@@ -44,8 +44,9 @@ func IsText(s string) bool {
 	}
 }
 
-// Split takes a text apart. {{- and -}} drop the white space beside them, and what
-// stands between {% raw %} and {% endraw %} is literal. The error is a *TextError.
+// Split splits a text into literals and expressions. {{- and -}} drop the white space
+// beside them, and the content of {% raw %} and {% endraw %} is literal. The error is a
+// *TextError.
 func Split(text string) ([]Piece, error) {
 	s := &splitter{text: text}
 	for s.at < len(text) {
@@ -70,7 +71,7 @@ type splitter struct {
 	pieces []Piece
 }
 
-// literal adds text as it is; two literals in a row are one.
+// literal adds a literal; two literals in a row become one.
 func (s *splitter) literal(text string, offset int) {
 	if s.trim {
 		left := strings.TrimLeft(text, " \t\r\n")
@@ -88,7 +89,7 @@ func (s *splitter) literal(text string, offset int) {
 	s.pieces = append(s.pieces, Piece{Text: text, Offset: offset})
 }
 
-// trimLast drops white space in front of {{-.
+// trimLast drops white space before {{-.
 func (s *splitter) trimLast() {
 	n := len(s.pieces) - 1
 	if n < 0 || s.pieces[n].Expr {
@@ -99,7 +100,7 @@ func (s *splitter) trimLast() {
 	}
 }
 
-// special reads what begins with {{ or {%.
+// special reads a part that begins with {{ or {%.
 func (s *splitter) special() error {
 	rest := s.text[s.at:]
 	if strings.HasPrefix(rest, "{{") {
@@ -136,8 +137,7 @@ func (s *splitter) raw(begin []string) error {
 	return nil
 }
 
-// expression reads {{ ... }}. Braces of mappings and whatever stands in quotes do not
-// end it.
+// expression reads {{ ... }}. Braces of mappings and text in quotes do not end it.
 func (s *splitter) expression() error {
 	from := s.at + 2
 	if strings.HasPrefix(s.text[from:], "-") {
@@ -164,7 +164,7 @@ func (s *splitter) expression() error {
 	return nil
 }
 
-// expressionEnd is where the }} of an expression stands; -1 when there is none.
+// expressionEnd returns the place of the }} of an expression; -1 when it is missing.
 func expressionEnd(text string, from int) int {
 	depth := 0
 	for i := from; i < len(text); i++ {
@@ -186,7 +186,7 @@ func expressionEnd(text string, from int) int {
 	return -1
 }
 
-// quoteEnd is where the text in quotes ends that begins at from; -1 when it does not.
+// quoteEnd returns the end of the quoted text that begins at from; -1 when it has none.
 func quoteEnd(text string, from int) int {
 	for i := from + 1; i < len(text); i++ {
 		switch {
@@ -199,7 +199,7 @@ func quoteEnd(text string, from int) int {
 	return -1
 }
 
-// Literal is a text that [Split] reads as s.
+// Literal returns a text that [Split] reads as s.
 func Literal(s string) string {
 	return opening.ReplaceAllStringFunc(s, func(open string) string { return fmt.Sprintf("{{ '%s' }}", open) })
 }

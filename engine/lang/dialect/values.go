@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Print is a value as it stands in a text: numbers without an exponent, lists and
-// mappings as JSON. Null has no text and is an error.
+// Print returns a value as it appears in a text: numbers without an exponent, lists and
+// mappings as JSON. Null is an error.
 func Print(v any) (string, error) {
 	switch t := v.(type) {
 	case nil:
@@ -34,7 +34,7 @@ func Print(v any) (string, error) {
 	return toJSON(v, "")
 }
 
-// toJSON leaves <, > and & alone.
+// toJSON does not escape <, > and &.
 func toJSON(v any, indent string) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -46,7 +46,7 @@ func toJSON(v any, indent string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Truthy reports what Jinja takes for true: what is neither empty, nor 0, nor null.
+// Truthy reports whether a value is true in Jinja: not empty, not 0, and not null.
 func Truthy(v any) bool {
 	switch t := v.(type) {
 	case nil:
@@ -115,7 +115,7 @@ func toFloat(v any) (float64, bool) {
 	return 0, false
 }
 
-// list is a list of any type as one of any values.
+// list converts a list of any element type to []any.
 func list(v any) ([]any, bool) {
 	if l, ok := v.([]any); ok {
 		return l, true
@@ -131,7 +131,7 @@ func list(v any) ([]any, bool) {
 	return out, true
 }
 
-// plain brings what functions return into the form of variables.
+// plain converts results of functions to the types of variables.
 func plain(v any) any {
 	switch v.(type) {
 	case nil, string, bool, int, float64, map[string]any, []any:
@@ -151,7 +151,7 @@ func plain(v any) any {
 	return v
 }
 
-// equal compares as people do: 1 and 1.0 are the same.
+// equal compares numbers by value: 1 equals 1.0.
 func equal(a, b any) bool {
 	if x, ok := toFloat(a); ok {
 		y, ok := toFloat(b)

@@ -162,8 +162,8 @@ func TestFilterErrors(t *testing.T) {
 	}
 }
 
-// TestPlaces: a rune of what the parser reads is at home where it was written.
-func TestPlaces(t *testing.T) {
+// TestRewriteKeepsPlaces: a rune of what the parser reads is at home where it was written.
+func TestRewriteKeepsPlaces(t *testing.T) {
 	for _, src := range []string{"a | upper == nope", `'\d' | f(b=nope)`, "x.y | a.b.upper + (nope | lower)"} {
 		s, err := testLanguage.Rewrite(src)
 		if err != nil {
