@@ -70,7 +70,7 @@ func (l *Compiler) Compile(tree lang.Tree, file string) (*program.Program, error
 		c.checkTags()
 		c.resolveNeeds()
 		c.finish()
-		if len(c.errs) == 0 { // a name may get its value where something is wrong
+		if len(c.errs) == 0 { // an invalid task may be the one that sets the name
 			for _, err := range vet.UndefinedNames(c.prog, c.inventory()) {
 				c.fail(err)
 			}
@@ -101,7 +101,7 @@ type compiler struct {
 
 func (c *compiler) fail(err error) {
 	if err == nil || slices.ContainsFunc(c.errs, func(e error) bool { return e.Error() == err.Error() }) {
-		return // or said already, of a file that is in place more than once
+		return // a file that is included twice has each error once
 	}
 	c.errs = append(c.errs, err)
 }

@@ -25,7 +25,7 @@ func (c *compiler) collectSets(d *lang.Document, t *program.Task, args *yaml.Nod
 	}
 	values := lang.MappingValue(args, field)
 	if values == args || values.Kind != yaml.MappingNode && !lang.IsTemplate(values.Value) {
-		return // decoding says what is wrong
+		return // decoding reports the error
 	}
 	if values.Kind != yaml.MappingNode {
 		c.fail(d.At(values).Errorf("%s: names must be written out; put a computed mapping below a name: %[1]s: {NAME: ...}", t.Kind.Name))

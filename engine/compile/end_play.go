@@ -79,7 +79,7 @@ func (c *compiler) sameInInventory(x taskContext, name string) bool {
 	if c.lib.Vars == nil || c.lib.Match == nil {
 		return false
 	}
-	hosts, _ := c.lib.Match(x.play.Hosts) // an error was said already
+	hosts, _ := c.lib.Match(x.play.Hosts) // play has reported the error
 	for i := 1; i < len(hosts); i++ {
 		a, hasA := c.lib.Vars(hosts[0])[name]
 		b, hasB := c.lib.Vars(hosts[i])[name]

@@ -22,7 +22,7 @@ type rawImport struct {
 
 // importContext is what plays inherit from the playbooks that import them.
 type importContext struct {
-	dir    string // of the playbook, in the compiler's tree
+	dir    string // the directory of the playbook, in the compiler's tree
 	scopes []*lang.Scope
 	tags   []string
 	files  []string // the importing files, for circular imports

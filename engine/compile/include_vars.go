@@ -78,7 +78,7 @@ func (c *compiler) setsFile(x taskContext, f varsCandidate, all []varsCandidate,
 		c.fail(err)
 		return
 	}
-	// Values of the file may look at each other.
+	// Values of the file may read each other.
 	x = x.with(c.compileScope(d, d.Root, false))
 	x.doc = d
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "values", Line: d.Root.Line, Column: d.Root.Column}
@@ -167,7 +167,7 @@ func varsIn(tree lang.Tree, dir string) []varsCandidate {
 		case err != nil:
 			return fs.SkipDir
 		case e.IsDir() && path.Base(dir) != "vars" && file != dir:
-			return fs.SkipDir // of a playbook's own directory only what is in it
+			return fs.SkipDir // the playbook's own directory is not searched recursively
 		case e.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json", encryptedSuffix}, path.Ext(file)):
 			return nil
 		}
@@ -183,7 +183,7 @@ func varsIn(tree lang.Tree, dir string) []varsCandidate {
 func pattern(name string) *regexp.Regexp {
 	parts, err := dialect.Split(name)
 	if err != nil {
-		parts = []dialect.Piece{{Text: name}} // compiling it says what is wrong
+		parts = []dialect.Piece{{Text: name}} // compiling the text reports the error
 	}
 	var out strings.Builder
 	for _, p := range parts {

@@ -55,9 +55,9 @@ func (c *compiler) inheritedOf(d *lang.Document, n *yaml.Node, raw *rawInherit) 
 
 // timeLimit returns the time limit of one try of a task: its own or an inherited one, or
 // else that of its kind. 0 is no limit.
-func (c *compiler) timeLimit(said *time.Duration, raw *rawTask) time.Duration {
-	if said != nil {
-		return *said
+func (c *compiler) timeLimit(own *time.Duration, raw *rawTask) time.Duration {
+	if own != nil {
+		return *own
 	}
 	return c.lib.Registry[raw.module.Value].EffectiveTimeLimit()
 }
@@ -73,7 +73,7 @@ func (l inherited) over(outer inherited) inherited {
 	if l.delegate == nil {
 		l.delegate = outer.delegate
 	}
-	if l.become == nil && l.user == nil { // become_user says become as well
+	if l.become == nil && l.user == nil { // become_user implies become
 		l.become = outer.become
 	}
 	if l.user == nil {

@@ -27,7 +27,7 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 		return nil
 	}
 	raw := rawRollout{}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" { // rollout: alone has the defaults
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" { // an empty rollout: has the defaults
 		if err := strictyaml.DecodeAs(d.Name, "rollout", n, &raw); err != nil {
 			c.fail(err)
 			return nil

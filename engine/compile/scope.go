@@ -31,7 +31,7 @@ func (c *compiler) compileScope(d *lang.Document, n *yaml.Node, isDefault bool) 
 		value, err := lang.CompileValue(d, n.Content[i+1])
 		if err != nil {
 			c.fail(err)
-			c.checkBelowUnknown(d, n.Content[i+1]) // for what else is wrong in it
+			c.checkBelowUnknown(d, n.Content[i+1]) // to report everything that is wrong in it
 			continue
 		}
 		s.Vars[key.Value] = value

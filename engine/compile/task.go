@@ -46,15 +46,15 @@ func (c *compiler) moduleItem(x taskContext, raw *rawTask) {
 // task compiles what tasks and handlers have in common.
 func (c *compiler) task(x taskContext, raw *rawTask) *program.Task {
 	d := x.doc
-	said := c.inheritedOf(d, raw.node, &raw.rawInherit)
-	has := said.over(x.layer)
+	own := c.inheritedOf(d, raw.node, &raw.rawInherit)
+	effective := own.over(x.layer)
 	t := &program.Task{
 		Name: raw.Name, Role: x.role, Pos: d.At(raw.node), Play: x.play, Kind: c.lib.Registry[raw.module.Value],
 		When: c.conditions(d, &raw.When, "when"), Register: raw.Register,
 		ChangedWhen: c.conditions(d, &raw.ChangedWhen, "changed_when"),
 		FailedWhen:  c.conditions(d, &raw.FailedWhen, "failed_when"),
-		Until:       c.conditions(d, &raw.Until, "until"), IgnoreErrors: value(has.ignoreErrors),
-		Delay: raw.Delay, Timeout: c.timeLimit(has.timeout, raw), Delegate: has.delegate, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
+		Until:       c.conditions(d, &raw.Until, "until"), IgnoreErrors: value(effective.ignoreErrors),
+		Delay: raw.Delay, Timeout: c.timeLimit(effective.timeout, raw), Delegate: effective.delegate, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
 		Secret: raw.Secret, Tags: slices.Concat(x.tags, c.tags(d, &raw.Tags)), Block: x.block, Files: x.files,
 		Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes,
 	}
@@ -62,9 +62,9 @@ func (c *compiler) task(x taskContext, raw *rawTask) *program.Task {
 	c.taskRetries(t, raw)
 	c.taskName(d, t, raw)
 	c.taskArgs(d, t, raw)
-	c.taskPlace(t, said)
-	c.runAs(t, said, has)
-	t.Environment = has.env
+	c.taskPlace(t, own)
+	c.runAs(t, own, effective)
+	t.Environment = effective.env
 	if slices.Contains(lang.Reserved(), t.Register) {
 		c.fail(d.At(raw.set["register"]).Errorf("the name %q belongs to the engine; choose another one", t.Register))
 	}
@@ -113,12 +113,12 @@ func (c *compiler) taskName(d *lang.Document, t *program.Task, raw *rawTask) {
 
 // taskPlace rejects a delegate of an action, and drops an inherited one: actions run on the
 // controller.
-func (c *compiler) taskPlace(t *program.Task, said inherited) {
+func (c *compiler) taskPlace(t *program.Task, own inherited) {
 	if t.Mode != program.OnController {
 		return
 	}
-	if said.delegate != nil {
-		c.fail(said.delegate.Pos.Errorf("%s runs on the machine that deployer runs on, for the host; leave delegate_to out", t.Kind.Name))
+	if own.delegate != nil {
+		c.fail(own.delegate.Pos.Errorf("%s runs on the machine that deployer runs on, for the host; leave delegate_to out", t.Kind.Name))
 	}
 	t.Delegate = nil
 }

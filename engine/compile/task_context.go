@@ -19,13 +19,13 @@ type taskContext struct {
 	tags   []string
 	block  *program.Block
 	layer  inherited
-	// include_tasks looks in here, the directory of the file that was included, if
-	// any, and in dir; both are in tree.
+	// here is the directory of the included file, empty outside of includes. Files of
+	// include_tasks are searched there, then in dir; both are in tree.
 	tree      lang.Tree
 	here, dir string
 	includes  []string // the files around, for circular includes
-	// loops are those of the includes around, by what their items and positions are
-	// called; labels say how their items are shown.
+	// loops are the places of the loops of includes around, by the variables of their
+	// items and positions; labels are the labels of these items.
 	loops  map[string]strictyaml.Pos
 	labels []*lang.Text
 	state  *playState

@@ -33,7 +33,7 @@ func (c *compiler) item(x taskContext, raw *rawTask) {
 		c.fail(d.At(raw.node).Errorf("a task can be one thing only, and this one is %s and %s", forms[0], forms[1]))
 		return
 	}
-	if raw.module != nil { // also when it is called as a keyword is
+	if raw.module != nil { // a module may have the name of a keyword
 		if c.rejectKeywords(d, raw, "a task with a module", slices.Collect(maps.Keys(withoutBlocks(raw)))...) {
 			c.moduleItem(x, raw)
 		}

@@ -72,11 +72,11 @@ func (c *compiler) unrollLoop(x taskContext, l *program.Loop, form string, condi
 	lists := c.lists(x, l)
 	for _, host := range slices.Sorted(maps.Keys(lists)) {
 		if err := lists[host].err; err != nil && !conditional {
-			said := *err
+			withContext := *err
 			if host != "" {
-				said.Msg += " (on " + host + ")"
+				withContext.Msg += " (on " + host + ")"
 			}
-			c.fail(&said)
+			c.fail(&withContext)
 			return nil
 		}
 	}
@@ -127,7 +127,7 @@ func (c *compiler) whyUnknown(x taskContext, l *program.Loop, conditional bool) 
 	for _, name := range refs.Names() {
 		why := c.whyUnknownName(x, name)
 		switch {
-		case why == "", via[name] != nil && conditional: // of a host that may not come there
+		case why == "", via[name] != nil && conditional: // a host with this variable may not reach the include
 		case via[name] != nil:
 			return fmt.Sprintf("%s (through the variable at %s)", why, via[name].Pos)
 		default:
@@ -165,7 +165,7 @@ func (c *compiler) throughInventory(x taskContext, refs lang.Refs) (lang.Refs, m
 	if c.lib.Vars == nil || c.lib.Match == nil {
 		return refs, via
 	}
-	hosts, _ := c.lib.Match(x.play.Hosts) // an error was said already
+	hosts, _ := c.lib.Match(x.play.Hosts) // play has reported the error
 	for _, host := range hosts {
 		vars := c.lib.Vars(host)
 		for todo := refs.Names(); len(todo) > 0; todo = todo[1:] {
@@ -199,7 +199,7 @@ func (c *compiler) lists(x taskContext, l *program.Loop) map[string]list {
 	}
 	hosts, err := c.lib.Match(x.play.Hosts)
 	if err != nil {
-		return out // said already
+		return out // play has reported the error
 	}
 	for _, host := range hosts {
 		out[host] = c.listOf(x, l, c.lib.Vars(host))

@@ -23,7 +23,7 @@ func (s *strictness) rewriteDefault(n *ast.Node, args []ast.Node) {
 		}
 	}
 	if len(list) == 0 || len(list) > 3 {
-		return // the function says what it wants
+		return // the function reports the wrong number of arguments
 	}
 	if len(list) > 1 {
 		other = list[1]

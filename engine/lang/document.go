@@ -46,7 +46,7 @@ type Origin struct {
 	// so that only its start is known.
 	line, col, indent int
 	exact             bool
-	files             *Files // see document
+	files             *Files // see Document
 }
 
 // Origin returns the place of the text of a scalar, for errors inside of the text.

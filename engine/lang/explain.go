@@ -18,7 +18,7 @@ import (
 func (e *Expr) Explain(vars map[string]any) []string {
 	tree, err := parser.Parse(e.read.Text)
 	if err != nil {
-		return nil // it was compiled
+		return nil // the expression was compiled, so this does not happen
 	}
 	l := &pathCollector{inner: map[file.Location]bool{}, locals: map[string]bool{}}
 	ast.Walk(&tree.Node, visit(l.outline))

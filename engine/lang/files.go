@@ -66,7 +66,7 @@ type Files struct {
 	searchDirs  []SearchDir
 	funcs       template.FuncMap
 	playbookDir string // the directory of the playbook; empty when it is not on disk
-	// outside opens the directory of an absolute path.
+	// openDir opens the directory of an absolute path.
 	openDir func(dir string) fs.FS
 
 	mu     sync.Mutex

@@ -17,7 +17,7 @@ func Functions() template.FuncMap {
 	f["toYaml"] = toYAML
 	f["toToml"] = toTOML
 	f["fromYaml"] = fromYAML
-	f["fromJson"] = fromJSON // sprig's swallows errors
+	f["fromJson"] = fromJSON // sprig's own ignores errors
 	f["toJson"] = toJSON
 	f["keys"], f["values"] = orderedKeys, ordered["values"]
 	f[versionName] = versionCompare

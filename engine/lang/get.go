@@ -16,7 +16,7 @@ import (
 // name.
 const (
 	getName        = "__get"
-	getHostVarName = "__told" // get, for the variables of another host
+	getHostVarName = "__get_host_var" // get, for the variables of another host
 	tryName        = "__try"
 	// truthyName is the truth of Jinja, for `| default(x, true)`.
 	truthyName = "__truthy"

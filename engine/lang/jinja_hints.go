@@ -73,7 +73,7 @@ func templateStatement(src string) string {
 	case m == nil, m[2] == "if" && strings.Contains(src, "{"):
 		return "" // expr has if CONDITION { A } else { B }
 	case slices.Contains([]string{"in", "not", "and", "or", "matches", "contains", "startsWith", "endsWith"}, m[3]):
-		return "" // a variable that is called so
+		return "" // a variable with this name
 	}
 	return m[1] + m[2]
 }

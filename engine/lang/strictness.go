@@ -141,7 +141,7 @@ func isEnv(n ast.Node) bool {
 // Visit rewrites one look-up.
 func (s *strictness) Visit(n *ast.Node) {
 	if call, ok := (*n).(*ast.CallNode); ok {
-		s.visitCall(n, call) // it has the place of its name
+		s.visitCall(n, call) // a call has the place of its name
 		return
 	}
 	if s.untouched[(*n).Location()] {

@@ -188,16 +188,16 @@ type Task struct {
 	OnlyHosts map[string]bool
 
 	LoopLabels  []*lang.Text // how items of the loops at includes around it are shown
-	RunAs       *lang.Text   // who runs its programs; nil for the agent's own user
+	RunAs       *lang.Text   // the user of its programs; nil for the agent's own user
 	Environment []*lang.Value
 	NameText    *lang.Interpolation
-	replaces    bool      // of another one, whose item and results are not there
-	refs        lang.Refs // of everything that is evaluated before the task is sent
-	whenRefs    lang.Refs // of its conditions alone
-	afterRefs   lang.Refs // of what is evaluated on its result
-	readOnly    bool      // it only looks
-	hasGate     bool      // it can be a gate
-	gate        bool      // it is the gate of the task as written
+	replaces    bool      // the task replaces another one, whose item and results it does not have
+	refs        lang.Refs // see Refs
+	whenRefs    lang.Refs // see WhenRefs
+	afterRefs   lang.Refs // see AfterRefs
+	readOnly    bool      // see ReadOnly
+	hasGate     bool      // Gate returns a task
+	gate        bool      // the task is the gate of the task as written
 }
 
 // NeedsEvaluation reports whether the controller must evaluate the result of the task

@@ -16,7 +16,7 @@ func LongForm(args *yaml.Node, t reflect.Type) *yaml.Node {
 	isNull := args.Kind == yaml.ScalarNode && args.ShortTag() == "!!null"
 	name := shortField(t)
 	if isNull || name == "" {
-		return args // decoding says what is wrong
+		return args // decoding reports the error
 	}
 	if args.Kind == yaml.MappingNode {
 		if !isMapping(fieldType(deref(t), name)) || lang.MappingValue(args, name) != args {

@@ -22,15 +22,15 @@ func (s *useCheck) checkTemplates(t *program.Task) {
 	}
 	files := s.filesOf(t, src)
 	if t.RunOnce && len(files) > 1 {
-		return // it is not known who does it
+		return // any of the hosts may execute the task
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		by := fmt.Sprintf(" (the task at %s renders it)", t.Pos)
 		tpl, err := s.u.template(t.Files, name)
 		if at := (*strictyaml.Error)(nil); errors.As(err, &at) {
-			said := *at
-			said.Msg += by
-			s.u.errs = append(s.u.errs, &said)
+			withContext := *at
+			withContext.Msg += by
+			s.u.errs = append(s.u.errs, &withContext)
 			continue
 		} else if err != nil {
 			s.u.errs = append(s.u.errs, src.Pos.Errorf("%v", err))

@@ -42,7 +42,7 @@ func UndefinedNames(prog *program.Program, inv Inventory) []error {
 	for i, op := range prog.Ops {
 		switch {
 		case op.Kind == program.OpEndHost:
-			left[op.Play] = true // who comes further is not known
+			left[op.Play] = true // the hosts that continue are not known
 		case left[op.Play]:
 		case op.Kind == program.OpBlock:
 			u.block(op.Block, i)
@@ -76,7 +76,7 @@ func (u *undefinedNames) hostsAt(p *program.Play, b *program.Block, op int) []st
 	}
 	hosts, known := u.hosts[p]
 	if !known {
-		all, _ := u.inv.Match(p.Hosts) // an error was said already
+		all, _ := u.inv.Match(p.Hosts) // compile has reported the error
 		for _, host := range all {
 			if u.inRun[host] {
 				hosts = append(hosts, host)

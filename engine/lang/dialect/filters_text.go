@@ -61,7 +61,7 @@ func splitExt(c *call) (any, error) {
 	s, err := Print(c.value)
 	ext := path.Ext(path.Base(s))
 	if ext == path.Base(s) {
-		ext = "" // of .bashrc it is none
+		ext = "" // .bashrc has no extension
 	}
 	return []any{strings.TrimSuffix(s, ext), ext}, err
 }

@@ -21,7 +21,7 @@ const longest = 64 << 10
 //   - a filter with its collection, ansible.builtin.default, is known by its last part;
 //   - a backslash in quotes that escapes nothing stands for itself.
 //
-// What cannot be read is returned as it is, for the parser to say what is wrong.
+// An expression that cannot be read is returned unchanged, so that the parser reports the error.
 func (l *Language) Rewrite(src string) (Source, error) {
 	if len(src) > longest {
 		return Source{}, errors.New("the expression is longer than 64 KiB")
@@ -56,7 +56,7 @@ type frame struct {
 	expect  bool // a value comes next, not an operator
 	sign    bool // the operand began with a sign
 	call    bool // the arguments of a function
-	closes  bool // of a filter: one more ) stands behind it
+	closes  bool // one more ) stands behind the filter
 	named   int  // the argument that began here is a named one; -1 for none
 }
 
@@ -134,11 +134,11 @@ func (r *rewriter) filter() {
 	first := r.i + 1
 	if top.expect || top.operand < 0 || !r.is(first, lexer.Identifier) {
 		top.expect = true
-		return // the parser says what is wrong
+		return // the parser reports the error
 	}
 	last := first
 	if r.is(first+1, lexer.Operator, ".") && r.is(first+2, lexer.Identifier) && r.is(first+3, lexer.Operator, ".") && r.is(first+4, lexer.Identifier) {
-		last = first + 4 // of a collection
+		last = first + 4 // ansible.builtin.NAME
 		r.edits = append(r.edits, edit{at: r.toks[first].From, del: r.toks[last].From - r.toks[first].From})
 	}
 	name, end := r.toks[last].Value, r.toks[last].To
