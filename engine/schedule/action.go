@@ -16,7 +16,7 @@ func (h *host) runAction(ctx context.Context, c *taskCall, at *iteration, b *ren
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	// A gate would wait for the effect of what a preview only looks at.
+	// A gate would wait for the effect of changes that a preview does not make.
 	if h.preview != nil && h.preview.changes {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (h *host) runAction(ctx context.Context, c *taskCall, at *iteration, b *ren
 		if err := h.sleep(ctx, t.Delay); err != nil {
 			return err
 		}
-		// The arguments may look at something that changed meanwhile.
+		// The arguments may read something that has changed.
 		rebuilt, err := h.render(ctx, c, at)
 		if err != nil {
 			return h.failItem(ctx, c, at, err)
@@ -64,9 +64,8 @@ func (h *host) runAction(ctx context.Context, c *taskCall, at *iteration, b *ren
 	return h.end(e, res)
 }
 
-// tryAction checks and applies once. What changes nothing, a check or a wait
-// for others, is cut short when the run is stopped; what changes something is
-// brought to its end, but for actions that yield.
+// tryAction checks and applies once. A stop of the run cancels a check, a wait for others,
+// and the Apply of a cancellable action; it lets every other Apply end.
 func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action, t *program.Task) (res engine.Result) {
 	res = engine.Result{Status: engine.StatusOK, Secret: t.Secret}
 	fail := func(ctx context.Context, err error) engine.Result {
@@ -99,7 +98,7 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 	if res.Output, err = toJSONTypes(change.Output); err != nil {
 		return fail(ctx, err)
 	}
-	res.Change.Output = nil // as for modules, it is the result's
+	res.Change.Output = nil // the result holds it, as for modules
 	if !change.Needed {
 		return res
 	}
@@ -128,7 +127,8 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 	return res
 }
 
-// withCause says why a context ended, which "context deadline exceeded" does not.
+// withCause adds the cause of the end of ctx, which "context deadline exceeded" does not
+// contain.
 func withCause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -136,7 +136,7 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// merged is what the check learned with what the apply returned over it.
+// merged returns the output of the check, overridden by that of Apply.
 func merged(check, apply engine.Output) engine.Output {
 	if len(check) == 0 {
 		return apply
@@ -146,8 +146,8 @@ func merged(check, apply engine.Output) engine.Output {
 	return out
 }
 
-// toJSONTypes brings an action's output into the form that registered results and
-// the redactor know.
+// toJSONTypes converts an action's output to the types of JSON, which registered results
+// and the redactor expect.
 func toJSONTypes(o engine.Output) (engine.Output, error) {
 	if len(o) == 0 {
 		return nil, nil

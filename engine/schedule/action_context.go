@@ -11,7 +11,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// actionContext is the run as an action sees it.
+// actionContext implements engine.ActionContext.
 type actionContext struct {
 	host *host
 	call *taskCall
@@ -22,10 +22,10 @@ type actionContext struct {
 	vars map[string]any
 }
 
-// Host names the host that the action is for.
+// Host returns the name of the host.
 func (s *actionContext) Host() string { return s.host.name }
 
-// Vars are the variables of that host at this moment.
+// Vars returns the current variables of the host.
 func (s *actionContext) Vars() map[string]any {
 	s.once.Do(func() { s.vars = s.copyVars() })
 	return s.vars
@@ -41,15 +41,14 @@ func (s *actionContext) copyVars() map[string]any {
 	return h.vars.Clone()
 }
 
-// Targets are the hosts of the play, or of the host's batch, that are still in
-// the run.
+// Targets returns the hosts of the play, or of the host's batch, that are still in the run.
 func (s *actionContext) Targets() []string {
 	p := s.call.task.Play
 	return s.host.run.live(p, s.host.batches[p.Index])
 }
 
-// Render renders a template file of the role or playbook that the task stands
-// in. It is for actions that take one, beside what engine.ActionContext asks for.
+// Render renders a template file of the task's role or playbook, for actions that take one;
+// engine.ActionContext does not have it.
 func (s *actionContext) Render(name string) ([]byte, error) {
 	h := s.host
 	defer h.vars.PopTo(h.vars.Depth())
@@ -57,7 +56,7 @@ func (s *actionContext) Render(name string) ([]byte, error) {
 	return h.renderFile(s.call.task, name)
 }
 
-// Registered returns what a host registered under name.
+// Registered returns the result that a host registered under name, or nil.
 func (s *actionContext) Registered(host, name string) engine.Output {
 	h := s.host.run.byName[host]
 	if h == nil {
@@ -90,10 +89,9 @@ func (s *actionContext) RunOn(ctx context.Context, host, module string, args eng
 	return s.host.runStep(ctx, session, step)
 }
 
-// session is that of a host of the run, which sees to its connection itself. One
-// that has no part in the run, such as a master when a playbook is for minions
-// only, is connected to when an action first asks for it; that goes on when the
-// caller does not wait for it, and is given up for the run when it fails.
+// session returns the session of a host of the run, which connects itself. It connects to
+// other hosts, such as a master in a playbook for minions, on first use; the attempt goes
+// on when the caller stops waiting, and its failure is final for the run.
 func (s *actionContext) session(ctx context.Context, host string) (Host, error) {
 	r := s.host.run
 	if h := r.byName[host]; h != nil && r.takesPart(h) {
@@ -128,7 +126,7 @@ func (s *actionContext) session(ctx context.Context, host string) (Host, error) 
 	}
 }
 
-// ended tells whether a connection is over, where it can tell.
+// ended reports whether a session has ended, if it can report that.
 func ended(s *session) bool {
 	connection, ok := s.Host.(interface{ Lost() <-chan struct{} })
 	if !ok {
@@ -142,12 +140,12 @@ func ended(s *session) bool {
 	}
 }
 
-// Step names the step, the same in the next run of the same playbook.
+// Step returns the id of the step, the same in the next run of the playbook.
 func (s *actionContext) Step() string {
 	return s.host.run.prog.Name + "/" + s.step.ID + "/" + s.call.task.Name
 }
 
-// Reconnect waits until the connection is lost, and opens another one.
+// Reconnect waits until the connection is lost, and opens a new one.
 func (s *actionContext) Reconnect(ctx context.Context) error {
 	if err := s.host.connection.reopen(ctx); err != nil {
 		return err
@@ -155,10 +153,10 @@ func (s *actionContext) Reconnect(ctx context.Context) error {
 	return s.host.refresh()
 }
 
-// Services are what the program that started the run gives its actions.
+// Services returns the services of the run.
 func (s *actionContext) Services() engine.Services { return s.host.run.opts.Services }
 
-// Progress reports what the action is doing or waiting for.
+// Progress reports what the action does or waits for.
 func (s *actionContext) Progress(text string) {
 	s.host.run.emit(engine.Event{Type: engine.EventStepText, Host: s.host.name, Step: s.step.ID, Name: s.step.Name,
 		Role: s.call.task.Role, Text: text})

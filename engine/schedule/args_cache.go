@@ -9,13 +9,12 @@ import (
 	"deployer/engine/program"
 )
 
-// normalizer brings the variables of all hosts into the form that playbooks
-// know. Parts that hosts share, such as the map of all hosts, are looked at
-// once, not once a host: on a thousand hosts that is a million entries less.
+// normalizer converts the variables of all hosts to the types of playbooks. It converts
+// parts that hosts share, such as the map of all hosts, once: for a thousand hosts that
+// saves a million conversions.
 type normalizer struct{ seen map[uintptr]normalized }
 
-// normalized keeps what was given as well: as long as it lives, no other map
-// can have its address.
+// normalized keeps the original map too, so that no other map can get its address.
 type normalized struct {
 	given  map[string]any
 	result any
@@ -41,16 +40,15 @@ func (n *normalizer) normalize(base map[string]any) map[string]any {
 	return out
 }
 
-// preparedArgs is a module and its arguments that are the same on all hosts.
+// preparedArgs is a module with arguments that are the same on all hosts.
 type preparedArgs struct {
 	module string
 	args   json.RawMessage
 }
 
-// argsCache keeps what was made of tasks that look at nothing of their host, such
-// as a copy of a file: one host reads the file, and all share what it made. It is
-// safe for concurrent use.
-type argsCache struct{ tasks sync.Map } // *program.Task -> prepared
+// argsCache holds the prepared arguments of tasks that read nothing of their host, such as
+// a copy of a file: one host prepares them for all. It is safe for concurrent use.
+type argsCache struct{ tasks sync.Map } // *program.Task -> preparedArgs
 
 func (s *argsCache) of(t *program.Task) (preparedArgs, bool) {
 	p, ok := s.tasks.Load(t)

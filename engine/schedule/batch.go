@@ -8,20 +8,20 @@ import (
 	"deployer/engine/program"
 )
 
-// batch is a part of a serial play's hosts: they go through the play together,
-// once the batches before theirs have ended it.
+// batch is a part of the hosts of a serial play: they go through the play together, after
+// the batches before them.
 type batch struct {
 	play  *program.Play
 	all   []*batch // of the play
 	index int      // in all
 	hosts []*host
-	end   *syncPoint // the end of the play; every host ends up on one side of it
-	begun bool       // guarded by the coord's lock
+	end   *syncPoint // the end of the play
+	begun bool       // guarded by the coordinator's lock
 }
 
-// cutBatches tells each host its batch in every serial play. Batches are cut
-// from all hosts of the play, in inventory order, before the run: that a host is
-// lost meanwhile moves no other into an earlier batch.
+// cutBatches assigns the hosts of serial plays to batches. It cuts batches from all hosts
+// of the play, in inventory order, before the run: the loss of a host moves no other host
+// to an earlier batch.
 func (r *run) cutBatches() {
 	for _, p := range r.prog.Plays {
 		var members []*host
@@ -66,7 +66,7 @@ func (h *host) enterBatch(ctx context.Context, p *program.Play) error {
 	return nil
 }
 
-// title names the batch and its hosts.
+// title returns the number of the batch and its hosts.
 func (b *batch) title() string {
 	names := make([]string, len(b.hosts))
 	for i, h := range b.hosts {
@@ -75,8 +75,8 @@ func (b *batch) title() string {
 	return fmt.Sprintf("batch %d of %d: %s", b.index+1, len(b.all), listed(names))
 }
 
-// awaitBatch waits until the batches before b have ended the play. The run is aborted
-// when one of them was lost as a whole: what broke it would break the next.
+// awaitBatch waits until the batches before b have ended the play. It aborts the run when
+// all hosts of one of them were lost: the same cause would break the next batch.
 func (c *coordinator) awaitBatch(ctx context.Context, h *host, b *batch) error {
 	for _, before := range b.all[:b.index] {
 		c.mu.Lock()
@@ -98,8 +98,8 @@ func (c *coordinator) awaitBatch(ctx context.Context, h *host, b *batch) error {
 	return nil
 }
 
-// lost tells that no host of the batch came to the end of the play, and that not
-// all of them had been lost before it.
+// lost returns an error when no host of the batch came to the end of the play, unless all
+// were lost before the play.
 func (b *batch) lost() error {
 	if b.end.count[arrived] > 0 {
 		return nil
@@ -113,7 +113,7 @@ func (b *batch) lost() error {
 	return nil
 }
 
-// startBatch is true for the first host of the batch that asks.
+// startBatch reports whether the caller is the first of the batch.
 func (c *coordinator) startBatch(b *batch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"deployer/engine/program"
 )
 
-// budget counts the hosts that were lost, by group, and says when there are
-// too many. Hosts that were only cancelled do not count: the cause does.
+// budget counts the lost hosts of each group against the failure budget. It does not count
+// cancelled hosts, because their cause counts.
 type budget struct {
 	mu      sync.Mutex
 	base    map[string]program.Limit
@@ -52,7 +52,7 @@ func newBudget(r *run) (*budget, error) {
 	return b, nil
 }
 
-// lose counts a host as lost while it was in play p, and checks the budget.
+// lose counts a host as lost in play p. The error says which budget is exceeded.
 func (b *budget) lose(host string, p *program.Play) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *budget) lose(host string, p *program.Play) error {
 	return b.exceeded(p)
 }
 
-// check tells whether what was lost so far is too much for play p.
+// check returns an error when the lost hosts exceed the budget of play p.
 func (b *budget) check(p *program.Play) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +90,7 @@ func (b *budget) exceeded(p *program.Play) error {
 	return nil
 }
 
-// listed joins the first few of many names.
+// listed joins names and shortens a long list.
 func listed(names []string) string {
 	if len(names) <= 5 {
 		return strings.Join(names, ", ")

@@ -10,31 +10,32 @@ import (
 	"deployer/engine/program"
 )
 
-// checkState is what a host knows, in a check, of what it did not do.
+// checkState is the record that a host has, in check mode, of the effects of steps that it
+// did not apply.
 type checkState struct {
 	// firstChange is the name of the first step that would change something.
 	firstChange string
-	// tentativeVars are the registered names whose values are not those of a real run.
+	// tentativeVars holds the registered names whose values differ in a real run.
 	tentativeVars map[string]tentative
-	// changedSince are the registered names of steps that ran after one that would
-	// change something: in a real run they may see something else.
+	// changedSince holds the names that steps registered after the first change: in a real
+	// run these steps may find something else.
 	changedSince map[string]bool
-	// agentIncomplete: what the agent has seen of this check is not all that the host would
-	// have been through by now.
+	// agentIncomplete is true when the agent has not seen all earlier steps of this check.
 	agentIncomplete bool
-	// limits are how many hosts may be at once in a block, or do a task.
+	// limits holds the maximum number of hosts in parallel for blocks and tasks.
 	limits map[any]int
 }
 
-// tentative is the result of a step that did not run.
+// tentative is the result of a step that check mode did not apply.
 type tentative struct {
 	step string // its name
-	// statusUnknown: it is not even known whether it would change something.
+	// statusUnknown is true when the check could not find out whether the step would change
+	// something.
 	statusUnknown bool
 }
 
-// unknownReason says why something that looks at refs cannot be known in a check;
-// empty when it can.
+// unknownReason returns the reason why the value of refs is unknown in check mode; empty
+// when it is known.
 func (h *host) unknownReason(refs lang.Refs) string {
 	if len(h.tentativeVars) == 0 {
 		return ""
@@ -49,8 +50,8 @@ func (h *host) unknownReason(refs lang.Refs) string {
 	return ""
 }
 
-// skipByCondition records that a task's condition does not hold. In a check it may still
-// hold in a real run.
+// skipByCondition records that a task's condition is false. In check mode it may be true in
+// a real run.
 func (h *host) skipByCondition(c *taskCall, reason string) {
 	if h.readsRunVars(c.task.WhenRefs()) {
 		h.skipUnknown(c, nil, readsRunReason)
@@ -61,13 +62,13 @@ func (h *host) skipByCondition(c *taskCall, reason string) {
 
 const readsRunReason = "its condition looks at run, which is different in a real run"
 
-// readsRunVars tells whether a condition may hold in a real run though it does not in
-// this one.
+// readsRunVars reports whether a condition reads the variable run, which differs in a real
+// run.
 func (h *host) readsRunVars(refs lang.Refs) bool {
 	return h.run.opts.CheckOnly && slices.Contains(refs.Names(), "run")
 }
 
-// markTentative notes that names do not have the values of a real run.
+// markTentative records that names do not have the values of a real run.
 func (h *host) markTentative(names []string, u tentative) {
 	if h.tentativeVars == nil {
 		h.tentativeVars = map[string]tentative{}
@@ -77,9 +78,9 @@ func (h *host) markTentative(names []string, u tentative) {
 	}
 }
 
-// adjustCheckResult completes the result of a check: that a step fails now says little
-// when a step before it would have changed something, and what it registers is
-// not what it will.
+// adjustCheckResult completes the result of a check. A failure after a step that would have
+// changed something is unknown, because that change may prevent it; so are the registered
+// values.
 func (h *host) adjustCheckResult(e *entry, res *engine.Result) {
 	if !h.run.opts.CheckOnly {
 		return
@@ -100,7 +101,7 @@ func (h *host) adjustCheckResult(e *entry, res *engine.Result) {
 		h.markTentative(e.task.Defines(), tentative{res.Name, true})
 	case pending:
 		h.markTentative(e.task.Defines(), tentative{res.Name, false})
-	case res.Status == engine.StatusSkipped && len(e.task.Sets) > 0: // what was known of them still holds
+	case res.Status == engine.StatusSkipped && len(e.task.Sets) > 0: // their values stay
 	case e.at == nil || e.at.loop.done == 0:
 		for _, name := range e.task.Defines() {
 			delete(h.tentativeVars, name)
@@ -115,8 +116,8 @@ func (h *host) adjustCheckResult(e *entry, res *engine.Result) {
 	res.MaxParallel = h.maxParallel(e.task)
 }
 
-// failMissingDir fails a step as a real run would, for a directory that is not there and
-// that nothing may have brought by then.
+// failMissingDir fails a step, as a real run would, for a directory that does not exist and
+// that no earlier step may have created.
 func (h *host) failMissingDir(e *entry, res *engine.Result) {
 	if res.Change == nil || res.Change.MissingDir == "" || res.Failure != nil {
 		return
@@ -129,15 +130,15 @@ func (h *host) failMissingDir(e *entry, res *engine.Result) {
 	res.Status, res.Failure, res.Change = engine.StatusFailed, failure, nil
 }
 
-// isDelegate tells whether other hosts may do tasks on this one.
+// isDelegate reports whether other hosts may delegate tasks to this one.
 func (r *run) isDelegate(host string) bool {
 	may := func(t *program.Task) bool { return t.Delegate != nil && t.Delegate.MayBe(host) }
 	return slices.ContainsFunc(r.prog.Tasks, may) ||
 		slices.ContainsFunc(r.prog.Plays, func(p *program.Play) bool { return slices.ContainsFunc(p.Handlers, may) })
 }
 
-// readsChangedVars tells whether a task looks at what was registered after the first
-// step that would change something.
+// readsChangedVars reports whether a task reads a name that was registered after the first
+// change.
 func (h *host) readsChangedVars(t *program.Task) bool {
 	all := []lang.Refs{t.WhenRefs(), t.Refs()}
 	for b := t.Block; b != nil; b = b.Parent {
@@ -151,7 +152,7 @@ func (h *host) readsChangedVars(t *program.Task) bool {
 	return false
 }
 
-// noteLimit notes how many hosts may be at once in a block, or do a task.
+// noteLimit records the maximum number of hosts in parallel for a block or task.
 func (h *host) noteLimit(what any, n int) {
 	if h.limits == nil {
 		h.limits = map[any]int{}
@@ -159,7 +160,8 @@ func (h *host) noteLimit(what any, n int) {
 	h.limits[what] = n
 }
 
-// maxParallel is how many hosts at most do a task at one time; 0 for no limit.
+// maxParallel returns the maximum number of hosts that run a task in parallel; 0 means no
+// limit.
 func (h *host) maxParallel(t *program.Task) int {
 	least := h.limits[t]
 	narrow := func(n int) {
@@ -176,8 +178,8 @@ func (h *host) maxParallel(t *program.Task) int {
 	return least
 }
 
-// evaluateUnexecuted applies changed_when to a step that did not run, as far as that
-// can be known.
+// evaluateUnexecuted applies changed_when to a step that did not run, as far as its result
+// is known.
 func (h *host) evaluateUnexecuted(t *program.Task, e *entry, res *engine.Result) {
 	if t.ChangedWhen == nil {
 		return

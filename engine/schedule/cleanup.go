@@ -7,16 +7,15 @@ import (
 	"deployer/engine"
 )
 
-// How long keeping the pledges of one host may take: less once the user has said
-// that nothing is to be waited for.
+// The maximum duration of the cleanups of one host, and that after the user has stopped
+// the run at once.
 const (
 	cleanupTimeout            = 45 * time.Second
 	interruptedCleanupTimeout = 15 * time.Second
 )
 
-// runCleanups closes what actions have opened for a host that leaves the run
-// before its end. It comes before the host is parked, so that hosts that wait for
-// their turn find it closed.
+// runCleanups runs the cleanups of a host that leaves the run before its end. It comes
+// before the host is parked, so that hosts that wait for their turn find the states ended.
 func (h *host) runCleanups(ctx context.Context) {
 	if h.run.opts.CheckOnly {
 		return
@@ -39,7 +38,7 @@ func (h *host) runCleanups(ctx context.Context) {
 	}
 }
 
-// noteLeftOpen notes for the report what the run could not close.
+// noteLeftOpen records a state for the report that no cleanup could end.
 func (r *run) noteLeftOpen(text string) {
 	r.leftOpenMu.Lock()
 	defer r.leftOpenMu.Unlock()

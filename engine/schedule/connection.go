@@ -11,9 +11,9 @@ import (
 	"deployer/engine"
 )
 
-// connection is the connection to one machine. Its own host uses it, and hosts whose
-// steps are delegated to it; whoever finds the session dead drops it, and the
-// next one who asks connects again. It is safe for concurrent use.
+// connection is the connection to one machine, used by its own host and by hosts that
+// delegate steps to it. A user that finds the session lost drops it, and the next get
+// connects again. It is safe for concurrent use.
 type connection struct {
 	run       *run
 	name      string
@@ -22,19 +22,18 @@ type connection struct {
 
 	mu      sync.Mutex
 	session *session
-	dialing chan struct{} // closed when the attempt in flight is over
-	down    error         // why nobody tries any more
+	dialing chan struct{} // closed when the attempt in flight has ended
+	down    error         // the error for which the machine was given up
 }
 
-// session is one connection's life; a later one to the same machine is another.
+// session is one connected session; a reconnect makes another.
 type session struct {
 	Host
-	locked atomic.Bool // for the run; see Claim
+	locked atomic.Bool // for the run; see LockOptions
 }
 
-// get returns the session, and connects when there is none. The error is a
-// *failed when the machine cannot be reached, else the cause of the end of ctx
-// or stop.
+// get returns the session, and connects when there is none. The error is a *hostFailure
+// when the machine cannot be reached, else the cause of the end of ctx or stop.
 func (l *connection) get(ctx, stop context.Context, attempts int) (*session, error) {
 	for {
 		l.mu.Lock()
@@ -59,8 +58,8 @@ func (l *connection) get(ctx, stop context.Context, attempts int) (*session, err
 	}
 }
 
-// dial connects for all who wait. A machine that was given up is not tried
-// again in this run.
+// dial connects for all callers of get. It does not try a machine again that was given up
+// in this run.
 func (l *connection) dial(ctx, stop context.Context, attempts int) (opened *session, err error) {
 	defer func() {
 		l.mu.Lock()
@@ -75,8 +74,7 @@ func (l *connection) dial(ctx, stop context.Context, attempts int) (opened *sess
 	return l.dialWithRetry(ctx, stop, attempts)
 }
 
-// dialWithRetry connects, again while the trouble may pass. While it waits between tries
-// it holds no fork.
+// dialWithRetry connects and retries temporary errors. It holds no fork between attempts.
 func (l *connection) dialWithRetry(ctx, stop context.Context, attempts int) (*session, error) {
 	wait := l.run.opts.Retry.Initial
 	for try := 1; ; try++ {
@@ -120,15 +118,15 @@ func (l *connection) attempt(ctx, stop context.Context) (*session, error) {
 	return &session{Host: opened}, nil
 }
 
-// live is the session, nil when there is none.
+// live returns the session; nil when there is none.
 func (l *connection) live() *session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.session
 }
 
-// drop closes a session that is of no more use, unless somebody did already.
-// What Close reports no longer matters to anybody.
+// drop closes a session that is lost, unless another caller did. It ignores the error of
+// Close.
 func (l *connection) drop(s *session) {
 	l.mu.Lock()
 	known := s != nil && l.session == s
@@ -141,8 +139,8 @@ func (l *connection) drop(s *session) {
 	}
 }
 
-// emitWait tells the world what is waited for before the host can be used; empty
-// when that is over.
+// emitWait emits what the host waits for before it can be used; empty when the wait has
+// ended.
 func (l *connection) emitWait(what string) {
 	l.run.emit(engine.Event{Type: engine.EventWait, Host: l.name, Text: what})
 }
@@ -155,7 +153,7 @@ func unreachable(err error, tries int) *hostFailure {
 	return &hostFailure{failure: &engine.Failure{Message: message}, unreachable: true}
 }
 
-// sleep waits, unless the run ends before.
+// sleep waits for d, or until ctx or stop ends.
 func sleep(ctx, stop context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -169,7 +167,7 @@ func sleep(ctx, stop context.Context, d time.Duration) error {
 	}
 }
 
-// jittered takes up to a quarter off, at random.
+// jittered returns d, shortened at random by up to a quarter.
 func jittered(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/4+1))
 }

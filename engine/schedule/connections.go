@@ -8,19 +8,19 @@ import (
 	"deployer/engine/program"
 )
 
-// connections are the connections of a run: to its hosts, and to machines that are not
-// in the run but that steps are delegated to.
+// connections holds the connections of a run: to its hosts, and to machines outside the run
+// to which steps are delegated.
 type connections struct {
 	mu  sync.Mutex
 	all map[string]*connection
 }
 
-// host returns the link to a host host the inventory.
+// host returns the connection to a host of the inventory.
 func (ls *connections) host(r *run, name string) *connection {
 	return ls.getOrCreate(r, name, func(ctx context.Context) (Host, error) { return r.opts.Connector.Connect(ctx, name) })
 }
 
-// local returns the link to the machine that deployer runs on.
+// local returns the connection to the machine of the controller.
 func (ls *connections) local(r *run) *connection {
 	return ls.getOrCreate(r, program.Localhost, func(ctx context.Context) (Host, error) {
 		if r.opts.Local == nil {
@@ -44,7 +44,7 @@ func (ls *connections) getOrCreate(r *run, name string, connect func(context.Con
 	return l
 }
 
-// close ends all sessions.
+// close closes all sessions.
 func (ls *connections) close() {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"deployer/engine/program"
 )
 
-// coordinator is where hosts wait for each other. One lock guards all of it; nothing
-// slow is done under it.
+// coordinator holds all waits of hosts for each other. One lock guards its fields; no slow
+// operation runs under the lock.
 type coordinator struct {
 	mu         sync.Mutex
 	syncPoints map[syncPointKey]*syncPoint
-	// throttles and onces are made when the first host comes.
+	// throttles and runOnces are created when the first host arrives.
 	throttles map[any]*throttle
 	runOnces  map[runOnceKey]*runOnce
-	// active counts the hosts that work; when it is 0 while some wait, nothing
-	// can ever move again.
+	// active is the number of hosts that do not wait. When it is 0 while hosts wait, the
+	// run is deadlocked.
 	active  int
 	waiting map[*waiter]struct{}
 }
@@ -40,8 +40,7 @@ func newCoordinator(r *run) (*coordinator, error) {
 	return c, nil
 }
 
-// recordUpTo records how h went past the gates before op, and at op itself when
-// it is one.
+// recordUpTo records how h passed the sync points before op, and the one at op.
 func (c *coordinator) recordUpTo(h *host, op int, f arrival) {
 	for h.nextSyncPoint < len(h.syncPoints) && h.syncPoints[h.nextSyncPoint].op <= op {
 		g := h.syncPoints[h.nextSyncPoint]
@@ -55,8 +54,8 @@ func (c *coordinator) recordUpTo(h *host, op int, f arrival) {
 	}
 }
 
-// releaseWaiters releases those whose wait at g is over. It is called for each host that
-// comes, so it does not go through all who wait as long as none can be released.
+// releaseWaiters releases the hosts whose wait at g has ended. Every arrival calls it, so
+// it looks at the waiters only when one of them can be released.
 func (c *coordinator) releaseWaiters(g *syncPoint) {
 	c.wakeNext(g)
 	if g.rollout != nil {
@@ -77,22 +76,22 @@ func (c *coordinator) releaseWaiters(g *syncPoint) {
 	})
 }
 
-// arrive records that h came to the label or barrier at op.
+// arrive records that h arrived at the label or barrier at op.
 func (c *coordinator) arrive(h *host, op int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.recordUpTo(h, op, arrived)
 }
 
-// jump records that h goes on at op, past all gates before it: because of a
-// condition, or because of a failure.
+// jump records that h continues at op and passes all sync points before it, because of a
+// condition or a failure.
 func (c *coordinator) jump(h *host, op int, f arrival) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.recordUpTo(h, op-1, f)
 }
 
-// barrier waits until every live host of the play has come to op.
+// barrier waits until every host of the play that is still in the run arrives at op.
 func (c *coordinator) barrier(ctx context.Context, h *host, op int) error {
 	c.mu.Lock()
 	c.recordUpTo(h, op, arrived)
@@ -106,8 +105,8 @@ func (c *coordinator) barrier(ctx context.Context, h *host, op int) error {
 	return c.await(ctx, w)
 }
 
-// need waits until enough hosts have passed a label. ready is true when there
-// is nothing to wait for; with try it returns at once.
+// need waits until enough hosts have passed a label. ready is true when the need is already
+// met; with try set, need never waits.
 func (c *coordinator) need(ctx context.Context, h *host, n program.Need, try bool) (ready bool, err error) {
 	c.mu.Lock()
 	g := c.syncPoints[syncPointKey{n.Label.Op, nil}]
@@ -124,8 +123,8 @@ func (c *coordinator) need(ctx context.Context, h *host, n program.Need, try boo
 	return true, c.await(ctx, w)
 }
 
-// leave takes a host out: nobody waits for it any more. ok is true when it came
-// to the end of the program.
+// leave removes a host from all waits. ok is true when the host came to the end of the
+// program.
 func (c *coordinator) leave(h *host, cause string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,10 +137,10 @@ func (c *coordinator) leave(h *host, cause string, ok bool) {
 		c.drop(t, h)
 	}
 	c.reelect(h)
-	c.checkStall()
+	c.checkDeadlock()
 }
 
-// lose turns everything that h passed, or would have, into lost.
+// lose records h as lost at all sync points that it has passed or would pass.
 func (c *coordinator) lose(h *host) {
 	h.nextSyncPoint = len(h.syncPoints)
 	for _, g := range h.syncPoints {

@@ -10,12 +10,12 @@ import (
 	"deployer/engine/program"
 )
 
-// maxDelegated is how many steps of other hosts may be in flight on one at a time:
-// an agent has room for 32, and needs some for its own.
+// maxDelegated is the maximum number of steps in flight on one host for other hosts: an
+// agent runs up to 32 segments, and needs some for its own host.
 const maxDelegated = 24
 
-// delegatedSession is a session for steps of another host. Theirs have other ids than the
-// ones that the host does for itself.
+// delegatedSession is a session for steps of another host. It adds that host's name to the
+// ids of steps, which differ then from those that the host runs for itself.
 type delegatedSession struct {
 	Host
 	of string
@@ -36,7 +36,7 @@ func (g delegatedSession) Run(ctx context.Context, seg engine.Segment, on func(e
 	})
 }
 
-// delegateTo is the link to the machine that the task is to be done on.
+// delegateTo returns the connection to the machine that runs the task.
 func (h *host) delegateTo(t *program.Task) (*connection, error) {
 	name, err := t.Delegate.Value(h.vars)
 	if err != nil {
@@ -51,8 +51,8 @@ func (h *host) delegateTo(t *program.Task) (*connection, error) {
 	return h.run.connections.host(h.run, name), nil
 }
 
-// runDelegated does a step of this host on another machine. What comes of it is this
-// host's.
+// runDelegated runs a step of this host on another machine. The result counts for this
+// host.
 func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *rendered) error {
 	if err := h.flush(ctx); err != nil {
 		return err
@@ -81,8 +81,8 @@ func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *
 	return h.end(e, res)
 }
 
-// sendDelegated sends the step until it has a result. A machine that cannot be
-// reached, or not again, is an error.
+// sendDelegated sends the step until it has a result. It returns an error for a machine
+// that cannot be reached, or not again.
 func (h *host) sendDelegated(ctx context.Context, l *connection, e *entry) (engine.Result, error) {
 	attempts := h.run.opts.Retry.Attempts
 	for losses := 0; ; losses++ {
@@ -101,7 +101,7 @@ func (h *host) sendDelegated(ctx context.Context, l *connection, e *entry) (engi
 	}
 }
 
-// runOnce sends the step, and judges its result.
+// runOnce sends the step and evaluates its result.
 func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result, error) {
 	release, err := h.acquireForks(e.op)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"deployer/engine"
 )
 
-// dispatch is a segment on its way.
+// dispatch is a segment in flight.
 type dispatch struct {
 	host    *host
 	entries []*entry
 	next    int      // the first entry that is not done
-	session *session // it was sent to last
+	session *session // of the last attempt
 }
 
-// run sends the steps, again after a lost connection, until all are done.
+// run sends the steps, and again after a lost connection, until all have a result.
 func (f *dispatch) run(ctx context.Context) error {
 	h := f.host
 	for idle := 0; ; {
@@ -40,8 +40,8 @@ func (f *dispatch) run(ctx context.Context) error {
 		case err == nil:
 			err = errTruncated
 		}
-		// The connection is lost. Go on where it broke, but not for ever when
-		// one step breaks it each time.
+		// The connection is lost. Continue with the next step, but give up when one
+		// step breaks the connection each time.
 		if idle++; f.next > before {
 			idle = 1
 		}
@@ -57,8 +57,8 @@ func (f *dispatch) run(ctx context.Context) error {
 	}
 }
 
-// maxIdleLosses is how often a connection may be lost without one more step
-// done in between.
+// maxIdleLosses is the maximum number of lost connections without a completed step between
+// them.
 const maxIdleLosses = 3
 
 func (f *dispatch) stepName() string {
@@ -70,7 +70,7 @@ func (f *dispatch) stepName() string {
 	return ""
 }
 
-// runLocals does what the controller has to do before the next step.
+// runLocals does the controller's work before the next step.
 func (f *dispatch) runLocals() {
 	for f.next < len(f.entries) && f.entries[f.next].step == nil {
 		f.entries[f.next].local()
@@ -78,7 +78,7 @@ func (f *dispatch) runLocals() {
 	}
 }
 
-// failure is that of the entry at which the flight stopped, if it failed.
+// failure returns the failure of the entry at which the dispatch stopped.
 func (f *dispatch) failure() error {
 	if f.next == len(f.entries) {
 		return nil

@@ -8,19 +8,19 @@ import (
 	"deployer/engine"
 )
 
-// truncatedError is a session that ended a segment before its last step.
+// truncatedError is the error of a session that ended a segment before its last step.
 type truncatedError struct{}
 
 // Error says what happened.
 func (truncatedError) Error() string { return "the agent ended before the last step" }
 
-// Retryable is true: a new agent goes on where this one stopped.
+// Retryable returns true: a new agent continues.
 func (truncatedError) Retryable() bool { return true }
 
 var errTruncated error = truncatedError{}
 
-// send sends the steps that are not done, and takes in their results. The
-// number of steps sent is returned.
+// send sends the steps without result and receives their results. It returns the number of
+// steps sent.
 func (f *dispatch) send(ctx context.Context) (int, error) {
 	h := f.host
 	release, err := h.acquireForks(f.entries[f.next].op)
@@ -51,13 +51,13 @@ func (f *dispatch) send(ctx context.Context) (int, error) {
 	return len(steps), err
 }
 
-// steps are those to be sent. A handler that was to run after a step which is
-// done by now either must run, or is done as well.
+// steps returns the steps to send. A handler whose notifying step already has a result
+// either must run or is skipped.
 func (f *dispatch) steps() []engine.Step {
 	done := map[string]bool{} // step -> it changed something
 	for _, e := range f.entries {
 		switch {
-		case e.step != nil && e.unsure: // also if its next run finds nothing to do
+		case e.step != nil && e.unsure: // even if its next run changes nothing
 			done[e.step.ID] = true
 		case e.result != nil:
 			done[e.step.ID] = e.result.Status == engine.StatusChanged
@@ -85,7 +85,7 @@ func (f *dispatch) steps() []engine.Step {
 	return out
 }
 
-// receive takes in the result of the next step.
+// receive handles the result of the next step.
 func (f *dispatch) receive(res engine.Result) {
 	for f.next < len(f.entries) {
 		e := f.entries[f.next]
@@ -95,7 +95,7 @@ func (f *dispatch) receive(res engine.Result) {
 			continue
 		}
 		if e.step.ID != res.Step || e.result != nil {
-			return // not ours, or told twice
+			return // another step's, or a duplicate
 		}
 		if e.judge {
 			e.result = &res
@@ -106,11 +106,11 @@ func (f *dispatch) receive(res engine.Result) {
 	}
 }
 
-// recordResult records a result; the flight goes on behind it unless it failed.
+// recordResult records a result and moves to the next entry, unless the step failed.
 func (f *dispatch) recordResult(e *entry, res engine.Result) {
 	if e.unsure && res.Status == engine.StatusOK {
-		// It had begun when the connection was lost: what it changed then is
-		// not seen any more, but must still be followed by its handlers.
+		// The step had begun when the connection was lost: its change is no longer
+		// visible, but must still notify its handlers.
 		f.host.notify(e.task)
 	}
 	e.judge = false
@@ -121,7 +121,7 @@ func (f *dispatch) recordResult(e *entry, res engine.Result) {
 	}
 }
 
-// awaitingEvaluation is the entry whose result waits for the controller's judgement.
+// awaitingEvaluation returns the entry whose result the controller has to evaluate.
 func (f *dispatch) awaitingEvaluation() *entry {
 	if f.next < len(f.entries) {
 		if e := f.entries[f.next]; e.judge && e.result != nil {
@@ -131,11 +131,11 @@ func (f *dispatch) awaitingEvaluation() *entry {
 	return nil
 }
 
-// reconnect comes back to a host that was lost.
+// reconnect connects to a host again after a loss.
 func (f *dispatch) reconnect(ctx context.Context, lost error) error {
 	h := f.host
 	h.connection.drop(f.session)
-	h.agentIncomplete = true // a new agent knows nothing of what came before
+	h.agentIncomplete = true // a new agent has not seen the steps before
 	h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
 	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
 	var down *hostFailure
@@ -148,12 +148,11 @@ func (f *dispatch) reconnect(ctx context.Context, lost error) error {
 	return err
 }
 
-// resume learns from the journal on the host which of the steps without a result
-// have begun to change something: the one that was in flight when the connection
-// was lost, and those that the agent was ahead. They run again, as the journal
-// has neither output nor diff, and find their work done; what they notify must
-// run all the same. Without an answer the next step counts as begun: running its
-// handlers once too often does no harm.
+// resume reads from the host's journal which steps without result have begun: the step in
+// flight when the connection was lost, and later steps of the agent. These steps run again,
+// because the journal has neither output nor diff, and find no change; their handlers must
+// run all the same. Without an answer the next step counts as begun: a handler that runs
+// twice does no harm.
 func (f *dispatch) resume(ctx context.Context) {
 	f.runLocals()
 	begun, known := f.host.begunSteps(ctx)
@@ -164,8 +163,8 @@ func (f *dispatch) resume(ctx context.Context) {
 	}
 }
 
-// begunSteps are the steps of this run that have begunSteps to change the host, by its own
-// journal; false when it does not say.
+// begunSteps returns the steps of this run that have begun on the host, from the host's
+// journal; false when the journal is not available.
 func (h *host) begunSteps(ctx context.Context) (map[string]bool, bool) {
 	session := h.live()
 	if session == nil {

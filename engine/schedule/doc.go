@@ -1,16 +1,19 @@
-// Package schedule runs a compiled playbook over hosts.
+// Package schedule runs a compiled program on hosts.
 //
-// Each host goes through the program with a cursor of its own, in a goroutine
-// of its own. It gathers the tasks that apply to it into a segment, rendered,
-// until it has to wait for another host, or the controller has to act, or a
-// task needs the result of an earlier one; then the segment is sent and its
-// results stream back. Hosts wait for each other only where the program says so:
-// at barriers, throttles, needs and run_once tasks. These waits are kept in one
-// place (coord), which also lets go of hosts that are lost, and notices when
-// nothing can move any more.
+// [Run] starts a goroutine for each host, which moves a cursor through the program. The
+// host gathers steps, rendered, in a segment until it must wait for another host, until
+// the controller must act, or until a task reads the result of an earlier step; then it
+// sends the segment, and results stream back. Hosts wait for each other only where the
+// program says so: at barriers, throttles, needs, rollouts and run_once tasks. The
+// coordinator holds all these waits, removes lost hosts from them, and detects deadlocks.
 //
-// A host that fails, or cannot be reached, is parked: it takes no further part
-// and nobody waits for it. When more hosts of a group are lost than the budget
-// allows, the run is aborted: steps in flight end, the rest is cancelled with
-// the cause.
+// A host that fails, or cannot be reached, leaves the run, and no other host waits for it.
+// When a group has lost more hosts than the failure budget permits, the run is aborted:
+// the steps in flight end, and the rest is cancelled with the cause.
+//
+// The files follow a host's way: run.go, host.go, operation.go, task.go, render.go,
+// segment.go, dispatch.go, result.go. Beside them stand the waits (coordinator.go,
+// sync_point.go, throttle.go, run_once.go, rollout.go), the connections (connection.go,
+// reconnect.go, run_lock.go, session_pool.go) and check mode (check_mode.go, preview.go).
+// They share the cursor and the coordinator's lock, so they are one package.
 package schedule

@@ -6,8 +6,8 @@ import (
 	"deployer/engine/program"
 )
 
-// endHost takes the host to the end of the play, where the handlers that are due
-// run, if the condition holds.
+// endHost moves the host to the end of the play if the condition holds; pending handlers
+// run there.
 func (h *host) endHost(ctx context.Context, op program.Op) error {
 	if err := h.need(ctx, op.Ends.Refs()); err != nil {
 		return err
@@ -32,8 +32,8 @@ func (h *host) endHost(ctx context.Context, op program.Op) error {
 	})
 }
 
-// endPlay leaves all blocks around, and goes past what is left of the play; skip
-// records each task. A failure that was kept for an always part goes on.
+// endPlay leaves all blocks and skips the rest of the play; skip records each task. A
+// failure that is pending for an always part is returned.
 func (h *host) endPlay(ctx context.Context, op program.Op, skip func(*taskCall)) error {
 	for b := op.Block; b != nil; b = b.Parent {
 		if f := h.pendingFailures[b]; f != nil && b.Always > 0 && h.cursor > b.Always {
@@ -59,7 +59,7 @@ func (h *host) endPlay(ctx context.Context, op program.Op, skip func(*taskCall))
 	return nil
 }
 
-// rescues tells whether an operation is only for hosts on which something failed.
+// rescues reports whether an operation is in the rescue part of a block.
 func rescues(b *program.Block, op int) bool {
 	for ; b != nil; b = b.Parent {
 		if b.Rescue > 0 && op > b.Rescue && (b.Always == 0 || op < b.Always) {

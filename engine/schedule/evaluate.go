@@ -10,8 +10,8 @@ import (
 	"deployer/engine/program"
 )
 
-// evaluate decides how a step ended whose task has changed_when, failed_when or
-// until, and runs it again as long as until asks for it.
+// evaluate decides the status of a step whose task has changed_when, failed_when or until,
+// and runs the step again as until requires.
 func (h *host) evaluate(ctx context.Context, session Host, e *entry) engine.Result {
 	res := *e.result
 	for try := 1; ; try++ {
@@ -29,13 +29,13 @@ func (h *host) evaluate(ctx context.Context, session Host, e *entry) engine.Resu
 		}
 		next, err := h.runStep(ctx, session, *e.step)
 		if err != nil {
-			return res // the connection is lost; what was learned last holds
+			return res // the connection is lost: the last result counts
 		}
 		res = next
 	}
 }
 
-// runStep runs one step by itself.
+// runStep runs one step as a segment.
 func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (engine.Result, error) {
 	step.OnChange = nil
 	var res engine.Result
@@ -47,8 +47,8 @@ func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (eng
 	return res, err
 }
 
-// evaluateResult applies the task's own conditions to a result. again tells that
-// it failed, or is not what until wants.
+// evaluateResult applies the task's conditions to a result. again is true when the step
+// failed, or until is not met.
 func (h *host) evaluateResult(t *program.Task, e *entry, res *engine.Result) (again bool) {
 	if !t.NeedsEvaluation() || res.Status == engine.StatusSkipped {
 		return res.Failure != nil
@@ -64,7 +64,7 @@ func (h *host) evaluateResult(t *program.Task, e *entry, res *engine.Result) (ag
 	if t.FailedWhen != nil {
 		failed, why, err := h.holds(t, t.FailedWhen, e, seen)
 		switch {
-		case err != nil && res.Failure != nil: // it failed so early that there is nothing to judge
+		case err != nil && res.Failure != nil: // the failure left nothing to evaluate
 		case err != nil:
 			fail(err)
 		case failed:
@@ -104,8 +104,8 @@ func (h *host) evaluateResult(t *program.Task, e *entry, res *engine.Result) (ag
 	return true
 }
 
-// holds evaluates conditions on a result: under the task's registered name,
-// and as `result`.
+// holds evaluates conditions on a result, which they read under the task's registered name
+// and as result.
 func (h *host) holds(t *program.Task, conditions []*lang.Expr, e *entry, seen map[string]any) (bool, string, error) {
 	defer h.vars.PopTo(h.vars.Depth())
 	h.vars.Set("result", seen)

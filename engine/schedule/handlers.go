@@ -8,9 +8,8 @@ import (
 	"deployer/engine/program"
 )
 
-// handlers runs those handlers of the play that were notified. A handler whose
-// notifiers are still in the segment goes into the same segment, and the agent
-// decides by what they changed.
+// handlers runs the notified handlers of the play. A handler whose notifying steps are
+// still in the segment joins the segment, and the agent decides by their results.
 func (h *host) handlers(ctx context.Context, p *program.Play) error {
 	nth := h.flushes[p] + 1
 	h.flushes[p] = nth
@@ -43,14 +42,14 @@ func (h *host) handlers(ctx context.Context, p *program.Play) error {
 	return nil
 }
 
-// due tells whether a handler was notified and has not been seen to since.
+// due reports whether a handler was notified and has not run since.
 func (h *host) due(t *program.Task) bool {
 	_, ran := h.seg.handled[t]
 	return h.notified[t] && !ran
 }
 
-// notifiers are the steps of the segment that notify t if they change
-// something, since t was last in the segment.
+// notifiers returns the steps of the segment that notify t when they change something,
+// since t was last in the segment.
 func (h *host) notifiers(t *program.Task) []string {
 	var out []string
 	for _, e := range h.seg.entries[h.seg.handled[t]:] {
@@ -61,14 +60,14 @@ func (h *host) notifiers(t *program.Task) []string {
 	return out
 }
 
-// unattended tells whether the agent can carry out the handler without the
-// controller's decision.
+// unattended reports whether the agent can run the handler without a decision of the
+// controller.
 func (h *host) unattended(t *program.Task) bool {
 	return t.Mode != program.OnController && t.Delegate == nil && !t.NeedsEvaluation() && t.Throttle == nil && !t.RunOnce && !h.seg.registers(t.Refs())
 }
 
-// stillWanted tells whether a handler has to run, or may have to. When the
-// segment with its notifiers was sent meanwhile, that is known.
+// stillWanted reports whether a handler must run, or may have to. The results decide when
+// the segment with its notifiers was sent meanwhile.
 func (h *host) stillWanted(c *taskCall) bool {
 	if len(c.onChange) == 0 {
 		return true
@@ -81,9 +80,8 @@ func (h *host) stillWanted(c *taskCall) bool {
 	return len(c.onChange) > 0
 }
 
-// forceHandlers runs what was notified on a host that has failed, where the play
-// asks for it. What goes wrong there is told, and changes nothing: the first
-// failure is the one that counts.
+// forceHandlers runs the notified handlers on a host that has failed, if the play has
+// force_handlers. Their failures are events only: the first failure of the host counts.
 func (h *host) forceHandlers(ctx context.Context, f *hostFailure) {
 	p := h.play()
 	if f == nil || f.unreachable || f.cancelled || p == nil || !p.ForceHandlers || len(h.notified) == 0 {

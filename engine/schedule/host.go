@@ -12,49 +12,50 @@ import (
 	"deployer/engine/program"
 )
 
-// host is one host's way through the program. Its goroutine owns everything
-// but what the comments say.
+// host is one host's progress through the program. Its goroutine owns all fields without
+// another rule.
 type host struct {
 	run   *run
 	index int
 	name  string
 	plays []bool // by index; fixed before the run
-	// batches are the host's by index of the play, nil where it is not serial.
+	// batches holds the host's batch by index of the play; nil where the play is not
+	// serial.
 	batches []*batch
 
 	cursor int
 	vars   *lang.Vars
-	// lastSet are the variables that a task has set last.
+	// lastSet holds the variables of the latest task that sets variables.
 	lastSet map[string]any
-	// notified are the handlers of the present play that must run.
+	// notified holds the handlers of the current play that must run.
 	notified map[*program.Task]bool
-	// pendingHandlers are the handlers that earlier runs have left undone, by their names
+	// pendingHandlers holds the handlers that earlier runs did not complete, by their names
 	// on the host; nil before the first connection.
 	pendingHandlers map[string]bool
-	// flushes counts how often the handlers of a play were run, to tell apart
-	// their run_once tasks.
+	// flushes counts the handler runs of a play, which distinguishes their run_once tasks.
 	flushes map[*program.Play]int
-	// pendingFailures is a failure that a block's rescue or always part is handling.
+	// pendingFailures holds the failure that a block's rescue or always part handles.
 	pendingFailures map[*program.Block]*hostFailure
 	seg             segment
-	// preview is set while a rollout's block is checked, inside while the host is in
-	// one, restored while it is restored.
+	// preview is set during the check of a rollout's block, inRollout while the host is in
+	// one, restoring while the host is restored.
 	preview   *preview
 	inRollout *rolloutVisit
 	restoring *engine.RestoreResult
-	// retained is about how many bytes the run keeps of what the host said.
+	// retained is the approximate size of the results that the run keeps of the host, in
+	// bytes.
 	retained int
 	checkState
 
 	connection *connection
 
-	mu sync.Mutex // guards what follows
-	// registered are this host's registered results, for actions of others.
+	mu sync.Mutex // guards registered and rep
+	// registered holds the host's registered results, for actions of other hosts.
 	registered map[string]engine.Output
 	rep        engine.HostReport
 
-	// Guarded by the coord's lock.
-	syncPoints    []*syncPoint // those that concern the host, in program order
+	// The coordinator's lock guards the fields below.
+	syncPoints    []*syncPoint // of the host, in program order
 	nextSyncPoint int
 	cause         string        // why it left the run, if it did
 	leftIn        *program.Play // where it was then
@@ -81,25 +82,25 @@ func newHost(r *run, index int, name string, base map[string]any) *host {
 		registered: map[string]engine.Output{}, rep: engine.HostReport{Host: name}}
 }
 
-// hostFailure is what takes a host out of a block, or out of the run.
+// hostFailure is the reason why a host leaves a block or the run.
 type hostFailure struct {
 	failure *engine.Failure
 	step    string // its name
-	// unreachable: the connection is gone, so no rescue can run.
+	// unreachable is true when the connection is lost: no rescue part can run.
 	unreachable bool
-	// cancelled: the host did nothing wrong, but cannot go on; it does not
-	// count against the budget.
+	// cancelled is true when the host did not fail but cannot continue. It does not count
+	// against the budget.
 	cancelled bool
-	// runOnce: the host did it for all hosts of the play, so all of them fail.
+	// runOnce is true for the failure of a run_once task: all hosts of the play fail.
 	runOnce bool
-	// restored says what became of what a rollout had changed.
+	// restored is the result of the restore after a failed rollout.
 	restored *engine.RestoreResult
 }
 
-// Error makes failed an error.
+// Error returns the message of the failure.
 func (f *hostFailure) Error() string { return f.failure.Message }
 
-// work takes the host through the program, and out of it.
+// work runs the program on the host and takes the host out of the run.
 func (h *host) work(ctx context.Context) {
 	err := h.walk(ctx)
 	if h.inRollout != nil {
@@ -111,8 +112,8 @@ func (h *host) work(ctx context.Context) {
 	h.park(ctx, err)
 }
 
-// walk turns a panic of the scheduler or of an action into a failure of this
-// host, so that one bad task never ends the run of all.
+// walk runs the program. It turns a panic of the scheduler or of an action into a failure
+// of this host, so that one task never ends the run of all.
 func (h *host) walk(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -143,7 +144,7 @@ func (h *host) walk(ctx context.Context) (err error) {
 	return nil
 }
 
-// advance takes one operation; after the last one it sends what is gathered.
+// advance runs one operation; after the last one it sends the segment.
 func (h *host) advance(ctx context.Context) error {
 	if h.cursor == len(h.run.prog.Ops) {
 		return h.flush(ctx)
@@ -151,8 +152,7 @@ func (h *host) advance(ctx context.Context) error {
 	return h.step(ctx, h.run.prog.Ops[h.cursor])
 }
 
-// park takes the host out of the run, with the reason if it did not come to
-// the end.
+// park takes the host out of the run; err is nil when the host completed.
 func (h *host) park(ctx context.Context, err error) {
 	if err == nil {
 		h.run.coordinator.leave(h, "", true)
@@ -192,8 +192,7 @@ func (h *host) park(ctx context.Context, err error) {
 	}
 }
 
-// play is the one the host is in, before its first play that one; nil after the
-// last.
+// play returns the play of the cursor, or the host's next play; nil after the last.
 func (h *host) play() *program.Play {
 	if h.cursor == len(h.run.prog.Ops) {
 		return nil
@@ -206,8 +205,8 @@ func (h *host) play() *program.Play {
 	return nil
 }
 
-// rescue finds where the program goes on after a failure: the rescue or always
-// part of a block around it. Without one, the failure is returned.
+// rescue moves the cursor to the rescue or always part of a block around a failure. Without
+// one, it returns the failure.
 func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 	at := h.cursor
 	for b := h.run.prog.Ops[at].Block; b != nil; b = b.Parent {
@@ -219,7 +218,7 @@ func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 		case inside && b.Always > at:
 			to = b.Always + 1
 			h.pendingFailures[b] = f
-		default: // in its last part, or at its doors
+		default: // in the block's last part, or at its begin or end
 			if h.inRollout != nil && h.inRollout.block == b {
 				h.failRollout(ctx, f)
 			}
@@ -238,7 +237,7 @@ func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 // leaveThrottle leaves a block's throttle.
 func (h *host) leaveThrottle(b *program.Block) { h.run.coordinator.exit(h, b) }
 
-// emitWait tells the world what the host emitWait for; empty when it goes on.
+// emitWait emits what the host waits for; empty when the wait has ended.
 func (h *host) emitWait(what string) {
 	h.run.emit(engine.Event{Type: engine.EventWait, Host: h.name, Text: what})
 }

@@ -10,7 +10,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// connect makes sure that the host has a session, and takes its facts over.
+// connect connects the host if it has no session, and updates its facts.
 func (h *host) connect(ctx context.Context, attempts int) error {
 	session, err := h.connection.get(ctx, h.stop(), attempts)
 	if err != nil {
@@ -23,7 +23,7 @@ func (h *host) connect(ctx context.Context, attempts int) error {
 	return nil
 }
 
-// refresh takes the facts of the present session over.
+// refresh sets the host's facts to those of the current session.
 func (h *host) refresh() error {
 	session := h.live()
 	if session == nil {
@@ -37,26 +37,26 @@ func (h *host) refresh() error {
 	return nil
 }
 
-// sleep waits, unless the run ends before.
+// sleep waits for d, or until the run ends.
 func (h *host) sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, h.stop(), d) }
 
-// live is the host's session, nil when there is none.
+// live returns the host's session; nil when there is none.
 func (h *host) live() *session { return h.connection.live() }
 
-// retryable tells whether trying again can help, as the error says.
+// retryable reports whether the error permits a retry.
 func retryable(err error) bool {
 	var r interface{ Retryable() bool }
 	return errors.As(err, &r) && r.Retryable()
 }
 
-// isConnection tells trouble with the connection, which says whether trying
-// again can help, from a host that cannot carry out a segment: its disk is full.
+// isConnection reports whether an error is one of the connection. Such an error has
+// Retryable() bool; another means that the host cannot run the segment: its disk is full.
 func isConnection(err error) bool {
 	var r interface{ Retryable() bool }
 	return errors.As(err, &r)
 }
 
-// asMap turns a struct into variables, by its JSON names.
+// asMap converts a struct to variables, by its JSON names.
 func asMap(v any) (map[string]any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"deployer/engine"
 )
 
-// connectGuards links to those guards of the claim that take no other part.
+// connectGuards adds connections to the guards that are not hosts of the run.
 func (r *run) connectGuards() {
 	if r.opts.Lock == nil {
 		return
@@ -21,14 +21,14 @@ func (r *run) connectGuards() {
 	}
 }
 
-// isGuard reports whether the claim names the machine as a guard.
+// isGuard reports whether the machine is a guard of the lock.
 func (r *run) isGuard(l *connection) bool {
 	return r.opts.Lock != nil && slices.Contains(r.opts.Lock.Guards, l.name)
 }
 
-// holdLock keeps a host connected and locked until the run is over. A host that no
-// play names takes no other part: it is in no budget and no report. One that does
-// is guarded when its own work has ended.
+// holdLock keeps a guard connected and locked until the run has ended. A guard that no play
+// names is in no budget and no report. A guard that is a host of the run is held after its
+// own work.
 func (l *connection) holdLock(ctx context.Context, over <-chan struct{}) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -62,9 +62,8 @@ func (l *connection) holdLock(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// loseGuard records that a guard cannot be locked any more. Without the majority of
-// the guards the run must not go on: another run may lock them and change the same
-// cluster.
+// loseGuard records that a guard cannot be locked any more. Without a majority of the
+// guards the run must stop: another run could lock them and change the same cluster.
 func (c *runLock) loseGuard(l *connection, why error) {
 	c.run.emit(engine.Event{Type: engine.EventWarning, Host: l.name, Text: fmt.Sprintf("is not locked for this run: %v", why)})
 	c.mu.Lock()
@@ -76,7 +75,7 @@ func (c *runLock) loseGuard(l *connection, why error) {
 	c.checkMajority()
 }
 
-// checkMajority aborts the run when it had the majority of its guards and has lost it.
+// checkMajority aborts the run when it has lost the majority of its guards.
 func (c *runLock) checkMajority() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

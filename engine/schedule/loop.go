@@ -21,7 +21,7 @@ type iteration struct {
 	item  any
 }
 
-// push makes the item visible until the variables are left.
+// push sets the variables of the item until the caller's scope ends.
 func (at *iteration) push(t *program.Task, vars *lang.Vars) {
 	if at != nil {
 		t.Loop.SetItem(vars, at.index, at.item)

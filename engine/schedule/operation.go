@@ -7,7 +7,7 @@ import (
 	"deployer/engine/program"
 )
 
-// step carries out the operation at the cursor and moves the cursor on.
+// step runs the operation at the cursor and advances the cursor.
 func (h *host) step(ctx context.Context, op program.Op) error {
 	switch op.Kind {
 	case program.OpPlay:
@@ -77,8 +77,8 @@ func (h *host) enterPlay(ctx context.Context, op program.Op) error {
 	return nil
 }
 
-// checkBudget aborts the run when what was lost so far, where more was allowed,
-// is too much for this play.
+// checkBudget aborts the run when the hosts that were lost in earlier plays exceed the
+// budget of this play.
 func (h *host) checkBudget(ctx context.Context, p *program.Play) error {
 	err := h.run.budget.check(p)
 	if err == nil {
@@ -91,7 +91,7 @@ func (h *host) checkBudget(ctx context.Context, p *program.Play) error {
 	return err
 }
 
-// enterBlock evaluates the block's condition, and takes its turn.
+// enterBlock evaluates the block's condition and waits for the block's throttle or rollout.
 func (h *host) enterBlock(ctx context.Context, b *program.Block) error {
 	if b.OnlyHosts != nil && !b.OnlyHosts[h.name] {
 		h.leapBlock(b)
@@ -144,11 +144,11 @@ func (h *host) enterBlock(ctx context.Context, b *program.Block) error {
 	return nil
 }
 
-// skipBlock goes past the block; skip records each of its tasks.
+// skipBlock moves past the block; skip records each of its tasks.
 func (h *host) skipBlock(b *program.Block, skip func(*taskCall)) {
 	for i := b.Begin; i < b.End; i++ {
 		if b.Rescue > 0 && i >= b.Rescue && (b.Always == 0 || i < b.Always) {
-			continue // these would not have run either
+			continue // a rescue part does not run without a failure
 		}
 		if t := h.run.prog.Ops[i].Task; h.run.prog.Ops[i].Kind == program.OpTask {
 			skip(&taskCall{task: t, op: i, id: t.ID})
@@ -157,27 +157,26 @@ func (h *host) skipBlock(b *program.Block, skip func(*taskCall)) {
 	h.leapBlock(b)
 }
 
-// leapBlock goes on behind a block.
+// leapBlock moves past the block without records.
 func (h *host) leapBlock(b *program.Block) {
 	end := b.End + 1
 	h.after(func() { h.run.coordinator.jump(h, end, bypassed) })
 	h.cursor = end
 }
 
-// endRescue is where a block's always part begins. It is only come to when
-// nothing failed, or when the rescue part dealt with it.
+// endRescue starts a block's always part, after success of the block or of its rescue part.
 func (h *host) endRescue(ctx context.Context, b *program.Block) error {
 	if h.pendingFailures[b] == nil {
 		return nil
 	}
-	if err := h.flush(ctx); err != nil { // the rescue is not over before its steps are
+	if err := h.flush(ctx); err != nil { // the steps of the rescue must have ended
 		return err
 	}
 	delete(h.pendingFailures, b)
 	return nil
 }
 
-// leaveBlock ends a block: a failure that was kept for its always part goes on.
+// leaveBlock ends a block and returns the failure that its always part has delayed.
 func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
 	if f := h.pendingFailures[b]; f != nil {
 		if err := h.flush(ctx); err != nil {
@@ -198,8 +197,8 @@ func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
 	return nil
 }
 
-// needs waits for labels that others have to pass. What is met already does
-// not end the segment.
+// needs waits for the labels of other hosts. A need that is already met does not end the
+// segment.
 func (h *host) needs(ctx context.Context, needs []program.Need) error {
 	for _, n := range needs {
 		ready, err := h.run.coordinator.need(ctx, h, n, true)
@@ -223,7 +222,8 @@ func (h *host) needs(ctx context.Context, needs []program.Need) error {
 	return nil
 }
 
-// cannotWait tells a wait that can never end from the end of the run.
+// cannotWait returns the error of a wait: the end of the run, or a failure of the host
+// because the wait can never end.
 func (h *host) cannotWait(err error) error {
 	if h.stop().Err() != nil {
 		return context.Cause(h.stop())
@@ -231,8 +231,8 @@ func (h *host) cannotWait(err error) error {
 	return &hostFailure{failure: &engine.Failure{Message: err.Error()}, cancelled: true}
 }
 
-// failOutsideTask is a failure of something that is no task, such as the condition of
-// a block.
+// failOutsideTask returns the failure of an operation that is no task, such as the
+// condition of a block.
 func (h *host) failOutsideTask(ctx context.Context, what string, err error) error {
 	if ferr := h.flush(ctx); ferr != nil {
 		return ferr

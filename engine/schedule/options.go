@@ -14,35 +14,34 @@ import (
 // Host is a live session with the agent on a host. Run and Dial may be called
 // at the same time from several goroutines.
 type Host interface {
-	// Facts are what the agent reported when it started.
+	// Facts returns the facts that the agent gathered at its start.
 	Facts() engine.Facts
-	// Run carries out a segment, calls on with each result in the order of the
-	// steps, and returns after the last. It stops after the first step that
-	// fails without IgnoreErrors. An error is only trouble with the
-	// connection, and says by Retryable() bool whether connecting again can
-	// help.
+	// Run runs a segment, calls on with each result in the order of the steps, and
+	// returns after the last. It stops after the first step that fails without
+	// IgnoreErrors. An error means a failure of the connection; its method
+	// Retryable() bool reports whether a new connection can help.
 	Run(ctx context.Context, seg engine.Segment, on func(engine.Result)) error
-	// Dial opens a connection from the host to an address as seen by it.
+	// Dial opens a connection from the host to an address, resolved on the host.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 	Close() error
 }
 
-// Stopper is a Host that can be asked to end its segments after the step in
-// flight; Run then returns with the results so far, whatever its error.
+// Stopper is implemented by Hosts that can end their segments after the step in flight.
+// Run returns then, after the results so far, with any error.
 type Stopper interface{ Stop(reason string) }
 
-// Journaler is a Host that knows what became of the steps of a run before the
-// connection was lost.
+// Journaler is implemented by Hosts that can read the journal of a run, which includes
+// the steps before a lost connection.
 type Journaler interface {
 	Journal(ctx context.Context, run string) ([]engine.JournalEntry, error)
 }
 
-// HandlerStore is a Host that remembers handlers which earlier runs have left undone, by
-// the names of engine.Step.Notifies.
+// HandlerStore is implemented by Hosts that store pending handlers of earlier runs, by the
+// names of engine.Step.Notifies.
 type HandlerStore interface{ PendingHandlers() []string }
 
-// A session has all of these. They are looked for by their methods, so that a name that
-// one side changes would be missed without a word.
+// A session implements all of these. Type assertions find them, so that a rename of a
+// method on one side would otherwise go unnoticed.
 var (
 	_ Host                                = (*remote.Session)(nil)
 	_ Stopper                             = (*remote.Session)(nil)
@@ -51,8 +50,8 @@ var (
 	_ interface{ Lost() <-chan struct{} } = (*remote.Session)(nil)
 )
 
-// Connector opens sessions. An error says by Retryable() bool whether trying
-// again can help; one that does not say is final.
+// Connector opens sessions. The method Retryable() bool of an error reports whether a
+// retry can help; an error without it is final.
 type Connector interface {
 	Connect(ctx context.Context, host string) (Host, error)
 }
@@ -66,59 +65,59 @@ type Artifacts interface {
 type Blobs interface {
 	// AddBlob returns the content's digest.
 	AddBlob(content []byte) (digest string)
-	// AddFile makes a file of any size available. It is opened and read once
-	// for each key, also when many hosts ask at one time.
+	// AddFile makes a file of any size available. It opens and reads the file once for
+	// each key, also when many hosts ask concurrently.
 	AddFile(ctx context.Context, key any, open func() (io.ReadCloser, error)) (engine.Blob, error)
-	// Download makes what is at a URL available, if its hex SHA-256 is digest.
+	// Download makes the content of a URL available, if its hex SHA-256 is digest.
 	Download(ctx context.Context, url, digest string) (engine.Blob, error)
 }
 
-// Options say how a program is run.
+// Options are the options of a run.
 type Options struct {
-	// RunID names the run; hosts keep what they replace under it. Required.
+	// RunID is the id of the run, under which hosts store backups. Required.
 	RunID string
-	// ResumedRuns are the runs that this one goes on from, the newest first.
+	// ResumedRuns are the runs that this run resumes, the newest first.
 	ResumedRuns []string
-	// CheckOnly only finds out what would change.
+	// CheckOnly runs checks and changes nothing.
 	CheckOnly bool
-	// Unlocked lets the steps run at one time with those of other runs that a host
-	// was not locked for.
+	// Unlocked runs the steps without the run lock of the hosts.
 	Unlocked bool
-	// NoRestore leaves a host as it is when it fails in a rollout, for a look.
+	// NoRestore does not restore a host that fails in a rollout.
 	NoRestore bool
-	// Expect is what a step of a host may do, by the plan that is applied; nil
-	// for anything. The steps of a host are asked for in their order.
+	// Expect returns the part of the applied plan for a step of a host; nil permits
+	// everything. Calls for a host come in the order of its steps.
 	Expect func(host, step string) *engine.Expect
-	// Hosts are those of the run, in inventory order.
+	// Hosts are the hosts of the run, in inventory order.
 	Hosts []string
 	// Match resolves a pattern of a play, or the name of a group in a budget.
-	// Hosts that are not in Hosts are left out. Required.
+	// Names that are not in Hosts are ignored. Required.
 	Match func(pattern string) ([]string, error)
-	// Vars returns what a host's tasks see before anything is registered.
-	// Parts of it may be shared between hosts; nothing in it is changed.
+	// Vars returns a host's variables before any task. Hosts may share parts of the
+	// map; the run changes nothing in it.
 	Vars func(host string) (map[string]any, error)
-	// Extra are the variables from the command line, which win over all.
+	// Extra are the variables of the command line, which take precedence over all
+	// others.
 	Extra map[string]any
 
 	Registry  engine.Registry
 	Connector Connector
-	// Local opens sessions on the machine that deployer runs on, for
-	// delegate_to: localhost; nil when there is no such thing.
+	// Local opens sessions on the controller's machine, for delegate_to: localhost;
+	// nil when that is not possible.
 	Local     Connector
 	Services  engine.Services
 	Artifacts Artifacts // may be nil when no task uses artifacts
 	Blobs     Blobs     // may be nil when no task makes blobs
 
-	// Forks is the largest number of hosts that are being connected to or
-	// carry out a segment at one time. Default 50.
+	// Forks is the maximum number of hosts that connect or run a segment in
+	// parallel. Default 50.
 	Forks int
-	// ActionParallelism is the largest number of actions that run on the
-	// controller at one time. Default 50.
+	// ActionParallelism is the maximum number of actions that run in parallel on the
+	// controller. Default 50.
 	ActionParallelism int
-	// Lock locks the hosts for this run; nil locks nothing.
+	// Lock configures the run lock; nil locks no host.
 	Lock *LockOptions
-	// Budget says how many hosts of a group (or role, or "all") may fail or be
-	// unreachable before the run is aborted. A group without an entry has no limit,
+	// Budget is the failure budget: the number of hosts of a group (or role, or
+	// "all") that may fail or be unreachable before the run is aborted. A group without an entry has no limit,
 	// except those of ProtectedGroups.
 	Budget map[string]program.Limit
 	// ProtectedGroups are groups of which no host may be lost, unless Budget or the
@@ -126,30 +125,30 @@ type Options struct {
 	ProtectedGroups []string
 	Retry           Retry
 
-	// Confirm is asked before each task, once for all hosts that are to do it,
-	// handlers apart; nil asks nothing. See compile.Compiler.Step.
+	// Confirm asks the user before each task, once for all its hosts, except for
+	// handlers; nil does not ask. See compile.Compiler.Step.
 	Confirm func(ctx context.Context, task string, hosts []string) Answer
 
 	// Sink receives the events. Required.
 	Sink engine.Sink
-	// Redactor takes secrets out of everything that reaches Sink and the
-	// report, and learns those of secret steps; nil for one that knows none.
+	// Redactor redacts events and the report, and learns the outputs of secret steps;
+	// nil for one without secrets.
 	Redactor *Redactor
-	// Interrupt, when it is closed or sent to, ends the run after the steps in
-	// flight. To stop at once, cancel the context of Run.
+	// Interrupt ends the run after the steps in flight, when it is closed or receives.
+	// Cancel the context of Run to stop at once.
 	Interrupt <-chan struct{}
 }
 
-// Retry says how connecting is tried again after trouble that may pass. The
-// wait doubles from First up to Most, each shortened by up to a quarter at
-// random so that many hosts do not come back at one moment.
+// Retry configures retries of connections after temporary errors. The interval doubles
+// from Initial up to Max. Each interval is shortened at random by up to a quarter, so
+// that many hosts do not reconnect at the same moment.
 type Retry struct {
 	Initial time.Duration // default 1 s
 	Max     time.Duration // default 30 s
 	// Attempts bounds the first connection. Default 4: about 7 s of waiting.
 	Attempts int
-	// Reattempts bounds coming back to a host that was lost in the middle.
-	// Default 8: about 90 s of waiting, enough for a reboot.
+	// Reattempts bounds the attempts to reconnect to a host that was lost. Default 8:
+	// about 90 s of waiting, enough for a reboot.
 	Reattempts int
 }
 

@@ -7,15 +7,15 @@ import (
 	"deployer/engine/program"
 )
 
-// handlerName is what a host remembers a handler by: the same in the next run,
-// also when tasks were added before it.
+// handlerName returns the name of a handler on hosts: the same in the next run, also after
+// tasks were added before it.
 func (r *run) handlerName(t *program.Task) string {
 	return r.prog.Name + "/" + t.Role + "/" + t.Kind.Name + "/" + t.Name
 }
 
-// noteHandlers tells the host which handlers the step makes necessary, and which
-// it is. Those that run on the controller or on another host are not remembered:
-// a host cannot tell whether they did.
+// noteHandlers adds to a step the handlers that it notifies, or the handler that it is.
+// Handlers that run on the controller or on another host are excluded: the host cannot know
+// whether they ran.
 func (h *host) noteHandlers(s *engine.Step, t *program.Task, at *iteration) {
 	for _, n := range t.Notify {
 		if n.Mode != program.OnController && n.Delegate == nil {
@@ -27,7 +27,7 @@ func (h *host) noteHandlers(s *engine.Step, t *program.Task, at *iteration) {
 	}
 }
 
-// loadPendingHandlers takes over, on the first connection, what earlier runs left undone.
+// loadPendingHandlers reads the pending handlers of earlier runs, on the first connection.
 func (h *host) loadPendingHandlers(s *session) {
 	d, ok := s.Host.(HandlerStore)
 	if !ok || h.pendingHandlers != nil {
@@ -39,7 +39,7 @@ func (h *host) loadPendingHandlers(s *session) {
 	}
 }
 
-// restoreHandlers notifies the handlers of a play that an earlier run left undone.
+// restoreHandlers notifies the handlers of a play that are pending from an earlier run.
 func (h *host) restoreHandlers(ctx context.Context, p *program.Play) error {
 	for _, t := range p.Handlers {
 		name := h.run.handlerName(t)
@@ -53,7 +53,7 @@ func (h *host) restoreHandlers(ctx context.Context, p *program.Play) error {
 		delete(h.pendingHandlers, name)
 		h.notified[t] = true
 		h.run.emit(engine.Event{Type: engine.EventStepText, Host: h.name, Step: t.ID, Name: t.Name, Role: t.Role,
-			Text: "an earlier run has left it undone"})
+			Text: "pending from an earlier run"})
 	}
 	return nil
 }

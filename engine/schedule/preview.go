@@ -8,9 +8,8 @@ import (
 	"deployer/engine/program"
 )
 
-// preview is a check of a rollout's block on one host, in a run that is none: it
-// finds out whether the host needs a turn. What it learns of a host on which
-// nothing changes is not asked for again.
+// preview is the check of a rollout's block on one host in a real run: it finds out whether
+// the host needs a turn. When nothing changes, its results are those of the block.
 type preview struct {
 	changes bool         // something would change, or that cannot be known
 	waits   bool         // something is not there yet for which the block waits
@@ -19,7 +18,7 @@ type preview struct {
 	labels  []int // operations that the host passes
 }
 
-// take keeps a result.
+// take records a result.
 func (p *preview) take(h *host, e *entry, res *engine.Result) {
 	judged := e.task.IgnoreErrors || e.task.NeedsEvaluation() || e.task.Block.Rescue > 0 || e.task.Block.Always > 0
 	switch {
@@ -40,8 +39,8 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 	p.results = append(p.results, engine.Event{Type: engine.EventStepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: res})
 }
 
-// previewBlock checks the tasks of a block up to the first that would change
-// something. The host is where it was when it returns.
+// previewBlock checks the tasks of a block up to the first that would change something. It
+// restores the host's cursor.
 func (h *host) previewBlock(ctx context.Context, b *program.Block) (*preview, error) {
 	p, at := &preview{}, h.cursor
 	h.preview = p
@@ -88,7 +87,7 @@ func (h *host) previewOps(ctx context.Context, b *program.Block) error {
 	return nil
 }
 
-// previewInner goes into a block inside, or past it.
+// previewInner enters a nested block, or moves past it.
 func (h *host) previewInner(ctx context.Context, b *program.Block) error {
 	if err := h.need(ctx, b.Refs()); err != nil {
 		return err
@@ -118,8 +117,8 @@ func (h *host) previewInner(ctx context.Context, b *program.Block) error {
 	return nil
 }
 
-// acceptPreview records what was found as what the block has done, and goes behind
-// it, unless a check failed.
+// acceptPreview records the results of the preview as those of the block and moves past the
+// block, unless a check failed.
 func (h *host) acceptPreview(b *program.Block, p *preview) error {
 	for _, e := range p.results {
 		h.count(*e.Result)
@@ -136,8 +135,8 @@ func (h *host) acceptPreview(b *program.Block, p *preview) error {
 	return nil
 }
 
-// expect is what a step may do by the plan that is applied; nil for anything. A
-// preview does nothing, and restoring is what no plan foresees.
+// expect returns the part of the applied plan for a step; nil permits everything. A preview
+// changes nothing, and no plan contains a restore.
 func (h *host) expect(step string) *engine.Expect {
 	if h.run.opts.Expect == nil || h.preview != nil || h.restoring != nil {
 		return nil
@@ -145,5 +144,5 @@ func (h *host) expect(step string) *engine.Expect {
 	return h.run.opts.Expect(h.name, step)
 }
 
-// checking reports whether nothing may be changed now.
+// checking reports whether the host must not be changed now.
 func (h *host) checking() bool { return h.run.opts.CheckOnly || h.preview != nil }

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// maxReopenInterval is the longest wait between two tries to reach a host that is
-// expected back.
+// maxReopenInterval is the maximum interval between attempts to reconnect to a host that is
+// expected to come back.
 const maxReopenInterval = 5 * time.Second
 
-// reopen waits until the session is lost, as a step has brought it about, and
-// opens another one: again and again until ctx ends, since all that stands in the
-// way meanwhile is expected. Others who want the host wait for that.
+// reopen waits until the session is lost, because of a step, and opens a new one. It
+// retries every error until ctx ends, because errors are expected meanwhile. Other users of
+// the host wait for it.
 func (l *connection) reopen(ctx context.Context) error {
 	gone := l.live()
 	if gone != nil {
@@ -34,7 +34,7 @@ func (l *connection) reopen(ctx context.Context) error {
 	return err
 }
 
-// awaitLoss waits until a session has ended. One that cannot tell is taken for
+// awaitLoss waits until a session has ended. A session that cannot report its end counts as
 // lost.
 func awaitLoss(ctx context.Context, s *session) error {
 	connection, ok := s.Host.(interface{ Lost() <-chan struct{} })
@@ -49,9 +49,8 @@ func awaitLoss(ctx context.Context, s *session) error {
 	}
 }
 
-// takeOver makes the caller the one who connects, once those who already try are
-// through. That they failed does not matter: they did not know that the host
-// would be away.
+// takeOver makes the caller the one that connects, after the current attempt of others. The
+// failure of that attempt does not matter: it did not expect the loss.
 func (l *connection) takeOver(ctx context.Context) (connected bool, err error) {
 	for {
 		l.mu.Lock()
@@ -74,7 +73,7 @@ func (l *connection) takeOver(ctx context.Context) (connected bool, err error) {
 	}
 }
 
-// dialUntilDone connects and locks the host, until ctx ends.
+// dialUntilDone connects and locks the host; it retries until ctx ends.
 func (l *connection) dialUntilDone(ctx context.Context) (*session, error) {
 	wait := min(l.run.opts.Retry.Initial, maxReopenInterval)
 	why := errors.New("it was not tried to connect")

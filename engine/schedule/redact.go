@@ -7,18 +7,18 @@ import (
 	"deployer/engine/redact"
 )
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret.
 const Redacted = redact.Mark
 
-// Redactor takes secrets out of all texts that leave a run. A nil Redactor
-// changes nothing. It is safe for concurrent use.
+// Redactor removes secrets from the texts of a run. A nil Redactor changes nothing. It is
+// safe for concurrent use.
 type Redactor struct{ set *redact.Set }
 
-// NewRedactor makes a redactor for secrets.
+// NewRedactor returns a redactor of secrets.
 func NewRedactor(secrets []string) *Redactor { return &Redactor{redact.NewSet(secrets...)} }
 
-// Learn adds the texts of a secret step's output to the secrets. It returns false
-// when there are more than it takes.
+// Learn adds the texts of a secret step's output to the secrets. It returns false when the
+// output exceeds the maximum size.
 func (r *Redactor) Learn(output engine.Output) (all bool) {
 	return r.set.AddOutput(map[string]any(output))
 }
@@ -31,11 +31,11 @@ func (r *Redactor) Text(s string) string {
 	return r.set.Text(s)
 }
 
-// idle is true when there is nothing that could be taken out.
+// idle reports whether there is no secret.
 func (r *Redactor) idle() bool { return r == nil || r.set.Empty() }
 
-// Wrap returns a sink that passes events on without secrets, for events that
-// do not come from the scheduler.
+// Wrap returns a sink that redacts events and passes them on, for events that do not come
+// from the scheduler.
 func (r *Redactor) Wrap(next engine.Sink) engine.Sink { return redactingSink{r, next} }
 
 type redactingSink struct {
@@ -43,10 +43,10 @@ type redactingSink struct {
 	next engine.Sink
 }
 
-// Emit passes an event on without secrets.
+// Emit passes a redacted event on.
 func (s redactingSink) Emit(e engine.Event) { s.next.Emit(s.r.Event(e)) }
 
-// Event returns e without secrets. What e points to is copied, not changed.
+// Event returns e without secrets. It copies the values that e points to.
 func (r *Redactor) Event(e engine.Event) engine.Event {
 	if e.Result != nil && !r.harmless(e.Result) {
 		res := r.Result(*e.Result)
@@ -115,8 +115,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 	return res
 }
 
-// harmless is true when there is nothing to take out, which is the case of nearly
-// all results.
+// harmless reports whether a result needs no redaction, which holds for nearly all results.
 func (r *Redactor) harmless(res *engine.Result) bool {
 	if res.Secret || !r.idle() {
 		return false

@@ -17,18 +17,18 @@ import (
 type rendered struct {
 	step   *engine.Step
 	action engine.Action
-	// delegate is the machine to do it delegate, nil for the host's own.
+	// delegate is the machine that runs the task; nil for the host itself.
 	delegate *connection
 	title    string
-	// needsFlush: it cannot be rendered before the segment is sent.
+	// needsFlush is true when the task reads a result of the segment that is not sent yet.
 	needsFlush bool
 	skip       bool
-	// unknown says, in a check, why it cannot be known what the task would do.
+	// unknown is the reason, in check mode, why the effect of the task is unknown.
 	unknown string
 	reason  string
 }
 
-// render renders the task. The variables are as before when it returns.
+// render renders the task. It leaves the variables unchanged.
 func (h *host) render(ctx context.Context, c *taskCall, at *iteration) (*rendered, error) {
 	t := c.task
 	defer h.vars.PopTo(h.vars.Depth())
@@ -94,7 +94,7 @@ func (h *host) render(ctx context.Context, c *taskCall, at *iteration) (*rendere
 	}
 	b.step = &engine.Step{ID: stepID(c.id, at), Name: b.title, Module: module, Args: raw, OnChange: c.onChange,
 		IgnoreErrors: t.IgnoreErrors, Timeout: t.Timeout, Secret: t.Secret}
-	if b.delegate == nil { // another host must not remember what this one owes
+	if b.delegate == nil { // handlers of this host are not pending on another
 		h.noteHandlers(b.step, t, at)
 	}
 	b.step.Expect = h.expect(b.step.ID)
@@ -119,38 +119,38 @@ func prepare(ctx context.Context, p engine.Preparer, site *prepareContext) (stri
 	return name, module, nil
 }
 
-// prepareContext is the controller as a Preparer sees it.
+// prepareContext implements engine.PrepareContext.
 type prepareContext struct {
 	host *host
 	ctx  context.Context
 	task *program.Task
-	on   *connection // where it will run
+	on   *connection // the machine that runs the task
 	late bool
-	// personal: it has looked at something that only this host has.
+	// personal is true when the task has read something that only this host has.
 	personal bool
 }
 
-// unknownError says why a file cannot be rendered in a check.
+// unknownError is the reason why a file cannot be rendered in check mode.
 type unknownError struct{ why string }
 
-// Error makes unknowable an error.
+// Error returns the reason.
 func (u unknownError) Error() string { return u.why }
 
 var errNeedsFlush = errors.New("waits for the result of an earlier step")
 
-// Host names the host that the task is for.
+// Host returns the name of the host.
 func (p *prepareContext) Host() string {
 	p.personal = true
 	return p.host.name
 }
 
-// Vars are the variables of the host at this moment.
+// Vars returns the current variables of the host.
 func (p *prepareContext) Vars() map[string]any {
 	p.personal = true
 	if len(p.host.seg.names) > 0 {
 		p.late = true
 	}
-	_ = p.host.vars.PushScope(p.task.Scopes, lang.Everything()) // as for site.Vars
+	_ = p.host.vars.PushScope(p.task.Scopes, lang.Everything()) // as for actionContext.Vars
 	return p.host.vars.Clone()
 }
 
@@ -162,8 +162,8 @@ func (p *prepareContext) Render(name string) ([]byte, error) {
 	return text, err
 }
 
-// renderFile renders a template file for a task; errLate when it looks at what the
-// segment will register. The caller takes the task's variables away again.
+// renderFile renders a template file for a task. The error is errNeedsFlush when the file
+// reads a result of the segment. The caller ends the scope of the task's variables.
 func (h *host) renderFile(t *program.Task, name string) ([]byte, error) {
 	tpl, err := t.Files.Template(name)
 	if err != nil {
@@ -196,7 +196,7 @@ func (p *prepareContext) Walk(name string) ([]engine.FileEntry, error) {
 // AddBlob makes content available to hosts.
 func (p *prepareContext) AddBlob(content []byte) string { return p.blobs().AddBlob(content) }
 
-// roleFile tells files of one run apart.
+// roleFile identifies a file of a role or playbook.
 type roleFile struct {
 	of   *lang.Files
 	name string
@@ -220,9 +220,10 @@ func (p *prepareContext) blobs() Blobs {
 	return p.host.run.opts.Blobs
 }
 
-// Artifact names the blob of an artifact for the architecture of where it goes.
+// Artifact returns the blob of an artifact for the architecture of the machine that runs
+// the task.
 func (p *prepareContext) Artifact(ctx context.Context, name, version string) (engine.Blob, error) {
-	p.personal = true // of its architecture
+	p.personal = true // the result depends on the architecture
 	if p.host.run.opts.Artifacts == nil {
 		return engine.Blob{}, errors.New("this run was started without a source of artifacts")
 	}

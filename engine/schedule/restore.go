@@ -11,9 +11,9 @@ import (
 	"deployer/engine/program"
 )
 
-// restoreBlock restores what the block of a rollout has changed on the host in
-// this run, the last step first, and then holds the host at the block's readiness
-// gates, as reverting the run would.
+// restoreBlock restores what the block of a rollout has changed on the host in this run,
+// the last step first, and then runs the block's readiness gates, as a revert of the run
+// does.
 func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.RestoreResult {
 	h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: fmt.Sprintf("restoring what %q has changed", b.Name)})
 	out := &engine.RestoreResult{}
@@ -42,8 +42,8 @@ func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.Resto
 	return out
 }
 
-// restoreTasks are the tasks that put a block back: what its tasks have kept, in
-// reverse order, and then, in their order, what must wait for files, and gates.
+// restoreTasks returns the tasks that restore a block: the backups of its tasks in reverse
+// order; then, in their order, resources that need files first, and gates.
 func (r *run) restoreTasks(b *program.Block) ([]*program.Task, error) {
 	var undo, hold []*program.Task
 	for i := b.Begin + 1; i < b.End; i++ {
@@ -78,8 +78,8 @@ func (r *run) restoreTasks(b *program.Block) ([]*program.Task, error) {
 	return append(undo, hold...), nil
 }
 
-// guards are the conditions of a task, with those of the blocks around it inside of
-// the rollout.
+// guards returns the conditions of a task and of the blocks around it, inside of the
+// rollout.
 func guards(op program.Op, rollout *program.Block) []*lang.Expr {
 	when := op.Task.When
 	for b := op.Block; b != nil && b != rollout; b = b.Parent {
@@ -88,8 +88,8 @@ func guards(op program.Op, rollout *program.Block) []*lang.Expr {
 	return when
 }
 
-// runRestoreHandlers runs the handlers of what was restored, so that what runs follows
-// the restored files.
+// runRestoreHandlers runs the handlers of the restored tasks, so that processes use the
+// restored files.
 func (h *host) runRestoreHandlers(ctx context.Context, tasks []*program.Task) error {
 	if len(h.notified) == 0 || len(tasks) == 0 {
 		return nil

@@ -14,15 +14,15 @@ import (
 	"deployer/engine/redact"
 )
 
-// record takes in how a step ended: counters, events, handlers and registered
-// names. It returns the result as it counts.
+// record handles the result of a step: counters, events, handlers and registered names. It
+// returns the result in its final form.
 func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	res.Host, res.Secret, res.Delegate, res.RunOnce = h.name, res.Secret || e.task.Secret, e.on, e.task.RunOnce
 	if e.step != nil {
 		res.Step, res.Name = e.step.ID, e.step.Name
 	}
 	if e.conditional && res.Status == engine.StatusSkipped {
-		return &res // a handler that nothing notified after all
+		return &res // no step has notified the handler
 	}
 	if h.preview != nil {
 		h.preview.take(h, e, &res)
@@ -47,8 +47,8 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	return &res
 }
 
-// learn makes the output of a secret step known to the redactor before another task
-// can use it.
+// learn adds the output of a secret step to the redactor's secrets, before another task can
+// use it.
 func (h *host) learn(t *program.Task, res engine.Result) {
 	if !res.Secret || t.Register == "" && len(t.Sets) == 0 || h.run.opts.Redactor.Learn(output(res)) {
 		return
@@ -57,7 +57,7 @@ func (h *host) learn(t *program.Task, res engine.Result) {
 		"the output of the secret step %q has more than %d bytes: texts beyond that are not taken out where other steps show them", res.Name, redact.MaxOutput)})
 }
 
-// rescued tells whether a failure of the entry is dealt with by a block.
+// rescued reports whether a rescue part handles a failure of the entry.
 func (e *entry) rescued() bool {
 	for b := e.task.Block; b != nil; b = b.Parent {
 		if b.Rescue > e.op && e.op > b.Begin && !e.task.Handler {
@@ -91,7 +91,7 @@ func (h *host) notify(t *program.Task) {
 	}
 }
 
-// view is a result as tasks see it under its registered name.
+// view returns a result in the form of its registered name.
 func view(res engine.Result) map[string]any {
 	out := output(res)
 	out["changed"] = res.Status == engine.StatusChanged
@@ -103,7 +103,7 @@ func view(res engine.Result) map[string]any {
 	return out
 }
 
-// output is what the task put out, in the check and in what came after it.
+// output returns the output of the check and of Apply.
 func output(res engine.Result) map[string]any {
 	out := map[string]any{}
 	if res.Change != nil {
@@ -115,8 +115,8 @@ func output(res engine.Result) map[string]any {
 	return out
 }
 
-// define gives the host's later tasks the variables that a task has set. One that
-// was skipped or failed leaves them as they were.
+// define sets the variables of a task for the host's later tasks. A task that was skipped
+// or has failed sets nothing.
 func (h *host) define(t *program.Task, res engine.Result) {
 	if len(t.Sets) == 0 || res.Failure != nil || res.Status != engine.StatusOK && res.Status != engine.StatusChanged {
 		return
@@ -152,7 +152,7 @@ func (h *host) registerResult(e *entry, res engine.Result) {
 	}
 }
 
-// register makes a result visible to the host's later tasks, and to actions.
+// register makes a result visible to the host's later tasks and to actions.
 func (h *host) register(name string, value map[string]any) {
 	h.vars.Assign(name, value)
 	h.mu.Lock()
@@ -167,13 +167,12 @@ func (h *host) registeredMap(name string) (map[string]any, bool) {
 	return v, ok
 }
 
-// skipItem records that a task does not apply.
+// skipItem records that a task is skipped.
 func (h *host) skipItem(c *taskCall, at *iteration, reason string) {
 	h.leaveOut(c, at, engine.Result{Reason: reason})
 }
 
-// skipUnknown leaves a task out of a check because it cannot be known what it
-// would do.
+// skipUnknown omits a task from a check, because its effect is unknown.
 func (h *host) skipUnknown(c *taskCall, at *iteration, why string) {
 	h.leaveOut(c, at, engine.Result{Unknown: why})
 	h.markTentative(c.task.Defines(), tentative{c.task.Name, true})
@@ -183,9 +182,9 @@ func (h *host) leaveOut(c *taskCall, at *iteration, res engine.Result) {
 	e := &entry{op: c.op, task: c.task, at: at}
 	res.Step, res.Name, res.Status, res.Started = stepID(c.id, at), c.task.Name, engine.StatusSkipped, time.Now()
 	if name := c.task.Register; name != "" && h.seg.steps > 0 {
-		// That it was skipped is known now, so tasks that look at it need not
-		// wait for the segment; unless an earlier step registers that name too,
-		// or other items of the loop do.
+		// The task is skipped for certain, so tasks that read its result need not wait
+		// for the segment; unless an earlier step, or another item of the loop,
+		// registers that name too.
 		if at == nil && len(c.onChange) == 0 && !h.seg.names[name] {
 			h.register(name, view(res))
 		} else {
@@ -199,8 +198,7 @@ func (h *host) leaveOut(c *taskCall, at *iteration, res engine.Result) {
 	})
 }
 
-// failTask records that a task could not even be begun, once what comes before
-// it is done.
+// failTask records that a task failed before it could start, after the entries before it.
 func (h *host) failTask(ctx context.Context, c *taskCall, err error) error {
 	return h.failItem(ctx, c, nil, err)
 }
@@ -220,8 +218,7 @@ func (h *host) failItem(ctx context.Context, c *taskCall, at *iteration, err err
 		Failure: asFailure(err), Started: time.Now()})
 }
 
-// end records a result that did not come from the agent, and returns its
-// failure unless that is ignored.
+// end records a result of the controller, and returns its failure unless it is ignored.
 func (h *host) end(e *entry, res engine.Result) error {
 	e.result = h.record(e, res)
 	if e.succeeded() {
@@ -230,8 +227,7 @@ func (h *host) end(e *entry, res engine.Result) error {
 	return &hostFailure{failure: e.result.Failure, step: e.result.Name}
 }
 
-// asFailure makes an error travel: its first line is the message, the rest the
-// detail.
+// asFailure converts an error: its first line is the message, the rest the detail.
 func asFailure(err error) *engine.Failure {
 	var f *engine.Failure
 	if errors.As(err, &f) {

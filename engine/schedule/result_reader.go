@@ -7,7 +7,7 @@ import (
 	"deployer/engine"
 )
 
-// resultReader takes results in while a session runs, and nothing once it is closed.
+// resultReader passes the results of a running session on, and none after close.
 type resultReader struct {
 	mu       sync.Mutex
 	dispatch *dispatch

@@ -6,13 +6,12 @@ import (
 	"deployer/engine"
 )
 
-// maxRetained is how many bytes of memory the run keeps at most of what one host
-// said: its registered results, and in a check what a plan has of it. That of most
-// hosts is a few kilobytes.
+// maxRetained is the maximum memory for results of one host, in bytes: registered results,
+// and in check mode the effects for the plan. Most hosts need a few kilobytes.
 const maxRetained = 256 << 20
 
-// boundRetained counts what the run keeps of a result. When that is too much it keeps
-// nothing of it, and the step has failed.
+// boundRetained counts the memory of a result. It fails the step and drops the result when
+// the host exceeds the maximum.
 func (h *host) boundRetained(e *entry, res *engine.Result) {
 	if e.task.Register == "" && len(e.task.Sets) == 0 && !h.run.opts.CheckOnly {
 		return

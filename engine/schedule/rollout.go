@@ -11,8 +11,8 @@ import (
 	"deployer/engine/rollout"
 )
 
-// blockRollout is the rollout of a block for the hosts of a play, or of one batch
-// of it. It is guarded by the coord's lock.
+// blockRollout is the rollout of a block for the hosts of a play, or of one batch. The
+// coordinator's lock guards it.
 type blockRollout struct {
 	block   *program.Block
 	rules   *rollout.Rollout
@@ -53,19 +53,18 @@ func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout,
 	return &blockRollout{block: b, rules: rollout.New(rules, names), waiters: map[string]*waiter{}}, nil
 }
 
-// recordArrival takes in how a host went past the block's gate.
+// recordArrival records how a host passed the block's sync point.
 func (r *blockRollout) recordArrival(h *host, f arrival) {
 	switch f {
 	case bypassed:
 		r.rules.Pass(h.name)
 	case lost:
 		r.rules.Withdraw(h.name)
-	case arrived: // enterRollout says more
+	case arrived: // enterRollout and passRollout follow
 	}
 }
 
-// admit lets hosts in whose turn it is, and turns all away once the rollout has
-// stopped.
+// admit admits the hosts whose turn it is, and refuses all after the rollout has stopped.
 func (c *coordinator) admit(r *blockRollout) {
 	for _, name := range r.rules.Next() {
 		c.release(r.waiters[name], nil)
@@ -80,13 +79,13 @@ func (c *coordinator) admit(r *blockRollout) {
 	}
 }
 
-// stopped is the error for hosts that may not go in any more.
+// stopped returns the error of hosts that are not admitted any more.
 func (r *blockRollout) stopped() error {
 	return fmt.Errorf("the rollout of %q has stopped: %s", r.block.Name, r.cause)
 }
 
-// passRollout records that nothing changes on h in the block at op, or nothing
-// that other hosts have to be protected from.
+// passRollout records that the block at op changes nothing on h, or that the rollout is not
+// in force there.
 func (c *coordinator) passRollout(h *host, op int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +95,8 @@ func (c *coordinator) passRollout(h *host, op int) {
 	c.releaseWaiters(g)
 }
 
-// enterRollout waits until h may be changed in the block at op, of which at most
-// limit hosts are changed at once.
+// enterRollout waits for h's turn in the block at op, in which at most limit hosts are
+// changed in parallel.
 func (c *coordinator) enterRollout(ctx context.Context, h *host, op, limit int) error {
 	c.mu.Lock()
 	c.recordUpTo(h, op, arrived)
@@ -114,8 +113,8 @@ func (c *coordinator) enterRollout(ctx context.Context, h *host, op, limit int) 
 	return c.await(ctx, w)
 }
 
-// leaveRollout takes h out of the block at op. It returns why the rollout stops, if
-// this failure stops it.
+// leaveRollout takes h out of the block at op. It returns an error when this failure stops
+// the rollout.
 func (c *coordinator) leaveRollout(h *host, op int, o rollout.Outcome, cause string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,15 +138,14 @@ func (c *coordinator) leaveRollout(h *host, op int, o rollout.Outcome, cause str
 	return fmt.Errorf("the rollout of %q has stopped: %s; %s", r.block.Name, cause, untouched)
 }
 
-// rolloutVisit is the stay of a host in a block with a rollout.
+// rolloutVisit is the state of a host inside of a block with a rollout.
 type rolloutVisit struct {
 	block   *program.Block
 	changed bool // a step has changed something
 }
 
-// enterRollout finds out whether the block changes anything on the host, and takes
-// its turn if so. past is true when nothing changes, and the host is behind the
-// block already.
+// enterRollout previews the block on the host, and waits for a turn if the block would
+// change something. past is true when it would not, and the host has moved past the block.
 func (h *host) enterRollout(ctx context.Context, b *program.Block) (past bool, err error) {
 	if err := h.flush(ctx); err != nil {
 		return false, err
@@ -185,12 +183,12 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) (past bool, e
 	return false, nil
 }
 
-// members is the number of hosts that the block's rollout is for.
+// members returns the number of hosts of the block's rollout.
 func (c *coordinator) members(h *host, b *program.Block) int {
 	return len(c.syncPoint(h, b.Begin, h.run.prog.Ops[b.Begin].Play).members)
 }
 
-// finishRollout is the end of the block, behind its last check.
+// finishRollout ends the block, after its last check.
 func (h *host) finishRollout(ctx context.Context, b *program.Block) error {
 	if h.inRollout == nil || h.inRollout.block != b {
 		return nil
@@ -203,12 +201,12 @@ func (h *host) finishRollout(ctx context.Context, b *program.Block) error {
 		outcome = rollout.Proved
 	}
 	h.inRollout = nil
-	_ = h.run.coordinator.leaveRollout(h, b.Begin, outcome, "") // only a failure stops it
+	_ = h.run.coordinator.leaveRollout(h, b.Begin, outcome, "") // only a failure stops the rollout
 	return nil
 }
 
-// failRollout takes a host out of the rollout that it is in because of f: what the
-// block has changed on it is restored, unless that cannot be or is not wanted.
+// failRollout takes a host out of its rollout because of f, and restores what the block has
+// changed, if that is possible and wanted.
 func (h *host) failRollout(ctx context.Context, f *hostFailure) {
 	b := h.inRollout.block
 	outcome, cause := rollout.Failed, ""
@@ -235,8 +233,8 @@ func (h *host) failRollout(ctx context.Context, f *hostFailure) {
 	}
 }
 
-// loseInRollout takes a host out of its rollout that has left the program there: it
-// was lost, or the run was stopped at once.
+// loseInRollout takes a host out of its rollout that was lost there, or whose run was
+// stopped at once.
 func (h *host) loseInRollout(ctx context.Context, err error) error {
 	var f *hostFailure
 	if !errors.As(err, &f) {
@@ -247,7 +245,7 @@ func (h *host) loseInRollout(ctx context.Context, err error) error {
 	return err
 }
 
-// countRolloutChange counts a step that has changed something, or put something back.
+// countRolloutChange counts a step that has changed or restored something.
 func (h *host) countRolloutChange(e *entry) {
 	switch {
 	case h.restoring != nil && e.task.Kind.Name == engine.RevertModule:
@@ -257,9 +255,9 @@ func (h *host) countRolloutChange(e *entry) {
 	}
 }
 
-// stop is done when the host must end after the step in flight. Inside of a rollout
-// that is only when the run is stopped at once: a host that is being changed proves
-// its change or restores it, whatever happens to others.
+// stop returns the context that ends when the host must end after the step in flight.
+// Inside of a rollout that is only when the run is stopped at once: a host that is being
+// changed proves its change or is restored, whatever happens to others.
 func (h *host) stop() context.Context {
 	if h.inRollout != nil {
 		return h.run.ctx

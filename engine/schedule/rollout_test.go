@@ -464,7 +464,7 @@ func TestRolloutsAtRandom(t *testing.T) {
       needs: [{label: ready, count: 1}]
       block: [{name: second, do: {}}]
     - {name: after, do: {}}`, 1))
-		if strings.Contains(r.Aborted, errStall.Error()) {
+		if strings.Contains(r.Aborted, errDeadlock.Error()) {
 			t.Fatalf("seed %d: %s\n%s", seed, r.Aborted, summary(r))
 		}
 		if w.most > limit {

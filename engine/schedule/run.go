@@ -20,7 +20,7 @@ type run struct {
 	forks          *boundedSemaphore
 	actions        *boundedSemaphore
 	hosts          []*host
-	guards         []*connection // only locked; see Claim
+	guards         []*connection // only locked; see LockOptions
 	byName         map[string]*host
 	lock           *runLock
 	connections    connections
@@ -30,8 +30,7 @@ type run struct {
 	started        time.Time
 	shared         normalizer
 	args           argsCache
-	// stop is done when the run must end after the steps in flight; its cause
-	// says why.
+	// stop ends when the run must end after the steps in flight; its cause is the reason.
 	stop      context.Context
 	ctx       context.Context // of Run; done when the run must end at once
 	stopNow   context.CancelCauseFunc
@@ -39,15 +38,15 @@ type run struct {
 	cleanups  *engine.Cleanups
 
 	leftOpenMu sync.Mutex
-	leftOpen   []string // what pledges could not close
+	leftOpen   []string // states that no cleanup could end
 }
 
 // ErrInterrupted is the cause of what is cancelled when the user stops the run.
 var ErrInterrupted = errors.New("interrupted; run the same command again to go on")
 
-// Run carries out a program and returns when every host has come to its end,
-// or is parked, or the run was aborted or interrupted. What went wrong on hosts
-// is in the report; an error means that the run could not begin.
+// Run runs a program. It returns when every host has completed or left the run, or the run
+// was aborted or interrupted. The report has the failures of hosts; an error means that the
+// run could not start.
 func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Report, error) {
 	r, err := newRun(ctx, prog, opts.withDefaults())
 	if err != nil {
@@ -131,10 +130,10 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 	return r, nil
 }
 
-// takesPart tells whether a play names the host.
+// takesPart reports whether a play names the host.
 func (r *run) takesPart(h *host) bool { return slices.Contains(h.plays, true) }
 
-// watchInterrupt waits for the user to stop the run, until over is closed.
+// watchInterrupt waits for Options.Interrupt, until over is closed.
 func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
@@ -152,7 +151,7 @@ func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
 // abort ends the run after the steps in flight.
 func (r *run) abort(cause error) { r.stopNow(cause) }
 
-// segment are steps of the host, to be carried out at once.
+// segment returns a segment of steps for the host.
 func (h *host) segment(steps ...engine.Step) engine.Segment {
 	return engine.Segment{Run: h.run.opts.RunID, ResumedRuns: h.run.opts.ResumedRuns, Steps: steps, CheckOnly: h.checking(), Unlocked: h.run.opts.Unlocked, Quiet: h.preview != nil}
 }
@@ -162,13 +161,12 @@ func (r *run) emit(e engine.Event) {
 	r.opts.Sink.Emit(r.opts.Redactor.Event(e))
 }
 
-// announcePlay announces a play when its first host comes.
+// announcePlay emits the start of a play, for its first host.
 func (r *run) announcePlay(p *program.Play) {
 	r.announced[p.Index].Do(func() { r.emit(engine.Event{Type: engine.EventPlayStart, Name: p.Name}) })
 }
 
-// live are the hosts of a play, or of one batch of it, that are still in the
-// run, in order.
+// live returns the hosts of a play, or of one batch, that are still in the run, in order.
 func (r *run) live(p *program.Play, b *batch) []string {
 	r.coordinator.mu.Lock()
 	defer r.coordinator.mu.Unlock()
@@ -181,7 +179,7 @@ func (r *run) live(p *program.Play, b *batch) []string {
 	return out
 }
 
-// parked reports the hosts that are out of the run so far.
+// parked returns the reports of the hosts that have left the run.
 func (r *run) parked() []engine.HostReport {
 	var out []engine.HostReport
 	for _, h := range r.hosts {

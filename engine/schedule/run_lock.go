@@ -10,29 +10,29 @@ import (
 	"deployer/engine/lock"
 )
 
-// LockOptions says how the run locks its hosts: all of those that answer, before
-// anything is sent to one of them. A run that cannot have them all is aborted.
+// LockOptions configures the run lock. The run locks all hosts that answer before it sends
+// a segment to one of them. A run that cannot lock them all is aborted.
 type LockOptions struct {
 	Holder lock.Holder
-	// MaxWait is how long to wait for another run that holds a host; it is
-	// never less than lock.Grace.
+	// MaxWait is the maximum time to wait for another run that holds a host, at least
+	// lock.Grace.
 	MaxWait time.Duration
-	// Guards are locked although no play may name them: the masters of a
-	// cluster, so that two runs on different hosts of it exclude each other. As
-	// one of them may be down, more than half of them are enough.
+	// Guards are locked even if no play names them: the masters of a cluster, so that two
+	// runs on different hosts of the cluster exclude each other. A majority is enough,
+	// because one of them may be down.
 	Guards []string
 }
 
-// Locker is a Host that can be locked for a run. The error of Lock is a
-// *lock.Held when another run has it.
+// Locker is implemented by Hosts that can be locked for a run. The error of Lock is a
+// *lock.Held when another run holds the lock.
 type Locker interface {
 	Lock(ctx context.Context, who lock.Holder) error
 	Unlock(ctx context.Context) error
 }
 
-// lockIdleTimeout is how long nobody may have arrived until those who have not are
-// no longer waited for. A host that hangs would hold up all others else; it is
-// locked by itself when it comes.
+// lockIdleTimeout is the time without a new connection after which the run no longer waits
+// for the other hosts. Otherwise a host that hangs would hold up all others. Such a host is
+// locked when it connects.
 const lockIdleTimeout = 3 * time.Second
 
 // connectedHost is a host that is connected and not locked yet.
@@ -41,20 +41,19 @@ type connectedHost struct {
 	session *session
 }
 
-// runLock is where hosts wait until the run has its locks. A nil runLock locks
-// nothing.
+// runLock makes hosts wait until the run has its locks. A nil runLock locks nothing.
 type runLock struct {
 	LockOptions
 	run     *run
 	decided chan struct{} // closed when the locks are there, or the run is aborted
-	// hosts are the hosts of the run. A machine that they only visit, by
-	// delegate_to, is not locked: other runs may visit it too.
+	// hosts are the hosts of the run and the guards. Machines of delegate_to are not
+	// locked: several runs may use them at the same time.
 	hosts map[*connection]bool
 
 	mu          sync.Mutex
 	hasMajority bool                 // the majority of the guards was locked
 	lostGuards  map[string]bool      // guards that were given up
-	expected    map[*connection]bool // that may still arrive
+	expected    map[*connection]bool // may still connect
 	connected   []connectedHost
 	started     bool
 	timer       *time.Timer
@@ -75,8 +74,8 @@ func newRunLock(r *run) *runLock {
 	return c
 }
 
-// join is called for each new session with a host of the run, before it is used,
-// and returns when the host is locked.
+// join waits until the host of a new session is locked. Each new session with a host of the
+// run calls it before use.
 func (c *runLock) join(ctx context.Context, l *connection, s *session) error {
 	if c == nil || !c.hosts[l] {
 		return nil
@@ -100,8 +99,8 @@ func (c *runLock) join(ctx context.Context, l *connection, s *session) error {
 	return c.lockSingle(ctx, connectedHost{l, s})
 }
 
-// relock locks a host again that was away on purpose. Unlike join it does so also
-// when the run is to be stopped: the step that is in flight has to end.
+// relock locks a host again after an expected loss. Unlike join, it does so even if the run
+// is to be stopped, because the step in flight must end.
 func (c *runLock) relock(ctx context.Context, l *connection, s *session) error {
 	if c == nil || !c.hosts[l] {
 		return nil
@@ -109,8 +108,8 @@ func (c *runLock) relock(ctx context.Context, l *connection, s *session) error {
 	return c.lockSingle(ctx, connectedHost{l, s})
 }
 
-// connectFailed tells that an attempt to connect has failed. Only guards are waited for
-// until their last attempt.
+// connectFailed records a failed attempt to connect. Only guards are expected until their
+// last attempt.
 func (c *runLock) connectFailed(l *connection, last bool) {
 	if c == nil || !last && slices.Contains(c.Guards, l.name) {
 		return
@@ -123,8 +122,7 @@ func (c *runLock) connectFailed(l *connection, last bool) {
 	}
 }
 
-// hostsChanged is called when a host came or failed to: the last one begins the
-// locking; c.mu is held.
+// hostsChanged starts the locking when no host is expected any more; c.mu is held.
 func (c *runLock) hostsChanged() {
 	switch {
 	case c.started:
@@ -137,7 +135,7 @@ func (c *runLock) hostsChanged() {
 	}
 }
 
-// startWithoutOthers begins the locking without those who have not come.
+// startWithoutOthers starts the locking without the hosts that have not connected.
 func (c *runLock) startWithoutOthers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +149,7 @@ func (c *runLock) start() {
 	go c.acquire(c.run.stop)
 }
 
-// close is called when the run is over.
+// close waits for the locking, at the end of the run.
 func (c *runLock) close() {
 	if c == nil {
 		return
@@ -168,8 +166,7 @@ func (c *runLock) close() {
 	}
 }
 
-// majority tells whether more than half of the guards are among those that are
-// here and counted.
+// majority reports whether more than half of the guards are connected and satisfy counts.
 func (c *runLock) majority(counts func(connectedHost) bool) bool {
 	n := 0
 	for _, a := range c.connected {

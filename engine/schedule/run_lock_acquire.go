@@ -12,10 +12,10 @@ import (
 	"deployer/engine/lock"
 )
 
-// lockPollInterval is the wait between two tries for a lock.
+// lockPollInterval is the interval between attempts to lock.
 const lockPollInterval = 200 * time.Millisecond
 
-// acquire locks all that are here, or aborts the run.
+// acquire locks all connected hosts, or aborts the run.
 func (c *runLock) acquire(ctx context.Context) {
 	defer c.checkMajority() // a guard may have been lost meanwhile
 	defer close(c.decided)
@@ -47,7 +47,7 @@ func (c *runLock) acquire(ctx context.Context) {
 	}
 }
 
-// decide finds what to do about locks of others, and the one that decides it.
+// decide returns what to do about the locks of other runs, and the lock that decides it.
 func (c *runLock) decide(held []*lock.Held, waited time.Duration) (lock.Decision, *lock.Held) {
 	verdict, worst := lock.Wait, held[0]
 	for _, other := range held {
@@ -66,8 +66,8 @@ func refusedError(held *lock.Held, more int) error {
 	return fmt.Errorf("refused: %w%s; to wait for its end, use --lock-timeout", held, others)
 }
 
-// lockAll tries to lock those that are here, and returns who holds the others.
-// One whose connection breaks is left to its own goroutine.
+// lockAll tries once to lock the connected hosts, and returns the locks of other runs. It
+// ignores hosts whose connection breaks: their own goroutines handle that.
 func (c *runLock) lockAll(ctx context.Context) []*lock.Held {
 	found := make([]*lock.Held, len(c.connected))
 	var all sync.WaitGroup
@@ -88,7 +88,7 @@ func (c *runLock) unlockAll(ctx context.Context) {
 	all.Wait()
 }
 
-// lock tries once.
+// lock tries once to lock a host.
 func (c *runLock) lock(ctx context.Context, a connectedHost) error {
 	if a.session.locked.Load() {
 		return nil
@@ -104,8 +104,8 @@ func (c *runLock) lock(ctx context.Context, a connectedHost) error {
 	return nil
 }
 
-// lockSingle locks a host that was not there, or is there again after its connection
-// was lost. The others are at work by now: there is nothing to give back.
+// lockSingle locks a host that connects late or again. The other hosts work already: the
+// run keeps their locks meanwhile.
 func (c *runLock) lockSingle(ctx context.Context, a connectedHost) error {
 	var waits lockWait
 	defer waits.done()
@@ -126,7 +126,7 @@ func (c *runLock) lockSingle(ctx context.Context, a connectedHost) error {
 	}
 }
 
-// lockWait tells the world which lock is waited for, once.
+// lockWait emits once for which lock the run waits.
 type lockWait struct {
 	link *connection
 	text string

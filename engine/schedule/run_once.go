@@ -9,13 +9,12 @@ import (
 	"deployer/engine/program"
 )
 
-// runOnce is a run_once task: the first host in inventory order that comes to it does
-// it, so that a run does it where the plan has shown it, and the others wait for the
-// outcome and share it. It is guarded by the coord's lock.
+// runOnce is a run_once task. The first host in inventory order that arrives runs it, as in
+// the plan; the others wait and share the outcome. The coordinator's lock guards it.
 type runOnce struct {
-	// syncPoint tells who has come and who never will; nil for handlers and inside of
-	// throttles, where the first host to come does it: who has the turn must not
-	// wait for one that has not.
+	// syncPoint records which hosts have arrived and which never will; nil for handlers and
+	// inside of throttles, where the first host to arrive runs the task: the host that has
+	// the turn must not wait for one that has not.
 	syncPoint *syncPoint
 	owner     *host
 	done      bool
@@ -23,32 +22,32 @@ type runOnce struct {
 	waiters   []*waiter
 }
 
-// runOnceKey tells apart a task's runs: handlers may run more than once, and every
-// batch of a serial play runs the task for itself.
+// runOnceKey identifies one execution of the task: handlers may run more than once, and
+// every batch of a serial play runs the task.
 type runOnceKey struct {
 	task  *program.Task
 	nth   int
 	batch *batch
 }
 
-// runOnceOutcome is what a run_once task left for all hosts.
+// runOnceOutcome is the outcome of a run_once task for all hosts.
 type runOnceOutcome struct {
 	registered map[string]any
 	defined    map[string]any // the variables that it set
-	// failure is set when it failed; host and step say where.
+	// failure is set when the task failed; host and step say where.
 	failure *engine.Failure
 	host    string
-	// tentative is set when, in a check, registered is not what it will be.
+	// tentative is set when, in check mode, registered differs from a real run.
 	tentative tentative
 }
 
-// runOnceFailure blames a run_once task and not the host that was elected for it:
-// every other host would have failed as well.
+// runOnceFailure describes the failure of a run_once task. It blames the task, not the
+// elected host: every other host would have failed too.
 func runOnceFailure(step, host, message string) string {
 	return fmt.Sprintf("%q failed (run once, on %s): %s", step, host, message)
 }
 
-// elect makes h the owner of the task at op, or waits until the owner has done it.
+// elect makes h the owner of the task at op, or waits until the owner has completed it.
 func (c *coordinator) elect(ctx context.Context, h *host, key runOnceKey, op int) (owner bool, out runOnceOutcome, err error) {
 	for {
 		c.mu.Lock()
@@ -90,7 +89,7 @@ func (c *coordinator) once(h *host, key runOnceKey, op int) *runOnce {
 	return o
 }
 
-// next is the host that does the task, now or when it comes.
+// next returns the host that runs the task, now or when it arrives.
 func (o *runOnce) next(here *host) *host {
 	switch {
 	case o.owner != nil:
@@ -106,7 +105,7 @@ func (o *runOnce) next(here *host) *host {
 	return here
 }
 
-// bypass records that h does not come to the run_once task at op.
+// bypass records that h does not arrive at the run_once task at op.
 func (c *coordinator) bypass(h *host, op int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,8 +116,8 @@ func (c *coordinator) bypass(h *host, op int) {
 	}
 }
 
-// wakeNext has the next one do a run_once task, when it waits for another that
-// does not come.
+// wakeNext wakes the next host for a run_once task, when the host that it waits for does
+// not arrive.
 func (c *coordinator) wakeNext(g *syncPoint) {
 	o := g.once
 	if o == nil || o.done || o.owner != nil {
@@ -132,8 +131,8 @@ func (c *coordinator) wakeNext(g *syncPoint) {
 	}
 }
 
-// electWaiting lets a host do a run_once task without waiting for those before it. It is
-// for hosts that wait for each other; false when there is none.
+// electWaiting breaks a deadlock: it lets a waiting host run a run_once task without the
+// hosts before it. It returns false when there is no such host.
 func (c *coordinator) electWaiting() bool {
 	for _, w := range c.sortedWaiters() {
 		for _, o := range c.runOnces {
@@ -163,7 +162,7 @@ func (c *coordinator) wake(o *runOnce) {
 	o.waiters = nil
 }
 
-// reelect lets another host do what h was elected for and will not finish.
+// reelect lets another host run a task whose owner h will not complete it.
 func (c *coordinator) reelect(h *host) {
 	for _, o := range c.runOnces {
 		if o.owner == h && !o.done {

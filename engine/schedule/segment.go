@@ -15,39 +15,39 @@ const (
 	maxSegmentSteps = 400
 )
 
-// segment is what a host has gathered and not sent yet.
+// segment holds the entries of a host that are not sent yet.
 type segment struct {
 	entries []*entry
 	steps   int
 	bytes   int
-	// names are what its steps will register or set.
+	// names holds the names that its steps will register or set.
 	names map[string]bool
-	// handled says up to which entry each handler in the segment has seen to
-	// what notified it.
+	// handled holds, for each handler in the segment, the entry up to which it handles
+	// notifications.
 	handled map[*program.Task]int
 }
 
-// entry is one thing of a segment, in order: a step for the agent, or
-// something that the controller does once all before it went well.
+// entry is one part of a segment, in order: a step of the agent, or work of the controller
+// that follows the success of all entries before it.
 type entry struct {
-	op    int // where the program goes on from if it fails
+	op    int // the operation of the program
 	step  *engine.Step
 	local func()
 
 	task  *program.Task
 	at    *iteration // nil without a loop
-	on    string     // the machine that it was delegated to
-	judge bool       // the controller decides how it ended
-	// conditional steps are handlers that run only if a step of this segment
-	// changed something.
+	on    string     // the machine of delegate_to
+	judge bool       // the controller evaluates the result
+	// conditional is true for handlers that run only if a step of this segment changed
+	// something.
 	conditional bool
-	// unsure: it was begun when the connection was lost, so it may have
-	// changed something that its next run no longer sees.
+	// unsure is true when the step had begun when the connection was lost: its next run may
+	// not see what it changed.
 	unsure bool
 	result *engine.Result
 }
 
-// markHandled notes that a handler has its place in the segment.
+// markHandled records that a handler is in the segment.
 func (s *segment) markHandled(t *program.Task) {
 	if s.steps == 0 {
 		return
@@ -58,7 +58,7 @@ func (s *segment) markHandled(t *program.Task) {
 	s.handled[t] = len(s.entries)
 }
 
-// after does something once all that is gathered so far went well.
+// after runs local when all entries so far have succeeded.
 func (h *host) after(local func()) {
 	if h.seg.steps == 0 {
 		local()
@@ -67,8 +67,8 @@ func (h *host) after(local func()) {
 	h.seg.entries = append(h.seg.entries, &entry{op: h.cursor, local: local})
 }
 
-// add puts a step into the segment, and sends the segment when it is full or
-// when the controller has to look at the step's result.
+// add appends an entry, and sends the segment when it is full or the controller must
+// evaluate the result.
 func (h *host) add(ctx context.Context, e *entry) error {
 	h.seg.entries = append(h.seg.entries, e)
 	h.seg.steps++
@@ -80,7 +80,7 @@ func (h *host) add(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// need sends the segment when refs look at something that it registers.
+// need sends the segment when refs read a name that it registers.
 func (h *host) need(ctx context.Context, refs lang.Refs) error {
 	if h.seg.registers(refs) {
 		return h.flush(ctx)
@@ -88,7 +88,7 @@ func (h *host) need(ctx context.Context, refs lang.Refs) error {
 	return nil
 }
 
-// willRegister says that the segment will give values to names.
+// willRegister records names that the segment will set.
 func (s *segment) willRegister(names ...string) {
 	if s.names == nil {
 		s.names = map[string]bool{}
@@ -107,8 +107,8 @@ func (s *segment) registers(refs lang.Refs) bool {
 	return false
 }
 
-// flush sends what is gathered and waits until all of it is done. After a
-// failure the cursor is at the operation that failed.
+// flush sends the segment and waits for its end. After a failure the cursor is at the
+// operation that failed.
 func (h *host) flush(ctx context.Context) error {
 	if len(h.seg.entries) == 0 {
 		return nil
@@ -123,7 +123,7 @@ func (h *host) flush(ctx context.Context) error {
 	return err
 }
 
-// succeeded tells whether the step ended so that the next one may begin.
+// succeeded reports whether the next step may start after this one.
 func (e *entry) succeeded() bool {
 	if e.result.Status == engine.StatusCancelled {
 		return false

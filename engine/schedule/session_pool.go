@@ -7,8 +7,8 @@ import (
 	"deployer/engine/remote"
 )
 
-// SessionPool is a Connector whose sessions outlive a run, for the next run of the
-// same program: it finds the hosts connected, and still locked.
+// SessionPool is a Connector whose sessions outlive a run. The next run of the same program
+// finds the hosts connected and locked.
 type SessionPool struct {
 	next   Connector
 	mu     sync.Mutex
@@ -16,7 +16,7 @@ type SessionPool struct {
 	closed bool
 }
 
-// NewSessionPool wraps a Connector. Close ends the sessions.
+// NewSessionPool wraps a Connector. Close closes the sessions.
 func NewSessionPool(next Connector) *SessionPool {
 	return &SessionPool{next: next, idle: map[string]*remote.Session{}}
 }
@@ -49,7 +49,7 @@ func (k *SessionPool) take(host string) *remote.Session {
 
 func isLost(s *remote.Session) bool { return s.Err() != nil }
 
-// put takes a session back, unless it is of no more use.
+// put takes a session back, unless it is lost or the pool is closed.
 func (k *SessionPool) put(host string, s *remote.Session) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -60,7 +60,7 @@ func (k *SessionPool) put(host string, s *remote.Session) bool {
 	return true
 }
 
-// Close ends all sessions that are not in use, and those that come back.
+// Close closes all idle sessions, and those in use when they are returned.
 func (k *SessionPool) Close() {
 	k.mu.Lock()
 	k.closed = true
@@ -74,7 +74,7 @@ func (k *SessionPool) Close() {
 	all.Wait()
 }
 
-// pooledSession is a session that is given back when it is closed.
+// pooledSession returns to the pool on Close.
 type pooledSession struct {
 	*remote.Session
 	pool *SessionPool

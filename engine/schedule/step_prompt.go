@@ -7,18 +7,18 @@ import (
 	"deployer/engine/program"
 )
 
-// Answer is what the user said to a question of Options.Confirm.
+// Answer is the user's answer to Options.Confirm.
 type Answer int
 
-// The answers. YesToAll means yes, also to all that would be asked later.
+// The answers. YesToAll confirms all later tasks too.
 const (
 	Yes Answer = iota
 	No
 	YesToAll
 )
 
-// stepPrompts are the questions that were asked: one for each task and batch,
-// whichever host comes first.
+// stepPrompts holds the questions of the run: one for each task and batch, asked by the
+// first host.
 type stepPrompts struct {
 	mu    sync.Mutex
 	asked map[runOnceKey]*question
@@ -30,7 +30,7 @@ type question struct {
 	yes      bool
 }
 
-// confirmed tells whether the host is to do the task. Handlers are not asked for:
+// confirmed reports whether the user confirmed the task. Handlers need no confirmation:
 // they belong to the tasks that notify them.
 func (h *host) confirmed(ctx context.Context, t *program.Task) (bool, error) {
 	if h.run.opts.Confirm == nil || t.Handler {
@@ -53,7 +53,7 @@ func (h *host) confirmed(ctx context.Context, t *program.Task) (bool, error) {
 	}
 }
 
-// of returns the question, and true to who has to ask it.
+// of returns the question; mine is true for the caller that must ask it.
 func (c *stepPrompts) of(key runOnceKey) (q *question, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

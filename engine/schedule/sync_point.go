@@ -7,43 +7,40 @@ import (
 	"strings"
 )
 
-// syncPoint counts the hosts of a play, or of one batch of it, that have come to one
-// point of the program: a barrier, a label, a run_once task, or the end of a serial play. Every
-// member ends up in exactly one of passed, skipped and lost. It is guarded by
-// the coord's lock.
+// syncPoint counts the hosts of a play, or of one batch, at one point of the program: a
+// barrier, a label, a run_once task, or the end of a serial play. The arrival of every
+// member is recorded once; it can later become lost. The coordinator's lock guards it.
 type syncPoint struct {
 	syncPointKey
 	what    string
 	members []*host
-	// end is true for the end of a play: what becomes of a host later does not
-	// change that it came there.
+	// end is true for the end of a play: a later loss of a host does not change its arrival
+	// there.
 	end         bool
 	arrivals    map[*host]arrival
-	prefix      int // how many of the first members are in fate, at least
+	prefix      int // number of first members whose arrival is recorded, at least
 	count       [3]int
 	waiters     []*syncWaiter
-	partialWait bool // a waiter is content with some of the hosts
-	// once is the task, when this is where a run_once task stands and a host has
-	// come to it.
+	partialWait bool // a waiter needs only some of the hosts
+	// once is the run_once task at this point, set when the first host has arrived.
 	once *runOnce
-	// rollout is that of the block which begins here; nil for others.
+	// rollout is the rollout of the block that begins here; nil for others.
 	rollout *blockRollout
 }
 
-// syncPointKey is an operation, and the batch for which it is a gate; nil for all
-// hosts of the play.
+// syncPointKey is an operation and its batch; a nil batch means all hosts of the play.
 type syncPointKey struct {
 	op    int
 	batch *batch
 }
 
-// arrival is how a host went past a gate.
+// arrival is the way in which a host passed a sync point.
 type arrival int
 
 const (
-	arrived  arrival = iota // came to it
-	bypassed                // went around it, by a condition
-	lost                    // failed before it, or is parked
+	arrived  arrival = iota // reached the point
+	bypassed                // passed around it, because of a condition
+	lost                    // failed before it, or left the run
 )
 
 func (g *syncPoint) record(h *host, f arrival) {
@@ -62,12 +59,12 @@ func (g *syncPoint) record(h *host, f arrival) {
 
 func (g *syncPoint) complete() bool { return len(g.arrivals) == len(g.members) }
 
-// open tells whether a barrier is open: everybody came to it, or never will.
+// open reports whether a barrier is open: every host has arrived, or never will.
 func (g *syncPoint) open() bool { return g.complete() }
 
-// met tells whether a need is met; err says that it can no longer be. Hosts
-// that go around a label do not count, neither do those that are not in the run:
-// with --limit, what the others do counts as done.
+// met reports whether a need is met; the error says why it can no longer be met. Hosts that
+// bypass a label do not count, nor do hosts outside the run: with --limit, their part
+// counts as done.
 func (g *syncPoint) met(count int) (bool, error) {
 	toRun := len(g.members) - g.count[bypassed]
 	possible := toRun - g.count[lost]
@@ -94,7 +91,7 @@ func (g *syncPoint) unmetError() error {
 	return fmt.Errorf("cannot get past %s: %s", g.what, g.lossSummary())
 }
 
-// lossSummary names hosts that were lost, with the cause of the first that has one.
+// lossSummary names the lost hosts, with the first cause.
 func (g *syncPoint) lossSummary() string {
 	causes := map[string]string{}
 	for h, f := range g.arrivals {
@@ -115,9 +112,8 @@ func (g *syncPoint) lossSummary() string {
 	return text
 }
 
-// missing names hosts that have not come yet, for people who wait. Every host
-// that waits asks, and most of the first ones have come by then: they are not
-// looked at again.
+// missing names, for people, the hosts that have not arrived. Every waiting host asks, so
+// hosts of the prefix that have arrived are not looked at again.
 func (g *syncPoint) missing() string {
 	for g.prefix < len(g.members) && g.has(g.members[g.prefix]) {
 		g.prefix++
@@ -141,14 +137,14 @@ func (g *syncPoint) missing() string {
 	return text
 }
 
-// has tells whether what became of h is decided.
+// has reports whether the arrival of h is recorded.
 func (g *syncPoint) has(h *host) bool {
 	_, ok := g.arrivals[h]
 	return ok
 }
 
-// syncWaiter is a host that waits at a gate for a number of others; 0 means
-// all that are to run the label, barrierCount all of the play.
+// syncWaiter is a host that waits at a sync point for a number of hosts; 0 means all that
+// run the label, barrierCount all of the play.
 type syncWaiter struct {
 	*waiter
 	count int
@@ -156,7 +152,7 @@ type syncWaiter struct {
 
 const barrierCount = -1
 
-// wait lets a host wait at the gate.
+// wait adds a waiting host.
 func (g *syncPoint) wait(w *waiter, count int) {
 	g.waiters = append(g.waiters, &syncWaiter{waiter: w, count: count})
 	g.partialWait = g.partialWait || count > 0

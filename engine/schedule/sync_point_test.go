@@ -379,7 +379,7 @@ func TestDeadlock(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 	}
-	if !strings.Contains(report.Aborted, "h1 for label \"late\"") {
+	if !strings.Contains(report.Aborted, "h1 waits for label \"late\"") {
 		t.Errorf("aborted: %q", report.Aborted)
 	}
 	if e := s.fleet.events; !slices.ContainsFunc(e, func(e engine.Event) bool {

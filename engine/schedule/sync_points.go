@@ -6,8 +6,9 @@ import (
 	"deployer/engine/program"
 )
 
-// syncPointsAt are the gates at an operation. Inside a serial play barriers are those
-// of a batch; a label is one for each batch, and for other plays one of all.
+// syncPointsAt returns the sync points of an operation. In a serial play each batch has its
+// own barriers; a label has one point for each batch, and one for all hosts for other
+// plays.
 func (r *run) syncPointsAt(i int) ([]*syncPoint, error) {
 	op := r.prog.Ops[i]
 	inBatch := op.Play.Batch > 0 && i > op.Play.Batch
@@ -51,7 +52,7 @@ func (r *run) syncPointsAt(i int) ([]*syncPoint, error) {
 	return out, r.giveRollouts(op, out)
 }
 
-// giveRollouts gives the gates where a block begins the rollout that it has.
+// giveRollouts sets the rollout of the sync points at which its block begins.
 func (r *run) giveRollouts(op program.Op, gates []*syncPoint) (err error) {
 	for _, g := range gates {
 		if op.Kind != program.OpBlock {
@@ -64,8 +65,8 @@ func (r *run) giveRollouts(op program.Op, gates []*syncPoint) (err error) {
 	return nil
 }
 
-// syncPoint is the one at an operation of the play that h takes part in: of its
-// batch, or of all hosts.
+// syncPoint returns the sync point of an operation in a play of h: that of its batch, or
+// that of all hosts.
 func (c *coordinator) syncPoint(h *host, op int, p *program.Play) *syncPoint {
 	if g := c.syncPoints[syncPointKey{op, h.batches[p.Index]}]; g != nil {
 		return g
@@ -73,7 +74,7 @@ func (c *coordinator) syncPoint(h *host, op int, p *program.Play) *syncPoint {
 	return c.syncPoints[syncPointKey{op, nil}]
 }
 
-// isThrottled tells whether hosts take turns at an operation.
+// isThrottled reports whether an operation is inside of a throttle.
 func isThrottled(op program.Op) bool {
 	for b := op.Block; b != nil; b = b.Parent {
 		if b.LimitsHosts() {

@@ -8,12 +8,12 @@ import (
 	"deployer/engine/program"
 )
 
-// task brings one task to the host: into the segment, or at once where it runs
-// on the controller or has to take its turn.
+// task runs one task of the program: it adds steps to the segment, or runs the task at once
+// when it is an action or has a throttle.
 func (h *host) task(ctx context.Context, t *program.Task, at int) error {
 	err := h.perform(ctx, &taskCall{task: t, op: at, id: t.ID})
 	if err == nil && t.RunOnce {
-		h.run.coordinator.bypass(h, at) // without effect for those who came to it
+		h.run.coordinator.bypass(h, at) // no effect for hosts that arrived
 	}
 	return err
 }
@@ -39,8 +39,8 @@ func (h *host) perform(ctx context.Context, c *taskCall) error {
 		}
 		return err
 	}
-	// A task that does not apply need not wait for what only its arguments
-	// look at.
+	// A task whose condition is false need not wait for results that only its
+	// arguments read.
 	if err := h.need(ctx, t.WhenRefs()); err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func (h *host) perform(ctx context.Context, c *taskCall) error {
 	return h.flush(ctx)
 }
 
-// performOnce does a run_once task if this host is elected, and else takes over
-// what the elected one registered.
+// performOnce runs a run_once task if this host is elected, and else takes the outcome of
+// the elected host.
 func (h *host) performOnce(ctx context.Context, c *taskCall) error {
 	t := c.task
 	if !t.RunOnce {
@@ -146,7 +146,7 @@ func (h *host) shareOnce(t *program.Task, out runOnceOutcome) error {
 	return nil
 }
 
-// performItems does the task, once for each item when it has a loop.
+// performItems runs the task, once for each item of its loop.
 func (h *host) performItems(ctx context.Context, c *taskCall) error {
 	if c.task.Loop == nil {
 		return h.performItem(ctx, c, nil)
@@ -168,13 +168,13 @@ func (h *host) performItems(ctx context.Context, c *taskCall) error {
 	return nil
 }
 
-// performItem does the task for performItem item; at is nil without a loop.
+// performItem runs the task for one item; at is nil without a loop.
 func (h *host) performItem(ctx context.Context, c *taskCall, at *iteration) error {
 	for {
 		if !h.stillWanted(c) {
 			return nil
 		}
-		if at != nil && len(c.task.Sets) > 0 { // an item may look at what the one before has set
+		if at != nil && len(c.task.Sets) > 0 { // an item may read variables that the previous item set
 			if err := h.need(ctx, c.task.Refs()); err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ func (h *host) performItem(ctx context.Context, c *taskCall, at *iteration) erro
 		switch {
 		case err != nil:
 			return h.failItem(ctx, c, at, err)
-		case built.needsFlush: // it looks at what the segment will register
+		case built.needsFlush: // it reads a result of the segment
 			if err := h.flush(ctx); err != nil {
 				return err
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// throttle lets a limited number of hosts be inside a task or block at one
-// time, first come first served. It is guarded by the coord's lock.
+// throttle bounds the number of hosts inside of a task or block; hosts enter in the order
+// in which they came. The coordinator's lock guards it.
 type throttle struct {
 	what   string
 	inside map[*host]bool
@@ -19,8 +19,8 @@ type throttleWaiter struct {
 	limit int
 }
 
-// enter waits until fewer than limit hosts are inside. key tells throttles
-// apart: a task or block of the program.
+// enter waits until fewer than limit hosts are inside. key is the task or block of the
+// program.
 func (c *coordinator) enter(ctx context.Context, h *host, key any, what string, limit int) error {
 	c.mu.Lock()
 	t := c.throttles[key]
@@ -39,7 +39,7 @@ func (c *coordinator) enter(ctx context.Context, h *host, key any, what string, 
 	return c.await(ctx, w.waiter)
 }
 
-// exit makes room. It has no effect for a host that is not inside.
+// exit takes a host out; no effect for a host that is not inside.
 func (c *coordinator) exit(h *host, key any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *coordinator) exit(h *host, key any) {
 	}
 }
 
-// drop takes a host out of a throttle and lets the next ones in.
+// drop takes a host out of a throttle and admits the next hosts.
 func (c *coordinator) drop(t *throttle, h *host) {
 	delete(t.inside, h)
 	t.queue = slices.DeleteFunc(t.queue, func(w *throttleWaiter) bool { return w.free || w.host == h })

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// waiter is one host that waits.
+// waiter is one waiting host.
 type waiter struct {
 	host *host
 	what string
@@ -17,8 +17,8 @@ type waiter struct {
 	free bool // released
 }
 
-// await blocks the host until release is called for w; c.mu is held on entry
-// and not on return. A graceful stop of the run ends the wait as well.
+// await blocks the host until release is called for w; c.mu is held on entry and not on
+// return. A graceful stop of the run also ends the wait.
 func (c *coordinator) await(ctx context.Context, w *waiter) error {
 	if w.free {
 		c.mu.Unlock()
@@ -26,7 +26,7 @@ func (c *coordinator) await(ctx context.Context, w *waiter) error {
 	}
 	c.waiting[w] = struct{}{}
 	c.active--
-	c.checkStall()
+	c.checkDeadlock()
 	c.mu.Unlock()
 	w.host.emitWait(w.what)
 	defer w.host.emitWait("")
@@ -46,7 +46,7 @@ func (c *coordinator) await(ctx context.Context, w *waiter) error {
 	return w.err
 }
 
-// release lets a waiter go on, or gives it the reason why it cannot.
+// release ends a wait; err is the reason why the host cannot continue.
 func (c *coordinator) release(w *waiter, err error) {
 	if w.free {
 		return
@@ -63,10 +63,11 @@ func newWaiter(h *host, what string) *waiter {
 	return &waiter{host: h, what: what, done: make(chan struct{})}
 }
 
-var errStall = errors.New("nothing can move any more, as hosts wait for each other")
+var errDeadlock = errors.New("deadlock: hosts wait for each other")
 
-// checkStall ends all waits when no host is left that could end them.
-func (c *coordinator) checkStall() {
+// checkDeadlock detects a deadlock: it ends all waits when no host is left that could end
+// them.
+func (c *coordinator) checkDeadlock() {
 	if c.active > 0 {
 		return
 	}
@@ -76,9 +77,9 @@ func (c *coordinator) checkStall() {
 	}
 	var who []string
 	for _, w := range waiters[:min(3, len(waiters))] {
-		who = append(who, w.host.name+" for "+w.what)
+		who = append(who, w.host.name+" waits for "+w.what)
 	}
-	err := fmt.Errorf("%w: %s", errStall, strings.Join(who, "; "))
+	err := fmt.Errorf("%w: %s", errDeadlock, strings.Join(who, "; "))
 	waiters[0].host.run.abort(err)
 	for _, w := range waiters {
 		c.release(w, err)
