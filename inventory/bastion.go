@@ -6,14 +6,14 @@ import (
 	"deployer/strictyaml"
 )
 
-// resolveBastions completes the hops: a hop that names a host has its address
-// and login, and what a hop leaves out is as for the host behind.
+// resolveBastions completes the hops: a hop that names a host gets its address and
+// login, and unset fields get the values of the host behind the hop.
 func (b *builder) resolveBastions() {
 	names := b.inv.Names()
 	for i := range b.inv.Hosts {
 		h := &b.inv.Hosts[i]
-		// A host that is a bastion of all hosts is itself reached directly, or
-		// through the hops before it.
+		// A host that is a bastion of all hosts is reached directly, or through the hops before
+		// it.
 		if self := slices.IndexFunc(h.SSH.Bastion, func(hop Hop) bool { return hop.Host == h.Name }); self >= 0 {
 			h.SSH.Bastion = h.SSH.Bastion[:self]
 		}
@@ -38,7 +38,7 @@ func (b *builder) completeHop(hop *Hop, h *Host, names []string) {
 	hop.fill(login)
 }
 
-// fill sets what the hop does not say.
+// fill sets the unset fields of the hop.
 func (hop *Hop) fill(from SSH) {
 	if hop.User == "" {
 		hop.User = from.User

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Compress writes names with ranges where neighbours in the list count up by
-// one: n1, n2, n3, x is n[1:3], x. Expanding each result gives the names back,
-// in the same order.
+// Compress returns names with ranges where neighbours in the list count up by one: n1,
+// n2, n3, x is n[1:3], x. Expanding each result returns the names in the same order.
 func Compress(names []string) []string {
 	var out []string
 	for i := 0; i < len(names); {
@@ -27,7 +26,7 @@ func Compress(names []string) []string {
 	return out
 }
 
-// CompressText is Compress in one line, for messages.
+// CompressText returns the result of Compress as one text, for messages.
 func CompressText(names []string) string { return strings.Join(Compress(names), ", ") }
 
 // ByNumber compares names so that n2 comes before n10, for lists whose order in the
@@ -40,7 +39,7 @@ func ByNumber(a, b string) int {
 	return cmp.Or(strings.Compare(headA, headB), cmp.Compare(x, y), strings.Compare(a, b))
 }
 
-// run returns how many of the first names form one range.
+// run returns the number of leading names that form one range.
 func run(names []string) int {
 	head, first := splitNumber(names[0])
 	start, err := strconv.Atoi(first)
@@ -54,7 +53,7 @@ func run(names []string) int {
 	return n
 }
 
-// splitNumber parts a name from the digits it ends with, at most nine of them.
+// splitNumber splits a name before its trailing digits, at most nine of them.
 func splitNumber(name string) (head, number string) {
 	i := len(name)
 	for i > 0 && len(name)-i < 9 && name[i-1] >= '0' && name[i-1] <= '9' {

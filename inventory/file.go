@@ -6,7 +6,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// file is the shape of an inventory. The schema and the reference are made
+// file is the structure of an inventory file. The schema and the reference are generated
 // from its tags.
 type file struct {
 	Cluster   *yaml.Node                   `yaml:"cluster" doc:"What to install, and how."`

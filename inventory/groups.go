@@ -7,7 +7,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// members says which hosts, by index, belong to a group.
+// members holds the hosts of a group, by index.
 type members []bool
 
 func (m members) add(other members) {
@@ -16,7 +16,7 @@ func (m members) add(other members) {
 	}
 }
 
-// addGroups finds the members of every group and the order of precedence.
+// addGroups computes the members of every group and the order of precedence.
 func (b *builder) addGroups() {
 	b.groups = map[string]members{}
 	b.inv.Groups, b.inv.Children = map[string][]string{}, map[string][]string{}
@@ -75,8 +75,8 @@ func (b *builder) groupIndex(name string) int {
 	return slices.IndexFunc(b.file.Groups, func(e strictyaml.Entry[groupSection]) bool { return e.Key == name })
 }
 
-// orderGroups sorts the groups by precedence: a parent before its children,
-// otherwise as in the file. It reports groups that contain each other.
+// orderGroups sorts the groups by precedence: a parent before its children, otherwise in
+// the order of the file. It reports cycles of groups.
 func (b *builder) orderGroups() bool {
 	n := len(b.file.Groups)
 	children := make([][]int, n)
@@ -111,9 +111,8 @@ func (b *builder) orderGroups() bool {
 	return true
 }
 
-// reportCycle names one chain of groups that leads back to its start. A group
-// was not placed because one of its parents was not; so going up through such
-// parents must come back to a group already seen.
+// reportCycle reports one cycle of groups. Every group without a position has a parent
+// without one, so following such parents leads to a group that was visited before.
 func (b *builder) reportCycle(children [][]int, placed []bool) {
 	parent := func(group int) int {
 		for i, cs := range children {
@@ -137,7 +136,7 @@ func (b *builder) reportCycle(children [][]int, placed []bool) {
 	b.errorf(b.file.Groups[path[0]].Pos, "groups contain each other: %s", strings.Join(names, " -> "))
 }
 
-// names lists hosts by index, in the order of the file.
+// names returns the names of hosts by index, in the order of the file.
 func (b *builder) names(m members) []string {
 	out := []string{}
 	for i, in := range m {

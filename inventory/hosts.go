@@ -6,7 +6,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// addHosts makes a host of every name that the entries stand for.
+// addHosts creates a host for every name of the entries.
 func (b *builder) addHosts() {
 	b.inv.index = map[string]int{}
 	for i, e := range b.file.Hosts {
@@ -45,7 +45,7 @@ func (b *builder) addHost(entry int, name, address string) {
 	b.inv.Hosts = append(b.inv.Hosts, Host{Name: name, Address: address, Pos: e.Pos})
 }
 
-// addresses lists the address of each name of an entry.
+// addresses returns the address of each name of an entry.
 func (b *builder) addresses(e strictyaml.Entry[hostSection], names []string) []string {
 	if e.Value.Address == "" {
 		return names

@@ -8,29 +8,29 @@ import (
 	"deployer/strictyaml"
 )
 
-// Inventory is a file that was read and found consistent.
+// Inventory is a parsed and consistent inventory file.
 type Inventory struct {
 	File  string // as given to Load or Parse
 	Dir   string // absolute; relative paths in the file are relative to it
 	Hosts []Host // in the order of the file
-	// Groups holds the hosts of each group, with those of its children, in the
-	// order of Hosts.
+	// Groups holds the hosts of each group and of its descendants, in the order of Hosts.
 	Groups map[string][]string
-	// GroupNames lists the groups by rising precedence, Children the groups that
-	// stand directly in a group.
+	// GroupNames lists the groups by rising precedence; Children holds the direct children
+	// of each group.
 	GroupNames []string
 	Children   map[string][]string
-	// Roles holds the hosts of every role, as written; roles without hosts are
-	// there with none.
+	// Roles holds the hosts of every role as written; a role without hosts has an empty
+	// list.
 	Roles map[string][]string
-	// Cluster and Artifacts are the sections of those names, for the packages
-	// that know their types to decode with File in messages; nil when absent.
+	// Cluster and Artifacts are the undecoded sections, nil when absent. The packages that
+	// own their types decode them, with File for messages.
 	Cluster   *yaml.Node
 	Artifacts *yaml.Node
-	// MaxFail is how many hosts of a group, a role or all may fail before a
-	// run stops; what is not named here has the engine's default.
+	// MaxFail is the number of hosts of a group, a role or all that may fail before a run
+	// stops; other groups have the engine's default.
 	MaxFail map[string]Limit
-	// Forks is how many hosts are worked on at once; 0 means the engine's default.
+	// Forks is the maximum number of hosts processed in parallel; 0 means the engine's
+	// default.
 	Forks int
 
 	index   map[string]int
@@ -38,7 +38,7 @@ type Inventory struct {
 	layers  [][]layer // of each host, by rising precedence
 }
 
-// Host is one machine with everything that holds for it, merged.
+// Host is a machine with all its settings, merged.
 //
 // Its maps are its own; changing them changes no other host.
 type Host struct {
@@ -46,7 +46,7 @@ type Host struct {
 	Address string // an IP address, or a name to be looked up
 	SSH     SSH
 	Vars    map[string]any
-	// Overrides are component settings of groups and the host, merged deeply.
+	// Overrides are the component settings of groups and the host, merged deeply.
 	Overrides map[string]any
 	Labels    map[string]string
 	Taints    []string // "key=value:Effect" or "key:Effect"
@@ -55,7 +55,7 @@ type Host struct {
 	Pos       strictyaml.Pos
 }
 
-// The roles that a host can have.
+// The roles of hosts.
 const (
 	Master = "master"
 	Minion = "minion"
@@ -66,7 +66,7 @@ const (
 // RoleNames lists the roles.
 func RoleNames() []string { return []string{Master, Minion, Etcd, Proxy} }
 
-// Host returns the host of a name.
+// Host returns the host with a name.
 func (inv *Inventory) Host(name string) (Host, bool) {
 	i, ok := inv.index[name]
 	if !ok {
@@ -84,13 +84,12 @@ func (inv *Inventory) Names() []string {
 	return out
 }
 
-// Secrets lists the texts marked !secret or !env, which must not reach any
-// output.
+// Secrets lists the texts marked !secret or !env, which must not appear in any output.
 func (inv *Inventory) Secrets() []string { return slices.Clone(inv.secrets) }
 
-// Table holds the hosts of every group and role, and of the names that always
-// exist: all, node (masters and minions), and etcd, which is the masters when
-// no host has that role. Each list is in the order of the file.
+// Table returns the hosts of every group and role, and of the names that always exist:
+// all, node (masters and minions), and etcd, which defaults to the masters. Each list is
+// in the order of the file.
 func (inv *Inventory) Table() map[string][]string {
 	out := make(map[string][]string, len(inv.Groups)+len(inv.Roles)+2)
 	for name, hosts := range inv.Groups {
@@ -107,7 +106,7 @@ func (inv *Inventory) Table() map[string][]string {
 	return out
 }
 
-// sorted puts names of hosts into the order of the file, each once.
+// sorted sorts names of hosts in the order of the file and removes duplicates.
 func (inv *Inventory) sorted(names []string) []string {
 	at := make([]int, len(names))
 	for i, name := range names {

@@ -6,8 +6,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// layer is one place of the file, or one file beside it, that says something
-// about a host.
+// layer is one place in the file, or one file beside it, with settings of a host.
 type layer struct {
 	name      string // "all", "group rack1", "host m1", or the name of the file beside
 	file      string // that its nodes are of, as shown; empty for the inventory itself
@@ -33,7 +32,7 @@ func hostLayer(e strictyaml.Entry[hostSection]) layer {
 	return layer{"host " + e.Key, "", h.SSH.Node, h.Vars.Node, h.Overrides.Node, h.Labels, h.Taints}
 }
 
-// pick takes one section of each layer, by rising precedence.
+// pick returns one section of each layer, by rising precedence.
 func pick(layers []layer, section func(layer) *yaml.Node) []*yaml.Node {
 	out := make([]*yaml.Node, len(layers))
 	for i, l := range layers {
@@ -42,13 +41,13 @@ func pick(layers []layer, section func(layer) *yaml.Node) []*yaml.Node {
 	return out
 }
 
-// shallow merges mappings key by key: the last one that has a key wins it.
+// shallow merges mappings key by key: the last mapping with a key wins.
 func shallow(nodes []*yaml.Node) *yaml.Node {
 	return merge(nodes, func(_, upper *yaml.Node) *yaml.Node { return upper })
 }
 
-// deep merges mappings, and the mappings in them, key by key; any other value
-// is replaced whole. Merging more than two is done from the left.
+// deep merges mappings recursively; any other value is replaced whole. It is associative
+// from the left.
 func deep(nodes []*yaml.Node) *yaml.Node {
 	return merge(nodes, func(lower, upper *yaml.Node) *yaml.Node {
 		if lower.Kind == yaml.MappingNode && upper.Kind == yaml.MappingNode {
@@ -58,9 +57,8 @@ func deep(nodes []*yaml.Node) *yaml.Node {
 	})
 }
 
-// merge makes a new mapping of several; both settles a key that two of them
-// have. Nodes that are no mappings (absent sections) are passed over. The
-// values keep their positions.
+// merge merges mappings; both resolves a key of two mappings. Nodes that are not
+// mappings (absent sections) are skipped. Values keep their positions.
 func merge(nodes []*yaml.Node, both func(lower, upper *yaml.Node) *yaml.Node) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	at := map[string]int{}

@@ -8,15 +8,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Limit is a number of hosts, given as such or as a share of a group.
+// Limit is a number of hosts, absolute or as a percentage of a group.
 type Limit struct {
 	Count   int     // when Percent is not set
 	Percent float64 // of 100; set when IsPercent
-	// IsPercent tells 0% from 0.
+	// IsPercent distinguishes 0% from 0.
 	IsPercent bool
 }
 
-// ParseLimit reads "3" or "10%".
+// ParseLimit parses "3" or "10%".
 func ParseLimit(s string) (Limit, error) {
 	problem := errors.New("want a number of hosts such as 3, or a percentage from 0% to 100%")
 	if p, ok := strings.CutSuffix(s, "%"); ok {
@@ -42,7 +42,7 @@ func (l Limit) Of(n int) int {
 	return min(l.Count, n)
 }
 
-// String is the form that ParseLimit reads.
+// String returns the form that ParseLimit parses.
 func (l Limit) String() string {
 	if l.IsPercent {
 		return strconv.FormatFloat(l.Percent, 'f', -1, 64) + "%"

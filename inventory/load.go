@@ -9,13 +9,12 @@ import (
 )
 
 // Load reads the inventory file at path. Errors about its content are of type
-// strictyaml.Errors and hold everything that is wrong, not the first thing. With
-// such an error comes an inventory of which only File, Dir, Cluster and
-// Artifacts may be used, so that the caller can say at the same time what is
-// wrong in those sections; it is nil when the file could not be read as YAML.
+// strictyaml.Errors and contain all problems. With such an error Load returns an
+// inventory of which only File, Dir, Cluster and Artifacts may be used, so that the
+// caller can report problems of those sections too; it is nil when the file is not YAML.
 //
-// Variables in group_vars and host_vars beside the file belong to it, and so do
-// those beside the playbook of Options.
+// Variables in group_vars and host_vars beside the file, and beside the playbook of
+// Options, belong to the inventory.
 func Load(path string, o Options) (*Inventory, error) {
 	data, err := o.read(path)
 	if err != nil {
@@ -28,15 +27,13 @@ func Load(path string, o Options) (*Inventory, error) {
 	return parse(path, data, dir, home, os.LookupEnv, readVarsDirs(dir, path, o))
 }
 
-// Options are what reading an inventory may need from outside.
+// Options are the external inputs of Load.
 type Options struct {
-	// Open decrypts a file whose name ends in .age; nil when there is no key,
-	// and such a file is an error.
+	// Open decrypts a file whose name ends in .age. Without Open such a file is an error.
 	Open func(name string, data []byte) ([]byte, error)
-	// Read reads a file; os.ReadFile when nil.
+	// Read reads a file; nil means os.ReadFile.
 	Read func(path string) ([]byte, error)
-	// Playbook is the directory of the playbook that the inventory is read for;
-	// empty for none.
+	// Playbook is the directory of the playbook of the run; empty without one.
 	Playbook string
 }
 
@@ -47,8 +44,8 @@ func (o Options) read(path string) ([]byte, error) {
 	return o.Read(path)
 }
 
-// Parse is Load for data that was read already, without what lies beside the
-// file; relative paths inside are relative to the directory of file.
+// Parse parses data as Load does, without the files beside it; relative paths start at
+// the directory of file.
 func Parse(file string, data []byte) (*Inventory, error) {
 	dir, home, err := places(file)
 	if err != nil {
@@ -83,8 +80,8 @@ func parse(name string, data []byte, dir, home string, env func(string) (string,
 	return b.inv, nil
 }
 
-// builder makes an Inventory of a decoded file, step by step, collecting what
-// is wrong on the way.
+// builder creates an Inventory from a decoded file, step by step, and collects the
+// problems.
 type builder struct {
 	file file
 	home string
@@ -125,8 +122,7 @@ func (b *builder) build() {
 	b.resolveBastions()
 }
 
-// at completes the position of a reference, which was decoded without the name
-// of the file.
+// at adds the file to the position of a reference, which was decoded without it.
 func (b *builder) at(pos strictyaml.Pos) strictyaml.Pos {
 	pos.File = b.inv.File
 	return pos

@@ -11,23 +11,21 @@ import (
 	"deployer/strictyaml"
 )
 
-// Match returns the hosts that a pattern names, in the order of the file; see
-// the function Match. Groups and roles are those of Table.
+// Match returns the hosts that match a pattern, in the order of the file; see the
+// function Match. Groups and roles are those of Table.
 func (inv *Inventory) Match(pattern string) ([]string, error) {
 	return Match(pattern, inv.Names(), inv.Table())
 }
 
-// Match returns those of hosts, in their order, that a pattern names. A pattern
-// is a list of terms with commas or colons between them: names, ranges n[1:3],
-// globs n*, and keys of groups. A term with & before it keeps only its hosts, a
-// term with ! takes its hosts away: "minion:!rack1" is the minions outside
-// rack1. As in Ansible, plain terms are joined first, then & narrows, then !
-// removes, in whatever order they stand; without a plain term all hosts are
-// the start. "all" is always every host.
+// Match returns the names in hosts, in their order, that match a pattern. A pattern is a
+// list of terms with commas or colons between them: names, ranges n[1:3], globs n*, and
+// keys of groups. A term with & keeps only its hosts, a term with ! removes its hosts:
+// "minion:!rack1" matches the minions outside of rack1. As in Ansible, plain terms are
+// joined first, then & narrows, then ! removes, in any order; without a plain term all
+// hosts are the start. "all" is every host.
 //
-// A term that names nothing known is an error, so that a typo never makes a
-// run do nothing. A group without hosts is fine, and so is a pattern that
-// leaves no host.
+// An unknown term is an error, so that a typo never makes a run do nothing. A group
+// without hosts and a pattern without hosts are valid.
 func Match(pattern string, hosts []string, groups map[string][]string) ([]string, error) {
 	m := matcher{hosts: hosts, groups: groups, index: make(map[string]int, len(hosts))}
 	for i, h := range hosts {
@@ -52,7 +50,7 @@ func Match(pattern string, hosts []string, groups map[string][]string) ([]string
 		*list = append(*list, set)
 	}
 	if len(plain)+len(keep)+len(drop) == 0 {
-		return nil, errors.New("the pattern of hosts is empty; write all for every host")
+		return nil, errors.New("the pattern of hosts is empty; all matches every host")
 	}
 	return m.combine(plain, keep, drop), nil
 }
@@ -78,7 +76,7 @@ func (m *matcher) combine(plain, keep, drop []members) []string {
 	return out
 }
 
-// term finds the hosts of one term.
+// term returns the hosts of one term.
 func (m *matcher) term(term string) (members, error) {
 	out := make(members, len(m.hosts))
 	if group, ok := m.groups[term]; ok || term == "all" {

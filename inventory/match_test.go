@@ -46,8 +46,8 @@ func TestMatch(t *testing.T) {
 func TestMatchErrors(t *testing.T) {
 	inv := mustRead(t, full)
 	for pattern, want := range map[string]string{
-		"":         "the pattern of hosts is empty; write all for every host",
-		" , ":      "the pattern of hosts is empty; write all for every host",
+		"":         "the pattern of hosts is empty; all matches every host",
+		" , ":      "the pattern of hosts is empty; all matches every host",
 		"minions":  `pattern "minions": there is no host or group "minions"; did you mean "minion"?`,
 		"m1,!rak1": `pattern "m1,!rak1": there is no host or group "rak1"; did you mean "rack1"?`,
 		"m[1:4]":   `pattern "m[1:4]": there is no host or group "m4"; did you mean "m1"?`,

@@ -11,8 +11,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// mergeHosts gives every host what its layers say. Hosts with the same layers,
-// which is most of a range, are merged once.
+// mergeHosts merges the layers of every host. Hosts with the same layers, such as those
+// of a range, are merged once.
 func (b *builder) mergeHosts() {
 	b.ssh = map[string]SSH{}
 	done := map[string]merged{}
@@ -50,7 +50,7 @@ func (b *builder) mergeHosts() {
 	}
 }
 
-// merged is what a list of layers comes to.
+// merged is the result of a list of layers.
 type merged struct {
 	ssh       SSH
 	vars      map[string]any
@@ -61,7 +61,7 @@ type merged struct {
 
 func (b *builder) merge(layers []layer) merged {
 	m := merged{ssh: b.mergeSSH(layers), vars: map[string]any{}, overrides: map[string]any{}, labels: map[string]string{}}
-	// What is wrong inside a layer was reported when the file was decoded.
+	// Decoding has reported the problems inside of layers.
 	_ = strictyaml.Decode(b.inv.File, varsOf(layers), &m.vars)
 	_ = strictyaml.Decode(b.inv.File, overridesOf(layers), &m.overrides)
 	taints := map[string]string{}
@@ -80,7 +80,7 @@ func (b *builder) merge(layers []layer) merged {
 	return m
 }
 
-// mergeSSH merges each combination of ssh sections once: most hosts share them.
+// mergeSSH merges each combination of ssh sections once, because most hosts share them.
 func (b *builder) mergeSSH(layers []layer) SSH {
 	var key strings.Builder
 	for _, l := range layers {
@@ -113,7 +113,7 @@ func overridesOf(layers []layer) *yaml.Node {
 	return deep(pick(layers, func(l layer) *yaml.Node { return l.overrides }))
 }
 
-// give copies, so that no two hosts share a map.
+// give copies the maps, so that no two hosts share one.
 func (m merged) give(h *Host) {
 	h.SSH = m.ssh
 	h.SSH.Bastion = slices.Clone(m.ssh.Bastion)
@@ -141,7 +141,7 @@ func cloneValue(v any) any {
 	return v
 }
 
-// valueOf returns the value of a key in a mapping, or nil.
+// valueOf returns the value of a key in a mapping; nil without one.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {

@@ -10,8 +10,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// nameList is a list of names, ranges and groups: a YAML list, or one text with
-// commas (YAML itself wants quotes around n[1:3] inside [ ], not outside).
+// nameList is a list of names, ranges and groups: a YAML list, or a text with commas
+// (YAML requires quotes around n[1:3] inside [ ], not outside).
 type nameList []nameRef
 
 type nameRef struct {
@@ -47,7 +47,7 @@ func (nameList) YAMLSchema() map[string]any {
 	return map[string]any{"oneOf": []any{map[string]any{"type": "array", "items": text}, text}}
 }
 
-// splitOutside splits at any of the separators that stands outside brackets.
+// splitOutside splits at separators outside of brackets.
 func splitOutside(s, separators string) []string {
 	var out []string
 	depth, start := 0, 0
@@ -83,7 +83,7 @@ func (taint) YAMLSchema() map[string]any {
 	return map[string]any{"type": "string", "pattern": taintShape.String()}
 }
 
-// id is what must differ between the taints of a node: key and effect.
+// id returns the part that must be unique among the taints of a node: key and effect.
 func (t taint) id() string {
 	key, effect, _ := strings.Cut(string(t), ":")
 	key, _, _ = strings.Cut(key, "=")

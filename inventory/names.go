@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	// RFC 1123 labels in lower case, joined by dots: what Kubernetes takes as
-	// the name of a node (apimachinery, DNS-1123 subdomain).
+	// validName matches RFC 1123 labels in lower case, joined by dots: the node names that
+	// Kubernetes accepts (apimachinery, DNS-1123 subdomain).
 	hostShape  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	groupShape = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 	labelKey   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
@@ -33,7 +33,7 @@ func checkHostName(name string) error {
 	case hostShape.MatchString(strings.ReplaceAll(lower, "_", "-")):
 		return fmt.Errorf("host name %q must not contain _; use %q", name, strings.ReplaceAll(lower, "_", "-"))
 	}
-	return fmt.Errorf("host name %q is not made of lower case letters, digits, dashes and dots", name)
+	return fmt.Errorf("host name %q may only have lower case letters, digits, dashes and dots", name)
 }
 
 func checkAddress(address string) error {
@@ -41,10 +41,10 @@ func checkAddress(address string) error {
 		return nil
 	}
 	if ap, err := netip.ParseAddrPort(address); err == nil {
-		return fmt.Errorf("address %q holds a port; write address: %s and ssh: {port: %d}", address, ap.Addr(), ap.Port())
+		return fmt.Errorf("address %q contains a port; write address: %s and ssh: {port: %d}", address, ap.Addr(), ap.Port())
 	}
 	if _, err := netip.ParsePrefix(address); err == nil {
-		return fmt.Errorf("address %q holds a prefix length; write the address alone", address)
+		return fmt.Errorf("address %q contains a prefix length; write the address alone", address)
 	}
 	lower := strings.ToLower(strings.TrimSuffix(address, "."))
 	if len(lower) > 253 || !hostShape.MatchString(lower) || allDigits.MatchString(lower) {
@@ -53,7 +53,7 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// sameAddress maps the spellings of one address to one text.
+// sameAddress returns one text for all spellings of an address.
 func sameAddress(address string) string {
 	if a, err := netip.ParseAddr(address); err == nil {
 		return a.Unmap().String()

@@ -11,7 +11,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// Origin is one value of a host and where it was settled.
+// Origin is one value of a host with the place that sets it.
 type Origin struct {
 	Key   string         `json:"key"`          // "ssh.user", "vars.mtu", "overrides.kubelet.maxPods"
 	Value any            `json:"value"`        // secrets are masked
@@ -19,8 +19,8 @@ type Origin struct {
 	Pos   strictyaml.Pos `json:"pos,omitzero"` // zero for defaults
 }
 
-// Origins lists all merged values of a host, in the order ssh, vars, overrides,
-// labels, taints. It returns nil for a name that is no host.
+// Origins lists all merged values of a host, in the order ssh, vars, overrides, labels,
+// taints. It returns nil for an unknown host.
 func (inv *Inventory) Origins(host string) []Origin {
 	i, ok := inv.index[host]
 	if !ok {
@@ -34,7 +34,7 @@ func (inv *Inventory) Origins(host string) []Origin {
 	return o.out
 }
 
-// VarPos is where a variable of a host stands; zero when there is none.
+// VarPos returns the place that sets a variable of a host; zero without one.
 func (inv *Inventory) VarPos(host, name string) strictyaml.Pos {
 	i, ok := inv.index[host]
 	if !ok {
@@ -48,9 +48,8 @@ func (inv *Inventory) VarPos(host, name string) strictyaml.Pos {
 	return strictyaml.Pos{}
 }
 
-// OverridePos is where a key of a host's overrides stands, in the host or in a
-// group that it is in; zero when neither has it. The path is that below
-// `overrides:`.
+// OverridePos returns the place that sets a key of a host's overrides, in the host or in
+// one of its groups; zero without one. path starts below `overrides:`.
 func (inv *Inventory) OverridePos(host string, path []string) strictyaml.Pos {
 	i, ok := inv.index[host]
 	if !ok || len(path) == 0 {
@@ -65,7 +64,7 @@ func (inv *Inventory) OverridePos(host string, path []string) strictyaml.Pos {
 	return strictyaml.Pos{}
 }
 
-// keyOf is the node of a key in a mapping; nil when it is not there.
+// keyOf returns the node of a key in a mapping; nil without one.
 func keyOf(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -84,8 +83,7 @@ type origins struct {
 	out    []Origin
 }
 
-// ssh lists every setting that was given, and the defaults of those that were
-// not.
+// ssh lists the explicit settings, and the defaults of the others.
 func (o *origins) ssh(s SSH) {
 	given := sshOf(o.layers)
 	resolved := map[string]any{"config": s.Config, "key": s.Key, "known_hosts": s.KnownHosts, "password_file": s.PasswordFile, "become_password_file": s.BecomePasswordFile,
@@ -107,7 +105,7 @@ func (o *origins) ssh(s SSH) {
 	}
 }
 
-// section lists the values of a merged mapping, down to depth mappings deep.
+// section lists the values of a merged mapping, down to depth levels.
 func (o *origins) section(name string, merged *yaml.Node, of func(layer) *yaml.Node, depth int, path ...string) {
 	for i := 0; i+1 < len(merged.Content); i += 2 {
 		here := append(path[:len(path):len(path)], merged.Content[i].Value)
@@ -120,8 +118,8 @@ func (o *origins) section(name string, merged *yaml.Node, of func(layer) *yaml.N
 	}
 }
 
-// add finds the layer that the value at path came from: the highest one that
-// has this very node there.
+// add appends a value with its layer: the highest layer that contains this very node at
+// path.
 func (o *origins) add(key string, value any, n *yaml.Node, of func(layer) *yaml.Node, path []string) {
 	for i := len(o.layers) - 1; i >= 0; i-- {
 		if at(of(o.layers[i]), path) == n {
@@ -172,7 +170,7 @@ func (o *origins) decode(n *yaml.Node) any {
 	return o.mask(v)
 }
 
-// mask hides the secrets in a value.
+// mask replaces the secrets in a value.
 func (o *origins) mask(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// MaxHosts bounds an inventory, and so a range: Kubernetes is tested up to
-// 5000 nodes (its guide "Considerations for large clusters"), and a mistyped
-// range must not fill the memory.
+// MaxHosts is the maximum number of hosts of an inventory and of a range. Kubernetes is
+// tested up to 5000 nodes (its guide "Considerations for large clusters"), and a
+// mistyped range must not exhaust the memory.
 const MaxHosts = 10000
 
 var rangeShape = regexp.MustCompile(`\[(\d{1,9}):(\d{1,9})(?::(\d{1,9}))?\]`)
 
-// Expand writes out the ranges of a text: n[1:3] is n1, n2, n3; n[008:10] is
-// n008, n009, n010 (the width is that of the first number); n[0:6:3] counts in
-// steps. The ends belong to the range. Of several ranges the last one runs
-// fastest. A text without ranges is itself.
+// Expand expands the ranges in a text: n[1:3] is n1, n2, n3; n[008:10] is n008, n009,
+// n010 (with the width of the first number); n[0:6:3] counts in steps. Both ends are
+// included. The last of several ranges varies fastest. A text without ranges is returned
+// unchanged.
 func Expand(text string) ([]string, error) {
 	out := []string{""}
 	rest := text
@@ -65,7 +65,7 @@ func combine(heads []string, text string, numbers []string) []string {
 	return out
 }
 
-// count lists the numbers of a range, padded like the first.
+// count lists the numbers of a range, padded like the first one.
 func count(first, last, step string) ([]string, error) {
 	a, _ := strconv.Atoi(first) // at most nine digits, by rangeShape
 	b, _ := strconv.Atoi(last)

@@ -6,7 +6,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// addRoles finds the hosts of every role.
+// addRoles computes the hosts of every role.
 func (b *builder) addRoles() {
 	lists := b.file.Roles.lists()
 	b.inv.Roles = map[string][]string{}
@@ -21,8 +21,7 @@ func (b *builder) addRoles() {
 	}
 }
 
-// hostsOf finds the hosts that a list names; groups may stand in it too when
-// withGroups is set.
+// hostsOf returns the hosts in a list of names; withGroups allows groups in it.
 func (b *builder) hostsOf(list nameList, what string, withGroups bool) members {
 	out := make(members, len(b.inv.Hosts))
 	for _, ref := range list {
@@ -64,7 +63,7 @@ func (b *builder) include(out members, names []string, ref nameRef, what string,
 	b.errorf(b.at(ref.pos), "%s: there is no %s %s%s", what, noun, CompressText(unknown), strictyaml.DidYouMean(unknown[0], known))
 }
 
-// addLimits takes over max_fail, whose keys must name something.
+// addLimits copies max_fail, whose keys must be known names.
 func (b *builder) addLimits() {
 	known := append(append(b.file.Groups.Keys(), RoleNames()...), "all", "node")
 	b.inv.MaxFail = map[string]Limit{}

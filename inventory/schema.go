@@ -7,9 +7,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of inventory files. cluster
-// and artifacts are values of the types that those sections are decoded into;
-// nil leaves a section free.
+// Schema returns the JSON Schema (draft 2020-12) of inventory files. cluster and
+// artifacts are values of the types of those sections; nil allows any content.
 func Schema(cluster, artifacts any) ([]byte, error) {
 	s := strictyaml.Schema(file{})
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -32,6 +31,6 @@ func Schema(cluster, artifacts any) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// Describe lists the keys of inventory files, for references. The keys of the
-// cluster and artifacts sections are not among them; see strictyaml.Describe.
+// Describe lists the keys of inventory files for references, without the keys of the
+// sections cluster and artifacts; see strictyaml.Describe.
 func Describe() []strictyaml.Key { return strictyaml.Describe(file{}) }

@@ -12,9 +12,9 @@ import (
 	"deployer/strictyaml"
 )
 
-// SSH is how a host is reached. Paths are absolute after Load. What the inventory
-// does not say is zero, so that the client configuration of OpenSSH may; the
-// defaults named here hold when that is silent, too.
+// SSH holds the connection settings of a host. Paths are absolute after Load. Unset
+// fields are zero, so that the client configuration of OpenSSH can set them; the
+// documented defaults apply when that does not.
 type SSH struct {
 	Config             string        `yaml:"config" doc:"Client configuration of OpenSSH for what is not said here: a file, or none; default: ~/.ssh/config, then /etc/ssh/ssh_config."`
 	User               string        `yaml:"user" doc:"Login name." default:"root"`
@@ -33,7 +33,7 @@ type SSH struct {
 	ConnectTimeout     time.Duration `yaml:"connect_timeout" doc:"Time for one attempt to connect and log in." default:"10s"`
 }
 
-// Hop is one host on the way. What it does not say is as for the host behind.
+// Hop is a bastion. Unset fields have the values of the host behind it.
 type Hop struct {
 	Host             string `yaml:"host" doc:"Name of a host of this inventory, whose address and login are used."`
 	Address          string `yaml:"address" doc:"IP address or name; this or host."`
@@ -47,10 +47,10 @@ type Hop struct {
 	pos strictyaml.Pos
 }
 
-// Hops are the hosts on the way, the first one nearest to the controller.
+// Hops are the bastions of a host, the first one nearest to the controller.
 type Hops []Hop
 
-// UnmarshalYAML reads one hop or a list of hops.
+// UnmarshalYAML decodes one hop or a list of hops.
 func (h *Hops) UnmarshalYAML(n *yaml.Node) error {
 	items := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -77,7 +77,7 @@ func (Hops) YAMLItem() any { return Hop{} }
 
 func (h Hop) check() error {
 	if (h.Host == "") == (h.Address == "") {
-		return h.pos.Errorf("a bastion wants either an address, or host with the name of a host of this inventory")
+		return h.pos.Errorf("a bastion requires either address, or host with the name of a host of this inventory")
 	}
 	if h.PasswordEnv != "" && h.PasswordFile != "" {
 		return h.pos.Errorf("password_env and password_file of the bastion are both set; keep one")
@@ -88,15 +88,15 @@ func (h Hop) check() error {
 	return nil
 }
 
-// NoConfig is the SSH.Config that means none.
+// NoConfig is the value of SSH.Config for no configuration file.
 const NoConfig = "none"
 
 func sshDefaults() SSH {
 	return SSH{Agent: true, Become: "none"}
 }
 
-// check finds what is wrong with the merged settings of a host, and names the
-// key to blame.
+// check validates the merged settings of a host, and returns the wrong key with the
+// error.
 func (s SSH) check() (key string, err error) {
 	switch {
 	case s.Port < 0 || s.Port > 65535:
@@ -108,14 +108,14 @@ func (s SSH) check() (key string, err error) {
 	case s.BecomePasswordEnv != "" && s.BecomePasswordFile != "":
 		return "become_password_env", errors.New("ssh.become_password_env and ssh.become_password_file are both set; keep one")
 	case s.Become == "none" && s.BecomePasswordEnv != "":
-		return "become_password_env", errors.New("there is a password to become root with, but ssh.become is none")
+		return "become_password_env", errors.New("a become password is set, but ssh.become is none")
 	case s.Become == "none" && s.BecomePasswordFile != "":
-		return "become_password_file", errors.New("there is a password to become root with, but ssh.become is none")
+		return "become_password_file", errors.New("a become password is set, but ssh.become is none")
 	}
 	return "", nil
 }
 
-// resolvePaths makes the paths absolute: ~ is home, the rest is relative to dir.
+// resolvePaths makes the paths absolute: ~ is home, others are relative to dir.
 func (s *SSH) resolvePaths(dir, home string) {
 	if s.Config != NoConfig {
 		s.Config = absolute(s.Config, dir, home)

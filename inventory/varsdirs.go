@@ -9,15 +9,15 @@ import (
 	"deployer/strictyaml"
 )
 
-// varsDirs are the places that have files of variables. Those of the playbook win
-// over those of the inventory for the same kind of name: all, groups, hosts.
+// varsDirs are the directories with files of variables. For the same kind of name (all,
+// groups, hosts) those of the playbook win over those of the inventory.
 type varsDirs struct {
 	inventory, playbook *varsFiles
-	// late reads those of the playbook, once the names of the inventory are known.
+	// late reads the files beside the playbook, when the names of the inventory are known.
 	late func(wanted func(dir, name string) bool) *varsFiles
 }
 
-// readVarsDirs reads what is beside the inventory at path, whose directory is dir.
+// readVarsDirs reads the files beside the inventory at path, whose directory is dir.
 func readVarsDirs(dir, path string, o Options) *varsDirs {
 	d := &varsDirs{inventory: (&varsFiles{}).read(dir, filepath.Dir(path), o)}
 	if o.Playbook != "" && !sameDir(o.Playbook, dir) {
@@ -37,9 +37,9 @@ func sameDir(one, other string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// addVarsFiles takes in what was read, and reports files beside the inventory that
-// are for nobody. A playbook may serve several inventories: of what is beside it,
-// files for groups and hosts of another one are left alone, and not opened.
+// addVarsFiles adds the variables, and reports files beside the inventory without a
+// group or host. A playbook may serve several inventories: files beside it for unknown
+// names are skipped and not opened.
 func (b *builder) addVarsFiles() {
 	if b.vars == nil {
 		b.vars = &varsDirs{inventory: &varsFiles{}}

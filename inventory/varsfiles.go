@@ -13,25 +13,25 @@ import (
 	"deployer/strictyaml"
 )
 
-// The directories beside an inventory, and beside a playbook, that hold variables,
-// as Ansible has them: group_vars/NAME.yaml for a group, a role or all,
-// host_vars/NAME.yaml for a host; or a directory NAME with any number of such files. A file that ends in
-// .age is opened first, and all texts in it are secrets.
+// The directories of variables beside an inventory and beside a playbook, as Ansible has
+// them: group_vars/NAME.yaml for a group, a role or all, host_vars/NAME.yaml for a host;
+// or a directory NAME with any number of such files. A file that ends in .age is
+// decrypted, and all its texts are secrets.
 const (
 	groupVars = "group_vars"
 	hostVars  = "host_vars"
 )
 
-// encrypted is the suffix of files that Options.Open is asked to open.
+// encrypted is the suffix of the files that Options.Open decrypts.
 const encrypted = ".age"
 
-// varsFiles are the variables in the files of one place, by whom they are for.
+// varsFiles are the variables in the files of one place, by group or host.
 type varsFiles struct {
 	groups, hosts map[string][]layer
 	secrets       []string
 	errs          []error
-	// wanted tells which names are read; nil for all, so that a file for nobody is
-	// noticed.
+	// wanted selects the names to read; nil reads all, so that a file for an unknown name is
+	// reported.
 	wanted func(dir, name string) bool
 }
 
@@ -78,8 +78,8 @@ func (f *varsFiles) readMember(dir, shown, whose string, into map[string][]layer
 	}
 }
 
-// varsName is the name of a file without what tells its form; false for files
-// that hold no variables, such as a README.
+// varsName returns the name of a file without its extensions; false for files without
+// variables, such as a README.
 func varsName(file string) (string, bool) {
 	name := strings.TrimSuffix(file, encrypted)
 	ext := filepath.Ext(name)
@@ -134,7 +134,7 @@ func (f *varsFiles) parse(path, shown string, o Options) (*yaml.Node, error) {
 	return root, strictyaml.Decode(shown, root, &whole)
 }
 
-// scalars are the values below n that are worth hiding: texts and numbers, which
+// scalars returns the values below n that are worth masking: texts and numbers, which
 // keep their types.
 func scalars(n *yaml.Node) []string {
 	var out []string

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// member is one program of an archive, with its path inside.
+// member is one program of an archive with its path inside.
 type member struct{ name, source string }
 
-// writeArchive makes a tar.gz as the publishers do, without dates, so that the
-// same programs give the same bytes. It compresses lightly: the archive is made
-// for sites where it travels once.
+// writeArchive writes a tar.gz with the publishers' layout, without dates, so that the
+// same programs give the same bytes. It compresses lightly, because such an archive
+// travels once.
 func writeArchive(path string, members []member) (err error) {
 	file, err := os.Create(path)
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"deployer/images"
 )
 
-// recipeVersion is part of every key: raise it when a recipe changes in a way
-// that its inputs do not show.
+// recipeVersion is part of every key: raise it when a recipe changes in a way that its
+// inputs do not show.
 const recipeVersion = "2"
 
-// Options say what to build and where.
+// Options are the options of a build.
 type Options struct {
-	// Dir becomes the directory source: artifacts.yaml and the files.
+	// Dir is the resulting directory source: artifacts.yaml and the files.
 	Dir string
-	// Work keeps compiled programs and downloaded packages between builds;
-	// default: build beside the artifact store, see images.DefaultRoot.
+	// Work is the cache of compiled programs and downloaded packages; default: the directory
+	// build beside the artifact store, see images.DefaultRoot.
 	Work string
-	// Kubernetes lists versions; default: the catalogue's.
+	// Kubernetes lists the versions; default: those of the catalogue.
 	Kubernetes []string
-	// Arch is in Go's spelling; default: this machine's. Debian packages of
-	// another architecture need `dpkg --add-architecture`.
+	// Arch is the architecture in Go's spelling; default: that of this machine. Debian
+	// packages of another architecture need `dpkg --add-architecture`.
 	Arch string
 	// Names limits the build to these artifacts; default: all.
 	Names []string
@@ -36,11 +36,10 @@ type Options struct {
 	Progress func(Event)
 }
 
-// State is where one output stands.
+// State is the state of one output.
 type State string
 
-// The states of an output. Running is repeated every two seconds while
-// something is built.
+// The states of an output. Running is repeated every two seconds during the work.
 const (
 	Started State = "started"
 	Running State = "running"
@@ -49,18 +48,18 @@ const (
 	Failed  State = "failed"
 )
 
-// Event is one piece of progress.
+// Event is a progress report.
 type Event struct {
 	State State
-	// What is the artifact, or "programs of <module>" while one is compiled.
+	// What is the artifact, or "programs of <module>" while a module is compiled.
 	What string
 	// Number counts outputs from 1 to Total.
 	Number, Total int
-	// Elapsed is the time since What was started.
+	// Elapsed is the time since the start of What.
 	Elapsed time.Duration
 }
 
-// builder holds what stays the same during one Build.
+// builder holds the constant values of one Build.
 type builder struct {
 	catalogue *images.Catalogue
 	options   Options
@@ -70,12 +69,11 @@ type builder struct {
 	progress  *reporter
 }
 
-// Build makes every wanted artifact that is missing or whose inputs changed, and
-// returns the index it wrote into options.Dir. Outputs are made one after
-// another, since the Go compiler uses all cores by itself, and two processes
-// that build into one directory take turns. One that fails does
-// not stop the others; all errors are reported together, and the index lists
-// what is there.
+// Build makes every wanted artifact that is missing or has other inputs than before, and
+// returns the index that it has written into options.Dir. It makes one output after
+// another, since the Go compiler uses all cores, and waits for another process that
+// builds into the same directory. A failure does not stop the other outputs; all errors
+// are returned together, and the index lists the existing outputs.
 func Build(ctx context.Context, catalogue *images.Catalogue, options Options) (*images.Index, error) {
 	b, err := newBuilder(ctx, catalogue, options)
 	if err != nil {
@@ -115,8 +113,8 @@ func Build(ctx context.Context, catalogue *images.Catalogue, options Options) (*
 	return index, b.makeAll(ctx, index, all)
 }
 
-// sortedOutputs keeps the order of the catalogue within equal refs only; what
-// is compiled together is cached together, so order costs nothing.
+// sortedOutputs sorts the outputs by ref. The order costs nothing, because outputs of
+// one compilation share its cache.
 func sortedOutputs(all []output) []output {
 	slices.SortStableFunc(all, func(x, y output) int { return x.ref.Compare(y.ref) })
 	return all
@@ -124,7 +122,7 @@ func sortedOutputs(all []output) []output {
 
 func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Options) (*builder, error) {
 	if options.Dir == "" {
-		return nil, errors.New("no directory given for the result")
+		return nil, errors.New("the directory for the result is missing")
 	}
 	if options.Work == "" {
 		root, err := images.DefaultRoot()
@@ -178,8 +176,8 @@ func (b *builder) keys(modules ...module) (string, error) {
 	return keyOf(all...), nil
 }
 
-// binaries compiles the module unless that was done before, and returns where
-// each program is.
+// binaries compiles the module unless it is cached, and returns the path of each
+// program.
 func (b *builder) binaries(ctx context.Context, m module) (func(program string) string, error) {
 	key, err := m.key(b.goVersion, b.arch)
 	if err != nil {

@@ -173,7 +173,7 @@ func TestBuildRefuses(t *testing.T) {
 		options Options
 		err     string
 	}{
-		"no directory":       {Options{Work: t.TempDir()}, "no directory given"},
+		"no directory":       {Options{Work: t.TempDir()}, "the directory for the result is missing"},
 		"unknown artifact":   {Options{Dir: t.TempDir(), Work: t.TempDir(), Names: []string{"pauze"}}, `no artifact "pauze"`},
 		"unknown kubernetes": {Options{Dir: t.TempDir(), Work: t.TempDir(), Kubernetes: []string{"v1.1.1"}}, "kubernetes v1.1.1 is not in the catalogue"},
 	} {

@@ -16,12 +16,12 @@ import (
 // searchPath is the PATH of the publishers' images.
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// configOf is how the image of that name is run, as its publisher has it.
+// configOf returns the configuration of an image, as its publisher sets it.
 func configOf(name string) v1.Config {
 	config := v1.Config{Env: []string{searchPath}, WorkingDir: "/"}
 	switch name {
 	case "coredns":
-		// Port 53 as an ordinary user: containerd 2 opens low ports to all
+		// An ordinary user can bind port 53: containerd 2 opens low ports to all
 		// (enable_unprivileged_ports).
 		config.Entrypoint, config.User = []string{"/coredns"}, "65532:65532"
 	case "pause":
@@ -36,8 +36,8 @@ func configOf(name string) v1.Config {
 	return config
 }
 
-// static is a static program alone in an image, with certificate authorities
-// where it may call out.
+// static is the recipe for an image with one static program, and with CA certificates
+// where the program makes outgoing connections.
 func (b *builder) static(ctx context.Context, a images.Artifact, version string, m module) (output, error) {
 	var roots []deb
 	origin := b.fromModule(m)
@@ -72,7 +72,8 @@ func (b *builder) static(ctx context.Context, a images.Artifact, version string,
 	}, err
 }
 
-// kubeProxy needs the rule tools of both kernel interfaces beside it.
+// kubeProxy is the recipe for kube-proxy, which needs the tools of both packet filters
+// of the kernel.
 func (b *builder) kubeProxy(ctx context.Context, a images.Artifact, version string) (output, error) {
 	debs, err := b.debs.closure(ctx, "conntrack", "ipset", "iptables", "kmod", "nftables")
 	if err != nil {
@@ -102,8 +103,7 @@ func (b *builder) kubeProxy(ctx context.Context, a images.Artifact, version stri
 	}, err
 }
 
-// tableNames are the commands Debian makes as alternatives, and that the shim
-// answers to instead.
+// tableNames are the commands that Debian provides as alternatives, and the shim here.
 func tableNames() []string {
 	var names []string
 	for _, family := range []string{"iptables", "ip6tables"} {
@@ -114,7 +114,8 @@ func tableNames() []string {
 	return names
 }
 
-// balancer is nginx or haproxy as Debian builds them, under a tag that says so.
+// balancer is the recipe for nginx or haproxy from Debian's packages; the tag names the
+// origin.
 func (b *builder) balancer(ctx context.Context, a images.Artifact) (output, error) {
 	roots := []string{a.Name}
 	if a.Name == "nginx" {
@@ -160,7 +161,7 @@ func (b *builder) balancerTree(ctx context.Context, name string, debs []deb, shi
 		return nil, err
 	}
 	t.link("usr/sbin/nginx", "/usr/libexec/shim")
-	// As in the publisher's image: logs go to the container's output, and the
+	// The tree is as in the publisher's image: logs go to the container's output, and the
 	// directories for request bodies exist.
 	t.link("var/log/nginx/access.log", "/dev/stdout")
 	t.link("var/log/nginx/error.log", "/dev/stderr")
@@ -170,7 +171,7 @@ func (b *builder) balancerTree(ctx context.Context, name string, debs []deb, shi
 	return t, nil
 }
 
-// withShim is a Debian root with the shim in it, under further names.
+// withShim returns a Debian root with the shim under further names.
 func (b *builder) withShim(ctx context.Context, debs []deb, shim module, names ...string) (tree, error) {
 	bin, err := b.binaries(ctx, shim)
 	if err != nil {
@@ -189,7 +190,7 @@ func (b *builder) withShim(ctx context.Context, debs []deb, shim module, names .
 	return t, nil
 }
 
-// image writes the tree as an image archive at path.
+// image writes the tree as an image archive to path.
 func (b *builder) image(path string, a images.Artifact, ref images.Ref, t tree) (err error) {
 	layer := filepath.Join(filepath.Dir(path), ".layer-"+a.Name+".tar")
 	defer os.Remove(layer)

@@ -17,16 +17,16 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// aptLists is where apt keeps what it knows of packages.
+// aptLists is the directory of apt's package lists.
 const aptLists = "/var/lib/apt/lists"
 
-// debCache keeps dependency closures and downloaded packages under one
-// directory, so that a second build asks apt nothing.
+// debCache caches dependency closures and downloaded packages in one directory, so that
+// a second build does not run apt.
 type debCache struct {
 	dir   string
 	arch  string
 	lists string // fingerprint of apt's lists
-	// known is what apt said in this process: the closures overlap, and each
+	// known caches the output of apt-cache in this process: the closures overlap, and each
 	// call of apt-cache reads all its lists.
 	known map[string]deb
 }
@@ -55,8 +55,8 @@ func openDebCache(dir, arch string) (debCache, error) {
 	return debCache{dir, arch, keyOf(inputs...), map[string]deb{}}, err
 }
 
-// closure is the remembered closure of roots, computed anew when apt's lists
-// have changed since.
+// closure returns the cached closure of roots, computed anew when apt's lists have
+// changed.
 func (c debCache) closure(ctx context.Context, roots ...string) ([]deb, error) {
 	path := filepath.Join(c.dir, "closure-"+keyOf("closure 1", c.lists, c.arch, strings.Join(roots, " "))+".json")
 	var debs []deb
@@ -74,7 +74,7 @@ func (c debCache) closure(ctx context.Context, roots ...string) ([]deb, error) {
 	return debs, renameio.WriteFile(path, content, 0o644)
 }
 
-// show answers from memory as far as it can.
+// show returns the records of packages, from the cache where possible.
 func (c debCache) show(ctx context.Context, names []string) (map[string]deb, error) {
 	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.known[name].Name != "" })
 	if len(unknown) > 0 {
@@ -93,8 +93,8 @@ func (c debCache) show(ctx context.Context, names []string) (map[string]deb, err
 	return answer, nil
 }
 
-// fetch returns the paths of the package files, in the order of debs: downloaded
-// by apt in one go, and checked against the digests in Debian's signed lists.
+// fetch returns the paths of the package files, in the order of debs. apt downloads the
+// missing ones in one call; their digests are compared with Debian's signed lists.
 func (c debCache) fetch(ctx context.Context, debs []deb) ([]string, error) {
 	paths := make([]string, len(debs))
 	missing := map[string]deb{}
@@ -112,14 +112,15 @@ func (c debCache) fetch(ctx context.Context, debs []deb) ([]string, error) {
 
 func (c debCache) path(d deb) string { return filepath.Join(c.dir, d.SHA256+".deb") }
 
-// download fetches what is missing, by digest.
+// download downloads the missing packages, by digest.
 func (c debCache) download(ctx context.Context, missing map[string]deb) error {
 	tmp, err := os.MkdirTemp(c.dir, ".download-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	// Without a sandbox user, or apt warns that it cannot write to a private directory.
+	// APT::Sandbox::User is empty: otherwise apt warns that it cannot write to a private
+	// directory.
 	args := []string{"-qq", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3", "download"}
 	for _, digest := range slices.Sorted(maps.Keys(missing)) {
 		args = append(args, missing[digest].Name+":"+c.arch+"="+missing[digest].Version)

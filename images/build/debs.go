@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// deb is what apt knows of one Debian package.
+// deb is apt's record of a Debian package.
 type deb struct {
 	Name     string   `json:"name"`
 	Version  string   `json:"version"`
@@ -21,9 +21,9 @@ type deb struct {
 	Provides []string `json:"provides"`
 }
 
-// omitted packages serve the package manager, or carry documents only. An image
-// has no package database, so nothing in it calls them; the check of shared
-// libraries (see missingLibraries) proves each build that none was needed.
+// omitted are packages for the package manager, or with documents only. An image has no
+// package database, so nothing in it uses them; the check of shared libraries (see
+// missingLibraries) proves that for each build.
 func omitted(name string) bool {
 	return slices.Contains([]string{
 		"adduser", "debconf", "dpkg", "gcc-12-base", "gcc-14-base", "init-system-helpers",
@@ -31,8 +31,8 @@ func omitted(name string) bool {
 	}, name)
 }
 
-// closure returns the roots and all they depend on, sorted by name. It calls
-// show once for each level of the tree.
+// closure returns the roots and all their dependencies, sorted by name. It calls show
+// once for each level of the tree.
 func closure(roots []string, show func(names []string) (map[string]deb, error)) ([]deb, error) {
 	found := map[string]deb{}
 	wanted := slices.Clone(roots)
@@ -54,8 +54,8 @@ func closure(roots []string, show func(names []string) (map[string]deb, error)) 
 	return sorted, nil
 }
 
-// nextLevel lists the dependencies of level that were not found yet and that
-// nothing found provides.
+// nextLevel lists the dependencies of level that are neither found nor provided by a
+// found package.
 func nextLevel(found, level map[string]deb) []string {
 	next := map[string]bool{}
 	for _, d := range level {
@@ -96,7 +96,7 @@ func showPackages(ctx context.Context, arch string, names []string) (map[string]
 	return packages, nil
 }
 
-// parseStanza reads one record of Debian's control format.
+// parseStanza parses one record of Debian's control format.
 func parseStanza(stanza []byte) deb {
 	var d deb
 	lines := bufio.NewScanner(bytes.NewReader(stanza))
@@ -124,8 +124,8 @@ func parseStanza(stanza []byte) deb {
 	return d
 }
 
-// relationNames keeps the package names of a dependency field; of alternatives
-// it takes the first, as apt does.
+// relationNames returns the package names of a dependency field; of alternatives the
+// first one, as apt does.
 func relationNames(field string) []string {
 	var names []string
 	for relation := range strings.SplitSeq(field, ",") {
@@ -137,5 +137,5 @@ func relationNames(field string) []string {
 	return names
 }
 
-// relationName matches the name in front of a version or architecture clause.
+// relationName matches the name before a version or architecture clause.
 var relationName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*`)

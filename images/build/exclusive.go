@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// lockPoll is how often the directory's lock is tried again. The kernel has no
-// lock that ends with a context.
+// lockPoll is the interval of attempts to lock the directory. The kernel has no lock
+// that ends with a context.
 const lockPoll = 100 * time.Millisecond
 
-// exclusive waits until no other process builds into dir, and returns what ends
-// the claim. The kernel ends it too when the process dies.
+// exclusive waits until no other process builds into dir, and returns a function that
+// releases the lock. The kernel releases it when the process dies.
 func exclusive(ctx context.Context, dir string) (release func() error, err error) {
 	file, err := os.Open(dir)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"deployer/images"
 )
 
-// Extra is a Go module set that is no artifact and that the caller brings, such
-// as a program that only a benchmark runs.
+// Extra is a set of Go programs that is not an artifact, such as a program of a
+// benchmark.
 type Extra struct {
-	// Name is the set's, with its version: it names the directory in the cache.
+	// Name is the name of the set with its version; it names the directory in the cache.
 	Name string
-	// GoMod names the programs in its tool lines; GoSum pins every module.
+	// GoMod lists the programs in its tool lines; GoSum pins every module.
 	GoMod, GoSum []byte
-	// Kubernetes is the version that its programs say they are.
+	// Kubernetes is the version that the programs report.
 	Kubernetes string
 }
 
-// Programs compiles the programs of extra, unless that was done before from the
-// same inputs, and returns the directory that holds them. Of options it uses
-// what Build uses, but it writes nothing into Dir.
+// Programs compiles the programs of extra, unless they are cached for the same inputs,
+// and returns their directory. It uses the same options as Build, but writes nothing
+// into Dir.
 func Programs(ctx context.Context, catalogue *images.Catalogue, options Options, extra Extra) (string, error) {
 	b, err := newBuilder(ctx, catalogue, options)
 	if err != nil {

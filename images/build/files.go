@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// writeThrough creates the file at path and lets write fill it.
+// writeThrough creates the file at path and calls write with it.
 func writeThrough(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -19,7 +19,7 @@ func writeThrough(path string, write func(io.Writer) error) error {
 
 func writeFile(path string, content []byte) error {
 	if len(content) == 0 {
-		return errors.New("the package does not hold the expected file")
+		return errors.New("the package does not contain the expected file")
 	}
 	return os.WriteFile(path, content, 0o755)
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// missingLibraries names every shared library that a program or library of the
-// tree needs and the tree does not have. It is the proof that leaving out
-// packages broke nothing, made at build time and not on a host.
+// missingLibraries lists the shared libraries that programs and libraries of the tree
+// need and the tree lacks. It proves, at build time, that the omitted packages are not
+// needed.
 func (t tree) missingLibraries() error {
 	have := map[string]bool{}
 	for name := range t {

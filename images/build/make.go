@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// makeAll makes the outputs that are not current and writes the index after
-// each, so that an interrupted build goes on where it was.
+// makeAll makes the outputs that are not current and writes the index after each, so
+// that an interrupted build can be continued.
 func (b *builder) makeAll(ctx context.Context, index *images.Index, all []output) error {
 	var failures *multierror.Error
 	b.progress.total = len(all)
@@ -48,7 +48,7 @@ func (b *builder) makeOne(ctx context.Context, index *images.Index, o output) er
 	})
 }
 
-// current reports whether the file made from the same inputs is still there.
+// current reports whether the file made from the same inputs exists.
 func (b *builder) current(index *images.Index, o output) bool {
 	entry, ok := index.Find(o.ref)
 	if !ok || entry.Inputs != o.key {
@@ -58,8 +58,7 @@ func (b *builder) current(index *images.Index, o output) bool {
 	return err == nil && info.Size() == entry.Size
 }
 
-// noteVersion states in the index where the version differs from the
-// catalogue's.
+// noteVersion records in the index a version that differs from the catalogue's.
 func (b *builder) noteVersion(index *images.Index, o output) error {
 	if o.artifact.Follows != "" {
 		return nil
@@ -75,7 +74,7 @@ func (b *builder) noteVersion(index *images.Index, o output) error {
 	return nil
 }
 
-// produce makes the file under a temporary name beside its place.
+// produce makes the file under a temporary name in the same directory.
 func (b *builder) produce(ctx context.Context, o output) (images.IndexEntry, error) {
 	relative := o.artifact.LayoutPath(o.ref)
 	path := filepath.Join(b.options.Dir, filepath.FromSlash(relative))

@@ -12,20 +12,20 @@ import (
 //go:embed modules pause/main.go shim/main.go
 var sources embed.FS
 
-// module is one Go project to build.
+// module is a Go project to build.
 type module struct {
-	// name is its directory under modules, or of its main.go when own is set.
+	// name is its directory under modules, or the directory of its main.go when own is set.
 	name string
 	own  bool
-	// tags and ldflags go to the linker beside "-s -w".
+	// tags are build tags; ldflags go to the linker beside "-s -w".
 	tags    string
 	ldflags string
-	// extra is set when the caller brings the files of the set.
+	// extra is set when the caller provides the files of the set.
 	extra *Extra
 }
 
-// kubernetesModule stamps the version the way the publisher does, or kubelet
-// and kubectl would call themselves v0.0.0.
+// kubernetesModule sets the version as the publisher does; otherwise kubelet and kubectl
+// report v0.0.0.
 func kubernetesModule(version string) module {
 	const pkg = "k8s.io/component-base/version"
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
@@ -54,8 +54,8 @@ func cniModule(version string) module {
 
 func corednsModule(version string) module { return module{name: "coredns-" + version} }
 
-// files returns the module's go.mod, go.sum and main.go, whichever it has, by
-// the name they have in a build directory.
+// files returns the existing files among go.mod, go.sum and main.go of the module, by
+// their name in a build directory.
 func (m module) files() (map[string][]byte, error) {
 	if m.own {
 		main, err := sources.ReadFile(m.name + "/main.go")
@@ -76,7 +76,7 @@ func (m module) files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// key covers everything the binaries depend on.
+// key returns the digest of all inputs of the binaries.
 func (m module) key(goVersion, arch string) (string, error) {
 	files, err := m.files()
 	if err != nil {
@@ -86,8 +86,8 @@ func (m module) key(goVersion, arch string) (string, error) {
 		string(files["go.mod"]), string(files["go.sum"]), string(files["main.go"])), nil
 }
 
-// compile builds the module into dir/bin, through a temporary directory so
-// that an interrupted build leaves nothing that looks complete.
+// compile builds the module into dir/bin, through a temporary directory, so that an
+// interrupted build leaves nothing that looks complete.
 func (m module) compile(ctx context.Context, arch, dir string) error {
 	files, err := m.files()
 	if err != nil {

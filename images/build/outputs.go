@@ -9,7 +9,7 @@ import (
 	"deployer/images"
 )
 
-// output is one artifact to make: a pure description until make is called.
+// output describes one artifact to make; nothing happens until make is called.
 type output struct {
 	artifact images.Artifact
 	ref      images.Ref
@@ -18,7 +18,7 @@ type output struct {
 	make     func(ctx context.Context, path string) error
 }
 
-// outputs describes every artifact wanted for one Kubernetes version.
+// outputs returns the outputs for one Kubernetes version.
 func (b *builder) outputs(ctx context.Context, kubernetes string) ([]output, error) {
 	var all []output
 	for _, artifact := range b.catalogue.Artifacts {
@@ -40,13 +40,13 @@ func (b *builder) outputs(ctx context.Context, kubernetes string) ([]output, err
 	return all, nil
 }
 
-// output chooses the recipe for one artifact.
+// output returns the output for one artifact.
 func (b *builder) output(ctx context.Context, a images.Artifact, version string) (output, error) {
 	switch a.Name {
 	case "kubelet", "kubectl":
 		return b.program(a, version, kubernetesModule(version))
 	case "etcd":
-		// The publisher's server is main.go of the server module.
+		// The publisher's program etcd is main.go of the server module.
 		return b.archive(a, version, etcdModule(version), map[string]string{"etcd": "server"})
 	case "containerd":
 		return b.archive(a, version, containerdModule(version), nil)
@@ -65,14 +65,14 @@ func (b *builder) output(ctx context.Context, a images.Artifact, version string)
 	case "nginx", "haproxy":
 		return b.balancer(ctx, a)
 	}
-	return output{}, fmt.Errorf("the builder has no recipe for it; fetch it from upstream or a mirror")
+	return output{}, fmt.Errorf("the builder has no recipe for this artifact; fetch it from upstream or a mirror")
 }
 
 func (b *builder) ref(a images.Artifact, version string) images.Ref {
 	return images.Ref{Name: a.Name, Version: version, Arch: b.arch}
 }
 
-// program is a file straight from a module.
+// program is the recipe for a single program of a module.
 func (b *builder) program(a images.Artifact, version string, m module) (output, error) {
 	key, err := m.key(b.goVersion, b.arch)
 	return output{
@@ -87,8 +87,9 @@ func (b *builder) program(a images.Artifact, version string, m module) (output, 
 	}, err
 }
 
-// archive packs a module's programs at the member paths of the catalogue;
-// renamed maps a member to what `go build` calls it, where that differs.
+// archive is the recipe for an archive of a module's programs at the member paths of the
+// catalogue; renamed maps a member to the name that `go build` gives it, where that
+// differs.
 func (b *builder) archive(a images.Artifact, version string, m module, renamed map[string]string) (output, error) {
 	ref := b.ref(a, version)
 	paths := a.MemberPaths(ref)
@@ -113,7 +114,7 @@ func (b *builder) archive(a images.Artifact, version string, m module, renamed m
 	}, err
 }
 
-// runc comes from Debian: it needs C, so it is no pure Go build.
+// runc is the recipe for Debian's runc: it needs C and cannot be built with Go alone.
 func (b *builder) runc(ctx context.Context, a images.Artifact) (output, error) {
 	debs, err := b.debs.closure(ctx, "runc")
 	if err != nil {
@@ -136,7 +137,7 @@ func (b *builder) fromModule(m module) string {
 	return "built from Go module set " + m.name + " with " + b.goVersion
 }
 
-// debianVersion turns a package version into one that image tags allow too.
+// debianVersion converts a package version to a valid image tag.
 func debianVersion(d deb) string {
 	_, version, found := strings.Cut(d.Version, ":")
 	if !found {

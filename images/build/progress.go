@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// tick is how often something in progress is reported again, so that a long
-// compilation is seen to be alive.
+// tick is the interval of progress reports during a long compilation.
 const tick = 2 * time.Second
 
-// reporter turns the builder's doings into events.
+// reporter converts the builder's steps to events.
 type reporter struct {
 	report        func(Event)
 	mu            sync.Mutex
@@ -27,7 +26,7 @@ func (r *reporter) send(state State, what string, elapsed time.Duration) {
 
 func (r *reporter) cached(what string) { r.send(Cached, what, 0) }
 
-// during reports start, life and end of do.
+// during reports the start, progress and end of do.
 func (r *reporter) during(what string, do func() error) error {
 	start := time.Now()
 	r.send(Started, what, 0)

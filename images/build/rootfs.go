@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Users of the images. The numbers of nginx, haproxy, nonroot and pause are
-// those of the publishers' images.
+// The users of the images. The numbers of nginx, haproxy, nonroot and pause are those of
+// the publishers' images.
 const passwd = `root:x:0:0:root:/root:/usr/sbin/nologin
 www-data:x:33:33:www-data:/var/www:/usr/sbin/nologin
 haproxy:x:99:99:haproxy:/var/lib/haproxy:/usr/sbin/nologin
@@ -28,7 +28,7 @@ nogroup:x:65534:
 nonroot:x:65532:
 `
 
-// minimal is the root of an image with one static program.
+// minimal returns the root of an image with one static program.
 func minimal() tree {
 	t := tree{}
 	t.dir("tmp", 0o1777)
@@ -37,7 +37,7 @@ func minimal() tree {
 	return t
 }
 
-// debian is the root of an image made of Debian packages.
+// debian returns the root of an image from Debian packages.
 func debian(ctx context.Context, cache debCache, debs []deb) (tree, error) {
 	t := minimal()
 	if err := t.unpackAll(ctx, cache, debs); err != nil {
@@ -67,9 +67,9 @@ func (t tree) unpackAll(ctx context.Context, cache debCache, debs []deb) error {
 	return nil
 }
 
-// withRoots adds the certificate authorities of Debian's ca-certificates where
-// Go programs and OpenSSL look for them. The package makes that file when it is
-// installed, so it has to be made here.
+// withRoots adds the CA certificates of Debian's ca-certificates at the paths that Go
+// programs and OpenSSL read. The package generates that file during its installation, so
+// it is generated here.
 func (t tree) withRoots(ctx context.Context, cache debCache, debs []deb) error {
 	unpacked := tree{}
 	if err := unpacked.unpackAll(ctx, cache, debs); err != nil {

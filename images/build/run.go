@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// packageOf says which Debian package brings a program the builder runs.
+// packageOf maps a program that the builder runs to its Debian package.
 func packageOf(program string) string {
 	switch program {
 	case "go":
@@ -26,10 +26,9 @@ func packageOf(program string) string {
 	return "apt"
 }
 
-// run carries out a program in dir with env added, and returns its output. What
-// the program wrote to standard error becomes part of the error, as does the
-// Debian package to install when the program is missing. The whole process
-// group ends with ctx: `go build` has children of its own.
+// run runs a program in dir with env added, and returns its output. The error contains
+// the program's standard error, or the Debian package to install when the program is
+// missing. The whole process group ends with ctx: `go build` has child processes.
 func run(ctx context.Context, dir string, env []string, program string, args ...string) ([]byte, error) {
 	if _, err := exec.LookPath(program); err != nil {
 		return nil, fmt.Errorf("%s is not installed: install Debian package %s", program, packageOf(program))
@@ -52,7 +51,7 @@ func run(ctx context.Context, dir string, env []string, program string, args ...
 	return stdout.Bytes(), nil
 }
 
-// stream is run for large outputs: consume reads them as they come.
+// stream runs a program with a large output, which consume reads as it arrives.
 func stream(ctx context.Context, consume func(io.Reader) error, program string, args ...string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf("%s is not installed: install Debian package %s", program, packageOf(program))
@@ -75,7 +74,7 @@ func stream(ctx context.Context, consume func(io.Reader) error, program string, 
 	return errors.Join(consumed, drained)
 }
 
-// lastLines keeps what a person needs of a compiler's complaint.
+// lastLines returns the last lines of a compiler's messages.
 func lastLines(text string) string {
 	const keep = 20
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -88,7 +87,8 @@ func lastLines(text string) string {
 	return ""
 }
 
-// keyOf is one digest over all inputs; lengths keep them apart.
+// keyOf returns one digest over all inputs; their lengths are part of it, so that they
+// cannot run into each other.
 func keyOf(inputs ...string) string {
 	sum := sha256.New()
 	for _, in := range inputs {

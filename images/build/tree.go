@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// tree is a root file system in memory, by path without leading slash. It
-// becomes one image layer.
+// tree is a root file system in memory, by path without leading slash. It becomes one
+// image layer.
 type tree map[string]node
 
 type node struct {
@@ -39,7 +39,7 @@ func (t tree) link(name, target string) {
 	t[name] = node{header: tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}}
 }
 
-// program adds an executable from disk.
+// program adds an executable of this machine.
 func (t tree) program(name, source string) error {
 	info, err := os.Stat(source)
 	if err != nil {
@@ -71,7 +71,7 @@ func (t tree) parents(name string) {
 	}
 }
 
-// unpack adds a Debian package's files. Documents go, but not the licences.
+// unpack adds the files of a Debian package, without documents but with licences.
 func (t tree) unpack(ctx context.Context, deb string) error {
 	return stream(ctx, func(r io.Reader) error {
 		archive := tar.NewReader(r)
@@ -119,7 +119,7 @@ func (t tree) add(header *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// merged moves /bin, /sbin and /lib* below /usr, where Debian's links point.
+// merged moves /bin, /sbin and /lib* below /usr, the targets of Debian's links.
 func merged(name string) string {
 	first, _, _ := strings.Cut(name, "/")
 	if slices.Contains(mergedDirs(), first) {
@@ -143,12 +143,12 @@ func unwanted(name string) bool {
 	return strings.HasPrefix(name, "usr/share/doc/") && path.Base(name) != "copyright"
 }
 
-// write puts the tree into a tar: sorted, without dates or names of users, so
-// that the same tree gives the same bytes.
+// write writes the tree as a tar: sorted, without dates or user names, so that the same
+// tree gives the same bytes.
 func (t tree) write(w io.Writer) error {
 	archive := tar.NewWriter(w)
 	names := slices.Sorted(maps.Keys(t))
-	// Hard links come last: what they point to must be there.
+	// Hard links come last, because their targets must exist.
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(t[a].hardLinks(), t[b].hardLinks())
 	})
@@ -160,7 +160,7 @@ func (t tree) write(w io.Writer) error {
 	return archive.Close()
 }
 
-// hardLinks is 1 for a hard link, else 0: a sort key.
+// hardLinks returns 1 for a hard link, otherwise 0; it is a sort key.
 func (n node) hardLinks() int {
 	if n.header.Typeflag == tar.TypeLink {
 		return 1

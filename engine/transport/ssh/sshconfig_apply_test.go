@@ -104,7 +104,7 @@ func named(t Target, host string) Target {
 	return t
 }
 
-func TestClientConfigThatMakesNoSense(t *testing.T) {
+func TestInvalidClientConfig(t *testing.T) {
 	for line, want := range map[string]string{
 		"ProxyJump a":                         "ProxyJump of bastion a goes in a circle, or over more than 8 hosts",
 		"Port many":                           `config:1: Port "many" is not from 1 to 65535`,
@@ -113,10 +113,10 @@ func TestClientConfigThatMakesNoSense(t *testing.T) {
 		"ConnectTimeout soon":                 `config:1: ConnectTimeout "soon" is not a time such as`,
 		"StrictHostKeyChecking perhaps":       `config:1: StrictHostKeyChecking "perhaps" is none of`,
 		"AddressFamily ipx":                   `config:1: AddressFamily "ipx" is none of`,
-		"IdentityFile ~/%Z":                   `config:1: "/home/u/%Z" has a token that is not known here`,
+		"IdentityFile ~/%Z":                   `config:1: "/home/u/%Z" has an unknown token`,
 		"IdentityFile ${NO_SUCH_VARIABLE}/id": "config:1: the environment variable NO_SUCH_VARIABLE is not set",
-		"HostName %n":                         `config:1: "%n" has a token`,
-		"ProxyCommand nc %x":                  `config:1: "nc %x" has a token`,
+		"HostName %n":                         `config:1: "%n" has an unknown token`,
+		"ProxyCommand nc %x":                  `config:1: "nc %x" has an unknown token`,
 		"User a;b\nProxyCommand nc %r":        `config:2: ProxyCommand: "a;b" is not safe to put into a command`,
 		"Match localnetwork 10.0.0.0/8":       "config:1: Match localnetwork is not supported",
 	} {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Freeze makes the network hang, or go on: no byte comes in or goes out while
-// it is frozen, and nothing is closed.
+// Freeze stops or resumes the network: no byte is transferred while it is frozen, and no
+// connection is closed.
 func (s *Server) Freeze(frozen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +20,7 @@ func (s *Server) isFrozen() bool {
 	return s.frozen
 }
 
-// freezable is a connection that obeys Freeze.
+// freezable is a connection that Freeze can stop.
 type freezable struct {
 	net.Conn
 	server *Server
@@ -44,7 +44,7 @@ func (f *freezable) Close() error {
 	return f.Conn.Close()
 }
 
-// thaw waits until the network goes on.
+// thaw waits until the network is resumed.
 func (f *freezable) thaw() {
 	for f.server.isFrozen() {
 		select {

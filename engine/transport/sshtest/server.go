@@ -1,5 +1,5 @@
-// Package sshtest is an SSH server in this process, for tests and for fleets of
-// made-up hosts: it listens on loopback, or serves given connections.
+// Package sshtest is an SSH server in the process of a test, or of a fleet of simulated
+// hosts. It listens on loopback, or serves given connections.
 package sshtest
 
 import (
@@ -16,50 +16,49 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 )
 
-// Config says how a server behaves. The zero value accepts every key and runs
-// commands with /bin/sh.
+// Config configures a server. The zero value accepts every key and runs commands with
+// /bin/sh.
 type Config struct {
 	// Authorized are the accepted user keys; every key when nil.
 	Authorized []gossh.PublicKey
-	// Passwords are those of users, accepted beside keys; nil for none. Asking
-	// makes the server ask for them by keyboard-interactive only, with these
-	// questions after words of welcome.
+	// Passwords are the passwords of users, accepted beside keys; nil for none. With Asking
+	// the server requests them by keyboard-interactive only, with these questions after a
+	// welcome text.
 	Passwords map[string]string
 	Asking    []string
-	// HostKeys are the host's keys; a new ed25519 key when empty.
+	// HostKeys are the host keys; a new ed25519 key when empty.
 	HostKeys []gossh.Signer
 	// Exec runs one command; Shell when nil. ctx ends with the connection.
 	Exec func(ctx context.Context, c Command) (exit int)
-	// Dial makes the connections of direct-tcpip channels; nil means a
-	// net.Dialer, and NoForwarding refuses them.
+	// Dial opens the connections of direct-tcpip channels; nil means a net.Dialer.
+	// NoForwarding refuses them.
 	Dial         func(ctx context.Context, network, address string) (net.Conn, error)
 	NoForwarding bool
 	// Banner is shown before authentication.
 	Banner string
-	// MaxSessions bounds the sessions of one connection, MaxStartups the
-	// connections that are not authenticated yet, all others being closed at
-	// once; 0 for no bound, and -1 for no session at all.
+	// MaxSessions is the maximum number of sessions of one connection, MaxStartups that of
+	// unauthenticated connections, beyond which new ones are closed at once; 0 for no limit,
+	// -1 for no session at all.
 	MaxSessions, MaxStartups int
 	// NoTerminal refuses terminals, NoCommands commands.
 	NoTerminal, NoCommands bool
 }
 
-// Command is a command as a client asked for it.
+// Command is a command requested by a client.
 type Command struct {
 	User   string
 	Line   string
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
-	// Terminal is true when the client has asked for one, with these encoded
-	// modes.
+	// Terminal is true when the client has requested a terminal, with these encoded modes.
 	Terminal bool
 	Modes    []byte
 }
 
 // Server is a running server.
 type Server struct {
-	// Addr is the address it listens on.
+	// Addr is the listening address.
 	Addr     string
 	HostKeys []gossh.Signer
 
@@ -146,7 +145,7 @@ func (s *Server) authorize(_ gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Pe
 	return nil, errors.New("not an authorized key")
 }
 
-// admit takes a password or not.
+// admit verifies a password.
 func (s *Server) admit(c gossh.ConnMetadata, password string) (*gossh.Permissions, error) {
 	s.guesses.Add(1)
 	if want, ok := s.cfg.Passwords[c.User()]; ok && password == want {
@@ -155,7 +154,7 @@ func (s *Server) admit(c gossh.ConnMetadata, password string) (*gossh.Permission
 	return nil, errors.New("not the password")
 }
 
-// ask asks for a password by keyboard-interactive.
+// ask requests a password by keyboard-interactive.
 func (s *Server) ask(c gossh.ConnMetadata, ask gossh.KeyboardInteractiveChallenge) (*gossh.Permissions, error) {
 	if _, err := ask("", "Welcome.", nil, nil); err != nil {
 		return nil, err
@@ -167,7 +166,7 @@ func (s *Server) ask(c gossh.ConnMetadata, ask gossh.KeyboardInteractiveChalleng
 	return s.admit(c, answers[0])
 }
 
-// Guesses is how many passwords were tried.
+// Guesses returns the number of tried passwords.
 func (s *Server) Guesses() int { return int(s.guesses.Load()) }
 
 func (s *Server) accept() {
@@ -240,17 +239,17 @@ func (s *Server) remove(conn net.Conn) {
 	delete(s.conns, conn)
 }
 
-// Served is how many connections there have been.
+// Served returns the number of connections so far.
 func (s *Server) Served() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.served
 }
 
-// TurnedAway is how many connections were closed because of MaxStartups.
+// TurnedAway returns the number of connections that were closed because of MaxStartups.
 func (s *Server) TurnedAway() int { return int(s.turnedAway.Load()) }
 
-// Cut closes all connections; new ones are served.
+// Cut closes all connections; the server accepts new ones.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,7 +46,7 @@ func (s *Server) session(ctx context.Context, user string, offered gossh.NewChan
 	}
 }
 
-// terminal notes what a pty-req request asks for.
+// terminal records the content of a pty-req request.
 func (c *Command) terminal(payload []byte) bool {
 	var want struct {
 		Term                         string
@@ -66,22 +66,22 @@ func (s *Server) exec(ctx context.Context, cmd Command, channel gossh.Channel) {
 	_ = channel.Close()
 }
 
-// Shell runs a command with /bin/sh, as the user that the server runs as.
+// Shell runs a command with /bin/sh, as the user of the server.
 func Shell(ctx context.Context, c Command) int { return RunShell(ctx, c, nil) }
 
-// RunShell is Shell with environment variables instead of the server's own.
+// RunShell works like Shell, with environment variables instead of the server's own.
 func RunShell(ctx context.Context, c Command, env []string) int {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Line)
 	cmd.Stdout, cmd.Stderr, cmd.Env = c.Stdout, c.Stderr, env
-	// Like sshd, leave it to the command to notice that its client is gone.
+	// Like sshd, the server does not end the command when its client disconnects.
 	cmd.Cancel = func() error { return nil }
 	if c.Terminal {
 		return runOnTerminal(ctx, cmd, c)
 	}
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// A pipe of our own: with cmd.Stdin, Wait would wait for the client to
-	// close its end.
+	// The pipe is created here: with cmd.Stdin, Wait would wait until the client closes its
+	// end.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return 127
@@ -128,7 +128,7 @@ func (s *Server) forward(ctx context.Context, offered gossh.NewChannel) {
 	splice(channel, target)
 }
 
-// splice copies both ways, passes on the end of each, and closes both.
+// splice copies in both directions, forwards each end of file, and closes both.
 func splice(channel gossh.Channel, target net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() {

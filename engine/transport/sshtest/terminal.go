@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flags are the modes of RFC 4254, section 8, that a server here obeys.
+// flags are the terminal modes of RFC 4254, section 8, that the server applies.
 var flags = map[byte]struct {
 	of   func(*unix.Termios) *uint32
 	flag uint32
@@ -54,8 +54,8 @@ func setModes(tty *os.File, modes []byte) error {
 	return unix.IoctlSetTermios(int(tty.Fd()), unix.TCSETS, t)
 }
 
-// runOnTerminal runs a command on a new terminal, which hangs up when the
-// client is gone.
+// runOnTerminal runs a command on a new terminal, which hangs up when the client
+// disconnects.
 func runOnTerminal(ctx context.Context, cmd *exec.Cmd, c Command) int {
 	leader, tty, err := pty.Open()
 	if err != nil {

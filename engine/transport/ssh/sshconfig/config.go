@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Source is a configuration file. Sources are read in order: what the first
-// says wins.
+// Source is a configuration file. Sources are read in order, and the first value of a
+// keyword wins.
 type Source struct {
 	Path string
-	// Optional allows it not to exist.
+	// Optional permits that the file does not exist.
 	Optional bool
-	// Dir is where Include looks for relative names: ~/.ssh for a user's
-	// configuration, /etc/ssh for the system's.
+	// Dir is the directory of relative names in Include: ~/.ssh for a user's configuration,
+	// /etc/ssh for the system's.
 	Dir string
-	// Home stands for ~ in Include.
+	// Home replaces ~ in Include.
 	Home string
 }
 
-// Config is what some files say.
+// Config is the parsed content of the sources.
 type Config struct{ lines []line }
 
 // line is a keyword with its arguments, or the lines of an Include.
@@ -57,14 +57,14 @@ func Read(sources ...Source) (*Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the SSH client configuration: %w", err)
 		}
-		// As an Include at the top: the last block of a file does not reach into
-		// the next one.
+		// Each file is parsed like an Include at the top level, so that its last block ends with
+		// it.
 		c.lines = append(c.lines, line{keyword: "include", included: lines})
 	}
 	return c, nil
 }
 
-// maxDepth bounds Include, as in OpenSSH.
+// maxDepth is the maximum nesting of Include, as in OpenSSH.
 const maxDepth = 16
 
 func (s Source) read(path string, depth int) ([]line, error) {
@@ -94,8 +94,8 @@ func (s Source) read(path string, depth int) ([]line, error) {
 	return lines, nil
 }
 
-// include reads the files of an Include. Names without a file are passed over,
-// as by ssh(1).
+// include reads the files of an Include. Patterns without a file are ignored, as by
+// ssh(1).
 func (s Source) include(names []string, depth int) ([]line, error) {
 	var all []line
 	for _, name := range names {

@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// Query says for whom the configuration is asked.
+// Query describes the connection for which the configuration is evaluated.
 type Query struct {
-	// Host is the host as it would be given to ssh(1).
+	// Host is the host as an argument of ssh(1).
 	Host string
-	// User is the login name if it is settled already; otherwise that of the
-	// configuration counts, and then DefaultUser.
+	// User is the login name when it is known; otherwise that of the configuration counts,
+	// then DefaultUser.
 	User, DefaultUser string
-	// LocalUser is who runs this program.
+	// LocalUser is the user who runs this program.
 	LocalUser string
-	// Home is that user's home directory.
+	// Home is the home directory of LocalUser.
 	Home string
-	// Exec answers Match exec: whether a command line ends well. Without it such
-	// a condition is an error.
+	// Exec evaluates Match exec: it reports whether a command line succeeds. Without Exec
+	// such a condition is an error.
 	Exec func(command string) (bool, error)
 }
 
-// Value is the arguments of a keyword and where they stand.
+// Value is the arguments of a keyword with their place.
 type Value struct {
 	Args []string
 	Pos  Pos
 }
 
-// Text is the first argument, empty when there is none.
+// Text returns the first argument, empty when there is none.
 func (v Value) Text() string {
 	if len(v.Args) == 0 {
 		return ""
@@ -35,11 +35,11 @@ func (v Value) Text() string {
 	return v.Args[0]
 }
 
-// Settings are what holds for a host: by keyword in lower case, the values in
-// their order. Of a keyword that has one value the first counts.
+// Settings are the settings of a host: the values in their order, by keyword in lower
+// case. For a keyword with a single value the first one counts.
 type Settings map[string][]Value
 
-// First returns the value that counts; its Args are empty when there is none.
+// First returns the effective value; its Args are empty when there is none.
 func (s Settings) First(keyword string) Value {
 	if all := s[strings.ToLower(keyword)]; len(all) > 0 {
 		return all[0]
@@ -47,7 +47,7 @@ func (s Settings) First(keyword string) Value {
 	return Value{}
 }
 
-// Earliest returns the keyword that was given first, of those given at all.
+// Earliest returns the given keyword whose value comes first, among those with a value.
 func (s Settings) Earliest(keywords ...string) (keyword string, v Value) {
 	for _, given := range s[order] {
 		if k := given.Args[0]; slices.Contains(keywords, k) {
@@ -57,8 +57,8 @@ func (s Settings) Earliest(keywords ...string) (keyword string, v Value) {
 	return "", Value{}
 }
 
-// order is where Settings keep the keywords in the order of their first values.
-// No keyword has a space.
+// order is the key of Settings with the keywords in the order of their first values; the
+// space keeps it apart from keywords.
 const order = "the order"
 
 // For evaluates the configuration for a host.
@@ -76,7 +76,7 @@ func (c *Config) For(q Query) (Settings, error) {
 	return e.settings, nil
 }
 
-// evaluation is one walk through the lines.
+// evaluation is one pass over the lines.
 type evaluation struct {
 	q          Query
 	settings   Settings
@@ -84,8 +84,8 @@ type evaluation struct {
 	wantsFinal bool
 }
 
-// block walks lines of which the first ones hold if active is true, up to the
-// next Host or Match.
+// block processes lines, of which the first ones apply if active is true, up to the next
+// Host or Match.
 func (e *evaluation) block(lines []line, active bool) error {
 	outer := active
 	for _, l := range lines {

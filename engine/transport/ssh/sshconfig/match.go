@@ -12,7 +12,7 @@ type criterion struct {
 	negate      bool
 }
 
-// criteria reads the conditions of a Match line.
+// criteria parses the conditions of a Match line.
 func criteria(l line) ([]criterion, error) {
 	var all []criterion
 	for args := l.args; len(args) > 0; {
@@ -23,7 +23,7 @@ func criteria(l line) ([]criterion, error) {
 		switch c.name {
 		case "all":
 			if len(args) > 0 || len(all) > 1 || len(all) == 1 && all[0].name != "canonical" && all[0].name != "final" {
-				return nil, l.pos.Errorf("Match all stands alone, or after canonical or final")
+				return nil, l.pos.Errorf("Match all must stand alone, or behind canonical or final")
 			}
 		case "canonical", "final":
 		default:
@@ -39,7 +39,7 @@ func criteria(l line) ([]criterion, error) {
 	return all, nil
 }
 
-// match evaluates a Match line: all its conditions must hold.
+// match evaluates a Match line: all its conditions must be met.
 func (e *evaluation) match(l line) (bool, error) {
 	all, err := criteria(l)
 	if err != nil {
@@ -86,7 +86,7 @@ func (e *evaluation) holds(l line, c criterion) (bool, error) {
 // exec runs the command of a condition.
 func (e *evaluation) exec(l line, text string) (bool, error) {
 	if e.q.Exec == nil {
-		return false, l.pos.Errorf("Match exec: no command is run here")
+		return false, l.pos.Errorf("Match exec is not supported here")
 	}
 	command, err := ExpandCommand(l.pos, "Match exec", text, e.tokens())
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *evaluation) exec(l line, text string) (bool, error) {
 	return holds, nil
 }
 
-// tokens are those that Match exec may have, as far as they are known yet.
+// tokens returns the tokens of Match exec, as far as they are known yet.
 func (e *evaluation) tokens() map[byte]string {
 	name, _ := os.Hostname()
 	short, _, _ := strings.Cut(name, ".")
@@ -114,7 +114,7 @@ func (e *evaluation) tokens() map[byte]string {
 		'n': e.q.Host, 'p': port, 'r': e.user(), 'u': e.q.LocalUser}
 }
 
-// hostName is the host as it is known so far.
+// hostName returns the host name as far as it is known.
 func (e *evaluation) hostName() string {
 	if name := e.settings.First("hostname").Text(); name != "" {
 		return strings.NewReplacer("%h", e.q.Host, "%%", "%").Replace(name)
@@ -131,7 +131,7 @@ func (e *evaluation) user() string {
 	return e.q.DefaultUser
 }
 
-// matchList is true when a pattern matches and no negated one does.
+// matchList reports whether a pattern matches and no negated one does.
 func matchList(patterns []string, s string) bool {
 	found := false
 	for _, p := range patterns {
@@ -147,9 +147,9 @@ func matchList(patterns []string, s string) bool {
 	return found
 }
 
-// matchPattern matches with * and ?.
+// matchPattern matches a text with * and ?.
 func matchPattern(pattern, s string) bool {
-	// Where to go back to: the last star, and what it has matched up to.
+	// The position for backtracking: the last star, and the text that it has matched.
 	star, from := -1, 0
 	i, j := 0, 0
 	for j < len(s) {

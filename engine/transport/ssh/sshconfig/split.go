@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// split takes a line apart: a keyword, one = or white space, arguments. An
-// argument may stand in double or single quotes; a # outside of them begins a
-// comment. The keyword is empty for a line that says nothing.
+// split splits a line: a keyword, one = or white space, arguments. An argument may stand
+// in double or single quotes; a # outside of them begins a comment. The keyword is empty
+// for a blank line or comment.
 func split(raw string) (keyword string, args []string, err error) {
 	raw = strings.TrimRight(raw, " \t\r\n\f")
 	raw = strings.TrimLeft(raw, " \t")
@@ -23,7 +23,7 @@ func split(raw string) (keyword string, args []string, err error) {
 	rest = strings.TrimLeft(strings.TrimPrefix(rest, "="), " \t")
 	keyword = strings.ToLower(strings.Trim(raw[:end], `"`))
 	if verbatim[keyword] {
-		// A command for a shell, which has quotes of its own.
+		// The value is a command for a shell, which interprets the quotes.
 		return keyword, []string{rest}, nil
 	}
 	args, err = arguments(rest)
@@ -51,7 +51,7 @@ func arguments(s string) ([]string, error) {
 	}
 }
 
-// argument reads one argument and returns its length in s.
+// argument parses one argument and returns its length in s.
 func argument(s string) (arg string, length int, err error) {
 	var out strings.Builder
 	quote := byte(0)
@@ -78,8 +78,8 @@ func argument(s string) (arg string, length int, err error) {
 	return out.String(), i, nil
 }
 
-// escapes is true for what a backslash may stand before; before anything else
-// it is a backslash.
+// escapes reports whether a backslash escapes a character; before other characters it
+// stands for itself.
 func escapes(c, quote byte) bool {
 	return c == '"' || c == '\'' || c == '\\' || c == ' ' && quote == 0
 }

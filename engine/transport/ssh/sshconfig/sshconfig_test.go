@@ -132,7 +132,7 @@ func TestSystemConfigurationComesSecond(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+func TestErrorsNameTheirPlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"Port\n":                              "config:1: Port has no value",
 		"\nHost \"a\n":                        "config:2: a quotation mark is missing",
@@ -140,9 +140,9 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"Include config\n":                    "Include goes deeper than 16 files",
 		"Match\n":                             "config:1: Match has no value",
 		"Match host\n":                        "config:1: Match host has no value",
-		"Match host a all\n":                  "config:1: Match all stands alone",
-		"Match all host a\n":                  "config:1: Match all stands alone",
-		"Match host a exec \"test -f x\"\n":   "config:1: Match exec: no command is run here",
+		"Match host a all\n":                  "config:1: Match all must stand alone",
+		"Match all host a\n":                  "config:1: Match all must stand alone",
+		"Match host a exec \"test -f x\"\n":   "config:1: Match exec is not supported here",
 		"Match localnetwork 10.0.0.0/8\n":     "config:1: Match localnetwork is not supported; give ssh.config another file, or none",
 		"Include [\n":                         "syntax error in pattern",
 		"Host *\nMatch originalhost a exec x": "config:2: Match exec",
@@ -191,7 +191,7 @@ func TestMatchExec(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"Match exec fails\n":                    `config:1: Match exec "fails": no shell`,
-		"Match exec \"x %q\"\n":                 `config:1: "x %q" has a token that is not known here`,
+		"Match exec \"x %q\"\n":                 `config:1: "x %q" has an unknown token`,
 		"HostName \"a;b\"\nMatch exec \"x %h\"": `config:2: Match exec: "a;b" is not safe to put into a command`,
 	} {
 		c, err := read(t, text, nil)

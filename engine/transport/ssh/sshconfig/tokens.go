@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Expand replaces the tokens of ssh_config(5) in a text: %h and the like, and %%
-// for a percent sign. One that is not among tokens is an error at pos.
+// Expand replaces the tokens of ssh_config(5) in a text: %h and the like, and %% for a
+// percent sign. An unknown token is an error at pos.
 func Expand(pos Pos, text string, tokens map[byte]string) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -24,18 +24,18 @@ func Expand(pos Pos, text string, tokens map[byte]string) (string, error) {
 			value, ok = tokens[text[i]]
 		}
 		if !ok {
-			return "", pos.Errorf("%q has a token that is not known here; %%%% stands for a percent sign", text)
+			return "", pos.Errorf("%q has an unknown token; %%%% stands for a percent sign", text)
 		}
 		out.WriteString(value)
 	}
 	return out.String(), nil
 }
 
-// plain is what may go from a name into the command line of a shell.
+// plain matches the names that can stand unquoted in a command line.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_.:@%+,=/\[\]][A-Za-z0-9_.:@%+,=/\[\]-]*$`)
 
-// ExpandCommand is Expand for a command line of a shell, into which no name goes
-// that would mean something else there. keyword is for messages.
+// ExpandCommand expands tokens in a command line for a shell. A value that the shell
+// would interpret is an error. keyword is for messages.
 func ExpandCommand(pos Pos, keyword, text string, tokens map[byte]string) (string, error) {
 	for _, name := range []byte("hnrk") {
 		if strings.Contains(text, "%"+string(name)) && !plain.MatchString(tokens[name]) {
