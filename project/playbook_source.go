@@ -1,14 +1,15 @@
 package project
 
 import (
-	"deployer/engine/lang"
-	"deployer/roles"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing/fstest"
+
+	"deployer/engine/lang"
+	"deployer/roles"
 )
 
 // PlaybookSource is a playbook file with the directories in which its roles and files

@@ -1,14 +1,15 @@
 package runs
 
 import (
-	"deployer/engine/program"
-	"deployer/project"
-	"deployer/runs/target"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+
+	"deployer/engine/program"
+	"deployer/project"
+	"deployer/runs/target"
 )
 
 // promptVars prompts for the variables of vars_prompt that have no value yet. A default

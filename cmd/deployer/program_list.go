@@ -1,12 +1,13 @@
 package main
 
 import (
-	"deployer/engine/program"
-	"deployer/inventory"
-	"deployer/runs"
 	"fmt"
 	"io"
 	"strings"
+
+	"deployer/engine/program"
+	"deployer/inventory"
+	"deployer/runs"
 )
 
 // printProgram prints the plays of a run with their hosts, and their tasks in order,

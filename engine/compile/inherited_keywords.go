@@ -1,14 +1,15 @@
 package compile
 
 import (
-	"deployer/engine/lang"
-	"deployer/engine/program"
-	"deployer/strictyaml"
 	"reflect"
 	"slices"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/strictyaml"
 )
 
 // rawInherit holds the keywords that plays, roles, blocks, includes and tasks share. A task

@@ -1,9 +1,10 @@
 package compile
 
 import (
+	"fmt"
+
 	"deployer/engine/program"
 	"deployer/strictyaml"
-	"fmt"
 )
 
 // atOrAfterStart reports whether a task comes at or after the task that Compiler.StartAt

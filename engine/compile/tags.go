@@ -1,10 +1,11 @@
 package compile
 
 import (
-	"deployer/strictyaml"
 	"fmt"
 	"maps"
 	"slices"
+
+	"deployer/strictyaml"
 )
 
 // selected applies Tags and SkipTags to the tags of a task.

@@ -1,12 +1,13 @@
 package lang
 
 import (
-	"deployer/strictyaml"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
+
+	"deployer/strictyaml"
 )
 
 // Template is a compiled template file in the language of text/template. A variable that

@@ -105,7 +105,7 @@ func (w *refWalk) command(c *parse.CommandNode, top bool) {
 		text, constant := args[name].(*parse.StringNode)
 		switch id.Ident {
 		case includeFunc:
-			return // Files.included merges what the included template looks at
+			return // Files.mergeIncluded adds the variables of the included template
 		case "index", "get", "hasKey", "dig":
 			if constant && isVars(args[at], top) {
 				w.refs.Add(text.Text)

@@ -1,139 +1,93 @@
 package program
 
 import (
-	"slices"
-	"strings"
+	"encoding/json"
+	"time"
 
 	"deployer/engine"
 	"deployer/engine/lang"
+	"deployer/engine/taskargs"
+	"deployer/strictyaml"
 )
 
-// CollectRefs computes Refs, WhenRefs and AfterRefs.
-func (t *Task) CollectRefs() {
-	parts := []lang.Refs{}
-	for _, e := range t.When {
-		parts = append(parts, e.Refs())
-	}
-	t.whenRefs = lang.Closure(t.Scopes, parts...)
-	if t.Loop != nil {
-		parts = append(parts, t.Loop.Refs)
-		if t.Loop.Label != nil {
-			parts = append(parts, t.Loop.Label.Refs())
-		}
-	}
-	for _, label := range t.LoopLabels {
-		parts = append(parts, label.Refs())
-	}
-	if t.Throttle != nil {
-		parts = append(parts, t.Throttle.Refs())
-	}
-	if t.Args != nil {
-		parts = append(parts, t.Args.Refs())
-	}
-	if t.Delegate != nil {
-		parts = append(parts, t.Delegate.Refs())
-	}
-	if t.RunAs != nil {
-		parts = append(parts, t.RunAs.Refs())
-	}
-	for _, env := range t.Environment {
-		parts = append(parts, env.Refs())
-	}
-	if t.NameText != nil {
-		parts = append(parts, t.NameText.Refs())
-	}
-	t.refs = lang.Closure(t.Scopes, parts...)
-	var after []lang.Refs
-	for _, e := range slices.Concat(t.ChangedWhen, t.FailedWhen, t.Until) {
-		after = append(after, e.Refs())
-	}
-	t.afterRefs = lang.Closure(t.Scopes, after...)
+// Mode is the place where a task runs, which depends on the interface that its kind
+// implements.
+type Mode int
+
+// The modes.
+const (
+	OnHost       Mode = iota // a module: the agent runs it
+	Prepared                 // a preparer: the controller turns it into a module for the agent
+	OnController             // an action: the controller runs it
+)
+
+// Task is one compiled task or handler.
+type Task struct {
+	// ID is unique in the program and stays the same when the same playbook is compiled
+	// again: "<play from 1>.<role>.<number in the play>".
+	ID   string
+	Name string
+	// Prefix is written before the name in output, such as "restore: " for a task that
+	// restores what another task changed.
+	Prefix string
+	Role   string
+	Pos    strictyaml.Pos
+	Play   *Play
+	Kind   engine.Kind
+	Mode   Mode
+	Args   *taskargs.Args
+
+	When        []*lang.Expr
+	Loop        *Loop
+	Register    string
+	Sets        []string // the variables that the task gives to later tasks of the host
+	ChangedWhen []*lang.Expr
+	FailedWhen  []*lang.Expr
+	Until       []*lang.Expr
+
+	IgnoreErrors bool
+	Retries      int
+	Delay        time.Duration
+	Timeout      time.Duration
+	Throttle     *lang.Expr
+	RunOnce      bool
+	// Delegate is the name of the host that executes the task instead; nil for the host
+	// itself.
+	Delegate *lang.Text
+	Secret   bool
+	Needs    []Need
+	Tags     []string
+	Handler  bool
+	// Notify are the handlers that run later when this task changes something.
+	Notify []*Task
+	// Block is the innermost block around the task; nil for none.
+	Block *Block
+	// FixedArgs is the JSON of the arguments of a module that are the same on all
+	// hosts; nil for other tasks. It must not be changed.
+	FixedArgs json.RawMessage
+	// Files are the templates and files of the task's role or playbook.
+	Files *lang.Files
+	// Scopes are the layers of variables that the task sees, outermost first.
+	Scopes []*lang.Scope
+	// OnlyHosts are the hosts of the play that the task is for; nil for all. Other hosts
+	// skip the task without an event.
+	OnlyHosts map[string]bool
+
+	LoopLabels  []*lang.Text // how items of the loops at includes around it are shown
+	RunAs       *lang.Text   // the user of its programs; nil for the agent's own user
+	Environment []*lang.Value
+	NameText    *lang.Interpolation
+	replaces    bool      // the task replaces another one, whose item and results it does not have
+	refs        lang.Refs // see Refs
+	whenRefs    lang.Refs // see WhenRefs
+	afterRefs   lang.Refs // see AfterRefs
+	readOnly    bool      // see ReadOnly
+	hasGate     bool      // Gate returns a task
+	gate        bool      // the task is the gate of the task as written
 }
 
-// Applies evaluates the conditions of the task; reason is the first condition that does not
-// hold.
-func (t *Task) Applies(vars *lang.Vars) (ok bool, reason string, err error) {
-	return lang.ConditionsHold(t.When, t.Scopes, vars)
-}
-
-// Applies evaluates the conditions of the block; reason is the first condition that does
-// not hold.
-func (b *Block) Applies(vars *lang.Vars) (ok bool, reason string, err error) {
-	return lang.ConditionsHold(b.When, b.Scopes, vars)
-}
-
-// WhenPerItem reports whether a condition reads the item of the loop, so that the
-// conditions are evaluated for each item.
-func (t *Task) WhenPerItem() bool {
-	return t.Loop != nil && slices.ContainsFunc(t.When, func(e *lang.Expr) bool { return t.Loop.PerItem(e.Refs()) })
-}
-
-// Items returns the items of the task's loop. The task must have a loop.
-func (t *Task) Items(vars *lang.Vars) ([]any, error) {
-	defer vars.PopTo(vars.Depth())
-	if err := vars.PushScope(t.Scopes, t.Loop.Refs); err != nil {
-		return nil, err
-	}
-	return t.Loop.Items(vars.Map())
-}
-
-// BuildArgs renders the arguments and decodes them into a new value of the task's kind. The
-// result is nil for a gate that has nothing to wait for. The caller has pushed the task's
-// scopes and set the item.
-func (t *Task) BuildArgs(vars *lang.Vars) (any, error) {
-	into := t.Kind.New()
-	if err := t.Args.Decode(vars.Map(), into); err != nil {
-		return nil, err
-	}
-	if t.gate {
-		return into.(engine.ReadinessGate).Gate(), nil
-	}
-	return into, nil
-}
-
-// Title returns the rendered name of the task, in a loop with the label of the item. A task
-// that replaces another one has the name as written when the name cannot be rendered.
-func (t *Task) Title(vars *lang.Vars) (title string, err error) {
-	title = t.Name
-	if t.NameText != nil {
-		title, err = t.NameText.Text(vars.Map())
-	}
-	switch {
-	case err != nil && t.replaces:
-		return t.Prefix + t.Name, nil
-	case err != nil:
-		return "", err
-	}
-	labels := t.LoopLabels
-	if t.Loop != nil && t.Loop.Label != nil {
-		labels = append(slices.Clip(labels), t.Loop.Label)
-	}
-	for _, l := range labels {
-		label, err := l.Value(vars)
-		if err != nil {
-			return "", err
-		}
-		title += " (" + label + ")"
-	}
-	return t.Prefix + title, nil
-}
-
-// MayHaveTitle reports whether Title may have returned title for some host. Any title is
-// possible for a name with {{ }}.
-func (t *Task) MayHaveTitle(title string) bool {
-	rest, same := strings.CutPrefix(title, t.Name)
-	labelled := len(t.LoopLabels) > 0 || t.Loop != nil && t.Loop.Label != nil
-	return lang.IsTemplate(t.Name) || same && (rest == "" || labelled && strings.HasPrefix(rest, " ("))
-}
-
-// Closure adds to refs the variables that the task's variables read in turn.
-func (t *Task) Closure(refs lang.Refs) lang.Refs { return lang.Closure(t.Scopes, refs) }
-
-// Holds evaluates conditions on the result of the task, which the caller has put into vars.
-func (t *Task) Holds(conditions []*lang.Expr, vars *lang.Vars) (bool, error) {
-	if err := vars.PushScope(t.Scopes, t.afterRefs); err != nil {
-		return false, err
-	}
-	ok, _, err := lang.FirstFalse(conditions, vars.Map())
-	return ok, err
+// NeedsEvaluation reports whether the controller must evaluate the result of the task
+// before the host may continue: changed_when, failed_when or until depends on it.
+func (t *Task) NeedsEvaluation() bool {
+	return t.ChangedWhen != nil || t.FailedWhen != nil || t.Until != nil
 }

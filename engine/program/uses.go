@@ -23,20 +23,3 @@ func (t *Task) DefiniteUses() []lang.VarUse {
 	}
 	return out
 }
-
-// CollectRefs computes Refs.
-func (b *Block) CollectRefs() {
-	var parts []lang.Refs
-	for _, e := range b.When {
-		parts = append(parts, e.Refs())
-	}
-	if b.Throttle != nil {
-		parts = append(parts, b.Throttle.Refs())
-	}
-	if b.Rollout != nil {
-		for _, e := range b.Rollout.Exprs() {
-			parts = append(parts, e.Refs())
-		}
-	}
-	b.refs = lang.Closure(b.Scopes, parts...)
-}

@@ -1,9 +1,10 @@
 package vet
 
 import (
+	"slices"
+
 	"deployer/engine/lang"
 	"deployer/engine/program"
-	"slices"
 )
 
 // UndefinedNames returns an error for each variable that a task reads and that no host

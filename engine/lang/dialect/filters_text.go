@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"deployer/shellquote"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"deployer/shellquote"
 )
 
 func textFilters() map[string]filter {
