@@ -44,8 +44,8 @@ func flagText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// shortDuration writes a duration in the one unit that fits, as nginx, HAProxy
-// and Go all read it: 500ms, 1s, 10m. Go's own 10m0s is not theirs.
+// shortDuration formats a duration in the single unit that fits, which nginx, HAProxy
+// and Go all parse: 500ms, 1s, 10m. Only Go parses its own form 10m0s.
 func shortDuration(d time.Duration) string {
 	switch {
 	case d%time.Hour == 0 && d != 0:

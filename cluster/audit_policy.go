@@ -39,7 +39,7 @@ func auditPolicy(s AuditSpec) map[string]any {
 	}
 }
 
-// auditRule is one rule of a policy. Without resources it matches every request.
+// auditRule is a rule of a policy. Without resources it matches every request.
 func auditRule(level string, resources ...any) map[string]any {
 	rule := map[string]any{"level": level}
 	if len(resources) > 0 {

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// PluginBGP is the network plugin in which nodes tell each other their pod
-// ranges over BGP.
+// PluginBGP is the network plugin with which nodes exchange their pod ranges over BGP.
 const PluginBGP = "bgp"
 
 // Values of cluster.network.authentication.
@@ -19,20 +18,20 @@ const (
 	AuthenticationNone = "none"
 )
 
-// sessionsPerNode is how many reflectors a node that is none talks to. Two: one
-// may fail, or be in maintenance, and every route still arrives.
+// sessionsPerNode is the number of reflectors of an ordinary node. With two, every route
+// still arrives when one fails or is in maintenance.
 const sessionsPerNode = 2
 
-// Speaker is a node that takes part in the exchange of routes.
+// Speaker is a node that exchanges routes.
 type Speaker struct {
 	Name   string
 	IP     netip.Addr
 	Master bool
 }
 
-// Routes says who exchanges routes with whom. All are in one autonomous system
-// (iBGP), so a route learned from a neighbour is not passed on, except by a
-// reflector to and from its clients (RFC 4456).
+// Routes describes the sessions of all speakers. All are in one autonomous system
+// (iBGP), so a route learned from a neighbour is not passed on, except by a reflector to
+// and from its clients (RFC 4456).
 type Routes struct {
 	Mesh       bool
 	Reflectors []string            // in inventory order; empty in a mesh
@@ -88,7 +87,7 @@ func Topology(speakers []Speaker, named []string, meshBelow, perReflector int) R
 	return t
 }
 
-// reflectors returns the named ones, or chooses.
+// reflectors returns the named reflectors, or chooses them.
 func reflectors(speakers []Speaker, named []string, perReflector int) []string {
 	var out []string
 	if len(named) > 0 {
@@ -115,16 +114,16 @@ func weight(s Speaker) int {
 	return 0
 }
 
-// reflectorCount is three at least, so that with one in maintenance a failure
-// of a second still cuts only the nodes that have just these two; and then as
-// many as keep each at perReflector sessions on average.
+// reflectorCount returns the number of reflectors to choose: as many as keep each at
+// perReflector sessions on average, and at least three, so that with one in maintenance
+// a failure of a second one affects only the nodes of exactly these two.
 func reflectorCount(nodes, perReflector int) int {
 	sessions := sessionsPerNode * nodes
 	return max(3, (sessions+perReflector-1)/perReflector)
 }
 
-// pick returns the reflectors of a node: those with the highest hash of both
-// names (rendezvous hashing), in the reflectors' order.
+// pick returns the reflectors of a node: those with the highest hash of both names
+// (rendezvous hashing), in the order of the reflectors.
 func pick(node string, reflectors []string) []string {
 	ranked := slices.Clone(reflectors)
 	slices.SortStableFunc(ranked, func(a, b string) int { return cmp.Compare(pairHash(node, b), pairHash(node, a)) })
@@ -135,7 +134,7 @@ func pick(node string, reflectors []string) []string {
 func pairHash(a, b string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(a + "\x00" + b)) // a hash never fails
-	// FNV's high bits barely depend on the last bytes; mix them (splitmix64).
+	// FNV's high bits barely depend on the last bytes, so splitmix64 mixes them.
 	x := h.Sum64()
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9
 	x = (x ^ (x >> 27)) * 0x94d049bb133111eb
@@ -146,9 +145,9 @@ func others(names []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 }
 
-// routerIDs gives every node its id: its IPv4 address. An IPv6 node has none, so
-// its id is made from its address; where two come out equal the later one in the
-// inventory takes the next free number. An id only has to be unique and not 0.
+// routerIDs gives every node its id: its IPv4 address. The id of an IPv6 node is derived
+// from its address; on a collision the later node in the inventory takes the next free
+// number. An id only has to be unique and not 0.
 func routerIDs(speakers []Speaker) map[string]string {
 	out, taken := map[string]string{}, map[uint32]bool{}
 	for _, s := range speakers {
@@ -174,13 +173,13 @@ func addressNumber(ip netip.Addr) uint32 {
 	return h.Sum32()
 }
 
-// node returns one node's part.
+// node returns the part of one node.
 func (t Routes) node(name string, asn uint32) BGP {
 	id := t.ids[name]
 	out := BGP{ASN: asn, RouterID: id, IsReflector: slices.Contains(t.Reflectors, name), Peers: []Peer{}}
 	if out.IsReflector {
-		// Each reflector is a cluster of its own: two with one id would drop what
-		// the other reflects, and a client of only one of them would miss routes.
+		// Each reflector has a cluster id of its own: two reflectors with one id would drop each
+		// other's routes, and a client of only one of them would miss routes.
 		out.ClusterID = id
 	}
 	for _, p := range t.Peers[name] {
@@ -190,7 +189,7 @@ func (t Routes) node(name string, asn uint32) BGP {
 	return out
 }
 
-// topology is the one of the cluster being resolved.
+// topology returns the topology of the cluster being resolved.
 func (r *resolver) topology() Routes {
 	var speakers []Speaker
 	for _, h := range r.hosts {

@@ -14,8 +14,9 @@ const (
 	AuthorityFrontProxy = "front-proxy"
 )
 
-// Where files lie: kubeadm's places (kubernetes.io/docs/setup/
-// best-practices/certificates), but for the certificates of static pods.
+// The paths of the files: kubeadm's
+// (kubernetes.io/docs/setup/best-practices/certificates), except for the certificates of
+// static pods.
 const (
 	dirKubernetes = "/etc/kubernetes"
 	dirPKI        = dirKubernetes + "/pki"
@@ -27,25 +28,24 @@ const (
 	dirSchedulerPKI         = dirPKI + "/scheduler"
 	dirKubeProxyPKI         = dirPKI + "/kube-proxy"
 
-	// What etcd's own user reads is apart from /etc/kubernetes/pki, all of which is
-	// root's (CIS 1.1.19). The authority's certificate is there, for everybody.
+	// The files of the user etcd are outside of /etc/kubernetes/pki, where all files belong
+	// to root (CIS 1.1.19). The CA certificate there is readable by every user.
 	dirEtcdPKI = "/etc/etcd/pki"
 )
 
-// UserEtcd is the user and the group that etcd runs as.
+// UserEtcd is the user and the group of the etcd process.
 const UserEtcd = "etcd"
 
-// AdminGroup is the group of the admin certificate. It has its rights from a
-// ClusterRoleBinding, which can be taken away; those of system:masters cannot.
+// AdminGroup is the group of the admin certificate. A ClusterRoleBinding gives it its
+// rights, which can be revoked; those of system:masters cannot.
 const AdminGroup = "deployer:cluster-admins"
 
-// userKubeletClient is who the API server is to the kubelets. As with AdminGroup
-// its rights come from a binding.
+// userKubeletClient is the API server's user at the kubelets. As with AdminGroup, a
+// binding gives it its rights.
 const userKubeletClient = "kube-apiserver-kubelet-client"
 
-// Certificate is a leaf certificate that a host is entitled to. The host makes
-// the key; everything else in the certificate is decided here, never by what
-// the host asks for.
+// Certificate is a leaf certificate that a host may have. The host creates the key; the
+// rest of the certificate is decided here, never by the host's request.
 type Certificate struct {
 	Name      string   `json:"name"`      // unique on the host, and what a signing request names
 	Authority string   `json:"authority"` // that signs it: cluster, etcd or front-proxy
@@ -60,7 +60,7 @@ type Certificate struct {
 	Owner     string   `json:"owner"`     // user whom the files belong to; empty: root
 }
 
-// CAPath returns where an authority's certificate lies on a host.
+// CAPath returns the path of an authority's certificate on a host.
 func CAPath(authority string) string {
 	switch authority {
 	case AuthorityEtcd:
@@ -116,8 +116,8 @@ func masterCertificates(c *Cluster, n Node) []Certificate {
 	}
 }
 
-// etcd wants the client usage in its server certificate too: its gateway dials
-// itself with it (etcd-io/etcd#9785).
+// etcdCertificates returns the certificates of an etcd host. The server certificate has
+// the client usage too, because etcd's gateway dials itself with it (etcd-io/etcd#9785).
 func etcdCertificates(n Node) []Certificate {
 	server := leaf(AuthorityEtcd, "etcd/server", n.Name, "server", "client")
 	peer := leaf(AuthorityEtcd, "etcd/peer", n.Name, "server", "client")
@@ -142,7 +142,7 @@ func nodeCertificates(n Node) []Certificate {
 	return []Certificate{client.in(dirKubeletPKI), serving.in(dirKubeletPKI), proxy}
 }
 
-// leaf is a certificate without names, in kubeadm's place for it.
+// leaf returns a certificate without names, at kubeadm's path.
 func leaf(authority, name, cn string, usages ...string) Certificate {
 	return Certificate{
 		Name:      name,
@@ -159,15 +159,15 @@ func leaf(authority, name, cn string, usages ...string) Certificate {
 	}
 }
 
-// in is the certificate with its files in a directory.
+// in returns the certificate with its files in a directory.
 func (c Certificate) in(dir string) Certificate {
 	c.CertPath = fmt.Sprintf("%s/%s.crt", dir, c.Name)
 	c.KeyPath = fmt.Sprintf("%s/%s.key", dir, c.Name)
 	return c
 }
 
-// formerFiles are where the certificates of static pods and their keys lay before
-// these had directories of their own. Nothing reads them any more.
+// formerFiles are the earlier paths of the certificates and keys of static pods, which
+// nothing reads any more.
 func formerFiles(certificates []Certificate) []string {
 	own := []string{dirAPIServerPKI, dirControllerManagerPKI, dirSchedulerPKI, dirKubeProxyPKI}
 	out := []string{}
@@ -180,15 +180,15 @@ func formerFiles(certificates []Certificate) []string {
 	return out
 }
 
-// localSANs are the names and addresses of a host, for its neighbours and for
+// localSANs returns the names and addresses of a host, for its neighbours and for
 // itself.
 func localSANs(n Node) (names, ips []string) {
 	return []string{n.Name, "localhost"}, unique([]string{n.IP, "127.0.0.1", "::1"})
 }
 
-// apiServerSANs are those of the host, of the Service, of the external proxies
-// that hand connections through, and what the user adds. Every master has the
-// same but for its own host, so any of them can answer for any name.
+// apiServerSANs returns the names of the host, of the Service, of the external proxies
+// in front of the API, and the user's. All masters have the same list except for their
+// own host, so that each can answer for any name.
 func apiServerSANs(c *Cluster, n Node) (names, ips []string) {
 	names, ips = localSANs(n)
 	names = append(names, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+c.DNS.Domain)
@@ -207,7 +207,7 @@ func apiServerSANs(c *Cluster, n Node) (names, ips []string) {
 	return unique(names), unique(ips)
 }
 
-// unique keeps the first of equal strings, in order.
+// unique removes duplicates and keeps the order.
 func unique(in []string) []string {
 	out := []string{}
 	for _, s := range in {

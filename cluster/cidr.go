@@ -17,8 +17,8 @@ func nthAddr(p netip.Prefix, n uint64) (netip.Addr, bool) {
 	return a, ok && p.Contains(a)
 }
 
-// nthSubnet returns the nth part of a range that is split into parts with the
-// prefix length bits.
+// nthSubnet returns the nth part of a range that is split into parts with prefix length
+// bits.
 func nthSubnet(p netip.Prefix, bits int, n uint64) (netip.Prefix, bool) {
 	width := p.Addr().BitLen()
 	step := new(big.Int).Lsh(new(big.Int).SetUint64(n), uint(width-bits))
@@ -42,8 +42,8 @@ func addrOf(n *big.Int, is4 bool) (netip.Addr, bool) {
 	return a, ok
 }
 
-// subnetCount returns into how many parts of prefix length bits a range splits,
-// capped at 1<<31, which is more than anybody has nodes.
+// subnetCount returns the number of parts with prefix length bits in a range, at most
+// 1<<31, which exceeds any number of nodes.
 func subnetCount(p netip.Prefix, bits int) uint64 {
 	switch d := bits - p.Bits(); {
 	case d < 0:
@@ -55,8 +55,8 @@ func subnetCount(p netip.Prefix, bits int) uint64 {
 	}
 }
 
-// hostCount returns how many pods fit into a node's range with prefix length
-// bits: not the first address, the gateway, or for IPv4 the broadcast address.
+// hostCount returns the number of pods that fit into a node's range with prefix length
+// bits: without the first address, the gateway and, for IPv4, the broadcast address.
 // Capped like [subnetCount].
 func hostCount(is4 bool, bits int) uint64 {
 	width, reserved := 128, uint64(2)
@@ -82,8 +82,8 @@ func endpoint(name, ip string, port int) Endpoint {
 	return Endpoint{Name: name, IP: ip, Port: port, HostPort: hostPort(ip, port), URL: httpsURL(ip, port)}
 }
 
-// parseCIDR accepts only a range whose address is its first, because a stray
-// host part is nearly always a slip.
+// parseCIDR accepts a range only when its address is the first one, because a stray host
+// part is nearly always a mistake.
 func parseCIDR(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if err != nil {

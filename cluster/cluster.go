@@ -1,8 +1,8 @@
 package cluster
 
-// Cluster is a resolved cluster: a value with nothing left to decide. Roles and
-// templates see it as the variable `cluster`, and each of Nodes as `host` and
-// in `hosts`, by the JSON names. Lists are never null.
+// Cluster is a resolved cluster: every value is decided. Roles and templates see it as
+// the variable `cluster`, and each of Nodes as `host` and in `hosts`, by the JSON names.
+// Lists are never null.
 type Cluster struct {
 	Name         string            `json:"name"` // of the cluster; part of contexts and of the etcd token
 	Versions     VersionSet        `json:"versions"`
@@ -33,7 +33,7 @@ type Cluster struct {
 	Order        []string          `json:"host_names"`     // every host that has a role, inventory order
 }
 
-// VersionSet names the releases that this cluster runs.
+// VersionSet lists the releases of this cluster.
 type VersionSet struct {
 	Kubernetes string `json:"kubernetes"`  // with a leading v, as all of these but pause, nginx and haproxy
 	Etcd       string `json:"etcd"`        // of etcd, etcdctl and etcdutl
@@ -59,14 +59,14 @@ type DNS struct {
 	Upstreams        []string `json:"upstreams"`          // empty: /etc/resolv.conf of the node
 }
 
-// API is the Kubernetes API as clients reach it.
+// API is the Kubernetes API from the clients' view.
 type API struct {
 	Port      int        `json:"port"`      // of every API server, and of the local proxy in front of them
 	Local     string     `json:"local"`     // https://127.0.0.1:6443, on every node
 	Endpoints []Endpoint `json:"endpoints"` // the API server of each master
 	SANs      []string   `json:"sans"`      // further names and addresses in its certificate
-	// External is what clients outside use: the first external proxy, or the
-	// first master where there is none. Any other of them serves as well.
+	// External is the endpoint for clients outside: the first external proxy or, without
+	// one, the first master. The others serve as well.
 	External string `json:"external"`
 }
 
@@ -91,8 +91,8 @@ type Etcd struct {
 	Dedicated      bool       `json:"dedicated"`       // etcd runs elsewhere than on the masters
 }
 
-// Proxy is the API proxy, of both kinds: on nodes for themselves, on hosts of
-// role proxy for clients outside. Times are text as nginx and HAProxy read it.
+// Proxy is the API proxy of both kinds: on nodes for themselves, and on hosts of role
+// proxy for clients outside. Times are texts that nginx and HAProxy parse.
 type Proxy struct {
 	Kind              string     `json:"kind"`               // nginx or haproxy
 	Port              int        `json:"port"`               // where external proxies listen
@@ -115,19 +115,18 @@ type Network struct {
 	Authentication string   `json:"authentication"` // of BGP sessions: auto, md5 or none
 }
 
-// KubeProxy is kube-proxy, as far as the cluster as a whole is concerned.
+// KubeProxy holds the cluster-wide settings of kube-proxy.
 type KubeProxy struct {
 	Mode string `json:"mode"` // iptables or nftables
 }
 
-// Containerd is the container runtime, as far as the cluster as a whole is
-// concerned.
+// Containerd holds the cluster-wide settings of the container runtime.
 type Containerd struct {
 	Registries  []Registry          `json:"registries"`
 	Authorities []RegistryAuthority `json:"authorities"`
 }
 
-// Kubelet is what other roles must know of the kubelets' configuration.
+// Kubelet holds the settings of kubelets that other roles need.
 type Kubelet struct {
 	MaxPods     int  `json:"max_pods"`     // on a node without an override
 	SwapAllowed bool `json:"swap_allowed"` // some override set failSwapOn to false
@@ -140,7 +139,7 @@ type Audit struct {
 	Policy  map[string]any `json:"policy"`  // an audit.k8s.io/v1 Policy
 }
 
-// Encryption says whether secrets are encrypted in etcd, and with which key
+// Encryption reports whether secrets are encrypted in etcd, and the path of the key
 // file.
 type Encryption struct {
 	AtRest bool   `json:"at_rest"` // secrets are encrypted before etcd stores them

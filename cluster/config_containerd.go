@@ -1,17 +1,16 @@
 package cluster
 
-// The plugins of containerd 2 that its CRI service consists of
+// The plugins of containerd 2 that form its CRI service
 // (github.com/containerd/containerd, docs/cri/config.md).
 const (
 	criImages  = "io.containerd.cri.v1.images"
 	criRuntime = "io.containerd.cri.v1.runtime"
 )
 
-// containerdConfig is the whole configuration of containerd but for the image of
-// pod sandboxes, whose reference only the catalogue knows. Overrides name a part
-// of it: root is the top of the file, images and runtime the two CRI plugins,
-// runc the options of that runtime. What names none goes to runtime, where
-// nearly all settings of CRI are.
+// containerdConfig returns the configuration of containerd except for the image of pod
+// sandboxes, whose reference only the catalogue has. Overrides are by part: root is the
+// top of the file, images and runtime the two CRI plugins, runc the options of that
+// runtime. Other keys go to runtime, which has nearly all settings of CRI.
 func (r *resolver) containerdConfig(n Node, over map[string]any) map[string]any {
 	rest := without(over, extraArgs, "root", "images", "runtime", "runc")
 	runtime := mergeLayers(rest, section(over, "runtime"))
@@ -24,14 +23,14 @@ func (r *resolver) containerdConfig(n Node, over map[string]any) map[string]any 
 	}})
 }
 
-// containerdBase is what deployer itself wants of containerd.
+// containerdBase returns deployer's own settings of containerd.
 func containerdBase(n Node) map[string]any {
 	runc := map[string]any{
 		"runtime_type": "io.containerd.runc.v2",
 		"options": map[string]any{
 			"BinaryName": "/usr/local/sbin/runc",
-			// kubelet and runtime must agree, or pods die under memory pressure:
-			// kubernetes.io/docs/setup/production-environment/container-runtimes.
+			// kubelet and runtime must use the same cgroup driver, otherwise pods die under memory
+			// pressure: kubernetes.io/docs/setup/production-environment/container-runtimes.
 			"SystemdCgroup": n.KubeletConfig["cgroupDriver"] == "systemd",
 		},
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Paths of a node that more than one component knows.
+// Paths of a node that several components use.
 const (
 	kubeletConfigFile   = "/var/lib/kubelet/config.yaml"
 	kubeProxyConfigFile = "/etc/kubernetes/kube-proxy.yaml"
@@ -13,7 +13,7 @@ const (
 	containerdSocket    = "unix:///run/containerd/containerd.sock"
 )
 
-// kubeletFlags are only what the kubelet's configuration file has no field for.
+// kubeletFlags are the settings without a field in the kubelet's configuration file.
 func kubeletFlags(n Node) map[string]string {
 	return map[string]string{
 		"config":            kubeletConfigFile,
@@ -30,8 +30,8 @@ func kubeletFlags(n Node) map[string]string {
 // kernel has on 64-bit hosts.
 const podPidsLimit = 4096
 
-// kubeletConfig is a KubeletConfiguration. What is not named stays at the
-// kubelet's default. Sources: kubeadm's set, CIS Kubernetes benchmark section 4.2.
+// kubeletConfig returns a KubeletConfiguration. Unset fields have the kubelet's
+// defaults. Sources: kubeadm's set, CIS Kubernetes benchmark section 4.2.
 func (r *resolver) kubeletConfig(n Node) map[string]any {
 	taints := []any{}
 	for _, t := range n.Taints {
@@ -68,7 +68,7 @@ func (r *resolver) kubeletConfig(n Node) map[string]any {
 	}
 }
 
-// kubeProxyConfig is a KubeProxyConfiguration.
+// kubeProxyConfig returns a KubeProxyConfiguration.
 func (r *resolver) kubeProxyConfig(n Node) map[string]any {
 	return map[string]any{
 		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
@@ -81,7 +81,8 @@ func (r *resolver) kubeProxyConfig(n Node) map[string]any {
 	}
 }
 
-// swapAllowed says whether swap may stay on: the kubelet was told not to mind.
+// swapAllowed reports whether swap may stay on, because the kubelet is configured to
+// tolerate it.
 func (r *resolver) swapAllowed() bool {
 	for _, h := range r.hosts {
 		over := mergeLayers(r.spec.Overrides, h.Overrides)
@@ -92,9 +93,8 @@ func (r *resolver) swapAllowed() bool {
 	return false
 }
 
-// kubeletSysctls are the kernel settings that a kubelet with
-// protectKernelDefaults insists on and does not touch
-// (component-helpers/node/util/sysctl: what setupKernelTunables wants).
+// kubeletSysctls are the kernel settings that a kubelet with protectKernelDefaults
+// requires and does not set (component-helpers/node/util/sysctl; setupKernelTunables).
 func kubeletSysctls() map[string]string {
 	return map[string]string{
 		"kernel.keys.root_maxbytes": "25000000",
@@ -106,14 +106,14 @@ func kubeletSysctls() map[string]string {
 	}
 }
 
-// sysctls are the kernel settings of every node. Written to a file they hold from
-// boot on, and nobody wonders who changed them.
+// sysctls returns the kernel settings of every node. A file holds them, so that they
+// apply from boot on and their origin is documented.
 func sysctls(s Spec) map[string]string {
 	out := kubeletSysctls()
 	out["net.ipv4.ip_forward"] = "1" // pods are routed
-	// 128 instances for all of root are soon used up by kubelet, containerd and
-	// pods, and then each says "too many open files". kind's documentation names
-	// 512 and 524288 for a few nodes on one machine (known issues, "Pod errors").
+	// kubelet, containerd and pods soon use up the default of 128 instances for root, and
+	// then fail with "too many open files". kind's documentation names 512 and 524288 for a
+	// few nodes on one machine (known issues, "Pod errors").
 	out["fs.inotify.max_user_instances"] = "8192"
 	out["fs.inotify.max_user_watches"] = "524288"
 	maps.Copy(out, s.Sysctls)

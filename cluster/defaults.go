@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// DefaultKubernetes is the version that is installed when none is named.
+// DefaultKubernetes is the version that is installed by default.
 const DefaultKubernetes = "v1.36.3"
 
-// WithDefaults returns the spec with every value filled in that does not depend
-// on the hosts. What depends on them (size, the proxy's port, whether masters
-// take pods) is decided by [Resolve].
+// WithDefaults returns the spec with every default that does not depend on the hosts.
+// [Resolve] decides the others (size, the proxy's port, whether masters take pods).
 func (s Spec) WithDefaults() Spec {
 	s.Name = cmp.Or(s.Name, "kubernetes")
 	s.Kubernetes = cmp.Or(s.Kubernetes, DefaultKubernetes)
@@ -122,7 +121,7 @@ func (n NetworkSpec) withDefaults() NetworkSpec {
 	return n
 }
 
-// or returns v with its empty fields taken from d.
+// or returns v with its empty fields filled from d.
 func (v Versions) or(d Versions) Versions {
 	return Versions{
 		Etcd:       cmp.Or(v.Etcd, d.Etcd),

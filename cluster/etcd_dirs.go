@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// etcdDirs are the directories that a member with these flags writes to: that of
-// its data, and that of its log of writes where it is another one. Everything else
-// is read-only to it.
+// etcdDirs returns the directories that a member with these flags writes to: its data
+// and, when it is elsewhere, its write-ahead log. All other paths are read-only for it.
 func etcdDirs(args []string) []string {
 	out := []string{}
 	for _, flag := range []string{"--data-dir=", "--wal-dir="} {

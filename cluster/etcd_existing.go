@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// planExisting decides for hosts of a cluster that answers.
+// planExisting plans the hosts of a cluster that answers.
 func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	plan := EtcdPlan{Hosts: map[string]EtcdStep{}, Order: []string{}}
 	for _, h := range probes {
 		plan.Hosts[h.Name] = stepExisting(probes, h, live)
 	}
-	// First what only needs starting or a vote, because it makes the quorum stronger, then
-	// what takes a lost member's place, then what makes the cluster larger.
+	// First come the steps that only start or promote a member, because they strengthen the
+	// quorum, then replacements of lost members, then additions.
 	for _, action := range []string{EtcdMember, EtcdStart, EtcdReplace, EtcdJoin} {
 		for _, h := range probes {
 			if step := plan.Hosts[h.Name]; step.Action == action && (action != EtcdMember || step.Promote) {
@@ -24,7 +24,7 @@ func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	return plan
 }
 
-// stepExisting decides for one host.
+// stepExisting plans one host.
 func stepExisting(probes []EtcdProbe, h EtcdProbe, live *EtcdLive) EtcdStep {
 	member, counted := live.member(h)
 	switch {
@@ -52,7 +52,7 @@ func stepExisting(probes []EtcdProbe, h EtcdProbe, live *EtcdLive) EtcdStep {
 			Promote: member.Learner, Reason: "is a member that has not started yet",
 		}
 	case member.Healthy:
-		// It answers from data that the probe did not see, such as another directory.
+		// The member answers from data that the probe did not find, such as another directory.
 		return refuse("runs as a member, but its data is not where it should be: check cluster.etcd.data_dir")
 	default:
 		step := EtcdStep{Action: EtcdReplace, InitialState: "existing", RemoveID: member.ID, Promote: true, Reason: "was a member and has lost its data"}
@@ -81,13 +81,13 @@ func EtcdMayChange(live *EtcdLive, removeID uint64) error {
 	voters, healthy := 0, 0
 	for _, m := range live.Members {
 		if m.ID == removeID && m.Healthy {
-			return fmt.Errorf("member %s answers and is not to be removed", m.Name)
+			return fmt.Errorf("member %s answers and must not be removed", m.Name)
 		}
 		if m.ID == removeID && m.Learner {
 			continue
 		}
 		if m.ID != removeID && (m.Learner || !m.Started) {
-			return fmt.Errorf("member %s is still on its way into the cluster: one change at a time", label(m))
+			return fmt.Errorf("member %s is still joining the cluster: only one change at a time is allowed", label(m))
 		}
 		voters++
 		if m.Healthy {
@@ -107,8 +107,8 @@ func EtcdMayChange(live *EtcdLive, removeID uint64) error {
 	return nil
 }
 
-// EtcdMayPromote says whether a learner may become a voter: it answers, and the
-// voters with it keep a majority.
+// EtcdMayPromote reports whether a learner may become a voter: it answers, and the
+// voters keep a majority with it.
 func EtcdMayPromote(live *EtcdLive, id uint64) error {
 	voters, healthy := 0, 0
 	for _, m := range live.Members {
@@ -129,8 +129,8 @@ func EtcdMayPromote(live *EtcdLive, id uint64) error {
 	return nil
 }
 
-// member returns the live member of a host: by the identity of its data, else by
-// its peer URL, else by its name.
+// member returns the live member of a host: by the identity of its data, otherwise by
+// its peer URL, otherwise by its name.
 func (l *EtcdLive) member(h EtcdProbe) (LiveMember, bool) {
 	for _, same := range []func(LiveMember) bool{
 		func(m LiveMember) bool { return slices.Contains(m.PeerURLs, h.PeerURL) },
@@ -143,7 +143,7 @@ func (l *EtcdLive) member(h EtcdProbe) (LiveMember, bool) {
 	return LiveMember{}, false
 }
 
-// counts says whether a member votes.
+// counts reports whether a member votes.
 func (l *EtcdLive) counts(id uint64) bool {
 	return slices.ContainsFunc(l.Members, func(m LiveMember) bool { return m.ID == id && !m.Learner })
 }

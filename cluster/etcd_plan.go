@@ -15,7 +15,7 @@ const (
 	EtcdRefuse    = "refuse"    // do nothing, the reason says why
 )
 
-// EtcdProbe is what was found on one host of role etcd.
+// EtcdProbe is the state of one host of role etcd.
 type EtcdProbe struct {
 	Name      string
 	PeerURL   string
@@ -23,13 +23,13 @@ type EtcdProbe struct {
 	HasData   bool
 	ClusterID uint64 // of the data; 0 when unknown
 	MemberID  uint64 // of the data; 0 when unknown
-	// Established: something on the host shows that an etcd cluster once worked
-	// here, whole: deployer's own mark, or the manifest of an API server, which
-	// is written only after etcd was healthy.
+	// Established is true when the host proves that an etcd cluster has once worked here: by
+	// deployer's own mark, or by the manifest of an API server, which is written only after
+	// etcd was healthy.
 	Established bool
 }
 
-// LiveMember is one member as the running cluster lists it.
+// LiveMember is a member in the list of the running cluster.
 type LiveMember struct {
 	ID       uint64
 	Name     string // empty until a member that was added has started
@@ -39,13 +39,14 @@ type LiveMember struct {
 	Learner  bool
 }
 
-// EtcdLive is the running cluster. Nil, or without members: none answers.
+// EtcdLive is the running cluster. nil, or without members, means that no member
+// answers.
 type EtcdLive struct {
 	ClusterID uint64
 	Members   []LiveMember
 }
 
-// EtcdStep is what one host has to do.
+// EtcdStep is the action of one host.
 type EtcdStep struct {
 	Action         string `json:"action"`
 	InitialCluster string `json:"initial_cluster"` // for etcd's flag; ignored by a member with data
@@ -55,15 +56,15 @@ type EtcdStep struct {
 	Reason         string `json:"reason"`          // for people
 }
 
-// EtcdPlan is what all hosts have to do. Steps that change the membership are
-// taken one at a time, in Order, each only when [EtcdMayChange] allows it.
+// EtcdPlan holds the actions of all hosts. Steps that change the membership are executed
+// one at a time, in Order, each only when [EtcdMayChange] allows it.
 type EtcdPlan struct {
 	Bootstrap bool                `json:"bootstrap"` // all start at once; none can serve before most of them run
 	Hosts     map[string]EtcdStep `json:"hosts"`
 	Order     []string            `json:"order"` // hosts whose step changes or completes the membership
 }
 
-// Refused lists the hosts that must not be touched, in the order of probes.
+// Refused lists the hosts whose etcd must stay untouched, in the order of probes.
 func (p EtcdPlan) Refused(probes []EtcdProbe) []string {
 	var out []string
 	for _, h := range probes {
@@ -74,10 +75,9 @@ func (p EtcdPlan) Refused(probes []EtcdProbe) []string {
 	return out
 }
 
-// PlanEtcd decides what each etcd host has to do. Probes come in inventory
-// order. It never plans a second cluster, never lets a member come back without
-// the data that it once had, and finishes an installation that was killed half
-// way as the same cluster.
+// PlanEtcd decides the action of each etcd host. Probes come in inventory order. It
+// never plans a second cluster, never lets a member return without the data that it had,
+// and completes an interrupted installation as the same cluster.
 func PlanEtcd(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	if live != nil && len(live.Members) > 0 {
 		return planExisting(probes, live)
@@ -93,7 +93,7 @@ func PlanEtcd(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	return bootstrap(probes)
 }
 
-// silentReason says why nothing may be done while no cluster answers.
+// silentReason returns the reason why no change is allowed while no cluster answers.
 func silentReason(probes []EtcdProbe) string {
 	var clusterID uint64
 	var first string

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The components that overrides may name.
+// The components that overrides can name.
 const (
 	componentAPIServer         = "apiserver"
 	componentControllerManager = "controller_manager"
@@ -59,12 +59,12 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		"requestheader-group-headers":        "X-Remote-Group",
 		"requestheader-username-headers":     "X-Remote-User",
 		"secure-port":                        strconv.Itoa(c.API.Port),
-		// Without it an API server that is told to stop waits for the watches of its
-		// clients, which last for minutes, until the kubelet kills it after 30 s.
+		// Without this flag a stopping API server waits for the watches of its clients, which
+		// last for minutes, until the kubelet kills it after 30 s.
 		"shutdown-watch-termination-grace-period": "10s",
-		// A token is valid for the hour that its pod was promised. Clients reread their
-		// token file since Kubernetes 1.21; the default extends tokens to a year for
-		// those that do not.
+		// A token is valid for the hour that its pod was promised. Clients reread their token
+		// file since Kubernetes 1.21; the default extends tokens to a year for clients that do
+		// not.
 		"service-account-extend-token-expiration": "false",
 		"service-account-issuer":                  "https://kubernetes.default.svc." + c.DNS.Domain,
 		"service-account-key-file":                pki("sa.pub"),

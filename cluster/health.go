@@ -32,8 +32,8 @@ func healthOf(c *Cluster, n Node) []Health {
 		local("kube-proxy", "http", 10256, "/livez", false)
 	}
 	if n.RunsExternalProxy {
-		// A host that is no node has no authority to check the certificate with;
-		// that the answer is the API's shows in its body.
+		// A host that is not a node has no CA certificate to verify with; the body of the
+		// response proves that the API answers.
 		out = append(out, Health{
 			Name: "API through the proxy", URL: fmt.Sprintf("https://%s/readyz", hostPort(n.IP, c.Proxy.Port)), Insecure: !n.IsNode,
 			CA: ifNode(n, CAPath(AuthorityCluster)),

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The roles that a host can have. RoleNode is never given: it is what masters
-// and minions have in common, a kubelet.
+// The roles of a host. RoleNode cannot be assigned: masters and minions have it in
+// common, a kubelet.
 const (
 	RoleMaster = "master"
 	RoleMinion = "minion"
@@ -15,7 +15,7 @@ const (
 	RoleNode   = "node"
 )
 
-// Host is what the inventory knows of one machine.
+// Host is the inventory's description of one machine.
 type Host struct {
 	Name      string            // unique; becomes the node's name
 	Address   string            // the IP address that other hosts of the cluster reach it at
@@ -27,7 +27,7 @@ type Host struct {
 
 func (h Host) has(role string) bool { return slices.Contains(h.Roles, role) }
 
-// isNode says whether the host runs a kubelet.
+// isNode reports whether the host runs a kubelet.
 func (h Host) isNode() bool { return h.has(RoleMaster) || h.has(RoleMinion) }
 
 // ip returns the host's address; the zero Addr when it is not an IP address.
@@ -39,16 +39,16 @@ func (h Host) ip() netip.Addr {
 	return a.Unmap()
 }
 
-// placement is which host does what, names in inventory order.
+// placement lists the hosts of each function, names in inventory order.
 type placement struct {
 	masters, minions, etcd, proxies, nodes []string
 	etcdDedicated                          bool // etcd hosts were named
 	schedulableMasters                     bool
 }
 
-// place applies the rules of placement: etcd runs on the masters unless hosts
-// are named for it; every master and minion is a node; masters take ordinary
-// pods only when nothing else can, unless the spec says so.
+// place applies the rules of placement: etcd runs on the masters unless hosts are named
+// for it; every master and minion is a node; masters take ordinary pods only when no
+// other node exists, unless the spec requests it.
 func place(spec Spec, hosts []Host) placement {
 	var p placement
 	for _, h := range hosts {
@@ -79,13 +79,13 @@ func place(spec Spec, hosts []Host) placement {
 	return p
 }
 
-// taintsMaster says whether a host's node repels ordinary pods. A host that is
-// master and minion was asked to do both, so it does.
+// taintsMaster reports whether a host's node repels ordinary pods. A host that is master
+// and minion takes them.
 func (p placement) taintsMaster(h Host) bool {
 	return h.has(RoleMaster) && !h.has(RoleMinion) && !p.schedulableMasters
 }
 
-// sharesMaster says whether some host is proxy and master at once.
+// sharesMaster reports whether a host is both proxy and master.
 func (p placement) sharesMaster() bool {
 	return slices.ContainsFunc(p.proxies, func(n string) bool { return slices.Contains(p.masters, n) })
 }

@@ -1,9 +1,8 @@
 package cluster
 
-// Kubeconfig is a file with which a component on the host reaches the API. It
-// names certificate files instead of holding copies, so that a renewed
-// certificate needs no new kubeconfig: client-go reads the files again
-// (client-go/transport/cert_rotation.go).
+// Kubeconfig is the file of a component's access to the API. It refers to certificate
+// files instead of containing them, so that a renewed certificate needs no new
+// kubeconfig: client-go rereads the files (client-go/transport/cert_rotation.go).
 type Kubeconfig struct {
 	Name     string `json:"name"`      // of the user entry
 	Path     string `json:"path"`      // on the host
@@ -36,8 +35,7 @@ func Kubeconfigs(c *Cluster, host string) []Kubeconfig {
 	return out
 }
 
-// kubeconfigOf returns the kubeconfig in which a certificate is used, or
-// nothing.
+// kubeconfigOf returns the kubeconfig that uses a certificate; nil without one.
 func kubeconfigOf(cert Certificate) (path, user string) {
 	switch cert.Name {
 	case "admin", "controller-manager", "scheduler", "kube-proxy":

@@ -26,8 +26,8 @@ func merge(base, over map[string]any) map[string]any {
 	return out
 }
 
-// mergeLayers lays over upon base as [merge] does, but keeps nulls: the result
-// is itself still to be laid over something, and must be able to remove there.
+// mergeLayers merges like [merge], but keeps nulls: the result is a layer itself and
+// must be able to remove keys.
 func mergeLayers(base, over map[string]any) map[string]any {
 	out := cloneMap(base)
 	for _, k := range slices.Sorted(maps.Keys(over)) {
@@ -65,7 +65,7 @@ func cloneValue(v any) any {
 	}
 }
 
-// without returns m less some keys.
+// without returns m without some keys.
 func without(m map[string]any, keys ...string) map[string]any {
 	out := cloneMap(m)
 	for _, k := range keys {
@@ -74,7 +74,7 @@ func without(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
-// textList returns texts as a list of values of a configuration.
+// textList returns texts as a list of configuration values.
 func textList(texts []string) []any {
 	out := []any{}
 	for _, t := range texts {

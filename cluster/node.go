@@ -1,7 +1,7 @@
 package cluster
 
-// Node is one host of a resolved cluster, whether it is a node of Kubernetes or
-// not: the variable `host` of roles and templates. Lists are never null.
+// Node is a host of a resolved cluster, also one that is not a node of Kubernetes: the
+// variable `host` of roles and templates. Lists are never null.
 type Node struct {
 	Name     string   `json:"name"`      // in the inventory; of the Kubernetes node too
 	Address  string   `json:"address"`   // as the inventory has it
@@ -52,7 +52,7 @@ type Taint struct {
 	Effect string `json:"effect"` // NoSchedule, PreferNoSchedule or NoExecute
 }
 
-// LocalEtcd is what a host's own etcd is told. Empty on other hosts.
+// LocalEtcd holds the settings of a host's own etcd; empty on other hosts.
 type LocalEtcd struct {
 	Name      string   `json:"name"`       // of the member, that of the host
 	ClientURL string   `json:"client_url"` // where clients reach it
@@ -73,15 +73,15 @@ type Args struct {
 	KubeProxy         []string `json:"kube_proxy"`         // of kube-proxy
 }
 
-// ConfigFile is a file that a component reads, with its content as a value to
-// be written as YAML.
+// ConfigFile is a configuration file of a component; its content is a value that is
+// written as YAML.
 type ConfigFile struct {
 	Src   string         `json:"src"`   // name of the template that writes Value
 	Dest  string         `json:"dest"`  // path on the host
 	Value map[string]any `json:"value"` // its content
 }
 
-// Image is a container image that this host runs, by its name in the catalogue.
+// Image is a container image of this host, by its name in the catalogue.
 type Image struct {
 	Name    string `json:"name"`    // in the catalogue
 	Version string `json:"version"` // in the catalogue

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// basicNode decides what a host is, without what depends on other hosts.
+// basicNode returns the settings of a host that do not depend on other hosts.
 func (r *resolver) basicNode(h Host, t Routes) Node {
 	ip := h.ip()
 	n := Node{
@@ -51,7 +51,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 	return n
 }
 
-// fullNode adds to a host what is derived from the whole cluster.
+// fullNode adds the settings that depend on the whole cluster.
 func (r *resolver) fullNode(h Host, n Node) Node {
 	over := mergeLayers(r.spec.Overrides, h.Overrides)
 	n.KubeletConfig, n.KubeProxyConfig, n.Containerd = map[string]any{}, map[string]any{}, map[string]any{}
@@ -87,8 +87,8 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	return n
 }
 
-// proxyListen is where the proxy of a host listens: on loopback for the node
-// itself, on the host's address for clients outside.
+// proxyListen returns the listening address of a host's proxy: loopback for the node
+// itself, the host's address for clients outside.
 func (r *resolver) proxyListen(n Node) []string {
 	out := []string{}
 	if n.RunsLocalProxy {
@@ -116,9 +116,9 @@ func rolesOf(n Node) []string {
 	return out
 }
 
-// labels are the user's and those by which Kubernetes knows masters
-// (kubernetes.io/docs/reference/labels-annotations-taints). The second keeps
-// load balancers of cloud integrations off masters that take no pods.
+// labels returns the user's labels and those by which Kubernetes recognizes masters
+// (kubernetes.io/docs/reference/labels-annotations-taints). The second one keeps load
+// balancers of cloud integrations off masters without ordinary pods.
 func (r *resolver) labels(h Host, n Node) map[string]string {
 	out := map[string]string{}
 	if n.IsMaster {
@@ -143,7 +143,7 @@ func (r *resolver) taints(h Host) []Taint {
 	return out
 }
 
-// parseTaint reads key=value:Effect or key:Effect.
+// parseTaint parses key=value:Effect or key:Effect.
 func parseTaint(text string) (Taint, bool) {
 	body, effect, ok := strings.Cut(text, ":")
 	key, value, _ := strings.Cut(body, "=")
@@ -158,7 +158,7 @@ func emptyArgs() Args {
 	}
 }
 
-// images are those of a host's static pods.
+// images returns the images of a host's static pods.
 func (r *resolver) images(n Node) []Image {
 	out := []Image{}
 	if !n.IsNode {
@@ -181,7 +181,7 @@ func (r *resolver) images(n Node) []Image {
 	return out
 }
 
-// firstImages leaves out the images of pods that only work with an API server.
+// firstImages leaves out the images of pods that need an API server.
 func firstImages(images []Image) []Image {
 	waits := []string{"kube-controller-manager", "kube-scheduler", "kube-proxy"}
 	return slices.DeleteFunc(slices.Clone(images), func(i Image) bool { return slices.Contains(waits, i.Name) })

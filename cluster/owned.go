@@ -2,9 +2,9 @@ package cluster
 
 import "path/filepath"
 
-// Owned is a directory of a host in which the roles write files. What deployer
-// wrote there and Keep does not name was for something that the inventory named
-// once: a registry's mirror, a static pod, the other API proxy.
+// Owned is a directory of a host in which roles write files. A file that deployer has
+// written there and Keep does not list belonged to an object that the inventory no
+// longer has: a registry's mirror, a static pod, the other API proxy.
 type Owned struct {
 	Path  string   `json:"path"`  // of the directory
 	Files string   `json:"files"` // pattern of the files that the roles write there
@@ -20,10 +20,10 @@ const (
 	dirUnits     = "/etc/systemd/system"
 )
 
-// OwnedDirs lists the directories that deployer writes to on a host. etcd's unit is
-// not among the units: a member is taken out of its cluster before its host is, and
-// that no inventory can say. Neither are the kubelet's and containerd's, below
-// which pods would go on running.
+// OwnedDirs lists the directories that deployer writes to on a host. The units exclude
+// etcd's, because a member must leave its cluster before its host does, which no
+// inventory shows, and the kubelet's and containerd's, without which pods would keep
+// running.
 func OwnedDirs(c *Cluster, n Node) []Owned {
 	manifests, proxy, certs, authorities := []string{}, []string{}, []string{}, []string{}
 	deployer, units := []string{}, []string{}

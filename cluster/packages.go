@@ -1,7 +1,6 @@
 package cluster
 
-// packageNames are the host packages that a component needs, by the families of
-// distributions that facts.os_family tells apart.
+// packageNames are the host packages of a component, by the values of facts.os_family.
 type packageNames struct{ debian, redhat, suse []string }
 
 // The names are those of packages.debian.org (bookworm, trixie) and
@@ -9,8 +8,8 @@ type packageNames struct{ debian, redhat, suse []string }
 // of software.opensuse.org for Leap 15.6. On RHEL iptables is a name that
 // iptables-nft provides, and bird comes from EPEL.
 var (
-	// What kubelet, kube-proxy and the network plugins call: conntrack, iptables,
-	// nft, ip, mount, and nsenter.
+	// The programs that kubelet, kube-proxy and the network plugins call: conntrack,
+	// iptables, nft, ip, mount, and nsenter.
 	nodePackages = packageNames{
 		debian: []string{"conntrack", "iptables", "nftables", "iproute2", "mount", "util-linux"},
 		redhat: []string{"conntrack-tools", "iptables", "nftables", "iproute", "util-linux"},

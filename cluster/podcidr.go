@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// PodRange is what is known of one node's range of pod addresses.
+// PodRange is the known state of one node's range of pod addresses.
 type PodRange struct {
 	Name   string
 	OnHost string // range in the host's network configuration; empty when there is none
 	InAPI  string // podCIDR of the Node object; empty when it has none
 	IsNode bool   // a Node object exists
-	// Gone: the inventory no longer has this host, but the API still has its Node.
+	// Gone means that the inventory no longer has this host, but the API still has its Node.
 	// Its range stays taken until the Node is deleted.
 	Gone bool
 }
 
-// PodCIDRs says which range each node has. Moved are those whose own range could
-// not be kept, with the reason.
+// PodCIDRs maps each node to its range. Moved are the nodes that lose their range, with
+// the reason.
 type PodCIDRs struct {
 	Ranges map[string][]string `json:"ranges"` // by node; one family today
 	Moved  map[string]string   `json:"moved"`
@@ -41,8 +41,8 @@ func AllocatePodCIDRs(podCIDR string, nodePrefix int, nodes []PodRange) (PodCIDR
 	if err := a.keepAPI(nodes); err != nil {
 		return PodCIDRs{}, err
 	}
-	// Hosts that have a Node object without a range come before those that have
-	// none: pods may already run there.
+	// Hosts with a Node object but without a range come before hosts with neither: pods may
+	// already run there.
 	for _, withNode := range []bool{true, false} {
 		for _, n := range nodes {
 			if _, done := a.out[n.Name]; !done && n.IsNode == withNode {
@@ -65,7 +65,7 @@ type allocation struct {
 	moved map[string]string
 }
 
-// keepAPI takes the ranges of Node objects, and reports all that cannot be.
+// keepAPI assigns the ranges of Node objects, and reports all that are impossible.
 func (a *allocation) keepAPI(nodes []PodRange) error {
 	var problems []string
 	for _, n := range nodes {
@@ -110,7 +110,7 @@ func (a *allocation) keepHost(n PodRange) {
 	}
 }
 
-// fill gives the rest the lowest free ranges.
+// fill assigns the lowest free ranges to the other hosts.
 func (a *allocation) fill(nodes []PodRange) error {
 	var next uint64
 	for _, n := range nodes {
@@ -144,7 +144,7 @@ func (a *allocation) give(name string, p netip.Prefix) {
 	}
 }
 
-// taken returns who holds a range that shares an address with p.
+// taken returns the holder of a range that overlaps p.
 func (a *allocation) taken(p netip.Prefix) string {
 	if name, ok := a.owner[p]; ok {
 		return name

@@ -2,7 +2,7 @@ package cluster
 
 import "strings"
 
-// Problem is one reason why a cluster cannot be made as it is written.
+// Problem is a reason why a cluster cannot be built as it is written.
 type Problem struct {
 	Code    string `json:"code"`    // stable, for machines: no-master, overlap, ...
 	Subject string `json:"subject"` // the key or the host that it is about
@@ -16,7 +16,7 @@ func (p Problem) String() string {
 	return p.Subject + ": " + p.Message
 }
 
-// Problems is a list of them, as an error.
+// Problems is a list of problems, as an error.
 type Problems []Problem
 
 func (p Problems) Error() string {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// dirRegistryCA is where certificates of registries' authorities lie on nodes.
+// dirRegistryCA is the directory of registries' CA certificates on nodes.
 const dirRegistryCA = "/etc/containerd/ca"
 
-// Registry is how images of one registry are pulled.
+// Registry holds the settings for pulling images of one registry.
 type Registry struct {
 	Name    string           `json:"name"`    // such as docker.io
 	Server  string           `json:"server"`  // URL of the registry itself, asked last
@@ -22,13 +22,13 @@ type Registry struct {
 	Mirrors []RegistryMirror `json:"mirrors"` // asked in this order
 }
 
-// RegistryMirror is a server that is asked before the registry itself.
+// RegistryMirror is a server that containerd tries before the registry.
 type RegistryMirror struct {
 	URL string `json:"url"` // with http or https
 	CA  string `json:"ca"`  // path of its authority's certificate; empty: one that the host trusts
 }
 
-// RegistryAuthority is who signs the certificate of a registry or a mirror.
+// RegistryAuthority is the CA of a registry's or mirror's certificate.
 type RegistryAuthority struct {
 	Host string `json:"host"` // of the URL, with its port
 	Path string `json:"path"` // of the certificate on nodes
@@ -48,7 +48,7 @@ func authorities(s ContainerdSpec) []RegistryAuthority {
 	return out
 }
 
-// registries are those that have mirrors, and those whose authority is given.
+// registries returns the registries with mirrors or a CA.
 func registries(s ContainerdSpec) []Registry {
 	out := []Registry{}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(s.Mirrors)), maps.Keys(s.Authorities))
@@ -102,9 +102,8 @@ func (c *checker) checkRegistries() {
 	}
 }
 
-// certificates returns nil for one certificate or several in PEM form and
-// nothing else: whatever else stood there, a key above all, would go to every
-// node.
+// certificates returns nil for one certificate or several in PEM form. Any other content
+// is an error, because it, a key above all, would be copied to every node.
 func certificates(text string) error {
 	rest, n := []byte(strings.TrimSpace(text)), 0
 	for ; len(rest) > 0; n++ {

@@ -14,8 +14,8 @@ const (
 	RequireForeign = "foreign" // Path absent, or put there by deployer
 )
 
-// Requirement is one thing that a host must offer before it is touched. Fields
-// that a kind has no use for are empty.
+// Requirement is a property that a host must have before it is changed. Fields without a
+// meaning for the kind are empty.
 type Requirement struct {
 	Kind       string   `json:"kind"`        // port, disk, memory, cpu, swap, kernel, cgroup, foreign
 	Name       string   `json:"name"`        // of it in reports; of kind kernel: the feature
@@ -29,8 +29,8 @@ type Requirement struct {
 	Why        string   `json:"why"`         // what needs it, for people
 }
 
-// Requirements lists what a host must offer for the roles that it has, in a
-// fixed order.
+// Requirements lists the properties that a host must have for its roles, in a fixed
+// order.
 func Requirements(c *Cluster, n Node) []Requirement {
 	var out []Requirement
 	out = append(out, portRequirements(c, n)...)

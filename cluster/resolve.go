@@ -16,7 +16,7 @@ const (
 	portEtcdPeer   = 2380
 )
 
-// resolver carries what the steps of one [Resolve] share.
+// resolver holds the intermediate values of one [Resolve].
 type resolver struct {
 	spec  Spec
 	hosts []Host
@@ -41,7 +41,7 @@ func Resolve(spec Spec, hosts []Host) (*Cluster, error) {
 	for _, h := range hosts {
 		r.out.Nodes[h.Name] = r.basicNode(h, topology)
 	}
-	// Certificates, flags and files need to see every host.
+	// Certificates, flags and files depend on every host.
 	for _, h := range hosts {
 		r.out.Nodes[h.Name] = r.fullNode(h, r.out.Nodes[h.Name])
 	}
@@ -118,7 +118,7 @@ func (r *resolver) host(name string) Host {
 	return r.hosts[slices.IndexFunc(r.hosts, func(h Host) bool { return h.Name == name })]
 }
 
-// schedulableNodes is how many nodes take ordinary pods.
+// schedulableNodes returns the number of nodes that take ordinary pods.
 func (r *resolver) schedulableNodes() int {
 	n := 0
 	for _, h := range r.hosts {

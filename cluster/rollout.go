@@ -12,16 +12,16 @@ type RolloutSpec struct {
 	MaxParallel Share `yaml:"max_parallel" default:"10%" doc:"Nodes that are changed at once after the canaries: a number, or a share of all nodes, at least 1. Masters are changed one at a time in any case."`
 }
 
-// Rollout says how changes reach nodes that are in use.
+// Rollout holds the limits for changes of nodes in use.
 type Rollout struct {
 	MaxParallel Share `json:"max_parallel"` // after the canaries
 }
 
-// defaultParallel is a tenth of the nodes: a mistake that the canaries do not show
-// costs a tenth of the capacity at most.
+// defaultParallel is a tenth of the nodes, so that a mistake that the canaries do not
+// reveal costs at most a tenth of the capacity.
 const defaultParallel Share = "10%"
 
-// Share is a number of hosts such as 3, or a share of them such as 10%.
+// Share is a number of hosts such as 3, or a percentage such as 10%.
 type Share string
 
 var share = regexp.MustCompile(`^([0-9]+|([0-9]|[1-9][0-9])(\.[0-9]+)? *%|100 *%)$`)

@@ -11,8 +11,8 @@ const (
 	SizeXLarge = "xlarge" // more
 )
 
-// SizeProfile is the set of values that follow the size of a cluster. Every one
-// that is not here stays at its component's default on purpose.
+// SizeProfile is the set of values that depend on the size of a cluster. All other
+// values keep their component's default on purpose.
 type SizeProfile struct {
 	Name                string `json:"name"`                           // small, medium, large or xlarge
 	Nodes               int    `json:"nodes"`                          // masters and minions

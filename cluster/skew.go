@@ -6,14 +6,14 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Running is one component of a cluster as it runs now.
+// Running is a component of a cluster in its current version.
 type Running struct {
 	Host      string
 	Component string // kube-apiserver, kube-controller-manager, kube-scheduler, kubelet or kube-proxy
 	Version   string // such as v1.36.3
 }
 
-// skewRule is how a component may differ from the API servers.
+// skewRule is the allowed difference of a component's version from the API servers.
 type skewRule struct {
 	older int // minor versions that it may be older than the newest API server
 	newer bool
@@ -33,11 +33,10 @@ func skewRules() map[string]skewRule {
 	}
 }
 
-// CheckSkew says what would break the version skew policy when the API servers
-// go to the version wanted while everything else still runs as it does. Going
-// back to an older minor version is refused, because the API server does not
-// read what a newer one stored; so is going forward by more than one, because
-// conversions are only kept for one.
+// CheckSkew lists the violations of the version skew policy when the API servers change
+// to the version wanted and all other components keep theirs. It refuses an older minor
+// version, because the API server does not read objects stored by a newer one, and a
+// step of more than one minor version, because conversions exist for one only.
 func CheckSkew(wanted string, running []Running) Problems {
 	var problems Problems
 	add := func(subject, format string, args ...any) {

@@ -2,8 +2,8 @@ package cluster
 
 import "time"
 
-// Spec is the `cluster:` section of an inventory. Zero values mean "the
-// default"; [Spec.WithDefaults] fills them in and names the reason for each.
+// Spec is the `cluster:` section of an inventory. Zero values mean the default;
+// [Spec.WithDefaults] sets it and names the reason for each.
 type Spec struct {
 	Name          string            `yaml:"name" default:"kubernetes" doc:"Name of the cluster; letters, digits and dashes."`
 	Kubernetes    string            `yaml:"kubernetes" default:"v1.36.3" doc:"Kubernetes version, such as v1.36.3."`
@@ -30,7 +30,7 @@ type Spec struct {
 	AllowSingleRR bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`
 }
 
-// Versions names the releases of everything around Kubernetes.
+// Versions lists the releases of the components around Kubernetes.
 type Versions struct {
 	Etcd       string `yaml:"etcd" doc:"etcd; default by Kubernetes version."`
 	Containerd string `yaml:"containerd" doc:"containerd; default by Kubernetes version."`

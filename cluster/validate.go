@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// checker gathers the problems of one [Validate].
+// checker collects the problems of one [Validate].
 type checker struct {
 	spec     Spec // with defaults
 	hosts    []Host
@@ -41,7 +41,7 @@ func (c *checker) add(code, subject, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Code: code, Subject: subject, Message: fmt.Sprintf(format, args...)})
 }
 
-// checkHosts looks at each host by itself and at what two may not share.
+// checkHosts checks each host by itself, and the attributes that must be unique.
 func (c *checker) checkHosts() {
 	byAddress, byName := map[string]string{}, map[string]bool{}
 	for _, h := range c.hosts {
@@ -109,8 +109,7 @@ func componentKeys() []string {
 	}
 }
 
-// onlyFlags are components without a configuration file of their own: their
-// overrides are flags.
+// onlyFlags are the components without a configuration file: their overrides are flags.
 func onlyFlags() []string {
 	return []string{componentAPIServer, componentControllerManager, componentScheduler, componentEtcd}
 }

@@ -2,15 +2,14 @@ package cluster
 
 import "slices"
 
-// port is one that something listens on.
+// port is a port with its listener.
 type port struct {
 	key    string // of the spec, or empty when nobody can change it
 	name   string
 	number int
 }
 
-// checkPorts looks for two things on one port of one host, and for numbers that
-// are none.
+// checkPorts reports two listeners on one port of one host, and invalid port numbers.
 func (c *checker) checkPorts() {
 	valid := func(key string, number int) bool {
 		if number >= 1 && number <= 65535 {
@@ -77,7 +76,7 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 	return out
 }
 
-// checkNetwork looks at route reflectors and the numbers of the pod network.
+// checkNetwork checks route reflectors and the numbers of the pod network.
 func (c *checker) checkNetwork() {
 	n := c.spec.Network
 	seen := map[string]bool{}

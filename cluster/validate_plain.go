@@ -5,8 +5,8 @@ import (
 	"path"
 )
 
-// checkPlainValues looks at paths, addresses and numbers that only have to make
-// sense by themselves.
+// checkPlainValues checks paths, addresses and numbers that do not depend on other
+// values.
 func (c *checker) checkPlainValues() {
 	for _, p := range []struct{ key, value string }{
 		{"cluster.etcd.data_dir", c.spec.Etcd.DataDir},
@@ -16,7 +16,7 @@ func (c *checker) checkPlainValues() {
 			c.add("bad-path", p.key, "%q is not the absolute path of a directory of its own", p.value)
 		}
 	}
-	// 0 never gets here: it stands for the default.
+	// 0 cannot occur: it means the default.
 	for _, n := range []struct {
 		key    string
 		value  int64
@@ -40,7 +40,7 @@ func (c *checker) checkPlainValues() {
 	}
 }
 
-// maxPodsOf is how many pods a host's kubelet may run, with its overrides.
+// maxPodsOf returns the maximum number of pods on a host's kubelet, with its overrides.
 func (c *checker) maxPodsOf(h Host) int {
 	over := section(mergeLayers(c.spec.Overrides, h.Overrides), componentKubelet)
 	switch n := over["maxPods"].(type) {

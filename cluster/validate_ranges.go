@@ -2,7 +2,7 @@ package cluster
 
 import "net/netip"
 
-// checkRanges looks at the address ranges: readable, apart from each other and
+// checkRanges checks that the address ranges are valid, disjoint from each other and
 // from the hosts, and large enough.
 func (c *checker) checkRanges() {
 	pods, podErr := parseCIDR(c.spec.PodCIDR)
@@ -45,8 +45,8 @@ func (c *checker) checkHostsOutside(key string, p netip.Prefix) {
 	}
 }
 
-// checkFamily refuses pods of one family on nodes of the other: routes for one
-// are not carried by addresses of the other here.
+// checkFamily refuses pods of one address family on nodes of the other: BGP sessions of
+// one family do not carry the routes of the other here.
 func (c *checker) checkFamily(pods netip.Prefix) {
 	for _, h := range c.hosts {
 		ip := h.ip()
@@ -57,7 +57,7 @@ func (c *checker) checkFamily(pods netip.Prefix) {
 	}
 }
 
-// checkPodCapacity wants a range for each node, and room in it for max_pods.
+// checkPodCapacity requires a range for each node, and room in it for max_pods.
 func (c *checker) checkPodCapacity(pods netip.Prefix) {
 	bits := c.spec.NodePrefix
 	if bits < pods.Bits() || bits > pods.Addr().BitLen() {

@@ -38,8 +38,8 @@ func (c *checker) checkVersions() {
 			c.add("bad-version", "cluster.versions."+p.key, "%q is not a version such as v1.2.3", p.value)
 		}
 	}
-	// No rule compares these, and a distribution's build has its own form of
-	// version, such as 1.1.5-1.deb12u1.
+	// No rule compares these versions; the builds of distributions have their own form, such
+	// as 1.1.5-1.deb12u1.
 	for _, p := range []struct{ key, value string }{
 		{"runc", c.spec.Versions.Runc}, {"pause", c.spec.Versions.Pause}, {"nginx", c.spec.Versions.Nginx}, {"haproxy", c.spec.Versions.HAProxy},
 	} {
@@ -50,7 +50,7 @@ func (c *checker) checkVersions() {
 	c.checkCompanions(releaseOf(v))
 }
 
-// checkCompanions refuses what the Kubernetes version does not work with.
+// checkCompanions refuses versions that the Kubernetes version does not support.
 func (c *checker) checkCompanions(r release) {
 	if c.spec.AllowUntested {
 		return
@@ -109,8 +109,8 @@ func isDomain(s string) bool {
 	return !slices.ContainsFunc(strings.Split(s, "."), func(l string) bool { return !dnsLabel.MatchString(l) })
 }
 
-// checkTimes: relations between times that the components themselves insist on,
-// most of them only after they were started.
+// checkTimes checks the relations between times that the components require, most of
+// them only after their start.
 func (c *checker) checkTimes() {
 	l := c.spec.LeaderElect
 	if l.LeaseDuration <= l.RenewDeadline {

@@ -7,12 +7,12 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// A release is one minor version of Kubernetes with what was tested with it.
+// release is a minor version of Kubernetes with the versions that were tested with it.
 type release struct {
 	Minor    string // such as v1.36
 	Default  string // the patch release that the catalogue holds
 	Versions Versions
-	// The oldest versions that this minor works with.
+	// The oldest supported versions.
 	MinEtcd, MinContainerd string
 }
 
@@ -41,8 +41,8 @@ func releases() []release {
 	}
 }
 
-// releaseOf returns the release of a Kubernetes version, or the newest one for
-// a version that is not in the table.
+// releaseOf returns the release of a Kubernetes version, or the newest one for an
+// unknown version.
 func releaseOf(kubernetes string) release {
 	all := releases()
 	if i := slices.IndexFunc(all, func(r release) bool { return r.holds(kubernetes) }); i >= 0 {

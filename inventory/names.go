@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// validName matches RFC 1123 labels in lower case, joined by dots: the node names that
+	// hostShape matches RFC 1123 labels in lower case, joined by dots: the node names that
 	// Kubernetes accepts (apimachinery, DNS-1123 subdomain).
 	hostShape  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	groupShape = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

@@ -165,7 +165,7 @@ func (p *Package) confirm(ctx context.Context, sys engine.System, m manager) err
 	return err
 }
 
-// signs are parts of the messages of apt, dnf and zypper for packages that could not be
+// noSourceSigns are parts of the messages of apt, dnf and zypper for packages that could not be
 // downloaded.
 var noSourceSigns = []string{
 	"Could not resolve", "Temporary failure resolving", "Could not connect", "Failed to fetch", "Unable to connect",

@@ -71,7 +71,7 @@ func restorePackage(ctx context.Context, sys engine.System, name string, _, to e
 	return err
 }
 
-// unavailable are parts of the messages of apt, dnf and zypper for a version that no
+// noVersionSigns are parts of the messages of apt, dnf and zypper for a version that no
 // source offers.
 var noVersionSigns = []string{"was not found", "No package ", "No match", "Nothing provides", "not found in package names"}
 
