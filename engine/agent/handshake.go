@@ -38,7 +38,7 @@ func (s *server) handshakeWithTimeout(ctx context.Context) (protocol.HelloMessag
 }
 
 // handshake sends the agent's hello and receives the controller's. A
-// *protocol.ProtocolError says that the versions differ or the first message is no
+// *protocol.Error says that the versions differ or the first message is no
 // hello.
 func (s *server) handshake() (protocol.HelloMessage, error) {
 	var hello protocol.HelloMessage
@@ -59,7 +59,7 @@ func (s *server) handshake() (protocol.HelloMessage, error) {
 		return hello, fmt.Errorf("waiting for the controller's hello: %w", err)
 	}
 	if f.Type != protocol.Hello {
-		return hello, &protocol.ProtocolError{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
+		return hello, &protocol.Error{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
 	}
 	if err := f.Decode(&hello); err != nil {
 		return hello, err

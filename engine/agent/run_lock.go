@@ -131,7 +131,7 @@ func (s *server) lockFrame(f protocol.Frame) error {
 	}
 	var holder lock.Holder
 	if err := json.Unmarshal(ask.Holder, &holder); err != nil {
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("holder of the lock: %v", err)}
+		return &protocol.Error{Reason: fmt.Sprintf("holder of the lock: %v", err)}
 	}
 	other, err := s.runLock.take(holder)
 	if err != nil {

@@ -35,7 +35,7 @@ func (e *segmentCancelled) Error() string {
 func (s *server) begin(ctx context.Context, f protocol.Frame) error {
 	seg, err := codec.ReadSegment(f.Payload)
 	if err != nil {
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
+		return &protocol.Error{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	run := &runningSegment{finish: make(chan struct{}), cancel: cancel}
@@ -43,7 +43,7 @@ func (s *server) begin(ctx context.Context, f protocol.Frame) error {
 	defer s.mu.Unlock()
 	if _, twice := s.segments[f.ID]; twice || len(s.segments) == maxSegments {
 		cancel(nil)
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("segment %d: its id is in use, or too many segments are in flight", f.ID)}
+		return &protocol.Error{Reason: fmt.Sprintf("segment %d: its id is in use, or too many segments are in flight", f.ID)}
 	}
 	if s.cause != nil {
 		cancel(nil)

@@ -146,7 +146,7 @@ func (s *server) receive(ctx context.Context) error {
 			err = s.handle(ctx, f)
 		}
 		if err != nil {
-			var wrong *protocol.ProtocolError
+			var wrong *protocol.Error
 			if errors.As(err, &wrong) {
 				_ = s.conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{Error: cut(err.Error(), maxText)})
 			}
@@ -175,5 +175,5 @@ func (s *server) handle(ctx context.Context, f protocol.Frame) error {
 	case protocol.Bye:
 		return errGoodbye
 	}
-	return &protocol.ProtocolError{Reason: fmt.Sprintf("%v is not for the agent", f.Type)}
+	return &protocol.Error{Reason: fmt.Sprintf("%v is not for the agent", f.Type)}
 }

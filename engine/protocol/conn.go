@@ -69,7 +69,7 @@ func (c *Conn) IdleTime() time.Duration {
 	return time.Since(time.Unix(0, c.last.Load()))
 }
 
-// Send sends one message. A *ProtocolError says that the other end does not accept
+// Send sends one message. A *Error says that the other end does not accept
 // the message, and nothing was sent. Any other error is that of the writer, and the
 // connection is unusable after it.
 func (c *Conn) Send(t Type, id uint32, payload []byte) error {

@@ -160,7 +160,7 @@ func TestSendRefusesTooLongMessages(t *testing.T) {
 		{AgentEnd, Result, MaxResults + 1}, {AgentEnd, Call, MaxCall + 1}, {AgentEnd, Segment, 1},
 		{ControllerEnd, Segment, MaxMessage + 1}, {ControllerEnd, Result, 1},
 	} {
-		var wrong *ProtocolError
+		var wrong *Error
 		if err := NewConn(strings.NewReader(""), &out, tt.from).Send(tt.kind, 1, make([]byte, tt.size)); !errors.As(err, &wrong) || out.Len() > 0 {
 			t.Errorf("%v: got %v, %d bytes sent", tt, err, out.Len())
 		}

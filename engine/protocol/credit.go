@@ -25,12 +25,12 @@ type Credit struct {
 func NewCredit() *Credit { return &Credit{left: Window, more: make(chan struct{})} }
 
 // Add adds n bytes that the receiver granted. More than a window is a
-// *ProtocolError.
+// *Error.
 func (c *Credit) Add(n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n < 0 || n > Window || c.left+n > Window {
-		return &ProtocolError{Reason: "blob-grant beyond the window"}
+		return &Error{Reason: "blob-grant beyond the window"}
 	}
 	c.left += n
 	close(c.more)

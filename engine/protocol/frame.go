@@ -89,21 +89,21 @@ func AppendFrame(out []byte, t Type, id uint32, payload []byte, unfinished bool)
 }
 
 // parseHeader decodes a header. An unknown type or a payload above MaxFrame is a
-// *ProtocolError.
+// *Error.
 func parseHeader(b []byte) (t Type, id uint32, length int, unfinished bool, err error) {
 	n := binary.BigEndian.Uint32(b)
 	t, unfinished = Type(b[4]&^more), b[4]&more != 0
 	if !t.known() {
-		return 0, 0, 0, false, &ProtocolError{Reason: fmt.Sprintf("unknown frame %v", t)}
+		return 0, 0, 0, false, &Error{Reason: fmt.Sprintf("unknown frame %v", t)}
 	}
 	if n > MaxFrame {
-		return 0, 0, 0, false, &ProtocolError{Reason: fmt.Sprintf("%v frame of %d bytes, the limit is %d", t, n, MaxFrame)}
+		return 0, 0, 0, false, &Error{Reason: fmt.Sprintf("%v frame of %d bytes, the limit is %d", t, n, MaxFrame)}
 	}
 	return t, binary.BigEndian.Uint32(b[5:]), int(n), unfinished, nil
 }
 
-// ProtocolError says that the other end violates the protocol: it is another version
+// Error says that the other end violates the protocol: it is another version
 // or another program, or its bytes were corrupted.
-type ProtocolError struct{ Reason string }
+type Error struct{ Reason string }
 
-func (e *ProtocolError) Error() string { return "protocol: " + e.Reason }
+func (e *Error) Error() string { return "protocol: " + e.Reason }

@@ -61,15 +61,15 @@ var limits = [...]map[Type]int{
 // results of the largest size may be in flight.
 var maxPending = [...]int{ControllerEnd: 2 * MaxResults, AgentEnd: MaxMessage}
 
-// accepts returns a *ProtocolError for a message that the end does not accept, by
+// accepts returns a *Error for a message that the end does not accept, by
 // type or size.
 func (e End) accepts(t Type, bytes int) error {
 	limit, ok := limits[e][t]
 	switch {
 	case !ok:
-		return &ProtocolError{Reason: fmt.Sprintf("%v is not for the %v", t, e)}
+		return &Error{Reason: fmt.Sprintf("%v is not for the %v", t, e)}
 	case bytes > limit:
-		return &ProtocolError{Reason: fmt.Sprintf("%v message of at least %d bytes, the limit is %d", t, bytes, limit)}
+		return &Error{Reason: fmt.Sprintf("%v message of at least %d bytes, the limit is %d", t, bytes, limit)}
 	}
 	return nil
 }

@@ -23,12 +23,12 @@ type HelloMessage struct {
 	IdleTimeout int64 `json:"silence,omitempty"`
 }
 
-// CheckVersion returns a *ProtocolError when the other end has another version.
+// CheckVersion returns a *Error when the other end has another version.
 func (h HelloMessage) CheckVersion() error {
 	if h.Version == Version {
 		return nil
 	}
-	return &ProtocolError{Reason: fmt.Sprintf(
+	return &Error{Reason: fmt.Sprintf(
 		"the other end has protocol version %d, this end has %d: agent and deployer are of different builds; build both again and run the new deployer",
 		h.Version, Version)}
 }
@@ -87,14 +87,14 @@ func IsDigest(s string) bool {
 }
 
 // BlobDigest returns the digest in a BlobRequest frame. Anything other than a digest
-// is a *ProtocolError: it could be a path.
+// is a *Error: it could be a path.
 func (f Frame) BlobDigest() (string, error) {
 	var m BlobMessage
 	if err := f.Decode(&m); err != nil {
 		return "", err
 	}
 	if !IsDigest(m.Digest) {
-		return "", &ProtocolError{Reason: "blob-request without a SHA-256 in lower-case hex"}
+		return "", &Error{Reason: "blob-request without a SHA-256 in lower-case hex"}
 	}
 	return m.Digest, nil
 }
@@ -127,7 +127,7 @@ func (c *Conn) SendGrant(id uint32, n int) error {
 // Grant returns the number of bytes that a BlobGrant frame grants.
 func (f Frame) Grant() (int, error) {
 	if len(f.Payload) != 4 {
-		return 0, &ProtocolError{Reason: fmt.Sprintf("blob-grant of %d bytes, want 4", len(f.Payload))}
+		return 0, &Error{Reason: fmt.Sprintf("blob-grant of %d bytes, want 4", len(f.Payload))}
 	}
 	return int(binary.BigEndian.Uint32(f.Payload)), nil
 }

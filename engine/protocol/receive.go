@@ -18,7 +18,7 @@ type partKey struct {
 
 // Receive returns the next whole message. At the end of the stream it returns io.EOF
 // between two messages and io.ErrUnexpectedEOF within one. Bytes that are no message
-// are a *ProtocolError. After any error the connection is unusable.
+// are a *Error. After any error the connection is unusable.
 //
 // The caller owns the payload and may give it back with Recycle.
 func (c *Conn) Receive() (Frame, error) {
@@ -34,7 +34,7 @@ func (c *Conn) Receive() (Frame, error) {
 		}
 		if part == nil {
 			if len(c.parts) == maxParts {
-				return Frame{}, &ProtocolError{Reason: fmt.Sprintf("more than %d unfinished messages", maxParts)}
+				return Frame{}, &Error{Reason: fmt.Sprintf("more than %d unfinished messages", maxParts)}
 			}
 			part = new([]byte)
 			c.parts[key] = part
@@ -44,7 +44,7 @@ func (c *Conn) Receive() (Frame, error) {
 		}
 		c.pending += len(f.Payload)
 		if c.pending > maxPending[c.end] {
-			return Frame{}, &ProtocolError{Reason: fmt.Sprintf("more than %d bytes of unfinished messages", maxPending[c.end])}
+			return Frame{}, &Error{Reason: fmt.Sprintf("more than %d bytes of unfinished messages", maxPending[c.end])}
 		}
 		*part = append(*part, f.Payload...)
 		if unfinished {
@@ -70,7 +70,7 @@ func (c *Conn) receiveFrame() (Frame, bool, error) {
 	}
 	// Empty unfinished frames could fill the table at no cost.
 	if unfinished && n == 0 {
-		return Frame{}, false, &ProtocolError{Reason: fmt.Sprintf("empty part of a %v message", t)}
+		return Frame{}, false, &Error{Reason: fmt.Sprintf("empty part of a %v message", t)}
 	}
 	payload := buffer(t, n)
 	if _, err := io.ReadFull(c.r, payload); err != nil {
@@ -125,10 +125,10 @@ func (c *Conn) Recycle(payload []byte) {
 	}
 }
 
-// Decode decodes the JSON payload of the frame; the error is a *ProtocolError.
+// Decode decodes the JSON payload of the frame; the error is a *Error.
 func (f Frame) Decode(into any) error {
 	if err := json.Unmarshal(f.Payload, into); err != nil {
-		return &ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
+		return &Error{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	return nil
 }

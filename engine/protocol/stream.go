@@ -30,13 +30,13 @@ func NewStream(conn *Conn, id uint32) *Stream {
 }
 
 // Push adds one chunk and never blocks. More bytes than were granted are a
-// *ProtocolError.
+// *Error.
 func (s *Stream) Push(chunk []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.granted -= len(chunk)
 	if s.granted < 0 {
-		return &ProtocolError{Reason: "blob chunk beyond the window"}
+		return &Error{Reason: "blob chunk beyond the window"}
 	}
 	if s.end != nil || len(chunk) == 0 {
 		s.conn.Recycle(chunk)

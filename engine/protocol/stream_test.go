@@ -96,7 +96,7 @@ func TestStreamRefusesMoreThanTheWindow(t *testing.T) {
 	for range Window/ChunkSize + 1 {
 		err = s.Push(make([]byte, ChunkSize))
 	}
-	var wrong *ProtocolError
+	var wrong *Error
 	if !errors.As(err, &wrong) {
 		t.Fatalf("got %v", err)
 	}

@@ -60,7 +60,7 @@ func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Sessio
 		return nil, byeError(f)
 	}
 	if f.Type != protocol.Hello {
-		return nil, &protocol.ProtocolError{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
+		return nil, &protocol.Error{Reason: fmt.Sprintf("the first message is %v, want hello", f.Type)}
 	}
 	var hello protocol.HelloMessage
 	if err := f.Decode(&hello); err != nil {
@@ -74,7 +74,7 @@ func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Sessio
 		locks:   pendingRequests[protocol.LockMessage]{},
 		results: budget{limit: maxWaiting}, texts: budget{limit: maxWaitingText}}
 	if err := json.Unmarshal(hello.Facts, &s.facts); err != nil {
-		return nil, &protocol.ProtocolError{Reason: fmt.Sprintf("facts: %v", err)}
+		return nil, &protocol.Error{Reason: fmt.Sprintf("facts: %v", err)}
 	}
 	sanitizeFacts(&s.facts)
 	s.pendingHandlers = hello.PendingHandlers

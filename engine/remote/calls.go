@@ -26,7 +26,7 @@ func (s *Session) handleCall(f protocol.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.activeCalls == maxCalls {
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("more than %d calls at once", maxCalls)}
+		return &protocol.Error{Reason: fmt.Sprintf("more than %d calls at once", maxCalls)}
 	}
 	s.activeCalls++
 	s.idle.Go(func() {
@@ -94,7 +94,7 @@ func (s *Session) handleJournalPage(f protocol.Frame) error {
 		return nil
 	}
 	if weight := jsonappend.Weigh(f.Payload); weight > codec.MaxWeight {
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("%v message needs %d bytes of memory, the limit is %d", f.Type, weight, codec.MaxWeight)}
+		return &protocol.Error{Reason: fmt.Sprintf("%v message needs %d bytes of memory, the limit is %d", f.Type, weight, codec.MaxWeight)}
 	}
 	var m protocol.JournalMessage
 	if err := f.Decode(&m); err != nil {

@@ -43,7 +43,7 @@ func request[T any](ctx context.Context, s *Session, open pendingRequests[T], ki
 	case m := <-answer:
 		return m, nil
 	case <-late.C:
-		s.end(&protocol.ProtocolError{Reason: fmt.Sprintf("no answer to a %v message within %v", kind, limit)})
+		s.end(&protocol.Error{Reason: fmt.Sprintf("no answer to a %v message within %v", kind, limit)})
 		return none, s.Err()
 	case <-ctx.Done():
 		return none, context.Cause(ctx)

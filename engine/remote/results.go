@@ -88,7 +88,7 @@ func (s *Session) segmentFrame(f protocol.Frame) error {
 	}
 	step := run.step(m.Step)
 	if step == nil {
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, sanitize.Text(m.Step))}
+		return &protocol.Error{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, sanitize.Text(m.Step))}
 	}
 	if run.quiet {
 		return nil
@@ -141,7 +141,7 @@ func (s *Session) resultsFrame(f protocol.Frame, run *segment) error {
 		s.queue(run, came...)
 	}
 	if err != nil && refused == nil {
-		refused = &protocol.ProtocolError{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
+		refused = &protocol.Error{Reason: fmt.Sprintf("%v message: %v", f.Type, err)}
 	}
 	return refused
 }
@@ -151,13 +151,13 @@ func (s *Session) resultsFrame(f protocol.Frame, run *segment) error {
 func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	step := run.step(r.Step)
 	if step == nil || run.current < run.nextResult {
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("unexpected result of step %q", sanitize.Text(r.Step))}
+		return &protocol.Error{Reason: fmt.Sprintf("unexpected result of step %q", sanitize.Text(r.Step))}
 	}
 	run.nextResult = run.current + 1
 	switch r.Status {
 	case engine.StatusOK, engine.StatusChanged, engine.StatusSkipped, engine.StatusFailed, engine.StatusCancelled:
 	default:
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("result with unknown status %q", sanitize.Text(string(r.Status)))}
+		return &protocol.Error{Reason: fmt.Sprintf("result with unknown status %q", sanitize.Text(string(r.Status)))}
 	}
 	r.Host, r.Step, r.Name, r.Secret = s.opts.Host, step.ID, step.Name, step.Secret
 	r.Ignored = r.Ignored && step.IgnoreErrors

@@ -65,7 +65,7 @@ func (s *Session) end(err error) {
 	var known *transport.Error
 	if !errors.As(err, &known) {
 		known = &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Lost, Err: err}
-		var wrong *protocol.ProtocolError
+		var wrong *protocol.Error
 		if errors.As(err, &wrong) {
 			known.Kind = transport.Protocol // the next agent would say the same
 		}
@@ -106,7 +106,7 @@ func (s *Session) handle(f protocol.Frame) error {
 	case protocol.Bye:
 		return byeError(f)
 	}
-	return &protocol.ProtocolError{Reason: fmt.Sprintf("%v is not for the controller", f.Type)}
+	return &protocol.Error{Reason: fmt.Sprintf("%v is not for the controller", f.Type)}
 }
 
 // Facts returns the facts that the host reported when the session began.

@@ -57,7 +57,7 @@ func (s *Session) beginUpload(f protocol.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, twice := s.uploads[f.ID]; twice || len(s.uploads) == maxUploads {
-		return &protocol.ProtocolError{Reason: fmt.Sprintf("blob request %d: its id is in use, or too many blobs are in transfer", f.ID)}
+		return &protocol.Error{Reason: fmt.Sprintf("blob request %d: its id is in use, or too many blobs are in transfer", f.ID)}
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	u := &upload{credit: protocol.NewCredit(), stop: stop}
