@@ -15,6 +15,9 @@
 //   - [AllocatePodCIDRs] gives each node its range of pod addresses;
 //   - [Topology] decides who exchanges routes with whom.
 //
+// Each component and each rule has a file of its own, which is why the package has more
+// files than others: the types refer to each other, and one Resolve fills them all.
+//
 // The same input always gives the same output, byte for byte: nothing here
 // depends on the order of a map.
 package cluster

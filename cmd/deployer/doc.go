@@ -9,7 +9,10 @@ import (
 
 	"deployer/ansible"
 	"deployer/engine"
+	"deployer/internal/docgen"
 	"deployer/strictyaml"
+	"deployer/tasks"
+	"deployer/tasks/control"
 )
 
 func newDocCommand(e env) *cobra.Command {
@@ -73,17 +76,22 @@ func listKinds(w io.Writer, all engine.Registry, withInternal bool) error {
 // showKind prints the documentation of a module as plain text.
 func showKind(w io.Writer, k engine.Kind) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s Runs %s.\n\nArguments:\n", k.Name, sentence(k.Doc), whereItRuns(k))
+	fmt.Fprintf(&b, "%s: %s Runs %s.\n\nArguments:\n", k.Name, docgen.Sentence(k.Doc), docgen.WhereItRuns(k))
 	keys := strictyaml.Describe(k.New())
 	if len(keys) == 0 {
 		b.WriteString("  none\n")
 	}
 	for _, key := range keys {
-		fmt.Fprintf(&b, "  %s%s (%s)\n", strings.Repeat("  ", key.Depth), key.Path, strings.TrimSuffix(keyType(key)+", "+requiredWord(key), ", "))
-		fmt.Fprintf(&b, "  %s    %s\n", strings.Repeat("  ", key.Depth), sentence(key.Doc))
+		fmt.Fprintf(&b, "  %s%s (%s)\n", strings.Repeat("  ", key.Depth), key.Path, strings.TrimSuffix(docgen.KeyType(key)+", "+docgen.RequiredWord(key), ", "))
+		fmt.Fprintf(&b, "  %s    %s\n", strings.Repeat("  ", key.Depth), docgen.Sentence(key.Doc))
 	}
-	fmt.Fprintf(&b, "\nTime limit:\n  %s\n", timeLimit(k))
+	fmt.Fprintf(&b, "\nTime limit:\n  %s\n", docgen.TimeLimit(k))
 	fmt.Fprintf(&b, "\nExample:\n  %s\n", strings.ReplaceAll(strings.TrimSpace(k.Example), "\n", "\n  "))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// kinds returns the registry of all kinds of task.
+func kinds() engine.Registry {
+	return engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 }

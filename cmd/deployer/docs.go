@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"deployer/internal/docgen"
 )
 
 // page is one generated page of the reference.
@@ -18,13 +20,13 @@ type page struct {
 // fields from comments in the source tree at root.
 func pages() []page {
 	return []page{
-		{"commands.md", func(e env, _ string) (string, error) { return commandsPage(newRoot(e)), nil }},
-		{"playbooks.md", func(_ env, root string) (string, error) { return languagePage(root) }},
-		{"tasks.md", func(env, string) (string, error) { return tasksPage(), nil }},
-		{"exit-codes.md", func(env, string) (string, error) { return exitCodesPage(), nil }},
-		{"events.md", func(_ env, root string) (string, error) { return eventsPage(root) }},
-		{"variables.md", func(_ env, root string) (string, error) { return variablesPage(root) }},
-		{"inventory.md", func(env, string) (string, error) { return inventoryReference(), nil }},
+		{"commands.md", func(e env, _ string) (string, error) { return docgen.Commands(newRoot(e)), nil }},
+		{"playbooks.md", func(_ env, root string) (string, error) { return docgen.Playbooks(root) }},
+		{"tasks.md", func(env, string) (string, error) { return docgen.Tasks(kinds()), nil }},
+		{"exit-codes.md", func(env, string) (string, error) { return docgen.ExitCodes(exitCodes), nil }},
+		{"events.md", func(_ env, root string) (string, error) { return docgen.Events(root) }},
+		{"variables.md", func(_ env, root string) (string, error) { return docgen.Variables(root) }},
+		{"inventory.md", func(env, string) (string, error) { return docgen.Inventory(), nil }},
 	}
 }
 

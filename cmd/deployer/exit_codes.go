@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"deployer/internal/docgen"
 	"deployer/project"
 	"deployer/runs"
 )
@@ -20,18 +21,15 @@ const (
 	exitInterrupted = 130
 )
 
-var exitCodes = []struct {
-	code    int
-	meaning string
-}{
-	{exitOK, "success"},
-	{exitFailed, "the run failed: more hosts failed than the failure budget allows, or deployer had an error of its own"},
-	{exitUsage, "unknown command or flag, or invalid input; no host was contacted"},
-	{exitPartial, "the run completed without some hosts, within the failure budget, or a revert could not restore everything; the summary names the rest"},
-	{exitRefused, "refused before any change: hosts failed the checks or were unreachable, another run holds their lock, or they differ from the plan"},
-	{exitUnhealthy, "verify found problems"},
-	{exitRestored, "a change failed on the first hosts of a rollout: their previous state is restored and passes its gates, and the other hosts are unchanged"},
-	{exitInterrupted, "interrupted by the user; the same command continues where the run stopped"},
+var exitCodes = []docgen.ExitCode{
+	{Code: exitOK, Meaning: "success"},
+	{Code: exitFailed, Meaning: "the run failed: more hosts failed than the failure budget allows, or deployer had an error of its own"},
+	{Code: exitUsage, Meaning: "unknown command or flag, or invalid input; no host was contacted"},
+	{Code: exitPartial, Meaning: "the run completed without some hosts, within the failure budget, or a revert could not restore everything; the summary names the rest"},
+	{Code: exitRefused, Meaning: "refused before any change: hosts failed the checks or were unreachable, another run holds their lock, or they differ from the plan"},
+	{Code: exitUnhealthy, Meaning: "verify found problems"},
+	{Code: exitRestored, Meaning: "a change failed on the first hosts of a rollout: their previous state is restored and passes its gates, and the other hosts are unchanged"},
+	{Code: exitInterrupted, Meaning: "interrupted by the user; the same command continues where the run stopped"},
 }
 
 // exitError is an error with its exit code. With a nil err the program prints nothing

@@ -63,8 +63,8 @@ func TestEveryExitCode(t *testing.T) {
 	}
 	seen[exitInterrupted], seen[exitUnhealthy] = true, true
 	for _, e := range exitCodes {
-		if !seen[e.code] {
-			t.Errorf("nothing ends with the exit code %d (%s)", e.code, e.meaning)
+		if !seen[e.Code] {
+			t.Errorf("nothing ends with the exit code %d (%s)", e.Code, e.Meaning)
 		}
 	}
 }

@@ -2,6 +2,10 @@
 // have an operating system and sshd, and runs playbooks of your own.
 //
 // Exit codes are part of its interface; see exit_codes.go.
+//
+// The package holds one file for each verb and its output, and no rules of its own: a verb
+// reads flags and prints, package runs does the work. That is why it has more files than
+// other packages.
 package main
 
 import (

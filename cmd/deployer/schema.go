@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/cluster"
+	"deployer/internal/docgen"
 	"deployer/inventory"
 	"deployer/project"
 )
@@ -25,7 +26,7 @@ the YAML language server reads the schema that the first line names:
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if output == "markdown" {
-				_, err := fmt.Fprint(e.stdout, inventoryReference())
+				_, err := fmt.Fprint(e.stdout, docgen.Inventory())
 				return err
 			}
 			text, err := inventory.Schema(cluster.Spec{}, project.ArtifactsSpec{})

@@ -21,4 +21,8 @@
 // step ends, the agent records what the step left. The agent's own module
 // [engine.RevertModule] restores what a run has changed, unless somebody has changed
 // it since.
+//
+// Journal, backups, pending handlers, deferred work and the run lock are files of one
+// state directory under one lock, which is why they share a package; the file names say
+// which is which (backup_*, restore_*, gc_*, pending_*).
 package agent

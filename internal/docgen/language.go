@@ -1,4 +1,4 @@
-package main
+package docgen
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 const languageIntroduction = "deployer compiles plays, roles and tasks into a program: one list of operations that every host goes through. " +
 	"Whatever is wrong without a connection to a host is reported before any host is contacted, all of it at once, each error with file, line and column."
 
-// languagePage returns the sections of the comment of package compile, which are the
+// Playbooks returns the sections of the comment of package compile, which are the
 // reference of the language, as Markdown. The first paragraph is for people who read
 // the code; languageIntroduction replaces it.
-func languagePage(root string) (string, error) {
+func Playbooks(root string) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "engine", "compile", "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package main
+package docgen
 
 import (
 	"fmt"
@@ -39,8 +39,8 @@ environment. Both are redacted in all output.
 **Paths** are relative to the directory of the file; ` + "`~`" + ` is the home directory.
 `
 
-// inventoryReference returns docs/reference/inventory.md.
-func inventoryReference() string {
+// Inventory returns the page of the inventory file.
+func Inventory() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	sections := map[string][]strictyaml.Key{
@@ -73,7 +73,7 @@ func inventoryReference() string {
 		if k.Path == "hosts" || k.Path == "groups" {
 			title += ".NAME"
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", title, sentence(k.Doc))
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", title, Sentence(k.Doc))
 		writeKeys(&b, keys)
 	}
 	return b.String()
@@ -92,23 +92,6 @@ func writeKeys(b *strings.Builder, keys []strictyaml.Key) {
 		if k.Required {
 			def = "required"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Path, kind, def, strings.ReplaceAll(sentence(k.Doc), "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Path, kind, def, strings.ReplaceAll(Sentence(k.Doc), "|", `\|`))
 	}
-}
-
-// oneOf joins words: "a, b or c".
-func oneOf(of []string) string {
-	last := len(of) - 1
-	if last < 1 {
-		return strings.Join(of, "")
-	}
-	return strings.Join(of[:last], ", ") + " or " + of[last]
-}
-
-// sentence appends a full stop to a doc tag.
-func sentence(doc string) string {
-	if doc == "" {
-		return ""
-	}
-	return strings.TrimSuffix(doc, ".") + "."
 }
