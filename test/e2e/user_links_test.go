@@ -73,7 +73,7 @@ func interruptedCommand(s *site) {
 	if o.code == 0 {
 		s.t.Errorf("the interrupted command counts as done:\n%s", o.all())
 	}
-	s.requireTexts(o.all(), "and interrupted, and on_resume: fail")
+	s.requireTexts(o.all(), "was interrupted in this step, and on_resume: fail")
 	if got := s.shell("h1", "cat /run/charged"); got != "x" {
 		s.t.Errorf("it left %q, want one line", got)
 	}
