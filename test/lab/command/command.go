@@ -1,5 +1,5 @@
-// Package command runs the programs of the machine that a lab is made of (ip,
-// podman, ssh) and turns a failure into an error that can be pasted into a shell.
+// Package command runs the programs of a lab's machine (ip, podman, ssh). Its errors
+// contain the command line in a form that a shell accepts.
 package command
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Error is a command that failed: what was run, how it ended, what it said.
+// Error is a failed command: the command line, the exit status and the error output.
 type Error struct {
 	Argv   []string
 	Stderr string
@@ -32,9 +32,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// leftBehind bounds the wait for a command that was told to stop, and for output
-// once it has ended: a child that it left running may hold its standard output
-// open for ever.
+// leftBehind is the maximum wait for a command that was told to stop, and for output
+// after its end: a child process may keep its standard output open for ever.
 const leftBehind = 2 * time.Second
 
 // Output runs argv and returns its standard output without the final newline.
@@ -43,7 +42,7 @@ func Output(ctx context.Context, argv ...string) (string, error) {
 	return Input(ctx, nil, argv...)
 }
 
-// Input is Output with something on the command's standard input.
+// Input works like Output, with data on the command's standard input.
 func Input(ctx context.Context, stdin io.Reader, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var stdout, stderr bytes.Buffer

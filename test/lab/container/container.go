@@ -18,13 +18,13 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// Engine is one engine on one machine.
+// Engine is a container engine of this machine.
 type Engine struct {
 	kind machine.Engine
 	host machine.Machine
 }
 
-// New takes the engine that fits the machine, or says what the machine lacks.
+// New selects the engine of this machine, or returns an error with the missing packages.
 func New(m machine.Machine) (Engine, error) {
 	kind, err := m.Choose()
 	return Engine{kind: kind, host: m}, err
@@ -41,7 +41,7 @@ func (e Engine) run(ctx context.Context, args ...string) (string, error) {
 	return command.Output(ctx, e.argv(args...)...)
 }
 
-// Box is one host's container before it exists.
+// Box describes the container of a host.
 type Box struct {
 	Lab     string
 	Host    plan.Host
@@ -50,7 +50,7 @@ type Box struct {
 	Env     map[string]string // for the host's first program
 }
 
-// Run makes the container and starts it.
+// Run creates and starts the container.
 func (e Engine) Run(ctx context.Context, b Box) error {
 	_, err := e.run(ctx, e.runArgs(b)...)
 	return err
@@ -72,8 +72,8 @@ func (e Engine) runArgs(b Box) []string {
 	return append(args, b.Image)
 }
 
-// Inside runs argv, in the image, as a container that lives in a network
-// namespace of the lab. nsenter takes it there, which works with every engine.
+// Inside runs argv, in the image, as a container in a network namespace of the lab.
+// nsenter enters it, which works with every engine.
 func (e Engine) Inside(ctx context.Context, lab, name, image, namespace string, argv ...string) error {
 	const there = "/run/lab-network"
 	args := []string{"run", "--detach", "--pull=never", "--privileged", "--network=none",
@@ -88,9 +88,9 @@ func (e Engine) Inside(ctx context.Context, lab, name, image, namespace string, 
 	return err
 }
 
-// network is podman's way to join a namespace made beforehand. Docker has none:
-// its containers get an empty namespace, which the lab names and wires up once
-// the container runs.
+// network returns podman's option for an existing namespace. Docker has none: its
+// containers get an empty namespace, which the lab names and connects once the container
+// runs.
 func (e Engine) network(path string) string {
 	if e.kind == machine.Podman {
 		return "ns:" + path
@@ -98,10 +98,10 @@ func (e Engine) network(path string) string {
 	return "none"
 }
 
-// JoinsNamespace says whether containers start in a namespace made beforehand.
+// JoinsNamespace reports whether containers start in an existing namespace.
 func (e Engine) JoinsNamespace() bool { return e.kind == machine.Podman }
 
-// volumeOptions lift podman's default of nodev and nosuid on volumes: images
+// volumeOptions remove podman's default options nodev and nosuid from volumes: images
 // unpacked by the host's containerd contain both.
 func (e Engine) volumeOptions() string {
 	if e.kind == machine.Podman {
@@ -110,7 +110,7 @@ func (e Engine) volumeOptions() string {
 	return ""
 }
 
-// Start starts a container that is stopped.
+// Start starts a stopped container.
 func (e Engine) Start(ctx context.Context, name string) error {
 	_, err := e.run(ctx, "start", name)
 	return err
@@ -135,8 +135,8 @@ func (e Engine) Wait(ctx context.Context, name string) error {
 	return err
 }
 
-// RebootCode is the exit code of a container whose first process has asked the
-// kernel for a reboot: inside of a process namespace that is its end by SIGHUP.
+// RebootCode is the exit code of a container whose first process has requested a reboot:
+// the kernel ends a process namespace by SIGHUP then.
 const RebootCode = 128 + int(syscall.SIGHUP)
 
 // Ended waits until the container has stopped and returns its exit code.
@@ -148,13 +148,13 @@ func (e Engine) Ended(ctx context.Context, name string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(out))
 }
 
-// Running says whether the container runs.
+// Running reports whether the container runs.
 func (e Engine) Running(ctx context.Context, name string) (bool, error) {
 	out, err := e.run(ctx, "container", "inspect", "--format={{.State.Running}}", name)
 	return out == "true", err
 }
 
-// Process is the id of the container's first process on the machine.
+// Process returns the id, on the machine, of the container's first process.
 func (e Engine) Process(ctx context.Context, name string) (string, error) {
 	return e.run(ctx, "container", "inspect", "--format={{.State.Pid}}", name)
 }
@@ -164,12 +164,12 @@ func (e Engine) Exec(ctx context.Context, name string, argv ...string) (string, 
 	return e.run(ctx, append([]string{"exec", name}, argv...)...)
 }
 
-// Logs is what the container's first program printed.
+// Logs returns the output of the container's first program.
 func (e Engine) Logs(ctx context.Context, name string) (string, error) {
 	return e.run(ctx, "logs", "--tail=20", name)
 }
 
-// HasImage says whether the engine keeps an image of that reference.
+// HasImage reports whether the engine has an image of that reference.
 func (e Engine) HasImage(ctx context.Context, ref string) (bool, error) {
 	_, err := e.run(ctx, "image", "inspect", "--format={{.Id}}", ref)
 	var exit *exec.ExitError
@@ -179,7 +179,7 @@ func (e Engine) HasImage(ctx context.Context, ref string) (bool, error) {
 	return err == nil, err
 }
 
-// ImportImage makes an image of a root file system in a tar archive.
+// ImportImage creates an image from a tar of a root file system.
 func (e Engine) ImportImage(ctx context.Context, rootfs, ref string, cmd []string) error {
 	quoted := make([]string, len(cmd))
 	for i, w := range cmd {

@@ -8,13 +8,13 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// Found is a container of some lab.
+// Found is a container of a lab.
 type Found struct {
 	Name, Lab string
 	Running   bool
 }
 
-// Containers lists the containers of all labs, in whatever state.
+// Containers lists the containers of all labs, in any state.
 func (e Engine) Containers(ctx context.Context) ([]Found, error) {
 	out, err := e.run(ctx, "ps", "--all", "--filter=label="+plan.Label, `--format={{.Names}} {{.State}}`)
 	if err != nil {
@@ -59,7 +59,7 @@ func (e Engine) Remove(ctx context.Context, names ...string) error {
 	return err
 }
 
-// RemoveVolumes removes volumes that no container uses any more.
+// RemoveVolumes removes unused volumes.
 func (e Engine) RemoveVolumes(ctx context.Context, names ...string) error {
 	if len(names) == 0 {
 		return nil
@@ -68,13 +68,13 @@ func (e Engine) RemoveVolumes(ctx context.Context, names ...string) error {
 	return err
 }
 
-// up reads the state column: docker writes "running", podman 4 "Up 3 seconds".
+// up parses the state column: docker prints "running", podman 4 "Up 3 seconds".
 func up(state string) bool {
 	state = strings.ToLower(state)
 	return strings.HasPrefix(state, "running") || strings.HasPrefix(state, "up ")
 }
 
-// RemoveImages removes every host image, of whichever recipe.
+// RemoveImages removes all host images.
 func (e Engine) RemoveImages(ctx context.Context, repository string) error {
 	out, err := e.run(ctx, "images", "--format={{.Repository}}:{{.Tag}}")
 	if err != nil {

@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// Store is the part of a container engine that keeps images.
+// Store is the image store of a container engine.
 type Store interface {
 	HasImage(ctx context.Context, ref string) (bool, error)
 	ImportImage(ctx context.Context, rootfs, ref string, cmd []string) error
 }
 
-// Ensure returns the reference of the host image and builds it when the store
-// has none of this recipe: about half a minute, with Debian's packages from
-// deb.debian.org. It is built in dir, which is emptied before and after, so that
-// a killed builder leaves nothing for long; the caller holds a lock against a
-// second one. progress gets mmdebstrap's lines. An image with more packages than
-// a bare host has is one of its own.
+// Ensure returns the reference of the host image, and builds it when the store lacks it:
+// about half a minute, with Debian's packages from deb.debian.org. It builds in dir,
+// which it empties before and after, so that a killed build leaves nothing for long; the
+// caller holds a lock against a second builder. progress receives the lines of
+// mmdebstrap. Additional packages make a separate image.
 func Ensure(ctx context.Context, store Store, dir string, more []string, progress func(string)) (string, error) {
 	ref, err := Tag(more...)
 	if err != nil {
@@ -65,18 +64,18 @@ func build(ctx context.Context, store Store, ref, dir string, more []string, pro
 	return store.ImportImage(ctx, rootfs, ref, []string{"/usr/local/sbin/lab-init"})
 }
 
-// clean is how long mmdebstrap gets, when it is stopped, to unmount and remove
-// its working directory.
+// clean is the time for a stopped mmdebstrap to unmount and remove its working
+// directory.
 const clean = 20 * time.Second
 
-// lineWriter hands on whole lines and keeps the last ones for an error.
+// lineWriter forwards whole lines and keeps the last ones for an error.
 type lineWriter struct {
 	each func(string)
 	rest string
 	tail []string
 }
 
-// keep is how many lines of a failed build are worth showing.
+// keep is the number of lines of a failed build in its error.
 const keep = 15
 
 func (w *lineWriter) Write(p []byte) (int, error) {

@@ -1,6 +1,6 @@
-// Package image makes the root file system of a lab host: a Debian with systemd
-// and sshd, built once by mmdebstrap and kept as an image of the container
-// engine under a tag that is the hash of its recipe.
+// Package image builds the root file system of a lab host: a Debian with systemd and
+// sshd, built once by mmdebstrap and stored as an image of the container engine under a
+// tag that is the hash of its recipe.
 package image
 
 import (
@@ -17,11 +17,11 @@ import (
 // Repository is the name of the image; the tag is the recipe's hash.
 const Repository = "localhost/deployer-lab"
 
-// suite is Debian 12, the oldest Debian that Kubernetes 1.36 is tried on here.
+// suite is Debian 12, the oldest Debian on which the lab runs Kubernetes 1.36.
 const suite = "bookworm"
 
-// packages is what a bare host has. runc and containerd are not in it on
-// purpose: deployer brings its own.
+// packages are those of a bare host. runc and containerd are missing on purpose:
+// deployer installs its own.
 func packages() []string {
 	return []string{
 		"systemd", "systemd-sysv", "dbus", "libpam-systemd",
@@ -36,9 +36,9 @@ func packages() []string {
 //go:embed rootfs
 var files embed.FS
 
-// arguments are mmdebstrap's, all but the output and the hook's place, for a host
-// with more packages than a bare one. Documentation and translations are left
-// out: a fifth of the size.
+// arguments are mmdebstrap's arguments, without the output and the path of the hook, for
+// a host with additional packages. Documentation and translations, a fifth of the size,
+// are left out.
 func arguments(more []string) []string {
 	return []string{
 		"--variant=minbase",
@@ -50,8 +50,7 @@ func arguments(more []string) []string {
 	}
 }
 
-// Tag is the image reference that this recipe makes, with more packages than a
-// bare host has.
+// Tag returns the image reference of this recipe with additional packages.
 func Tag(more ...string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %q\n", suite, arguments(more))
@@ -69,7 +68,7 @@ func Tag(more ...string) (string, error) {
 	return Repository + ":" + hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// unpack writes the hook and its files where mmdebstrap can run them.
+// unpack writes the hook and its files to a directory.
 func unpack(dir string) (hook string, err error) {
 	entries, err := files.ReadDir("rootfs")
 	if err != nil {

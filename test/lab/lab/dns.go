@@ -9,8 +9,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// nameServer starts the lab's DNS at the controller's address, which is what the
-// hosts' resolv.conf names.
+// nameServer starts the lab's DNS server at the controller's address, to which the
+// hosts' resolv.conf refers.
 func (l *Lab) nameServer(ctx context.Context, image string) error {
 	ns := netns.Path(plan.LabNamespace(l.Name))
 	if err := l.engine.Inside(ctx, l.Name, plan.NameServer, image, ns, plan.DNS(l.Hosts)...); err != nil {
@@ -19,7 +19,7 @@ func (l *Lab) nameServer(ctx context.Context, image string) error {
 	return nil
 }
 
-// resolves waits until a host's own resolver knows that host by its DNS name.
+// resolves waits until a host resolves its own DNS name.
 func (l *Lab) resolves(ctx context.Context, h plan.Host) error {
 	name := h.Name + "." + plan.Domain
 	ctx, cancel := context.WithTimeoutCause(ctx, l.boot, fmt.Errorf("host %s did not resolve %s within %s", h.Name, name, l.boot))

@@ -14,14 +14,14 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// Down removes the lab with everything it made on the machine.
+// Down removes the lab with all its parts on the machine.
 func (l *Lab) Down(ctx context.Context) error {
 	defer l.owner.release()
 	return Down(ctx, l.Name)
 }
 
-// Down removes labs by name, whole or half made; one that is not there is no
-// error. It waits for a process that is just making or removing the same lab.
+// Down removes labs by name, complete or incomplete; an unknown name is no error. It
+// waits for a process that creates or removes the same lab.
 func Down(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if err := plan.CheckName(name); err != nil {
@@ -50,9 +50,9 @@ func down(ctx context.Context, e container.Engine, p place, name string) error {
 	return remove(ctx, e, p, name)
 }
 
-// remove takes away whatever there is of a lab. It goes by what is found on the
-// machine, not by the lab's state, so that it also clears half-made labs; the
-// state goes last, so that an interrupted removal is found again.
+// remove removes all parts of a lab that exist on the machine, whatever the lab's state
+// records, so that it clears incomplete labs too. It removes the state last, so that an
+// interrupted removal can be repeated.
 func remove(ctx context.Context, e container.Engine, p place, name string) error {
 	if err := settle(ctx, name); err != nil {
 		return err
@@ -104,7 +104,7 @@ func removeContainers(ctx context.Context, e container.Engine, name string) erro
 	return e.RemoveVolumes(ctx, volumes...)
 }
 
-// DownImages removes the cached host images; the next Up builds its own anew.
+// DownImages removes the cached host images; the next Up builds a new one.
 func DownImages(ctx context.Context) error {
 	l, err := prepare(ctx, "", Options{})
 	if err != nil {
@@ -113,8 +113,8 @@ func DownImages(ctx context.Context) error {
 	return l.engine.RemoveImages(ctx, image.Repository)
 }
 
-// Names lists every lab of which anything is on the machine: state, containers,
-// volumes or network namespaces.
+// Names lists every lab with any part on the machine: state, containers, volumes or
+// network namespaces.
 func Names(ctx context.Context) ([]string, error) {
 	l, err := prepare(ctx, "", Options{})
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// Kill stops a host hard, as a power cut does: every process dies at once and
-// its link is gone. What it wrote to files stays, also what it had not synced.
-// A host that is already down is no error.
+// Kill stops a host like a power cut: every process dies at once and its link is
+// removed. Its files keep what was written, even unsynced. A host that is down is no
+// error.
 func (l *Lab) Kill(ctx context.Context, host string) error {
 	if _, err := l.Host(host); err != nil {
 		return err
@@ -22,9 +22,8 @@ func (l *Lab) Kill(ctx context.Context, host string) error {
 	return netns.DeleteHost(ctx, l.Name, host)
 }
 
-// Start boots a host that is down and returns when it answers over SSH. Its
-// address and its files are the old ones; a partition is healed. A host that
-// runs is left alone.
+// Start boots a stopped host and returns when it answers over SSH. It keeps its address
+// and files; a partition is healed. A running host is left alone.
 func (l *Lab) Start(ctx context.Context, host string) error {
 	h, err := l.Host(host)
 	if err != nil {
@@ -35,7 +34,7 @@ func (l *Lab) Start(ctx context.Context, host string) error {
 		return err
 	}
 	if !netns.Exists(plan.LabNamespace(l.Name)) {
-		return fmt.Errorf("the network of lab %s is gone, as after a reboot of the machine; `down --name %s` and make it again", l.Name, l.Name)
+		return fmt.Errorf("the network of lab %s does not exist, as after a reboot of the machine; run `down --name %s` and create the lab again", l.Name, l.Name)
 	}
 	err = l.power(ctx, h, func() error { return l.engine.Start(ctx, l.box(host)) })
 	if err != nil {
@@ -44,7 +43,7 @@ func (l *Lab) Start(ctx context.Context, host string) error {
 	return l.answers(ctx, h)
 }
 
-// Reboot shuts a host down in good order and boots it again.
+// Reboot shuts a host down cleanly and boots it again.
 func (l *Lab) Reboot(ctx context.Context, host string) error {
 	if _, err := l.Host(host); err != nil {
 		return err
@@ -62,8 +61,7 @@ func (l *Lab) shutDown(ctx context.Context, host string) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, l.boot, fmt.Errorf("it did not shut down within %s", l.boot))
 	defer cancel()
-	// The command may die with the host that it shuts down: only the host's
-	// end counts.
+	// The command may die with the host, so only the end of the host counts.
 	_, asked := l.engine.Exec(ctx, l.box(host), "systemctl", "reboot")
 	if err := l.engine.Wait(ctx, l.box(host)); err != nil {
 		return errors.Join(err, asked)

@@ -1,9 +1,9 @@
-// Package lab brings up and takes down labs: sets of real systemd hosts with
-// sshd on a network of their own, on one machine. Each host is a privileged
-// container in a network namespace of the lab's; the controller is any process
-// inside the lab's namespace, see Lab.Command.
+// Package lab creates and removes labs: sets of real systemd hosts with sshd on a
+// network of their own, on one machine. Each host is a privileged container in a network
+// namespace of the lab; the controller is any process inside the lab's namespace, see
+// Lab.Command.
 //
-// Several labs live side by side under different names. All of them use the same
+// Several labs with different names can exist at a time. All of them use the same
 // addresses; their namespaces keep them apart.
 package lab
 
@@ -23,7 +23,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// Lab is a lab that is up.
+// Lab is a running lab.
 type Lab struct {
 	Name  string
 	Hosts []plan.Host
@@ -37,24 +37,24 @@ type Lab struct {
 	owner    *lock // held by the process that a tied lab belongs to
 }
 
-// Options are what a caller may choose beyond the Spec.
+// Options are the options of Up beyond the Spec.
 type Options struct {
-	// Report gets one line for each stage, from several goroutines; nil is fine.
+	// Report receives one line for each stage, from several goroutines; may be nil.
 	Report func(string)
-	// Tied labs belong to this process: once it is gone, however it ended, Sweep
-	// removes them. Others stay until Down.
+	// Tied labs belong to this process: Sweep removes them after its end. Others exist until
+	// Down.
 	Tied bool
-	// Packages are Debian packages that the hosts have beyond those of a bare one.
+	// Packages are additional Debian packages of the hosts.
 	Packages []string
-	// Boot bounds how long one host may take to boot; 0 means DefaultBoot.
+	// Boot is the maximum duration of a host's boot; 0 means DefaultBoot.
 	Boot time.Duration
 }
 
-// DefaultBoot bounds a host's boot: some hundred times what it takes on an idle
-// machine, for machines that build and test at the same time.
+// DefaultBoot is the default maximum duration of a boot: about a hundred times the
+// duration on an idle machine, for machines that build and test meanwhile.
 const DefaultBoot = 2 * time.Minute
 
-// Open finds a lab that is up.
+// Open returns a running lab.
 func Open(ctx context.Context, name string) (*Lab, error) {
 	if err := plan.CheckName(name); err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func Open(ctx context.Context, name string) (*Lab, error) {
 	}
 	s, err := l.place.load(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no lab %s; `up --name %s` makes one", name, name)
+		return nil, fmt.Errorf("there is no lab %s; `up --name %s` creates it", name, name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !s.Complete {
-		return nil, fmt.Errorf("lab %s is half made; `down --name %s` removes what is there", name, name)
+		return nil, fmt.Errorf("lab %s is incomplete; `down --name %s` removes its parts", name, name)
 	}
 	l.Hosts = s.Hosts
 	return l, nil
@@ -100,7 +100,7 @@ func prepare(ctx context.Context, name string, opt Options) (*Lab, error) {
 	return l, nil
 }
 
-// Host finds a host of the lab by its name.
+// Host returns the host with a name.
 func (l *Lab) Host(name string) (plan.Host, error) {
 	for _, h := range l.Hosts {
 		if h.Name == name {
@@ -110,14 +110,14 @@ func (l *Lab) Host(name string) (plan.Host, error) {
 	return plan.Host{}, fmt.Errorf("lab %s has no host %q", l.Name, name)
 }
 
-// Command prepares argv to run as the controller: inside the lab's network and
-// with everything else (directory, environment, files) as the caller has it.
+// Command prepares argv to run as the controller: inside the lab's network, with the
+// caller's directory, environment and files.
 func (l *Lab) Command(ctx context.Context, argv ...string) *exec.Cmd {
 	full := l.Enter(argv...)
 	return exec.CommandContext(ctx, full[0], full[1:]...)
 }
 
-// Enter is the command line that runs argv as the controller.
+// Enter returns the command line that runs argv as the controller.
 func (l *Lab) Enter(argv ...string) []string {
 	return netns.Enter(plan.LabNamespace(l.Name), argv...)
 }
@@ -127,9 +127,8 @@ func (l *Lab) Ctl(ctx context.Context, argv ...string) (string, error) {
 	return command.Output(ctx, l.Enter(argv...)...)
 }
 
-// Listen listens on an address of the lab's own namespace, such as
-// 172.31.0.1:5000, for a server in the calling process: the lab's hosts reach it,
-// and nothing else does.
+// Listen listens on an address of the lab's namespace, such as 172.31.0.1:5000, for a
+// server in the calling process. Only the hosts of the lab can connect.
 func (l *Lab) Listen(address string) (net.Listener, error) {
 	return netns.Listen(plan.LabNamespace(l.Name), address)
 }
@@ -149,13 +148,13 @@ func (l *Lab) SSH(ctx context.Context, host, line string) (string, error) {
 	return l.Ctl(ctx, l.SSHArgs(host, line)...)
 }
 
-// SSHArgs is the ssh command line to a host, to be run as the controller.
+// SSHArgs returns the ssh command line for a host, to be run as the controller.
 func (l *Lab) SSHArgs(host string, words ...string) []string {
 	return append([]string{"ssh", "-F", l.Files.SSHConfig(), host}, words...)
 }
 
-// Exec runs argv on a host as root without its network or sshd, so also while it
-// is partitioned, and returns its standard output.
+// Exec runs argv on a host as root without using its network or sshd, so also during a
+// partition, and returns its standard output.
 func (l *Lab) Exec(ctx context.Context, host string, argv ...string) (string, error) {
 	if _, err := l.Host(host); err != nil {
 		return "", err

@@ -7,7 +7,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// Condition is how a host is.
+// Condition is the condition of a host.
 type Condition string
 
 // The conditions of a host.
@@ -17,20 +17,20 @@ const (
 	HostCut  Condition = "partitioned"
 )
 
-// Status is one lab as it is now.
+// Status is the current state of a lab.
 type Status struct {
 	Name     string
 	Complete bool // false: half made, nothing is known of its hosts
 	Hosts    []HostStatus
 }
 
-// HostStatus is one host as it is now.
+// HostStatus is the current state of a host.
 type HostStatus struct {
 	plan.Host
 	Condition Condition
 }
 
-// List shows every lab of which anything is on the machine.
+// List returns every lab with any part on the machine.
 func List(ctx context.Context) ([]Status, error) {
 	l, err := prepare(ctx, "", Options{})
 	if err != nil {

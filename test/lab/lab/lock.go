@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errHeld says that another process holds the lock.
+// errHeld is the error when another process holds the lock.
 var errHeld = errors.New("held by another process")
 
-// lock is an flock(2) on a file of its own. The kernel drops it when the process
-// ends, however it ends; that is how the next one tells a lab in use from one
-// that was left behind. Children do not inherit it.
+// lock is an flock(2) on a file of its own. The kernel releases it when the process
+// ends, which distinguishes a lab in use from an abandoned one. Child processes do not
+// inherit it.
 type lock struct{ f *os.File }
 
-// acquire takes the lock, waiting for it when wait is set; otherwise it returns
-// errHeld at once when somebody else has it.
+// acquire takes the lock. With wait it waits for it; otherwise it returns errHeld when
+// another process holds it.
 func acquire(path string, wait bool) (*lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("taking lock: %w", err)
@@ -59,7 +59,7 @@ func same(f *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// release removes the file and gives the lock back. A nil lock is fine.
+// release removes the file and releases the lock. A nil lock is valid.
 func (l *lock) release() {
 	if l == nil {
 		return

@@ -13,9 +13,9 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// settle waits until no command is under way that still adds something to the
-// lab. When a process is killed while it makes a lab, the podman that it started
-// runs on and would finish a container after the lab's removal.
+// settle waits until no command that adds parts to the lab is running. When a process is
+// killed while it creates a lab, the podman that it started continues, and would create
+// a container after the lab's removal.
 func settle(ctx context.Context, name string) error {
 	const longest = time.Minute // many times what starting one container takes
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -31,7 +31,7 @@ func settle(ctx context.Context, name string) error {
 	}
 }
 
-// orphans lists the command lines of processes that make parts of the lab.
+// orphans lists the command lines of processes that create parts of the lab.
 func orphans(proc, name string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "cmdline"))
 	if err != nil {
@@ -51,7 +51,7 @@ func orphans(proc, name string) ([]string, error) {
 	return found, nil
 }
 
-// adds says whether a command line makes part of the lab: ip on one of its
+// adds reports whether a command line creates a part of the lab: ip on one of its
 // namespaces, or the container engine's run or start of one of its containers.
 func adds(argv []string, name string) bool {
 	switch filepath.Base(argv[0]) {

@@ -10,11 +10,11 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// poll is how often a question without a notification is asked again.
+// poll is the interval of repeated queries.
 const poll = 100 * time.Millisecond
 
-// power switches a host on: a clean network namespace, the container by start,
-// and then until systemd says that the boot is over and no unit failed.
+// power starts a host: it creates a clean network namespace, starts the container, and
+// waits until systemd reports the end of the boot without a failed unit.
 func (l *Lab) power(ctx context.Context, h plan.Host, start func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.boot, fmt.Errorf("host %s did not boot within %s", h.Name, l.boot))
 	defer cancel()
@@ -24,8 +24,8 @@ func (l *Lab) power(ctx context.Context, h plan.Host, start func() error) error 
 	return l.booted(ctx, h)
 }
 
-// cable starts the container and connects it. Podman joins a namespace that is
-// complete before the first program runs. Docker makes its own, at each start.
+// cable starts the container and connects it. Podman joins a namespace that is complete
+// before the first program runs; Docker creates its own at each start.
 func (l *Lab) cable(ctx context.Context, h plan.Host, start func() error) error {
 	if l.engine.JoinsNamespace() {
 		if err := netns.AddHost(ctx, l.Name, h.Name); err != nil {
@@ -49,9 +49,8 @@ func (l *Lab) cable(ctx context.Context, h plan.Host, start func() error) error 
 	return netns.Plug(ctx, l.Name, h)
 }
 
-// booted waits for systemd's own verdict. Until D-Bus is there the question
-// itself fails, so it is asked again; after that systemd holds the answer back
-// until the boot is over.
+// booted waits for systemd's result of the boot. The query fails until D-Bus runs and is
+// repeated; after that systemd answers when the boot is over.
 func (l *Lab) booted(ctx context.Context, h plan.Host) error {
 	for {
 		out, err := l.engine.Exec(ctx, l.box(h.Name), "systemctl", "is-system-running", "--wait")
@@ -72,7 +71,7 @@ func (l *Lab) booted(ctx context.Context, h plan.Host) error {
 	}
 }
 
-// answers waits until a command came back over SSH.
+// answers waits until a command succeeds over SSH.
 func (l *Lab) answers(ctx context.Context, h plan.Host) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.boot, fmt.Errorf("no SSH to host %s within %s", h.Name, l.boot))
 	defer cancel()
@@ -87,7 +86,7 @@ func (l *Lab) answers(ctx context.Context, h plan.Host) error {
 	}
 }
 
-// wait lets one polling interval pass, or less when the context ends.
+// wait waits for one polling interval, or until the context ends.
 func wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -7,9 +7,8 @@ import (
 	"deployer/test/lab/container"
 )
 
-// Sweep removes the labs that nobody will miss: those whose process is gone and
-// those that a killed process left half made. It returns their names. Labs that
-// stand on their own and those in use stay.
+// Sweep removes abandoned labs: those whose process has ended and the incomplete ones of
+// killed processes. It returns their names. Labs without a process and labs in use stay.
 func Sweep(ctx context.Context) ([]string, error) {
 	l, err := prepare(ctx, "", Options{})
 	if err != nil {
@@ -46,7 +45,7 @@ func sweep(ctx context.Context, e container.Engine, p place, name string) (bool,
 	return true, remove(ctx, e, p, name)
 }
 
-// abandoned says whether a lab was tied to a process that is gone.
+// abandoned reports whether a lab was tied to a process that has ended.
 func abandoned(p place, s state) bool {
 	if !s.Tied {
 		return false

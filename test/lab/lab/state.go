@@ -15,7 +15,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// state is what a lab remembers of itself in state.json.
+// state is the content of a lab's state.json.
 type state struct {
 	Name     string      `json:"name"`
 	Image    string      `json:"image"`
@@ -24,16 +24,16 @@ type state struct {
 	Complete bool        `json:"complete"` // every host was up once
 }
 
-// place is where labs keep what they know. State lies in the user's cache, but
-// labs belong to the machine: a second user, or sudo with another home, meets the
-// same containers. So locks and the way to each lab's state are in one directory
-// for all, which is as short-lived as the network namespaces: it goes at a reboot.
+// place holds the paths of labs' state. State lies in the user's cache, but labs belong
+// to the machine: another user, or sudo with another home, meets the same containers. So
+// locks, and the path of each lab's state, are in one directory for all users, which,
+// like the network namespaces, does not survive a reboot.
 type place struct {
 	cache string // a state directory for each lab made from here
 	run   string // locks, and for each lab a link to its state directory
 }
 
-// defaultPlace is $XDG_CACHE_HOME/deployer/lab, or ~/.cache/deployer/lab.
+// defaultPlace returns $XDG_CACHE_HOME/deployer/lab, or ~/.cache/deployer/lab.
 func defaultPlace() (place, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -42,7 +42,7 @@ func defaultPlace() (place, error) {
 	return place{cache: filepath.Join(cache, "deployer", "lab"), run: "/run/deployer-lab"}, nil
 }
 
-// files are those of a lab, wherever they are.
+// files returns the paths of a lab's files.
 func (p place) files(lab string) plan.Files {
 	if dir, err := os.Readlink(filepath.Join(p.run, lab)); err == nil {
 		return plan.Files{Dir: dir}
@@ -50,22 +50,22 @@ func (p place) files(lab string) plan.Files {
 	return plan.Files{Dir: filepath.Join(p.cache, lab)}
 }
 
-// open makes the state directory and shows everybody the way there.
+// open creates the state directory and publishes its path.
 func (p place) open(lab string) error {
 	dir := filepath.Join(p.cache, lab)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making the state directory: %w", err)
+		return fmt.Errorf("creating the state directory: %w", err)
 	}
 	if err := os.MkdirAll(p.run, 0o755); err != nil {
-		return fmt.Errorf("making the state directory: %w", err)
+		return fmt.Errorf("creating the state directory: %w", err)
 	}
 	if err := renameio.Symlink(dir, filepath.Join(p.run, lab)); err != nil {
-		return fmt.Errorf("making the state directory: %w", err)
+		return fmt.Errorf("creating the state directory: %w", err)
 	}
 	return nil
 }
 
-// close removes the state directory and then the way there.
+// close removes the state directory and then its published path.
 func (p place) close(lab string) error {
 	if err := os.RemoveAll(p.files(lab).Dir); err != nil {
 		return err
@@ -76,17 +76,17 @@ func (p place) close(lab string) error {
 	return nil
 }
 
-// work is the lock held while a lab is made or removed, owner the one a tied
-// lab's process holds for as long as it lives, image that of the image's builder.
-// A dot keeps them apart from labs, whose names have none.
+// work is the lock held while a lab is created or removed, owner the lock held by a tied
+// lab's process during its life, image the lock of the image's builder. A dot keeps them
+// apart from names of labs, which have none.
 func (p place) work(lab string) string  { return filepath.Join(p.run, lab+".work") }
 func (p place) owner(lab string) string { return filepath.Join(p.run, lab+".owner") }
 func (p place) image() string           { return filepath.Join(p.run, ".image") }
 
-// build is where the image is built.
+// build is the directory in which the image is built.
 func (p place) build() string { return filepath.Join(p.cache, ".image") }
 
-// labs lists the labs that have state or a lock: whole, half made, or in the making.
+// labs lists the labs with state or a lock.
 func (p place) labs() ([]string, error) {
 	var names []string
 	for _, dir := range []string{p.cache, p.run} {
@@ -105,8 +105,8 @@ func (p place) labs() ([]string, error) {
 	return names, nil
 }
 
-// load reads a lab's state. One that has none, or one cut short, is an error
-// that matches fs.ErrNotExist.
+// load reads a lab's state. A missing or truncated state is an error that matches
+// fs.ErrNotExist.
 func (p place) load(lab string) (state, error) {
 	text, err := os.ReadFile(p.files(lab).State())
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// Up makes a lab and returns when every host has booted without a failed unit
-// and answers over SSH. What a lab of the same name left half made is cleared
-// first; one that is up is an error. When it fails nothing of the lab remains.
+// Up creates a lab and returns when every host has booted without a failed unit and
+// answers over SSH. It first removes an incomplete lab of the same name; a running one
+// is an error. On a failure nothing of the lab remains.
 func Up(ctx context.Context, spec plan.Spec, opt Options) (*Lab, error) {
 	hosts, err := spec.Layout()
 	if err != nil {
