@@ -33,7 +33,7 @@ type Cluster struct {
 	Order        []string          `json:"host_names"`     // every host that has a role, inventory order
 }
 
-// VersionSet lists the releases of this cluster.
+// VersionSet is the releases of this cluster's components.
 type VersionSet struct {
 	Kubernetes string `json:"kubernetes"`  // with a leading v, as all of these but pause, nginx and haproxy
 	Etcd       string `json:"etcd"`        // of etcd, etcdctl and etcdutl
@@ -115,18 +115,18 @@ type Network struct {
 	Authentication string   `json:"authentication"` // of BGP sessions: auto, md5 or none
 }
 
-// KubeProxy holds the cluster-wide settings of kube-proxy.
+// KubeProxy is the cluster-wide configuration of kube-proxy.
 type KubeProxy struct {
 	Mode string `json:"mode"` // iptables or nftables
 }
 
-// Containerd holds the cluster-wide settings of the container runtime.
+// Containerd is the cluster-wide configuration of the container runtime.
 type Containerd struct {
 	Registries  []Registry          `json:"registries"`
 	Authorities []RegistryAuthority `json:"authorities"`
 }
 
-// Kubelet holds the settings of kubelets that other roles need.
+// Kubelet is the part of the kubelets' configuration that other roles need.
 type Kubelet struct {
 	MaxPods     int  `json:"max_pods"`     // on a node without an override
 	SwapAllowed bool `json:"swap_allowed"` // some override set failSwapOn to false

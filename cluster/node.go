@@ -52,7 +52,7 @@ type Taint struct {
 	Effect string `json:"effect"` // NoSchedule, PreferNoSchedule or NoExecute
 }
 
-// LocalEtcd holds the settings of a host's own etcd; empty on other hosts.
+// LocalEtcd is the configuration of a host's own etcd; empty on other hosts.
 type LocalEtcd struct {
 	Name      string   `json:"name"`       // of the member, that of the host
 	ClientURL string   `json:"client_url"` // where clients reach it

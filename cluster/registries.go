@@ -14,7 +14,7 @@ import (
 // dirRegistryCA is the directory of registries' CA certificates on nodes.
 const dirRegistryCA = "/etc/containerd/ca"
 
-// Registry holds the settings for pulling images of one registry.
+// Registry is the configuration for pulling images of one registry.
 type Registry struct {
 	Name    string           `json:"name"`    // such as docker.io
 	Server  string           `json:"server"`  // URL of the registry itself, asked last

@@ -12,7 +12,7 @@ type RolloutSpec struct {
 	MaxParallel Share `yaml:"max_parallel" default:"10%" doc:"Nodes that are changed at once after the canaries: a number, or a share of all nodes, at least 1. Masters are changed one at a time in any case."`
 }
 
-// Rollout holds the limits for changes of nodes in use.
+// Rollout is the limits for changes of nodes in use.
 type Rollout struct {
 	MaxParallel Share `json:"max_parallel"` // after the canaries
 }
