@@ -139,8 +139,7 @@ type Audit struct {
 	Policy  map[string]any `json:"policy"`  // an audit.k8s.io/v1 Policy
 }
 
-// Encryption reports whether secrets are encrypted in etcd, and the path of the key
-// file.
+// Encryption is the encryption of secrets in etcd, with the path of the key file.
 type Encryption struct {
 	AtRest bool   `json:"at_rest"` // secrets are encrypted before etcd stores them
 	File   string `json:"file"`    // on masters, with the key
