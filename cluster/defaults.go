@@ -25,7 +25,7 @@ func (s Spec) WithDefaults() Spec {
 	// kubernetes.io/docs/setup/best-practices/cluster-large.
 	s.Kubelet.MaxPods = cmp.Or(s.Kubelet.MaxPods, 110)
 	s.KubeProxy.Mode = cmp.Or(s.KubeProxy.Mode, "iptables")
-	s.Rollout.MaxParallel = cmp.Or(s.Rollout.MaxParallel, defaultParallel)
+	s.Rollout.MaxParallel = cmp.Or(s.Rollout.MaxParallel, &defaultParallel)
 	s.Encryption.AtRest = orTrue(s.Encryption.AtRest)
 	s.DNS = s.DNS.withDefaults()
 	s.API = s.API.withDefaults()

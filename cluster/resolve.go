@@ -91,7 +91,7 @@ func (r *resolver) clusterWide() {
 		Audit:        Audit{Enabled: *s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, Policy: auditPolicy(s.API.Audit)},
 		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},
 		AdminGroup:   AdminGroup,
-		Rollout:      Rollout(s.Rollout),
+		Rollout:      Rollout{MaxParallel: *s.Rollout.MaxParallel},
 		Sysctls:      sysctls(s),
 		Modules:      []string{"overlay", "br_netfilter"},
 		Order:        []string{},

@@ -55,7 +55,7 @@ func TestBadInventories(t *testing.T) {
 		"bastion empty":       {"hosts: {m1: }\nssh: {bastion: {user: x}}", `inventory.yaml:2:16: a bastion requires either address, or host with the name of a host of this inventory`},
 		"bastion unknown":     {"hosts: {jump1: , n: }\nssh: {bastion: {host: jmp1}}", `inventory.yaml:2:16: bastion: there is no host "jmp1"; did you mean "jump1"?`},
 		"max_fail":            {"hosts: {m1: }\nmax_fail: {minions: 1}", `inventory.yaml:2:12: max_fail: there is no role or group "minions"; did you mean "minion"?`},
-		"max_fail value":      {"hosts: {m1: }\nmax_fail: {minion: 110%}", `inventory.yaml:2:20: max_fail.minion: want a number of hosts such as 3, or a percentage from 0% to 100%`},
+		"max_fail value":      {"hosts: {m1: }\nmax_fail: {minion: 110%}", `inventory.yaml:2:20: max_fail.minion: "110%" is not a share of hosts; write a percentage from 0% to 100%`},
 		"label":               {"hosts:\n  m1: {labels: {a b: c}}", `inventory.yaml:2:17: a b=c is not a label of Kubernetes`},
 		"taint":               {"hosts:\n  m1: {taints: [a]}", `inventory.yaml:2:17: taints[0] of host m1: want a taint as key=value:Effect, where Effect is NoSchedule, PreferNoSchedule or NoExecute, got "a"`},
 		"environment":         {"hosts: {m1: }\nvars: {a: !env NOPE}", `inventory.yaml:2:11: environment variable "NOPE" is not set; export it before this run`},

@@ -3,6 +3,7 @@ package inventory
 import (
 	"gopkg.in/yaml.v3"
 
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
@@ -16,7 +17,7 @@ type file struct {
 	Hosts     strictyaml.Map[hostSection]  `yaml:"hosts" each:"host" required:"true" doc:"The hosts by name; a name may hold ranges, as in n[001:997]."`
 	Groups    strictyaml.Map[groupSection] `yaml:"groups" each:"group" doc:"Sets of hosts that share settings."`
 	Roles     roleSection                  `yaml:"roles" doc:"What hosts are for; each a list of hosts, ranges and groups."`
-	MaxFail   strictyaml.Map[Limit]        `yaml:"max_fail" doc:"How many hosts of a role, a group or all may fail before a run stops: a number or a percentage, rounded down."`
+	MaxFail   strictyaml.Map[limit.Limit]  `yaml:"max_fail" doc:"How many hosts of a role, a group or all may fail before a run stops: a number or a percentage, rounded down."`
 	Forks     int                          `yaml:"forks" doc:"How many hosts are worked on at once." default:"50"`
 }
 

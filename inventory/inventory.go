@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
@@ -28,7 +29,7 @@ type Inventory struct {
 	Artifacts *yaml.Node
 	// MaxFail is the number of hosts of a group, a role or all that may fail before a run
 	// stops; other groups have the engine's default.
-	MaxFail map[string]Limit
+	MaxFail map[string]limit.Limit
 	// Forks is the maximum number of hosts processed in parallel; 0 means the engine's
 	// default.
 	Forks int

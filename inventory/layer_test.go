@@ -76,27 +76,3 @@ func TestDeepReplacesOtherKinds(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestLimit(t *testing.T) {
-	for _, c := range []struct {
-		text  string
-		n     int
-		allow int
-	}{{"0", 10, 0}, {"3", 10, 3}, {"3", 2, 2}, {"10%", 5, 0}, {"10%", 10, 1}, {"33.4%", 3, 1}, {"100%", 7, 7}, {"0%", 7, 0}} {
-		l, err := ParseLimit(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := l.Of(c.n); got != c.allow {
-			t.Errorf("%s of %d is %d, want %d", c.text, c.n, got, c.allow)
-		}
-		if back, err := ParseLimit(l.String()); err != nil || back != l {
-			t.Errorf("%s becomes %s", c.text, l)
-		}
-	}
-	for _, text := range []string{"", "-1", "x", "101%", "-1%", "%", "NaN%"} {
-		if _, err := ParseLimit(text); err == nil {
-			t.Errorf("%q was taken", text)
-		}
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
@@ -78,7 +79,7 @@ func TestParseFull(t *testing.T) {
 	if inv.Cluster == nil || inv.Artifacts == nil || inv.Forks != 20 {
 		t.Errorf("cluster %v, artifacts %v, forks %d", inv.Cluster, inv.Artifacts, inv.Forks)
 	}
-	if diff := cmp.Diff(map[string]Limit{"minion": {Percent: 10, IsPercent: true}, "rack1": {Count: 1}}, inv.MaxFail); diff != "" {
+	if diff := cmp.Diff(map[string]limit.Limit{"minion": {Percent: 10, Share: true}, "rack1": {Count: 1}}, inv.MaxFail); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"s3cret", "t0ken"}, inv.Secrets()); diff != "" {

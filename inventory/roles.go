@@ -3,6 +3,7 @@ package inventory
 import (
 	"slices"
 
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
@@ -66,7 +67,7 @@ func (b *builder) include(out members, names []string, ref nameRef, what string,
 // addLimits copies max_fail, whose keys must be known names.
 func (b *builder) addLimits() {
 	known := append(append(b.file.Groups.Keys(), RoleNames()...), "all", "node")
-	b.inv.MaxFail = map[string]Limit{}
+	b.inv.MaxFail = map[string]limit.Limit{}
 	for _, e := range b.file.MaxFail {
 		if !slices.Contains(known, e.Key) {
 			b.errorf(e.Pos, "max_fail: there is no role or group %q%s", e.Key, strictyaml.DidYouMean(e.Key, known))

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"deployer/engine/plan"
 	"deployer/engine/program"
 	"deployer/engine/schedule"
+	"deployer/limit"
 	"deployer/project"
 	"deployer/roles"
 	"deployer/runs/blobs"
@@ -34,7 +36,7 @@ type Run struct {
 	locks     bool // holds run locks on its hosts, unless it is a check
 	unlocked  bool // its steps may run at the same time as those of other runs
 	// budget is the failure budget by group; nil for that of the inventory.
-	budget  map[string]program.Limit
+	budget  map[string]limit.Limit
 	resumes string        // id of the run that this one resumes; empty for none
 	applies *plan.Plan    // plan to apply; nil for none
 	applied *journal.Plan // the file of applies
@@ -124,26 +126,22 @@ func (r *Run) Parallelism() int {
 // failureBudget returns the number of hosts that may fail before the run stops, by
 // group: max_fail of the inventory; without it a tenth of the minions, rounded down, so
 // that one failed minion of many does not stop a run, and one of a few does.
-func (r *Run) failureBudget() map[string]program.Limit {
+func (r *Run) failureBudget() map[string]limit.Limit {
 	if r.budget != nil {
 		return r.budget
 	}
-	out := map[string]program.Limit{}
+	out := map[string]limit.Limit{}
 	if r.Project.Cluster != nil {
-		out["minion"] = program.Limit{Percent: 10, Share: true}
+		out["minion"] = limit.Limit{Percent: 10, Share: true}
 	}
-	for group, limit := range r.Project.Inventory.MaxFail {
-		if l, err := program.ParseLimit(limit.String()); err == nil {
-			out[group] = l
-		}
-	}
+	maps.Copy(out, r.Project.Inventory.MaxFail)
 	return out
 }
 
 // everyHostMayFail returns the budget of runs in which a failed host stops no other.
-func everyHostMayFail() map[string]program.Limit {
-	all := program.Limit{Percent: 100, Share: true}
-	return map[string]program.Limit{"master": all, "etcd": all}
+func everyHostMayFail() map[string]limit.Limit {
+	all := limit.Limit{Percent: 100, Share: true}
+	return map[string]limit.Limit{"master": all, "etcd": all}
 }
 
 // lockOptions returns the options of the run lock; nil for a run that takes no lock.

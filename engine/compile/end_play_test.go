@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine/program"
+	"deployer/limit"
 )
 
 // TestEndPlay: it is end_host on every host where that is certain, and refused with
@@ -64,7 +65,7 @@ func TestEndPlay(t *testing.T) {
 // TestMaxFailPercentage is a share of the hosts of the play.
 func TestMaxFailPercentage(t *testing.T) {
 	p := mustCompile(t, "site.yaml", "- hosts: web\n  max_fail_percentage: 30\n")
-	if diff := cmp.Diff(map[string]program.Limit{"web": {Percent: 30, Share: true}}, p.Plays[0].MaxFail); diff != "" {
+	if diff := cmp.Diff(map[string]limit.Limit{"web": {Percent: 30, Share: true}}, p.Plays[0].MaxFail); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -7,27 +7,28 @@ import (
 
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
 type rawPlay struct {
 	rawInherit
-	Name      string              `yaml:"name"`
-	Hosts     string              `yaml:"hosts" required:"true"`
-	Vars      yaml.Node           `yaml:"vars"`
-	VarsFiles yaml.Node           `yaml:"vars_files"`
-	Prompts   yaml.Node           `yaml:"vars_prompt"`
-	Roles     yaml.Node           `yaml:"roles"`
-	PreTasks  yaml.Node           `yaml:"pre_tasks"`
-	Tasks     yaml.Node           `yaml:"tasks"`
-	PostTasks yaml.Node           `yaml:"post_tasks"`
-	Handlers  yaml.Node           `yaml:"handlers"`
-	MaxFail   map[string]rawLimit `yaml:"max_fail"`
-	MaxShare  *float64            `yaml:"max_fail_percentage"`
-	Barrier   bool                `yaml:"barrier"`
-	Serial    yaml.Node           `yaml:"serial"`
-	Strategy  string              `yaml:"strategy" enum:"free,linear"`
-	Tags      yaml.Node           `yaml:"tags"`
+	Name      string                 `yaml:"name"`
+	Hosts     string                 `yaml:"hosts" required:"true"`
+	Vars      yaml.Node              `yaml:"vars"`
+	VarsFiles yaml.Node              `yaml:"vars_files"`
+	Prompts   yaml.Node              `yaml:"vars_prompt"`
+	Roles     yaml.Node              `yaml:"roles"`
+	PreTasks  yaml.Node              `yaml:"pre_tasks"`
+	Tasks     yaml.Node              `yaml:"tasks"`
+	PostTasks yaml.Node              `yaml:"post_tasks"`
+	Handlers  yaml.Node              `yaml:"handlers"`
+	MaxFail   map[string]limit.Limit `yaml:"max_fail"`
+	MaxShare  *float64               `yaml:"max_fail_percentage"`
+	Barrier   bool                   `yaml:"barrier"`
+	Serial    yaml.Node              `yaml:"serial"`
+	Strategy  string                 `yaml:"strategy" enum:"free,linear"`
+	Tags      yaml.Node              `yaml:"tags"`
 	// GatherFacts has no effect: facts come with the agent's greeting.
 	GatherFacts    *bool `yaml:"gather_facts"`
 	AnyErrorsFatal bool  `yaml:"any_errors_fatal"`
@@ -58,7 +59,7 @@ func (c *compiler) play(d *lang.Document, n *yaml.Node, in importContext) {
 			return
 		}
 	}
-	p := &program.Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.At(n), Hosts: raw.Hosts, MaxFail: limits(raw.MaxFail),
+	p := &program.Play{Index: len(c.prog.Plays), Name: raw.Name, Pos: d.At(n), Hosts: raw.Hosts, MaxFail: raw.MaxFail,
 		Serial: c.serial(d, &raw.Serial), Linear: raw.Strategy == "linear" || c.lib.Step,
 		AnyErrorsFatal: raw.AnyErrorsFatal, ForceHandlers: raw.ForceHandlers, Forks: raw.Forks}
 	if p.Forks < 0 {
@@ -117,6 +118,6 @@ func (c *compiler) maxShare(d *lang.Document, n *yaml.Node, p *program.Play, per
 	case !(*percent >= 0 && *percent <= 100):
 		c.fail(d.KeyPos(n, "max_fail_percentage").Errorf("max_fail_percentage: want a number from 0 to 100"))
 	default:
-		p.MaxFail = map[string]program.Limit{p.Hosts: {Percent: *percent, Share: true}}
+		p.MaxFail = map[string]limit.Limit{p.Hosts: {Percent: *percent, Share: true}}
 	}
 }

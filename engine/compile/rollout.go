@@ -5,20 +5,21 @@ import (
 
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
 // defaultParallel is the default of max_parallel, a tenth of the hosts: a mistake that no
 // canary shows costs at most a tenth of the capacity.
-var defaultParallel = program.Limit{Percent: 10, Share: true}
+var defaultParallel = limit.Limit{Percent: 10, Share: true}
 
 // rawRollout holds the keys of rollout as written.
 type rawRollout struct {
-	When        yaml.Node `yaml:"when"`
-	Canary      []string  `yaml:"canary"`
-	MaxParallel yaml.Node `yaml:"max_parallel"`
-	OneAtATime  []string  `yaml:"one_at_a_time"`
-	MaxFail     rawLimit  `yaml:"max_fail"`
+	When        yaml.Node   `yaml:"when"`
+	Canary      []string    `yaml:"canary"`
+	MaxParallel yaml.Node   `yaml:"max_parallel"`
+	OneAtATime  []string    `yaml:"one_at_a_time"`
+	MaxFail     limit.Limit `yaml:"max_fail"`
 }
 
 // rollout compiles the rollout of a block; nil when the block has none.
@@ -33,13 +34,13 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 			return nil
 		}
 	}
-	r := &program.Rollout{Pos: d.At(n), Canary: raw.Canary, OneAtATime: raw.OneAtATime, MaxFail: program.Limit(raw.MaxFail), Parallel: defaultParallel,
+	r := &program.Rollout{Pos: d.At(n), Canary: raw.Canary, OneAtATime: raw.OneAtATime, MaxFail: raw.MaxFail, Parallel: defaultParallel,
 		When: c.conditions(d, &raw.When, "when")}
 	if raw.Canary == nil {
 		r.Canary = []string{"all"}
 	}
 	if raw.MaxParallel.Kind != 0 {
-		limit, err := program.ParseLimit(raw.MaxParallel.Value)
+		limit, err := limit.Parse(raw.MaxParallel.Value)
 		switch {
 		case raw.MaxParallel.Kind != yaml.ScalarNode:
 			c.fail(d.At(&raw.MaxParallel).Errorf("max_parallel: want a number of hosts, a share such as 10%%, or an expression"))

@@ -5,6 +5,7 @@ import (
 
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/limit"
 )
 
 // serial reads a number, a share, or a list of both.
@@ -18,7 +19,7 @@ func (c *compiler) serial(d *lang.Document, n *yaml.Node) program.Serial {
 	}
 	var out program.Serial
 	for _, e := range entries {
-		var size rawLimit
+		var size limit.Limit
 		err := size.UnmarshalYAML(e)
 		switch {
 		case err != nil:
@@ -26,7 +27,7 @@ func (c *compiler) serial(d *lang.Document, n *yaml.Node) program.Serial {
 		case !size.Share && size.Count == 0, size.Share && size.Percent == 0:
 			c.fail(d.At(e).Errorf("serial: a batch has at least one host; leave serial out for all hosts at once"))
 		}
-		out = append(out, program.Limit(size))
+		out = append(out, size)
 	}
 	if len(entries) == 0 {
 		c.fail(d.At(n).Errorf("serial: the list is empty; leave serial out for all hosts at once"))

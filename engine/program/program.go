@@ -3,6 +3,7 @@ package program
 import (
 	"slices"
 
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
@@ -34,7 +35,7 @@ type Play struct {
 	Hosts string
 	// MaxFail overrides the failure budget of the run, by group, while a host is in this
 	// play.
-	MaxFail map[string]Limit
+	MaxFail map[string]limit.Limit
 	// AnyErrorsFatal ends the run when a host fails or is lost in the play.
 	AnyErrorsFatal bool
 	// ForceHandlers runs the notified handlers of a host that fails in the play, too.

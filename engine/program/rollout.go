@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deployer/engine/lang"
+	"deployer/limit"
 	"deployer/strictyaml"
 )
 
@@ -20,10 +21,10 @@ type Rollout struct {
 	OneAtATime []string
 	// MaxFail is the number of hosts of the play that may fail after the canaries before
 	// the rollout stops.
-	MaxFail      Limit
+	MaxFail      limit.Limit
 	When         []*lang.Expr
 	ParallelExpr *lang.Expr // ParallelExpr computes the maximum number of hosts in the block at a time; nil when Parallel has it.
-	Parallel     Limit
+	Parallel     limit.Limit
 }
 
 // InForce reports whether the rollout applies to a host. For other hosts the block is a
@@ -36,7 +37,7 @@ func (b *Block) InForce(vars *lang.Vars) (bool, error) {
 // MaxParallel returns the maximum number of hosts, of total, in the block at a time; at
 // least 1.
 func (b *Block) MaxParallel(vars *lang.Vars, total int) (int, error) {
-	limit := b.Rollout.Parallel
+	bound := b.Rollout.Parallel
 	if e := b.Rollout.ParallelExpr; e != nil {
 		defer vars.PopTo(vars.Depth())
 		if err := vars.PushScope(b.Scopes, e.Refs()); err != nil {
@@ -44,13 +45,13 @@ func (b *Block) MaxParallel(vars *lang.Vars, total int) (int, error) {
 		}
 		v, err := e.Eval(vars.Map())
 		if err == nil {
-			limit, err = ParseLimit(fmt.Sprint(v))
+			bound, err = limit.Parse(fmt.Sprint(v))
 		}
 		if err != nil {
 			return 0, e.Pos.Errorf("max_parallel %q: %v", e.Src, err)
 		}
 	}
-	return max(limit.Of(total), 1), nil
+	return max(bound.Of(total), 1), nil
 }
 
 // Computable returns the rollout without the expressions that known rejects; known gets the

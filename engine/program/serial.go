@@ -1,8 +1,10 @@
 package program
 
+import "deployer/limit"
+
 // Serial holds the sizes of the batches of a play: of the first batch, of the second, and
 // so on; the last entry repeats. An empty Serial has one batch of all hosts.
-type Serial []Limit
+type Serial []limit.Limit
 
 // Sizes returns the sizes of the batches for a number of hosts. A share is a share of all
 // hosts of the play, rounded down, and at least one host.

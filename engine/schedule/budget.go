@@ -8,21 +8,22 @@ import (
 	"sync"
 
 	"deployer/engine/program"
+	"deployer/limit"
 )
 
 // budget counts the lost hosts of each group against the failure budget. It does not count
 // cancelled hosts, because their cause counts.
 type budget struct {
 	mu      sync.Mutex
-	base    map[string]program.Limit
+	base    map[string]limit.Limit
 	members map[string]map[string]bool // group -> targeted hosts
 	lost    map[string]bool
 }
 
 func newBudget(r *run) (*budget, error) {
-	b := &budget{base: map[string]program.Limit{}, members: map[string]map[string]bool{}, lost: map[string]bool{}}
+	b := &budget{base: map[string]limit.Limit{}, members: map[string]map[string]bool{}, lost: map[string]bool{}}
 	for _, g := range r.opts.ProtectedGroups {
-		b.base[g] = program.Limit{}
+		b.base[g] = limit.Limit{}
 	}
 	maps.Copy(b.base, r.opts.Budget)
 	groups := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/program"
 	"deployer/engine/remote"
+	"deployer/limit"
 )
 
 // Host is a live session with the agent on a host. Run and Dial may be called
@@ -119,7 +119,7 @@ type Options struct {
 	// Budget is the failure budget: the number of hosts of a group (or role, or
 	// "all") that may fail or be unreachable before the run is aborted. A group without an entry has no limit,
 	// except those of ProtectedGroups.
-	Budget map[string]program.Limit
+	Budget map[string]limit.Limit
 	// ProtectedGroups are groups of which no host may be lost, unless Budget or the
 	// play has another limit. The inventory may lack them.
 	ProtectedGroups []string

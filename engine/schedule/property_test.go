@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/program"
+	"deployer/limit"
 )
 
 // world makes a random program and checks, from what its fake hosts are told to
@@ -611,7 +611,7 @@ func TestThousandsOfHosts(t *testing.T) {
 	s := of(3000)
 	s.fleet.quiet = true
 	s.inv.groups = map[string][]string{"master": s.inv.hosts[:3], "etcd": s.inv.hosts[:3], "minion": s.inv.hosts[3:]}
-	limit, err := program.ParseLimit("10%")
+	tenth, err := limit.Parse("10%")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -621,7 +621,7 @@ func TestThousandsOfHosts(t *testing.T) {
 		}
 		return nil
 	}
-	s.opts = func(o *Options) { o.Budget = map[string]program.Limit{"minion": limit} }
+	s.opts = func(o *Options) { o.Budget = map[string]limit.Limit{"minion": tenth} }
 	report := s.run(t, t.Context(), `
 - hosts: all
   tasks:

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/engine/program"
+	"deployer/limit"
 )
 
 // rolloutHosts is what fake hosts are: which steps have changed them, and which hosts do
@@ -428,7 +428,7 @@ func TestRolloutsAtRandom(t *testing.T) {
 		masters, minions := 1+rng.IntN(4), rng.IntN(12)
 		w := newRolloutHosts()
 		s := rolled(w, masters, minions)
-		limit := 1 + rng.IntN(4)
+		bound := 1 + rng.IntN(4)
 		away := map[string]bool{}
 		for _, h := range s.inv.hosts {
 			switch rng.IntN(12) {
@@ -455,10 +455,10 @@ func TestRolloutsAtRandom(t *testing.T) {
 			return nil
 		}
 		s.opts = func(o *Options) {
-			o.Budget = map[string]program.Limit{}
+			o.Budget = map[string]limit.Limit{}
 			o.Forks = 1 + rng.IntN(20)
 		}
-		r := s.run(t, t.Context(), strings.Replace(fmt.Sprintf(rolloutBook, fmt.Sprint(limit)),
+		r := s.run(t, t.Context(), strings.Replace(fmt.Sprintf(rolloutBook, fmt.Sprint(bound)),
 			"    - {name: after, do: {}}", `    - {name: ready, do: {}, label: ready}
     - rollout: {canary: [masters], max_parallel: 2}
       needs: [{label: ready, count: 1}]
@@ -467,8 +467,8 @@ func TestRolloutsAtRandom(t *testing.T) {
 		if strings.Contains(r.Aborted, errDeadlock.Error()) {
 			t.Fatalf("seed %d: %s\n%s", seed, r.Aborted, summary(r))
 		}
-		if w.most > limit {
-			t.Fatalf("seed %d: %d hosts were inside, %d may be", seed, w.most, limit)
+		if w.most > bound {
+			t.Fatalf("seed %d: %d hosts were inside, %d may be", seed, w.most, bound)
 		}
 		for _, rep := range r.Hosts {
 			h := rep.Host

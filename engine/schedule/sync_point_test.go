@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/engine/program"
+	"deployer/limit"
 )
 
 // before checks that on all hosts every line with first comes before any with
@@ -534,11 +534,11 @@ func TestNoGroupIsProtectedByItself(t *testing.T) {
 func TestUnknownGroupInABudget(t *testing.T) {
 	s := of(1)
 	o := s.options()
-	limit, err := program.ParseLimit("10%")
+	tenth, err := limit.Parse("10%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Budget = map[string]program.Limit{"minoin": limit}
+	o.Budget = map[string]limit.Limit{"minoin": tenth}
 	_, err = Run(t.Context(), s.compile(t, "- hosts: all\n  tasks: []\n"), o)
 	if want := fmt.Sprintf("max_fail: group %q: unknown host or group %q", "minoin", "minoin"); err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)

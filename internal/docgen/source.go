@@ -162,12 +162,14 @@ func (s source) word(t ast.Expr) string {
 		return "list of " + s.word(t.Elt)
 	case *ast.MapType:
 		return "mapping of " + s.word(t.Value)
-	case *ast.SelectorExpr: // json.RawMessage, time.Time, time.Duration
+	case *ast.SelectorExpr: // json.RawMessage, time.Time, time.Duration, limit.Limit
 		switch t.Sel.Name {
 		case "Time":
 			return "time, RFC 3339"
 		case "Duration":
 			return "nanoseconds"
+		case "Limit": // its JSON form: 3 or 10%
+			return "text"
 		}
 	case *ast.Ident:
 		return s.named(t.Name)

@@ -14,7 +14,6 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/lang"
 	"deployer/engine/lock"
-	"deployer/engine/program"
 	"deployer/engine/remote"
 	"deployer/engine/schedule"
 	"deployer/engine/transport/ssh"
@@ -65,7 +64,7 @@ func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) 
 	}
 	report, err := schedule.Run(ctx, prog, schedule.Options{
 		RunID: id, CheckOnly: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
-		Registry: library.Registry, Connector: conn, Blobs: c.Blobs, Forks: c.Inventory.Forks, Budget: c.budget(),
+		Registry: library.Registry, Connector: conn, Blobs: c.Blobs, Forks: c.Inventory.Forks, Budget: c.Inventory.MaxFail,
 		ProtectedGroups: []string{cluster.RoleMaster, cluster.RoleEtcd},
 		Lock:            claim, Retry: c.Retry, Sink: sink, Redactor: redactor,
 	})
@@ -113,14 +112,6 @@ func (c Controller) vars() func(host string) (map[string]any, error) {
 		vars["groups"] = groups
 		return vars, nil
 	}
-}
-
-func (c Controller) budget() map[string]program.Limit {
-	out := map[string]program.Limit{}
-	for group, l := range c.Inventory.MaxFail {
-		out[group] = program.Limit{Count: l.Count, Percent: l.Percent, Share: l.IsPercent}
-	}
-	return out
 }
 
 // connector opens agent sessions over SSH.

@@ -1,4 +1,4 @@
-package program
+package limit
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ func TestLimit(t *testing.T) {
 		want  int
 	}{{"0", 10, 0}, {"2", 10, 2}, {"10%", 5, 0}, {"10%", 10, 1}, {"10%", 19, 1}, {"100%", 7, 7}, {"33.4%", 3, 1}, {"0%", 100, 0}}
 	for _, tt := range tests {
-		l, err := ParseLimit(tt.text)
+		l, err := Parse(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "-1", "101%", "x%", "NaN%", "1.5", "many"} {
-		if _, err := ParseLimit(bad); err == nil {
+		if _, err := Parse(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}
