@@ -64,17 +64,6 @@ type EtcdPlan struct {
 	Order     []string            `json:"order"` // hosts whose step changes or completes the membership
 }
 
-// Refused lists the hosts whose etcd must stay untouched, in the order of probes.
-func (p EtcdPlan) Refused(probes []EtcdProbe) []string {
-	var out []string
-	for _, h := range probes {
-		if p.Hosts[h.Name].Action == EtcdRefuse {
-			out = append(out, h.Name)
-		}
-	}
-	return out
-}
-
 // PlanEtcd decides the action of each etcd host. Probes come in inventory order. It
 // never plans a second cluster, never lets a member return without the data that it had,
 // and completes an interrupted installation as the same cluster.

@@ -20,6 +20,11 @@ type ActionContext interface {
 	// Step returns the id of the step: the same in the next run of the playbook, and
 	// different from all ids of other playbooks.
 	Step() string
+	// RunID returns the id of the run.
+	RunID() string
+	// CheckOnly reports whether the run is in check mode. Actions that wait for a
+	// service do not wait then, because check mode starts no service.
+	CheckOnly() bool
 	// Vars returns the current variables of the host, registered results included.
 	Vars() map[string]any
 	// Targets returns the hosts of the task that are still in the run, in inventory

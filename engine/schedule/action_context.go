@@ -25,6 +25,12 @@ type actionContext struct {
 // Host returns the name of the host.
 func (s *actionContext) Host() string { return s.host.name }
 
+// RunID returns the id of the run.
+func (s *actionContext) RunID() string { return s.host.run.opts.RunID }
+
+// CheckOnly reports whether the run is in check mode.
+func (s *actionContext) CheckOnly() bool { return s.host.run.opts.CheckOnly }
+
 // Vars returns the current variables of the host.
 func (s *actionContext) Vars() map[string]any {
 	s.once.Do(func() { s.vars = s.copyVars() })

@@ -164,7 +164,7 @@ func TestKilledBeforeTheReceipt(t *testing.T) {
 	sys := tasktest.New(t)
 	m := &Install{Blob: sys.AddBlob([]byte("K")), Dest: "/b/k"}
 	tasktest.Converge(t, sys, m)
-	if err := receipt.Remove(sys, m.receiptPath()); err != nil {
+	if err := os.Remove(sys.Path(m.receiptPath())); err != nil {
 		t.Fatal(err)
 	}
 	if tasktest.Check(t, sys, m).Needed {

@@ -21,7 +21,7 @@ import (
 
 func ring(t *testing.T) *keyring.Keyring {
 	t.Helper()
-	keys, err := keyring.New(time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

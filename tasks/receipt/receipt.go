@@ -8,9 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -62,13 +60,4 @@ func Write(sys engine.System, path string, receipt any) error {
 		return fmt.Errorf("making the directory of receipts: %w", err)
 	}
 	return hostfile.Write(sys, path, bytes.NewReader(append(data, '\n')), hostfile.Access{Mode: "0600"})
-}
-
-// Remove deletes a receipt if there is one.
-func Remove(sys engine.System, path string) error {
-	err := os.Remove(sys.Path(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

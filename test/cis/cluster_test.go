@@ -20,7 +20,7 @@ func TestDefaultsOfClusters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := keyring.New(time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,5 @@
-// Package actionctx reads what actions need from their site: the resolved cluster,
-// the variables that hosts registered, whether this is a dry run, and the id of the
-// run.
+// Package actionctx reads from the context of an action: the resolved cluster, and
+// results that several hosts registered.
 package actionctx
 
 import (
@@ -10,14 +9,6 @@ import (
 	"deployer/engine"
 )
 
-// CheckOnly reports whether this is a dry run. Gates do not wait then, because the
-// services that they wait for were not started.
-func CheckOnly(site engine.ActionContext) bool {
-	run, _ := site.Vars()["run"].(map[string]any)
-	check, _ := run["check"].(bool)
-	return check
-}
-
 // Cluster returns the resolved cluster, a service of the program that started the
 // run.
 func Cluster(site engine.ActionContext) (*cluster.Cluster, error) {
@@ -26,11 +17,4 @@ func Cluster(site engine.ActionContext) (*cluster.Cluster, error) {
 		return nil, errors.New("this action needs a cluster, and the program that started the run provides none")
 	}
 	return c, nil
-}
-
-// RunID returns the id of the run; empty outside of a run.
-func RunID(site engine.ActionContext) string {
-	run, _ := site.Vars()["run"].(map[string]any)
-	id, _ := run["id"].(string)
-	return id
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 )
 
@@ -40,7 +39,7 @@ func (a *Action) Check(ctx context.Context, site engine.ActionContext) (engine.C
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if s.Cordon == Ours || actionctx.CheckOnly(site) && s.Cordon == Open {
+	if s.Cordon == Ours || site.CheckOnly() && s.Cordon == Open {
 		pledge(site, client, s.Node)
 	}
 	change := engine.Change{Output: engine.Output{"node": s.Node, "evicted": 0, "was_cordoned": s.Cordon == Foreign}}
@@ -89,7 +88,7 @@ func (a *Action) Apply(ctx context.Context, site engine.ActionContext, _ engine.
 
 func (a *Action) options(site engine.ActionContext) Options {
 	return Options{
-		Run: actionctx.RunID(site), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
+		Run: site.RunID(), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
 		DisableEviction: a.DisableEviction, PodSelector: a.PodSelector, SkipWaitForDelete: a.SkipWaitForDelete,
 	}
 }

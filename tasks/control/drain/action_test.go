@@ -35,7 +35,7 @@ type testCluster struct {
 
 func newTestCluster(t *testing.T, check bool) *testCluster {
 	t.Helper()
-	keys, err := keyring.New(time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func newTestCluster(t *testing.T, check bool) *testCluster {
 	engine.Provide(services, kube.NewAccess(ring))
 	engine.Provide(services, &cluster.Cluster{Masters: []string{"m1", "m2"}, API: cluster.API{Port: 6443}})
 	engine.Provide(services, y.pledges)
-	y.Site = &sitetest.Site{Name: "n1", Provided: services, Values: map[string]any{"run": map[string]any{"id": "r1", "check": check}},
+	y.Site = &sitetest.Site{Name: "n1", Provided: services, Run: "r1", Check: check,
 		DialFunc: func(ctx context.Context, host, network, _ string) (net.Conn, error) {
 			if host == "m1" {
 				return nil, errors.New("no route to m1")

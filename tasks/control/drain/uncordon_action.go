@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 )
 
@@ -35,7 +34,7 @@ func (u *UncordonAction) Check(ctx context.Context, site engine.ActionContext) (
 	if err != nil {
 		return engine.Change{}, err
 	}
-	is, dry := CordonOf(node), actionctx.CheckOnly(site)
+	is, dry := CordonOf(node), site.CheckOnly()
 	foreseen := dry && settled(site, name)
 	out := engine.Output{"node": name, "still_cordoned": is == Foreign && !u.Force}
 	if is == Ours || is == Foreign && u.Force || is == Open && foreseen {
@@ -78,7 +77,7 @@ func (u *UncordonAction) Apply(ctx context.Context, site engine.ActionContext, _
 // a single master the API is unavailable for a while.
 func (u *UncordonAction) client(ctx context.Context, site engine.ActionContext) (*kube.Client, error) {
 	client, err := kube.Open(ctx, site)
-	if err != nil || actionctx.CheckOnly(site) {
+	if err != nil || site.CheckOnly() {
 		return client, err
 	}
 	return client.WithoutRetries(u.Timeout), nil

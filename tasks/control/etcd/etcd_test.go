@@ -273,7 +273,7 @@ func TestAddMemberRefusesAHostThatMustNotBeTouched(t *testing.T) {
 
 func TestADryRunDoesNotWait(t *testing.T) {
 	s := run(t, newFake(), "m1", nil)
-	s.Values = map[string]any{"run": map[string]any{"check": true}}
+	s.Check = true
 	change, err := NewHealthy().Check(context.Background(), s)
 	if err != nil || change.Needed || change.Output["healthy"] != false {
 		t.Errorf("%+v %v", change, err)

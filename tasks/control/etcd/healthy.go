@@ -7,7 +7,6 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/poll"
 )
 
@@ -36,7 +35,7 @@ func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if actionctx.CheckOnly(site) {
+	if site.CheckOnly() {
 		state := Judge(Take(ctx, open, hosts), self)
 		return engine.NoChange(engine.Output{"healthy": state.OK, "detail": state.Text}), nil
 	}

@@ -96,7 +96,7 @@ func TestAuthorityErrors(t *testing.T) {
 // A cluster that lives without a password for its BGP sessions gets one when the
 // inventory says so, and only then.
 func TestBGPPasswordWhenAsked(t *testing.T) {
-	keys, err := keyring.New(time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestBGPPasswordWhenAsked(t *testing.T) {
 // Secrets that are encrypted with the lost one would be unreadable, and nobody
 // would have been told.
 func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
-	keys, err := keyring.New(time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 // The digests of a dry run say nothing of keys that only the real run makes.
 func TestDigestsOfADryRun(t *testing.T) {
 	s, _ := site(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
-	s.Values = map[string]any{"run": map[string]any{"check": true}}
+	s.Check = true
 	if _, err := (&keyring.Load{Found: "found"}).Check(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestDigestsOfADryRun(t *testing.T) {
 	if err != nil || dry.Needed || dry.Output[keyring.EncryptionConf] != "made by the run" {
 		t.Errorf("dry run: %+v, %v", dry, err)
 	}
-	s.Values = nil
+	s.Check = false
 	if wet, err := (&keyring.Digests{}).Check(t.Context(), s); err != nil || wet.Output[keyring.EncryptionConf] == dry.Output[keyring.EncryptionConf] {
 		t.Errorf("real run: %+v, %v", wet, err)
 	}

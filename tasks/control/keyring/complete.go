@@ -48,12 +48,6 @@ func Complete(held Files, now time.Time) (*Keys, []string, error) {
 	return &Keys{authorities: authorities, files: c.files, made: made}, made, nil
 }
 
-// New creates the keys of a new cluster.
-func New(now time.Time) (*Keys, error) {
-	keys, _, err := Complete(nil, now)
-	return keys, err
-}
-
 type completion struct {
 	files Files
 	now   time.Time

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 )
 
 // notWritten is the digest of a file that a dry run created in memory: the next run
@@ -35,7 +34,7 @@ func (*Digests) Check(_ context.Context, site engine.ActionContext) (engine.Chan
 	}
 	out := engine.Output{}
 	for path, digest := range keys.Digests() {
-		if actionctx.CheckOnly(site) && slices.Contains(keys.made, path) {
+		if site.CheckOnly() && slices.Contains(keys.made, path) {
 			digest = notWritten
 		}
 		out[path] = digest

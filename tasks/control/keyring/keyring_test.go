@@ -20,7 +20,7 @@ import (
 
 func newKeys(t *testing.T) *Keys {
 	t.Helper()
-	keys, err := New(time.Now())
+	keys, _, err := Complete(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/poll"
 )
 
@@ -35,7 +34,7 @@ func (a *APIReady) Check(ctx context.Context, site engine.ActionContext) (engine
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if actionctx.CheckOnly(site) {
+	if site.CheckOnly() {
 		detail, ready := client.Readyz(ctx)
 		return engine.NoChange(engine.Output{"ready": ready, "detail": detail}), nil
 	}

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 )
 
 // ApplyManifests is the action `kube_apply`.
@@ -49,7 +48,7 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.ActionContext) (
 	if err != nil {
 		return engine.Change{}, err
 	}
-	dry := actionctx.CheckOnly(site)
+	dry := site.CheckOnly()
 	if dry {
 		client = client.WithoutRetries(-1)
 	}

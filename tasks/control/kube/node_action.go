@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/poll"
 )
 
@@ -44,7 +43,7 @@ func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	if err != nil {
 		return engine.Change{}, err
 	}
-	name, dry := n.name(site), actionctx.CheckOnly(site)
+	name, dry := n.name(site), site.CheckOnly()
 	if n.Absent {
 		return n.superfluous(ctx, client, name)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 )
 
 // NodesReady is the action `nodes_ready`: a gate that opens when nodes are
@@ -21,7 +20,7 @@ func NewNodesReady() *NodesReady { return &NodesReady{Share: 1, Timeout: 5 * tim
 
 // Check waits, except in a dry run.
 func (n *NodesReady) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	if actionctx.CheckOnly(site) {
+	if site.CheckOnly() {
 		return engine.NoChange(nil), nil
 	}
 	client, err := Open(ctx, site)

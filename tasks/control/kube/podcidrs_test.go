@@ -200,7 +200,7 @@ func TestApplyActionConvergesAndWaits(t *testing.T) {
 
 func TestADryRunWithoutAnAPITellsWhatItWouldApply(t *testing.T) {
 	s := newSite(t, nil)
-	s.Values = map[string]any{"run": map[string]any{"check": true}}
+	s.Check = true
 	action := NewApplyManifests()
 	action.Content = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
 	change, err := action.Check(context.Background(), s)

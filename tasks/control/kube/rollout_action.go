@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 )
 
 // RolledOut is the action `kube_rollout`: a gate that opens when workloads run
@@ -26,7 +25,7 @@ func NewRolledOut() *RolledOut { return &RolledOut{Available: 1, Timeout: 5 * ti
 // Check waits, except in a dry run.
 func (r *RolledOut) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	workloads, err := r.workloads()
-	if err != nil || actionctx.CheckOnly(site) {
+	if err != nil || site.CheckOnly() {
 		return engine.Change{}, err
 	}
 	client, err := Open(ctx, site)

@@ -46,7 +46,7 @@ const pollEvery = time.Second
 // reachable: the process has lived for 15 s), or "nothing" (the node has never joined
 // the cluster, so nothing depends on it yet).
 func (r *Ready) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	if actionctx.CheckOnly(site) {
+	if site.CheckOnly() {
 		return engine.NoChange(nil), nil
 	}
 	g := &gate{site: site, node: cmp.Or(r.Name, site.Host()), unit: cmp.Or(r.Unit, "kubelet.service")}

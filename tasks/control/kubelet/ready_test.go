@@ -141,7 +141,7 @@ func TestAKubeletThatIsNoMoreNeedsNoWaitInARevert(t *testing.T) {
 
 func TestADryRunLooksAtNothing(t *testing.T) {
 	b := newTestNode(testNode{})
-	b.Values["run"] = map[string]any{"check": true}
+	b.Check = true
 	if change, err := NewReady().Check(t.Context(), b); err != nil || change.Needed || b.asked > 0 {
 		t.Errorf("%+v, %v, asked %d", change, err, b.asked)
 	}

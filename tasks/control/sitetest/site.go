@@ -14,6 +14,8 @@ import (
 // is a site without hosts.
 type Site struct {
 	Name     string
+	Run      string // id of the run
+	Check    bool   // check mode
 	Hosts    []string
 	Values   map[string]any
 	Results  map[string]map[string]engine.Output // host -> registered name -> output
@@ -31,6 +33,12 @@ var _ engine.ActionContext = (*Site)(nil)
 
 // Host implements engine.ActionContext.
 func (s *Site) Host() string { return s.Name }
+
+// RunID implements engine.ActionContext.
+func (s *Site) RunID() string { return s.Run }
+
+// CheckOnly implements engine.ActionContext.
+func (s *Site) CheckOnly() bool { return s.Check }
 
 // Vars implements engine.ActionContext.
 func (s *Site) Vars() map[string]any { return s.Values }

@@ -72,7 +72,7 @@ type PodsTask struct {
 // changes nothing. In a dry run it makes nothing.
 func (p *PodsTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, client, err := tools(site)
-	if err != nil || actionctx.CheckOnly(site) {
+	if err != nil || site.CheckOnly() {
 		return engine.Change{}, err
 	}
 	o := Options{
