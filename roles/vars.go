@@ -1,13 +1,12 @@
 package roles
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	"deployer/cluster"
+	"deployer/engine/lang"
 	"deployer/inventory"
 )
 
@@ -76,13 +75,13 @@ func (v *Variables) ResolveShared(isComputed func(value any) bool, compute func(
 // catalogue's names of container images to their full references.
 func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluster.Cluster, images map[string]string) (*Variables, error) {
 	v := newVariables(given)
-	wide, err := toJSONTypes(c)
+	wide, err := lang.FromGo(c)
 	if err != nil {
 		return nil, fmt.Errorf("variables of the cluster: %w", err)
 	}
 	all := map[string]any{}
 	for name, node := range c.Nodes {
-		m, err := toJSONTypes(node)
+		m, err := lang.FromGo(node)
 		if err != nil {
 			return nil, fmt.Errorf("variables of host %s: %w", name, err)
 		}
@@ -163,41 +162,4 @@ func list(texts []string) []any {
 		out = append(out, t)
 	}
 	return out
-}
-
-// toJSONTypes converts a value to maps, lists, strings, ints and floats under its JSON
-// names, the types of expressions and templates. Whole numbers become ints, so that a
-// template does not print 1e+06.
-func toJSONTypes(value any) (any, error) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var out any
-	if err := dec.Decode(&out); err != nil {
-		return nil, err
-	}
-	return numbers(out), nil
-}
-
-func numbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			v[k] = numbers(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = numbers(e)
-		}
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return int(i)
-		}
-		f, _ := v.Float64()
-		return f
-	}
-	return v
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/lang"
 	"deployer/engine/program"
 )
 
@@ -152,9 +153,9 @@ func toJSONTypes(o engine.Output) (engine.Output, error) {
 	if len(o) == 0 {
 		return nil, nil
 	}
-	m, err := asMap(o)
+	m, err := lang.FromGo(map[string]any(o))
 	if err != nil {
 		return nil, fmt.Errorf("output of the action: %w", err)
 	}
-	return m, nil
+	return m.(map[string]any), nil
 }

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -29,7 +28,7 @@ func (h *host) refresh() error {
 	if session == nil {
 		return errTruncated
 	}
-	facts, err := asMap(session.Facts())
+	facts, err := lang.FromGo(session.Facts())
 	if err != nil {
 		return fmt.Errorf("facts: %w", err)
 	}
@@ -54,17 +53,4 @@ func retryable(err error) bool {
 func isConnection(err error) bool {
 	var r interface{ Retryable() bool }
 	return errors.As(err, &r)
-}
-
-// asMap converts a struct to variables, by its JSON names.
-func asMap(v any) (map[string]any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, err
-	}
-	return lang.Normalize(m).(map[string]any), nil
 }
