@@ -15,7 +15,7 @@ func TestPrintRows(t *testing.T) {
 		want []string
 	}{
 		"a skipped row is not one of those that were made": {
-			rows: []report.Row{report.Skip("node", "old", "the inventory does not know this node"), node("m1"), node("m2")},
+			rows: []report.Row{report.Skip("node", "old", "the node is not in the inventory"), node("m1"), node("m2")},
 			want: []string{"node   ok 2 of 2, 1 skipped  Ready\n", "healthy: 2 checks passed, 1 skipped\n"},
 		},
 		"nothing was made": {

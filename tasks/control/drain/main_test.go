@@ -15,7 +15,7 @@ import (
 func serve(t *testing.T, api *kubetest.API) *kube.Client {
 	t.Helper()
 	server := api.Start(t.Cleanup)
-	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, Patience: time.Second})
+	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (u *UncordonAction) client(ctx context.Context, site engine.ActionContext) 
 	if err != nil || site.CheckOnly() {
 		return client, err
 	}
-	return client.WithoutRetries(u.Timeout), nil
+	return client.WithRetryTimeout(u.Timeout), nil
 }
 
 // Gate works like the action, because the reverted run may have left the node cordoned.

@@ -16,37 +16,39 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// dialTimeout is how long one master may take to connect before the next is
-// tried.
+// dialTimeout is the maximum time for a connection to one master; after it the
+// next master is dialled.
 const dialTimeout = 5 * time.Second
 
-// Dialer opens a connection from a host, as seen by it.
+// Dialer opens a connection from a host: the host resolves and dials address.
 type Dialer func(ctx context.Context, host, network, address string) (net.Conn, error)
 
-// Access is how the actions of a run reach the API. The program that starts a
-// run provides one as a service; it connects when it is first used, and is
-// safe for concurrent use.
+// Access gives the actions of a run their clients of the Kubernetes API. The
+// program that starts a run provides an Access as a service. An Access connects
+// when its first client sends a request, and is safe for concurrent use.
 type Access struct {
 	ring *keyring.Keyring
 
 	mu      sync.Mutex
 	dial    Dialer
-	masters []string // the one that answered last comes first
+	masters []string // the master of the last successful dial comes first
 	port    int
 	any     *Client
 	pinned  map[string]*Client
 
-	loading    sync.Mutex // held while the keys are read from a master
+	loading    sync.Mutex // is held while the keys are read from a master
 	identityMu sync.Mutex
 	identity   *tls.Certificate
 }
 
-// NewAccess returns an access that makes its identity with the keys of ring.
+// NewAccess returns an Access whose client certificate is signed with the keys of
+// ring.
 func NewAccess(ring *keyring.Keyring) *Access {
 	return &Access{ring: ring, pinned: map[string]*Client{}}
 }
 
-// AccessOf returns the access of the run, told how to dial from now on.
+// AccessOf returns the Access of the run, updated with the dialer, the masters and
+// the API port of site. It fails when the run has no Access or no resolved cluster.
 func AccessOf(site engine.ActionContext) (*Access, error) {
 	a, ok := engine.Service[*Access](site.Services())
 	if !ok {
@@ -60,8 +62,8 @@ func AccessOf(site engine.ActionContext) (*Access, error) {
 	return a, nil
 }
 
-// Use tells how hosts are dialled, which of them are masters, and the port of
-// their API servers.
+// Use sets the dialer, the masters and the port of their API servers. Masters that
+// the Access knows keep their order.
 func (a *Access) Use(dial Dialer, masters []string, port int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,8 +76,9 @@ func (a *Access) Use(dial Dialer, masters []string, port int) {
 	}
 }
 
-// Any returns the client that is shared by the run. It talks to whichever
-// master answers, and moves on to another when that one is in trouble.
+// Any returns the client that the whole run shares. The client uses one master, and
+// switches to the next when that master fails. Any fails when the keyring is empty
+// ([keyring.ErrEmpty]) or there is no master.
 func (a *Access) Any() (*Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,9 +86,9 @@ func (a *Access) Any() (*Client, error) {
 		return a.any, nil
 	}
 	if len(a.masters) == 0 {
-		return nil, errors.New("there is no master to reach the Kubernetes API through")
+		return nil, errors.New("the Kubernetes API cannot be reached: the inventory has no master")
 	}
-	client, err := a.client(a.dialAny, a.another)
+	client, err := a.client(a.dialAny, a.switchMaster)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (a *Access) Any() (*Client, error) {
 	return client, nil
 }
 
-// On returns a client that talks to the API server of one master only.
+// On returns a client that uses the API server of one master only.
 func (a *Access) On(master string) (*Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +114,7 @@ func (a *Access) On(master string) (*Client, error) {
 	return c, nil
 }
 
-func (a *Access) client(dial func(context.Context, string, string) (net.Conn, error), another func()) (*Client, error) {
+func (a *Access) client(dial func(context.Context, string, string) (net.Conn, error), switchServer func()) (*Client, error) {
 	keys, err := a.ring.Keys()
 	if err != nil {
 		return nil, err
@@ -129,8 +132,8 @@ func (a *Access) client(dial func(context.Context, string, string) (net.Conn, er
 				return a.certificate(time.Now())
 			},
 		},
-		Dial:    dial,
-		Another: another,
+		Dial:         dial,
+		SwitchServer: switchServer,
 	})
 }
 
@@ -140,8 +143,8 @@ func (a *Access) state() (Dialer, []string, int) {
 	return a.dial, slices.Clone(a.masters), a.port
 }
 
-// dialAny tries the masters in turn. The address is the same on each: its own
-// loopback.
+// dialAny dials the masters in turn until one accepts the connection. The address
+// is the same on each, its own loopback.
 func (a *Access) dialAny(ctx context.Context, network, address string) (net.Conn, error) {
 	dial, masters, _ := a.state()
 	var errs []error
@@ -174,8 +177,9 @@ func (a *Access) prefer(master string) {
 	}
 }
 
-// another puts the master in use last, and drops idle connections to it.
-func (a *Access) another() {
+// switchMaster moves the master in use to the end of the list, and closes the idle
+// connections to it.
+func (a *Access) switchMaster() {
 	a.mu.Lock()
 	if len(a.masters) > 1 {
 		a.masters = append(a.masters[1:], a.masters[0])
@@ -187,12 +191,12 @@ func (a *Access) another() {
 	}
 }
 
-// unreachableError says that no master took a connection. It counts as a
-// network error, which passes.
+// unreachableError reports that no master accepted a connection. It implements
+// net.Error as a temporary error, so that requests are retried.
 type unreachableError struct{ errs []error }
 
 func (e *unreachableError) Error() string {
-	return "no master's API server can be reached: " + errors.Join(e.errs...).Error()
+	return "no API server can be reached on any master: " + errors.Join(e.errs...).Error()
 }
 func (e *unreachableError) Unwrap() []error { return e.errs }
 func (e *unreachableError) Timeout() bool   { return false }

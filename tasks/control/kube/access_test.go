@@ -20,12 +20,12 @@ import (
 	"deployer/tasks/control/kube/kubetest"
 )
 
-// masters are API servers, each with a certificate for 127.0.0.1 only, that
-// can be reached through their host's name.
+// masters are API servers that are dialled by the names of their hosts. Each has a
+// certificate for 127.0.0.1 only.
 type masters struct {
 	mu      sync.Mutex
 	servers map[string]*httptest.Server
-	clients map[string][]string // common names and groups seen by each
+	clients map[string][]string // subjects of client certificates, by master
 	conns   map[string][]net.Conn
 	dead    map[string]bool
 }
@@ -80,7 +80,7 @@ func (m *masters) dial(ctx context.Context, host, network, address string) (net.
 	return conn, err
 }
 
-// kill cuts a master off, with the connections that it has.
+// kill refuses new connections to a master and closes the present ones.
 func (m *masters) kill(host string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +109,7 @@ func filledRing(t *testing.T) *keyring.Keyring {
 	return ring
 }
 
-func TestTheSharedClientOutlivesMasters(t *testing.T) {
+func TestSharedClientSwitchesToAnotherMasterWhenOneDies(t *testing.T) {
 	ring := filledRing(t)
 	api := &kubetest.API{}
 	m := newMasters(t, ring, api, "m1", "m2", "m3")
@@ -124,26 +124,26 @@ func TestTheSharedClientOutlivesMasters(t *testing.T) {
 			t.Fatalf("got %v", got)
 		}
 		if len(m.seen(name)) == 0 {
-			t.Errorf("%s was not asked after %d deaths", name, i)
+			t.Errorf("%s got no request after %d dead masters", name, i)
 		}
 		m.kill(name)
 	}
 	again, _ := access.Any()
 	if again != client {
-		t.Error("a second client for one run")
+		t.Error("Any returned a second client")
 	}
-	_, err = Nodes(context.Background(), client.WithoutRetries(-1), nil)
-	for _, want := range []string{"no master's API server can be reached", "m1: connection refused", "m3: connection refused"} {
+	_, err = Nodes(context.Background(), client.WithRetryTimeout(-1), nil)
+	for _, want := range []string{"no API server can be reached on any master", "m1: connection refused", "m3: connection refused"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("all dead: %v lacks %q", err, want)
+			t.Errorf("no master alive: error %v lacks %q", err, want)
 		}
 	}
 	if got := m.seen("m1")[0]; got != "CN=deployer,O=system:masters" {
-		t.Errorf("the controller is %s", got)
+		t.Errorf("subject of the client certificate: %s", got)
 	}
 }
 
-func TestAPinnedClientAsksItsMasterOnly(t *testing.T) {
+func TestPinnedClientUsesItsMasterOnly(t *testing.T) {
 	ring := filledRing(t)
 	m := newMasters(t, ring, &kubetest.API{}, "m1", "m2")
 	access := NewAccess(ring)
@@ -165,7 +165,7 @@ func TestAPinnedClientAsksItsMasterOnly(t *testing.T) {
 	}
 }
 
-func TestFindReadyLeavesAMasterThatIsNotReady(t *testing.T) {
+func TestFindReadySwitchesFromAMasterThatIsNotReady(t *testing.T) {
 	ring := filledRing(t)
 	api := &kubetest.API{}
 	sick := true
@@ -188,11 +188,11 @@ func TestFindReadyLeavesAMasterThatIsNotReady(t *testing.T) {
 		t.Fatal(saw)
 	}
 	if len(m.seen("m1")) != 1 || len(m.seen("m2")) != 1 {
-		t.Errorf("m1 was asked %d times, m2 %d times", len(m.seen("m1")), len(m.seen("m2")))
+		t.Errorf("m1 got %d requests, m2 %d", len(m.seen("m1")), len(m.seen("m2")))
 	}
 }
 
-func TestTheIdentityIsRenewedBeforeItEnds(t *testing.T) {
+func TestClientCertificateIsReplacedBeforeItExpires(t *testing.T) {
 	access := NewAccess(filledRing(t))
 	now := time.Now()
 	first, err := access.certificate(now)
@@ -209,7 +209,7 @@ func TestTheIdentityIsRenewedBeforeItEnds(t *testing.T) {
 	}
 }
 
-func TestAccessNeedsKeysAndMasters(t *testing.T) {
+func TestAccessFailsWithoutKeysOrMasters(t *testing.T) {
 	access := NewAccess(&keyring.Keyring{})
 	if _, err := access.Any(); err == nil || !strings.Contains(err.Error(), "no master") {
 		t.Errorf("no masters: %v", err)
@@ -220,14 +220,14 @@ func TestAccessNeedsKeysAndMasters(t *testing.T) {
 	}
 }
 
-func TestReadyzNamesTheFailingChecks(t *testing.T) {
+func TestWaitAPINamesTheFailingChecks(t *testing.T) {
 	api := &kubetest.API{Before: func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = w.Write([]byte("[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"))
 		return true
 	}}
 	err := WaitAPI(context.Background(), serve(t, api), 100*time.Millisecond, silent)
-	if err == nil || !strings.Contains(err.Error(), "/readyz answers 500, not ok: etcd") {
+	if err == nil || !strings.Contains(err.Error(), "/readyz returns 500, failing checks: etcd") {
 		t.Errorf("got %v", err)
 	}
 }

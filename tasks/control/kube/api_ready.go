@@ -10,17 +10,18 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// APIReady is the action `kube_ready`: a gate that opens when the API server
-// of one master, asked directly, says that it is ready.
+// APIReady is the action `kube_ready`: a gate that opens when the API server of one
+// master, queried directly, is ready.
 type APIReady struct {
-	Host    string        `yaml:"host" doc:"Master of the API server; default: the host."`
+	Host    string        `yaml:"host" doc:"Master whose API server is queried; default: the host."`
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 2m."`
 }
 
 // NewAPIReady returns the action with its defaults.
 func NewAPIReady() *APIReady { return &APIReady{Timeout: 2 * time.Minute} }
 
-// Check waits. In a dry run it looks once and fails at nothing.
+// Check waits until the API server is ready. In a dry run it sends one query, and an
+// API server that is not ready is no error.
 func (a *APIReady) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	host := a.Host
 	if host == "" {
@@ -44,13 +45,13 @@ func (a *APIReady) Check(ctx context.Context, site engine.ActionContext) (engine
 	return engine.NoChange(engine.Output{"ready": true}), nil
 }
 
-// Apply is never needed.
+// Apply does nothing: Check never returns a needed change.
 func (a *APIReady) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-// WaitAPI waits until /readyz answers 200. When time is over the error says
-// what the server said last: which of its checks fail.
+// WaitAPI waits until /readyz returns 200. On timeout the error names the failing
+// checks of the server's last response.
 func WaitAPI(ctx context.Context, c *Client, timeout time.Duration, progress func(string)) error {
 	last := ""
 	err := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
@@ -67,27 +68,28 @@ func WaitAPI(ctx context.Context, c *Client, timeout time.Duration, progress fun
 	return nil
 }
 
-// readyTimeout leaves room for one master that does not take connections.
+// readyTimeout is the maximum time of one query of /readyz. It suffices for one
+// master that accepts no connection and a second one that does.
 const readyTimeout = 2 * dialTimeout
 
-// tries is how many API servers [Client.FindReady] asks; clusters with more than
-// five masters are rare, and one of five is ready where any is.
-const tries = 5
+// maxReadyQueries is the maximum number of API servers that [Client.FindReady]
+// queries. Clusters with more than five masters are rare.
+const maxReadyQueries = 5
 
-// FindReady looks for an API server that is ready, and leaves the client with
-// it. When there is none it says what the last one that it asked answered.
+// FindReady switches the client to an API server that is ready. It returns the state
+// of the last server that it queried, and whether that server is ready.
 func (c *Client) FindReady(ctx context.Context) (string, bool) {
 	for n := 1; ; n++ {
 		state, ok := c.Readyz(ctx)
-		if ok || n == tries || c.another == nil || ctx.Err() != nil {
+		if ok || n == maxReadyQueries || c.switchServer == nil || ctx.Err() != nil {
 			return state, ok
 		}
-		c.another()
+		c.switchServer()
 	}
 }
 
-// Readyz asks once whether the API server is ready, and says which of its checks
-// fail when it is not. It takes at most readyTimeout.
+// Readyz queries /readyz once and returns the state as text, with the failing checks
+// of a server that is not ready. It takes at most readyTimeout.
 func (c *Client) Readyz(ctx context.Context) (string, bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -107,8 +109,8 @@ func (c *Client) Readyz(ctx context.Context) (string, bool) {
 	if more := len(failing) - 3; more > 0 {
 		failing = append(failing[:3], fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("/readyz answers %d, not ok: %s", status, strings.Join(failing, ", ")), false
+	return fmt.Sprintf("/readyz returns %d, failing checks: %s", status, strings.Join(failing, ", ")), false
 }
 
-// Gate is the same wait.
+// Gate returns the action itself: a revert repeats the same wait.
 func (a *APIReady) Gate() any { return a }

@@ -10,18 +10,19 @@ import (
 	"deployer/engine"
 )
 
-// ApplyManifests is the action `kube_apply`.
+// ApplyManifests is the action `kube_apply`: it applies manifests server-side, and
+// removes objects that a set of manifests no longer contains.
 type ApplyManifests struct {
-	Manifests Source        `yaml:"manifests" doc:"Source of the objects."`
-	Content   string        `yaml:"content" doc:"The objects themselves, as YAML documents, instead of manifests."`
-	Set       string        `yaml:"set" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer have are removed. Of these kinds only: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy and those of RBAC. Default: none, and nothing is removed."`
+	Manifests Source        `yaml:"manifests" doc:"Source of the manifests; exclusive with content."`
+	Content   string        `yaml:"content" doc:"Manifests as text: YAML documents; exclusive with manifests."`
+	Set       string        `yaml:"set" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer contain are removed. Kinds that are removed: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy, Role, RoleBinding, ClusterRole, ClusterRoleBinding. Default: no set, and nothing is removed."`
 	Force     bool          `yaml:"force" doc:"Take over fields that another program manages; default true."`
 	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments and DaemonSets are rolled out; default false."`
-	Available float64       `yaml:"available" doc:"Share of the wanted pods that must be available, for wait; default 1."`
+	Available float64       `yaml:"available" doc:"With wait: share of the wanted pods that must be available; default 1."`
 	Timeout   time.Duration `yaml:"timeout" doc:"Maximum wait for the rollout; default 5m."`
 }
 
-// Source says where manifests come from.
+// Source is the source of manifests.
 type Source struct {
 	Template string `yaml:"template" template:"true" doc:"Template file of the role, rendered with the host's variables."`
 }
@@ -31,14 +32,14 @@ func NewApplyManifests() *ApplyManifests {
 	return &ApplyManifests{Force: true, Available: 1, Timeout: 5 * time.Minute}
 }
 
-// renderer is a site that can render the files of the role.
+// renderer is an ActionContext that renders template files of the role.
 type renderer interface {
 	Render(name string) ([]byte, error)
 }
 
-// Check asks the server what would change. When nothing would, and wait is
-// set, it waits for the rollout all the same: an earlier run may have been
-// killed between the two.
+// Check computes the changes by a dry run on the server. With Wait, and without
+// changes, Check waits for the rollout: an earlier run may have been killed between
+// apply and rollout.
 func (a *ApplyManifests) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	objects, err := a.objects(site)
 	if err != nil {
@@ -50,11 +51,11 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.ActionContext) (
 	}
 	dry := site.CheckOnly()
 	if dry {
-		client = client.WithoutRetries(-1)
+		client = client.WithRetryTimeout(-1)
 	}
 	plan, err := Plan(ctx, client, objects, a.Force)
 	if dry && err != nil && IsTransient(err) {
-		return notYet(objects), nil
+		return changeWithoutAPI(objects), nil
 	}
 	if err != nil {
 		return engine.Change{}, err
@@ -79,7 +80,7 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.ActionContext) (
 	return change, nil
 }
 
-// Apply applies what Check found to be needed, and waits for the rollout.
+// Apply executes the plan of Check and, with Wait, waits for the rollout.
 func (a *ApplyManifests) Apply(ctx context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
@@ -118,11 +119,11 @@ func (a *ApplyManifests) objects(site engine.ActionContext) ([]*unstructured.Uns
 	text := []byte(a.Content)
 	switch {
 	case (a.Manifests.Template == "") == (a.Content == ""):
-		return nil, errors.New("give either manifests with a template, or content")
+		return nil, errors.New("write either manifests with a template, or content")
 	case a.Manifests.Template != "":
 		r, ok := site.(renderer)
 		if !ok {
-			return nil, errors.New("templates cannot be rendered here; give content")
+			return nil, errors.New("templates cannot be rendered here; write content")
 		}
 		rendered, err := r.Render(a.Manifests.Template)
 		if err != nil {
@@ -135,7 +136,7 @@ func (a *ApplyManifests) objects(site engine.ActionContext) ([]*unstructured.Uns
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, errors.New("the manifests hold no object")
+		return nil, errors.New("the manifests contain no object")
 	}
 	if a.Set != "" {
 		Label(objects, a.Set)
@@ -143,8 +144,9 @@ func (a *ApplyManifests) objects(site engine.ActionContext) ([]*unstructured.Uns
 	return objects, nil
 }
 
-// notYet is the change of a dry run in which there is no API to ask.
-func notYet(objects []*unstructured.Unstructured) engine.Change {
+// changeWithoutAPI is the change of a dry run in which no API responds: every object
+// counts as changed.
+func changeWithoutAPI(objects []*unstructured.Unstructured) engine.Change {
 	var effects []engine.Effect
 	for _, o := range objects {
 		effects = append(effects, objectEffect(describe(o), "apply; the API does not answer now", "", o))

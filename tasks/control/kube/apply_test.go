@@ -54,7 +54,7 @@ func effects(plan []Planned) (out []string) {
 	return out
 }
 
-func TestApplyCreatesChangesAndThenDoesNothing(t *testing.T) {
+func TestApplyIsIdempotent(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	first := plan(t, c, manifests)
@@ -90,7 +90,7 @@ func TestApplyCreatesChangesAndThenDoesNothing(t *testing.T) {
 	}
 }
 
-func TestAnObjectOfAnotherToolIsTakenOverOnce(t *testing.T) {
+func TestApplyTakesOverAnObjectOfAnotherToolOnce(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	api.Put("/api/v1/namespaces/shop", map[string]any{
@@ -99,7 +99,7 @@ func TestAnObjectOfAnotherToolIsTakenOverOnce(t *testing.T) {
 	})
 	text := "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
 	p := plan(t, c, text)
-	if diff := cmp.Diff([]string{"take over its fields Namespace shop"}, effects(p)); diff != "" {
+	if diff := cmp.Diff([]string{"take over fields Namespace shop"}, effects(p)); diff != "" {
 		t.Fatal(diff)
 	}
 	if err := Execute(context.Background(), c, p, true, silent); err != nil {
@@ -110,7 +110,7 @@ func TestAnObjectOfAnotherToolIsTakenOverOnce(t *testing.T) {
 	}
 }
 
-func TestParseErrorsNameTheDocument(t *testing.T) {
+func TestParseErrorsNameDocumentAndLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: b: c":                             "document 1 of the manifests",
 		"---\nkind: Pod":                      "no apiVersion",
@@ -127,7 +127,7 @@ func TestParseErrorsNameTheDocument(t *testing.T) {
 	}
 }
 
-func TestAKindThatIsNotKnownIsAskedForOnce(t *testing.T) {
+func TestKindOutsideOfTheBuiltinOnesIsDiscoveredOnce(t *testing.T) {
 	api := &kubetest.API{}
 	var asked atomic.Int32
 	api.Before = func(w http.ResponseWriter, r *http.Request) bool {
@@ -145,7 +145,7 @@ func TestAKindThatIsNotKnownIsAskedForOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if api.Object("/apis/example.org/v1/namespaces/default/teapots/brown") == nil || asked.Load() != 1 {
-		t.Errorf("asked %d times; objects %v", asked.Load(), api.Paths())
+		t.Errorf("%d discovery requests; objects %v", asked.Load(), api.Paths())
 	}
 	objects, _ := Parse([]byte("{apiVersion: example.org/v1, kind: Kettle, metadata: {name: k}}"))
 	if _, err := Plan(context.Background(), c, objects, true); err == nil || !strings.Contains(err.Error(), "does not know kind Kettle") {
@@ -153,7 +153,7 @@ func TestAKindThatIsNotKnownIsAskedForOnce(t *testing.T) {
 	}
 }
 
-func TestAServerThatStartsIsAskedAgain(t *testing.T) {
+func TestTransientErrorsAreRetriedOnAnotherServer(t *testing.T) {
 	api := &kubetest.API{}
 	var n atomic.Int32
 	api.Before = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -165,16 +165,16 @@ func TestAServerThatStartsIsAskedAgain(t *testing.T) {
 	}
 	c := serve(t, api)
 	moved := 0
-	c.another = func() { moved++ }
+	c.switchServer = func() { moved++ }
 	if got := effects(plan(t, c, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")); len(got) != 1 {
 		t.Errorf("got %v", got)
 	}
 	if moved != 2 {
-		t.Errorf("moved on to another server %d times, want 2", moved)
+		t.Errorf("switched servers %d times, want 2", moved)
 	}
 }
 
-func TestAForbiddenRequestIsNotRepeated(t *testing.T) {
+func TestForbiddenRequestIsNotRetried(t *testing.T) {
 	var n atomic.Int32
 	api := &kubetest.API{Before: func(w http.ResponseWriter, _ *http.Request) bool {
 		n.Add(1)
@@ -186,11 +186,11 @@ func TestAForbiddenRequestIsNotRepeated(t *testing.T) {
 	objects, _ := Parse([]byte("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"))
 	_, err := Plan(context.Background(), serve(t, api), objects, true)
 	if err == nil || n.Load() != 1 {
-		t.Errorf("asked %d times: %v", n.Load(), err)
+		t.Errorf("%d requests: %v", n.Load(), err)
 	}
 }
 
-func TestDiffsAreBounded(t *testing.T) {
+func TestDiffIsCutOffAtMaxDiff(t *testing.T) {
 	var e engine.Effect
 	text := strings.Repeat("line\n", 40000)
 	e.Diff = unified("x", map[string]any{"a": ""}, map[string]any{"a": text})

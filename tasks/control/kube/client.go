@@ -14,45 +14,48 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say how to reach one API.
+// Options are the settings of a [Client].
 type Options struct {
 	// URL of the API, such as https://127.0.0.1:6443. The server's certificate
 	// must be valid for its host part.
 	URL string
-	// TLS has the authority to trust and the client's certificate.
+	// TLS contains the certificate authority of the server and the client's
+	// certificate.
 	TLS *tls.Config
-	// Dial opens connections; nil means the network of this process.
+	// Dial opens connections; default: the network of this process.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Another is called when the server that answers is in trouble, so that
-	// the next Dial may choose another one; may be nil.
-	Another func()
-	// Patience is how long one request is tried again while the API does not
-	// answer or is starting; default 30 s. Negative means once.
-	Patience time.Duration
+	// SwitchServer is called before a retry, so that the next Dial may choose
+	// another server; may be nil.
+	SwitchServer func()
+	// RetryTimeout is the time during which one request is retried while the API
+	// does not respond or is starting; default 30 s. Negative: no retry.
+	RetryTimeout time.Duration
 }
 
 // Client is a client of one API, safe for concurrent use.
 type Client struct {
-	url      string
-	http     *http.Client
-	dynamic  dynamic.Interface
-	kinds    *kinds
-	patience time.Duration
-	another  func()
+	url          string
+	http         *http.Client
+	dynamic      dynamic.Interface
+	kinds        *kinds
+	retryTimeout time.Duration
+	switchServer func()
 }
 
-// How soon a silent connection is found dead: a ping after 10 s of silence, and
-// 5 s for its answer. client-go's own numbers (30 s, 15 s) suit watches that
-// last for hours; a person waits for this one.
+// The health check of HTTP/2 connections: a ping is sent after pingAfter without a
+// received frame, and must be answered within pingTimeout. The defaults of client-go
+// (30 s, 15 s) suit watches that last for hours; a run must detect a dead master
+// sooner.
 const (
 	pingAfter   = 10 * time.Second
 	pingTimeout = 5 * time.Second
 )
 
-// defaultPatience covers the restart of an API server and an election of etcd.
-const defaultPatience = 30 * time.Second
+// defaultRetryTimeout covers the restart of an API server and a leader election of
+// etcd.
+const defaultRetryTimeout = 30 * time.Second
 
-// New makes a client. It does not connect yet.
+// New returns a client. It opens no connection.
 func New(o Options) (*Client, error) {
 	transport := &http.Transport{
 		TLSClientConfig:     o.TLS,
@@ -71,28 +74,29 @@ func New(o Options) (*Client, error) {
 	}
 	objects, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for %s: %w", o.URL, err)
+		return nil, fmt.Errorf("creating a client for %s: %w", o.URL, err)
 	}
-	c := &Client{url: strings.TrimSuffix(o.URL, "/"), http: httpClient, dynamic: objects, patience: o.Patience, another: o.Another}
-	if c.patience == 0 {
-		c.patience = defaultPatience
+	c := &Client{url: strings.TrimSuffix(o.URL, "/"), http: httpClient, dynamic: objects, retryTimeout: o.RetryTimeout, switchServer: o.SwitchServer}
+	if c.retryTimeout == 0 {
+		c.retryTimeout = defaultRetryTimeout
 	}
 	c.kinds = newKinds(c)
 	return c, nil
 }
 
-// WithoutRetries returns the same client with another patience.
-func (c *Client) WithoutRetries(patience time.Duration) *Client {
+// WithRetryTimeout returns a copy of the client, on the same connections, with
+// another [Options.RetryTimeout].
+func (c *Client) WithRetryTimeout(timeout time.Duration) *Client {
 	other := *c
-	other.patience = patience
+	other.retryTimeout = timeout
 	return &other
 }
 
-// Close drops connections that are not in use.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Raw makes one plain request, without trying again, and returns the status
-// and at most 1 MiB of the body. path begins with a slash.
+// Raw sends one HTTP request without retries, and returns the status and at most
+// 1 MiB of the body. path begins with a slash.
 func (c *Client) Raw(ctx context.Context, method, path string, body io.Reader) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, body)
 	if err != nil {

@@ -12,15 +12,16 @@ import (
 	"deployer/engine"
 )
 
-// maxDiff bounds a diff in bytes; a plan with more is not read by anyone.
+// maxDiff is the maximum length of a diff in bytes; longer diffs are cut off, so that
+// plans stay readable.
 const maxDiff = 64 << 10
 
-// difference compares an object as it is with what the server says an apply
-// would make of it. ok is false when nothing would change.
+// difference compares the live object with the result of an apply in dry run. ok is
+// false when the apply would change nothing.
 //
-// Who owns which field counts: an object that another tool made with the same
-// values is taken over once, so that later removals from the manifest are
-// removals from the object. When it was last written does not count.
+// The owners of fields count as content: deployer takes an object over that another
+// tool created with the same values, so that fields which are later removed from the
+// manifest are removed from the object. Times of writes are ignored.
 func difference(live, applied *unstructured.Unstructured) (effect engine.Effect, ok bool) {
 	target := describe(applied)
 	if live == nil {
@@ -31,7 +32,7 @@ func difference(live, applied *unstructured.Unstructured) (effect engine.Effect,
 		if reflect.DeepEqual(owners(live), owners(applied)) {
 			return engine.Effect{}, false
 		}
-		return objectEffect(target, "take over its fields", "", applied), true
+		return objectEffect(target, "take over fields", "", applied), true
 	}
 	return objectEffect(target, "change", unified(target, before, after), applied), true
 }
@@ -44,7 +45,8 @@ func objectEffect(target, action, diff string, o *unstructured.Unstructured) eng
 	return e
 }
 
-// comparable returns the content without what the server keeps for itself.
+// comparable returns the content without status and the metadata that the server
+// writes.
 func comparable(o *unstructured.Unstructured) map[string]any {
 	content := runtime.DeepCopyJSON(o.Object)
 	delete(content, "status")
@@ -56,7 +58,8 @@ func comparable(o *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// owners returns the managed fields without their times.
+// owners returns the managed fields without their times and without the subresource
+// status.
 func owners(o *unstructured.Unstructured) []any {
 	fields, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	var out []any

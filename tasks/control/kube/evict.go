@@ -23,16 +23,16 @@ func LeaseKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 }
 
-// BudgetError says that a pod cannot be evicted now because a disruption budget
-// does not allow it. It may later.
+// BudgetError reports that a disruption budget does not allow the eviction of a pod
+// now. The caller may retry later.
 type BudgetError struct{ Message string }
 
 func (e *BudgetError) Error() string { return e.Message }
 
-// Evict asks to remove a pod in the way that heeds disruption budgets. grace is
-// how many seconds its processes get, nil what the pod says. A pod that is gone,
-// another one of the same name too, is no error; one that its budgets keep is a
-// *BudgetError.
+// Evict removes a pod within its disruption budgets. grace is the termination grace
+// period in seconds; nil: the pod's own. A pod that does not exist any more, or whose
+// name another pod has now, is no error. Evict fails with a *BudgetError when a
+// budget does not allow the eviction.
 func (c *Client) Evict(ctx context.Context, pod *corev1.Pod, grace *int64) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&policyv1.Eviction{
 		TypeMeta:      v1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
@@ -46,7 +46,7 @@ func (c *Client) Evict(ctx context.Context, pod *corev1.Pod, grace *int64) error
 	if err != nil {
 		return err
 	}
-	return gone(c.persist(ctx, func(ctx context.Context) error {
+	return ignoreGone(c.retry(ctx, func(ctx context.Context) error {
 		_, err := r.Create(ctx, &unstructured.Unstructured{Object: content}, v1.CreateOptions{}, "eviction")
 		if apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 			return &BudgetError{err.Error()}
@@ -55,20 +55,21 @@ func (c *Client) Evict(ctx context.Context, pod *corev1.Pod, grace *int64) error
 	}))
 }
 
-// DeletePod removes a pod whatever disruption budgets say. Otherwise it is as
-// Evict.
+// DeletePod removes a pod and ignores disruption budgets. grace and missing pods are
+// as for [Client.Evict].
 func (c *Client) DeletePod(ctx context.Context, pod *corev1.Pod, grace *int64) error {
 	r, err := c.resource(ctx, PodKind(), pod.Namespace)
 	if err != nil {
 		return err
 	}
-	return gone(c.persist(ctx, func(ctx context.Context) error {
+	return ignoreGone(c.retry(ctx, func(ctx context.Context) error {
 		return r.Delete(ctx, pod.Name, v1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: v1.NewUIDPreconditions(string(pod.UID))})
 	}))
 }
 
-// gone takes a pod that is not there, or not that one, for success.
-func gone(err error) error {
+// ignoreGone turns the errors for a pod that does not exist, or that has another UID,
+// into success.
+func ignoreGone(err error) error {
 	var budget *BudgetError
 	if !errors.As(err, &budget) && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)) {
 		return nil
@@ -76,7 +77,8 @@ func gone(err error) error {
 	return err
 }
 
-// ListAs reads the objects of a kind into their Go type. namespace "" means all.
+// ListAs reads the objects of a kind into their Go type. The namespace "" means all
+// namespaces.
 func ListAs[T any](ctx context.Context, c *Client, kind schema.GroupVersionKind, namespace string, options v1.ListOptions) ([]T, error) {
 	items, err := c.List(ctx, kind, namespace, options)
 	if err != nil {

@@ -7,18 +7,20 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// The controller's own identity towards the API. See
-// docs/decisions/2026-11-21-controller-identity.md for why it is in
-// system:masters and lasts one hour.
+// The client certificate of the controller.
+// docs/decisions/2026-11-21-controller-identity.md gives the reasons for the group
+// system:masters and the lifetime of one hour.
 const (
 	identityName  = "deployer"
 	identityGroup = "system:masters"
 	identityTTL   = time.Hour
-	// It is made anew when less than this is left of it.
+	// identityRenew is the remaining lifetime below which the certificate is
+	// replaced.
 	identityRenew = 15 * time.Minute
 )
 
-// certificate returns the identity, made anew when it is about to end.
+// certificate returns the client certificate; a certificate that is about to expire
+// is replaced.
 func (a *Access) certificate(now time.Time) (*tls.Certificate, error) {
 	a.identityMu.Lock()
 	defer a.identityMu.Unlock()

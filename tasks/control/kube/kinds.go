@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kind is how the API serves one kind of object.
+// kind is the resource by which the API serves one kind of object.
 type kind struct {
 	resource   schema.GroupVersionResource
 	namespaced bool
 }
 
-// kinds maps kinds to resources. Those that come with Kubernetes and that
-// manifests use are known; for the rest the API is asked about that one group,
-// so that no run starts by discovering a hundred of them.
+// kinds maps kinds to resources. The usual kinds of Kubernetes are built in; for
+// another kind the API is queried about its group only, so that no run begins with
+// the discovery of a hundred groups.
 type kinds struct {
 	client *Client
 	mu     sync.Mutex
@@ -34,7 +34,8 @@ func newKinds(c *Client) *kinds {
 	return k
 }
 
-// find returns how the kind is served.
+// find returns the resource of a kind. It fails with an *unknownKindError when the API
+// does not serve the kind.
 func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (kind, error) {
 	k.mu.Lock()
 	found, ok := k.known[gvk]
@@ -43,7 +44,7 @@ func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (kind, er
 		return found, nil
 	}
 	var list v1.APIResourceList
-	if err := k.client.persist(ctx, func(ctx context.Context) error {
+	if err := k.client.retry(ctx, func(ctx context.Context) error {
 		return k.client.resources(ctx, gvk.GroupVersion(), &list)
 	}); err != nil {
 		return kind{}, err
@@ -61,7 +62,7 @@ func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (kind, er
 	return found, nil
 }
 
-// unknownKindError says that the API does not serve a kind (yet).
+// unknownKindError reports that the API does not serve a kind (yet).
 type unknownKindError struct{ gvk schema.GroupVersionKind }
 
 func (e *unknownKindError) Error() string {
@@ -77,7 +78,7 @@ func isSubresource(name string) bool {
 	return false
 }
 
-// resources reads what one group version serves.
+// resources reads the resources of one group version.
 func (c *Client) resources(ctx context.Context, gv schema.GroupVersion, into *v1.APIResourceList) error {
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -86,14 +87,14 @@ func (c *Client) resources(ctx context.Context, gv schema.GroupVersion, into *v1
 	status, body, err := c.Raw(ctx, "GET", path, nil)
 	switch {
 	case err != nil:
-		return fmt.Errorf("asking the API about %s: %w", gv, err)
+		return fmt.Errorf("reading the resources of %s from the API: %w", gv, err)
 	case status == 404:
 		return nil // an empty list
 	case status != 200:
-		return fmt.Errorf("asking the API about %s: it answers %d", gv, status)
+		return fmt.Errorf("reading the resources of %s from the API: HTTP status %d", gv, status)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("asking the API about %s: %w", gv, err)
+		return fmt.Errorf("reading the resources of %s from the API: %w", gv, err)
 	}
 	return nil
 }
@@ -103,8 +104,8 @@ type kindRow struct {
 	namespaced                     bool
 }
 
-// builtinKinds are the kinds of Kubernetes itself that manifests of a cluster
-// usually hold.
+// builtinKinds returns the kinds of Kubernetes that manifests of a cluster usually
+// contain.
 func builtinKinds() []kindRow {
 	return []kindRow{
 		{"", "v1", "Namespace", "namespaces", false},

@@ -8,11 +8,11 @@ import (
 	"deployer/tasks/control/kube/kubetest"
 )
 
-// serve starts the fake and returns a client of it that does not wait long.
+// serve starts the fake API and returns a client of it with a short retry timeout.
 func serve(t *testing.T, api *kubetest.API) *Client {
 	t.Helper()
 	server := api.Start(t.Cleanup)
-	client, err := New(Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, Patience: 2 * time.Second})
+	client, err := New(Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	yamlv3 "gopkg.in/yaml.v3"
 )
 
-// Parse reads the objects of a YAML stream, in order. Empty documents are
-// passed over and lists (kind List) are taken apart. Errors name the document
-// by its number and line.
+// Parse returns the objects of a YAML stream in order. It skips empty documents and
+// returns the items of lists (kind List) one by one. Errors name the number and the
+// line of the document.
 func Parse(manifests []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	decoder := yamlv3.NewDecoder(bytes.NewReader(manifests))
@@ -38,7 +38,7 @@ func parseDocument(node *yamlv3.Node) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Through sigs.k8s.io/yaml, which reads scalars as the API server does.
+	// sigs.k8s.io/yaml decodes scalars as the API server does.
 	var content map[string]any
 	if err := yaml.Unmarshal(text, &content); err != nil {
 		return nil, err
@@ -67,16 +67,16 @@ func parseDocument(node *yamlv3.Node) ([]*unstructured.Unstructured, error) {
 func checkObject(o *unstructured.Unstructured) error {
 	switch {
 	case o.GetAPIVersion() == "" || o.GetKind() == "":
-		return errors.New("it has no apiVersion or no kind")
+		return errors.New("the object has no apiVersion or no kind")
 	case o.GetName() == "":
-		return fmt.Errorf("this %s has no metadata.name", o.GetKind())
+		return fmt.Errorf("the %s has no metadata.name", o.GetKind())
 	case o.GetGenerateName() != "":
-		return fmt.Errorf("this %s has metadata.generateName; an object that is applied needs a name", o.GetKind())
+		return fmt.Errorf("the %s has metadata.generateName; write metadata.name instead, objects are applied by name", o.GetKind())
 	}
 	return nil
 }
 
-// describe names an object for people: kind/name or kind/namespace/name.
+// describe names an object in messages: "kind name" or "kind namespace/name".
 func describe(o *unstructured.Unstructured) string {
 	if ns := o.GetNamespace(); ns != "" {
 		return fmt.Sprintf("%s %s/%s", o.GetKind(), ns, o.GetName())

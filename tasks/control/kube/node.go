@@ -11,17 +11,17 @@ import (
 	"deployer/engine"
 )
 
-// managedAnnotation records which labels and taints of a node come from the
-// inventory, so that those removed there are removed from the node, and those
-// of others are left alone.
+// managedAnnotation records the labels and taints of a node that come from the
+// inventory. Labels and taints that are removed from the inventory are removed from
+// the node; labels and taints of other programs stay.
 const managedAnnotation = "deployer/managed"
 
-// NodeSpec is what a Node object should have. Nil labels or taints mean: those
-// that it has; an empty map or list means: none of the inventory's.
+// NodeSpec is the wanted state of a Node object. Nil labels or taints: unchanged. An
+// empty map or list: all labels or taints of the inventory are removed.
 type NodeSpec struct {
 	Labels  map[string]string
 	Taints  []corev1.Taint
-	PodCIDR string // empty: whatever it has
+	PodCIDR string // empty: unchanged
 }
 
 type managed struct {
@@ -29,11 +29,13 @@ type managed struct {
 	Taints []string `json:"taints,omitempty"` // key:effect
 }
 
-// NodePatch returns the JSON merge patch that gives the node what is wished,
-// nil when it has it. The patch names the version it was made for.
+// NodePatch returns the JSON merge patch from the node to the wanted state, nil when
+// there is no difference, and the effects of the patch. The patch contains the
+// resourceVersion of node, so that it fails on any other version. NodePatch fails when
+// the node has another pod range.
 func NodePatch(node *corev1.Node, wish NodeSpec) (patch []byte, effects []engine.Effect, err error) {
 	if wish.PodCIDR != "" && node.Spec.PodCIDR != "" && node.Spec.PodCIDR != wish.PodCIDR {
-		return nil, nil, fmt.Errorf("node %s has the pod range %s, but is to have %s; a node's range cannot change: drain and delete the Node object, then run this again",
+		return nil, nil, fmt.Errorf("node %s has the pod range %s instead of %s; Kubernetes does not change the range of a node: drain the node, delete the Node object, then run this again",
 			node.Name, node.Spec.PodCIDR, wish.PodCIDR)
 	}
 	var had managed
@@ -62,7 +64,7 @@ func NodePatch(node *corev1.Node, wish NodeSpec) (patch []byte, effects []engine
 		}
 		meta["annotations"] = map[string]any{managedAnnotation: string(text)}
 		if len(effects) == 0 {
-			effects = append(effects, nodeEffect(node, "note what comes from the inventory"))
+			effects = append(effects, nodeEffect(node, "record the labels and taints of the inventory"))
 		}
 	}
 	if len(effects) == 0 {
@@ -84,7 +86,7 @@ func labelChanges(node *corev1.Node, wish NodeSpec, had managed, meta map[string
 	for _, key := range had.Labels {
 		_, wanted := wish.Labels[key]
 		if _, there := node.Labels[key]; there && !wanted {
-			changed[key] = nil // a merge patch removes what is null
+			changed[key] = nil // a merge patch removes null fields
 			effects = append(effects, nodeEffect(node, "remove label "+key))
 		}
 	}
@@ -94,9 +96,9 @@ func labelChanges(node *corev1.Node, wish NodeSpec, had managed, meta map[string
 	return effects
 }
 
-// taintChanges puts the whole list into the patch when it changes: a list is
-// replaced as one. Taints that are not the inventory's, such as those of the
-// node lifecycle controller, stay.
+// taintChanges puts the whole list of taints into spec when a taint changes, as a merge
+// patch replaces lists whole. Taints that do not come from the inventory, such as
+// those of the node lifecycle controller, stay.
 func taintChanges(node *corev1.Node, wish NodeSpec, had managed, spec map[string]any) (effects []engine.Effect) {
 	wanted := map[string]corev1.Taint{}
 	for _, t := range wish.Taints {

@@ -14,8 +14,8 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// Node is the action `kube_node`: the Node object of a host, which the host's
-// kubelet makes, gets its labels, taints and pod range.
+// Node is the action `kube_node`: it sets labels, taints and pod range of the Node
+// object that the kubelet of a host creates, or deletes the Node object.
 type Node struct {
 	Name    string            `yaml:"name" doc:"Name of the node; default: the host."`
 	Labels  map[string]string `yaml:"labels" doc:"Labels to set; labels that an earlier run set and that are no longer listed are removed. Default: unchanged."`
@@ -36,8 +36,8 @@ type Taint struct {
 // NewNode returns the action with its defaults.
 func NewNode() *Node { return &Node{Timeout: 2 * time.Minute} }
 
-// Check waits for the Node object, and tells what it lacks. When it lacks
-// nothing it waits until the node is Ready, if that is asked for.
+// Check waits for the Node object and returns the differences. With Ready, and without
+// differences, Check waits until the node is Ready.
 func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
@@ -45,11 +45,11 @@ func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	}
 	name, dry := n.name(site), site.CheckOnly()
 	if n.Absent {
-		return n.superfluous(ctx, client, name)
+		return n.checkAbsent(ctx, client, name)
 	}
 	timeout := n.Timeout
 	if dry {
-		client, timeout = client.WithoutRetries(-1), 0
+		client, timeout = client.WithRetryTimeout(-1), 0
 	}
 	node, err := WaitNode(ctx, client, name, timeout, site.Progress)
 	if dry && err != nil && (apierrors.IsNotFound(err) || IsTransient(err)) {
@@ -68,10 +68,10 @@ func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	return engine.Change{Needed: patch != nil, Effects: effects}, nil
 }
 
-// superfluous reports whether there is a Node object to delete.
-func (n *Node) superfluous(ctx context.Context, client *Client, name string) (engine.Change, error) {
+// checkAbsent returns a needed change when the Node object exists.
+func (n *Node) checkAbsent(ctx context.Context, client *Client, name string) (engine.Change, error) {
 	if n.Ready || n.Labels != nil || n.Taints != nil || n.PodCIDR != "" {
-		return engine.Change{}, errors.New("absent goes with no other setting of the node")
+		return engine.Change{}, errors.New("absent excludes labels, taints, pod_cidr and ready")
 	}
 	_, err := client.Get(ctx, NodeKind(), "", name)
 	if apierrors.IsNotFound(err) {
@@ -80,12 +80,11 @@ func (n *Node) superfluous(ctx context.Context, client *Client, name string) (en
 	if err != nil {
 		return engine.Change{}, fmt.Errorf("reading node %s: %w", name, err)
 	}
-	return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "remove: its host is no node any more"}), nil
+	return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "remove: its host is not a node any more"}), nil
 }
 
-// Apply patches the node. Another program may change it at the same time, and
-// the kubelet does so often while the node is new; the patch is made again
-// from what is there then.
+// Apply patches or deletes the Node object and, with Ready, waits until the node is
+// Ready.
 func (n *Node) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
@@ -103,7 +102,8 @@ func (n *Node) Apply(ctx context.Context, site engine.ActionContext, _ engine.Ch
 	return nil, nil
 }
 
-// Gate is the wait until the node is Ready, without what is set on it.
+// Gate returns the wait for Ready without labels, taints and pod range; nil without
+// Ready.
 func (n *Node) Gate() any {
 	if !n.Ready {
 		return nil
@@ -129,8 +129,9 @@ func (n *Node) spec() NodeSpec {
 	return wish
 }
 
-// UpdateNode gives a node what is wished, and tries again when somebody else
-// changed it in between.
+// UpdateNode brings a node to the wanted state. A conflict with another writer, frequent
+// while the kubelet registers a new node, is retried with a patch of the new version,
+// at most ten times.
 func UpdateNode(ctx context.Context, c *Client, name string, wish NodeSpec) error {
 	for try := 1; ; try++ {
 		node, err := GetNode(ctx, c, name)
@@ -164,7 +165,8 @@ func GetNode(ctx context.Context, c *Client, name string) (*corev1.Node, error) 
 	return &node, nil
 }
 
-// WaitNode waits until the node exists. Timeout 0 means one look.
+// WaitNode waits until the Node object exists, and returns it. A timeout of 0 means one
+// read without waiting.
 func WaitNode(ctx context.Context, c *Client, name string, timeout time.Duration, progress func(string)) (*corev1.Node, error) {
 	node, err := GetNode(ctx, c, name)
 	if !apierrors.IsNotFound(err) {
@@ -173,7 +175,7 @@ func WaitNode(ctx context.Context, c *Client, name string, timeout time.Duration
 	if timeout == 0 {
 		return nil, err
 	}
-	progress("waiting until the kubelet has made node " + name)
+	progress("waiting until the kubelet has created node " + name)
 	late := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		node, err = GetNode(ctx, c, name)
 		if apierrors.IsNotFound(err) {
@@ -182,7 +184,7 @@ func WaitNode(ctx context.Context, c *Client, name string, timeout time.Duration
 		return "", err == nil, err
 	})
 	if late != nil {
-		return nil, fmt.Errorf("node %s did not appear; look at the kubelet's log on the host (journalctl -u kubelet): %w", name, late)
+		return nil, fmt.Errorf("the kubelet has not created node %s; see its log on the host (journalctl -u kubelet): %w", name, late)
 	}
 	return node, nil
 }

@@ -7,12 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// namedNodes is how many nodes a line of nodeTroubles names.
-const namedNodes = 5
+// maxNamedNodes is the maximum number of nodes that a line of nodeProblems names.
+const maxNamedNodes = 5
 
-// nodeProblems says why nodes take no pods, nodes with the same reason in one
-// line; at most ten lines. The scheduler speaks of "untolerated taint(s)" only,
-// which are made of these.
+// nodeProblems returns the reasons for which nodes accept no pods: one line for each
+// reason, with the names of its nodes; at most ten lines. The scheduler reports the
+// resulting "untolerated taint(s)" only.
 func nodeProblems(nodes []corev1.Node) []string {
 	var reasons []string
 	names := map[string][]string{}
@@ -26,9 +26,9 @@ func nodeProblems(nodes []corev1.Node) []string {
 	}
 	var lines []string
 	for _, reason := range reasons[:min(len(reasons), 10)] {
-		who := names[reason]
-		line := "node " + strings.Join(who[:min(len(who), namedNodes)], ", ")
-		if more := len(who) - namedNodes; more > 0 {
+		affected := names[reason]
+		line := "node " + strings.Join(affected[:min(len(affected), maxNamedNodes)], ", ")
+		if more := len(affected) - maxNamedNodes; more > 0 {
 			line += fmt.Sprintf(" and %d more", more)
 		}
 		lines = append(lines, line+": "+reason)
@@ -42,7 +42,7 @@ func nodeProblem(n corev1.Node) []string {
 		out = append(out, "cordoned")
 	}
 	for _, c := range n.Status.Conditions {
-		good := corev1.ConditionFalse // of pressures and of NetworkUnavailable
+		good := corev1.ConditionFalse // the healthy status of pressures and of NetworkUnavailable
 		if c.Type == corev1.NodeReady {
 			good = corev1.ConditionTrue
 		}

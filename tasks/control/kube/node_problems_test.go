@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestNodeTroubles(t *testing.T) {
+func TestNodeProblems(t *testing.T) {
 	node := func(name string, cordoned bool, conditions ...corev1.NodeCondition) corev1.Node {
 		return corev1.Node{ObjectMeta: v1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned}, Status: corev1.NodeStatus{Conditions: conditions}}
 	}
@@ -29,6 +29,6 @@ func TestNodeTroubles(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := nodeProblems(nodes[:1]); len(got) > 0 {
-		t.Errorf("a node without trouble: %q", got)
+		t.Errorf("a healthy node: %q", got)
 	}
 }

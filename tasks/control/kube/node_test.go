@@ -36,7 +36,7 @@ func readNode(t *testing.T, c *Client, name string) *corev1.Node {
 	return node
 }
 
-func TestNodeGetsWhatTheInventorySaysAndLosesItAgain(t *testing.T) {
+func TestNodePatchSetsAndRemovesLabelsAndTaintsOfTheInventory(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	ctx := context.Background()
@@ -65,7 +65,7 @@ func TestNodeGetsWhatTheInventorySaysAndLosesItAgain(t *testing.T) {
 	}
 
 	if patch, _, err := NodePatch(got, NodeSpec{}); patch != nil || err != nil {
-		t.Errorf("a wish that says nothing changes something: %s %v", patch, err)
+		t.Errorf("an empty NodeSpec has the patch %s %v", patch, err)
 	}
 	if err := UpdateNode(ctx, c, "n1", NodeSpec{Labels: map[string]string{"disk": "ssd"}, Taints: []corev1.Taint{}}); err != nil {
 		t.Fatal(err)
@@ -79,16 +79,16 @@ func TestNodeGetsWhatTheInventorySaysAndLosesItAgain(t *testing.T) {
 	}
 }
 
-func TestAPodRangeDoesNotChange(t *testing.T) {
+func TestNodePatchFailsWhenThePodRangeDiffers(t *testing.T) {
 	var n corev1.Node
 	n.Name, n.Spec.PodCIDR = "n1", "10.244.1.0/24"
 	_, _, err := NodePatch(&n, NodeSpec{PodCIDR: "10.244.2.0/24"})
-	if err == nil || !strings.Contains(err.Error(), "node n1 has the pod range 10.244.1.0/24, but is to have 10.244.2.0/24") {
+	if err == nil || !strings.Contains(err.Error(), "node n1 has the pod range 10.244.1.0/24 instead of 10.244.2.0/24") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAPatchThatLostTheRaceIsMadeAgain(t *testing.T) {
+func TestUpdateNodeRetriesAConflict(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	var n corev1.Node
@@ -98,7 +98,7 @@ func TestAPatchThatLostTheRaceIsMadeAgain(t *testing.T) {
 	api.Before = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPatch && races > 0 {
 			races--
-			putNode(t, api, n) // another version
+			putNode(t, api, n) // a new resourceVersion
 		}
 		return false
 	}
@@ -110,7 +110,7 @@ func TestAPatchThatLostTheRaceIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestThePatchNamesItsVersion(t *testing.T) {
+func TestNodePatchContainsTheResourceVersion(t *testing.T) {
 	var n corev1.Node
 	n.Name, n.ResourceVersion = "n1", "7"
 	patch, _, err := NodePatch(&n, NodeSpec{Labels: map[string]string{"a": "b"}})
@@ -125,7 +125,7 @@ func TestThePatchNamesItsVersion(t *testing.T) {
 	}
 }
 
-func TestWaitNodeWaitsForTheKubelet(t *testing.T) {
+func TestWaitNodeWaitsUntilTheNodeExists(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	said := make(chan string, 1)
@@ -144,7 +144,7 @@ func TestWaitNodeWaitsForTheKubelet(t *testing.T) {
 	}
 }
 
-func TestWaitReadySaysWhoIsNot(t *testing.T) {
+func TestWaitReadyNamesTheNodesThatAreNot(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	for _, name := range []string{"n1", "n2"} {

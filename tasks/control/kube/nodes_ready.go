@@ -11,14 +11,14 @@ import (
 // Ready.
 type NodesReady struct {
 	Nodes   []string      `yaml:"nodes" doc:"Nodes to wait for; default: the hosts of the task."`
-	Share   float64       `yaml:"share" doc:"Share of them that must be Ready; default 1."`
+	Share   float64       `yaml:"share" doc:"Share of the nodes that must be Ready; default 1."`
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 5m."`
 }
 
 // NewNodesReady returns the action with its defaults.
 func NewNodesReady() *NodesReady { return &NodesReady{Share: 1, Timeout: 5 * time.Minute} }
 
-// Check waits, except in a dry run.
+// Check waits until the share of the nodes is Ready. In a dry run it does nothing.
 func (n *NodesReady) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	if site.CheckOnly() {
 		return engine.NoChange(nil), nil
@@ -34,10 +34,10 @@ func (n *NodesReady) Check(ctx context.Context, site engine.ActionContext) (engi
 	return engine.NoChange(nil), WaitReady(ctx, client, names, n.Share, n.Timeout, site.Progress)
 }
 
-// Gate is the same wait.
+// Gate returns the action itself: a revert repeats the same wait.
 func (n *NodesReady) Gate() any { return n }
 
-// Apply is never needed.
+// Apply does nothing: Check never returns a needed change.
 func (n *NodesReady) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// resource returns how to reach objects of the kind and namespace. Objects
-// without a namespace, of a kind that has them, are in "default".
+// resource returns the interface to the objects of a kind in a namespace. For a
+// namespaced kind the namespace "" means "default".
 func (c *Client) resource(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	k, err := c.kinds.find(ctx, gvk)
 	if err != nil {
@@ -27,21 +27,21 @@ func (c *Client) resource(ctx context.Context, gvk schema.GroupVersionKind, name
 	return c.dynamic.Resource(k.resource).Namespace(namespace), nil
 }
 
-// Get reads one object.
+// Get returns one object. A missing object is an error for apierrors.IsNotFound.
 func (c *Client) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	r, err := c.resource(ctx, gvk, namespace)
 	if err != nil {
 		return nil, err
 	}
 	var got *unstructured.Unstructured
-	err = c.persist(ctx, func(ctx context.Context) (err error) {
+	err = c.retry(ctx, func(ctx context.Context) (err error) {
 		got, err = r.Get(ctx, name, v1.GetOptions{})
 		return err
 	})
 	return got, err
 }
 
-// List reads the objects of a kind; namespace "" means all namespaces.
+// List returns the objects of a kind. The namespace "" means all namespaces.
 func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, opts v1.ListOptions) ([]unstructured.Unstructured, error) {
 	k, err := c.kinds.find(ctx, gvk)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespac
 		r = c.dynamic.Resource(k.resource).Namespace(namespace)
 	}
 	var got *unstructured.UnstructuredList
-	err = c.persist(ctx, func(ctx context.Context) (err error) {
+	err = c.retry(ctx, func(ctx context.Context) (err error) {
 		got, err = r.List(ctx, opts)
 		return err
 	})
@@ -62,8 +62,9 @@ func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return got.Items, nil
 }
 
-// Apply applies one object server-side; with dryRun the server only tells what
-// would become of it.
+// Apply applies one object server-side and returns the result. With dryRun the server
+// stores nothing. force takes over fields of other field managers; without it they
+// are a conflict error.
 func (c *Client) Apply(ctx context.Context, o *unstructured.Unstructured, manager string, force, dryRun bool) (*unstructured.Unstructured, error) {
 	r, err := c.resource(ctx, o.GroupVersionKind(), o.GetNamespace())
 	if err != nil {
@@ -74,36 +75,36 @@ func (c *Client) Apply(ctx context.Context, o *unstructured.Unstructured, manage
 		opts.DryRun = []string{v1.DryRunAll}
 	}
 	var got *unstructured.Unstructured
-	err = c.persist(ctx, func(ctx context.Context) (err error) {
+	err = c.retry(ctx, func(ctx context.Context) (err error) {
 		got, err = r.Apply(ctx, o.GetName(), o, opts)
 		return err
 	})
 	return got, err
 }
 
-// Patch sends a JSON merge patch. A patch that must not hit another version
-// than it was made for names its metadata.resourceVersion.
+// Patch sends a JSON merge patch and returns the result. A patch with a
+// metadata.resourceVersion fails with a conflict on any other version.
 func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, patch []byte, manager string) (*unstructured.Unstructured, error) {
 	r, err := c.resource(ctx, gvk, namespace)
 	if err != nil {
 		return nil, err
 	}
 	var got *unstructured.Unstructured
-	err = c.persist(ctx, func(ctx context.Context) (err error) {
+	err = c.retry(ctx, func(ctx context.Context) (err error) {
 		got, err = r.Patch(ctx, name, types.MergePatchType, patch, v1.PatchOptions{FieldManager: manager})
 		return err
 	})
 	return got, err
 }
 
-// Create makes a new object. One that is there already is taken for what an
-// earlier try of the same request made.
+// Create creates an object. An object that exists already is no error: an earlier
+// attempt of the same request may have created it.
 func (c *Client) Create(ctx context.Context, o *unstructured.Unstructured) error {
 	r, err := c.resource(ctx, o.GroupVersionKind(), o.GetNamespace())
 	if err != nil {
 		return err
 	}
-	return c.persist(ctx, func(ctx context.Context) error {
+	return c.retry(ctx, func(ctx context.Context) error {
 		_, err := r.Create(ctx, o, v1.CreateOptions{FieldManager: Manager})
 		if apierrors.IsAlreadyExists(err) {
 			return nil
@@ -112,8 +113,8 @@ func (c *Client) Create(ctx context.Context, o *unstructured.Unstructured) error
 	})
 }
 
-// Delete removes an object in the background; one that is gone is no error. grace
-// is in seconds; a negative one is the default of the kind.
+// Delete deletes an object with background propagation. A missing object is no error.
+// grace is the grace period in seconds; negative: the default of the kind.
 func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, grace int64) error {
 	r, err := c.resource(ctx, gvk, namespace)
 	if err != nil {
@@ -124,13 +125,13 @@ func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	if grace >= 0 {
 		opts.GracePeriodSeconds = &grace
 	}
-	err = c.persist(ctx, func(ctx context.Context) error {
+	err = c.retry(ctx, func(ctx context.Context) error {
 		return r.Delete(ctx, name, opts)
 	})
 	return ignoreNotFound(err)
 }
 
-// NodeKind and those after it are the kinds that deployer itself looks at.
+// NodeKind is the kind of nodes.
 func NodeKind() schema.GroupVersionKind { return kindOf("", "Node") }
 
 // PodKind is the kind of pods.

@@ -8,9 +8,9 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// Open returns the client that is shared by the run. Where no task has loaded
-// the cluster's keys, as in playbooks of users, it reads them from a master
-// first.
+// Open returns the client that the whole run shares ([Access.Any]). When no task has
+// loaded the cluster's keys, as in playbooks of users, Open reads the keys from a
+// master first.
 func Open(ctx context.Context, site engine.ActionContext) (*Client, error) {
 	if _, err := open(ctx, site); err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func Open(ctx context.Context, site engine.ActionContext) (*Client, error) {
 	return anyClient(site)
 }
 
-// open is the access of the run, with its keys loaded.
+// open returns the Access of the run and loads its keys when they are missing.
 func open(ctx context.Context, site engine.ActionContext) (*Access, error) {
 	access, err := AccessOf(site)
 	if err != nil {
@@ -32,7 +32,8 @@ func open(ctx context.Context, site engine.ActionContext) (*Access, error) {
 	return access, nil
 }
 
-// anyClient is Open for those who know what to do without keys.
+// anyClient returns the client of [Access.Any] and reads no keys: without keys it fails
+// with keyring.ErrEmpty.
 func anyClient(site engine.ActionContext) (*Client, error) {
 	access, err := AccessOf(site)
 	if err != nil {

@@ -15,24 +15,24 @@ import (
 // Manager is the field manager under which deployer applies objects.
 const Manager = "deployer"
 
-// parallel bounds the requests in flight of one apply.
+// parallel is the maximum number of requests in flight of one plan.
 const parallel = 8
 
-// Planned is an object and what applying it, or removing it, would do.
+// Planned is the planned change of one object.
 type Planned struct {
 	Object *unstructured.Unstructured
-	Needed bool
-	Delete bool // the object is removed, not applied
+	Needed bool // the object differs from the wanted state
+	Delete bool // the object is deleted, not applied
 	Effect engine.Effect
 }
 
-// Plan asks the server, by a dry run for each object, what applying them would
-// change. An object whose namespace or kind is made by the same manifests, and
-// not there yet, counts as one to create. Force takes fields over from other
-// field managers; without it they are conflicts and an error.
+// Plan computes the change of each object by a dry run on the server. An object whose
+// namespace or kind the same manifests create counts as a new object. force takes over
+// fields of other field managers; without it they are a conflict error. The error joins
+// the errors of all objects.
 func Plan(ctx context.Context, c *Client, objects []*unstructured.Unstructured, force bool) ([]Planned, error) {
 	plan := make([]Planned, len(objects))
-	made := makes(objects)
+	made := providedBy(objects)
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	errs := make([]error, len(objects))
@@ -63,14 +63,15 @@ func planOne(ctx context.Context, c *Client, o *unstructured.Unstructured, force
 	}
 	applied, err := c.Apply(ctx, o, Manager, force, true)
 	if err != nil {
-		return Planned{}, refused(o, err)
+		return Planned{}, applyError(o, err)
 	}
 	effect, needed := difference(live, applied)
 	return Planned{Object: o, Needed: needed, Effect: effect}, nil
 }
 
-// Execute applies what the plan says is needed, in order: namespaces and
-// definitions of kinds come before what is in them if the manifests say so.
+// Execute carries out the needed changes of a plan in the order of the manifests, and
+// stops at the first error. Manifests must list a namespace or a
+// CustomResourceDefinition before the objects that need it.
 func Execute(ctx context.Context, c *Client, plan []Planned, force bool, progress func(string)) error {
 	for _, p := range plan {
 		if !p.Needed {
@@ -84,23 +85,23 @@ func Execute(ctx context.Context, c *Client, plan []Planned, force bool, progres
 			continue
 		}
 		if _, err := c.Apply(ctx, p.Object, Manager, force, false); err != nil {
-			return refused(p.Object, err)
+			return applyError(p.Object, err)
 		}
 	}
 	return nil
 }
 
-func refused(o *unstructured.Unstructured, err error) error {
+func applyError(o *unstructured.Unstructured, err error) error {
 	if apierrors.IsConflict(err) {
-		return fmt.Errorf("applying %s: another program manages fields of it; set force: true to take them over: %w", describe(o), err)
+		return fmt.Errorf("applying %s: another program manages some of its fields; set force: true to take them over: %w", describe(o), err)
 	}
 	return fmt.Errorf("applying %s: %w", describe(o), err)
 }
 
-// provided are the namespaces and kinds that manifests themselves make.
+// provided are the namespaces and kinds that the manifests themselves create.
 type provided struct{ namespaces, kinds map[string]bool }
 
-func makes(objects []*unstructured.Unstructured) provided {
+func providedBy(objects []*unstructured.Unstructured) provided {
 	p := provided{map[string]bool{}, map[string]bool{}}
 	for _, o := range objects {
 		switch o.GetKind() {

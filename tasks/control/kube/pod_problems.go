@@ -13,21 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// podProblems says, one line each, why pods of the workloads do not run, and
-// where the scheduler found no node for one, what the nodes suffer from; at most
-// ten lines of each.
+// podProblems returns the reasons for which pods of the workloads do not run, one line
+// each, and the problems of nodes when the scheduler has found no node for a pod; at
+// most ten lines of each. Errors of the API are ignored.
 func podProblems(ctx context.Context, c *Client, workloads []Workload) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var lines []string
-	homeless := false
+	unscheduled := false
 	for _, w := range workloads {
-		o, err := c.WithoutRetries(-1).Get(ctx, w.Kind, w.Namespace, w.Name)
+		o, err := c.WithRetryTimeout(-1).Get(ctx, w.Kind, w.Namespace, w.Name)
 		if err != nil {
 			continue
 		}
 		labels, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
-		pods, err := c.WithoutRetries(-1).List(ctx, PodKind(), w.Namespace, v1.ListOptions{LabelSelector: selector(labels)})
+		pods, err := c.WithRetryTimeout(-1).List(ctx, PodKind(), w.Namespace, v1.ListOptions{LabelSelector: selector(labels)})
 		if err != nil {
 			continue
 		}
@@ -36,11 +36,11 @@ func podProblems(ctx context.Context, c *Client, workloads []Workload) string {
 				lines = append(lines, t)
 			}
 			node, _, _ := unstructured.NestedString(p.Object, "spec", "nodeName")
-			homeless = homeless || node == ""
+			unscheduled = unscheduled || node == ""
 		}
 	}
-	if homeless {
-		if nodes, err := listNodes(ctx, c.WithoutRetries(-1), v1.ListOptions{}); err == nil {
+	if unscheduled {
+		if nodes, err := listNodes(ctx, c.WithRetryTimeout(-1), v1.ListOptions{}); err == nil {
 			lines = append(lines, nodeProblems(nodes)...)
 		}
 	}

@@ -17,30 +17,31 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// PodCIDRs is the action `pod_cidrs`: it gives every node its range of pod
-// addresses by the rule of package cluster, from what hosts have in their
-// network configuration and what Node objects say. It changes nothing.
+// PodCIDRs is the action `pod_cidrs`: it allocates the pod range of every node with
+// [cluster.AllocatePodCIDRs], from the network configurations of the hosts and from the
+// Node objects. It changes nothing.
 //
-// Output: the range of each node, by its name.
+// The output maps the name of each node to its range.
 type PodCIDRs struct {
 	Found string `yaml:"found" doc:"Name under which nodes registered their network configuration." required:"true"`
 }
 
-// quickLook bounds the question to an API that may not exist yet: a new cluster
-// must not wait for it.
-const quickLook = 2 * time.Second
+// nodesTimeout is the maximum time for reading the Node objects. The API of a new
+// cluster does not exist yet, and its installation must not wait for it.
+const nodesTimeout = 2 * time.Second
 
-// ReadOnly is true.
+// ReadOnly returns true: the action changes nothing.
 func (*PodCIDRs) ReadOnly() bool { return true }
 
-// Check allocates.
+// Check allocates the ranges. It fails when a node in the run has not registered its
+// network configuration.
 func (p *PodCIDRs) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if silent := actionctx.Missing(site, c.NodeNames, p.Found); len(silent) > 0 {
-		return engine.Change{}, fmt.Errorf("no pod ranges are given: %s did not say which they have (%q)", strings.Join(silent, ", "), p.Found)
+	if missing := actionctx.Missing(site, c.NodeNames, p.Found); len(missing) > 0 {
+		return engine.Change{}, fmt.Errorf("allocating pod ranges: %s registered no network configuration as %q", strings.Join(missing, ", "), p.Found)
 	}
 	nodes, err := nodesInAPI(ctx, site)
 	if err != nil {
@@ -61,13 +62,13 @@ func (p *PodCIDRs) Check(ctx context.Context, site engine.ActionContext) (engine
 	return engine.NoChange(out), nil
 }
 
-// Apply is never needed.
+// Apply does nothing: Check never returns a needed change.
 func (p *PodCIDRs) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-// ranges joins what hosts and the API hold, in inventory order, and after that
-// Node objects whose host is gone.
+// ranges returns the present range of each node, on the host and in the API, in
+// inventory order, followed by Node objects whose host is not in the inventory.
 func (p *PodCIDRs) ranges(site engine.ActionContext, c *cluster.Cluster, nodes map[string]NodeState) []cluster.PodRange {
 	var out []cluster.PodRange
 	for _, name := range c.NodeNames {
@@ -87,8 +88,8 @@ func (p *PodCIDRs) ranges(site engine.ActionContext, c *cluster.Cluster, nodes m
 	return out
 }
 
-// nodesInAPI reads the Node objects; none when no API answers. An API that
-// answers with an error is an error: to guess would give ranges away twice.
+// nodesInAPI returns the Node objects by name, none when no API responds. An error
+// response of the API is an error, as a guess might allocate a range twice.
 func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]NodeState, error) {
 	client, err := anyClient(site)
 	if errors.Is(err, keyring.ErrEmpty) {
@@ -97,9 +98,9 @@ func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]Node
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, quickLook)
+	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
 	defer cancel()
-	states, err := Nodes(ctx, client.WithoutRetries(-1), nil)
+	states, err := Nodes(ctx, client.WithRetryTimeout(-1), nil)
 	if err != nil && (IsTransient(err) || ctx.Err() != nil) {
 		return nil, nil
 	}
@@ -113,8 +114,8 @@ func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]Node
 	return out, nil
 }
 
-// rangeIn finds the pod range in what a host registered: the subnet in the
-// first network configuration among its values.
+// rangeIn returns the pod range in the registered values of a host: the subnet of the
+// first network configuration among them; "" when there is none.
 func rangeIn(v any) string {
 	switch v := v.(type) {
 	case engine.Output:
@@ -131,8 +132,8 @@ func rangeIn(v any) string {
 	return ""
 }
 
-// subnetOf reads the range that host-local gives out, in both of the forms that
-// its configuration has (cni.dev/plugins/current/ipam/host-local).
+// subnetOf returns the range of the plugin host-local in a network configuration, in
+// both of its forms (cni.dev/plugins/current/ipam/host-local); "" when there is none.
 func subnetOf(conf []byte) string {
 	var list struct {
 		Plugins []struct {

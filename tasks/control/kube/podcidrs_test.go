@@ -31,7 +31,8 @@ func resolved(t *testing.T) *cluster.Cluster {
 	return c
 }
 
-// newSite is a site of that cluster; api is nil when no API server answers.
+// newSite returns the context of an action in the cluster of resolved; with a nil api
+// no API server responds.
 func newSite(t *testing.T, api *kubetest.API) *sitetest.Site {
 	t.Helper()
 	ring := filledRing(t)
@@ -56,7 +57,7 @@ func conflist(subnet string) engine.Output {
 	return engine.Output{"files": map[string]any{"/etc/cni/net.d/10-deployer.conflist": text}, "missing": []any{}}
 }
 
-func TestPodRangesOfANewClusterAreQuick(t *testing.T) {
+func TestPodCIDRsOfANewClusterDoNotWaitForTheAPI(t *testing.T) {
 	began := time.Now()
 	change, err := (&PodCIDRs{Found: "cni"}).Check(context.Background(), newSite(t, nil))
 	if err != nil || change.Needed {
@@ -70,7 +71,7 @@ func TestPodRangesOfANewClusterAreQuick(t *testing.T) {
 	}
 }
 
-func TestPodRangesThatHostsAndNodesHaveAreKept(t *testing.T) {
+func TestPodCIDRsKeepRangesOfHostsAndNodes(t *testing.T) {
 	api := &kubetest.API{}
 	s := newSite(t, api)
 	var n corev1.Node
@@ -88,23 +89,23 @@ func TestPodRangesThatHostsAndNodesHaveAreKept(t *testing.T) {
 	}
 }
 
-// TestPodRangesOfSilentNodes: a node that is in the run and has not said which range
-// it has may have one that must not be given away; one that is lost to the run is
-// gone by what the API says.
-func TestPodRangesOfSilentNodes(t *testing.T) {
+// TestPodCIDRsOfNodesWithoutRegisteredRange: a node in the run without registered
+// network configuration is an error, as its range might be allocated twice; a node that
+// the run has lost keeps its range from the API.
+func TestPodCIDRsOfNodesWithoutRegisteredRange(t *testing.T) {
 	for name, tt := range map[string]struct {
-		of   engine.Output
-		lost bool
-		want string
+		registered engine.Output
+		lost       bool
+		want       string
 	}{
-		"not asked": {nil, false, `no pod ranges are given: n1 did not say which they have ("cni")`},
-		"skipped":   {engine.Output{"skipped": true}, false, "n1 did not say"},
-		"failed":    {engine.Output{"failed": true}, false, "n1 did not say"},
-		"lost":      {nil, true, ""},
-		"heard":     {engine.Output{"files": map[string]any{}}, false, ""},
+		"not registered": {nil, false, `allocating pod ranges: n1 registered no network configuration as "cni"`},
+		"skipped":        {engine.Output{"skipped": true}, false, "n1 registered no network configuration"},
+		"failed":         {engine.Output{"failed": true}, false, "n1 registered no network configuration"},
+		"lost":           {nil, true, ""},
+		"registered":     {engine.Output{"files": map[string]any{}}, false, ""},
 	} {
 		s := newSite(t, nil)
-		s.Results["n1"] = map[string]engine.Output{"cni": tt.of}
+		s.Results["n1"] = map[string]engine.Output{"cni": tt.registered}
 		if tt.lost {
 			s.Hosts = []string{"m1", "n2"}
 		}
@@ -129,7 +130,7 @@ func TestSubnetOf(t *testing.T) {
 	}
 }
 
-func TestNodeActionConverges(t *testing.T) {
+func TestNodeActionIsIdempotent(t *testing.T) {
 	ctx := context.Background()
 	api := &kubetest.API{}
 	s := newSite(t, api)
@@ -152,11 +153,11 @@ func TestNodeActionConverges(t *testing.T) {
 	}
 }
 
-func TestApplyActionConvergesAndWaits(t *testing.T) {
+func TestApplyActionIsIdempotentAndWaitsForTheRollout(t *testing.T) {
 	ctx := context.Background()
 	api := &kubetest.API{}
 	api.Put("/api/v1/namespaces/kube-system", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "kube-system"}})
-	api.Written = func(_ string, o map[string]any) { // a controller that rolls out at once
+	api.Written = func(_ string, o map[string]any) { // as a controller that rolls out immediately
 		if o["kind"] == "Deployment" {
 			o["status"] = map[string]any{"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
 		}
@@ -198,7 +199,7 @@ func TestApplyActionConvergesAndWaits(t *testing.T) {
 	}
 }
 
-func TestADryRunWithoutAnAPITellsWhatItWouldApply(t *testing.T) {
+func TestDryRunWithoutAPIReturnsEffects(t *testing.T) {
 	s := newSite(t, nil)
 	s.Check = true
 	action := NewApplyManifests()
@@ -215,7 +216,7 @@ func TestADryRunWithoutAnAPITellsWhatItWouldApply(t *testing.T) {
 	}
 }
 
-func TestKeysComeFirst(t *testing.T) {
+func TestOpenFailsWithoutKeys(t *testing.T) {
 	s := newSite(t, nil)
 	engine.Provide(s.Provided, NewAccess(&keyring.Keyring{}))
 	if _, err := NewAPIReady().Check(context.Background(), s); !errors.Is(err, keyring.ErrEmpty) {

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The labels by which objects are known as deployer's, and as of one set.
+// The labels of the objects that deployer manages, and of the objects of one set.
 const (
 	labelManagedBy = "app.kubernetes.io/managed-by"
 	labelSet       = "deployer/set"
 )
 
-// prunable are the kinds of objects that a set removes when its manifests no longer
-// have them. Namespaces, volumes, claims and definitions of kinds are never among
-// them: what is in them, or of them, would go too.
+// prunable returns the kinds whose objects a set removes when its manifests no longer
+// contain them. Namespaces, volumes, claims and CustomResourceDefinitions are never
+// removed, as their contents would be lost with them.
 func prunable() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		DeploymentKind(), DaemonSetKind(), ServiceKind(),
@@ -34,7 +34,7 @@ func prunable() []schema.GroupVersionKind {
 	}
 }
 
-// Label marks objects as members of a set.
+// Label sets the labels of a set on objects.
 func Label(objects []*unstructured.Unstructured, set string) {
 	for _, o := range objects {
 		labels := o.GetLabels()
@@ -46,8 +46,9 @@ func Label(objects []*unstructured.Unstructured, set string) {
 	}
 }
 
-// Unlisted returns what the cluster has of a set and the objects do not, as
-// deletions, in the order in which they are to be carried out.
+// Unlisted returns the deletions of the cluster's objects of a set that are not among
+// objects, in the order in which they must be carried out. Objects with an owner
+// reference are left to their controllers.
 func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructured.Unstructured) ([]Planned, error) {
 	wanted := map[string]bool{}
 	for _, o := range objects {
@@ -77,14 +78,14 @@ func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructure
 		for _, o := range found[i] {
 			o.SetGroupVersionKind(gvk) // items of a list may lack it
 			if !wanted[identity(&o)] && len(o.GetOwnerReferences()) == 0 {
-				out = append(out, Planned{Object: &o, Needed: true, Delete: true, Effect: objectEffect(describe(&o), "remove: the manifests no longer have it", "", &o)})
+				out = append(out, Planned{Object: &o, Needed: true, Delete: true, Effect: objectEffect(describe(&o), "remove: the manifests no longer contain it", "", &o)})
 			}
 		}
 	}
 	return out, nil
 }
 
-// identity names an object over all versions of its group.
+// identity returns a key of an object that is the same in all versions of its group.
 func identity(o *unstructured.Unstructured) string {
 	gvk := o.GroupVersionKind()
 	namespace := o.GetNamespace()

@@ -10,10 +10,9 @@ import (
 	"deployer/tasks/control/kube/kubetest"
 )
 
-// TestSetLosesWhatItsManifestsNoLongerHave goes through three versions of a set's
-// manifests. Objects of other sets, of other tools, of controllers and namespaces
-// stay whatever they are.
-func TestSetLosesWhatItsManifestsNoLongerHave(t *testing.T) {
+// TestApplyRemovesUnlistedObjectsOfTheSet applies three versions of a set's manifests.
+// Namespaces and the objects of other sets, other tools and controllers stay.
+func TestApplyRemovesUnlistedObjectsOfTheSet(t *testing.T) {
 	ctx := context.Background()
 	api := &kubetest.API{}
 	c := serve(t, api)
@@ -50,7 +49,7 @@ func TestSetLosesWhatItsManifestsNoLongerHave(t *testing.T) {
 			"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Thing", "name": "x", "uid": "1"}}}})
 
 	got := run("shop", "{apiVersion: v1, kind: ConfigMap, metadata: {name: prices, namespace: shop}, data: {tea: \"3\", coffee: \"4\"}}")
-	want := []string{"remove: the manifests no longer have it ConfigMap shop/opening", "remove: the manifests no longer have it Secret shop/till"}
+	want := []string{"remove: the manifests no longer contain it ConfigMap shop/opening", "remove: the manifests no longer contain it Secret shop/till"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -67,22 +66,22 @@ func TestSetLosesWhatItsManifestsNoLongerHave(t *testing.T) {
 	}
 }
 
-func TestNodeIsForgotten(t *testing.T) {
+func TestNodeActionDeletesAnAbsentNode(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	api.Put("/api/v1/nodes/n1", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n1"}})
 	n := &Node{Absent: true}
-	change, err := n.superfluous(t.Context(), c, "n1")
+	change, err := n.checkAbsent(t.Context(), c, "n1")
 	if err != nil || !change.Needed || len(change.Effects) != 1 {
 		t.Fatalf("%+v, %v", change, err)
 	}
 	if err := c.Delete(t.Context(), NodeKind(), "", "n1", -1); err != nil {
 		t.Fatal(err)
 	}
-	if change, err := n.superfluous(t.Context(), c, "n1"); err != nil || change.Needed {
+	if change, err := n.checkAbsent(t.Context(), c, "n1"); err != nil || change.Needed {
 		t.Errorf("again: %+v, %v", change, err)
 	}
-	if _, err := (&Node{Absent: true, Ready: true}).superfluous(t.Context(), c, "n1"); err == nil {
-		t.Error("a node is to be gone and Ready")
+	if _, err := (&Node{Absent: true, Ready: true}).checkAbsent(t.Context(), c, "n1"); err == nil {
+		t.Error("absent and ready are accepted together")
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// NodeState is what of a node matters for being ready.
+// NodeState is the state of a node that waits and reports need.
 type NodeState struct {
 	Name    string
 	Ready   bool
-	Reason  string // why it is not
-	Version string // of the kubelet
+	Reason  string // reason and message of the condition Ready
+	Version string // version of the kubelet
 	PodCIDR string
 	Created time.Time
 }
 
-// Nodes reads the state of all nodes, or of the named ones. A named node that
-// does not exist is in the answer, not ready. Reads come from the API server's
-// cache, so that asking often costs little.
+// Nodes returns the states of the named nodes; names nil means all nodes. A named node
+// that does not exist is included as not ready. Lists are read from the API server's
+// cache, so that frequent calls cost little.
 func Nodes(ctx context.Context, c *Client, names []string) ([]NodeState, error) {
 	if len(names) == 1 {
 		node, err := GetNode(ctx, c, names[0])
@@ -82,7 +82,8 @@ func stateOf(name string, node *corev1.Node) NodeState {
 	return s
 }
 
-// WaitReady waits until the share of the named nodes is Ready.
+// WaitReady waits until the share (0 to 1) of the named nodes is Ready. On timeout the
+// error names the nodes that are not.
 func WaitReady(ctx context.Context, c *Client, names []string, share float64, timeout time.Duration, progress func(string)) error {
 	last := ""
 	err := poll.Until(ctx, timeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {

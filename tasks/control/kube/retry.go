@@ -13,28 +13,28 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// persist calls do until it succeeds, fails for good, or the client's patience
-// is over; the last error is returned then. Every request in this package may
-// be repeated: reads, server-side applies, and patches that name the version
-// they were made for.
-func (c *Client) persist(ctx context.Context, do func(context.Context) error) error {
-	deadline := time.Now().Add(c.patience)
+// retry calls do until it succeeds, fails with an error that is not transient, or the
+// client's retry timeout is over, and returns the last error. Every request of this
+// package may be repeated: reads, server-side applies, and patches with a
+// resourceVersion.
+func (c *Client) retry(ctx context.Context, do func(context.Context) error) error {
+	deadline := time.Now().Add(c.retryTimeout)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := attempt(ctx, do)
 		if err == nil || !IsTransient(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(deadline) {
 			return err
 		}
-		if c.another != nil {
-			c.another()
+		if c.switchServer != nil {
+			c.switchServer()
 		}
-		if !wait(ctx, pause/2+rand.N(pause/2+1)) {
+		if !sleep(ctx, pause/2+rand.N(pause/2+1)) {
 			return err
 		}
 	}
 }
 
-// requestTimeout bounds one try of one request; the API server itself gives up
-// on most after 60 s, but a person waits for these.
+// requestTimeout is the maximum time of one attempt of a request. The API server's own
+// timeout, 60 s for most requests, is too long for a run.
 const requestTimeout = 20 * time.Second
 
 func attempt(ctx context.Context, do func(context.Context) error) error {
@@ -43,8 +43,8 @@ func attempt(ctx context.Context, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// wait waits for d, and returns false when ctx ended before.
-func wait(ctx context.Context, d time.Duration) bool {
+// sleep waits for d. It returns false when ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -55,9 +55,9 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// IsTransient tells errors that go away by themselves: a server that starts, stops
-// or has lost its etcd leader, a connection that broke, and the namespaces that
-// a new API server makes only after it serves.
+// IsTransient reports whether a retry may succeed after err: the server starts, stops or
+// has lost its etcd leader, the connection broke, or a namespace kube-* is missing,
+// which a new API server creates after it has begun to serve.
 func IsTransient(err error) bool {
 	switch {
 	case apierrors.IsServerTimeout(err), apierrors.IsTimeout(err), apierrors.IsTooManyRequests(err),
@@ -74,8 +74,7 @@ func IsTransient(err error) bool {
 		strings.Contains(err.Error(), "http2: ")
 }
 
-// missingNamespace tells that an object was not found because its namespace
-// is not there.
+// missingNamespace reports whether err is a "not found" for the namespace of an object.
 func missingNamespace(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

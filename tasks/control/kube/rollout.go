@@ -17,7 +17,7 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// Workload names a Deployment or DaemonSet.
+// Workload identifies a Deployment or a DaemonSet.
 type Workload struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
@@ -27,19 +27,19 @@ func (w Workload) String() string {
 	return strings.ToLower(w.Kind.Kind) + " " + w.Namespace + "/" + w.Name
 }
 
-// Rollout is how far a workload is with what its spec says.
+// Rollout is the progress of a workload towards its spec.
 type Rollout struct {
 	Done bool
-	// Failed is true when the controller has given up.
+	// Failed is true when the progress deadline of a Deployment is exceeded.
 	Failed bool
-	// Text says what is waited for, as in "2 of 3 pods available".
+	// Text describes the progress, such as "2 of 3 pods available".
 	Text string
 }
 
-// RolloutOf reads how far a workload is. The rules are those of `kubectl
-// rollout status` (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go).
-// share, above 0 and at most 1, is the part of the wanted pods that must be
-// available.
+// RolloutOf returns the progress of a workload by the rules of `kubectl rollout status`
+// (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). share, above 0 and at most
+// 1, is the share of the wanted pods that must be available. Objects of other kinds
+// are done.
 func RolloutOf(o *unstructured.Unstructured, share float64) (Rollout, error) {
 	switch o.GetKind() {
 	case "Deployment":
@@ -95,7 +95,7 @@ func daemonSetRollout(d *appsv1.DaemonSet, share float64) Rollout {
 	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods available", d.Status.NumberAvailable, want)}
 }
 
-// portion is the share of n, rounded up: 90% of 5 is 5, of 20 is 18.
+// portion returns the share of n, rounded up: 90% of 5 is 5, 90% of 20 is 18.
 func portion(n int32, share float64) int32 {
 	if share <= 0 || share >= 1 {
 		return n
@@ -103,8 +103,9 @@ func portion(n int32, share float64) int32 {
 	return int32(math.Ceil(float64(n)*share - 1e-9))
 }
 
-// WaitRollouts waits until all workloads are rolled out. When time is over the
-// error names those that are not, and its detail why their pods do not run.
+// WaitRollouts waits until all workloads are rolled out. On timeout it returns an
+// *engine.Failure: the message names the unfinished workloads, the detail the problems
+// of their pods.
 func WaitRollouts(ctx context.Context, c *Client, workloads []Workload, share float64, timeout time.Duration, progress func(string)) error {
 	left := slices.Clone(workloads)
 	last := ""

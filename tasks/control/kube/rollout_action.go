@@ -10,8 +10,8 @@ import (
 	"deployer/engine"
 )
 
-// RolledOut is the action `kube_rollout`: a gate that opens when workloads run
-// as their specs say.
+// RolledOut is the action `kube_rollout`: a gate that opens when workloads are rolled
+// out.
 type RolledOut struct {
 	Deployments []string      `yaml:"deployments" doc:"Deployments, as namespace/name."`
 	DaemonSets  []string      `yaml:"daemonsets" doc:"DaemonSets, as namespace/name."`
@@ -22,7 +22,7 @@ type RolledOut struct {
 // NewRolledOut returns the action with its defaults.
 func NewRolledOut() *RolledOut { return &RolledOut{Available: 1, Timeout: 5 * time.Minute} }
 
-// Check waits, except in a dry run.
+// Check waits until the workloads are rolled out. In a dry run it does nothing.
 func (r *RolledOut) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	workloads, err := r.workloads()
 	if err != nil || site.CheckOnly() {
@@ -35,10 +35,10 @@ func (r *RolledOut) Check(ctx context.Context, site engine.ActionContext) (engin
 	return engine.NoChange(nil), WaitRollouts(ctx, client, workloads, r.Available, r.Timeout, site.Progress)
 }
 
-// Gate is the same wait.
+// Gate returns the action itself: a revert repeats the same wait.
 func (r *RolledOut) Gate() any { return r }
 
-// Apply is never needed.
+// Apply does nothing: Check never returns a needed change.
 func (r *RolledOut) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }

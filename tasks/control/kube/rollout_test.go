@@ -39,15 +39,15 @@ func TestDaemonSetRollout(t *testing.T) {
 	d := &appsv1.DaemonSet{}
 	d.Status.DesiredNumberScheduled, d.Status.UpdatedNumberScheduled, d.Status.NumberAvailable = 20, 20, 18
 	if daemonSetRollout(d, 1).Done || !daemonSetRollout(d, 0.9).Done || daemonSetRollout(d, 0.91).Done {
-		t.Error("the share of available pods is not kept")
+		t.Error("a rollout above the share of available pods is not done")
 	}
 	d.Status.UpdatedNumberScheduled = 3
 	if daemonSetRollout(d, 0.9).Done {
-		t.Error("done with old pods")
+		t.Error("a rollout with old pods is done")
 	}
 	d.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
 	if !daemonSetRollout(d, 0.9).Done {
-		t.Error("OnDelete pods stay old until somebody deletes them")
+		t.Error("a DaemonSet with OnDelete waits for old pods")
 	}
 }
 

@@ -8,14 +8,15 @@ import (
 	"deployer/engine"
 )
 
-// Version is the action `kube_version`: which version the API servers run, for
-// `register`. When none answers, reachable is false; that is no failure.
+// Version is the action `kube_version`: its output, for `register`, is the version of
+// the API servers. When no API server responds, reachable is false and the action does
+// not fail.
 type Version struct{}
 
-// ReadOnly is true.
+// ReadOnly returns true: the action changes nothing.
 func (Version) ReadOnly() bool { return true }
 
-// Check asks once.
+// Check reads the version once.
 func (Version) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	client, err := Open(ctx, site)
 	if err != nil {
@@ -29,12 +30,12 @@ func (Version) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	return engine.NoChange(out), nil
 }
 
-// Apply is never needed.
+// Apply does nothing: Check never returns a needed change.
 func (Version) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-// ServerVersion asks the API server for its version, such as v1.36.3.
+// ServerVersion returns the version of the API server, such as v1.36.3.
 func ServerVersion(ctx context.Context, c *Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -44,7 +45,7 @@ func ServerVersion(ctx context.Context, c *Client) (string, error) {
 	}
 	var v struct{ GitVersion string }
 	if err := json.Unmarshal(body, &v); err != nil || status != 200 {
-		return "", fmt.Errorf("/version answers %d", status)
+		return "", fmt.Errorf("/version returns HTTP status %d", status)
 	}
 	return v.GitVersion, nil
 }

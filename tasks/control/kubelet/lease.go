@@ -31,7 +31,7 @@ func readLease(ctx context.Context, open func(context.Context, engine.ActionCont
 	if err != nil {
 		return l, false, err
 	}
-	o, err := client.WithoutRetries(-1).Get(ctx, coordinationv1.SchemeGroupVersion.WithKind("Lease"), corev1.NamespaceNodeLease, node)
+	o, err := client.WithRetryTimeout(-1).Get(ctx, coordinationv1.SchemeGroupVersion.WithKind("Lease"), corev1.NamespaceNodeLease, node)
 	switch {
 	case apierrors.IsNotFound(err) && !kube.IsTransient(err):
 		return l, true, nil

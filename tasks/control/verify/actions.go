@@ -16,12 +16,12 @@ import (
 	"deployer/tasks/stat"
 )
 
-// ClusterTask is the action `verify_cluster`. Like the others here it finds
-// problems without failing: its output has a row for each check under "checks",
-// and those that are not ok under "problems" too.
+// ClusterTask is the action `verify_cluster`. The actions of this package do not fail
+// on problems: the output contains a row for each check under "checks", and the rows
+// that are not ok under "problems".
 type ClusterTask struct{}
 
-// Check looks.
+// Check returns the rows of [Cluster].
 func (ClusterTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, client, err := tools(site)
 	if err != nil {
@@ -35,10 +35,10 @@ func (ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) (
 	return nil, nil
 }
 
-// EtcdTask is the action `verify_etcd`.
+// EtcdTask is the action `verify_etcd`: it checks the members of etcd.
 type EtcdTask struct{}
 
-// Check looks.
+// Check returns the rows of the etcd members. It fails when the keyring is empty.
 func (EtcdTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
@@ -60,16 +60,17 @@ func (EtcdTask) Apply(context.Context, engine.ActionContext, engine.Change) (eng
 	return nil, nil
 }
 
-// PodsTask is the action `verify_pods`.
+// PodsTask is the action `verify_pods`: it checks DNS, Services and connections from
+// test pods.
 type PodsTask struct {
-	Image   string        `yaml:"image" doc:"Image of the probe, which must be on the nodes." required:"true"`
+	Image   string        `yaml:"image" doc:"Image of the probe; it is not pulled and must be on the nodes." required:"true"`
 	Nodes   int           `yaml:"nodes" doc:"Maximum number of nodes with a probe pod; default 10."`
-	Outside string        `yaml:"outside" doc:"Name outside of the cluster that pods resolve; default none."`
+	Outside string        `yaml:"outside" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 90s."`
 }
 
-// Check does all of it: what it makes in the cluster it removes again, so it
-// changes nothing. In a dry run it makes nothing.
+// Check runs the test pods and removes them again, so the cluster stays unchanged. In a
+// dry run it does nothing.
 func (p *PodsTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	c, client, err := tools(site)
 	if err != nil || site.CheckOnly() {
@@ -90,9 +91,9 @@ func (p *PodsTask) Apply(context.Context, engine.ActionContext, engine.Change) (
 	return nil, nil
 }
 
-// resolvable reports whether the cluster's DNS has a server for names
-// outside: servers in the inventory, or those that a node uses itself. When no
-// node can be asked it is taken to have.
+// resolvable reports whether the cluster's DNS has an upstream server for names outside
+// of the cluster, from the inventory or from the resolv.conf of a node. It returns true
+// when no node can be queried.
 func resolvable(ctx context.Context, site engine.ActionContext, c *cluster.Cluster) bool {
 	if len(c.DNS.Upstreams) > 0 {
 		return true
@@ -115,6 +116,7 @@ func resolvable(ctx context.Context, site engine.ActionContext, c *cluster.Clust
 	return true
 }
 
+// tools returns the resolved cluster and a client that retries for 5 s only.
 func tools(site engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
@@ -128,5 +130,5 @@ func tools(site engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, client.WithoutRetries(5 * time.Second), nil
+	return c, client.WithRetryTimeout(5 * time.Second), nil
 }

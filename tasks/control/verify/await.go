@@ -15,25 +15,25 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// running is a probe that is ready.
+// running is a probe pod that is ready.
 type running struct{ node, pod, ip string }
 
-// startTimeout is how long probes may take until they are ready; their image is
-// on the nodes already.
+// startTimeout is the maximum time until the probe pods are ready; their image is on
+// the nodes already.
 const startTimeout = 45 * time.Second
 
-// await waits until all probes are ready, and goes on with those that are when
-// time is over. The others are rows.
+// await waits until all probe pods are ready or have failed, at most startTimeout. It
+// returns the pods that are ready, and a row for each node.
 func await(ctx context.Context, c *kube.Client, namespace string, nodes []string) ([]running, []report.Row) {
 	var up []running
-	troubles := map[string]string{}
+	problems := map[string]string{}
 	_ = poll.Until(ctx, startTimeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		items, err := c.List(ctx, kube.PodKind(), namespace, v1.ListOptions{})
 		if err != nil {
 			return "", false, poll.Later(err)
 		}
 		up = up[:0]
-		over := 0 // cannot become ready any more
+		failed := 0 // pods that cannot become ready
 		for i := range items {
 			var p corev1.Pod
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &p); err != nil {
@@ -43,30 +43,30 @@ func await(ctx context.Context, c *kube.Client, namespace string, nodes []string
 				up = append(up, running{p.Spec.NodeName, p.Name, p.Status.PodIP})
 				continue
 			}
-			troubles[p.Spec.NodeName] = reason(&p)
+			problems[p.Spec.NodeName] = reason(&p)
 			if isPermanent(&p) {
-				over++
+				failed++
 			}
 		}
-		return "", len(up)+over == len(nodes), nil
+		return "", len(up)+failed == len(nodes), nil
 	})
 	var rows []report.Row
 	for _, node := range nodes {
-		switch trouble, said := troubles[node]; {
+		switch problem, exists := problems[node]; {
 		case slices.ContainsFunc(up, func(r running) bool { return r.node == node }):
 			rows = append(rows, report.OK("test pod", node, "runs"))
-		case said:
-			rows = append(rows, report.Bad("test pod", node, "it does not become ready: %s", trouble).Advised(advice(trouble)))
+		case exists:
+			rows = append(rows, report.Bad("test pod", node, "it does not become ready: %s", problem).Advised(advice(problem)))
 		default:
-			rows = append(rows, report.Bad("test pod", node, "it was not made"))
+			rows = append(rows, report.Bad("test pod", node, "it was not created"))
 		}
 	}
 	return up, rows
 }
 
-// isPermanent tells pods that waiting does not help. CreateContainerConfigError is
-// not among the reasons: a kubelet that has just started gives it until it has
-// read the services for the first time.
+// isPermanent reports whether a pod cannot become ready any more. The reason
+// CreateContainerConfigError is not permanent: a kubelet that has just started reports
+// it until its first list of services is complete.
 func isPermanent(p *corev1.Pod) bool {
 	if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
 		return true
@@ -76,10 +76,10 @@ func isPermanent(p *corev1.Pod) bool {
 	})
 }
 
-// advice says what to do about a pod that does not start.
-func advice(trouble string) string {
-	if strings.HasPrefix(trouble, "ErrImageNeverPull") {
-		return "run install again: it brings the probe of this deployer to the nodes"
+// advice returns the advice for a pod that does not become ready.
+func advice(problem string) string {
+	if strings.HasPrefix(problem, "ErrImageNeverPull") {
+		return "run install again: it imports the probe image of this version of deployer"
 	}
 	return "look at journalctl -u kubelet on the host"
 }

@@ -19,23 +19,23 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// system is the namespace of what every cluster needs.
+// system is the namespace of the components of Kubernetes.
 const system = "kube-system"
 
-// clusterTimeout bounds all questions to the API together. An API without etcd
-// lets every one of them hang for as long as it may.
+// clusterTimeout is the maximum time of all requests to the API together. Without etcd
+// each request to the API hangs until its timeout.
 const clusterTimeout = 15 * time.Second
 
-// young is the age up to which a node's kubelet may not have told the API of its
-// static pods: it tells when it next looks at them, which is every minute to
-// minute and a half (syncFrequency, with jitter).
-const young = 2 * time.Minute
+// newNodeAge is the age up to which the mirror pods of a node may be missing: the
+// kubelet creates them when it next syncs its static pods, which it does every 60 to
+// 90 s (syncFrequency with jitter).
+const newNodeAge = 2 * time.Minute
 
-// Cluster checks what the API tells of itself: nodes, static pods, and the
-// workloads of kube-system.
+// Cluster checks nodes, static pods and the workloads of kube-system through the API.
+// When the API is not ready, that row is the only one.
 func Cluster(ctx context.Context, c *kube.Client, want *cluster.Cluster) []report.Row {
-	if saw, ok := c.FindReady(ctx); !ok {
-		return []report.Row{report.Bad("Kubernetes API", "", "%s", saw)}
+	if state, ok := c.FindReady(ctx); !ok {
+		return []report.Row{report.Bad("Kubernetes API", "", "%s", state)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
 	defer cancel()
@@ -64,7 +64,7 @@ func nodes(want *cluster.Cluster, states []kube.NodeState) []report.Row {
 	}
 	for _, s := range states {
 		if _, extra := found[s.Name]; extra {
-			rows = append(rows, report.Skip("node", s.Name, "the inventory does not know this node"))
+			rows = append(rows, report.Skip("node", s.Name, "the node is not in the inventory"))
 		}
 	}
 	return rows
@@ -78,13 +78,13 @@ func nodeRow(name string, found map[string]kube.NodeState, version string) repor
 	case !s.Ready:
 		return report.Bad("node", name, "not Ready: %s", s.Reason)
 	case s.Version != version:
-		return report.Bad("node", name, "Ready, but its kubelet is %s and not %s", s.Version, version).Advised("run install again")
+		return report.Bad("node", name, "Ready, but its kubelet is %s instead of %s", s.Version, version).Advised("run install again")
 	}
 	return report.OK("node", name, "Ready, kubelet %s", s.Version)
 }
 
-// staticOf lists the static pods that a host is to run.
-func staticOf(n cluster.Node) []string {
+// staticPodNames returns the names of the static pods that a host must run.
+func staticPodNames(n cluster.Node) []string {
 	var names []string
 	if n.RunsAPIServer {
 		names = append(names, "kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -98,8 +98,8 @@ func staticOf(n cluster.Node) []string {
 	return names
 }
 
-// staticPods checks the mirror pods, which kubelets keep in the API for the
-// static pods that they run.
+// staticPods checks the mirror pods, by which kubelets report their static pods to the
+// API.
 func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, states []kube.NodeState) []report.Row {
 	items, err := c.List(ctx, kube.PodKind(), system, v1.ListOptions{})
 	if err != nil {
@@ -111,11 +111,11 @@ func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, stat
 	}
 	fresh := map[string]bool{}
 	for _, s := range states {
-		fresh[s.Name] = time.Since(s.Created) < young
+		fresh[s.Name] = time.Since(s.Created) < newNodeAge
 	}
 	var rows []report.Row
 	for _, host := range want.NodeNames {
-		for _, name := range staticOf(want.Nodes[host]) {
+		for _, name := range staticPodNames(want.Nodes[host]) {
 			rows = append(rows, staticRow(name, host, found[name+"-"+host], fresh[host]))
 		}
 	}
@@ -123,9 +123,9 @@ func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, stat
 }
 
 func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) report.Row {
-	const untold = "the kubelet of this new node has not told the API about it yet"
+	const notReported = "the kubelet of this new node has not reported it to the API yet"
 	if o == nil && fresh {
-		return report.Skip(name, host, untold)
+		return report.Skip(name, host, notReported)
 	}
 	if o == nil {
 		return report.Bad(name, host, "it does not run").Advised("look at journalctl -u kubelet on the host")
@@ -135,14 +135,14 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 		return report.Bad(name, host, "%v", err)
 	}
 	if fresh && p.Status.Phase == corev1.PodPending && len(p.Status.ContainerStatuses) == 0 {
-		return report.Skip(name, host, untold)
+		return report.Skip(name, host, notReported)
 	}
 	restarts := int32(0)
 	for _, s := range p.Status.ContainerStatuses {
 		restarts += s.RestartCount
 	}
 	if !ready(&p) {
-		return report.Bad(name, host, "not Ready: %s", reason(&p)).Advised("crictl or ctr on the host shows its log")
+		return report.Bad(name, host, "not Ready: %s", reason(&p)).Advised("see its log with crictl logs on the host")
 	}
 	return report.OK(name, host, "Ready, %d restarts", restarts)
 }
@@ -153,7 +153,7 @@ func ready(p *corev1.Pod) bool {
 	})
 }
 
-// reason says why a pod does not run.
+// reason returns the reason for which a pod does not run.
 func reason(p *corev1.Pod) string {
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		switch {

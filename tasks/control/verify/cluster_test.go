@@ -22,7 +22,7 @@ func TestClusterRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, "n1", "n2", "extra")
+	w := newFakeCluster(t, "n1", "n2", "extra")
 	young := w.api.Object("/api/v1/nodes/n2")
 	young["metadata"].(map[string]any)["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	w.api.Put("/api/v1/nodes/n2", young)
@@ -36,14 +36,14 @@ func TestClusterRows(t *testing.T) {
 		pod(name, "True")
 	}
 	pod("kube-proxy-n2", "False")
-	untold := func(name string) {
+	unreported := func(name string) {
 		w.api.Put("/api/v1/namespaces/kube-system/pods/"+name, map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": "kube-system"},
 			"status": map[string]any{"phase": "Pending"},
 		})
 	}
-	untold("api-proxy-n2")      // its node is new: the kubelet may not have told yet
-	untold("kube-apiserver-n1") // its node is old
+	unreported("api-proxy-n2")      // its node is new: the kubelet may not have reported it yet
+	unreported("kube-apiserver-n1") // its node is old
 	w.api.Put("/apis/apps/v1/namespaces/kube-system/deployments/coredns", map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "coredns", "namespace": "kube-system"},
 		"spec":   map[string]any{"replicas": 2},
@@ -51,7 +51,7 @@ func TestClusterRows(t *testing.T) {
 	})
 	rows := Cluster(context.Background(), w.client, c)
 	if !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Host == "n2" && r.Check == "api-proxy" && r.Skipped }) {
-		t.Error("the static pods of a new node are missed too early")
+		t.Error("a missing static pod of a new node is not skipped")
 	}
 	got := texts(report.Problems(rows))
 	want := []string{
@@ -66,8 +66,8 @@ func TestClusterRows(t *testing.T) {
 	}
 }
 
-func TestAnAPIThatIsNotReadyIsAskedNothingElse(t *testing.T) {
-	w := newWorld(t, "n1")
+func TestAPIThatIsNotReadyGetsNoOtherRequest(t *testing.T) {
+	w := newFakeCluster(t, "n1")
 	asked := 0
 	w.api.Before = func(rw http.ResponseWriter, _ *http.Request) bool {
 		asked++
@@ -75,12 +75,12 @@ func TestAnAPIThatIsNotReadyIsAskedNothingElse(t *testing.T) {
 		_, _ = rw.Write([]byte("[+]ping ok\n[-]etcd failed: reason withheld\n"))
 		return true
 	}
-	want := []string{"Kubernetes API: /readyz answers 500, not ok: etcd"}
+	want := []string{"Kubernetes API: /readyz returns 500, failing checks: etcd"}
 	if diff := cmp.Diff(want, texts(Cluster(context.Background(), w.client, nil))); diff != "" {
 		t.Error(diff)
 	}
-	want = []string{"test pods: /readyz answers 500, not ok: etcd"}
+	want = []string{"test pods: /readyz returns 500, failing checks: etcd"}
 	if diff := cmp.Diff(want, texts(Pods(context.Background(), w.client, options()))); diff != "" || asked != 2 {
-		t.Errorf("asked %d times: %s", asked, diff)
+		t.Errorf("%d requests: %s", asked, diff)
 	}
 }

@@ -1,8 +1,7 @@
-// Package verify looks at a running cluster from the outside and tells, row by
-// row, whether it does what a cluster is for: nodes are Ready, what belongs to
-// kube-system runs, etcd is healthy, and pods on different nodes reach each
-// other, Services and names.
+// Package verify checks a running cluster from the outside and returns a row for each
+// check: nodes are Ready, the components of kube-system run, etcd is healthy, and pods
+// on different nodes reach each other, Services and DNS names.
 //
-// The functions need a client and options only. They find problems, they do not
-// fail: an error means that a check could not be made.
+// The functions need a client and options only. A problem of the cluster is a row and
+// no error.
 package verify

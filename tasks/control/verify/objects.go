@@ -19,19 +19,19 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// markLabel marks what this package makes.
+// markLabel is the label of the objects that this package creates.
 const markLabel = "deployer/verify"
 
-// staleAfter is the age after which a namespace of a check belongs to one that
-// was killed: none lasts longer than its timeout of 90 s.
+// staleAfter is the age above which the namespace of a check is removed: its check was
+// killed, as no check lasts much longer than its timeout, 90 s by default.
 const staleAfter = 10 * time.Minute
 
 // serviceName is the name of the Service of the probes.
 const serviceName = "probe"
 
-// sweep removes what killed checks left behind. What it cannot remove it leaves
-// to the next check.
-func sweep(ctx context.Context, c *kube.Client, now time.Time) {
+// removeStale removes the namespaces of killed checks. Errors are ignored: the next
+// check retries.
+func removeStale(ctx context.Context, c *kube.Client, now time.Time) {
 	items, err := c.List(ctx, kube.NamespaceKind(), "", v1.ListOptions{LabelSelector: markLabel + "=true"})
 	if err != nil {
 		return
@@ -50,12 +50,12 @@ func newNamespace(ctx context.Context, c *kube.Client) (string, error) {
 		ObjectMeta: v1.ObjectMeta{Name: name, Labels: map[string]string{
 			markLabel:                            "true",
 			"app.kubernetes.io/managed-by":       "deployer",
-			"pod-security.kubernetes.io/enforce": "restricted", // the probes need nothing
+			"pod-security.kubernetes.io/enforce": "restricted", // the probes need no privileges
 		}},
 	})
 }
 
-// start makes the Service and the pods, and returns the Service's address.
+// start creates the Service and the pods, and returns the Service's address.
 func start(ctx context.Context, c *kube.Client, namespace string, nodes []string, o Options) (string, error) {
 	service := &corev1.Service{
 		TypeMeta:   v1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -66,7 +66,7 @@ func start(ctx context.Context, c *kube.Client, namespace string, nodes []string
 		},
 	}
 	if err := create(ctx, c, service); err != nil {
-		return "", fmt.Errorf("making a Service: %w", err)
+		return "", fmt.Errorf("creating the test Service: %w", err)
 	}
 	var group errgroup.Group
 	group.SetLimit(8)
@@ -79,18 +79,18 @@ func start(ctx context.Context, c *kube.Client, namespace string, nodes []string
 	}
 	_ = group.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return "", fmt.Errorf("making pods: %w", err)
+		return "", fmt.Errorf("creating the test pods: %w", err)
 	}
 	made, err := c.Get(ctx, kube.ServiceKind(), namespace, serviceName)
 	if err != nil {
-		return "", fmt.Errorf("reading the Service: %w", err)
+		return "", fmt.Errorf("reading the test Service: %w", err)
 	}
 	ip, _, _ := unstructured.NestedString(made.Object, "spec", "clusterIP")
 	return ip, nil
 }
 
-// startPod makes a pod. In a new namespace this is forbidden until a controller
-// has made the default service account.
+// startPod creates a pod, and retries for 15 s while the API server forbids pods in the
+// new namespace: a controller must create its default service account first.
 func startPod(ctx context.Context, c *kube.Client, pod *corev1.Pod) error {
 	return poll.Until(ctx, 15*time.Second, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		err := create(ctx, c, pod)
@@ -109,7 +109,7 @@ func probePod(namespace, node, image string) *corev1.Pod {
 			Name: podName(node), Namespace: namespace, Labels: map[string]string{markLabel: "probe"},
 		},
 		Spec: corev1.PodSpec{
-			NodeName:                      node, // no scheduler: this very node is looked at
+			NodeName:                      node, // bypasses the scheduler
 			Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			RestartPolicy:                 corev1.RestartPolicyNever,
 			AutomountServiceAccountToken:  &no,
@@ -138,7 +138,7 @@ func probePod(namespace, node, image string) *corev1.Pod {
 
 func podName(node string) string { return "probe-" + node }
 
-// create makes a typed object.
+// create creates a typed object.
 func create(ctx context.Context, c *kube.Client, o any) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {

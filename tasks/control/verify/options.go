@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// Options say what test pods do. Zero values mean the defaults.
+// Options are the settings of [Pods]. Zero values mean the defaults.
 type Options struct {
-	// Image of the probe: `deployer-agent probe`, listening on port 8080. It must
-	// be on the nodes already; it is never pulled.
+	// Image is the image of the probe, which runs `deployer-agent probe` on port
+	// 8080. The image is never pulled and must be on the nodes.
 	Image string
-	// Nodes is how many nodes get a pod at most; default 10. Below that number
-	// all pairs of nodes are tried.
+	// Nodes is the maximum number of nodes with a pod; default 10. Up to 10 pods,
+	// all pairs are tested.
 	Nodes int
-	// Domain of the cluster; default cluster.local.
+	// Domain is the DNS domain of the cluster; default cluster.local.
 	Domain string
 	// ServiceIP is the address of the Service kubernetes.default.
 	ServiceIP string
-	// ServicePort of it; default 443.
+	// ServicePort is the port of the Service kubernetes.default; default 443.
 	ServicePort int
-	// Outside is a name outside of the cluster that pods resolve; empty: that
-	// is not tried, and NoOutside says why.
+	// Outside is a DNS name outside of the cluster that pods resolve. When it is
+	// empty the check is skipped with NoOutside as its reason.
 	Outside   string
 	NoOutside string
-	// Timeout bounds the whole, without the clean-up; default 90 s.
+	// Timeout is the maximum duration without the cleanup; default 90 s.
 	Timeout time.Duration
-	// Progress is told what is being done; may be nil.
+	// Progress receives texts about the current work; may be nil.
 	Progress func(string)
 }
 
 const (
 	defaultNodes   = 10
 	defaultTimeout = 90 * time.Second
-	// probePort is where the probe listens in its pod.
+	// probePort is the port of the probe in its pod.
 	probePort = 8080
-	// targetTimeout bounds one attempt of a pod to reach something.
+	// targetTimeout is the maximum time of one attempt to reach a target.
 	targetTimeout = "3s"
 )
 

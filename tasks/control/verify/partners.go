@@ -2,16 +2,16 @@ package verify
 
 import "math/rand/v2"
 
-// allPairs is the number of pods up to which each tries every other; 10 pods
-// are 90 tries. Above it each tries the next ones in a ring, so that every pod
-// is tried, and some at random.
+// The selection of the pods that a pod must reach: all others up to allPairs pods (10
+// pods: 90 connections); with more pods, the next ringNext pods in a ring, so that
+// every pod is a target, and ringRandom random ones.
 const (
 	allPairs   = 10
 	ringNext   = 2
 	ringRandom = 3
 )
 
-// partners says which other pods each pod has to reach, by its node.
+// partners returns the pods that each pod must reach, by the node of the pod.
 func partners(pods []running) map[string][]running {
 	out := map[string][]running{}
 	n := len(pods)

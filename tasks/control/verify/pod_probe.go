@@ -17,20 +17,20 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// settle is how long what fails is tried again: a new Service reaches the rules
-// of every node and the answers of DNS within seconds, not at once.
-const settle = 12 * time.Second
+// settleTimeout is the time during which failed targets are retried: a new Service
+// takes some seconds to reach the rules of every node and DNS.
+const settleTimeout = 12 * time.Second
 
-// probeResult is one target with what it stands for.
+// probeResult is one target with its check and its result.
 type probeResult struct {
 	check  string
-	what   string // as people call the target
+	what   string // the target in messages
 	target probe.Target
 	result probe.Result
 }
 
-// look asks all probes at once, and makes a row for each node and check.
-func look(ctx context.Context, c *kube.Client, namespace, service string, pods []running, o Options) []report.Row {
+// probeAll queries all probes concurrently, and returns a row for each node and check.
+func probeAll(ctx context.Context, c *kube.Client, namespace, service string, pods []running, o Options) []report.Row {
 	var mu sync.Mutex
 	var rows []report.Row
 	var wg sync.WaitGroup
@@ -38,11 +38,11 @@ func look(ctx context.Context, c *kube.Client, namespace, service string, pods [
 	for _, p := range pods {
 		wg.Go(func() {
 			list := targets(p, others[p.node], service, namespace, o)
-			err := askUntilSettled(ctx, c, namespace, p, list)
+			err := queryUntilSettled(ctx, c, namespace, p, list)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				rows = append(rows, report.Bad("test pod", p.node, "its probe cannot be asked through the API server: %v", err).
+				rows = append(rows, report.Bad("test pod", p.node, "the API server cannot reach its probe: %v", err).
 					Advised("check that masters have routes to the pod ranges of all nodes"))
 				return
 			}
@@ -57,17 +57,17 @@ func look(ctx context.Context, c *kube.Client, namespace, service string, pods [
 	return rows
 }
 
-// targets is what one probe has to reach.
+// targets returns the targets that one probe must reach.
 func targets(p running, others []running, service, namespace string, o Options) []*probeResult {
 	list := []*probeResult{
 		{check: "DNS inside", what: "kubernetes.default.svc." + o.Domain, target: probe.Target{Kind: "dns", Name: "kubernetes.default.svc." + o.Domain + "."}},
 		{check: "DNS inside", what: "kubernetes.default", target: probe.Target{Kind: "dns", Name: "kubernetes.default"}},
 		{check: "service by IP", what: "the API at " + o.ServiceIP, target: probe.Target{Kind: "tcp", Address: net.JoinHostPort(o.ServiceIP, strconv.Itoa(o.ServicePort))}},
-		{check: "service by IP", what: "a test Service at " + service, target: ok(service)},
-		{check: "service by name", what: "a test Service by name", target: ok(serviceName + "." + namespace + ".svc." + o.Domain)},
+		{check: "service by IP", what: "a test Service at " + service, target: httpTarget(service)},
+		{check: "service by name", what: "a test Service by name", target: httpTarget(serviceName + "." + namespace + ".svc." + o.Domain)},
 	}
 	for _, other := range others {
-		list = append(list, &probeResult{check: "pod to pod", what: other.node + " (" + other.ip + ")", target: ok(other.ip)})
+		list = append(list, &probeResult{check: "pod to pod", what: other.node + " (" + other.ip + ")", target: httpTarget(other.ip)})
 	}
 	if o.Outside != "" {
 		list = append(list, &probeResult{check: "DNS outside", what: o.Outside, target: probe.Target{Kind: "dns", Name: strings.TrimSuffix(o.Outside, ".") + "."}})
@@ -78,23 +78,23 @@ func targets(p running, others []running, service, namespace string, o Options) 
 	return list
 }
 
-// ok is a request to a probe.
-func ok(host string) probe.Target {
+// httpTarget is a request to the probe at host.
+func httpTarget(host string) probe.Target {
 	return probe.Target{Kind: "http", Address: "http://" + net.JoinHostPort(host, strconv.Itoa(probePort)) + "/ok"}
 }
 
-// askUntilSettled asks, and asks again for what failed until time is over. The
-// error is nil as soon as the probe has answered once.
-func askUntilSettled(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
+// queryUntilSettled queries a probe, and repeats the failed targets for at most
+// settleTimeout. It fails only when the probe has never responded.
+func queryUntilSettled(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
 	answered := false
-	err := poll.Until(ctx, settle, time.Second, func(ctx context.Context) (string, bool, error) {
+	err := poll.Until(ctx, settleTimeout, time.Second, func(ctx context.Context) (string, bool, error) {
 		var open []*probeResult
 		for _, a := range list {
 			if !a.result.OK {
 				open = append(open, a)
 			}
 		}
-		if err := ask(ctx, c, namespace, p, open); err != nil {
+		if err := query(ctx, c, namespace, p, open); err != nil {
 			return "", false, poll.Later(err)
 		}
 		answered = true
@@ -111,8 +111,9 @@ func askUntilSettled(ctx context.Context, c *kube.Client, namespace string, p ru
 	return err
 }
 
-// ask makes one request to a probe, through the API server's proxy to pods.
-func ask(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
+// query sends one request to a probe through the API server's proxy to pods, and stores
+// the results in list.
+func query(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
 	var request probe.Request
 	for _, a := range list {
 		request.Targets = append(request.Targets, a.target)
@@ -130,10 +131,10 @@ func ask(ctx context.Context, c *kube.Client, namespace string, p running, list 
 	}
 	var response probe.Response
 	if status != 200 {
-		return fmt.Errorf("it answers %d %s", status, strings.TrimSpace(string(answer[:min(len(answer), 200)])))
+		return fmt.Errorf("the proxy returns HTTP status %d: %s", status, strings.TrimSpace(string(answer[:min(len(answer), 200)])))
 	}
 	if err := json.Unmarshal(answer, &response); err != nil || len(response.Results) != len(list) {
-		return fmt.Errorf("%d results for %d questions: %w", len(response.Results), len(list), err)
+		return fmt.Errorf("the probe returns %d results for %d targets: %w", len(response.Results), len(list), err)
 	}
 	for i, a := range list {
 		a.result = response.Results[i]
@@ -141,7 +142,7 @@ func ask(ctx context.Context, c *kube.Client, namespace string, p running, list 
 	return nil
 }
 
-// summarize makes one row for each check of a node.
+// summarize returns one row for each check of a node.
 func summarize(node string, list []*probeResult) []report.Row {
 	var order []string
 	total, bad := map[string]int{}, map[string][]string{}
@@ -165,7 +166,7 @@ func summarize(node string, list []*probeResult) []report.Row {
 	return rows
 }
 
-// first returns at most n elements, and says how many were left out.
+// first returns the first n elements, followed by the number of further ones as text.
 func first(list []string, n int) []string {
 	if len(list) <= n {
 		return list

@@ -11,35 +11,35 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// cleanupTimeout bounds the removal of what a check has made. It goes on after
-// the check was interrupted.
+// cleanupTimeout is the maximum time for the removal of a check's namespace. The
+// removal also runs when the check was interrupted.
 const cleanupTimeout = 15 * time.Second
 
-// Pods starts a probe on each of some nodes and has them reach each other,
-// Services and names. What it makes is in a namespace of its own, which is
-// removed at the end, also when ctx ended before; what killed checks left behind
-// is removed too.
+// Pods starts a probe pod on each of a sample of nodes, and checks that the pods reach
+// each other, Services and DNS names. All objects are in a namespace of their own, which
+// Pods deletes at the end, also when ctx ends before. Namespaces of killed checks are
+// deleted too.
 func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 	o = o.withDefaults()
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("the check of pods was not done within %s", o.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("the check of pods was not complete after %s", o.Timeout))
 	defer cancel()
-	if saw, ok := c.FindReady(ctx); !ok {
-		return []report.Row{report.Bad("test pods", "", "%s", saw)}
+	if state, ok := c.FindReady(ctx); !ok {
+		return []report.Row{report.Bad("test pods", "", "%s", state)}
 	}
-	sweep(ctx, c, time.Now())
+	removeStale(ctx, c, time.Now())
 	names, rows := sample(ctx, c, o.Nodes)
 	if len(names) == 0 {
 		return append(rows, report.Bad("test pods", "", "no node is Ready"))
 	}
 	namespace, err := newNamespace(ctx, c)
 	if err != nil {
-		return append(rows, report.Bad("test pods", "", "making a namespace for them: %v", err))
+		return append(rows, report.Bad("test pods", "", "creating a namespace: %v", err))
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		if err := c.Delete(ctx, kube.NamespaceKind(), "", namespace, 0); err != nil {
-			o.Progress(fmt.Sprintf("namespace %s could not be removed: %v; the next check does it", namespace, err))
+			o.Progress(fmt.Sprintf("namespace %s could not be removed: %v; the next check removes it", namespace, err))
 		}
 	}()
 	o.Progress(fmt.Sprintf("starting %d test pods", len(names)))
@@ -49,12 +49,12 @@ func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 	}
 	pods, failed := await(ctx, c, namespace, names)
 	rows = append(rows, failed...)
-	o.Progress(fmt.Sprintf("%d test pods run; they look around", len(pods)))
-	return append(rows, look(ctx, c, namespace, service, pods, o)...)
+	o.Progress(fmt.Sprintf("%d test pods run; querying them", len(pods)))
+	return append(rows, probeAll(ctx, c, namespace, service, pods, o)...)
 }
 
-// sample chooses the nodes: all that are Ready, or as many as wanted, spread
-// evenly over their names, so that racks named in order are all met.
+// sample returns the names of the Ready nodes, at most limit of them: a larger cluster
+// is sampled evenly by name, so that racks named in order are all included.
 func sample(ctx context.Context, c *kube.Client, limit int) ([]string, []report.Row) {
 	states, err := kube.Nodes(ctx, c, nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func sample(ctx context.Context, c *kube.Client, limit int) ([]string, []report.
 	return spread(names, limit), nil
 }
 
-// spread picks at most limit elements at even distances, the first included.
+// spread returns at most limit elements at even distances, beginning with the first.
 func spread(names []string, limit int) []string {
 	if len(names) <= limit {
 		return names

@@ -20,20 +20,21 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// world is a cluster whose pods answer as told.
-type world struct {
+// fakeCluster is a fake API server with probe pods. reach decides the result of each
+// target of a probe; broken are the statuses of pods that do not start, by node.
+type fakeCluster struct {
 	api    *kubetest.API
 	client *kube.Client
 
 	mu     sync.Mutex
 	reach  func(node string, t probe.Target, try int) error
-	tries  map[string]int // by node
+	tries  map[string]int // requests to the probe of each node
 	broken map[string]map[string]any
 }
 
-func newWorld(t *testing.T, nodes ...string) *world {
+func newFakeCluster(t *testing.T, nodes ...string) *fakeCluster {
 	t.Helper()
-	w := &world{api: &kubetest.API{}, tries: map[string]int{}, broken: map[string]map[string]any{}}
+	w := &fakeCluster{api: &kubetest.API{}, tries: map[string]int{}, broken: map[string]map[string]any{}}
 	w.reach = func(string, probe.Target, int) error { return nil }
 	for _, name := range nodes {
 		w.api.Put("/api/v1/nodes/"+name, map[string]any{
@@ -44,7 +45,7 @@ func newWorld(t *testing.T, nodes ...string) *world {
 	w.api.Written = w.control
 	w.api.Before = w.proxy
 	server := w.api.Start(t.Cleanup)
-	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, Patience: time.Second})
+	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +53,8 @@ func newWorld(t *testing.T, nodes ...string) *world {
 	return w
 }
 
-// control does what controllers and kubelets do to what is stored.
-func (w *world) control(path string, o map[string]any) {
+// control acts as the controllers and kubelets on a stored object.
+func (w *fakeCluster) control(path string, o map[string]any) {
 	meta := o["metadata"].(map[string]any)
 	if meta["creationTimestamp"] == nil {
 		meta["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
@@ -73,8 +74,8 @@ func (w *world) control(path string, o map[string]any) {
 
 func ip(node string) string { return "10.244." + strings.TrimLeft(node, "n") + ".2" }
 
-// proxy is the API server's way to pods, and the probes in them.
-func (w *world) proxy(rw http.ResponseWriter, r *http.Request) bool {
+// proxy acts as the API server's proxy to pods and as the probes behind it.
+func (w *fakeCluster) proxy(rw http.ResponseWriter, r *http.Request) bool {
 	_, rest, ok := strings.Cut(r.URL.Path, "/pods/probe-")
 	node, _, proxied := strings.Cut(rest, ":8080/proxy/check")
 	if !ok || !proxied {
@@ -108,8 +109,8 @@ func texts(rows []report.Row) (out []string) {
 	return out
 }
 
-// left are the namespaces of checks that exist.
-func (w *world) left() (out []string) {
+// namespaces returns the objects in namespaces of checks.
+func (w *fakeCluster) namespaces() (out []string) {
 	for _, path := range w.api.Paths() {
 		if strings.Contains(path, "deployer-verify-") {
 			out = append(out, path)
@@ -118,8 +119,8 @@ func (w *world) left() (out []string) {
 	return out
 }
 
-func TestPodsOfAHealthyClusterFindNothingAndLeaveNothing(t *testing.T) {
-	w := newWorld(t, "n1", "n2", "n3")
+func TestPodsOfAHealthyClusterReportNoProblemAndCleanUp(t *testing.T) {
+	w := newFakeCluster(t, "n1", "n2", "n3")
 	rows := Pods(context.Background(), w.client, options())
 	if bad := report.Problems(rows); len(bad) != 0 {
 		t.Errorf("%v", texts(bad))
@@ -134,19 +135,19 @@ func TestPodsOfAHealthyClusterFindNothingAndLeaveNothing(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if left := w.left(); left != nil {
-		t.Errorf("left %v", left)
+	if left := w.namespaces(); left != nil {
+		t.Errorf("objects left: %v", left)
 	}
 }
 
-func TestPodsTellWhatDoesNotReachWhat(t *testing.T) {
-	w := newWorld(t, "n1", "n2", "n3")
+func TestPodsReportTargetsThatAreNotReached(t *testing.T) {
+	w := newFakeCluster(t, "n1", "n2", "n3")
 	w.reach = func(node string, target probe.Target, try int) error {
 		switch {
 		case node == "n1" && strings.Contains(target.Address, ip("n3")):
 			return errors.New("no answer within 3s")
 		case strings.Contains(target.Address, "10.96.7.7") && try == 1:
-			return errors.New("connection refused") // the rules come a moment later
+			return errors.New("connection refused") // the rules of the Service are late
 		case target.Kind == "dns" && strings.HasPrefix(target.Name, "example"):
 			return errors.New("server misbehaving")
 		}
@@ -166,8 +167,8 @@ func TestPodsTellWhatDoesNotReachWhat(t *testing.T) {
 	}
 }
 
-func TestAPodThatDoesNotStartIsToldAndTheOthersGoOn(t *testing.T) {
-	w := newWorld(t, "n1", "n2")
+func TestPodThatDoesNotStartIsReportedAndOthersAreQueried(t *testing.T) {
+	w := newFakeCluster(t, "n1", "n2")
 	w.broken["n2"] = map[string]any{"phase": "Pending", "containerStatuses": []any{
 		map[string]any{"name": "probe", "state": map[string]any{"waiting": map[string]any{"reason": "ErrImageNeverPull", "message": "no such image"}}},
 	}}
@@ -179,15 +180,15 @@ func TestAPodThatDoesNotStartIsToldAndTheOthersGoOn(t *testing.T) {
 		t.Error(diff)
 	}
 	if !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Host == "n1" && r.Check == "service by IP" && r.OK }) {
-		t.Error("n1 was not asked")
+		t.Error("the probe of n1 was not queried")
 	}
 	if !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Check == "DNS outside" && r.Skipped && r.OK }) {
-		t.Error("a check that was not made is not told")
+		t.Error("the skipped check has no row")
 	}
 }
 
-func TestAnInterruptedCheckCleansUp(t *testing.T) {
-	w := newWorld(t, "n1")
+func TestInterruptedCheckCleansUp(t *testing.T) {
+	w := newFakeCluster(t, "n1")
 	ctx, cancel := context.WithCancel(context.Background())
 	w.reach = func(string, probe.Target, int) error {
 		cancel()
@@ -197,13 +198,13 @@ func TestAnInterruptedCheckCleansUp(t *testing.T) {
 	if ctx.Err() == nil {
 		t.Fatal("the check was not interrupted")
 	}
-	if left := w.left(); left != nil {
-		t.Errorf("left %v", left)
+	if left := w.namespaces(); left != nil {
+		t.Errorf("objects left: %v", left)
 	}
 }
 
-func TestWhatKilledChecksLeftIsRemoved(t *testing.T) {
-	w := newWorld(t, "n1")
+func TestNamespacesOfKilledChecksAreRemoved(t *testing.T) {
+	w := newFakeCluster(t, "n1")
 	for name, age := range map[string]time.Duration{"old": time.Hour, "young": time.Minute} {
 		w.api.Put("/api/v1/namespaces/deployer-verify-"+name, map[string]any{
 			"apiVersion": "v1", "kind": "Namespace",
@@ -214,12 +215,12 @@ func TestWhatKilledChecksLeftIsRemoved(t *testing.T) {
 		})
 	}
 	_ = Pods(context.Background(), w.client, options())
-	if diff := cmp.Diff([]string{"/api/v1/namespaces/deployer-verify-young"}, w.left()); diff != "" {
+	if diff := cmp.Diff([]string{"/api/v1/namespaces/deployer-verify-young"}, w.namespaces()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestPartnersAreAllPairsUpToTenAndBoundedAbove(t *testing.T) {
+func TestPartnersAreAllPairsUpToTenPodsAndLimitedAbove(t *testing.T) {
 	for _, n := range []int{1, 2, 10, 11, 200} {
 		var pods []running
 		for i := range n {
@@ -228,22 +229,22 @@ func TestPartnersAreAllPairsUpToTenAndBoundedAbove(t *testing.T) {
 		tried := map[string]bool{}
 		for node, others := range partners(pods) {
 			if n <= allPairs && len(others) != n-1 || n > allPairs && (len(others) < ringNext || len(others) > ringNext+ringRandom) {
-				t.Errorf("%d pods: %s tries %d others", n, node, len(others))
+				t.Errorf("%d pods: %s has %d partners", n, node, len(others))
 			}
 			for _, o := range others {
 				tried[o.node] = true
 				if o.node == node {
-					t.Errorf("%s tries itself", node)
+					t.Errorf("%s is its own partner", node)
 				}
 			}
 		}
 		if n > 1 && len(tried) != n {
-			t.Errorf("%d of %d pods are tried", len(tried), n)
+			t.Errorf("%d of %d pods are targets", len(tried), n)
 		}
 	}
 }
 
-func TestSpreadMeetsAllParts(t *testing.T) {
+func TestSpreadPicksAtEvenDistances(t *testing.T) {
 	var names []string
 	for i := range 100 {
 		names = append(names, fmt.Sprint(i))
