@@ -33,7 +33,7 @@ func output(files keyring.Files) engine.Output {
 	return engine.Output{"changed": false, "files": contents}
 }
 
-func TestAuthorityMakesOnceAndLoadsAfterwards(t *testing.T) {
+func TestLoadCreatesKeysOnceAndReadsThemLater(t *testing.T) {
 	ctx := context.Background()
 	s, ring := site(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
 	action := &keyring.Load{Found: "found"}
@@ -59,9 +59,9 @@ func TestAuthorityMakesOnceAndLoadsAfterwards(t *testing.T) {
 	}
 }
 
-// Where a master has not told what it holds, or was not asked, nothing new is
-// made: it might hold what all the others have their certificates from.
-func TestAuthorityMakesNothingUnheard(t *testing.T) {
+// No new key is created when a master has registered no files: that master may hold the
+// CA that has signed the certificates of the others.
+func TestLoadCreatesNoKeysWhenAMasterHasNotRegistered(t *testing.T) {
 	skipped := engine.Output{"skipped": true}
 	failed := engine.Output{"failed": true}
 	for name, c := range map[string]struct {
@@ -82,7 +82,7 @@ func TestAuthorityMakesNothingUnheard(t *testing.T) {
 	}
 }
 
-func TestAuthorityErrors(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	s, _ := site(nil)
 	if _, err := (&keyring.Load{Found: "found"}).Check(context.Background(), s); err == nil || !strings.Contains(err.Error(), `no master registered "found"`) {
 		t.Errorf("nothing registered: %v", err)
@@ -93,9 +93,9 @@ func TestAuthorityErrors(t *testing.T) {
 	}
 }
 
-// A cluster that lives without a password for its BGP sessions gets one when the
-// inventory says so, and only then.
-func TestBGPPasswordWhenAsked(t *testing.T) {
+// An existing cluster without a password for its BGP sessions gets one only when the
+// inventory requests it.
+func TestLoadCreatesABGPPasswordOnRequest(t *testing.T) {
 	keys, _, err := keyring.Complete(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -115,9 +115,8 @@ func TestBGPPasswordWhenAsked(t *testing.T) {
 	}
 }
 
-// A cluster with data in etcd gets no new encryption key unless the user says so:
-// Secrets that are encrypted with the lost one would be unreadable, and nobody
-// would have been told.
+// A cluster with data in etcd gets a new encryption key only on request: Secrets that
+// are encrypted with the lost key would become unreadable without a warning.
 func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 	keys, _, err := keyring.Complete(nil, time.Now())
 	if err != nil {
@@ -130,15 +129,15 @@ func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 		held    keyring.Files
 		etcd    map[string]engine.Output
 		allowed bool
-		want    string // part of the error; empty: a key is made
+		want    string // part of the error; empty: a key is created
 	}{
-		"data":                       {files, map[string]engine.Output{"m1": data, "m2": empty}, false, "etcd has data on m1"},
-		"data and nothing held":      {nil, map[string]engine.Output{"m1": data, "m2": data}, false, "etcd has data on m1, m2"},
-		"a member did not say":       {files, map[string]engine.Output{"m1": empty}, false, "m2 did not say"},
-		"own authorities, no data":   {files, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
-		"new cluster":                {nil, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
-		"data, and the user said so": {files, map[string]engine.Output{"m1": data, "m2": data}, true, ""},
-		"nothing is missing":         {keys.Files(), map[string]engine.Output{"m1": data, "m2": data}, false, ""},
+		"data":                    {files, map[string]engine.Output{"m1": data, "m2": empty}, false, "etcd has data on m1"},
+		"data and no files":       {nil, map[string]engine.Output{"m1": data, "m2": data}, false, "etcd has data on m1, m2"},
+		"a member without result": {files, map[string]engine.Output{"m1": empty}, false, "no result for m2"},
+		"no data":                 {files, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
+		"new cluster":             {nil, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
+		"data, new key allowed":   {files, map[string]engine.Output{"m1": data, "m2": data}, true, ""},
+		"nothing is missing":      {keys.Files(), map[string]engine.Output{"m1": data, "m2": data}, false, ""},
 	} {
 		s, ring := site(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
 		peers := []cluster.Endpoint{{Name: "m1"}, {Name: "m2"}}
@@ -156,8 +155,8 @@ func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 	}
 }
 
-// The digests of a dry run say nothing of keys that only the real run makes.
-func TestDigestsOfADryRun(t *testing.T) {
+// A dry run returns no digests of keys that only the real run creates.
+func TestDryRunReturnsNoDigestsOfNewKeys(t *testing.T) {
 	s, _ := site(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
 	s.Check = true
 	if _, err := (&keyring.Load{Found: "found"}).Check(t.Context(), s); err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestBGPPassword: a new cluster gets one, a cluster that lives without one goes
-// on without, and one that is held stays.
+// TestBGPPassword: a new cluster gets a password, an existing cluster without password
+// gets none, and an existing password stays.
 func TestBGPPassword(t *testing.T) {
 	keys := newKeys(t)
 	password := keys.BGPPassword()
@@ -14,15 +14,15 @@ func TestBGPPassword(t *testing.T) {
 		t.Errorf("the password has %d bytes", len(password))
 	}
 	if newKeys(t).BGPPassword() == password {
-		t.Error("two clusters have one password")
+		t.Error("two clusters have the same password")
 	}
 	again, made, err := Complete(keys.Files(), time.Now())
 	if err != nil || len(made) != 0 || again.BGPPassword() != password {
-		t.Errorf("again: made %v, %v", made, err)
+		t.Errorf("second time: created %v, %v", made, err)
 	}
 	old, made, err := Complete(without(keys.Files(), BGPPassword), time.Now())
 	if err != nil || len(made) != 0 || old.BGPPassword() != "" {
-		t.Errorf("a cluster that lives without: made %v, %v", made, err)
+		t.Errorf("an existing cluster without password: created %v, %v", made, err)
 	}
 	for _, f := range old.Share(Share{Master: true, Node: true}) {
 		if f.Path == BGPPassword {

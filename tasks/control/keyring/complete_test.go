@@ -25,7 +25,7 @@ func only(files Files, paths ...string) Files {
 	return out
 }
 
-func TestMergeJoinsWhatMastersHold(t *testing.T) {
+func TestMergeJoinsTheFilesOfAllMasters(t *testing.T) {
 	files := newKeys(t).Files()
 	got, err := Merge(map[string]Files{
 		"m1": without(files, EtcdCert, EtcdKey),
@@ -40,7 +40,7 @@ func TestMergeJoinsWhatMastersHold(t *testing.T) {
 	}
 }
 
-func TestMergeRefusesDifferentKeysAndNamesHosts(t *testing.T) {
+func TestMergeFailsForDifferentKeysAndNamesHosts(t *testing.T) {
 	a, b := newKeys(t), newKeys(t)
 	_, err := Merge(map[string]Files{"m1": a.Files(), "m2": b.Files(), "m3": a.Files()})
 	if err == nil {
@@ -56,7 +56,7 @@ func TestMergeRefusesDifferentKeysAndNamesHosts(t *testing.T) {
 	}
 }
 
-func TestMergeTakesAFileThatWasCutShortAsAbsent(t *testing.T) {
+func TestMergeIgnoresATruncatedFile(t *testing.T) {
 	files := newKeys(t).Files()
 	cut := files.Clone()
 	cut[ClusterKey] = []byte("\n")
@@ -66,9 +66,9 @@ func TestMergeTakesAFileThatWasCutShortAsAbsent(t *testing.T) {
 	}
 }
 
-// A host that is killed while it writes its first files leaves any prefix of
-// the list; every one of them must lead to complete keys without a person.
-func TestEveryCutOfTheFirstWriteHeals(t *testing.T) {
+// A host that is killed during its first write has any prefix of the list of files.
+// Complete must complete the keys from every prefix.
+func TestCompleteRecoversFromEveryInterruptedWrite(t *testing.T) {
 	files := newKeys(t).Files()
 	for n := range Paths() {
 		held := only(files, Paths()[:n]...)
@@ -88,12 +88,12 @@ func TestEveryCutOfTheFirstWriteHeals(t *testing.T) {
 	}
 }
 
-func TestWhatALivingClusterLacks(t *testing.T) {
+func TestCompleteOfAnExistingClusterWithMissingFiles(t *testing.T) {
 	files := newKeys(t).Files()
 	for _, c := range []struct {
 		name  string
 		lacks []string
-		want  string // part of the error; empty: healed
+		want  string // part of the error; empty: the files are created
 	}{
 		{"sa.pub", []string{AccountPub}, ""},
 		{"encryption", []string{EncryptionConf}, ""},
@@ -111,7 +111,7 @@ func TestWhatALivingClusterLacks(t *testing.T) {
 			_, made, err := Complete(without(files, c.lacks...), time.Now())
 			switch {
 			case c.want == "" && err != nil:
-				t.Errorf("not healed: %v", err)
+				t.Errorf("missing files are not created: %v", err)
 			case c.want == "" && len(made) != len(c.lacks):
 				t.Errorf("made %v, want %v", made, c.lacks)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
@@ -121,7 +121,7 @@ func TestWhatALivingClusterLacks(t *testing.T) {
 	}
 }
 
-func TestLeavesOutliveTheLossOfTheirAuthoritysCertificate(t *testing.T) {
+func TestCertificatesStayValidAfterTheirCACertificateIsLost(t *testing.T) {
 	keys := newKeys(t)
 	pair, err := keys.Identity(Etcd, "x", nil, time.Hour, time.Now())
 	if err != nil {
@@ -137,7 +137,7 @@ func TestLeavesOutliveTheLossOfTheirAuthoritysCertificate(t *testing.T) {
 	}
 }
 
-func TestFilesThatDoNotBelongTogether(t *testing.T) {
+func TestCompleteFailsForFilesOfDifferentClusters(t *testing.T) {
 	a, b := newKeys(t).Files(), newKeys(t).Files()
 	for _, c := range []struct {
 		path string

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A digest changes with its file alone, and cannot be computed without the key of
-// the cluster's authority.
+// A digest changes only with its file, and cannot be computed without the key of the
+// cluster's CA.
 func TestDigests(t *testing.T) {
 	keys := newKeys(t)
 	before := keys.Digests()
@@ -19,7 +19,7 @@ func TestDigests(t *testing.T) {
 	}
 	for path, digest := range changed.Digests() {
 		if same := digest == before[path]; same == (path == EncryptionConf) {
-			t.Errorf("%s: the digest stays: %v", path, same)
+			t.Errorf("%s: the digest does not change: %v", path, same)
 		}
 		if strings.Contains(string(files[path]), digest) || len(digest) != 64 {
 			t.Errorf("%s: the digest is %q", path, digest)

@@ -1,13 +1,13 @@
-// Package keyring holds the keys that a cluster stands on: the certificate
-// authorities of its three trust domains, the key that signs service-account
-// tokens, and the key that encrypts secrets at rest.
+// Package keyring manages the keys of a cluster: the certificate authorities of its
+// three trust domains, the key that signs service-account tokens, the key that encrypts
+// Secrets at rest, and the password of its BGP sessions.
 //
-// The controller keeps none of it on disk. Every master holds all of it, laid
-// out as kubeadm does; a run reads the files of every master ([Merge]), parses
-// them or makes what a new cluster lacks ([Complete]), and signs with them in
-// memory ([Keys.Sign], [Keys.Identity]).
+// The controller stores no key on disk. Every master has all keys, in the file layout of
+// kubeadm. A run reads the files of every master ([Merge]), parses them and creates the
+// missing ones of a new cluster ([Complete]), and signs in memory ([Keys.Sign],
+// [Keys.Identity]).
 //
-// Identity is never taken from a request. A host sends a public key and the
-// name of a certificate; what that certificate says is looked up in the
-// controller's own table ([Wanted]).
+// A request never decides the contents of a certificate. A host sends a public key and
+// the name of a certificate; subject, names and usage come from the controller's own
+// table ([Wanted]).
 package keyring

@@ -12,9 +12,10 @@ import (
 	"deployer/tasks/control/actionctx"
 )
 
-// Ensure fills an empty keyring with what one master of the cluster holds: all
-// masters of a cluster hold the same. Nothing is made; where no master that
-// answers holds everything, the error says so of each. The error is an ErrEmpty.
+// Ensure fills an empty keyring with the keys of the first master that has all of them;
+// all masters of a cluster have the same keys. It creates no keys. When no master has
+// all keys, Ensure fails with an error that wraps ErrEmpty and names the reason for each
+// master.
 func Ensure(ctx context.Context, site engine.ActionContext, ring *Keyring) error {
 	if _, err := ring.Keys(); !errors.Is(err, ErrEmpty) {
 		return err
@@ -23,22 +24,22 @@ func Ensure(ctx context.Context, site engine.ActionContext, ring *Keyring) error
 	if err != nil {
 		return err
 	}
-	var whys []string
+	var reasons []string
 	for _, master := range c.Masters {
-		keys, err := held(ctx, site, master)
+		keys, err := readKeys(ctx, site, master)
 		if err == nil {
 			return ring.Fill(keys)
 		}
-		whys = append(whys, fmt.Sprintf("%s: %v", master, err))
+		reasons = append(reasons, fmt.Sprintf("%s: %v", master, err))
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return &unreadError{whys}
+	return &unreadError{reasons}
 }
 
-// held are the keys of one master.
-func held(ctx context.Context, site engine.ActionContext, master string) (*Keys, error) {
+// readKeys returns the keys of one master. It fails when a key is missing.
+func readKeys(ctx context.Context, site engine.ActionContext, master string) (*Keys, error) {
 	res, err := site.RunOn(ctx, master, "ca_read", &certificate.CARead{})
 	switch {
 	case err != nil:
@@ -48,15 +49,15 @@ func held(ctx context.Context, site engine.ActionContext, master string) (*Keys,
 	}
 	keys, made, err := Complete(filesOf(res.Output), time.Now())
 	if err == nil && len(made) > 0 {
-		err = fmt.Errorf("it holds no %s; is the cluster installed?", strings.Join(made, ", "))
+		err = fmt.Errorf("the master has no %s; is the cluster installed?", strings.Join(made, ", "))
 	}
 	return keys, err
 }
 
-// unreadError says that no master's keys could be read.
-type unreadError struct{ whys []string }
+// unreadError reports that the keys could be read from no master. It wraps ErrEmpty.
+type unreadError struct{ reasons []string }
 
 func (e *unreadError) Error() string {
-	return "no master gives the cluster's keys: " + strings.Join(e.whys, "; ")
+	return "reading the cluster's keys from a master: " + strings.Join(e.reasons, "; ")
 }
 func (e *unreadError) Unwrap() error { return ErrEmpty }

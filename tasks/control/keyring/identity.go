@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Identity makes a client certificate with a new key, in memory only, for the
-// controller's own connections. It is not written anywhere and dies with the
-// run or after ttl, whichever comes first.
+// Identity returns a client certificate with a new key for the controller's own
+// connections. Certificate and key exist in memory only; the certificate expires after
+// ttl.
 func (k *Keys) Identity(authority, commonName string, organizations []string, ttl time.Duration, now time.Time) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("making a key for %s: %w", commonName, err)
+		return nil, fmt.Errorf("creating a key for %s: %w", commonName, err)
 	}
 	spec := Certificate{
 		Name:          commonName,

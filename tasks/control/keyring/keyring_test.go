@@ -27,7 +27,7 @@ func newKeys(t *testing.T) *Keys {
 	return keys
 }
 
-// request makes what a host sends: a request that may claim anything.
+// request returns a certificate request with the contents of claim.
 func request(t *testing.T, claim x509.CertificateRequest) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -41,7 +41,7 @@ func request(t *testing.T, claim x509.CertificateRequest) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: requestType, Bytes: der})
 }
 
-func TestEveryIssuedLeafVerifiesAgainstItsAuthorityOnly(t *testing.T) {
+func TestSignedCertificateVerifiesAgainstItsCAOnly(t *testing.T) {
 	keys := newKeys(t)
 	random := mathrand.New(mathrand.NewPCG(1, 2))
 	names := []string{Cluster, Etcd, FrontProxy}
@@ -75,7 +75,7 @@ func TestEveryIssuedLeafVerifiesAgainstItsAuthorityOnly(t *testing.T) {
 				t.Fatalf("%+v verifies against %s: %v", spec, name, err)
 			}
 			if name == spec.Authority && cert.NotAfter.After(authority.Cert.NotAfter) {
-				t.Fatalf("the leaf outlives its authority: %s", cert.NotAfter)
+				t.Fatalf("the certificate expires after its CA: %s", cert.NotAfter)
 			}
 		}
 		if cert.Subject.CommonName != spec.CommonName || cert.IsCA || len(cert.IPAddresses) != 2 {
@@ -87,7 +87,7 @@ func TestEveryIssuedLeafVerifiesAgainstItsAuthorityOnly(t *testing.T) {
 	}
 }
 
-func TestTheRequestDecidesNothing(t *testing.T) {
+func TestSignRequestIgnoresTheContentsOfTheRequest(t *testing.T) {
 	keys := newKeys(t)
 	table := func(host, name string) (Certificate, bool) {
 		return Certificate{Name: name, Authority: Cluster, CommonName: "system:node:" + host, Organizations: []string{"system:nodes"}, Client: true},
@@ -104,7 +104,7 @@ func TestTheRequestDecidesNothing(t *testing.T) {
 	}
 	cert, _ := decodeCert(got)
 	if cert.Subject.String() != "CN=system:node:n1,O=system:nodes" || len(cert.DNSNames)+len(cert.IPAddresses) != 0 {
-		t.Errorf("the request got through: %s %v %v", cert.Subject, cert.DNSNames, cert.IPAddresses)
+		t.Errorf("contents of the request are in the certificate: %s %v %v", cert.Subject, cert.DNSNames, cert.IPAddresses)
 	}
 	_, err = keys.SignRequest(table, "n1", "apiserver", evil, time.Now())
 	if err == nil || !strings.Contains(err.Error(), `host n1 is not to have a certificate "apiserver"`) {
@@ -112,7 +112,7 @@ func TestTheRequestDecidesNothing(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreRefused(t *testing.T) {
+func TestSignRequestErrors(t *testing.T) {
 	keys := newKeys(t)
 	table := func(_, name string) (Certificate, bool) {
 		return Certificate{Name: name, Authority: Cluster, CommonName: "x", Client: true}, true
@@ -137,14 +137,14 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestFilesParseBackToTheSameKeys(t *testing.T) {
+func TestFilesRoundTrip(t *testing.T) {
 	keys := newKeys(t)
 	again, made, err := Complete(keys.Files(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(made) != 0 {
-		t.Errorf("made %v though all was there", made)
+		t.Errorf("created %v though no file was missing", made)
 	}
 	if diff := cmp.Diff(keys.Files(), again.Files()); diff != "" {
 		t.Error(diff)
@@ -154,7 +154,7 @@ func TestFilesParseBackToTheSameKeys(t *testing.T) {
 	}
 }
 
-func TestShareGivesNoMoreThanTheRoleNeeds(t *testing.T) {
+func TestShareReturnsOnlyTheFilesOfTheRoles(t *testing.T) {
 	keys := newKeys(t)
 	for _, c := range []struct {
 		share Share
@@ -179,7 +179,7 @@ func TestShareGivesNoMoreThanTheRoleNeeds(t *testing.T) {
 	}
 }
 
-func TestKeyringIsEmptyUntilFilledAndServesOneCluster(t *testing.T) {
+func TestKeyringIsEmptyUntilFilledAndRejectsAnotherCluster(t *testing.T) {
 	var ring Keyring
 	if _, err := ring.Keys(); !errors.Is(err, ErrEmpty) {
 		t.Errorf("an empty keyring answers %v", err)
@@ -192,11 +192,11 @@ func TestKeyringIsEmptyUntilFilledAndServesOneCluster(t *testing.T) {
 		t.Errorf("filling it again with the same keys: %v", err)
 	}
 	if err := ring.Fill(newKeys(t)); err == nil {
-		t.Error("took the keys of another cluster")
+		t.Error("accepted the keys of another cluster")
 	}
 }
 
-func TestIdentityIsAClientCertificateThatSoonEnds(t *testing.T) {
+func TestIdentityIsAShortLivedClientCertificate(t *testing.T) {
 	keys := newKeys(t)
 	now := time.Now()
 	pair, err := keys.Identity(Cluster, "deployer", []string{"system:masters"}, time.Hour, now)

@@ -23,12 +23,13 @@ func (l *Load) refuseNewEncryption(site engine.ActionContext, held map[string]Fi
 		return nil
 	}
 	return errors.New("no master holds " + EncryptionConf + " and " + reason + ", so Secrets may be encrypted with the key in it: " +
-		"put the file back on one master, from a backup or from another master. If it is lost for good, " +
-		"deployer install --new-encryption-key makes a new key; Secrets that were encrypted with the lost one cannot be read then, delete them and make them anew")
+		"restore the file on one master, from a backup or from another master. If it is lost for good, " +
+		"deployer install --new-encryption-key creates a new key; Secrets that were encrypted with the lost key cannot be read then: delete them and create them again")
 }
 
-// dataInEtcd says why etcd may hold data; empty when every member said that it has
-// none. Without a resolved cluster only the files that masters hold can tell.
+// dataInEtcd returns the reason for which etcd may have data, "" when every member has
+// registered that it has none. Without a resolved cluster, a cluster certificate on a
+// master is that reason.
 func (l *Load) dataInEtcd(site engine.ActionContext, held map[string]Files) string {
 	c, ok := engine.Service[*cluster.Cluster](site.Services())
 	if !ok {
@@ -39,21 +40,21 @@ func (l *Load) dataInEtcd(site engine.ActionContext, held map[string]Files) stri
 		}
 		return ""
 	}
-	var full, silent []string
+	var withData, unknown []string
 	for _, peer := range c.Etcd.Peers {
 		out := actionctx.Registered(site, peer.Name, l.Etcd)
-		switch exists, said := out["exists"].(bool); {
-		case !said:
-			silent = append(silent, peer.Name)
+		switch exists, registered := out["exists"].(bool); {
+		case !registered:
+			unknown = append(unknown, peer.Name)
 		case exists:
-			full = append(full, peer.Name)
+			withData = append(withData, peer.Name)
 		}
 	}
-	if len(full) > 0 {
-		return fmt.Sprintf("etcd has data on %s", strings.Join(full, ", "))
+	if len(withData) > 0 {
+		return fmt.Sprintf("etcd has data on %s", strings.Join(withData, ", "))
 	}
-	if len(silent) > 0 {
-		return fmt.Sprintf("%s did not say whether etcd has data there", strings.Join(silent, ", "))
+	if len(unknown) > 0 {
+		return fmt.Sprintf("the check of the etcd data has no result for %s", strings.Join(unknown, ", "))
 	}
 	return ""
 }

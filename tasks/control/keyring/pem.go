@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// The types of PEM blocks that keyring files hold.
+// The types of PEM blocks in keyring files and requests.
 const (
 	certBlock   = "CERTIFICATE"
 	requestType = "CERTIFICATE REQUEST"
@@ -30,12 +30,12 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pkcs8Block, Bytes: der}), nil
 }
 
-// decodeKey reads a private key in any form that openssl, kubeadm and this
-// package write: PKCS#8, SEC 1 and PKCS#1. Other blocks before it, such as EC
-// parameters, are passed over.
+// decodeKey returns the first private key of a file, in PKCS#8, SEC 1 or PKCS#1, the
+// forms of openssl, kubeadm and this package. Other blocks before it, such as EC
+// parameters, are skipped.
 func decodeKey(data []byte) (crypto.Signer, error) {
 	if len(data) > maxKeyPEM {
-		return nil, fmt.Errorf("a private key of %d bytes, the limit is %d", len(data), maxKeyPEM)
+		return nil, fmt.Errorf("the private key has %d bytes, more than the limit of %d", len(data), maxKeyPEM)
 	}
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		switch block.Type {
@@ -55,23 +55,23 @@ func decodeKey(data []byte) (crypto.Signer, error) {
 			return x509.ParsePKCS1PrivateKey(block.Bytes)
 		}
 	}
-	return nil, errors.New("no private key in PEM form in it")
+	return nil, errors.New("the file contains no private key in PEM form")
 }
 
-// decodeCert reads the first certificate of a file.
+// decodeCert returns the first certificate of a file.
 func decodeCert(data []byte) (*x509.Certificate, error) {
 	if len(data) > maxCertPEM {
-		return nil, fmt.Errorf("a certificate of %d bytes, the limit is %d", len(data), maxCertPEM)
+		return nil, fmt.Errorf("the certificate has %d bytes, more than the limit of %d", len(data), maxCertPEM)
 	}
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == certBlock {
 			return x509.ParseCertificate(block.Bytes)
 		}
 	}
-	return nil, errors.New("no certificate in PEM form in it")
+	return nil, errors.New("the file contains no certificate in PEM form")
 }
 
-// publicPEM encodes the public half of a key.
+// publicPEM encodes the public key of a private key.
 func publicPEM(key crypto.Signer) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {

@@ -1,13 +1,13 @@
 package keyring
 
-// Share says which of the files a host needs for its roles.
+// Share selects the files that a host needs for its roles.
 type Share struct {
-	Master bool // runs an API server: holds everything
-	Etcd   bool // runs an etcd member: trusts the etcd authority
-	Node   bool // runs a kubelet: trusts the cluster's authority
+	Master bool // the host runs an API server: it needs all files
+	Etcd   bool // the host runs an etcd member: it trusts the etcd authority
+	Node   bool // the host runs a kubelet: it trusts the cluster's authority
 }
 
-// File is one file that a host is to have.
+// File is one file that a host must have.
 type File struct {
 	Path    string `json:"path"`
 	Mode    string `json:"mode"`
@@ -15,10 +15,10 @@ type File struct {
 	Secret  bool   `json:"secret"`
 }
 
-// Share returns the files for a host, in the order in which it must write them.
-// A host never gets more than its roles need: masters everything, members of
-// etcd the etcd authority's certificate, nodes the cluster's certificate, and
-// hosts that only pass connections on (proxies) nothing.
+// Share returns the files for a host, in the order in which the host must write them. A
+// host gets only the files that its roles need: masters all files, members of etcd the
+// certificate of the etcd authority, nodes the certificate of the cluster authority, and
+// proxies nothing.
 func (k *Keys) Share(s Share) []File {
 	var out []File
 	for _, path := range Paths() {

@@ -11,15 +11,16 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// judge makes rows of what one host alone tells.
-func (r *Report) judge(id identity) []report.Row {
+// evaluate returns the rows of one host's identity.
+func (r *Report) evaluate(id identity) []report.Row {
 	if id.err != nil {
 		return []report.Row{report.Bad("identity", id.host, "%v", id.err)}
 	}
 	return []report.Row{clock(id, r.MaxSkew), platform(id), operatingSystem(id)}
 }
 
-// clock compares clocks. What the network may have added is given to the host.
+// clock returns the row for the difference of the clocks. The uncertainty of the
+// measurement counts in favour of the host.
 func clock(id identity, limit time.Duration) report.Row {
 	off := id.skew.Abs()
 	if off-id.blur <= limit {
@@ -29,7 +30,7 @@ func clock(id identity, limit time.Duration) report.Row {
 	if id.skew < 0 {
 		way = "behind"
 	}
-	return report.Bad("time", id.host, "the host's clock is %s %s this machine's", off.Round(10*time.Millisecond), way).
+	return report.Bad("time", id.host, "the host's clock is %s %s the controller's", off.Round(10*time.Millisecond), way).
 		Advised("set up a time service, such as chrony or systemd-timesyncd, on both")
 }
 
@@ -41,20 +42,20 @@ func platform(id identity) report.Row {
 	return report.Bad("architecture", id.host, "%s is not supported", id.arch).Advised("use a host with x86_64 or aarch64")
 }
 
-// oldest are the oldest releases that have what the components need: kernel,
-// cgroup v2, nftables. Their derivatives count their releases differently, so
-// they are taken as they are.
-var oldest = map[string]string{
+// minimumReleases are the oldest releases with the kernel, the cgroup v2 and the
+// nftables that the components need. Releases of derivatives are not checked, as
+// derivatives number them differently.
+var minimumReleases = map[string]string{
 	"debian": "12", "ubuntu": "22.04",
 	"rhel": "9", "rocky": "9", "almalinux": "9", "centos": "9", "ol": "9",
 	"sles": "15.5", "opensuse-leap": "15.5",
 }
 
-// operatingSystem accepts the families of distributions whose package names are
-// known.
+// operatingSystem returns the row for the distribution: its family must be one whose
+// package names deployer knows, and its release recent enough.
 func operatingSystem(id identity) report.Row {
 	name := cmp.Or(id.os, "unknown") + " " + id.version
-	minimum := oldest[id.os]
+	minimum := minimumReleases[id.os]
 	switch {
 	case facts.Family(id.os, strings.Fields(id.like)) == "":
 		return report.Bad("os", id.host, "%s is not supported", name).
@@ -65,7 +66,8 @@ func operatingSystem(id identity) report.Row {
 	return report.OK("os", id.host, "%s", name)
 }
 
-// older compares versions of the form 22.04 by their numbers.
+// older reports whether version a is before b; versions are numbers with dots, such as
+// 22.04.
 func older(a, b string) bool {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(as), len(bs)) {

@@ -26,10 +26,10 @@ type identity struct {
 	err       error
 }
 
-// ask is a script that prints one fact in each line, the clock last, so that the time of
+// identityScript is a script that prints one fact in each line, the clock last, so that the time of
 // the other facts does not count as network time. It uses only POSIX sh, coreutils and
 // the kernel.
-const ask = `cat /proc/sys/kernel/hostname
+const identityScript = `cat /proc/sys/kernel/hostname
 cat /etc/machine-id 2>/dev/null || echo
 uname -m
 [ -r /etc/os-release ] && . /etc/os-release
@@ -38,18 +38,19 @@ echo "$VERSION_ID"
 echo "$ID_LIKE"
 date +%s.%N`
 
-const lines = 7
+// identityLines is the number of lines that identityScript prints.
+const identityLines = 7
 
 // identify queries a host twice: the first query returns the facts and warms up the
 // path, the second one is timed.
 func identify(ctx context.Context, site engine.ActionContext, host string) identity {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if _, err := answer(ctx, site, host); err != nil {
+	if _, err := runIdentityScript(ctx, site, host); err != nil {
 		return identity{host: host, err: err}
 	}
 	before := time.Now()
-	out, err := answer(ctx, site, host)
+	out, err := runIdentityScript(ctx, site, host)
 	after := time.Now()
 	if err != nil {
 		return identity{host: host, err: err}
@@ -66,8 +67,9 @@ func identify(ctx context.Context, site engine.ActionContext, host string) ident
 	return id
 }
 
-func answer(ctx context.Context, site engine.ActionContext, host string) ([]string, error) {
-	result, err := site.RunOn(ctx, host, "shell", &command.Shell{Cmd: ask, ReadOnly: true})
+// runIdentityScript returns the lines of identityScript on a host.
+func runIdentityScript(ctx context.Context, site engine.ActionContext, host string) ([]string, error) {
+	result, err := site.RunOn(ctx, host, "shell", &command.Shell{Cmd: identityScript, ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +78,14 @@ func answer(ctx context.Context, site engine.ActionContext, host string) ([]stri
 	}
 	text, _ := result.Output["stdout"].(string)
 	out := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if len(out) != lines {
-		return nil, fmt.Errorf("the host answered %d lines instead of %d", len(out), lines)
+	if len(out) != identityLines {
+		return nil, fmt.Errorf("reading the identity of the host: its script printed %d lines instead of %d", len(out), identityLines)
 	}
 	return out, nil
 }
 
-// parseClock parses seconds.nanoseconds; whole seconds where date has no nanoseconds, as
-// in busybox.
+// parseClock parses seconds.nanoseconds. Without nanoseconds, as with the date of
+// busybox, it assumes the middle of the second.
 func parseClock(text string) (time.Time, error) {
 	whole, part, _ := strings.Cut(text, ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)

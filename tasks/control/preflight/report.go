@@ -13,12 +13,12 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// Report is the action `preflight_report`. It fails with a *Problems when any
-// host has one.
+// Report is the action `preflight_report`. It fails with a *Problems when a host has a
+// problem.
 type Report struct {
 	Checks   string        `yaml:"checks" doc:"Name under which the hosts registered host_checks." required:"true"`
 	Expected []string      `yaml:"expected" doc:"Hosts that must take part; a host that has left the run is a problem. Default: the hosts of the task."`
-	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between a host's clock and this machine's; default 2s."`
+	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between the clocks of a host and of the controller; default 2s."`
 }
 
 // NewReport returns the action with its defaults. Two seconds of skew are far below the
@@ -62,14 +62,14 @@ func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.C
 	return change, nil
 }
 
-// Apply is never called.
+// Apply does nothing: Check never returns a needed change.
 func (r *Report) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-// lookers is the maximum number of concurrent queries of hosts; more would only queue in
-// the controller and blur the clock readings.
-const lookers = 50
+// maxQueries is the maximum number of concurrent queries of hosts; more would only queue
+// in the controller and blur the clock readings.
+const maxQueries = 50
 
 // Gather returns the rows of all hosts: their own checks, the comparisons of the
 // controller, and rows for missing hosts.
@@ -85,19 +85,19 @@ func (r *Report) Gather(ctx context.Context, site engine.ActionContext) []report
 	for _, host := range targets {
 		rows = append(rows, report.Collect(host, site.Registered(host, r.Checks))...)
 	}
-	found := lookAt(ctx, site, targets)
+	found := identifyAll(ctx, site, targets)
 	for _, id := range found {
-		rows = append(rows, r.judge(id)...)
+		rows = append(rows, r.evaluate(id)...)
 	}
 	rows = append(rows, duplicates(found)...)
 	report.Sort(rows)
 	return rows
 }
 
-func lookAt(ctx context.Context, site engine.ActionContext, hosts []string) []identity {
+func identifyAll(ctx context.Context, site engine.ActionContext, hosts []string) []identity {
 	found := make([]identity, len(hosts))
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, lookers)
+	slots := make(chan struct{}, maxQueries)
 	for i, host := range hosts {
 		wg.Go(func() {
 			slots <- struct{}{}

@@ -15,7 +15,7 @@ import (
 	"deployer/tasks/control/sitetest"
 )
 
-// machine is a host as its shell describes it.
+// machine is the identity that a host's shell prints.
 type machine struct {
 	hostname, id, arch, os, version, like string
 	skew                                  time.Duration
@@ -45,7 +45,7 @@ func newSite(machines map[string]machine, checks map[string][]any) *sitetest.Sit
 	return s
 }
 
-func TestNoProblemIsNoError(t *testing.T) {
+func TestPreflightWithoutProblemsSucceeds(t *testing.T) {
 	s := newSite(map[string]machine{"m1": good("m1"), "m2": good("m2"), "n1": good("n1")},
 		map[string][]any{"m1": {map[string]any{"check": "port 6443", "ok": true, "detail": "free"}}})
 	action := NewReport()
@@ -59,7 +59,7 @@ func TestNoProblemIsNoError(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAreInOneTable(t *testing.T) {
+func TestPreflightFailsWithAllProblemsInOneTable(t *testing.T) {
 	clone := good("n1")
 	clone.hostname, clone.id, clone.skew = "m1", "id-of-m1", -time.Hour
 	old := good("m2")
@@ -89,7 +89,7 @@ func TestAllProblemsAreInOneTable(t *testing.T) {
 	}
 	for _, line := range []string{
 		"m1  port 6443     nginx holds it; stop it",
-		"the host's clock is 1h0m0s behind this machine's; set up a time service",
+		"the host's clock is 1h0m0s behind the controller's; set up a time service",
 		"ubuntu 20.04 is too old; use ubuntu 22.04 or newer",
 		"has the host name m1, as n1; give each host a name of its own",
 	} {
@@ -98,11 +98,11 @@ func TestAllProblemsAreInOneTable(t *testing.T) {
 		}
 	}
 	if len(change.Output["problems"].([]any)) != 9 {
-		t.Error("the rows are not in the output")
+		t.Error("the output lacks rows")
 	}
 }
 
-func TestAHostThatCannotBeAskedIsAProblemOfItsOwn(t *testing.T) {
+func TestHostThatCannotBeQueriedIsAProblem(t *testing.T) {
 	s := newSite(map[string]machine{"m1": good("m1"), "n1": {}}, nil)
 	action := NewReport()
 	action.Checks = "preflight"
@@ -112,14 +112,14 @@ func TestAHostThatCannotBeAskedIsAProblemOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheRoundTripIsNotSkew(t *testing.T) {
+func TestRoundTripDoesNotCountAsSkew(t *testing.T) {
 	id := identity{host: "h", skew: 3 * time.Second, blur: 1500 * time.Millisecond}
 	if r := clock(id, 2*time.Second); !r.OK {
 		t.Errorf("a slow network counts as skew: %+v", r)
 	}
 	id.blur = 100 * time.Millisecond
 	if r := clock(id, 2*time.Second); r.OK {
-		t.Errorf("skew is not seen: %+v", r)
+		t.Errorf("skew is not reported: %+v", r)
 	}
 }
 
