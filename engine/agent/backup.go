@@ -101,7 +101,7 @@ func missingAbove(root, path string) ([]string, error) {
 
 // Backup backs up the file at a path before the step changes it; see engine.System.
 func (s *system) Backup(path string) error {
-	k, err := s.keeper()
+	k, err := s.backups()
 	if k == nil || err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *system) Backup(path string) error {
 
 // BackupState backs up the state of a resource other than a file; see engine.System.
 func (s *system) BackupState(kind, name string, now engine.State) error {
-	k, err := s.keeper()
+	k, err := s.backups()
 	if k == nil || err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *system) BackupState(kind, name string, now engine.State) error {
 // MarkIrreversible records that a resource cannot be restored, with the reason; see
 // engine.System.
 func (s *system) MarkIrreversible(name, why string) error {
-	k, err := s.keeper()
+	k, err := s.backups()
 	if k == nil || err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *system) MarkIrreversible(name, why string) error {
 
 // backupWriter returns the writer of the step's run; nil in a dry run, which changes
 // nothing.
-func (s *system) keeper() (*backupWriter, error) {
+func (s *system) backups() (*backupWriter, error) {
 	if s.step.check {
 		return nil, nil
 	}

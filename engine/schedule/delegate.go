@@ -75,7 +75,7 @@ func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *
 		failure := *asFailure(err)
 		failure.Message = fmt.Sprintf("delegated to %s: %s", b.delegate.name, failure.Message)
 		res = engine.Result{Status: engine.StatusFailed, Failure: &failure, Started: started, Elapsed: time.Since(started)}
-	case e.unsure && res.Status == engine.StatusOK:
+	case e.interrupted && res.Status == engine.StatusOK:
 		h.notify(e.task) // it had begun when the connection was lost
 	}
 	return h.end(e, res)
@@ -94,7 +94,7 @@ func (h *host) sendDelegated(ctx context.Context, l *connection, e *entry) (engi
 		if err == nil || ctx.Err() != nil || h.stop().Err() != nil || !retryable(err) || losses == maxIdleLosses {
 			return res, err
 		}
-		e.unsure = true
+		e.interrupted = true
 		h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: l.name, Text: "connection lost (" + err.Error() + "); connecting again"})
 		l.drop(there)
 		attempts = h.run.opts.Retry.Reattempts

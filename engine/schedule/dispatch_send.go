@@ -57,7 +57,7 @@ func (f *dispatch) steps() []engine.Step {
 	done := map[string]bool{} // step -> it changed something
 	for _, e := range f.entries {
 		switch {
-		case e.step != nil && e.unsure: // even if its next run changes nothing
+		case e.step != nil && e.interrupted: // even if its next run changes nothing
 			done[e.step.ID] = true
 		case e.result != nil:
 			done[e.step.ID] = e.result.Status == engine.StatusChanged
@@ -97,7 +97,7 @@ func (f *dispatch) receive(res engine.Result) {
 		if e.step.ID != res.Step || e.result != nil {
 			return // another step's, or a duplicate
 		}
-		if e.judge {
+		if e.needsEvaluation {
 			e.result = &res
 			return
 		}
@@ -108,12 +108,12 @@ func (f *dispatch) receive(res engine.Result) {
 
 // recordResult records a result and moves to the next entry, unless the step failed.
 func (f *dispatch) recordResult(e *entry, res engine.Result) {
-	if e.unsure && res.Status == engine.StatusOK {
+	if e.interrupted && res.Status == engine.StatusOK {
 		// The step had begun when the connection was lost: its change is no longer
 		// visible, but must still notify its handlers.
 		f.host.notify(e.task)
 	}
-	e.judge = false
+	e.needsEvaluation = false
 	e.result = f.host.record(e, res)
 	if e.succeeded() {
 		f.next++
@@ -124,7 +124,7 @@ func (f *dispatch) recordResult(e *entry, res engine.Result) {
 // awaitingEvaluation returns the entry whose result the controller has to evaluate.
 func (f *dispatch) awaitingEvaluation() *entry {
 	if f.next < len(f.entries) {
-		if e := f.entries[f.next]; e.judge && e.result != nil {
+		if e := f.entries[f.next]; e.needsEvaluation && e.result != nil {
 			return e
 		}
 	}
@@ -158,7 +158,7 @@ func (f *dispatch) resume(ctx context.Context) {
 	begun, known := f.host.begunSteps(ctx)
 	for i, e := range f.entries[f.next:] {
 		if e.step != nil && e.result == nil {
-			e.unsure = e.unsure || begun[e.step.ID] || !known && i == 0
+			e.interrupted = e.interrupted || begun[e.step.ID] || !known && i == 0
 		}
 	}
 }

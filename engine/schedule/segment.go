@@ -34,17 +34,17 @@ type entry struct {
 	step  *engine.Step
 	local func()
 
-	task  *program.Task
-	at    *iteration // nil without a loop
-	on    string     // the machine of delegate_to
-	judge bool       // the controller evaluates the result
+	task            *program.Task
+	at              *iteration // nil without a loop
+	on              string     // the machine of delegate_to
+	needsEvaluation bool       // the controller evaluates the result
 	// conditional is true for handlers that run only if a step of this segment changed
 	// something.
 	conditional bool
-	// unsure is true when the step had begun when the connection was lost: its next run may
+	// interrupted is true when the step had begun when the connection was lost: its next run may
 	// not see what it changed.
-	unsure bool
-	result *engine.Result
+	interrupted bool
+	result      *engine.Result
 }
 
 // markHandled records that a handler is in the segment.
@@ -74,7 +74,7 @@ func (h *host) add(ctx context.Context, e *entry) error {
 	h.seg.steps++
 	h.seg.bytes += len(e.step.Args) + 300 // its other fields
 	h.seg.willRegister(e.task.Defines()...)
-	if e.judge || h.seg.bytes > maxSegmentBytes || h.seg.steps >= maxSegmentSteps {
+	if e.needsEvaluation || h.seg.bytes > maxSegmentBytes || h.seg.steps >= maxSegmentSteps {
 		return h.flush(ctx)
 	}
 	return nil

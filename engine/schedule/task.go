@@ -200,6 +200,6 @@ func (h *host) performItem(ctx context.Context, c *taskCall, at *iteration) erro
 			return h.runDelegated(ctx, c, at, built)
 		}
 		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, at: at,
-			judge: c.task.NeedsEvaluation(), conditional: len(c.onChange) > 0})
+			needsEvaluation: c.task.NeedsEvaluation(), conditional: len(c.onChange) > 0})
 	}
 }

@@ -30,7 +30,7 @@ type role struct {
 	Root, Host, Line string
 	ClockOff         time.Duration // how much the host's clock is fast
 	DiskBytes        int           // of the host's disk; 0 for that of this machine
-	Singly           bool          // it sends each result by itself
+	Unbatched        bool          // it sends each result by itself
 	// Of a controller: its inventory, run, where the playbook is, and after how
 	// many steps it kills itself; 0 for never.
 	Inventory, Run, Playbook string
@@ -59,7 +59,7 @@ func (r role) agent() error {
 			return err
 		}
 	}
-	opts := agent.ServeOptions{Root: r.Root, Unbatched: r.Singly, Facts: func() engine.Facts {
+	opts := agent.ServeOptions{Root: r.Root, Unbatched: r.Unbatched, Facts: func() engine.Facts {
 		found := facts.Read(r.Root)
 		found.Hostname = r.Host
 		found.UnixTime += r.ClockOff.Seconds()

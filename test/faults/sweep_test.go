@@ -188,7 +188,7 @@ func TestSweeps(t *testing.T) {
 		// with engine/agent.
 		t.Run("agent"+how.name, func(t *testing.T) {
 			sweepFrames(t, playbook, want, sweep{first: 3, singly: how.singly}, func(b *breaker, h *fleet.Host, c sshtest.Command, _ func(sshtest.Command) int) int {
-				return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line, Singly: how.singly}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
+				return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line, Unbatched: how.singly}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
 			})
 		})
 	}

@@ -50,7 +50,7 @@ func (c *Conn) start(ctx context.Context, command string) (transport.Process, er
 	if err != nil {
 		return nil, c.fail(err)
 	}
-	if err := c.own(p); err != nil {
+	if err := c.track(p); err != nil {
 		return nil, err
 	}
 	go p.wait()
@@ -69,14 +69,14 @@ func (c *Conn) Dial(ctx context.Context, network, address string) (net.Conn, err
 		return nil, transport.Classify(c.host, transport.StageDial, fmt.Errorf("connecting to %s: %w", address, err), transport.Unreachable)
 	}
 	owned := &ownedConn{Conn: conn, owner: c}
-	if err := c.own(owned); err != nil {
+	if err := c.track(owned); err != nil {
 		return nil, err
 	}
 	return owned, nil
 }
 
-// own registers a closer with the connection, so that Close closes it too.
-func (c *Conn) own(thing io.Closer) error {
+// track registers a closer with the connection, so that Close closes it too.
+func (c *Conn) track(thing io.Closer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -87,7 +87,7 @@ func (c *Conn) own(thing io.Closer) error {
 	return nil
 }
 
-func (c *Conn) disown(thing io.Closer) {
+func (c *Conn) untrack(thing io.Closer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, thing)
@@ -123,6 +123,6 @@ type ownedConn struct {
 }
 
 func (o *ownedConn) Close() error {
-	o.owner.disown(o)
+	o.owner.untrack(o)
 	return o.Conn.Close()
 }

@@ -61,7 +61,7 @@ func startProcess(owner *Conn, command string) (*process, error) {
 // wait runs in a goroutine of its own.
 func (p *process) wait() {
 	err := p.cmd.Wait()
-	p.owner.disown(p)
+	p.owner.untrack(p)
 	state := p.cmd.ProcessState
 	p.exit = transport.Exit{Code: state.ExitCode(), Stderr: p.stderr.String()}
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {

@@ -37,10 +37,10 @@ var (
 	_ transport.Terminals = (*Conn)(nil)
 )
 
-func newConn(host string, client *gossh.Client, wire *activeConn, beat, silence time.Duration) *Conn {
+func newConn(host string, client *gossh.Client, wire *activeConn, interval, idleTimeout time.Duration) *Conn {
 	c := &Conn{host: host, client: client, wire: wire, opens: make(chan struct{}, maxOpens), lost: make(chan struct{})}
 	go c.watch()
-	c.keepAfter(beat, silence)
+	c.keepAfter(interval, idleTimeout)
 	return c
 }
 
@@ -90,28 +90,28 @@ func (c *Conn) Close() error {
 // keepalive sends a request when nothing has arrived for an interval, and checks
 // again after the next one. OpenSSH refuses unknown requests, which is an answer.
 // Between two checks it is only a timer.
-func (c *Conn) keepalive(beat, silence time.Duration) {
+func (c *Conn) keepalive(interval, idleTimeout time.Duration) {
 	select {
 	case <-c.lost:
 		return
 	default:
 	}
 	switch quiet := c.wire.idleTime(); {
-	case quiet > silence:
+	case quiet > idleTimeout:
 		c.end(fmt.Errorf("nothing was received for %v", quiet.Round(time.Second)))
 		_ = c.client.Close()
 		return
-	case quiet >= beat && c.asking.CompareAndSwap(false, true):
+	case quiet >= interval && c.asking.CompareAndSwap(false, true):
 		go func() {
 			_ = c.ask()
 			c.asking.Store(false)
 		}()
 	}
-	c.keepAfter(beat, silence)
+	c.keepAfter(interval, idleTimeout)
 }
 
-func (c *Conn) keepAfter(beat, silence time.Duration) {
-	time.AfterFunc(beat, func() { c.keepalive(beat, silence) })
+func (c *Conn) keepAfter(interval, idleTimeout time.Duration) {
+	time.AfterFunc(interval, func() { c.keepalive(interval, idleTimeout) })
 }
 
 // ask waits for an answer of the server, or for the end of the connection.

@@ -165,14 +165,14 @@ func (p *process) Wait() (transport.Exit, error) {
 // Close returns at once; the server is notified in the background, as the network
 // may hang.
 func (p *process) Close() error {
-	p.abandon(false)
+	p.release(false)
 	return nil
 }
 
 // Kill kills the command and closes it. OpenSSH kills commands on request since 7.9.
-func (p *process) Kill() { p.abandon(true) }
+func (p *process) Kill() { p.release(true) }
 
-func (p *process) abandon(kill bool) {
+func (p *process) release(kill bool) {
 	p.once.Do(func() {
 		close(p.closed)
 		_ = p.stdout.CloseWithError(net.ErrClosed)
