@@ -136,6 +136,7 @@ type Kubelet struct {
 type Audit struct {
 	Enabled bool           `json:"enabled"` // the API servers write it
 	LogDir  string         `json:"log_dir"` // on masters
+	MaxMiB  int            `json:"max_mib"` // size of the log with all old files, in MiB
 	Policy  map[string]any `json:"policy"`  // an audit.k8s.io/v1 Policy
 }
 

@@ -93,8 +93,8 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 // kubelet, runtime and proxies stay below 512 MiB. Disk: 2 GiB hold the binaries
 // and images with room to unpack them; etcd may fill its quota once in the
 // database and once more while it is compacted, but starts near empty, so only
-// the default quota is asked for. A kubelet that sees less than its eviction
-// thresholds free takes no pods.
+// the default quota is asked for. The audit log reaches its bound in any cluster that
+// is in use. A kubelet that sees less than its eviction thresholds free takes no pods.
 func sizeRequirements(c *Cluster, n Node) []Requirement {
 	var out []Requirement
 	disk := func(path string, mib int, percent float64, why string) {
@@ -112,6 +112,9 @@ func sizeRequirements(c *Cluster, n Node) []Requirement {
 	}
 	if n.IsMaster {
 		memory, cpu = 1700, 2
+	}
+	if n.RunsAPIServer && c.Audit.Enabled {
+		disk(c.Audit.LogDir, c.Audit.MaxMiB, 0, "the audit log grows to that size there; cluster.api.audit.max_backups and max_size_mib bound it")
 	}
 	disk("/usr/local/bin", 512, 0, "programs are installed there")
 	return append(out,

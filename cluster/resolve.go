@@ -88,7 +88,7 @@ func (r *resolver) clusterWide() {
 		KubeProxy:    KubeProxy{Mode: s.KubeProxy.Mode},
 		Containerd:   Containerd{Registries: registries(s.Containerd), Authorities: authorities(s.Containerd)},
 		Kubelet:      Kubelet{MaxPods: s.Kubelet.MaxPods, SwapAllowed: r.swapAllowed()},
-		Audit:        Audit{Enabled: *s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, Policy: auditPolicy(s.API.Audit)},
+		Audit:        Audit{Enabled: *s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, MaxMiB: (s.API.Audit.MaxBackups + 1) * s.API.Audit.MaxSizeMiB, Policy: auditPolicy(s.API.Audit)},
 		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},
 		AdminGroup:   AdminGroup,
 		Rollout:      Rollout{MaxParallel: *s.Rollout.MaxParallel},
