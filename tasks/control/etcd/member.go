@@ -13,6 +13,10 @@ import (
 	"google.golang.org/grpc"
 )
 
+// maxAnswer is the maximum size of an answer of a member, in bytes; etcd's client sets no
+// bound. Lists of members and their states have a few kilobytes.
+const maxAnswer = 4 << 20
+
 // Status is the status that a member reports of itself.
 type Status struct {
 	ClusterID, MemberID uint64
@@ -69,6 +73,7 @@ func Open(dial Dialer, config *tls.Config) Opener {
 			TLS:                  tlsConfig,
 			Logger:               zap.NewNop(), // only views print
 			MaxUnaryRetries:      1,            // this package retries itself
+			MaxCallRecvMsgSize:   maxAnswer,
 			DialKeepAliveTime:    10 * time.Second,
 			DialKeepAliveTimeout: 5 * time.Second,
 			DialOptions: []grpc.DialOption{

@@ -65,7 +65,7 @@ func New(o Options) (*Client, error) {
 		IdleConnTimeout:     90 * time.Second,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
-	httpClient := &http.Client{Transport: transport}
+	httpClient := &http.Client{Transport: boundedTransport{transport}}
 	config := &rest.Config{
 		Host:           o.URL,
 		QPS:            -1, // the server's priority and fairness limits, not the client
