@@ -17,9 +17,8 @@ import (
 	"deployer/tasks/examples"
 )
 
-// TestExamples compiles the example of every kind as the tasks of a playbook:
-// what the reference shows is what a user may write.
-func TestExamples(t *testing.T) {
+// TestExamplesCompile compiles the example of every kind as the tasks of a playbook.
+func TestExamplesCompile(t *testing.T) {
 	t.Parallel()
 	registry := engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	for name, kind := range registry {
@@ -40,14 +39,14 @@ func TestExamples(t *testing.T) {
 	}
 	for _, name := range examples.Names() {
 		if _, ok := registry[name]; !ok {
-			t.Errorf("tasks/examples/%s.yaml is the example of nothing", name)
+			t.Errorf("tasks/examples/%s.yaml is the example of no kind", name)
 		}
 	}
 }
 
-// TestRenamedNamesExist: what people who come from Ansible are told to write is
-// there, be it a module or a keyword of tasks or plays.
-func TestRenamedNamesExist(t *testing.T) {
+// TestReplacementsOfAnsibleNamesExist: the replacement for a name of Ansible is a module
+// or a keyword of tasks or plays.
+func TestReplacementsOfAnsibleNamesExist(t *testing.T) {
 	t.Parallel()
 	registry := engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	for theirs, ours := range ansible.ModuleNames() {
@@ -58,15 +57,15 @@ func TestRenamedNamesExist(t *testing.T) {
 		inTask := compiles(registry, "- {hosts: all, tasks: [{debug: {msg: x}, "+word+": x}]}")
 		inPlay := compiles(registry, "- {hosts: all, "+word+": [x]}")
 		if strings.Contains(inTask, "unknown") && strings.Contains(inPlay, "unknown") {
-			t.Errorf("%s is called %q, which begins with nothing that exists: %s", theirs, ours, inTask)
+			t.Errorf("the replacement of %s, %q, begins with no module or keyword: %s", theirs, ours, inTask)
 		}
 		if _, ok := registry[theirs]; ok {
-			t.Errorf("%s exists under its own name, and is called %q", theirs, ours)
+			t.Errorf("%s is a name of deployer, and has the replacement %q", theirs, ours)
 		}
 	}
 }
 
-// compiles returns what is wrong with a playbook.
+// compiles returns the errors of a playbook.
 func compiles(registry engine.Registry, text string) string {
 	_, err := (&compile.Compiler{Registry: registry}).Compile(lang.Tree{FS: fstest.MapFS{"site.yaml": {Data: []byte(text)}}}, "site.yaml")
 	return fmt.Sprint(err)

@@ -16,32 +16,32 @@ import (
 	"deployer/tasks/wait"
 )
 
-// TestGatesAndLookers: which kinds of task are carried out again when a run is
-// reverted.
-func TestGatesAndLookers(t *testing.T) {
+// TestGatesAndReadOnlyTasks lists the kinds that a revert repeats, and the kinds that
+// change nothing.
+func TestGatesAndReadOnlyTasks(t *testing.T) {
 	t.Parallel()
-	var gates, lookers []string
+	var gates, readOnly []string
 	for _, k := range slices.Concat(Modules(), control.General(), control.Actions()) {
 		if _, ok := k.New().(engine.ReadinessGate); ok {
 			gates = append(gates, k.Name)
 		}
 		if l, ok := k.New().(engine.ReadOnlyTask); ok && l.ReadOnly() {
-			lookers = append(lookers, k.Name)
+			readOnly = append(readOnly, k.Name)
 		}
 	}
 	slices.Sort(gates)
-	slices.Sort(lookers)
+	slices.Sort(readOnly)
 	want := []string{"bird_ready", "command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "kubelet_ready", "nodes_ready", "proxy_ready", "runtime_ready", "script", "service", "shell", "static_pod_ready", "unit", "wait_for"}
 	if diff := cmp.Diff(want, gates); diff != "" {
 		t.Error(diff)
 	}
 	want = []string{"bird_status", "ca_load", "ca_read", "etcd_plan", "key_digests", "kube_version", "pod_cidrs", "read", "read_part", "set", "stat", "unit_process"}
-	if diff := cmp.Diff(want, lookers); diff != "" {
+	if diff := cmp.Diff(want, readOnly); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestWhatGatesBecome(t *testing.T) {
+func TestGateOfEachTask(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ task, gate any }{
 		{&command.Command{Argv: []string{"x"}}, nil},
@@ -58,7 +58,7 @@ func TestWhatGatesBecome(t *testing.T) {
 			t.Errorf("%T: %s", tt.task, diff)
 		}
 		if got != nil && reflect.TypeOf(got) != reflect.TypeOf(tt.task) {
-			t.Errorf("the gate of %T is a %T: it would be sent under the wrong name", tt.task, got)
+			t.Errorf("the gate of %T is a %T, which is sent under another name", tt.task, got)
 		}
 	}
 }

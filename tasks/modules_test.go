@@ -21,7 +21,7 @@ import (
 	"deployer/tasks/wait"
 )
 
-func TestTable(t *testing.T) {
+func TestModuleTableIsSortedAndDocumented(t *testing.T) {
 	t.Parallel()
 	kinds := Modules()
 	registry := engine.NewRegistry(kinds) // panics on a wrong table
@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 	for _, k := range kinds {
 		names = append(names, k.Name)
 		if !strings.HasSuffix(k.Doc, ".") {
-			t.Errorf("%s: the doc %q is no sentence", k.Name, k.Doc)
+			t.Errorf("%s: the doc %q is not a sentence", k.Name, k.Doc)
 		}
 		documented(t, k.Name, reflect.TypeOf(k.New()).Elem())
 	}
@@ -43,8 +43,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// documented wants a yaml and a doc tag on every argument: the reference is
-// generated from them, and an argument without a yaml tag cannot be given.
+// documented requires a yaml and a doc tag on every argument: the reference is generated
+// from them, and an argument without a yaml tag cannot be written in a playbook.
 func documented(t *testing.T, where string, typ reflect.Type) {
 	t.Helper()
 	for i := range typ.NumField() {
@@ -69,8 +69,7 @@ func documented(t *testing.T, where string, typ reflect.Type) {
 	}
 }
 
-// TestArgumentsDecode reads arguments as a playbook gives them: the kinds of
-// fields that a decoder could stumble over.
+// TestArgumentsDecode decodes arguments of playbooks with unusual kinds of fields.
 func TestArgumentsDecode(t *testing.T) {
 	t.Parallel()
 	no, half := false, 500*time.Millisecond
@@ -111,8 +110,9 @@ func TestArgumentsDecode(t *testing.T) {
 	}
 }
 
-// TestRenamedNamesAreNotTaken: a name that is ours, too, would never be told.
-func TestRenamedNamesAreNotTaken(t *testing.T) {
+// TestRenamedNamesAreNoModules: the hint for a name of Ansible is never shown when
+// deployer has a module with that name.
+func TestRenamedNamesAreNoModules(t *testing.T) {
 	t.Parallel()
 	registry := engine.NewRegistry(Modules())
 	for theirs := range ansible.ModuleNames() {
@@ -122,9 +122,9 @@ func TestRenamedNamesAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestAgentsOwnNamesAreNotTaken: the agent looks for its own modules before those of
-// the registry, so one of the same name would never be reached.
-func TestAgentsOwnNamesAreNotTaken(t *testing.T) {
+// TestBuiltinModulesOfTheAgentAreNotInTheTable: the agent looks up its builtin modules
+// first, so a registered module of the same name would never run.
+func TestBuiltinModulesOfTheAgentAreNotInTheTable(t *testing.T) {
 	for _, name := range []string{engine.RevertModule, engine.PurgeModule} {
 		if slices.ContainsFunc(Modules(), func(k engine.Kind) bool { return k.Name == name }) {
 			t.Errorf("%q is a module that every agent brings along", name)

@@ -8,22 +8,22 @@ import (
 	"testing"
 )
 
-// TestWhatIsKeptCanBePutBack: every kind under which a module keeps something is
-// in the table, has a restorer, and that restorer can look and restored.
-func TestWhatIsKeptCanBePutBack(t *testing.T) {
+// TestEveryBackupKindHasARestorer: every kind of resource that a module backs up is in
+// the table, with a restorer that can read and restore.
+func TestEveryBackupKindHasARestorer(t *testing.T) {
 	t.Parallel()
 	have := map[string]bool{}
 	for _, k := range Modules() {
 		if r := k.Restorer; r != nil {
 			have[k.Name] = true
 			if r.Read == nil || r.Restore == nil || r.Effect == "" {
-				t.Errorf("the restorer of %s is not whole", k.Name)
+				t.Errorf("the restorer of %s is incomplete", k.Name)
 			}
 		}
 	}
 	for name := range restorers {
 		if !have[name] {
-			t.Errorf("there is a restorer for %q, which is no kind", name)
+			t.Errorf("restorer for the unknown kind %q", name)
 		}
 	}
 	keeps, kept := regexp.MustCompile(`\.BackupState\(([^,]+),`), 0
@@ -35,12 +35,12 @@ func TestWhatIsKeptCanBePutBack(t *testing.T) {
 		for _, call := range keeps.FindAllSubmatch(source, -1) {
 			kept++
 			if kind := strings.Trim(string(call[1]), `"`); !have[kind] {
-				t.Errorf("%s keeps a state of the kind %s, which nothing can restore", path, call[1])
+				t.Errorf("%s backs up the kind %s, which has no restorer", path, call[1])
 			}
 		}
 		return err
 	})
 	if err != nil || kept < len(restorers) {
-		t.Errorf("%d calls were found, %v", kept, err)
+		t.Errorf("%d calls of Backup found, %v", kept, err)
 	}
 }

@@ -16,9 +16,8 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// moveAside puts a link in the place of a directory of the host. Its files are
-// then where the link leads. anybody makes it a link that every user could have
-// put there, and else it is root's.
+// moveAside moves a directory of the host to the path to, and puts a link in its place.
+// With anybody any user may have created the link; otherwise it is root's.
 func moveAside(t *testing.T, sys *tasktest.System, dir, to string, anybody bool) {
 	t.Helper()
 	if err := os.Rename(sys.Path(dir), sys.Path(to)); err != nil {
@@ -39,8 +38,8 @@ func moveAside(t *testing.T, sys *tasktest.System, dir, to string, anybody bool)
 	}
 }
 
-// listing is what there is below a directory of the host, with contents, modes
-// and owners.
+// listing returns the files below a directory of the host with contents, modes and
+// owners.
 func listing(t *testing.T, sys *tasktest.System, dir string) string {
 	t.Helper()
 	var out strings.Builder
@@ -69,15 +68,16 @@ func listing(t *testing.T, sys *tasktest.System, dir string) string {
 	return out.String()
 }
 
-// TestWritersStayOnTheirWay: a link that any user can put above a file does not
-// have a writer write where it leads; a link of root, such as /var/run, does.
-func TestWritersStayOnTheirWay(t *testing.T) {
+// TestWritersDoNotFollowLinksOfUsersInParentDirectories: a writer does not write through
+// a link that any user can create above a file; it does through a link of root, such as
+// /var/run.
+func TestWritersDoNotFollowLinksOfUsersInParentDirectories(t *testing.T) {
 	t.Parallel()
 	for name, w := range writers(t) {
 		for kind, anybody := range map[string]bool{"root's": false, "anybody's": true} {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				t.Parallel()
-				sys := world(t)
+				sys := newWriterHost(t)
 				sys.Write(t, w.path, w.before, 0o640)
 				chown(t, sys.Path(w.path))
 				moveAside(t, sys, filepath.Dir(w.path), "/elsewhere", anybody)
@@ -85,7 +85,7 @@ func TestWritersStayOnTheirWay(t *testing.T) {
 				_, _, err := tasktest.Run(t, sys, w.module(sys))
 				refused := anybody && !w.follows
 				switch name {
-				case "authorized_key", "directory_tree", "unpack": // the link is what they are to make a directory of
+				case "authorized_key", "directory_tree", "unpack": // they create a directory in place of the link
 					refused = true
 				}
 				switch {
@@ -95,16 +95,16 @@ func TestWritersStayOnTheirWay(t *testing.T) {
 					t.Error(err)
 				}
 				if changed := listing(t, sys, "/elsewhere") != before; changed == refused {
-					t.Errorf("where the link leads something was written: %t", changed)
+					t.Errorf("written through the link: %t", changed)
 				}
 			})
 		}
 	}
 }
 
-// TestModulesStayOnTheirWay is the same for modules that remove, link, make
-// directories or read.
-func TestModulesStayOnTheirWay(t *testing.T) {
+// TestModulesDoNotFollowLinksOfUsersInParentDirectories does the same for modules that
+// remove, link, create directories or read.
+func TestModulesDoNotFollowLinksOfUsersInParentDirectories(t *testing.T) {
 	t.Parallel()
 	for name, module := range map[string]func(*tasktest.System) engine.Module{
 		"absent":    func(*tasktest.System) engine.Module { return &file.Absent{Path: "/open/conf/x"} },
@@ -135,7 +135,7 @@ func TestModulesStayOnTheirWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sys := world(t)
+			sys := newWriterHost(t)
 			sys.Write(t, "/open/conf/x", "secret", 0o600)
 			sys.Write(t, "/open/conf/sub/x", "secret", 0o600)
 			moveAside(t, sys, "/open/conf", "/elsewhere", true)
@@ -145,18 +145,18 @@ func TestModulesStayOnTheirWay(t *testing.T) {
 				t.Errorf("%+v, error %v; want one that names the link", change, err)
 			}
 			if after := listing(t, sys, "/elsewhere"); after != before {
-				t.Errorf("it was\n%s\nand is\n%s", before, after)
+				t.Errorf("before:\n%s\nafter:\n%s", before, after)
 			}
 			if stolen, _ := filepath.Glob(sys.Path("/stolen*")); name != "archive of it" && name != "copy of a tree" && stolen != nil {
-				t.Errorf("there is %v", stolen)
+				t.Errorf("written through the link: %v", stolen)
 			}
 		})
 	}
 }
 
-// TestFollowOptsIn: who says follow goes through any link, and what is kept for a
-// revert has the path that was written to.
-func TestFollowOptsIn(t *testing.T) {
+// TestFollowAllowsLinksOfUsers: with follow a module writes through any link, and the
+// backup has the path that was written to.
+func TestFollowAllowsLinksOfUsers(t *testing.T) {
 	t.Parallel()
 	for name, module := range map[string]engine.Module{
 		"file":      &file.File{Path: "/open/conf/x", Content: "new", Follow: true},
@@ -169,7 +169,7 @@ func TestFollowOptsIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sys := world(t)
+			sys := newWriterHost(t)
 			sys.Write(t, "/open/conf/x", "old", 0o600)
 			moveAside(t, sys, "/open/conf", "/elsewhere", true)
 			if _, _, err := tasktest.Run(t, sys, module); err != nil {
@@ -177,7 +177,7 @@ func TestFollowOptsIn(t *testing.T) {
 			}
 			for _, kept := range sys.Kept() {
 				if filepath.Dir(kept) != "/elsewhere" {
-					t.Errorf("kept %s, want it where the link leads", kept)
+					t.Errorf("backups %s, want the path behind the link", kept)
 				}
 			}
 		})

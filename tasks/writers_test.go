@@ -38,20 +38,20 @@ import (
 // writer is a module that replaces the file at path.
 type writer struct {
 	path   string
-	before string // what is there; text that the module changes
-	// mode, when it is not "", is what the module sets; other modules keep what is there.
+	before string // content before the module runs
+	// mode is the mode that the module sets; "": it keeps the present mode.
 	mode string
-	// fresh: owner and group are those of a new file, as tar has it.
+	// fresh: owner and group are those of a new file, as with tar.
 	fresh bool
-	// restored: the context is what restorecon says, which the module runs.
+	// restored: the module runs restorecon, which sets the context.
 	restored bool
-	// follows: it is a file of the system, and a link in its place somebody's choice.
+	// follows: the file belongs to the system, and the module follows a link in its place.
 	follows bool
 	module  func(sys *tasktest.System) engine.Module
 }
 
-// writers are the modules that write files, each with a file that is there. The
-// tests of each of them say what is written.
+// writers returns the modules that write files, each with an existing file. The contents
+// are tested by the tests of each module.
 func writers(t *testing.T) map[string]writer {
 	t.Helper()
 	blob := func(content []byte, make func(digest string) engine.Module) func(*tasktest.System) engine.Module {
@@ -90,7 +90,7 @@ func writers(t *testing.T) map[string]writer {
 	}
 }
 
-// served is the address of a content on loopback.
+// served returns the URL of a server on loopback for content.
 func served(t *testing.T, content string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) }))
@@ -119,9 +119,9 @@ func tarOf(t *testing.T, name, content string) []byte {
 	return out.Bytes()
 }
 
-// world is a host with what the writers look at beside their files. Its programs
-// do nothing, and succeed.
-func world(t *testing.T) *tasktest.System {
+// newWriterHost returns a host with the files that the writers need beside their own.
+// Its programs succeed and do nothing.
+func newWriterHost(t *testing.T) *tasktest.System {
 	t.Helper()
 	sys := tasktest.New(t)
 	for path, text := range map[string]string{
@@ -146,7 +146,7 @@ func world(t *testing.T) *tasktest.System {
 	return sys
 }
 
-// owner is a user other than that of the test, where it may give files away.
+// owner returns another user than that of the test, if the test may change owners.
 func owner() int {
 	if os.Geteuid() == 0 {
 		return 1234
@@ -170,8 +170,8 @@ func chown(t *testing.T, path string) {
 	}
 }
 
-// label is the attribute in which SELinux keeps a file's context; without the
-// right to set it, another one stands for it.
+// label returns the attribute of SELinux for a file's context, or another attribute when
+// the test may not set it.
 func label() string {
 	if os.Geteuid() == 0 {
 		return "security.selinux"
@@ -181,14 +181,15 @@ func label() string {
 
 const context0 = "system_u:object_r:special_t:s0"
 
-// TestWritersKeepWhatFilesHave: who replaces a file keeps its owner, its mode and
-// its SELinux context, unless told otherwise, and a second look finds nothing to do.
-func TestWritersKeepWhatFilesHave(t *testing.T) {
+// TestWritersKeepOwnerModeAndContext: a module that replaces a file keeps its owner,
+// mode and SELinux context unless its arguments set them, and the second check finds no
+// difference.
+func TestWritersKeepOwnerModeAndContext(t *testing.T) {
 	t.Parallel()
 	for name, w := range writers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sys := world(t)
+			sys := newWriterHost(t)
 			sys.Write(t, w.path, w.before, 0o640)
 			path := sys.Path(w.path)
 			chown(t, path)
@@ -222,15 +223,15 @@ func TestWritersKeepWhatFilesHave(t *testing.T) {
 	}
 }
 
-// TestWritersFollowNoLinks: where a link stands in the place of the file, nothing is
-// written to where it leads, but for files of the system such as /etc/fstab. Most
-// modules say so and stop; those whose file it is alone put theirs in its place.
-func TestWritersFollowNoLinks(t *testing.T) {
+// TestWritersDoNotFollowALinkInPlaceOfTheFile: a writer does not write through a link in
+// place of its file, except to files of the system such as /etc/fstab. Most modules
+// fail; modules that own the file alone replace the link.
+func TestWritersDoNotFollowALinkInPlaceOfTheFile(t *testing.T) {
 	t.Parallel()
 	for name, w := range writers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sys := world(t)
+			sys := newWriterHost(t)
 			sys.Write(t, w.path, w.before, 0o640)
 			sys.Write(t, "/elsewhere", w.before, 0o600)
 			if err := os.Remove(sys.Path(w.path)); err != nil {
@@ -246,7 +247,7 @@ func TestWritersFollowNoLinks(t *testing.T) {
 			_, _, err = tasktest.Run(t, sys, w.module(sys))
 			if w.follows {
 				if link, rerr := os.Readlink(sys.Path(w.path)); err != nil || rerr != nil || link != to || sys.Read(t, "/elsewhere") == w.before {
-					t.Errorf("the link leads to %q (%v), which has %q: %v", link, rerr, sys.Read(t, "/elsewhere"), err)
+					t.Errorf("the link to %q (%v), whose content is %q: %v", link, rerr, sys.Read(t, "/elsewhere"), err)
 				}
 				return
 			}
@@ -255,15 +256,15 @@ func TestWritersFollowNoLinks(t *testing.T) {
 			case lerr != nil:
 				t.Error(lerr)
 			case err == nil && !info.Mode().IsRegular():
-				t.Error("the link stays, and nobody says so")
+				t.Error("the link stays, and there is no error")
 			case err != nil && !strings.Contains(err.Error(), "symbolic link"):
 				t.Errorf("error %v, want one that names the link", err)
 			}
 			if got := sys.Read(t, "/elsewhere"); got != w.before {
-				t.Errorf("written to where the link leads: %q", got)
+				t.Errorf("written through the link: %q", got)
 			}
 			if info, err := os.Stat(sys.Path("/elsewhere")); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("where the link leads: %v, %v", info.Mode(), err)
+				t.Errorf("the file behind the link: %v, %v", info.Mode(), err)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// shadow plays useradd and its likes on the test host's files.
+// shadow is a fake of useradd and its relatives on the test host's files.
 func shadow(t *testing.T, sys *tasktest.System) func(context.Context, engine.Command) (engine.CommandResult, error) {
 	edit := func(path string, change func(lines []string) []string) {
 		lines := strings.Split(strings.TrimSuffix(sys.Read(t, path), "\n"), "\n")
@@ -65,7 +65,7 @@ func shadow(t *testing.T, sys *tasktest.System) func(context.Context, engine.Com
 	}
 }
 
-func TestConverges(t *testing.T) {
+func TestAccountsAreIdempotent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		passwd, group string
@@ -117,9 +117,9 @@ func TestConverges(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestPasswordsStayLockedAndAreNotChangedTwice: a new hash does not open what
-// somebody closed, and on_create leaves what a user chose.
-func TestPasswordsStayLockedAndAreNotChangedTwice(t *testing.T) {
+// TestPasswordChangeKeepsTheLock: a new hash does not unlock a locked account, and
+// on_create keeps the present password.
+func TestPasswordChangeKeepsTheLock(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/passwd", "ops:x:1000:1000::/:/bin/sh\n", 0o644)

@@ -68,9 +68,9 @@ func TestAuthorizedKeys(t *testing.T) {
 	}
 }
 
-// TestSSHDWouldAcceptTheFile: others may not write, and what a new directory is
-// given fits.
-func TestSSHDWouldAcceptTheFile(t *testing.T) {
+// TestAuthorizedKeysFilePassesStrictModes: mode and owner of the file and of new
+// directories are those that sshd requires.
+func TestAuthorizedKeysFilePassesStrictModes(t *testing.T) {
 	t.Parallel()
 	sys := home(t)
 	sys.Write(t, "/home/ops/.ssh/authorized_keys", keyA+"\n", 0o666)
@@ -89,8 +89,8 @@ func TestSSHDWouldAcceptTheFile(t *testing.T) {
 	}
 }
 
-// TestLinksOutOfTheHomeAreNotFollowed: a user must not make root write
-// somewhere else.
+// TestLinksOutOfTheHomeAreNotFollowed: a user cannot redirect writes of root out of the
+// home directory.
 func TestLinksOutOfTheHomeAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, link := range map[string][2]string{

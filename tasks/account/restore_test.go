@@ -10,7 +10,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestLooks(t *testing.T) {
+func TestRestorersReadAccounts(t *testing.T) {
 	t.Parallel()
 	sys := accounts(t)
 	user, err := UserRestorer.Read(context.Background(), sys, "ann")
@@ -78,7 +78,7 @@ func TestRestoresAccounts(t *testing.T) {
 	}
 }
 
-func TestKeepsUsersAndHomes(t *testing.T) {
+func TestModulesBackUpUsersGroupsAndHomes(t *testing.T) {
 	t.Parallel()
 	sys := accounts(t)
 	sys.Write(t, "/etc/skel/.profile", "", 0o644)

@@ -51,8 +51,8 @@ func TestPackAndUnpack(t *testing.T) {
 	}
 }
 
-// TestOtherProgramsReadIt has tar of this machine list what was packed.
-func TestOtherProgramsReadIt(t *testing.T) {
+// TestTarListsThePackedArchive lists the archive with the tar of the machine.
+func TestTarListsThePackedArchive(t *testing.T) {
 	t.Parallel()
 	sys := site(t)
 	sys.Exec = tasktest.RealExec
@@ -64,7 +64,7 @@ func TestOtherProgramsReadIt(t *testing.T) {
 	}
 }
 
-func TestPacksAgainWhenSomethingChanged(t *testing.T) {
+func TestPackDetectsChanges(t *testing.T) {
 	t.Parallel()
 	changes := map[string]func(t *testing.T, sys *tasktest.System) error{
 		"content": func(t *testing.T, sys *tasktest.System) error {

@@ -17,8 +17,8 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// tarball makes an archive of headers; those without a mode get 0644, those with
-// content that as size.
+// tarball returns an archive of headers. A header without mode gets 0644; the size is
+// that of the content.
 func tarball(t *testing.T, format string, members ...tar.Header) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -57,7 +57,7 @@ func plainFile(name, content string) tar.Header {
 	return tar.Header{Name: name, Typeflag: tar.TypeReg, PAXRecords: map[string]string{"test.content": content}}
 }
 
-// tree lists what is below a directory of the host: name -> type, mode, content.
+// tree lists the files below a directory of the host: name -> type, mode, content.
 func tree(t *testing.T, sys *tasktest.System, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -134,7 +134,7 @@ func TestUnpacksEveryFormat(t *testing.T) {
 	}
 }
 
-func TestUnpacksWhatWasChosen(t *testing.T) {
+func TestUnpackOptions(t *testing.T) {
 	t.Parallel()
 	members := []tar.Header{
 		{Name: "./", Typeflag: tar.TypeDir}, {Name: "app-1/", Typeflag: tar.TypeDir}, {Name: "app-1/private/", Typeflag: tar.TypeDir, Mode: 0o500},
@@ -171,14 +171,14 @@ func TestUnpacksWhatWasChosen(t *testing.T) {
 			if n := len(sys.Fetched()); n != 1 {
 				t.Errorf("%d transfers, want 1", n)
 			}
-			// what a read-only directory would keep the test from removing
+			// otherwise the read-only directory prevents its removal by the test
 			_ = os.Chmod(sys.Path("/opt/app/app-1/private"), 0o700)
 			_ = os.Chmod(sys.Path("/opt/app/private"), 0o700)
 		})
 	}
 }
 
-func TestUnpacksAgainOnlyWhatIsNotThere(t *testing.T) {
+func TestUnpackIsIdempotent(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	m := &Unpack{Name: "app", Dest: "/opt", Blob: sys.AddBlob(tarball(t, "gz", plainFile("etc/conf", "default"), plainFile("etc/other", "o"), plainFile("bin", "1")))}
@@ -215,9 +215,9 @@ func TestUnpacksAgainOnlyWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenOutside: names and links of a hostile archive, and links
-// that stand in the way on the host.
-func TestNothingIsWrittenOutside(t *testing.T) {
+// TestPathsOutsideOfDestAreRejected: names and links of a hostile archive, and links on
+// the host.
+func TestPathsOutsideOfDestAreRejected(t *testing.T) {
 	t.Parallel()
 	link := func(name, to string) tar.Header {
 		return tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: to}

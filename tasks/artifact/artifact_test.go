@@ -24,7 +24,7 @@ func hexOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// archive makes a tar.gz of name, content pairs.
+// archive returns a tar.gz with the given pairs of name and content.
 func archive(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -51,7 +51,7 @@ func archive(t *testing.T, files ...string) []byte {
 	return out.Bytes()
 }
 
-func TestConvergesWithoutFetchingAgain(t *testing.T) {
+func TestSecondRunFetchesNothing(t *testing.T) {
 	t.Parallel()
 	etcd := archive(t, "etcd-v3.6.8-linux-amd64/", "", "etcd-v3.6.8-linux-amd64/etcd", "E", "etcd-v3.6.8-linux-amd64/etcdctl", "C", "etcd-v3.6.8-linux-amd64/README.md", "R")
 	cni := archive(t, "./", "", "./bridge", "B", "./ptp", "P")
@@ -117,7 +117,7 @@ func TestUpgradeReplacesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestDriftIsSeenAndRepaired(t *testing.T) {
+func TestDriftIsRepaired(t *testing.T) {
 	t.Parallel()
 	drifts := map[string]func(t *testing.T, path string) error{
 		"removed": func(_ *testing.T, path string) error { return os.Remove(path) },
@@ -147,8 +147,8 @@ func TestDriftIsSeenAndRepaired(t *testing.T) {
 	}
 }
 
-// TestTouchedFileIsHashedNotFetched: a backup program may change times.
-func TestTouchedFileIsHashedNotFetched(t *testing.T) {
+// TestFileWithNewTimeIsHashedAndNotFetched: backup programs may change times.
+func TestFileWithNewTimeIsHashedAndNotFetched(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	m := &Install{Blob: sys.AddBlob(archive(t, "a", "good")), Members: map[string]string{"a": "/b/a"}}
@@ -159,7 +159,7 @@ func TestTouchedFileIsHashedNotFetched(t *testing.T) {
 	}
 }
 
-func TestKilledBeforeTheReceipt(t *testing.T) {
+func TestRunAfterAKillBeforeTheReceipt(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	m := &Install{Blob: sys.AddBlob([]byte("K")), Dest: "/b/k"}
@@ -216,9 +216,9 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestMembersStayBelowTheirDirectory: a name in an archive must not lead out of
-// the directory that the archive is unpacked to.
-func TestMembersStayBelowTheirDirectory(t *testing.T) {
+// TestArchiveMembersOutsideOfTheDirectoryAreRejected: a name in an archive does not lead
+// out of the directory that the archive is unpacked to.
+func TestArchiveMembersOutsideOfTheDirectoryAreRejected(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	m := &Install{Blob: sys.AddBlob(archive(t, "../../etc/evil", "E", "bin/../../up", "U")), Members: map[string]string{"./": "/opt/x/"}}
@@ -233,10 +233,10 @@ func TestMembersStayBelowTheirDirectory(t *testing.T) {
 	}
 }
 
-// TestExpandedArchive: what is fetched is the archive without gzip, what the host
-// remembers is the one that was published, so that a host which unpacked that
-// itself has nothing to do.
-func TestExpandedArchive(t *testing.T) {
+// TestUncompressedArchiveIsFetched: the controller sends the archive without gzip, and
+// the receipt contains the digest of the published archive, so that a host which has
+// unpacked the published archive has no change.
+func TestUncompressedArchiveIsFetched(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	published := archive(t, "bin/a", "A")

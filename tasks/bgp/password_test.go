@@ -10,7 +10,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// host is one whose controller holds the password; the group is the test's own,
+// host returns a host whose controller has the password. The group is the test's own,
 // which exists on every machine.
 func host(t *testing.T, password string) (*tasktest.System, *Password) {
 	t.Helper()
@@ -48,9 +48,9 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestPasswordIsNoConfiguration: what stands in the masters' file gets no further
-// than between two quotes.
-func TestPasswordIsNoConfiguration(t *testing.T) {
+// TestPasswordIsQuoted: the content of the masters' file cannot end the quoted string of
+// the configuration.
+func TestPasswordIsQuoted(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{`x"; import all; #`, "a\nb", strings.Repeat("x", 81)} {
 		sys, p := host(t, password)

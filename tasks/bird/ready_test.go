@@ -30,7 +30,7 @@ cni0	0000F40A	00000000	0001	0	0	0	00FFFFFF	0	0	0
 eth0	0002F40A	0D001FAC	0003	0	0	32	00FFFFFF	0	0	0
 `
 
-// host is one whose BIRD shows these protocols.
+// host returns a host whose BIRD lists the protocols of shown.
 func host(t *testing.T, shown *string) *tasktest.System {
 	t.Helper()
 	sys := tasktest.New(t)
@@ -101,7 +101,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-func TestASessionThatComesBack(t *testing.T) {
+func TestSessionThatIsReestablished(t *testing.T) {
 	t.Parallel()
 	shown := strings.ReplaceAll(protocols, "Established", "Idle")
 	sys := host(t, &shown)

@@ -22,7 +22,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// authority signs what hosts ask for, as the controller does.
+// authority is a CA that signs the requests of hosts, as the controller does.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -57,7 +57,8 @@ func (a *authority) pem() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
 }
 
-// sign answers "certificate.sign" with what want says, whatever is asked.
+// sign answers "certificate.sign" with the certificate of want, whatever the request
+// contains.
 func (a *authority) sign(want Want) func(json.RawMessage) (any, error) {
 	return func(in json.RawMessage) (any, error) {
 		a.calls++
@@ -112,7 +113,7 @@ func host(t *testing.T) (*tasktest.System, *authority) {
 
 func module(w Want) *Certificates { return &Certificates{Certificates: []Want{w}} }
 
-func TestIssues(t *testing.T) {
+func TestIssueIsIdempotent(t *testing.T) {
 	t.Parallel()
 	sys, ca := host(t)
 	change := tasktest.Converge(t, sys, module(wanted()))
@@ -133,9 +134,9 @@ func TestIssues(t *testing.T) {
 	}
 }
 
-// TestHealsEveryDamage breaks a settled host in one way at a time. What the next
-// run does must be as small as the damage.
-func TestHealsEveryDamage(t *testing.T) {
+// TestEveryDamageIsRepaired damages an up-to-date host in one way at a time. The next
+// run changes no more than the damage.
+func TestEveryDamageIsRepaired(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		damage  func(t *testing.T, sys *tasktest.System, w *Want)
@@ -213,8 +214,8 @@ func chmod(t *testing.T, sys *tasktest.System, path string, mode os.FileMode) {
 	}
 }
 
-// TestWantChanges: every part of what is wanted is compared.
-func TestWantChanges(t *testing.T) {
+// TestChangedSpecReissues: every field of the wanted certificate is compared.
+func TestChangedSpecReissues(t *testing.T) {
 	t.Parallel()
 	for part, change := range map[string]func(*Want){
 		`not "other"`:   func(w *Want) { w.CN = "other" },
@@ -234,7 +235,7 @@ func TestWantChanges(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatTheControllerShouldNotHaveSigned(t *testing.T) {
+func TestUnexpectedSignedCertificateIsRejected(t *testing.T) {
 	t.Parallel()
 	for want, spoil := range map[string]func(*authority, *tasktest.System){
 		`it names "admin"`: func(ca *authority, _ *tasktest.System) {
@@ -314,7 +315,7 @@ func TestAuthorityFilesAndRead(t *testing.T) {
 	}
 }
 
-func TestChecks(t *testing.T) {
+func TestCheckRows(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t)
 	c := &Checks{Certificates: []Want{wanted()}, Paths: []string{wanted().CAPath, "/none"}}

@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestRuns(t *testing.T) {
+func TestCommandRuns(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec
@@ -36,7 +36,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func TestCreatesAndRemoves(t *testing.T) {
+func TestCommandCreatesAndRemoves(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec
@@ -45,7 +45,7 @@ func TestCreatesAndRemoves(t *testing.T) {
 	tasktest.Converge(t, sys, &Shell{Cmd: "rm " + sys.Path("/srv/done-1"), Removes: "/srv/done-1"})
 }
 
-func TestReadOnlyRunsInTheCheck(t *testing.T) {
+func TestReadOnlyCommandRunsInCheck(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec

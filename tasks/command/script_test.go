@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestScriptRunsAndLeavesNothing(t *testing.T) {
+func TestScriptRemovesItsFile(t *testing.T) {
 	t.Parallel()
 	elf, err := os.ReadFile("/bin/echo")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestScriptRunsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestScriptDecidesBeforeItRuns(t *testing.T) {
+func TestScriptCreatesReadOnlyAndErrors(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec

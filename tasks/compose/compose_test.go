@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestParts(t *testing.T) {
+func TestPartsRunInOrder(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/a", "old", 0o644)
@@ -38,8 +38,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestAFailureEndsIt: later parts count on earlier ones.
-func TestAFailureEndsIt(t *testing.T) {
+// TestFailureSkipsLaterParts: later parts depend on earlier ones.
+func TestFailureSkipsLaterParts(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Mkdir(t, "/etc")

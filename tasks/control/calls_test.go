@@ -32,7 +32,7 @@ func ring(t *testing.T) *keyring.Keyring {
 	return ring
 }
 
-// ask calls a handler and returns its answer as a host sees it: as JSON.
+// ask calls a handler and returns its answer as JSON, as hosts receive it.
 func ask(t *testing.T, calls map[string]control.Call, method, host string, in any) (map[string]any, error) {
 	t.Helper()
 	raw, err := json.Marshal(in)
@@ -67,7 +67,7 @@ func newRequest(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
 }
 
-// resolve makes a small cluster with every kind of host.
+// resolve returns a small cluster with hosts of every role.
 func resolve(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	c, err := cluster.Resolve(cluster.Spec{Name: "test"}, []cluster.Host{
@@ -82,7 +82,7 @@ func resolve(t *testing.T) *cluster.Cluster {
 	return c
 }
 
-func TestEveryCertificateOfTheTableIsSignedForItsHostOnly(t *testing.T) {
+func TestCertificatesAreSignedForTheirHostOnly(t *testing.T) {
 	c, keys := resolve(t), ring(t)
 	calls := control.Calls(keys, c)
 	signed := 0
@@ -156,7 +156,7 @@ func TestHostsGetTheFilesOfTheirRoles(t *testing.T) {
 	}
 }
 
-func TestNothingIsSignedBeforeTheKeysAreLoaded(t *testing.T) {
+func TestSigningFailsBeforeTheKeysAreLoaded(t *testing.T) {
 	calls := control.Calls(&keyring.Keyring{}, resolve(t))
 	_, err := ask(t, calls, "certificate.sign", "m1", map[string]string{"name": "apiserver", "csr": newRequest(t)})
 	if !errors.Is(err, keyring.ErrEmpty) {
@@ -164,8 +164,8 @@ func TestNothingIsSignedBeforeTheKeysAreLoaded(t *testing.T) {
 	}
 }
 
-// The password of the BGP sessions goes to hosts that have some.
-func TestBGPPasswordGoesToNodes(t *testing.T) {
+// TestBGPPasswordIsReturnedToNodesOnly: only hosts with BGP sessions get the password.
+func TestBGPPasswordIsReturnedToNodesOnly(t *testing.T) {
 	c, keys := resolve(t), ring(t)
 	for host, wanted := range map[string]bool{"m1": true, "n1": true, "e1": false, "p1": false, "stranger": false} {
 		got, err := ask(t, control.Calls(keys, c), "bgp.password", host, nil)

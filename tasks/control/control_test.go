@@ -7,14 +7,14 @@ import (
 	"deployer/tasks/control"
 )
 
-func TestActionsAreActionsAndDocumented(t *testing.T) {
+func TestActionsImplementActionAndAreDocumented(t *testing.T) {
 	engine.NewRegistry(control.Actions()) // panics on duplicates
 	for _, k := range control.Actions() {
 		if _, ok := k.New().(engine.Action); !ok {
-			t.Errorf("%s is no action", k.Name)
+			t.Errorf("%s does not implement engine.Action", k.Name)
 		}
 		if k.Doc == "" {
-			t.Errorf("%s has no sentence for the reference", k.Name)
+			t.Errorf("%s has no Doc", k.Name)
 		}
 	}
 }

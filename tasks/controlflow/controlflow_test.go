@@ -40,8 +40,8 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestDebug: texts are shown as they are, everything else as YAML, and whole
-// numbers as such although they travel as JSON.
+// TestDebug: texts are shown unchanged, other values as YAML, and whole numbers without
+// a fraction although they travel as JSON.
 func TestDebug(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -20,7 +20,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// runtime is a container runtime that speaks CRI by the generated types.
+// runtime is a fake container runtime that speaks CRI with the generated types.
 type runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
@@ -93,7 +93,7 @@ func (r *runtime) RemovePodSandbox(_ context.Context, in *runtimeapi.RemovePodSa
 	return &runtimeapi.RemovePodSandboxResponse{}, nil
 }
 
-// host is one with containerd as a unit that runs, and r behind its socket.
+// host returns a host on which the unit containerd runs, with r at its socket.
 func host(t *testing.T, r *runtime) (*tasktest.System, *tasktest.Systemd) {
 	t.Helper()
 	sys := tasktest.New(t)
@@ -126,7 +126,7 @@ func host(t *testing.T, r *runtime) (*tasktest.System, *tasktest.Systemd) {
 
 const pause = "registry.k8s.io/pause:3.10"
 
-func TestTheRuntimeRunsAContainerOnce(t *testing.T) {
+func TestReadyRunsOneContainer(t *testing.T) {
 	r := &runtime{image: pause, pods: []*runtimeapi.PodSandbox{
 		{Id: "older", Metadata: &runtimeapi.PodSandboxMetadata{Name: "web"}, CreatedAt: 1},
 		{Id: "left", Metadata: &runtimeapi.PodSandboxMetadata{Name: probeName}, CreatedAt: time.Now().Add(time.Hour).UnixNano()},
@@ -156,7 +156,7 @@ func TestTheRuntimeRunsAContainerOnce(t *testing.T) {
 	}
 }
 
-func TestAPodThatWasMadeSinceIsProofEnough(t *testing.T) {
+func TestReadyAcceptsAPodCreatedSince(t *testing.T) {
 	r := &runtime{pods: []*runtimeapi.PodSandbox{{Id: "young", Metadata: &runtimeapi.PodSandboxMetadata{Name: "web"}}}}
 	sys, _ := host(t, r)
 	r.pods[0].CreatedAt = time.Now().Add(time.Second).UnixNano()
@@ -169,7 +169,7 @@ func TestAPodThatWasMadeSinceIsProofEnough(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithARuntime(t *testing.T) {
+func TestReadyErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		runtime *runtime
 		network bool // the host has a network configuration
@@ -206,7 +206,7 @@ func TestWhatIsWrongWithARuntime(t *testing.T) {
 	}
 }
 
-// many is an answer that is larger than a frame and than the first window.
+// many returns an answer that is larger than a frame and than the first window.
 func many() (pods []*runtimeapi.PodSandbox) {
 	for i := range 2000 {
 		pods = append(pods, &runtimeapi.PodSandbox{Id: fmt.Sprint(i), Metadata: &runtimeapi.PodSandboxMetadata{Name: strings.Repeat("x", 1000)}})
@@ -214,7 +214,7 @@ func many() (pods []*runtimeapi.PodSandbox) {
 	return pods
 }
 
-func TestACallEndsWithItsContext(t *testing.T) {
+func TestCallEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
 	if err != nil {
@@ -229,7 +229,7 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAUnitThatIsNotThereIsNotWaitedFor(t *testing.T) {
+func TestMissingUnitIsNotWaitedFor(t *testing.T) {
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.NewSystemd(nil).Exec
 	if change := tasktest.Check(t, sys, &Ready{Image: pause}); change.Needed {

@@ -57,7 +57,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestCrontab goes through crontab(1), which alone knows where tables are.
+// TestCrontab uses crontab(1), as the directory of crontabs depends on the distribution.
 func TestCrontab(t *testing.T) {
 	t.Parallel()
 	tables := map[string]string{}

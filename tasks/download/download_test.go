@@ -30,8 +30,8 @@ func hexOf(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// server serves one content and notes the requests. Each of its faults answers
-// one request; after them it behaves.
+// server serves one content and records the requests. Each of its faults answers one
+// request; later requests succeed.
 type server struct {
 	*httptest.Server
 	content string
@@ -62,7 +62,7 @@ func newServer(t *testing.T, content string, faults ...func(http.ResponseWriter,
 	return s
 }
 
-// cut sends the first half and breaks the connection.
+// cut sends the first half and closes the connection.
 func cut(content string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
@@ -76,7 +76,7 @@ func status(code int) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-func TestDownloads(t *testing.T) {
+func TestDownloadIsIdempotent(t *testing.T) {
 	t.Parallel()
 	content := strings.Repeat("0123456789", 10_000)
 	half := len(content) / 2
@@ -129,7 +129,7 @@ func TestDownloads(t *testing.T) {
 	}
 }
 
-func TestReplacesDriftAndNothingElse(t *testing.T) {
+func TestDriftIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "new")
 	sys := tasktest.New(t)
@@ -154,7 +154,7 @@ func TestReplacesDriftAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestByProxyWithHeaders(t *testing.T) {
+func TestProxyAndHeaders(t *testing.T) {
 	t.Parallel()
 	var asked *http.Request
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

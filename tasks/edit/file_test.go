@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestEditsAFile(t *testing.T) {
+func TestEditIsIdempotent(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]engine.Module{
 		"line":    &Line{Path: "/etc/x", Line: "b=2", Regexp: "^b="},
@@ -39,7 +39,7 @@ func TestEditsAFile(t *testing.T) {
 	}
 }
 
-func TestPutInPlaceAsTheOptionsSay(t *testing.T) {
+func TestOptions(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec
@@ -65,7 +65,7 @@ func TestPutInPlaceAsTheOptionsSay(t *testing.T) {
 	}
 }
 
-func TestNoFile(t *testing.T) {
+func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Mkdir(t, "/etc")
@@ -82,7 +82,7 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestCheckErrors(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/half", "BEGIN\nx\n", 0o644)

@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// editor is what the three modules have in common.
+// editor is the common interface of the three modules.
 type editor interface{ edited() (edited, error) }
 
-func TestTexts(t *testing.T) {
+func TestEditedText(t *testing.T) {
 	t.Parallel()
 	const conf = "a=1\n#b=2\nb=3\nc=4\n"
 	tests := map[string]struct {
@@ -90,7 +90,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatCannotBe(t *testing.T) {
+func TestArgumentErrors(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]editor{
 		"line is missing":             &Line{},
@@ -113,8 +113,8 @@ func TestArgumentsThatCannotBe(t *testing.T) {
 	}
 }
 
-// FuzzBlock holds that a block can be put into any text, changed and taken away
-// again.
+// FuzzBlock inserts a block into any text, changes it and removes it; the text must be
+// the first one again.
 func FuzzBlock(f *testing.F) {
 	f.Add("a\nb\n", "x\ny", "z")
 	f.Add("a", "", "\n")

@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// gathered is one set as a playbook sees it.
+// gathered returns one set of facts as a playbook reads it.
 func gathered[T any](t *testing.T, sys *tasktest.System, name string) T {
 	t.Helper()
 	change := tasktest.Check(t, sys, &Facts{Gather: strictyaml.Texts{name}})

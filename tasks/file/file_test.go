@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestConverges(t *testing.T) {
+func TestModulesAreIdempotent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		prepare func(t *testing.T, sys *tasktest.System)
@@ -165,7 +165,7 @@ func symlink(t *testing.T, sys *tasktest.System, to, path string) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestCheckErrors(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Mkdir(t, "/etc/dir")
@@ -214,9 +214,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestChecksModes: a mode that cannot be is found by the check, also where there
-// is nothing yet to compare it with.
-func TestChecksModes(t *testing.T) {
+// TestInvalidModeFailsInCheck: the check rejects an invalid mode also when there is no
+// file to compare it with.
+func TestInvalidModeFailsInCheck(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Mkdir(t, "/etc")
@@ -227,7 +227,7 @@ func TestChecksModes(t *testing.T) {
 	}
 }
 
-func TestBackupIsNamed(t *testing.T) {
+func TestOutputNamesTheBackupFile(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/x", "old", 0o640)
@@ -241,8 +241,8 @@ func TestBackupIsNamed(t *testing.T) {
 	}
 }
 
-// TestCopyOfALargeFile compares what does not fit one read.
-func TestCopyOfALargeFile(t *testing.T) {
+// TestCopyOfAFileLargerThanTheReadBuffer compares files that need several reads.
+func TestCopyOfAFileLargerThanTheReadBuffer(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	large := strings.Repeat("0123456789abcde\n", 10_000)
@@ -281,7 +281,7 @@ func TestSecretHasNoDiff(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestValidateCommandRunsBeforeTheFileIsReplaced(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec
@@ -305,7 +305,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestDryRunToleratesWhatEarlierStepsWouldMake(t *testing.T) {
+func TestDryRunAcceptsPathsThatEarlierStepsWouldCreate(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	for _, m := range []engine.Module{

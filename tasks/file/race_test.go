@@ -13,8 +13,8 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// asUser calls f again and again, as an unprivileged user, until stop is closed.
-// The thread that did so ends with it. ready is closed after the first call.
+// asUser calls f repeatedly as an unprivileged user until stop is closed, on a thread
+// that ends afterwards. ready is closed after the first call.
 func asUser(t *testing.T, uid int, stop <-chan struct{}, f func() error) {
 	t.Helper()
 	ready, failed := make(chan struct{}), make(chan error, 1)
@@ -48,9 +48,9 @@ func asUser(t *testing.T, uid int, stop <-chan struct{}, f func() error) {
 	}
 }
 
-// TestUserCannotRedirectAccess: a user who owns the directory exchanges what root
-// works on for a link to a file of root, as fast as possible. Mode and owner of
-// that file stay what they are.
+// TestUserCannotRedirectAccess: a user who owns the directory replaces the file that
+// root works on by a link to a file of root, as fast as possible. Mode and owner of the
+// file of root do not change.
 func TestUserCannotRedirectAccess(t *testing.T) {
 	t.Parallel()
 	const bob = 65534

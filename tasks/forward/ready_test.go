@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// server answers ok as long as it is up, and 502 else.
+// server answers ok while it is up, and 502 otherwise.
 func server(t *testing.T, up *atomic.Bool) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -38,7 +38,7 @@ func host(t *testing.T) *tasktest.System {
 	return sys
 }
 
-func TestAProxyThatCarries(t *testing.T) {
+func TestProxyIsReady(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
 	url := server(t, &up)
@@ -57,7 +57,7 @@ func TestAProxyThatCarries(t *testing.T) {
 	}
 }
 
-func TestAWrongPortIsTheProxysFault(t *testing.T) {
+func TestWrongPortIsAnErrorOfTheProxy(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
 	up.Store(true)
@@ -76,7 +76,7 @@ func TestAWrongPortIsTheProxysFault(t *testing.T) {
 	}
 }
 
-func TestWhereNoServerAnswersTheProxyIsNotJudged(t *testing.T) {
+func TestProxyIsSkippedWhenNoServerResponds(t *testing.T) {
 	t.Parallel()
 	gate := &Ready{HTTP: httpcheck.HTTP{URL: "http://127.0.0.1:1"}, Direct: []string{"http://127.0.0.1:1"}, Unit: "proxy.service"}
 	out, err := gate.Apply(t.Context(), host(t), engine.Change{})
@@ -85,7 +85,7 @@ func TestWhereNoServerAnswersTheProxyIsNotJudged(t *testing.T) {
 	}
 }
 
-func TestAProxyThatIsNotThereIsNotWaitedFor(t *testing.T) {
+func TestMissingProxyIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, gate := range []*Ready{{Unit: "other.service"}, {Manifest: "/none.yaml"}} {
 		gate.HTTP.URL = "http://127.0.0.1:1"

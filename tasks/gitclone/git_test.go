@@ -15,7 +15,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// upstream is a repository to clone, made by the git of this machine.
+// upstream is a repository to clone, created with the git of the machine.
 type upstream struct {
 	t   *testing.T
 	dir string
@@ -64,7 +64,7 @@ func newHost(t *testing.T) *tasktest.System {
 	return sys
 }
 
-func TestClones(t *testing.T) {
+func TestCloneIsIdempotent(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	first := u.git("-C", u.dir, "rev-parse", "v1^{commit}")
@@ -122,7 +122,7 @@ func TestFollowsTheBranch(t *testing.T) {
 	if tasktest.Check(t, sys, &Git{Repo: u.dir, Dest: "/srv/app", Version: "main", Update: new(false)}).Needed {
 		t.Error("update: false updates")
 	}
-	// history that was written anew is followed, too: nothing here is lost
+	// rewritten history is followed: no local change is lost
 	u.git("-C", u.dir, "reset", "--quiet", "--hard", "v1")
 	u.commit("another three")
 	tasktest.Converge(t, sys, g)
@@ -131,7 +131,7 @@ func TestFollowsTheBranch(t *testing.T) {
 	tasktest.Converge(t, sys, &Git{Repo: moved.dir, Dest: "/srv/app"})
 }
 
-func TestGoesOnAfterAKill(t *testing.T) {
+func TestInterruptedCloneIsCompleted(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	sys := newHost(t)
@@ -139,7 +139,7 @@ func TestGoesOnAfterAKill(t *testing.T) {
 	tasktest.Converge(t, sys, &Git{Repo: u.dir, Dest: "/srv/app"})
 }
 
-func TestThrowsNothingAway(t *testing.T) {
+func TestLocalChangesAreNotOverwritten(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	sys := newHost(t)
@@ -147,7 +147,7 @@ func TestThrowsNothingAway(t *testing.T) {
 	tasktest.Converge(t, sys, g)
 	sys.Write(t, "/srv/app/file", "mine", 0o644)
 	if tasktest.Check(t, sys, g).Needed {
-		t.Error("a local change is thrown away though there is nothing to update")
+		t.Error("a local change is overwritten although there is no update")
 	}
 	u.commit("three")
 	if _, _, err := tasktest.Run(t, sys, g); err == nil || !strings.Contains(err.Error(), "has local changes") {
@@ -168,7 +168,7 @@ func TestThrowsNothingAway(t *testing.T) {
 	g.Force = true
 	tasktest.Converge(t, sys, g)
 	sys.Write(t, "/srv/app/file", "changed", 0o644)
-	tasktest.Converge(t, sys, g) // force also without anything new
+	tasktest.Converge(t, sys, g) // force without an update
 }
 
 func TestErrors(t *testing.T) {
@@ -212,7 +212,7 @@ func TestHostWithoutGit(t *testing.T) {
 	}
 }
 
-func TestNeverAsks(t *testing.T) {
+func TestGitNeverPrompts(t *testing.T) {
 	t.Parallel()
 	env := strings.Join((&Git{KeyFile: "/root/my key", AcceptNew: true}).environment(), "\n")
 	for _, want := range []string{"GIT_TERMINAL_PROMPT=0", "BatchMode=yes", "-o IdentitiesOnly=yes -i '/root/my key'", "accept-new"} {

@@ -9,7 +9,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestQuoteCanBePasted(t *testing.T) {
+func TestQuotedCommandIsValidShell(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec

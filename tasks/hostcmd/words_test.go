@@ -10,8 +10,9 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// TestSplitAsAShell compares with the shell of this machine.
-func TestSplitAsAShell(t *testing.T) {
+// TestSplitWordsAsAShellDoes compares the words with those of the shell on the machine
+// of the test.
+func TestSplitWordsAsAShellDoes(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.RealExec
@@ -37,7 +38,7 @@ func TestSplitAsAShell(t *testing.T) {
 	}
 }
 
-func FuzzSplitTakesBackQuote(f *testing.F) {
+func FuzzSplitReversesQuote(f *testing.F) {
 	f.Add("a b", "it's", "")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		want := []string{a, b, c}
@@ -55,7 +56,7 @@ func FuzzSplitTakesBackQuote(f *testing.F) {
 	})
 }
 
-func TestWordsInAPlaybook(t *testing.T) {
+func TestWordsDecodeFromTextAndList(t *testing.T) {
 	t.Parallel()
 	type args struct {
 		Cmd Words `yaml:"cmd"`

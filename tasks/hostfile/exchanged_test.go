@@ -9,9 +9,10 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// TestTempIsExchanged: somebody who may write in the directory puts a link in the
-// place of the temporary file. What it leads to keeps mode and time.
-func TestTempIsExchanged(t *testing.T) {
+// TestReplacedTemporaryFileIsNotFollowed: a user with write access to the directory
+// replaces the temporary file by a link. Mode and time of the file behind the link do
+// not change.
+func TestReplacedTemporaryFileIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/victim", "root's", 0o600)

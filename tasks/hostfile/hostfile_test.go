@@ -33,7 +33,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestWriteKeepsModeOfWhatItReplaces(t *testing.T) {
+func TestWriteKeepsTheModeOfTheReplacedFile(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/x", "old", 0o640)
@@ -87,8 +87,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestLinkIsReplacedNotFollowed: a write never goes where a link leads, and
-// takes nothing over from there.
+// TestLinkIsReplacedNotFollowed: a write replaces a link, and takes neither mode nor
+// owner from the file behind it.
 func TestLinkIsReplacedNotFollowed(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
@@ -105,7 +105,7 @@ func TestLinkIsReplacedNotFollowed(t *testing.T) {
 	}
 }
 
-func TestBrokenWriteLeavesNothing(t *testing.T) {
+func TestFailedWriteLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/x", "old", 0o644)
@@ -119,7 +119,7 @@ func TestBrokenWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestSweepsWhatAKilledRunLeft(t *testing.T) {
+func TestTemporaryFilesOfKilledRunsAreRemoved(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	dead := exec.Command("true")
@@ -179,7 +179,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestDiffOfANewFile: what is made without udiff is what that would make.
+// TestDiffOfANewFile: the diff of a new file, which is generated without udiff, equals
+// that of udiff.
 func TestDiffOfANewFile(t *testing.T) {
 	for _, after := range []string{"", "a", "a\n", "a\nb", "a\nb\n", "\n", "\n\n", "é\r\n-\n", "a\n\nb"} {
 		if got, want := unified("/etc/x", "", after), udiff.Unified("/etc/x", "/etc/x", "", after); got != want {
@@ -224,7 +225,7 @@ func TestAccessByName(t *testing.T) {
 	}
 }
 
-func TestSaysWhyNotNamed(t *testing.T) {
+func TestRenameErrorNamesTheCause(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]string{syscall.EBUSY: "a mount of its own", syscall.EPERM: "lsattr", syscall.EXDEV: "cross-device"} {
 		if got := explainRename("/etc/x", &os.LinkError{Op: "rename", Err: err}).Error(); !strings.Contains(got, want) {
@@ -233,9 +234,10 @@ func TestSaysWhyNotNamed(t *testing.T) {
 	}
 }
 
-// TestPartialOfSomebodyElse: what an earlier attempt has left is gone on with; a
-// file of its name to which others may write, or that has another name, is not.
-func TestPartialOfSomebodyElse(t *testing.T) {
+// TestPartialFileOfAnotherUserIsNotContinued: the partial file of an earlier attempt is
+// continued, unless another user owns it or may write to it, it has another name, or it
+// is no regular file.
+func TestPartialFileOfAnotherUserIsNotContinued(t *testing.T) {
 	const key = "0123456789ab"
 	for name, c := range map[string]struct {
 		plant func(t *testing.T, path string)

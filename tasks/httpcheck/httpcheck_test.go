@@ -106,7 +106,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-func TestChecks(t *testing.T) {
+func TestCheckRows(t *testing.T) {
 	t.Parallel()
 	s := server(t, false)
 	sys := tasktest.New(t)

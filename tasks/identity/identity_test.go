@@ -92,8 +92,8 @@ func TestHostsEntry(t *testing.T) {
 	}
 }
 
-// TestHostsEntryThatIsThereIsLeftAlone: only the spacing differs.
-func TestHostsEntryThatIsThereIsLeftAlone(t *testing.T) {
+// TestHostsEntryWithOtherSpacingIsUnchanged: only the spacing differs.
+func TestHostsEntryWithOtherSpacingIsUnchanged(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/hosts", "10.0.0.1   api   # by hand\n", 0o644)

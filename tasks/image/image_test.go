@@ -23,7 +23,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// tarball makes an image tarball of file name, content pairs.
+// tarball returns an image tarball with the given pairs of file name and content.
 func tarball(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -46,7 +46,7 @@ func dockerSave(t *testing.T, tag string) []byte {
 	return tarball(t, "layer.tar", strings.Repeat(tag, 100), "manifest.json", `[{"Config":"c","RepoTags":["`+tag+`"],"Layers":["layer.tar"]}]`)
 }
 
-// fakeContainerd plays ctr; it lists what was imported.
+// fakeContainerd is a fake of ctr; it lists the imported images.
 type fakeContainerd struct {
 	t        *testing.T
 	sys      *tasktest.System
@@ -155,7 +155,7 @@ func (f *fakeContainerd) enter(n int) {
 	f.atOnce = max(f.atOnce, f.busy)
 }
 
-func TestConverges(t *testing.T) {
+func TestImportIsIdempotent(t *testing.T) {
 	t.Parallel()
 	f := newContainerd(t, true)
 	var m Import
@@ -188,7 +188,7 @@ func TestConverges(t *testing.T) {
 	}
 }
 
-func TestOnly(t *testing.T) {
+func TestOnlyRemovesOtherTagsOfTheRepository(t *testing.T) {
 	t.Parallel()
 	f := newContainerd(t, true)
 	f.refs = []string{
@@ -211,7 +211,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-func TestStaleKeepsContentThatHasAnotherName(t *testing.T) {
+func TestStaleReturnsReplacedTagsOfARepository(t *testing.T) {
 	t.Parallel()
 	have := []containerd.Image{
 		{Ref: "a/x:1", Digest: "d1"}, {Ref: "a/x:2", Digest: "d2"}, {Ref: "mine/x:1", Digest: "d1"}, {Ref: "sha256:i1", Digest: "d1"},

@@ -8,10 +8,10 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// TestPins goes through the life of a set: an import pins, an image that an
-// earlier deployer has imported is pinned where it is, and the one that the task
-// no longer lists is let go, as the pins of other sets are not.
-func TestPins(t *testing.T) {
+// TestPinnedImagesOfASet: an import pins its images, an image from an earlier import is
+// pinned without another import, and an image that the task no longer lists is unpinned.
+// Pins of other sets stay.
+func TestPinnedImagesOfASet(t *testing.T) {
 	t.Parallel()
 	f := newContainerd(t, true)
 	one := Tarball{Name: "one", Blob: f.sys.AddBlob(dockerSave(t, "a.b/one:1"))}
@@ -39,9 +39,8 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestRebuiltImageIsNotUnpinned: until the new content is there, the name that is
-// pinned is the one that it will have.
-func TestRebuiltImageIsNotUnpinned(t *testing.T) {
+// TestRebuiltImageStaysPinned: the reference stays pinned while its content is replaced.
+func TestRebuiltImageStaysPinned(t *testing.T) {
 	t.Parallel()
 	f := newContainerd(t, true)
 	tag := "a.b/one:1"

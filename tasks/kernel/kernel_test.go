@@ -91,8 +91,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestModulesOfAKernelWithoutLibModules is a container, or a kernel with
-// everything built in.
+// TestModulesOfAKernelWithoutLibModules tests a host without /lib/modules: a container,
+// or a kernel without loadable modules.
 func TestModulesOfAKernelWithoutLibModules(t *testing.T) {
 	t.Parallel()
 	sys := host(t)
@@ -103,7 +103,7 @@ func TestModulesOfAKernelWithoutLibModules(t *testing.T) {
 	}
 }
 
-func TestModprobeThatLies(t *testing.T) {
+func TestModuleMissingAfterModprobeFails(t *testing.T) {
 	t.Parallel()
 	sys := host(t)
 	sys.Write(t, "/lib/modules/6.1.0/modules.dep", "a/x.ko:\n", 0o644)

@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestKeepsAndRestores(t *testing.T) {
+func TestRestorer(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	sys := tasktest.New(t)
@@ -50,7 +50,7 @@ func TestKeepsAndRestores(t *testing.T) {
 	}
 }
 
-func TestModuleThatStays(t *testing.T) {
+func TestModuleInUseStaysLoaded(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Exec = tasktest.Script(map[string]tasktest.Answer{"modprobe --remove -- busy": {Exit: 1, Stderr: "Module busy is in use."}, "modprobe --remove -- idle": {}})

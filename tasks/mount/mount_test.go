@@ -15,7 +15,7 @@ import (
 
 const rootLine = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro\n"
 
-// host has a kernel that mounts what /etc/fstab says.
+// host returns a host with a fake kernel that mounts the entries of /etc/fstab.
 func host(t *testing.T, table, info string) *tasktest.System {
 	t.Helper()
 	sys := tasktest.New(t)
@@ -69,7 +69,7 @@ func kernelLine(sys *tasktest.System, t *testing.T, path string) string {
 	return ""
 }
 
-func TestConverges(t *testing.T) {
+func TestMountIsIdempotent(t *testing.T) {
 	t.Parallel()
 	const head = "# disks of the host\nUUID=root /  ext4 errors=remount-ro 0 1\n"
 	data := "30 22 8:17 / /data rw,noatime - ext4 /dev/sdb1 rw\n"
@@ -134,7 +134,7 @@ func TestConverges(t *testing.T) {
 	}
 }
 
-func TestWhatIsMountedAsWanted(t *testing.T) {
+func TestMountedAsWanted(t *testing.T) {
 	t.Parallel()
 	sys := host(t, "", "")
 	sys.Mkdir(t, "/srv/www")
@@ -179,9 +179,9 @@ func TestWhatIsMountedAsWanted(t *testing.T) {
 	}
 }
 
-// TestBindMountsAreChangedByThemselves: told to remount without bind, the kernel
-// makes the whole file system read-only.
-func TestBindMountsAreChangedByThemselves(t *testing.T) {
+// TestBindMountIsRemountedWithBind: a remount without bind would make the whole file
+// system read-only.
+func TestBindMountIsRemountedWithBind(t *testing.T) {
 	t.Parallel()
 	for opts, want := range map[string]string{"bind,ro": "remount,bind,ro", "rbind": "remount,bind", "noatime": "remount", "": "remount"} {
 		if got := (&Mount{Opts: opts}).remount(); got != want {

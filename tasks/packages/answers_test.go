@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDpkgAnswers: what counts as installed, and by which names.
-func TestDpkgAnswers(t *testing.T) {
+// TestParseDpkgStatus: installed packages and the names that they provide.
+func TestParseDpkgStatus(t *testing.T) {
 	t.Parallel()
 	have := versions{}
 	readDpkg(have, "bash amd64 installed 5.2-1\nold amd64 config-files 1\nhalf amd64 half-configured 1\nlib amd64 triggers-pending 3:1-1\nodd\n")
@@ -27,8 +27,8 @@ func TestDpkgAnswers(t *testing.T) {
 	}
 }
 
-// TestVersionSpellings: a version may be written without what is evident.
-func TestVersionSpellings(t *testing.T) {
+// TestVersionMatchesShortForms: a version may be written without epoch and release.
+func TestVersionMatchesShortForms(t *testing.T) {
 	t.Parallel()
 	kernel := readRPM("kernel x86_64 0 6.1 1.el9\npackage x is not installed\nkernel x86_64 0 6.2 1.el9\nno package provides y\n")["kernel"]
 	for version, want := range map[string]bool{
@@ -40,7 +40,7 @@ func TestVersionSpellings(t *testing.T) {
 	}
 }
 
-func TestAnswersAboutNewerVersions(t *testing.T) {
+func TestParseNewerVersions(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ got, want map[string]string }{
 		"apt": {
@@ -67,7 +67,7 @@ func TestAnswersAboutNewerVersions(t *testing.T) {
 	}
 }
 
-func TestWhatIsOnlyProvidedIsNotRemoved(t *testing.T) {
+func TestVirtualPackageIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	have := versions{}
 	readProvides(have, "installed 2 mta\n")

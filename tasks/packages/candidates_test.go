@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// source plays the package programs that look for what could be installed.
+// source is a fake of the package programs that list candidates.
 type source struct {
 	t       *testing.T
 	sys     *tasktest.System

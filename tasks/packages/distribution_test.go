@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// distribution plays the package programs of a host.
+// distribution is a fake of the package programs of a host.
 type distribution struct {
 	installed map[string]string // name -> version
 	offered   map[string]string // by the package source, once the lists are fresh
@@ -35,7 +35,7 @@ func host(t *testing.T, program string, d *distribution) *tasktest.System {
 	return sys
 }
 
-// words are the arguments that are no options.
+// words returns the arguments that are not options.
 func words(argv []string) []string {
 	var out []string
 	for i, a := range argv {

@@ -16,8 +16,9 @@ import (
 
 var programs = []string{"/usr/bin/apt-get", "/usr/bin/dnf", "/usr/bin/zypper"}
 
-// TestConverges: the same arguments mean the same with each package manager.
-func TestConverges(t *testing.T) {
+// TestPackageIsIdempotentWithEachManager: the arguments have the same meaning with each
+// package manager.
+func TestPackageIsIdempotentWithEachManager(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		have, offered map[string]string
@@ -80,7 +81,7 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-func TestFileOnTheHost(t *testing.T) {
+func TestPackageFromAFileOnTheHost(t *testing.T) {
 	t.Parallel()
 	for _, program := range programs {
 		version := "2"
@@ -107,7 +108,7 @@ func TestFileOnTheHost(t *testing.T) {
 	}
 }
 
-// TestOptions: what a manager is told, in its own words.
+// TestOptions: the options of each package manager.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	yes := Package{InstallRecommends: true, AllowDowngrade: true, Purge: true, Autoremove: true}
@@ -137,7 +138,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestStaleListsAreReadAgain(t *testing.T) {
+func TestStaleListsAreUpdatedBeforeInstall(t *testing.T) {
 	t.Parallel()
 	d := &distribution{offered: map[string]string{"a": "1"}}
 	tasktest.Converge(t, host(t, "/usr/bin/apt-get", d), &Package{Name: strictyaml.Texts{"a"}})
@@ -146,8 +147,8 @@ func TestStaleListsAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestUpdateCache: lists are read when nobody knows how old they are, and when a
-// package source changed; not when they are young.
+// TestUpdateCache: lists are updated when their age is unknown and after a change of a
+// package source, and not while they are recent.
 func TestUpdateCache(t *testing.T) {
 	t.Parallel()
 	for _, program := range programs {
@@ -175,7 +176,7 @@ func TestUpdateCache(t *testing.T) {
 		if n := look(Package{}); n != 1 {
 			t.Errorf("%s: with a new source: read %d times", program, n)
 		}
-		// Without a package, as the first task of many roles is.
+		// Update without a package, as in the first task of many roles.
 		d.refreshed = 0
 		if tasktest.Check(t, sys, &Package{UpdateCache: true, CacheValidTime: time.Nanosecond}).Needed || d.refreshed != 1 {
 			t.Errorf("%s: the lists alone: read %d times, or something to change", program, d.refreshed)
@@ -208,7 +209,7 @@ func TestFinishesAnInterruptedInstallation(t *testing.T) {
 	}
 }
 
-func TestNoSource(t *testing.T) {
+func TestPackageWithoutSourceFails(t *testing.T) {
 	t.Parallel()
 	offline := "E: Failed to fetch http://deb.example/x  Temporary failure resolving 'deb.example'\n"
 	for name, d := range map[string]*distribution{"offline": {fail: []string{offline, offline}}, "not offered": {}} {
@@ -221,7 +222,7 @@ func TestNoSource(t *testing.T) {
 	}
 }
 
-func TestNothingWantedNeedsNoPackageManager(t *testing.T) {
+func TestEmptyListNeedsNoPackageManager(t *testing.T) {
 	t.Parallel()
 	if tasktest.Check(t, tasktest.New(t), &Package{Name: strictyaml.Texts{}}).Needed {
 		t.Error("an empty list needs a change")

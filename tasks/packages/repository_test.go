@@ -69,8 +69,9 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestListsThatCouldNotBeReadAreReadByTheNextRun: the file alone is not enough.
-func TestListsThatCouldNotBeReadAreReadByTheNextRun(t *testing.T) {
+// TestFailedUpdateOfListsIsRetriedByTheNextRun: an existing repository file alone does
+// not mean that the lists are read.
+func TestFailedUpdateOfListsIsRetriedByTheNextRun(t *testing.T) {
 	t.Parallel()
 	sys := host(t, "/usr/bin/apt-get", &distribution{})
 	sys.Mkdir(t, "/etc/apt/sources.list.d")

@@ -13,9 +13,10 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// TestRestores: with each package manager, what a step changed is as before when
-// its source still offers that, and what cannot be is said, before and after.
-func TestRestores(t *testing.T) {
+// TestRestorer: with each package manager, the previous version is restored when its
+// source still offers it; otherwise the change is reported as irreversible before and
+// after.
+func TestRestorer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		have, offered map[string]string
@@ -67,7 +68,7 @@ func TestRestores(t *testing.T) {
 	}
 }
 
-func TestPurgeCannotBeUndone(t *testing.T) {
+func TestPurgeIsIrreversible(t *testing.T) {
 	t.Parallel()
 	sys := host(t, programs[0], &distribution{installed: map[string]string{"a": "1"}})
 	if _, _, err := tasktest.Run(t, sys, &Package{Name: strictyaml.Texts{"a"}, State: "absent", Purge: true}); err != nil {

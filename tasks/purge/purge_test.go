@@ -11,9 +11,9 @@ import (
 
 const ours = "# Written by deployer.\nx\n"
 
-// TestRemovesOnlyOurs: what is kept stays, what somebody else wrote stays and is
-// named, and a directory goes with its last file.
-func TestRemovesOnlyOurs(t *testing.T) {
+// TestPurgeRemovesOnlyMarkedFiles: listed files stay, files without the marker stay and
+// are reported, and an empty directory is removed with its last file.
+func TestPurgeRemovesOnlyMarkedFiles(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	for path, content := range map[string]string{
@@ -22,7 +22,7 @@ func TestRemovesOnlyOurs(t *testing.T) {
 		"/etc/certs.d/quay.io/mine.pem":     "mine",
 		"/etc/certs.d/gone.io/hosts.toml":   ours,
 		"/etc/certs.d/mine.io/hosts.toml":   "server = \"https://mine.io\"\n",
-		"/etc/certs.d/hosts.toml":           ours, // not what the pattern says
+		"/etc/certs.d/hosts.toml":           ours, // does not match the pattern
 	} {
 		sys.Write(t, path, content, 0o644)
 	}
@@ -51,15 +51,15 @@ func TestRemovesOnlyOurs(t *testing.T) {
 	}
 }
 
-func TestNoDirectoryIsNothingToDo(t *testing.T) {
+func TestMissingDirectoryIsNoChange(t *testing.T) {
 	t.Parallel()
 	if tasktest.Check(t, tasktest.New(t), &Purge{Path: "/etc/none", Files: "*"}).Needed {
 		t.Error("something is to be done in a directory that is not there")
 	}
 }
 
-// TestLinksAreNobodysFile: the file that a link leads to may be anybody's.
-func TestLinksAreNobodysFile(t *testing.T) {
+// TestLinksAreNotRemoved: a link to a file with the marker is not a file of deployer.
+func TestLinksAreNotRemoved(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/srv/x", ours, 0o644)
@@ -68,7 +68,7 @@ func TestLinksAreNobodysFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if tasktest.Check(t, sys, &Purge{Path: "/etc/d", Files: "*"}).Needed {
-		t.Error("a link is taken for a file of ours")
+		t.Error("a link counts as a file with the marker")
 	}
 }
 
@@ -83,9 +83,9 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestUnitsAreStoppedBefore: a unit of ours that is no longer wanted is stopped,
-// disabled and gone; one of the same name by somebody else runs on.
-func TestUnitsAreStoppedBefore(t *testing.T) {
+// TestUnitIsStoppedBeforeItsFileIsRemoved: an unlisted unit with the marker is stopped,
+// disabled and removed; a unit without the marker keeps running.
+func TestUnitIsStoppedBeforeItsFileIsRemoved(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	gone := &tasktest.FakeUnit{Active: "active", Enabled: true}

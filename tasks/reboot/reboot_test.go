@@ -18,7 +18,7 @@ const step = "site.yaml/1..2/reboot"
 
 const idFile = "/proc/sys/kernel/random/boot_id"
 
-// host is one whose reboot gives it another boot id at once.
+// host returns a host that has another boot id immediately after a reboot.
 func host(t *testing.T, fails error) (*tasktest.System, *[]string) {
 	t.Helper()
 	sys := tasktest.New(t)
@@ -39,9 +39,9 @@ func host(t *testing.T, fails error) (*tasktest.System, *[]string) {
 	return sys, ran
 }
 
-// TestOnce: however often the same step of a run asks, the host reboots once; so
-// does a run that goes on from it. Any other run gets its own.
-func TestOnce(t *testing.T) {
+// TestRebootOncePerStepOfARun: the host reboots once for a step of a run and of the runs
+// that resume it. Any other run reboots the host again.
+func TestRebootOncePerStepOfARun(t *testing.T) {
 	t.Parallel()
 	sys, ran := host(t, nil)
 	r := &Reboot{Step: step, Msg: "back soon"}
@@ -81,9 +81,9 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestOldNote: what a run asked for that nobody has gone on with for a day does not
-// count any more.
-func TestOldNote(t *testing.T) {
+// TestRecordExpiresAfterADay: the record of a reboot that no run has resumed for a day
+// is ignored.
+func TestRecordExpiresAfterADay(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, nil)
 	for age, needed := range map[time.Duration]bool{time.Hour: false, recent + time.Hour: true} {
@@ -96,9 +96,10 @@ func TestOldNote(t *testing.T) {
 	}
 }
 
-// TestCutShort: a host that goes down may end the program that brings it down.
-// That it was asked stays on the disk, and counts only once it has rebooted.
-func TestCutShort(t *testing.T) {
+// TestInterruptedRebootCommandCountsAfterTheReboot: the reboot may kill its own command.
+// The record of the request stays on the disk, and counts only after the boot id has
+// changed.
+func TestInterruptedRebootCommandCountsAfterTheReboot(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, errors.New("killed"))
 	r := &Reboot{Step: step, Command: hostcmd.Words{"kexec", "-e"}}
@@ -114,9 +115,10 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestAskedAgain: a host that goes down for a run that was killed refuses to be asked
-// again, which is no failure; one that refuses from the beginning is.
-func TestAskedAgain(t *testing.T) {
+// TestRefusedRebootCommandFailsUnlessTheHostGoesDown: a host that is going down for a
+// killed run refuses another reboot, which is no failure. A refusal of the first request
+// is.
+func TestRefusedRebootCommandFailsUnlessTheHostGoesDown(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, nil)
 	refuse := func(context.Context, engine.Command) (engine.CommandResult, error) {
@@ -126,7 +128,7 @@ func TestAskedAgain(t *testing.T) {
 	r := &Reboot{Step: step}
 	for range 2 {
 		if _, _, err := tasktest.Run(t, sys, r); err == nil || !strings.Contains(err.Error(), "Failed to connect to bus") {
-			t.Errorf("a host that was asked for nothing yet: %v", err)
+			t.Errorf("the first request: %v", err)
 		}
 	}
 	sys.Exec = func(context.Context, engine.Command) (engine.CommandResult, error) {
@@ -137,7 +139,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 	sys.Exec = refuse
 	if _, _, err := tasktest.Run(t, sys, r); err != nil {
-		t.Errorf("a host that goes down: %v", err)
+		t.Errorf("a host that is going down: %v", err)
 	}
 	var left rebootNote
 	receipt.Read(sys, notePath(step), &left)
@@ -150,7 +152,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-func TestArgv(t *testing.T) {
+func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	if got, want := (&Reboot{Msg: "x y"}).argv(sys), []string{"shutdown", "-r", "now", "x y"}; !slices.Equal(got, want) {

@@ -7,7 +7,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestReceipts(t *testing.T) {
+func TestReceiptRoundTrip(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	path := Path("test", "a", "b")

@@ -19,9 +19,9 @@ import (
 
 const manifestPath = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
-// TestPodThatIsNoMore: the gate of a revert that took the manifest away has
-// nothing to wait for.
-func TestPodThatIsNoMore(t *testing.T) {
+// TestMissingManifestIsReadyWithMissingOK: the gate of a revert that removed the
+// manifest does not wait.
+func TestMissingManifestIsReadyWithMissingOK(t *testing.T) {
 	t.Parallel()
 	ready := &Ready{Manifest: manifestPath}
 	if change := tasktest.Check(t, tasktest.New(t), ready); !change.Needed {
@@ -45,8 +45,8 @@ spec:
 `, 0o600)
 }
 
-// kubelet plays containerd as a kubelet fills it: sandboxes with the hash of
-// their manifest, containers with a status.
+// kubelet is a fake containerd with the sandboxes and containers of a kubelet: sandboxes
+// with the hash of their manifest, containers with a status.
 type kubelet struct {
 	mu   sync.Mutex
 	pods []pod
@@ -93,7 +93,7 @@ func (k *kubelet) exec(_ context.Context, cmd engine.Command) (engine.CommandRes
 	return engine.CommandResult{Stdout: out.String()}, nil
 }
 
-// describe writes what ctr containers info prints of a sandbox.
+// describe writes the output of ctr containers info for a sandbox.
 func describe(p pod) string {
 	meta, _ := json.Marshal(map[string]any{"Version": "v1", "Metadata": map[string]any{
 		"ID": "sandbox-" + p.uid, "Config": map[string]any{
@@ -114,7 +114,7 @@ func host(t *testing.T) (*tasktest.System, *kubelet) {
 	return sys, k
 }
 
-func TestLook(t *testing.T) {
+func TestPodState(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		pods []pod
@@ -163,7 +163,7 @@ func TestWaitsUntilTheNewPodRunsAndAnswers(t *testing.T) {
 	tasktest.Converge(t, sys, &Ready{Manifest: manifestPath, Health: &httpcheck.HTTP{URL: server.URL}, Timeout: 20 * time.Second})
 }
 
-func TestGivesUpWithTheLog(t *testing.T) {
+func TestTimeoutErrorContainsTheLog(t *testing.T) {
 	t.Parallel()
 	sys, k := host(t)
 	writeManifest(t, sys, "new")
@@ -194,9 +194,9 @@ func TestManifestErrors(t *testing.T) {
 	}
 }
 
-// TestLooksOnlyWhenSomethingHappened counts the runs of ctr: a host that is
-// starting everything at once has better things to do.
-func TestLooksOnlyWhenSomethingHappened(t *testing.T) {
+// TestContainersAreListedOnlyAfterAChange counts the runs of ctr, which are expensive on
+// a host that is starting.
+func TestContainersAreListedOnlyAfterAChange(t *testing.T) {
 	t.Parallel()
 	sys, k := host(t)
 	writeManifest(t, sys, "new")

@@ -30,9 +30,9 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A pod whose container ends again and again is not waited for until the end of
-// the time limit.
-func TestGivesUpOnAPodThatEndsAgainAndAgain(t *testing.T) {
+// TestCrashLoopEndsTheWait: a pod whose container ends repeatedly fails before the time
+// limit.
+func TestCrashLoopEndsTheWait(t *testing.T) {
 	t.Parallel()
 	sys, k := host(t)
 	writeManifest(t, sys, "new")

@@ -11,10 +11,10 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// TestNudgesTheKubelet goes through a replacement: the old pod runs, ends, and the
-// new one comes. Only between the last two is the manifest taken away and brought
-// back, also when the pod is asked for its health, which nothing answers then.
-func TestNudgesTheKubelet(t *testing.T) {
+// TestManifestIsRewrittenWhenTheKubeletMissesIt goes through a replacement: the old pod
+// runs, ends, and the new pod starts. The manifest is removed and written again only
+// between the last two, also when the health of the pod is checked.
+func TestManifestIsRewrittenWhenTheKubeletMissesIt(t *testing.T) {
 	t.Parallel()
 	sys, k := host(t)
 	writeManifest(t, sys, "new")
@@ -58,7 +58,7 @@ func TestNudgesTheKubelet(t *testing.T) {
 	}
 }
 
-// changed is when the manifest's name was last changed.
+// changed returns the time of the last change of the manifest's name.
 func changed(t *testing.T, sys *tasktest.System) syscall.Timespec {
 	t.Helper()
 	var st syscall.Stat_t
@@ -68,7 +68,7 @@ func changed(t *testing.T, sys *tasktest.System) syscall.Timespec {
 	return st.Ctim
 }
 
-func TestNothingToReplaceIsNoNudge(t *testing.T) {
+func TestManifestIsNotRewrittenWithoutAnOldPod(t *testing.T) {
 	t.Parallel()
 	for name, pods := range map[string][]pod{
 		"first start": nil,
@@ -91,7 +91,7 @@ func TestNothingToReplaceIsNoNudge(t *testing.T) {
 	}
 }
 
-func TestNudgesOnlyTwice(t *testing.T) {
+func TestManifestIsRewrittenAtMostTwice(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t)
 	var r replacement

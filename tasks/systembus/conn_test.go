@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeBus listens at a socket, which it returns: it answers AUTH with greeting, sends
-// a signal before each reply, and calls answer for each GetAll with its serial.
+// fakeBus listens on a socket and returns its path. It answers AUTH with greeting, sends
+// a signal before each reply, and calls answer with the serial of each GetAll.
 func fakeBus(t *testing.T, greeting string, answer func(w io.Writer, serial uint32)) (socket string) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "bus")
@@ -117,7 +117,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-func TestWrongAnswers(t *testing.T) {
+func TestInvalidReplies(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		answer func(w io.Writer, serial uint32)
@@ -146,7 +146,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-func TestDialFails(t *testing.T) {
+func TestDialErrors(t *testing.T) {
 	t.Parallel()
 	if _, err := Dial(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no bus: %v", err)
@@ -156,9 +156,9 @@ func TestDialFails(t *testing.T) {
 	}
 }
 
-// TestBusHangs: a bus that accepts a connection and never answers, or never reads,
-// holds the caller no longer than its context.
-func TestBusHangs(t *testing.T) {
+// TestHangingBusEndsWithTheContext: with a bus that never answers or never reads, a call
+// ends with its context.
+func TestHangingBusEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	silent := func(io.Writer, uint32) {}
 	deaf := func(io.Writer, uint32) { <-t.Context().Done() } // does not read the next call

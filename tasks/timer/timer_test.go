@@ -30,7 +30,7 @@ func host(t *testing.T, units map[string]*tasktest.FakeUnit) (*tasktest.System, 
 	return sys, systemd
 }
 
-func TestTexts(t *testing.T) {
+func TestUnitTexts(t *testing.T) {
 	t.Parallel()
 	timer := &Timer{
 		Name: "tidy", Description: "100% tidy", Command: hostcmd.Words{"/usr/bin/find", "/srv/a b", "-name", `"$x"`, "-mtime", "+3", ";"},
@@ -73,7 +73,7 @@ WantedBy=timers.target
 	}
 }
 
-func TestConverges(t *testing.T) {
+func TestTimerIsIdempotent(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"tidy.service": {Type: "oneshot"}, "tidy.timer": {}})
 	m := &Timer{Name: "tidy", Command: hostcmd.Words{"/bin/true"}, OnCalendar: strictyaml.Texts{"daily"}}

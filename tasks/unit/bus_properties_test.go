@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestObject(t *testing.T) {
+func TestObjectPath(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"nginx.service":            "nginx_2eservice",
@@ -20,7 +20,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-func TestInWords(t *testing.T) {
+func TestPropertyText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		v    any

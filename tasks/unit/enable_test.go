@@ -10,22 +10,22 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// postponing is a host that takes work for the end of the segment.
-type postponing struct {
+// deferringHost is a host that defers work to the end of the segment.
+type deferringHost struct {
 	*tasktest.System
 	kinds []string
 }
 
-func (p *postponing) Defer(kind string) error {
+func (p *deferringHost) Defer(kind string) error {
 	p.kinds = append(p.kinds, kind)
 	return nil
 }
 
 const forMultiUser = "Created symlink /etc/systemd/system/multi-user.target.wants/x.service → /etc/systemd/system/x.service.\n"
 
-// TestEnabling: systemd reads unit files again at the end of the segment, unless
-// somebody may need it before.
-func TestEnabling(t *testing.T) {
+// TestDaemonReloadAfterEnableIsDeferred: systemd reads unit files again at the end of
+// the segment, unless a later step may need it before.
+func TestDaemonReloadAfterEnableIsDeferred(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		have tasktest.FakeUnit
@@ -34,13 +34,13 @@ func TestEnabling(t *testing.T) {
 		"at boot":                 {have: tasktest.FakeUnit{Links: forMultiUser}},
 		"wanted by another unit":  {have: tasktest.FakeUnit{Links: strings.Replace(forMultiUser, "multi-user.target", "y.service", 1)}, now: true},
 		"also under another name": {have: tasktest.FakeUnit{Links: forMultiUser + "Created symlink /etc/systemd/system/alias.service → /x.\n"}, now: true},
-		"nothing is said":         {now: true},
+		"no output":               {now: true},
 		"runs":                    {have: tasktest.FakeUnit{Active: "active", Links: forMultiUser}, now: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": &tt.have})
-			sys := &postponing{System: base}
+			sys := &deferringHost{System: base}
 			u := &Unit{Name: "x.service", Enabled: &on, State: "started", StableFor: quick()}
 			change, err := u.Check(t.Context(), sys)
 			if err != nil {
@@ -53,17 +53,17 @@ func TestEnabling(t *testing.T) {
 			byItself := slices.Contains(ran, "systemctl enable x.service") // which reads them
 			later := slices.Contains(sys.kinds, Kind)
 			if got := byItself || slices.Contains(ran, "systemctl daemon-reload"); got != tt.now || !byItself && !later {
-				t.Errorf("read at once: %t, later: %t; want at once %t\n%s", got, later, tt.now, strings.Join(ran, "\n"))
+				t.Errorf("read immediately: %t, deferred: %t; want immediately %t\n%s", got, later, tt.now, strings.Join(ran, "\n"))
 			}
 			if change, err := u.Check(t.Context(), sys); err != nil || change.Needed {
-				t.Errorf("it is not done: %+v, %v", change, err)
+				t.Errorf("second check: %+v, %v", change, err)
 			}
 		})
 	}
 }
 
-// TestWithoutPostponing: elsewhere than in a segment nothing is left over.
-func TestWithoutPostponing(t *testing.T) {
+// TestDaemonReloadWithoutDeferrerIsImmediate: without a segment no work is deferred.
+func TestDaemonReloadWithoutDeferrerIsImmediate(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Links: forMultiUser}})
 	tasktest.Converge(t, sys, &Unit{Name: "x.service", Enabled: &on})
@@ -73,7 +73,7 @@ func TestWithoutPostponing(t *testing.T) {
 	}
 }
 
-func TestForBoot(t *testing.T) {
+func TestEnableOutputOfBootTargets(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{
 		"":           false,

@@ -12,12 +12,12 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-func TestUnfiling(t *testing.T) {
+func TestVerbsBetweenUnitFileStates(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ from, to, verbs string }{
 		{"enabled", "enabled", ""},
 		{"enabled", "disabled", "disable"},
-		{"enabled", "", "disable"}, // there was no such unit
+		{"enabled", "", "disable"}, // the unit did not exist
 		{"disabled", "", ""},
 		{"disabled", "enabled", "enable"},
 		{"", "enabled", "enable"},
@@ -36,9 +36,8 @@ func TestUnfiling(t *testing.T) {
 	}
 }
 
-// TestRestores: what a module kept before it changed a unit is what the unit is
-// again afterwards.
-func TestRestores(t *testing.T) {
+// TestRestorer: restoring the backup of a unit brings back the state before the change.
+func TestRestorer(t *testing.T) {
 	t.Parallel()
 	off := false
 	tests := map[string]struct {
@@ -88,7 +87,7 @@ func TestRestores(t *testing.T) {
 	}
 }
 
-func TestIdle(t *testing.T) {
+func TestIdleStates(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		enabled, active string
@@ -102,7 +101,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-func TestUnitThatTheRunBrought(t *testing.T) {
+func TestRestoreOfANewUnit(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{})
 	ctx := context.Background()
@@ -130,21 +129,21 @@ func TestUnitThatTheRunBrought(t *testing.T) {
 	}
 }
 
-// TestGate: what runs follows its files; what was stopped stays so; what failed
-// with the wrong file is started with the right one.
-func TestGate(t *testing.T) {
+// TestGateAfterARevert: a running unit is restarted when its restored files are newer, a
+// stopped unit stays stopped, and a failed unit is started with its restored files.
+func TestGateAfterARevert(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		have    tasktest.FakeUnit
 		of      Unit
 		actions []string
 	}{
-		"runs":                    {have: tasktest.FakeUnit{Active: "active"}, of: Unit{State: "started", Enabled: &on, RestartIfOlderThan: []string{"/etc/x.conf"}}, actions: []string{"x.service: restart: it started before /etc/x.conf changed"}},
-		"runs, own content":       {have: tasktest.FakeUnit{Active: "active"}, of: Unit{State: "started", Content: "new"}, actions: []string{"x.service: restart: it started before /etc/systemd/system/x.service changed"}},
-		"stopped":                 {of: Unit{State: "started", RestartIfOlderThan: []string{"/etc/x.conf"}}},
-		"failed":                  {have: tasktest.FakeUnit{Active: "failed"}, of: Unit{State: "started"}, actions: []string{"x.service: start"}},
-		"handler":                 {have: tasktest.FakeUnit{Active: "active"}, of: Unit{State: "restarted"}, actions: []string{"x.service: restart"}},
-		"handler of what stopped": {of: Unit{State: "restarted"}},
+		"runs":                      {have: tasktest.FakeUnit{Active: "active"}, of: Unit{State: "started", Enabled: &on, RestartIfOlderThan: []string{"/etc/x.conf"}}, actions: []string{"x.service: restart: it started before /etc/x.conf changed"}},
+		"runs, own content":         {have: tasktest.FakeUnit{Active: "active"}, of: Unit{State: "started", Content: "new"}, actions: []string{"x.service: restart: it started before /etc/systemd/system/x.service changed"}},
+		"stopped":                   {of: Unit{State: "started", RestartIfOlderThan: []string{"/etc/x.conf"}}},
+		"failed":                    {have: tasktest.FakeUnit{Active: "failed"}, of: Unit{State: "started"}, actions: []string{"x.service: start"}},
+		"handler":                   {have: tasktest.FakeUnit{Active: "active"}, of: Unit{State: "restarted"}, actions: []string{"x.service: restart"}},
+		"handler of a stopped unit": {of: Unit{State: "restarted"}},
 	}
 	for name, tt := range tests {
 		sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": &tt.have})

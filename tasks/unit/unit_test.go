@@ -30,7 +30,7 @@ func host(t *testing.T, units map[string]*tasktest.FakeUnit) (*tasktest.System, 
 	return sys, systemd
 }
 
-func TestConverges(t *testing.T) {
+func TestUnitIsIdempotent(t *testing.T) {
 	t.Parallel()
 	off := false
 	tests := map[string]struct {
@@ -47,22 +47,22 @@ func TestConverges(t *testing.T) {
 			want:    Unit{Enabled: &off, State: "stopped"},
 			actions: []string{"x.service: disable", "x.service: stop"},
 		},
-		"unit file newer than what is loaded": {
+		"unit file newer than the loaded one": {
 			have:    tasktest.FakeUnit{Active: "active", Reload: true},
 			want:    Unit{State: "started"},
 			actions: []string{"x.service: read its file again (daemon-reload)"},
 		},
-		"forbidden": {
+		"masked": {
 			have:    tasktest.FakeUnit{Active: "active", Enabled: true},
 			want:    Unit{Enabled: &off, State: "stopped", Masked: &on},
 			actions: []string{"x.service: disable", "x.service: stop", "x.service: mask"},
 		},
-		"allowed again": {
+		"unmasked": {
 			have:    tasktest.FakeUnit{Masked: true},
 			want:    Unit{Enabled: &on, State: "started", Masked: &off},
 			actions: []string{"x.service: unmask", "x.service: enable", "x.service: start"},
 		},
-		"allowed already": {
+		"not masked": {
 			want:    Unit{State: "started", Masked: &off},
 			actions: []string{"x.service: start"},
 		},
@@ -89,8 +89,6 @@ func TestConverges(t *testing.T) {
 	}
 }
 
-// TestRepairsKilledRun is the promise of restart_if_older_than: a run that was
-// killed between a change and its restart is made good by the next one.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -108,8 +106,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestReloadAlone: unit files are read again, and nothing is said to have changed.
-func TestReloadAlone(t *testing.T) {
+// TestDaemonReloadIsNoChange: unit files are read again, and the step reports no change.
+func TestDaemonReloadIsNoChange(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, map[string]*tasktest.FakeUnit{})
 	change := tasktest.Check(t, sys, &Unit{DaemonReload: true})
@@ -120,11 +118,13 @@ func TestReloadAlone(t *testing.T) {
 		t.Errorf("%v, ran %v", err, sys.Ran())
 	}
 	if _, err := (&Unit{DaemonReload: true, State: "started"}).Check(t.Context(), sys); err == nil {
-		t.Error("a state of no unit was taken")
+		t.Error("accepted a state without a unit")
 	}
 }
 
-func TestRepairsKilledRun(t *testing.T) {
+// TestMissedRestartOfAKilledRunIsRepeated tests restart_if_older_than: the next run
+// restarts the unit when a run was killed between a change and its restart.
+func TestMissedRestartOfAKilledRunIsRepeated(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active"}})
 	u := &Unit{Name: "x.service", State: "started", StableFor: quick(), RestartIfOlderThan: []string{"/etc/x.conf", "/etc/not-there"}}
@@ -146,7 +146,7 @@ func TestRepairsKilledRun(t *testing.T) {
 	tasktest.Converge(t, sys, u)
 }
 
-func TestRestartByReceiptWhenTheClockWasWrong(t *testing.T) {
+func TestRestartByReceiptAfterAClockChange(t *testing.T) {
 	t.Parallel()
 	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {}})
 	sys.Write(t, "/etc/x.conf", "a", 0o644)
@@ -170,20 +170,21 @@ func TestRestartByReceiptWhenTheClockWasWrong(t *testing.T) {
 	}
 }
 
-// foreseeing is a host in a dry run whose earlier steps would change some paths.
-type foreseeing struct {
+// dryRunHost is a host in a dry run in which earlier steps would change some paths.
+type dryRunHost struct {
 	*tasktest.System
 	paths []string
 }
 
 // WouldChange implements engine.DryRunView.
-func (f foreseeing) WouldChange(path string) bool { return slices.Contains(f.paths, path) }
+func (f dryRunHost) WouldChange(path string) bool { return slices.Contains(f.paths, path) }
 
 // WouldCreate implements engine.DryRunView.
-func (f foreseeing) WouldCreate(dir string) bool { return slices.Contains(f.paths, dir) }
+func (f dryRunHost) WouldCreate(dir string) bool { return slices.Contains(f.paths, dir) }
 
-// TestForesight: a dry run shows the restart that a file's change would bring.
-func TestForesight(t *testing.T) {
+// TestDryRunShowsTheRestartOfAChangedFile: a dry run shows the restart after a file's
+// change.
+func TestDryRunShowsTheRestartOfAChangedFile(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active"}})
 	u := &Unit{Name: "x.service", State: "started", RestartIfOlderThan: []string{"/etc/x.conf"}}
@@ -192,7 +193,7 @@ func TestForesight(t *testing.T) {
 		"/etc/x.conf":                     {"x.service: restart: it started before /etc/x.conf changed"},
 		"/etc/systemd/system/x.service.d": {"x.service: read its file again (daemon-reload)"},
 	} {
-		change, err := u.Check(t.Context(), foreseeing{sys, []string{path}})
+		change, err := u.Check(t.Context(), dryRunHost{sys, []string{path}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +221,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-func TestHandlersActEveryTime(t *testing.T) {
+func TestRestartedAndReloadedActOnEveryRun(t *testing.T) {
 	t.Parallel()
 	for state, verb := range map[string]string{"restarted": "restart", "reloaded": "reload"} {
 		sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active", CanReload: true}})
@@ -234,7 +235,7 @@ func TestHandlersActEveryTime(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestFailureMessages(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		have tasktest.FakeUnit
@@ -301,7 +302,7 @@ func TestUnknownUnit(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, map[string]*tasktest.FakeUnit{})
 	if change := tasktest.Check(t, sys, &Unit{Name: "x.service", State: "stopped"}); change.Needed {
-		t.Errorf("stopping what does not exist: %+v", change.Effects)
+		t.Errorf("stopping a missing unit: %+v", change.Effects)
 	}
 	change, _, err := tasktest.Run(t, sys, &Unit{Name: "x.service", State: "started"})
 	if !change.Needed || err == nil || !strings.Contains(err.Error(), "systemd knows no unit x.service") {
@@ -309,15 +310,15 @@ func TestUnknownUnit(t *testing.T) {
 	}
 }
 
-func TestNoBlock(t *testing.T) {
+func TestNoBlockDoesNotWait(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Type: "notify", OnStart: func(int) string { return "activating" }}})
 	sys.Write(t, "/etc/x.conf", "a", 0o644)
 	tasktest.Converge(t, sys, &Unit{Name: "x.service", State: "started", NoBlock: true, RestartIfOlderThan: []string{"/etc/x.conf"}})
 }
 
-// TestWatchNeedsOneProcessForTheWholeTime feeds statuses at given times.
-func TestWatchNeedsOneProcessForTheWholeTime(t *testing.T) {
+// TestWatchRequiresOneProcessForTheWholePeriod evaluates statuses at given times.
+func TestWatchRequiresOneProcessForTheWholePeriod(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	up := func(pid, restarts int) status {
@@ -343,7 +344,7 @@ func TestWatchNeedsOneProcessForTheWholeTime(t *testing.T) {
 	}
 }
 
-func TestChecks(t *testing.T) {
+func TestCheckRows(t *testing.T) {
 	t.Parallel()
 	sys, _ := host(t, map[string]*tasktest.FakeUnit{"up.service": {Active: "active"}, "down.service": {Active: "failed"}})
 	change := tasktest.Check(t, sys, &Checks{Units: []string{"up.service", "down.service", "none.service"}})
@@ -362,8 +363,9 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestFirstDropIn: systemd does not say that it has not read a unit's first drop-in.
-func TestFirstDropIn(t *testing.T) {
+// TestFirstDropInNeedsDaemonReload: systemd does not report an unread first drop-in of a
+// unit.
+func TestFirstDropInNeedsDaemonReload(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	read := "/etc/systemd/system/x@one.service.d/10-a.conf"
@@ -380,6 +382,6 @@ func TestFirstDropIn(t *testing.T) {
 		}
 	}
 	if !unread(sys, "x@one.service", nil) {
-		t.Error("a unit with its first drop-in counts as read")
+		t.Error("a unit with an unread first drop-in needs no daemon-reload")
 	}
 }

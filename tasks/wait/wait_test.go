@@ -115,7 +115,7 @@ func TestWaitsForEachKind(t *testing.T) {
 	}
 }
 
-func TestGivesUpAndSaysWhy(t *testing.T) {
+func TestTimeoutErrorNamesTheReason(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/run/there", "x", 0o644)
@@ -140,7 +140,7 @@ func TestGivesUpAndSaysWhy(t *testing.T) {
 	}
 }
 
-// TestPause: a delay alone waits, and not in a dry run.
+// TestPause: a delay without conditions waits, except in a dry run.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)

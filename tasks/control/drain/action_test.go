@@ -24,13 +24,13 @@ import (
 	"deployer/tasks/control/sitetest"
 )
 
-// testCluster is a cluster with two masters, of which the first is dead, as the actions
-// of a user's playbook see it: nobody has loaded its keys.
+// testCluster is a cluster with two masters, the first one dead, without loaded keys, as
+// for actions of users' playbooks.
 type testCluster struct {
 	*sitetest.Site
-	api     *kubetest.API
-	pledges *engine.Cleanups
-	read    []string // masters whose keys were asked for
+	api      *kubetest.API
+	cleanups *engine.Cleanups
+	read     []string // masters whose keys were asked for
 }
 
 func newTestCluster(t *testing.T, check bool) *testCluster {
@@ -39,7 +39,7 @@ func newTestCluster(t *testing.T, check bool) *testCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &testCluster{api: &kubetest.API{}, pledges: &engine.Cleanups{}}
+	y := &testCluster{api: &kubetest.API{}, cleanups: &engine.Cleanups{}}
 	serve(t, y.api)
 	server := httptest.NewUnstartedServer(y.api)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, keys)}}
@@ -50,7 +50,7 @@ func newTestCluster(t *testing.T, check bool) *testCluster {
 	engine.Provide(services, ring)
 	engine.Provide(services, kube.NewAccess(ring))
 	engine.Provide(services, &cluster.Cluster{Masters: []string{"m1", "m2"}, API: cluster.API{Port: 6443}})
-	engine.Provide(services, y.pledges)
+	engine.Provide(services, y.cleanups)
 	y.Site = &sitetest.Site{Name: "n1", Provided: services, Run: "r1", Check: check,
 		DialFunc: func(ctx context.Context, host, network, _ string) (net.Conn, error) {
 			if host == "m1" {
@@ -72,7 +72,7 @@ func newTestCluster(t *testing.T, check bool) *testCluster {
 	return y
 }
 
-// certificate is that of an API server, which is asked on its loopback address.
+// certificate returns the certificate of an API server for its loopback address.
 func certificate(t *testing.T, keys *keyring.Keys) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -91,7 +91,7 @@ func certificate(t *testing.T, keys *keyring.Keys) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
 }
 
-// do is what the scheduler does with an action.
+// do runs an action as the scheduler does.
 func (y *testCluster) do(t *testing.T, a engine.Action) (engine.Change, engine.Output, error) {
 	t.Helper()
 	change, err := a.Check(t.Context(), y)
@@ -102,7 +102,7 @@ func (y *testCluster) do(t *testing.T, a engine.Action) (engine.Change, engine.O
 	return change, out, err
 }
 
-func TestActionsOfAPlaybook(t *testing.T) {
+func TestDrainAndUncordonActions(t *testing.T) {
 	t.Parallel()
 	y := newTestCluster(t, false)
 	for _, name := range pods(2) {
@@ -116,7 +116,7 @@ func TestActionsOfAPlaybook(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if !slices.Equal(y.read, []string{"m1 ca_read", "m2 ca_read"}) {
-		t.Errorf("keys were asked for: %q", y.read)
+		t.Errorf("keys were read from %q", y.read)
 	}
 	if change, _, err := y.do(t, NewAction()); err != nil || change.Needed {
 		t.Errorf("the second time: %+v, %v", change, err)
@@ -127,12 +127,12 @@ func TestActionsOfAPlaybook(t *testing.T) {
 	if change, _, err := y.do(t, NewUncordonAction()); err != nil || change.Needed {
 		t.Errorf("uncordon again: %+v, %v", change, err)
 	}
-	if left := y.pledges.Take("n1"); len(left) > 0 {
-		t.Errorf("pledged although all is done: %v", left)
+	if left := y.cleanups.Take("n1"); len(left) > 0 {
+		t.Errorf("cleanups after the uncordon: %v", left)
 	}
 }
 
-func TestDryRunForeseesTheUncordon(t *testing.T) {
+func TestDryRunShowsTheUncordon(t *testing.T) {
 	t.Parallel()
 	y := newTestCluster(t, true)
 	putPod(y.api, "web-0", map[string]any{"app": "web"})
@@ -145,11 +145,11 @@ func TestDryRunForeseesTheUncordon(t *testing.T) {
 		t.Errorf("%+v, %v", change, err)
 	}
 	if got := y.api.Writes(); len(got) > 0 {
-		t.Errorf("a check wrote %q", got)
+		t.Errorf("the check wrote %q", got)
 	}
 }
 
-func TestRefusedBeforeAnythingIsDone(t *testing.T) {
+func TestUnmanagedPodFailsBeforeTheCordon(t *testing.T) {
 	t.Parallel()
 	y := newTestCluster(t, false)
 	y.api.Put("/api/v1/namespaces/default/pods/lonely", object("v1", "Pod", "default", "lonely", map[string]any{"spec": map[string]any{"nodeName": "n1"}}))
@@ -159,7 +159,7 @@ func TestRefusedBeforeAnythingIsDone(t *testing.T) {
 	}
 }
 
-func TestCordonOfSomebodyElse(t *testing.T) {
+func TestCordonOfAnotherProgramStays(t *testing.T) {
 	t.Parallel()
 	y := newTestCluster(t, false)
 	putPod(y.api, "web-0", nil)
@@ -172,22 +172,22 @@ func TestCordonOfSomebodyElse(t *testing.T) {
 	if err != nil || change.Needed || out["still_cordoned"] != true || !strings.Contains(change.Effects[0].Diff, "stays cordoned: somebody else did that") || state(y.api, "n1") != "cordoned" {
 		t.Errorf("%+v, %v, n1 is %s", change, err, state(y.api, "n1"))
 	}
-	for _, p := range y.pledges.Take("n1") {
+	for _, p := range y.cleanups.Take("n1") {
 		if done, left := p.Run(t.Context()); done+left != "" || state(y.api, "n1") != "cordoned" {
-			t.Errorf("the engine says %q %q, n1 is %s", done, left, state(y.api, "n1"))
+			t.Errorf("done %q, left %q, n1 is %s", done, left, state(y.api, "n1"))
 		}
 	}
 }
 
-func TestPledge(t *testing.T) {
+func TestCleanup(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ready      string
 		done, left string
 		after      string
 	}{
-		"a node that is well": {"True", "node n1 takes pods again", "", "open"},
-		"a dead one":          {"Unknown", "", "node n1 is left cordoned: node n1 is not Ready", "cordoned, marked"},
+		"a Ready node": {"True", "node n1 takes pods again", "", "open"},
+		"a dead node":  {"Unknown", "", "node n1 is left cordoned: node n1 is not Ready", "cordoned, marked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,13 +198,13 @@ func TestPledge(t *testing.T) {
 			node := y.api.Object("/api/v1/nodes/n1")
 			node["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": c.ready, "reason": "NodeStatusUnknown"}}}
 			y.api.Put("/api/v1/nodes/n1", node)
-			pledges := y.pledges.Take("n1")
-			if len(pledges) != 1 {
-				t.Fatalf("%d pledges", len(pledges))
+			cleanups := y.cleanups.Take("n1")
+			if len(cleanups) != 1 {
+				t.Fatalf("%d cleanups", len(cleanups))
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			done, left := pledges[0].Run(ctx)
+			done, left := cleanups[0].Run(ctx)
 			if done != c.done || !strings.HasPrefix(left, c.left) || c.left == "" && left != "" || state(y.api, "n1") != c.after {
 				t.Errorf("%q, %q, n1 is %s", done, left, state(y.api, "n1"))
 			}

@@ -14,7 +14,7 @@ import (
 	"deployer/tasks/control/kube/kubetest"
 )
 
-func TestDrainMovesPodsAndMarksTheNode(t *testing.T) {
+func TestDrainEvictsPodsAndCordonsTheNode(t *testing.T) {
 	t.Parallel()
 	api := &kubetest.API{}
 	c := serve(t, api)
@@ -30,14 +30,14 @@ func TestDrainMovesPodsAndMarksTheNode(t *testing.T) {
 		t.Errorf("n1 is %s", got)
 	}
 	if api.Object("/api/v1/namespaces/default/pods/elsewhere") == nil {
-		t.Error("a pod of another node is gone")
+		t.Error("a pod of another node was evicted")
 	}
 	if was, err := Uncordon(t.Context(), c, "n1", false); err != nil || was != Ours || state(api, "n1") != "open" {
 		t.Errorf("uncordon: %v, %v, n1 is %s", was, err, state(api, "n1"))
 	}
 }
 
-func TestDrainWaitsForItsTurnWithABudget(t *testing.T) {
+func TestDrainRetriesWhileABudgetForbidsEviction(t *testing.T) {
 	t.Parallel()
 	api := &kubetest.API{}
 	c := serve(t, api)
@@ -64,7 +64,7 @@ func TestDrainWaitsForItsTurnWithABudget(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDrainedIsTakenBack(t *testing.T) {
+func TestFailedDrainUncordons(t *testing.T) {
 	t.Parallel()
 	interrupted := errors.New("interrupted")
 	for name, c := range map[string]struct {
@@ -74,17 +74,17 @@ func TestWhatCannotBeDrainedIsTakenBack(t *testing.T) {
 		after   string
 		want    []string
 	}{
-		"a budget that allows nothing": {func(a *kubetest.API) { putBudget(a, 0) }, Options{Timeout: 3 * time.Second}, false, "open",
+		"a budget without allowed disruptions": {func(a *kubetest.API) { putBudget(a, 0) }, Options{Timeout: 3 * time.Second}, false, "open",
 			[]string{"node n1 is not drained: timeout after 3s", "default/web-0 (PodDisruptionBudget default/web allows no disruption now: 2 of 2 pods are healthy, 2 must be)",
 				"kubectl get pods -A -o wide --field-selector spec.nodeName=n1", "it takes pods again"}},
 		"the run is stopped": {func(a *kubetest.API) { putBudget(a, 0) }, Options{Timeout: time.Minute}, true, "open", []string{"interrupted", "it takes pods again"}},
-		"somebody else had cordoned it": {func(a *kubetest.API) { putBudget(a, 0); cordonBy(a, "") }, Options{Timeout: 2 * time.Second}, false, "cordoned",
+		"cordoned by another program": {func(a *kubetest.API) { putBudget(a, 0); cordonBy(a, "") }, Options{Timeout: 2 * time.Second}, false, "cordoned",
 			[]string{"it was cordoned by somebody else before, and stays so"}},
-		"an earlier run had": {func(a *kubetest.API) { putBudget(a, 0); cordonBy(a, `{"run":"r0"}`) }, Options{Timeout: 2 * time.Second}, false, "open", []string{"it takes pods again"}},
-		"a pod of nobody that came meanwhile": {func(a *kubetest.API) {
+		"cordoned by an earlier run": {func(a *kubetest.API) { putBudget(a, 0); cordonBy(a, `{"run":"r0"}`) }, Options{Timeout: 2 * time.Second}, false, "open", []string{"it takes pods again"}},
+		"a new pod without controller": {func(a *kubetest.API) {
 			a.Put("/api/v1/namespaces/default/pods/lonely", object("v1", "Pod", "default", "lonely", map[string]any{"spec": map[string]any{"nodeName": "n1"}}))
 		}, Options{Timeout: 5 * time.Second}, false, "open", []string{"default/lonely: no controller", "force: true", "it takes pods again"}},
-		"no end is given": {func(*kubetest.API) {}, Options{}, false, "open", []string{"timeout must be more than 0"}},
+		"no timeout": {func(*kubetest.API) {}, Options{}, false, "open", []string{"timeout must be more than 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +113,7 @@ func TestWhatCannotBeDrainedIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestAnAPIThatGoesAwayIsNamedWithTheCommand(t *testing.T) {
+func TestLostAPIErrorNamesTheUncordonCommand(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	away := false
@@ -137,7 +137,7 @@ func TestAnAPIThatGoesAwayIsNamedWithTheCommand(t *testing.T) {
 	}
 }
 
-func TestDeletingGoesPastBudgets(t *testing.T) {
+func TestDeleteIgnoresBudgets(t *testing.T) {
 	t.Parallel()
 	api := &kubetest.API{}
 	c := serve(t, api)
@@ -151,14 +151,14 @@ func TestDeletingGoesPastBudgets(t *testing.T) {
 	}
 }
 
-func TestUncordonIsForOwnCordonsOnly(t *testing.T) {
+func TestUncordonKeepsCordonsOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mark  string
 		force bool
 		want  string
 	}{
-		"ours": {`{"run":"r0"}`, false, "open"}, "somebody else's": {"", false, "cordoned"}, "somebody else's, by force": {"", true, "open"},
+		"of a run": {`{"run":"r0"}`, false, "open"}, "of another program": {"", false, "cordoned"}, "of another program, with force": {"", true, "open"},
 	} {
 		api := &kubetest.API{}
 		client := serve(t, api)
@@ -169,7 +169,7 @@ func TestUncordonIsForOwnCordonsOnly(t *testing.T) {
 	}
 }
 
-func TestAliveIsMoreThanReady(t *testing.T) {
+func TestWaitAliveRequiresARenewedLease(t *testing.T) {
 	t.Parallel()
 	api := &kubetest.API{}
 	c := serve(t, api)
@@ -201,7 +201,7 @@ func cordonBy(api *kubetest.API, mark string) {
 	api.Put("/api/v1/nodes/n1", node)
 }
 
-// words are the message and the detail of a failure.
+// words returns the message and the detail of a failure.
 func words(err error) string {
 	var f *engine.Failure
 	if errors.As(err, &f) {

@@ -10,8 +10,8 @@ import (
 	"deployer/tasks/control/kube/kubetest"
 )
 
-// serve starts the fake with node n1, and returns a client of it that does not
-// wait long.
+// serve starts the fake API with node n1, and returns a client of it with a short retry
+// timeout.
 func serve(t *testing.T, api *kubetest.API) *kube.Client {
 	t.Helper()
 	server := api.Start(t.Cleanup)
@@ -59,7 +59,7 @@ func putBudget(api *kubetest.API, allowed int) {
 	}))
 }
 
-// state is a node in a few words.
+// state returns the state of a node as text.
 func state(api *kubetest.API, name string) string {
 	node := api.Object("/api/v1/nodes/" + name)
 	spec, _ := node["spec"].(map[string]any)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestJudge goes through the rules of kubectl drain.
-func TestJudge(t *testing.T) {
+// TestPodActionFollowsKubectlDrain compares the actions with the rules of kubectl drain.
+func TestPodActionFollowsKubectlDrain(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	controller := func(kind string) func(*corev1.Pod) {
@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestInTheWay(t *testing.T) {
+func TestBlockingBudgets(t *testing.T) {
 	t.Parallel()
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Labels = "default", map[string]string{"app": "web"}
@@ -81,14 +81,14 @@ func TestInTheWay(t *testing.T) {
 		budgets []policyv1.PodDisruptionBudget
 		want    string
 	}{
-		"none":                   {nil, ""},
-		"allows":                 {[]policyv1.PodDisruptionBudget{budget("default", "a", 1, web)}, ""},
-		"does not":               {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, web)}, "PodDisruptionBudget default/a allows no disruption now: 2 of 3 pods are healthy, 2 must be"},
-		"of other pods":          {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, &v1.LabelSelector{MatchLabels: map[string]string{"app": "db"}})}, ""},
-		"of another namespace":   {[]policyv1.PodDisruptionBudget{budget("other", "a", 0, web)}, ""},
-		"of all pods":            {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, &v1.LabelSelector{})}, "default/a allows no"},
-		"of no pods":             {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, nil)}, ""},
-		"two, though both allow": {[]policyv1.PodDisruptionBudget{budget("default", "a", 1, web), budget("default", "b", 1, web)}, "under 2 PodDisruptionBudgets (default/a and default/b)"},
+		"none":                 {nil, ""},
+		"allows":               {[]policyv1.PodDisruptionBudget{budget("default", "a", 1, web)}, ""},
+		"forbids":              {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, web)}, "PodDisruptionBudget default/a allows no disruption now: 2 of 3 pods are healthy, 2 must be"},
+		"of other pods":        {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, &v1.LabelSelector{MatchLabels: map[string]string{"app": "db"}})}, ""},
+		"of another namespace": {[]policyv1.PodDisruptionBudget{budget("other", "a", 0, web)}, ""},
+		"of all pods":          {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, &v1.LabelSelector{})}, "default/a allows no"},
+		"of no pods":           {[]policyv1.PodDisruptionBudget{budget("default", "a", 0, nil)}, ""},
+		"two that allow":       {[]policyv1.PodDisruptionBudget{budget("default", "a", 1, web), budget("default", "b", 1, web)}, "under 2 PodDisruptionBudgets (default/a and default/b)"},
 	} {
 		if got := blockingBudget(pod, c.budgets); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

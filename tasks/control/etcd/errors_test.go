@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func TestErrorsArePlain(t *testing.T) {
+func TestErrorsAreReadable(t *testing.T) {
 	for _, c := range []struct {
 		err       error
 		want      string

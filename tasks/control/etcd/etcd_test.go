@@ -16,7 +16,7 @@ import (
 
 func silent(string) {}
 
-func TestSurveySeesWhatIs(t *testing.T) {
+func TestSurveyReturnsMembersAndHealth(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	f.up["m2"] = false
 	s := Take(context.Background(), f.open, hostsOf("m1", "m2", "m3"))
@@ -32,11 +32,11 @@ func TestSurveySeesWhatIs(t *testing.T) {
 	}
 	f.up["m3"] = false
 	if live := Take(context.Background(), f.open, hostsOf("m1", "m2", "m3")).Live(); live != nil {
-		t.Errorf("one of three counts as a cluster: %+v", live)
+		t.Errorf("one member of three has a quorum: %+v", live)
 	}
 }
 
-func TestSurveyReachesMembersWhoseHostsAreNotInTheRun(t *testing.T) {
+func TestSurveyIncludesMembersOutsideOfTheRun(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	s := Take(context.Background(), f.open, hostsOf("m2"))
 	for _, m := range s.Live().Members {
@@ -71,7 +71,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestAHostIsAddedAsALearnerAndPromotedWhenItHasCaughtUp(t *testing.T) {
+func TestNewMemberIsPromotedAfterItHasCaughtUp(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	f.behind = 2
 	hosts := hostsOf("m1", "m2", "m3", "m4")
@@ -102,7 +102,7 @@ func TestAHostIsAddedAsALearnerAndPromotedWhenItHasCaughtUp(t *testing.T) {
 	}
 }
 
-func TestALostMemberIsReplaced(t *testing.T) {
+func TestLostMemberIsReplaced(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	f.up["m3"] = false
 	hosts := hostsOf("m1", "m2", "m3")
@@ -114,7 +114,7 @@ func TestALostMemberIsReplaced(t *testing.T) {
 	}
 }
 
-func TestTheMembershipIsLeftAloneWhileTheQuorumIsAtRisk(t *testing.T) {
+func TestMembershipIsUnchangedWhileTheQuorumIsAtRisk(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	f.up["m2"] = false
 	hosts := hostsOf("m1", "m2", "m3", "m4")
@@ -131,7 +131,7 @@ func TestTheMembershipIsLeftAloneWhileTheQuorumIsAtRisk(t *testing.T) {
 	}
 }
 
-func TestWaitingTellsWhatItSawLast(t *testing.T) {
+func TestTimeoutErrorContainsTheLastState(t *testing.T) {
 	f := newFake("m1")
 	f.up["m1"] = false
 	hosts := hostsOf("m1")
@@ -141,7 +141,8 @@ func TestWaitingTellsWhatItSawLast(t *testing.T) {
 	}
 }
 
-// run is a site of a three-master cluster with the given etcd.
+// run returns the context of an action on host, in a cluster of three masters with the
+// given etcd.
 func run(t *testing.T, f *fake, host string, data map[string]bool) *sitetest.Site {
 	t.Helper()
 	c, err := cluster.Resolve(cluster.Spec{Name: "test"}, []cluster.Host{
@@ -184,17 +185,17 @@ func TestPlanOfANewCluster(t *testing.T) {
 	}
 }
 
-// TestPlanOfSilentHosts: without an answer a host may have data, so nothing is
-// decided over its head while it is in the run.
-func TestPlanOfSilentHosts(t *testing.T) {
+// TestPlanWithMissingProbes: a host in the run without a registered probe may have data,
+// so the plan fails.
+func TestPlanWithMissingProbes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		of   engine.Output
 		want string
 	}{
-		"not asked": {nil, `deciding about etcd: m3 did not report whether etcd has data ("found")`},
-		"skipped":   {engine.Output{"skipped": true}, "m3 did not report"},
-		"failed":    {engine.Output{"failed": true}, "m3 did not report"},
-		"heard":     {engine.Output{"exists": false}, ""},
+		"not registered": {nil, `deciding about etcd: m3 did not report whether etcd has data ("found")`},
+		"skipped":        {engine.Output{"skipped": true}, "m3 did not report"},
+		"failed":         {engine.Output{"failed": true}, "m3 did not report"},
+		"registered":     {engine.Output{"exists": false}, ""},
 	} {
 		s := run(t, newFake(), "m1", map[string]bool{"m1": false, "m2": false})
 		s.Results["m3"] = map[string]engine.Output{"found": tt.of}
@@ -205,7 +206,7 @@ func TestPlanOfSilentHosts(t *testing.T) {
 	}
 }
 
-func TestPlanRefusesToStartEmptyWhereAClusterHasWorked(t *testing.T) {
+func TestPlanRefusesANewClusterInPlaceOfAnExistingOne(t *testing.T) {
 	s := run(t, newFake(), "m1", map[string]bool{"m1": false, "m2": false, "m3": false})
 	s.RunFunc = func(_ context.Context, host, module string, _ engine.Module) (engine.Result, error) {
 		return engine.Result{Output: engine.Output{"exists": host == "m2" && module == "stat"}}, nil
@@ -216,7 +217,7 @@ func TestPlanRefusesToStartEmptyWhereAClusterHasWorked(t *testing.T) {
 	}
 }
 
-func TestPlanThenAddThenHealthyOfAHostThatLostItsData(t *testing.T) {
+func TestHostThatLostItsDataRejoins(t *testing.T) {
 	ctx := context.Background()
 	f := newFake("m1", "m2", "m3")
 	f.up["m3"] = false
@@ -261,7 +262,7 @@ func TestPlanThenAddThenHealthyOfAHostThatLostItsData(t *testing.T) {
 	}
 }
 
-func TestAddMemberRefusesAHostThatMustNotBeTouched(t *testing.T) {
+func TestAddMemberFailsForARefusedHost(t *testing.T) {
 	s := run(t, newFake(), "m1", nil)
 	s.Values = map[string]any{"plan": map[string]any{"hosts": map[string]any{"m1": map[string]any{"action": "refuse", "reason": "has no data"}}}}
 	add := NewAddMember()
@@ -271,7 +272,7 @@ func TestAddMemberRefusesAHostThatMustNotBeTouched(t *testing.T) {
 	}
 }
 
-func TestADryRunDoesNotWait(t *testing.T) {
+func TestDryRunDoesNotWait(t *testing.T) {
 	s := run(t, newFake(), "m1", nil)
 	s.Check = true
 	change, err := NewHealthy().Check(context.Background(), s)
@@ -280,7 +281,7 @@ func TestADryRunDoesNotWait(t *testing.T) {
 	}
 }
 
-func TestRowsTellWhatIsWrong(t *testing.T) {
+func TestRowsNameTheProblems(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	hosts := hostsOf("m1", "m2", "m3")
 	if bad := report.Problems(Rows(context.Background(), f.open, hosts)); len(bad) != 0 {

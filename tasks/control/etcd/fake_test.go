@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// fake is an etcd cluster: member list, who runs, and what was done to it.
+// fake is an etcd cluster: its members, the running ones, and the recorded changes.
 type fake struct {
 	mu      sync.Mutex
 	entries []Entry
@@ -45,7 +45,7 @@ func hostsOf(names ...string) []Host {
 
 func (f *fake) open(_, addr string) (Member, error) { return &fakeMember{f: f, address: addr}, nil }
 
-// start runs etcd on a host that was added.
+// start starts etcd on a host that was added.
 func (f *fake) start(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

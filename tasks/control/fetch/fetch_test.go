@@ -17,7 +17,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// newSite is a host whose modules run below a directory of the test.
+// newSite returns the context of a host whose modules run below a directory of the test.
 func newSite(t *testing.T) (*sitetest.Site, *tasktest.System) {
 	t.Helper()
 	sys := tasktest.New(t)
@@ -54,7 +54,7 @@ func run(t *testing.T, site engine.ActionContext, f *Fetch) (engine.Change, engi
 	return change, out, err
 }
 
-func TestFetches(t *testing.T) {
+func TestFetchIsIdempotent(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 2*stat.PartSize+17)
 	for i := range large {
@@ -102,7 +102,7 @@ func TestFetches(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
+func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	site, sys := newSite(t)
 	sys.Mkdir(t, "/etc/dir")
@@ -123,8 +123,9 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestStaysBelowDest: neither a name nor a link that lies there leads out.
-func TestStaysBelowDest(t *testing.T) {
+// TestPathsOutsideOfDestAreRejected: neither a file name nor an existing link leads out
+// of dest.
+func TestPathsOutsideOfDestAreRejected(t *testing.T) {
 	t.Parallel()
 	site, sys := newSite(t)
 	sys.Write(t, "/etc/x", "evil", 0o644)
@@ -149,7 +150,7 @@ func TestStaysBelowDest(t *testing.T) {
 	}
 }
 
-func TestHostThatIsNotToBeBelieved(t *testing.T) {
+func TestInconsistentAnswersOfAHostFail(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		part engine.Output
@@ -178,9 +179,9 @@ func TestHostThatIsNotToBeBelieved(t *testing.T) {
 	}
 }
 
-// TestLargeFilesAreRefused: a host that states a large size, or one that cannot be,
-// has nothing written; what it sends beyond what it stated is not believed.
-func TestLargeFilesAreRefused(t *testing.T) {
+// TestFilesAboveTheLimitAreRejected: nothing is written for a host that reports a size
+// above the limit or an invalid size, and bytes beyond the reported size are rejected.
+func TestFilesAboveTheLimitAreRejected(t *testing.T) {
 	t.Parallel()
 	for want, size := range map[string]float64{
 		"max_mib allows 1024 MiB": 1<<30 + 1,
@@ -192,7 +193,7 @@ func TestLargeFilesAreRefused(t *testing.T) {
 		inner := site.RunFunc
 		site.RunFunc = func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
 			if part, ok := args.(*stat.Part); ok {
-				part.Bytes = 19 // the host sends all that it has
+				part.Bytes = 19 // the host sends the whole file
 			}
 			res, err := inner(ctx, host, module, args)
 			if _, ok := args.(*stat.Stat); ok {

@@ -18,8 +18,8 @@ import (
 	"deployer/tasks/unit"
 )
 
-// testNode is a node with a kubelet, as the gate sees it, under a clock that tests
-// can move.
+// testNode is a node with a kubelet, seen from the gate, under a clock that tests can
+// move.
 type testNode struct {
 	*sitetest.Site
 	began   time.Time
@@ -41,8 +41,8 @@ func newTestNode(b testNode) *testNode {
 	return &b
 }
 
-// age brings the process to where it is by now: systemd starts it again two
-// seconds after it has ended.
+// age updates the process to the current time: systemd starts it again two seconds after
+// it has ended.
 func (b *testNode) age() (up bool, started time.Time) {
 	started = b.began
 	for b.crashAt > 0 && time.Since(started) >= b.crashAt+2*time.Second {
@@ -73,7 +73,7 @@ func (b *testNode) run(_ context.Context, _, module string, args engine.Module) 
 	return engine.Result{Output: out}, nil
 }
 
-// read answers for the API with the renewals that the processes have made.
+// read acts as the API: it returns the lease with the renewals of the processes.
 func (b *testNode) read(context.Context, string) (lease, bool, error) {
 	if b.api != nil {
 		return lease{}, false, b.api
@@ -94,17 +94,17 @@ func TestReady(t *testing.T) {
 		within time.Duration
 		want   string // of the error
 	}{
-		"renewed twice":              {bench: testNode{lease: true, renews: time.Second}, proved: "lease", within: 12 * time.Second},
-		"long since":                 {bench: testNode{lease: true, renews: time.Second}, age: time.Hour, proved: "lease", within: 0},
-		"21 s after its start":       {bench: testNode{lease: true, renews: time.Second}, age: 22 * time.Second, proved: "lease", within: 0},
-		"crashes after 2 s":          {bench: testNode{lease: true, renews: time.Second, crashAt: 2 * time.Second}, within: 3 * time.Second, want: `not well after 2s: process 100 ended 2s after its start, and kubelet.service is activating (exit-code): err="failed to run Kubelet: boom"`},
-		"crashes after 11 s":         {bench: testNode{lease: true, renews: 2 * time.Second, crashAt: 11 * time.Second}, within: 12 * time.Second, want: "process 100 ended 11s after its start"},
-		"never renews":               {bench: testNode{lease: true, local: true}, within: 90 * time.Second, want: "process 100 has renewed the lease of node n1 0 of 2 times"},
-		"never joined":               {bench: testNode{}, proved: "nothing", within: 0},
-		"no API server":              {bench: testNode{api: errors.New("refused")}, proved: "process", within: 15 * time.Second},
-		"no API server, crashes":     {bench: testNode{api: errors.New("refused"), crashAt: 3 * time.Second}, within: 4 * time.Second, want: "process 100 ended 3s after its start"},
-		"its way to the API is lost": {bench: testNode{lease: true}, proved: "process", within: 25 * time.Second},
-		"no kubelet":                 {bench: testNode{lease: true, missing: true}, within: 90 * time.Second, want: "kubelet.service is inactive"},
+		"renewed twice":                 {bench: testNode{lease: true, renews: time.Second}, proved: "lease", within: 12 * time.Second},
+		"an hour ago":                   {bench: testNode{lease: true, renews: time.Second}, age: time.Hour, proved: "lease", within: 0},
+		"21 s after its start":          {bench: testNode{lease: true, renews: time.Second}, age: 22 * time.Second, proved: "lease", within: 0},
+		"crashes after 2 s":             {bench: testNode{lease: true, renews: time.Second, crashAt: 2 * time.Second}, within: 3 * time.Second, want: `not well after 2s: process 100 ended 2s after its start, and kubelet.service is activating (exit-code): err="failed to run Kubelet: boom"`},
+		"crashes after 11 s":            {bench: testNode{lease: true, renews: 2 * time.Second, crashAt: 11 * time.Second}, within: 12 * time.Second, want: "process 100 ended 11s after its start"},
+		"never renews":                  {bench: testNode{lease: true, local: true}, within: 90 * time.Second, want: "process 100 has renewed the lease of node n1 0 of 2 times"},
+		"never joined":                  {bench: testNode{}, proved: "nothing", within: 0},
+		"no API server":                 {bench: testNode{api: errors.New("refused")}, proved: "process", within: 15 * time.Second},
+		"no API server, crashes":        {bench: testNode{api: errors.New("refused"), crashAt: 3 * time.Second}, within: 4 * time.Second, want: "process 100 ended 3s after its start"},
+		"the API is unreachable for it": {bench: testNode{lease: true}, proved: "process", within: 25 * time.Second},
+		"no kubelet":                    {bench: testNode{lease: true, missing: true}, within: 90 * time.Second, want: "kubelet.service is inactive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestReady(t *testing.T) {
 					t.Errorf("proved %q after %s, error %v", proved, took, err)
 				}
 				if tt.within == 0 && b.asked > 1 {
-					t.Errorf("a proved kubelet costs %d questions to its host", b.asked)
+					t.Errorf("a ready kubelet costs %d queries of its host", b.asked)
 				}
 				if failure, ok := errors.AsType[*engine.Failure](err); ok && !tt.bench.missing && !strings.Contains(failure.Detail, "starting") {
 					t.Errorf("the log is missing: %q", failure.Detail)
@@ -131,7 +131,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-func TestAKubeletThatIsNoMoreNeedsNoWaitInARevert(t *testing.T) {
+func TestGateOfARevertSkipsAMissingKubelet(t *testing.T) {
 	b := newTestNode(testNode{lease: true, missing: true})
 	g := &gate{site: b, node: "n1", unit: "kubelet.service", read: b.read}
 	if proved, err := g.wait(t.Context(), time.Minute, NewReady().Gate().(*Ready).MissingOK); err != nil || proved != "nothing" {
@@ -139,7 +139,7 @@ func TestAKubeletThatIsNoMoreNeedsNoWaitInARevert(t *testing.T) {
 	}
 }
 
-func TestADryRunLooksAtNothing(t *testing.T) {
+func TestDryRunDoesNotQueryTheHost(t *testing.T) {
 	b := newTestNode(testNode{})
 	b.Check = true
 	if change, err := NewReady().Check(t.Context(), b); err != nil || change.Needed || b.asked > 0 {
@@ -147,7 +147,7 @@ func TestADryRunLooksAtNothing(t *testing.T) {
 	}
 }
 
-func TestTheLeaseIsReadFromTheAPI(t *testing.T) {
+func TestLeaseIsReadFromTheAPI(t *testing.T) {
 	api := &kubetest.API{}
 	server := api.Start(t.Cleanup)
 	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})

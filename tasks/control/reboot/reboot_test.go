@@ -19,16 +19,16 @@ type lost struct{}
 func (lost) Error() string   { return "connection lost" }
 func (lost) Retryable() bool { return true }
 
-// story is a host that answers what its module and commands are asked, in turn.
-type story struct {
+// rebootScript is a host with prepared answers to its module and commands, in order.
+type rebootScript struct {
 	site    *sitetest.Site
-	answers []func() (engine.Result, error) // to reboot
-	tests   int                             // how often test_command fails
+	answers []func() (engine.Result, error) // answers of the module, in order
+	tests   int                             // number of failures of test_command
 	did     []string
 }
 
-func newStory(answers ...func() (engine.Result, error)) *story {
-	s := &story{answers: answers}
+func newRebootScript(answers ...func() (engine.Result, error)) *rebootScript {
+	s := &rebootScript{answers: answers}
 	s.site = &sitetest.Site{Name: "m1", RunFunc: func(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
 		s.did = append(s.did, module)
 		if module == "command" {
@@ -51,8 +51,8 @@ func newStory(answers ...func() (engine.Result, error)) *story {
 	return s
 }
 
-// failing has the test command fail so often.
-func (s *story) failing(times int) *story {
+// failing makes the test command fail the given number of times.
+func (s *rebootScript) failing(times int) *rebootScript {
 	s.tests = times
 	return s
 }
@@ -68,38 +68,38 @@ func TestReboot(t *testing.T) {
 	t.Parallel()
 	// A command that is tried again stands in did once.
 	for name, c := range map[string]struct {
-		story *story
-		args  Reboot
-		did   []string
-		err   string
+		host *rebootScript
+		args Reboot
+		did  []string
+		err  string
 	}{
-		"plainly":                              {newStory(begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"gone before it answers":               {newStory(goes, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"answers once more before it goes":     {newStory(begins, begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"a killed run has rebooted it":         {newStory(is), Reboot{}, []string{"host_reboot", "done"}, ""},
-		"refused":                              {newStory(refuses), Reboot{}, []string{"host_reboot"}, "not as this user"},
-		"the agent cannot write down the step": {newStory(func() (engine.Result, error) { return engine.Result{}, errors.New("disk full") }), Reboot{}, []string{"host_reboot"}, "disk full"},
-		"the test command, once it is tried":   {newStory(begins, is), Reboot{TestCommand: hostcmd.Words{"true"}}, []string{"host_reboot", "reconnect", "host_reboot", "command", "done"}, ""},
-		"a pause before and after":             {newStory(begins, is), Reboot{PreRebootDelay: time.Millisecond, PostRebootDelay: time.Millisecond}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"the test command fails until the end": {newStory(begins, is).failing(100), Reboot{TestCommand: hostcmd.Words{"systemctl", "is-system-running"}, RebootTimeout: time.Second}, []string{"host_reboot", "reconnect", "host_reboot", "command"},
+		"a reboot":                           {newRebootScript(begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"lost before it answers":             {newRebootScript(goes, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"answers again before it goes down":  {newRebootScript(begins, begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"rebooted by a killed run":           {newRebootScript(is), Reboot{}, []string{"host_reboot", "done"}, ""},
+		"refused":                            {newRebootScript(refuses), Reboot{}, []string{"host_reboot"}, "not as this user"},
+		"the agent cannot record the step":   {newRebootScript(func() (engine.Result, error) { return engine.Result{}, errors.New("disk full") }), Reboot{}, []string{"host_reboot"}, "disk full"},
+		"the test command, once it is tried": {newRebootScript(begins, is), Reboot{TestCommand: hostcmd.Words{"true"}}, []string{"host_reboot", "reconnect", "host_reboot", "command", "done"}, ""},
+		"a pause before and after":           {newRebootScript(begins, is), Reboot{PreRebootDelay: time.Millisecond, PostRebootDelay: time.Millisecond}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"the test command fails until the end": {newRebootScript(begins, is).failing(100), Reboot{TestCommand: hostcmd.Words{"systemctl", "is-system-running"}, RebootTimeout: time.Second}, []string{"host_reboot", "reconnect", "host_reboot", "command"},
 			"the host has rebooted, but systemctl is-system-running does not succeed: timeout after 1s: starting"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := c.args.Apply(t.Context(), c.story.site, engine.Change{})
+			_, err := c.args.Apply(t.Context(), c.host.site, engine.Change{})
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
-			if !slices.Equal(slices.Compact(c.story.did), c.did) {
-				t.Errorf("did %q, want %q", c.story.did, c.did)
+			if !slices.Equal(slices.Compact(c.host.did), c.did) {
+				t.Errorf("did %q, want %q", c.host.did, c.did)
 			}
-			if c.err != "" && slices.Contains(c.story.did, "done") {
-				t.Error("the reboot is forgotten, so the next run does it again")
+			if c.err != "" && slices.Contains(c.host.did, "done") {
+				t.Error("the record of the reboot is lost: the next run reboots again")
 			}
 		})
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckAlwaysNeedsAReboot(t *testing.T) {
 	t.Parallel()
 	change, err := (&Reboot{}).Check(t.Context(), &sitetest.Site{})
 	if err != nil || !change.Needed || change.Effects[0].Kind != engine.EffectReboot {
