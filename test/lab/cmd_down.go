@@ -13,14 +13,14 @@ func downCommand(name *string) *cobra.Command {
 	var all, stale, images bool
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "Remove a lab, or every lab, with all it made on the machine",
+		Short: "Remove a lab, or every lab, with all its resources on the machine",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (all || stale) && cmd.Flags().Changed("name") || all && stale {
 				return errors.New("--name, --all and --stale exclude each other")
 			}
 			if images && !all {
-				return errors.New("--images goes with --all: every lab needs the image that it was made from")
+				return errors.New("--images requires --all: every lab needs the image that it was created from")
 			}
 			start := time.Now()
 			gone, err := remove(cmd, *name, all, stale)
@@ -33,8 +33,8 @@ func downCommand(name *string) *cobra.Command {
 			return lab.DownImages(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "every lab of this machine, also half-made ones")
-	cmd.Flags().BoolVar(&stale, "stale", false, "only half-made labs and those whose test process is gone")
+	cmd.Flags().BoolVar(&all, "all", false, "every lab of this machine, also incomplete ones")
+	cmd.Flags().BoolVar(&stale, "stale", false, "only incomplete labs and labs whose test process has ended")
 	cmd.Flags().BoolVar(&images, "images", false, "with --all: also the cached host image")
 	return cmd
 }

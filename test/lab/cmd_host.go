@@ -9,15 +9,15 @@ import (
 	"deployer/test/lab/lab"
 )
 
-// hostCommands are the verbs that do one thing to hosts, one after another.
+// hostCommands returns the commands that change the state of hosts, one host after another.
 func hostCommands(name *string) []*cobra.Command {
 	verbs := []struct {
 		use, short, done string
 		do               func(*lab.Lab, context.Context, string) error
 	}{
-		{"kill", "Stop hosts hard, as a power cut does", "is down", (*lab.Lab).Kill},
+		{"kill", "Stop hosts immediately, as a power cut does", "is down", (*lab.Lab).Kill},
 		{"start", "Boot hosts that are down", "is up", (*lab.Lab).Start},
-		{"reboot", "Shut hosts down in good order and boot them again", "is up again", (*lab.Lab).Reboot},
+		{"reboot", "Shut hosts down cleanly and boot them again", "is up again", (*lab.Lab).Reboot},
 		{"partition", "Cut hosts off from the network", "is cut off", (*lab.Lab).Partition},
 		{"heal", "End a partition", "is connected", (*lab.Lab).Heal},
 	}

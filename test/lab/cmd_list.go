@@ -23,7 +23,7 @@ func listCommand() *cobra.Command {
 			fmt.Fprintln(w, "LAB\tHOST\tADDRESS\tROLE\tCONDITION")
 			for _, s := range labs {
 				if !s.Complete {
-					fmt.Fprintf(w, "%s\t-\t-\t-\thalf made\n", s.Name)
+					fmt.Fprintf(w, "%s\t-\t-\t-\tincomplete\n", s.Name)
 				}
 				for _, h := range s.Hosts {
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Name, h.Name, h.Address, orDash(h.Role), h.Condition)

@@ -16,7 +16,7 @@ func upCommand(name *string) *cobra.Command {
 	var packages []string
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Make a lab and wait until every host answers over SSH",
+		Short: "Create a lab and wait until every host answers over SSH",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec.Name = *name
@@ -39,9 +39,9 @@ func upCommand(name *string) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&spec.Masters, "masters", 3, "hosts of role master: m1, m2, ...")
 	f.IntVar(&spec.Minions, "minions", 2, "hosts of role minion: n1, n2, ...")
-	f.IntVar(&spec.Etcd, "etcd", 0, "hosts of role etcd: e1, e2, ...; with none the masters carry etcd")
+	f.IntVar(&spec.Etcd, "etcd", 0, "hosts of role etcd: e1, e2, ...; with none the masters run etcd")
 	f.IntVar(&spec.Proxies, "proxies", 0, "hosts of role proxy: p1, p2, ...")
 	f.IntVar(&spec.Hosts, "hosts", 0, "spare hosts without a role: h1, h2, ...")
-	f.StringSliceVar(&packages, "package", nil, "Debian packages that the hosts have beyond those of a bare one; the first lab with them builds an image")
+	f.StringSliceVar(&packages, "package", nil, "additional Debian packages of the hosts; the first lab with them builds an image")
 	return cmd
 }

@@ -9,7 +9,7 @@ import (
 func watchCommand(name *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch",
-		Short: "Boot hosts again that reboot themselves, until interrupted",
+		Short: "Boot hosts that have rebooted themselves, until interrupted",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := lab.Open(cmd.Context(), *name)

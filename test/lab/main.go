@@ -1,5 +1,5 @@
-// Command lab makes and removes labs: real systemd hosts with sshd on one
-// machine, for deployer to work on. See docs/lab.md.
+// Command lab creates and removes labs: real systemd hosts with sshd on one machine, as
+// hosts for deployer. See docs/lab.md.
 package main
 
 import (

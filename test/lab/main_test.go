@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// What is wrong with a command line is said before the machine is looked at.
-func TestBadCommandLines(t *testing.T) {
+// Errors of a command line are reported before the machine is inspected.
+func TestInvalidCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"down --all --stale":         "exclude each other",
 		"down --all --name x":        "exclude each other",
-		"down --images":              "--images goes with --all",
+		"down --images":              "--images requires --all",
 		"ctl":                        "write it after --",
 		"ssh":                        "at least 1 arg",
 		"kill":                       "at least 1 arg",
 		"up more":                    "unknown command",
-		"up --masters 0 --minions 0": "no hosts asked for",
+		"up --masters 0 --minions 0": "has no hosts",
 		"up --name a.b":              "lab name",
 		"down --name ../x":           "lab name",
 		"inventory --name A":         "lab name",

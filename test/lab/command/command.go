@@ -33,11 +33,11 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // leftBehind is the maximum wait for a command that was told to stop, and for output
-// after its end: a child process may keep its standard output open for ever.
+// after its end: a child process may keep its standard output open without end.
 const leftBehind = 2 * time.Second
 
 // Output runs argv and returns its standard output without the final newline.
-// The error is an *Error that carries what the command wrote to standard error.
+// The error is an *Error with the command's standard error.
 func Output(ctx context.Context, argv ...string) (string, error) {
 	return Input(ctx, nil, argv...)
 }
@@ -51,7 +51,7 @@ func Input(ctx context.Context, stdin io.Reader, argv ...string) (string, error)
 	cmd.WaitDelay = leftBehind
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it succeeded; only its child goes on
+		err = nil // the command succeeded; only its child still runs
 	}
 	out := strings.TrimRight(stdout.String(), "\n")
 	if err != nil {

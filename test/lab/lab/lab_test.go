@@ -271,7 +271,7 @@ func twoLabs(t *testing.T, first *lab.Lab) {
 }
 
 // A process that dies without a word leaves its lab; Sweep takes it away, whole
-// or half made, and leaves labs alone whose process lives.
+// or incomplete, and leaves labs alone whose process lives.
 func TestSweepRemovesWhatAKilledProcessLeft(t *testing.T) {
 	bystander := up(t, plan.Spec{Name: "selftest-bystander", Minions: 1})
 	for name, whole := range map[string]bool{"selftest-whole": true, "selftest-half": false} {

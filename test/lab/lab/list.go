@@ -20,7 +20,7 @@ const (
 // Status is the current state of a lab.
 type Status struct {
 	Name     string
-	Complete bool // false: half made, nothing is known of its hosts
+	Complete bool // false: the lab is incomplete, and its hosts are unknown
 	Hosts    []HostStatus
 }
 

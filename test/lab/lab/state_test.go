@@ -79,7 +79,7 @@ func TestLabsListsWholeOnesAndThoseInTheMaking(t *testing.T) {
 }
 
 // A lab made with one cache directory must be known as complete from another:
-// otherwise Sweep would take it for a half-made one.
+// otherwise Sweep would remove it as incomplete.
 func TestStateIsFoundFromAnotherCache(t *testing.T) {
 	mine := somewhere(t)
 	other := place{cache: t.TempDir(), run: mine.run}

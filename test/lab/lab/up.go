@@ -55,7 +55,8 @@ func Up(ctx context.Context, spec plan.Spec, opt Options) (*Lab, error) {
 	return l, nil
 }
 
-// clear makes room for the lab: what is there of it must be half made.
+// clear removes the parts of an incomplete or abandoned lab of the same name. It fails
+// when a complete lab of that name is up.
 func (l *Lab) clear(ctx context.Context) error {
 	s, err := l.place.load(l.Name)
 	if err == nil && s.Complete && !abandoned(l.place, s) {

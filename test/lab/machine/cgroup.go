@@ -1,21 +1,21 @@
-// Package machine looks at the machine a lab is to run on: how its cgroups are
-// mounted, which limits and capabilities it grants, which programs it has, and
-// which container flags follow from that.
+// Package machine inspects the machine of a lab: the layout of its cgroups, its limits,
+// capabilities and programs. It derives the container engine and the flags of the
+// containers from them.
 package machine
 
 import "strings"
 
-// Cgroups is how the machine mounts its control groups.
+// Cgroups is the layout in which the machine mounts its control groups.
 type Cgroups string
 
-// The layouts that occur.
+// The layouts of control groups.
 const (
 	CgroupsV1     Cgroups = "v1"     // controllers in v1 hierarchies only
 	CgroupsHybrid Cgroups = "hybrid" // v1 hierarchies and a v2 tree side by side
 	CgroupsV2     Cgroups = "v2"     // one v2 tree at /sys/fs/cgroup
 )
 
-// ReadCgroups finds the layout in the text of /proc/self/mountinfo. In each line
+// ReadCgroups returns the layout from the text of /proc/self/mountinfo. In each line
 // the type of the file system follows the separator " - " (proc_pid_mountinfo(5)).
 func ReadCgroups(mountinfo string) Cgroups {
 	var v1, v2 bool

@@ -2,7 +2,7 @@ package machine
 
 import "fmt"
 
-// EngineFlags are the engine's own flags, before its verb.
+// EngineFlags returns the engine's own flags, which come before its command.
 //
 // With cgroup v1 mounted podman's default runtime crun refuses to start; runc
 // works. Podman's cgroup manager "systemd" needs systemd as the machine's init.
@@ -20,23 +20,23 @@ func (m Machine) EngineFlags(e Engine) []string {
 	return flags
 }
 
-// wantFiles is the kernel's fs.nr_open, the limit of a Debian host. wantProcs is
-// the default of kernel.pid_max: more processes there never are. Without
-// CAP_SYS_RESOURCE podman 4.3 cannot give a container as many as its own hard
-// limit, so the smaller number is also the one that always works.
+// wantFiles is the kernel's fs.nr_open, the limit of a Debian host. wantProcs is the
+// default of kernel.pid_max, the maximum number of processes. Without CAP_SYS_RESOURCE
+// podman 4.3 cannot set the limit of a container as high as its own hard limit, so that
+// the smaller number is the safe one.
 const (
 	wantFiles = 1048576
 	wantProcs = 32768
 )
 
-// HostFlags are the flags of `run` that make a container a host with systemd.
+// HostFlags returns the flags of `run` for a container that is a host with systemd.
 //
 //   - A cgroup namespace of its own: otherwise containers started inside the
 //     host look for their cgroup at paths that do not exist there.
-//   - No limit on tasks: podman's default of 2048 is less than one busy master.
-//   - Limits on files and processes as high as the machine lets them be; without
-//     CAP_SYS_RESOURCE the engine's own, higher defaults would be refused.
-//   - What systemd asks of a container (systemd.io/CONTAINER_INTERFACE): $container,
+//   - No limit on tasks: one busy master needs more than podman's default of 2048.
+//   - Limits on files and processes as high as the machine allows; without
+//     CAP_SYS_RESOURCE the kernel rejects the higher defaults of the engine.
+//   - The requirements of systemd (systemd.io/CONTAINER_INTERFACE): $container,
 //     empty /run and /tmp, a shutdown on SIGRTMIN+3. Podman's own --systemd=always
 //     is off: on cgroup v1 it shows every host the machine's whole name=systemd
 //     tree, in which the hosts then remove each other's units.
@@ -51,7 +51,7 @@ func (m Machine) HostFlags(e Engine) []string {
 	return flags
 }
 
-// Limits are the flags of `run` for the limits on files and processes.
+// Limits returns the flags of `run` for the limits on files and processes.
 func (m Machine) Limits() []string {
 	return []string{
 		ulimit("nofile", wantFiles, m.HardFiles, m.SysResource),

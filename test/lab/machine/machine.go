@@ -12,28 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is what was found. It is a plain value, so that the rules over it need
-// no machine.
+// Machine describes a machine. It is a plain value, so that rules about it can be tested
+// without the machine.
 type Machine struct {
-	Root        bool            // the process may make namespaces and devices
+	Root        bool            // the process may create namespaces and devices
 	Cgroups     Cgroups         //
 	Systemd     bool            // systemd is the machine's init
 	SysResource bool            // CAP_SYS_RESOURCE: hard limits may be raised
 	HardFiles   uint64          // hard limit on open files
 	HardProcs   uint64          // hard limit on processes
-	Programs    map[string]bool // those a lab may need that are in the search path
-	Docker      string          // version of the docker daemon that answers, "" for none; asked only without podman
+	Programs    map[string]bool // programs of a lab that are in the search path
+	Docker      string          // version of the running docker daemon, "" without one; read only without podman
 }
 
-// Inspect looks at the machine. It changes nothing.
+// Inspect returns the description of this machine. It changes nothing.
 func Inspect(ctx context.Context) (Machine, error) {
 	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return Machine{}, fmt.Errorf("looking at the machine's cgroups: %w", err)
+		return Machine{}, fmt.Errorf("reading the machine's cgroups: %w", err)
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return Machine{}, fmt.Errorf("looking at the capabilities: %w", err)
+		return Machine{}, fmt.Errorf("reading the capabilities: %w", err)
 	}
 	m := Machine{
 		Root:        os.Geteuid() == 0,
@@ -67,8 +67,8 @@ func hardLimit(resource int) (uint64, error) {
 	return l.Max, nil
 }
 
-// boundingSet reads the CapBnd line of /proc/self/status: capabilities that no
-// child can have either, whatever a container engine asks for.
+// boundingSet reads the CapBnd line of /proc/self/status. No child process can have a
+// capability outside of this set, whatever a container engine requests.
 func boundingSet(status string) uint64 {
 	for line := range strings.Lines(status) {
 		if hex, ok := strings.CutPrefix(line, "CapBnd:"); ok {
@@ -82,7 +82,7 @@ func boundingSet(status string) uint64 {
 	return 0
 }
 
-// dockerVersion asks the daemon for its version. A daemon that hangs counts as none.
+// dockerVersion returns the version of the docker daemon, "" when no daemon responds.
 func dockerVersion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 // Engine is the container engine that runs a lab's hosts.
 type Engine string
 
-// The engines a lab can use.
+// The supported container engines.
 const (
 	Podman Engine = "podman"
 	Docker Engine = "docker"
@@ -19,7 +19,7 @@ const (
 
 type program struct{ name, debian string }
 
-// programs lists what a lab may call and the Debian package that has it.
+// programs lists the programs that a lab runs, each with its Debian package.
 func programs() []program {
 	return []program{
 		{"podman", "podman"},
@@ -33,12 +33,12 @@ func programs() []program {
 	}
 }
 
-// Choose picks the engine, or says in one message everything that is missing.
-// Podman comes first: it needs no daemon. Docker is taken when podman is not
-// there but a docker daemon answers.
+// Choose returns the engine, or one error with everything that is missing. Podman is
+// preferred, as it needs no daemon. Docker is chosen when podman is missing and a docker
+// daemon responds.
 func (m Machine) Choose() (Engine, error) {
 	if !m.Root {
-		return "", errors.New("a lab needs root: it makes network namespaces and privileged containers; run it with sudo")
+		return "", errors.New("a lab needs root: it creates network namespaces and privileged containers; run it with sudo")
 	}
 	engine := Podman
 	if !m.Programs["podman"] && m.Docker != "" {
@@ -53,18 +53,19 @@ func (m Machine) Choose() (Engine, error) {
 	if len(missing) > 0 {
 		return "", fmt.Errorf("a lab needs programs that this machine lacks; on Debian: apt-get install %s", strings.Join(missing, " "))
 	}
-	if engine == Docker && !m.SysResource && older(m.Docker, dockerLooks) {
-		return "", fmt.Errorf("docker %s asks for CAP_SYS_RESOURCE in --privileged, which this machine does not grant; on Debian: apt-get install podman runc", m.Docker)
+	if engine == Docker && !m.SysResource && older(m.Docker, boundedDocker) {
+		return "", fmt.Errorf("docker %s requests CAP_SYS_RESOURCE for --privileged, which this machine does not grant; on Debian: apt-get install podman runc", m.Docker)
 	}
 	return engine, nil
 }
 
-// dockerLooks is the first docker whose --privileged means the capabilities that
-// the machine has, and not every one that the kernel knows (moby, oci/caps).
-const dockerLooks = 23
+// boundedDocker is the first version of docker whose --privileged requests the
+// capabilities of the machine instead of all capabilities of the kernel (moby,
+// oci/caps).
+const boundedDocker = 23
 
-// older says whether a version's first number is below major. One that does not
-// start with a number is a build of somebody's own; nothing is held against it.
+// older reports whether the first number of a version is below major. A version without
+// a number, such as that of a custom build, counts as recent.
 func older(version string, major int) bool {
 	digits, _, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(digits)

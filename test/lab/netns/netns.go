@@ -13,19 +13,19 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// dir is where ip-netns(8) keeps named network namespaces.
+// dir is the directory in which ip-netns(8) stores named network namespaces.
 const dir = "/run/netns"
 
-// Path is the file that stands for a named namespace.
+// Path returns the file of a named namespace.
 func Path(name string) string { return filepath.Join(dir, name) }
 
-// Exists says whether a namespace of that name is there.
+// Exists reports whether a namespace of that name exists.
 func Exists(name string) bool {
 	_, err := os.Stat(Path(name))
 	return err == nil
 }
 
-// AddLab makes the lab's namespace with its bridge.
+// AddLab creates the lab's namespace with its bridge.
 func AddLab(ctx context.Context, lab string) error {
 	ns := plan.LabNamespace(lab)
 	if err := add(ctx, ns); err != nil {
@@ -34,9 +34,9 @@ func AddLab(ctx context.Context, lab string) error {
 	return batch(ctx, ns, labScript())
 }
 
-// AddHost makes the host's namespace afresh. One that an earlier boot left is
-// removed first, and with it the addresses, routes and packet filter rules that
-// a reboot of a real host clears.
+// AddHost creates the host's namespace. It removes the namespace of an earlier boot first,
+// with the addresses, routes and packet filter rules that a reboot of a real host
+// clears.
 func AddHost(ctx context.Context, lab, host string) error {
 	if err := DeleteHost(ctx, lab, host); err != nil {
 		return err
@@ -44,7 +44,7 @@ func AddHost(ctx context.Context, lab, host string) error {
 	return add(ctx, plan.HostResource(lab, host))
 }
 
-// AdoptHost names the namespace of a running process as the host's.
+// AdoptHost gives the namespace of a running process the name of the host's namespace.
 func AdoptHost(ctx context.Context, lab, host, pid string) error {
 	if err := DeleteHost(ctx, lab, host); err != nil {
 		return err
@@ -54,7 +54,7 @@ func AdoptHost(ctx context.Context, lab, host, pid string) error {
 	return err
 }
 
-// Plug joins the host's namespace to the lab's bridge and gives it its address.
+// Plug connects the host's namespace to the lab's bridge and sets its address.
 func Plug(ctx context.Context, lab string, h plan.Host) error {
 	ns := plan.HostResource(lab, h.Name)
 	if err := batch(ctx, plan.LabNamespace(lab), portScript(h, ns)); err != nil {
@@ -63,8 +63,8 @@ func Plug(ctx context.Context, lab string, h plan.Host) error {
 	return batch(ctx, ns, hostScript(h))
 }
 
-// SetPort moves the bridge's end of the host's cable up or down. Down, the host
-// sees a lost carrier and keeps its addresses and routes, as with a pulled plug.
+// SetPort switches the bridge's end of the host's link up or down. When it is down the
+// host has no carrier and keeps its addresses and routes, as with an unplugged cable.
 func SetPort(ctx context.Context, lab, host string, up bool) error {
 	state := "down"
 	if up {
@@ -74,9 +74,9 @@ func SetPort(ctx context.Context, lab, host string, up bool) error {
 	return err
 }
 
-// DeleteHost unplugs a host and removes its namespace. The kernel takes a
-// namespace apart some time after its removal, so the link goes first: its name
-// is then free at once.
+// DeleteHost removes the link and the namespace of a host. It removes the link first, so
+// that its name is free immediately: the kernel destroys a namespace some time after its
+// removal.
 func DeleteHost(ctx context.Context, lab, host string) error {
 	ports, err := PortsUp(ctx, lab)
 	if err != nil {
@@ -96,19 +96,19 @@ func has(ports map[string]bool, host string) bool {
 	return ok
 }
 
-// Delete removes a namespace and with it every link in it; none is no error.
+// Delete removes a namespace with all links in it. A missing namespace is no error.
 func Delete(ctx context.Context, name string) error {
 	if !Exists(name) {
 		return nil
 	}
 	_, err := command.Output(ctx, "ip", "netns", "delete", name)
 	if err != nil && !Exists(name) {
-		return nil // another process was faster
+		return nil // another process has removed it
 	}
 	return err
 }
 
-// List names the namespaces of all labs.
+// List returns the names of the namespaces of all labs.
 func List() ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -126,8 +126,8 @@ func List() ([]string, error) {
 	return names, nil
 }
 
-// Enter is the command line that runs argv inside a namespace. Only the network
-// changes: working directory, environment, files and exit code are the caller's.
+// Enter returns the command line that runs argv inside a namespace. Only the network
+// differs: working directory, environment, files and exit code are the caller's.
 func Enter(name string, argv ...string) []string {
 	return append([]string{"nsenter", "--net=" + Path(name), "--"}, argv...)
 }
@@ -144,8 +144,8 @@ func batch(ctx context.Context, name, script string) error {
 	return nil
 }
 
-// PortsUp says of each port of the lab's bridge, by host, whether it is switched
-// on. Without a namespace there are no ports.
+// PortsUp returns the ports of the lab's bridge by host; true means that the port is up.
+// Without a namespace the map is empty.
 func PortsUp(ctx context.Context, lab string) (map[string]bool, error) {
 	ns := plan.LabNamespace(lab)
 	if !Exists(ns) {

@@ -1,7 +1,7 @@
 // Package netns builds a lab's network from network namespaces: one for the lab,
 // with a bridge that carries the controller's address, and one for each host,
-// joined to the bridge by a veth pair. Nothing of it is visible in the machine's
-// own namespace, and no route leads out.
+// connected to the bridge by a veth pair. The network is not visible in the
+// machine's own namespace, and no route leads out.
 package netns
 
 import (
@@ -11,10 +11,10 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// labScript is the input of `ip -batch -` that, in a fresh namespace, makes the
-// bridge. The bridge gets a fixed hardware address; a bridge otherwise takes the
-// lowest of its ports', which changes whenever a host goes, and the hosts' ARP
-// entries for the controller go stale.
+// labScript returns the input of `ip -batch -` that creates the bridge in a new
+// namespace. The bridge has a fixed hardware address. By default a bridge uses the lowest
+// address of its ports, which changes when a host is removed, and makes the hosts' ARP
+// entries for the controller stale.
 func labScript() string {
 	c := plan.Controller()
 	return lines(
@@ -25,8 +25,8 @@ func labScript() string {
 	)
 }
 
-// portScript runs in the lab's namespace and joins the host's namespace, which
-// must exist, to the bridge.
+// portScript returns the commands that connect the host's namespace, which must exist,
+// to the bridge. They run in the lab's namespace.
 func portScript(h plan.Host, hostNamespace string) string {
 	return lines(
 		fmt.Sprintf("link add %s type veth peer name eth0 address %s netns %s", h.Name, plan.MAC(h.Address), hostNamespace),
@@ -34,8 +34,8 @@ func portScript(h plan.Host, hostNamespace string) string {
 	)
 }
 
-// hostScript runs in the host's namespace. The default route is for programs
-// that insist on one; it ends at the controller.
+// hostScript returns the commands for the host's namespace. The default route ends at
+// the controller; it exists for programs that require one.
 func hostScript(h plan.Host) string {
 	return lines(
 		"link set lo up",

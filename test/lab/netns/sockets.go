@@ -12,7 +12,7 @@ import (
 )
 
 // Listen listens on a TCP address of a namespace, for a server in the calling
-// process. A socket stays in the namespace in which it was made, whoever uses it.
+// process. A socket stays in the namespace in which it was created.
 func Listen(name, address string) (net.Listener, error) {
 	l, err := inside(name, func() (net.Listener, error) { return net.Listen("tcp", address) })
 	if err != nil {
@@ -21,13 +21,13 @@ func Listen(name, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to an address, given as numbers, from a namespace. Its errors are
-// those of net.Dialer.
+// Dial connects to a numeric address from a namespace. Its errors are those of
+// net.Dialer.
 func Dial(ctx context.Context, name, network, address string) (net.Conn, error) {
 	return inside(name, func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, address) })
 }
 
-// inside makes a socket in a namespace.
+// inside creates a socket in a namespace.
 func inside[T io.Closer](name string, open func() (T, error)) (T, error) {
 	type result struct {
 		socket T
@@ -35,8 +35,8 @@ func inside[T io.Closer](name string, open func() (T, error)) (T, error) {
 	}
 	done := make(chan result)
 	go func() {
-		// Never unlocked: the thread ends with this goroutine, and nothing else
-		// ever runs in the namespace by mistake.
+		// The thread is never unlocked, so that it ends with this goroutine and no
+		// other goroutine runs in the namespace.
 		runtime.LockOSThread()
 		var r result
 		if r.err = enter(name); r.err == nil {

@@ -2,9 +2,9 @@ package plan
 
 import "fmt"
 
-// DNS is the command line of the lab's name server. It answers for the hosts
-// under Domain and says of every other name that it does not exist: the lab has
-// no way out, and an answer at once is better than a time-out.
+// DNS returns the command line of the lab's name server. The server answers for the hosts
+// under Domain. Any other name does not exist: the lab has no route out, and an immediate
+// answer avoids timeouts.
 func DNS(hosts []Host) []string {
 	argv := []string{
 		"dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--user=root",

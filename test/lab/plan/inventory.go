@@ -10,23 +10,23 @@ import (
 // Files are the paths in a lab's state directory.
 type Files struct{ Dir string }
 
-// Key is the controller's private key, PublicKey its public half.
+// Key is the controller's private key.
 func (f Files) Key() string { return filepath.Join(f.Dir, "id_ed25519") }
 
-// PublicKey is what the hosts' authorized_keys files hold.
+// PublicKey is the controller's public key, for the hosts' authorized_keys files.
 func (f Files) PublicKey() string { return f.Key() + ".pub" }
 
-// KnownHosts holds the host keys as read from the hosts themselves.
+// KnownHosts contains the host keys, read from the hosts themselves.
 func (f Files) KnownHosts() string { return filepath.Join(f.Dir, "known_hosts") }
 
-// SSHConfig is for `ssh -F`: every host by its name.
+// SSHConfig is a configuration for `ssh -F` with every host by its name.
 func (f Files) SSHConfig() string { return filepath.Join(f.Dir, "ssh_config") }
 
 // Inventory is deployer's inventory of the lab.
 func (f Files) Inventory() string { return filepath.Join(f.Dir, "inventory.yaml") }
 
-// Artifacts is where `deployer artifacts build` puts binaries and images: the
-// lab reaches no publisher, so its hosts get what was built on the machine.
+// Artifacts is the directory of binaries and images from `deployer artifacts build`:
+// hosts of a lab cannot reach publishers, and get the artifacts of the machine.
 func (f Files) Artifacts() string {
 	return filepath.Join(filepath.Dir(filepath.Dir(f.Dir)), "artifacts-src")
 }
@@ -34,8 +34,8 @@ func (f Files) Artifacts() string {
 // State is the lab's own record.
 func (f Files) State() string { return filepath.Join(f.Dir, "state.json") }
 
-// The inventory is marshalled from these types so that key order is fixed and
-// nothing is quoted by hand. Maps in it are sorted by the marshaller.
+// The inventory is marshalled from these types, so that the order of keys is fixed and
+// texts are quoted by the marshaller, which also sorts maps.
 type inventory struct {
 	Cluster   clusterPart         `yaml:"cluster"`
 	Artifacts artifactsPart       `yaml:"artifacts"`
@@ -55,7 +55,7 @@ type artifactsPart struct {
 }
 
 type sshPart struct {
-	Config     string `yaml:"config"` // none: what the machine's user has set is not for the lab
+	Config     string `yaml:"config"` // none: the SSH configuration of the machine's user does not apply to the lab
 	User       string `yaml:"user"`
 	Key        string `yaml:"key"`
 	KnownHosts string `yaml:"known_hosts"`
@@ -90,17 +90,17 @@ func Inventory(files Files, hosts []Host) ([]byte, error) {
 	return out, nil
 }
 
-// nestedOverrides are what hosts need that are containers on one machine; none
-// of it belongs in deployer's defaults.
+// nestedOverrides are the settings for hosts that are containers on one machine. They
+// are not suitable as defaults of deployer.
 //   - restrict_oom_score_adj: without CAP_SYS_RESOURCE no score may be lowered.
 //   - failCgroupV1, cgroupDriver: the machine may mount cgroup v1, and a nested
 //     host's cgroup files are writable directly.
-//   - failSwapOn: the machine's swap shows in every host.
+//   - failSwapOn: the machine's swap is visible in every host.
 //   - KubeletInUserNamespace: kubelet then tolerates sysctls and limits that it
 //     may not set.
-//   - evictionHard, imageGCHighThresholdPercent: the machine's disk is everybody's.
-//     By its share in percent the kubelets would call it full while tens of
-//     gigabytes are free, taint all nodes and throw images away.
+//   - evictionHard, imageGCHighThresholdPercent: all hosts share the machine's disk.
+//     With thresholds in percent the kubelets would taint all nodes and remove images
+//     while tens of gigabytes are free.
 //   - conntrack maxPerCore 0: nf_conntrack_max belongs to the machine.
 func nestedOverrides() map[string]map[string]any {
 	return map[string]map[string]any{

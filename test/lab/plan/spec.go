@@ -1,6 +1,6 @@
-// Package plan decides, without touching the machine, what a lab consists of:
-// which hosts with which addresses, what every resource on the machine is
-// called, and what the inventory and the SSH configuration of the lab say.
+// Package plan computes the parts of a lab without access to the machine: the hosts with
+// their addresses, the names of all resources on the machine, and the contents of the
+// inventory and the SSH configuration.
 package plan
 
 import (
@@ -9,14 +9,14 @@ import (
 	"regexp"
 )
 
-// Spec is the wish: how many hosts of which kind.
+// Spec is the wanted lab: its name, and the number of hosts of each kind.
 type Spec struct {
-	Name    string // of the lab; lower-case letters, digits and dashes, at most 63
+	Name    string // name of the lab; lower-case letters, digits and dashes, at most 63
 	Masters int    // m1, m2, ...
 	Minions int    // n1, n2, ...
-	Etcd    int    // e1, e2, ...: hosts of their own for etcd; with none the masters carry it
+	Etcd    int    // e1, e2, ...: hosts for etcd only; with none the masters run etcd
 	Proxies int    // p1, p2, ...
-	Hosts   int    // h1, h2, ...: spare hosts that the inventory gives no role
+	Hosts   int    // h1, h2, ...: spare hosts without a role in the inventory
 }
 
 // Host is one machine of the lab.
@@ -26,16 +26,16 @@ type Host struct {
 	Address netip.Addr `json:"address"`
 }
 
-// MaxHosts is how many hosts fit behind FirstHost in a lab's /24.
+// MaxHosts is the number of addresses from firstHost to the end of a lab's /24.
 const MaxHosts = 200
 
-// firstHost is the last byte of the first host's address; below it there is
-// room for the controller and for addresses that tests make up.
+// firstHost is the last byte of the first host's address. Addresses below it are for the
+// controller and for tests.
 const firstHost = 11
 
 var nameRule = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// CheckName says whether a lab may be called so.
+// CheckName returns an error for an invalid name of a lab.
 func CheckName(name string) error {
 	if !nameRule.MatchString(name) {
 		return fmt.Errorf("lab name %q: use 1 to 63 lower-case letters, digits and inner dashes", name)
@@ -43,8 +43,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Layout lists the hosts of the lab in a fixed order with their addresses.
-// The same Spec always gives the same list.
+// Layout returns the hosts of the lab with their addresses, in an order that depends on
+// the Spec only.
 func (s Spec) Layout() ([]Host, error) {
 	if err := CheckName(s.Name); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s Spec) Layout() ([]Host, error) {
 		}
 	}
 	if len(hosts) == 0 {
-		return nil, fmt.Errorf("lab %s: no hosts asked for", s.Name)
+		return nil, fmt.Errorf("lab %s has no hosts: request some, such as --masters 1", s.Name)
 	}
 	return hosts, nil
 }
@@ -85,7 +85,7 @@ func (s Spec) Layout() ([]Host, error) {
 func Subnet() netip.Prefix { return netip.MustParsePrefix("172.31.0.0/24") }
 
 // Controller is the address of the lab's own namespace, where deployer runs,
-// and the default gateway of the hosts. No route leads on from there.
+// and the default gateway of the hosts. No route leads out of the lab.
 func Controller() netip.Addr { return netip.MustParseAddr("172.31.0.1") }
 
 func hostAddress(index int) netip.Addr {
@@ -94,9 +94,9 @@ func hostAddress(index int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// MAC is the hardware address that belongs to an address of the lab: locally
-// administered and the same after every boot, so that neighbours' ARP entries
-// stay true when a host comes back or a bridge port is replaced.
+// MAC returns the hardware address for an address of the lab. It is locally administered
+// and the same after every boot, so that neighbours' ARP entries stay valid when a host
+// reboots or a bridge port is replaced.
 func MAC(a netip.Addr) string {
 	b := a.As4()
 	return fmt.Sprintf("02:1a:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])

@@ -61,7 +61,7 @@ func TestLayoutRefuses(t *testing.T) {
 		name, want string
 		spec       plan.Spec
 	}{
-		{"no hosts", "no hosts asked for", plan.Spec{Name: "x"}},
+		{"no hosts", "has no hosts", plan.Spec{Name: "x"}},
 		{"too many", "more than 200 hosts", plan.Spec{Name: "x", Masters: 3, Minions: 198}},
 		{"negative", "-1 hosts", plan.Spec{Name: "x", Masters: -1, Minions: 3}},
 		{"no name", "lab name", plan.Spec{Masters: 1}},

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SSHConfig renders the ssh_config(5) of a lab: every host by its name, as root,
-// with the lab's key, and with host keys checked.
+// SSHConfig returns the ssh_config(5) of a lab: every host by its name, with user root,
+// the lab's key, and checked host keys.
 func SSHConfig(files Files, hosts []Host) []byte {
 	var b bytes.Buffer
 	for _, h := range hosts {
@@ -19,8 +19,8 @@ func SSHConfig(files Files, hosts []Host) []byte {
 	return b.Bytes()
 }
 
-// KnownHosts renders the known_hosts lines of one host from the public keys that
-// it made at its first boot (lines of the form "type base64 comment").
+// KnownHosts returns the known_hosts lines of one host from the public keys of its first
+// boot (lines of the form "type base64 comment").
 func KnownHosts(h Host, publicKeys string) ([]byte, error) {
 	var b bytes.Buffer
 	for line := range strings.Lines(publicKeys) {
