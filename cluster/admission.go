@@ -12,9 +12,9 @@ const (
 	flagDisablePlugins = "disable-admission-plugins"
 )
 
-// defaultAdmissionPlugins are those that Kubernetes does not enable by itself.
-// NodeRestriction keeps a kubelet to its own node and pods. DenyServiceExternalIPs
-// refuses Services that capture other addresses (CVE-2020-8554).
+// defaultAdmissionPlugins are the default plugins that Kubernetes does not enable by
+// itself. NodeRestriction restricts a kubelet to its own node and pods.
+// DenyServiceExternalIPs rejects Services that capture other addresses (CVE-2020-8554).
 func defaultAdmissionPlugins() []string { return []string{"NodeRestriction", "DenyServiceExternalIPs"} }
 
 // admissionPlugins returns the value of --enable-admission-plugins for the
@@ -59,7 +59,7 @@ func (r *resolver) apiServerArgs(n Node, overrides map[string]any) []string {
 
 // admissionConfig configures the admission plugin PodSecurity, which is enabled in
 // every API server (kubernetes.io/docs/concepts/security/pod-security-admission)
-// and lets everything pass without it. Namespaces choose other levels by their
+// and allows every pod without it. Namespaces choose other levels by their
 // labels. The version "latest" is that of the API server.
 func admissionConfig(s PodSecuritySpec) map[string]any {
 	exempt := unique(append([]string{"kube-system"}, s.ExemptNamespaces...))

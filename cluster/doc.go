@@ -1,23 +1,22 @@
-// Package cluster holds the rules that decide what a Kubernetes cluster looks
-// like, as pure functions: tables in, tables out, no I/O, no clock, no random.
+// Package cluster computes the complete description of a Kubernetes cluster by pure
+// functions: no I/O, no clock, no random numbers.
 //
-// [Spec] is what a person writes in the `cluster:` section of an inventory.
-// [Host] is what the inventory says about one machine. [Resolve] turns both
-// into a [Cluster]: every name, address, version, flag, certificate and file
-// that roles and templates need, with every default filled in. It refuses
-// with a list of [Problem] when the two cannot make a working cluster, so a
-// Cluster that exists is a valid one.
+// [Spec] is the `cluster:` section of an inventory, and [Host] the inventory's description
+// of one machine. [Resolve] turns both into a [Cluster]: every name, address, version,
+// flag, certificate and file that roles and templates need, with all defaults applied. It
+// returns a list of [Problem] when the two do not describe a working cluster, so that
+// every Cluster is valid.
 //
-// Beside it stand the rules that need what only a run knows:
+// Other rules need facts that only a run collects:
 //
-//   - [PlanEtcd] decides what each etcd host has to do, given what was found
-//     on the hosts and in the running cluster;
-//   - [AllocatePodCIDRs] gives each node its range of pod addresses;
-//   - [Topology] decides who exchanges routes with whom.
+//   - [PlanEtcd] computes the steps of each etcd host from the data on the hosts and the
+//     members of the running cluster;
+//   - [AllocatePodCIDRs] allocates the pod range of each node;
+//   - [Topology] computes the BGP neighbours of each node.
 //
-// Each component and each rule has a file of its own, which is why the package has more
-// files than others: the types refer to each other, and one Resolve fills them all.
+// Each component and each rule has a file of its own. The types refer to each other, and
+// Resolve fills all of them; therefore they share one package.
 //
-// The same input always gives the same output, byte for byte: nothing here
-// depends on the order of a map.
+// The same input always has the same output, byte for byte: no result depends on the
+// order of a map.
 package cluster

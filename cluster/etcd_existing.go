@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// planExisting plans the hosts of a cluster that answers.
+// planExisting returns the plan for the hosts of a running cluster.
 func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	plan := EtcdPlan{Hosts: map[string]EtcdStep{}, Order: []string{}}
 	for _, h := range probes {
@@ -68,15 +68,14 @@ func guarded(step EtcdStep, risk error) EtcdStep {
 	return step
 }
 
-// EtcdMayChange says whether the membership of a running cluster may change now:
-// a member be added as a learner, after the one with removeID has been removed
-// when that is not 0. It is asked right before each change, with the members as
-// they are then; an error says what to wait for.
+// EtcdMayChange returns nil when the membership of a running cluster may change now: a
+// member is added as a learner, after the removal of the member removeID unless that is 0.
+// Callers call it immediately before each change, with the present members. The error
+// names the state to wait for.
 //
-// Everyone that votes now must count towards a majority that is there without
-// the new member, and must still be one when the new member votes too. A second
-// learner is never added: etcd itself allows one (max-learners), and two members
-// on their way would be two changes at a time.
+// The healthy voters must be a majority without the new member, and must still be one
+// when the new member votes too. A second learner is never added: etcd allows one
+// (max-learners), and two new members would be two changes at a time.
 func EtcdMayChange(live *EtcdLive, removeID uint64) error {
 	voters, healthy := 0, 0
 	for _, m := range live.Members {
@@ -99,7 +98,7 @@ func EtcdMayChange(live *EtcdLive, removeID uint64) error {
 	}
 	after := voters + 1
 	if removeID != 0 && live.counts(removeID) {
-		after = voters // one goes, one comes
+		after = voters // one member is removed and one added
 	}
 	if healthy+1 < quorum(after) {
 		return fmt.Errorf("only %d of %d members are healthy: with one more voter a majority would be lost", healthy, voters)
@@ -153,9 +152,9 @@ func (l *EtcdLive) without(id uint64) *EtcdLive {
 	return &EtcdLive{ClusterID: l.ClusterID, Members: rest}
 }
 
-// InitialCluster is the value of etcd's flag for a host that joins the live
-// members: all of them and the host itself, under its own name, for a member
-// that never started has none.
+// InitialCluster returns the value of etcd's flag for a host that joins the live members:
+// all members and the host itself under its own name, as a member that has never started
+// has none.
 func (l *EtcdLive) InitialCluster(h EtcdProbe) string {
 	own, counted := l.member(h)
 	peers := []Endpoint{}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// evictionShare is how many percent of a file system a node's kubelet wants free
-// before it takes pods: its evictionHard for this signal, where that is a share,
-// or the kubelet's default (reserve-compute-resources and node-pressure-eviction
-// in kubernetes.io/docs). A threshold in bytes counts as 0, and so does one that
-// is left out where others are set.
+// evictionShare returns the percentage of a file system that must be free before a
+// node's kubelet accepts pods: its evictionHard for this signal if that is a percentage,
+// or the kubelet's default (reserve-compute-resources and node-pressure-eviction in
+// kubernetes.io/docs). A threshold in bytes counts as 0, and so does a missing threshold
+// when others are set.
 func evictionShare(n Node, signal string, byDefault float64) float64 {
 	set, ok := n.KubeletConfig["evictionHard"].(map[string]any)
 	if !ok {

@@ -11,9 +11,9 @@ type Health struct {
 	Insecure bool   `json:"insecure"` // the component signs its own certificate, on loopback
 }
 
-// healthOf lists the health endpoints of a host's components. The
-// local API is asked through whatever listens there, the API server or the local
-// proxy; so a node whose way to the API is broken shows.
+// healthOf returns the health endpoints of a host's components. The local API is queried
+// through the API server or the local proxy of the host, so that a node which cannot
+// reach the API is reported.
 func healthOf(c *Cluster, n Node) []Health {
 	out := []Health{}
 	local := func(name, scheme string, port int, path string, insecure bool) {

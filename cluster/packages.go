@@ -25,7 +25,7 @@ var (
 )
 
 // packages lists the host packages of a host for each family: those of a node,
-// BIRD for the routes, and the proxy itself where no kubelet can run it.
+// BIRD for the routes, and the proxy itself when no kubelet can run it.
 func (r *resolver) packages(n Node) map[string][]string {
 	var wanted []packageNames
 	if n.IsNode {

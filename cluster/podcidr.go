@@ -92,7 +92,7 @@ func (a *allocation) keepAPI(nodes []PodRange) error {
 	return nil
 }
 
-// keepHost keeps the range that the host has, when it fits and is free.
+// keepHost keeps the present range of the host if it is valid and free.
 func (a *allocation) keepHost(n PodRange) {
 	if n.OnHost == "" || n.Gone {
 		return

@@ -31,7 +31,7 @@ type describer struct {
 	busy map[reflect.Type]bool
 }
 
-// inside lists the keys below a value of type t that stands at path.
+// inside lists the keys below a value of type t at path.
 func (d *describer) inside(t reflect.Type, path string, depth int) {
 	t, suffix := container(t)
 	if t.Kind() != reflect.Struct || kindOf(t) != kindPlain || d.busy[t] {
@@ -53,8 +53,8 @@ func (d *describer) inside(t reflect.Type, path string, depth int) {
 	}
 }
 
-// container looks through lists and mappings to the type of their values;
-// suffix is what a path adds for them.
+// container returns the type of the values in nested lists and mappings; suffix is the
+// part of a path for them.
 func container(t reflect.Type) (inner reflect.Type, suffix string) {
 	for {
 		t = indirect(t)

@@ -79,9 +79,8 @@ func (es Errors) Unwrap() []error {
 	return out
 }
 
-// Join makes one Errors of many errors, sorted by place and without
-// repetitions; nil when there are none. Errors of other types are kept with
-// their text and no position.
+// Join combines errors into one Errors, sorted by place and without duplicates; nil when
+// there are none. Errors of other types become entries with their text and no position.
 func Join(errs ...error) error {
 	var all Errors
 	for _, err := range errs {

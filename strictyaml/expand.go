@@ -10,7 +10,7 @@ import (
 const maxNodes = 2_000_000
 
 // expand returns the tree below n without aliases and merge keys. Nodes are
-// shared between the places where an alias stands.
+// shared between the places of an alias.
 func expand(file string, n *yaml.Node) (*yaml.Node, error) {
 	x := &expander{file: file, done: map[*yaml.Node]expanded{}, busy: map[*yaml.Node]bool{}}
 	out, size := x.node(n)
@@ -68,8 +68,8 @@ func (x *expander) sequence(n *yaml.Node) (*yaml.Node, int) {
 	return &out, size
 }
 
-// mapping puts the pairs of merged mappings behind the mapping's own, which
-// win; of several merged mappings the earlier ones win.
+// mapping appends the pairs of merged mappings to the mapping's own pairs, which have
+// precedence; earlier merged mappings have precedence over later ones.
 func (x *expander) mapping(n *yaml.Node) (*yaml.Node, int) {
 	out := *n
 	out.Content, out.Anchor = nil, ""

@@ -64,7 +64,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, at path) {
 	}
 }
 
-// because puts a doc tag behind a message, as a part of it.
+// because appends a doc tag to a message.
 func because(doc string) string {
 	if doc == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// isScalar reports a node that is no scalar, or has a tag that nobody handles.
+// isScalar reports whether n is a scalar with a known tag, and adds an error when it is not.
 func (d *decoder) isScalar(n *yaml.Node, at path, want string) bool {
 	if n.Kind != yaml.ScalarNode {
 		d.wrong(n, at, want)
@@ -44,8 +44,8 @@ func suggestion(n *yaml.Node, enum []string) string {
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, at path) {
 	switch v.Kind() {
 	case reflect.String:
-		// Numbers and words such as true are taken as they are written, so
-		// that `version: 1.10` and `mode: 0644` stay what they look like.
+		// Numbers and words such as true keep their spelling, so that
+		// `version: 1.10` and `mode: 0644` are the texts 1.10 and 0644.
 		if d.isScalar(n, at, "text") {
 			v.SetString(n.Value)
 		}
@@ -103,7 +103,7 @@ func (d *decoder) duration(n *yaml.Node, v reflect.Value, at path) {
 	v.SetInt(int64(t))
 }
 
-// any decodes a free value into what JSON has: map[string]any, []any, string,
+// any decodes a free value into the types of JSON: map[string]any, []any, string,
 // bool, int (int64 and uint64 where an int is too small), float64 or nil.
 // Dates stay text.
 func (d *decoder) any(n *yaml.Node, at path) any {
