@@ -3,6 +3,7 @@ package project
 import (
 	"deployer/engine/lang"
 	"deployer/inventory"
+	"deployer/jsontypes"
 	"deployer/roles"
 	"deployer/strictyaml"
 )
@@ -37,7 +38,7 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 // (hosts.NAME.vars) where their values are expressions. extra are the variables of the
 // command line; a later call with others replaces the results of the earlier one.
 func ResolveHostVars(v *roles.Variables, extra map[string]any) {
-	extra, _ = lang.Normalize(extra).(map[string]any)
+	extra, _ = jsontypes.Normalize(extra).(map[string]any)
 	v.ResolveShared(lang.IsDeferred, func(base map[string]any, others bool) map[string]any {
 		return lang.ResolveHostVars(base, extra, others)
 	})

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"deployer/cluster"
-	"deployer/engine/lang"
 	"deployer/inventory"
+	"deployer/jsontypes"
 )
 
 // Variables are the variables of the tasks of a run, without facts and registered
@@ -75,13 +75,13 @@ func (v *Variables) ResolveShared(isComputed func(value any) bool, compute func(
 // catalogue's names of container images to their full references.
 func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluster.Cluster, images map[string]string) (*Variables, error) {
 	v := newVariables(given)
-	wide, err := lang.FromGo(c)
+	wide, err := jsontypes.FromGo(c)
 	if err != nil {
 		return nil, fmt.Errorf("variables of the cluster: %w", err)
 	}
 	all := map[string]any{}
 	for name, node := range c.Nodes {
-		m, err := lang.FromGo(node)
+		m, err := jsontypes.FromGo(node)
 		if err != nil {
 			return nil, fmt.Errorf("variables of host %s: %w", name, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine"
-	"deployer/engine/lang"
+	"deployer/jsontypes"
 )
 
 func newFactsCommand(e env) *cobra.Command {
@@ -68,7 +68,7 @@ func factsByHost(all []execResult) map[string]any {
 func printFacts(w io.Writer, all []execResult) error {
 	by := factsByHost(all)
 	for _, a := range all {
-		text, err := yaml.Marshal(lang.Normalize(by[a.Host]))
+		text, err := yaml.Marshal(jsontypes.Normalize(by[a.Host]))
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/jsontypes"
 	"deployer/strictyaml"
 )
 
@@ -210,7 +211,7 @@ func (c *compiler) lists(x taskContext, l *program.Loop) map[string]list {
 func (c *compiler) listOf(x taskContext, l *program.Loop, base map[string]any) (out list) {
 	fixed := map[string]any{}
 	for name, value := range c.lib.Extra {
-		fixed[name] = lang.Normalize(value)
+		fixed[name] = jsontypes.Normalize(value)
 	}
 	v := lang.NewVars(base, fixed)
 	err := v.PushScope(x.scopes, l.Refs)

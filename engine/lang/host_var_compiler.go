@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"deployer/jsontypes"
 	"deployer/strictyaml"
 )
 
@@ -41,7 +42,7 @@ func (c *HostVarCompiler) Compile(value any, at func() strictyaml.Pos) (any, err
 func (c *HostVarCompiler) compile(value any, pos strictyaml.Pos) (*Value, error) {
 	v := &Value{Pos: pos}
 	if !hasTemplate(value) {
-		v.isConstant, v.constant = true, Normalize(value)
+		v.isConstant, v.constant = true, jsontypes.Normalize(value)
 		return v, nil
 	}
 	var err error

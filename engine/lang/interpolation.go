@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"deployer/engine/lang/dialect"
+	"deployer/jsontypes"
 	"deployer/strictyaml"
 )
 
@@ -144,7 +145,7 @@ func (t *Interpolation) Value(vars map[string]any) (any, error) {
 	}
 	switch made := v.(type) {
 	case float64:
-		return Normalize(made), nil // 8 / 2 is a whole number
+		return jsontypes.Normalize(made), nil // 8 / 2 is a whole number
 	case string:
 		if len(made) > maxTextBytes {
 			return nil, t.pieces[0].expr.tooLong()

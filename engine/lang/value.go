@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"deployer/jsontypes"
 	"deployer/strictyaml"
 )
 
@@ -103,7 +104,7 @@ func (v *Value) scalar(d *Document, n *yaml.Node) error {
 	if err := n.Decode(&v.constant); err != nil {
 		return v.Pos.Errorf("cannot read the value: %v", err)
 	}
-	v.constant = Normalize(v.constant)
+	v.constant = jsontypes.Normalize(v.constant)
 	return nil
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/jsontypes"
 )
 
 // runAction runs an action on the controller.
@@ -153,7 +153,7 @@ func toJSONTypes(o engine.Output) (engine.Output, error) {
 	if len(o) == 0 {
 		return nil, nil
 	}
-	m, err := lang.FromGo(map[string]any(o))
+	m, err := jsontypes.FromGo(map[string]any(o))
 	if err != nil {
 		return nil, fmt.Errorf("output of the action: %w", err)
 	}

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"sync"
 
-	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/jsontypes"
 )
 
 // normalizer converts the variables of all hosts to the types of playbooks. It converts
@@ -28,12 +28,12 @@ func (n *normalizer) normalize(base map[string]any) map[string]any {
 	for name, value := range base {
 		m, isMap := value.(map[string]any)
 		if !isMap {
-			out[name] = lang.Normalize(value)
+			out[name] = jsontypes.Normalize(value)
 			continue
 		}
 		at := reflect.ValueOf(m).Pointer()
 		if _, ok := n.seen[at]; !ok {
-			n.seen[at] = normalized{m, lang.Normalize(m)}
+			n.seen[at] = normalized{m, jsontypes.Normalize(m)}
 		}
 		out[name] = n.seen[at].result
 	}

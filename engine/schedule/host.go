@@ -10,6 +10,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/jsontypes"
 )
 
 // host is one host's progress through the program. Its goroutine owns all fields without
@@ -64,7 +65,7 @@ type host struct {
 func newHost(r *run, index int, name string, base map[string]any) *host {
 	fixed := map[string]any{}
 	for k, v := range r.opts.Extra {
-		fixed[k] = lang.Normalize(v)
+		fixed[k] = jsontypes.Normalize(v)
 	}
 	clean := r.shared.normalize(base)
 	for _, k := range lang.Reserved() {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"deployer/engine/lang"
+	"deployer/jsontypes"
 )
 
 // connect connects the host if it has no session, and updates its facts.
@@ -28,7 +28,7 @@ func (h *host) refresh() error {
 	if session == nil {
 		return errTruncated
 	}
-	facts, err := lang.FromGo(session.Facts())
+	facts, err := jsontypes.FromGo(session.Facts())
 	if err != nil {
 		return fmt.Errorf("facts: %w", err)
 	}

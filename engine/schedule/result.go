@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/lang"
 	"deployer/engine/program"
 	"deployer/engine/redact"
+	"deployer/jsontypes"
 )
 
 // record handles the result of a step: counters, events, handlers and registered names. It
@@ -107,10 +107,10 @@ func view(res engine.Result) map[string]any {
 func output(res engine.Result) map[string]any {
 	out := map[string]any{}
 	if res.Change != nil {
-		maps.Copy(out, lang.Normalize(map[string]any(res.Change.Output)).(map[string]any))
+		maps.Copy(out, jsontypes.Normalize(map[string]any(res.Change.Output)).(map[string]any))
 	}
 	if res.Output != nil {
-		maps.Copy(out, lang.Normalize(map[string]any(res.Output)).(map[string]any))
+		maps.Copy(out, jsontypes.Normalize(map[string]any(res.Output)).(map[string]any))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"deployer/engine/lang"
 	"deployer/engine/program"
 	"deployer/engine/taskargs"
+	"deployer/jsontypes"
 	"deployer/strictyaml"
 )
 
@@ -133,7 +134,7 @@ func (u *undefinedNames) varsBeforeRun(host string) *lang.Vars {
 	if vars == nil {
 		fixed := map[string]any{}
 		for name, value := range u.inv.Extra {
-			fixed[name] = lang.Normalize(value)
+			fixed[name] = jsontypes.Normalize(value)
 		}
 		vars = lang.NewVars(u.varsOf(host), fixed)
 		u.bases[host] = vars

@@ -1,4 +1,4 @@
-package lang
+package jsontypes
 
 import (
 	"encoding/json"
@@ -65,10 +65,11 @@ func TestFromGoIsJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := fromJSON(string(raw))
-		if err != nil {
+		var decoded any
+		if err := json.Unmarshal(raw, &decoded); err != nil {
 			t.Fatal(err)
 		}
+		want := Normalize(decoded)
 		got, err := FromGo(v)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -1,4 +1,4 @@
-package lang
+package jsontypes
 
 import (
 	"encoding"
@@ -64,7 +64,11 @@ func throughJSON(v reflect.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromJSON(string(raw))
+	var out any
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, err
+	}
+	return Normalize(out), nil
 }
 
 func mapFromGo(v reflect.Value) (any, error) {
