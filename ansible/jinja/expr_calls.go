@@ -1,9 +1,6 @@
 package jinja
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // call prints a call of a Python method on a text, list or mapping.
 func (w *exprPrinter) call(c call) string {
@@ -41,11 +38,7 @@ func (w *exprPrinter) function(c call) string {
 	switch {
 	case isLookup(c):
 	case c.name == "lookup" || c.name == "query" || c.name == "q":
-		advice, ok := lookups[strings.TrimPrefix(string(what), "ansible.builtin.")]
-		if !ok {
-			advice = "a task does it, with register and delegate_to: localhost"
-		}
-		return w.fail("there is no lookup(%s): %s", strconv.Quote(string(what)), advice)
+		return w.fail("there is no lookup(%s): %s", strconv.Quote(string(what)), LookupAdvice(string(what)))
 	case c.name == "range" && len(c.args.list) == 2:
 		return w.tight(c.args.list[0]) + "..(" + w.value(c.args.list[1]) + " - 1)"
 	case c.name == "range" && len(c.args.list) == 1:
@@ -56,23 +49,13 @@ func (w *exprPrinter) function(c call) string {
 	return c.name + "(" + w.all(c.args.list) + ")" // the compiler of expr reports a function that does not exist
 }
 
-// lookups are the lookup plugins that common roles use, with advice for each.
-var lookups = map[string]string{
-	"first_found": "include_vars takes a list of names, of which the first that exists counts",
-	"pipe":        "a task command with delegate_to: localhost and register",
-	"url":         "a task http_check, or download",
-	"vars":        "the variable by its name, or a mapping with a key",
-	"dict":        "toPairs(NAME)",
-	"fileglob":    "name the files in a list, or copy a directory",
-}
-
 // isLookup reports whether a call is a lookup that deployer supports.
 func isLookup(c call) bool {
 	if c.name != "lookup" && c.name != "query" && c.name != "q" {
 		return false
 	}
 	what, _ := c.args.at(0, "").(text)
-	switch what[strings.LastIndexByte(string(what), '.')+1:] {
+	switch lookupPlugin(string(what)) {
 	case "file", "env", "password", "template":
 		return true
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+
+	"deployer/ansible/jinja"
 )
 
 // The names of the lookups of Ansible after Visit, with all variables before their
@@ -68,7 +70,7 @@ func (e *Expr) checkLookup(call *ast.CallNode) error {
 		return errors.New("lookup wants its name as a constant: file, env, password or template")
 	}
 	if lookupPlugins[bareLookup(name.Value)] == nil {
-		return fmt.Errorf("there is no lookup %q; there are file, env, password and template%s", name.Value, missingLookupAdvice[bareLookup(name.Value)])
+		return fmt.Errorf("there is no lookup %q; there are file, env, password and template; %s", name.Value, jinja.LookupAdvice(name.Value))
 	}
 	if bareLookup(name.Value) != "template" {
 		return nil
@@ -113,15 +115,6 @@ var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (
 		}
 		return tpl.Text(vars)
 	},
-}
-
-// missingLookupAdvice holds alternatives for lookups that do not exist.
-var missingLookupAdvice = map[string]string{
-	"pipe":        "; a task command with delegate_to: localhost and register",
-	"vars":        "; $env['NAME'] is the variable of that name",
-	"dict":        "; NAME | dict2items",
-	"first_found": "; include_vars takes a list of names, of which the first that exists counts",
-	"url":         "; a task http_check, or download",
 }
 
 func (e *Expr) find(args []any) ([]any, error) {
