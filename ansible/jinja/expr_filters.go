@@ -83,12 +83,7 @@ func (w *exprPrinter) piped(f filter) string {
 	return "(" + out + ")"
 }
 
-func (w *exprPrinter) or(n node, other string) string {
-	if n == nil {
-		return other
-	}
-	return w.value(n)
-}
+func (w *exprPrinter) or(n node, other string) string { return valueOr(w, n, other) }
 
 // fallback prints the filter default. With boolean=true it replaces empty values too.
 func (w *exprPrinter) fallback(f filter) string {

@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"iter"
-	"strconv"
 	"strings"
 )
 
@@ -59,45 +58,20 @@ func (w *exprPrinter) tight(n node) string {
 	return "(" + out + ")"
 }
 
-func (w *exprPrinter) value(n node) string {
-	switch t := n.(type) {
-	case nil:
-		return "nil"
-	case grouped:
-		return "(" + w.value(t.x) + ")"
-	case text:
-		return strconv.Quote(string(t))
-	case literal:
-		return string(t)
-	case name, field:
-		return w.path(n)
-	case slice:
-		return w.slice(t)
-	case list:
-		return "[" + w.all(t) + "]"
-	case dict:
-		return w.dict(t)
-	case unary:
-		if t.op == "not" {
-			return w.not(t.x)
-		}
-		return "-" + w.tight(t.x)
-	case binary:
-		return w.binary(t)
-	case choice:
-		cond := w.truth(t.cond)
-		if !isAtom(cond) {
-			cond = "(" + cond + ")"
-		}
-		return cond + " ? " + w.tight(t.then) + " : " + w.tight(t.other)
-	case test:
-		return w.test(t)
-	case filter:
-		return w.filter(t)
-	case call:
-		return w.call(t)
+func (w *exprPrinter) value(n node) string { return printValue(w, n) }
+
+func (w *exprPrinter) group(g grouped) string { return "(" + w.value(g.x) + ")" }
+
+func (w *exprPrinter) list(l list) string { return "[" + w.all(l) + "]" }
+
+func (w *exprPrinter) negative(n node) string { return "-" + w.tight(n) }
+
+func (w *exprPrinter) choice(c choice) string {
+	cond := w.truth(c.cond)
+	if !isAtom(cond) {
+		cond = "(" + cond + ")"
 	}
-	return w.fail("cannot be translated")
+	return cond + " ? " + w.tight(c.then) + " : " + w.tight(c.other)
 }
 
 func (w *exprPrinter) all(nodes []node) string {

@@ -62,12 +62,7 @@ func (w *templatePrinter) filter(f filter) string {
 	return w.fail("there is no filter %q here", f.name)
 }
 
-func (w *templatePrinter) or(n node, other string) string {
-	if n == nil {
-		return other
-	}
-	return w.value(n)
-}
+func (w *templatePrinter) or(n node, other string) string { return valueOr(w, n, other) }
 
 // fallback prints the filter default: dig for paths, because a part of the path may be
 // undefined.

@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -52,45 +51,23 @@ func closes(s string) int {
 // fn prints a call of a template function; the arguments have their parentheses already.
 func fn(name string, args ...string) string { return "(" + name + " " + strings.Join(args, " ") + ")" }
 
-func (w *templatePrinter) value(n node) string {
-	switch t := n.(type) {
-	case nil, grouped:
-		if t == nil {
-			return "nil"
-		}
-		return w.value(bare(n))
-	case text:
-		return strconv.Quote(string(t))
-	case literal:
-		return string(t)
-	case name, field:
-		return w.path(n)
-	case slice:
-		return w.slice(t)
-	case list:
-		if len(t) == 0 {
-			return "list"
-		}
-		return fn("list", w.all(t)...)
-	case dict:
-		return w.dict(t)
-	case unary:
-		if t.op == "not" {
-			return fn("not", w.value(t.x))
-		}
-		return fn("sub", "0", w.value(t.x))
-	case binary:
-		return w.binary(t)
-	case choice:
-		return fn("ternary", w.value(t.then), w.value(t.other), w.truth(t.cond))
-	case test:
-		return w.test(t)
-	case filter:
-		return w.filter(t)
-	case call:
-		return w.call(t)
+func (w *templatePrinter) value(n node) string { return printValue(w, n) }
+
+func (w *templatePrinter) group(g grouped) string { return w.value(bare(g)) }
+
+func (w *templatePrinter) list(l list) string {
+	if len(l) == 0 {
+		return "list"
 	}
-	return w.fail("cannot be translated")
+	return fn("list", w.all(l)...)
+}
+
+func (w *templatePrinter) negative(n node) string { return fn("sub", "0", w.value(n)) }
+
+func (w *templatePrinter) not(n node) string { return fn("not", w.value(n)) }
+
+func (w *templatePrinter) choice(c choice) string {
+	return fn("ternary", w.value(c.then), w.value(c.other), w.truth(c.cond))
 }
 
 // managed is the value of ansible_managed.
