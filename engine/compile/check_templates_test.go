@@ -1,9 +1,6 @@
 package compile
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // TestUndefinedNamesInTemplateFiles: a name that a template file looks at in any case is found before
 // any host is contacted, where it is certain that a host renders the file.
@@ -64,14 +61,7 @@ func TestUndefinedNamesInTemplateFiles(t *testing.T) {
 				"templates/parts", `{{ define "p" }}<{{/* */}}{{ .nothing }}{{ end }}{{ template "p" . }}`,
 				"templates/broken", "a\n{{ end }}",
 				"roles/r/tasks/main.yaml", "- template: {src: x}\n", "roles/r/templates/x", "{{ nothing }}")
-			switch {
-			case tt.want == "" && err != nil:
-				t.Error(err)
-			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-				t.Errorf("error %v, want %s", err, tt.want)
-			case err != nil && strings.Contains(err.Error(), "\n"):
-				t.Errorf("more than one error: %v", err)
-			}
+			requireOneError(t, err, tt.want)
 		})
 	}
 }

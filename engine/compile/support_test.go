@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -145,7 +146,7 @@ func files(pairs ...string) fstest.MapFS {
 	return out
 }
 
-// compile compiles site.yaml of the given files; roles are below roles/.
+// compileFiles compiles site.yaml of the given files; roles are below roles/.
 func compileFiles(t *testing.T, lib *Compiler, pairs ...string) (*program.Program, error) {
 	t.Helper()
 	tree := files(pairs...)
@@ -168,4 +169,17 @@ func mustCompile(t *testing.T, pairs ...string) *program.Program {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// requireOneError requires a single error with the text want; no error when want is empty.
+func requireOneError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Error(err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("error %v, want %s", err, want)
+	case err != nil && strings.Contains(err.Error(), "\n"):
+		t.Errorf("more than one error: %v", err)
+	}
 }

@@ -1,9 +1,6 @@
 package compile
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // TestUndefinedNames: a name that nobody gives a value is found before any host is
 // contacted where it would be an error in any case, and only there.
@@ -91,14 +88,7 @@ func TestUndefinedNames(t *testing.T) {
 			_, err := compileFiles(t, lib, "site.yaml", "- hosts: all\n  "+tt.play+"\n", "inc.yaml", "- file: {path: '/{{ item }}'}\n",
 				"roles/r/tasks/main.yaml", "- file: {path: '/{{ mine }}'}\n", "roles/r/defaults/main.yaml", "mine: '{{ nothing }}'\n",
 				"roles/hidden/tasks/main.yaml", "- file: {path: '/{{ every }}'}\n", "roles/hidden/defaults/main.yaml", "every: '{{ nothing }}'\n")
-			switch {
-			case tt.want == "" && err != nil:
-				t.Error(err)
-			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-				t.Errorf("error %v, want %s", err, tt.want)
-			case err != nil && strings.Contains(err.Error(), "\n"):
-				t.Errorf("more than one error: %v", err)
-			}
+			requireOneError(t, err, tt.want)
 		})
 	}
 }
