@@ -36,8 +36,8 @@ const (
 // UserEtcd is the user and the group of the etcd process.
 const UserEtcd = "etcd"
 
-// AdminGroup is the group of the admin certificate. A ClusterRoleBinding gives it its
-// rights, which can be revoked; those of system:masters cannot.
+// AdminGroup is the group of the admin certificate. A ClusterRoleBinding gives it
+// rights that can be revoked; the rights of system:masters cannot be revoked.
 const AdminGroup = "deployer:cluster-admins"
 
 // userKubeletClient is the API server's user at the kubelets. As with AdminGroup, a

@@ -9,7 +9,7 @@ const PurgeModule = "purge_backups"
 type Purge struct {
 	// Run is the run whose backups are removed; empty for all but the current run.
 	Run string `json:",omitempty"`
-	// All removes all backups, not only those of secret steps.
+	// All removes the backups of all steps, not only of secret steps.
 	All bool `json:",omitempty"`
 }
 

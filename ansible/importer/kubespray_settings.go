@@ -83,7 +83,7 @@ var instead = map[string]string{
 }
 
 // clusterVars moves the variables with an equivalent from vs to the section cluster,
-// and drops those that are unset.
+// and drops the unset ones.
 func (c *converter) clusterVars(vs vars) {
 	if !c.kubespray {
 		return

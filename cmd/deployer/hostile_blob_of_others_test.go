@@ -11,8 +11,8 @@ import (
 	"deployer/test/fleet"
 )
 
-// TestHostileBlobOfOthers checks that a host gets blobs of its own steps in flight only,
-// not those of another host or step.
+// TestHostileBlobOfOthers checks that a host gets the blobs of its own steps in flight
+// only, and no blob of another host or step.
 func TestHostileBlobOfOthers(t *testing.T) {
 	digest := func(seg protocol.Frame) string {
 		_, rest, ok := strings.Cut(string(seg.Payload), `"Blob":"`)

@@ -46,7 +46,7 @@ func TestFilesOfPlaybookAreRecorded(t *testing.T) {
 }
 
 // TestPlaybookGroupVars checks that group_vars and host_vars beside the playbook
-// override those of the inventory, are recorded in plans, and are in inventory show.
+// override the inventory's files, are recorded in plans, and are in inventory show.
 func TestPlaybookGroupVars(t *testing.T) {
 	s := newTestSite(t, 1, map[string]string{
 		"site/site.yaml":           "- hosts: all\n  tasks: [{file: {path: /output, content: '{{ greeting }} {{ name }} {{ hosts.n001.vars.name }}'}}]\n",

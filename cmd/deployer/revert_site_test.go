@@ -13,7 +13,7 @@ import (
 	"deployer/test/fleet"
 )
 
-// trees returns all files of the hosts except those of agents.
+// trees returns all files of the hosts except the files of agents.
 func (s *testSite) trees() map[string]string {
 	s.t.Helper()
 	out := map[string]string{}

@@ -57,7 +57,7 @@ hosts succeeded, 3 when some did.`,
 	f.BoolVarP(&o.Check, "check", "C", false, "remove nothing, show which backups would be removed")
 	f.StringVarP(&o.Limit, "limit", "l", "", "limit the purge to the hosts of a `pattern`")
 	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for an unknown flag
-	f.BoolVar(&all, "all", false, "remove all backups, not only those of secret steps")
+	f.BoolVar(&all, "all", false, "remove the backups of all steps, not only of secret steps")
 	f.BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation")
 	return cmd
 }

@@ -16,7 +16,7 @@ func newValidateCommand(e env) *cobra.Command {
 hosts, a master, an odd number of etcd members, sizes and overlaps of address ranges,
 versions and their skew, and settings of components, which it decodes with the
 components' types and checks with their validation rules; it compares flags with
-those of the version. It reports all problems at once, one line each.`,
+the flags that the version has. It reports all problems at once, one line each.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			p, err := loadCluster(path)
