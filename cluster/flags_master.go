@@ -192,7 +192,7 @@ func (r *resolver) etcdFlags(n Node) map[string]string {
 	// compares its data with the others first and refuses to serve what differs;
 	// the API server's watch cache wants news at least every 5 s. kubeadm sets
 	// both (cmd/kubeadm/app/phases/etcd/local.go).
-	if atLeast(r.out.Versions.Etcd, "3.6.0") {
+	if atLeast(n.Versions.Etcd, "3.6.0") {
 		out["feature-gates"] = "InitialCorruptCheck=true"
 		out["watch-progress-notify-interval"] = "5s"
 	} else {

@@ -21,6 +21,8 @@ type Node struct {
 	ProxyListen       []string `json:"proxy_listen"`        // address:port pairs of the proxy on this host
 	LocalAPI          string   `json:"local_api"`           // URL of the API on this host
 
+	Versions NodeVersions `json:"versions"`
+
 	Labels map[string]string `json:"labels"` // of the Kubernetes node
 	Taints []Taint           `json:"taints"` // of the Kubernetes node
 	BGP    BGP               `json:"bgp"`

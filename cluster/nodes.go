@@ -48,6 +48,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 		n.Taints = r.taints(h)
 		n.BGP = t.node(h.Name, r.spec.Network.ASN)
 	}
+	n.Versions = nodeVersions(r.out.Versions, n, mergeLayers(r.spec.Overrides, h.Overrides))
 	return n
 }
 
@@ -68,9 +69,9 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	}
 	if n.IsNode {
 		kubelet, proxy := section(over, componentKubelet), section(over, componentKubeProxy)
-		n.KubeletConfig = merge(r.kubeletConfig(n), without(kubelet, extraArgs))
+		n.KubeletConfig = merge(r.kubeletConfig(n), without(kubelet, extraArgs, versionKey))
 		n.Args.Kubelet = flags(kubeletFlags(n), kubelet)
-		n.KubeProxyConfig = merge(r.kubeProxyConfig(n), without(proxy, extraArgs))
+		n.KubeProxyConfig = merge(r.kubeProxyConfig(n), without(proxy, extraArgs, versionKey))
 		n.Args.KubeProxy = flags(map[string]string{"config": kubeProxyConfigFile}, proxy)
 		n.Containerd = r.containerdConfig(n, section(over, componentContainerd))
 	}
@@ -166,11 +167,10 @@ func (r *resolver) images(n Node) []Image {
 	}
 	v := r.out.Versions
 	if n.RunsAPIServer {
-		for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-			out = append(out, Image{Name: name, Version: v.Kubernetes})
-		}
+		out = append(out, Image{"kube-apiserver", n.Versions.APIServer},
+			Image{"kube-controller-manager", n.Versions.ControllerManager}, Image{"kube-scheduler", n.Versions.Scheduler})
 	}
-	out = append(out, Image{"kube-proxy", v.Kubernetes}, Image{"pause", v.Pause})
+	out = append(out, Image{"kube-proxy", n.Versions.KubeProxy}, Image{"pause", v.Pause})
 	if n.RunsProxyPod {
 		version := v.Nginx
 		if r.spec.Proxy.Kind == ProxyHAProxy {

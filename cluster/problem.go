@@ -1,17 +1,27 @@
 package cluster
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Problem is a reason why a cluster cannot be built as it is written.
 type Problem struct {
 	Code    string `json:"code"`    // stable, for machines: no-master, overlap, ...
 	Subject string `json:"subject"` // the key or the host that it is about
 	Message string `json:"message"` // what is wrong and what to do, one line
+	// More are further hosts with the same problem, when Subject is a host.
+	More []string `json:"more,omitempty"`
 }
 
 func (p Problem) String() string {
-	if p.Subject == "" {
+	switch {
+	case p.Subject == "":
 		return p.Message
+	case len(p.More) == 1:
+		return fmt.Sprintf("%s: %s (and %s)", p.Subject, p.Message, p.More[0])
+	case len(p.More) > 1:
+		return fmt.Sprintf("%s: %s (and %d other hosts)", p.Subject, p.Message, len(p.More))
 	}
 	return p.Subject + ": " + p.Message
 }

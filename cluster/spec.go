@@ -24,7 +24,7 @@ type Spec struct {
 	Schedulable   *bool             `yaml:"schedulable_masters" doc:"Whether ordinary pods may run on masters; default true only when the cluster has no minion."`
 	Size          string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile; auto goes by the number of nodes."`
 	Sysctls       map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; these win."`
-	Overrides     map[string]any    `yaml:"overrides" doc:"Free settings by component: apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args."`
+	Overrides     map[string]any    `yaml:"overrides" doc:"Free settings by component: apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args, and version for a release other than the cluster's; groups and hosts may have overrides of their own."`
 	Rollout       RolloutSpec       `yaml:"rollout" doc:"How changes reach nodes that are in use: one canary of each role first, then the others."`
 	AllowUntested bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions outside the table of tested ones."`
 	AllowSingleRR bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`

@@ -31,6 +31,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkTimes()
 	c.checkNetwork()
 	c.checkOverrides()
+	c.checkWantedSkew()
 	c.checkSysctls()
 	c.checkPlainValues()
 	c.checkRegistries()
@@ -134,6 +135,7 @@ func (c *checker) checkOverrideMap(where string, over map[string]any) {
 			}
 			continue
 		}
+		c.checkVersionKey(where+"."+name, name, settings)
 		if args, has := settings[extraArgs]; has && args != nil {
 			c.checkExtraArgs(where+"."+name, args)
 		}
@@ -141,8 +143,8 @@ func (c *checker) checkOverrideMap(where string, over map[string]any) {
 			continue
 		}
 		for _, key := range sortedKeys(settings) {
-			if key != extraArgs {
-				c.add("unknown-override", where+"."+name, "there is no setting %q: flags go below extra_args", key)
+			if key != extraArgs && key != versionKey {
+				c.add("unknown-override", where+"."+name, "there is no setting %q: flags go below extra_args, and version is the component's version", key)
 			}
 		}
 	}

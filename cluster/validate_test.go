@@ -41,6 +41,23 @@ var brokenClusters = []struct {
 	{"old etcd", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Etcd = "v3.5.21" }, "version-skew cluster.versions.etcd", "v3.5.24"},
 	{"containerd 1", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Containerd = "v1.7.29" }, "version-skew cluster.versions.containerd", "v2.0.0"},
 
+	{"version of a host", func(_ *cluster.Spec, h *[]cluster.Host) {
+		(*h)[4].Overrides = map[string]any{"kubelet": map[string]any{"version": "1.35"}}
+	}, "bad-version n2: overrides.kubelet.version", "v1.36.3"},
+	{"unsupported version of a host", func(_ *cluster.Spec, h *[]cluster.Host) {
+		(*h)[4].Overrides = map[string]any{"kubelet": map[string]any{"version": "v1.30.2"}}
+	}, "unknown-version n2: overrides.kubelet.version", "v1.35"},
+	{"a number as version", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Overrides = map[string]any{"containerd": map[string]any{"version": 3}}
+	}, "bad-version cluster.overrides.containerd.version", "write a text"},
+	{"kubelet newer than API servers", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Kubernetes = "v1.35.4"
+		(*h)[4].Overrides = map[string]any{"kubelet": map[string]any{"version": "v1.36.3"}}
+	}, "version-skew n2", "kubelet is v1.36.3, newer than an API server, which is v1.35.4"},
+	{"old etcd beside 3.6", func(_ *cluster.Spec, h *[]cluster.Host) {
+		(*h)[1].Overrides = map[string]any{"etcd": map[string]any{"version": "v3.5.24"}}
+	}, "version-skew m2", "v3.5.26"},
+
 	{"not a range", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "10.244.0.0" }, "bad-cidr cluster.pod_cidr", "not a range"},
 	{"stray host part", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "10.96.1.0/16" }, "bad-cidr cluster.service_cidr", "write 10.96.0.0/16"},
 	{"pods over services", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "10.96.128.0/17" }, "overlap cluster.service_cidr", "10.96.128.0/17"},

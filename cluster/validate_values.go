@@ -6,64 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/Masterminds/semver/v3"
 )
 
-var (
-	dnsLabel  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	imageTags = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-)
-
-// checkVersions: Kubernetes from the table, the rest within what that minor
-// works with. Kubernetes' own components always have one version here, so its
-// skew policy (kubernetes.io/releases/version-skew-policy) can only be broken
-// over time, by an upgrade, which has a rule of its own.
-func (c *checker) checkVersions() {
-	v := c.spec.Kubernetes
-	parsed, err := semver.StrictNewVersion(strings.TrimPrefix(v, "v"))
-	switch {
-	case err != nil || !strings.HasPrefix(v, "v"):
-		c.add("bad-version", "cluster.kubernetes", "%q is not a version such as %s", v, DefaultKubernetes)
-	case !knownMinor(v) && !c.spec.AllowUntested:
-		c.add("unknown-version", "cluster.kubernetes", "%s is not among the supported versions: %s", v, strings.Join(SupportedKubernetes(), ", "))
-	case parsed.Prerelease() != "" && !c.spec.AllowUntested:
-		c.add("unknown-version", "cluster.kubernetes", "%s is a pre-release: set allow_untested_versions: true to try it", v)
-	}
-	for _, p := range []struct{ key, value string }{
-		{"etcd", c.spec.Versions.Etcd}, {"containerd", c.spec.Versions.Containerd},
-		{"cni", c.spec.Versions.CNI}, {"coredns", c.spec.Versions.CoreDNS},
-	} {
-		if _, err := semver.StrictNewVersion(strings.TrimPrefix(p.value, "v")); err != nil || !strings.HasPrefix(p.value, "v") {
-			c.add("bad-version", "cluster.versions."+p.key, "%q is not a version such as v1.2.3", p.value)
-		}
-	}
-	// No rule compares these versions; the builds of distributions have their own form, such
-	// as 1.1.5-1.deb12u1.
-	for _, p := range []struct{ key, value string }{
-		{"runc", c.spec.Versions.Runc}, {"pause", c.spec.Versions.Pause}, {"nginx", c.spec.Versions.Nginx}, {"haproxy", c.spec.Versions.HAProxy},
-	} {
-		if !imageTags.MatchString(p.value) {
-			c.add("bad-version", "cluster.versions."+p.key, "%q is not a version or tag such as 1.28.0", p.value)
-		}
-	}
-	c.checkCompanions(releaseOf(v))
-}
-
-// checkCompanions refuses versions that the Kubernetes version does not support.
-func (c *checker) checkCompanions(r release) {
-	if c.spec.AllowUntested {
-		return
-	}
-	for _, p := range []struct{ key, value, min string }{
-		{"etcd", c.spec.Versions.Etcd, r.MinEtcd},
-		{"containerd", c.spec.Versions.Containerd, r.MinContainerd},
-	} {
-		if _, err := semver.NewVersion(p.value); err == nil && !atLeast(p.value, p.min) {
-			c.add("version-skew", "cluster.versions."+p.key, "%s is too old for Kubernetes %s: use v%s or newer", p.value, c.spec.Kubernetes, p.min)
-		}
-	}
-}
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 func (c *checker) checkNames() {
 	if !dnsLabel.MatchString(c.spec.Name) {

@@ -62,46 +62,51 @@ func resolver(inv *inventory.Inventory, spec ArtifactsSpec) (*images.Resolver, e
 // listArtifacts sets Needed and the names of container images. Of the two API proxies
 // only the configured one is needed.
 func (p *Project) listArtifacts(architectures []string) error {
-	versions := roles.Versions(p.Cluster)
+	needed, versions := roles.NeededVersions(p.Cluster), roles.Versions(p.Cluster)
 	p.images = map[string]string{}
 	for _, name := range p.Artifacts.Catalogue.Names() {
-		artifact, err := p.Artifacts.Catalogue.Artifact(name)
-		if err != nil {
-			return err
-		}
-		version, ok := versions[name]
-		if !ok {
+		if len(needed[name]) == 0 {
 			return fmt.Errorf("artifact %s of the catalogue has no version in the cluster", name)
 		}
-		ref := images.Ref{Name: name, Version: version}
-		if artifact.Kind == images.KindImage {
-			p.images[name] = artifact.ImageName(ref)
+		if ref := p.imageName(name, versions[name]); ref != "" {
+			p.images[name] = ref
 		}
 		if other := (name == cluster.ProxyNginx || name == cluster.ProxyHAProxy) && name != p.Cluster.Proxy.Kind; other {
 			continue
 		}
-		for _, arch := range architectures {
-			ref.Arch = arch
-			p.Needed = append(p.Needed, ref)
+		for _, version := range needed[name] {
+			for _, arch := range architectures {
+				p.Needed = append(p.Needed, images.Ref{Name: name, Version: version, Arch: arch})
+			}
 		}
 	}
 	return nil
 }
 
+// imageName returns the full reference of a container image; "" for other artifacts.
+func (p *Project) imageName(name, version string) string {
+	artifact, err := p.Artifacts.Catalogue.Artifact(name)
+	if err != nil || artifact.Kind != images.KindImage {
+		return ""
+	}
+	return artifact.ImageName(images.Ref{Name: name, Version: version})
+}
+
 // ImageDigests returns the manifest digests of the cluster's container images that are
-// in the lock file, by catalogue name and architecture.
+// in the lock file, by full reference and architecture.
 func (p *Project) ImageDigests() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, ref := range p.Needed {
 		pin, ok := p.Artifacts.Lock.Pin(ref)
-		if p.images[ref.Name] == "" || !ok {
+		name := p.imageName(ref.Name, ref.Version)
+		if name == "" || !ok {
 			continue
 		}
-		if out[ref.Name] == nil {
-			out[ref.Name] = map[string]string{}
+		if out[name] == nil {
+			out[name] = map[string]string{}
 		}
 		// A source without manifests has only the digest of the archive.
-		out[ref.Name][ref.Arch] = cmp.Or(pin.Manifest, "sha256:"+pin.SHA256)
+		out[name][ref.Arch] = cmp.Or(pin.Manifest, "sha256:"+pin.SHA256)
 	}
 	return out
 }

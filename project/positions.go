@@ -11,19 +11,38 @@ import (
 )
 
 // withPositions prefixes the problems of a cluster with file:line:column of the
-// inventory.
+// inventory. The same problem at one place, as that of a group's value on all its hosts,
+// is reported once.
 func withPositions(inv *inventory.Inventory, err error) error {
 	var problems cluster.Problems
 	if !errors.As(err, &problems) {
 		return err
 	}
-	errs := make([]error, len(problems))
-	for i, p := range problems {
-		place := inv.File
-		if node := findKey(inv.Cluster, strings.Split(strings.TrimPrefix(p.Subject, "cluster."), ".")); node != nil {
-			place = strictyaml.At(inv.File, node).String()
+	var errs []error
+	reported := map[string]bool{}
+	for _, p := range problems {
+		place, found := problemPos(inv, p)
+		if id := place + "\x00" + p.Message; !found || !reported[id] {
+			reported[id] = true
+			errs = append(errs, fmt.Errorf("%s: %s", place, p))
 		}
-		errs[i] = fmt.Errorf("%s: %s", place, p)
 	}
 	return errors.Join(errs...)
+}
+
+// problemPos returns the place of the key that a problem is about; found is false when
+// the file does not have it.
+func problemPos(inv *inventory.Inventory, p cluster.Problem) (place string, found bool) {
+	if host, key, ok := strings.Cut(p.Subject, ": overrides."); ok {
+		path := strings.Split(key, ".")
+		for n := len(path); n > 0; n-- {
+			if pos := inv.OverridePos(host, path[:n]); pos.Line != 0 {
+				return pos.String(), true
+			}
+		}
+	}
+	if node := findKey(inv.Cluster, strings.Split(strings.TrimPrefix(p.Subject, "cluster."), ".")); node != nil {
+		return strictyaml.At(inv.File, node).String(), true
+	}
+	return inv.File, false
 }

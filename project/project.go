@@ -36,7 +36,7 @@ type Project struct {
 	Arch      string       // the first of artifacts.architectures
 	Hosts     []string     // hosts that a run may contact, in inventory order
 
-	images   map[string]string // full references of container images by catalogue name
+	images   map[string]string // full references of container images in the cluster's versions, by catalogue name
 	groups   map[string][]string
 	recorder *fileRecorder
 }
@@ -119,7 +119,7 @@ func (p *Project) Variables() (*roles.Variables, error) {
 		return nil, err
 	}
 	p.images[ProbeName] = images.ProbeName(images.ProbeTag(digest))
-	return roles.NewVariables(p.Inventory, given, p.Cluster, p.images)
+	return roles.NewVariables(p.Inventory, given, p.Cluster, roles.Images{Cluster: p.images, Name: p.imageName})
 }
 
 // Match returns the hosts of a pattern. Roles in it are those of the resolved cluster,

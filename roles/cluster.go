@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"deployer/cluster"
 	"deployer/inventory"
@@ -59,7 +60,8 @@ func fillVersions(v *cluster.Versions, offered map[string]string) {
 	v.HAProxy = cmp.Or(v.HAProxy, offered["haproxy"])
 }
 
-// Versions returns the versions of all artifacts of a cluster, by artifact name.
+// Versions returns the versions of all artifacts of a cluster, by artifact name, without
+// those that overrides of hosts name.
 func Versions(c *cluster.Cluster) map[string]string {
 	v := c.Versions
 	out := map[string]string{
@@ -68,6 +70,32 @@ func Versions(c *cluster.Cluster) map[string]string {
 	}
 	for _, name := range []string{"kubelet", "kubectl", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"} {
 		out[name] = v.Kubernetes
+	}
+	return out
+}
+
+// NeededVersions returns every version of each artifact that some host needs, by artifact
+// name, in inventory order of the hosts.
+func NeededVersions(c *cluster.Cluster) map[string][]string {
+	out := map[string][]string{}
+	add := func(name, version string) {
+		if !slices.Contains(out[name], version) {
+			out[name] = append(out[name], version)
+		}
+	}
+	for _, host := range c.Order {
+		programs := c.Nodes[host].Versions.Programs()
+		for name, version := range programs {
+			add(name, version)
+		}
+		if version := programs["kube-apiserver"]; version != "" {
+			add("kubectl", version)
+		}
+	}
+	for name, version := range Versions(c) {
+		if len(out[name]) == 0 {
+			add(name, version)
+		}
 	}
 	return out
 }

@@ -13,8 +13,8 @@ func TestImageDigestChangesPods(t *testing.T) {
 		s := newSite(t, sample)
 		before := s.files(t, host)
 		digests := map[string]map[string]string{}
-		for name := range s.images {
-			digests[name] = map[string]string{"amd64": "sha256:rebuilt-" + name}
+		for name, ref := range s.images {
+			digests[ref] = map[string]string{"amd64": "sha256:rebuilt-" + name}
 		}
 		s.vars.SetImageDigests(digests)
 		after := s.files(t, host)

@@ -46,14 +46,14 @@ func newSite(t *testing.T, name string) *site {
 	}
 	s.images = imageNames(t, s.cluster)
 	digests := map[string]map[string]string{}
-	for name := range s.images {
-		digests[name] = map[string]string{"amd64": "sha256:of-" + name}
+	for name, ref := range s.images {
+		digests[ref] = map[string]string{"amd64": "sha256:of-" + name}
 	}
 	given := map[string]roles.HostVars{}
 	for _, h := range inv.Hosts {
 		given[h.Name] = roles.HostVars{Own: h.Vars, Shared: h.Vars}
 	}
-	if s.vars, err = roles.NewVariables(inv, given, s.cluster, s.images); err != nil {
+	if s.vars, err = roles.NewVariables(inv, given, s.cluster, roles.Images{Cluster: s.images, Name: imageName(t)}); err != nil {
 		t.Fatal(err)
 	}
 	s.vars.SetImageDigests(digests)
@@ -70,21 +70,29 @@ func newSite(t *testing.T, name string) *site {
 
 func imageNames(t *testing.T, c *cluster.Cluster) map[string]string {
 	t.Helper()
+	out := map[string]string{"probe": "deployer.local/probe:sample"} // made of the agent, not catalogued
+	for name, version := range roles.Versions(c) {
+		if ref := imageName(t)(name, version); ref != "" {
+			out[name] = ref
+		}
+	}
+	return out
+}
+
+// imageName returns the function that names the images of the catalogue.
+func imageName(t *testing.T) func(name, version string) string {
+	t.Helper()
 	catalogue, err := images.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]string{"probe": "deployer.local/probe:sample"} // made of the agent, not catalogued
-	for _, name := range catalogue.Names() {
+	return func(name, version string) string {
 		artifact, err := catalogue.Artifact(name)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || artifact.Kind != images.KindImage {
+			return ""
 		}
-		if artifact.Kind == images.KindImage {
-			out[name] = artifact.ImageName(images.Ref{Name: name, Version: roles.Versions(c)[name]})
-		}
+		return artifact.ImageName(images.Ref{Name: name, Version: version})
 	}
-	return out
 }
 
 // findings returns the results that tasks of a first run register: pod ranges, and the

@@ -17,6 +17,20 @@ type Variables struct {
 	hosts    map[string]map[string]any
 	own      map[string]map[string]any // by host, from the inventory
 	ofOthers map[string]map[string]any // by host, the part that other hosts may read
+	// images has the container images of hosts whose versions differ from the cluster's:
+	// the variables images and image_digests there.
+	images map[string]hostImages
+}
+
+// hostImages are the variables images and image_digests of a host.
+type hostImages struct{ names, digests map[string]any }
+
+// Images names container images. Cluster maps the catalogue's names to the full references
+// in the cluster's versions; Name returns the reference of one version, and "" for an
+// artifact that is no image.
+type Images struct {
+	Cluster map[string]string
+	Name    func(artifact, version string) string
 }
 
 // HostVars are the variables of a host in the inventory.
@@ -44,7 +58,8 @@ func WithoutCluster(inv *inventory.Inventory, given map[string]HostVars) *Variab
 }
 
 func newVariables(given map[string]HostVars) *Variables {
-	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, own: map[string]map[string]any{}, ofOthers: map[string]map[string]any{}}
+	v := &Variables{shared: map[string]any{}, hosts: map[string]map[string]any{}, own: map[string]map[string]any{}, ofOthers: map[string]map[string]any{},
+		images: map[string]hostImages{}}
 	for host, vars := range given {
 		v.own[host], v.ofOthers[host] = vars.Own, vars.Shared
 	}
@@ -71,9 +86,8 @@ func (v *Variables) ResolveShared(isComputed func(value any) bool, compute func(
 	}
 }
 
-// NewVariables returns the variables of an inventory with a cluster. images maps the
-// catalogue's names of container images to their full references.
-func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluster.Cluster, images map[string]string) (*Variables, error) {
+// NewVariables returns the variables of an inventory with a cluster.
+func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluster.Cluster, images Images) (*Variables, error) {
 	v := newVariables(given)
 	wide, err := jsontypes.FromGo(c)
 	if err != nil {
@@ -92,31 +106,57 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 		all[name] = m
 	}
 	refs := map[string]any{}
-	for name, ref := range images {
+	for name, ref := range images.Cluster {
 		refs[name] = ref
 	}
 	v.shared["cluster"], v.shared["hosts"], v.shared["images"] = wide, all, refs
+	for name, node := range c.Nodes {
+		if own := ownImages(node, images); len(own) > 0 {
+			names := maps.Clone(refs)
+			maps.Copy(names, own)
+			v.images[name] = hostImages{names: names}
+		}
+	}
 	v.SetImageDigests(nil)
 	v.shared["groups"] = groups(Groups(inv, c))
 	return v, nil
 }
 
-// SetImageDigests sets image_digests: the manifest digests by catalogue name and
-// architecture. They are known when the artifacts are pinned, which in a first run is
-// after its playbook was compiled. The call must happen before the first task is
-// rendered.
-func (v *Variables) SetImageDigests(digests map[string]map[string]string) {
-	all := map[string]any{}
-	if refs, ok := v.shared["images"].(map[string]any); ok {
-		for name := range refs {
-			byArch := map[string]any{}
-			for arch, digest := range digests[name] {
-				byArch[arch] = digest
-			}
-			all[name] = byArch
+// ownImages returns the references of a host's images that differ from the cluster's.
+func ownImages(n cluster.Node, images Images) map[string]any {
+	own := map[string]any{}
+	for program, version := range n.Versions.Programs() {
+		if ref := images.Name(program, version); ref != "" && ref != images.Cluster[program] {
+			own[program] = ref
 		}
 	}
-	v.shared["image_digests"] = all
+	return own
+}
+
+// SetImageDigests sets image_digests. digests has the manifest digests of images by full
+// reference and architecture. They are known when the artifacts are pinned, which in a
+// first run is after its playbook was compiled. The call must happen before the first
+// task is rendered.
+func (v *Variables) SetImageDigests(digests map[string]map[string]string) {
+	names, _ := v.shared["images"].(map[string]any)
+	v.shared["image_digests"] = digestsOf(names, digests)
+	for host, own := range v.images {
+		own.digests = digestsOf(own.names, digests)
+		v.images[host] = own
+	}
+}
+
+// digestsOf maps the names of images to their digests by architecture.
+func digestsOf(names map[string]any, digests map[string]map[string]string) map[string]any {
+	all := map[string]any{}
+	for name, ref := range names {
+		byArch := map[string]any{}
+		for arch, digest := range digests[ref.(string)] {
+			byArch[arch] = digest
+		}
+		all[name] = byArch
+	}
+	return all
 }
 
 // Of returns the variables of a host. The caller owns the map but not its values, which
@@ -128,6 +168,9 @@ func (v *Variables) Of(host string) map[string]any {
 	}
 	maps.Copy(out, v.shared)
 	out["host"] = v.hosts[host]
+	if own, ok := v.images[host]; ok {
+		out["images"], out["image_digests"] = own.names, own.digests
+	}
 	return out
 }
 

@@ -36,15 +36,35 @@ func flagTable(program, version string) (table map[string]bool, ok bool) {
 	return table, true
 }
 
-// program is one whose flags are checked.
-type program struct{ key, name, version string }
+// program is one version of a program whose flags are checked, with the hosts that are
+// to run it.
+type program struct {
+	key, name, version string
+	hosts              []string
+}
 
+// programs lists the programs of a cluster, each version by itself, in the order of the
+// hosts.
 func programs(c *cluster.Cluster) []program {
-	v := c.Versions.Kubernetes
-	return []program{
-		{"apiserver", "kube-apiserver", v}, {"controller_manager", "kube-controller-manager", v}, {"scheduler", "kube-scheduler", v},
-		{"kubelet", "kubelet", v}, {"kube_proxy", "kube-proxy", v}, {"etcd", "etcd", c.Versions.Etcd},
+	var out []program
+	for _, p := range []struct{ key, name string }{
+		{"apiserver", "kube-apiserver"}, {"controller_manager", "kube-controller-manager"}, {"scheduler", "kube-scheduler"},
+		{"kubelet", "kubelet"}, {"kube_proxy", "kube-proxy"}, {"etcd", "etcd"},
+	} {
+		index := map[string]int{}
+		for _, host := range c.Order {
+			version := c.Nodes[host].Versions.Programs()[p.name]
+			if version == "" {
+				continue
+			}
+			if _, ok := index[version]; !ok {
+				index[version] = len(out)
+				out = append(out, program{key: p.key, name: p.name, version: version})
+			}
+			out[index[version]].hosts = append(out[index[version]].hosts, host)
+		}
 	}
+	return out
 }
 
 func argsOf(n cluster.Node, key string) []string {
@@ -63,7 +83,7 @@ func (k *checker) flags() {
 			continue
 		}
 		reported := map[string]bool{}
-		for _, host := range k.cluster.Order {
+		for _, host := range p.hosts {
 			for _, arg := range argsOf(k.cluster.Nodes[host], p.key) {
 				name := flagName(arg)
 				if _, known := table[name]; known || reported[name] {
@@ -96,7 +116,7 @@ func Warnings(c *cluster.Cluster, given func(host, component, flag string) bool)
 			continue
 		}
 		said := map[string]bool{}
-		for _, host := range c.Order {
+		for _, host := range p.hosts {
 			for _, arg := range argsOf(c.Nodes[host], p.key) {
 				if name := flagName(arg); table[name] && !said[name] && given(host, p.key, name) {
 					said[name] = true

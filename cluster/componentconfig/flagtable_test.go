@@ -32,18 +32,49 @@ func TestFlags(t *testing.T) {
 // TestEverySupportedVersionHasTables holds that deployer's own flags are in them too,
 // because a cluster without overrides has no mistakes.
 func TestEverySupportedVersionHasTables(t *testing.T) {
-	for _, version := range cluster.SupportedKubernetes() {
-		version = strings.TrimSuffix(version, ".x")
-		c := resolve(t, "", "")
-		if strings.Count(version, ".") == 2 {
-			c.Versions.Kubernetes = version
-		}
+	for _, minor := range cluster.SupportedKubernetes() {
+		c := resolveVersion(t, minor+".0")
 		if got := Warnings(c, all); slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, "not checked") }) {
-			t.Errorf("%s: %q", version, got)
+			t.Errorf("%s: %q", minor, got)
 		}
 		if got := Check(c); len(got) > 0 {
-			t.Errorf("%s: %v", version, got)
+			t.Errorf("%s: %v", minor, got)
 		}
+	}
+}
+
+// resolveVersion resolves a cluster of a Kubernetes version, which may be unknown.
+func resolveVersion(t *testing.T, kubernetes string) *cluster.Cluster {
+	t.Helper()
+	hosts := []cluster.Host{{Name: "m1", Address: "10.0.0.1", Roles: []string{"master"}}, {Name: "n1", Address: "10.0.0.2", Roles: []string{"minion"}}}
+	c, err := cluster.Resolve(cluster.Spec{Kubernetes: kubernetes, AllowUntested: true}, hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestFlagsOfHostVersion checks that the flags of a host go by the version that the host
+// is to run.
+func TestFlagsOfHostVersion(t *testing.T) {
+	const flag = "concurrent-resourceclaim-syncs" // since v1.36
+	check := func(version string) []Mistake {
+		c, err := cluster.Resolve(cluster.Spec{}, []cluster.Host{
+			{Name: "m1", Address: "10.0.0.1", Roles: []string{"master"}},
+			{Name: "m2", Address: "10.0.0.2", Roles: []string{"master"}, Overrides: map[string]any{
+				"controller_manager": map[string]any{"version": version, "extra_args": map[string]any{flag: "1"}}}},
+			{Name: "m3", Address: "10.0.0.3", Roles: []string{"master"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Check(c)
+	}
+	if got := check("v1.36.3"); len(got) > 0 {
+		t.Errorf("v1.36.3: %v", got)
+	}
+	if got := check("v1.35.4"); len(got) != 1 || got[0].Host != "m2" || !strings.Contains(got[0].Message, "kube-controller-manager v1.35.4 has no flag --"+flag) {
+		t.Errorf("v1.35.4: %v", got)
 	}
 }
 
@@ -52,7 +83,7 @@ func TestWarnings(t *testing.T) {
 	if got := Warnings(c, all); !slices.Contains(got, "kubelet v1.36.3 calls its flag --max-pods deprecated") {
 		t.Errorf("%q", got)
 	}
-	c.Versions.Kubernetes = "v1.99.0"
+	c = resolveVersion(t, "v1.99.0")
 	if got := Warnings(c, all); !slices.Contains(got, "the flags of kubelet were not checked: there is no table of those of v1.99.0") || len(Check(c)) > 0 {
 		t.Errorf("%q", got)
 	}

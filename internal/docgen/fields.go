@@ -60,7 +60,7 @@ Lists are never null.
 | ` + "`host`" + ` | The host's entry in the cluster, see below. |
 | ` + "`hosts`" + ` | All hosts of the cluster by name, each in the form of ` + "`host`" + `. |
 | ` + "`groups`" + ` | Lists of host names: every group of the inventory, the roles master, minion, etcd and proxy, and node and all. |
-| ` + "`images`" + ` | Full references of container images by their name in the catalogue. |
+| ` + "`images`" + ` | Full references of container images by their name in the catalogue, in the versions of the host. |
 | ` + "`image_digests`" + ` | Manifest digests of these images, by name in the catalogue and architecture; empty for an image without an entry in the lock file. |
 | ` + "`facts`" + ` | Facts that the agent has gathered on the host, see below. |
 | ` + "`run.id`" + ` | Id of the run. |

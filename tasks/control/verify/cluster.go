@@ -59,7 +59,7 @@ func nodes(want *cluster.Cluster, states []kube.NodeState) []report.Row {
 	}
 	var rows []report.Row
 	for _, name := range want.NodeNames {
-		rows = append(rows, nodeRow(name, found, want.Versions.Kubernetes))
+		rows = append(rows, nodeRow(name, found, want.Nodes[name].Versions.Kubelet))
 		delete(found, name)
 	}
 	for _, s := range states {

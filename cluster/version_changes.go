@@ -1,0 +1,142 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// VersionChange is a component of a host whose version is another one than the wanted
+// one.
+type VersionChange struct {
+	Host      string `json:"host"`
+	Component string `json:"component"` // as in Running
+	From      string `json:"from"`      // the version that was found
+	To        string `json:"to"`        // the wanted version
+	Older     bool   `json:"older"`     // the wanted version is the older one
+}
+
+// Minor reports whether the minor or major version changes.
+func (c VersionChange) Minor() bool {
+	from, to := semver.MustParse(c.From), semver.MustParse(c.To)
+	return from.Major() != to.Major() || from.Minor() != to.Minor()
+}
+
+// VersionChanges compares the versions that were found on hosts with the wanted ones, in
+// the order of wanted. A component that was not found, or whose version is not one, has
+// no change.
+func VersionChanges(found, wanted []Running) []VersionChange {
+	have := map[[2]string]string{}
+	for _, r := range found {
+		have[[2]string{r.Host, r.Component}] = r.Version
+	}
+	var out []VersionChange
+	for _, w := range wanted {
+		text := have[[2]string{w.Host, w.Component}]
+		from, errFrom := semver.NewVersion(text)
+		to, errTo := semver.NewVersion(w.Version)
+		if errFrom != nil || errTo != nil || from.Equal(to) {
+			continue
+		}
+		out = append(out, VersionChange{Host: w.Host, Component: w.Component, From: text, To: w.Version, Older: to.LessThan(from)})
+	}
+	return out
+}
+
+// The codes of problems with changes of versions.
+const (
+	CodeUpgrade   = "upgrade"
+	CodeDowngrade = "downgrade"
+)
+
+// RefuseChanges lists the changes of versions that an ordinary run must not make on hosts
+// in use: downgrades, which only a rollback makes, and upgrades, which have an order and
+// a command of their own.
+func RefuseChanges(found, wanted []Running) Problems {
+	var list problemList
+	for _, c := range VersionChanges(found, wanted) {
+		if c.Older {
+			list.add(downgrade(c))
+			continue
+		}
+		list.add(Problem{Code: CodeUpgrade, Subject: c.Host, Message: fmt.Sprintf("%s is %s, the inventory has %s: this is an upgrade", c.Component, c.From, c.To)})
+	}
+	return append(list.problems, CheckSkew(effective(found, wanted))...)
+}
+
+func downgrade(c VersionChange) Problem {
+	return Problem{Code: CodeDowngrade, Subject: c.Host, Message: fmt.Sprintf("%s is %s, newer than %s of the inventory: a downgrade is refused; set the newer version in the inventory, or take an upgrade back with deployer rollback",
+		c.Component, c.From, c.To)}
+}
+
+// CheckUpgrade lists the reasons why an upgrade from the found to the wanted versions is
+// not possible: downgrades, a step of the API servers or of etcd of more than one minor
+// version, etcd 3.6 after a release of 3.5 that it cannot follow, and found versions that
+// violate the skew policy already.
+func CheckUpgrade(found, wanted []Running) Problems {
+	var list problemList
+	for _, c := range VersionChanges(found, wanted) {
+		from, to := semver.MustParse(c.From), semver.MustParse(c.To)
+		problem := Problem{Code: codeSkew, Subject: c.Host}
+		switch stepwise := c.Component == "kube-apiserver" || c.Component == "etcd"; {
+		case c.Older:
+			problem = downgrade(c)
+		case stepwise && minorsOlder(from, to) > 1:
+			problem.Message = fmt.Sprintf("%s is %s, and %s is more than one minor version newer: upgrade to v%d.%d first", c.Component, c.From, c.To, from.Major(), from.Minor()+1)
+		case c.Component == "etcd" && minorsOlder(from, to) > 0 && beforeBridge(from):
+			problem.Message = fmt.Sprintf("etcd is %s, which %s cannot follow: upgrade it to v%s or a later 3.5 first, with cluster.versions.etcd", c.From, c.To, etcdBridge)
+		default:
+			continue
+		}
+		list.add(problem)
+	}
+	return append(list.problems, CheckSkew(effective(found, wanted))...)
+}
+
+// effective returns the versions after a run that installs what is missing and changes no
+// version: those that were found, and the wanted ones where nothing was.
+func effective(found, wanted []Running) []Running {
+	have := map[[2]string]string{}
+	for _, r := range found {
+		have[[2]string{r.Host, r.Component}] = r.Version
+	}
+	out := make([]Running, 0, len(wanted))
+	for _, w := range wanted {
+		if v := have[[2]string{w.Host, w.Component}]; v != "" {
+			w.Version = v
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// Irreversible lists the changes of an upgrade that a rollback does not take back: a
+// newer minor version of the API server may store objects in a form that the older one
+// cannot read, and etcd of a newer minor version changes its data.
+func Irreversible(changes []VersionChange) []VersionChange {
+	var out []VersionChange
+	for _, c := range changes {
+		if (c.Component == "kube-apiserver" || c.Component == "etcd") && c.Minor() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// problemList collects problems; the same one of several hosts once.
+type problemList struct {
+	problems Problems
+	seen     map[string]int
+}
+
+func (l *problemList) add(p Problem) {
+	if i, again := l.seen[p.Message]; again {
+		l.problems[i].More = append(l.problems[i].More, p.Subject)
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]int{}
+	}
+	l.seen[p.Message] = len(l.problems)
+	l.problems = append(l.problems, p)
+}
