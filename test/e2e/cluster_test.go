@@ -24,9 +24,9 @@ func TestCluster(t *testing.T) {
 	hosts := []string{"m1", "m2", "m3", "n1", "n2"}
 
 	t.Run("install", func(t *testing.T) {
-		s.must("install")
+		s.Must("install")
 		for _, h := range hosts {
-			if got := s.kubectl("m1", "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); got != "True" {
+			if got := s.Kubectl("m1", "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); got != "True" {
 				t.Errorf("node %s: Ready is %q", h, got)
 			}
 		}
@@ -36,8 +36,8 @@ func TestCluster(t *testing.T) {
 	}
 	// The lab's name server is outside the cluster.
 	t.Run("verify", func(t *testing.T) {
-		s.must("verify", "--outside", "n2."+plan.Domain)
-		s.on(t).requireExit(s.deployer("verify", "--outside", "none.invalid"), 5)
+		s.Must("verify", "--outside", "n2."+plan.Domain)
+		s.on(t).RequireExit(s.Deployer("verify", "--outside", "none.invalid"), 5)
 	})
 	t.Run("images that the node needs are pinned", func(t *testing.T) {
 		pinnedImages(t, s.on(t), "m1", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "pause", "coredns")
@@ -52,17 +52,17 @@ func TestCluster(t *testing.T) {
 	t.Run("second install changes nothing", func(t *testing.T) {
 		before := map[string]string{}
 		for _, h := range hosts {
-			before[h] = s.processes(h)
+			before[h] = s.Processes(h)
 			if !strings.Contains(before[h], "kubelet") {
 				t.Fatalf("%s: no kubelet among its processes:\n%s", h, before[h])
 			}
 		}
-		_, r := s.events(s.must("install", "--output", "json"))
-		if len(r.Hosts) != 5 || r.changed() != 0 {
-			t.Errorf("second install: %d hosts, %d changed; want 5 and 0", len(r.Hosts), r.changed())
+		_, r := s.Events(s.Must("install", "--output", "json"))
+		if len(r.Hosts) != 5 || r.Changed() != 0 {
+			t.Errorf("second install: %d hosts, %d changed; want 5 and 0", len(r.Hosts), r.Changed())
 		}
 		for _, h := range hosts {
-			if diff := cmp.Diff(before[h], s.processes(h)); diff != "" {
+			if diff := cmp.Diff(before[h], s.Processes(h)); diff != "" {
 				t.Errorf("%s: processes changed (-before +after):\n%s", h, diff)
 			}
 		}
@@ -80,7 +80,7 @@ func TestCluster(t *testing.T) {
 // on another node. It uses an image and programs that deployer has installed, as the lab
 // has no registry.
 func serviceByName(t *testing.T, s *site) {
-	image := s.shell("n1", `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:' | head -1`)
+	image := s.Shell("n1", `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:' | head -1`)
 	manifest := fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
@@ -107,13 +107,13 @@ spec:
   nodeName: n2
   containers: [{name: client, image: %[1]s, imagePullPolicy: Never, args: [probe, serve, --listen, ":8080"]}]
 `, image)
-	s.shell("m1", "cat > /tmp/web.yaml <<'EOF'\n"+manifest+"EOF")
-	s.kubectl("m1", "apply -f /tmp/web.yaml")
-	s.kubectl("m1", "rollout status deployment/web --timeout=60s")
-	s.kubectl("m1", "wait --for=condition=Ready pod/client --timeout=60s")
+	s.Shell("m1", "cat > /tmp/web.yaml <<'EOF'\n"+manifest+"EOF")
+	s.Kubectl("m1", "apply -f /tmp/web.yaml")
+	s.Kubectl("m1", "rollout status deployment/web --timeout=60s")
+	s.Kubectl("m1", "wait --for=condition=Ready pod/client --timeout=60s")
 	check := `{"targets":[{"kind":"http","address":"http://web.default.svc.cluster.local/hostname","timeout":"5s"}]}`
-	ip := s.kubectl("m1", "get pod client -o 'jsonpath={.status.podIP}'")
-	s.eventually(30*time.Second, "the service answers by name", func() error {
+	ip := s.Kubectl("m1", "get pod client -o 'jsonpath={.status.podIP}'")
+	s.Eventually(30*time.Second, "the service answers by name", func() error {
 		out, err := s.SSH(t.Context(), "m1", fmt.Sprintf("curl -sS -X POST -d '%s' http://%s:8080/check", check, ip))
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ spec:
 		}
 		return nil
 	})
-	s.kubectl("m1", "delete -f /tmp/web.yaml --wait=false")
+	s.Kubectl("m1", "delete -f /tmp/web.yaml --wait=false")
 }
 
 // stopMaster stops the master m2 hard: writes go on through every minion's
@@ -163,7 +163,7 @@ func stopMaster(t *testing.T, s *site, led bool) {
 	// Kubernetes 1.32 and later); looking for 75 s sees whether others went too.
 	notReady := map[string]bool{}
 	for time.Since(died) < 75*time.Second {
-		out := s.kubectl("m1", `get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status} {end}'`)
+		out := s.Kubectl("m1", `get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status} {end}'`)
 		for _, pair := range strings.Fields(out) {
 			if name, status, _ := strings.Cut(pair, "="); status != "True" {
 				notReady[name] = true
@@ -179,8 +179,8 @@ func stopMaster(t *testing.T, s *site, led bool) {
 
 // moveLeader moves etcd's leadership to the member of a master.
 func (s *site) moveLeader(master string) {
-	s.t.Helper()
-	endpoint := func(host string) string { return "https://" + s.address(host) + ":2379" }
+	s.T.Helper()
+	endpoint := func(host string) string { return "https://" + s.Address(host) + ":2379" }
 	const pki = "/etc/kubernetes/pki/"
 	etcdctl := "etcdctl --cacert " + pki + "etcd/ca.crt --cert " + pki + "apiserver/apiserver-etcd-client.crt --key " + pki + "apiserver/apiserver-etcd-client.key" +
 		" --endpoints " + strings.Join([]string{endpoint("m1"), endpoint("m2"), endpoint("m3")}, ",")
@@ -194,22 +194,22 @@ func (s *site) moveLeader(master string) {
 				Leader uint64
 			}
 		}
-		out := s.shell("m1", etcdctl+" endpoint status -w json")
+		out := s.Shell("m1", etcdctl+" endpoint status -w json")
 		if err := json.Unmarshal([]byte(out), &all); err != nil {
-			s.t.Fatalf("etcdctl endpoint status: %v\n%s", err, out)
+			s.T.Fatalf("etcdctl endpoint status: %v\n%s", err, out)
 		}
 		for _, e := range all {
 			if e.Endpoint == endpoint(master) {
 				return e.Status.Leader, e.Status.Header.Member
 			}
 		}
-		s.t.Fatalf("etcdctl knows no endpoint %s:\n%s", endpoint(master), out)
+		s.T.Fatalf("etcdctl knows no endpoint %s:\n%s", endpoint(master), out)
 		return 0, 0
 	}
 	if leader, member := leads(); leader != member {
-		s.shell("m1", etcdctl+fmt.Sprintf(" move-leader %x", member))
+		s.Shell("m1", etcdctl+fmt.Sprintf(" move-leader %x", member))
 	}
-	s.eventually(10*time.Second, master+" leads etcd", func() error {
+	s.Eventually(10*time.Second, master+" leads etcd", func() error {
 		if leader, member := leads(); leader != member {
 			return fmt.Errorf("member %x leads, not %x", leader, member)
 		}
@@ -220,16 +220,16 @@ func (s *site) moveLeader(master string) {
 // copyAdmin copies the admin certificate to a minion, for requests through its local
 // proxy.
 func (s *site) copyAdmin(minion string) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, ext := range []string{"crt", "key"} {
-		pem := s.shell("m1", "cat /etc/kubernetes/pki/admin."+ext)
-		s.shell(minion, "umask 077; cat > /root/admin."+ext+" <<'EOF'\n"+pem+"\nEOF")
+		pem := s.Shell("m1", "cat /etc/kubernetes/pki/admin."+ext)
+		s.Shell(minion, "umask 077; cat > /root/admin."+ext+" <<'EOF'\n"+pem+"\nEOF")
 	}
 }
 
 // write creates a ConfigMap through the proxy of a minion.
 func (s *site) write(minion, name string) (string, error) {
 	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q}}`, name)
-	return s.SSH(s.t.Context(), minion, "curl -sS --fail-with-body --max-time 20 --cacert /etc/kubernetes/pki/ca.crt --cert /root/admin.crt --key /root/admin.key "+
+	return s.SSH(s.T.Context(), minion, "curl -sS --fail-with-body --max-time 20 --cacert /etc/kubernetes/pki/ca.crt --cert /root/admin.crt --key /root/admin.key "+
 		"-H 'Content-Type: application/json' -d '"+body+"' https://127.0.0.1:6443/api/v1/namespaces/default/configmaps")
 }

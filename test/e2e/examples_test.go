@@ -15,24 +15,26 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
 )
 
 // exampleSite checks that every host serves its own page, which names the others.
 func exampleSite(s *site) {
 	s.runTwice("run", example("nginx-site"))
 	for _, h := range webHosts {
-		page, err := s.Ctl(s.t.Context(), "curl", "-sS", "--fail-with-body", "--max-time", "10", "http://"+s.address(h)+":8080/")
+		page, err := s.Ctl(s.T.Context(), "curl", "-sS", "--fail-with-body", "--max-time", "10", "http://"+s.Address(h)+":8080/")
 		if err != nil {
-			s.t.Errorf("%s: %v\n%s", h, err, page)
+			s.T.Errorf("%s: %v\n%s", h, err, page)
 		}
-		s.requireTexts(page, "example on "+h)
+		s.RequireTexts(page, "example on "+h)
 		for _, other := range webHosts {
 			if other != h {
-				s.requireTexts(page, other+" ")
+				s.RequireTexts(page, other+" ")
 			}
 		}
-		if got := s.shell(h, "systemctl is-enabled nginx; ls /etc/nginx/sites-enabled"); got != "enabled" {
-			s.t.Errorf("%s: %q, want nginx enabled and no other site", h, got)
+		if got := s.Shell(h, "systemctl is-enabled nginx; ls /etc/nginx/sites-enabled"); got != "enabled" {
+			s.T.Errorf("%s: %q, want nginx enabled and no other site", h, got)
 		}
 	}
 }
@@ -40,49 +42,49 @@ func exampleSite(s *site) {
 // exampleUsers checks that users log in with their own key only, have only the rights of
 // their sudo rule, and that removed users are gone.
 func exampleUsers(s *site) {
-	s.shell("h2", "useradd --create-home mallory")
+	s.Shell("h2", "useradd --create-home mallory")
 	s.runTwice("run", example("users"))
 	keys := map[string]string{"alice": s.newPair(), "bob": s.newPair()}
 	var people []any
 	for _, name := range []string{"alice", "bob"} {
 		public, err := os.ReadFile(keys[name] + ".pub")
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		people = append(people, map[string]any{"name": name, "groups": []any{"operators"}, "keys": []any{string(public)}})
 	}
 	vars, err := json.Marshal(map[string]any{"people": people})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	s.runTwice("run", example("users"), "--extra-vars", string(vars))
 
 	login := func(user, key, command string) (string, error) {
-		return s.Ctl(s.t.Context(), "ssh", "-n", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
-			"-o", "UserKnownHostsFile="+s.Files.KnownHosts(), "-i", key, user+"@"+s.address("h2"), command)
+		return s.Ctl(s.T.Context(), "ssh", "-n", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+			"-o", "UserKnownHostsFile="+s.Files.KnownHosts(), "-i", key, user+"@"+s.Address("h2"), command)
 	}
 	for name, key := range keys {
 		out, err := login(name, key, "id -un; id -Gn; sudo -n /usr/bin/systemctl restart nginx.service && echo restarted; sudo -n /usr/bin/id 2>/dev/null || echo no more than that")
 		if want := fmt.Sprintf("%[1]s\n%[1]s operators\nrestarted\nno more than that", name); err != nil || strings.TrimSpace(out) != want {
-			s.t.Errorf("%s logs in: %v, %q; want %q", name, err, out, want)
+			s.T.Errorf("%s logs in: %v, %q; want %q", name, err, out, want)
 		}
 	}
 	for user, key := range map[string]string{"alice": keys["bob"], "bob": keys["alice"], "mallory": keys["alice"]} {
 		if out, err := login(user, key, "id"); err == nil {
-			s.t.Errorf("%s logs in with a key that is not theirs: %s", user, out)
+			s.T.Errorf("%s logs in with a key that is not theirs: %s", user, out)
 		}
 	}
-	if got := s.shell("h2", "cat /home/alice/.ssh/authorized_keys; getent passwd mallory || true"); strings.Contains(got, "example.com") || strings.Contains(got, "mallory") {
-		s.t.Errorf("keys of the run before, or who has left:\n%s", got)
+	if got := s.Shell("h2", "cat /home/alice/.ssh/authorized_keys; getent passwd mallory || true"); strings.Contains(got, "example.com") || strings.Contains(got, "mallory") {
+		s.T.Errorf("keys of the run before, or who has left:\n%s", got)
 	}
 }
 
 // newPair writes a pair of keys and returns the path of the private one.
 func (s *site) newPair() string {
-	s.t.Helper()
-	path := filepath.Join(s.t.TempDir(), "key")
-	if out, err := s.Ctl(s.t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path); err != nil {
-		s.t.Fatalf("%v: %s", err, out)
+	s.T.Helper()
+	path := filepath.Join(s.T.TempDir(), "key")
+	if out, err := s.Ctl(s.T.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path); err != nil {
+		s.T.Fatalf("%v: %s", err, out)
 	}
 	return path
 }
@@ -90,28 +92,28 @@ func (s *site) newPair() string {
 // exampleCanary checks that a bad value reaches one host and is restored there while the
 // page stays available, and that a good value reaches all hosts.
 func exampleCanary(s *site) {
-	before := s.digests("/etc/nginx/conf.d/example.conf", webHosts)
+	before := s.Digests("/etc/nginx/conf.d/example.conf", webHosts)
 	visited := s.pollPage(8080)
-	o := s.deployer("run", example("canary"), "-e", "root=/srv/nowhere")
-	if o.code != 6 {
-		s.t.Errorf("exit %d, want 6\n%s", o.code, o.all())
+	o := s.Deployer("run", example("canary"), "-e", "root=/srv/nowhere")
+	if o.Code != 6 {
+		s.T.Errorf("exit %d, want 6\n%s", o.Code, o.All())
 	}
-	s.requireTexts(o.all(), "FAILED", `at "the site answers with this host's page"`, "404", "it was restored", "2 other hosts were left as they are", "deployer resume")
-	if diff := cmp.Diff(before, s.digests("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
-		s.t.Errorf("configuration (- before, + after): %s", diff)
+	s.RequireTexts(o.All(), "FAILED", `at "the site answers with this host's page"`, "404", "it was restored", "2 other hosts were left as they are", "deployer resume")
+	if diff := cmp.Diff(before, s.Digests("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
+		s.T.Errorf("configuration (- before, + after): %s", diff)
 	}
-	o = s.deployer("run", example("canary"), "-e", "root=/srv/nowhere", "--no-restore")
-	if o.code != 1 {
-		s.t.Errorf("--no-restore: exit %d, want 1\n%s", o.code, o.all())
+	o = s.Deployer("run", example("canary"), "-e", "root=/srv/nowhere", "--no-restore")
+	if o.Code != 1 {
+		s.T.Errorf("--no-restore: exit %d, want 1\n%s", o.Code, o.All())
 	}
 	broken := 0
-	for host, sum := range s.digests("/etc/nginx/conf.d/example.conf", webHosts) {
+	for host, sum := range s.Digests("/etc/nginx/conf.d/example.conf", webHosts) {
 		if sum != before[host] {
 			broken++
 		}
 	}
 	if broken != 1 {
-		s.t.Errorf("--no-restore left %d hosts with the bad value, want 1", broken)
+		s.T.Errorf("--no-restore left %d hosts with the bad value, want 1", broken)
 	}
 	s.runTwice("run", example("canary"))
 	visited()
@@ -123,18 +125,18 @@ func exampleCanary(s *site) {
 func exampleRollingRestart(s *site) {
 	began := time.Now()
 	visited := s.pollPage(8080)
-	events, r := s.events(s.must("run", example("rolling-restart"), "--output", "json"))
+	events, r := s.Events(s.Must("run", example("rolling-restart"), "--output", "json"))
 	visited()
-	if r.changed() != 9 {
-		s.t.Errorf("changed: %v; want three steps on each host", changedSteps(events))
+	if r.Changed() != 9 {
+		s.T.Errorf("changed: %v; want three steps on each host", harness.ChangedSteps(events))
 	}
 	s.requireOneByOne("nginx.service", began, webHosts...)
 	resting := ""
-	for _, step := range changedSteps(events) {
+	for _, step := range harness.ChangedSteps(events) {
 		host, name, _ := strings.Cut(step, " ")
 		switch {
 		case resting != "" && resting != host:
-			s.t.Fatalf("%s changes while %s is out of rotation: %v", host, resting, changedSteps(events))
+			s.T.Fatalf("%s changes while %s is out of rotation: %v", host, resting, harness.ChangedSteps(events))
 		case name == "out of rotation":
 			resting = host
 		case name == "back in rotation":
@@ -149,7 +151,7 @@ func exampleRollingRestart(s *site) {
 func (s *site) pollPage(port int) (stop func()) {
 	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: s.Dial, DisableKeepAlives: true}}
 	ask := func(host string) error {
-		answer, err := client.Get(fmt.Sprintf("http://%s:%d/", s.address(host), port))
+		answer, err := client.Get(fmt.Sprintf("http://%s:%d/", s.Address(host), port))
 		if err != nil {
 			return err
 		}
@@ -183,12 +185,12 @@ func (s *site) pollPage(port int) (stop func()) {
 		}
 	}()
 	return func() {
-		s.t.Helper()
+		s.T.Helper()
 		close(over)
 		<-ended
-		s.t.Logf("%d visits", visits)
+		s.T.Logf("%d visits", visits)
 		if bad != nil {
-			s.t.Errorf("no host answered a visitor: %v", errors.Join(bad...))
+			s.T.Errorf("no host answered a visitor: %v", errors.Join(bad...))
 		}
 	}
 }
@@ -196,32 +198,32 @@ func (s *site) pollPage(port int) (stop func()) {
 // inRotation wants that these hosts, and no others, say that they are in good
 // health.
 func (s *site) inRotation(want ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	var healthy []string
 	for _, h := range webHosts {
-		if out, err := s.Ctl(s.t.Context(), "curl", "-sS", "--fail-with-body", "--max-time", "10", "http://"+s.address(h)+":8080/health"); err == nil && out == "ok" {
+		if out, err := s.Ctl(s.T.Context(), "curl", "-sS", "--fail-with-body", "--max-time", "10", "http://"+s.Address(h)+":8080/health"); err == nil && out == "ok" {
 			healthy = append(healthy, h)
 		}
 	}
 	if !slices.Equal(healthy, want) {
-		s.t.Errorf("in rotation are %v, want %v", healthy, want)
+		s.T.Errorf("in rotation are %v, want %v", healthy, want)
 	}
 }
 
 // rollingRestartStops checks that a host that is already out of rotation fails the check
 // before its turn, and that neither it nor the next host is restarted.
 func rollingRestartStops(s *site) {
-	s.shell("h2", "touch /srv/example/resting")
+	s.Shell("h2", "touch /srv/example/resting")
 	began := time.Now()
-	o := s.deployer("run", example("rolling-restart"))
-	if o.code != 1 {
-		s.t.Errorf("exit %d, want 1\n%s", o.code, o.all())
+	o := s.Deployer("run", example("rolling-restart"))
+	if o.Code != 1 {
+		s.T.Errorf("exit %d, want 1\n%s", o.Code, o.All())
 	}
-	s.requireTexts(o.all(), `FAILED`, "h2", "in good health before", "503", "deployer resume")
+	s.RequireTexts(o.All(), `FAILED`, "h2", "in good health before", "503", "deployer resume")
 	s.requireOneByOne("nginx.service", began, "h1")
 	s.inRotation("h1", "h3")
-	s.shell("h2", "rm /srv/example/resting")
-	s.must("resume")
+	s.Shell("h2", "rm /srv/example/resting")
+	s.Must("resume")
 	s.requireOneByOne("nginx.service", began, "h1", "h1", "h2", "h3")
 	s.inRotation(webHosts...)
 }
@@ -229,13 +231,13 @@ func rollingRestartStops(s *site) {
 // failedRestartStops checks that a service that does not start again stops the run before
 // the next batch, and that its host keeps its earlier mark.
 func failedRestartStops(s *site) {
-	s.shell("h2", "echo 'nonsense;' > /etc/nginx/conf.d/broken.conf")
-	o := s.deployer("run", example("rolling-restart"))
-	if o.code != 1 {
-		s.t.Errorf("exit %d, want 1\n%s", o.code, o.all())
+	s.Shell("h2", "echo 'nonsense;' > /etc/nginx/conf.d/broken.conf")
+	o := s.Deployer("run", example("rolling-restart"))
+	if o.Code != 1 {
+		s.T.Errorf("exit %d, want 1\n%s", o.Code, o.All())
 	}
-	s.requireTexts(o.all(), "FAILED", "h2", `"restart"`, "nginx.service")
+	s.RequireTexts(o.All(), "FAILED", "h2", `"restart"`, "nginx.service")
 	s.inRotation("h1", "h3")
-	s.shell("h2", "test ! -e /srv/example/resting; rm /etc/nginx/conf.d/broken.conf; systemctl start nginx")
+	s.Shell("h2", "test ! -e /srv/example/resting; rm /etc/nginx/conf.d/broken.conf; systemctl start nginx")
 	s.inRotation(webHosts...)
 }

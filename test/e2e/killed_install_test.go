@@ -19,7 +19,7 @@ func TestKilledInstall(t *testing.T) {
 	interruptInstall(t, s, 2*time.Second)
 	interruptTwice(t, s, 3*time.Second, 4*time.Second, 6*time.Second, 8*time.Second)
 	for _, after := range []time.Duration{3 * time.Second, 8 * time.Second, 15 * time.Second} {
-		cmd := s.command(t.Context(), "install")
+		cmd := s.DeployerCommand(t.Context(), "install")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -28,21 +28,21 @@ func TestKilledInstall(t *testing.T) {
 		timer.Stop()
 		t.Logf("killed after %s: %v", after, err)
 	}
-	s.must("install")
-	s.must("verify")
-	if out := s.shell("m1", "etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/healthcheck-client.crt --key /etc/kubernetes/pki/etcd/healthcheck-client.key member list"); strings.Count(out, "started") != 3 || len(strings.Split(out, "\n")) != 3 {
+	s.Must("install")
+	s.Must("verify")
+	if out := s.Shell("m1", "etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/healthcheck-client.crt --key /etc/kubernetes/pki/etcd/healthcheck-client.key member list"); strings.Count(out, "started") != 3 || len(strings.Split(out, "\n")) != 3 {
 		t.Errorf("etcd members, want 3 started:\n%s", out)
 	}
-	_, r := s.events(s.must("install", "--output", "json"))
-	if r.changed() != 0 {
-		t.Errorf("install after the repaired one: %d changed, want 0", r.changed())
+	_, r := s.Events(s.Must("install", "--output", "json"))
+	if r.Changed() != 0 {
+		t.Errorf("install after the repaired one: %d changed, want 0", r.Changed())
 	}
 }
 
 // interruptInstall sends SIGINT to an install: the steps in flight end, and deployer
 // prints the command that resumes it.
 func interruptInstall(t *testing.T, s *site, after time.Duration) {
-	cmd := s.command(t.Context(), "install")
+	cmd := s.DeployerCommand(t.Context(), "install")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -66,7 +66,7 @@ func interruptInstall(t *testing.T, s *site, after time.Duration) {
 // flight at the first SIGINT, it tries a later moment.
 func interruptTwice(t *testing.T, s *site, moments ...time.Duration) {
 	for _, after := range moments {
-		cmd := s.command(t.Context(), "install")
+		cmd := s.DeployerCommand(t.Context(), "install")
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
@@ -89,7 +89,7 @@ func interruptTwice(t *testing.T, s *site, moments ...time.Duration) {
 			t.Logf("the first interrupt, after %s, found nothing in flight:\n%s", after, out.String())
 			continue
 		}
-		s.requireTexts(out.String(), "the next run repairs them", "to continue, run:")
+		s.RequireTexts(out.String(), "the next run repairs them", "to continue, run:")
 		return
 	}
 	t.Errorf("no install was stopped by a second interrupt after %v", moments)

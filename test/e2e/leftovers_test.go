@@ -5,12 +5,14 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"deployer/test/harness"
 )
 
 // pinnedImages checks that the images of static pods and cluster DNS are pinned on a node,
 // so that the kubelet does not remove unused ones.
 func pinnedImages(t *testing.T, s *site, host string, want ...string) {
-	pinned := s.shell(host, `ctr -n k8s.io images ls -q 'labels."io.cri-containerd.pinned"==pinned'`)
+	pinned := s.Shell(host, `ctr -n k8s.io images ls -q 'labels."io.cri-containerd.pinned"==pinned'`)
 	for _, name := range want {
 		if !strings.Contains(pinned, "/"+name+":") {
 			t.Errorf("%s: image %s is not pinned; these are:\n%s", host, name, pinned)
@@ -22,17 +24,17 @@ func pinnedImages(t *testing.T, s *site, host string, want ...string) {
 // inventory, and gives the cluster the other API proxy. What deployer wrote for
 // them goes, what somebody else put beside stays, and the plan says so before.
 func leftovers(t *testing.T, s *site) {
-	s.shell("n1", `mkdir /etc/containerd/certs.d/mine.example && echo 'server = "https://mine.example"' > /etc/containerd/certs.d/mine.example/hosts.toml`)
-	s.edit(func(inv map[string]any) {
-		delete(section(inv, "cluster", "containerd"), "mirrors")
-		delete(section(inv, "cluster", "containerd"), "authorities")
-		section(inv, "cluster", "proxy")["kind"] = "haproxy"
+	s.Shell("n1", `mkdir /etc/containerd/certs.d/mine.example && echo 'server = "https://mine.example"' > /etc/containerd/certs.d/mine.example/hosts.toml`)
+	s.Edit(func(inv map[string]any) {
+		delete(harness.Section(inv, "cluster", "containerd"), "mirrors")
+		delete(harness.Section(inv, "cluster", "containerd"), "authorities")
+		harness.Section(inv, "cluster", "proxy")["kind"] = "haproxy"
 	})
-	if out := s.deployer("install", "--check").all(); !strings.Contains(out, "n1        differs  leftovers: what the inventory no longer names") {
+	if out := s.Deployer("install", "--check").All(); !strings.Contains(out, "n1        differs  leftovers: what the inventory no longer names") {
 		t.Errorf("the check does not say that something goes:\n%s", out)
 	}
-	s.must("install")
-	if got := s.shell("n1", "find /etc/containerd/certs.d /etc/containerd/ca /etc/kubernetes/proxy /etc/kubernetes/manifests -type f | sort"); got != strings.Join([]string{
+	s.Must("install")
+	if got := s.Shell("n1", "find /etc/containerd/certs.d /etc/containerd/ca /etc/kubernetes/proxy /etc/kubernetes/manifests -type f | sort"); got != strings.Join([]string{
 		"/etc/containerd/certs.d/mine.example/hosts.toml",
 		"/etc/kubernetes/manifests/api-proxy.yaml",
 		"/etc/kubernetes/manifests/kube-proxy.yaml",
@@ -40,36 +42,36 @@ func leftovers(t *testing.T, s *site) {
 	}, "\n") {
 		t.Errorf("n1 has\n%s", got)
 	}
-	if got := s.shell("p1", "ls /etc/deployer; pidof haproxy >/dev/null && ! pidof nginx >/dev/null && echo haproxy alone"); got != "haproxy.conf\nhaproxy alone" {
+	if got := s.Shell("p1", "ls /etc/deployer; pidof haproxy >/dev/null && ! pidof nginx >/dev/null && echo haproxy alone"); got != "haproxy.conf\nhaproxy alone" {
 		t.Errorf("p1 has\n%s", got)
 	}
-	if _, r := s.events(s.must("install", "--output", "json")); r.changed() != 0 {
-		t.Errorf("the next install: %d changed, want 0", r.changed())
+	if _, r := s.Events(s.Must("install", "--output", "json")); r.Changed() != 0 {
+		t.Errorf("the next install: %d changed, want 0", r.Changed())
 	}
 }
 
 // becomesProxy makes a minion a host for clients outside of the cluster: it is no
 // node any more, for itself and for the cluster and its neighbours.
 func becomesProxy(t *testing.T, s *site, host, neighbour string) {
-	s.edit(func(inv map[string]any) {
-		roles := section(inv, "roles")
+	s.Edit(func(inv map[string]any) {
+		roles := harness.Section(inv, "roles")
 		roles["minion"] = removeElement(roles["minion"].([]any), host)
 		proxies, _ := roles["proxy"].([]any)
 		roles["proxy"] = append(proxies, host)
 	})
-	s.must("install")
-	if got := s.kubectl("m1", "get nodes -o name"); strings.Contains(got, "node/"+host+"\n") || strings.HasSuffix(got, "node/"+host) {
+	s.Must("install")
+	if got := s.Kubectl("m1", "get nodes -o name"); strings.Contains(got, "node/"+host+"\n") || strings.HasSuffix(got, "node/"+host) {
 		t.Errorf("%s is still a node:\n%s", host, got)
 	}
-	if got := s.shell(host, "pidof kubelet containerd bird kube-proxy; ls /etc/kubernetes/manifests /etc/deployer; systemctl is-active deployer-proxy"); got != "/etc/deployer:\nnginx.conf\n\n/etc/kubernetes/manifests:\nactive" {
+	if got := s.Shell(host, "pidof kubelet containerd bird kube-proxy; ls /etc/kubernetes/manifests /etc/deployer; systemctl is-active deployer-proxy"); got != "/etc/deployer:\nnginx.conf\n\n/etc/kubernetes/manifests:\nactive" {
 		t.Errorf("%s has\n%s", host, got)
 	}
-	if got := s.shell(neighbour, "birdc -s /run/bird/bird.ctl show protocols"); strings.Contains(got, "to_"+host+" ") {
+	if got := s.Shell(neighbour, "birdc -s /run/bird/bird.ctl show protocols"); strings.Contains(got, "to_"+host+" ") {
 		t.Errorf("%s has a session with %s:\n%s", neighbour, host, got)
 	}
-	s.must("verify")
-	if _, r := s.events(s.must("install", "--output", "json")); r.changed() != 0 {
-		t.Errorf("the next install: %d changed, want 0", r.changed())
+	s.Must("verify")
+	if _, r := s.Events(s.Must("install", "--output", "json")); r.Changed() != 0 {
+		t.Errorf("the next install: %d changed, want 0", r.Changed())
 	}
 }
 

@@ -19,36 +19,36 @@ import (
 
 // purge removes packages from a host and returns the names of all removed packages.
 func (s *site) purge(host string, names ...string) []string {
-	s.t.Helper()
+	s.T.Helper()
 	installed := `dpkg-query --show --showformat '${Package} ${db:Status-Status}\n' | sed -n 's/ installed$//p'`
-	before := strings.Fields(s.shell(host, installed))
-	s.shell(host, "DEBIAN_FRONTEND=noninteractive apt-get -q -y purge "+strings.Join(names, " "))
-	after := strings.Fields(s.shell(host, installed))
+	before := strings.Fields(s.Shell(host, installed))
+	s.Shell(host, "DEBIAN_FRONTEND=noninteractive apt-get -q -y purge "+strings.Join(names, " "))
+	after := strings.Fields(s.Shell(host, installed))
 	return slices.DeleteFunc(before, func(n string) bool { return slices.Contains(after, n) })
 }
 
 // packageSource serves Debian packages in the lab to the given hosts. The machine
 // downloads them, as the lab has no internet access.
 func (s *site) packageSource(names []string, hosts ...string) {
-	s.t.Helper()
-	dir := s.t.TempDir()
-	download(s.t, dir, names)
+	s.T.Helper()
+	dir := s.T.TempDir()
+	download(s.T, dir, names)
 	s.serve(dir, hosts...)
 }
 
 // serve makes a directory of packages the only source of the given hosts.
 func (s *site) serve(dir string, hosts ...string) {
-	s.t.Helper()
-	index(s.t, dir)
+	s.T.Helper()
+	index(s.T, dir)
 	listener, err := s.Listen(plan.Controller().String() + ":8000")
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	server := &http.Server{Handler: http.FileServer(http.Dir(dir))}
 	go func() { _ = server.Serve(listener) }()
-	s.t.Cleanup(func() { _ = server.Close() })
+	s.T.Cleanup(func() { _ = server.Close() })
 	for _, h := range hosts {
-		s.shell(h, fmt.Sprintf("rm -rf /var/lib/apt/lists/* /etc/apt/sources.list.d/*; echo 'deb [trusted=yes] http://%s ./' > /etc/apt/sources.list", listener.Addr()))
+		s.Shell(h, fmt.Sprintf("rm -rf /var/lib/apt/lists/* /etc/apt/sources.list.d/*; echo 'deb [trusted=yes] http://%s ./' > /etc/apt/sources.list", listener.Addr()))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"deployer/test/harness"
 	"deployer/test/lab/plan"
 )
 
@@ -16,14 +17,14 @@ import (
 // and remedy, the exit code is the documented one, and no host is changed.
 func TestRefusals(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2})
-	pristine, err := os.ReadFile(s.inventory)
+	pristine, err := os.ReadFile(s.Inventory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ssh := func(set map[string]any) func(map[string]any) {
 		return func(inv map[string]any) {
 			for k, v := range set {
-				section(inv, "ssh")[k] = v
+				harness.Section(inv, "ssh")[k] = v
 			}
 		}
 	}
@@ -46,14 +47,14 @@ func TestRefusals(t *testing.T) {
 					}
 				})
 			},
-			edit: func(inv map[string]any) { section(inv, "ssh")["connect_timeout"] = "2s" },
+			edit: func(inv map[string]any) { harness.Section(inv, "ssh")["connect_timeout"] = "2s" },
 			code: 4, want: []string{"UNREACHABLE  n2", "check the network"},
 		},
 		{
 			name: "wrong key",
 			prepare: func(t *testing.T) {
-				s.shell("n1", "true")
-				if _, err := s.Ctl(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(filepath.Dir(s.inventory), "stranger")); err != nil {
+				s.Shell("n1", "true")
+				if _, err := s.Ctl(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(filepath.Dir(s.Inventory), "stranger")); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -68,9 +69,9 @@ func TestRefusals(t *testing.T) {
 					t.Fatal(err)
 				}
 				// Swap the keys of n1 and n2: both hosts show a key that is not the known one.
-				n1, n2 := s.address("n1"), s.address("n2")
+				n1, n2 := s.Address("n1"), s.Address("n2")
 				swapped := strings.NewReplacer(n1, n2, n2, n1).Replace(string(known))
-				if err := os.WriteFile(filepath.Join(filepath.Dir(s.inventory), "known_hosts"), []byte(swapped), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(filepath.Dir(s.Inventory), "known_hosts"), []byte(swapped), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -95,22 +96,22 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if err := os.WriteFile(s.inventory, pristine, 0o600); err != nil {
+			if err := os.WriteFile(s.Inventory, pristine, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if c.edit != nil {
-				s.edit(c.edit)
+				s.Edit(c.edit)
 			}
 			if c.prepare != nil {
 				c.prepare(t)
 			}
-			o := s.deployer("install")
-			if o.code != c.code {
-				t.Errorf("exit %d, want %d\n%s", o.code, c.code, o.all())
+			o := s.Deployer("install")
+			if o.Code != c.code {
+				t.Errorf("exit %d, want %d\n%s", o.Code, c.code, o.All())
 			}
 			for _, w := range c.want {
-				if !strings.Contains(o.all(), w) {
-					t.Errorf("output does not say %q:\n%s", w, o.all())
+				if !strings.Contains(o.All(), w) {
+					t.Errorf("output does not say %q:\n%s", w, o.All())
 				}
 			}
 			for _, h := range []string{"m1", "n1", "n2"} {
@@ -126,7 +127,7 @@ func TestRefusals(t *testing.T) {
 // fillDisk mounts a small, full file system on the data directory of containerd.
 func fillDisk(t *testing.T, s *site, host string) {
 	t.Helper()
-	s.shell(host, "mkdir -p /var/lib/containerd && mount -t tmpfs -o size=16m tmpfs /var/lib/containerd && dd if=/dev/zero of=/var/lib/containerd/fill bs=1M count=16 2>/dev/null || true")
+	s.Shell(host, "mkdir -p /var/lib/containerd && mount -t tmpfs -o size=16m tmpfs /var/lib/containerd && dd if=/dev/zero of=/var/lib/containerd/fill bs=1M count=16 2>/dev/null || true")
 	t.Cleanup(func() {
 		if _, err := s.SSH(context.WithoutCancel(t.Context()), host, "umount /var/lib/containerd"); err != nil {
 			t.Error(err)

@@ -47,22 +47,22 @@ type mirrors struct {
 const sampleImage = "library/sample:1"
 
 func (s *site) mirrors() mirrors {
-	s.t.Helper()
+	s.T.Helper()
 	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
-	push(s.t, handler, sampleImage)
+	push(s.T, handler, sampleImage)
 	address := plan.Controller().String()
-	certificate, authority := selfSigned(s.t, address)
+	certificate, authority := selfSigned(s.T, address)
 	serve := func(port string, config *tls.Config) string {
 		listener, err := s.Listen(address + ":" + port)
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		server := &http.Server{Handler: handler, TLSConfig: config, ErrorLog: log.New(io.Discard, "", 0)}
 		if config != nil {
 			listener = tls.NewListener(listener, config)
 		}
 		go func() { _ = server.Serve(listener) }()
-		s.t.Cleanup(func() { _ = server.Close() })
+		s.T.Cleanup(func() { _ = server.Close() })
 		return listener.Addr().String()
 	}
 	plain := serve("5000", nil)
@@ -139,13 +139,13 @@ func selfSigned(t *testing.T, address string) (tls.Certificate, string) {
 // pulls runs a pod with an image that the node does not have, and checks the server that
 // it was pulled from.
 func (s *site) pulls(master, node, image string) {
-	s.t.Helper()
+	s.T.Helper()
 	pod := "pull-" + strings.NewReplacer(".", "-", "/", "-", ":", "-").Replace(image)
 	manifest := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q},"spec":{"nodeName":%q,"tolerations":[{"operator":"Exists"}],"containers":[{"name":"c","image":%q,"imagePullPolicy":"Always"}]}}`, pod, node, image)
-	s.shell(master, fmt.Sprintf("cat > /tmp/pod.json <<'EOF'\n%s\nEOF", manifest))
-	s.kubectl(master, "apply -f /tmp/pod.json")
-	if out, err := s.SSH(s.t.Context(), master, "kubectl --kubeconfig /etc/kubernetes/admin.conf wait --for=condition=Ready pod/"+pod+" --timeout=60s"); err != nil {
-		s.t.Errorf("a pod of %s does not run: %v %s\n%s", image, err, out, s.kubectl(master, "describe pod "+pod))
+	s.Shell(master, fmt.Sprintf("cat > /tmp/pod.json <<'EOF'\n%s\nEOF", manifest))
+	s.Kubectl(master, "apply -f /tmp/pod.json")
+	if out, err := s.SSH(s.T.Context(), master, "kubectl --kubeconfig /etc/kubernetes/admin.conf wait --for=condition=Ready pod/"+pod+" --timeout=60s"); err != nil {
+		s.T.Errorf("a pod of %s does not run: %v %s\n%s", image, err, out, s.Kubectl(master, "describe pod "+pod))
 	}
-	s.kubectl(master, "delete pod "+pod+" --wait=false")
+	s.Kubectl(master, "delete pod "+pod+" --wait=false")
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
 )
 
 // releases is a web site on all hosts, of which there are two releases.
@@ -24,10 +26,10 @@ type releases struct {
 
 // newReleases makes the source of packages, and hosts on which nginx does not run.
 func newReleases(s *site) *releases {
-	s.t.Helper()
-	dir := s.t.TempDir()
+	s.T.Helper()
+	dir := s.T.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/site")); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	r := &releases{site: s, book: filepath.Join(dir, "site.yaml"), plan: filepath.Join(dir, "plan.json"), packages: filepath.Join(dir, "packages")}
 	for _, version := range []string{"1.0", "2.0"} {
@@ -35,7 +37,7 @@ func newReleases(s *site) *releases {
 	}
 	s.serve(r.packages, webHosts...)
 	for _, h := range webHosts {
-		s.shell(h, "rm -f /etc/nginx/sites-enabled/default; systemctl disable --now nginx; echo 'nothing to say' > /etc/motd")
+		s.Shell(h, "rm -f /etc/nginx/sites-enabled/default; systemctl disable --now nginx; echo 'nothing to say' > /etc/motd")
 	}
 	r.release(1)
 	r.none = r.states()
@@ -44,35 +46,35 @@ func newReleases(s *site) *releases {
 
 // buildPackage builds an empty package with a name and a version.
 func (r *releases) buildPackage(name, version string) {
-	r.t.Helper()
-	root := filepath.Join(r.t.TempDir(), name)
+	r.T.Helper()
+	root := filepath.Join(r.T.TempDir(), name)
 	control := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: all\nMaintainer: lab <lab@lab.test>\nDescription: a tool of the lab\n", name, version)
 	for _, dir := range []string{filepath.Join(root, "DEBIAN"), r.packages} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			r.t.Fatal(err)
+			r.T.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(root, "DEBIAN", "control"), []byte(control), 0o644); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	out, err := exec.CommandContext(r.t.Context(), "dpkg-deb", "--build", "--root-owner-group", root, filepath.Join(r.packages, name+"_"+version+".deb")).CombinedOutput()
+	out, err := exec.CommandContext(r.T.Context(), "dpkg-deb", "--build", "--root-owner-group", root, filepath.Join(r.packages, name+"_"+version+".deb")).CombinedOutput()
 	if err != nil {
-		r.t.Fatalf("%v\n%s", err, out)
+		r.T.Fatalf("%v\n%s", err, out)
 	}
 }
 
 // release sets the release in the inventory.
 func (r *releases) release(n int) {
-	r.t.Helper()
-	r.edit(func(inv map[string]any) { section(inv, "groups", "web", "vars")["release"] = n })
+	r.T.Helper()
+	r.Edit(func(inv map[string]any) { harness.Section(inv, "groups", "web", "vars")["release"] = n })
 }
 
 // states returns the state of each host: files with their permissions, the package, the
 // unit, and the served page.
 func (r *releases) states() (all []string) {
-	r.t.Helper()
+	r.T.Helper()
 	for _, h := range webHosts {
-		all = append(all, r.shell(h, `cd /; things="etc/nginx etc/motd srv/site"
+		all = append(all, r.Shell(h, `cd /; things="etc/nginx etc/motd srv/site"
 			find $things -printf '%p %y %m %u:%g %l\n' 2>/dev/null | sort
 			find $things -type f -exec sha256sum {} + 2>/dev/null | sort
 			dpkg-query -W -f '${Package} ${Version} ${db:Status-Status}\n' lab-tool 2>/dev/null
@@ -84,10 +86,10 @@ func (r *releases) states() (all []string) {
 
 // requireStates compares the hosts' states now with earlier ones.
 func (r *releases) requireStates(want []string, what string) {
-	r.t.Helper()
+	r.T.Helper()
 	for i, now := range r.states() {
 		if diff := cmp.Diff(want[i], now); diff != "" {
-			r.t.Errorf("%s: - %s, + it is now:\n%s", webHosts[i], what, diff)
+			r.T.Errorf("%s: - %s, + it is now:\n%s", webHosts[i], what, diff)
 		}
 	}
 }
@@ -97,15 +99,15 @@ func (r *releases) requireStates(want []string, what string) {
 // release 1.
 func planToRevert(s *site) {
 	r := newReleases(s)
-	s.must("run", r.book)
-	r.first = s.lastRun().Run
+	s.Must("run", r.book)
+	r.first = s.LastRun().Run
 	for _, h := range webHosts {
-		s.shell(h, "mkdir -m 0700 /srv/site/notes; echo old > /srv/site/notes/a; ln -s a /srv/site/notes/b")
+		s.Shell(h, "mkdir -m 0700 /srv/site/notes; echo old > /srv/site/notes/a; ln -s a /srv/site/notes/b")
 	}
 	r.one = r.states()
 	for i := range r.none {
 		if r.none[i] == r.one[i] || !strings.Contains(r.one[i], "release 1") {
-			s.t.Fatalf("%s before the first release:\n%s\nand after it:\n%s", webHosts[i], r.none[i], r.one[i])
+			s.T.Fatalf("%s before the first release:\n%s\nand after it:\n%s", webHosts[i], r.none[i], r.one[i])
 		}
 	}
 	r.release(2)

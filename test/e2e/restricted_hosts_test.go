@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"deployer/test/harness"
 	"deployer/test/lab/plan"
 )
 
@@ -18,32 +19,32 @@ import (
 func TestRestrictedHosts(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 1})
 	for _, h := range []string{"m1", "n1"} {
-		s.shell(h, "mount -t tmpfs -o noexec,nosuid tmpfs /tmp")
+		s.Shell(h, "mount -t tmpfs -o noexec,nosuid tmpfs /tmp")
 		for _, file := range []string{"/home/ops/.bashrc", "/home/ops/.profile", "/home/pw/.bashrc", "/etc/bash.bashrc"} {
-			s.shell(h, fmt.Sprintf(`sed -i '1i echo "Welcome to %s, have a nice day"; echo "this host is noisy" >&2' %s 2>/dev/null || printf 'echo Welcome\necho noisy >&2\n' > %s`, h, file, file))
+			s.Shell(h, fmt.Sprintf(`sed -i '1i echo "Welcome to %s, have a nice day"; echo "this host is noisy" >&2' %s 2>/dev/null || printf 'echo Welcome\necho noisy >&2\n' > %s`, h, file, file))
 		}
 	}
-	s.edit(func(inv map[string]any) {
-		ssh := section(inv, "ssh")
+	s.Edit(func(inv map[string]any) {
+		ssh := harness.Section(inv, "ssh")
 		ssh["user"], ssh["become"] = "ops", "sudo"
-		behind := section(inv, "hosts", "n1", "ssh")
+		behind := harness.Section(inv, "hosts", "n1", "ssh")
 		behind["user"], behind["become_password_env"] = "pw", "LAB_SUDO_PASSWORD"
 		behind["bastion"] = map[string]any{"host": "m1"}
 	})
 	t.Setenv("LAB_SUDO_PASSWORD", "lab-password")
-	o := s.must("install", "-v", "-v")
+	o := s.Must("install", "-v", "-v")
 	noSecrets(t, s, o)
-	s.must("verify")
+	s.Must("verify")
 }
 
 // noSecrets searches the output of an install and its files on the controller for the
 // keys of the cluster.
-func noSecrets(t *testing.T, s *site, o outcome) {
-	journals, err := filepath.Glob(filepath.Join(s.state, "deployer", "runs", "*"))
+func noSecrets(t *testing.T, s *site, o harness.Outcome) {
+	journals, err := filepath.Glob(filepath.Join(s.State, "deployer", "runs", "*"))
 	if err != nil || len(journals) == 0 {
-		t.Fatalf("no journal in %s: %v", s.state, err)
+		t.Fatalf("no journal in %s: %v", s.State, err)
 	}
-	texts := map[string]string{"output": o.all()}
+	texts := map[string]string{"output": o.All()}
 	for _, path := range journals {
 		content, err := os.ReadFile(path)
 		if err != nil {
@@ -53,7 +54,7 @@ func noSecrets(t *testing.T, s *site, o outcome) {
 	}
 	secrets := []string{"PRIVATE KEY", "lab-password"}
 	for _, file := range []string{"/etc/kubernetes/pki/ca.key", "/etc/kubernetes/pki/sa.key", "/etc/kubernetes/encryption.yaml"} {
-		for line := range strings.Lines(s.shell("m1", "cat "+file)) {
+		for line := range strings.Lines(s.Shell("m1", "cat "+file)) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "secret:") || len(line) == 64 {
 				secrets = append(secrets, strings.TrimSpace(strings.TrimPrefix(line, "secret:")))
 			}

@@ -17,14 +17,14 @@ import (
 func rogueRouter(t *testing.T, s *site, rogue, victim string, others ...string) {
 	before := map[string]string{}
 	for _, h := range others {
-		before[h] = s.shell(h, "ip route show | sed 's/linkdown//; s/ *$//'; ip route show proto bird | wc -l")
+		before[h] = s.Shell(h, "ip route show | sed 's/linkdown//; s/ *$//'; ip route show proto bird | wc -l")
 	}
-	pods := s.kubectl("m1", "get node "+victim+" -o 'jsonpath={.spec.podCIDR}'")
+	pods := s.Kubectl("m1", "get node "+victim+" -o 'jsonpath={.spec.podCIDR}'")
 	half := strings.Replace(pods, "/24", "/25", 1)
 	if half == pods {
 		t.Fatalf("the range of %s is %s", victim, pods)
 	}
-	s.shell(rogue, fmt.Sprintf(`cd /etc/deployer && cp -p bird.conf bird.rogue
+	s.Shell(rogue, fmt.Sprintf(`cd /etc/deployer && cp -p bird.conf bird.rogue
 cat >> bird.rogue <<'EOF'
 protocol static rogue {
   ipv4;
@@ -37,7 +37,7 @@ protocol static rogue {
 EOF
 sed -i 's/if source = RTS_DEVICE then reject;/accept;/' bird.rogue
 bird -p -c bird.rogue && birdc -s /run/bird/bird.ctl configure '"/etc/deployer/bird.rogue"'`, pods, half))
-	sent := s.shell(rogue, `for p in $(birdc -s /run/bird/bird.ctl show protocols | awk '$1 ~ /^to_/ {print $1; exit}'); do birdc -s /run/bird/bird.ctl show route export $p; done`)
+	sent := s.Shell(rogue, `for p in $(birdc -s /run/bird/bird.ctl show protocols | awk '$1 ~ /^to_/ {print $1; exit}'); do birdc -s /run/bird/bird.ctl show route export $p; done`)
 	for _, prefix := range []string{pods, half, "0.0.0.0/0"} {
 		if !strings.Contains(sent, prefix+" ") {
 			t.Fatalf("%s does not announce %s, so nothing is shown:\n%s", rogue, prefix, sent)
@@ -45,29 +45,29 @@ bird -p -c bird.rogue && birdc -s /run/bird/bird.ctl configure '"/etc/deployer/b
 	}
 	time.Sleep(2 * time.Second) // an announcement takes milliseconds
 	for _, h := range others {
-		if diff := cmp.Diff(before[h], s.shell(h, "ip route show | sed 's/linkdown//; s/ *$//'; ip route show proto bird | wc -l")); diff != "" {
+		if diff := cmp.Diff(before[h], s.Shell(h, "ip route show | sed 's/linkdown//; s/ *$//'; ip route show proto bird | wc -l")); diff != "" {
 			t.Errorf("%s has other routes since %s announces what is not its own (-before +after):\n%s", h, rogue, diff)
 		}
 	}
-	s.shell(rogue, "rm /etc/deployer/bird.rogue; birdc -s /run/bird/bird.ctl configure '\"/etc/deployer/bird.conf\"'")
+	s.Shell(rogue, "rm /etc/deployer/bird.rogue; birdc -s /run/bird/bird.ctl configure '\"/etc/deployer/bird.conf\"'")
 }
 
 // signedSessions holds that a host without the password has no session: BIRD on
 // the node is told another one, and its neighbours hear nothing of it.
 func signedSessions(t *testing.T, s *site, node, neighbour string) {
-	password := s.shell(node, `sed -n 's/^password "\(.*\)";$/\1/p' /etc/deployer/bgp-password.conf`)
-	if len(password) < 32 || password != s.shell("m1", "cat /etc/kubernetes/bgp-password") {
+	password := s.Shell(node, `sed -n 's/^password "\(.*\)";$/\1/p' /etc/deployer/bgp-password.conf`)
+	if len(password) < 32 || password != s.Shell("m1", "cat /etc/kubernetes/bgp-password") {
 		t.Errorf("the password of %s has %d bytes and is not that of the masters", node, len(password))
 	}
-	s.shell(node, `cd /etc/deployer && sed 's#/etc/deployer/bgp-password.conf#/run/bgp-wrong.conf#' bird.conf > bird.rogue && echo 'password "wrong";' > /run/bgp-wrong.conf && chmod 0644 bird.rogue /run/bgp-wrong.conf
+	s.Shell(node, `cd /etc/deployer && sed 's#/etc/deployer/bgp-password.conf#/run/bgp-wrong.conf#' bird.conf > bird.rogue && echo 'password "wrong";' > /run/bgp-wrong.conf && chmod 0644 bird.rogue /run/bgp-wrong.conf
 birdc -s /run/bird/bird.ctl configure '"/etc/deployer/bird.rogue"'`)
 	time.Sleep(8 * time.Second) // a session comes up within 6 s
-	if out := s.shell(neighbour, "birdc -s /run/bird/bird.ctl show protocols to_"+node); strings.Contains(out, "Established") {
+	if out := s.Shell(neighbour, "birdc -s /run/bird/bird.ctl show protocols to_"+node); strings.Contains(out, "Established") {
 		t.Errorf("%s has a session with %s, which signs with another password:\n%s", neighbour, node, out)
 	}
-	s.shell(node, "rm /etc/deployer/bird.rogue; birdc -s /run/bird/bird.ctl configure '\"/etc/deployer/bird.conf\"'")
-	s.eventually(30*time.Second, "the session is back", func() error {
-		if out := s.shell(neighbour, "birdc -s /run/bird/bird.ctl show protocols to_"+node); !strings.Contains(out, "Established") {
+	s.Shell(node, "rm /etc/deployer/bird.rogue; birdc -s /run/bird/bird.ctl configure '\"/etc/deployer/bird.conf\"'")
+	s.Eventually(30*time.Second, "the session is back", func() error {
+		if out := s.Shell(neighbour, "birdc -s /run/bird/bird.ctl show protocols to_"+node); !strings.Contains(out, "Established") {
 			return fmt.Errorf("%s", out)
 		}
 		return nil

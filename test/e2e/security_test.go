@@ -18,20 +18,20 @@ import (
 // the master has both and is readable by root only.
 func auditLogged(t *testing.T, s *site) {
 	const log = "/var/log/kubernetes/audit/audit.log"
-	s.kubectl("m1", "-n kube-system exec kube-scheduler-m1 -- kube-scheduler --version")
-	s.kubectl("m1", "-n default get secret never-made --ignore-not-found")
+	s.Kubectl("m1", "-n kube-system exec kube-scheduler-m1 -- kube-scheduler --version")
+	s.Kubectl("m1", "-n default get secret never-made --ignore-not-found")
 	for request, pattern := range map[string]string{
 		"kubectl exec":       `"requestURI":"/api/v1/namespaces/kube-system/pods/kube-scheduler-m1/exec?.*"subresource":"exec"`,
 		"kubectl get secret": `"verb":"get","user":{"username":"kubernetes-admin".*"objectRef":{"resource":"secrets","namespace":"default","name":"never-made"`,
 	} {
-		s.eventually(10*time.Second, request+" is in the audit log", func() error {
+		s.Eventually(10*time.Second, request+" is in the audit log", func() error {
 			if out, err := s.SSH(t.Context(), "m1", "grep -c '"+pattern+"' "+log); err != nil {
 				return errors.New("no line matches: " + out)
 			}
 			return nil
 		})
 	}
-	if mode := s.shell("m1", "stat -c %a:%U "+log); mode != "600:root" {
+	if mode := s.Shell("m1", "stat -c %a:%U "+log); mode != "600:root" {
 		t.Errorf("the audit log is %s, want 600:root", mode)
 	}
 }
@@ -55,16 +55,16 @@ func podSecurity(t *testing.T, s *site) {
 // new one only with --new-encryption-key, and the API server runs with it.
 func lostEncryptionKey(t *testing.T, s *site, master string) {
 	const file = "/etc/kubernetes/encryption.yaml"
-	s.shell(master, "mv "+file+" /root/encryption.yaml")
-	if o := s.deployer("install"); o.code == 0 || !strings.Contains(o.all(), "etcd has data on "+master) || !strings.Contains(o.all(), "--new-encryption-key") {
-		t.Errorf("install without the encryption key: exit %d\n%s", o.code, o.all())
+	s.Shell(master, "mv "+file+" /root/encryption.yaml")
+	if o := s.Deployer("install"); o.Code == 0 || !strings.Contains(o.All(), "etcd has data on "+master) || !strings.Contains(o.All(), "--new-encryption-key") {
+		t.Errorf("install without the encryption key: exit %d\n%s", o.Code, o.All())
 	}
-	s.shell(master, "test ! -e "+file)
-	before := s.processes(master)
-	s.must("install", "--new-encryption-key")
-	s.shell(master, "! cmp -s "+file+" /root/encryption.yaml; rm /root/encryption.yaml")
+	s.Shell(master, "test ! -e "+file)
+	before := s.Processes(master)
+	s.Must("install", "--new-encryption-key")
+	s.Shell(master, "! cmp -s "+file+" /root/encryption.yaml; rm /root/encryption.yaml")
 	var restarted []string
-	after := s.processes(master)
+	after := s.Processes(master)
 	for line := range strings.Lines(before) {
 		if process := strings.TrimSpace(line); !strings.Contains(after, process) {
 			restarted = append(restarted, strings.Fields(process)[0])
@@ -77,8 +77,8 @@ func lostEncryptionKey(t *testing.T, s *site, master string) {
 	if !slices.Equal(restarted, []string{"kube-apiserver"}) {
 		t.Errorf("with the new key restarted %v, want the API server", restarted)
 	}
-	s.kubectl(master, "create secret generic of-the-new-key --from-literal=a=b")
-	s.kubectl(master, "get secret of-the-new-key")
+	s.Kubectl(master, "create secret generic of-the-new-key --from-literal=a=b")
+	s.Kubectl(master, "get secret of-the-new-key")
 }
 
 // benchmark evaluates the checks of docs/security.md on a master and a minion, and
@@ -89,7 +89,7 @@ func benchmark(t *testing.T, s *site, minion string) {
 		t.Fatal(err)
 	}
 	evaluate := func(host, script string, checks []cis.Check) {
-		h, err := cis.Parse(s.shell(host, script))
+		h, err := cis.Parse(s.Shell(host, script))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,16 +111,16 @@ func benchmark(t *testing.T, s *site, minion string) {
 // soon, without a restart.
 func renewedCertificate(t *testing.T, s *site, master string) {
 	const file = "/etc/kubernetes/pki/apiserver/apiserver.crt"
-	before := s.processes(master)
-	s.shell(master, "rm "+file)
-	s.must("install")
+	before := s.Processes(master)
+	s.Shell(master, "rm "+file)
+	s.Must("install")
 	// The first line of the PEM holds the serial number. The API server looks at its
 	// files when they change, and every minute.
-	s.eventually(75*time.Second, "the API server shows its new certificate", func() error {
+	s.Eventually(75*time.Second, "the API server shows its new certificate", func() error {
 		_, err := s.SSH(t.Context(), master, `curl -sSk -o /dev/null -w '%{certs}' https://127.0.0.1:6443/readyz | grep -qF "$(sed -n 2p `+file+`)"`)
 		return err
 	})
-	if diff := cmp.Diff(before, s.processes(master)); diff != "" {
+	if diff := cmp.Diff(before, s.Processes(master)); diff != "" {
 		t.Errorf("%s: a renewed certificate changed processes (-before +after):\n%s", master, diff)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"deployer/test/harness"
 	"deployer/test/lab/plan"
 )
 
@@ -19,19 +20,19 @@ import (
 // versions.
 func TestSingleNode(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1})
-	s.edit(func(inv map[string]any) {
-		roles := section(inv, "roles")
+	s.Edit(func(inv map[string]any) {
+		roles := harness.Section(inv, "roles")
 		for _, r := range []string{"master", "minion", "etcd", "proxy"} {
 			roles[r] = []any{"m1"}
 		}
-		section(inv, "cluster")["kubernetes"] = older
+		harness.Section(inv, "cluster")["kubernetes"] = older
 	})
-	s.must("install")
-	s.must("verify")
-	if got := s.kubectl("m1", "get node m1 -o 'jsonpath={.status.nodeInfo.kubeletVersion}'"); got != older {
+	s.Must("install")
+	s.Must("verify")
+	if got := s.Kubectl("m1", "get node m1 -o 'jsonpath={.status.nodeInfo.kubeletVersion}'"); got != older {
 		t.Errorf("the kubelet is %s, want %s", got, older)
 	}
-	if got := s.kubectl("m1", "get node m1 -o 'jsonpath={.spec.taints}'"); got != "" {
+	if got := s.Kubectl("m1", "get node m1 -o 'jsonpath={.spec.taints}'"); got != "" {
 		t.Errorf("the only node has taints %s; nothing could run on it", got)
 	}
 	lostReceipts(t, s, "m1")
@@ -43,18 +44,18 @@ func TestSingleNode(t *testing.T) {
 // lostReceipts removes the receipts of a host. An install still recognises its files and
 // restarts nothing; of the probe images only the newest stays.
 func lostReceipts(t *testing.T, s *site, host string) {
-	image := s.shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:'`)
-	s.shell(host, "rm -r /var/lib/deployer/receipts; ctr -n k8s.io images tag "+image+" deployer.local/probe:older")
-	before := s.processes(host)
-	s.must("install")
-	if diff := cmp.Diff(before, s.processes(host)); diff != "" {
+	image := s.Shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:'`)
+	s.Shell(host, "rm -r /var/lib/deployer/receipts; ctr -n k8s.io images tag "+image+" deployer.local/probe:older")
+	before := s.Processes(host)
+	s.Must("install")
+	if diff := cmp.Diff(before, s.Processes(host)); diff != "" {
 		t.Errorf("%s: install without receipts changed processes (-before +after):\n%s", host, diff)
 	}
-	if got := s.shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:'`); got != image {
+	if got := s.Shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:'`); got != image {
 		t.Errorf("%s has the probe images %q, want only %s", host, got, image)
 	}
-	if _, r := s.events(s.must("install", "--output", "json")); r.changed() != 0 {
-		t.Errorf("the next install: %d changed, want 0", r.changed())
+	if _, r := s.Events(s.Must("install", "--output", "json")); r.Changed() != 0 {
+		t.Errorf("the next install: %d changed, want 0", r.Changed())
 	}
 }
 
@@ -63,14 +64,14 @@ func rebooted(t *testing.T, s *site, host string) {
 	if err := s.Reboot(t.Context(), host); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually(2*time.Minute, "the cluster is healthy after a reboot", func() error {
-		if o := s.deployer("verify"); o.code != 0 {
-			return errors.New(o.stdout)
+	s.Eventually(2*time.Minute, "the cluster is healthy after a reboot", func() error {
+		if o := s.Deployer("verify"); o.Code != 0 {
+			return errors.New(o.Stdout)
 		}
 		return nil
 	})
-	if _, r := s.events(s.must("install", "--output", "json")); r.changed() != 0 {
-		t.Errorf("install after a reboot: %d changed, want 0", r.changed())
+	if _, r := s.Events(s.Must("install", "--output", "json")); r.Changed() != 0 {
+		t.Errorf("install after a reboot: %d changed, want 0", r.Changed())
 	}
 }
 
@@ -80,39 +81,39 @@ func rebooted(t *testing.T, s *site, host string) {
 func TestDedicatedEtcd(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2, Etcd: 3, Proxies: 1})
 	m := s.mirrors()
-	s.edit(func(inv map[string]any) {
-		section(inv, "cluster", "network")["cni"] = "ptp"
-		section(inv, "cluster", "api", "audit")["enabled"] = true
-		containerd := section(inv, "cluster", "containerd")
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "network")["cni"] = "ptp"
+		harness.Section(inv, "cluster", "api", "audit")["enabled"] = true
+		containerd := harness.Section(inv, "cluster", "containerd")
 		containerd["mirrors"] = map[string]any{"docker.io": []any{m.plain}, "quay.io": []any{m.secure}}
 		containerd["authorities"] = map[string]any{m.host: m.authority}
-		section(inv, "hosts", "n1", "overrides", "kubelet")["maxPods"] = 42
+		harness.Section(inv, "hosts", "n1", "overrides", "kubelet")["maxPods"] = 42
 	})
 	gone := append(s.purge("n1", "conntrack", "bird2"), s.purge("p1", "nginx", "nginx-common", "libnginx-mod-stream")...)
 	s.packageSource(gone, "n1", "p1")
-	events, _ := s.events(s.must("install", "--output", "json"))
+	events, _ := s.Events(s.Must("install", "--output", "json"))
 	for host, want := range map[string]string{"n1": "not installed yet: bird2, conntrack; a package source offers them", "p1": "not installed yet: libnginx-mod-stream, nginx; a package source offers them", "m1": "all 7 installed"} {
 		if got := preflight(events, host, "packages"); got != want {
 			t.Errorf("preflight says of the packages of %s: %q, want %q", host, got, want)
 		}
 	}
-	s.must("verify")
+	s.Must("verify")
 	s.pulls("m1", "n1", "docker.io/"+sampleImage)
 	s.pulls("m1", "n1", "quay.io/"+sampleImage)
 	if out, _ := s.SSH(t.Context(), "m1", "pidof etcd"); strings.TrimSpace(out) != "" {
 		t.Error("etcd runs on the master although hosts were named for it")
 	}
-	s.shell("m1", "test -s /var/log/kubernetes/audit/audit.log")
+	s.Shell("m1", "test -s /var/log/kubernetes/audit/audit.log")
 	if m1, n1 := s.pods("m1"), s.pods("n1"); m1 != "110" || n1 != "42" {
 		t.Errorf("m1 may run %s pods and n1 %s, want 110 and 42", m1, n1)
 	}
 	for _, h := range []string{"e1", "e2", "e3"} {
-		s.shell(h, "systemctl is-active etcd")
-		if got := s.shell(h, "ps -o user= -C etcd; find /var/lib/etcd ! -user etcd"); got != "etcd" {
+		s.Shell(h, "systemctl is-active etcd")
+		if got := s.Shell(h, "ps -o user= -C etcd; find /var/lib/etcd ! -user etcd"); got != "etcd" {
 			t.Errorf("%s: etcd runs as, and has files of others: %s", h, got)
 		}
 	}
-	if got := s.shell("n1", fmt.Sprintf("curl -sS --cacert /etc/kubernetes/pki/ca.crt https://%s:6443/readyz", s.address("p1"))); got != "ok" {
+	if got := s.Shell("n1", fmt.Sprintf("curl -sS --cacert /etc/kubernetes/pki/ca.crt https://%s:6443/readyz", s.Address("p1"))); got != "ok" {
 		t.Errorf("the API through the proxy host says %q", got)
 	}
 	t.Run("a minion becomes a proxy", func(t *testing.T) { becomesProxy(t, s.on(t), "n2", "n1") })
@@ -121,7 +122,7 @@ func TestDedicatedEtcd(t *testing.T) {
 
 // pods returns the maximum number of pods of a node.
 func (s *site) pods(node string) string {
-	return s.kubectl("m1", "get node "+node+" -o 'jsonpath={.status.capacity.pods}'")
+	return s.Kubectl("m1", "get node "+node+" -o 'jsonpath={.status.capacity.pods}'")
 }
 
 // older is the Kubernetes version before the default one.
@@ -131,21 +132,21 @@ const older = "v1.35.4"
 // two route reflectors, and stops a master and a reflector.
 func TestHAProxy(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 3, Minions: 2, Proxies: 1})
-	s.edit(func(inv map[string]any) {
-		section(inv, "cluster", "proxy")["kind"] = "haproxy"
-		section(inv, "cluster", "network")["reflectors"] = []any{"m1", "m2"}
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "proxy")["kind"] = "haproxy"
+		harness.Section(inv, "cluster", "network")["reflectors"] = []any{"m1", "m2"}
 	})
-	s.must("install")
-	s.must("verify")
-	s.shell("n1", "pidof haproxy")
-	s.shell("p1", "systemctl is-active deployer-proxy && pidof haproxy")
+	s.Must("install")
+	s.Must("verify")
+	s.Shell("n1", "pidof haproxy")
+	s.Shell("p1", "systemctl is-active deployer-proxy && pidof haproxy")
 	outside := func() string {
-		return s.shell("p1", fmt.Sprintf("curl -sS -k --max-time 5 https://%s:6443/readyz", s.address("p1")))
+		return s.Shell("p1", fmt.Sprintf("curl -sS -k --max-time 5 https://%s:6443/readyz", s.Address("p1")))
 	}
 	if got := outside(); got != "ok" {
 		t.Errorf("the API through the proxy host says %q", got)
 	}
-	if got := s.shell("n1", "birdc show protocols | grep -c Established"); got != "2" {
+	if got := s.Shell("n1", "birdc show protocols | grep -c Established"); got != "2" {
 		t.Errorf("n1 has %s BGP sessions, want one with each of the 2 reflectors", got)
 	}
 	rogueRouter(t, s, "n1", "n2", "m1", "m2", "n2")
@@ -157,9 +158,9 @@ func TestHAProxy(t *testing.T) {
 			t.Errorf("a master is dead, and the API through the proxy host says %q", got)
 		}
 	}
-	routes := s.shell("n1", "ip route show proto bird")
+	routes := s.Shell("n1", "ip route show proto bird")
 	for _, node := range []string{"m1", "m3", "n2"} {
-		if !strings.Contains(routes, "via "+s.address(node)+" ") {
+		if !strings.Contains(routes, "via "+s.Address(node)+" ") {
 			t.Errorf("n1 has no route to the pods of %s after a reflector died:\n%s", node, routes)
 		}
 	}
@@ -168,24 +169,24 @@ func TestHAProxy(t *testing.T) {
 // takenPort sets a load balancer port that sshd uses: the install refuses it before any
 // change, and external clients still reach the API.
 func takenPort(s *site, outside func() string) {
-	good, err := os.ReadFile(s.inventory)
+	good, err := os.ReadFile(s.Inventory)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	before := s.digests("/etc/deployer/haproxy.conf", []string{"p1"})
-	s.edit(func(inv map[string]any) { section(inv, "cluster", "proxy")["port"] = 22 })
-	o := s.deployer("install")
-	if err := os.WriteFile(s.inventory, good, 0o600); err != nil {
-		s.t.Fatal(err)
+	before := s.Digests("/etc/deployer/haproxy.conf", []string{"p1"})
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "proxy")["port"] = 22 })
+	o := s.Deployer("install")
+	if err := os.WriteFile(s.Inventory, good, 0o600); err != nil {
+		s.T.Fatal(err)
 	}
-	if o.code != 4 {
-		s.t.Fatalf("exit %d, want 4\n%s", o.code, o.all())
+	if o.Code != 4 {
+		s.T.Fatalf("exit %d, want 4\n%s", o.Code, o.All())
 	}
-	s.requireTexts(o.all(), "p1", "22", "nothing was changed")
-	if diff := cmp.Diff(before, s.digests("/etc/deployer/haproxy.conf", []string{"p1"})); diff != "" {
-		s.t.Errorf("configuration (- before, + after): %s", diff)
+	s.RequireTexts(o.All(), "p1", "22", "nothing was changed")
+	if diff := cmp.Diff(before, s.Digests("/etc/deployer/haproxy.conf", []string{"p1"})); diff != "" {
+		s.T.Errorf("configuration (- before, + after): %s", diff)
 	}
 	if got := outside(); got != "ok" {
-		s.t.Errorf("the API through the proxy host says %q", got)
+		s.T.Errorf("the API through the proxy host says %q", got)
 	}
 }

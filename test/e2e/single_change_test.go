@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
 )
 
 // masters of TestCluster.
@@ -19,61 +21,61 @@ var masters = []string{"m1", "m2", "m3"}
 // file on each master, one master after the other, while clients write.
 func changeOneValue(s *site) {
 	before := s.manifests()
-	s.edit(func(inv map[string]any) {
-		section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "2h"
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "2h"
 	})
-	file := filepath.Join(s.t.TempDir(), "plan.json")
-	o := s.must("plan", "install", "-o", file)
+	file := filepath.Join(s.T.TempDir(), "plan.json")
+	o := s.Must("plan", "install", "-o", file)
 	// The manifests differ in the order of the members of etcd, the own one first.
-	s.requireTexts(o.stdout, "m[1:3] (3 hosts): 1 file\n", "(as on m1; each host has its own)", "--event-ttl=2h",
+	s.RequireTexts(o.Stdout, "m[1:3] (3 hosts): 1 file\n", "(as on m1; each host has its own)", "--event-ttl=2h",
 		"3 of 5 hosts would change: 3 files\n", "at most 1 host at a time, 3 turns")
-	if n := strings.Count(o.stdout, "file /etc/kubernetes/manifests/kube-apiserver.yaml: replace"); n != 1 {
-		s.t.Errorf("the plan has the API server's manifest %d times, want once for all masters:\n%s", n, o.stdout)
+	if n := strings.Count(o.Stdout, "file /etc/kubernetes/manifests/kube-apiserver.yaml: replace"); n != 1 {
+		s.T.Errorf("the plan has the API server's manifest %d times, want once for all masters:\n%s", n, o.Stdout)
 	}
 	s.copyAdmin("n1")
 	s.whileWriting("n1", "apply", func() {
-		events, r := s.events(s.must("apply", file, "--output", "json"))
+		events, r := s.Events(s.Must("apply", file, "--output", "json"))
 		s.mastersOneByOne(events, r)
 	})
 	s.argument("--event-ttl=2h")
 	s.whileWriting("n1", "revert", func() {
-		events, r := s.events(s.must("revert", s.lastRun().Run, "--yes", "--output", "json"))
+		events, r := s.Events(s.Must("revert", s.LastRun().Run, "--yes", "--output", "json"))
 		s.mastersOneByOne(events, r)
 	})
 	s.argument("")
 	if diff := cmp.Diff(before, s.manifests()); diff != "" {
-		s.t.Errorf("manifests (- before the change, + after it was reverted):\n%s", diff)
+		s.T.Errorf("manifests (- before the change, + after it was reverted):\n%s", diff)
 	}
-	s.edit(func(inv map[string]any) {
-		delete(section(inv, "cluster", "overrides", "apiserver", "extra_args"), "event-ttl")
+	s.Edit(func(inv map[string]any) {
+		delete(harness.Section(inv, "cluster", "overrides", "apiserver", "extra_args"), "event-ttl")
 	})
-	s.requireTexts(s.must("plan", "install").stdout, "nothing to do")
+	s.RequireTexts(s.Must("plan", "install").Stdout, "nothing to do")
 }
 
 // manifests returns the static pod manifests that the kubelets of the masters run.
 func (s *site) manifests() map[string]string {
-	s.t.Helper()
+	s.T.Helper()
 	out := map[string]string{}
 	for _, m := range masters {
-		out[m] = s.shell(m, "cd /etc/kubernetes/manifests && sha256sum * && stat -c '%n %a %U:%G' *")
+		out[m] = s.Shell(m, "cd /etc/kubernetes/manifests && sha256sum * && stat -c '%n %a %U:%G' *")
 	}
 	return out
 }
 
 // argument checks the argument of the running API servers.
 func (s *site) argument(want string) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, m := range masters {
-		if got := s.shell(m, "tr '\\0' '\\n' < /proc/$(pidof kube-apiserver)/cmdline | grep event-ttl || true"); got != want {
-			s.t.Errorf("%s: the running API server has %q, want %q", m, got, want)
+		if got := s.Shell(m, "tr '\\0' '\\n' < /proc/$(pidof kube-apiserver)/cmdline | grep event-ttl || true"); got != want {
+			s.T.Errorf("%s: the running API server has %q, want %q", m, got, want)
 		}
 	}
 }
 
 // mastersOneByOne checks that only one file has changed on each master, and that the gate
 // of each master was between its change and the change of the next.
-func (s *site) mastersOneByOne(events []map[string]any, r report) {
-	s.t.Helper()
+func (s *site) mastersOneByOne(events []map[string]any, r harness.Report) {
+	s.T.Helper()
 	changed := map[string]int{}
 	for _, h := range r.Hosts {
 		if h.Changed > 0 {
@@ -81,7 +83,7 @@ func (s *site) mastersOneByOne(events []map[string]any, r report) {
 		}
 	}
 	if diff := cmp.Diff(map[string]int{"m1": 1, "m2": 1, "m3": 1}, changed); diff != "" {
-		s.t.Errorf("changed steps by host (-want +got):\n%s", diff)
+		s.T.Errorf("changed steps by host (-want +got):\n%s", diff)
 	}
 	inside, gates := "", 0
 	for _, e := range events {
@@ -91,7 +93,7 @@ func (s *site) mastersOneByOne(events []map[string]any, r report) {
 		case e["type"] != "step.end" || result == nil:
 		case result["status"] == "changed":
 			if inside != "" && inside != host {
-				s.t.Errorf("%s was changed before %s had passed its gate", host, inside)
+				s.T.Errorf("%s was changed before %s had passed its gate", host, inside)
 			}
 			inside = host
 		case e["name"] == "the API server is ready" && host == inside:
@@ -100,7 +102,7 @@ func (s *site) mastersOneByOne(events []map[string]any, r report) {
 		}
 	}
 	if gates != len(masters) {
-		s.t.Errorf("%d masters passed their gate after their change, want %d", gates, len(masters))
+		s.T.Errorf("%d masters passed their gate after their change, want %d", gates, len(masters))
 	}
 }
 
@@ -109,7 +111,7 @@ func (s *site) mastersOneByOne(events []map[string]any, r report) {
 // accepted ones, and a starting server refuses requests until it has read its
 // authorization rules. So a write is retried, as by clients, but at most for patience.
 func (s *site) whileWriting(minion, name string, do func()) {
-	s.t.Helper()
+	s.T.Helper()
 	const patience = 20 * time.Second
 	var over atomic.Bool
 	failures := make(chan []string, 1)
@@ -137,9 +139,9 @@ func (s *site) whileWriting(minion, name string, do func()) {
 	defer func() {
 		over.Store(true)
 		if bad := <-failures; len(bad) > 0 {
-			s.t.Errorf("%d of %d writes failed for %s during %s:\n%s", len(bad), writes, patience, name, strings.Join(bad, "\n"))
+			s.T.Errorf("%d of %d writes failed for %s during %s:\n%s", len(bad), writes, patience, name, strings.Join(bad, "\n"))
 		}
-		s.t.Logf("%d writes during %s, %d tried again", writes, name, again)
+		s.T.Logf("%d writes during %s, %d tried again", writes, name, again)
 	}()
 	do()
 }

@@ -1,0 +1,65 @@
+//go:build lab
+
+package harness
+
+import (
+	"strings"
+	"time"
+)
+
+// Shell runs a line on a host and ends the test when it fails.
+func (s *Site) Shell(host, line string) string {
+	s.T.Helper()
+	out, err := s.SSH(s.T.Context(), host, line)
+	if err != nil {
+		s.T.Fatalf("%s: %s: %v\n%s", host, line, err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// Kubectl runs kubectl on a master.
+func (s *Site) Kubectl(host, args string) string {
+	s.T.Helper()
+	return s.Shell(host, "kubectl --kubeconfig /etc/kubernetes/admin.conf "+args)
+}
+
+// Eventually polls until f is nil or the time is over.
+func (s *Site) Eventually(limit time.Duration, what string, f func() error) {
+	s.T.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.T.Fatalf("%s: not within %s: %v", what, limit, err)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// Processes lists the processes of a host with their start times, to show that nothing was
+// restarted, without short-lived ones: sshd sessions, test pods of verify and their pause
+// containers.
+func (s *Site) Processes(host string) string {
+	s.T.Helper()
+	return s.Shell(host, `for p in /proc/[0-9]*; do read -r comm <$p/comm 2>/dev/null || continue; case $comm in etcd|containerd|kubelet|bird|kube-apiserver|kube-controller|kube-controller-manager|kube-scheduler|kube-proxy|nginx|haproxy|coredns) echo "$comm ${p#/proc/} $(cut -d' ' -f22 $p/stat)";; esac; done | sort`)
+}
+
+// Address returns the address of a host.
+func (s *Site) Address(host string) string {
+	s.T.Helper()
+	h, err := s.Host(host)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return h.Address.String()
+}
+
+// ProbeImage returns the image of deployer's probe, which is on every node of a cluster:
+// the lab has no registry.
+func (s *Site) ProbeImage(host string) string {
+	s.T.Helper()
+	return s.Shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:' | head -1`)
+}
