@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+)
+
+// EtcdMayRemove returns nil when a member may be removed from a running cluster now.
+// Callers call it immediately before the removal, with the present members. The error
+// names the state to wait for.
+//
+// The healthy voters must be a majority before the removal, because etcd agrees on it,
+// and must still be one after it. At least one voter must stay, and no other member may
+// be joining.
+func EtcdMayRemove(live *EtcdLive, id uint64) error {
+	voters, healthy, after, healthyAfter := 0, 0, 0, 0
+	for _, m := range live.Members {
+		if m.ID != id && (m.Learner || !m.Started) {
+			return fmt.Errorf("member %s is still joining the cluster: only one change at a time is allowed", label(m))
+		}
+		if m.Learner {
+			continue
+		}
+		voters++
+		if m.Healthy {
+			healthy++
+		}
+		if m.ID == id {
+			continue
+		}
+		after++
+		if m.Healthy {
+			healthyAfter++
+		}
+	}
+	switch {
+	case healthy < quorum(voters):
+		return fmt.Errorf("only %d of %d members are healthy: a removal needs %d", healthy, voters, quorum(voters))
+	case after == 0:
+		return fmt.Errorf("no voting member would be left")
+	case healthyAfter < quorum(after):
+		return fmt.Errorf("only %d of the %d members that stay are healthy: a majority of %d would be lost", healthyAfter, after, quorum(after))
+	}
+	return nil
+}
+
+// PlanEtcdRemoval returns members in the order in which they may be removed, one at a
+// time: first those that do not answer, whose removal strengthens the quorum. It applies
+// [EtcdMayRemove] before each removal and returns its error when a removal is not
+// allowed. Members that are not in the cluster are left out.
+func PlanEtcdRemoval(live *EtcdLive, ids []uint64) ([]uint64, error) {
+	var order []uint64
+	for _, healthy := range []bool{false, true} {
+		for _, m := range live.Members {
+			if slices.Contains(ids, m.ID) && m.Healthy == healthy {
+				order = append(order, m.ID)
+			}
+		}
+	}
+	for _, id := range order {
+		if err := EtcdMayRemove(live, id); err != nil {
+			i := slices.IndexFunc(live.Members, func(m LiveMember) bool { return m.ID == id })
+			return nil, fmt.Errorf("member %s must not be removed: %w", label(live.Members[i]), err)
+		}
+		live = live.without(id)
+	}
+	return order, nil
+}
+
+// Member returns the member of a host: by its peer URL, otherwise by its name. The peer
+// URL may be empty.
+func (l *EtcdLive) Member(name, peerURL string) (LiveMember, bool) {
+	return l.member(EtcdProbe{Name: name, PeerURL: peerURL})
+}
