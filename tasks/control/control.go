@@ -9,6 +9,7 @@ package control
 
 import (
 	"deployer/engine"
+	"deployer/tasks/control/departure"
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/fetch"
@@ -34,11 +35,14 @@ func Actions() []engine.Kind {
 	return examples.In(limited([]engine.Kind{
 		{Name: "preflight_report", Doc: "Collects the results of all hosts' checks, and ends the run with one table when there is any problem.", Internal: true, New: func() any { return preflight.NewReport() }},
 
+		{Name: "departure_report", Doc: "Collects the reasons why hosts must not leave the cluster, and ends the run with one table when there is any.", Internal: true, New: func() any { return &departure.Report{} }},
+
 		{Name: "ca_load", Doc: "Loads the cluster's CA keys from the masters into memory, or creates those of a new cluster.", Internal: true, New: func() any { return &keyring.Load{} }},
 		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
 
 		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},
 		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},
+		{Name: "etcd_remove_member", Doc: "Removes a member from a running etcd cluster when the quorum allows it, and ends when no member lists it.", New: func() any { return etcd.NewRemoveMember() }},
 		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
 
 		{Name: "pod_cidrs", Doc: "Assigns each node its range of pod addresses.", Internal: true, New: func() any { return &kube.PodCIDRs{} }},
@@ -48,6 +52,7 @@ func Actions() []engine.Kind {
 		{Name: "kube_rollout", Doc: "Waits until Deployments and DaemonSets have rolled out.", New: func() any { return kube.NewRolledOut() }},
 		{Name: "kube_node", Doc: "Sets labels, taints and pod range of a Node object, and waits until it is Ready if ready is set.", New: func() any { return kube.NewNode() }},
 		{Name: "kubelet_ready", Doc: "Waits until one process of the kubelet has renewed the node's Lease twice.", New: func() any { return kubelet.NewReady() }},
+		{Name: "kube_cordon", Doc: "Cordons a node, marked as kube_drain does.", New: func() any { return &drain.CordonAction{} }},
 		{Name: "kube_drain", Doc: "Cordons a node and evicts its pods as their PodDisruptionBudgets allow; a drain that cannot be completed is undone.", New: func() any { return drain.NewAction() }},
 		{Name: "kube_uncordon", Doc: "Waits until a node is Ready, and uncordons it if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
 		{Name: "nodes_ready", Doc: "Waits until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"deployer/engine"
 	"deployer/tasks/control/kube"
 )
@@ -19,6 +21,7 @@ type Action struct {
 	Force              bool           `yaml:"force" doc:"Evict pods that no controller recreates too; otherwise such pods are an error before any change. Default false."`
 	DisableEviction    bool           `yaml:"disable_eviction" doc:"Delete pods instead of evicting them, without regard to PodDisruptionBudgets. Default false."`
 	PodSelector        string         `yaml:"pod_selector" doc:"Evict only pods with these labels, as in app!=database. Default: all."`
+	MissingOK          bool           `yaml:"missing_ok" doc:"Do nothing when there is no such node. Default false."`
 	SkipWaitForDelete  time.Duration  `yaml:"skip_wait_for_delete_timeout" doc:"Do not wait for pods that have been terminating for longer than this, such as those of a dead kubelet. Default: wait for all."`
 }
 
@@ -36,6 +39,9 @@ func (a *Action) Check(ctx context.Context, site engine.ActionContext) (engine.C
 		return engine.Change{}, err
 	}
 	s, err := ReadNode(ctx, client, nodeOf(a.Node, site), a.options(site))
+	if a.MissingOK && apierrors.IsNotFound(err) {
+		return engine.NoChange(engine.Output{"node": nodeOf(a.Node, site), "evicted": 0, "was_cordoned": false}), nil
+	}
 	if err != nil {
 		return engine.Change{}, err
 	}

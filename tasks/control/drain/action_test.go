@@ -214,3 +214,29 @@ func TestCleanup(t *testing.T) {
 		})
 	}
 }
+
+// TestCordonAction: a cordon is marked, found done by a second run, taken back by the
+// cleanup of a host that leaves the run, and continued by a drain.
+func TestCordonAction(t *testing.T) {
+	t.Parallel()
+	y := newTestCluster(t, false)
+	if _, _, err := y.do(t, &CordonAction{}); err != nil || state(y.api, "n1") != "cordoned, marked" {
+		t.Fatalf("%v, n1 is %s", err, state(y.api, "n1"))
+	}
+	if change, _, err := y.do(t, &CordonAction{}); err != nil || change.Needed {
+		t.Errorf("again: %+v, %v", change, err)
+	}
+	if left := y.cleanups.Take("n1"); len(left) != 1 {
+		t.Errorf("%d cleanups, want 1", len(left))
+	}
+	if _, _, err := y.do(t, &CordonAction{Node: "n9"}); err == nil {
+		t.Error("a node that does not exist is cordoned")
+	}
+	drain := NewAction()
+	drain.Node, drain.MissingOK = "n9", true
+	for _, a := range []engine.Action{&CordonAction{Node: "n9", MissingOK: true}, drain} {
+		if change, _, err := y.do(t, a); err != nil || change.Needed {
+			t.Errorf("%T of a node that does not exist: %+v, %v", a, change, err)
+		}
+	}
+}

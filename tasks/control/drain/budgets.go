@@ -37,4 +37,19 @@ func blockingBudget(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) string 
 	return ""
 }
 
+// impossibleBudget returns the name of a disruption budget that never allows the eviction
+// of a pod, however healthy the other pods are; empty without one.
+func impossibleBudget(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) string {
+	found := budgetsOf(pod, all)
+	if len(found) > 1 {
+		return blockingBudget(pod, all)
+	}
+	for _, b := range found {
+		if b.Status.DisruptionsAllowed == 0 && b.Status.ExpectedPods > 0 && b.Status.DesiredHealthy >= b.Status.ExpectedPods {
+			return fmt.Sprintf("PodDisruptionBudget %s never allows a disruption: all %d pods must be healthy", budgetName(b), b.Status.ExpectedPods)
+		}
+	}
+	return ""
+}
+
 func budgetName(b policyv1.PodDisruptionBudget) string { return b.Namespace + "/" + b.Name }

@@ -25,6 +25,9 @@ type NodeState struct {
 	// BlockedBy maps namespace/name of a pod to the disruption budget that blocks
 	// its eviction now.
 	BlockedBy map[string]string
+	// NeverEvictable maps namespace/name of a pod to the disruption budget that cannot be
+	// met, however long a drain waits.
+	NeverEvictable map[string]string
 }
 
 // Drained reports whether the node is cordoned and has no pods to evict.
@@ -37,7 +40,7 @@ func ReadNode(ctx context.Context, c *kube.Client, name string, o Options) (*Nod
 	if err != nil {
 		return nil, err
 	}
-	s := &NodeState{Node: name, Cordon: CordonOf(node), BlockedBy: map[string]string{}}
+	s := &NodeState{Node: name, Cordon: CordonOf(node), BlockedBy: map[string]string{}, NeverEvictable: map[string]string{}}
 	if s.Pods, err = podsToEvict(ctx, c, name, o); err != nil || len(s.Pods) == 0 {
 		return s, err
 	}
@@ -48,6 +51,9 @@ func ReadNode(ctx context.Context, c *kube.Client, name string, o Options) (*Nod
 	for i := range s.Pods {
 		if why := blockingBudget(&s.Pods[i], budgets); why != "" && !o.DisableEviction {
 			s.BlockedBy[nameOf(&s.Pods[i])] = why
+		}
+		if why := impossibleBudget(&s.Pods[i], budgets); why != "" && !o.DisableEviction {
+			s.NeverEvictable[nameOf(&s.Pods[i])] = why
 		}
 	}
 	return s, nil

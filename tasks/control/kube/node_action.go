@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/engine"
 	"deployer/tasks/control/poll"
@@ -21,7 +23,7 @@ type Node struct {
 	Labels  map[string]string `yaml:"labels" doc:"Labels to set; labels that an earlier run set and that are no longer listed are removed. Default: unchanged."`
 	Taints  []Taint           `yaml:"taints" doc:"Taints to set; taints that an earlier run set and that are no longer listed are removed. Default: unchanged."`
 	PodCIDR string            `yaml:"pod_cidr" doc:"Pod range of the node, which Kubernetes accepts only once. Default: unchanged."`
-	Absent  bool              `yaml:"absent" doc:"Delete the Node object of a host without kubelet; default false."`
+	Absent  bool              `yaml:"absent" doc:"Delete the Node object of a host without kubelet, and its Lease; default false."`
 	Ready   bool              `yaml:"ready" doc:"Wait until the node is Ready; default false."`
 	Timeout time.Duration     `yaml:"timeout" doc:"Maximum wait for the Node object and for Ready; default 2m."`
 }
@@ -73,14 +75,40 @@ func (n *Node) checkAbsent(ctx context.Context, client *Client, name string) (en
 	if n.Ready || n.Labels != nil || n.Taints != nil || n.PodCIDR != "" {
 		return engine.Change{}, errors.New("absent excludes labels, taints, pod_cidr and ready")
 	}
-	_, err := client.Get(ctx, NodeKind(), "", name)
-	if apierrors.IsNotFound(err) {
-		return engine.Change{}, nil
+	var effects []engine.Effect
+	for _, o := range nodeObjects() {
+		_, err := client.Get(ctx, o.kind, o.namespace, name)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return engine.Change{}, fmt.Errorf("reading %s %s: %w", o.kind.Kind, name, err)
+		default:
+			effects = append(effects, engine.Effect{Kind: engine.EffectObject, Target: o.kind.Kind + " " + name, Action: "remove: its host is not a node any more"})
+		}
 	}
-	if err != nil {
-		return engine.Change{}, fmt.Errorf("reading node %s: %w", name, err)
+	return engine.Change{Needed: len(effects) > 0, Effects: effects}, nil
+}
+
+// nodeObject is an object that has the name of a node.
+type nodeObject struct {
+	kind      schema.GroupVersionKind
+	namespace string
+}
+
+// nodeObjects returns the objects that a kubelet creates for its node. The API server
+// would remove the Lease behind the Node, later.
+func nodeObjects() []nodeObject {
+	return []nodeObject{{NodeKind(), ""}, {coordinationv1.SchemeGroupVersion.WithKind("Lease"), corev1.NamespaceNodeLease}}
+}
+
+// deleteNode deletes the Node object and the Lease of a node, if they exist.
+func deleteNode(ctx context.Context, client *Client, name string) error {
+	for _, o := range nodeObjects() {
+		if err := client.Delete(ctx, o.kind, o.namespace, name, -1); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting %s %s: %w", o.kind.Kind, name, err)
+		}
 	}
-	return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "remove: its host is not a node any more"}), nil
+	return nil
 }
 
 // Apply patches or deletes the Node object and, with Ready, waits until the node is
@@ -91,7 +119,7 @@ func (n *Node) Apply(ctx context.Context, site engine.ActionContext, _ engine.Ch
 		return nil, err
 	}
 	if n.Absent {
-		return nil, client.Delete(ctx, NodeKind(), "", n.name(site), -1)
+		return nil, deleteNode(ctx, client, n.name(site))
 	}
 	if err := UpdateNode(ctx, client, n.name(site), n.spec()); err != nil {
 		return nil, err

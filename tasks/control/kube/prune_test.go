@@ -70,13 +70,17 @@ func TestNodeActionDeletesAnAbsentNode(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)
 	api.Put("/api/v1/nodes/n1", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n1"}})
+	api.Put("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1", map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+		"metadata": map[string]any{"name": "n1", "namespace": "kube-node-lease"}})
 	n := &Node{Absent: true}
 	change, err := n.checkAbsent(t.Context(), c, "n1")
-	if err != nil || !change.Needed || len(change.Effects) != 1 {
+	if err != nil || !change.Needed || len(change.Effects) != 2 {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	if err := c.Delete(t.Context(), NodeKind(), "", "n1", -1); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if err := deleteNode(t.Context(), c, "n1"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if change, err := n.checkAbsent(t.Context(), c, "n1"); err != nil || change.Needed {
 		t.Errorf("again: %+v, %v", change, err)

@@ -1,0 +1,165 @@
+// Package departure checks whether hosts may leave the cluster, before a run changes
+// anything: whether etcd keeps its quorum, whether every pod can move, and whether the
+// hosts are in the state that the user named.
+package departure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/drain"
+	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/report"
+)
+
+// Report is the action `departure_report`. It fails with all reasons why hosts must not
+// leave.
+type Report struct {
+	Hosts              []string          `yaml:"hosts" doc:"Hosts that leave and must be reachable."`
+	Dead               []string          `yaml:"dead" doc:"Names that leave and must not be alive: their node is not Ready, their etcd member does not answer."`
+	Nodes              []string          `yaml:"nodes" doc:"Names of the nodes that leave."`
+	Members            []string          `yaml:"members" doc:"Names of the etcd members that leave."`
+	PeerURLs           map[string]string `yaml:"peer_urls" doc:"Peer URLs of members by name, as far as they are known."`
+	Unknown            []string          `yaml:"unknown" doc:"Names in dead that the inventory does not have: there must be a node or an etcd member of that name."`
+	DeleteEmptyDirData bool              `yaml:"delete_emptydir_data" doc:"As in kube_drain. Default false."`
+	Force              bool              `yaml:"force" doc:"As in kube_drain. Default false."`
+	DisableEviction    bool              `yaml:"disable_eviction" doc:"As in kube_drain. Default false."`
+}
+
+// ReadOnly is true: a report changes nothing.
+func (*Report) ReadOnly() bool { return true }
+
+// Check collects the rows, and fails when one is a problem. The output has all rows.
+func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+	rows := r.rows(ctx, site)
+	report.Sort(rows)
+	change := engine.NoChange(report.Output(rows))
+	problems := report.Problems(rows)
+	if len(problems) == 0 {
+		return change, nil
+	}
+	return change, &engine.Failure{
+		Message: fmt.Sprintf("%s cannot leave the cluster: %s; nothing was changed", strings.Join(slices.Concat(r.Hosts, r.Dead), ", "), reasons(len(problems))),
+		Detail:  report.Table(problems),
+	}
+}
+
+// Apply does nothing: Check never returns a needed change.
+func (*Report) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func reasons(n int) string {
+	if n == 1 {
+		return "1 reason"
+	}
+	return fmt.Sprintf("%d reasons", n)
+}
+
+func (r *Report) rows(ctx context.Context, site engine.ActionContext) []report.Row {
+	rows := r.connections(site.Targets())
+	live, err := etcd.Observe(ctx, site)
+	if err != nil {
+		rows = append(rows, report.Bad("etcd", "", "%v", err))
+	}
+	rows = append(rows, r.members(live)...)
+	client, err := kube.Open(ctx, site)
+	if err != nil {
+		return append(rows, report.Bad("api", "", "%v", err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	states, err := kube.Nodes(ctx, client, nil)
+	if err != nil {
+		return append(rows, report.Bad("api", "", "%v", err).Advised("a master that stays must answer"))
+	}
+	nodes := map[string]kube.NodeState{}
+	for _, s := range states {
+		nodes[s.Name] = s
+	}
+	rows = append(rows, r.dead(nodes, live)...)
+	for _, name := range r.Nodes {
+		if _, exists := nodes[name]; exists && !slices.Contains(r.Dead, name) {
+			rows = append(rows, r.pods(ctx, client, name)...)
+		}
+	}
+	return rows
+}
+
+// connections returns a row for each host that leaves and is not in the run any more.
+func (r *Report) connections(targets []string) []report.Row {
+	var rows []report.Row
+	for _, host := range r.Hosts {
+		if !slices.Contains(targets, host) {
+			rows = append(rows, report.Bad("connection", host, "the host cannot be reached").
+				Advised("when it does not come back: deployer scale-down --dead "+host))
+		}
+	}
+	return rows
+}
+
+// members returns the row for the removal of etcd members, and one for each member that
+// is said to be dead and answers.
+func (r *Report) members(live *cluster.EtcdLive) []report.Row {
+	if live == nil || len(r.Members) == 0 {
+		return nil
+	}
+	var rows []report.Row
+	var ids []uint64
+	for _, name := range r.Members {
+		m, listed := live.Member(name, r.PeerURLs[name])
+		if !listed {
+			continue
+		}
+		ids = append(ids, m.ID)
+		if m.Healthy && slices.Contains(r.Dead, name) {
+			rows = append(rows, report.Bad("dead", name, "its etcd member answers").Advised("stop the host, or leave out --dead"))
+		}
+	}
+	if _, err := cluster.PlanEtcdRemoval(live, ids); err != nil {
+		return append(rows, report.Bad("etcd quorum", "", "%v", err).Advised("bring the other members back first"))
+	}
+	return append(rows, report.OK("etcd quorum", "", "%d members leave, %d stay", len(ids), len(live.Members)-len(ids)))
+}
+
+// dead returns rows for nodes that are said to be dead and are Ready, and for names that
+// the cluster does not know.
+func (r *Report) dead(nodes map[string]kube.NodeState, live *cluster.EtcdLive) []report.Row {
+	var rows []report.Row
+	for _, name := range r.Dead {
+		node, isNode := nodes[name]
+		if isNode && node.Ready {
+			rows = append(rows, report.Bad("dead", name, "its node is Ready").Advised("stop the host, or leave out --dead; a node that has died is NotReady within a minute"))
+		}
+		if slices.Contains(r.Unknown, name) && !isNode && live != nil {
+			if _, listed := live.Member(name, ""); !listed {
+				rows = append(rows, report.Bad("name", name, "neither the inventory, nor a Node object, nor an etcd member has this name").
+					Advised("check the spelling; when an earlier run has removed it, nothing is left to do"))
+			}
+		}
+	}
+	return rows
+}
+
+// pods returns rows for pods that a drain refuses, and for pods whose disruption budget
+// can never be met.
+func (r *Report) pods(ctx context.Context, client *kube.Client, node string) []report.Row {
+	s, err := drain.ReadNode(ctx, client, node, drain.Options{DeleteEmptyDirData: r.DeleteEmptyDirData, Force: r.Force, DisableEviction: r.DisableEviction})
+	if err != nil {
+		return []report.Row{report.Bad("pods", node, "%v", err)}
+	}
+	var rows []report.Row
+	for pod, why := range s.NeverEvictable {
+		rows = append(rows, report.Bad("disruption budget", node, "pod %s: %s", pod, why).Advised("raise the replicas or change the budget"))
+	}
+	if len(rows) == 0 {
+		rows = append(rows, report.OK("pods", node, "%d pods move", len(s.Pods)))
+	}
+	return rows
+}

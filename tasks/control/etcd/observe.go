@@ -1,0 +1,22 @@
+package etcd
+
+import (
+	"context"
+
+	"deployer/cluster"
+	"deployer/engine"
+)
+
+// Observe returns the running cluster as the etcd hosts of the resolved cluster report
+// it. It fails when no member serves.
+func Observe(ctx context.Context, site engine.ActionContext) (*cluster.EtcdLive, error) {
+	open, hosts, err := remaining(site)
+	if err != nil {
+		return nil, err
+	}
+	live := Take(ctx, open, hosts).Live()
+	if live == nil {
+		return nil, errNoMember
+	}
+	return live, nil
+}
