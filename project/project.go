@@ -1,6 +1,9 @@
 package project
 
 import (
+	"fmt"
+	"strings"
+
 	"deployer/cluster"
 	"deployer/cluster/componentconfig"
 	"deployer/engine/remote"
@@ -23,6 +26,8 @@ type Options struct {
 	Playbook string
 	// Agents provides the agent binaries for hosts.
 	Agents remote.BinarySource
+	// Groups are added to those of the inventory; only LoadCluster uses them.
+	Groups RunGroups
 }
 
 // Project is the input of runs, read and resolved without the network.
@@ -30,7 +35,9 @@ type Project struct {
 	Options
 	Inventory *inventory.Inventory
 	// Cluster is the cluster of the inventory; nil when the inventory has no master.
-	Cluster   *cluster.Cluster
+	Cluster *cluster.Cluster
+	// Departure is what Options.Groups takes out of the cluster; nil when no host leaves.
+	Departure *cluster.Departure
 	Artifacts *images.Resolver
 	Needed    []images.Ref // artifacts of the cluster
 	Arch      string       // the first of artifacts.architectures
@@ -46,6 +53,9 @@ type Project struct {
 func LoadCluster(file string, o Options) (*Project, error) {
 	p, spec, err := read(file, o)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.Groups.check(p.Inventory); err != nil {
 		return nil, err
 	}
 	if err := p.resolve(spec); err != nil {
@@ -91,8 +101,8 @@ func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 
 // resolve resolves and checks the cluster of the inventory.
 func (p *Project) resolve(spec ArtifactsSpec) (err error) {
-	if p.Cluster, err = roles.Resolve(p.Inventory, p.Artifacts.Source.Versions()); err != nil {
-		return AsUserError(withPositions(p.Inventory, err))
+	if err := p.resolveCluster(); err != nil {
+		return err
 	}
 	if err := componentErrors(p.Inventory, componentconfig.Check(p.Cluster)); err != nil {
 		return AsUserError(err)
@@ -101,7 +111,25 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 		return AsUserError(err)
 	}
 	p.Hosts, p.groups = roles.ClusterHosts(p.Inventory, p.Cluster), roles.Groups(p.Inventory, p.Cluster)
+	p.addRunGroups()
 	return nil
+}
+
+// resolveCluster resolves the cluster: without the hosts that leave it, if there are any.
+func (p *Project) resolveCluster() (err error) {
+	offered := p.Artifacts.Source.Versions()
+	if p.Cluster, err = roles.Resolve(p.Inventory, offered); err != nil {
+		return AsUserError(withPositions(p.Inventory, err))
+	}
+	gone := p.Groups.gone()
+	if len(gone) == 0 {
+		return nil
+	}
+	before := p.Cluster
+	if p.Cluster, err = roles.ResolveWithout(p.Inventory, offered, gone); err != nil {
+		return AsUserError(fmt.Errorf("the cluster without %s: %w", strings.Join(gone, ", "), withPositions(p.Inventory, err)))
+	}
+	return p.depart(before)
 }
 
 // Variables returns the variables of tasks. With a cluster they include the probe
@@ -119,7 +147,11 @@ func (p *Project) Variables() (*roles.Variables, error) {
 		return nil, err
 	}
 	p.images[ProbeName] = images.ProbeName(images.ProbeTag(digest))
-	return roles.NewVariables(p.Inventory, given, p.Cluster, roles.Images{Cluster: p.images, Name: p.imageName})
+	v, err := roles.NewVariables(p.Inventory, given, p.Cluster, roles.Images{Cluster: p.images, Name: p.imageName})
+	if err != nil {
+		return nil, err
+	}
+	return v, v.SetDeparture(p.Departure)
 }
 
 // Match returns the hosts of a pattern. Roles in it are those of the resolved cluster,

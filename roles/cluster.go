@@ -24,10 +24,18 @@ func Spec(inv *inventory.Inventory) (cluster.Spec, error) {
 // versions of the inventory take precedence. Errors name file and line, or are
 // cluster.Problems.
 func Resolve(inv *inventory.Inventory, offered map[string]string) (*cluster.Cluster, error) {
+	return ResolveWithout(inv, offered, nil)
+}
+
+// ResolveWithout resolves the cluster as [Resolve] does, with the roles of some hosts
+// removed. An even number of etcd members is then allowed: the cluster has it until the
+// inventory names another one.
+func ResolveWithout(inv *inventory.Inventory, offered map[string]string, leaving []string) (*cluster.Cluster, error) {
 	spec, err := Spec(inv)
 	if err != nil {
 		return nil, err
 	}
+	spec.Etcd.AllowEven = spec.Etcd.AllowEven || len(leaving) > 0
 	fillVersions(&spec.Versions, offered)
 	hosts := make([]cluster.Host, 0, len(inv.Hosts))
 	for _, h := range inv.Hosts {
@@ -40,7 +48,7 @@ func Resolve(inv *inventory.Inventory, offered map[string]string) (*cluster.Clus
 			Taints:    h.Taints,
 		})
 	}
-	c, err := cluster.Resolve(spec, hosts)
+	c, err := cluster.Resolve(spec, cluster.WithoutRoles(hosts, leaving))
 	var problems cluster.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return nil, fmt.Errorf("%s: %w", inv.File, err)

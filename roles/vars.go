@@ -122,6 +122,20 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 	return v, nil
 }
 
+// SetDeparture sets leaving, the part of the cluster that the run takes out of it; with
+// nil nothing leaves.
+func (v *Variables) SetDeparture(d *cluster.Departure) error {
+	if d == nil {
+		d = cluster.NewDeparture(&cluster.Cluster{}, nil, nil)
+	}
+	leaving, err := jsontypes.FromGo(d)
+	if err != nil {
+		return fmt.Errorf("variables of hosts that leave: %w", err)
+	}
+	v.shared["leaving"] = leaving
+	return nil
+}
+
 // ownImages returns the references of a host's images that differ from the cluster's.
 func ownImages(n cluster.Node, images Images) map[string]any {
 	own := map[string]any{}

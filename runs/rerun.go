@@ -27,6 +27,8 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 	switch o.Verb {
 	case verbInstall:
 		return c.Install(o)
+	case verbScaleUp, verbScaleDown, verbReset:
+		return c.changing(o)
 	case verbRun:
 		return c.Playbook(o)
 	}

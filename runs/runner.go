@@ -59,17 +59,26 @@ type Options struct {
 
 // The verbs of runs. A log of install, run or revert is enough to repeat the run.
 const (
-	verbInstall = "install"
-	verbRun     = "run"
-	verbRevert  = "revert"
-	verbExec    = "exec"
-	verbUnknown = "unknown" // a run without a log
+	verbInstall   = "install"
+	verbScaleUp   = "scale-up"
+	verbScaleDown = "scale-down"
+	verbReset     = "reset"
+	verbRun       = "run"
+	verbRevert    = "revert"
+	verbExec      = "exec"
+	verbUnknown   = "unknown" // a run without a log
 )
 
 // Install returns a run that installs the cluster of an inventory, or repairs what
 // differs.
 func (c Runner) Install(o Options) (*Run, error) {
 	o.Verb = verbInstall
+	return c.changing(o)
+}
+
+// changing returns a run of a built-in playbook that changes hosts, with a log and
+// locks.
+func (c Runner) changing(o Options) (*Run, error) {
 	r, err := c.builtin(o)
 	if err != nil {
 		return nil, err
@@ -84,6 +93,7 @@ func (c Runner) Inspect(o Options) (*Run, error) { return c.builtin(o) }
 
 // builtin returns a run of the built-in playbook that has the name of the verb.
 func (c Runner) builtin(o Options) (*Run, error) {
+	c.Groups = project.RunGroups{Joining: o.Joining, Leaving: o.Leaving, Dead: o.Dead}
 	p, err := project.LoadCluster(o.Inventory, c.Options)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,6 @@ func (c *compiler) finish() {
 			op.Ends.CollectRefs()
 		}
 	}
-	c.checkHookVars()
 }
 
 // firstDefiners returns the place of the first task that gives each variable a value.

@@ -30,6 +30,11 @@ type Invocation struct {
 	AllowChangedPlaybook bool   `json:"anyway,omitempty"`
 	// LockHosts is true when only the hosts of the run were locked, not the masters.
 	LockHosts bool `json:"lock_hosts,omitempty"`
+	// Joining, Leaving and Dead are the hosts that the verb adds to the cluster, takes out
+	// of it, or lets it forget.
+	Joining []string `json:"joining,omitempty"`
+	Leaving []string `json:"leaving,omitempty"`
+	Dead    []string `json:"dead,omitempty"`
 }
 
 // ToGive returns the names of the variables that the user must give to repeat the
@@ -38,10 +43,11 @@ func (c Invocation) ToGive() []string {
 	return slices.DeleteFunc(slices.Clone(c.Withheld), func(name string) bool { return slices.Contains(c.Prompted, name) })
 }
 
-// Same reports whether two invocations have the same verb, playbook, inventory and
-// reverted run, with any options.
+// Same reports whether two invocations have the same verb, playbook, inventory, reverted
+// run, and hosts that join or leave, with any options.
 func (c Invocation) Same(other Invocation) bool {
-	return c.Verb == other.Verb && c.Playbook == other.Playbook && c.Inventory == other.Inventory && c.Reverts == other.Reverts
+	return c.Verb == other.Verb && c.Playbook == other.Playbook && c.Inventory == other.Inventory && c.Reverts == other.Reverts &&
+		slices.Equal(c.Joining, other.Joining) && slices.Equal(c.Leaving, other.Leaving) && slices.Equal(c.Dead, other.Dead)
 }
 
 // Covers reports whether an invocation does everything that another one does: it is
