@@ -53,3 +53,14 @@ func requireYes(e env, yes bool, question string) error {
 	}
 	return nil
 }
+
+// requireText prompts on a terminal for a text. Any other answer is an error with
+// exitRefused.
+func requireText(e env, question, want string) error {
+	fmt.Fprintf(e.stdout, "\n%s ", question)
+	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
+	if err != nil || strings.TrimSpace(answer) != want {
+		return &exitError{exitRefused, errors.New("nothing was changed: the answer is not " + want)}
+	}
+	return nil
+}

@@ -6,6 +6,7 @@ import "github.com/spf13/cobra"
 func verbs(e env) []*cobra.Command {
 	return []*cobra.Command{
 		newInstallCommand(e),
+		newScaleDownCommand(e),
 		newVerifyCommand(e),
 		newStatusCommand(e),
 		newKubeconfigCommand(e),

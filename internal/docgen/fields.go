@@ -62,6 +62,7 @@ Lists are never null.
 | ` + "`groups`" + ` | Lists of host names: every group of the inventory, the roles master, minion, etcd and proxy, and node and all. |
 | ` + "`images`" + ` | Full references of container images by their name in the catalogue, in the versions of the host. |
 | ` + "`image_digests`" + ` | Manifest digests of these images, by name in the catalogue and architecture; empty for an image without an entry in the lock file. |
+| ` + "`leaving`" + ` | What scale-down takes out of the cluster, see below; lists are empty in other runs. |
 | ` + "`facts`" + ` | Facts that the agent has gathered on the host, see below. |
 | ` + "`run.id`" + ` | Id of the run. |
 | ` + "`run.check`" + ` | True in a dry run. |
@@ -95,6 +96,7 @@ func Variables(root string) (string, error) {
 	}{
 		{"cluster", cluster.rows("Cluster", "cluster.")},
 		{"host", cluster.rows("Node", "host.")},
+		{"leaving", cluster.rows("Departure", "leaving.")},
 		{"facts", vocabulary.rows("Facts", "facts.")},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.title)
