@@ -139,6 +139,15 @@ func (l *Lab) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	return netns.Dial(ctx, plan.LabNamespace(l.Name), network, address)
 }
 
+// DialFrom connects to an address from the network of a host, for a client in the calling
+// process. While the host is switched off the error is fs.ErrNotExist.
+func (l *Lab) DialFrom(ctx context.Context, host, network, address string) (net.Conn, error) {
+	if _, err := l.Host(host); err != nil {
+		return nil, err
+	}
+	return netns.Dial(ctx, l.box(host), network, address)
+}
+
 // SSH runs a shell command line on a host as root, over the lab's network and
 // sshd, with the host's key checked, and returns its standard output.
 func (l *Lab) SSH(ctx context.Context, host, line string) (string, error) {

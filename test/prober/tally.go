@@ -1,0 +1,95 @@
+package prober
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Kinds of calls.
+const (
+	KindWrite   = "write"
+	KindRead    = "read"
+	KindDNS     = "dns"
+	KindService = "service"
+)
+
+// maxErrors is the number of errors that a tally keeps: the first ones.
+const maxErrors = 5
+
+// tally counts the calls of one kind from one client. One goroutine uses it.
+type tally struct {
+	client, kind   string
+	calls          int
+	failedAttempts int
+	failedCalls    int
+	longest        time.Duration
+	longestAt      time.Time // its begin
+	outage         time.Time // begin of the first call without success since the last success
+	errors         []CallError
+}
+
+// call makes one call: attempts until one succeeds or Retry is over.
+func (t *tally) call(attempt func(context.Context) error) {
+	began := time.Now()
+	for attempts := 0; ; attempts++ {
+		tried := time.Now()
+		err := try(attempt)
+		switch {
+		case err == nil:
+			t.success(began)
+			return
+		case errors.Is(err, ErrClientDown):
+			// Its earlier attempts died with the host.
+			t.failedAttempts -= attempts
+			t.outage = time.Time{}
+			return
+		}
+		t.failedAttempts++
+		if len(t.errors) < maxErrors {
+			t.errors = append(t.errors, CallError{At: tried, Client: t.client, Text: err.Error()})
+		}
+		if time.Since(began) >= Retry {
+			t.failure(began)
+			return
+		}
+		time.Sleep(backoff)
+	}
+}
+
+func try(attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), AttemptTimeout)
+	defer cancel()
+	return attempt(ctx)
+}
+
+func (t *tally) success(began time.Time) {
+	t.calls++
+	t.gap(began)
+	t.outage = time.Time{}
+}
+
+func (t *tally) failure(began time.Time) {
+	t.calls++
+	t.failedCalls++
+	if t.outage.IsZero() {
+		t.outage = began
+	}
+}
+
+// gap records the time from the begin of the outage, or of a call outside of one, to now.
+func (t *tally) gap(began time.Time) {
+	if !t.outage.IsZero() {
+		began = t.outage
+	}
+	if d := time.Since(began); d > t.longest {
+		t.longest, t.longestAt = d, began
+	}
+}
+
+// end counts an outage that lasts.
+func (t *tally) end() {
+	if !t.outage.IsZero() {
+		t.gap(t.outage)
+	}
+}
