@@ -3,22 +3,22 @@
 package e2e
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/test/harness"
+	"deployer/test/prober"
 )
 
 // masters of TestCluster.
 var masters = []string{"m1", "m2", "m3"}
 
 // changeOneValue changes one argument of the API server with a plan, and reverts it: one
-// file on each master, one master after the other, while clients write.
+// file on each master, one master after the other, while clients use the
+// cluster.
 func changeOneValue(s *site) {
 	before := s.manifests()
 	s.Edit(func(inv map[string]any) {
@@ -32,13 +32,15 @@ func changeOneValue(s *site) {
 	if n := strings.Count(o.Stdout, "file /etc/kubernetes/manifests/kube-apiserver.yaml: replace"); n != 1 {
 		s.T.Errorf("the plan has the API server's manifest %d times, want once for all masters:\n%s", n, o.Stdout)
 	}
-	s.copyAdmin("n1")
-	s.whileWriting("n1", "apply", func() {
+	clients := s.ProberTarget("n1", "n2")
+	// CI has little CPU to spare. make e2e-lifecycle demands more.
+	patience := prober.Tolerance{Gap: 20 * time.Second}
+	s.WhileProbing(clients, patience, func() {
 		events, r := s.Events(s.Must("apply", file, "--output", "json"))
 		s.mastersOneByOne(events, r)
 	})
 	s.argument("--event-ttl=2h")
-	s.whileWriting("n1", "revert", func() {
+	s.WhileProbing(clients, patience, func() {
 		events, r := s.Events(s.Must("revert", s.LastRun().Run, "--yes", "--output", "json"))
 		s.mastersOneByOne(events, r)
 	})
@@ -104,44 +106,4 @@ func (s *site) mastersOneByOne(events []map[string]any, r harness.Report) {
 	if gates != len(masters) {
 		s.T.Errorf("%d masters passed their gate after their change, want %d", gates, len(masters))
 	}
-}
-
-// whileWriting creates objects through the proxy of a minion while do is done. The
-// A proxy knows only that an API server accepts connections. A stopping server may close
-// accepted ones, and a starting server refuses requests until it has read its
-// authorization rules. So a write is retried, as by clients, but at most for patience.
-func (s *site) whileWriting(minion, name string, do func()) {
-	s.T.Helper()
-	const patience = 20 * time.Second
-	var over atomic.Bool
-	failures := make(chan []string, 1)
-	writes, again := 0, 0
-	go func() {
-		var bad []string
-		for ; !over.Load(); writes++ {
-			start, object := time.Now(), fmt.Sprintf("%s-%d", name, writes)
-			out, err := s.write(minion, object)
-			for err != nil && time.Since(start) < patience {
-				again++
-				time.Sleep(100 * time.Millisecond)
-				// What was cut may have been written all the same.
-				if out, err = s.write(minion, object); strings.Contains(out, `"reason": "AlreadyExists"`) {
-					err = nil
-				}
-			}
-			if err != nil {
-				bad = append(bad, fmt.Sprintf("write %d, begun at %s: %v\n%s", writes, start.Format("15:04:05.000"), err, out))
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		failures <- bad
-	}()
-	defer func() {
-		over.Store(true)
-		if bad := <-failures; len(bad) > 0 {
-			s.T.Errorf("%d of %d writes failed for %s during %s:\n%s", len(bad), writes, patience, name, strings.Join(bad, "\n"))
-		}
-		s.T.Logf("%d writes during %s, %d tried again", writes, name, again)
-	}()
-	do()
 }
