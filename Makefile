@@ -92,6 +92,13 @@ e2e: build packages faults ## faults, and the lab scenarios on real hosts (needs
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 60m ./test/e2e/...
 
+# SCENARIO=NAME runs one scenario, SEED=N repeats its random instants.
+.PHONY: e2e-lifecycle
+e2e-lifecycle: build packages ## the life of a cluster after its installation, beside clients that use it (needs root)
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 120m -run 'TestLifecycle/$(SCENARIO)' ./test/lifecycle \
+	  -results $(or $(RESULTS),$(CURDIR)/bin/lifecycle) $(if $(SEED),-seed $(SEED)) $(if $(KILLS),-kills $(KILLS))
+
 .PHONY: bench-install
 bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
 	go run -tags lab ./test/bench/install

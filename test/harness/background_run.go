@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -25,10 +26,10 @@ type BackgroundRun struct {
 	end    context.CancelFunc
 }
 
-// StartRun starts a deployer whose output are events, for at most 5 minutes.
+// StartRun starts a deployer whose output are events, for at most 15 minutes.
 func (s *Site) StartRun(args ...string) *BackgroundRun {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.T.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(s.T.Context(), 15*time.Minute)
 	u := &BackgroundRun{s: s, args: args, cmd: s.DeployerCommand(ctx, append(args, "--output", "json")...), end: cancel}
 	u.cmd.Stderr = &u.stderr
 	out, err := u.cmd.StdoutPipe()
@@ -78,6 +79,15 @@ func (u *BackgroundRun) Wait() Outcome {
 	_ = u.cmd.Wait() // the exit code tells
 	u.end()
 	return Outcome{u.cmd.ProcessState.ExitCode(), u.said.String(), u.stderr.String()}
+}
+
+// Interrupt sends SIGINT and waits for the end of the command.
+func (u *BackgroundRun) Interrupt() Outcome {
+	u.s.T.Helper()
+	if err := u.cmd.Process.Signal(os.Interrupt); err != nil {
+		u.s.T.Fatal(err)
+	}
+	return u.Wait()
 }
 
 // Kill kills the command with SIGKILL.

@@ -50,10 +50,10 @@ func (s *Site) DeployerCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Deployer runs a deployer command, for at most 8 minutes.
+// Deployer runs a deployer command, for at most 15 minutes.
 func (s *Site) Deployer(args ...string) Outcome {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.T.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(s.T.Context(), 15*time.Minute)
 	defer cancel()
 	cmd := s.DeployerCommand(ctx, args...)
 	var stdout, stderr bytes.Buffer

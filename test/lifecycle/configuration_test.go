@@ -1,0 +1,178 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
+)
+
+// apiserverFlag rolls a flag of the API servers out and reverts it.
+func apiserverFlag(s *site) {
+	good := s.inventory()
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "2h"
+	})
+	s.Must("install")
+	for _, m := range masters {
+		if got := s.Shell(m, "tr '\\0' '\\n' < /proc/$(pidof kube-apiserver)/cmdline | grep event-ttl || true"); got != "--event-ttl=2h" {
+			s.T.Errorf("%s: the running API server has %q", m, got)
+		}
+	}
+	s.Must("revert", s.LastRun().Run, "--yes")
+	s.setInventory(good)
+	s.unchanged("after the revert")
+}
+
+// kubeletValue rolls a value of the kubelets out and reverts it.
+func kubeletValue(s *site) {
+	good := s.inventory()
+	before := s.Digests("/var/lib/kubelet/config.yaml", nodes)
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "kubelet")["maxPods"] = 120
+	})
+	s.Must("install")
+	for _, n := range nodes {
+		if got := s.Kubectl("m1", "get node "+n+" -o 'jsonpath={.status.capacity.pods}'"); got != "120" {
+			s.T.Errorf("%s may run %s pods, want 120", n, got)
+		}
+	}
+	s.Must("revert", s.LastRun().Run, "--yes")
+	s.setInventory(good)
+	if diff := cmp.Diff(before, s.Digests("/var/lib/kubelet/config.yaml", nodes)); diff != "" {
+		s.T.Errorf("the kubelet's configuration (- before, + after the revert):\n%s", diff)
+	}
+}
+
+// badKubeletValue rolls a value out with which a kubelet ends two seconds after its start:
+// it stops at the first node, which is restored.
+func badKubeletValue(s *site) {
+	good := s.inventory()
+	before := s.Digests("/var/lib/kubelet/config.yaml", nodes)
+	s.Edit(func(inv map[string]any) {
+		kubelet := harness.Section(inv, "cluster", "overrides", "kubelet")
+		kubelet["enforceNodeAllocatable"] = []any{"pods", "system-reserved"}
+		kubelet["systemReserved"] = map[string]any{"memory": "100Mi"}
+		kubelet["systemReservedCgroup"] = "/no-such-group"
+	})
+	o := s.Deployer("install")
+	s.setInventory(good)
+	s.RequireExit(o, 6)
+	s.RequireTexts(o.All(), "no-such-group", "it was restored", "5 other hosts were left as they are")
+	if diff := cmp.Diff(before, s.Digests("/var/lib/kubelet/config.yaml", nodes)); diff != "" {
+		s.T.Errorf("the kubelet's configuration (- before, + after):\n%s", diff)
+	}
+	s.RequireReady(nodes)
+}
+
+// badImage changes the image in the API server's manifest of a master by hand to one that
+// is nowhere. Clients go on with the other masters; install puts it right.
+func badImage(s *site) {
+	const manifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
+	before := s.Digests(manifest, []string{"m2"})
+	s.Shell("m2", `sed -i 's,image: .*,image: "registry.k8s.io/kube-apiserver:v1.36.99",' `+manifest)
+	s.Eventually(90*time.Second, "the API server of m2 ends", func() error {
+		out, err := s.SSH(s.T.Context(), "m2", "! pidof kube-apiserver")
+		if err != nil {
+			return err
+		}
+		_ = out
+		return nil
+	})
+	s.Must("install")
+	if diff := cmp.Diff(before, s.Digests(manifest, []string{"m2"})); diff != "" {
+		s.T.Errorf("the manifest (- before, + after install):\n%s", diff)
+	}
+	s.Shell("m2", "pidof kube-apiserver")
+	s.Must("verify")
+}
+
+// killedChange kills the controller of a change when the first node has it, and again at a
+// random instant. Another run completes it.
+func killedChange(s *site) {
+	good := s.inventory()
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "kubelet")["maxPods"] = 121
+		harness.Section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "3h"
+	})
+	u := s.StartRun("install")
+	u.Until("the first change", changed)
+	u.Kill()
+	s.KillAfter(time.Duration(s.suite.random.Int64N(int64(20*time.Second))), "resume")
+	s.Must("install")
+	for _, n := range nodes {
+		if got := s.Kubectl("m1", "get node "+n+" -o 'jsonpath={.status.capacity.pods}'"); got != "121" {
+			s.T.Errorf("%s may run %s pods, want 121", n, got)
+		}
+	}
+	s.RequireReady(nodes)
+	s.setInventory(good)
+	s.Must("install")
+	s.unchanged("after the change was taken back")
+}
+
+// twoDeployers starts an install while another one changes hosts: the second is refused
+// and names the first.
+func twoDeployers(s *site) {
+	good := s.inventory()
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "4h"
+	})
+	u, id := s.StartRun("install"), ""
+	u.Until("the first change", func(e map[string]any) bool {
+		if e["type"] == "run.start" {
+			id, _ = e["text"].(string)
+		}
+		return changed(e)
+	})
+	second := s.OtherController()
+	o := second.Deployer("install")
+	s.RequireExit(o, 4)
+	s.RequireTexts(o.All(), "run "+id+" (install) by ", " holds the lock on ")
+	if first := u.Wait(); first.Code != 0 {
+		s.T.Errorf("the first install: exit %d\n%s", first.Code, first.All())
+	}
+	s.setInventory(good)
+	s.Must("install")
+	s.unchanged("after the change was taken back")
+}
+
+// inventory returns the text of the inventory.
+func (s *site) inventory() []byte {
+	s.T.Helper()
+	text, err := os.ReadFile(s.Inventory)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return text
+}
+
+// setInventory writes a text to the inventory.
+func (s *site) setInventory(text []byte) {
+	s.T.Helper()
+	if err := os.WriteFile(s.Inventory, text, 0o600); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// ready returns an error that names the nodes that are not Ready.
+func (s *site) ready() error {
+	out, err := s.SSH(s.T.Context(), "m1", `kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers | grep -v ' Ready ' || true`)
+	if err != nil {
+		return err
+	}
+	if text := strings.TrimSpace(out); text != "" {
+		return errNotReady(text)
+	}
+	return nil
+}
+
+type errNotReady string
+
+// Error implements error.
+func (e errNotReady) Error() string { return "not Ready: " + string(e) }

@@ -1,0 +1,102 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
+)
+
+// The full cluster.
+var (
+	masters = []string{"m1", "m2", "m3"}
+	minions = []string{"n1", "n2", "n3"}
+	nodes   = slices.Concat(masters, minions)
+)
+
+// setRoles sets the hosts of the inventory's roles.
+func (s *site) setRoles(masters, minions []string) {
+	s.T.Helper()
+	s.Edit(func(inv map[string]any) {
+		roles := harness.Section(inv, "roles")
+		roles["master"], roles["minion"] = masters, minions
+	})
+}
+
+// smallCluster installs one master and two minions.
+func smallCluster(s *site) {
+	s.setRoles([]string{"m1"}, []string{"n1", "n2"})
+	s.Must("install")
+	s.suite.target = s.ProberTarget("n1", "n2")
+}
+
+// hostsJoin adds a minion, and then two masters, that are new in the inventory. Nothing is
+// restarted on the minions that are there, but for what knows the masters.
+func hostsJoin(s *site) {
+	before := map[string]string{}
+	for _, h := range []string{"m1", "n1", "n2"} {
+		before[h] = s.Processes(h)
+	}
+	s.setRoles([]string{"m1"}, minions)
+	s.Must("install")
+	for h, was := range before {
+		if diff := cmp.Diff(was, s.Processes(h)); diff != "" {
+			s.T.Errorf("%s: processes changed when a minion joined (-before +after):\n%s", h, diff)
+		}
+	}
+	s.setRoles(masters, minions)
+	s.Must("install")
+	s.RequireReady(nodes)
+	s.requireMembers(masters...)
+	for _, n := range []string{"n1", "n2"} {
+		if diff := cmp.Diff(without(before[n], "nginx"), without(s.Processes(n), "nginx")); diff != "" {
+			s.T.Errorf("%s: processes changed when masters joined (-before +after):\n%s", n, diff)
+		}
+	}
+	s.suite.target = s.ProberTarget(minions...)
+}
+
+// without removes the lines of a program from a list of processes.
+func without(processes, program string) string {
+	lines := strings.Split(processes, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, program+" ") }), "\n")
+}
+
+// etcdctl runs etcdctl on a master, against the member there.
+func (s *site) etcdctl(master, args string) string {
+	s.T.Helper()
+	const pki = "/etc/kubernetes/pki/etcd/"
+	return s.Shell(master, "etcdctl --endpoints https://127.0.0.1:2379 --cacert "+pki+"ca.crt --cert "+pki+"healthcheck-client.crt --key "+pki+"healthcheck-client.key "+args)
+}
+
+// requireMembers checks that etcd has these members, started and with a vote.
+func (s *site) requireMembers(want ...string) {
+	s.T.Helper()
+	var got []string
+	for line := range strings.Lines(s.etcdctl(want[0], "member list")) {
+		// ID, status, name, peers, clients, learner
+		if f := strings.Split(strings.TrimSpace(line), ", "); len(f) == 6 && f[1] == "started" && f[5] == "false" {
+			got = append(got, f[2])
+		} else {
+			got = append(got, fmt.Sprintf("[%s]", strings.TrimSpace(line)))
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.T.Errorf("members of etcd: %v, want %v", got, want)
+	}
+}
+
+// unchanged checks that install finds nothing to do.
+func (s *site) unchanged(when string) {
+	s.T.Helper()
+	events, r := s.Events(s.Must("install", "--output", "json"))
+	if r.Changed() != 0 {
+		s.T.Errorf("install %s changed %v, want nothing", when, harness.ChangedSteps(events))
+	}
+}

@@ -1,0 +1,56 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"context"
+	"flag"
+	"log"
+	"os"
+	"testing"
+
+	"deployer/test/harness"
+	"deployer/test/lab/lab"
+	"deployer/test/lab/plan"
+	"deployer/test/prober"
+)
+
+var (
+	resultsDir = flag.String("results", "", "directory for lifecycle.json, what clients noticed in each scenario; default: a new directory below the one for temporary files")
+	seed       = flag.Uint64("seed", 0, "seed of random instants; default: another one each time, printed")
+	kills      = flag.Int("kills", 3, "number of random instants at which a run is killed")
+)
+
+// TestMain removes labs of killed test processes.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if _, err := lab.Sweep(context.Background()); err != nil {
+		log.Fatalf("removing labs that nobody owns any more: %v", err)
+	}
+	os.Exit(m.Run())
+}
+
+// scenarios in the order in which they run, on one cluster. Each leaves the cluster as its
+// inventory says and can be run alone: -run 'TestLifecycle/NAME'.
+var scenarios = []scenario{
+	{name: "hosts_join", begin: smallCluster, run: hostsJoin, tolerate: prober.Tolerance{NotReady: []string{"m2", "m3", "n3"}}},
+	{name: "apiserver_flag", run: apiserverFlag},
+	{name: "kubelet_value", run: kubeletValue},
+	{name: "bad_kubelet_value", run: badKubeletValue},
+	{name: "bad_image", run: badImage},
+	{name: "killed_change", run: killedChange},
+	{name: "two_deployers", run: twoDeployers},
+	{name: "runbooks", run: runbooks},
+	{name: "drain_and_reboot", run: drainAndReboot, tolerate: prober.Tolerance{Rebooted: []string{"n1"}}},
+	{name: "all_hosts_off", run: allHostsOff, outage: true},
+}
+
+// TestLifecycle runs the scenarios on a lab with three masters, three minions and a spare
+// host.
+func TestLifecycle(t *testing.T) {
+	s := newSuite(t, harness.New(t, "lifecycle", plan.Spec{Masters: 3, Minions: 3, Hosts: 1}))
+	defer s.close()
+	for _, sc := range scenarios {
+		t.Run(sc.name, func(t *testing.T) { s.scenario(t, sc) })
+	}
+}

@@ -1,0 +1,114 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
+)
+
+// runbookBlock finds the commands of docs/guides/runbooks.md with their names.
+var runbookBlock = regexp.MustCompile("(?ms)^```sh ([a-z-]+)\n(.*?)^```$")
+
+// runbook runs the commands of a block of the runbooks as they stand there, with the id of
+// the run in question.
+func (s *site) runbook(block, run string) (output string) {
+	s.T.Helper()
+	page, err := os.ReadFile("../../docs/guides/runbooks.md")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	for _, m := range runbookBlock.FindAllStringSubmatch(string(page), -1) {
+		if m[1] != block {
+			continue
+		}
+		for line := range strings.Lines(m[2]) {
+			words := strings.Fields(strings.ReplaceAll(strings.Replace(line, " -i inventory.yaml", "", 1), "RUN", run))
+			switch words[0] {
+			case "deployer":
+				output += s.Must(words[1:]...).All()
+			case "kubectl":
+				output += s.Kubectl("m1", strings.Join(words[1:], " "))
+			default:
+				s.T.Fatalf("the runbooks have a command that is neither deployer nor kubectl: %s", line)
+			}
+		}
+		return output
+	}
+	s.T.Fatalf("the runbooks have no block %q", block)
+	return ""
+}
+
+// runbooks makes the troubles of the page of runbooks and runs its commands.
+func runbooks(s *site) {
+	good := s.inventory()
+	before := s.Digests("/var/lib/kubelet/config.yaml", nodes)
+
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "kubelet")["maxPods"] = 30
+	})
+	s.Must("install")
+	out := s.runbook("bad-value", s.LastRun().Run)
+	s.RequireTexts(out, "-maxPods: 30", "revert done")
+	if diff := cmp.Diff(before, s.Digests("/var/lib/kubelet/config.yaml", nodes)); diff != "" {
+		s.T.Errorf("the kubelet's configuration (- before, + after the runbook):\n%s", diff)
+	}
+	s.setInventory(good)
+	s.RequireTexts(s.runbook("bad-value-gone", ""), "nothing to do")
+
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "apiserver", "extra_args")["event-ttl"] = "5h"
+	})
+	u := s.StartRun("install")
+	u.Until("the first change", changed)
+	u.Kill()
+	s.RequireTexts(s.runbook("stuck", s.LastRun().Run), "killed")
+	for _, m := range masters {
+		s.RequireTexts(s.Shell(m, "tr '\\0' '\\n' < /proc/$(pidof kube-apiserver)/cmdline"), "--event-ttl=5h")
+	}
+	s.setInventory(good)
+	s.Must("install")
+
+	s.DeployWeb()
+	s.MoveWeb("n1")
+	s.SetDisruptionBudget(2)
+	book := filepath.Join(s.T.TempDir(), "drain.yaml")
+	if err := os.WriteFile(book, []byte(drainOnly), 0o600); err != nil {
+		s.T.Fatal(err)
+	}
+	o := s.Deployer("run", book)
+	if o.Code == 0 {
+		s.T.Errorf("a node was drained although a budget allows nothing:\n%s", o.All())
+	}
+	s.RequireTexts(o.All(), "PodDisruptionBudget default/web allows no disruption now")
+	s.RequireSchedulable("n1", "after a drain that was late")
+	s.RequireTexts(s.runbook("no-drain", ""), "web")
+	s.SetDisruptionBudget(1)
+	s.runbook("no-drain-resumed", "")
+	s.RequireSchedulable("n1", "after the drain")
+	s.RemoveWeb()
+}
+
+// drainOnly drains a node and lets it take pods again.
+const drainOnly = `
+- name: maintenance
+  hosts: n1
+  tasks:
+    - name: one node
+      block:
+        - {name: move its pods elsewhere, kube_drain: {timeout: 8s}}
+      always:
+        - {name: take pods again, kube_uncordon: {timeout: 60s}}
+`
+
+// changed fits the end of a step that has changed something.
+func changed(e map[string]any) bool {
+	result, _ := e["result"].(map[string]any)
+	return e["type"] == "step.end" && result["status"] == "changed"
+}
