@@ -90,6 +90,28 @@ func (u *BackgroundRun) Interrupt() Outcome {
 	return u.Wait()
 }
 
+// KillAt reads events up to the first that fits and kills the command there. It reports
+// false when the command ended before, which must be with exit code 0.
+func (u *BackgroundRun) KillAt(fits func(map[string]any) bool) bool {
+	u.s.T.Helper()
+	for u.lines.Scan() {
+		fmt.Fprintf(&u.said, "%s\n", u.lines.Text())
+		var e map[string]any
+		if err := json.Unmarshal(u.lines.Bytes(), &e); err != nil {
+			u.s.T.Fatalf("not a JSON line: %q: %v", u.lines.Text(), err)
+		}
+		if fits(e) {
+			_ = u.cmd.Process.Kill() // it may have ended in between
+			u.Wait()
+			return true
+		}
+	}
+	if o := u.Wait(); o.Code != 0 {
+		u.s.T.Fatalf("deployer %v: exit %d\n%s", u.args, o.Code, o.All())
+	}
+	return false
+}
+
 // Kill kills the command with SIGKILL.
 func (u *BackgroundRun) Kill() {
 	u.s.T.Helper()

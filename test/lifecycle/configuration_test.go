@@ -92,8 +92,8 @@ func badImage(s *site) {
 	s.Must("verify")
 }
 
-// killedChange kills the controller of a change when the first node has it, and again at a
-// random instant. Another run completes it.
+// killedChange kills the controller of a change when the first node has it, and that of its
+// continuation at random instants. Another run completes it.
 func killedChange(s *site) {
 	good := s.inventory()
 	s.Edit(func(inv map[string]any) {
@@ -103,7 +103,11 @@ func killedChange(s *site) {
 	u := s.StartRun("install")
 	u.Until("the first change", changed)
 	u.Kill()
-	s.KillAfter(time.Duration(s.suite.random.Int64N(int64(20*time.Second))), "resume")
+	for range *kills {
+		if s.KillAfter(time.Duration(s.suite.random.Int64N(int64(20*time.Second))), "resume") == 0 {
+			break // it came to its end before
+		}
+	}
 	s.Must("install")
 	for _, n := range nodes {
 		if got := s.Kubectl("m1", "get node "+n+" -o 'jsonpath={.status.capacity.pods}'"); got != "121" {

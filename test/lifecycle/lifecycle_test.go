@@ -41,6 +41,10 @@ var scenarios = []scenario{
 	{name: "killed_change", run: killedChange},
 	{name: "two_deployers", run: twoDeployers},
 	{name: "runbooks", run: runbooks},
+	{name: "minion_leaves", run: minionLeaves, tolerate: prober.Tolerance{Rebooted: []string{"n3"}}},
+	{name: "first_master_leaves", run: firstMasterLeaves, tolerate: prober.Tolerance{NotReady: []string{"m1"}}},
+	{name: "dead_master", run: deadMaster, tolerate: prober.Tolerance{NotReady: []string{"m2"}}},
+	{name: "killed_removal", run: killedRemoval, tolerate: prober.Tolerance{NotReady: []string{"m3"}}},
 	{name: "drain_and_reboot", run: drainAndReboot, tolerate: prober.Tolerance{Rebooted: []string{"n1"}}},
 	{name: "all_hosts_off", run: allHostsOff, outage: true},
 }

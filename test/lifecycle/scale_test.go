@@ -1,0 +1,112 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// scaleDown takes hosts out of the cluster.
+func (s *site) scaleDown(args ...string) {
+	s.T.Helper()
+	s.Must(append([]string{"scale-down", "--yes", "--allow-masters"}, args...)...)
+}
+
+// requireNodes checks the names of the cluster's nodes.
+func (s *site) requireNodes(master string, want ...string) {
+	s.T.Helper()
+	got := strings.Fields(s.Kubectl(master, "get nodes -o 'jsonpath={.items[*].metadata.name}'"))
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.T.Errorf("nodes (-want +got):\n%s", diff)
+	}
+}
+
+// comeBack installs the inventory again, which has the hosts that had left.
+func (s *site) comeBack() {
+	s.T.Helper()
+	s.Must("install")
+	s.RequireReady(nodes)
+	s.requireMembers(masters...)
+}
+
+// minionLeaves takes a minion out and adds it again. Nothing is restarted on the others.
+func minionLeaves(s *site) {
+	before := map[string]string{}
+	for _, h := range []string{"m1", "m2", "m3", "n1", "n2"} {
+		before[h] = s.Processes(h)
+	}
+	s.scaleDown("n3")
+	s.requireNodes("m1", "m1", "m2", "m3", "n1", "n2")
+	if left := s.Shell("n3", "pidof kubelet containerd etcd bird nginx kube-proxy; ip route show proto bird; ls /etc/kubernetes 2>/dev/null; true"); left != "" {
+		s.T.Errorf("on n3 there is still: %s", left)
+	}
+	s.comeBack()
+	for h, was := range before {
+		if diff := cmp.Diff(was, s.Processes(h)); diff != "" {
+			s.T.Errorf("%s: processes changed when a minion left and came back (-before +after):\n%s", h, diff)
+		}
+	}
+}
+
+// firstMasterLeaves stops etcd on the first master. Another master must not leave now, as
+// etcd would lose its quorum; the first one may, and comes back.
+func firstMasterLeaves(s *site) {
+	s.Shell("m1", "systemctl stop etcd")
+	o := s.Deployer("scale-down", "--yes", "--allow-masters", "m2")
+	s.RequireExit(o, 4)
+	s.RequireTexts(o.All(), "quorum")
+	s.requireNodes("m2", nodes...)
+	s.scaleDown("m1")
+	s.requireNodes("m2", "m2", "m3", "n1", "n2", "n3")
+	s.requireMembers("m2", "m3")
+	s.comeBack()
+	s.Must("verify")
+}
+
+// deadMaster cuts a master's power, has the cluster forget it, and lets the host come back
+// as a new one.
+func deadMaster(s *site) {
+	if err := s.Kill(s.T.Context(), "m2"); err != nil {
+		s.T.Fatal(err)
+	}
+	s.Eventually(2*time.Minute, "the cluster notices the death of m2", func() error {
+		if err := s.ready(); err == nil {
+			return errNotReady("none yet")
+		}
+		return nil
+	})
+	s.runbook("dead-master", "")
+	s.requireNodes("m1", "m1", "m3", "n1", "n2", "n3")
+	s.requireMembers("m1", "m3")
+	if err := s.Start(s.T.Context(), "m2"); err != nil {
+		s.T.Fatal(err)
+	}
+	s.runbook("dead-master-returns", "")
+	s.RequireReady(nodes)
+	s.requireMembers(masters...)
+}
+
+// killedRemoval removes a master with a controller that is killed at every change. The
+// command never ends with 0 while etcd has the member.
+func killedRemoval(s *site) {
+	args := []string{"scale-down", "--yes", "--allow-masters", "m3"}
+	killed := 0
+	for ; s.StartRun(args...).KillAt(changed); killed++ {
+		if killed > 60 {
+			s.T.Fatal("the removal makes no progress")
+		}
+	}
+	s.T.Logf("the controller was killed %d times", killed)
+	if killed < 5 {
+		s.T.Errorf("the controller was killed %d times, want at least 5", killed)
+	}
+	s.scaleDown("m3")
+	s.requireMembers("m1", "m2")
+	s.requireNodes("m1", "m1", "m2", "n1", "n2", "n3")
+	s.comeBack()
+}
