@@ -95,6 +95,9 @@ type RunHistory struct {
 	Unfinished string `json:"unfinished,omitempty"`
 	// Executed holds the ids of the steps that ran on the host.
 	Executed []string `json:"executed,omitempty"`
+	// Pending holds the names of the handlers and of the rollouts' post_tasks that are due
+	// on the host, of this run or another.
+	Pending []string `json:"pending,omitempty"`
 	// WithoutBackup holds the ids of the steps that changed something without a backup:
 	// nothing can restore that.
 	WithoutBackup []string `json:"without_backup,omitempty"`

@@ -10,6 +10,8 @@ type RestoreResult struct {
 	// Failure is the reason why the host is not in its previous state; empty when
 	// everything was restored and the host passed the checks of the rollout again.
 	Failure string `json:"failure,omitempty"`
+	// NotBegun is true when pre_tasks failed: nothing of the rollout's block was executed.
+	NotBegun bool `json:"not_begun,omitempty"`
 }
 
 // Clean reports whether the host is in its previous state.
@@ -20,6 +22,8 @@ func (r *RestoreResult) String() string {
 	switch {
 	case !r.Clean():
 		return "it is not in its previous state: " + r.Failure
+	case r.NotBegun:
+		return "its change was not begun"
 	case r.Steps == 0:
 		return "nothing was changed on it"
 	}

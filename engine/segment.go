@@ -53,6 +53,8 @@ type Step struct {
 	User string `json:"user,omitempty"`
 	// Env is added to the environment of programs, KEY=value.
 	Env []string `json:"env,omitempty"`
+	// Quiet suppresses the events of start and progress of the step. It is not sent.
+	Quiet bool `json:"-"`
 	// Secret keeps diff and output of the step out of events and journals; the host
 	// sends no command lines and no texts of errors.
 	Secret bool `json:"secret,omitempty"`

@@ -150,7 +150,7 @@ func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
 	if preview.inverse.Everyone {
 		run.Hosts = run.Project.Hosts
 	} else {
-		run.Hosts = slices.DeleteFunc(slices.Clone(run.Hosts), func(host string) bool { return len(preview.History[host].Items) == 0 })
+		run.Hosts = slices.DeleteFunc(slices.Clone(run.Hosts), func(host string) bool { return len(preview.History[host].Items) == 0 && !preview.inverse.Due[host] })
 	}
 	return run, nil
 }

@@ -83,8 +83,12 @@ func (a *historyCollector) Emit(e engine.Event) {
 	a.err = errors.Join(a.err, err)
 }
 
-// HasWork reports whether a host has something to restore, or a revert to complete.
+// HasWork reports whether a host has something to restore, a revert to complete, or
+// post_tasks to run.
 func (f *RevertPreview) HasWork() bool {
+	if f.inverse != nil && len(f.inverse.Due) > 0 {
+		return true
+	}
 	for _, p := range f.History {
 		if p.Unfinished != "" || slices.ContainsFunc(p.Items, func(i engine.ChangeRecord) bool { return i.State == engine.RevertRestore }) {
 			return true

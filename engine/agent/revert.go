@@ -179,6 +179,10 @@ func keepNonEmptyDirectories(sys engine.System, verdicts []*restoreDecision) {
 func (v *revertModule) output(verdicts []*restoreDecision) (engine.Output, error) {
 	ours := func(step string) bool { return strings.HasPrefix(step, engine.Revert{Run: v.Run}.ID()) }
 	found := engine.RunHistory{Known: v.history.known, Executed: v.history.ran, WithoutBackup: v.history.withoutBackup, Unfinished: v.step.server.state.unfinished(ours, v.Run, v.step.run)}
+	var err error
+	if found.Pending, err = v.step.server.state.pendingHandlers(); err != nil {
+		return nil, err
+	}
 	for _, d := range verdicts {
 		p := engine.ChangeRecord{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.effectKind(d), State: d.state, Reason: d.why, NeedsFilesFirst: v.needsFilesFirst(d.resourceChange),
 			Created: d.before.Lost == "" && d.before.File == nil && len(d.before.State) == 0, Started: v.started(d.resourceChange)}

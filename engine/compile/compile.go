@@ -62,6 +62,7 @@ func (l *Compiler) Compile(tree lang.Tree, file string) (*program.Program, error
 	c := &compiler{started: l.StartAt == "",
 		lib: l, tree: tree, prog: &program.Program{Name: file},
 		docs: map[string]*lang.Document{}, labels: map[string]*program.Label{}, roles: map[string]*role{}, knownTags: map[string]bool{},
+		rollouts: map[string]int{},
 	}
 	d := c.load(tree, file, strictyaml.Pos{})
 	if d != nil {
@@ -96,6 +97,7 @@ type compiler struct {
 	started   bool
 	passed    []string
 	knownTags map[string]bool // the tags of all tasks, for errors about unknown tags
+	rollouts  map[string]int  // the number of rollouts by name; see rolloutName
 	errs      []error
 }
 

@@ -83,9 +83,9 @@
 // run.
 //
 // Instead of a module a task may have: block with a list of tasks (and rescue, always,
-// when, throttle, rollout, vars, tags, needs, barrier, label), include_role,
-// include_tasks, include_vars, or meta: flush_handlers, end_host or end_play. A block
-// with a mapping instead of a list is the module of that name, if there is one.
+// when, throttle, rollout with pre_tasks and post_tasks, vars, tags, needs, barrier,
+// label), include_role, include_tasks, include_vars, or meta: flush_handlers, end_host or
+// end_play. A block with a mapping instead of a list is the module of that name, if there is one.
 // ignore_errors, timeout, delegate_to, become, become_user and environment are also
 // keywords of these forms, of roles and of plays: the tasks inside inherit them unless
 // they have their own. A host evaluates the condition of a block once, when it enters the
@@ -121,6 +121,18 @@
 // when each failed host is as it was before. --no-restore leaves a failed host as it
 // is. A host that is lost inside cannot be restored; the rollout stops, and the report
 // names the host.
+//
+// Beside block there may be pre_tasks and post_tasks, such as a drain of a node and its end.
+// They run on hosts that would change, and on no others: pre_tasks when the host has its
+// turn, before its change; post_tasks after its change, after its restore, and after a
+// failure of pre_tasks. A host on which one of them fails is a failed host of the rollout.
+// When pre_tasks fail, nothing of the block is executed there; when only post_tasks fail,
+// the change stays. Nothing that they change is restored. Tasks of the block cannot read
+// variables that pre_tasks set, because the check of the block runs without them. A host
+// remembers that its post_tasks are due: after a run that was killed, the next run of the
+// playbook, or its revert, executes them. An interrupt during pre_tasks leads to the
+// post_tasks of the host, without its change. A revert executes the same pre_tasks and
+// post_tasks around the restore. --tags selects them with any task of the block.
 //
 // Commands, and the effects of tasks on the controller or on other hosts, cannot be
 // restored: keep them out of a rollout, or make them harmless to repeat. The condition

@@ -23,6 +23,7 @@ func FuzzCompile(f *testing.F) {
 		"- import_playbook: more.yaml\n  vars: {a: 1}\n  tags: [x]\n- hosts: all\n  vars_files: [vars.yaml, vars.yaml.age]\n  tasks: [{file: {path: '{{ v }}'}}]\n",
 		"- hosts: all\n  tasks:\n    - {file: {path: '{{ it.a }}'}, loop: list, loop_control: {loop_var: it, index_var: i, label: '{{ it }}'}, delegate_to: '{{ d }}', run_once: true}\n    - block: [{file: {path: a}, become_user: '{{ u }}'}]\n      environment: {B: c}\n      delegate_to: localhost\n      become: true\n",
 		"- hosts: all\n  tasks: [{command: uptime -p}, {shell: [a, b]}, {file: /a mode=1}, {include_role: {name: web}}, {include_tasks: {file: ../more.yaml}}, {meta: end_host}, {args: {}, with_items: []}]\n",
+		"- hosts: all\n  tasks:\n    - rollout: {canary: [all], max_parallel: n * 2, when: a}\n      pre_tasks: [{file: {path: a}, register: x}, {block: [{meta: flush_handlers}], rescue: [{file: {path: b}}]}]\n      block: [{file: {path: '{{ x }}'}}]\n      post_tasks: [{file: {path: a}, when: x.changed}]\n      always: []\n",
 		"- hosts: all\n  remote_user: x\n  vars_prompt: []\n  tasks: [{file: {path: '{{ x | default([]) }}'}, when: r is defined and 'a' in r, async: 1}]\n",
 	} {
 		f.Add(seed)

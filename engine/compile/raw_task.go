@@ -42,6 +42,8 @@ type rawTask struct {
 	Rescue       []yaml.Node    `yaml:"rescue"`
 	Always       []yaml.Node    `yaml:"always"`
 	Rollout      yaml.Node      `yaml:"rollout"`
+	PreTasks     []yaml.Node    `yaml:"pre_tasks"`
+	PostTasks    []yaml.Node    `yaml:"post_tasks"`
 	IncludeRole  string         `yaml:"include_role"`
 	IncludeTasks string         `yaml:"include_tasks"`
 	IncludeVars  yaml.Node      `yaml:"include_vars"`

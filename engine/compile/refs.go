@@ -24,6 +24,7 @@ func (c *compiler) finish() {
 			op.Ends.CollectRefs()
 		}
 	}
+	c.checkHookVars()
 }
 
 // firstDefiners returns the place of the first task that gives each variable a value.

@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"fmt"
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
 	"deployer/engine/lang"
@@ -63,6 +66,51 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 	return r
 }
 
+// rolloutBlock emits a block with rollout. With pre_tasks or post_tasks the tasks that the
+// rollout previews and restores are a block of their own inside.
+func (c *compiler) rolloutBlock(x taskContext, b *program.Block, raw *rawTask) {
+	b.Rollout.Body, b.Rollout.Name = b, c.rolloutName(b.Name)
+	if len(raw.PreTasks)+len(raw.PostTasks) == 0 {
+		c.block(x, b, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))
+		return
+	}
+	x.block = b
+	// Hosts that a tag of the block's tasks brings into the block need its hooks too.
+	hooks := x.tagged([]string{"always"})
+	b.Begin = c.emit(program.Op{Kind: program.OpBlock, Play: x.play, Block: b})
+	c.tasks(hooks, pointers(raw.PreTasks))
+	atPreTask := c.started
+	body := &program.Block{Name: b.Name, Pos: b.Pos, Parent: b, Scopes: b.Scopes}
+	b.Rollout.Body = body
+	c.block(x, body, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))
+	if !atPreTask && c.started && len(raw.PreTasks) > 0 {
+		c.fail(b.Pos.Errorf("the run cannot start at %q: pre_tasks of this rollout would be left out; start at the first of them", c.lib.StartAt))
+	}
+	b.Always = c.emit(program.Op{Kind: program.OpAlways, Play: x.play, Block: b})
+	c.tasks(hooks, pointers(raw.PostTasks))
+	b.End = c.emit(program.Op{Kind: program.OpEnd, Play: x.play, Block: b})
+}
+
+// rolloutName returns a name for a rollout that is unique in the program and the same when
+// tasks are added to the playbook.
+func (c *compiler) rolloutName(block string) string {
+	name := c.prog.Name + "/rollout/" + block
+	c.rollouts[name]++
+	if n := c.rollouts[name]; n > 1 {
+		name += fmt.Sprintf("#%d", n)
+	}
+	return name
+}
+
+// rejectHooks records an error for pre_tasks and post_tasks of a block without rollout.
+func (c *compiler) rejectHooks(d *lang.Document, raw *rawTask) {
+	for _, word := range []string{"pre_tasks", "post_tasks"} {
+		if key := raw.set[word]; key != nil {
+			c.fail(d.At(key).Errorf("%s of a block need rollout, which decides when a host has its turn; without it, use a block around this one, with always", word))
+		}
+	}
+}
+
 // checkRollout records errors for tasks that cannot stand in a block whose hosts take turns
 // and may be restored.
 func (c *compiler) checkRollout(b *program.Block) {
@@ -74,7 +122,7 @@ func (c *compiler) checkRollout(b *program.Block) {
 			c.fail(b.Rollout.Pos.Errorf("a rollout cannot be inside another rollout, at %s", p.Rollout.Pos))
 		}
 	}
-	if b.Rescue > 0 {
+	if b.Rollout.Body.Rescue > 0 {
 		c.fail(b.Pos.Errorf("a block with rollout cannot have rescue: hosts on which it fails are restored; put a block with rescue inside"))
 	}
 	for i := b.Begin + 1; i < b.End; i++ {
@@ -86,4 +134,43 @@ func (c *compiler) checkRollout(b *program.Block) {
 			c.fail(op.Ends.Pos.Errorf("meta: %s cannot be inside a rollout: a host leaves the rollout only when its checks have passed", op.Ends.Name))
 		}
 	}
+}
+
+// checkHookVars records errors for tasks of a rollout that read what its pre_tasks set: the
+// preview executes these tasks without the pre_tasks.
+func (c *compiler) checkHookVars() {
+	for i, op := range c.prog.Ops {
+		b := op.Block
+		if op.Kind != program.OpBlock || b.Rollout == nil || !b.HasHooks() {
+			continue
+		}
+		body := b.Rollout.Body
+		for _, pre := range c.prog.Ops[i+1 : body.Begin] {
+			if pre.Kind != program.OpTask {
+				continue
+			}
+			for _, name := range pre.Task.Defines() {
+				if c.prog.Definers[name] != pre.Task.Pos {
+					continue
+				}
+				if pos, ok := c.readerOf(name, body); ok {
+					c.fail(pos.Errorf("%s is set by pre_tasks at %s, which have not run when a host checks whether the rollout would change it; set it before the block, or read it in post_tasks", name, pre.Task.Pos))
+				}
+			}
+		}
+	}
+}
+
+// readerOf returns the place of the first task or block inside of b that reads a variable.
+func (c *compiler) readerOf(name string, b *program.Block) (strictyaml.Pos, bool) {
+	reads := func(refs lang.Refs) bool { return slices.Contains(refs.Names(), name) }
+	for _, op := range c.prog.Ops[b.Begin+1 : b.End] {
+		switch {
+		case op.Kind == program.OpTask && reads(op.Task.Refs()):
+			return op.Task.Pos, true
+		case op.Kind == program.OpBlock && reads(op.Block.Refs()):
+			return op.Block.Pos, true
+		}
+	}
+	return strictyaml.Pos{}, false
 }

@@ -77,7 +77,7 @@ func (c *compiler) metaItem(x taskContext, raw *rawTask) {
 func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	for word, key := range raw.set {
-		if word != "rescue" && word != "always" && word != "listen" {
+		if !slices.Contains([]string{"rescue", "always", "pre_tasks", "post_tasks", "listen"}, word) {
 			out[word] = key
 		}
 	}
@@ -86,8 +86,8 @@ func withoutBlocks(raw *rawTask) map[string]*yaml.Node {
 
 func (c *compiler) blockItem(x taskContext, raw *rawTask) {
 	d := x.doc
-	c.rejectKeywords(d, raw, "block", append(inheritable(), "name", "when", "throttle", "rollout", "rescue", "always", "vars", "tags",
-		"needs", "barrier", "label")...)
+	c.rejectKeywords(d, raw, "block", append(inheritable(), "name", "when", "throttle", "rollout", "pre_tasks", "post_tasks", "rescue",
+		"always", "vars", "tags", "needs", "barrier", "label")...)
 	name := raw.Name
 	if name == "" {
 		name = "block"
@@ -103,9 +103,12 @@ func (c *compiler) blockItem(x taskContext, raw *rawTask) {
 		c.lockstep(x)
 	}
 	c.need(x, d, &raw.Needs, &b.Needs)
-	c.block(x, b, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))
 	if b.Rollout != nil {
+		c.rolloutBlock(x, b, raw)
 		c.checkRollout(b)
+	} else {
+		c.rejectHooks(d, raw)
+		c.block(x, b, pointers(raw.Block), pointers(raw.Rescue), pointers(raw.Always))
 	}
 	if raw.Label != "" && selected && c.started {
 		c.label(x, raw.Label, d.At(raw.set["label"]))

@@ -14,6 +14,12 @@ import (
 // are restored.
 type Rollout struct {
 	Pos strictyaml.Pos
+	// Name is unique in the program and stays the same when tasks are added to it. Hosts
+	// remember by it that post_tasks are due.
+	Name string
+	// Body is the block that is previewed and restored: the block with the rollout itself,
+	// or, when that has pre_tasks or post_tasks, the block between them.
+	Body *Block
 	// Canary are groups; one changed host of each goes alone, in this order, before any
 	// other host. "all" stands for all hosts of the play.
 	Canary []string
@@ -26,6 +32,13 @@ type Rollout struct {
 	ParallelExpr *lang.Expr // ParallelExpr computes the maximum number of hosts in the block at a time; nil when Parallel has it.
 	Parallel     limit.Limit
 }
+
+// HasHooks reports whether the rollout of the block has pre_tasks or post_tasks. The
+// pre_tasks stand before Rollout.Body, and the post_tasks are the always part of the block.
+func (b *Block) HasHooks() bool { return b.Rollout != nil && b.Rollout.Body != b }
+
+// PostTasks reports whether an operation is in the post_tasks of the block.
+func (b *Block) PostTasks(op int) bool { return b.HasHooks() && op > b.Always && op < b.End }
 
 // InForce reports whether the rollout applies to a host. For other hosts the block is a
 // block without rollout.

@@ -90,7 +90,7 @@ func (s *Session) segmentFrame(f protocol.Frame) error {
 	if step == nil {
 		return &protocol.Error{Reason: fmt.Sprintf("%v of the unknown step %q", f.Type, sanitize.Text(m.Step))}
 	}
-	if run.quiet {
+	if run.quiet || step.Quiet {
 		return nil
 	}
 	e := engine.Event{Type: engine.EventStepStart, Step: step.ID, Name: step.Name}

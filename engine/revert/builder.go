@@ -27,7 +27,8 @@ type builder struct {
 	// own are the variables that steps of the run registered, asked those of them that
 	// read-only tasks register again.
 	own, asked map[string]bool
-	asks       bool // something needs the variables of read-only tasks
+	repeated   map[string]bool // variables that the hooks under construction set again
+	asks       bool            // something needs the variables of read-only tasks
 	leftOut    []string
 }
 

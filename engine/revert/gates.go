@@ -154,7 +154,7 @@ func (b *builder) known(t *program.Task, conditions []*lang.Expr) []*lang.Expr {
 // none.
 func (b *builder) missing(t *program.Task, refs lang.Refs) string {
 	for _, name := range refs.Names() {
-		if b.own[name] && !b.asked[name] && !slices.Contains(t.Defines(), name) {
+		if b.own[name] && !b.asked[name] && !b.repeated[name] && !slices.Contains(t.Defines(), name) {
 			return name
 		}
 	}

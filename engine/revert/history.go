@@ -1,6 +1,7 @@
 package revert
 
 import (
+	"maps"
 	"strings"
 
 	"deployer/engine"
@@ -18,10 +19,17 @@ type history struct {
 	unattributed map[string]bool
 	hosts        map[string]bool            // hosts with any change
 	ran          map[string]map[string]bool // task -> hosts that have executed it
+	due          map[string]map[string]bool // rollout -> hosts on which its post_tasks are due
 }
 
 func historyOf(prog *program.Program, past map[string]engine.RunHistory) *history {
-	t := &history{all: past == nil, items: map[string]map[string][]engine.ChangeRecord{}, unattributed: map[string]bool{}, hosts: map[string]bool{}, ran: map[string]map[string]bool{}}
+	t := &history{all: past == nil, items: map[string]map[string][]engine.ChangeRecord{}, unattributed: map[string]bool{}, hosts: map[string]bool{}, ran: map[string]map[string]bool{}, due: map[string]map[string]bool{}}
+	rollouts := map[string]bool{}
+	for _, op := range prog.Ops {
+		if op.Kind == program.OpBlock && op.Block.HasHooks() {
+			rollouts[op.Block.Rollout.Name] = true
+		}
+	}
 	ids := map[string]bool{}
 	for _, task := range prog.Tasks {
 		ids[task.ID] = true
@@ -32,6 +40,15 @@ func historyOf(prog *program.Program, past map[string]engine.RunHistory) *histor
 		}
 	}
 	for host, known := range past {
+		for _, name := range known.Pending {
+			if !rollouts[name] {
+				continue
+			}
+			if t.due[name] == nil {
+				t.due[name] = map[string]bool{}
+			}
+			t.due[name][host] = true
+		}
 		for _, step := range known.Executed {
 			id := taskOf(step, ids)
 			if t.ran[id] == nil {
@@ -55,6 +72,15 @@ func historyOf(prog *program.Program, past map[string]engine.RunHistory) *histor
 		}
 	}
 	return t
+}
+
+// dueHosts returns the hosts on which post_tasks of the program are due.
+func (t *history) dueHosts() map[string]bool {
+	out := map[string]bool{}
+	for _, hosts := range t.due {
+		maps.Copy(out, hosts)
+	}
+	return out
 }
 
 // taskOf returns the task of a step by the step's id; "" for none of the program. A

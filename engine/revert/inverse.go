@@ -1,6 +1,7 @@
 package revert
 
 import (
+	"maps"
 	"slices"
 
 	"deployer/engine"
@@ -36,6 +37,8 @@ type Inverted struct {
 	// Everyone is true when all hosts of the program are needed, because the inverse
 	// begins with read-only tasks.
 	Everyone bool
+	// Due are the hosts on which the run has begun a rollout whose post_tasks are due.
+	Due map[string]bool
 	// LeftOut names gates and handlers that cannot be repeated, with the reason.
 	LeftOut []string
 }
@@ -55,7 +58,7 @@ func Inverse(prog *program.Program, o Options) (*Inverted, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	return &Inverted{Program: b.out, Everyone: b.asks, LeftOut: b.leftOut}, nil
+	return &Inverted{Program: b.out, Everyone: b.asks, Due: b.history.dueHosts(), LeftOut: b.leftOut}, nil
 }
 
 func (b *builder) build() {
@@ -121,18 +124,28 @@ func (b *builder) invertBlock(p *section) {
 	block.Begin = begin
 	outer := b.block
 	b.block = &block
-	b.invertSection(p)
+	if p.block.HasHooks() {
+		b.invertHooked(p, &block)
+	} else {
+		if block.Rollout != nil {
+			block.Rollout.Body = &block
+		}
+		b.invertSection(p)
+	}
 	block.End = b.put(program.Op{Kind: program.OpEnd})
 	b.block = outer
 }
 
-// hostsIn returns the hosts on which a task of the section has changed something;
-// nil for all.
+// hostsIn returns the hosts on which a task of the section has changed something, or
+// whose post_tasks are due; nil for all.
 func (b *builder) hostsIn(p *section) map[string]bool {
 	if b.history.all {
 		return nil
 	}
 	out := map[string]bool{}
+	if p.block.HasHooks() {
+		maps.Copy(out, b.history.due[p.block.Rollout.Name])
+	}
 	for _, t := range p.tasks() {
 		for host := range b.history.items[t.ID] {
 			out[host] = true

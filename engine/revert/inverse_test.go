@@ -90,6 +90,43 @@ the rest
   undo the rest [m1 m2 n1]`,
 			asks: true,
 		},
+		"pre_tasks and post_tasks stay around the inverse": {
+			book: `
+- name: one
+  hosts: all
+  tasks:
+    - {name: seen, do: {}, register: seen}
+    - name: rolled
+      rollout: {canary: [all]}
+      pre_tasks:
+        - {name: drain, do: {}, register: drained}
+        - {name: computed, do: {path: "{{ seen.x }}"}}
+        - when: not drained.failed
+          block: [{name: silence, do: {}}]
+          rescue: [{name: call, do: {}}]
+      block:
+        - {name: a, do: {}}
+        - {name: b, do: {}}
+        - {name: it runs, do: {gate: true}}
+      post_tasks:
+        - {name: uncordon, do: {path: "{{ drained.x }}"}}`,
+			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.6", "file /d 1.play.2"), "h2": {Known: true, Pending: []string{"site.yaml/rollout/rolled", "site.yaml/x"}},
+				"h3": things("file /d 1.play.2")},
+			want: `
+restore: one
+  block canary of all [h1 h2]
+    do drain
+    block
+      do silence
+      do call
+    block
+      undo a [h1]
+      do it runs [h1]
+    do uncordon
+the rest
+  undo the rest [h1 h3]`,
+			leftOut: `"computed": it uses the variable seen, which only a step of the original run can register`,
+		},
 		"a rollout goes back as it came": {
 			book: `
 - name: one

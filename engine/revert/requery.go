@@ -11,11 +11,9 @@ import (
 // of them that read-only tasks can register again without variables of the run.
 func namesOf(prog *program.Program) (own, asked map[string]bool) {
 	own, asked = map[string]bool{}, map[string]bool{}
-	for _, p := range prog.Plays {
-		for _, t := range append(readSection(prog, p).tasks(), p.Handlers...) {
-			for _, name := range t.Defines() {
-				own[name] = true
-			}
+	for _, t := range prog.AllTasks() {
+		for _, name := range t.Defines() {
+			own[name] = true
 		}
 	}
 	for _, p := range prog.Plays {

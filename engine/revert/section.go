@@ -49,6 +49,9 @@ type reader struct {
 }
 
 func (r *reader) read(i int, op program.Op) {
+	if slices.ContainsFunc(r.blocks, func(b *program.Block) bool { return isHook(b, i) }) {
+		return // repeatHooks repeats it as it is
+	}
 	switch op.Kind {
 	case program.OpBarrier, program.OpFlush, program.OpLabel:
 		r.add(node{kind: op.Kind, label: op.Label})

@@ -39,7 +39,7 @@ func (f *dispatch) send(ctx context.Context) (int, error) {
 	in := &resultReader{dispatch: f, ending: h.stop()}
 	if s, ok := session.Host.(Stopper); ok {
 		in.stop = func() { s.Stop(context.Cause(h.stop()).Error()) }
-		defer context.AfterFunc(h.stop(), in.stop)()
+		defer context.AfterFunc(h.stop(), in.interrupt)()
 	}
 	seg := h.segment(steps...)
 	f.session = session

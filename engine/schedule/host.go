@@ -42,6 +42,8 @@ type host struct {
 	// one, restoring while the host is restored.
 	preview   *preview
 	inRollout *rolloutVisit
+	// hooked is the block whose pre_tasks and post_tasks the host runs.
+	hooked    *program.Block
 	restoring *engine.RestoreResult
 	// retained is the approximate size of the results that the run keeps of the host, in
 	// bytes.
@@ -94,8 +96,10 @@ type hostFailure struct {
 	cancelled bool
 	// runOnce is true for the failure of a run_once task: all hosts of the play fail.
 	runOnce bool
-	// restored is the result of the restore after a failed rollout.
+	// restored is the result of the restore after a failed rollout, and at the operation of
+	// a failure that led to the post_tasks of one.
 	restored *engine.RestoreResult
+	at       int
 }
 
 // Error returns the message of the failure.
@@ -128,10 +132,11 @@ func (h *host) walk(ctx context.Context) (err error) {
 		if h.cursor == len(h.run.prog.Ops) && len(h.seg.entries) == 0 {
 			break
 		}
-		if h.stop().Err() != nil {
-			return context.Cause(h.stop())
+		err := context.Cause(h.stop())
+		if err == nil {
+			err = h.advance(ctx)
 		}
-		err := h.advance(ctx)
+		err = h.stopInPreTasks(ctx, err)
 		var f *hostFailure
 		if errors.As(err, &f) && !f.unreachable {
 			err = h.rescue(ctx, f)
@@ -216,13 +221,12 @@ func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 		case inside && b.Rescue > at:
 			to = b.Rescue + 1
 			h.pendingFailures[b] = f
-		case inside && b.Always > at:
+		case inside && b.Always > at && h.runsAlways(b):
 			to = b.Always + 1
 			h.pendingFailures[b] = f
+			h.beginPostTasks(b, f)
 		default: // in the block's last part, or at its begin or end
-			if h.inRollout != nil && h.inRollout.block == b {
-				h.failRollout(ctx, f)
-			}
+			f = h.failBlock(ctx, b, f)
 			h.leaveThrottle(b)
 			delete(h.pendingFailures, b)
 			continue

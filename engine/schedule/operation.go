@@ -36,6 +36,10 @@ func (h *host) step(ctx context.Context, op program.Op) error {
 		h.cursor = to
 		return nil
 	case program.OpAlways:
+		if !h.runsAlways(op.Block) {
+			h.skipPostTasks(op.Block)
+			return nil
+		}
 		if err := h.endRescue(ctx, op.Block); err != nil {
 			return err
 		}
@@ -135,10 +139,10 @@ func (h *host) enterBlock(ctx context.Context, b *program.Block) error {
 		}
 	}
 	if b.Rollout != nil {
-		past, err := h.enterRollout(ctx, b)
-		if past || err != nil {
-			return err
-		}
+		return h.enterRollout(ctx, b)
+	}
+	if err := h.beginBody(ctx, b); err != nil {
+		return err
 	}
 	h.cursor++
 	return nil
@@ -178,6 +182,9 @@ func (h *host) endRescue(ctx context.Context, b *program.Block) error {
 
 // leaveBlock ends a block and returns the failure that its always part has delayed.
 func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
+	if err := h.endHooks(ctx, b); err != nil {
+		return err
+	}
 	if f := h.pendingFailures[b]; f != nil {
 		if err := h.flush(ctx); err != nil {
 			return err

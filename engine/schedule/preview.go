@@ -24,7 +24,7 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 	switch {
 	case p.changes: // what comes behind says little
 		return
-	case res.Status == engine.StatusChanged, res.Status == engine.StatusCancelled, res.Failure != nil && judged:
+	case res.Unknown != "", res.Status == engine.StatusChanged, res.Status == engine.StatusCancelled, res.Failure != nil && judged:
 		p.changes = true
 		return
 	case res.Failure != nil:
@@ -39,12 +39,12 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 	p.results = append(p.results, engine.Event{Type: engine.EventStepEnd, Host: h.name, Step: res.Step, Name: res.Name, Role: e.task.Role, Result: res})
 }
 
-// previewBlock checks the tasks of a block up to the first that would change something. It
-// restores the host's cursor.
+// previewBlock checks the body of a block's rollout up to the first task that would change
+// something. It restores the host's cursor.
 func (h *host) previewBlock(ctx context.Context, b *program.Block) (*preview, error) {
 	p, at := &preview{}, h.cursor
 	h.preview = p
-	err := h.previewOps(ctx, b)
+	err := h.previewOps(ctx, b.Rollout.Body)
 	if err == nil {
 		err = h.flush(ctx)
 	}
@@ -120,12 +120,18 @@ func (h *host) previewInner(ctx context.Context, b *program.Block) error {
 // acceptPreview records the results of the preview as those of the block and moves past the
 // block, unless a check failed.
 func (h *host) acceptPreview(b *program.Block, p *preview) error {
+	if b.HasHooks() {
+		h.skipOps(b.Begin+1, b.Rollout.Body.Begin, unchangedReason)
+	}
 	for _, e := range p.results {
 		h.count(*e.Result)
 		h.run.emit(e)
 	}
 	if p.failed != nil {
 		return p.failed
+	}
+	if b.HasHooks() {
+		h.skipOps(b.Always+1, b.End, unchangedReason)
 	}
 	for _, op := range p.labels {
 		h.run.coordinator.arrive(h, op)

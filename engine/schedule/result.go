@@ -24,6 +24,9 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	if e.conditional && res.Status == engine.StatusSkipped {
 		return &res // no step has notified the handler
 	}
+	if e.step != nil && e.step.Quiet && res.Failure == nil {
+		return &res // a record of the scheduler's own
+	}
 	if h.preview != nil {
 		h.preview.take(h, e, &res)
 		return &res

@@ -30,6 +30,16 @@ func (in *resultReader) receive(res engine.Result) {
 	}
 }
 
+// interrupt stops the segment, unless it has ended: the next segment of the host, of
+// post_tasks, is not to be stopped.
+func (in *resultReader) interrupt() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.closed {
+		in.stop()
+	}
+}
+
 func (in *resultReader) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

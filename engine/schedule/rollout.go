@@ -2,11 +2,8 @@ package schedule
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
-	"deployer/engine"
 	"deployer/engine/program"
 	"deployer/engine/rollout"
 )
@@ -138,129 +135,7 @@ func (c *coordinator) leaveRollout(h *host, op int, o rollout.Outcome, cause str
 	return fmt.Errorf("the rollout of %q has stopped: %s; %s", r.block.Name, cause, untouched)
 }
 
-// rolloutVisit is the state of a host inside of a block with a rollout.
-type rolloutVisit struct {
-	block   *program.Block
-	changed bool // a step has changed something
-}
-
-// enterRollout previews the block on the host, and waits for a turn if the block would
-// change something. past is true when it would not, and the host has moved past the block.
-func (h *host) enterRollout(ctx context.Context, b *program.Block) (past bool, err error) {
-	if err := h.flush(ctx); err != nil {
-		return false, err
-	}
-	inForce, err := b.InForce(h.vars)
-	if err != nil {
-		return false, h.failOutsideTask(ctx, b.Name, err)
-	}
-	if !inForce {
-		h.run.coordinator.passRollout(h, b.Begin)
-		return false, nil
-	}
-	limit, err := b.MaxParallel(h.vars, h.run.coordinator.members(h, b))
-	if err != nil {
-		return false, h.failOutsideTask(ctx, b.Name, err)
-	}
-	if h.noteLimit(b, limit); h.run.opts.CheckOnly {
-		return false, nil
-	}
-	found, err := h.previewBlock(ctx, b)
-	if err != nil {
-		return false, err
-	}
-	if !found.changes {
-		h.run.coordinator.passRollout(h, b.Begin)
-		if found.waits && found.failed == nil {
-			return false, nil
-		}
-		return true, h.acceptPreview(b, found)
-	}
-	if err := h.run.coordinator.enterRollout(ctx, h, b.Begin, limit); err != nil {
-		return false, h.cannotWait(err)
-	}
-	h.inRollout = &rolloutVisit{block: b}
-	return false, nil
-}
-
 // members returns the number of hosts of the block's rollout.
 func (c *coordinator) members(h *host, b *program.Block) int {
 	return len(c.syncPoint(h, b.Begin, h.run.prog.Ops[b.Begin].Play).members)
-}
-
-// finishRollout ends the block, after its last check.
-func (h *host) finishRollout(ctx context.Context, b *program.Block) error {
-	if h.inRollout == nil || h.inRollout.block != b {
-		return nil
-	}
-	if err := h.flush(ctx); err != nil {
-		return err
-	}
-	outcome := rollout.Unchanged
-	if h.inRollout.changed {
-		outcome = rollout.Proved
-	}
-	h.inRollout = nil
-	_ = h.run.coordinator.leaveRollout(h, b.Begin, outcome, "") // only a failure stops the rollout
-	return nil
-}
-
-// failRollout takes a host out of its rollout because of f, and restores what the block has
-// changed, if that is possible and wanted.
-func (h *host) failRollout(ctx context.Context, f *hostFailure) {
-	b := h.inRollout.block
-	outcome, cause := rollout.Failed, ""
-	switch {
-	case f.unreachable:
-		f.restored = &engine.RestoreResult{Failure: "the host was lost"}
-		cause = fmt.Sprintf("%s was lost while it was changed", h.name)
-	case ctx.Err() != nil:
-		cause = fmt.Sprintf("%s was interrupted while it was changed", h.name)
-	case h.run.opts.NoRestore:
-		f.restored = &engine.RestoreResult{Failure: "left as it is, as asked"}
-		cause = fmt.Sprintf("%s failed at %q after it was changed, and was left as it is, as asked", h.name, f.step)
-	default:
-		f.restored = h.restoreBlock(ctx, b)
-		if f.restored.Clean() && !h.inRollout.changed {
-			outcome, f.restored = rollout.Unchanged, nil
-			break
-		}
-		cause = fmt.Sprintf("%s failed at %q after it was changed; %s", h.name, f.step, f.restored)
-	}
-	h.inRollout = nil
-	if why := h.run.coordinator.leaveRollout(h, b.Begin, outcome, strings.TrimSpace(cause)); why != nil {
-		h.run.abort(why)
-	}
-}
-
-// loseInRollout takes a host out of its rollout that was lost there, or whose run was
-// stopped at once.
-func (h *host) loseInRollout(ctx context.Context, err error) error {
-	var f *hostFailure
-	if !errors.As(err, &f) {
-		f = &hostFailure{failure: asFailure(err)}
-	}
-	f.unreachable = f.unreachable || ctx.Err() == nil
-	h.failRollout(ctx, f)
-	return err
-}
-
-// countRolloutChange counts a step that has changed or restored something.
-func (h *host) countRolloutChange(e *entry) {
-	switch {
-	case h.restoring != nil && e.task.Kind.Name == engine.RevertModule:
-		h.restoring.Steps++
-	case h.inRollout != nil:
-		h.inRollout.changed = true
-	}
-}
-
-// stop returns the context that ends when the host must end after the step in flight.
-// Inside of a rollout that is only when the run is stopped at once: a host that is being
-// changed proves its change or is restored, whatever happens to others.
-func (h *host) stop() context.Context {
-	if h.inRollout != nil {
-		return h.run.ctx
-	}
-	return h.run.stop
 }

@@ -30,10 +30,11 @@ type rolloutHosts struct {
 	most    int             // of these at one time
 	log     []string
 	pause   time.Duration
+	task    string // the number of the task config, with a dot
 }
 
 func newRolloutHosts() *rolloutHosts {
-	return &rolloutHosts{new: map[string]bool{}, allergy: map[string]bool{}, stuck: map[string]bool{}, lose: map[string]bool{}, inside: map[string]bool{}}
+	return &rolloutHosts{new: map[string]bool{}, allergy: map[string]bool{}, stuck: map[string]bool{}, lose: map[string]bool{}, inside: map[string]bool{}, task: ".1"}
 }
 
 func (w *rolloutHosts) step(host string, check bool, s engine.Step) string {
@@ -46,7 +47,7 @@ func (w *rolloutHosts) step(host string, check bool, s engine.Step) string {
 		if err := json.Unmarshal(s.Args, &v); err != nil {
 			panic(err)
 		}
-		if v.Run != "r1" || !v.SameRun || v.AfterFiles || !strings.HasSuffix(v.Task, ".1") || !w.new[host] {
+		if v.Run != "r1" || !v.SameRun || v.AfterFiles || !strings.HasSuffix(v.Task, w.task) || !w.new[host] {
 			return "ok"
 		}
 		if w.stuck[host] {

@@ -139,6 +139,7 @@ type fleet struct {
 	opened   int
 
 	connect func(host string, try int) error
+	pending func(host string) []string // names of what is due from earlier runs
 	tries   map[string]int
 	// onStep may fail a step ("fail"), or lose the connection ("lose").
 	onStep func(host string, s engine.Step, args doArgs) string
@@ -206,6 +207,14 @@ func (f *fleet) Connect(ctx context.Context, host string) (Host, error) {
 	f.opened++
 	f.mu.Unlock()
 	return &fakeHost{fleet: f, name: host, lost: make(chan struct{})}, nil
+}
+
+// PendingHandlers implements HandlerStore.
+func (h *fakeHost) PendingHandlers() []string {
+	if h.fleet.pending == nil {
+		return nil
+	}
+	return h.fleet.pending(h.name)
 }
 
 // Lock implements Locker.
@@ -293,6 +302,9 @@ func (h *fakeHost) Run(ctx context.Context, seg engine.Segment, on func(engine.R
 	if h.gone() {
 		return flaky{"the session is gone"}
 	}
+	h.mu.Lock()
+	h.finish = false // Stop ends the segments in flight
+	h.mu.Unlock()
 	changed := map[string]bool{}
 	for _, s := range seg.Steps {
 		if ctx.Err() != nil {

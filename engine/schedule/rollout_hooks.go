@@ -1,0 +1,206 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"deployer/engine"
+	"deployer/engine/program"
+)
+
+// Reasons for which a host skips the pre_tasks or post_tasks of a rollout.
+const (
+	unchangedReason = "nothing of the rollout would change this host"
+	dueReason       = "only post_tasks are due, from an earlier run"
+)
+
+// changeStays describes a host on which only post_tasks have failed.
+const changeStays = "its change has passed its checks and stays"
+
+// rolloutPart is a part of a block with a rollout.
+type rolloutPart int
+
+const (
+	inBody rolloutPart = iota
+	inPreTasks
+	inPostTasks
+)
+
+// placeOf returns the part of the rollout that an operation is in. The begin of the block
+// counts as pre_tasks, and its end as post_tasks.
+func (v *rolloutVisit) placeOf(op int) rolloutPart {
+	switch b := v.block; {
+	case !b.HasHooks():
+		return inBody
+	case op <= b.Rollout.Body.Begin:
+		return inPreTasks
+	case op > b.Always:
+		return inPostTasks
+	}
+	return inBody
+}
+
+// during describes when a host was lost or interrupted.
+func (p rolloutPart) during() string {
+	switch p {
+	case inPreTasks:
+		return "in pre_tasks, before it was changed"
+	case inPostTasks:
+		return "in post_tasks, after its change had passed its checks"
+	}
+	return "while it was changed"
+}
+
+// lost completes the restore result of a host that was lost.
+func (p rolloutPart) lost() string {
+	switch p {
+	case inPreTasks:
+		return " in pre_tasks; its change was not begun"
+	case inPostTasks:
+		return " in post_tasks; " + changeStays
+	}
+	return ""
+}
+
+// beginHooks moves the host into the block. changes is false when only post_tasks are due.
+func (h *host) beginHooks(b *program.Block, changes bool) error {
+	if !b.HasHooks() {
+		h.cursor++
+		return nil
+	}
+	h.hooked = b
+	if !changes {
+		h.skipPreTasks(b, dueReason)
+		return nil
+	}
+	if h.inRollout != nil {
+		h.inRollout.preTasks = true
+	}
+	if err := h.recordPostTasks(b, false); err != nil {
+		return err
+	}
+	h.cursor++
+	return nil
+}
+
+// runsAlways reports whether the host runs the always part of a block, which may be
+// post_tasks.
+func (h *host) runsAlways(b *program.Block) bool { return !b.HasHooks() || h.hooked == b }
+
+// skipPreTasks moves the host to the body of a block with a rollout.
+func (h *host) skipPreTasks(b *program.Block, reason string) {
+	body := b.Rollout.Body
+	if !b.HasHooks() {
+		h.cursor++
+		return
+	}
+	h.skipOps(b.Begin+1, body.Begin, reason)
+	h.after(func() { h.run.coordinator.jump(h, body.Begin, bypassed) })
+	h.cursor = body.Begin
+}
+
+// skipPostTasks moves the host from the begin of the post_tasks to the end of the block.
+func (h *host) skipPostTasks(b *program.Block) {
+	h.skipOps(b.Always+1, b.End, unchangedReason)
+	h.after(func() { h.run.coordinator.jump(h, b.End, bypassed) })
+	h.cursor = b.End
+}
+
+// skipOps records the tasks of a range of operations as skipped.
+func (h *host) skipOps(from, to int, reason string) {
+	for i := from; i < to; i++ {
+		if op := h.run.prog.Ops[i]; op.Kind == program.OpTask && !rescues(op.Block, i) {
+			h.skipItem(&taskCall{task: op.Task, op: i, id: op.Task.ID}, nil, reason)
+		}
+	}
+}
+
+// beginPostTasks records the failure f at the cursor, after which the host runs the
+// post_tasks of b.
+func (h *host) beginPostTasks(b *program.Block, f *hostFailure) {
+	v := h.inRollout
+	if v == nil || v.block != b {
+		return
+	}
+	f.at, v.failure, v.preTasks = h.cursor, f, false
+	if v.placeOf(f.at) == inPreTasks && !f.cancelled {
+		f.restored = &engine.RestoreResult{NotBegun: true}
+	}
+}
+
+// endHooks records on the host that the post_tasks of b have run.
+func (h *host) endHooks(ctx context.Context, b *program.Block) error {
+	if h.hooked != b {
+		return nil
+	}
+	if err := h.recordPostTasks(b, true); err != nil {
+		return err
+	}
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	h.hooked = nil
+	delete(h.pendingHandlers, b.Rollout.Name)
+	return nil
+}
+
+// postTasksDue reports whether an earlier run has begun the rollout on the host and has not
+// come to the end of its post_tasks.
+func (h *host) postTasksDue(b *program.Block) bool {
+	return b.HasHooks() && h.pendingHandlers[b.Rollout.Name]
+}
+
+// recordPostTasks adds a step that records on the host that the post_tasks of b are due, or
+// done.
+func (h *host) recordPostTasks(b *program.Block, done bool) error {
+	if h.run.opts.CheckOnly || b.End == b.Always+1 {
+		return nil
+	}
+	record := engine.DuePostTasks{Rollout: b.Rollout.Name, Done: done}
+	args, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("arguments of %s: %w", engine.PostTasksModule, err)
+	}
+	task := &program.Task{ID: record.ID(), Name: record.ID(), Play: h.run.prog.Ops[b.Begin].Play, Block: b, Kind: engine.Kind{Name: engine.PostTasksModule}}
+	h.seg.entries = append(h.seg.entries, &entry{op: h.cursor, task: task,
+		step: &engine.Step{ID: task.ID, Name: task.Name, Module: task.Kind.Name, Args: args, Quiet: true}})
+	h.seg.steps++
+	return nil
+}
+
+// stopInPreTasks turns the end of the run into a failure that leads to the post_tasks, for a
+// host that has begun pre_tasks and is not changed yet.
+func (h *host) stopInPreTasks(ctx context.Context, err error) error {
+	if err == nil || h.inRollout == nil || !h.inRollout.preTasks || ctx.Err() != nil || h.run.stop.Err() == nil {
+		return err
+	}
+	var f *hostFailure
+	if errors.As(err, &f) && !f.cancelled {
+		return err
+	}
+	h.seg = segment{}
+	return &hostFailure{failure: asFailure(context.Cause(h.run.stop)), cancelled: true}
+}
+
+// followedBy returns f with the failure of the post_tasks that ran after it.
+func (f *hostFailure) followedBy(post *hostFailure) *hostFailure {
+	if f.cancelled {
+		post.restored = &engine.RestoreResult{Failure: "its change was not begun, only post_tasks failed"}
+		return post
+	}
+	both, failure := *f, *f.failure
+	text := fmt.Sprintf("post_tasks failed too, at %q: %s", post.step, post.failure.Message)
+	failure.Detail = strings.TrimPrefix(strings.TrimRight(failure.Detail, "\n")+"\n"+text, "\n")
+	both.failure, both.unreachable = &failure, post.unreachable
+	if restored := (engine.RestoreResult{}); f.restored != nil {
+		restored = *f.restored
+		restored.Failure = strings.TrimPrefix(restored.Failure+"; "+text, "; ")
+		both.restored = &restored
+	} else {
+		both.restored = &engine.RestoreResult{Failure: text}
+	}
+	return &both
+}

@@ -1,0 +1,221 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/engine/program"
+	"deployer/engine/rollout"
+)
+
+// rolloutVisit is the state of a host inside of a block with a rollout.
+type rolloutVisit struct {
+	block   *program.Block
+	changed bool // a step of the body has changed something
+	// preTasks is true until the body begins: the end of the run still stops the host.
+	preTasks bool
+	// failure is the failure after which the host runs the post_tasks; nil for none.
+	failure *hostFailure
+}
+
+// enterRollout previews the block on the host, waits for a turn if the block would change
+// something, and moves the cursor: into the block, to its body or past the block.
+func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	inForce, err := b.InForce(h.vars)
+	if err != nil {
+		return h.failOutsideTask(ctx, b.Name, err)
+	}
+	if !inForce {
+		h.run.coordinator.passRollout(h, b.Begin)
+		h.skipPreTasks(b, "the rollout is not in force on this host")
+		return nil
+	}
+	limit, err := b.MaxParallel(h.vars, h.run.coordinator.members(h, b))
+	if err != nil {
+		return h.failOutsideTask(ctx, b.Name, err)
+	}
+	if h.noteLimit(b, limit); h.run.opts.CheckOnly {
+		return h.checkRollout(ctx, b)
+	}
+	found, err := h.previewBlock(ctx, b)
+	if err != nil {
+		return err
+	}
+	if !found.changes && !h.postTasksDue(b) {
+		h.run.coordinator.passRollout(h, b.Begin)
+		if found.waits && found.failed == nil {
+			h.skipPreTasks(b, unchangedReason)
+			return nil
+		}
+		return h.acceptPreview(b, found)
+	}
+	if err := h.run.coordinator.enterRollout(ctx, h, b.Begin, limit); err != nil {
+		return h.cannotWait(err)
+	}
+	h.inRollout = &rolloutVisit{block: b}
+	return h.beginHooks(b, found.changes)
+}
+
+// checkRollout decides in check mode whether the host would run pre_tasks and post_tasks.
+func (h *host) checkRollout(ctx context.Context, b *program.Block) error {
+	if !b.HasHooks() {
+		h.cursor++
+		return nil
+	}
+	found, err := h.previewBlock(ctx, b)
+	if err != nil {
+		return err
+	}
+	switch {
+	case found.changes, found.failed != nil && h.checkState.firstChange != "":
+		return h.beginHooks(b, true)
+	case h.postTasksDue(b):
+		return h.beginHooks(b, false)
+	}
+	h.skipPreTasks(b, unchangedReason)
+	return nil
+}
+
+// beginBody ends the pre_tasks when b is the body of the host's rollout. From here on the
+// host comes to the end of the block or is restored.
+func (h *host) beginBody(ctx context.Context, b *program.Block) error {
+	if h.inRollout == nil || !h.inRollout.preTasks || h.inRollout.block.Rollout.Body != b {
+		return nil
+	}
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	if h.run.stop.Err() != nil {
+		return context.Cause(h.run.stop)
+	}
+	h.inRollout.preTasks = false
+	return nil
+}
+
+// finishRollout ends the block, after its last check.
+func (h *host) finishRollout(ctx context.Context, b *program.Block) error {
+	if h.inRollout == nil || h.inRollout.block != b {
+		return nil
+	}
+	if err := h.flush(ctx); err != nil {
+		return err
+	}
+	outcome := rollout.Unchanged
+	if h.inRollout.changed {
+		outcome = rollout.Proved
+	}
+	h.inRollout = nil
+	_ = h.run.coordinator.leaveRollout(h, b.Begin, outcome, "") // only a failure stops the rollout
+	return nil
+}
+
+// failBlock handles a failure that leaves block b: at the end of the body of the host's
+// rollout the host is restored, at the end of the block it leaves the rollout. It returns
+// the failure to report.
+func (h *host) failBlock(ctx context.Context, b *program.Block, f *hostFailure) *hostFailure {
+	if h.inRollout != nil && h.inRollout.block.Rollout.Body == b {
+		h.restoreBody(ctx, f)
+	}
+	if h.inRollout != nil && h.inRollout.block == b {
+		f = h.failRollout(ctx, f)
+	}
+	return f
+}
+
+// restoreBody restores what the body of the rollout has changed on the host, if that is
+// possible and wanted.
+func (h *host) restoreBody(ctx context.Context, f *hostFailure) {
+	switch {
+	case f.unreachable || ctx.Err() != nil:
+	case h.run.opts.NoRestore:
+		f.restored = &engine.RestoreResult{Failure: "left as it is, as asked"}
+	default:
+		f.restored = h.restoreBlock(ctx, h.inRollout.block.Rollout.Body)
+		if f.restored.Clean() && !h.inRollout.changed {
+			f.restored = nil
+		}
+	}
+}
+
+// failRollout takes a host out of its rollout because of f, after its restore. It returns
+// the failure to report: the first one, when post_tasks have failed after another failure.
+func (h *host) failRollout(ctx context.Context, f *hostFailure) *hostFailure {
+	v := h.inRollout
+	place, first := v.placeOf(h.cursor), v.failure
+	if first != nil && !first.cancelled {
+		place = v.placeOf(first.at)
+	}
+	if first != nil && first != f {
+		f = first.followedBy(f)
+	}
+	outcome, cause := rollout.Failed, ""
+	switch {
+	case f == first && f.cancelled: // the run was stopped during pre_tasks
+		outcome = rollout.Unchanged
+	case ctx.Err() != nil:
+		cause = fmt.Sprintf("%s was interrupted %s", h.name, place.during())
+	case f.unreachable && v.failure == nil:
+		f.restored = &engine.RestoreResult{Failure: "the host was lost" + place.lost()}
+		cause = fmt.Sprintf("%s was lost %s", h.name, place.during())
+	case place == inPreTasks:
+		if f.restored == nil {
+			f.restored = &engine.RestoreResult{NotBegun: true}
+		}
+		cause = fmt.Sprintf("%s failed at %q in pre_tasks; %s", h.name, f.step, f.restored)
+	case place == inPostTasks:
+		if f.restored == nil {
+			f.restored = &engine.RestoreResult{Failure: changeStays}
+		}
+		cause = fmt.Sprintf("%s failed at %q in post_tasks; %s", h.name, f.step, f.restored.Failure)
+	case f.restored == nil:
+		outcome = rollout.Unchanged
+	case h.run.opts.NoRestore:
+		cause = fmt.Sprintf("%s failed at %q after it was changed, and was left as it is, as asked", h.name, f.step)
+	default:
+		cause = fmt.Sprintf("%s failed at %q after it was changed; %s", h.name, f.step, f.restored)
+	}
+	h.inRollout, h.hooked = nil, nil
+	if why := h.run.coordinator.leaveRollout(h, v.block.Begin, outcome, cause); why != nil {
+		h.run.abort(why)
+	}
+	return f
+}
+
+// loseInRollout takes a host out of its rollout that was lost there, or whose run was
+// stopped at once.
+func (h *host) loseInRollout(ctx context.Context, err error) error {
+	var f *hostFailure
+	if !errors.As(err, &f) {
+		f = &hostFailure{failure: asFailure(err)}
+	}
+	f.unreachable = f.unreachable || ctx.Err() == nil
+	if f = h.failRollout(ctx, f); errors.As(err, new(*hostFailure)) {
+		return f
+	}
+	return err
+}
+
+// countRolloutChange counts a step that has changed or restored something.
+func (h *host) countRolloutChange(e *entry) {
+	switch {
+	case h.restoring != nil && e.task.Kind.Name == engine.RevertModule:
+		h.restoring.Steps++
+	case h.inRollout != nil && h.inRollout.placeOf(e.op) == inBody:
+		h.inRollout.changed = true
+	}
+}
+
+// stop returns the context that ends when the host must end after the step in flight.
+// Inside of a rollout, behind its pre_tasks, that is only when the run is stopped at once: a
+// host that is being changed proves its change or is restored, whatever happens to others.
+func (h *host) stop() context.Context {
+	if h.inRollout != nil && !h.inRollout.preTasks {
+		return h.run.ctx
+	}
+	return h.run.stop
+}
