@@ -107,17 +107,33 @@
 //	      - wait_for: {http: {url: "http://127.0.0.1/health"}, timeout: 30s}
 //
 // Each host first checks the whole block. A host on which nothing would change continues
-// at once. Of the other hosts, one of each group of canary goes alone, in the order of
-// the groups. Then the rest goes, max_parallel at a time (a number, a share of the hosts
-// of the play, or an expression that gives either; default 10%, at least 1), and of each
-// group in one_at_a_time one at a time. canary is [all] by default; [] has no canary.
+// at once. The keys of rollout decide about the turns of the others:
+//
+//	canary           groups or patterns of hosts, [all] by default; hosts of each group go alone and
+//	                 first, in the order of the groups; [] has no canary
+//	canaries         the number of canaries of each group; default 1
+//	max_parallel     the maximum number of hosts in the block after the canaries; default 10%, at least 1
+//	one_at_a_time    groups or patterns of which at most one host is in the block
+//	max_unavailable  by and limit: of the hosts with the same value of the expression by, such as the
+//	                 label of a zone, at most limit are in the block, at least 1; a share is one of the
+//	                 hosts with that value whose check has ended
+//	spread           an expression, such as the label of a zone: waiting hosts take turns over its values
+//	max_fail         the number of hosts that may fail after the canaries before the rollout stops;
+//	                 default 0. The limit of the host that fails counts
+//	critical         groups or patterns of hosts: when one of them fails, the rollout stops
+//	when             conditions that select the hosts for which the rollout is in force; for other hosts
+//	                 the block is a block without rollout
+//
+// A number of hosts may be a number, a share of the hosts of the play (10%), or an
+// expression that gives either, such as a variable of the command line. Groups may contain
+// {{ }} with variables that are the same on all hosts before the run; a text that is one
+// {{ }} may give a list.
 //
 // When a host fails inside of the block after something was changed on it, the files and
 // states that its tasks have replaced are restored, the last first. Services follow the
 // restored files, handlers included, and the readiness gates of the block (waits, units,
-// checks) must hold again. The rollout stops when a canary fails, or when more hosts than
-// max_fail (default 0) fail after the canaries. No other host is changed then, hosts
-// inside reach the end of the block or are restored, and the run ends with exit code 6
+// checks) must hold again. The rollout stops when a canary or a critical host fails, or
+// when more hosts than max_fail do. No other host is changed then, hosts inside reach the end of the block or are restored, and the run ends with exit code 6
 // when each failed host is as it was before. --no-restore leaves a failed host as it
 // is. A host that is lost inside cannot be restored; the rollout stops, and the report
 // names the host.
@@ -135,10 +151,8 @@
 // post_tasks around the restore. --tags selects them with any task of the block.
 //
 // Commands, and the effects of tasks on the controller or on other hosts, cannot be
-// restored: keep them out of a rollout, or make them harmless to repeat. The condition
-// `when` of rollout itself selects the hosts for which it is in force; for other hosts
-// the block is a block without rollout. A barrier, run_once, meta: end_host or another
-// rollout cannot be inside.
+// restored: keep them out of a rollout, or make them harmless to repeat. A barrier,
+// run_once, meta: end_host or another rollout cannot be inside.
 //
 // # Users
 //

@@ -18,11 +18,21 @@ var defaultParallel = limit.Limit{Percent: 10, Share: true}
 
 // rawRollout holds the keys of rollout as written.
 type rawRollout struct {
-	When        yaml.Node   `yaml:"when"`
-	Canary      []string    `yaml:"canary"`
-	MaxParallel yaml.Node   `yaml:"max_parallel"`
-	OneAtATime  []string    `yaml:"one_at_a_time"`
-	MaxFail     limit.Limit `yaml:"max_fail"`
+	When           yaml.Node `yaml:"when"`
+	Canary         yaml.Node `yaml:"canary"`
+	Canaries       yaml.Node `yaml:"canaries"`
+	Critical       yaml.Node `yaml:"critical"`
+	MaxParallel    yaml.Node `yaml:"max_parallel"`
+	OneAtATime     yaml.Node `yaml:"one_at_a_time"`
+	MaxFail        yaml.Node `yaml:"max_fail"`
+	MaxUnavailable yaml.Node `yaml:"max_unavailable"`
+	Spread         yaml.Node `yaml:"spread"`
+}
+
+// rawMaxUnavailable holds the keys of max_unavailable as written.
+type rawMaxUnavailable struct {
+	By    yaml.Node `yaml:"by" required:"true"`
+	Limit yaml.Node `yaml:"limit" required:"true"`
 }
 
 // rollout compiles the rollout of a block; nil when the block has none.
@@ -31,39 +41,97 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 		return nil
 	}
 	raw := rawRollout{}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" { // an empty rollout: has the defaults
+	if !isNull(n) { // an empty rollout: has the defaults
 		if err := strictyaml.DecodeAs(d.Name, "rollout", n, &raw); err != nil {
 			c.fail(err)
 			return nil
 		}
 	}
-	r := &program.Rollout{Pos: d.At(n), Canary: raw.Canary, OneAtATime: raw.OneAtATime, MaxFail: raw.MaxFail, Parallel: defaultParallel,
-		When: c.conditions(d, &raw.When, "when")}
-	if raw.Canary == nil {
-		r.Canary = []string{"all"}
+	r := &program.Rollout{Pos: d.At(n), When: c.conditions(d, &raw.When, "when"),
+		Canary:     c.hostGroups(d, &raw.Canary, "canary"),
+		Canaries:   c.hostLimit(d, &raw.Canaries, "canaries", limit.Limit{Count: 1}),
+		OneAtATime: c.hostGroups(d, &raw.OneAtATime, "one_at_a_time"),
+		Critical:   c.hostGroups(d, &raw.Critical, "critical"),
+
+		MaxParallel: c.hostLimit(d, &raw.MaxParallel, "max_parallel", defaultParallel),
+		MaxFail:     c.hostLimit(d, &raw.MaxFail, "max_fail", limit.Limit{}),
+		Spread:      c.rolloutExpr(d, &raw.Spread, "spread"),
 	}
-	if raw.MaxParallel.Kind != 0 {
-		limit, err := limit.Parse(raw.MaxParallel.Value)
-		switch {
-		case raw.MaxParallel.Kind != yaml.ScalarNode:
-			c.fail(d.At(&raw.MaxParallel).Errorf("max_parallel: want a number of hosts, a share such as 10%%, or an expression"))
-		case err == nil:
-			r.Parallel = limit
-		default:
-			if r.ParallelExpr, err = lang.CompileExpr(raw.MaxParallel.Value, d.Origin(&raw.MaxParallel)); err != nil {
-				c.fail(err)
-			}
-		}
+	if raw.Canary.Kind == 0 {
+		r.Canary.Names = []string{"all"}
 	}
-	for _, group := range append(r.Canary, r.OneAtATime...) {
-		if c.lib.Match == nil || group == "all" {
-			continue
+	if r.Canaries.Expr == nil && r.Canaries.Default.Share {
+		c.fail(d.At(&raw.Canaries).Errorf("canaries: want a number of hosts of each group, or an expression"))
+	}
+	if n := &raw.MaxUnavailable; !isNull(n) {
+		of := rawMaxUnavailable{}
+		if err := strictyaml.DecodeAs(d.Name, "max_unavailable", n, &of); err != nil {
+			c.fail(err)
+			return r
 		}
-		if _, err := c.lib.Match(group); err != nil {
-			c.fail(r.Pos.Errorf("rollout: group %q: %v", group, err))
+		r.MaxUnavailable = &program.MaxUnavailable{By: c.rolloutExpr(d, &of.By, "by"), Limit: c.hostLimit(d, &of.Limit, "limit", limit.Limit{Count: 1})}
+		if r.MaxUnavailable.By == nil {
+			r.MaxUnavailable = nil // the error is recorded
 		}
 	}
 	return r
+}
+
+// hostLimit compiles a number of hosts, a share or an expression; missing values are other.
+func (c *compiler) hostLimit(d *lang.Document, n *yaml.Node, key string, other limit.Limit) program.HostLimit {
+	if isNull(n) {
+		return program.HostLimit{Default: other}
+	}
+	if n.Kind != yaml.ScalarNode {
+		c.fail(d.At(n).Errorf("%s: want a number of hosts, a share such as 10%%, or an expression", key))
+		return program.HostLimit{Default: other}
+	}
+	if l, err := limit.Parse(n.Value); err == nil {
+		return program.HostLimit{Default: l}
+	}
+	return program.HostLimit{Default: other, Expr: c.rolloutExpr(d, n, key)}
+}
+
+// rolloutExpr compiles an expression; nil when there is none or it is wrong.
+func (c *compiler) rolloutExpr(d *lang.Document, n *yaml.Node, key string) *lang.Expr {
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.ScalarNode {
+		c.fail(d.At(n).Errorf("%s: want an expression", key))
+		return nil
+	}
+	e, err := lang.CompileExpr(n.Value, d.Origin(n))
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	return e
+}
+
+// hostGroups compiles a group or pattern, or a list of them; they may contain {{ }}.
+func (c *compiler) hostGroups(d *lang.Document, n *yaml.Node, key string) program.HostGroups {
+	g := program.HostGroups{}
+	for _, t := range c.texts(d, n, key) {
+		g.Names = append(g.Names, t.Value)
+		if lang.IsTemplate(t.Value) {
+			value, err := lang.CompileValue(d, n)
+			c.fail(err)
+			return program.HostGroups{Value: value}
+		}
+		if c.lib.Match == nil || t.Value == "all" {
+			continue
+		}
+		if _, err := c.lib.Match(t.Value); err != nil {
+			c.fail(d.At(t).Errorf("rollout: %s: group %q: %v", key, t.Value, err))
+		}
+	}
+	return g
+}
+
+// isNull reports whether a node is missing or null.
+func isNull(n *yaml.Node) bool {
+	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
 // rolloutBlock emits a block with rollout. With pre_tasks or post_tasks the tasks that the

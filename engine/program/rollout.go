@@ -5,11 +5,10 @@ import (
 	"slices"
 
 	"deployer/engine/lang"
-	"deployer/limit"
 	"deployer/strictyaml"
 )
 
-// Rollout describes how a block changes hosts that are in use: a canary of each group
+// Rollout describes how a block changes hosts that are in use: canaries of each group
 // first, then the other hosts, a limited number at a time. Hosts on which the block fails
 // are restored.
 type Rollout struct {
@@ -20,17 +19,33 @@ type Rollout struct {
 	// Body is the block that is previewed and restored: the block with the rollout itself,
 	// or, when that has pre_tasks or post_tasks, the block between them.
 	Body *Block
-	// Canary are groups; one changed host of each goes alone, in this order, before any
-	// other host. "all" stands for all hosts of the play.
-	Canary []string
+	When []*lang.Expr
+	// Canary are groups; changed hosts of each go alone, in this order, before any other
+	// host. "all" stands for all hosts of the play.
+	Canary HostGroups
+	// Canaries is the number of canaries of each group, without a share; 0 means none.
+	Canaries HostLimit
 	// OneAtATime are groups of which at most one host is in the block at a time.
-	OneAtATime []string
+	OneAtATime HostGroups
+	// Critical are groups whose hosts stop the rollout when they fail.
+	Critical HostGroups
+	// MaxParallel is the maximum number of hosts in the block at a time.
+	MaxParallel HostLimit
 	// MaxFail is the number of hosts of the play that may fail after the canaries before
 	// the rollout stops.
-	MaxFail      limit.Limit
-	When         []*lang.Expr
-	ParallelExpr *lang.Expr // ParallelExpr computes the maximum number of hosts in the block at a time; nil when Parallel has it.
-	Parallel     limit.Limit
+	MaxFail HostLimit
+	// MaxUnavailable limits the hosts in the block that have the same value of an
+	// expression; nil for no limit.
+	MaxUnavailable *MaxUnavailable
+	// Spread is an expression over whose values waiting hosts take turns; nil for none.
+	Spread *lang.Expr
+}
+
+// MaxUnavailable is the maximum number of hosts with the same value of By; a share is one
+// of the hosts with that value.
+type MaxUnavailable struct {
+	By    *lang.Expr
+	Limit HostLimit
 }
 
 // HasHooks reports whether the rollout of the block has pre_tasks or post_tasks. The
@@ -47,43 +62,65 @@ func (b *Block) InForce(vars *lang.Vars) (bool, error) {
 	return ok, err
 }
 
-// MaxParallel returns the maximum number of hosts, of total, in the block at a time; at
-// least 1.
-func (b *Block) MaxParallel(vars *lang.Vars, total int) (int, error) {
-	bound := b.Rollout.Parallel
-	if e := b.Rollout.ParallelExpr; e != nil {
-		defer vars.PopTo(vars.Depth())
-		if err := vars.PushScope(b.Scopes, e.Refs()); err != nil {
-			return 0, err
-		}
-		v, err := e.Eval(vars.Map())
-		if err == nil {
-			bound, err = limit.Parse(fmt.Sprint(v))
-		}
-		if err != nil {
-			return 0, e.Pos.Errorf("max_parallel %q: %v", e.Src, err)
-		}
+// Text evaluates an expression of the rollout as a text; nil values are "".
+func (b *Block) Text(e *lang.Expr, vars *lang.Vars) (string, error) {
+	if e == nil {
+		return "", nil
 	}
-	return max(bound.Of(total), 1), nil
+	defer vars.PopTo(vars.Depth())
+	if err := vars.PushScope(b.Scopes, e.Refs()); err != nil {
+		return "", err
+	}
+	v, err := e.Eval(vars.Map())
+	if v == nil || err != nil {
+		return "", err
+	}
+	return fmt.Sprint(v), nil
 }
 
 // Computable returns the rollout without the expressions that known rejects; known gets the
-// variables that an expression reads. A condition that is left out counts as true, and
-// max_parallel has its default.
+// variables that an expression reads. A condition that is left out counts as true, a limit
+// has its default, and of unknown groups one host goes at a time.
 func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 	c := *r
-	c.When = slices.DeleteFunc(slices.Clone(r.When), func(e *lang.Expr) bool { return !known(e.Refs()) })
-	if c.ParallelExpr != nil && !known(c.ParallelExpr.Refs()) {
-		c.ParallelExpr = nil
+	unknown := func(e *lang.Expr) bool { return e != nil && !known(e.Refs()) }
+	c.When = slices.DeleteFunc(slices.Clone(r.When), unknown)
+	for _, l := range []*HostLimit{&c.Canaries, &c.MaxParallel, &c.MaxFail} {
+		if unknown(l.Expr) {
+			l.Expr = nil
+		}
+	}
+	for _, g := range []*HostGroups{&c.Canary, &c.OneAtATime} {
+		if g.Value != nil && !known(g.Value.Refs()) {
+			*g = HostGroups{Names: []string{"all"}}
+		}
+	}
+	if c.Critical.Value != nil && !known(c.Critical.Value.Refs()) {
+		c.Critical = HostGroups{}
+	}
+	if m := r.MaxUnavailable; m != nil {
+		if c.MaxUnavailable = nil; !unknown(m.By) && !unknown(m.Limit.Expr) {
+			c.MaxUnavailable = m
+		}
+	}
+	if unknown(r.Spread) {
+		c.Spread = nil
 	}
 	return &c
 }
 
-// Exprs returns the expressions of the rollout.
+// Exprs returns the expressions of the rollout that each host evaluates.
 func (r *Rollout) Exprs() []*lang.Expr {
-	out := r.When
-	if r.ParallelExpr != nil {
-		out = append(out[:len(out):len(out)], r.ParallelExpr)
+	out := slices.Clone(r.When)
+	for _, e := range []*lang.Expr{r.MaxParallel.Expr, r.MaxFail.Expr, r.Spread} {
+		if e != nil {
+			out = append(out, e)
+		}
+	}
+	if m := r.MaxUnavailable; m != nil {
+		if out = append(out, m.By); m.Limit.Expr != nil {
+			out = append(out, m.Limit.Expr)
+		}
 	}
 	return out
 }

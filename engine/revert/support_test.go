@@ -164,7 +164,7 @@ func rolled(r *program.Rollout) string {
 	if r == nil {
 		return ""
 	}
-	return " canary of " + strings.Join(r.Canary, ", ")
+	return " canary of " + strings.Join(r.Canary.Names, ", ")
 }
 
 func hosts(only map[string]bool) string {

@@ -1,28 +1,50 @@
 // Package rollout decides which hosts may be changed next when a change reaches
-// hosts that are in use: one canary of each group first, each alone; after these
-// have proved the change harmless, the others, a limited number at a time. It is
-// pure: no host, no clock, no lock. The scheduler reports the fate of each host and
-// asks which hosts may enter.
+// hosts that are in use: canaries of each group first, each alone; after these
+// have proved the change harmless, the others, a limited number at a time, in turns
+// over the values of a property such as the zone. It is pure: no host, no clock, no
+// lock. The scheduler reports the fate of each host and asks which hosts may enter.
 //
 // A host is undecided until it is known whether the change concerns it. Then it
 // waits, enters, and leaves with an Outcome, or is passed over because nothing
-// changes on it. A canary that fails stops the rollout, and so do more failures than
-// the rules allow. No host enters after that.
+// changes on it. A canary or a critical host that fails stops the rollout, and so do
+// more failures than the rules allow. No host enters after that.
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"deployer/limit"
+)
 
 // Rules say how a change is rolled out.
 type Rules struct {
-	// Canary are groups of hosts. One changed host of each group enters alone, in the
-	// order of the groups, before any other host may. A group without changes has no
-	// canary.
+	// Canary are groups of hosts. Changed hosts of each group enter alone, in the order
+	// of the groups, before any other host may. A group without changes has no canary.
 	Canary []map[string]bool
+	// Canaries is the number of canaries of each group; 0 counts as 1.
+	Canaries int
 	// OneAtATime are groups of which at most one host is inside at any time.
 	OneAtATime []map[string]bool
-	// MaxFail is the number of hosts that may fail after the canaries before the rollout
-	// stops.
+	// Critical are hosts whose failure stops the rollout.
+	Critical map[string]bool
+}
+
+// Entrant is a host that has changes. Its limits hold when it enters, and when it fails.
+type Entrant struct {
+	Host  string
+	Order int // position in the inventory, by which waiting hosts enter
+	// MaxParallel is the maximum number of hosts inside, itself included; at least 1.
+	MaxParallel int
+	// MaxFail is the number of hosts that may fail after the canaries, itself included,
+	// before the rollout stops.
 	MaxFail int
+	// Spread is a value over which waiting hosts take turns: the next one has a value
+	// with the fewest hosts that have entered.
+	Spread string
+	// Domain is a value of which at most MaxUnavailable hosts are inside, itself included;
+	// at least 1. A share is one of the decided hosts with this value. Nil means no limit.
+	Domain         string
+	MaxUnavailable *limit.Limit
 }
 
 // Outcome is how a host has left a rollout.
@@ -39,23 +61,22 @@ const (
 type Rollout struct {
 	rules     Rules
 	undecided map[string]bool
-	waiting   []entrant
-	inside    map[string]bool
+	waiting   []Entrant
+	inside    map[string]Entrant
+	insideBy  map[string]int  // by Domain
+	canary    map[string]bool // hosts inside that entered as canaries
 	proved    map[string]bool
+	entered   map[string]int // by Spread
+	domains   map[string]int // decided hosts by domain
 	failed    []string
 	stopped   bool
 }
 
-// entrant is a host that waits for its turn.
-type entrant struct {
-	host        string
-	order       int // position in the inventory
-	maxParallel int
-}
-
 // New returns a rollout over hosts that are all undecided.
 func New(rules Rules, hosts []string) *Rollout {
-	r := &Rollout{rules: rules, undecided: map[string]bool{}, inside: map[string]bool{}, proved: map[string]bool{}}
+	rules.Canaries = max(rules.Canaries, 1)
+	r := &Rollout{rules: rules, undecided: map[string]bool{}, inside: map[string]Entrant{}, canary: map[string]bool{}, proved: map[string]bool{},
+		insideBy: map[string]int{}, entered: map[string]int{}, domains: map[string]int{}}
 	for _, h := range hosts {
 		r.undecided[h] = true
 	}
@@ -66,41 +87,57 @@ func New(rules Rules, hosts []string) *Rollout {
 // no effect on a host that is decided.
 func (r *Rollout) Pass(host string) { delete(r.undecided, host) }
 
-// Wait decides that a host has changes. order is its position, by which waiting
-// hosts enter; maxParallel is the maximum number of hosts inside when it enters,
-// itself included, at least 1.
-func (r *Rollout) Wait(host string, order, maxParallel int) {
-	delete(r.undecided, host)
-	r.waiting = append(r.waiting, entrant{host, order, max(maxParallel, 1)})
-	slices.SortStableFunc(r.waiting, func(a, b entrant) int { return a.order - b.order })
+// PassIn is Pass for a host whose domain is known: it counts for shares.
+func (r *Rollout) PassIn(host, domain string) {
+	if r.undecided[host] {
+		r.domains[domain]++
+	}
+	r.Pass(host)
+}
+
+// Wait decides that a host has changes.
+func (r *Rollout) Wait(e Entrant) {
+	e.MaxParallel = max(e.MaxParallel, 1)
+	r.PassIn(e.Host, e.Domain)
+	r.waiting = append(r.waiting, e)
+	slices.SortStableFunc(r.waiting, func(a, b Entrant) int { return a.Order - b.Order })
 }
 
 // Withdraw removes a host that was lost before it entered, or while inside, which is
 // a failure.
 func (r *Rollout) Withdraw(host string) {
 	r.Pass(host)
-	r.waiting = slices.DeleteFunc(r.waiting, func(e entrant) bool { return e.host == host })
-	if r.inside[host] {
+	r.waiting = slices.DeleteFunc(r.waiting, func(e Entrant) bool { return e.Host == host })
+	if r.IsInside(host) {
 		r.Leave(host, Failed)
 	}
 }
 
 // Leave removes a host that was inside.
 func (r *Rollout) Leave(host string, o Outcome) {
-	if !r.inside[host] {
+	e, ok := r.inside[host]
+	if !ok {
 		return
 	}
 	canary := r.stage() != nil
 	delete(r.inside, host)
+	r.insideBy[e.Domain]--
+	delete(r.canary, host)
 	switch o {
 	case Proved:
 		r.proved[host] = true
 	case Failed:
 		r.failed = append(r.failed, host)
-		r.stopped = r.stopped || canary || len(r.failed) > r.rules.MaxFail
+		r.stopped = r.stopped || canary || r.rules.Critical[host] || len(r.failed) > e.MaxFail
 	case Unchanged:
 	}
 }
+
+// IsInside reports whether a host is inside.
+func (r *Rollout) IsInside(host string) bool { _, ok := r.inside[host]; return ok }
+
+// IsCanary reports whether a host is inside as a canary.
+func (r *Rollout) IsCanary(host string) bool { return r.canary[host] }
 
 // Stopped reports whether no host may enter any more.
 func (r *Rollout) Stopped() bool { return r.stopped }
@@ -112,43 +149,61 @@ func (r *Rollout) Untouched() int { return len(r.waiting) + len(r.undecided) }
 func (r *Rollout) Next() []string {
 	var in []string
 	for {
-		host, ok := r.next()
+		e, ok := r.next()
 		if !ok {
 			return in
 		}
-		r.waiting = slices.DeleteFunc(r.waiting, func(e entrant) bool { return e.host == host })
-		r.inside[host] = true
-		in = append(in, host)
+		r.canary[e.Host] = r.stage() != nil
+		r.waiting = slices.DeleteFunc(r.waiting, func(w Entrant) bool { return w.Host == e.Host })
+		r.inside[e.Host] = e
+		r.insideBy[e.Domain]++
+		r.entered[e.Spread]++
+		in = append(in, e.Host)
 	}
 }
 
-func (r *Rollout) next() (host string, ok bool) {
+func (r *Rollout) next() (e Entrant, ok bool) {
 	if r.stopped {
-		return "", false
+		return Entrant{}, false
 	}
 	if group := r.stage(); group != nil {
-		if len(r.inside) > 0 {
-			return "", false
-		}
-		for _, e := range r.waiting {
-			if group[e.host] {
-				return e.host, true
-			}
-		}
-		return "", false // a host of the group is undecided
+		// Without a waiting host of the group, one that is undecided may become its canary.
+		return r.first(func(e Entrant) bool { return len(r.inside) == 0 && group[e.Host] })
 	}
-	for _, e := range r.waiting {
-		if len(r.inside) < e.maxParallel && !r.taken(e.host) {
-			return e.host, true
-		}
-	}
-	return "", false
+	return r.first(r.mayEnter)
 }
 
-// stage returns the first group that still needs its canary; nil after the last.
+// first returns the waiting host that is next among those that test accepts.
+func (r *Rollout) first(test func(Entrant) bool) (next Entrant, ok bool) {
+	for _, e := range r.waiting {
+		if test(e) && (!ok || r.entered[e.Spread] < r.entered[next.Spread]) {
+			next, ok = e, true
+		}
+	}
+	return next, ok
+}
+
+// mayEnter reports whether the limits let a host enter after the canaries.
+func (r *Rollout) mayEnter(e Entrant) bool {
+	if len(r.inside) >= e.MaxParallel || r.taken(e.Host) {
+		return false
+	}
+	if e.MaxUnavailable == nil {
+		return true
+	}
+	return r.insideBy[e.Domain] < max(e.MaxUnavailable.Of(r.domains[e.Domain]), 1)
+}
+
+// stage returns the first group that still needs a canary; nil after the last.
 func (r *Rollout) stage() map[string]bool {
 	for _, group := range r.rules.Canary {
-		if !anyOf(group, r.proved) && r.mayCome(group) {
+		proved := 0
+		for h := range r.proved {
+			if group[h] {
+				proved++
+			}
+		}
+		if proved < r.rules.Canaries && r.mayCome(group) {
 			return group
 		}
 	}
@@ -157,15 +212,25 @@ func (r *Rollout) stage() map[string]bool {
 
 // mayCome reports whether a host of the group is inside, waits, or is undecided.
 func (r *Rollout) mayCome(group map[string]bool) bool {
-	return anyOf(group, r.inside) || anyOf(group, r.undecided) ||
-		slices.ContainsFunc(r.waiting, func(e entrant) bool { return group[e.host] })
+	return r.anyInside(group) || anyOf(group, r.undecided) ||
+		slices.ContainsFunc(r.waiting, func(e Entrant) bool { return group[e.Host] })
 }
 
 // taken reports whether a group with one place has another host inside.
 func (r *Rollout) taken(host string) bool {
 	return slices.ContainsFunc(r.rules.OneAtATime, func(group map[string]bool) bool {
-		return group[host] && anyOf(group, r.inside)
+		return group[host] && r.anyInside(group)
 	})
+}
+
+// anyInside reports whether a host of a group is inside.
+func (r *Rollout) anyInside(group map[string]bool) bool {
+	for h := range r.inside {
+		if group[h] {
+			return true
+		}
+	}
+	return false
 }
 
 // anyOf reports whether two sets share a host.

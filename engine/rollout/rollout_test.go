@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/limit"
 )
 
 func set(names ...string) map[string]bool {
@@ -22,40 +24,49 @@ func set(names ...string) map[string]bool {
 // "same h", "fail h". Behind => are the hosts that go in.
 func TestOrder(t *testing.T) {
 	tests := map[string]struct {
-		rules Rules
-		steps []string
+		rules   Rules
+		maxFail int
+		steps   []string
 	}{
 		"a minion, then a master, then the rest two at a time": {
-			Rules{Canary: []map[string]bool{set("n1", "n2", "n3"), set("m1", "m2")}, OneAtATime: []map[string]bool{set("m1", "m2")}},
+			Rules{Canary: []map[string]bool{set("n1", "n2", "n3"), set("m1", "m2")}, OneAtATime: []map[string]bool{set("m1", "m2")}}, 0,
 			[]string{"wait m1 =>", "wait n2 => n2", "wait n1 =>", "wait n3 =>", "wait m2 =>",
 				"ok n2 => m1", "ok m1 => m2 n1", "ok n1 => n3", "ok m2 =>", "ok n3 =>"},
 		},
 		"a group in which nothing changes has no canary": {
-			Rules{Canary: []map[string]bool{set("n1", "n2"), set("m1", "m2", "m3")}, OneAtATime: []map[string]bool{set("m1", "m2", "m3")}},
+			Rules{Canary: []map[string]bool{set("n1", "n2"), set("m1", "m2", "m3")}, OneAtATime: []map[string]bool{set("m1", "m2", "m3")}}, 0,
 			[]string{"wait m1 =>", "pass n1 =>", "pass n2 => m1", "wait m2 =>", "ok m1 => m2", "wait m3 =>", "ok m2 => m3"},
 		},
 		"a host that was not changed proves nothing": {
-			Rules{Canary: []map[string]bool{set("a", "b", "c")}},
+			Rules{Canary: []map[string]bool{set("a", "b", "c")}}, 0,
 			[]string{"wait a => a", "wait b =>", "same a => b", "wait c =>", "ok b => c"},
 		},
 		"a canary that fails stops all": {
-			Rules{Canary: []map[string]bool{set("a", "b", "c")}, MaxFail: 5},
+			Rules{Canary: []map[string]bool{set("a", "b", "c")}}, 5,
 			[]string{"wait a => a", "wait b =>", "fail a =>", "wait c =>", "stopped"},
 		},
 		"the rest may lose as many as the rules say": {
-			Rules{Canary: []map[string]bool{set("a", "b", "c", "d", "e")}, MaxFail: 1},
+			Rules{Canary: []map[string]bool{set("a", "b", "c", "d", "e")}}, 1,
 			[]string{"wait a => a", "wait b =>", "wait c =>", "ok a => b c", "fail b =>", "wait d => d", "fail c =>", "wait e =>", "stopped"},
 		},
 		"who is lost before its turn counts for nothing, who is lost inside fails": {
-			Rules{Canary: []map[string]bool{set("a", "b", "c")}},
+			Rules{Canary: []map[string]bool{set("a", "b", "c")}}, 0,
 			[]string{"wait b => b", "wait a =>", "lost a =>", "lost b =>", "wait c =>", "stopped"},
 		},
 		"one host is both canaries": {
-			Rules{Canary: []map[string]bool{set("a"), set("a")}},
+			Rules{Canary: []map[string]bool{set("a"), set("a")}}, 0,
 			[]string{"wait a => a", "ok a =>"},
 		},
+		"two canaries of each group": {
+			Rules{Canary: []map[string]bool{set("n1", "n2", "n3"), set("m1")}, Canaries: 2}, 0,
+			[]string{"wait n1 => n1", "wait n2 =>", "wait n3 =>", "wait m1 =>", "ok n1 => n2", "ok n2 => m1", "ok m1 => n3"},
+		},
+		"a critical host stops all": {
+			Rules{Critical: set("b")}, 5,
+			[]string{"wait a => a", "wait b => b", "wait c =>", "fail a => c", "fail b =>", "wait d =>", "stopped"},
+		},
 		"without canaries": {
-			Rules{},
+			Rules{}, 0,
 			[]string{"wait a => a", "wait b => b", "wait c =>", "ok a => c"},
 		},
 	}
@@ -77,7 +88,7 @@ func TestOrder(t *testing.T) {
 				word, host, _ := strings.Cut(strings.TrimSpace(does), " ")
 				switch word {
 				case "wait":
-					r.Wait(host, slices.Index(hosts, host), 2)
+					r.Wait(Entrant{Host: host, Order: slices.Index(hosts, host), MaxParallel: 2, MaxFail: tt.maxFail})
 				case "pass":
 					r.Pass(host)
 				case "lost":
@@ -97,82 +108,216 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestInvariants runs random rollouts: the canaries are alone and come before all
-// others, limits hold, nobody goes in after the rollout has stopped, and a rollout
-// that does not stop ends with everybody through.
+// TestTurnsOverValues checks the order of hosts that take turns over zones, and the limit
+// for hosts of a zone.
+func TestTurnsOverValues(t *testing.T) {
+	r := New(Rules{}, []string{"a1", "a2", "a3", "a4", "b1", "c1"})
+	half := limit.Limit{Percent: 50, Share: true}
+	for i, h := range []string{"a1", "a2", "a3", "a4", "b1", "c1"} {
+		r.Wait(Entrant{Host: h, Order: i, MaxParallel: 10, Spread: h[:1], Domain: h[:1], MaxUnavailable: &half})
+	}
+	if got := fmt.Sprint(r.Next()); got != "[a1 b1 c1 a2]" {
+		t.Errorf("first %s", got)
+	}
+	r.Leave("b1", Proved)
+	if got := fmt.Sprint(r.Next()); got != "[]" {
+		t.Errorf("then %s", got)
+	}
+	r.Leave("a1", Proved)
+	if got := fmt.Sprint(r.Next()); got != "[a3]" {
+		t.Errorf("at last %s", got)
+	}
+}
+
+// world is a random rollout, and what an observer knows of it.
+type world struct {
+	rng      *rand.Rand
+	rollout  *Rollout
+	canaries int
+	groups   []map[string]bool // of canaries, in order
+	single   map[string]bool   // one at a time
+	critical map[string]bool
+	entrants map[string]Entrant // as they would wait
+	hosts    []string
+
+	undecided               []string
+	waiting, inside, proved map[string]bool
+	domains, entered        map[string]int
+	failed                  int
+	stops                   bool // a failure must have stopped the rollout
+}
+
+func newWorld(seed uint64) *world {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	w := &world{rng: rng, canaries: 1 + rng.IntN(2), single: map[string]bool{}, critical: map[string]bool{}, entrants: map[string]Entrant{},
+		waiting: map[string]bool{}, inside: map[string]bool{}, proved: map[string]bool{}, domains: map[string]int{}, entered: map[string]int{}}
+	minions := map[string]bool{}
+	limits := Entrant{MaxParallel: 1 + rng.IntN(4), MaxFail: rng.IntN(3)}
+	switch rng.IntN(3) {
+	case 0:
+		limits.MaxUnavailable = &limit.Limit{Count: rng.IntN(3)}
+	case 1:
+		limits.MaxUnavailable = &limit.Limit{Percent: float64(rng.IntN(100)), Share: true}
+	}
+	spreads, criticals := rng.IntN(2) == 0, rng.IntN(4) == 0
+	for i := range 1 + rng.IntN(12) {
+		h := fmt.Sprintf("h%d", i)
+		w.hosts = append(w.hosts, h)
+		if rng.IntN(3) == 0 {
+			w.single[h] = true
+		} else {
+			minions[h] = true
+		}
+		if criticals && rng.IntN(4) == 0 {
+			w.critical[h] = true
+		}
+		e := limits
+		e.Host, e.Order, e.Domain = h, i, string(rune('a'+rng.IntN(3)))
+		if spreads {
+			e.Spread = e.Domain
+		}
+		w.entrants[h] = e
+	}
+	if rng.IntN(4) > 0 {
+		w.groups = []map[string]bool{minions, w.single}
+	}
+	w.undecided = slices.Clone(w.hosts)
+	w.rollout = New(Rules{Canary: w.groups, Canaries: w.canaries, OneAtATime: []map[string]bool{w.single}, Critical: w.critical}, w.hosts)
+	return w
+}
+
+// decide decides about a host at random.
+func (w *world) decide() {
+	i := w.rng.IntN(len(w.undecided))
+	h := w.undecided[i]
+	w.undecided = slices.Delete(w.undecided, i, i+1)
+	switch e := w.entrants[h]; w.rng.IntN(5) {
+	case 0:
+		w.rollout.PassIn(h, e.Domain)
+		w.domains[e.Domain]++
+	case 1:
+		w.rollout.Withdraw(h)
+	default:
+		w.rollout.Wait(e)
+		w.waiting[h] = true
+		w.domains[e.Domain]++
+	}
+}
+
+// leave ends the visit of a host at random.
+func (w *world) leave(failing bool) {
+	h := slices.Sorted(keys(w.inside))[w.rng.IntN(len(w.inside))]
+	delete(w.inside, h)
+	switch {
+	case failing && w.rng.IntN(3) == 0:
+		canary := w.rollout.IsCanary(h)
+		w.rollout.Leave(h, Failed)
+		w.failed++
+		w.stops = w.stops || canary || w.critical[h] || w.failed > w.entrants[h].MaxFail
+	case w.rng.IntN(5) == 0:
+		w.rollout.Leave(h, Unchanged)
+	default:
+		w.rollout.Leave(h, Proved)
+		w.proved[h] = true
+	}
+}
+
+// needsCanary returns the first group that needs a canary; nil for none.
+func (w *world) needsCanary() map[string]bool {
+	for _, group := range w.groups {
+		may := count(group, w.inside) + count(group, w.waiting)
+		for _, h := range w.undecided {
+			if group[h] {
+				may++
+			}
+		}
+		if count(group, w.proved) < w.canaries && may > 0 {
+			return group
+		}
+	}
+	return nil
+}
+
+// most returns the number of hosts with the domain of h that may be inside.
+func (w *world) most(h string) int {
+	e := w.entrants[h]
+	if e.MaxUnavailable == nil {
+		return len(w.hosts)
+	}
+	return max(e.MaxUnavailable.Of(w.domains[e.Domain]), 1)
+}
+
+// enter checks the entry of a host, and returns what is wrong with it; "" for nothing.
+func (w *world) enter(h string) string {
+	e, group := w.entrants[h], w.needsCanary()
+	delete(w.waiting, h)
+	switch {
+	case group != nil && (!group[h] || len(w.inside) > 0 || !w.rollout.IsCanary(h)):
+		return "it is not the next canary, or not alone"
+	case group == nil && w.rollout.IsCanary(h):
+		return "it counts as a canary"
+	}
+	for other := range w.waiting {
+		o := w.entrants[other]
+		same := 0
+		for in := range w.inside {
+			if w.entrants[in].Domain == o.Domain {
+				same++
+			}
+		}
+		barred := group != nil && !group[other] || group == nil && (same >= w.most(other) || w.single[other] && count(w.single, w.inside) > 0)
+		if !barred && (w.entered[o.Spread] < w.entered[e.Spread] || w.entered[o.Spread] == w.entered[e.Spread] && o.Order < e.Order) {
+			return "it was the turn of " + other
+		}
+	}
+	w.inside[h] = true
+	w.entered[e.Spread]++
+	same := 0
+	for in := range w.inside {
+		if w.entrants[in].Domain == e.Domain {
+			same++
+		}
+	}
+	switch {
+	case len(w.inside) > e.MaxParallel:
+		return fmt.Sprintf("%d hosts are inside, at most %d may be", len(w.inside), e.MaxParallel)
+	case same > w.most(h):
+		return fmt.Sprintf("%d hosts of its domain are inside, at most %d may be", same, w.most(h))
+	case count(w.single, w.inside) > 1:
+		return "two hosts of a group with one place are inside"
+	}
+	return ""
+}
+
+// TestInvariants runs random rollouts: canaries are alone and come before all others, all
+// limits hold, hosts take turns over values, a failure of a canary or of a critical host
+// stops, nobody enters after that, and a rollout that does not stop ends with everybody
+// through.
 func TestInvariants(t *testing.T) {
-	for seed := range uint64(2000) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		n := 1 + rng.IntN(12)
-		hosts := make([]string, n)
-		masters, minions := map[string]bool{}, map[string]bool{}
-		for i := range hosts {
-			hosts[i] = fmt.Sprintf("h%d", i)
-			if rng.IntN(3) == 0 {
-				masters[hosts[i]] = true
+	for seed := range uint64(4000) {
+		w := newWorld(seed)
+		failing := w.rng.IntN(3) == 0
+		for len(w.undecided) > 0 || len(w.inside) > 0 {
+			if len(w.undecided) > 0 && (len(w.inside) == 0 || w.rng.IntN(2) == 0) {
+				w.decide()
 			} else {
-				minions[hosts[i]] = true
+				w.leave(failing)
 			}
-		}
-		limit, maxFail := 1+rng.IntN(4), rng.IntN(3)
-		r := New(Rules{Canary: []map[string]bool{minions, masters}, OneAtATime: []map[string]bool{masters}, MaxFail: maxFail}, hosts)
-		failing := rng.IntN(3) == 0
-		undecided, inside, proved, failed := slices.Clone(hosts), map[string]bool{}, map[string]bool{}, 0
-		waiting := 0
-		for step := 0; len(undecided) > 0 || len(inside) > 0; step++ {
-			if len(undecided) > 0 && (len(inside) == 0 || rng.IntN(2) == 0) {
-				i := rng.IntN(len(undecided))
-				h := undecided[i]
-				undecided = slices.Delete(undecided, i, i+1)
-				switch rng.IntN(4) {
-				case 0:
-					r.Pass(h)
-				case 1:
-					r.Withdraw(h)
-				default:
-					r.Wait(h, slices.Index(hosts, h), limit)
-					waiting++
-				}
-			} else {
-				h := slices.Sorted(keys(inside))[rng.IntN(len(inside))]
-				delete(inside, h)
-				switch {
-				case failing && rng.IntN(3) == 0:
-					r.Leave(h, Failed)
-					failed++
-				case rng.IntN(5) == 0:
-					r.Leave(h, Unchanged)
-				default:
-					r.Leave(h, Proved)
-					proved[h] = true
-				}
+			stopped := w.rollout.Stopped()
+			if stopped != w.stops {
+				t.Fatalf("seed %d: stopped is %t, want %t, after %d failures", seed, stopped, w.stops, w.failed)
 			}
-			stopped := r.Stopped()
-			for _, h := range r.Next() {
+			for _, h := range w.rollout.Next() {
 				if stopped {
-					t.Fatalf("seed %d: %s went in after the rollout had stopped", seed, h)
+					t.Fatalf("seed %d: %s entered after the rollout had stopped", seed, h)
 				}
-				inside[h] = true
-				waiting--
-				alone := minions[h] && !anyOf(minions, proved) || masters[h] && !anyOf(masters, proved)
-				if alone && len(inside) > 1 {
-					t.Fatalf("seed %d: canary %s is not alone: %v", seed, h, inside)
+				if wrong := w.enter(h); wrong != "" {
+					t.Fatalf("seed %d: %s entered: %s", seed, h, wrong)
 				}
-				if len(inside) > limit {
-					t.Fatalf("seed %d: %d hosts are in, at most %d may be", seed, len(inside), limit)
-				}
-			}
-			if n := count(masters, inside); n > 1 {
-				t.Fatalf("seed %d: %d masters are in at once", seed, n)
 			}
 		}
-		switch {
-		case r.Stopped() && failed == 0:
-			t.Fatalf("seed %d: stopped without a failure", seed)
-		case !r.Stopped() && waiting > 0:
-			t.Fatalf("seed %d: %d hosts wait for ever", seed, waiting)
-		case !r.Stopped() && failed > maxFail:
-			t.Fatalf("seed %d: %d hosts failed, %d may, and it goes on", seed, failed, maxFail)
+		if !w.rollout.Stopped() && len(w.waiting) > 0 {
+			t.Fatalf("seed %d: %d hosts wait for ever", seed, len(w.waiting))
 		}
 	}
 }

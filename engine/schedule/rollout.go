@@ -3,7 +3,9 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"maps"
 
+	"deployer/engine/lang"
 	"deployer/engine/program"
 	"deployer/engine/rollout"
 )
@@ -17,37 +19,92 @@ type blockRollout struct {
 	cause   string // the first failure
 }
 
-// newBlockRollout resolves the groups of a rollout.
+// newBlockRollout computes the groups of a rollout, with the variables that the first host
+// has before the run.
 func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout, error) {
+	out := &blockRollout{block: b, waiters: map[string]*waiter{}}
 	names := make([]string, len(members))
 	for i, h := range members {
 		names[i] = h.name
 	}
-	sets := func(groups []string) ([]map[string]bool, error) {
-		var out []map[string]bool
-		for _, g := range groups {
-			hosts, err := r.opts.Match(g)
-			if err != nil {
-				return nil, b.Rollout.Pos.Errorf("rollout: group %q: %v", g, err)
-			}
-			set := map[string]bool{}
-			for _, h := range hosts {
-				set[h] = true
-			}
-			out = append(out, set)
-		}
+	if len(members) == 0 {
+		out.rules = rollout.New(rollout.Rules{}, nil)
 		return out, nil
 	}
-	canary, err := sets(b.Rollout.Canary)
+	vars := members[0].vars
+	canary, err := r.groupsOf(b, "canary", b.Rollout.Canary, vars)
 	if err != nil {
 		return nil, err
 	}
-	single, err := sets(b.Rollout.OneAtATime)
+	single, err := r.groupsOf(b, "one_at_a_time", b.Rollout.OneAtATime, vars)
 	if err != nil {
 		return nil, err
 	}
-	rules := rollout.Rules{Canary: canary, OneAtATime: single, MaxFail: b.Rollout.MaxFail.Of(len(members))}
-	return &blockRollout{block: b, rules: rollout.New(rules, names), waiters: map[string]*waiter{}}, nil
+	groups, err := r.groupsOf(b, "critical", b.Rollout.Critical, vars)
+	if err != nil {
+		return nil, err
+	}
+	critical := map[string]bool{}
+	for _, g := range groups {
+		maps.Copy(critical, g)
+	}
+	canaries, err := b.Limit("canaries", b.Rollout.Canaries, vars)
+	if err == nil && canaries.Share {
+		err = b.Rollout.Pos.Errorf("canaries: want a number of hosts of each group, got %s", canaries)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if canaries.Count == 0 {
+		canary = nil
+	}
+	out.rules = rollout.New(rollout.Rules{Canary: canary, Canaries: canaries.Count, OneAtATime: single, Critical: critical}, names)
+	return out, nil
+}
+
+// groupsOf returns the hosts of groups of a rollout; key is their keyword.
+func (r *run) groupsOf(b *program.Block, key string, groups program.HostGroups, vars *lang.Vars) ([]map[string]bool, error) {
+	names, err := b.Groups(key, groups, vars)
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]bool
+	for _, g := range names {
+		hosts, err := r.opts.Match(g)
+		if err != nil {
+			return nil, b.Rollout.Pos.Errorf("rollout: %s: group %q: %v", key, g, err)
+		}
+		set := map[string]bool{}
+		for _, h := range hosts {
+			set[h] = true
+		}
+		out = append(out, set)
+	}
+	return out, nil
+}
+
+// entrant computes the limits of the block's rollout for the host.
+func (h *host) entrant(b *program.Block) (e rollout.Entrant, err error) {
+	r, total := b.Rollout, h.run.coordinator.members(h, b)
+	e = rollout.Entrant{Host: h.name, Order: h.index}
+	parallel, err := b.Limit("max_parallel", r.MaxParallel, h.vars)
+	if err != nil {
+		return e, err
+	}
+	fail, err := b.Limit("max_fail", r.MaxFail, h.vars)
+	if err != nil {
+		return e, err
+	}
+	e.MaxParallel, e.MaxFail = max(parallel.Of(total), 1), fail.Of(total)
+	if e.Spread, err = b.Text(r.Spread, h.vars); err != nil || r.MaxUnavailable == nil {
+		return e, err
+	}
+	if e.Domain, err = b.Text(r.MaxUnavailable.By, h.vars); err != nil {
+		return e, err
+	}
+	most, err := b.Limit("limit", r.MaxUnavailable.Limit, h.vars)
+	e.MaxUnavailable = &most
+	return e, err
 }
 
 // recordArrival records how a host passed the block's sync point.
@@ -82,19 +139,18 @@ func (r *blockRollout) stopped() error {
 }
 
 // passRollout records that the block at op changes nothing on h, or that the rollout is not
-// in force there.
-func (c *coordinator) passRollout(h *host, op int) {
+// in force there; pass does so in the rules.
+func (c *coordinator) passRollout(h *host, op int, pass func(*rollout.Rollout)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.recordUpTo(h, op, arrived)
 	g := c.syncPoint(h, op, h.run.prog.Ops[op].Play)
-	g.rollout.rules.Pass(h.name)
+	pass(g.rollout.rules)
 	c.releaseWaiters(g)
 }
 
-// enterRollout waits for h's turn in the block at op, in which at most limit hosts are
-// changed in parallel.
-func (c *coordinator) enterRollout(ctx context.Context, h *host, op, limit int) error {
+// enterRollout waits for h's turn in the block at op.
+func (c *coordinator) enterRollout(ctx context.Context, h *host, op int, e rollout.Entrant) error {
 	c.mu.Lock()
 	c.recordUpTo(h, op, arrived)
 	g := c.syncPoint(h, op, h.run.prog.Ops[op].Play)
@@ -103,8 +159,8 @@ func (c *coordinator) enterRollout(ctx context.Context, h *host, op, limit int) 
 		c.mu.Unlock()
 		return r.stopped()
 	}
-	w := newWaiter(h, fmt.Sprintf("its turn in the rollout of %q (a canary first, then %d at a time)", r.block.Name, limit))
-	r.rules.Wait(h.name, h.index, limit)
+	w := newWaiter(h, fmt.Sprintf("its turn in the rollout of %q (a canary first, then %d at a time)", r.block.Name, e.MaxParallel))
+	r.rules.Wait(e)
 	r.waiters[h.name] = w
 	c.releaseWaiters(g)
 	return c.await(ctx, w)

@@ -31,15 +31,15 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 		return h.failOutsideTask(ctx, b.Name, err)
 	}
 	if !inForce {
-		h.run.coordinator.passRollout(h, b.Begin)
+		h.run.coordinator.passRollout(h, b.Begin, func(r *rollout.Rollout) { r.Pass(h.name) })
 		h.skipPreTasks(b, "the rollout is not in force on this host")
 		return nil
 	}
-	limit, err := b.MaxParallel(h.vars, h.run.coordinator.members(h, b))
+	limits, err := h.entrant(b)
 	if err != nil {
 		return h.failOutsideTask(ctx, b.Name, err)
 	}
-	if h.noteLimit(b, limit); h.run.opts.CheckOnly {
+	if h.noteLimit(b, limits.MaxParallel); h.run.opts.CheckOnly {
 		return h.checkRollout(ctx, b)
 	}
 	found, err := h.previewBlock(ctx, b)
@@ -47,14 +47,14 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 		return err
 	}
 	if !found.changes && !h.postTasksDue(b) {
-		h.run.coordinator.passRollout(h, b.Begin)
+		h.run.coordinator.passRollout(h, b.Begin, func(r *rollout.Rollout) { r.PassIn(h.name, limits.Domain) })
 		if found.waits && found.failed == nil {
 			h.skipPreTasks(b, unchangedReason)
 			return nil
 		}
 		return h.acceptPreview(b, found)
 	}
-	if err := h.run.coordinator.enterRollout(ctx, h, b.Begin, limit); err != nil {
+	if err := h.run.coordinator.enterRollout(ctx, h, b.Begin, limits); err != nil {
 		return h.cannotWait(err)
 	}
 	h.inRollout = &rolloutVisit{block: b}
