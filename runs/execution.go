@@ -51,6 +51,9 @@ func (r *Run) begin(w Observer) *execution {
 	s.events.add(w.Sink)
 	services, calls := clusterServices(r.Project.Cluster)
 	engine.Provide(services, reboot.Resumes(r.resumes))
+	if r.observed != nil {
+		engine.Provide(services, r.observed)
+	}
 	s.services = services
 	r.connector.Serve(target.AgentServices{Blobs: r.blobs, Calls: calls, Sink: r.redactor.Wrap(s.events)})
 	return s

@@ -97,3 +97,7 @@ func (r *Run) clone(program *program.Program) *Run {
 	out.id, out.hasLog = "", false
 	return &out
 }
+
+// ShareCredentials gives r the passwords of another run of the same inventory, so that
+// Prepare does not prompt for them again.
+func (r *Run) ShareCredentials(other *Run) { r.credentials = other.credentials }

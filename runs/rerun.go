@@ -27,7 +27,7 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 	switch o.Verb {
 	case verbInstall:
 		return c.Install(o)
-	case verbScaleUp, verbScaleDown, verbReset:
+	case verbScaleUp, verbScaleDown, verbReset, verbStart:
 		return c.changing(o)
 	case verbRun:
 		return c.Playbook(o)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"deployer/cluster/compare"
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/engine/lock"
@@ -40,6 +41,8 @@ type Run struct {
 	resumes string        // id of the run that this one resumes; empty for none
 	applies *plan.Plan    // plan to apply; nil for none
 	applied *journal.Plan // the file of applies
+	// observed is filled by a survey; nil for other runs.
+	observed *compare.Observed
 
 	// Set by Prepare.
 	credentials *target.Credentials

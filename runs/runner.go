@@ -66,6 +66,8 @@ const (
 	verbRun       = "run"
 	verbRevert    = "revert"
 	verbExec      = "exec"
+	verbSurvey    = "survey"
+	verbStart     = "start"
 	verbUnknown   = "unknown" // a run without a log
 )
 
@@ -85,6 +87,12 @@ func (c Runner) changing(o Options) (*Run, error) {
 	}
 	r.logged, r.locks = true, true
 	return r, nil
+}
+
+// Start returns a run that starts the services of an installed cluster that is down.
+func (c Runner) Start(o Options) (*Run, error) {
+	o.Verb = verbStart
+	return c.changing(o)
 }
 
 // Inspect returns a run of a built-in playbook that changes nothing: status or verify,

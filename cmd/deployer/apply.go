@@ -14,44 +14,74 @@ import (
 )
 
 func newApplyCommand(e env) *cobra.Command {
-	var o runOptions
+	var o applyOptions
 	cmd := &cobra.Command{
-		Use:     "apply PLAN",
+		Use:     "apply [PLAN]",
 		GroupID: "runs",
-		Short:   "Execute a plan, and nothing but the plan",
-		Long: `Apply executes a plan that deployer plan has written. It first compares all files
-and checks all hosts again. When the inventory, the playbook or a host differs from
-the plan, apply lists all differences, changes nothing and ends with exit code 4.
-Each step is then compared with the plan on its host: a step whose effects differ
-fails before it changes anything.
+		Short:   "Make the cluster as the inventory describes it, or execute a plan",
+		Long: `Without an argument apply compares the cluster with the inventory and removes the
+differences. It examines the hosts, etcd and the Kubernetes API, prints what it found
+and the plan, asks, and executes exactly this plan:
+
+  nothing is installed      the cluster is installed
+  hosts are missing         they join
+  files, units, manifests   they are restored, and what the inventory no longer names
+  or objects differ         is removed
+  components are broken     they are repaired where that is safe; the order in which
+                            broken machines may be replaced is printed
+  versions are older        the upgrade is named, and left to deployer upgrade
+  versions are newer        refused: deployer rollback lowers versions
+  etcd has lost its quorum  nothing is changed, exit code 7
+  nothing differs           it says so
+
+With a PLAN that deployer plan has written, apply executes that plan and nothing else.
+It first compares all files and checks all hosts again. When the inventory, the
+playbook or a host differs from the plan, apply lists all differences, changes nothing
+and ends with exit code 4. Each step is then compared with the plan on its host: a
+step whose effects differ fails before it changes anything.
 
 deployer resume continues an interrupted apply.`,
-		Example: "  deployer apply plan.json",
-		Args:    cobra.ExactArgs(1),
+		Example: `  deployer apply -i inventory.yaml
+  deployer apply plan.json`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, from, err := runs.ReadPlan(args[0])
-			if err != nil {
-				return err
+			if len(args) == 0 {
+				return o.exitCode(reconcile(cmd.Context(), e, o))
 			}
-			given, err := o.resolve()
-			if err != nil {
-				return err
+			for _, flag := range []string{"inventory", "check", "yes", "detailed-exitcode"} {
+				if cmd.Flags().Changed(flag) {
+					return usageError(fmt.Errorf("--%s is for an apply without a plan file; leave it out, or leave out %s", flag, args[0]))
+				}
 			}
-			r, err := newRunner(e).Apply(p, from, given)
-			if err != nil {
-				return printDrift(e, err)
-			}
-			return execute(cmd.Context(), e, r, o)
+			return applyPlan(cmd, e, args[0], o.runOptions)
 		},
 	}
-	outputFlag(cmd, &o.output, "text", "json")
-	promptFlags(cmd, &o.Prompt)
-	verboseFlag(cmd, &o)
-	forksFlag(cmd, &o, "forks of the plan or of the inventory, or 50")
-	variablesFlag(cmd, &o, "whose values the plan omits because their names look like secrets")
-	lockTimeoutFlag(cmd, &o)
-	noRestoreFlag(cmd, &o)
+	runFlags(cmd, &o.runOptions)
+	variablesFlag(cmd, &o.runOptions, "whose values the plan omits because their names look like secrets")
+	lockTimeoutFlag(cmd, &o.runOptions)
+	noRestoreFlag(cmd, &o.runOptions)
+	f := cmd.Flags()
+	f.BoolVar(&o.Check, "check", false, "change nothing, show the differences and the plan")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask before the first change")
+	f.BoolVar(&o.detailedExitCode, "detailed-exitcode", false, "end with 0 when nothing differed, 2 when something does or did, and 1 for errors of the command line")
 	return cmd
+}
+
+// applyPlan executes the plan of a file.
+func applyPlan(cmd *cobra.Command, e env, file string, o runOptions) error {
+	p, from, err := runs.ReadPlan(file)
+	if err != nil {
+		return err
+	}
+	given, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	r, err := newRunner(e).Apply(p, from, given)
+	if err != nil {
+		return printDrift(e, err)
+	}
+	return execute(cmd.Context(), e, r, o)
 }
 
 // shownDrift is the maximum number of printed lines of drift.

@@ -14,21 +14,24 @@ const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitDiffers     = 2 // of commands with --detailed-exitcode
 	exitPartial     = 3
 	exitRefused     = 4
 	exitUnhealthy   = 5
 	exitRestored    = 6
+	exitQuorumLost  = 7
 	exitInterrupted = 130
 )
 
 var exitCodes = []docgen.ExitCode{
 	{Code: exitOK, Meaning: "success"},
 	{Code: exitFailed, Meaning: "the run failed: more hosts failed than the failure budget allows, or deployer had an error of its own"},
-	{Code: exitUsage, Meaning: "unknown command or flag, or invalid input; no host was contacted"},
+	{Code: exitUsage, Meaning: "unknown command or flag, or invalid input; no host was contacted. With --detailed-exitcode: the cluster differs from the inventory, or did; wrong input is 1 then"},
 	{Code: exitPartial, Meaning: "the run completed without some hosts, within the failure budget, or a revert could not restore everything; the summary names the rest"},
 	{Code: exitRefused, Meaning: "refused before any change: hosts failed the checks or were unreachable, another run holds their lock, or they differ from the plan"},
 	{Code: exitUnhealthy, Meaning: "verify found problems"},
 	{Code: exitRestored, Meaning: "a change failed on the first hosts of a rollout: their previous state is restored and passes its gates, and the other hosts are unchanged"},
+	{Code: exitQuorumLost, Meaning: "etcd has lost its quorum, and nothing was changed: bring members back, or restore a backup"},
 	{Code: exitInterrupted, Meaning: "interrupted by the user; the same command continues where the run stopped"},
 }
 

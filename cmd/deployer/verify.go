@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"sync"
 
 	"github.com/spf13/cobra"
 
-	"deployer/engine"
 	"deployer/project"
+	"deployer/runs"
 	"deployer/tasks/control/report"
 )
 
@@ -59,7 +58,7 @@ func inspect(ctx context.Context, e env, verb string, o runOptions, extra map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	found := &rowSink{}
+	found := &runs.CheckRows{}
 	r, err := runWithDisplay(ctx, run, o.display(e.stderr, run.Hosts).with(found), run.Do)
 	if err != nil {
 		return nil, nil, err
@@ -67,29 +66,13 @@ func inspect(ctx context.Context, e env, verb string, o runOptions, extra map[st
 	if r.Interrupted {
 		return nil, nil, exitSilently(exitInterrupted)
 	}
+	rows := found.All()
 	for _, h := range r.Broken() {
 		row := report.Bad("host", h.Host, "%s", h.Failure.Message)
 		if h.RunOnce { // a check of the whole cluster failed
 			row.Check, row.Host = h.FailedStep, ""
 		}
-		found.rows = append(found.rows, row)
+		rows = append(rows, row)
 	}
-	return found.rows, run.Project, nil
-}
-
-// rowSink collects the rows in the outputs of tasks.
-type rowSink struct {
-	mu   sync.Mutex
-	rows []report.Row
-}
-
-// Emit implements engine.Sink.
-func (s *rowSink) Emit(e engine.Event) {
-	if e.Type != engine.EventStepEnd || e.Result == nil {
-		return
-	}
-	rows := report.Collect(e.Host, e.Result.Output)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rows = append(s.rows, rows...)
+	return rows, run.Project, nil
 }

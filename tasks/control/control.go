@@ -18,6 +18,7 @@ import (
 	"deployer/tasks/control/kubelet"
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
+	"deployer/tasks/control/survey"
 	"deployer/tasks/control/verify"
 	"deployer/tasks/examples"
 )
@@ -56,6 +57,8 @@ func Actions() []engine.Kind {
 		{Name: "kube_drain", Doc: "Cordons a node and evicts its pods as their PodDisruptionBudgets allow; a drain that cannot be completed is undone.", New: func() any { return drain.NewAction() }},
 		{Name: "kube_uncordon", Doc: "Waits until a node is Ready, and uncordons it if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
 		{Name: "nodes_ready", Doc: "Waits until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
+
+		{Name: "survey_cluster", Doc: "Examines etcd and the nodes of a running cluster, for the verbs that decide by it what to do.", Internal: true, New: func() any { return &survey.Survey{} }},
 
 		{Name: "verify_cluster", Doc: "Checks that nodes are Ready and the objects of kube-system run; problems are rows of the output, not failures.", Internal: true, New: func() any { return &verify.ClusterTask{} }},
 		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},

@@ -67,6 +67,7 @@ func TestCluster(t *testing.T) {
 			}
 		}
 	})
+	t.Run("apply restores what differs", func(t *testing.T) { reconciled(t, s.on(t)) })
 	t.Run("one value by a plan, and back", func(t *testing.T) { changeOneValue(s.on(t)) })
 	t.Run("a bad value stops at one node", func(t *testing.T) { badValues(t, s) })
 	t.Run("nodes are drained and come back", func(t *testing.T) { nodeMaintenance(t, s.on(t)) })
@@ -74,6 +75,7 @@ func TestCluster(t *testing.T) {
 		s.moveLeader("m2")
 		stopMaster(t, s, true)
 	})
+	t.Run("apply names the dead master", func(t *testing.T) { lostMaster(t, s.on(t), "m2") })
 }
 
 // serviceByName runs a Deployment with a Service, and requests it by DNS name from a pod

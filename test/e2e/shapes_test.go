@@ -39,6 +39,7 @@ func TestSingleNode(t *testing.T) {
 	renewedCertificate(t, s, "m1")
 	lostEncryptionKey(t, s, "m1")
 	rebooted(t, s, "m1")
+	started(t, s, "m1")
 }
 
 // lostReceipts removes the receipts of a host. An install still recognises its files and

@@ -21,6 +21,8 @@ type NodeState struct {
 	Version string // version of the kubelet
 	PodCIDR string
 	Created time.Time
+	// Cordoned is true for a node that accepts no pods by decision of somebody.
+	Cordoned bool
 }
 
 // Nodes returns the states of the named nodes; names nil means all nodes. A named node
@@ -70,7 +72,7 @@ func stateOf(name string, node *corev1.Node) NodeState {
 		return NodeState{Name: name, Reason: "there is no such node"}
 	}
 	s := NodeState{
-		Name: name, Version: node.Status.NodeInfo.KubeletVersion, PodCIDR: node.Spec.PodCIDR,
+		Name: name, Version: node.Status.NodeInfo.KubeletVersion, PodCIDR: node.Spec.PodCIDR, Cordoned: node.Spec.Unschedulable,
 		Created: node.CreationTimestamp.Time, Reason: "its kubelet has not reported yet",
 	}
 	for _, c := range node.Status.Conditions {

@@ -1,0 +1,170 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"deployer/cluster"
+)
+
+// Compare compares what a survey found with the wanted cluster. Observed may cover a part
+// of the hosts; hosts without an entry count as not examined and are never Joining for
+// want of a proxy. Only masters and etcd hosts decide about the State.
+func Compare(want *cluster.Cluster, found Observed) Result {
+	var r Result
+	r.State, r.Reason = stateOf(want, found)
+	if r.State == New || r.State == Unknown {
+		r.Broken = unreachable(want, found)
+		return r
+	}
+	r.Broken = broken(want, found)
+	if found.Etcd != nil {
+		r.Replacements = Replacements(*found.Etcd, failedHosts(want, found))
+	}
+	if r.State == Running {
+		r.Joining = joining(want, found)
+	}
+	r.ExtraNodes, r.ExtraMembers = extraNodes(want, found), extraMembers(want, found)
+	for _, n := range found.Nodes {
+		if n.Cordoned {
+			r.Cordoned = append(r.Cordoned, n.Name)
+		}
+	}
+	r.Older, r.Newer = versions(want, found)
+	return r
+}
+
+// keepers returns the hosts that may hold authorities or data of etcd.
+func keepers(want *cluster.Cluster) []string {
+	var out []string
+	for _, name := range want.Order {
+		if n := want.Nodes[name]; n.IsMaster || n.IsEtcd {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// stateOf returns the state of the cluster and its reason.
+func stateOf(want *cluster.Cluster, found Observed) (State, string) {
+	if found.Etcd != nil && found.APIError == "" {
+		return Running, ""
+	}
+	var silent, data []string
+	established := found.Etcd != nil
+	for _, name := range keepers(want) {
+		h, examined := found.Hosts[name]
+		if !examined || h.Failure != "" {
+			silent = append(silent, name)
+			continue
+		}
+		established = established || h.HasAPIServer
+		if h.HasEtcdData {
+			data = append(data, name)
+		}
+	}
+	majority := len(want.Etcd.Members)/2 + 1
+	switch {
+	case found.Etcd != nil:
+		return Down, "etcd serves, and no API server answers: " + found.APIError
+	case !established && len(silent) > 0:
+		return Unknown, fmt.Sprintf("no cluster answers, and %s cannot be examined: the authorities and the data of a cluster may be there", strings.Join(silent, ", "))
+	case !established:
+		return New, "no host holds an installed cluster"
+	case len(data)+len(silent) < majority:
+		return QuorumLost, fmt.Sprintf("etcd does not serve, and %d of %d members have lost their data: %d are needed for a majority",
+			len(want.Etcd.Members)-len(data), len(want.Etcd.Members), majority)
+	case len(data) < majority:
+		return QuorumLost, fmt.Sprintf("etcd does not serve, %d of %d members have their data, and %s cannot be examined: bring these hosts back, or restore a backup",
+			len(data), len(want.Etcd.Members), strings.Join(silent, ", "))
+	}
+	return Down, cmp.Or(found.EtcdError, "no etcd member answers")
+}
+
+// joining returns the hosts that the cluster does not have.
+func joining(want *cluster.Cluster, found Observed) []string {
+	nodes := map[string]bool{}
+	for _, n := range found.Nodes {
+		nodes[n.Name] = true
+	}
+	var out []string
+	for _, name := range want.Order {
+		n := want.Nodes[name]
+		h, examined := found.Hosts[name]
+		proxy := n.RunsProxyUnit && examined && h.Failure == "" && !h.HasProxyUnit
+		if n.IsNode && !nodes[name] || n.IsEtcd && memberOf(found.Etcd, n) == nil || proxy {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// memberOf returns the member of a host, by its peer URL or its name; nil for none.
+func memberOf(live *cluster.EtcdLive, n cluster.Node) *cluster.LiveMember {
+	if live == nil {
+		return nil
+	}
+	for i, m := range live.Members {
+		if m.Name == n.Name || slices.Contains(m.PeerURLs, n.Etcd.PeerURL) {
+			return &live.Members[i]
+		}
+	}
+	return nil
+}
+
+func extraNodes(want *cluster.Cluster, found Observed) []string {
+	var out []string
+	for _, n := range found.Nodes {
+		if !want.Nodes[n.Name].IsNode {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func extraMembers(want *cluster.Cluster, found Observed) []string {
+	if found.Etcd == nil {
+		return nil
+	}
+	known := map[uint64]bool{}
+	for _, n := range want.Nodes {
+		if m := memberOf(found.Etcd, n); n.IsEtcd && m != nil {
+			known[m.ID] = true
+		}
+	}
+	var out []string
+	for _, m := range found.Etcd.Members {
+		if !known[m.ID] {
+			out = append(out, cmp.Or(m.Name, strings.Join(m.PeerURLs, ",")))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// versions returns the kubelets that are older and newer than wanted. A version that does
+// not parse is reported by nobody: the kubelet writes it itself.
+func versions(want *cluster.Cluster, found Observed) (older, newer []Versioned) {
+	for _, n := range found.Nodes {
+		node := want.Nodes[n.Name]
+		if !node.IsNode || n.Version == "" {
+			continue
+		}
+		v := Versioned{Host: n.Name, Component: "kubelet", Found: n.Version, Wanted: node.Versions.Kubelet}
+		has, err1 := semver.NewVersion(v.Found)
+		wanted, err2 := semver.NewVersion(v.Wanted)
+		switch {
+		case err1 != nil || err2 != nil:
+		case has.LessThan(wanted):
+			older = append(older, v)
+		case wanted.LessThan(has):
+			newer = append(newer, v)
+		}
+	}
+	return older, newer
+}

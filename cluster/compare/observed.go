@@ -1,0 +1,46 @@
+package compare
+
+import "deployer/cluster"
+
+// Observed is the state of a cluster as a survey of its hosts has found it.
+type Observed struct {
+	// Hosts has one entry for each surveyed host.
+	Hosts map[string]Host
+	// Etcd is the running etcd cluster; nil when no member answers.
+	Etcd *cluster.EtcdLive
+	// EtcdError is the reason why no member answers; empty when one does.
+	EtcdError string
+	// Nodes are the Node objects; nil when no API server answers.
+	Nodes []Node
+	// APIError is the reason why no API server answers; empty when one does.
+	APIError string
+}
+
+// Host is what a survey found on one host.
+type Host struct {
+	Failure          string // why the host could not be examined; empty when it was
+	HasKubelet       bool   // the configuration of a kubelet is there
+	HasEtcdData      bool   // the directory of a member is there
+	HasAPIServer     bool   // the manifest of an API server is there, which is written only after etcd was healthy
+	HoldsAuthorities bool   // the key of the cluster's authority is there
+	HasProxyUnit     bool   // the unit of the proxy for clients outside is there
+	// Broken are the components of the host that fail their checks.
+	Broken []Broken
+}
+
+// Node is a Node object.
+type Node struct {
+	Name     string
+	Ready    bool
+	Reason   string // reason and message of the condition Ready
+	Version  string // of the kubelet, such as v1.36.3
+	Cordoned bool
+}
+
+// Broken is a component that does not work.
+type Broken struct {
+	Host      string `json:"host"`
+	Component string `json:"component"` // host, etcd, node, or the name of a check
+	Detail    string `json:"detail"`
+	Fix       string `json:"fix,omitempty"` // what to do
+}

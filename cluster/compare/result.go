@@ -1,0 +1,61 @@
+package compare
+
+// State is the state of a cluster as a whole.
+type State string
+
+// The states.
+const (
+	// New means that the surveyed hosts hold no cluster, or one whose first installation
+	// was cut short before etcd was healthy.
+	New State = "new"
+	// Running means that etcd serves and an API server answers.
+	Running State = "running"
+	// Down means that the cluster does not answer, and that enough members have their
+	// data to form a majority once they run.
+	Down State = "down"
+	// QuorumLost means that the members that still have their data are no majority.
+	// Nothing but a restore of a backup brings such a cluster back.
+	QuorumLost State = "quorum-lost"
+	// Unknown means that hosts which may hold the authorities or the data of etcd could
+	// not be examined, and the others show no cluster.
+	Unknown State = "unknown"
+)
+
+// Result is the difference between a running cluster and the wanted one. Lists of hosts
+// are in the order of the inventory.
+type Result struct {
+	State  State  `json:"state"`
+	Reason string `json:"reason,omitempty"` // of every state but Running
+
+	// Joining are the hosts of the inventory that the cluster does not have yet: without a
+	// Node object, without a member of etcd, or without the proxy for clients outside.
+	Joining []string `json:"joining,omitempty"`
+	// ExtraNodes and ExtraMembers are the names of nodes and members that the inventory
+	// does not name.
+	ExtraNodes   []string `json:"extra_nodes,omitempty"`
+	ExtraMembers []string `json:"extra_members,omitempty"`
+
+	Broken []Broken `json:"broken,omitempty"`
+	// Older and Newer are the components whose version is not the wanted one.
+	Older []Versioned `json:"older,omitempty"`
+	Newer []Versioned `json:"newer,omitempty"`
+	// Cordoned are the nodes that accept no pods by decision of somebody.
+	Cordoned []string `json:"cordoned,omitempty"`
+	// Replacements is the order in which broken machines may be replaced.
+	Replacements []Replacement `json:"replacements,omitempty"`
+}
+
+// Versioned is a component in another version than the wanted one.
+type Versioned struct {
+	Host      string `json:"host"`
+	Component string `json:"component"`
+	Found     string `json:"found"`
+	Wanted    string `json:"wanted"`
+}
+
+// Equal reports whether the cluster has all hosts of the inventory and no others, works,
+// and runs the wanted versions. It does not cover files and units: a check of the
+// installation compares those.
+func (r Result) Equal() bool {
+	return r.State == Running && len(r.Joining)+len(r.ExtraNodes)+len(r.ExtraMembers)+len(r.Broken)+len(r.Older)+len(r.Newer) == 0
+}

@@ -1,0 +1,81 @@
+package runs
+
+import (
+	"context"
+	"maps"
+
+	"deployer/cluster"
+	"deployer/cluster/compare"
+	"deployer/engine"
+	"deployer/engine/view"
+	"deployer/tasks/control/report"
+)
+
+// Survey returns a run that examines the cluster of an inventory and changes nothing;
+// [Run.Survey] executes it. The limit of the options selects the hosts: "master,etcd" is
+// enough to find the nodes and members of the cluster, all hosts are needed to find their
+// broken components.
+func (c Runner) Survey(o Options) (*Run, error) {
+	o.Verb = verbSurvey
+	r, err := c.builtin(o)
+	if err != nil {
+		return nil, err
+	}
+	r.observed, r.fetches = &compare.Observed{}, false
+	return r, nil
+}
+
+// Protected returns the hosts without which no run changes the cluster: masters and etcd
+// hosts, unless max_fail of the inventory allows to lose some of their group.
+func (r *Run) Protected() []string {
+	var out []string
+	for _, name := range r.Project.Cluster.Order {
+		n := r.Project.Cluster.Nodes[name]
+		_, masters := r.Project.Inventory.MaxFail[cluster.RoleMaster]
+		_, etcd := r.Project.Inventory.MaxFail[cluster.RoleEtcd]
+		if n.IsMaster && !masters || n.IsEtcd && !etcd {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// SurveyResult is the result of a survey.
+type SurveyResult struct {
+	Observed compare.Observed
+	compare.Result
+	Report *engine.Report
+}
+
+// Survey executes a run of [Runner.Survey] and compares what it found with the wanted
+// cluster.
+func (r *Run) Survey(ctx context.Context, w Observer) (*SurveyResult, error) {
+	rows := &CheckRows{}
+	if w.Sink != nil {
+		w.Sink = view.Tee(w.Sink, rows)
+	} else {
+		w.Sink = rows
+	}
+	done, err := r.Do(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	found := *r.observed
+	found.Hosts = maps.Clone(found.Hosts)
+	if found.Hosts == nil { // no host came to the survey of the cluster
+		found.Hosts = map[string]compare.Host{}
+		found.EtcdError, found.APIError = "no host can be examined", "no host can be examined"
+	}
+	for _, h := range done.Broken() {
+		found.Hosts[h.Host] = compare.Host{Failure: h.Failure.Message}
+	}
+	problems := report.Problems(rows.All())
+	report.Sort(problems)
+	for _, row := range problems {
+		if h, ok := found.Hosts[row.Host]; ok {
+			h.Broken = append(h.Broken, compare.Broken{Host: row.Host, Component: row.Check, Detail: row.Detail, Fix: row.Fix})
+			found.Hosts[row.Host] = h
+		}
+	}
+	return &SurveyResult{Observed: found, Result: compare.Compare(r.Project.Cluster, found), Report: done}, nil
+}

@@ -1,0 +1,120 @@
+// Package survey has the action that examines a running cluster as a whole: which hosts
+// hold parts of it, the members of etcd and the Node objects. It changes nothing, and a
+// cluster that does not answer is a finding, not a failure.
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deployer/cluster"
+	"deployer/cluster/compare"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
+)
+
+// apiTimeout is the maximum time of all requests to the API together. Without etcd each
+// request hangs until its timeout.
+const apiTimeout = 15 * time.Second
+
+// Survey is the action `survey_cluster`. It fills the *compare.Observed that the program
+// provides as a service: what the hosts registered, etcd and the nodes. The program adds
+// the hosts that could not be examined and the failed checks.
+type Survey struct {
+	Kubelet     string `yaml:"kubelet" doc:"Name under which nodes registered whether the kubelet's configuration is there." required:"true"`
+	Etcd        string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data." required:"true"`
+	APIServer   string `yaml:"apiserver" doc:"Name under which masters registered whether the manifest of the API server is there." required:"true"`
+	Authorities string `yaml:"authorities" doc:"Name under which masters registered whether they have the key of the cluster's authority." required:"true"`
+	Proxy       string `yaml:"proxy" doc:"Name under which proxies registered whether their unit is there." required:"true"`
+}
+
+// ReadOnly returns true: the action changes nothing.
+func (*Survey) ReadOnly() bool { return true }
+
+// Check examines the cluster.
+func (s *Survey) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	found, ok := engine.Service[*compare.Observed](site.Services())
+	if !ok {
+		return engine.Change{}, errors.New("the program that started this run does not ask for a survey")
+	}
+	found.Hosts = s.hosts(site)
+	if reason := s.cluster(ctx, site, c, found); reason != nil {
+		found.EtcdError, found.APIError = reason.Error(), reason.Error()
+	}
+	return engine.NoChange(nil), nil
+}
+
+// Apply is never called.
+func (*Survey) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// hosts returns what the hosts of the run have registered.
+func (s *Survey) hosts(site engine.ActionContext) map[string]compare.Host {
+	out := map[string]compare.Host{}
+	for _, host := range site.Targets() {
+		exists := func(name string) bool {
+			yes, _ := actionctx.Registered(site, host, name)["exists"].(bool)
+			return yes
+		}
+		out[host] = compare.Host{
+			HasKubelet: exists(s.Kubelet), HasEtcdData: exists(s.Etcd), HasAPIServer: exists(s.APIServer),
+			HoldsAuthorities: exists(s.Authorities), HasProxyUnit: exists(s.Proxy),
+		}
+	}
+	return out
+}
+
+// cluster asks etcd and the API. An error is the reason why neither can be asked.
+func (s *Survey) cluster(ctx context.Context, site engine.ActionContext, c *cluster.Cluster, found *compare.Observed) error {
+	ring, ok := engine.Service[*keyring.Keyring](site.Services())
+	if !ok {
+		return errors.New("the program that started this run provides no keyring")
+	}
+	if err := keyring.Ensure(ctx, site, ring); err != nil {
+		return err
+	}
+	open, err := etcd.OpenWith(ring, site.Dial)
+	if err != nil {
+		return err
+	}
+	found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c)).Live()
+	if found.Etcd == nil {
+		found.EtcdError = "no etcd member serves"
+	}
+	if found.Nodes, err = nodes(ctx, site); err != nil {
+		found.APIError = err.Error()
+	}
+	return nil
+}
+
+// nodes returns the Node objects. It fails when no API server is ready.
+func nodes(ctx context.Context, site engine.ActionContext) ([]compare.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	client, err := kube.Open(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	if state, ok := client.FindReady(ctx); !ok {
+		return nil, fmt.Errorf("no API server is ready: %s", state)
+	}
+	states, err := kube.Nodes(ctx, client, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := []compare.Node{}
+	for _, n := range states {
+		out = append(out, compare.Node{Name: n.Name, Ready: n.Ready, Reason: n.Reason, Version: n.Version, Cordoned: n.Cordoned})
+	}
+	return out, nil
+}
