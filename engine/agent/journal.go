@@ -28,26 +28,18 @@ type journal struct {
 
 // journal opens the journal of a run; the file stays open while the agent lives.
 func (s *state) journal(run string) (*journal, error) {
-	dir, err := s.runDir(run)
-	if err != nil {
-		return nil, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j := s.journals[run]; j != nil {
 		return j, nil
 	}
-	_, err = os.Stat(dir)
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if err := errors.Join(makePrivateDirectory(s.dir), makePrivateDirectory(filepath.Dir(dir)), makePrivateDirectory(dir)); err != nil {
-		return nil, fmt.Errorf("creating the journal of the run on the host: %w", err)
+	dir, err := s.makeRunDir(run)
+	if err != nil {
+		return nil, err
 	}
 	f, err := openLines(filepath.Join(dir, journalFile))
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal of the run on the host: %w", err)
-	}
-	if fresh {
-		_ = s.gcRuns() // what cannot be removed now is tried again by the next run
 	}
 	j := &journal{file: f}
 	s.journals[run] = j

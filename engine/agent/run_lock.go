@@ -58,6 +58,25 @@ func (l *runLock) take(holder lock.Holder) (*lock.Holder, error) {
 	return nil, nil
 }
 
+// current returns the holder of the lock; held is false when nobody has it. It takes the
+// lock, shared and for a moment, as only the kernel knows whether the holder lives.
+func (l *runLock) current() (holder lock.Holder, held bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		return l.holder, true
+	}
+	f, err := os.Open(l.path)
+	if err != nil {
+		return lock.Holder{}, false
+	}
+	defer func() { _ = f.Close() }()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+		return lock.Holder{}, false
+	}
+	return readHolder(f), true
+}
+
 // readHolder returns the holder that the file names. A holder writes its name after
 // it has taken the lock; readHolder tries for 50 ms, and then returns an empty
 // holder.

@@ -172,6 +172,8 @@ func (s *server) handle(ctx context.Context, f protocol.Frame) error {
 		return s.sendJournal(f)
 	case protocol.Lock:
 		return s.lockFrame(f)
+	case protocol.Record:
+		return s.handleRecord(f)
 	case protocol.Bye:
 		return errGoodbye
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,6 +24,7 @@ import (
 //	runs/RUN/journal.jsonl        one engine.JournalEntry a line
 //	runs/RUN/kept.jsonl           backup log: one BackupRecord a line
 //	runs/RUN/kept/N               contents of files that steps have replaced
+//	runs/RUN/record               copy of the controller's log; see package record
 //
 // Each file that is not empty carries the number of its format; see stateFormat. The
 // names on the disk (owed, postponed, kept) are part of the format and stay as they
@@ -30,6 +32,8 @@ import (
 type state struct {
 	dir  string // a path of this machine
 	real func(string) string
+
+	records sync.Mutex // held while a record is appended to
 
 	mu            sync.Mutex
 	holders       int
@@ -57,6 +61,24 @@ func (s *state) runDir(run string) (string, error) {
 		return "", fmt.Errorf("%q is not the name of a run", run)
 	}
 	return filepath.Join(s.dir, "runs", run), nil
+}
+
+// makeRunDir returns the directory of a run, and creates it. A new one makes room: the
+// directories of old runs are removed. s.mu is held.
+func (s *state) makeRunDir(run string) (string, error) {
+	dir, err := s.runDir(run)
+	if err != nil {
+		return "", err
+	}
+	_, err = os.Stat(dir)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if err := errors.Join(makePrivateDirectory(s.dir), makePrivateDirectory(filepath.Dir(dir)), makePrivateDirectory(dir)); err != nil {
+		return "", fmt.Errorf("creating the directory of the run on the host: %w", err)
+	}
+	if fresh {
+		_ = s.gcRuns() // what cannot be removed now is tried again by the next run
+	}
+	return dir, nil
 }
 
 // lock takes the lock of the state directory for a segment. Segments of one agent

@@ -11,11 +11,12 @@
 //
 // A message longer than one frame is cut into several frames of the same type and
 // id; frames of other messages may stand between them. Payloads are JSON (see the
-// message structs), raw bytes for [BlobChunk] and [BlobGrant], and the encoding of
-// package codec for [Segment] and [Result], which are most of the traffic.
+// message structs), raw bytes for [BlobChunk] and [BlobGrant], a line of JSON with raw
+// bytes behind it for [Record] and [RecordReply], and the encoding of package codec for
+// [Segment] and [Result], which are most of the traffic.
 //
 // The id connects an answer with its request. The controller numbers segments,
-// journal requests and locks, the agent numbers calls and blob requests; no type is
+// journal requests, locks and records, the agent numbers calls and blob requests; no type is
 // used in both directions for different purposes, so the two never clash.
 //
 // # Flow control

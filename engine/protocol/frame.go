@@ -51,6 +51,8 @@ const (
 	Locked                      // A>C: LockMessage
 	Heartbeat                   // both: empty
 	Bye                         // both, last frame: EndMessage
+	Record                      // C>A: RecordMessage, see SendRecord
+	RecordReply                 // A>C: RecordMessage
 	lastType
 )
 
@@ -58,7 +60,8 @@ var names = [...]string{
 	Hello: "hello", Segment: "segment", StepStart: "step-start", Progress: "progress", Result: "result",
 	SegmentEnd: "segment-end", Cancel: "cancel", Call: "call", Reply: "reply", BlobRequest: "blob-request",
 	BlobChunk: "blob-chunk", BlobGrant: "blob-grant", BlobEnd: "blob-end",
-	BlobStop: "blob-stop", Journal: "journal", JournalPage: "journal-page", Lock: "lock", Locked: "locked", Heartbeat: "heartbeat", Bye: "bye",
+	BlobStop: "blob-stop", Journal: "journal", JournalPage: "journal-page", Lock: "lock", Locked: "locked",
+	Record: "record", RecordReply: "record-reply", Heartbeat: "heartbeat", Bye: "bye",
 }
 
 func (t Type) String() string {

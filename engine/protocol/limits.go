@@ -41,6 +41,8 @@ const (
 	maxHello = 1 << 20
 	// maxLocked has room for as many pending handlers.
 	maxLocked = 1 << 20
+	// maxRecord has room for a part of a record (RecordPart) or a list of records.
+	maxRecord = RecordPart + 64<<10
 	maxName   = 16 << 10 // holder of a lock, name of a run or step
 )
 
@@ -49,11 +51,12 @@ const (
 var limits = [...]map[Type]int{
 	ControllerEnd: {
 		Hello: maxHello, StepStart: maxName, Progress: MaxText, Result: MaxResults, SegmentEnd: MaxText, Call: MaxCall,
-		BlobRequest: 1 << 10, BlobGrant: 4, BlobStop: 0, JournalPage: MaxJournal, Locked: maxLocked, Heartbeat: 0, Bye: MaxText,
+		BlobRequest: 1 << 10, BlobGrant: 4, BlobStop: 0, JournalPage: MaxJournal, Locked: maxLocked, RecordReply: maxRecord,
+		Heartbeat: 0, Bye: MaxText,
 	},
 	AgentEnd: {
 		Hello: maxHello, Segment: MaxMessage, Cancel: MaxText, Reply: MaxMessage, BlobChunk: MaxFrame, BlobEnd: MaxText,
-		Journal: maxName, Lock: maxName, Heartbeat: 0, Bye: MaxText,
+		Journal: maxName, Lock: maxName, Record: maxRecord, Heartbeat: 0, Bye: MaxText,
 	},
 }
 

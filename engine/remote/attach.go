@@ -71,7 +71,7 @@ func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Sessio
 	}
 	s := &Session{opts: opts, conn: conn, hooks: below, pid: hello.PID, segments: map[uint32]*segment{},
 		uploads: map[uint32]*upload{}, pages: pendingRequests[protocol.JournalMessage]{},
-		locks:   pendingRequests[protocol.LockMessage]{},
+		locks: pendingRequests[protocol.LockMessage]{}, records: pendingRequests[protocol.RecordMessage]{},
 		results: budget{limit: maxWaiting}, texts: budget{limit: maxWaitingText}}
 	if err := json.Unmarshal(hello.Facts, &s.facts); err != nil {
 		return nil, &protocol.Error{Reason: fmt.Sprintf("facts: %v", err)}

@@ -32,8 +32,13 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 	if err := json.Unmarshal(answer.Holder, &held.By); err != nil {
 		return fmt.Errorf("%s: another run holds the run lock, and its name cannot be decoded: %w", s.opts.Host, err)
 	}
-	held.By.Run, held.By.Verb, held.By.By = sanitize.Text(held.By.Run), sanitize.Text(held.By.Verb), sanitize.Text(held.By.By)
+	sanitizeHolder(&held.By)
 	return held
+}
+
+// sanitizeHolder sanitizes all texts of the holder of a lock.
+func sanitizeHolder(h *lock.Holder) {
+	h.Run, h.Verb, h.By = sanitize.Text(h.Run), sanitize.Text(h.Verb), sanitize.Text(h.By)
 }
 
 // Unlock releases the run lock; without one it does nothing.

@@ -37,6 +37,7 @@ type Session struct {
 	uploads         map[uint32]*upload
 	pages           pendingRequests[protocol.JournalMessage]
 	locks           pendingRequests[protocol.LockMessage]
+	records         pendingRequests[protocol.RecordMessage]
 	activeCalls     int // number of calls being answered
 	pendingHandlers []string
 }
@@ -103,6 +104,8 @@ func (s *Session) handle(f protocol.Frame) error {
 		return s.handleJournalPage(f)
 	case protocol.Locked:
 		return s.handleLocked(f)
+	case protocol.RecordReply:
+		return s.handleRecordReply(f)
 	case protocol.Bye:
 		return byeError(f)
 	}
