@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,9 +88,8 @@ func flock(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how|sy
 // Emit appends an event. Write errors are reported by Close and Err: a full disk on
 // the controller does not end a run on a thousand hosts.
 func (l *Log) Emit(e engine.Event) {
-	switch e.Type {
-	case engine.EventTransfer, engine.EventStepText:
-		return // progress, which nobody reads later
+	if Progress(e.Type) {
+		return // nobody reads it later
 	}
 	// Encoded without the lock, which all hosts of a run share.
 	m := lineBuffers.Get().(*lineBuffer)
@@ -117,10 +117,13 @@ func (l *Log) Emit(e engine.Event) {
 
 // lineBuffer encodes lines in reusable memory.
 type lineBuffer struct {
-	text   []byte
-	event  engine.Event
-	result engine.Result
-	change engine.Change
+	text    []byte
+	event   engine.Event
+	result  engine.Result
+	change  engine.Change
+	effects []engine.Effect
+	// withoutDiffs leaves the diffs of effects out.
+	withoutDiffs bool
 }
 
 var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{} }}
@@ -141,12 +144,26 @@ func (m *lineBuffer) encode(e engine.Event) (text []byte, err error) {
 			m.change = *r.Change
 			m.change.Output, m.change.CheckState = nil, nil
 			m.result.Change = &m.change
+			m.removeDiffs()
 		}
 	}
 	m.text, err = appendLine(m.text[:0], &m.event)
 	text = m.text
 	m.event, m.result, m.change = engine.Event{}, engine.Result{}, engine.Change{} // releases the references
+	clear(m.effects)
 	return text, err
+}
+
+// removeDiffs replaces the effects of the change by copies without diffs.
+func (m *lineBuffer) removeDiffs() {
+	if !m.withoutDiffs || !slices.ContainsFunc(m.change.Effects, func(e engine.Effect) bool { return e.Diff != "" }) {
+		return
+	}
+	m.effects = append(m.effects[:0], m.change.Effects...)
+	for i := range m.effects {
+		m.effects[i].Diff = ""
+	}
+	m.change.Effects = m.effects
 }
 
 // write writes the waiting lines, and then text. l.mu is held.

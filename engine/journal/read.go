@@ -183,7 +183,7 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 			return fmt.Errorf("reading the log of a run: %w", err)
 		}
 		if n == 1 {
-			if err := knownFormat(path, text); err != nil {
+			if err := KnownFormat(path, text); err != nil {
 				return err
 			}
 		}
@@ -206,8 +206,8 @@ func Scan(path string, on func(*Header, *engine.Event) error) error {
 	}
 }
 
-// knownFormat returns a *FormatError for a header of an unknown format.
-func knownFormat(path string, header []byte) error {
+// KnownFormat returns a *FormatError for the line of a header of an unknown format.
+func KnownFormat(path string, header []byte) error {
 	var head struct {
 		Header struct {
 			Format int `json:"format"`
