@@ -9,7 +9,7 @@ import (
 	"deployer/roles"
 )
 
-// startLog creates the log of a run that changes hosts.
+// startLog creates the log of a run that changes hosts, and its record on hosts.
 func (s *execution) startLog() error {
 	if !s.logged || s.Check {
 		return nil
@@ -18,12 +18,13 @@ func (s *execution) startLog() error {
 	if err != nil {
 		return err
 	}
-	if s.log, err = journal.Create(dir, s.header()); err != nil {
+	header := s.header()
+	if s.log, err = journal.Create(dir, header); err != nil {
 		return err
 	}
 	s.hasLog = true
 	s.events.add(s.log)
-	return nil
+	return s.startRecord(header)
 }
 
 func (s *execution) header() journal.Header {

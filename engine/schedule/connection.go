@@ -81,6 +81,7 @@ func (l *connection) dialWithRetry(ctx, stop context.Context, attempts int) (*se
 		opened, err := l.attempt(ctx, stop)
 		if err == nil {
 			if err = l.run.lock.join(ctx, l, opened); err == nil {
+				l.record(ctx, opened)
 				return opened, nil
 			}
 			_ = opened.Close()
@@ -116,6 +117,13 @@ func (l *connection) attempt(ctx, stop context.Context) (*session, error) {
 		return nil, err
 	}
 	return &session{Host: opened}, nil
+}
+
+// record hands a new session to the recorder of the run, if there is one.
+func (l *connection) record(ctx context.Context, opened *session) {
+	if l.run.opts.Recorder != nil {
+		l.run.opts.Recorder.Attach(ctx, l.name, opened.Host)
+	}
 }
 
 // live returns the session; nil when there is none.

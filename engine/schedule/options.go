@@ -40,6 +40,15 @@ type Journaler interface {
 // names of engine.Step.Notifies.
 type HandlerStore interface{ PendingHandlers() []string }
 
+// Recorder keeps the record of a run on hosts of the run; see package record.
+type Recorder interface {
+	// Attach is called with each new session with a host, locked and not used yet. The
+	// host is changed when Attach returns.
+	Attach(ctx context.Context, host string, session any)
+	// Close is called after the event run.end, and before the sessions are closed.
+	Close()
+}
+
 // A session implements all of these. Type assertions find them, so that a rename of a
 // method on one side would otherwise go unnoticed.
 var (
@@ -129,6 +138,8 @@ type Options struct {
 	// handlers; nil does not ask. See compile.Compiler.Step.
 	Confirm func(ctx context.Context, task string, hosts []string) Answer
 
+	// Recorder gets the sessions with all hosts; nil for a run without a record on hosts.
+	Recorder Recorder
 	// Sink receives the events. Required.
 	Sink engine.Sink
 	// Redactor redacts events and the report, and learns the outputs of secret steps;

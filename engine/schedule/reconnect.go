@@ -81,6 +81,7 @@ func (l *connection) dialUntilDone(ctx context.Context) (*session, error) {
 		opened, err := l.attempt(ctx, ctx)
 		if err == nil {
 			if err = l.run.lock.relock(ctx, l, opened); err == nil {
+				l.record(ctx, opened)
 				return opened, nil
 			}
 			_ = opened.Close()

@@ -73,9 +73,12 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	<-watched
 	guards.Wait()
 	r.lock.close()
-	r.connections.close()
 	report := r.report(ctx)
 	r.emit(engine.Event{Type: engine.EventRunEnd, Name: prog.Name, Report: report})
+	if opts.Recorder != nil {
+		opts.Recorder.Close()
+	}
+	r.connections.close()
 	return report, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"deployer/engine/lock"
+	"deployer/shellquote"
 )
 
 // lockPollInterval is the interval between attempts to lock.
@@ -63,7 +64,11 @@ func refusedError(held *lock.Held, more int) error {
 	if more > 0 {
 		others = fmt.Sprintf(" (and on %d more)", more)
 	}
-	return fmt.Errorf("refused: %w%s; to wait for its end, use --lock-timeout", held, others)
+	follow := ""
+	if held.By.Run != "" {
+		follow = "; to follow it: deployer runs show " + shellquote.Word(held.By.Run) + " --from-hosts"
+	}
+	return fmt.Errorf("refused: %w%s%s; to wait for its end, use --lock-timeout", held, others, follow)
 }
 
 // lockAll tries once to lock the connected hosts, and returns the locks of other runs. It
