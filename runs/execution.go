@@ -8,6 +8,7 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/engine/record"
 	"deployer/engine/schedule"
 	"deployer/runs/target"
 	"deployer/tasks/control/reboot"
@@ -31,7 +32,8 @@ type execution struct {
 	observer Observer
 	events   *fanout // without secrets
 	services engine.Services
-	log      *journal.Log // nil until startLog
+	log      *journal.Log     // nil until startLog
+	recorder *record.Recorder // nil until startRecord, and for runs without a record
 }
 
 // Do executes the run. The report is nil when the run did not start, and that of the
@@ -69,31 +71,24 @@ func (s *execution) do(ctx context.Context) (*engine.Report, error) {
 	return schedule.Run(ctx, s.Program, s.options())
 }
 
-// resumeChain returns a run and the runs that it resumed, the newest first; nil for an
-// empty id. A log that cannot be read ends the chain.
-func resumeChain(run string) []string {
-	if run == "" {
+// resumeChain returns the run that this one resumes, and those that it resumed; see
+// history.History.Chain.
+func (s *execution) resumeChain() []string {
+	if s.resumes == "" {
 		return nil
 	}
-	out := []string{run}
-	dir, err := journal.Dir()
+	known, err := s.runner.history()
 	if err != nil {
-		return out
+		return []string{s.resumes}
 	}
-	records, _ := journal.List(dir)
-	for _, r := range records { // newest first
-		if r.Header.Run == out[len(out)-1] && r.Header.Resumes != "" {
-			out = append(out, r.Header.Resumes)
-		}
-	}
-	return out
+	return known.Chain(s.resumes)
 }
 
 // options returns the options of the scheduler.
 func (s *execution) options() schedule.Options {
 	o := schedule.Options{
 		RunID:       s.id,
-		ResumedRuns: resumeChain(s.resumes),
+		ResumedRuns: s.resumeChain(),
 		CheckOnly:   s.Check,
 		Unlocked:    s.unlocked,
 		NoRestore:   s.NoRestore,
@@ -116,6 +111,9 @@ func (s *execution) options() schedule.Options {
 		Redactor:        s.redactor,
 		Interrupt:       s.observer.Interrupt,
 	}
+	if s.recorder != nil {
+		o.Recorder = s.recorder
+	}
 	if s.Step {
 		o.Confirm = s.runner.Confirm
 	}
@@ -124,6 +122,9 @@ func (s *execution) options() schedule.Options {
 
 // end closes connections and the log, and returns the error of the log.
 func (s *execution) end() error {
+	if s.recorder != nil {
+		s.recorder.Close()
+	}
 	s.connector.Close()
 	if s.log == nil {
 		return nil

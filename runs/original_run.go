@@ -59,11 +59,7 @@ func (c Runner) withoutProgram(o Options) (*Run, error) {
 
 // originalRevert returns the run of an earlier revert.
 func (c Runner) originalRevert(r *Revert, call journal.Invocation) (*Run, error) {
-	dir, err := journal.Dir()
-	if err != nil {
-		return nil, err
-	}
-	first, err := journal.Find(dir, call.Reverts)
+	first, err := c.findEntry(call.Reverts, r.options.Options, "revert")
 	if err != nil {
 		return nil, project.AsUserError(fmt.Errorf("finding the run that %s reverted: %w", r.ID, err))
 	}

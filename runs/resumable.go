@@ -6,17 +6,16 @@ import (
 
 	"deployer/engine/journal"
 	"deployer/project"
+	"deployer/runs/history"
 )
 
 // Unfinished returns the run whose id begins with name, or, for an empty name, the last
 // run of the inventory that did not complete. It returns a *project.UserError when there
-// is none, or when the run has completed or still runs.
-func Unfinished(name, inventory string) (*journal.Record, error) {
-	dir, err := journal.Dir()
-	if err != nil {
-		return nil, err
-	}
-	r, err := findUnfinished(dir, name, project.Absolute(inventory))
+// is none, or when the run has completed or still runs. The header of a run of another
+// machine has the inventory and the playbook of the options, whose playbook must be given
+// when the run has one.
+func (c Runner) Unfinished(name string, o Options) (*history.Entry, error) {
+	r, err := c.findUnfinished(name, o)
 	if err == nil {
 		err = requireUnfinished(r)
 	}
@@ -26,19 +25,45 @@ func Unfinished(name, inventory string) (*journal.Record, error) {
 	return r, nil
 }
 
-func findUnfinished(dir, name, inventory string) (*journal.Record, error) {
+func (c Runner) findUnfinished(name string, o Options) (*history.Entry, error) {
 	if name != "" {
-		return journal.Find(dir, name)
+		return c.findEntry(name, o, "resume")
 	}
-	all, err := journal.List(dir)
+	known, err := c.history()
+	if err != nil {
+		return nil, err
+	}
+	all, err := known.List()
 	if err != nil && len(all) == 0 {
 		return nil, err
 	}
-	r := lastUnfinished(all, inventory)
+	r := LastUnfinished(all, o.Inventory)
 	if r == nil {
-		return nil, fmt.Errorf("nothing to resume: every run of %s has completed; see deployer runs list", project.Relative(inventory))
+		return nil, fmt.Errorf("nothing to resume: every run of %s has completed; see deployer runs list", project.Relative(project.Absolute(o.Inventory)))
 	}
-	return r, nil
+	return c.findEntry(r.Header.Run, o, "resume")
+}
+
+// LastUnfinished returns the run that a resume without an id continues; nil for none. Runs
+// of other machines, which hosts of the inventory have recorded, are runs of it.
+func LastUnfinished(newestFirst []*history.Entry, inventory string) *history.Entry {
+	inventory = project.Absolute(inventory)
+	records := make([]*journal.Record, len(newestFirst))
+	for i, e := range newestFirst {
+		records[i] = e.Record
+		if !e.Here {
+			there := *e.Record
+			there.Header.Invocation.Inventory = inventory
+			records[i] = &there
+		}
+	}
+	r := lastUnfinished(records, inventory)
+	for i := range records {
+		if records[i] == r {
+			return newestFirst[i]
+		}
+	}
+	return nil
 }
 
 // lastUnfinished returns the newest unfinished run of an inventory that no later run has
@@ -71,11 +96,13 @@ func Resumable(c journal.Invocation) bool {
 	return slices.Contains([]string{verbRun, verbInstall, verbRevert, verbScaleUp, verbScaleDown, verbReset}, c.Verb)
 }
 
-func requireUnfinished(r *journal.Record) error {
+func requireUnfinished(r *history.Entry) error {
 	run := r.Header.Run
 	switch {
 	case !Resumable(r.Header.Invocation):
 		return fmt.Errorf("run %s of deployer %s cannot be resumed; give the command again", run, r.Header.Invocation.Verb)
+	case r.Outcome == journal.Running && !r.Here:
+		return fmt.Errorf("run %s is still running, by %s as process %d there; follow it with: deployer runs show %s --from-hosts", run, r.Header.By, r.Header.PID, run)
 	case r.Outcome == journal.Running:
 		return fmt.Errorf("run %s is still running, as process %d; follow it with: deployer runs tail %s", run, r.Header.PID, run)
 	case r.Finished():

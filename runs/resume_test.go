@@ -157,11 +157,14 @@ func TestUserErrorsAndRefusals(t *testing.T) {
 		Invocation: journal.Invocation{Verb: verbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
 	_, withheld := c.Resume(was, Options{}, false)
 	for want, err := range map[string]error{
-		"pattern \"nowhere\"":                    call("nowhere", "site.yaml"),
-		`pattern "web,!web" matches no host`:     call("web,!web", "site.yaml"),
-		"reading the playbook":                   call("", "none.yaml"),
-		"deployer resume r1 -e token=...":        withheld,
-		"every run of i.yaml has completed":      func() error { _, err := Unfinished("", "i.yaml"); return err }(),
+		"pattern \"nowhere\"":                call("nowhere", "site.yaml"),
+		`pattern "web,!web" matches no host`: call("web,!web", "site.yaml"),
+		"reading the playbook":               call("", "none.yaml"),
+		"deployer resume r1 -e token=...":    withheld,
+		"every run of i.yaml has completed": func() error {
+			_, err := c.Unfinished("", Options{Invocation: journal.Invocation{Inventory: "i.yaml"}})
+			return err
+		}(),
 		"no plan.json: no such file or director": func() error { _, _, err := ReadPlan("no plan.json"); return err }(),
 	} {
 		var userError *project.UserError

@@ -43,7 +43,7 @@ type Revert struct {
 // Revert returns the revert of a run, which is named by the beginning of its id. A
 // playbook that has changed since the run is a *RefusedError.
 func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
-	r, err := findRun(name, o)
+	r, err := c.findRun(name, o)
 	if err != nil {
 		return nil, project.AsUserError(err)
 	}
@@ -54,12 +54,12 @@ func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
 // resources are restored.
 func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error) {
 	o := given
-	o.Invocation = was.Invocation
+	o.Invocation, o.Playbook = was.Invocation, given.Playbook
 	o.Inventory, o.Extra, o.Withheld = project.Relative(was.Invocation.Inventory), mergeVars(was.Invocation.Extra, given.Extra), nil
 	if given.Forks > 0 {
 		o.Forks = given.Forks
 	}
-	r, err := findRun(was.Invocation.Reverts, RevertOptions{Options: o, Force: was.Invocation.Force, AllowChangedPlaybook: was.Invocation.AllowChangedPlaybook})
+	r, err := c.findRun(was.Invocation.Reverts, RevertOptions{Options: o, Force: was.Invocation.Force, AllowChangedPlaybook: was.Invocation.AllowChangedPlaybook})
 	if err != nil {
 		return nil, project.AsUserError(err)
 	}
@@ -68,12 +68,8 @@ func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error)
 }
 
 // findRun finds the log of a run.
-func findRun(name string, o RevertOptions) (*Revert, error) {
-	dir, err := journal.Dir()
-	if err != nil {
-		return nil, err
-	}
-	record, err := journal.Find(dir, name)
+func (c Runner) findRun(name string, o RevertOptions) (*Revert, error) {
+	record, err := c.findEntry(name, o.Options, verbRevert)
 	switch {
 	case record == nil && o.OriginalRun != "":
 		return withoutLog(name, o), nil
@@ -82,16 +78,16 @@ func findRun(name string, o RevertOptions) (*Revert, error) {
 	case record != nil && record.Damaged != nil:
 		return nil, fmt.Errorf("%w; name the kind of the run with --original-run to revert it without its log", record.Damaged)
 	case err != nil:
-		return nil, fmt.Errorf("%w; if it was started on another machine, name its kind with --original-run", err)
+		return nil, fmt.Errorf("%w; if no host has its record either (-i INVENTORY --from-hosts), name its kind with --original-run", err)
 	}
 	h := record.Header
 	if record.Outcome == journal.Running {
-		return nil, fmt.Errorf("run %s is still running, as process %d; interrupt it first", h.Run, h.PID)
+		return nil, fmt.Errorf("run %s is still running, by %s as process %d; interrupt it first", h.Run, h.By, h.PID)
 	}
 	if o.Inventory == "" {
 		o.Inventory = project.Relative(h.Invocation.Inventory)
 	}
-	t, err := readRunLog(journal.Path(dir, h.Run))
+	t, err := readRunLog(record.Path)
 	return &Revert{ID: h.Run, ResumedFrom: h.Resumes, Invocation: h.Invocation, log: t, options: o}, err
 }
 

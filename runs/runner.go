@@ -11,6 +11,7 @@ import (
 	"deployer/engine/schedule"
 	"deployer/images"
 	"deployer/project"
+	"deployer/runs/history"
 	"deployer/runs/target"
 )
 
@@ -30,6 +31,9 @@ type Runner struct {
 	// Confirm is called before each task of a run with Options.Step, and must be set
 	// for such runs.
 	Confirm func(ctx context.Context, task string, hosts []string) schedule.Answer
+	// History has the logs of earlier runs; nil for those of this machine. See
+	// FetchHistory.
+	History *history.History
 	// OnFetch is called with the progress of downloads before a run; may be nil.
 	OnFetch func(images.Progress)
 }

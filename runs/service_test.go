@@ -142,12 +142,12 @@ func TestResumeAndRevert(t *testing.T) {
 		t.Fatalf("got %+v, %v", report, err)
 	}
 	s.do(engine.OutcomeAborted)(s.Playbook(optionsWith("x")))
-	record, err := runs.Unfinished("", "inventory.yaml")
+	record, err := s.Unfinished("", optionsWith(""))
 	if err != nil || record.Header.Run == stopped.ID() {
 		t.Fatalf("got %+v, %v", record, err)
 	}
-	resumed := s.do(engine.OutcomeDone)(s.Resume(record, optionsWith("''"), false))
-	if _, err := runs.Unfinished("", "inventory.yaml"); err == nil {
+	resumed := s.do(engine.OutcomeDone)(s.Resume(record.Record, optionsWith("''"), false))
+	if _, err := s.Unfinished("", optionsWith("")); err == nil {
 		t.Error("a run is unfinished that was resumed")
 	}
 	if got := s.hostFile(); got != "hello" {

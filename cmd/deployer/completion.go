@@ -12,6 +12,7 @@ import (
 	"deployer/inventory"
 	"deployer/project"
 	"deployer/runs"
+	"deployer/runs/history"
 )
 
 // completer returns the completions of a word for a shell.
@@ -67,7 +68,7 @@ func completeRuns(accept func(*journal.Record) bool) completer {
 		var out []string
 		for _, r := range all {
 			if strings.HasPrefix(r.Header.Run, word) && accept(r) {
-				out = append(out, r.Header.Run+"\t"+newRunRow(r).Verb+" "+runName(r.Header.Invocation)+", "+string(r.Outcome))
+				out = append(out, r.Header.Run+"\t"+newRunRow(&history.Entry{Record: r, Here: true}).Verb+" "+runName(r.Header.Invocation)+", "+string(r.Outcome))
 			}
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"deployer/engine/plan"
 	"deployer/engine/view"
 	"deployer/runs"
+	"deployer/runs/history"
 	"deployer/shellquote"
 )
 
@@ -97,13 +99,37 @@ func makePlan(ctx context.Context, e env, prepare func(runs.Runner, runs.Options
 	if o.out == "-" {
 		err = writePlanTo(e.stdout, found.Plan)
 	} else {
-		showPlan(e.stdout, r, found.Plan, o.verbose > 0)
+		showPlan(e.stdout, r, found.Plan, o.verbose > 0, o.estimator(ctx, e))
 		err = writePlan(e.stdout, o.out, found.Plan)
 	}
 	if err != nil {
 		return err
 	}
 	return exitOutcome(found.Report)
+}
+
+// estimator returns an estimator by the logs of this machine, or else by the records of
+// hosts. It asks hosts only when it needs no password again.
+func (o planOptions) estimator(ctx context.Context, e env) estimator {
+	return func(p *plan.Plan, parallelism int) (time.Duration, int, bool) {
+		runner := newRunner(e)
+		if took, past, ok := runner.Estimate(p, parallelism); ok || len(p.Changes) == 0 || o.Prompt.Login || o.Prompt.Become {
+			return took, past, ok
+		}
+		whole := func(all []*history.Entry) (ids []string) {
+			for _, r := range runs.PastRuns(all, p.Invocation) {
+				ids = append(ids, r.Header.Run)
+			}
+			return ids
+		}
+		known, err := runner.FetchHistory(ctx, runs.FetchOptions{Inventory: o.Inventory, Few: true, Whole: whole})
+		if err != nil {
+			return 0, 0, false // no reason to fail: the plan is there
+		}
+		defer known.Close()
+		runner.History = known
+		return runner.Estimate(p, parallelism)
+	}
 }
 
 // checkDisplay returns a display of progress on a terminal, and of failures only

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"deployer/engine/plan"
 	"deployer/engine/view"
@@ -14,7 +15,7 @@ import (
 )
 
 // showPlan prints a plan, shortened to about one screen unless all is set.
-func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
+func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool, estimate estimator) {
 	fmt.Fprintf(w, "plan of %s for %s\n", r.Program.Name, hostCount(len(p.Hosts)+len(p.LeftOut)))
 	printLeftOut(w, p)
 	if p.Empty() && len(p.LeftOut) > 0 {
@@ -46,14 +47,14 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool) {
 	if parallelism == 0 {
 		parallelism = 50
 	}
-	if took, past, ok := runs.Estimate(p, parallelism); ok {
+	if took, past, ok := estimate(p, parallelism); ok {
 		by := fmt.Sprintf("%d past runs", past)
 		if past == 1 {
 			by = "the last run"
 		}
 		fmt.Fprintf(w, "expected time: about %s, by %s of this playbook\n", took, by)
 	} else {
-		fmt.Fprintln(w, "expected time: unknown, as this machine has no log of an earlier run")
+		fmt.Fprintln(w, "expected time: unknown, as neither this machine nor the hosts have the log of an earlier run")
 	}
 }
 
@@ -101,3 +102,6 @@ func printUnknown(w io.Writer, p *plan.Plan) {
 		fmt.Fprintf(w, "on %s later steps may have more effects, as they follow a command, a package, a started unit or an unknown step\n", hostCount(unbounded))
 	}
 }
+
+// estimator returns the expected duration of a plan; see runs.Runner.Estimate.
+type estimator = func(p *plan.Plan, parallelism int) (took time.Duration, runs int, ok bool)

@@ -200,6 +200,6 @@ func (o applyOptions) showPlan(w io.Writer, r *runs.Run, p *plan.Plan) error {
 	if o.output == "json" {
 		return json.NewEncoder(w).Encode(map[string]any{"plan": p})
 	}
-	showPlan(w, r, p, o.verbose > 0)
+	showPlan(w, r, p, o.verbose > 0, runs.Runner{}.Estimate)
 	return nil
 }

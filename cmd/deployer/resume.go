@@ -4,13 +4,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"deployer/runs"
 )
 
 func newResumeCommand(e env) *cobra.Command {
 	var o runOptions
-	var allowChanged bool
+	var from historyOptions
+	var allowChanged, yes bool
 	cmd := &cobra.Command{
 		Use:     "resume [RUN]",
 		GroupID: "runs",
@@ -26,26 +25,45 @@ contacts the whole cluster, as its parts depend on each other.
 
 Without RUN it resumes the last run of the inventory that did not complete. It
 refuses when the inventory, the playbook or deployer itself has changed since, unless
---allow-changed-playbook is set.`,
+--allow-changed-playbook is set.
+
+A run of another machine is resumed from the record that hosts keep of it, with
+--from-hosts or when this machine has no such run. It needs the inventory, the same
+playbook (--playbook, except for playbooks of deployer's own), and access to the hosts.
+Hosts are not trusted: variables of the command line that only their record names, and
+verbs other than install and run, must be confirmed (--yes).`,
+		Example: `  deployer resume
+  deployer resume -i inventory.yaml --from-hosts
+  deployer resume 20261121-143012.482 -i inventory.yaml --playbook site.yaml --yes`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: firstArg(completeRuns(unfinishedRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			record, err := runs.Unfinished(strings.Join(args, ""), o.Inventory)
-			if err != nil {
-				return err
-			}
 			given, err := o.resolve()
 			if err != nil {
 				return err
 			}
+			runner := newRunner(e)
+			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
+			from.Inventory, from.Prompt = o.Inventory, o.Prompt
+			if runner.History, err = from.open(cmd.Context(), runner, e, from.hasUnfinished(args), selectUnfinished(args, o.Inventory)); err != nil {
+				return err
+			}
+			defer runner.History.Close()
+			record, err := runner.Unfinished(strings.Join(args, ""), given)
+			if err != nil {
+				return err
+			}
+			if err := confirmRecord(e, record, given, yes); err != nil {
+				return err
+			}
 			if record.Header.Invocation.Verb == "revert" {
-				back, err := newRunner(e).ResumeRevert(record.Header, given)
+				back, err := runner.ResumeRevert(record.Header, given)
 				if err != nil {
 					return err
 				}
 				return revertRun(cmd.Context(), e, back, revertOptions{runOptions: o, yes: true})
 			}
-			r, err := newRunner(e).Resume(record, given, allowChanged)
+			r, err := runner.Resume(record.Record, given, allowChanged)
 			if err != nil {
 				return printDrift(e, err)
 			}
@@ -55,6 +73,9 @@ refuses when the inventory, the playbook or deployer itself has changed since, u
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
 	cmd.Flags().BoolVarP(&o.Check, "check", "C", false, "change nothing, show what is left to do")
+	from.fromHostsFlag(cmd)
+	cmd.Flags().StringVar(&o.Playbook, "playbook", "", "the playbook of a run of another machine on this one: a `file`")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation of what only the record of a host says")
 	cmd.Flags().BoolVar(&allowChanged, "allow-changed-playbook", false, "continue although files have changed since the run")
 	variablesFlag(cmd, &o, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd

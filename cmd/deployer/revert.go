@@ -9,6 +9,7 @@ import (
 
 	"deployer/engine/view"
 	"deployer/runs"
+	"deployer/runs/history"
 )
 
 // revertOptions are the flags of revert.
@@ -17,6 +18,7 @@ type revertOptions struct {
 	// originalRun is the kind of the run when this machine has no log of it.
 	originalRun                      string
 	force, yes, allowChangedPlaybook bool
+	from                             historyOptions
 }
 
 func newRevertCommand(e env) *cobra.Command {
@@ -42,8 +44,11 @@ command after an interrupt, and can be reverted. The beginning of a run's id is
 enough; deployer runs list shows the ids.
 
 Hosts keep the backups of the last runs that changed something. On another machine
-than the one of the run, name the run's kind with --original-run: install, the
-playbook, or unknown, which reverts hosts one by one and without gates.`,
+than the one of the run, revert reads the record that hosts of the inventory (-i) keep
+of the run, with --from-hosts or when this machine has no such run; name the playbook
+with --playbook, except for playbooks of deployer's own. When no host has a record
+either, name the run's kind with --original-run: install, the playbook, or unknown,
+which reverts hosts one by one and without gates.`,
 		Example: `  deployer revert 20261121-1430 --check -v
   deployer revert 20261121-143012.482 --limit m1 --yes`,
 		Args:              cobra.ExactArgs(1),
@@ -56,7 +61,15 @@ playbook, or unknown, which reverts hosts one by one and without gates.`,
 			if !cmd.Flags().Changed("inventory") {
 				given.Inventory = "" // the inventory of the run
 			}
-			back, err := newRunner(e).Revert(args[0], runs.RevertOptions{Options: given, OriginalRun: o.originalRun, Force: o.force, AllowChangedPlaybook: o.allowChangedPlaybook})
+			runner := newRunner(e)
+			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
+			o.from.Inventory, o.from.Prompt = o.Inventory, o.Prompt
+			has := o.from.hasRun(cmd, args)
+			if runner.History, err = o.from.open(cmd.Context(), runner, e, func(all []*history.Entry) bool { return o.originalRun != "" || has(all) }, selectRun(args)); err != nil {
+				return err
+			}
+			defer runner.History.Close()
+			back, err := runner.Revert(args[0], runs.RevertOptions{Options: given, OriginalRun: o.originalRun, Force: o.force, AllowChangedPlaybook: o.allowChangedPlaybook})
 			if err != nil {
 				return err
 			}
@@ -73,6 +86,8 @@ playbook, or unknown, which reverts hosts one by one and without gates.`,
 	f.BoolVar(&o.force, "force", false, "also restore resources that have changed since the run")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
 	f.BoolVar(&o.allowChangedPlaybook, "allow-changed-playbook", false, "revert although the playbook has changed since the run")
+	o.from.fromHostsFlag(cmd)
+	f.StringVar(&o.Playbook, "playbook", "", "the playbook of a run of another machine on this one: a `file`")
 	f.StringVar(&o.originalRun, "original-run", "", "`kind` of the run when this machine has no log of it: install, a playbook, or unknown")
 	variablesFlag(cmd, &o.runOptions, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -125,6 +126,9 @@ func TestRevertWithoutLog(t *testing.T) {
 		dir, err := journal.Dir()
 		if err == nil {
 			err = os.Remove(journal.Path(dir, id))
+		}
+		for host := range 3 {
+			err = errors.Join(err, os.Remove(s.recordPath(host, id)))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -4,41 +4,54 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"deployer/engine"
-	"deployer/engine/journal"
+	"deployer/runs/history"
 )
 
 func newRunsList(e env) *cobra.Command {
+	var o historyOptions
 	var output string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			dir, err := journal.Dir()
+		Long: `List shows the runs of this machine, with -i those of an inventory. With --from-hosts,
+or when this machine has none, it adds those that hosts of the inventory keep records
+of, and shows where each was found.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			selected := func(r *history.Entry) bool { return true }
+			if cmd.Flags().Changed("inventory") {
+				selected = o.ofInventory
+			}
+			known, err := o.open(cmd.Context(), newRunner(e), e, anyEntry(selected), nil)
 			if err != nil {
 				return err
 			}
-			all, err := journal.List(dir)
+			defer known.Close()
+			all, err := known.List()
 			if err != nil {
 				fmt.Fprintf(e.stderr, "deployer: %v\n", err)
 			}
 			rows := []runRow{}
-			for _, r := range all[:min(limit, len(all))] {
-				rows = append(rows, newRunRow(r))
+			for _, r := range all {
+				if selected(r) && len(rows) < limit {
+					rows = append(rows, newRunRow(r))
+				}
 			}
 			if output == "json" {
 				return printJSON(e.stdout, rows)
 			}
-			return printRuns(e.stdout, rows)
+			return printRuns(e.stdout, rows, len(known.Asked) > 0)
 		},
 	}
+	o.flags(cmd)
 	outputFlag(cmd, &output, "table", "json")
 	cmd.Flags().IntVarP(&limit, "number", "n", 20, "maximum number of listed runs")
 	return cmd
@@ -57,12 +70,14 @@ type runRow struct {
 	Hosts     int            `json:"hosts"`
 	Changed   int            `json:"changed"` // steps
 	Failed    int            `json:"failed"`  // hosts
+	// Found has "here" for the log of this machine, and the hosts that have a record.
+	Found []string `json:"found"`
 }
 
-func newRunRow(r *journal.Record) runRow {
+func newRunRow(r *history.Entry) runRow {
 	h := r.Header
 	row := runRow{Run: h.Run, Verb: h.Invocation.Verb, Playbook: h.Invocation.Playbook, Inventory: h.Invocation.Inventory, By: h.By,
-		Started: h.Started, Elapsed: r.Elapsed(), Outcome: r.Outcome, Hosts: len(r.Hosts), Changed: r.Results[engine.StatusChanged], Failed: len(r.Parked)}
+		Started: h.Started, Elapsed: r.Elapsed(), Outcome: r.Outcome, Hosts: len(r.Hosts), Changed: r.Results[engine.StatusChanged], Failed: len(r.Parked), Found: r.Places()}
 	if h.Plan != nil {
 		row.Verb = "apply"
 	}
@@ -72,16 +87,23 @@ func newRunRow(r *journal.Record) runRow {
 	return row
 }
 
-func printRuns(w io.Writer, rows []runRow) error {
+// printRuns prints a table of runs, with found the places of each.
+func printRuns(w io.Writer, rows []runRow, found bool) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "RUN\tVERB\tPLAYBOOK\tSTARTED\tELAPSED\tOUTCOME\tHOSTS\tCHANGED\tFAILED")
+	places := func(text string) string {
+		if !found {
+			return ""
+		}
+		return "\t" + text
+	}
+	fmt.Fprintln(table, "RUN\tVERB\tPLAYBOOK\tSTARTED\tELAPSED\tOUTCOME\tHOSTS\tCHANGED\tFAILED"+places("FOUND"))
 	for _, r := range rows {
 		playbook := "-"
 		if r.Playbook != "" {
 			playbook = filepath.Base(r.Playbook)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.Run, r.Verb, playbook, r.Started.Local().Format("2006-01-02 15:04:05"),
-			r.Elapsed.Round(100*time.Millisecond), r.Outcome, r.Hosts, r.Changed, r.Failed)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d%s\n", r.Run, r.Verb, playbook, r.Started.Local().Format("2006-01-02 15:04:05"),
+			r.Elapsed.Round(100*time.Millisecond), r.Outcome, r.Hosts, r.Changed, r.Failed, places(strings.Join(r.Found, ",")))
 	}
 	return table.Flush()
 }

@@ -18,9 +18,11 @@ import (
 	"deployer/inventory"
 	"deployer/project"
 	"deployer/runs"
+	"deployer/runs/history"
 )
 
 func newRunsShow(e env) *cobra.Command {
+	var o historyOptions
 	var output string
 	var verbose int
 	cmd := &cobra.Command{
@@ -29,21 +31,30 @@ func newRunsShow(e env) *cobra.Command {
 		Long: `Show prints the summary of a run, the failures of hosts, and the steps that changed
 something, one entry for all hosts with the same changes; -v adds diffs. Without RUN
 it shows the last run. The beginning of a run's id is enough. -o json prints the log:
-a line with the header, then a line for each event.`,
+a line with the header, then a line for each event.
+
+With --from-hosts, or when this machine has no such run, show reads the record that
+hosts of the inventory keep: the log without diffs. It says whether the run still goes
+on, as the run lock of these hosts tells, or was cut short.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: firstArg(completeRuns(anyRun)),
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir, r, err := findRun(args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			known, err := o.open(cmd.Context(), newRunner(e), e, o.hasRun(cmd, args), selectRun(args))
 			if err != nil {
 				return err
 			}
-			path := journal.Path(dir, r.Header.Run)
-			if output == "json" {
-				return copyLog(e.stdout, path)
+			defer known.Close()
+			r, err := findRun(known, args)
+			if err != nil {
+				return err
 			}
-			return showRun(e.stdout, r, path, verbose > 0)
+			if output == "json" {
+				return copyLog(e.stdout, r.Path)
+			}
+			return showRun(e.stdout, r, verbose > 0)
 		},
 	}
+	o.flags(cmd)
 	outputFlag(cmd, &output, "text", "json")
 	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs")
 	return cmd
@@ -59,7 +70,8 @@ func copyLog(w io.Writer, path string) error {
 	})
 }
 
-func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
+func showRun(w io.Writer, r *history.Entry, diffs bool) error {
+	path := r.Path
 	printHeader(w, r)
 	if r.Damaged != nil {
 		fmt.Fprintf(w, "  the log is damaged, and the following is incomplete: %v\n", r.Damaged)
@@ -93,7 +105,7 @@ func showRun(w io.Writer, r *journal.Record, path string, diffs bool) error {
 	return nil
 }
 
-func printHeader(w io.Writer, r *journal.Record) {
+func printHeader(w io.Writer, r *history.Entry) {
 	h := r.Header
 	command := h.Invocation.Verb
 	if h.Invocation.Playbook != "" {
@@ -104,12 +116,28 @@ func printHeader(w io.Writer, r *journal.Record) {
 	for _, o := range []struct{ name, value string }{
 		{"limit", h.Invocation.Limit}, {"tags", strings.Join(h.Invocation.Tags, ",")}, {"skip tags", strings.Join(h.Invocation.SkipTags, ",")}, {"start at", h.Invocation.StartAt},
 		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Invocation.Extra)), h.Invocation.Withheld...), ", ")},
-		{"resumes", h.Resumes}, {"applies plan", planFile(h)},
+		{"resumes", h.Resumes}, {"applies plan", planFile(h)}, {"found", foundAt(r)}, {"goes on", holder(r)},
 	} {
 		if o.value != "" {
 			fmt.Fprintf(w, "  %s: %s\n", o.name, o.value)
 		}
 	}
+}
+
+// foundAt returns the places of a run's log, if hosts were asked.
+func foundAt(r *history.Entry) string {
+	if len(r.Keepers) == 0 {
+		return ""
+	}
+	return strings.Join(r.Places(), ", ")
+}
+
+// holder describes the process that still executes a run of another machine.
+func holder(r *history.Entry) string {
+	if r.Holder == nil || r.Here {
+		return ""
+	}
+	return fmt.Sprintf("as process %d of %s, which holds the lock of the hosts", r.Holder.PID, r.Holder.By)
 }
 
 func planFile(h journal.Header) string {
@@ -120,7 +148,7 @@ func planFile(h journal.Header) string {
 }
 
 // printInFlight prints the state of a run that has no report: running or killed.
-func printInFlight(w io.Writer, r *journal.Record) {
+func printInFlight(w io.Writer, r *history.Entry) {
 	fmt.Fprintf(w, "\n%s after %s: %d steps changed, %d unchanged\n", r.Outcome, r.Elapsed().Round(100*time.Millisecond),
 		r.Results[engine.StatusChanged], r.Results[engine.StatusOK])
 	printFolded(w, r.Hosts, "at", func(host string) string {

@@ -11,6 +11,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/engine/view"
+	"deployer/runs/history"
 )
 
 func newRunsTail(e env) *cobra.Command {
@@ -19,12 +20,16 @@ func newRunsTail(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail [RUN]",
 		Short: "Follow a run from another terminal",
-		Long: `Tail shows a run from its start until it ends. Without RUN it shows the last run. An
-interrupt ends tail, not the run.`,
+		Long: `Tail shows a run of this machine from its start until it ends. Without RUN it shows
+the last run. An interrupt ends tail, not the run.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: firstArg(completeRuns(anyRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, r, err := findRun(args)
+			known, err := history.Local()
+			if err != nil {
+				return err
+			}
+			r, err := findRun(known, args)
 			if err != nil {
 				return err
 			}
@@ -41,7 +46,7 @@ interrupt ends tail, not the run.`,
 				show = view.Replay(e.stdout, o)
 			}
 			var report *engine.Report
-			err = journal.Follow(ctx, journal.Path(dir, r.Header.Run), func(_ *journal.Header, ev *engine.Event) error {
+			err = journal.Follow(ctx, r.Path, func(_ *journal.Header, ev *engine.Event) error {
 				if ev != nil {
 					show.Emit(*ev)
 					report = ev.Report

@@ -26,6 +26,18 @@ type Credentials struct {
 	attempts      transport.Passwords
 }
 
+// The prompts of NewCredentials.
+const (
+	loginPrompt  = "SSH password: "
+	becomePrompt = "privilege-escalation password"
+)
+
+// IsPasswordPrompt reports whether a question is one of NewCredentials, whose answers hold
+// for all hosts.
+func IsPasswordPrompt(question string) bool {
+	return question == loginPrompt || strings.HasPrefix(question, becomePrompt)
+}
+
 // NewCredentials prompts for the passwords that which selects. ask is nil for a program
 // without a terminal.
 func NewCredentials(p *project.Project, which PromptFlags, ask Prompter) (*Credentials, error) {
@@ -38,16 +50,16 @@ func NewCredentials(p *project.Project, which PromptFlags, ask Prompter) (*Crede
 	}
 	var err error
 	if which.Login {
-		if c.login, err = ask("SSH password: "); err != nil {
+		if c.login, err = ask(loginPrompt); err != nil {
 			return nil, promptError("--ask-pass", "set ssh.password_env or ssh.password_file", err)
 		}
 	}
 	if !which.Become {
 		return c, nil
 	}
-	question := "privilege-escalation password: "
+	question := becomePrompt + ": "
 	if c.login != "" {
-		question = "privilege-escalation password [default: the SSH password]: "
+		question = becomePrompt + " [default: the SSH password]: "
 	}
 	if c.become, err = ask(question); err != nil {
 		return nil, promptError("--ask-become-pass", "set ssh.become_password_env or ssh.become_password_file", err)

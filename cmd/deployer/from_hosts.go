@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"deployer/project"
+	"deployer/runs"
+	"deployer/runs/history"
+	"deployer/runs/target"
+)
+
+// historyOptions are the flags of verbs that read the logs of runs.
+type historyOptions struct {
+	Inventory string
+	Prompt    target.PromptFlags
+	fromHosts string // pattern, or recordKeepers; empty without the flag
+}
+
+// recordKeepers is the value of --from-hosts without a pattern.
+const recordKeepers = "keepers"
+
+// flags adds all flags to a verb that has none of them yet.
+func (o *historyOptions) flags(cmd *cobra.Command) {
+	inventoryFlag(cmd, &o.Inventory)
+	promptFlags(cmd, &o.Prompt)
+	o.fromHostsFlag(cmd)
+}
+
+// fromHostsFlag adds --from-hosts.
+func (o *historyOptions) fromHostsFlag(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.fromHosts, "from-hosts", "", "also read the records that hosts keep of runs: the masters, or without masters the first hosts, or those of a `pattern`")
+	f.Lookup("from-hosts").NoOptDefVal = recordKeepers
+	_ = cmd.RegisterFlagCompletionFunc("from-hosts", completePattern) // it fails only for an unknown flag
+}
+
+// open returns the logs of this machine and, with --from-hosts or when they do not
+// suffice, those of hosts. whole selects runs that are read whole; see
+// history.FetchOptions. The caller must close the history.
+func (o historyOptions) open(ctx context.Context, c runs.Runner, e env, suffice func([]*history.Entry) bool, whole func([]*history.Entry) []string) (*history.History, error) {
+	local, err := history.Local()
+	if err != nil {
+		return nil, err
+	}
+	asked := o.fromHosts != ""
+	if !asked {
+		all, _ := local.List()
+		if _, err := os.Stat(o.Inventory); err != nil || suffice(all) {
+			return local, nil
+		}
+	}
+	pattern := o.fromHosts
+	if pattern == recordKeepers {
+		pattern = ""
+	}
+	fetched, err := c.FetchHistory(ctx, runs.FetchOptions{Inventory: o.Inventory, Hosts: pattern, Prompt: o.Prompt, Whole: whole})
+	switch {
+	case err != nil && asked:
+		return nil, err
+	case err != nil:
+		fmt.Fprintf(e.stderr, "deployer: this machine has no such run, and the hosts of %s give no records: %v\n", o.Inventory, err)
+		return local, nil
+	}
+	for _, host := range slices.Sorted(maps.Keys(fetched.Failed)) {
+		fmt.Fprintf(e.stderr, "deployer: records of %s: %v\n", host, fetched.Failed[host])
+	}
+	return fetched, nil
+}
+
+// ofInventory reports whether a run is one of the inventory, as hosts of the inventory have
+// recorded it or as the log of this machine says.
+func (o historyOptions) ofInventory(r *history.Entry) bool {
+	return len(r.Keepers) > 0 || r.Header.Invocation.Inventory == project.Absolute(o.Inventory)
+}
+
+// anyEntry returns a function that reports whether a run is selected.
+func anyEntry(selected func(*history.Entry) bool) func([]*history.Entry) bool {
+	return func(all []*history.Entry) bool { return slices.ContainsFunc(all, selected) }
+}
+
+// hasRun returns a function that reports whether the logs have the named run or, without a
+// name, a run of the inventory of -i, or any.
+func (o historyOptions) hasRun(cmd *cobra.Command, args []string) func([]*history.Entry) bool {
+	return func(all []*history.Entry) bool {
+		switch {
+		case len(args) == 1:
+			return slices.ContainsFunc(all, func(r *history.Entry) bool { return strings.HasPrefix(r.Header.Run, args[0]) })
+		case cmd.Flags().Changed("inventory"):
+			return slices.ContainsFunc(all, o.ofInventory)
+		}
+		return len(all) > 0
+	}
+}
+
+// selectRun selects the named run, or the newest.
+func selectRun(args []string) func([]*history.Entry) []string {
+	return func(all []*history.Entry) []string {
+		switch {
+		case len(args) == 1:
+			return history.Match(all, args[0])
+		case len(all) > 0:
+			return []string{all[0].Header.Run}
+		}
+		return nil
+	}
+}
+
+// hasUnfinished returns a function that reports whether the logs of this machine are enough
+// to find the run that is to be resumed, and its plan.
+func (o historyOptions) hasUnfinished(args []string) func([]*history.Entry) bool {
+	return func(all []*history.Entry) bool {
+		if len(args) == 0 && !slices.ContainsFunc(all, o.ofInventory) {
+			return false
+		}
+		if len(args) == 1 && !slices.ContainsFunc(all, func(r *history.Entry) bool { return strings.HasPrefix(r.Header.Run, args[0]) }) {
+			return false
+		}
+		for _, run := range selectUnfinished(args, o.Inventory)(all) {
+			for _, r := range all {
+				if plan := r.Header.Plan; r.Header.Run == run && plan != nil {
+					_, err := os.Stat(plan.File)
+					return err == nil
+				}
+			}
+		}
+		return true
+	}
+}
+
+// selectUnfinished selects the run that resume continues.
+func selectUnfinished(args []string, inventory string) func([]*history.Entry) []string {
+	return func(all []*history.Entry) []string {
+		if len(args) == 1 {
+			return history.Match(all, args[0])
+		}
+		if r := runs.LastUnfinished(all, inventory); r != nil {
+			return []string{r.Header.Run}
+		}
+		return nil
+	}
+}
+
+// confirmRecord shows where the record of a run of another machine was found, and prompts
+// for what it adds to the inventory and the playbook.
+func confirmRecord(e env, r *history.Entry, given runs.Options, yes bool) error {
+	if r.Here {
+		return nil
+	}
+	fmt.Fprintf(e.stderr, "resuming run %s of %s, found: %s\n", r.Header.Run, r.Header.By, strings.Join(r.Places(), ", "))
+	claims := history.Claims(r.Header, given.Extra)
+	if len(claims) == 0 {
+		return nil
+	}
+	fmt.Fprintf(e.stderr, "only the record of these hosts says:\n")
+	for _, c := range claims {
+		fmt.Fprintf(e.stderr, "  %s\n", c)
+	}
+	return requireYes(e, yes, "Continue the run with this?")
+}
+
+// rememberPasswords returns a prompter that asks for the login password and for the
+// privilege-escalation password once: records are read before the run.
+func rememberPasswords(ask target.Prompter) target.Prompter {
+	answers := map[string]string{}
+	return func(question string) (string, error) {
+		if answer, known := answers[question]; known {
+			return answer, nil
+		}
+		answer, err := ask(question)
+		if err == nil && target.IsPasswordPrompt(question) {
+			answers[question] = answer
+		}
+		return answer, err
+	}
+}
