@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/Masterminds/semver/v3"
 )
@@ -71,26 +72,42 @@ func downgrade(c VersionChange) Problem {
 
 // CheckUpgrade lists the reasons why an upgrade from the found to the wanted versions is
 // not possible: downgrades, a step of the API servers or of etcd of more than one minor
-// version, etcd 3.6 after a release of 3.5 that it cannot follow, and found versions that
-// violate the skew policy already.
-func CheckUpgrade(found, wanted []Running) Problems {
+// version, etcd 3.6 after a release of 3.5 that it cannot follow, and versions that
+// violate the skew policy before or after it. With only, just these components change,
+// by the names of their programs.
+func CheckUpgrade(found, wanted []Running, only ...string) Problems {
 	var list problemList
+	after := slices.Clone(found)
 	for _, c := range VersionChanges(found, wanted) {
-		from, to := semver.MustParse(c.From), semver.MustParse(c.To)
-		problem := Problem{Code: codeSkew, Subject: c.Host}
-		switch stepwise := c.Component == "kube-apiserver" || c.Component == "etcd"; {
-		case c.Older:
-			problem = downgrade(c)
-		case stepwise && minorsOlder(from, to) > 1:
-			problem.Message = fmt.Sprintf("%s is %s, and %s is more than one minor version newer: upgrade to v%d.%d first", c.Component, c.From, c.To, from.Major(), from.Minor()+1)
-		case c.Component == "etcd" && minorsOlder(from, to) > 0 && beforeBridge(from):
-			problem.Message = fmt.Sprintf("etcd is %s, which %s cannot follow: upgrade it to v%s or a later 3.5 first, with cluster.versions.etcd", c.From, c.To, etcdBridge)
-		default:
+		if len(only) > 0 && !slices.Contains(only, c.Component) {
 			continue
 		}
-		list.add(problem)
+		if p, refused := refuseStep(c); refused {
+			list.add(p)
+		}
+		i := slices.IndexFunc(after, func(r Running) bool { return r.Host == c.Host && r.Component == c.Component })
+		after[i].Version = c.To
 	}
-	return append(list.problems, CheckSkew(effective(found, wanted))...)
+	before := CheckSkew(found)
+	if len(list.problems) == 0 && len(before) == 0 {
+		return CheckSkew(after)
+	}
+	return append(list.problems, before...)
+}
+
+// refuseStep returns the problem of a change of one component in an upgrade.
+func refuseStep(c VersionChange) (Problem, bool) {
+	from, to := semver.MustParse(c.From), semver.MustParse(c.To)
+	p := Problem{Code: codeSkew, Subject: c.Host}
+	switch stepwise := c.Component == "kube-apiserver" || c.Component == "etcd"; {
+	case c.Older:
+		return downgrade(c), true
+	case stepwise && minorsOlder(from, to) > 1:
+		p.Message = fmt.Sprintf("%s is %s, and %s is more than one minor version newer: upgrade to v%d.%d first", c.Component, c.From, c.To, from.Major(), from.Minor()+1)
+	case c.Component == "etcd" && minorsOlder(from, to) > 0 && beforeBridge(from):
+		p.Message = fmt.Sprintf("etcd is %s, which %s cannot follow: upgrade it to v%s or a later 3.5 first, with cluster.versions.etcd", c.From, c.To, etcdBridge)
+	}
+	return p, p.Message != ""
 }
 
 // effective returns the versions after a run that installs what is missing and changes no

@@ -82,6 +82,12 @@ func TestRefuseChanges(t *testing.T) {
 			t.Errorf("%s: refused by upgrade: %q, want %q", name, got, c.upgrade)
 		}
 	}
+	if got := cluster.CheckUpgrade(v135, v136, "kube-apiserver"); len(got) > 0 {
+		t.Errorf("API servers alone: %v", got)
+	}
+	if got := codes(cluster.CheckUpgrade(v135, v136, "kubelet")); got != "version-skew m1, version-skew n1" {
+		t.Errorf("kubelets alone: %q", got)
+	}
 	changes := cluster.VersionChanges(v135, v136)
 	if got := cluster.Irreversible(changes); len(got) != 1 || got[0].Component != "kube-apiserver" || len(changes) != 9 {
 		t.Errorf("irreversible: %v of %d", got, len(changes))

@@ -51,7 +51,7 @@ func (r *Run) begin(w Observer) *execution {
 	s := &execution{Run: r, started: time.Now().UTC(), observer: w, events: &fanout{}}
 	r.id = s.started.Format("20060102-150405.000")
 	s.events.add(w.Sink)
-	services, calls := clusterServices(r.Project.Cluster)
+	services, calls := clusterServices(r.Project)
 	engine.Provide(services, reboot.Resumes(r.resumes))
 	if r.observed != nil {
 		engine.Provide(services, r.observed)

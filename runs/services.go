@@ -1,18 +1,20 @@
 package runs
 
 import (
-	"deployer/cluster"
 	"deployer/engine"
 	"deployer/engine/remote"
+	"deployer/project"
+	"deployer/shellquote"
 	"deployer/tasks/control"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
+	"deployer/tasks/control/preflight"
 )
 
-// clusterServices returns the services of actions and the calls of agents for a
-// cluster; none without a cluster.
-func clusterServices(c *cluster.Cluster) (engine.Services, map[string]remote.CallFunc) {
-	services := engine.Services{}
+// clusterServices returns the services of actions and the calls of agents for the
+// cluster of a project; none without a cluster.
+func clusterServices(p *project.Project) (engine.Services, map[string]remote.CallFunc) {
+	services, c := engine.Services{}, p.Cluster
 	if c == nil {
 		return services, nil
 	}
@@ -20,5 +22,6 @@ func clusterServices(c *cluster.Cluster) (engine.Services, map[string]remote.Cal
 	engine.Provide(services, ring)
 	engine.Provide(services, kube.NewAccess(ring))
 	engine.Provide(services, c)
+	engine.Provide(services, preflight.Commands{Upgrade: "deployer upgrade -i " + shellquote.Word(p.Inventory.File)})
 	return services, control.Calls(ring, c)
 }

@@ -36,6 +36,7 @@ import (
 	"deployer/tasks/staticpod"
 	"deployer/tasks/timer"
 	"deployer/tasks/unit"
+	"deployer/tasks/versions"
 	"deployer/tasks/wait"
 )
 
@@ -56,6 +57,7 @@ func Modules() []engine.Kind {
 		{Name: "cert_check", Doc: "Checks that certificates are as wanted and do not expire soon; the output has one row per check.", New: func() any { return &certificate.Checks{} }},
 		{Name: "certificate", Doc: "Creates keys on the host and installs certificates that the controller signs for them.", New: func() any { return &certificate.Certificates{} }},
 		{Name: "command", Doc: "Runs a program, for work that no module does.", New: func() any { return &command.Command{} }},
+		{Name: "component_versions", Doc: "Reads the versions of the cluster's components on the host.", Internal: true, New: func() any { return &versions.Components{} }},
 		{Name: "copy", Doc: "Copies a file or directory of the role, or given content, to the host.", New: func() any { return &content.Copy{} }},
 		{Name: "cron", Doc: "Manages a cron job.", New: func() any { return &cron.Cron{} }},
 		{Name: "debug", Doc: "Shows text or a value.", New: func() any { return &controlflow.Debug{} }},

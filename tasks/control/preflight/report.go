@@ -18,6 +18,9 @@ import (
 type Report struct {
 	Checks   string        `yaml:"checks" doc:"Name under which the hosts registered host_checks." required:"true"`
 	Expected []string      `yaml:"expected" doc:"Hosts that must take part; a host that has left the run is a problem. Default: the hosts of the task."`
+	Versions string        `yaml:"versions" doc:"Name under which the hosts registered component_versions; default: versions are not compared."`
+	Upgrade  bool          `yaml:"upgrade" doc:"The run is an upgrade: versions may become newer, in steps that the components support. Default false: in a cluster in use, another version is a problem."`
+	Only     []string      `yaml:"only" doc:"With upgrade: programs whose versions change; default all."`
 	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between the clocks of a host and of the controller; default 2s."`
 }
 
@@ -90,6 +93,7 @@ func (r *Report) Gather(ctx context.Context, site engine.ActionContext) []report
 		rows = append(rows, r.evaluate(id)...)
 	}
 	rows = append(rows, duplicates(found)...)
+	rows = append(rows, r.versions(site)...)
 	report.Sort(rows)
 	return rows
 }

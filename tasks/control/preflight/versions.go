@@ -1,0 +1,96 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/report"
+)
+
+// Commands are the commands that advice of reports names.
+type Commands struct {
+	Upgrade string // upgrades the cluster of the run
+}
+
+// versions returns the rows of components whose version must not change in this run. In a
+// cluster without an API server no version is in use.
+func (r *Report) versions(site engine.ActionContext) []report.Row {
+	c, ok := engine.Service[*cluster.Cluster](site.Services())
+	if !ok || r.Versions == "" {
+		return nil
+	}
+	hosts := site.Targets()
+	found := FoundVersions(site, r.Versions)
+	if !slices.ContainsFunc(found, func(f cluster.Running) bool { return f.Component == "kube-apiserver" }) {
+		return nil
+	}
+	wanted := slices.DeleteFunc(c.Wanted(), func(w cluster.Running) bool { return !slices.Contains(hosts, w.Host) })
+	if r.Upgrade {
+		return versionRows(site, cluster.CheckUpgrade(found, wanted, r.Only...))
+	}
+	problems := cluster.RefuseChanges(found, wanted)
+	for _, host := range hosts {
+		problems = append(problems, cluster.RefusePolicies(host, FoundPolicies(site, host, r.Versions), c.Nodes[host])...)
+	}
+	return versionRows(site, problems)
+}
+
+// FoundVersions returns the components that the hosts of the run registered under a name.
+func FoundVersions(site engine.ActionContext, name string) []cluster.Running {
+	var out []cluster.Running
+	for _, host := range site.Targets() {
+		versions, _ := actionctx.Registered(site, host, name)["versions"].(map[string]any)
+		for program, version := range versions {
+			text, _ := version.(string)
+			out = append(out, cluster.Running{Host: host, Component: program, Version: text})
+		}
+	}
+	slices.SortFunc(out, func(a, b cluster.Running) int {
+		return strings.Compare(a.Host+" "+a.Component, b.Host+" "+b.Component)
+	})
+	return out
+}
+
+// FoundPolicies returns the resource managers' policies that a host registered under a
+// name; nil for a host without a kubelet.
+func FoundPolicies(site engine.ActionContext, host, name string) map[string]string {
+	out := actionctx.Registered(site, host, name)
+	if versions, _ := out["versions"].(map[string]any); versions["kubelet"] == nil {
+		return nil
+	}
+	policies := map[string]string{}
+	all, _ := out["policies"].(map[string]any)
+	for key, value := range all {
+		policies[key] = fmt.Sprint(value)
+	}
+	return policies
+}
+
+// maxNamed is the maximum number of further hosts that a row names.
+const maxNamed = 8
+
+// versionRows returns a row for each problem, which names all hosts that have it.
+func versionRows(site engine.ActionContext, problems cluster.Problems) []report.Row {
+	commands, _ := engine.Service[Commands](site.Services())
+	var rows []report.Row
+	for _, p := range problems {
+		text := p.Message
+		if named := p.More[:min(len(p.More), maxNamed)]; len(named) > 0 {
+			text += " (also on " + strings.Join(named, ", ")
+			if more := len(p.More) - len(named); more > 0 {
+				text += fmt.Sprintf(" and %d other hosts", more)
+			}
+			text += ")"
+		}
+		row := report.Bad("versions", p.Subject, "%s", text)
+		if p.Code == cluster.CodeUpgrade && commands.Upgrade != "" {
+			row = row.Advised("run: " + commands.Upgrade)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,63 @@
+package versions
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"deployer/engine"
+	"deployer/tasks/tasktest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestComponents checks what the programs' own texts and manifests are read as, on hosts
+// with all components, with some, and with none.
+func TestComponents(t *testing.T) {
+	t.Parallel()
+	unit := "# Written by deployer.\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  engine.Output
+	}{
+		"nothing": {nil, engine.Output{"versions": map[string]any{}, "policies": map[string]any{}}},
+		"a master": {map[string]string{
+			"/etc/systemd/system/kubelet.service":                    unit,
+			"/etc/systemd/system/etcd.service":                       unit,
+			"/etc/systemd/system/containerd.service":                 unit,
+			"/usr/local/bin/kubelet":                                 "Kubernetes v1.36.3",
+			"/usr/local/bin/etcd":                                    "etcd Version: 3.6.8\nGit SHA: 1.2.3",
+			"/usr/local/bin/containerd":                              "containerd github.com/containerd/containerd/v2 v2.2.1 5f3a2",
+			"/usr/local/sbin/runc":                                   "runc version 1.1.5+ds1\ncommit: x",
+			"/etc/kubernetes/manifests/kube-apiserver.yaml":          "spec:\n  containers:\n  - name: kube-apiserver\n    image: registry.k8s.io/kube-apiserver:v1.36.3\n",
+			"/etc/kubernetes/manifests/kube-controller-manager.yaml": "spec:\n  containers:\n  - image: \"mirror.example:5000/kube-controller-manager:v1.35.4@sha256:abc\"\n",
+			"/etc/kubernetes/manifests/kube-scheduler.yaml":          "spec: {}\n",
+			"/var/lib/kubelet/config.yaml":                           "apiVersion: x\ncpuManagerPolicy: static\nnested:\n  memoryManagerPolicy: Static\n",
+		}, engine.Output{
+			"versions": map[string]any{"kubelet": "v1.36.3", "etcd": "v3.6.8", "containerd": "v2.2.1", "runc": "v1.1.5+ds1",
+				"kube-apiserver": "v1.36.3", "kube-controller-manager": "v1.35.4"},
+			"policies": map[string]any{"cpuManagerPolicy": "static"},
+		}},
+		"programs without a unit, and one that fails": {map[string]string{
+			"/usr/local/bin/kubelet":                 "Kubernetes v1.36.3",
+			"/etc/systemd/system/containerd.service": unit,
+			"/usr/local/bin/containerd":              "",
+		}, engine.Output{"versions": map[string]any{}, "policies": map[string]any{}}},
+	} {
+		sys := tasktest.New(t)
+		for path, content := range c.files {
+			sys.Write(t, path, content, 0o755)
+		}
+		sys.Exec = func(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {
+			text, err := os.ReadFile(cmd.Argv[0]) // a program here is the text that it prints
+			if err != nil || len(text) == 0 {
+				return engine.CommandResult{Exit: 1}, err
+			}
+			return engine.CommandResult{Stdout: string(text)}, nil
+		}
+		change := tasktest.Check(t, sys, &Components{})
+		if diff := cmp.Diff(c.want, change.Output); diff != "" || change.Needed {
+			t.Errorf("%s: needed %t, (- want, + got):\n%s", name, change.Needed, diff)
+		}
+	}
+}
