@@ -18,6 +18,7 @@ import (
 	"deployer/tasks/cron"
 	"deployer/tasks/download"
 	"deployer/tasks/edit"
+	"deployer/tasks/etcdsnapshot"
 	"deployer/tasks/examples"
 	"deployer/tasks/facts"
 	"deployer/tasks/file"
@@ -64,6 +65,7 @@ func Modules() []engine.Kind {
 		{Name: "directory", Doc: "Manages directories and their access.", New: func() any { return &file.Directory{} }},
 		{Name: "directory_tree", Doc: "Manages a directory with everything below it; copy of a directory becomes this module.", Internal: true, New: func() any { return &file.DirectoryTree{} }},
 		{Name: "download", Doc: "Downloads a file from a URL to the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
+		{Name: "etcd_snapshot", Doc: "Saves a snapshot of the host's etcd member, verifies it, and keeps the newest ones.", New: func() any { return &etcdsnapshot.Snapshot{} }},
 		{Name: "facts", Doc: "Gathers facts about the host, as they are at this moment.", New: func() any { return &facts.Facts{} }},
 		{Name: "fail", Doc: "Fails the host with a message.", New: func() any { return &controlflow.Fail{} }},
 		{Name: "file", Doc: "Manages a file's content and access.", New: func() any { return &file.File{} }},

@@ -19,7 +19,7 @@ const (
 var timeLimits = map[string]time.Duration{
 	"command": programs, "shell": programs, "script": programs, "script_run": programs,
 
-	"archive": transfers, "artifact": transfers, "blob_install": transfers, "copy": transfers, "download": transfers, "file": transfers, "git": transfers,
+	"archive": transfers, "etcd_snapshot": transfers, "artifact": transfers, "blob_install": transfers, "copy": transfers, "download": transfers, "file": transfers, "git": transfers,
 	"host_download": transfers, "image": transfers, "image_import": transfers, "package": transfers, "service": transfers, "directory_tree": transfers,
 	"unarchive": transfers, "unit": transfers, "unpack": transfers,
 

@@ -1,0 +1,159 @@
+// Package etcdsnapshot has the module that saves a snapshot of etcd on a host that runs a
+// member.
+package etcdsnapshot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// Snapshot saves the data of the host's member to a file of its own, verifies the file,
+// and removes the oldest snapshots.
+type Snapshot struct {
+	Dir      string `yaml:"dir" required:"true" doc:"directory of the snapshots; it must exist"`
+	Name     string `yaml:"name" required:"true" doc:"name of the snapshot, such as the run; the file has the suffix .db"`
+	DataDir  string `yaml:"data_dir" required:"true" doc:"etcd's data directory, for the size of the database"`
+	Endpoint string `yaml:"endpoint" required:"true" doc:"client URL of the member"`
+	CA       string `yaml:"ca" required:"true" doc:"path of the certificate of etcd's authority"`
+	Cert     string `yaml:"cert" required:"true" doc:"path of a client certificate"`
+	Key      string `yaml:"key" required:"true" doc:"path of its key"`
+	Keep     int    `yaml:"keep" doc:"number of snapshots that stay in the directory; default 5"`
+}
+
+var _ engine.Module = (*Snapshot)(nil)
+
+// DefaultKeep is the number of snapshots that stay in the directory.
+const DefaultKeep = 5
+
+// spare is the space that must stay free beside the snapshot, in bytes: the host also
+// installs binaries, and etcd stops to write on a full disk.
+const spare = 512 << 20
+
+const suffix = ".db"
+
+func (s *Snapshot) path() string { return filepath.Join(s.Dir, s.Name+suffix) }
+
+// Check fails when the file system has no room for a snapshot of the database.
+func (s *Snapshot) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	if s.Name != filepath.Base(s.Name) || strings.HasPrefix(s.Name, ".") {
+		return engine.Change{}, fmt.Errorf("name %q is not the name of a file", s.Name)
+	}
+	if _, err := os.Lstat(sys.Path(s.path())); err == nil {
+		return engine.NoChange(engine.Output{"path": s.path()}), nil
+	}
+	if err := s.checkSpace(sys); err != nil {
+		return engine.Change{}, err
+	}
+	change := engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: s.path(), Action: "save a snapshot of etcd"})
+	change.Output = engine.Output{"path": s.path()}
+	return change, nil
+}
+
+func (s *Snapshot) checkSpace(sys engine.System) error {
+	db := filepath.Join(s.DataDir, "member/snap/db")
+	info, err := os.Stat(sys.Path(db))
+	if err != nil {
+		return fmt.Errorf("reading the size of etcd's database: %w", err)
+	}
+	dir := s.Dir
+	for dir != "/" && !exists(sys, dir) { // in a check the directory may not be there yet
+		dir = filepath.Dir(dir)
+	}
+	var fsys syscall.Statfs_t
+	if err := syscall.Statfs(sys.Path(dir), &fsys); err != nil {
+		return fmt.Errorf("reading the free space of %s: %w", dir, err)
+	}
+	if free := int64(fsys.Bavail) * fsys.Bsize; free < info.Size()+spare { //nolint:gosec,unconvert // sizes of file systems; Bsize differs between architectures
+		return fmt.Errorf("%s has %d MiB free, and a snapshot of etcd's database of %d MiB with %d MiB to spare does not fit: make room there",
+			dir, free>>20, info.Size()>>20, int64(spare)>>20)
+	}
+	return nil
+}
+
+func exists(sys engine.System, path string) bool {
+	_, err := os.Stat(sys.Path(path))
+	return err == nil
+}
+
+// status is what etcdutl prints of a snapshot.
+type status struct {
+	Hash      uint32 `json:"hash"`
+	Revision  int64  `json:"revision"`
+	TotalKey  int64  `json:"totalKey"`
+	TotalSize int64  `json:"totalSize"`
+}
+
+// Apply saves the snapshot under a temporary name, which it has until it is verified.
+// The output has path, revision, keys and bytes.
+func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	temp := filepath.Join(s.Dir, "."+s.Name+".part")
+	defer os.Remove(sys.Path(temp)) //nolint:errcheck // it is gone after a success
+	if err := os.Remove(sys.Path(temp)); err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	if _, err := hostcmd.Run(ctx, sys, "/usr/local/bin/etcdctl", "--endpoints="+s.Endpoint, "--cacert="+s.CA, "--cert="+s.Cert, "--key="+s.Key,
+		"--command-timeout="+saveTimeout.String(), "snapshot", "save", sys.Path(temp)); err != nil {
+		return nil, fmt.Errorf("saving a snapshot of etcd: %w", err)
+	}
+	if err := os.Chmod(sys.Path(temp), 0o600); err != nil {
+		return nil, err
+	}
+	text, err := hostcmd.Run(ctx, sys, "/usr/local/bin/etcdutl", "snapshot", "status", sys.Path(temp), "--write-out=json")
+	if err != nil {
+		return nil, fmt.Errorf("verifying the snapshot of etcd: %w", err)
+	}
+	var found status
+	if err := json.Unmarshal([]byte(text), &found); err != nil || found.Revision < 1 || found.TotalKey < 1 {
+		return nil, fmt.Errorf("verifying the snapshot of etcd: it has revision %d and %d keys (%v)", found.Revision, found.TotalKey, err)
+	}
+	if err := os.Rename(sys.Path(temp), sys.Path(s.path())); err != nil {
+		return nil, err
+	}
+	if err := s.prune(sys); err != nil {
+		return nil, fmt.Errorf("removing old snapshots of etcd: %w", err)
+	}
+	return engine.Output{"path": s.path(), "revision": found.Revision, "keys": found.TotalKey, "bytes": found.TotalSize}, nil
+}
+
+// saveTimeout is the maximum duration of a save: etcd's largest recommended database of
+// 8 GiB at 15 MB/s.
+const saveTimeout = 10 * time.Minute
+
+// prune removes the oldest snapshots beyond Keep, never the new one.
+func (s *Snapshot) prune(sys engine.System) error {
+	keep := s.Keep
+	if keep < 1 {
+		keep = DefaultKeep
+	}
+	entries, err := os.ReadDir(sys.Path(s.Dir))
+	if err != nil {
+		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), suffix) || strings.HasPrefix(e.Name(), ".") || e.Name() == s.Name+suffix
+	})
+	age := func(e fs.DirEntry) time.Time {
+		if info, err := e.Info(); err == nil {
+			return info.ModTime()
+		}
+		return time.Time{}
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return age(b).Compare(age(a)) })
+	for _, e := range entries[min(keep-1, len(entries)):] {
+		if err := os.Remove(filepath.Join(sys.Path(s.Dir), e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package etcdsnapshot
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/tasktest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newHost returns an etcd host whose etcdctl writes a file and whose etcdutl prints status.
+func newHost(t *testing.T, status string) *tasktest.System {
+	t.Helper()
+	sys := tasktest.New(t)
+	sys.Write(t, "/var/lib/etcd/member/snap/db", "data", 0o600)
+	sys.Mkdir(t, "/snapshots")
+	sys.Exec = func(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {
+		switch {
+		case strings.HasSuffix(cmd.Argv[0], "/etcdctl"):
+			return engine.CommandResult{}, os.WriteFile(cmd.Argv[len(cmd.Argv)-1], []byte("snapshot"), 0o644)
+		case status == "":
+			return engine.CommandResult{Exit: 1, Stderr: "snapshot file integrity check failed"}, nil
+		}
+		return engine.CommandResult{Stdout: status}, nil
+	}
+	return sys
+}
+
+func snapshot(name string) *Snapshot {
+	return &Snapshot{Dir: "/snapshots", Name: name, DataDir: "/var/lib/etcd", Endpoint: "https://10.0.0.1:2379", CA: "ca", Cert: "c", Key: "k", Keep: 3}
+}
+
+const goodStatus = `{"hash":1,"revision":12,"totalKey":7,"totalSize":4096,"version":"3.6.0"}`
+
+// TestSnapshot checks the file, its mode, the output, and that the newest ones stay.
+func TestSnapshot(t *testing.T) {
+	sys := newHost(t, goodStatus)
+	for i, name := range []string{"a", "b", "c"} {
+		sys.Write(t, "/snapshots/"+name+".db", name, 0o600)
+		when := time.Now().Add(time.Duration(i-10) * time.Hour)
+		if err := os.Chtimes(sys.Path("/snapshots/"+name+".db"), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sys.Write(t, "/snapshots/notes.txt", "x", 0o600)
+	s := snapshot("run1")
+	change, err := s.Check(t.Context(), sys)
+	if err != nil || !change.Needed {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	out, err := s.Apply(t.Context(), sys, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(engine.Output{"path": "/snapshots/run1.db", "revision": int64(12), "keys": int64(7), "bytes": int64(4096)}, out); diff != "" {
+		t.Error(diff)
+	}
+	if info, err := os.Stat(sys.Path("/snapshots/run1.db")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if got := names(t, sys); !slices.Equal(got, []string{"b.db", "c.db", "notes.txt", "run1.db"}) {
+		t.Errorf("left: %v", got)
+	}
+	if change, err := s.Check(t.Context(), sys); err != nil || change.Needed || change.Output["path"] != "/snapshots/run1.db" {
+		t.Errorf("again: %+v, %v", change, err)
+	}
+}
+
+// TestBrokenSnapshotsLeaveNothing checks that what does not verify is an error and no file.
+func TestBrokenSnapshotsLeaveNothing(t *testing.T) {
+	for _, status := range []string{"", "{}", "nonsense", `{"revision":0,"totalKey":7}`} {
+		sys := newHost(t, status)
+		if _, err := snapshot("run1").Apply(t.Context(), sys, engine.Change{}); err == nil || !strings.Contains(err.Error(), "verifying the snapshot") {
+			t.Errorf("%q: %v", status, err)
+		}
+		if got := names(t, sys); len(got) > 0 {
+			t.Errorf("%q: left %v", status, got)
+		}
+	}
+	sys := newHost(t, goodStatus)
+	for name, want := range map[string]string{"../etc/x": "not the name of a file", ".hidden": "not the name"} {
+		if _, err := snapshot(name).Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := os.Truncate(sys.Path("/var/lib/etcd/member/snap/db"), 1<<43); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot("run1").Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "make room there") {
+		t.Errorf("without space: %v", err)
+	}
+}
+
+func names(t *testing.T, sys *tasktest.System) []string {
+	t.Helper()
+	entries, err := os.ReadDir(sys.Path("/snapshots"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
