@@ -64,6 +64,17 @@ func (v NodeVersions) list() []componentVersion {
 	return out
 }
 
+// componentKey returns the key in overrides of a program; "" for other programs.
+func componentKey(program string) string {
+	every := NodeVersions{"-", "-", "-", "-", "-", "-", "-"}
+	for _, c := range every.list() {
+		if c.program == program {
+			return c.key
+		}
+	}
+	return ""
+}
+
 // Programs returns the wanted version of each component on the host by the name of its
 // program, such as kube-apiserver or containerd.
 func (v NodeVersions) Programs() map[string]string {

@@ -7,9 +7,10 @@ import (
 
 // Problem is a reason why a cluster cannot be built as it is written.
 type Problem struct {
-	Code    string `json:"code"`    // stable, for machines: no-master, overlap, ...
-	Subject string `json:"subject"` // the key or the host that it is about
-	Message string `json:"message"` // what is wrong and what to do, one line
+	Code      string `json:"code"`                // stable, for machines: no-master, overlap, ...
+	Subject   string `json:"subject"`             // the key or the host that it is about
+	Message   string `json:"message"`             // what is wrong and what to do, one line
+	Component string `json:"component,omitempty"` // program that it is about, such as kubelet; empty for others
 	// More are further hosts with the same problem, when Subject is a host.
 	More []string `json:"more,omitempty"`
 }

@@ -122,7 +122,7 @@ func (s *skewChecker) checkClient(r Running, v *semver.Version, rule skewRule) {
 }
 
 func (s *skewChecker) add(r Running, format string, args ...any) {
-	s.list.add(Problem{Code: codeSkew, Subject: r.Host, Message: r.Component + " " + fmt.Sprintf(format, args...)})
+	s.list.add(Problem{Code: codeSkew, Subject: r.Host, Component: r.Component, Message: r.Component + " " + fmt.Sprintf(format, args...)})
 }
 
 // minorsOlder returns the number of minor versions that a is older than b; 0 when it is

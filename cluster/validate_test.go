@@ -53,10 +53,10 @@ var brokenClusters = []struct {
 	{"kubelet newer than API servers", func(s *cluster.Spec, h *[]cluster.Host) {
 		s.Kubernetes = "v1.35.4"
 		(*h)[4].Overrides = map[string]any{"kubelet": map[string]any{"version": "v1.36.3"}}
-	}, "version-skew n2", "kubelet is v1.36.3, newer than an API server, which is v1.35.4"},
+	}, "version-skew n2: overrides.kubelet.version", "kubelet is v1.36.3, newer than an API server, which is v1.35.4"},
 	{"old etcd beside 3.6", func(_ *cluster.Spec, h *[]cluster.Host) {
 		(*h)[1].Overrides = map[string]any{"etcd": map[string]any{"version": "v3.5.24"}}
-	}, "version-skew m2", "v3.5.26"},
+	}, "version-skew m2: overrides.etcd.version", "v3.5.26"},
 
 	{"not a range", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "10.244.0.0" }, "bad-cidr cluster.pod_cidr", "not a range"},
 	{"stray host part", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "10.96.1.0/16" }, "bad-cidr cluster.service_cidr", "write 10.96.0.0/16"},

@@ -106,5 +106,25 @@ func (c *checker) checkWantedSkew() {
 		n := Node{RunsAPIServer: h.has(RoleMaster), IsNode: h.isNode(), IsEtcd: slices.Contains(c.place.etcd, h.Name)}
 		wanted = append(wanted, running(h.Name, nodeVersions(all, n, mergeLayers(c.spec.Overrides, h.Overrides)))...)
 	}
-	c.problems = append(c.problems, CheckSkew(wanted)...)
+	for _, p := range CheckSkew(wanted) {
+		p.Subject = c.versionSubject(p)
+		c.problems = append(c.problems, p)
+	}
+}
+
+// versionSubject returns the key that sets the version of a problem: that of the host, or
+// of the cluster. A version by default has none.
+func (c *checker) versionSubject(p Problem) string {
+	key := componentKey(p.Component)
+	i := slices.IndexFunc(c.hosts, func(h Host) bool { return h.Name == p.Subject })
+	if i < 0 {
+		return p.Subject
+	}
+	if section(c.hosts[i].Overrides, key)[versionKey] != nil {
+		return p.Subject + ": overrides." + key + "." + versionKey
+	}
+	if section(c.spec.Overrides, key)[versionKey] != nil {
+		return "cluster.overrides." + key + "." + versionKey
+	}
+	return p.Subject
 }

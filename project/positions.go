@@ -7,6 +7,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/inventory"
+	"deployer/roles"
 	"deployer/strictyaml"
 )
 
@@ -45,4 +46,23 @@ func problemPos(inv *inventory.Inventory, p cluster.Problem) (place string, foun
 		return strictyaml.At(inv.File, node).String(), true
 	}
 	return inv.File, false
+}
+
+// VersionLine is the place of the Kubernetes version in an inventory.
+type VersionLine struct {
+	Place   string // file:line:column; the file alone where it has no version
+	Version string // empty for the default
+}
+
+// KubernetesLine returns the place of cluster.kubernetes in an inventory.
+func KubernetesLine(inv *inventory.Inventory) (VersionLine, error) {
+	spec, err := roles.Spec(inv)
+	if err != nil {
+		return VersionLine{}, err
+	}
+	line := VersionLine{Place: inv.File, Version: spec.Kubernetes}
+	if node := findKey(inv.Cluster, []string{"kubernetes"}); node != nil {
+		line.Place = strictyaml.At(inv.File, node).String()
+	}
+	return line, nil
 }

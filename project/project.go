@@ -24,6 +24,8 @@ type Options struct {
 	// Playbook is the directory of the playbook, whose group_vars and host_vars are
 	// read too; empty for none.
 	Playbook string
+	// Kubernetes is the version of the cluster instead of the inventory's; empty for that.
+	Kubernetes string
 	// Agents provides the agent binaries for hosts.
 	Agents remote.BinarySource
 	// Groups are added to those of the inventory; only LoadCluster uses them.
@@ -118,7 +120,7 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 // resolveCluster resolves the cluster: without the hosts that leave it, if there are any.
 func (p *Project) resolveCluster() (err error) {
 	offered := p.Artifacts.Source.Versions()
-	if p.Cluster, err = roles.Resolve(p.Inventory, offered); err != nil {
+	if p.Cluster, err = roles.Resolve(p.Inventory, p.Kubernetes, offered); err != nil {
 		return AsUserError(withPositions(p.Inventory, err))
 	}
 	gone := p.Groups.gone()
@@ -126,7 +128,7 @@ func (p *Project) resolveCluster() (err error) {
 		return nil
 	}
 	before := p.Cluster
-	if p.Cluster, err = roles.ResolveWithout(p.Inventory, offered, gone); err != nil {
+	if p.Cluster, err = roles.ResolveWithout(p.Inventory, p.Kubernetes, offered, gone); err != nil {
 		return AsUserError(fmt.Errorf("the cluster without %s: %w", strings.Join(gone, ", "), withPositions(p.Inventory, err)))
 	}
 	return p.depart(before)

@@ -19,23 +19,25 @@ func Spec(inv *inventory.Inventory) (cluster.Spec, error) {
 	return spec, err
 }
 
-// Resolve resolves the cluster that an inventory describes. offered are the versions,
+// Resolve resolves the cluster that an inventory describes. kubernetes is the version of
+// the cluster instead of the inventory's; empty for that. offered are the versions,
 // by artifact name, that the source of artifacts has instead of the default ones;
 // versions of the inventory take precedence. Errors name file and line, or are
 // cluster.Problems.
-func Resolve(inv *inventory.Inventory, offered map[string]string) (*cluster.Cluster, error) {
-	return ResolveWithout(inv, offered, nil)
+func Resolve(inv *inventory.Inventory, kubernetes string, offered map[string]string) (*cluster.Cluster, error) {
+	return ResolveWithout(inv, kubernetes, offered, nil)
 }
 
 // ResolveWithout resolves the cluster as [Resolve] does, with the roles of some hosts
 // removed. An even number of etcd members is then allowed: the cluster has it until the
 // inventory names another one.
-func ResolveWithout(inv *inventory.Inventory, offered map[string]string, leaving []string) (*cluster.Cluster, error) {
+func ResolveWithout(inv *inventory.Inventory, kubernetes string, offered map[string]string, leaving []string) (*cluster.Cluster, error) {
 	spec, err := Spec(inv)
 	if err != nil {
 		return nil, err
 	}
 	spec.Etcd.AllowEven = spec.Etcd.AllowEven || len(leaving) > 0
+	spec.Kubernetes = cmp.Or(kubernetes, spec.Kubernetes)
 	fillVersions(&spec.Versions, offered)
 	hosts := make([]cluster.Host, 0, len(inv.Hosts))
 	for _, h := range inv.Hosts {

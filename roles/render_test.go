@@ -41,7 +41,7 @@ func newSite(t *testing.T, name string) *site {
 		t.Fatal(err)
 	}
 	s := &site{inv: inv, templates: map[string]int{}}
-	if s.cluster, err = roles.Resolve(inv, nil); err != nil {
+	if s.cluster, err = roles.Resolve(inv, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	s.images = imageNames(t, s.cluster)

@@ -14,10 +14,10 @@ import (
 func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 	o := r.options.Options
 	o.Invocation = journal.Invocation{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
-		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra}
+		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra, Kubernetes: call.Kubernetes}
 	o.skipVarCheck = true
 	switch call.Verb {
-	case verbInstall, verbRun:
+	case verbInstall, verbUpgrade, verbRun:
 		o.Extra = mergeVars(call.Extra, o.Extra)
 		run, err := c.byVerb(o)
 		if err == nil {

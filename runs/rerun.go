@@ -29,6 +29,8 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 		return c.Install(o)
 	case verbScaleUp, verbScaleDown, verbReset, verbStart:
 		return c.changing(o)
+	case verbUpgrade:
+		return c.Upgrade(o)
 	case verbRun:
 		return c.Playbook(o)
 	}

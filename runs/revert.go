@@ -97,7 +97,7 @@ func withoutLog(name string, o RevertOptions) *Revert {
 		o.Inventory = project.DefaultInventory
 	}
 	call := journal.Invocation{Verb: verbRun, Playbook: project.Absolute(o.OriginalRun), Inventory: project.Absolute(o.Inventory)}
-	if o.OriginalRun == verbInstall || o.OriginalRun == verbUnknown {
+	if o.OriginalRun == verbInstall || o.OriginalRun == verbUpgrade || o.OriginalRun == verbUnknown {
 		call.Verb, call.Playbook = o.OriginalRun, ""
 	}
 	return &Revert{ID: name, Invocation: call, log: &runLog{}, options: o}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/engine/program"
@@ -19,6 +20,7 @@ type runLog struct {
 	reached   map[string]map[string]bool // host -> task -> started, not skipped
 	drained   map[string]bool            // nodes that the run has drained and not uncordoned
 	unchanged map[string]map[string]bool // host -> step -> ended without a change
+	versions  []cluster.VersionChange    // irreversible changes that an upgrade was about to make
 }
 
 // changedStep is a step that changed something, or failed while it did.
@@ -69,6 +71,7 @@ func readRunLog(path string) (*runLog, error) {
 				t.unchanged[where][step] = true
 			}
 			t.noteChange(e)
+			t.noteVersions(e)
 		}
 		return nil
 	})

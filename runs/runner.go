@@ -61,9 +61,10 @@ type Options struct {
 	skipVarCheck bool
 }
 
-// The verbs of runs. A log of install, run or revert is enough to repeat the run.
+// The verbs of runs. A log of install, upgrade, run or revert is enough to repeat the run.
 const (
 	verbInstall   = "install"
+	verbUpgrade   = "upgrade"
 	verbScaleUp   = "scale-up"
 	verbScaleDown = "scale-down"
 	verbReset     = "reset"
@@ -96,6 +97,14 @@ func (c Runner) changing(o Options) (*Run, error) {
 // Start returns a run that starts the services of an installed cluster that is down.
 func (c Runner) Start(o Options) (*Run, error) {
 	o.Verb = verbStart
+	return c.changing(o)
+}
+
+// Upgrade returns a run that moves a cluster in use to the versions of its inventory, or
+// to the Kubernetes version of the options.
+func (c Runner) Upgrade(o Options) (*Run, error) {
+	o.Verb = verbUpgrade
+	c.Options.Kubernetes = o.Kubernetes
 	return c.changing(o)
 }
 

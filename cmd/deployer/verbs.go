@@ -7,6 +7,8 @@ func verbs(e env) []*cobra.Command {
 	return []*cobra.Command{
 		newInstallCommand(e),
 		newScaleDownCommand(e),
+		newUpgradeCommand(e),
+		newRollbackCommand(e),
 		newVerifyCommand(e),
 		newStatusCommand(e),
 		newKubeconfigCommand(e),

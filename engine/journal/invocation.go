@@ -28,6 +28,8 @@ type Invocation struct {
 	Reverts              string `json:"reverts,omitempty"`
 	Force                bool   `json:"force,omitempty"`
 	AllowChangedPlaybook bool   `json:"anyway,omitempty"`
+	// Kubernetes is the version that the command line named instead of the inventory's.
+	Kubernetes string `json:"kubernetes,omitempty"`
 	// LockHosts is true when only the hosts of the run were locked, not the masters.
 	LockHosts bool `json:"lock_hosts,omitempty"`
 	// Joining, Leaving and Dead are the hosts that the verb adds to the cluster, takes out
@@ -51,10 +53,11 @@ func (c Invocation) Same(other Invocation) bool {
 }
 
 // Covers reports whether an invocation does everything that another one does: it is
-// the Same, and each of its limit, tags and start is absent or equal to the other's.
+// the Same with the same version, and each of its limit, tags and start is absent or
+// equal to the other's.
 func (c Invocation) Covers(other Invocation) bool {
 	covers := func(mine, others []string) bool { return len(mine) == 0 || slices.Equal(mine, others) }
-	return c.Same(other) && (c.Limit == "" || c.Limit == other.Limit) && (c.StartAt == "" || c.StartAt == other.StartAt) &&
+	return c.Same(other) && c.Kubernetes == other.Kubernetes && (c.Limit == "" || c.Limit == other.Limit) && (c.StartAt == "" || c.StartAt == other.StartAt) &&
 		covers(c.Tags, other.Tags) && covers(c.SkipTags, other.SkipTags)
 }
 

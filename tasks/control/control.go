@@ -19,6 +19,7 @@ import (
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
 	"deployer/tasks/control/survey"
+	"deployer/tasks/control/upgrade"
 	"deployer/tasks/control/verify"
 	"deployer/tasks/examples"
 )
@@ -59,6 +60,8 @@ func Actions() []engine.Kind {
 		{Name: "nodes_ready", Doc: "Waits until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
 
 		{Name: "survey_cluster", Doc: "Examines etcd and the nodes of a running cluster, for the verbs that decide by it what to do.", Internal: true, New: func() any { return &survey.Survey{} }},
+		{Name: "version_changes", Doc: "Compares the versions that hosts have with the wanted ones.", Internal: true, New: func() any { return &upgrade.Changes{} }},
+		{Name: "node_work", Doc: "Decides whether pods must leave the node before an upgrade changes it.", Internal: true, New: func() any { return &upgrade.NodeWork{} }},
 
 		{Name: "verify_cluster", Doc: "Checks that nodes are Ready and the objects of kube-system run; problems are rows of the output, not failures.", Internal: true, New: func() any { return &verify.ClusterTask{} }},
 		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"deployer/limit"
+	"deployer/project"
+	"deployer/runs"
+	"deployer/tasks/control/upgrade"
+)
+
+// upgradeOptions are the flags of upgrade and of upgrade plan.
+type upgradeOptions struct {
+	runOptions
+	to             string
+	batch, maxFail string
+	canary         int
+	only           []string
+	drain          string
+}
+
+// upgradeComponents are the values of --only, in the order of an upgrade.
+var upgradeComponents = []string{
+	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
+}
+
+func newUpgradeCommand(e env) *cobra.Command {
+	var o upgradeOptions
+	cmd := &cobra.Command{
+		Use:     "upgrade",
+		GroupID: "cluster",
+		Short:   "Move the cluster to the versions of the inventory, host by host",
+		Long: `Upgrade moves a cluster in use to the versions of the inventory, or of --to. It checks
+all hosts and refuses steps that the components do not support, saves a verified
+snapshot of etcd, and then changes etcd member by member, masters one by one, and
+minions in batches: first one, then at most --batch-size at a time, each of which gives
+its place to the next. Every host passes the gates of install. A host on which a change
+fails gets its previous versions back.
+
+Pods leave a node when the work asks for it: for a kubelet or container runtime of
+another minor version, for a runtime that restarts under pods with host ports, and for
+another policy of the CPU or memory manager. Otherwise they stay.
+
+An interrupt ends the upgrade between hosts; deployer resume continues it, and deployer
+rollback takes it back.`,
+		Example: `  deployer upgrade plan --to v1.36.3
+  deployer upgrade --to v1.36.3 --batch-size 5%
+  deployer upgrade --only kube-apiserver`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given, err := o.resolve()
+			if err != nil {
+				return err
+			}
+			r, err := newRunner(e).Upgrade(given)
+			if err != nil {
+				return err
+			}
+			return runUpgrade(cmd.Context(), e, r, o)
+		},
+	}
+	upgradeFlags(cmd, &o)
+	runFlags(cmd, &o.runOptions)
+	lockFlags(cmd, &o.runOptions)
+	cmd.AddCommand(newUpgradePlan(e))
+	return cmd
+}
+
+// upgradeFlags adds the flags that describe an upgrade.
+func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "Kubernetes `version` instead of the inventory's, such as v1.36.3; set it in the inventory afterwards")
+	f.StringVar(&o.batch, "batch-size", "10%", "maximum number of minions in work at the same time, or a share of them")
+	f.StringVar(&o.maxFail, "max-fail", "0", "number or share of minions that may fail before no further one begins")
+	f.IntVar(&o.canary, "canary", 1, "number of minions that are changed before the others begin, one at a time")
+	f.StringSliceVar(&o.only, "only", nil, "change only the versions of these components: "+strings.Join(upgradeComponents, ", "))
+	o.drain = upgrade.DrainAuto
+	f.Var(&enumFlag{&o.drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
+		"move pods to other nodes first: auto where the work asks for it, always, or never")
+}
+
+// resolve returns the options of the run: flags become variables of the playbook.
+func (o upgradeOptions) resolve() (runs.Options, error) {
+	out, err := o.runOptions.resolve()
+	if err != nil {
+		return out, err
+	}
+	for _, l := range []struct{ flag, value string }{{"--batch-size", o.batch}, {"--max-fail", o.maxFail}} {
+		if _, err := limit.Parse(l.value); err != nil {
+			return out, usageError(fmt.Errorf("%s: %w", l.flag, err))
+		}
+	}
+	for _, name := range o.only {
+		if !slices.Contains(upgradeComponents, name) {
+			return out, usageError(fmt.Errorf("--only: there is no component %q: use %s", name, strings.Join(upgradeComponents, ", ")))
+		}
+	}
+	only := make([]any, len(o.only))
+	for i, name := range o.only {
+		only[i] = name
+	}
+	out.Kubernetes, out.Tags = o.to, o.only
+	out.Extra = map[string]any{
+		"upgrade_batch": o.batch, "upgrade_max_fail": o.maxFail, "upgrade_canary": o.canary,
+		"upgrade_only": only, "upgrade_drain": o.drain,
+	}
+	return out, nil
+}
+
+// runUpgrade executes an upgrade and prints where its snapshot is and what the inventory
+// has to say afterwards.
+func runUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions) error {
+	results := &upgradeResults{}
+	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()).with(results), r.Do)
+	if report == nil {
+		return err
+	}
+	outcome := firstError(err, finishRun(e, r, report, o.runOptions))
+	if o.output == "text" {
+		results.print(e.stdout)
+		printInventoryLine(e.stdout, r)
+	}
+	return outcome
+}
+
+// printInventoryLine says which line of the inventory the version of --to belongs to. As
+// long as the inventory has the older version, install refuses the downgrade.
+func printInventoryLine(w interface{ Write([]byte) (int, error) }, r *runs.Run) {
+	spec, err := project.KubernetesLine(r.Project.Inventory)
+	if r.Kubernetes == "" || err != nil || spec.Version == r.Kubernetes {
+		return
+	}
+	fmt.Fprintf(w, "%s: set kubernetes: %s there; until then deployer install refuses the older version\n", spec.Place, r.Kubernetes)
+}

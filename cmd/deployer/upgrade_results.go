@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"deployer/engine"
+	"deployer/inventory"
+)
+
+// upgradeResults collects what the tasks of an upgrade register for people: the versions
+// that change, and the snapshot of etcd.
+type upgradeResults struct {
+	mu           sync.Mutex
+	changes      []versionChange
+	irreversible []string
+	snapshot     string // host: path
+}
+
+// versionChange is a change of the same versions on some hosts.
+type versionChange struct {
+	component, from, to string
+	hosts               []string
+}
+
+// Emit implements engine.Sink.
+func (u *upgradeResults) Emit(e engine.Event) {
+	if e.Type != engine.EventStepEnd || e.Result == nil {
+		return
+	}
+	out := e.Result.Output
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if list, ok := out["changes"].([]any); ok && len(u.changes) == 0 { // every host of a run_once task has its result
+		for _, one := range list {
+			m, _ := one.(map[string]any)
+			u.add(fmt.Sprint(m["component"]), fmt.Sprint(m["from"]), fmt.Sprint(m["to"]), fmt.Sprint(m["host"]))
+		}
+		texts, _ := out["irreversible"].([]any)
+		for _, text := range texts {
+			u.irreversible = append(u.irreversible, fmt.Sprint(text))
+		}
+	}
+	if path, _ := out["path"].(string); path != "" && out["revision"] != nil && u.snapshot == "" {
+		u.snapshot = e.Host + ":" + path
+	}
+}
+
+func (u *upgradeResults) add(component, from, to, host string) {
+	i := slices.IndexFunc(u.changes, func(c versionChange) bool { return c.component == component && c.from == from && c.to == to })
+	if i < 0 {
+		i = len(u.changes)
+		u.changes = append(u.changes, versionChange{component: component, from: from, to: to})
+	}
+	u.changes[i].hosts = append(u.changes[i].hosts, host)
+}
+
+// print prints the snapshot.
+func (u *upgradeResults) print(w io.Writer) {
+	if u.snapshot != "" {
+		fmt.Fprintf(w, "snapshot of etcd: %s\n", u.snapshot)
+	}
+}
+
+// printChanges prints a line for each change, and what a rollback does not take back.
+func (u *upgradeResults) printChanges(w io.Writer) {
+	if len(u.changes) == 0 {
+		fmt.Fprintln(w, "versions: all hosts have those of the inventory")
+		return
+	}
+	fmt.Fprintln(w, "versions, in this order:")
+	for _, component := range upgradeComponents {
+		for _, c := range u.changes {
+			if c.component == component {
+				fmt.Fprintf(w, "  %s %s to %s: %s\n", component, c.from, c.to, inventory.CompressText(c.hosts))
+			}
+		}
+	}
+	for _, text := range u.irreversible {
+		fmt.Fprintf(w, "irreversible: %s\n", text)
+	}
+}

@@ -1,0 +1,54 @@
+// Package upgrade has the actions that decide what an upgrade changes: on the cluster as a
+// whole, and on one node, whose pods may have to leave it first. The rules are those of
+// package cluster; the actions collect what they need.
+package upgrade
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/preflight"
+)
+
+// Changes is the action `version_changes`. It compares the versions that hosts have with
+// the wanted ones.
+type Changes struct {
+	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
+	Only  []string `yaml:"only" doc:"Programs whose versions change; default all."`
+}
+
+// Check returns changes (host, component, from, to), any, and irreversible, the texts of
+// changes that a rollback does not take back.
+func (c *Changes) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
+	want, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	changes := selected(cluster.VersionChanges(preflight.FoundVersions(site, c.Found), want.Wanted()), c.Only)
+	list := make([]any, 0, len(changes))
+	for _, one := range changes {
+		list = append(list, map[string]any{"host": one.Host, "component": one.Component, "from": one.From, "to": one.To})
+	}
+	irreversible := []any{}
+	for _, one := range cluster.Irreversible(changes) {
+		irreversible = append(irreversible, fmt.Sprintf("%s of %s: %s to %s", one.Component, one.Host, one.From, one.To))
+	}
+	return engine.NoChange(engine.Output{"changes": list, "any": len(list) > 0, "irreversible": irreversible}), nil
+}
+
+// Apply is never needed.
+func (*Changes) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// selected returns the changes of some components; of all when only is empty.
+func selected(changes []cluster.VersionChange, only []string) []cluster.VersionChange {
+	if len(only) == 0 {
+		return changes
+	}
+	return slices.DeleteFunc(changes, func(c cluster.VersionChange) bool { return !slices.Contains(only, c.Component) })
+}
