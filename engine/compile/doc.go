@@ -121,6 +121,9 @@
 //	max_fail         the number of hosts that may fail after the canaries before the rollout stops;
 //	                 default 0. The limit of the host that fails counts
 //	critical         groups or patterns of hosts: when one of them fails, the rollout stops
+//	soak             a duration such as 2m, or an expression that gives one: after the change of a canary
+//	                 and its post_tasks the rollout waits so long, and then the gates of the block must hold
+//	                 again on the canary; else it is restored, between its pre_tasks and post_tasks
 //	when             conditions that select the hosts for which the rollout is in force; for other hosts
 //	                 the block is a block without rollout
 //

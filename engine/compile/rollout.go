@@ -27,6 +27,7 @@ type rawRollout struct {
 	MaxFail        yaml.Node `yaml:"max_fail"`
 	MaxUnavailable yaml.Node `yaml:"max_unavailable"`
 	Spread         yaml.Node `yaml:"spread"`
+	Soak           yaml.Node `yaml:"soak"`
 }
 
 // rawMaxUnavailable holds the keys of max_unavailable as written.
@@ -56,6 +57,7 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 		MaxParallel: c.hostLimit(d, &raw.MaxParallel, "max_parallel", defaultParallel),
 		MaxFail:     c.hostLimit(d, &raw.MaxFail, "max_fail", limit.Limit{}),
 		Spread:      c.rolloutExpr(d, &raw.Spread, "spread"),
+		Soak:        c.duration(d, &raw.Soak, "soak"),
 	}
 	if raw.Canary.Kind == 0 {
 		r.Canary.Names = []string{"all"}
@@ -90,6 +92,21 @@ func (c *compiler) hostLimit(d *lang.Document, n *yaml.Node, key string, other l
 		return program.HostLimit{Default: l}
 	}
 	return program.HostLimit{Default: other, Expr: c.rolloutExpr(d, n, key)}
+}
+
+// duration compiles a duration or an expression that gives one; 0 when there is none.
+func (c *compiler) duration(d *lang.Document, n *yaml.Node, key string) program.Duration {
+	if n.Kind == yaml.ScalarNode {
+		out, err := program.ParseDuration(n.Value)
+		if err == nil {
+			return program.Duration{Default: out}
+		}
+		if tag := n.ShortTag(); tag == "!!int" || tag == "!!float" {
+			c.fail(d.At(n).Errorf("%s: %v", key, err))
+			return program.Duration{}
+		}
+	}
+	return program.Duration{Expr: c.rolloutExpr(d, n, key)}
 }
 
 // rolloutExpr compiles an expression; nil when there is none or it is wrong.

@@ -39,6 +39,8 @@ type Rollout struct {
 	MaxUnavailable *MaxUnavailable
 	// Spread is an expression over whose values waiting hosts take turns; nil for none.
 	Spread *lang.Expr
+	// Soak is the time after the change of a canary at whose end its gates must hold again.
+	Soak Duration
 }
 
 // MaxUnavailable is the maximum number of hosts with the same value of By; a share is one
@@ -103,6 +105,9 @@ func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 			c.MaxUnavailable = m
 		}
 	}
+	if unknown(r.Soak.Expr) {
+		c.Soak.Expr = nil
+	}
 	if unknown(r.Spread) {
 		c.Spread = nil
 	}
@@ -112,7 +117,7 @@ func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 // Exprs returns the expressions of the rollout that each host evaluates.
 func (r *Rollout) Exprs() []*lang.Expr {
 	out := slices.Clone(r.When)
-	for _, e := range []*lang.Expr{r.MaxParallel.Expr, r.MaxFail.Expr, r.Spread} {
+	for _, e := range []*lang.Expr{r.MaxParallel.Expr, r.MaxFail.Expr, r.Spread, r.Soak.Expr} {
 		if e != nil {
 			out = append(out, e)
 		}

@@ -216,27 +216,31 @@ func (h *host) play() *program.Play {
 func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 	at := h.cursor
 	for b := h.run.prog.Ops[at].Block; b != nil; b = b.Parent {
-		to := 0
+		to, why := 0, f
 		switch inside := at > b.Begin && at < b.End; {
 		case inside && b.Rescue > at:
 			to = b.Rescue + 1
-			h.pendingFailures[b] = f
 		case inside && b.Always > at && h.runsAlways(b):
 			to = b.Always + 1
-			h.pendingFailures[b] = f
-			h.beginPostTasks(b, f)
+			why = h.beginPostTasks(b, f)
 		default: // in the block's last part, or at its begin or end
 			f = h.failBlock(ctx, b, f)
 			h.leaveThrottle(b)
 			delete(h.pendingFailures, b)
 			continue
 		}
-		h.vars.Assign("failure", map[string]any{"message": f.failure.Message, "detail": f.failure.Detail, "step": f.step})
-		h.run.coordinator.jump(h, to, lost)
-		h.cursor = to
+		h.handleFailure(b, to, why)
 		return nil
 	}
 	return f
+}
+
+// handleFailure moves the cursor to the part of a block that handles a failure.
+func (h *host) handleFailure(b *program.Block, to int, f *hostFailure) {
+	h.pendingFailures[b] = f
+	h.vars.Assign("failure", map[string]any{"message": f.failure.Message, "detail": f.failure.Detail, "step": f.step})
+	h.run.coordinator.jump(h, to, lost)
+	h.cursor = to
 }
 
 // leaveThrottle leaves a block's throttle.

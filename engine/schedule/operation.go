@@ -141,7 +141,7 @@ func (h *host) enterBlock(ctx context.Context, b *program.Block) error {
 	if b.Rollout != nil {
 		return h.enterRollout(ctx, b)
 	}
-	if err := h.beginBody(ctx, b); err != nil {
+	if past, err := h.beginBody(ctx, b); past || err != nil {
 		return err
 	}
 	h.cursor++
@@ -182,6 +182,9 @@ func (h *host) endRescue(ctx context.Context, b *program.Block) error {
 
 // leaveBlock ends a block and returns the failure that its always part has delayed.
 func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
+	if back, err := h.soak(ctx, b); back || err != nil {
+		return err
+	}
 	if err := h.endHooks(ctx, b); err != nil {
 		return err
 	}

@@ -66,16 +66,25 @@ func (r *run) restoreTasks(b *program.Block) ([]*program.Task, error) {
 				undo = append(undo, t)
 			}
 		}
-		if rescues(op.Block, i) {
-			continue
-		}
-		if g := op.Task.Gate(guards(op, b)); g != nil {
-			g.Block, g.Notify, g.Needs, g.Throttle = b.Parent, nil, nil, nil
+		if g := r.gateAt(i, b); g != nil {
 			hold = append(hold, g)
 		}
 	}
 	slices.Reverse(undo)
 	return append(undo, hold...), nil
+}
+
+// gateAt returns the readiness gate of a task of the body of a rollout; nil for none.
+func (r *run) gateAt(i int, body *program.Block) *program.Task {
+	op := r.prog.Ops[i]
+	if op.Kind != program.OpTask || rescues(op.Block, i) {
+		return nil
+	}
+	g := op.Task.Gate(guards(op, body))
+	if g != nil {
+		g.Block, g.Notify, g.Needs, g.Throttle = body.Parent, nil, nil, nil
+	}
+	return g
 }
 
 // guards returns the conditions of a task and of the blocks around it, inside of the

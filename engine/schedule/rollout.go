@@ -107,6 +107,13 @@ func (h *host) entrant(b *program.Block) (e rollout.Entrant, err error) {
 	return e, err
 }
 
+// isCanary reports whether h has entered the rollout at op as a canary.
+func (c *coordinator) isCanary(h *host, op int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.syncPoint(h, op, h.run.prog.Ops[op].Play).rollout.rules.IsCanary(h.name)
+}
+
 // recordArrival records how a host passed the block's sync point.
 func (r *blockRollout) recordArrival(h *host, f arrival) {
 	switch f {

@@ -119,16 +119,22 @@ func (h *host) skipOps(from, to int, reason string) {
 }
 
 // beginPostTasks records the failure f at the cursor, after which the host runs the
-// post_tasks of b.
-func (h *host) beginPostTasks(b *program.Block, f *hostFailure) {
+// post_tasks of b. It returns the failure that they handle: an earlier one, when the host
+// was to be restored.
+func (h *host) beginPostTasks(b *program.Block, f *hostFailure) *hostFailure {
 	v := h.inRollout
 	if v == nil || v.block != b {
-		return
+		return f
+	}
+	if v.restoring {
+		v.failure.restored = &engine.RestoreResult{Failure: fmt.Sprintf("pre_tasks failed before its restore, at %q: %s", f.step, f.failure.Message)}
+		return v.failure
 	}
 	f.at, v.failure, v.preTasks = h.cursor, f, false
 	if v.placeOf(f.at) == inPreTasks && !f.cancelled {
 		f.restored = &engine.RestoreResult{NotBegun: true}
 	}
+	return f
 }
 
 // endHooks records on the host that the post_tasks of b have run.

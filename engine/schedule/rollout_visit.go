@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"deployer/engine"
 	"deployer/engine/program"
@@ -16,6 +17,11 @@ type rolloutVisit struct {
 	changed bool // a step of the body has changed something
 	// preTasks is true until the body begins: the end of the run still stops the host.
 	preTasks bool
+	// soak is the time for which the host, a canary, is watched after its change; 0 for none.
+	soak time.Duration
+	// restoring is true when the host runs the pre_tasks again, before its restore, because
+	// its gates did not hold after the soak time.
+	restoring bool
 	// failure is the failure after which the host runs the post_tasks; nil for none.
 	failure *hostFailure
 }
@@ -39,6 +45,10 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 	if err != nil {
 		return h.failOutsideTask(ctx, b.Name, err)
 	}
+	soak, err := b.Duration("soak", b.Rollout.Soak, h.vars)
+	if err != nil {
+		return h.failOutsideTask(ctx, b.Name, err)
+	}
 	if h.noteLimit(b, limits.MaxParallel); h.run.opts.CheckOnly {
 		return h.checkRollout(ctx, b)
 	}
@@ -58,6 +68,9 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 		return h.cannotWait(err)
 	}
 	h.inRollout = &rolloutVisit{block: b}
+	if h.run.coordinator.isCanary(h, b.Begin) {
+		h.inRollout.soak = soak
+	}
 	return h.beginHooks(b, found.changes)
 }
 
@@ -82,19 +95,26 @@ func (h *host) checkRollout(ctx context.Context, b *program.Block) error {
 }
 
 // beginBody ends the pre_tasks when b is the body of the host's rollout. From here on the
-// host comes to the end of the block or is restored.
-func (h *host) beginBody(ctx context.Context, b *program.Block) error {
-	if h.inRollout == nil || !h.inRollout.preTasks || h.inRollout.block.Rollout.Body != b {
-		return nil
+// host comes to the end of the block or is restored. past is true when it was restored, and
+// the cursor is at the post_tasks.
+func (h *host) beginBody(ctx context.Context, b *program.Block) (past bool, err error) {
+	v := h.inRollout
+	if v == nil || v.block.Rollout.Body != b || !v.preTasks && !v.restoring {
+		return false, nil
 	}
 	if err := h.flush(ctx); err != nil {
-		return err
+		return false, err
+	}
+	if v.restoring {
+		h.restoreBody(ctx, v.failure)
+		h.handleFailure(v.block, v.block.Always+1, v.failure)
+		return true, nil
 	}
 	if h.run.stop.Err() != nil {
-		return context.Cause(h.run.stop)
+		return false, context.Cause(h.run.stop)
 	}
-	h.inRollout.preTasks = false
-	return nil
+	v.preTasks = false
+	return false, nil
 }
 
 // finishRollout ends the block, after its last check.
