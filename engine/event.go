@@ -59,6 +59,9 @@ type Report struct {
 	// LeftOpen lists temporary states that the run could not end, such as a cordoned
 	// node, each with what to do about it.
 	LeftOpen []string `json:"left,omitempty"`
+	// Paused are the names of the rollouts that have paused after their canaries, in this
+	// run or in the runs that it resumes. A run that resumes this one passes these pauses.
+	Paused []string `json:"paused,omitempty"`
 }
 
 // HostReport counts what happened on one host.

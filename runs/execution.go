@@ -110,6 +110,7 @@ func (s *execution) options() schedule.Options {
 		Sink:            s.events,
 		Redactor:        s.redactor,
 		Interrupt:       s.observer.Interrupt,
+		PassedPauses:    s.passedPauses,
 	}
 	if s.recorder != nil {
 		o.Recorder = s.recorder

@@ -23,7 +23,11 @@ func (c Runner) Resume(r *journal.Record, given Options, allowChanged bool) (*Ru
 		h.Invocation.Limit = strings.Join(failedHosts(r.Report), ",")
 	}
 	if h.Plan != nil {
-		return c.resumeApply(h, given)
+		run, err := c.resumeApply(h, given)
+		if err == nil {
+			run.passedPauses = passedPauses(r)
+		}
+		return run, err
 	}
 	run, err := c.rerun(h.Invocation, given)
 	if err != nil {
@@ -35,8 +39,16 @@ func (c Runner) Resume(r *journal.Record, given Options, allowChanged bool) (*Ru
 	if changed := c.changedSince(h, run.Project.Digests()); len(changed) > 0 && !allowChanged {
 		return nil, &RefusedError{fmt.Errorf("changed since run %s: %s; to continue with the present files, use --allow-changed-playbook", h.Run, strings.Join(changed, ", "))}
 	}
-	run.resumes = h.Run
+	run.resumes, run.passedPauses = h.Run, passedPauses(r)
 	return run, nil
+}
+
+// passedPauses returns the rollouts that have paused in a run: to resume it confirms them.
+func passedPauses(r *journal.Record) []string {
+	if r.Report == nil {
+		return nil
+	}
+	return r.Report.Paused
 }
 
 // resumeApply continues a plan that was applied in part.

@@ -41,6 +41,8 @@ type Run struct {
 	resumes string        // id of the run that this one resumes; empty for none
 	applies *plan.Plan    // plan to apply; nil for none
 	applied *journal.Plan // the file of applies
+	// passedPauses are the rollouts that have paused in the runs that this one resumes.
+	passedPauses []string
 	// observed is filled by a survey; nil for other runs.
 	observed *compare.Observed
 

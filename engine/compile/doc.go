@@ -124,6 +124,9 @@
 //	soak             a duration such as 2m, or an expression that gives one: after the change of a canary
 //	                 and its post_tasks the rollout waits so long, and then the gates of the block must hold
 //	                 again on the canary; else it is restored, between its pre_tasks and post_tasks
+//	pause            true, or a condition: after the canaries the run stops as after an interrupt, and
+//	                 `deployer resume` changes the other hosts. The variables are those of the first host
+//	                 of the play before the run. A revert does not pause
 //	when             conditions that select the hosts for which the rollout is in force; for other hosts
 //	                 the block is a block without rollout
 //

@@ -28,6 +28,7 @@ type rawRollout struct {
 	MaxUnavailable yaml.Node `yaml:"max_unavailable"`
 	Spread         yaml.Node `yaml:"spread"`
 	Soak           yaml.Node `yaml:"soak"`
+	Pause          yaml.Node `yaml:"pause"`
 }
 
 // rawMaxUnavailable holds the keys of max_unavailable as written.
@@ -57,6 +58,7 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 		MaxParallel: c.hostLimit(d, &raw.MaxParallel, "max_parallel", defaultParallel),
 		MaxFail:     c.hostLimit(d, &raw.MaxFail, "max_fail", limit.Limit{}),
 		Spread:      c.rolloutExpr(d, &raw.Spread, "spread"),
+		Pause:       c.conditions(d, &raw.Pause, "pause"),
 		Soak:        c.duration(d, &raw.Soak, "soak"),
 	}
 	if raw.Canary.Kind == 0 {

@@ -39,6 +39,8 @@ type Rollout struct {
 	MaxUnavailable *MaxUnavailable
 	// Spread is an expression over whose values waiting hosts take turns; nil for none.
 	Spread *lang.Expr
+	// Pause are conditions under which the run stops after the canaries, until it is resumed.
+	Pause []*lang.Expr
 	// Soak is the time after the change of a canary at whose end its gates must hold again.
 	Soak Duration
 }
@@ -80,11 +82,12 @@ func (b *Block) Text(e *lang.Expr, vars *lang.Vars) (string, error) {
 	return fmt.Sprint(v), nil
 }
 
-// Computable returns the rollout without the expressions that known rejects; known gets the
-// variables that an expression reads. A condition that is left out counts as true, a limit
+// Computable returns the rollout without its pause, and without the expressions that known
+// rejects; known gets the variables that an expression reads. A condition that is left out counts as true, a limit
 // has its default, and of unknown groups one host goes at a time.
 func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 	c := *r
+	c.Pause = nil
 	unknown := func(e *lang.Expr) bool { return e != nil && !known(e.Refs()) }
 	c.When = slices.DeleteFunc(slices.Clone(r.When), unknown)
 	for _, l := range []*HostLimit{&c.Canaries, &c.MaxParallel, &c.MaxFail} {

@@ -27,6 +27,8 @@ type Rules struct {
 	OneAtATime []map[string]bool
 	// Critical are hosts whose failure stops the rollout.
 	Critical map[string]bool
+	// Pause lets no host enter after the canaries.
+	Pause bool
 }
 
 // Entrant is a host that has changes. Its limits hold when it enters, and when it fails.
@@ -142,6 +144,16 @@ func (r *Rollout) IsCanary(host string) bool { return r.canary[host] }
 // Stopped reports whether no host may enter any more.
 func (r *Rollout) Stopped() bool { return r.stopped }
 
+// Paused reports whether hosts wait that only Rules.Pause keeps from entering.
+func (r *Rollout) Paused() bool {
+	return !r.stopped && len(r.waiting) > 0 && r.stage() == nil && r.atPause()
+}
+
+// atPause reports whether canaries have proved the change, and a pause follows.
+func (r *Rollout) atPause() bool {
+	return r.rules.Pause && len(r.rules.Canary) > 0 && len(r.proved) > 0
+}
+
 // Untouched returns the number of hosts that wait or are undecided.
 func (r *Rollout) Untouched() int { return len(r.waiting) + len(r.undecided) }
 
@@ -169,6 +181,9 @@ func (r *Rollout) next() (e Entrant, ok bool) {
 	if group := r.stage(); group != nil {
 		// Without a waiting host of the group, one that is undecided may become its canary.
 		return r.first(func(e Entrant) bool { return len(r.inside) == 0 && group[e.Host] })
+	}
+	if r.atPause() {
+		return Entrant{}, false
 	}
 	return r.first(r.mayEnter)
 }

@@ -61,6 +61,14 @@ func TestOrder(t *testing.T) {
 			Rules{Canary: []map[string]bool{set("n1", "n2", "n3"), set("m1")}, Canaries: 2}, 0,
 			[]string{"wait n1 => n1", "wait n2 =>", "wait n3 =>", "wait m1 =>", "ok n1 => n2", "ok n2 => m1", "ok m1 => n3"},
 		},
+		"a pause after the canaries": {
+			Rules{Canary: []map[string]bool{set("a", "b", "c")}, Pause: true}, 0,
+			[]string{"wait a => a", "wait b =>", "ok a =>", "wait c =>", "paused"},
+		},
+		"no pause without other hosts": {
+			Rules{Canary: []map[string]bool{set("a", "b")}, Pause: true}, 0,
+			[]string{"wait a => a", "ok a =>", "pass b =>", "running"},
+		},
 		"a critical host stops all": {
 			Rules{Critical: set("b")}, 5,
 			[]string{"wait a => a", "wait b => b", "wait c =>", "fail a => c", "fail b =>", "wait d =>", "stopped"},
@@ -78,6 +86,12 @@ func TestOrder(t *testing.T) {
 			})
 			r := New(tt.rules, members)
 			for _, step := range tt.steps {
+				if step == "paused" || step == "running" {
+					if r.Paused() != (step == "paused") {
+						t.Errorf("not %s", step)
+					}
+					continue
+				}
 				if step == "stopped" {
 					if !r.Stopped() {
 						t.Error("not stopped")
@@ -134,6 +148,7 @@ type world struct {
 	rng      *rand.Rand
 	rollout  *Rollout
 	canaries int
+	pause    bool
 	groups   []map[string]bool // of canaries, in order
 	single   map[string]bool   // one at a time
 	critical map[string]bool
@@ -149,7 +164,7 @@ type world struct {
 
 func newWorld(seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	w := &world{rng: rng, canaries: 1 + rng.IntN(2), single: map[string]bool{}, critical: map[string]bool{}, entrants: map[string]Entrant{},
+	w := &world{rng: rng, canaries: 1 + rng.IntN(2), pause: rng.IntN(5) == 0, single: map[string]bool{}, critical: map[string]bool{}, entrants: map[string]Entrant{},
 		waiting: map[string]bool{}, inside: map[string]bool{}, proved: map[string]bool{}, domains: map[string]int{}, entered: map[string]int{}}
 	minions := map[string]bool{}
 	limits := Entrant{MaxParallel: 1 + rng.IntN(4), MaxFail: rng.IntN(3)}
@@ -182,7 +197,7 @@ func newWorld(seed uint64) *world {
 		w.groups = []map[string]bool{minions, w.single}
 	}
 	w.undecided = slices.Clone(w.hosts)
-	w.rollout = New(Rules{Canary: w.groups, Canaries: w.canaries, OneAtATime: []map[string]bool{w.single}, Critical: w.critical}, w.hosts)
+	w.rollout = New(Rules{Canary: w.groups, Canaries: w.canaries, OneAtATime: []map[string]bool{w.single}, Critical: w.critical, Pause: w.pause}, w.hosts)
 	return w
 }
 
@@ -254,6 +269,8 @@ func (w *world) enter(h string) string {
 	switch {
 	case group != nil && (!group[h] || len(w.inside) > 0 || !w.rollout.IsCanary(h)):
 		return "it is not the next canary, or not alone"
+	case group == nil && w.pause && len(w.groups) > 0 && len(w.proved) > 0:
+		return "the rollout pauses"
 	case group == nil && w.rollout.IsCanary(h):
 		return "it counts as a canary"
 	}
@@ -315,6 +332,12 @@ func TestInvariants(t *testing.T) {
 					t.Fatalf("seed %d: %s entered: %s", seed, h, wrong)
 				}
 			}
+		}
+		if w.rollout.Paused() {
+			if !w.pause || len(w.groups) == 0 || w.needsCanary() != nil || len(w.waiting) == 0 {
+				t.Fatalf("seed %d: the rollout pauses without a reason", seed)
+			}
+			continue
 		}
 		if !w.rollout.Stopped() && len(w.waiting) > 0 {
 			t.Fatalf("seed %d: %d hosts wait for ever", seed, len(w.waiting))

@@ -87,6 +87,9 @@ type Options struct {
 	RunID string
 	// ResumedRuns are the runs that this run resumes, the newest first.
 	ResumedRuns []string
+	// PassedPauses are the names of rollouts that have paused in ResumedRuns; they do not
+	// pause again.
+	PassedPauses []string
 	// CheckOnly runs checks and changes nothing.
 	CheckOnly bool
 	// Unlocked runs the steps without the run lock of the hosts.

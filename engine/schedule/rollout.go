@@ -17,12 +17,14 @@ type blockRollout struct {
 	rules   *rollout.Rollout
 	waiters map[string]*waiter
 	cause   string // the first failure
+	run     *run
+	paused  bool
 }
 
 // newBlockRollout computes the groups of a rollout, with the variables that the first host
 // has before the run.
 func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout, error) {
-	out := &blockRollout{block: b, waiters: map[string]*waiter{}}
+	out := &blockRollout{run: r, block: b, waiters: map[string]*waiter{}}
 	names := make([]string, len(members))
 	for i, h := range members {
 		names[i] = h.name
@@ -55,10 +57,14 @@ func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout,
 	if err != nil {
 		return nil, err
 	}
+	pause, err := r.pauses(b, vars)
+	if err != nil {
+		return nil, err
+	}
 	if canaries.Count == 0 {
 		canary = nil
 	}
-	out.rules = rollout.New(rollout.Rules{Canary: canary, Canaries: canaries.Count, OneAtATime: single, Critical: critical}, names)
+	out.rules = rollout.New(rollout.Rules{Canary: canary, Canaries: canaries.Count, OneAtATime: single, Critical: critical, Pause: pause}, names)
 	return out, nil
 }
 
@@ -130,6 +136,10 @@ func (c *coordinator) admit(r *blockRollout) {
 	for _, name := range r.rules.Next() {
 		c.release(r.waiters[name], nil)
 		delete(r.waiters, name)
+	}
+	if r.rules.Paused() && !r.paused {
+		r.paused = true
+		r.run.pause(r.block)
 	}
 	if !r.rules.Stopped() {
 		return

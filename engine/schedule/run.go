@@ -39,6 +39,7 @@ type run struct {
 
 	leftOpenMu sync.Mutex
 	leftOpen   []string // states that no cleanup could end
+	paused     []string // names of rollouts that have paused
 }
 
 // ErrInterrupted is the cause of what is cancelled when the user stops the run.
@@ -194,7 +195,8 @@ func (r *run) parked() []engine.HostReport {
 }
 
 func (r *run) report(ctx context.Context) *engine.Report {
-	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.CheckOnly, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}, LeftOpen: r.leftOpen}
+	out := &engine.Report{Run: r.opts.RunID, Check: r.opts.CheckOnly, Elapsed: time.Since(r.started), Hosts: []engine.HostReport{}, LeftOpen: r.leftOpen,
+		Paused: append(slices.Clone(r.opts.PassedPauses), r.paused...)}
 	for _, h := range r.hosts {
 		out.Hosts = append(out.Hosts, h.reportNow())
 	}
@@ -204,6 +206,9 @@ func (r *run) report(ctx context.Context) *engine.Report {
 		out.Aborted = context.Cause(ctx).Error()
 	case errors.Is(cause, ErrInterrupted):
 		out.Interrupted = true
+		if len(r.paused) > 0 {
+			out.Aborted = cause.Error()
+		}
 	case cause != nil:
 		out.Aborted = cause.Error()
 	}

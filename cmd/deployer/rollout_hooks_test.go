@@ -1,0 +1,78 @@
+package main
+
+import "testing"
+
+// maintained is a playbook whose pre_tasks leave a mark that its post_tasks remove.
+const maintained = `- hosts: all
+  vars: {careful: false, port: 80}
+  tasks:
+    - {name: directory, directory: {paths: [/srv]}}
+    - name: site
+      rollout: {max_parallel: 1, pause: careful}
+      pre_tasks:
+        - {name: mark, file: {path: /srv/maintenance, content: "on\n"}}
+      block:
+        - {name: configuration, file: {path: /srv/site.conf, content: "port {{ port }}\n"}}
+        - {name: second file, file: {path: /srv/site.port, content: "{{ port }}\n"}}
+      post_tasks:
+        - {name: unmark, absent: {paths: [/srv/maintenance]}}
+`
+
+// TestRolloutPostTasksAfterKill checks that a mark of pre_tasks does not outlive a run that
+// was killed at any step, whether the run is resumed or reverted.
+func TestRolloutPostTasksAfterKill(t *testing.T) {
+	for _, at := range []string{"mark", "configuration", "second file"} {
+		for _, then := range []string{"resume", "revert"} {
+			t.Run(at+", "+then, func(t *testing.T) {
+				s := newTestSite(t, 1, map[string]string{"site.yaml": maintained})
+				s.deployer(exitOK, "run", "site.yaml")
+				s.kill([]string{`"step.end"`, `"name":"` + at + `"`}, "run", "site.yaml", "-e", "port=81")
+				want := "port 81\n"
+				if then == "resume" {
+					s.deployer(exitOK, "resume")
+				} else {
+					want = "port 80\n"
+					s.deployer(exitOK, "revert", s.runs()[0].Header.Run, "--yes")
+				}
+				if conf, mark := s.hostFile(0, "srv/site.conf"), s.hostFile(0, "srv/maintenance"); conf != want || mark != "-" {
+					t.Errorf("the configuration is %q, the mark %q", conf, mark)
+				}
+			})
+		}
+	}
+}
+
+// TestRolloutPauseAndResume checks the commands around a pause.
+func TestRolloutPauseAndResume(t *testing.T) {
+	s := newTestSite(t, 3, map[string]string{"site.yaml": maintained})
+	out, _ := s.deployer(exitInterrupted, "run", "site.yaml", "-e", "careful=true")
+	requireTexts(t, out, `the rollout of "site" pauses after its canaries`, "deployer resume", "interrupted")
+	changed := 0
+	for i := range 3 {
+		if s.hostFile(i, "srv/site.conf") != "-" {
+			changed++
+		}
+	}
+	if changed != 1 {
+		t.Errorf("%d hosts were changed, want the canary alone", changed)
+	}
+	shown, _ := s.deployer(exitOK, "runs", "show", s.runs()[0].Header.Run)
+	requireTexts(t, shown, `the rollout of "site" pauses after its canaries`)
+	s.deployer(exitOK, "resume")
+	for i := range 3 {
+		if got := s.hostFile(i, "srv/site.conf") + s.hostFile(i, "srv/maintenance"); got != "port 80\n-" {
+			t.Errorf("host %d has %q", i, got)
+		}
+	}
+}
+
+// TestRolloutPreTasksFail checks what the summary and runs show say of a host whose pre_tasks fail.
+func TestRolloutPreTasksFail(t *testing.T) {
+	s := newTestSite(t, 2, map[string]string{"site.yaml": maintained})
+	s.writeHostFile(0, "srv/maintenance/file", "a directory is in the way")
+	s.writeHostFile(1, "srv/maintenance/file", "a directory is in the way")
+	out, _ := s.deployer(exitRestored, "run", "site.yaml")
+	requireTexts(t, out, `at "mark"`, "its change was not begun", `failed at "mark" in pre_tasks; its change was not begun; 1 other host was left as it is`)
+	shown, _ := s.deployer(exitOK, "runs", "show", s.runs()[0].Header.Run)
+	requireTexts(t, shown, `at "mark"`, "its change was not begun")
+}
