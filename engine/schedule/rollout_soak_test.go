@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,7 +101,13 @@ func TestRolloutSoakInterrupted(t *testing.T) {
 	w.task = ".1"
 	interrupt := make(chan struct{})
 	w.s.opts = func(o *Options) { o.Interrupt = interrupt }
-	time.AfterFunc(200*time.Millisecond, func() { close(interrupt) })
+	step, once := w.s.fleet.onSegment, sync.Once{}
+	w.s.fleet.onSegment = func(host string, check bool, s engine.Step) string {
+		if s.Name == "healthy" && !check {
+			once.Do(func() { close(interrupt) })
+		}
+		return step(host, check, s)
+	}
 	start := time.Now()
 	r := w.s.run(t, t.Context(), rolloutOf("{soak: 1h, max_parallel: 1}"))
 	if time.Since(start) > time.Minute || w.of("h1") != "change healthy soaked back healthy" || !r.Interrupted {
