@@ -240,3 +240,26 @@ func TestCordonAction(t *testing.T) {
 		}
 	}
 }
+
+// TestCordonCreatesTheNode: a host that joins has a Node that is cordoned and marked
+// before its kubelet registers; a node that exists is left alone.
+func TestCordonCreatesTheNode(t *testing.T) {
+	t.Parallel()
+	y := newTestCluster(t, false)
+	create := &CordonAction{Node: "n2", Create: true}
+	if change, _, err := y.do(t, create); err != nil || !change.Needed || state(y.api, "n2") != "cordoned, marked" {
+		t.Fatalf("%+v, %v, n2 is %s", change, err, state(y.api, "n2"))
+	}
+	if left := y.cleanups.Take("n1"); len(left) > 0 {
+		t.Errorf("the cordon would be taken back when the host fails: %v", left)
+	}
+	if change, _, err := y.do(t, create); err != nil || change.Needed {
+		t.Errorf("again: %+v, %v", change, err)
+	}
+	if change, _, err := y.do(t, &CordonAction{Node: "n1", Create: true}); err != nil || change.Needed || state(y.api, "n1") != "open" {
+		t.Errorf("a node in use: %+v, %v, n1 is %s", change, err, state(y.api, "n1"))
+	}
+	if change, _, err := y.do(t, &UncordonAction{Node: "n2", Timeout: time.Second}); err != nil || !change.Needed || state(y.api, "n2") != "open" {
+		t.Errorf("uncordon: %+v, %v, n2 is %s", change, err, state(y.api, "n2"))
+	}
+}

@@ -5,16 +5,19 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"deployer/engine"
 	"deployer/tasks/control/kube"
 )
 
 // CordonAction is the action `kube_cordon`. Several nodes that are to be drained are
-// cordoned first, so that no pod moves from one of them to another.
+// cordoned first, so that no pod moves from one of them to another. With Create a host
+// that joins the cluster registers as a node that is cordoned already.
 type CordonAction struct {
 	Node      string `yaml:"node" doc:"Node to cordon; default: the host's own."`
 	MissingOK bool   `yaml:"missing_ok" doc:"Do nothing when there is no such node. Default false."`
+	Create    bool   `yaml:"create" doc:"Create the Node object, cordoned, when there is none, before the kubelet registers; do nothing when there is one. A host that fails keeps the cordon. Default false."`
 }
 
 // Check reports a node that accepts pods.
@@ -25,7 +28,10 @@ func (a *CordonAction) Check(ctx context.Context, site engine.ActionContext) (en
 	}
 	name := nodeOf(a.Node, site)
 	node, err := kube.GetNode(ctx, client, name)
-	if a.MissingOK && apierrors.IsNotFound(err) {
+	switch {
+	case a.Create && apierrors.IsNotFound(err):
+		return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: targetOf(a.Node), Action: "create, cordoned until the host has joined"}), nil
+	case apierrors.IsNotFound(err) && a.MissingOK, err == nil && a.Create:
 		return engine.Change{}, nil
 	}
 	if err != nil {
@@ -51,9 +57,31 @@ func (a *CordonAction) Apply(ctx context.Context, site engine.ActionContext, _ e
 		return nil, err
 	}
 	name := nodeOf(a.Node, site)
+	if a.Create {
+		return engine.Output{"node": name}, createCordoned(ctx, client, name, site.RunID())
+	}
 	pledge(site, client, name)
 	if _, err := cordon(ctx, client, name, site.RunID()); err != nil {
 		return nil, fmt.Errorf("cordoning node %s: %w", name, err)
 	}
 	return engine.Output{"node": name}, nil
+}
+
+// createCordoned creates the Node object of a kubelet that registers later. A kubelet
+// takes an object that exists as its own (kubernetes pkg/kubelet,
+// tryRegisterWithAPIServer).
+func createCordoned(ctx context.Context, c *kube.Client, name, run string) error {
+	mark, err := markText(run)
+	if err != nil {
+		return err
+	}
+	node := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": map[string]any{"name": name, "annotations": map[string]any{annotation: mark}},
+		"spec":     map[string]any{"unschedulable": true},
+	}}
+	if err := c.Create(ctx, node); err != nil {
+		return fmt.Errorf("creating node %s: %w", name, err)
+	}
+	return nil
 }

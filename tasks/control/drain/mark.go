@@ -65,14 +65,20 @@ func cordonedByOthers(node *corev1.Node) bool {
 	return others
 }
 
+// markText returns the content of the annotation.
+func markText(run string) (string, error) {
+	text, err := json.Marshal(Mark{Run: run, Since: time.Now().UTC().Truncate(time.Second)})
+	return string(text), err
+}
+
 // cordon makes the node unschedulable and marks it. It returns the earlier state.
 func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, err error) {
 	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
 		if was = CordonOf(node); was != Open {
 			return nil, nil
 		}
-		mark, err := json.Marshal(Mark{Run: run, Since: time.Now().UTC().Truncate(time.Second)})
-		return nodePatch(string(mark), true), err
+		mark, err := markText(run)
+		return nodePatch(mark, true), err
 	})
 	return was, err
 }

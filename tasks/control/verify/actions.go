@@ -65,6 +65,7 @@ func (EtcdTask) Apply(context.Context, engine.ActionContext, engine.Change) (eng
 type PodsTask struct {
 	Image   string        `yaml:"image" doc:"Image of the probe; it is not pulled and must be on the nodes." required:"true"`
 	Nodes   int           `yaml:"nodes" doc:"Maximum number of nodes with a probe pod; default 10."`
+	Include []string      `yaml:"include" doc:"Nodes that have a probe pod in any case, whether they are Ready or cordoned; default none."`
 	Outside string        `yaml:"outside" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 90s."`
 }
@@ -77,7 +78,7 @@ func (p *PodsTask) Check(ctx context.Context, site engine.ActionContext) (engine
 		return engine.Change{}, err
 	}
 	o := Options{
-		Image: p.Image, Nodes: p.Nodes, Outside: p.Outside, Timeout: p.Timeout,
+		Image: p.Image, Nodes: p.Nodes, Include: p.Include, Outside: p.Outside, Timeout: p.Timeout,
 		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Progress: site.Progress,
 	}
 	if o.Outside != "" && !resolvable(ctx, site, c) {

@@ -13,6 +13,8 @@ type Options struct {
 	// Nodes is the maximum number of nodes with a pod; default 10. Up to 10 pods,
 	// all pairs are tested.
 	Nodes int
+	// Include are nodes that have a pod in any case.
+	Include []string
 	// Domain is the DNS domain of the cluster; default cluster.local.
 	Domain string
 	// ServiceIP is the address of the Service kubernetes.default.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"deployer/tasks/control/kube"
@@ -28,6 +29,11 @@ func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 	}
 	removeStale(ctx, c, time.Now())
 	names, rows := sample(ctx, c, o.Nodes)
+	for _, name := range o.Include {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	if len(names) == 0 {
 		return append(rows, report.Bad("test pods", "", "no node is Ready"))
 	}
