@@ -153,6 +153,7 @@ func (p *Project) Variables() (*roles.Variables, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.SetGroups(p.groups)
 	return v, v.SetDeparture(p.Departure)
 }
 

@@ -122,6 +122,9 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 	return v, nil
 }
 
+// SetGroups sets groups: the hosts of each group and role of a run.
+func (v *Variables) SetGroups(table map[string][]string) { v.shared["groups"] = groups(table) }
+
 // SetDeparture sets leaving, the part of the cluster that the run takes out of it; with
 // nil nothing leaves.
 func (v *Variables) SetDeparture(d *cluster.Departure) error {

@@ -6,7 +6,9 @@ import "github.com/spf13/cobra"
 func verbs(e env) []*cobra.Command {
 	return []*cobra.Command{
 		newInstallCommand(e),
+		newScaleUpCommand(e),
 		newScaleDownCommand(e),
+		newResetCommand(e),
 		newUpgradeCommand(e),
 		newRollbackCommand(e),
 		newVerifyCommand(e),

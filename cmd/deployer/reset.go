@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"deployer/runs"
+)
+
+// resetOptions are the flags of reset.
+type resetOptions struct {
+	runOptions
+	yes, wipe bool
+	cluster   string
+}
+
+func newResetCommand(e env) *cobra.Command {
+	var o resetOptions
+	cmd := &cobra.Command{
+		Use:     "reset",
+		GroupID: "cluster",
+		Short:   "Remove the cluster from all its hosts",
+		Long: `Reset ends the cluster: services, containers, units, binaries, configuration, rules,
+routes and mounts go from every host of the inventory that has a role. Pods are not
+drained. Packages, users and swap settings of the hosts stay.
+
+Data of etcd, the keys of the cluster and container images stay too, and install brings
+the same cluster back from them. With --wipe they go, and the cluster is lost.
+
+It asks for the name of the cluster. Hosts that cannot be reached are left out; the
+summary names them, and the same command takes them in later.`,
+		Example: `  deployer reset
+  deployer reset --wipe --yes --cluster prod`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given, err := o.resolve()
+			if err != nil {
+				return err
+			}
+			given.Extra = map[string]any{"wipe": o.wipe}
+			r, err := newRunner(e).Reset(given)
+			if err != nil {
+				return err
+			}
+			if err := o.confirm(e, r); err != nil {
+				return err
+			}
+			if err := execute(cmd.Context(), e, r, o.runOptions); err != nil || o.Check || o.output != "text" {
+				return err
+			}
+			if !o.wipe {
+				fmt.Fprintln(e.stdout, "\nData of etcd, the keys of the cluster and container images are still on the hosts; deployer reset --wipe removes them.")
+			}
+			return nil
+		},
+	}
+	runFlags(cmd, &o.runOptions)
+	lockFlags(cmd, &o.runOptions)
+	f := cmd.Flags()
+	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation; needs --cluster")
+	f.StringVar(&o.cluster, "cluster", "", "with --yes: `name` of the cluster, which must be that of the inventory")
+	f.BoolVar(&o.wipe, "wipe", false, "also delete etcd's data, the keys of the cluster, container images and logs of pods")
+	return cmd
+}
+
+// confirm prompts for the name of the cluster, or compares it with --cluster.
+func (o resetOptions) confirm(e env, r *runs.Run) error {
+	name := r.Project.Cluster.Name
+	switch {
+	case o.Check:
+		return nil
+	case o.yes && o.cluster == name:
+		return nil
+	case o.yes || !isTerminal(e.stdin):
+		return &exitError{exitRefused, fmt.Errorf("nothing was changed: confirm with --yes --cluster %s", name)}
+	case o.cluster != "" && o.cluster != name:
+		return &exitError{exitRefused, errors.New("nothing was changed: the cluster of the inventory is " + name)}
+	}
+	return requireText(e, fmt.Sprintf("Remove the cluster %s from %d hosts? Type its name to confirm:", name, len(r.Hosts)), name)
+}
