@@ -52,7 +52,7 @@ func (o historyOptions) open(ctx context.Context, c runs.Runner, e env, suffice 
 	asked := o.fromHosts != ""
 	if !asked {
 		all, _ := local.List()
-		if _, err := os.Stat(o.Inventory); err != nil || suffice(all) {
+		if !exists(o.Inventory) || suffice(all) {
 			return local, nil
 		}
 	}
@@ -179,4 +179,10 @@ func rememberPasswords(ask target.Prompter) target.Prompter {
 		}
 		return answer, err
 	}
+}
+
+// exists reports whether a file can be found at path.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -233,7 +233,9 @@ func TestDamagedRecords(t *testing.T) {
 	r.Close()
 	data := host.content()
 	change := func(at int, to byte) []byte { out := bytes.Clone(data); out[at] = to; return out }
-	lines := func(text ...string) []byte { return appendChunk(bytes.Clone(data[:whole]), []byte(strings.Join(text, "\n")+"\n")) }
+	lines := func(text ...string) []byte {
+		return appendChunk(bytes.Clone(data[:whole]), []byte(strings.Join(text, "\n")+"\n"))
+	}
 	bomb := appendChunk(bytes.Clone(data[:whole]), make([]byte, maxChunk+1))
 	for name, c := range map[string]struct {
 		data   []byte

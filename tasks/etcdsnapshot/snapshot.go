@@ -114,8 +114,11 @@ func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change
 		return nil, fmt.Errorf("verifying the snapshot of etcd: %w", err)
 	}
 	var found status
-	if err := json.Unmarshal([]byte(text), &found); err != nil || found.Revision < 1 || found.TotalKey < 1 {
-		return nil, fmt.Errorf("verifying the snapshot of etcd: it has revision %d and %d keys (%v)", found.Revision, found.TotalKey, err)
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return nil, fmt.Errorf("verifying the snapshot of etcd: reading the output of etcdutl: %w", err)
+	}
+	if found.Revision < 1 || found.TotalKey < 1 {
+		return nil, fmt.Errorf("verifying the snapshot of etcd: it has revision %d and %d keys", found.Revision, found.TotalKey)
 	}
 	if err := os.Rename(sys.Path(temp), sys.Path(s.path())); err != nil {
 		return nil, err
