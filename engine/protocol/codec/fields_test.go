@@ -17,7 +17,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		but  []string
 	}{
 		{full: engine.Segment{Run: "r1", ResumedRuns: []string{"r0"}, CheckOnly: true, Unlocked: true, Steps: []engine.Step{fullStep}}, but: []string{"Quiet"}}, // hosts are not told
-		{full: fullStep},
+		{full: fullStep, but: []string{"Quiet"}}, // is never sent
 		{full: *fullStep.Expect},
 		{full: fullResult, but: controllers},
 		{full: *fullResult.Failure, but: []string{"Exit"}},                        // is never sent
