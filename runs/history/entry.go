@@ -41,7 +41,8 @@ func (e *Entry) Places() []string {
 
 // Claims lists what the record of a host adds to inventory and playbook, in words for a
 // person who confirms them: variables of the command line that are not given again with
-// the same value, verbs that no playbook of the user has, and flags that accept more.
+// the same value, verbs that no playbook of the user has, and flags that accept more. A
+// variable of deployer's own playbooks that is false is a flag that was not given.
 func Claims(h journal.Header, given map[string]any) []string {
 	c := h.Invocation
 	var out []string
@@ -63,6 +64,9 @@ func Claims(h journal.Header, given map[string]any) []string {
 	}
 	names := make([]string, 0, len(c.Extra))
 	for name := range c.Extra {
+		if c.Playbook == "" && c.Extra[name] == false {
+			continue
+		}
 		if again, ok := given[name]; !ok || fmt.Sprint(again) != fmt.Sprint(c.Extra[name]) {
 			names = append(names, name)
 		}

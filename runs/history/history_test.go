@@ -63,6 +63,8 @@ func TestClaims(t *testing.T) {
 		want  string
 	}{
 		{call: journal.Invocation{Verb: "install", Limit: "web", Tags: []string{"x"}}},
+		{call: journal.Invocation{Verb: "install", Extra: map[string]any{"new_encryption_key": false, "other": true}}, want: "-e other=true"},
+		{call: journal.Invocation{Verb: "run", Playbook: "/site.yaml", Extra: map[string]any{"careful": false}}, want: "-e careful=false"},
 		{call: journal.Invocation{Verb: "run", Extra: map[string]any{"b": 1.0, "a": "x"}}, want: "-e a=x; -e b=1"},
 		{call: journal.Invocation{Verb: "run", Extra: map[string]any{"b": 1.0, "a": "x"}}, given: map[string]any{"a": "x", "b": 2}, want: "-e b=1"},
 		{call: journal.Invocation{Verb: "revert", Reverts: "r1", Force: true, AllowChangedPlaybook: true}, want: "it reverts run r1; --force; --allow-changed-playbook"},

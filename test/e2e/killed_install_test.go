@@ -13,7 +13,8 @@ import (
 )
 
 // TestKilledInstall interrupts an install once, another one twice, kills deployer
-// several times in the middle of an install, and installs again.
+// several times in the middle of an install, and resumes the last one on another
+// machine, which finds the run on the masters.
 func TestKilledInstall(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 3, Minions: 1})
 	interruptInstall(t, s, 2*time.Second)
@@ -28,7 +29,10 @@ func TestKilledInstall(t *testing.T) {
 		timer.Stop()
 		t.Logf("killed after %s: %v", after, err)
 	}
-	s.Must("install")
+	other := s.otherController()
+	shown := other.Must("runs", "show", "-i", s.Inventory)
+	other.RequireTexts(shown.Stdout, "deployer install", "killed", "found: m1", "to continue, run:")
+	other.RequireTexts(other.Must("resume").All(), "resuming run", "found: m1", "install done")
 	s.Must("verify")
 	if out := s.Shell("m1", "etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/healthcheck-client.crt --key /etc/kubernetes/pki/etcd/healthcheck-client.key member list"); strings.Count(out, "started") != 3 || len(strings.Split(out, "\n")) != 3 {
 		t.Errorf("etcd members, want 3 started:\n%s", out)
