@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/Masterminds/semver/v3"
 )
@@ -15,6 +16,19 @@ type VersionChange struct {
 	From      string `json:"from"`      // the version that was found
 	To        string `json:"to"`        // the wanted version
 	Older     bool   `json:"older"`     // the wanted version is the older one
+}
+
+// String returns the change as text, such as "kube-apiserver of m1: v1.35.4 to v1.36.3".
+func (c VersionChange) String() string {
+	return fmt.Sprintf("%s of %s: %s to %s", c.Component, c.Host, c.From, c.To)
+}
+
+// ParseVersionChange reads what String has written.
+func ParseVersionChange(text string) (c VersionChange, ok bool) {
+	who, versions, ok1 := strings.Cut(text, ": ")
+	component, host, ok2 := strings.Cut(who, " of ")
+	from, to, ok3 := strings.Cut(versions, " to ")
+	return VersionChange{Host: host, Component: component, From: from, To: to}, ok1 && ok2 && ok3
 }
 
 // Minor reports whether the minor or major version changes.

@@ -9,6 +9,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/project"
+	"deployer/tasks/control/upgrade"
 )
 
 // LastUpgrade returns the id of the newest upgrade of an inventory that has changed
@@ -102,19 +103,19 @@ func (r *Rollback) Refuse(accepted bool) error {
 
 // noteVersions notes the irreversible changes of versions that a run had before it.
 func (t *runLog) noteVersions(e *engine.Event) {
-	list, ok := e.Result.Output["changes"].([]any)
-	if !ok || len(t.versions) > 0 {
+	if e.Result.Change == nil || len(t.versions) > 0 {
 		return
 	}
-	var all []cluster.VersionChange
-	for _, one := range list {
-		m, _ := one.(map[string]any)
-		text := func(key string) string { s, _ := m[key].(string); return s }
-		if text("from") != "" && text("to") != "" {
-			all = append(all, cluster.VersionChange{Host: text("host"), Component: text("component"), From: text("from"), To: text("to")})
+	for _, effect := range e.Result.Change.Effects {
+		if effect.Kind != engine.EffectShow || effect.Target != upgrade.IrreversibleTarget {
+			continue
+		}
+		for text := range strings.Lines(effect.Diff) {
+			if v, ok := cluster.ParseVersionChange(strings.TrimSpace(text)); ok {
+				t.versions = append(t.versions, v)
+			}
 		}
 	}
-	t.versions = cluster.Irreversible(all)
 }
 
 // changedVersion reports whether the run came to change a version on a host: a step there

@@ -6,6 +6,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/tasks/control/upgrade"
 )
 
 // TestLastUpgrade checks which run rollback selects when none is named.
@@ -40,11 +41,7 @@ func TestLastUpgrade(t *testing.T) {
 // TestRollbackRefusesLowerMinors checks what a log makes of an upgrade: API servers need
 // the flag, etcd is refused in any case, and only what the run has really changed counts.
 func TestRollbackRefusesLowerMinors(t *testing.T) {
-	changes := []any{
-		map[string]any{"host": "m1", "component": "kube-apiserver", "from": "v1.35.4", "to": "v1.36.3"},
-		map[string]any{"host": "m1", "component": "kubelet", "from": "v1.35.4", "to": "v1.36.3"},
-		map[string]any{"host": "e1", "component": "etcd", "from": "v3.5.26", "to": "v3.6.8"},
-	}
+	changes := "kube-apiserver of m1: v1.35.4 to v1.36.3\netcd of e1: v3.5.26 to v3.6.8"
 	apiserver := changedStep{targets: []string{"/etc/kubernetes/manifests/kube-apiserver.yaml"}}
 	etcd := changedStep{targets: []string{"/usr/local/bin/etcd", "/usr/local/bin/etcdctl"}}
 	for name, c := range map[string]struct {
@@ -57,8 +54,9 @@ func TestRollbackRefusesLowerMinors(t *testing.T) {
 		"etcd":                     {map[string][]changedStep{"e1": {etcd}}, 1, true, true},
 		"both":                     {map[string][]changedStep{"m1": {apiserver}, "e1": {etcd}}, 2, true, true},
 	} {
-		log := &runLog{changed: c.changed}
-		log.noteVersions(&engine.Event{Result: &engine.Result{Output: engine.Output{"changes": changes}}})
+		log := logged(t, engine.Event{Type: engine.EventStepEnd, Host: "m1", Step: "s", Result: &engine.Result{Host: "m1", Step: "s", Status: engine.StatusOK,
+			Change: &engine.Change{Effects: []engine.Effect{{Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Diff: changes}}}}})
+		log.changed = c.changed
 		back := &Rollback{Revert: &Revert{log: log}}
 		back.note()
 		var refused *RefusedError
@@ -66,4 +64,23 @@ func TestRollbackRefusesLowerMinors(t *testing.T) {
 			t.Errorf("%s: %q, %v, %v", name, back.Lowered, back.Refuse(false), back.Refuse(true))
 		}
 	}
+}
+
+// logged returns what is read of an event from the log of a run, which keeps no outputs.
+func logged(t *testing.T, e engine.Event) *runLog {
+	t.Helper()
+	dir := t.TempDir()
+	log, err := journal.Create(dir, journal.Header{Run: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Emit(e)
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	read, err := readRunLog(journal.Path(dir, "r1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
 }

@@ -5,8 +5,8 @@ package upgrade
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 
 	"deployer/cluster"
 	"deployer/engine"
@@ -33,12 +33,20 @@ func (c *Changes) Check(_ context.Context, site engine.ActionContext) (engine.Ch
 	for _, one := range changes {
 		list = append(list, map[string]any{"host": one.Host, "component": one.Component, "from": one.From, "to": one.To})
 	}
-	irreversible := []any{}
+	irreversible, texts := []any{}, []string{}
 	for _, one := range cluster.Irreversible(changes) {
-		irreversible = append(irreversible, fmt.Sprintf("%s of %s: %s to %s", one.Component, one.Host, one.From, one.To))
+		irreversible, texts = append(irreversible, one.String()), append(texts, one.String())
 	}
-	return engine.NoChange(engine.Output{"changes": list, "any": len(list) > 0, "irreversible": irreversible}), nil
+	change := engine.NoChange(engine.Output{"changes": list, "any": len(list) > 0, "irreversible": irreversible})
+	if len(texts) > 0 { // logs of runs keep effects, not outputs; a rollback reads these
+		change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: IrreversibleTarget, Diff: strings.Join(texts, "\n")}}
+	}
+	return change, nil
 }
+
+// IrreversibleTarget is the target of the effect that lists irreversible changes, one in
+// each line, in the form of cluster.VersionChange.String.
+const IrreversibleTarget = "irreversible changes of versions"
 
 // Apply is never needed.
 func (*Changes) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
