@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,8 @@ import (
 // upgradeOptions are the flags of upgrade and of upgrade plan.
 type upgradeOptions struct {
 	runOptions
+	soak           time.Duration
+	pause          bool
 	to             string
 	batch, maxFail string
 	canary         int
@@ -78,6 +81,8 @@ func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
 	f.StringVar(&o.batch, "batch-size", "10%", "maximum number of minions in work at the same time, or a share of them")
 	f.StringVar(&o.maxFail, "max-fail", "0", "number or share of minions that may fail before no further one begins")
 	f.IntVar(&o.canary, "canary", 1, "number of minions that are changed before the others begin, one at a time")
+	f.DurationVar(&o.soak, "soak", 0, "time to watch the first master and the first minions before others begin, such as 2m")
+	f.BoolVar(&o.pause, "pause", false, "end after the first minions; deployer resume continues with the others")
 	f.StringSliceVar(&o.only, "only", nil, "change only the versions of these components: "+strings.Join(upgradeComponents, ", "))
 	o.drain = upgrade.DrainAuto
 	f.Var(&enumFlag{&o.drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
@@ -106,7 +111,7 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 	}
 	out.Kubernetes, out.Tags = o.to, o.only
 	out.Extra = map[string]any{
-		"upgrade_batch": o.batch, "upgrade_max_fail": o.maxFail, "upgrade_canary": o.canary,
+		"upgrade_batch": o.batch, "upgrade_max_fail": o.maxFail, "upgrade_canary": o.canary, "upgrade_soak": o.soak.String(), "upgrade_pause": o.pause,
 		"upgrade_only": only, "upgrade_drain": o.drain,
 	}
 	return out, nil
