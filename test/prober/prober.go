@@ -125,12 +125,17 @@ func (p *Prober) loop(client, kind string, attempt func(context.Context) error) 
 	})
 }
 
-// pause waits, and reports false when stop is closed.
+// pause waits for d, and reports false when stop is closed, also when d is over.
 func pause(stop <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-stop:
 		return false
 	case <-time.After(max(d, 0)):
+	}
+	select {
+	case <-stop:
+		return false
+	default:
 		return true
 	}
 }

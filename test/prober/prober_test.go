@@ -170,3 +170,18 @@ func TestSum(t *testing.T) {
 		t.Errorf("without n1: %+v", got)
 	}
 }
+
+// TestPauseWithoutTime ends with the prober also when a call took longer than the
+// interval.
+func TestPauseWithoutTime(t *testing.T) {
+	stop := make(chan struct{})
+	if !pause(stop, 0) {
+		t.Error("it ends before the prober")
+	}
+	close(stop)
+	for range 1000 {
+		if pause(stop, 0) {
+			t.Fatal("it goes on after the prober has been stopped")
+		}
+	}
+}
