@@ -71,6 +71,14 @@ func (c Runner) Rollback(name string, o RevertOptions) (*Rollback, error) {
 	if back.Invocation.Verb != verbUpgrade {
 		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, not an upgrade; take it back with: deployer revert %s", back.ID, back.Invocation.Verb, back.ID))
 	}
+	// What the hosts have is what the upgrade wanted, so the rule of the upgrade finds no
+	// reason for a drain. The way back of another minor version needs one, too.
+	if len(back.log.versions) > 0 && back.Invocation.Extra["upgrade_drain"] == upgrade.DrainAuto {
+		o.Extra = mergeVars(map[string]any{"upgrade_drain": upgrade.DrainAlways}, o.Extra)
+		if back, err = c.Revert(name, o); err != nil {
+			return nil, err
+		}
+	}
 	out := &Rollback{Revert: back}
 	out.note()
 	return out, nil
