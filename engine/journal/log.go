@@ -122,8 +122,8 @@ type lineBuffer struct {
 	result  engine.Result
 	change  engine.Change
 	effects []engine.Effect
-	// withoutDiffs leaves the diffs of effects out.
-	withoutDiffs bool
+	// brief leaves out what copies of the journal do not have; see AppendCopy.
+	brief bool
 }
 
 var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{} }}
@@ -133,9 +133,15 @@ var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{} }}
 // event; see complete.
 func (m *lineBuffer) encode(e engine.Event) (text []byte, err error) {
 	m.event = e
+	if m.brief {
+		m.event.Time = e.Time.UTC().Truncate(time.Millisecond)
+	}
 	if r := e.Result; r != nil {
 		m.result = *r
 		m.event.Result = &m.result
+		if m.brief {
+			m.result.Started, m.result.Elapsed = time.Time{}, r.Elapsed.Truncate(time.Microsecond)
+		}
 		m.result.Output = nil
 		if r.Host == e.Host && r.Step == e.Step && r.Name == e.Name {
 			m.result.Host, m.result.Step, m.result.Name = "", "", ""
@@ -156,7 +162,7 @@ func (m *lineBuffer) encode(e engine.Event) (text []byte, err error) {
 
 // removeDiffs replaces the effects of the change by copies without diffs.
 func (m *lineBuffer) removeDiffs() {
-	if !m.withoutDiffs || !slices.ContainsFunc(m.change.Effects, func(e engine.Effect) bool { return e.Diff != "" }) {
+	if !m.brief || !slices.ContainsFunc(m.change.Effects, func(e engine.Effect) bool { return e.Diff != "" }) {
 		return
 	}
 	m.effects = append(m.effects[:0], m.change.Effects...)

@@ -107,18 +107,25 @@ func (r *Recorder) Emit(e engine.Event) {
 	}
 }
 
+// lineBuffers holds memory for encoded lines.
+var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // addLine adds the line of an event to the waiting ones.
 func (r *Recorder) addLine(e engine.Event, last bool) {
+	// Encoded without the lock, which all hosts of the run share.
+	buffer := lineBuffers.Get().(*[]byte)
+	defer lineBuffers.Put(buffer)
+	line, err := journal.AppendCopy((*buffer)[:0], e)
+	*buffer = line
+	if err != nil {
+		return // a year that has no form
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended || r.full && !last {
 		return
 	}
-	lines, err := journal.AppendCopy(r.waiting, e)
-	if err != nil {
-		return // a year that has no form
-	}
-	r.waiting = lines
+	r.waiting = append(r.waiting, line...)
 	if len(r.waiting) > chunkText {
 		select {
 		case r.more <- struct{}{}:
