@@ -163,7 +163,7 @@ func sanitizeLine(line []byte) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(sanitizeValue(v))
+	err := enc.Encode(sanitize.Value(v))
 	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), err
 }
 
@@ -182,22 +182,4 @@ func isPlain(line []byte) bool {
 		}
 	}
 	return true
-}
-
-func sanitizeValue(v any) any {
-	switch v := v.(type) {
-	case string:
-		return sanitize.Text(v)
-	case []any:
-		for i := range v {
-			v[i] = sanitizeValue(v[i])
-		}
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, e := range v {
-			out[sanitize.Text(key)] = sanitizeValue(e)
-		}
-		return out
-	}
-	return v
 }

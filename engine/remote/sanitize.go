@@ -40,29 +40,8 @@ func sanitizeResult(r *engine.Result) {
 		}
 	}
 	if r.Output != nil {
-		r.Output, _ = sanitizeValue(map[string]any(r.Output)).(map[string]any)
+		r.Output, _ = sanitize.Value(map[string]any(r.Output)).(map[string]any)
 	}
-}
-
-// sanitizeValue sanitizes all texts in a decoded JSON value, keys included. It
-// changes slices in place.
-func sanitizeValue(v any) any {
-	switch v := v.(type) {
-	case string:
-		return sanitize.Text(v)
-	case []any:
-		for i := range v {
-			v[i] = sanitizeValue(v[i])
-		}
-		return v
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[sanitize.Text(k)] = sanitizeValue(e)
-		}
-		return out
-	}
-	return v
 }
 
 // sanitizeFacts sanitizes all texts of facts.
