@@ -6,8 +6,8 @@ import (
 )
 
 // Departure is the part of a cluster that a run takes out of it. Lists are never null;
-// those of hosts are in inventory order, with names that the inventory does not have
-// behind them. Roles see it as the variable `leaving`.
+// lists of hosts are in inventory order, and names that the inventory does not have come
+// last. Roles see it as the variable `leaving`.
 type Departure struct {
 	Hosts   []string        `json:"hosts"`   // hosts that the run cleans
 	Dead    []string        `json:"dead"`    // names that the cluster forgets, while nothing is done on their hosts
@@ -21,8 +21,8 @@ type Departure struct {
 }
 
 // NewDeparture returns the departure of hosts from a cluster that is resolved with them.
-// hosts are those that the run cleans, dead those that it does not contact. A dead name
-// that the cluster does not have may be that of a Node object and of an etcd member.
+// The run cleans hosts and does not contact dead. A dead name that the cluster does not
+// have may be the name of a Node object or of an etcd member.
 func NewDeparture(before *Cluster, hosts, dead []string) *Departure {
 	d := &Departure{Hosts: orEmpty(hosts), Dead: orEmpty(dead), Nodes: []string{}, Members: []string{}, Masters: []string{}, Proxies: []string{}, Former: map[string]Node{}, PeerURLs: map[string]string{}}
 	for _, name := range d.all() {

@@ -9,7 +9,7 @@ import (
 	"deployer/cluster"
 )
 
-// resolveWithout resolves hosts, those of leaving without their roles.
+// resolveWithout resolves hosts; the leaving hosts have no roles.
 func resolveWithout(t *testing.T, spec cluster.Spec, hosts []cluster.Host, leaving ...string) *cluster.Cluster {
 	t.Helper()
 	c, err := cluster.Resolve(spec, cluster.WithoutRoles(hosts, leaving))

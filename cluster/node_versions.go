@@ -6,7 +6,7 @@ import "cmp"
 const versionKey = "version"
 
 // NodeVersions is the releases of the components on one host; empty for components that
-// do not run there. They differ from those of the cluster where `overrides` of the
+// do not run there. They differ from the versions of the cluster where `overrides` of the
 // cluster, a group or the host name a version, as in a cluster that is upgraded in
 // parts.
 type NodeVersions struct {
@@ -19,8 +19,8 @@ type NodeVersions struct {
 	Etcd              string `json:"etcd"`               // of etcd, etcdctl and etcdutl
 }
 
-// nodeVersions returns the versions of a host: those of the cluster, or of its merged
-// overrides.
+// nodeVersions returns the versions of a host: the versions of the cluster, unless the
+// merged overrides of the host name others.
 func nodeVersions(all VersionSet, n Node, over map[string]any) NodeVersions {
 	of := func(runs bool, component, version string) string {
 		if !runs {

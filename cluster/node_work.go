@@ -31,8 +31,7 @@ func (c PolicyChange) StateFile() string {
 	return "/var/lib/kubelet/cpu_manager_state"
 }
 
-// PolicyChanges compares the policies that a kubelet has with those of its wanted
-// configuration. A policy that is not set is none.
+// PolicyChanges compares the policies that a kubelet has with its wanted configuration. A policy that is not set is none.
 func PolicyChanges(found map[string]string, config map[string]any) []PolicyChange {
 	var out []PolicyChange
 	for _, key := range []string{"cpuManagerPolicy", "memoryManagerPolicy"} {

@@ -125,7 +125,7 @@ func refuseStep(c VersionChange) (Problem, bool) {
 }
 
 // effective returns the versions after a run that installs what is missing and changes no
-// version: those that were found, and the wanted ones where nothing was.
+// version: the found version of a component, or the wanted one where none was found.
 func effective(found, wanted []Running) []Running {
 	have := map[[2]string]string{}
 	for _, r := range found {

@@ -42,7 +42,7 @@ func (o *historyOptions) fromHostsFlag(cmd *cobra.Command) {
 }
 
 // open returns the logs of this machine and, with --from-hosts or when they do not
-// suffice, those of hosts. whole selects runs that are read whole; see
+// suffice, the records of hosts. whole selects runs that are read whole; see
 // history.FetchOptions. The caller must close the history.
 func (o historyOptions) open(ctx context.Context, c runs.Runner, e env, suffice func([]*history.Entry) bool, whole func([]*history.Entry) []string) (*history.History, error) {
 	local, err := history.Local()

@@ -21,9 +21,9 @@ func newRunsList(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
-		Long: `List shows the runs of this machine, with -i those of an inventory. With --from-hosts,
-or when this machine has none, it adds those that hosts of the inventory keep records
-of, and shows where each was found.`,
+		Long: `List shows the runs of this machine; -i limits the list to the runs of an inventory.
+With --from-hosts, or when this machine has no run, it adds the runs whose records
+hosts of the inventory keep, and shows where each run was found.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			selected := func(r *history.Entry) bool { return true }
