@@ -31,7 +31,7 @@ func TestGatesAndReadOnlyTasks(t *testing.T) {
 	}
 	slices.Sort(gates)
 	slices.Sort(readOnly)
-	want := []string{"bird_ready", "command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "kubelet_ready", "nodes_ready", "proxy_ready", "runtime_ready", "script", "service", "shell", "static_pod_ready", "unit", "wait_for"}
+	want := []string{"bird_ready", "command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "kubelet_ready", "nodes_ready", "proxy_ready", "runtime_ready", "script", "service", "shell", "static_pod_ready", "static_pod_reload", "unit", "wait_for"}
 	if diff := cmp.Diff(want, gates); diff != "" {
 		t.Error(diff)
 	}
@@ -48,6 +48,7 @@ func TestGateOfEachTask(t *testing.T) {
 		{&command.Shell{Cmd: "x", ReadOnly: true}, &command.Shell{Cmd: "x", ReadOnly: true}},
 		{&wait.For{Port: 80}, &wait.For{Port: 80}},
 		{&staticpod.Ready{Manifest: "/m"}, &staticpod.Ready{Manifest: "/m", MissingOK: true}},
+		{&staticpod.Reload{Manifest: "/m", Signal: "USR2"}, &staticpod.Reload{Manifest: "/m", Signal: "USR2", MissingOK: true}},
 		{&kube.Node{Labels: map[string]string{"a": "b"}}, nil},
 		{&kube.Node{Labels: map[string]string{"a": "b"}, Ready: true}, &kube.Node{Ready: true}},
 		{&unit.Unit{Name: "x.service", State: "reloaded"}, &unit.Unit{Name: "x.service", State: "reloaded", OnlyIfUp: true}},

@@ -98,6 +98,7 @@ func Modules() []engine.Kind {
 		{Name: "shell", Doc: "Runs lines in a shell, for work that no module does.", New: func() any { return &command.Shell{} }},
 		{Name: "stat", Doc: "Reads type, size, access and checksum of a path.", New: func() any { return &stat.Stat{} }},
 		{Name: "static_pod_ready", Doc: "Waits until the kubelet runs a static pod as its manifest says.", New: func() any { return &staticpod.Ready{} }},
+		{Name: "static_pod_reload", Doc: "Makes a static pod's program read its configuration files again, without a restart.", New: func() any { return &staticpod.Reload{} }},
 		{Name: "swap", Doc: "Turns swap off, now and at each boot.", New: func() any { return &kernel.Swap{} }},
 		{Name: "sysctl", Doc: "Sets kernel parameters, now and at each boot.", New: func() any { return &kernel.Sysctl{} }},
 		{Name: "template", Doc: "Renders a template of the role to a file on the host.", New: func() any { return &content.Template{} }},

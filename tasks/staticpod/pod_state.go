@@ -13,10 +13,10 @@ import (
 
 // podState is containerd's state of a static pod.
 type podState struct {
-	uid   string          // of the pod made from this very manifest; empty: none yet
-	older bool            // there is, or was, a pod made from another manifest
-	pids  []string        // processes of older pods that still run
-	up    map[string]bool // containers that run
+	uid   string            // of the pod made from this very manifest; empty: none yet
+	older bool              // there is, or was, a pod made from another manifest
+	pids  []string          // processes of older pods that still run
+	up    map[string]string // processes of the containers that run, by container id
 }
 
 // look finds the pod's sandboxes. The kubelet names a static pod NAME-NODE and
@@ -35,10 +35,7 @@ func look(ctx context.Context, c containerd.Client, m manifest) (podState, error
 		return podState{}, err
 	}
 	running := parseTasks(out)
-	seen := podState{up: map[string]bool{}}
-	for id := range running {
-		seen.up[id] = true
-	}
+	seen := podState{up: running}
 	for _, id := range sandboxes {
 		out, err := c.Run(ctx, "containers", "info", id)
 		if err != nil {
@@ -69,15 +66,29 @@ func (s podState) problem(ctx context.Context, c containerd.Client, m manifest) 
 		return fmt.Errorf("the kubelet has not started pod %s yet", m.Metadata.Name)
 	}
 	for _, container := range m.Spec.Containers {
-		ids, err := list(ctx, c, `labels."io.kubernetes.pod.uid"==`+s.uid, `labels."io.kubernetes.container.name"==`+container.Name)
+		id, err := s.container(ctx, c, container.Name)
 		if err != nil {
 			return err
 		}
-		if !anyOf(ids, s.up) {
+		if id == "" {
 			return fmt.Errorf("container %s of pod %s does not run yet", container.Name, m.Metadata.Name)
 		}
 	}
 	return nil
+}
+
+// container returns the id of the pod's running container of this name; empty for none.
+func (s podState) container(ctx context.Context, c containerd.Client, name string) (string, error) {
+	ids, err := list(ctx, c, `labels."io.kubernetes.pod.uid"==`+s.uid, `labels."io.kubernetes.container.name"==`+name)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ids {
+		if s.up[id] != "" {
+			return id, nil
+		}
+	}
+	return "", nil
 }
 
 func list(ctx context.Context, c containerd.Client, filters ...string) ([]string, error) {
@@ -136,13 +147,4 @@ func parseTasks(out string) map[string]string {
 		}
 	}
 	return up
-}
-
-func anyOf(ids []string, up map[string]bool) bool {
-	for _, id := range ids {
-		if up[id] {
-			return true
-		}
-	}
-	return false
 }

@@ -50,6 +50,9 @@ spec:
 type kubelet struct {
 	mu   sync.Mutex
 	pods []pod
+
+	created time.Time         // of all containers
+	signal  func(args string) // runs when a task gets a signal; nil: an error
 }
 
 type pod struct{ uid, hash, status string }
@@ -77,6 +80,10 @@ func (k *kubelet) exec(_ context.Context, cmd engine.Command) (engine.CommandRes
 			}
 		}
 		return engine.CommandResult{Exit: 1, Stderr: "not found"}, nil
+	case strings.HasPrefix(args, "containers info container-"):
+		return engine.CommandResult{Stdout: `{"CreatedAt": "` + k.created.Format(time.RFC3339Nano) + `"}`}, nil
+	case strings.HasPrefix(args, "tasks kill ") && k.signal != nil:
+		k.signal(args)
 	case args == "tasks ls":
 		fmt.Fprintln(&out, "TASK    PID    STATUS    ")
 		for _, p := range k.pods {
