@@ -38,9 +38,12 @@ func smallCluster(s *site) {
 // hostsJoin adds a minion, and then two masters, that are new in the inventory. Nothing is
 // restarted on the minions that are there, but for what knows the masters.
 func hostsJoin(s *site) {
-	before := map[string]string{}
+	before, proxies := map[string]string{}, map[string]string{}
 	for _, h := range []string{"m1", "n1", "n2"} {
 		before[h] = s.Processes(h)
+	}
+	for _, n := range []string{"n1", "n2"} {
+		proxies[n] = s.proxy(n)
 	}
 	s.setRoles([]string{"m1"}, minions)
 	s.Must("install")
@@ -57,8 +60,18 @@ func hostsJoin(s *site) {
 		if diff := cmp.Diff(without(before[n], "nginx"), without(s.Processes(n), "nginx")); diff != "" {
 			s.T.Errorf("%s: processes changed when masters joined (-before +after):\n%s", n, diff)
 		}
+		if got := s.proxy(n); got != proxies[n] {
+			s.T.Errorf("%s: the main process of the API proxy is %s, and was %s before masters joined: it must reload", n, got, proxies[n])
+		}
 	}
 	s.suite.target = s.ProberTarget(minions...)
+}
+
+// proxy returns the process id and the start time of the main process of a node's API
+// proxy, which a reload leaves alone.
+func (s *site) proxy(node string) string {
+	s.T.Helper()
+	return s.Shell(node, `p=$(pgrep -o -x nginx) && echo "$p $(cut -d' ' -f22 /proc/$p/stat)"`)
 }
 
 // without removes the lines of a program from a list of processes.

@@ -45,6 +45,10 @@ var scenarios = []scenario{
 	{name: "first_master_leaves", run: firstMasterLeaves, tolerate: prober.Tolerance{NotReady: []string{"m1"}}},
 	{name: "dead_master", run: deadMaster, tolerate: prober.Tolerance{NotReady: []string{"m2"}}},
 	{name: "killed_removal", run: killedRemoval, tolerate: prober.Tolerance{NotReady: []string{"m3"}}},
+	{name: "upgrade_apiserver", begin: olderCluster, run: apiserverOnly},
+	{name: "upgrade", begin: olderCluster, run: upgradeAll},
+	{name: "rollback_aborted", begin: newerCluster, run: rollbackAborted},
+	{name: "upgrade_killed", begin: olderCluster, run: upgradeKilled},
 	{name: "drain_and_reboot", run: drainAndReboot, tolerate: prober.Tolerance{Rebooted: []string{"n1"}}},
 	{name: "all_hosts_off", run: allHostsOff, outage: true},
 }

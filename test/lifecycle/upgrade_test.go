@@ -1,0 +1,155 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
+	"deployer/test/lab/plan"
+)
+
+// newer is the version of Kubernetes to which the cluster is upgraded.
+const newer = plan.Kubernetes
+
+// setVersion sets the version of Kubernetes in the inventory, for the scenarios behind too.
+func (s *site) setVersion(version string) {
+	s.T.Helper()
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = version })
+	s.suite.full = s.inventory()
+}
+
+// olderCluster installs the full cluster with the older version, or takes an upgrade back.
+func olderCluster(s *site) {
+	s.fullCluster()
+	if s.kubelets()["n1"] == newer {
+		s.Must("rollback", "--yes", "--lower-minor")
+		s.setVersion(older)
+	}
+}
+
+// newerCluster upgrades the full cluster to the newer version.
+func newerCluster(s *site) {
+	s.fullCluster()
+	if s.kubelets()["n1"] == older {
+		s.Must("upgrade", "--to", newer, "--batch-size", "2")
+		s.setVersion(newer)
+	}
+}
+
+// kubelets returns the version of each node's kubelet.
+func (s *site) kubelets() map[string]string {
+	s.T.Helper()
+	out := map[string]string{}
+	for line := range strings.Lines(s.Kubectl("m1", `get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}{"\n"}{end}'`)) {
+		name, version, _ := strings.Cut(strings.TrimSpace(line), " ")
+		out[name] = version
+	}
+	return out
+}
+
+// requireKubelets checks that all kubelets have a version.
+func (s *site) requireKubelets(want string) {
+	s.T.Helper()
+	all := map[string]string{}
+	for _, n := range nodes {
+		all[n] = want
+	}
+	if diff := cmp.Diff(all, s.kubelets()); diff != "" {
+		s.T.Errorf("versions of the kubelets (-want +got):\n%s", diff)
+	}
+}
+
+// requireAPIServers checks the version of each master's API server.
+func (s *site) requireAPIServers(want string) {
+	s.T.Helper()
+	for _, m := range masters {
+		if got := s.Kubectl(m, "--server https://127.0.0.1:6443 get --raw /version"); !strings.Contains(got, `"`+want+`"`) {
+			s.T.Errorf("the API server of %s is %s, want %s", m, got, want)
+		}
+	}
+}
+
+// requireUncordoned checks that no node is cordoned.
+func (s *site) requireUncordoned(when string) {
+	s.T.Helper()
+	for _, n := range nodes {
+		s.RequireSchedulable(n, when)
+	}
+}
+
+// apiserverOnly upgrades the API servers alone, which restarts nothing on any minion and
+// moves no pod, and takes it back.
+func apiserverOnly(s *site) {
+	before := map[string]string{}
+	for _, n := range minions {
+		before[n] = s.Processes(n)
+	}
+	s.Must("upgrade", "--to", newer, "--only", "kube-apiserver")
+	s.requireAPIServers(newer)
+	s.requireKubelets(older)
+	s.Must("rollback", "--yes", "--lower-minor")
+	s.requireAPIServers(older)
+	for n, was := range before {
+		if diff := cmp.Diff(was, s.Processes(n)); diff != "" {
+			s.T.Errorf("%s: processes changed (-before +after):\n%s", n, diff)
+		}
+	}
+	s.unchanged("after the rollback")
+}
+
+// upgradeAll upgrades everything, with drained nodes, after install has refused to.
+func upgradeAll(s *site) {
+	good := s.inventory()
+	s.setVersion(newer)
+	o := s.Deployer("install")
+	if o.Code == 0 {
+		s.T.Errorf("install has upgraded the cluster:\n%s", o.All())
+	}
+	s.RequireTexts(o.All(), "deployer upgrade")
+	s.setInventory(good)
+	s.Must("upgrade", "plan", "--to", newer)
+	s.Must("upgrade", "--to", newer, "--batch-size", "2")
+	s.setVersion(newer)
+	s.requireAPIServers(newer)
+	s.requireKubelets(newer)
+	s.requireUncordoned("after the upgrade")
+	s.unchanged("after the upgrade")
+}
+
+// rollbackAborted takes the upgrade back, is interrupted, and continues.
+func rollbackAborted(s *site) {
+	u := s.StartRun("rollback", "--yes", "--lower-minor")
+	u.Until("the first change", changed)
+	o := u.Interrupt()
+	s.RequireExit(o, 130)
+	s.requireUncordoned("after the interrupt")
+	s.Must("resume")
+	s.setVersion(older)
+	s.requireAPIServers(older)
+	s.requireKubelets(older)
+	s.requireUncordoned("after the rollback")
+	s.unchanged("after the rollback")
+}
+
+// upgradeKilled kills the controller of an upgrade at random instants. Each time another
+// controller, which has no logs, goes on.
+func upgradeKilled(s *site) {
+	s.T.Logf("seed %d", *seed)
+	for range *kills {
+		after := 2*time.Second + time.Duration(s.suite.random.Int64N(int64(80*time.Second)))
+		if (&site{s.OtherController(), s.suite}).KillAfter(after, "upgrade", "--to", newer, "--batch-size", "2") == 0 {
+			break // it came to its end before
+		}
+	}
+	s.OtherController().Must("upgrade", "--to", newer, "--batch-size", "2")
+	s.setVersion(newer)
+	s.requireAPIServers(newer)
+	s.requireKubelets(newer)
+	s.requireUncordoned("after the upgrade")
+	s.requireMembers(masters...)
+	s.unchanged("after the upgrade")
+}
