@@ -3,11 +3,13 @@ package runs
 import (
 	"context"
 	"maps"
+	"strings"
 
 	"deployer/cluster"
 	"deployer/cluster/compare"
 	"deployer/engine"
 	"deployer/engine/view"
+	"deployer/project"
 	"deployer/tasks/control/report"
 )
 
@@ -23,6 +25,24 @@ func (c Runner) Survey(o Options) (*Run, error) {
 	}
 	r.observed, r.fetches = &compare.Observed{}, false
 	return r, nil
+}
+
+// SurveyMembers returns a survey of the hosts that show which hosts a cluster has: masters,
+// etcd hosts, and proxies that are no nodes. It is enough to find joining hosts, however
+// many nodes there are.
+func (c Runner) SurveyMembers(o Options) (*Run, error) {
+	p, err := project.LoadCluster(o.Inventory, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, name := range p.Cluster.Order {
+		if n := p.Cluster.Nodes[name]; n.IsMaster || n.IsEtcd || n.RunsProxyUnit {
+			names = append(names, name)
+		}
+	}
+	o.Limit = strings.Join(names, ",")
+	return c.Survey(o)
 }
 
 // Protected returns the hosts without which no run changes the cluster: masters and etcd

@@ -46,14 +46,15 @@ func hostsJoin(s *site) {
 		proxies[n] = s.proxy(n)
 	}
 	s.setRoles([]string{"m1"}, minions)
-	s.Must("install")
+	s.Must("scale-up")
 	for h, was := range before {
 		if diff := cmp.Diff(was, s.Processes(h)); diff != "" {
 			s.T.Errorf("%s: processes changed when a minion joined (-before +after):\n%s", h, diff)
 		}
 	}
 	s.setRoles(masters, minions)
-	s.Must("install")
+	s.Must("scale-up")
+	s.RequireTexts(s.Must("scale-up").Stderr, "nothing to do")
 	s.RequireReady(nodes)
 	s.requireMembers(masters...)
 	for _, n := range []string{"n1", "n2"} {
