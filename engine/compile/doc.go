@@ -116,7 +116,8 @@
 //	one_at_a_time    groups or patterns of which at most one host is in the block
 //	max_unavailable  by and limit: of the hosts with the same value of the expression by, such as the
 //	                 label of a zone, at most limit are in the block, at least 1; a share is one of the
-//	                 hosts with that value whose check has ended
+//	                 hosts with that value whose check has ended. Also a list of these, all of which
+//	                 hold, or an expression that gives such a list, with values instead of expressions
 //	spread           an expression, such as the label of a zone: waiting hosts take turns over its values
 //	max_fail         the number of hosts that may fail after the canaries before the rollout stops;
 //	                 default 0. The limit of the host that fails counts

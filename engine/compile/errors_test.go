@@ -68,6 +68,8 @@ func TestCompileErrors(t *testing.T) {
 		"rollout's spread":                  {"- {rollout: {spread: '1 +'}, block: []}", `site.yaml:4:27: expression "1 +": unexpected token EOF`},
 		"rollout's unavailable":             {"- {rollout: {max_unavailable: {by: zone}}, block: []}", `site.yaml:4:33: max_unavailable: key "limit" is required`},
 		"unavailable's key":                 {"- {rollout: {max_unavailable: {by: zone, limit: 1, of: x}}, block: []}", `site.yaml:4:54: unknown key "of" in max_unavailable; known here: by, limit`},
+		"second unavailable":                {"- {rollout: {max_unavailable: [{by: zone, limit: 1}, {by: rack}]}, block: []}", `site.yaml:4:56: max_unavailable: key "limit" is required`},
+		"unavailable's expression":          {"- {rollout: {max_unavailable: '1 +'}, block: []}", `site.yaml:4:36: expression "1 +": unexpected token EOF`},
 		"rollout's soak":                    {"- {rollout: {soak: 2 minutes}, block: []}", `site.yaml:4:24: expression "2 minutes": unexpected token Identifier("minutes")`},
 		"soak without a unit":               {"- {rollout: {soak: 5}, block: []}", `site.yaml:4:22: soak: "5" is not a duration; write something like 90s or 2m`},
 		"rollout's parallel":                {"- {rollout: {max_parallel: 5x}, block: []}", `site.yaml:4:31: expression "5x": bad number syntax: "5x"`},

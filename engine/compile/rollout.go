@@ -31,8 +31,8 @@ type rawRollout struct {
 	Pause          yaml.Node `yaml:"pause"`
 }
 
-// rawMaxUnavailable holds the keys of max_unavailable as written.
-type rawMaxUnavailable struct {
+// rawDomainLimit holds the keys of one limit of max_unavailable as written.
+type rawDomainLimit struct {
 	By    yaml.Node `yaml:"by" required:"true"`
 	Limit yaml.Node `yaml:"limit" required:"true"`
 }
@@ -67,18 +67,35 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 	if r.Canaries.Expr == nil && r.Canaries.Default.Share {
 		c.fail(d.At(&raw.Canaries).Errorf("canaries: want a number of hosts of each group, or an expression"))
 	}
-	if n := &raw.MaxUnavailable; !isNull(n) {
-		of := rawMaxUnavailable{}
-		if err := strictyaml.DecodeAs(d.Name, "max_unavailable", n, &of); err != nil {
+	r.MaxUnavailable = c.domainLimits(d, &raw.MaxUnavailable, "max_unavailable")
+	return r
+}
+
+// domainLimits compiles a mapping with by and limit, a list of them, or an expression that
+// gives such a list.
+func (c *compiler) domainLimits(d *lang.Document, n *yaml.Node, key string) program.DomainLimits {
+	items := []*yaml.Node{n}
+	switch {
+	case isNull(n):
+		return program.DomainLimits{}
+	case n.Kind == yaml.ScalarNode:
+		return program.DomainLimits{Expr: c.rolloutExpr(d, n, key)}
+	case n.Kind == yaml.SequenceNode:
+		items = n.Content
+	}
+	var out program.DomainLimits
+	for _, item := range items {
+		raw := rawDomainLimit{}
+		if err := strictyaml.DecodeAs(d.Name, key, item, &raw); err != nil {
 			c.fail(err)
-			return r
+			continue
 		}
-		r.MaxUnavailable = &program.MaxUnavailable{By: c.rolloutExpr(d, &of.By, "by"), Limit: c.hostLimit(d, &of.Limit, "limit", limit.Limit{Count: 1})}
-		if r.MaxUnavailable.By == nil {
-			r.MaxUnavailable = nil // the error is recorded
+		one := program.DomainLimit{By: c.rolloutExpr(d, &raw.By, "by"), Limit: c.hostLimit(d, &raw.Limit, "limit", limit.Limit{Count: 1})}
+		if one.By != nil { // otherwise the error is recorded
+			out.List = append(out.List, one)
 		}
 	}
-	return r
+	return out
 }
 
 // hostLimit compiles a number of hosts, a share or an expression; missing values are other.

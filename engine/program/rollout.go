@@ -35,21 +35,14 @@ type Rollout struct {
 	// the rollout stops.
 	MaxFail HostLimit
 	// MaxUnavailable limits the hosts in the block that have the same value of an
-	// expression; nil for no limit.
-	MaxUnavailable *MaxUnavailable
+	// expression.
+	MaxUnavailable DomainLimits
 	// Spread is an expression over whose values waiting hosts take turns; nil for none.
 	Spread *lang.Expr
 	// Pause are conditions under which the run stops after the canaries, until it is resumed.
 	Pause []*lang.Expr
 	// Soak is the time after the change of a canary at whose end its gates must hold again.
 	Soak Duration
-}
-
-// MaxUnavailable is the maximum number of hosts with the same value of By; a share is one
-// of the hosts with that value.
-type MaxUnavailable struct {
-	By    *lang.Expr
-	Limit HostLimit
 }
 
 // HasHooks reports whether the rollout of the block has pre_tasks or post_tasks. The
@@ -71,15 +64,20 @@ func (b *Block) Text(e *lang.Expr, vars *lang.Vars) (string, error) {
 	if e == nil {
 		return "", nil
 	}
-	defer vars.PopTo(vars.Depth())
-	if err := vars.PushScope(b.Scopes, e.Refs()); err != nil {
-		return "", err
-	}
-	v, err := e.Eval(vars.Map())
+	v, err := b.value(e, vars)
 	if v == nil || err != nil {
 		return "", err
 	}
 	return fmt.Sprint(v), nil
+}
+
+// value evaluates an expression of the rollout.
+func (b *Block) value(e *lang.Expr, vars *lang.Vars) (any, error) {
+	defer vars.PopTo(vars.Depth())
+	if err := vars.PushScope(b.Scopes, e.Refs()); err != nil {
+		return nil, err
+	}
+	return e.Eval(vars.Map())
 }
 
 // Computable returns the rollout without its pause, and without the expressions that known
@@ -103,10 +101,8 @@ func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 	if c.Critical.Value != nil && !known(c.Critical.Value.Refs()) {
 		c.Critical = HostGroups{}
 	}
-	if m := r.MaxUnavailable; m != nil {
-		if c.MaxUnavailable = nil; !unknown(m.By) && !unknown(m.Limit.Expr) {
-			c.MaxUnavailable = m
-		}
+	if slices.ContainsFunc(r.MaxUnavailable.exprs(), unknown) {
+		c.MaxUnavailable = DomainLimits{}
 	}
 	if unknown(r.Soak.Expr) {
 		c.Soak.Expr = nil
@@ -125,10 +121,5 @@ func (r *Rollout) Exprs() []*lang.Expr {
 			out = append(out, e)
 		}
 	}
-	if m := r.MaxUnavailable; m != nil {
-		if out = append(out, m.By); m.Limit.Expr != nil {
-			out = append(out, m.Limit.Expr)
-		}
-	}
-	return out
+	return append(out, r.MaxUnavailable.exprs()...)
 }

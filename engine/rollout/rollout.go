@@ -43,10 +43,15 @@ type Entrant struct {
 	// Spread is a value over which waiting hosts take turns: the next one has a value
 	// with the fewest hosts that have entered.
 	Spread string
-	// Domain is a value of which at most MaxUnavailable hosts are inside, itself included;
-	// at least 1. A share is one of the decided hosts with this value. Nil means no limit.
-	Domain         string
-	MaxUnavailable *limit.Limit
+	// Domains limit the hosts that are inside together with this one.
+	Domains []Domain
+}
+
+// Domain is a set of hosts that share a value, such as the nodes of a zone. At most Max of
+// them are inside at a time, at least 1. A share is one of the decided hosts of the domain.
+type Domain struct {
+	Name string // unique in the rollout: zones and racks with equal names are different domains
+	Max  limit.Limit
 }
 
 // Outcome is how a host has left a rollout.
@@ -65,7 +70,7 @@ type Rollout struct {
 	undecided map[string]bool
 	waiting   []Entrant
 	inside    map[string]Entrant
-	insideBy  map[string]int  // by Domain
+	insideBy  map[string]int  // by domain
 	canary    map[string]bool // hosts inside that entered as canaries
 	proved    map[string]bool
 	entered   map[string]int // by Spread
@@ -89,10 +94,12 @@ func New(rules Rules, hosts []string) *Rollout {
 // no effect on a host that is decided.
 func (r *Rollout) Pass(host string) { delete(r.undecided, host) }
 
-// PassIn is Pass for a host whose domain is known: it counts for shares.
-func (r *Rollout) PassIn(host, domain string) {
+// PassIn is Pass for a host whose domains are known: it counts for shares.
+func (r *Rollout) PassIn(host string, domains []Domain) {
 	if r.undecided[host] {
-		r.domains[domain]++
+		for _, d := range domains {
+			r.domains[d.Name]++
+		}
 	}
 	r.Pass(host)
 }
@@ -100,7 +107,7 @@ func (r *Rollout) PassIn(host, domain string) {
 // Wait decides that a host has changes.
 func (r *Rollout) Wait(e Entrant) {
 	e.MaxParallel = max(e.MaxParallel, 1)
-	r.PassIn(e.Host, e.Domain)
+	r.PassIn(e.Host, e.Domains)
 	r.waiting = append(r.waiting, e)
 	slices.SortStableFunc(r.waiting, func(a, b Entrant) int { return a.Order - b.Order })
 }
@@ -123,7 +130,9 @@ func (r *Rollout) Leave(host string, o Outcome) {
 	}
 	canary := r.stage() != nil
 	delete(r.inside, host)
-	r.insideBy[e.Domain]--
+	for _, d := range e.Domains {
+		r.insideBy[d.Name]--
+	}
 	delete(r.canary, host)
 	switch o {
 	case Proved:
@@ -168,7 +177,9 @@ func (r *Rollout) Next() []string {
 		r.canary[e.Host] = r.stage() != nil
 		r.waiting = slices.DeleteFunc(r.waiting, func(w Entrant) bool { return w.Host == e.Host })
 		r.inside[e.Host] = e
-		r.insideBy[e.Domain]++
+		for _, d := range e.Domains {
+			r.insideBy[d.Name]++
+		}
 		r.entered[e.Spread]++
 		in = append(in, e.Host)
 	}
@@ -203,10 +214,9 @@ func (r *Rollout) mayEnter(e Entrant) bool {
 	if len(r.inside) >= e.MaxParallel || r.taken(e.Host) {
 		return false
 	}
-	if e.MaxUnavailable == nil {
-		return true
-	}
-	return r.insideBy[e.Domain] < max(e.MaxUnavailable.Of(r.domains[e.Domain]), 1)
+	return !slices.ContainsFunc(e.Domains, func(d Domain) bool {
+		return r.insideBy[d.Name] >= max(d.Max.Of(r.domains[d.Name]), 1)
+	})
 }
 
 // stage returns the first group that still needs a canary; nil after the last.

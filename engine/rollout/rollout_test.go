@@ -128,7 +128,7 @@ func TestTurnsOverValues(t *testing.T) {
 	r := New(Rules{}, []string{"a1", "a2", "a3", "a4", "b1", "c1"})
 	half := limit.Limit{Percent: 50, Share: true}
 	for i, h := range []string{"a1", "a2", "a3", "a4", "b1", "c1"} {
-		r.Wait(Entrant{Host: h, Order: i, MaxParallel: 10, Spread: h[:1], Domain: h[:1], MaxUnavailable: &half})
+		r.Wait(Entrant{Host: h, Order: i, MaxParallel: 10, Spread: h[:1], Domains: []Domain{{h[:1], half}}})
 	}
 	if got := fmt.Sprint(r.Next()); got != "[a1 b1 c1 a2]" {
 		t.Errorf("first %s", got)
@@ -140,6 +140,22 @@ func TestTurnsOverValues(t *testing.T) {
 	r.Leave("a1", Proved)
 	if got := fmt.Sprint(r.Next()); got != "[a3]" {
 		t.Errorf("at last %s", got)
+	}
+}
+
+// TestHostOfTwoDomains checks that a host enters when both of its domains have room.
+func TestHostOfTwoDomains(t *testing.T) {
+	hosts := []string{"a1", "a2", "b1", "b2"} // zone and rack
+	r := New(Rules{}, hosts)
+	for i, h := range hosts {
+		r.Wait(Entrant{Host: h, Order: i, MaxParallel: 10, Domains: []Domain{{"zone " + h[:1], limit.Limit{Count: 2}}, {"rack " + h[1:], limit.Limit{Count: 1}}}})
+	}
+	if got := fmt.Sprint(r.Next()); got != "[a1 a2]" {
+		t.Errorf("first %s", got)
+	}
+	r.Leave("a2", Proved)
+	if got := fmt.Sprint(r.Next()); got != "[b2]" {
+		t.Errorf("then %s", got)
 	}
 }
 
@@ -168,11 +184,13 @@ func newWorld(seed uint64) *world {
 		waiting: map[string]bool{}, inside: map[string]bool{}, proved: map[string]bool{}, domains: map[string]int{}, entered: map[string]int{}}
 	minions := map[string]bool{}
 	limits := Entrant{MaxParallel: 1 + rng.IntN(4), MaxFail: rng.IntN(3)}
-	switch rng.IntN(3) {
-	case 0:
-		limits.MaxUnavailable = &limit.Limit{Count: rng.IntN(3)}
-	case 1:
-		limits.MaxUnavailable = &limit.Limit{Percent: float64(rng.IntN(100)), Share: true}
+	var maxima []limit.Limit // of up to two properties
+	for range rng.IntN(3) {
+		most := limit.Limit{Count: rng.IntN(3)}
+		if rng.IntN(2) == 0 {
+			most = limit.Limit{Percent: float64(rng.IntN(100)), Share: true}
+		}
+		maxima = append(maxima, most)
 	}
 	spreads, criticals := rng.IntN(2) == 0, rng.IntN(4) == 0
 	for i := range 1 + rng.IntN(12) {
@@ -187,9 +205,12 @@ func newWorld(seed uint64) *world {
 			w.critical[h] = true
 		}
 		e := limits
-		e.Host, e.Order, e.Domain = h, i, string(rune('a'+rng.IntN(3)))
+		e.Host, e.Order = h, i
+		for n, most := range maxima {
+			e.Domains = append(e.Domains, Domain{fmt.Sprintf("%d%c", n, 'a'+rng.IntN(3)), most})
+		}
 		if spreads {
-			e.Spread = e.Domain
+			e.Spread = string(rune('a' + rng.IntN(3)))
 		}
 		w.entrants[h] = e
 	}
@@ -208,14 +229,21 @@ func (w *world) decide() {
 	w.undecided = slices.Delete(w.undecided, i, i+1)
 	switch e := w.entrants[h]; w.rng.IntN(5) {
 	case 0:
-		w.rollout.PassIn(h, e.Domain)
-		w.domains[e.Domain]++
+		w.rollout.PassIn(h, e.Domains)
+		w.decided(e)
 	case 1:
 		w.rollout.Withdraw(h)
 	default:
 		w.rollout.Wait(e)
 		w.waiting[h] = true
-		w.domains[e.Domain]++
+		w.decided(e)
+	}
+}
+
+// decided counts a host in its domains.
+func (w *world) decided(e Entrant) {
+	for _, d := range e.Domains {
+		w.domains[d.Name]++
 	}
 }
 
@@ -253,13 +281,21 @@ func (w *world) needsCanary() map[string]bool {
 	return nil
 }
 
-// most returns the number of hosts with the domain of h that may be inside.
-func (w *world) most(h string) int {
-	e := w.entrants[h]
-	if e.MaxUnavailable == nil {
-		return len(w.hosts)
+// full returns a domain of e with more hosts inside than its limit allows, when more would
+// be inside; "" for none.
+func (w *world) full(e Entrant, more int) string {
+	for _, d := range e.Domains {
+		inside := 0
+		for in := range w.inside {
+			if slices.ContainsFunc(w.entrants[in].Domains, func(o Domain) bool { return o.Name == d.Name }) {
+				inside++
+			}
+		}
+		if most := max(d.Max.Of(w.domains[d.Name]), 1); inside+more > most {
+			return fmt.Sprintf("%d hosts of domain %s are inside, at most %d may be", inside+more, d.Name, most)
+		}
 	}
-	return max(e.MaxUnavailable.Of(w.domains[e.Domain]), 1)
+	return ""
 }
 
 // enter checks the entry of a host, and returns what is wrong with it; "" for nothing.
@@ -276,30 +312,18 @@ func (w *world) enter(h string) string {
 	}
 	for other := range w.waiting {
 		o := w.entrants[other]
-		same := 0
-		for in := range w.inside {
-			if w.entrants[in].Domain == o.Domain {
-				same++
-			}
-		}
-		barred := group != nil && !group[other] || group == nil && (same >= w.most(other) || w.single[other] && count(w.single, w.inside) > 0)
+		barred := group != nil && !group[other] || group == nil && (w.full(o, 1) != "" || w.single[other] && count(w.single, w.inside) > 0)
 		if !barred && (w.entered[o.Spread] < w.entered[e.Spread] || w.entered[o.Spread] == w.entered[e.Spread] && o.Order < e.Order) {
 			return "it was the turn of " + other
 		}
 	}
 	w.inside[h] = true
 	w.entered[e.Spread]++
-	same := 0
-	for in := range w.inside {
-		if w.entrants[in].Domain == e.Domain {
-			same++
-		}
-	}
-	switch {
+	switch full := w.full(e, 0); {
 	case len(w.inside) > e.MaxParallel:
 		return fmt.Sprintf("%d hosts are inside, at most %d may be", len(w.inside), e.MaxParallel)
-	case same > w.most(h):
-		return fmt.Sprintf("%d hosts of its domain are inside, at most %d may be", same, w.most(h))
+	case full != "":
+		return full
 	case count(w.single, w.inside) > 1:
 		return "two hosts of a group with one place are inside"
 	}

@@ -102,14 +102,13 @@ func (h *host) entrant(b *program.Block) (e rollout.Entrant, err error) {
 		return e, err
 	}
 	e.MaxParallel, e.MaxFail = max(parallel.Of(total), 1), fail.Of(total)
-	if e.Spread, err = b.Text(r.Spread, h.vars); err != nil || r.MaxUnavailable == nil {
+	if e.Spread, err = b.Text(r.Spread, h.vars); err != nil {
 		return e, err
 	}
-	if e.Domain, err = b.Text(r.MaxUnavailable.By, h.vars); err != nil {
-		return e, err
+	domains, err := b.Domains("max_unavailable", r.MaxUnavailable, h.vars)
+	for i, d := range domains {
+		e.Domains = append(e.Domains, rollout.Domain{Name: fmt.Sprintf("%d=%s", i, d.Value), Max: d.Limit})
 	}
-	most, err := b.Limit("limit", r.MaxUnavailable.Limit, h.vars)
-	e.MaxUnavailable = &most
 	return e, err
 }
 

@@ -56,9 +56,18 @@ func TestRolloutSpread(t *testing.T) {
 
 // TestRolloutMaxUnavailable checks the limit for hosts with the same value.
 func TestRolloutMaxUnavailable(t *testing.T) {
-	for text, most := range map[string]int{"1": 1, "2": 2, "50%": 2, "3 - 1": 2, "10%": 1} {
+	by := func(limit string) string { return "{by: 'zones[host.name]', limit: " + limit + "}" }
+	for text, most := range map[string]int{by("1"): 1, by("2"): 2, by("50%"): 2, by("3 - 1"): 2, by("10%"): 1,
+		"[" + by("3") + ", {by: host.name < 'n3', limit: 1}]":                  2,
+		`'[{"by": zones[host.name], "limit": 2}]'`:                             2,
+		`'map(limits, ({"by": hosts_of[.property][host.name], "limit": .n}))'`: 1,
+		`'[{"by": host.name, "limit": 1}]'`:                                    4,
+	} {
 		w := newRolloutHosts()
 		s := zonedHosts(w)
+		s.opts = func(o *Options) {
+			o.Extra = map[string]any{"zones": zones, "hosts_of": map[string]any{"zone": zones}, "limits": []any{map[string]any{"property": "zone", "n": 1}}}
+		}
 		inA := 0
 		s.fleet.onSegment = func(host string, check bool, step engine.Step) string {
 			do := w.step(host, check, step)
@@ -76,9 +85,26 @@ func TestRolloutMaxUnavailable(t *testing.T) {
 			}
 			return do
 		}
-		r := s.run(t, t.Context(), rolloutOf("{canary: [], max_parallel: 100%, max_unavailable: {by: 'zones[host.name]', limit: "+text+"}}"))
+		r := s.run(t, t.Context(), rolloutOf("{canary: [], max_parallel: 100%, max_unavailable: "+text+"}"))
 		if inA > most || len(w.new) != 7 || r.Outcome() != engine.OutcomeDone {
-			t.Errorf("limit %s: %d hosts of zone a were inside at once, at most %d may be; %d were changed", text, inA, most, len(w.new))
+			t.Errorf("%s: %d hosts of zone a were inside at once, at most %d may be; %d were changed", text, inA, most, len(w.new))
+		}
+	}
+}
+
+// TestRolloutMaxUnavailableThatIsWrong checks the errors of expressions that give no limits.
+func TestRolloutMaxUnavailableThatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"host.name":                          `want a list of mappings with by and limit, got the text "n1"`,
+		`'[{"by": 1}]'`:                      `want mappings with by and limit, got`,
+		`'[{"zone": 1, "limit": 1}]'`:        `want mappings with by and limit, got`,
+		`'[{"by": 1, "limit": "a few"}]'`:    `limit: "a few" is not a number of hosts`,
+		"'[{\"by\": 1, \"limit\": -1}]'":     `limit: "-1" is not a number of hosts`,
+		"[{by: host.name, limit: \"'-1'\"}]": `limit "'-1'": "-1" is not a number of hosts`,
+	} {
+		r := rolled(newRolloutHosts(), 0, 1).run(t, t.Context(), rolloutOf("{max_unavailable: "+text+"}"))
+		if f := r.Hosts[0].Failure; f == nil || !strings.Contains(f.Message, want) || !strings.Contains(f.Message, "site.yaml:4:") {
+			t.Errorf("%s: failure %v, want %q", text, f, want)
 		}
 	}
 }

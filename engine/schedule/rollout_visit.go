@@ -57,7 +57,7 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 		return err
 	}
 	if !found.changes && !h.postTasksDue(b) {
-		h.run.coordinator.passRollout(h, b.Begin, func(r *rollout.Rollout) { r.PassIn(h.name, limits.Domain) })
+		h.run.coordinator.passRollout(h, b.Begin, func(r *rollout.Rollout) { r.PassIn(h.name, limits.Domains) })
 		if found.waits && found.failed == nil {
 			h.skipPreTasks(b, unchangedReason)
 			return nil
