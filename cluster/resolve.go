@@ -91,7 +91,7 @@ func (r *resolver) clusterWide() {
 		Audit:        Audit{Enabled: *s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, MaxMiB: (s.API.Audit.MaxBackups + 1) * s.API.Audit.MaxSizeMiB, Policy: auditPolicy(s.API.Audit)},
 		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},
 		AdminGroup:   AdminGroup,
-		Rollout:      Rollout{MaxParallel: *s.Rollout.MaxParallel},
+		Rollout:      s.Rollout.resolve(),
 		Sysctls:      sysctls(s),
 		Modules:      []string{"overlay", "br_netfilter"},
 		Order:        []string{},

@@ -28,7 +28,9 @@ func TestEveryKeyDecodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	everyField(t, "cluster", reflect.ValueOf(spec))
-	if problems := cluster.Validate(spec, fleet(masters(3), minions(3))); len(problems) > 0 {
+	hosts := fleet(masters(3), minions(3))
+	hosts[3].Labels = map[string]string{"topology.kubernetes.io/zone": "a"}
+	if problems := cluster.Validate(spec, hosts); len(problems) > 0 {
 		t.Errorf("the example is refused:\n%v", problems)
 	}
 }

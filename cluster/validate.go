@@ -35,6 +35,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkSysctls()
 	c.checkPlainValues()
 	c.checkRegistries()
+	c.checkRollout()
 	return c.problems
 }
 

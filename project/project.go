@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"deployer/cluster"
@@ -114,6 +115,29 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 	}
 	p.Hosts, p.groups = roles.ClusterHosts(p.Inventory, p.Cluster), roles.Groups(p.Inventory, p.Cluster)
 	p.addRunGroups()
+	return p.resolveCritical()
+}
+
+// resolveCritical replaces the patterns of cluster.rollout.critical by the names of the hosts
+// of the run that they match. A pattern that matches no host of the inventory is a
+// *UserError.
+func (p *Project) resolveCritical() error {
+	patterns := p.Cluster.Rollout.Critical
+	p.Cluster.Rollout.Critical = []string{}
+	for _, pattern := range patterns {
+		hosts, err := inventory.Match(pattern, p.Inventory.Names(), p.groups)
+		if err == nil && len(hosts) == 0 {
+			err = fmt.Errorf("pattern %q matches no host", pattern)
+		}
+		if err != nil {
+			return AsUserError(withPositions(p.Inventory, cluster.Problems{{Code: "unknown-host", Subject: "cluster.rollout.critical", Message: err.Error()}}))
+		}
+		for _, host := range hosts {
+			if slices.Contains(p.Hosts, host) && !slices.Contains(p.Cluster.Rollout.Critical, host) {
+				p.Cluster.Rollout.Critical = append(p.Cluster.Rollout.Critical, host)
+			}
+		}
+	}
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 // upgradeOptions are the flags of upgrade and of upgrade plan.
 type upgradeOptions struct {
 	runOptions
+	upgradeLimits
 	soak           time.Duration
 	pause          bool
 	to             string
@@ -64,6 +65,9 @@ rollback takes it back.`,
 			if err != nil {
 				return err
 			}
+			if _, err := o.rollout(r.Project); err != nil {
+				return err
+			}
 			return runUpgrade(cmd.Context(), e, r, o)
 		},
 	}
@@ -83,6 +87,7 @@ func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
 	f.IntVar(&o.canary, "canary", 1, "number of minions that are changed before the others begin, one at a time")
 	f.DurationVar(&o.soak, "soak", 0, "time to watch the first master and the first minions before others begin, such as 2m")
 	f.BoolVar(&o.pause, "pause", false, "end after the first minions; deployer resume continues with the others")
+	o.flags(cmd)
 	f.StringSliceVar(&o.only, "only", nil, "change only the versions of these components: "+strings.Join(upgradeComponents, ", "))
 	o.drain = upgrade.DrainAuto
 	f.Var(&enumFlag{&o.drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
@@ -114,7 +119,7 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 		"upgrade_batch": o.batch, "upgrade_max_fail": o.maxFail, "upgrade_canary": o.canary, "upgrade_soak": o.soak.String(), "upgrade_pause": o.pause,
 		"upgrade_only": only, "upgrade_drain": o.drain,
 	}
-	return out, nil
+	return out, o.vars(out.Extra)
 }
 
 // runUpgrade executes an upgrade and prints where its snapshot is and what the inventory

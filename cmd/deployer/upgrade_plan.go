@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"deployer/cluster"
 	"deployer/engine/view"
 	"deployer/inventory"
 	"deployer/limit"
@@ -32,7 +34,11 @@ the changes of each host, as deployer plan does.`,
 			if err != nil {
 				return err
 			}
-			return planUpgrade(cmd.Context(), e, r, o)
+			limits, err := o.rollout(r.Project)
+			if err != nil {
+				return err
+			}
+			return planUpgrade(cmd.Context(), e, r, o, limits)
 		},
 	}
 	upgradeFlags(cmd, &o)
@@ -43,7 +49,7 @@ the changes of each host, as deployer plan does.`,
 	return cmd
 }
 
-func planUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions) error {
+func planUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions, limits cluster.Rollout) error {
 	results := &upgradeResults{}
 	check := planOptions{runOptions: o.runOptions}
 	found, err := runWithDisplay(ctx, r, check.checkDisplay(e.stderr, r.TargetHosts()).with(results), r.Plan)
@@ -55,14 +61,13 @@ func planUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions) erro
 		return exitOutcome(found.Report)
 	}
 	results.printChanges(e.stdout)
-	printBatches(e.stdout, r, o)
+	printBatches(e.stdout, r.Project.Cluster, o, limits)
 	showPlan(e.stdout, r, found.Plan, o.verbose > 0, check.estimator(ctx, e))
 	return exitOutcome(found.Report)
 }
 
-// printBatches prints the order of hosts with the sizes of batches.
-func printBatches(w io.Writer, r *runs.Run, o upgradeOptions) {
-	c := r.Project.Cluster
+// printBatches prints the order of hosts with the sizes of batches and the limits.
+func printBatches(w io.Writer, c *cluster.Cluster, o upgradeOptions, limits cluster.Rollout) {
 	batch, _ := limit.Parse(o.batch) // resolve has parsed it
 	step := 1
 	line := func(format string, args ...any) {
@@ -82,7 +87,25 @@ func printBatches(w io.Writer, r *runs.Run, o upgradeOptions) {
 	line("a verified snapshot of etcd on %s", members[0])
 	line("etcd: %s, one at a time", inventory.CompressText(members))
 	line("masters: %s, one at a time", inventory.CompressText(c.Masters))
-	if len(minions) > 0 {
-		line("minions: %s, one first, then at most %d at a time", inventory.CompressText(minions), max(batch.Of(len(minions)), 1))
+	if len(minions) == 0 {
+		return
+	}
+	first := fmt.Sprintf("%d first, one at a time, then ", o.canary)
+	switch o.canary {
+	case 0:
+		first = ""
+	case 1:
+		first = "one first, then "
+	}
+	line("minions: %s, %sat most %d at a time", inventory.CompressText(minions), first, max(batch.Of(len(minions)), 1))
+	for _, l := range limits.MaxUnavailable {
+		fmt.Fprintf(w, "     at most %s at a time with the same %s\n", l.Limit, l.Label)
+	}
+	if limits.Spread != "" {
+		fmt.Fprintf(w, "     in turns over the values of %s\n", limits.Spread)
+	}
+	critical := slices.DeleteFunc(minions, func(name string) bool { return !slices.Contains(limits.Critical, name) })
+	if len(critical) > 0 {
+		fmt.Fprintf(w, "     a failure on %s stops the upgrade\n", inventory.CompressText(critical))
 	}
 }

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/cluster"
+	"deployer/limit"
+)
+
+func TestPrintBatches(t *testing.T) {
+	c := &cluster.Cluster{Masters: []string{"m1"}, Minions: []string{"w1", "w2", "w3", "w4"}}
+	c.Etcd.Members = []cluster.Endpoint{{Name: "m1"}}
+	limits := cluster.Rollout{
+		MaxUnavailable: []cluster.LabelLimit{{Label: "rack", Limit: limit.Limit{Percent: 50, Share: true}}, {Label: "zone", Limit: limit.Limit{Count: 1}}},
+		Spread:         "zone", Critical: []string{"m1", "w2", "w3"},
+	}
+	var out bytes.Buffer
+	printBatches(&out, c, upgradeOptions{batch: "50%", canary: 1}, limits)
+	want := `order:
+  1. a verified snapshot of etcd on m1
+  2. etcd: m1, one at a time
+  3. masters: m1, one at a time
+  4. minions: w[1:4], one first, then at most 2 at a time
+     at most 50% at a time with the same rack
+     at most 1 at a time with the same zone
+     in turns over the values of zone
+     a failure on w[2:3] stops the upgrade
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
