@@ -1,7 +1,7 @@
 // Package control has the actions, the tasks that run on the controller on behalf of
 // hosts: fetching files, keys and signing, membership of etcd, objects of
 // Kubernetes, the report of preflight, and verification. They reach services only
-// through the hosts' SSH connections.
+// through the hosts' SSH connections; hook alone works on the controller itself.
 //
 // The packages below this one do the work in functions that need no playbook; the
 // actions wrap them.
@@ -13,6 +13,7 @@ import (
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/fetch"
+	"deployer/tasks/control/hook"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kubelet"
@@ -28,6 +29,7 @@ import (
 func General() []engine.Kind {
 	return examples.In(limited([]engine.Kind{
 		{Name: "fetch", Doc: "Copies a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
+		{Name: "hook", Doc: "Runs a program on the controller, or sends an HTTP request from it, for another system that has to know of work on the host.", New: func() any { return hook.New() }},
 		{Name: "reboot", Doc: "Reboots the host and waits until it is back.", New: func() any { return &reboot.Reboot{} }},
 	}))
 }

@@ -9,7 +9,7 @@ import (
 // timeLimits are the time limits of actions for which engine.DefaultTimeLimit is not
 // right: a file may be large, and most others have a timeout among their arguments.
 var timeLimits = map[string]time.Duration{
-	"fetch": 4 * time.Hour, "reboot": engine.NoTimeLimit,
+	"fetch": 4 * time.Hour, "hook": engine.NoTimeLimit, "reboot": engine.NoTimeLimit,
 
 	"etcd_add_member": engine.NoTimeLimit, "etcd_remove_member": engine.NoTimeLimit, "etcd_healthy": engine.NoTimeLimit, "kube_apply": engine.NoTimeLimit, "kube_drain": engine.NoTimeLimit,
 	"kube_node": engine.NoTimeLimit, "kube_ready": engine.NoTimeLimit, "kube_rollout": engine.NoTimeLimit, "kube_uncordon": engine.NoTimeLimit,

@@ -1,0 +1,102 @@
+// Package hook runs programs on the controller and sends HTTP requests from it, for other
+// systems that have to know of work on a host: a load balancer, a database, a ticket.
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/hostcmd"
+)
+
+// defaultTimeout is the default of timeout: load balancers drain connections, and
+// databases move their leaders, within minutes.
+const defaultTimeout = 5 * time.Minute
+
+// Hook is the action `hook`.
+type Hook struct {
+	Command hostcmd.Words     `yaml:"command" doc:"Program with arguments to run on the controller, as a list or a text, without a shell; exit code 0 is success."`
+	Env     map[string]string `yaml:"env" doc:"Variables of the program's environment, beside those of deployer and DEPLOYER_HOST, DEPLOYER_ADDRESS, DEPLOYER_CLUSTER, DEPLOYER_PHASE and DEPLOYER_RUN."`
+	HTTP    *Request          `yaml:"http" doc:"HTTP request to send from the controller."`
+	Phase   string            `yaml:"phase" doc:"Text for DEPLOYER_PHASE, such as before. Default: empty."`
+	Timeout time.Duration     `yaml:"timeout" doc:"Maximum duration of the program or request, such as 90s; after it the task fails, and the program is terminated. Default 5m; it cannot be unlimited."`
+}
+
+// New returns the action with its defaults.
+func New() *Hook { return &Hook{Timeout: defaultTimeout} }
+
+var (
+	_ engine.Action      = (*Hook)(nil)
+	_ engine.Cancellable = (*Hook)(nil)
+)
+
+// Cancellable is true: an interrupt of the run terminates the program.
+func (*Hook) Cancellable() bool { return true }
+
+// Validate requires a command or a request, and a time limit.
+func (h *Hook) Validate() error {
+	switch {
+	case len(h.Command) == 0 && h.HTTP == nil:
+		return errors.New("want command or http")
+	case len(h.Command) > 0 && h.HTTP != nil:
+		return errors.New("command and http are two hooks: write two tasks")
+	case h.HTTP != nil && len(h.Env) > 0:
+		return errors.New("env is for command")
+	case h.Timeout <= 0:
+		return fmt.Errorf("timeout %s: a hook needs a time limit, such as 5m", h.Timeout)
+	}
+	if h.HTTP != nil {
+		return h.HTTP.validate()
+	}
+	return nil
+}
+
+// Check changes nothing and asks nobody: a hook always runs.
+func (h *Hook) Check(context.Context, engine.ActionContext) (engine.Change, error) {
+	if err := h.Validate(); err != nil {
+		return engine.Change{}, err
+	}
+	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(h.Command), Action: "run on the controller"}
+	if h.HTTP != nil {
+		effect.Target, effect.Action = h.HTTP.method()+" "+h.HTTP.URL, "send from the controller"
+	}
+	return engine.Changed(effect), nil
+}
+
+// Apply runs the hook. The output of a command has stdout and stderr, their ends; that of a
+// request has status.
+func (h *Hook) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("not done within %s", h.Timeout))
+	defer cancel()
+	if h.HTTP != nil {
+		return h.HTTP.send(limited)
+	}
+	return run(limited, h.Command, h.environment(site))
+}
+
+// environment returns the variables that the program has beside those of deployer.
+func (h *Hook) environment(site engine.ActionContext) []string {
+	vars := site.Vars()
+	out := []string{
+		"DEPLOYER_HOST=" + site.Host(),
+		"DEPLOYER_ADDRESS=" + text(vars, "host", "address"),
+		"DEPLOYER_CLUSTER=" + text(vars, "cluster", "name"),
+		"DEPLOYER_PHASE=" + h.Phase,
+		"DEPLOYER_RUN=" + site.RunID(),
+	}
+	for name, value := range h.Env {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// text returns a text of a variable; empty when there is none.
+func text(vars map[string]any, name, key string) string {
+	m, _ := vars[name].(map[string]any)
+	s, _ := m[key].(string)
+	return strings.ReplaceAll(s, "\x00", "")
+}
