@@ -27,6 +27,7 @@ type Cluster struct {
 	Encryption   Encryption        `json:"encryption"`
 	AdminGroup   string            `json:"admin_group"` // group of admin.conf, bound to cluster-admin
 	Rollout      Rollout           `json:"rollout"`
+	Hooks        []HookSpec        `json:"-"`              // around work on nodes; the variable maintenance_hooks has them
 	Sysctls      map[string]string `json:"sysctls"`        // kernel settings of every node, by their names
 	Modules      []string          `json:"kernel_modules"` // kernel modules that nodes load at boot
 	Nodes        map[string]Node   `json:"-"`              // every host by name, not only those that are nodes

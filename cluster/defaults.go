@@ -26,6 +26,7 @@ func (s Spec) WithDefaults() Spec {
 	s.Kubelet.MaxPods = cmp.Or(s.Kubelet.MaxPods, 110)
 	s.KubeProxy.Mode = cmp.Or(s.KubeProxy.Mode, "iptables")
 	s.Rollout.MaxParallel = cmp.Or(s.Rollout.MaxParallel, &defaultParallel)
+	s.Maintenance = s.Maintenance.withDefaults()
 	s.Encryption.AtRest = orTrue(s.Encryption.AtRest)
 	s.DNS = s.DNS.withDefaults()
 	s.API = s.API.withDefaults()

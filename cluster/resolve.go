@@ -92,6 +92,7 @@ func (r *resolver) clusterWide() {
 		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},
 		AdminGroup:   AdminGroup,
 		Rollout:      s.Rollout.resolve(),
+		Hooks:        s.Maintenance.Hooks,
 		Sysctls:      sysctls(s),
 		Modules:      []string{"overlay", "br_netfilter"},
 		Order:        []string{},

@@ -26,6 +26,7 @@ type Spec struct {
 	Sysctls       map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; these win."`
 	Overrides     map[string]any    `yaml:"overrides" doc:"Free settings by component: apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args, and version for a release other than the cluster's; groups and hosts may have overrides of their own."`
 	Rollout       RolloutSpec       `yaml:"rollout" doc:"How changes reach nodes that are in use: one canary of each role first, then the others."`
+	Maintenance   MaintenanceSpec   `yaml:"maintenance" doc:"What happens around work on nodes in use."`
 	AllowUntested bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions outside the table of tested ones."`
 	AllowSingleRR bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`
 }

@@ -36,6 +36,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkPlainValues()
 	c.checkRegistries()
 	c.checkRollout()
+	c.checkHooks()
 	return c.problems
 }
 

@@ -168,6 +168,9 @@ func (p *Project) Variables() (*roles.Variables, error) {
 	if p.Cluster == nil {
 		return roles.WithoutCluster(p.Inventory, given), nil
 	}
+	if err := p.addHooks(given); err != nil {
+		return nil, err
+	}
 	digest, err := p.Agents.AgentDigest(p.Arch)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,6 +63,7 @@ func planUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions, limi
 	}
 	results.printChanges(e.stdout)
 	printBatches(e.stdout, r.Project.Cluster, o, limits)
+	printHooks(e.stdout, r.Project.Cluster.Hooks)
 	showPlan(e.stdout, r, found.Plan, o.verbose > 0, check.estimator(ctx, e))
 	return exitOutcome(found.Report)
 }
@@ -107,5 +109,24 @@ func printBatches(w io.Writer, c *cluster.Cluster, o upgradeOptions, limits clus
 	critical := slices.DeleteFunc(minions, func(name string) bool { return !slices.Contains(limits.Critical, name) })
 	if len(critical) > 0 {
 		fmt.Fprintf(w, "     a failure on %s stops the upgrade\n", inventory.CompressText(critical))
+	}
+}
+
+// printHooks prints the hooks that run on the controller, by phase.
+func printHooks(w io.Writer, hooks []cluster.HookSpec) {
+	for _, phase := range []struct{ name, text string }{{cluster.HookBefore, "before its pods leave"}, {cluster.HookAfter, "before it takes pods again"}} {
+		var names []string
+		for _, h := range hooks {
+			switch {
+			case h.Phase != phase.name:
+			case h.Always:
+				names = append(names, h.Name+" (also when pods stay)")
+			default:
+				names = append(names, h.Name)
+			}
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(w, "hooks of each node, %s: %s\n", phase.text, strings.Join(names, ", "))
+		}
 	}
 }

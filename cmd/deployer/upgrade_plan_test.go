@@ -33,3 +33,12 @@ func TestPrintBatches(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestPrintHooks(t *testing.T) {
+	var out bytes.Buffer
+	printHooks(&out, []cluster.HookSpec{{Name: "up", Phase: "after"}, {Name: "database", Phase: "before"}, {Name: "ticket", Phase: "before", Always: true}})
+	want := "hooks of each node, before its pods leave: database, ticket (also when pods stay)\nhooks of each node, before it takes pods again: up\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

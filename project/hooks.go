@@ -1,0 +1,29 @@
+package project
+
+import (
+	"deployer/engine/lang"
+	"deployer/roles"
+	"deployer/strictyaml"
+)
+
+// hooksVariable is the variable that has the hooks of cluster.maintenance.
+const hooksVariable = "maintenance_hooks"
+
+// addHooks gives every host the hooks of the cluster as a variable; their texts are
+// evaluated for the host that a task reads them for.
+func (p *Project) addHooks(given map[string]roles.HostVars) error {
+	list := make([]any, len(p.Cluster.Hooks))
+	for i, h := range p.Cluster.Hooks {
+		list[i] = h.Value()
+	}
+	value, err := lang.NewHostVarCompiler().Compile(list, func() strictyaml.Pos {
+		return strictyaml.At(p.Inventory.File, findKey(p.Inventory.Cluster, []string{"maintenance", "hooks"}))
+	})
+	if err != nil {
+		return AsUserError(err)
+	}
+	for _, vars := range given {
+		vars.Own[hooksVariable] = value
+	}
+	return nil
+}
