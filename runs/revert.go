@@ -9,6 +9,7 @@ import (
 	"deployer/engine/program"
 	"deployer/engine/revert"
 	"deployer/project"
+	"deployer/runs/history"
 )
 
 // RevertOptions are the options of a revert.
@@ -22,6 +23,8 @@ type RevertOptions struct {
 	// Force also restores resources that have changed since the run.
 	// AllowChangedPlaybook accepts a playbook that has changed since the run.
 	Force, AllowChangedPlaybook bool
+	// LowerMinor accepts that a rollback lowers the minor version of API servers.
+	LowerMinor bool
 }
 
 // Revert is the revert of a run: Preview queries the hosts, then Run returns the run
@@ -32,6 +35,8 @@ type Revert struct {
 	// ResumedFrom is the run that the original run resumed, whose changes are not
 	// reverted with it; empty for none.
 	ResumedFrom string
+	// Entry is where the log of the original run was found; nil without a log.
+	Entry *history.Entry
 
 	options RevertOptions
 	log     *runLog
@@ -41,17 +46,22 @@ type Revert struct {
 }
 
 // Revert returns the revert of a run, which is named by the beginning of its id. A
-// playbook that has changed since the run is a *RefusedError.
+// playbook that has changed since the run is a *RefusedError, and an upgrade, which
+// [Runner.Rollback] takes back, a *project.UserError.
 func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
 	r, err := c.findRun(name, o)
 	if err != nil {
 		return nil, project.AsUserError(err)
 	}
+	if err := c.refuseVersions(r); err != nil {
+		return nil, err
+	}
 	return r, c.prepareRevert(r)
 }
 
-// ResumeRevert continues a revert that did not complete. Hosts have recorded which
-// resources are restored.
+// ResumeRevert continues a revert that did not complete, also that of a rollback. Hosts
+// have recorded which resources are restored. A minor version that the revert was not
+// told to lower is a *RefusedError.
 func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error) {
 	o := given
 	o.Invocation, o.Playbook = was.Invocation, given.Playbook
@@ -59,11 +69,15 @@ func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error)
 	if given.Forks > 0 {
 		o.Forks = given.Forks
 	}
-	r, err := c.findRun(was.Invocation.Reverts, RevertOptions{Options: o, Force: was.Invocation.Force, AllowChangedPlaybook: was.Invocation.AllowChangedPlaybook})
+	r, err := c.findRun(was.Invocation.Reverts, RevertOptions{Options: o, Force: was.Invocation.Force,
+		AllowChangedPlaybook: was.Invocation.AllowChangedPlaybook, LowerMinor: was.Invocation.LowerMinor})
 	if err != nil {
 		return nil, project.AsUserError(err)
 	}
 	r.resumes = was.Run
+	if err := refuseLowered(r.lowered(), was.Invocation.LowerMinor); err != nil {
+		return nil, err
+	}
 	return r, c.prepareRevert(r)
 }
 
@@ -88,7 +102,7 @@ func (c Runner) findRun(name string, o RevertOptions) (*Revert, error) {
 		o.Inventory = project.Relative(h.Invocation.Inventory)
 	}
 	t, err := readRunLog(record.Path)
-	return &Revert{ID: h.Run, ResumedFrom: h.Resumes, Invocation: h.Invocation, log: t, options: o}, err
+	return &Revert{ID: h.Run, ResumedFrom: h.Resumes, Entry: record, Invocation: h.Invocation, log: t, options: o}, err
 }
 
 // withoutLog returns the revert of a run whose log is missing.
@@ -133,16 +147,17 @@ func (r *Revert) affectedHosts(original *Run) []string {
 }
 
 // Run returns the run that executes the revert of a preview. Drifted resources are a
-// *RefusedError unless Force is set.
+// *RefusedError unless Force is set, and so are minor versions of API servers and etcd
+// that the revert was not told to lower.
 func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
-	if err := preview.RefuseDrift(); err != nil {
+	if err := preview.Refuse(); err != nil {
 		return nil, err
 	}
 	o := r.options
 	run := r.query.clone(preview.inverse.Program)
 	run.Check, run.logged, run.locks, run.budget, run.resumes = o.Check, true, true, nil, r.resumes
 	run.Invocation = journal.Invocation{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.query.Extra,
-		Reverts: r.ID, Force: o.Force, AllowChangedPlaybook: o.AllowChangedPlaybook}
+		Reverts: r.ID, Force: o.Force, AllowChangedPlaybook: o.AllowChangedPlaybook, LowerMinor: o.LowerMinor}
 	if preview.inverse.Everyone {
 		run.Hosts = run.Project.Hosts
 	} else {

@@ -23,6 +23,7 @@ type RevertPreview struct {
 
 	changes *plan.Collector
 	hosts   []string // of the hosts
+	lowered error    // minor versions that the revert must not lower
 	inverse *revert.Inverted
 }
 
@@ -53,6 +54,7 @@ func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error
 		return nil, history.err
 	}
 	found.Irreversible = r.irreversible(found)
+	found.lowered = refuseLowered(r.loweredOn(found), r.options.LowerMinor)
 	found.inverse, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, Past: found.History, Log: r.log.asRevertLog()})
 	if err != nil {
 		return nil, err
@@ -118,12 +120,13 @@ func (f *RevertPreview) Drifted() []Irreversible {
 	return list.all
 }
 
-// RefuseDrift returns a *RefusedError when a resource has drifted.
-func (f *RevertPreview) RefuseDrift() error {
+// Refuse returns a *RefusedError when a resource has drifted, or when a minor version
+// would be lowered that must stay.
+func (f *RevertPreview) Refuse() error {
 	if len(f.Drifted()) > 0 {
 		return &RefusedError{errors.New("nothing was changed: the listed resources have changed since the run; revert later runs first, or restore them too with --force")}
 	}
-	return nil
+	return f.lowered
 }
 
 // Incomplete reports whether some state of the run stays after the revert.

@@ -9,36 +9,22 @@ import (
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/project"
+	"deployer/runs/history"
 	"deployer/tasks/control/upgrade"
 )
 
-// LastUpgrade returns the id of the newest upgrade of an inventory that has changed
-// something and is not reverted.
-func LastUpgrade(inventory string) (string, error) {
-	dir, err := journal.Dir()
-	if err != nil {
-		return "", err
-	}
-	all, err := journal.List(dir)
-	if err != nil && len(all) == 0 {
-		return "", err
-	}
-	if r := lastUpgrade(all, project.Absolute(inventory)); r != nil {
-		return r.Header.Run, nil
-	}
-	return "", project.AsUserError(fmt.Errorf("no upgrade of %s is in the logs of this machine that has not been rolled back; see deployer runs list", inventory))
-}
-
-// lastUpgrade returns the newest upgrade of an inventory that has changed something and
-// that no finished revert has taken back; nil without one.
-func lastUpgrade(newestFirst []*journal.Record, inventory string) *journal.Record {
+// LastUpgrade returns the newest upgrade of an inventory that has changed something and
+// that no finished revert has taken back; nil without one. Runs of other machines, which
+// hosts of the inventory have recorded, are runs of it.
+func LastUpgrade(newestFirst []*history.Entry, inventory string) *history.Entry {
+	inventory = project.Absolute(inventory)
 	reverted := map[string]bool{}
 	for _, r := range newestFirst {
 		call := r.Header.Invocation
 		switch {
 		case call.Verb == verbRevert && r.Finished():
 			reverted[call.Reverts] = true
-		case call.Verb == verbUpgrade && call.Inventory == inventory && !reverted[r.Header.Run] && mayHaveChanged(r):
+		case call.Verb == verbUpgrade && (!r.Here || call.Inventory == inventory) && !reverted[r.Header.Run] && mayHaveChanged(r.Record):
 			return r
 		}
 	}
@@ -51,62 +37,116 @@ func mayHaveChanged(r *journal.Record) bool {
 	return r.Report == nil || r.Report.Changed() > 0 || len(r.Report.Broken()) > 0
 }
 
-// Rollback is the revert of an upgrade.
-type Rollback struct {
-	*Revert
-	// Lowered are the components whose minor version the rollback lowers although what
-	// they have stored may be of the newer one, as "kube-apiserver of m1: v1.36.3 to
-	// v1.35.4".
-	Lowered []string
-	etcd    bool // etcd is among them
-}
-
-// Rollback returns the revert of an upgrade, which is named by the beginning of its id.
-// Another run is a *project.UserError.
-func (c Runner) Rollback(name string, o RevertOptions) (*Rollback, error) {
-	back, err := c.Revert(name, o)
+// Rollback returns the reverts of an upgrade, which is named by the beginning of its id,
+// and of the runs that it resumed, newest first. Without a name it is the newest upgrade
+// of the inventory. No upgrade and another run are a *project.UserError; a *RefusedError
+// names the minor versions that must not be lowered (see RevertOptions.LowerMinor).
+func (c Runner) Rollback(name string, o RevertOptions) ([]*Revert, error) {
+	known, err := c.history()
 	if err != nil {
 		return nil, err
+	}
+	if name == "" {
+		all, err := known.List()
+		if err != nil && len(all) == 0 {
+			return nil, err
+		}
+		last := LastUpgrade(all, o.Inventory)
+		if last == nil {
+			return nil, project.AsUserError(fmt.Errorf("no upgrade of %s is known that has not been rolled back; see deployer runs list --from-hosts", project.Relative(project.Absolute(o.Inventory))))
+		}
+		name = last.Header.Run
+	}
+	first, err := c.rollbackOne(name, o)
+	if err != nil {
+		return nil, err
+	}
+	out := []*Revert{first}
+	for _, run := range known.Chain(first.ID)[1:] {
+		back, err := c.rollbackOne(run, o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, back)
+	}
+	var lowered []cluster.VersionChange
+	for _, back := range out {
+		back.ResumedFrom = "" // it is reverted after this run
+		lowered = append(lowered, back.lowered()...)
+	}
+	return out, refuseLowered(lowered, o.LowerMinor)
+}
+
+// rollbackOne returns the revert of one run of an upgrade.
+func (c Runner) rollbackOne(name string, o RevertOptions) (*Revert, error) {
+	back, err := c.findRun(name, o)
+	if err != nil {
+		return nil, project.AsUserError(err)
 	}
 	if back.Invocation.Verb != verbUpgrade {
 		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, not an upgrade; take it back with: deployer revert %s", back.ID, back.Invocation.Verb, back.ID))
 	}
-	// What the hosts have is what the upgrade wanted, so the rule of the upgrade finds no
-	// reason for a drain. The way back of another minor version needs one, too.
+	// The hosts have what the upgrade wanted, so the rule of the upgrade finds no reason
+	// for a drain. The way back of another minor version needs one, too.
 	if len(back.log.versions) > 0 && back.Invocation.Extra["upgrade_drain"] == upgrade.DrainAuto {
-		o.Extra = mergeVars(map[string]any{"upgrade_drain": upgrade.DrainAlways}, o.Extra)
-		if back, err = c.Revert(name, o); err != nil {
-			return nil, err
-		}
+		back.options.Extra = mergeVars(map[string]any{"upgrade_drain": upgrade.DrainAlways}, o.Extra)
 	}
-	out := &Rollback{Revert: back}
-	out.note()
-	return out, nil
+	return back, c.prepareRevert(back)
 }
 
-// note sets Lowered from the log of the upgrade.
-func (r *Rollback) note() {
-	for _, v := range r.log.versions {
-		if r.log.changedVersion(v) {
-			r.etcd = r.etcd || v.Component == "etcd"
-			r.Lowered = append(r.Lowered, fmt.Sprintf("%s of %s: %s to %s", v.Component, v.Host, v.To, v.From))
-		}
+// Lowered returns the components whose minor version the revert lowers although what
+// they have stored may be of the newer one, as "kube-apiserver of m1: v1.36.3 to v1.35.4".
+func (r *Revert) Lowered() []string {
+	var out []string
+	for _, v := range r.lowered() {
+		out = append(out, fmt.Sprintf("%s of %s: %s to %s", v.Component, v.Host, v.To, v.From))
 	}
+	return out
 }
 
-// Refuse returns a *RefusedError when the rollback lowers a minor version: of etcd in any
-// case, as an older etcd does not read the data of a newer one, and of API servers unless
-// accepted is set.
-func (r *Rollback) Refuse(accepted bool) error {
-	switch {
-	case r.etcd:
-		return &RefusedError{fmt.Errorf("etcd's minor version was raised, and an older etcd does not read its data: %s; restore the snapshot that the upgrade has saved, or keep the version",
-			strings.Join(r.Lowered, ", "))}
-	case len(r.Lowered) > 0 && !accepted:
-		return &RefusedError{fmt.Errorf("the newer API servers may have stored objects in a form that the older ones cannot read: %s; roll back all the same with --lower-minor, or restore the snapshot that the upgrade has saved",
-			strings.Join(r.Lowered, ", "))}
+// lowered returns the irreversible changes that the run came to make.
+func (r *Revert) lowered() []cluster.VersionChange {
+	return slices.DeleteFunc(slices.Clone(r.log.versions), func(v cluster.VersionChange) bool { return !r.log.changedVersion(v) })
+}
+
+// refuseLowered returns a *RefusedError for minor versions that a rollback must not lower:
+// that of etcd in any case, as an older etcd does not read the data of a newer one, and
+// that of API servers unless accepted is set.
+func refuseLowered(lowered []cluster.VersionChange, accepted bool) error {
+	var texts []string
+	etcd := false
+	for _, v := range lowered {
+		etcd = etcd || v.Component == "etcd"
+		texts = append(texts, fmt.Sprintf("%s of %s: %s to %s", v.Component, v.Host, v.To, v.From))
+	}
+	switch list := strings.Join(texts, ", "); {
+	case etcd:
+		return &RefusedError{fmt.Errorf("etcd's minor version was raised, and an older etcd does not read its data: %s; restore the snapshot that the upgrade has saved, or keep the version", list)}
+	case len(texts) > 0 && !accepted:
+		return &RefusedError{fmt.Errorf("the newer API servers may have stored objects in a form that the older ones cannot read: %s; roll back all the same with deployer rollback --lower-minor, or restore the snapshot that the upgrade has saved", list)}
 	}
 	return nil
+}
+
+// refuseVersions returns a *project.UserError for a run that has changed versions: an
+// upgrade, whose rollback has rules of its own, and the revert of one.
+func (c Runner) refuseVersions(r *Revert) error {
+	call, rolledBack := r.Invocation, false
+	for seen := map[string]bool{}; call.Verb == verbRevert && !seen[call.Reverts]; rolledBack = true {
+		seen[call.Reverts] = true
+		first, err := c.findEntry(call.Reverts, r.options.Options, verbRevert)
+		if err != nil {
+			return nil //nolint:nilerr // originalRevert returns it
+		}
+		call = first.Header.Invocation
+	}
+	switch {
+	case call.Verb != verbUpgrade:
+		return nil
+	case rolledBack:
+		return project.AsUserError(fmt.Errorf("run %s took an upgrade back, and nothing but an upgrade raises versions; set the version in the inventory and run: deployer upgrade", r.ID))
+	}
+	return project.AsUserError(fmt.Errorf("run %s was an upgrade, which has rules for its way back; run: deployer rollback %s", r.ID, r.ID))
 }
 
 // noteVersions notes the irreversible changes of versions that a run had before it.
@@ -118,20 +158,33 @@ func (t *runLog) noteVersions(e *engine.Event) {
 		if effect.Kind != engine.EffectShow || effect.Target != upgrade.IrreversibleTarget {
 			continue
 		}
-		for text := range strings.Lines(effect.Diff) {
-			if v, ok := cluster.ParseVersionChange(strings.TrimSpace(text)); ok {
-				t.versions = append(t.versions, v)
-			}
+		if v, ok := cluster.ParseVersionChange(effect.Action); ok {
+			t.versions = append(t.versions, v)
 		}
 	}
 }
 
 // changedVersion reports whether the run came to change a version on a host: a step there
-// has changed the manifest of the component, or its binary.
+// has changed the file that has it.
 func (t *runLog) changedVersion(v cluster.VersionChange) bool {
-	target := "/etc/kubernetes/manifests/" + v.Component + ".yaml"
+	return slices.ContainsFunc(t.changed[v.Host], func(s changedStep) bool { return slices.Contains(s.targets, versionFile(v)) })
+}
+
+// versionFile returns the file that has the version of an API server or of etcd: a manifest
+// or a binary.
+func versionFile(v cluster.VersionChange) string {
 	if v.Component == "etcd" {
-		target = "/usr/local/bin/etcd"
+		return "/usr/local/bin/etcd"
 	}
-	return slices.ContainsFunc(t.changed[v.Host], func(s changedStep) bool { return slices.Contains(s.targets, target) })
+	return "/etc/kubernetes/manifests/" + v.Component + ".yaml"
+}
+
+// loweredOn returns the irreversible changes that the hosts of a preview have recorded. A
+// run that was killed has no end of its last steps in its log.
+func (r *Revert) loweredOn(preview *RevertPreview) []cluster.VersionChange {
+	return slices.DeleteFunc(slices.Clone(r.log.versions), func(v cluster.VersionChange) bool {
+		return !slices.ContainsFunc(preview.History[v.Host].Items, func(i engine.ChangeRecord) bool {
+			return i.Name == versionFile(v) && i.State == engine.RevertRestore
+		})
+	})
 }

@@ -6,30 +6,37 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/runs/history"
 	"deployer/tasks/control/upgrade"
 )
 
 // TestLastUpgrade checks which run rollback selects when none is named.
 func TestLastUpgrade(t *testing.T) {
-	record := func(run, verb, reverts string, outcome engine.Outcome) *journal.Record {
-		return &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Invocation: journal.Invocation{Verb: verb, Inventory: "/i", Reverts: reverts}}}
+	record := func(run, verb, reverts string, outcome engine.Outcome) *history.Entry {
+		return &history.Entry{Here: true, Record: &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Invocation: journal.Invocation{Verb: verb, Inventory: "/i", Reverts: reverts}}}}
 	}
 	other := record("9", verbUpgrade, "", engine.OutcomeDone)
 	other.Header.Invocation.Inventory = "/other"
+	there, thereReverted := record("5", verbUpgrade, "", engine.OutcomeDone), record("6", verbRevert, "5", engine.OutcomeDone)
+	for _, e := range []*history.Entry{there, thereReverted} {
+		e.Here, e.Header.Invocation.Inventory, e.Keepers = false, "/home/ann/i", []string{"m1"}
+	}
 	idle := record("4", verbUpgrade, "", engine.OutcomeDone)
 	idle.Report = &engine.Report{Hosts: []engine.HostReport{{Host: "m1", OK: 7}}}
 	for name, c := range map[string]struct {
-		all  []*journal.Record // newest first
+		all  []*history.Entry // newest first
 		want string
 	}{
-		"none":                       {[]*journal.Record{record("1", verbInstall, "", engine.OutcomeDone), other}, ""},
-		"the newest":                 {[]*journal.Record{record("3", verbInstall, "", engine.OutcomeDone), record("2", verbUpgrade, "", journal.Killed), record("1", verbUpgrade, "", engine.OutcomeDone)}, "2"},
-		"the newest is taken back":   {[]*journal.Record{record("3", verbRevert, "2", engine.OutcomeDone), record("2", verbUpgrade, "", engine.OutcomeDone), record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
-		"the newest changed nothing": {[]*journal.Record{idle, record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
-		"its rollback did not end":   {[]*journal.Record{record("3", verbRevert, "2", journal.Killed), record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
+		"of another machine":            {[]*history.Entry{there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "5"},
+		"taken back on another machine": {[]*history.Entry{thereReverted, there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
+		"none":                          {[]*history.Entry{record("1", verbInstall, "", engine.OutcomeDone), other}, ""},
+		"the newest":                    {[]*history.Entry{record("3", verbInstall, "", engine.OutcomeDone), record("2", verbUpgrade, "", journal.Killed), record("1", verbUpgrade, "", engine.OutcomeDone)}, "2"},
+		"the newest is taken back":      {[]*history.Entry{record("3", verbRevert, "2", engine.OutcomeDone), record("2", verbUpgrade, "", engine.OutcomeDone), record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
+		"the newest changed nothing":    {[]*history.Entry{idle, record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
+		"its rollback did not end":      {[]*history.Entry{record("3", verbRevert, "2", journal.Killed), record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
 	} {
 		got := ""
-		if r := lastUpgrade(c.all, "/i"); r != nil {
+		if r := LastUpgrade(c.all, "/i"); r != nil {
 			got = r.Header.Run
 		}
 		if got != c.want {
@@ -38,10 +45,11 @@ func TestLastUpgrade(t *testing.T) {
 	}
 }
 
-// TestRollbackRefusesLowerMinors checks what a log makes of an upgrade: API servers need
-// the flag, etcd is refused in any case, and only what the run has really changed counts.
+// TestRollbackRefusesLowerMinors checks which minor versions a rollback refuses to lower:
+// API servers need the flag, etcd is refused in any case, and only what the run has
+// changed counts.
 func TestRollbackRefusesLowerMinors(t *testing.T) {
-	changes := "kube-apiserver of m1: v1.35.4 to v1.36.3\netcd of e1: v3.5.26 to v3.6.8"
+	changes := []string{"kube-apiserver of m1: v1.35.4 to v1.36.3", "etcd of e1: v3.5.26 to v3.6.8"}
 	apiserver := changedStep{targets: []string{"/etc/kubernetes/manifests/kube-apiserver.yaml"}}
 	etcd := changedStep{targets: []string{"/usr/local/bin/etcd", "/usr/local/bin/etcdctl"}}
 	for name, c := range map[string]struct {
@@ -55,13 +63,13 @@ func TestRollbackRefusesLowerMinors(t *testing.T) {
 		"both":                     {map[string][]changedStep{"m1": {apiserver}, "e1": {etcd}}, 2, true, true},
 	} {
 		log := logged(t, engine.Event{Type: engine.EventStepEnd, Host: "m1", Step: "s", Result: &engine.Result{Host: "m1", Step: "s", Status: engine.StatusOK,
-			Change: &engine.Change{Effects: []engine.Effect{{Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Diff: changes}}}}})
+			Change: &engine.Change{Effects: []engine.Effect{{Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Action: changes[0]}, {Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Action: changes[1]}}}}})
 		log.changed = c.changed
-		back := &Rollback{Revert: &Revert{log: log}}
-		back.note()
+		back := &Revert{log: log}
+		without, with := refuseLowered(back.lowered(), false), refuseLowered(back.lowered(), true)
 		var refused *RefusedError
-		if len(back.Lowered) != c.lowered || errors.As(back.Refuse(false), &refused) != c.refused || errors.As(back.Refuse(true), &refused) != c.refusedByFlag {
-			t.Errorf("%s: %q, %v, %v", name, back.Lowered, back.Refuse(false), back.Refuse(true))
+		if len(back.Lowered()) != c.lowered || errors.As(without, &refused) != c.refused || errors.As(with, &refused) != c.refusedByFlag {
+			t.Errorf("%s: %q, %v, %v", name, back.Lowered(), without, with)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/engine/journal"
 	"deployer/project"
 	"deployer/runs"
 	"deployer/runs/history"
@@ -137,32 +138,64 @@ func (o historyOptions) hasUnfinished(args []string) func([]*history.Entry) bool
 // selectUnfinished selects the run that resume continues.
 func selectUnfinished(args []string, inventory string) func([]*history.Entry) []string {
 	return func(all []*history.Entry) []string {
-		if len(args) == 1 {
-			return history.Match(all, args[0])
-		}
-		if r := runs.LastUnfinished(all, inventory); r != nil {
-			return []string{r.Header.Run}
-		}
-		return nil
+		// A revert is continued with the log of the run that it reverts.
+		return history.Follow(all, named(all, args, runs.LastUnfinished(all, inventory)), func(h journal.Header) string { return h.Invocation.Reverts })
+	}
+}
+
+// named returns the id of the named run or, without a name, of the given one; empty for none.
+func named(all []*history.Entry, args []string, without *history.Entry) string {
+	switch {
+	case len(args) == 1:
+		return strings.Join(history.Match(all, args[0]), "")
+	case without != nil:
+		return without.Header.Run
+	}
+	return ""
+}
+
+// hasUpgrade returns a function that reports whether the logs of this machine have the
+// named run or, without a name, an upgrade of the inventory that can be rolled back.
+func (o historyOptions) hasUpgrade(args []string) func([]*history.Entry) bool {
+	return func(all []*history.Entry) bool {
+		run := selectUpgrade(args, o.Inventory)(all)
+		return len(run) > 0 && !slices.ContainsFunc(run, func(id string) bool { return len(history.Match(all, id)) == 0 })
+	}
+}
+
+// selectUpgrade selects the upgrade that rollback takes back, with the runs that it resumed.
+func selectUpgrade(args []string, inventory string) func([]*history.Entry) []string {
+	return func(all []*history.Entry) []string {
+		return history.Follow(all, named(all, args, runs.LastUpgrade(all, inventory)), func(h journal.Header) string { return h.Resumes })
 	}
 }
 
 // confirmRecord shows where the record of a run of another machine was found, and prompts
 // for what it adds to the inventory and the playbook.
 func confirmRecord(e env, r *history.Entry, given runs.Options, yes bool) error {
-	if r.Here {
+	if !printRecord(e, "resuming", r, given) {
 		return nil
 	}
-	fmt.Fprintf(e.stderr, "resuming run %s of %s, found: %s\n", r.Header.Run, r.Header.By, strings.Join(r.Places(), ", "))
+	return requireYes(e, yes, "Continue the run with this?")
+}
+
+// printRecord shows where the record of a run of another machine was found, and what it
+// adds to the inventory and the playbook. It reports whether it adds something. A run of
+// this machine, or without a log (nil), adds nothing.
+func printRecord(e env, doing string, r *history.Entry, given runs.Options) bool {
+	if r == nil || r.Here {
+		return false
+	}
+	fmt.Fprintf(e.stderr, "%s run %s of %s, found: %s\n", doing, r.Header.Run, r.Header.By, strings.Join(r.Places(), ", "))
 	claims := history.Claims(r.Header, given.Extra)
 	if len(claims) == 0 {
-		return nil
+		return false
 	}
 	fmt.Fprintf(e.stderr, "only the record of these hosts says:\n")
 	for _, c := range claims {
 		fmt.Fprintf(e.stderr, "  %s\n", c)
 	}
-	return requireYes(e, yes, "Continue the run with this?")
+	return true
 }
 
 // rememberPasswords returns a prompter that asks for the login password and for the

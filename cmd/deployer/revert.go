@@ -9,7 +9,6 @@ import (
 
 	"deployer/engine/view"
 	"deployer/runs"
-	"deployer/runs/history"
 )
 
 // revertOptions are the flags of revert.
@@ -40,7 +39,8 @@ repository offers any more. It refuses when something has changed since the run,
 unless --force is set.
 
 A revert is a run itself: it backs up what it replaces, continues with the same
-command after an interrupt, and can be reverted. The beginning of a run's id is
+command after an interrupt, and can be reverted. Upgrades are left to deployer
+rollback, which refuses what must not be lowered. The beginning of a run's id is
 enough; deployer runs list shows the ids.
 
 Hosts keep the backups of the last runs that changed something. On another machine
@@ -64,8 +64,7 @@ which reverts hosts one by one and without gates.`,
 			runner := newRunner(e)
 			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
 			o.from.Inventory, o.from.Prompt = o.Inventory, o.Prompt
-			has := o.from.hasRun(cmd, args)
-			if runner.History, err = o.from.open(cmd.Context(), runner, e, func(all []*history.Entry) bool { return o.originalRun != "" || has(all) }, selectRun(args)); err != nil {
+			if runner.History, err = o.from.open(cmd.Context(), runner, e, o.from.hasRun(cmd, args), selectRun(args)); err != nil {
 				return err
 			}
 			defer runner.History.Close()
@@ -73,6 +72,7 @@ which reverts hosts one by one and without gates.`,
 			if err != nil {
 				return err
 			}
+			printRecord(e, "reverting", back.Entry, given)
 			return revertRun(cmd.Context(), e, back, o)
 		},
 	}
@@ -104,12 +104,12 @@ func revertRun(ctx context.Context, e env, back *runs.Revert, o revertOptions) e
 		return exitSilently(exitInterrupted)
 	}
 	if o.output == "json" && o.Check {
-		return errors.Join(printJSON(e.stdout, previewJSON(preview)), preview.RefuseDrift())
+		return errors.Join(printJSON(e.stdout, previewJSON(preview)), preview.Refuse())
 	}
 	if o.output == "text" {
 		printPreview(e.stdout, back, preview, o)
 	}
-	if err := preview.RefuseDrift(); err != nil || o.Check {
+	if err := preview.Refuse(); err != nil || o.Check {
 		return err
 	}
 	switch {

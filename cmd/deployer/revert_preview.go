@@ -31,7 +31,11 @@ func printPreview(w io.Writer, back *runs.Revert, preview *runs.RevertPreview, o
 		fmt.Fprintf(w, "skipped gate or handler: %s\n", text)
 	}
 	if back.ResumedFrom != "" {
-		fmt.Fprintf(w, "\nrun %s resumed run %s, whose changes stay; to revert them:\n  deployer revert %s\n", back.ID, back.ResumedFrom, back.ResumedFrom)
+		verb := "revert"
+		if back.Invocation.Verb == "upgrade" {
+			verb = "rollback"
+		}
+		fmt.Fprintf(w, "\nrun %s resumed run %s, whose changes stay; to revert them:\n  deployer %s %s\n", back.ID, back.ResumedFrom, verb, back.ResumedFrom)
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,14 +12,9 @@ import (
 	"deployer/runs"
 )
 
-// rollbackOptions are the flags of rollback.
-type rollbackOptions struct {
-	revertOptions
-	lowerMinor bool
-}
-
 func newRollbackCommand(e env) *cobra.Command {
-	var o rollbackOptions
+	var o revertOptions
+	var lowerMinor bool
 	cmd := &cobra.Command{
 		Use:     "rollback [RUN]",
 		GroupID: "cluster",
@@ -32,6 +29,10 @@ servers, which may not read what the newer ones have stored; --lower-minor does 
 the same. It always refuses to lower the minor version of etcd. The snapshot that the
 upgrade has saved is the way back then.
 
+On another machine than the one of the upgrade, rollback reads the record that hosts
+of the inventory keep of it, with --from-hosts or when this machine has no upgrade of
+the inventory. deployer resume continues a rollback that was cut short.
+
 Set the older version in the inventory afterwards.`,
 		Example: `  deployer rollback --check
   deployer rollback 20261121-1430 --yes`,
@@ -42,13 +43,21 @@ Set the older version in the inventory afterwards.`,
 			if err != nil {
 				return err
 			}
-			var run string
-			if len(args) > 0 {
-				run = args[0]
-			} else if run, err = runs.LastUpgrade(given.Inventory); err != nil {
+			runner := newRunner(e)
+			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
+			o.from.Inventory, o.from.Prompt = o.Inventory, o.Prompt
+			if runner.History, err = o.from.open(cmd.Context(), runner, e, o.from.hasUpgrade(args), selectUpgrade(args, o.Inventory)); err != nil {
 				return err
 			}
-			return rollback(cmd.Context(), e, run, given, o)
+			defer runner.History.Close()
+			parts, err := runner.Rollback(strings.Join(args, ""), runs.RevertOptions{Options: given, Force: o.force, LowerMinor: lowerMinor})
+			if o.output == "text" {
+				printLowered(e.stdout, parts)
+			}
+			if err != nil {
+				return err
+			}
+			return rollback(cmd.Context(), e, parts, o)
 		},
 	}
 	runFlags(cmd, &o.runOptions)
@@ -58,36 +67,32 @@ Set the older version in the inventory afterwards.`,
 	f.BoolVarP(&o.diff, "diff", "D", false, "show diffs of files")
 	f.BoolVar(&o.force, "force", false, "also restore resources that have changed since the upgrade")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
-	f.BoolVar(&o.lowerMinor, "lower-minor", false, "lower the minor version of API servers, although they may not read what the newer ones have stored")
+	o.from.fromHostsFlag(cmd)
+	f.BoolVar(&lowerMinor, "lower-minor", false, "lower the minor version of API servers, although they may not read what the newer ones have stored")
 	return cmd
 }
 
-// rollback reverts an upgrade and the runs that it resumed, newest first.
-func rollback(ctx context.Context, e env, run string, given runs.Options, o rollbackOptions) error {
-	var lines []string
-	for run != "" {
-		back, err := newRunner(e).Rollback(run, runs.RevertOptions{Options: given, Force: o.force})
-		if err != nil {
+// rollback reverts the parts of an upgrade, newest first.
+func rollback(ctx context.Context, e env, parts []*runs.Revert, o revertOptions) error {
+	for _, back := range parts {
+		printRecord(e, "reverting", back.Entry, runs.Options{})
+		if err := revertRun(ctx, e, back, o); err != nil {
 			return err
 		}
-		if o.output == "text" {
-			for _, text := range back.Lowered {
-				fmt.Fprintf(e.stdout, "irreversible: %s\n", text)
-			}
-		}
-		if err := back.Refuse(o.lowerMinor); err != nil {
-			return err
-		}
-		if err := revertRun(ctx, e, back.Revert, o.revertOptions); err != nil {
-			return err
-		}
-		lines = append(lines, back.ID)
-		run = back.ResumedFrom
 	}
-	if o.output == "text" && !o.Check && len(lines) > 0 {
-		printRolledBack(e, given.Inventory)
+	if o.output == "text" && !o.Check {
+		printRolledBack(e, o.Inventory)
 	}
 	return nil
+}
+
+// printLowered prints the minor versions that a rollback lowers.
+func printLowered(w io.Writer, parts []*runs.Revert) {
+	for _, back := range parts {
+		for _, text := range back.Lowered() {
+			fmt.Fprintf(w, "irreversible: %s\n", text)
+		}
+	}
 }
 
 // printRolledBack says where the inventory still has the newer version.

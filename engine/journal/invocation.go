@@ -23,11 +23,12 @@ type Invocation struct {
 	// Prompted are the names in Withheld that the playbook prompts for.
 	Prompted []string `json:"asked,omitempty"`
 	Forks    int      `json:"forks,omitempty"`
-	// Reverts is the run that a revert reverts; Force and AllowChangedPlaybook are flags
-	// of it.
+	// Reverts is the run that a revert or rollback reverts; Force, AllowChangedPlaybook and
+	// LowerMinor are flags of it.
 	Reverts              string `json:"reverts,omitempty"`
 	Force                bool   `json:"force,omitempty"`
 	AllowChangedPlaybook bool   `json:"anyway,omitempty"`
+	LowerMinor           bool   `json:"lower_minor,omitempty"`
 	// Kubernetes is the version that the command line named instead of the inventory's.
 	Kubernetes string `json:"kubernetes,omitempty"`
 	// LockHosts is true when only the hosts of the run were locked, not the masters.

@@ -75,11 +75,32 @@ func Claims(h journal.Header, given map[string]any) []string {
 	for _, name := range names {
 		out = append(out, fmt.Sprintf("-e %s=%v", name, c.Extra[name]))
 	}
+	if c.Kubernetes != "" {
+		out = append(out, "--to "+c.Kubernetes)
+	}
 	if c.Force {
 		out = append(out, "--force")
 	}
+	if c.LowerMinor {
+		out = append(out, "--lower-minor")
+	}
 	if c.AllowChangedPlaybook {
 		out = append(out, "--allow-changed-playbook")
+	}
+	return out
+}
+
+// Follow returns a run and those to which next leads from one to the next, as far as all
+// has them. A run occurs once, whatever the logs say.
+func Follow(all []*Entry, run string, next func(journal.Header) string) []string {
+	var out []string
+	for run != "" && !slices.Contains(out, run) {
+		out = append(out, run)
+		i := slices.IndexFunc(all, func(e *Entry) bool { return e.Header.Run == run })
+		if i < 0 {
+			break
+		}
+		run = next(all[i].Header)
 	}
 	return out
 }

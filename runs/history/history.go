@@ -132,15 +132,6 @@ func (h *History) failures() string {
 // Chain returns a run and the runs that it resumed, the newest first; nil for an empty
 // id. A log that cannot be read ends the chain.
 func (h *History) Chain(run string) []string {
-	if run == "" {
-		return nil
-	}
-	out := []string{run}
 	all, _ := h.List()
-	for _, e := range all { // newest first
-		if e.Header.Run == out[len(out)-1] && e.Header.Resumes != "" {
-			out = append(out, e.Header.Resumes)
-		}
-	}
-	return out
+	return Follow(all, run, func(h journal.Header) string { return h.Resumes })
 }

@@ -68,6 +68,8 @@ func TestClaims(t *testing.T) {
 		{call: journal.Invocation{Verb: "run", Extra: map[string]any{"b": 1.0, "a": "x"}}, want: "-e a=x; -e b=1"},
 		{call: journal.Invocation{Verb: "run", Extra: map[string]any{"b": 1.0, "a": "x"}}, given: map[string]any{"a": "x", "b": 2}, want: "-e b=1"},
 		{call: journal.Invocation{Verb: "revert", Reverts: "r1", Force: true, AllowChangedPlaybook: true}, want: "it reverts run r1; --force; --allow-changed-playbook"},
+		{call: journal.Invocation{Verb: "revert", Reverts: "r1", LowerMinor: true}, want: "it reverts run r1; --lower-minor"},
+		{call: journal.Invocation{Verb: "upgrade", Kubernetes: "v1.36.3"}, want: "it is deployer upgrade; --to v1.36.3"},
 		{call: journal.Invocation{Verb: "scale-down", Leaving: []string{"m1", "m2"}, Dead: []string{"m2"}}, want: "it is deployer scale-down, leaving: m1, m2, dead: m2"},
 	} {
 		if got := strings.Join(Claims(journal.Header{Invocation: c.call}, c.given), "; "); got != c.want {
@@ -193,5 +195,18 @@ func TestContradictions(t *testing.T) {
 	h := fetch(t, "r1", map[string]*host{"m1": {records: map[string][]byte{"r1": keep(t, "r1", 3, true)}}, "m2": {records: map[string][]byte{"r1": keep(t, "r1", 5, true)}}})
 	if _, err := h.Find("r1"); err == nil || !strings.Contains(err.Error(), "contradict each other") {
 		t.Error(err)
+	}
+}
+
+// TestFollow checks that runs which name each other are followed once.
+func TestFollow(t *testing.T) {
+	entry := func(run, resumes string) *Entry {
+		return &Entry{Record: &journal.Record{Header: journal.Header{Run: run, Resumes: resumes}}}
+	}
+	all := []*Entry{entry("4", "3"), entry("3", "0"), entry("2", "1"), entry("1", "2")}
+	for run, want := range map[string]string{"4": "4 3 0", "2": "2 1", "9": "9", "": ""} {
+		if got := strings.Join(Follow(all, run, func(h journal.Header) string { return h.Resumes }), " "); got != want {
+			t.Errorf("%q: %s, want %s", run, got, want)
+		}
 	}
 }

@@ -6,7 +6,6 @@ package upgrade
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"deployer/cluster"
 	"deployer/engine"
@@ -33,19 +32,19 @@ func (c *Changes) Check(_ context.Context, site engine.ActionContext) (engine.Ch
 	for _, one := range changes {
 		list = append(list, map[string]any{"host": one.Host, "component": one.Component, "from": one.From, "to": one.To})
 	}
-	irreversible, texts := []any{}, []string{}
+	change := engine.NoChange(nil)
+	irreversible := []any{}
 	for _, one := range cluster.Irreversible(changes) {
-		irreversible, texts = append(irreversible, one.String()), append(texts, one.String())
+		irreversible = append(irreversible, one.String())
+		// A rollback reads the effects: logs of runs keep no outputs, and those on hosts no diffs.
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectShow, Target: IrreversibleTarget, Action: one.String(), Diff: one.String()})
 	}
-	change := engine.NoChange(engine.Output{"changes": list, "any": len(list) > 0, "irreversible": irreversible})
-	if len(texts) > 0 { // logs of runs keep effects, not outputs; a rollback reads these
-		change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: IrreversibleTarget, Diff: strings.Join(texts, "\n")}}
-	}
+	change.Output = engine.Output{"changes": list, "any": len(list) > 0, "irreversible": irreversible}
 	return change, nil
 }
 
-// IrreversibleTarget is the target of the effect that lists irreversible changes, one in
-// each line, in the form of cluster.VersionChange.String.
+// IrreversibleTarget is the target of the effects that name irreversible changes. Their
+// actions have the form of cluster.VersionChange.String.
 const IrreversibleTarget = "irreversible changes of versions"
 
 // Apply is never needed.

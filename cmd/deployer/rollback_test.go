@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"deployer/engine"
+	"deployer/engine/journal"
+	"deployer/engine/record"
+	"deployer/tasks/control/upgrade"
+)
+
+// upgraded is the playbook whose changes on the master stand for those of an upgrade.
+const upgraded = `
+- hosts: n001
+  tasks:
+    - {name: before, file: {path: /etc/kubernetes/before.conf, content: "new"}}
+    - {name: the manifest, file: {path: /etc/kubernetes/manifests/kube-apiserver.yaml, content: "v1.36.3"}}
+    - {name: behind, file: {path: /etc/kubernetes/behind.conf, content: "new"}}
+`
+
+// newUpgradedSite returns a site of a master and a minion, on whose master the record of
+// an upgrade is that was killed after it had changed an API server. It returns the id of
+// the upgrade.
+func newUpgradedSite(t *testing.T) (*testSite, string) {
+	t.Helper()
+	s := newTestSiteWith(t, 2, slowHosts, map[string]string{"site.yaml": upgraded})
+	s.writeHostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml", "v1.35.4")
+	s.deployer(exitOK, "run", "site.yaml")
+	id := s.runs()[0].Header.Run
+	header, _, _ := s.recordOn(0, id)
+	header.Invocation = journal.Invocation{Verb: "upgrade", Inventory: header.Invocation.Inventory, Kubernetes: "v1.36.3",
+		Extra: map[string]any{"upgrade_drain": upgrade.DrainAuto}}
+	keeper := &forger{}
+	r, err := record.New(record.Options{Header: *header, Keepers: []string{"n001"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Attach(t.Context(), "n001", keeper)
+	const change = "kube-apiserver of n001: v1.35.4 to v1.36.3"
+	r.Emit(engine.Event{Type: engine.EventStepEnd, Host: "n001", Step: "3.play.1", Result: &engine.Result{Host: "n001", Step: "3.play.1", Status: engine.StatusOK,
+		Change: &engine.Change{Effects: []engine.Effect{{Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Action: change, Diff: change}}}}})
+	r.Close()
+	s.write(s.recordPath(0, id), string(keeper.data))
+
+	// Hosts of a cluster have addresses that others can reach; OpenSSH's configuration leads
+	// from them to the fleet's.
+	doc, config := s.fleet.Document(s.site), ""
+	for i, h := range s.fleet.Hosts {
+		address := fmt.Sprintf("10.77.0.%d", i+1)
+		config += fmt.Sprintf("Host %s\n  HostName %s\n", address, h.Address)
+		doc["hosts"].(map[string]any)[h.Name] = map[string]any{"address": address}
+	}
+	file := filepath.Join(t.TempDir(), "config")
+	s.write(file, config)
+	doc["ssh"].(map[string]any)["config"] = file
+	maps.Copy(doc, map[string]any{"roles": map[string]any{"master": "n001", "minion": "n002"}, "cluster": map[string]any{"kubernetes": "v1.35.4"}})
+	data, err := yaml.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("inventory.yaml", string(data))
+	return s, id
+}
+
+func (s *testSite) manifest() string {
+	return s.hostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml")
+}
+
+// TestRollbackOnAnotherMachine rolls an upgrade back from a machine with nothing but
+// inventory and key. The record of the host is shown and confirmed, and its minor version
+// is not lowered without the flag, also where only the host knows how far the upgrade came.
+func TestRollbackOnAnotherMachine(t *testing.T) {
+	s, id := newUpgradedSite(t)
+	s.anotherMachine(nil)
+	_, complaint := s.deployer(exitRefused, "rollback", "--yes")
+	requireTexts(t, complaint, "reverting run "+id, "found: n001", "--to v1.36.3", "kube-apiserver of n001: v1.36.3 to v1.35.4", "--lower-minor")
+	_, complaint = s.deployer(exitRefused, "rollback", id[:len(id)-1], "--lower-minor")
+	requireTexts(t, complaint, "confirm with --yes")
+	_, complaint = s.deployer(exitUsage, "revert", id, "--yes")
+	requireTexts(t, complaint, "was an upgrade", "deployer rollback "+id)
+	_, complaint = s.deployer(exitUsage, "revert", id, "--yes", "--original-run", "unknown")
+	requireTexts(t, complaint, "deployer rollback "+id)
+	if got := s.manifest(); got != "v1.36.3" {
+		t.Fatalf("the manifest was changed: %s", got)
+	}
+	s.deployer(exitOK, "rollback", "--lower-minor", "--yes")
+	if got := s.manifest() + s.hostFile(0, "etc/kubernetes/before.conf"); got != "v1.35.4-" {
+		t.Errorf("not rolled back: %s", got)
+	}
+	_, complaint = s.deployer(exitUsage, "rollback", "--from-hosts")
+	requireTexts(t, complaint, "no upgrade of inventory.yaml is known that has not been rolled back")
+	_, complaint = s.deployer(exitUsage, "revert", s.runs()[0].Header.Run, "--yes", "--from-hosts")
+	requireTexts(t, complaint, "took an upgrade back", "deployer upgrade")
+}
+
+// TestResumeRollbackOnAnotherMachine kills a rollback, and resumes it from a machine that
+// has neither its log nor that of the upgrade.
+func TestResumeRollbackOnAnotherMachine(t *testing.T) {
+	s, id := newUpgradedSite(t)
+	s.anotherMachine(nil)
+	s.kill([]string{"behind", `"status":"changed"`}, "rollback", id, "--lower-minor", "--yes")
+	killed := s.runs()[0].Header.Run
+	s.anotherMachine(nil)
+	_, complaint := s.deployer(exitRefused, "resume", "--lock-timeout", "1m")
+	requireTexts(t, complaint, "resuming run "+killed, "it reverts run "+id, "--lower-minor", "confirm with --yes")
+	s.deployer(exitOK, "resume", "--yes", "--lock-timeout", "1m")
+	if got := s.manifest() + s.hostFile(0, "etc/kubernetes/before.conf") + s.hostFile(0, "etc/kubernetes/behind.conf"); got != "v1.35.4--" {
+		t.Errorf("not rolled back: %s", got)
+	}
+}
+
+// TestRecordOfRollbackWithoutConsent checks that the record of a host which claims that a
+// rollback was cut short does not lower a version that nobody has agreed to lower.
+func TestRecordOfRollbackWithoutConsent(t *testing.T) {
+	s, id := newUpgradedSite(t)
+	header, _, _ := s.recordOn(0, id)
+	header.Run, header.Invocation = "29990101-000000.000", journal.Invocation{Verb: "revert", Reverts: id, Inventory: header.Invocation.Inventory}
+	keeper := &forger{}
+	r, err := record.New(record.Options{Header: *header, Keepers: []string{"n001"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Attach(t.Context(), "n001", keeper)
+	r.Close()
+	path := s.recordPath(0, header.Run)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.write(path, string(keeper.data))
+	s.anotherMachine(nil)
+	out, complaint := s.deployer(exitRefused, "resume", "--yes")
+	requireTexts(t, out+complaint, "kube-apiserver of n001: v1.36.3 to v1.35.4")
+	if got := s.manifest(); !strings.HasPrefix(got, "v1.36.3") {
+		t.Errorf("the manifest was changed: %s", got)
+	}
+}
