@@ -26,10 +26,14 @@ func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 }
 
 func outcome(r *engine.Report) string {
-	if o := r.Outcome(); o != engine.OutcomeDone || !r.Check {
+	switch o := r.Outcome(); {
+	case o == engine.OutcomeDone && r.Check:
+		return "checked"
+	case o == engine.OutcomeRestored && restoredHosts(r) == 0:
+		return string(engine.OutcomeAborted)
+	default:
 		return string(o)
 	}
-	return "checked"
 }
 
 func figures(r *engine.Report) string {
@@ -81,11 +85,36 @@ func advice(r *engine.Report, again string) string {
 	case complete || again == "":
 		return ""
 	case r.Outcome() == engine.OutcomeRestored:
-		return fmt.Sprintf("the failed hosts were restored; after fixing the cause, run:\n  %s\n", again)
+		return fmt.Sprintf("%s; after fixing the cause, run:\n  %s\n", restoration(r), again)
 	case untouched && !r.Interrupted:
 		return fmt.Sprintf("nothing was changed; after fixing the cause, run:\n  %s\n", again)
 	}
 	return fmt.Sprintf("completed steps stay; to continue, run:\n  %s\n", again)
+}
+
+// restoration returns the state of the failed hosts of a run that ended with
+// OutcomeRestored: restored, or never changed. The failures above it name the hosts.
+func restoration(r *engine.Report) string {
+	restored := restoredHosts(r)
+	switch others := len(r.Broken()) - restored; {
+	case others == 0:
+		return "the failed hosts were restored"
+	case restored == 0:
+		return "no change had begun on the failed hosts"
+	default:
+		return fmt.Sprintf("failed and restored: %s; failed before their change had begun: %s", count(restored, "host"), count(others, "host"))
+	}
+}
+
+// restoredHosts returns the number of failed hosts on which something was restored.
+func restoredHosts(r *engine.Report) int {
+	n := 0
+	for _, h := range r.Broken() {
+		if h.Restored != nil && h.Restored.Steps > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // summarizeFailures prints each root cause once, with all hosts that have it. Causes

@@ -37,6 +37,11 @@ func TestSummary(t *testing.T) {
 		"left":           {Hosts: []engine.HostReport{fine, {Host: "n3", Failure: lost, Unreachable: true}}, LeftOpen: []string{"node n3 is left cordoned: node n3 is not Ready: not within 20s: NodeStatusUnknown Kubelet stopped posting node status.; once it is well: kubectl uncordon n3"}},
 		"restored": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Changed: 5, Failed: 1, FailedStep: "the kubelet renews its lease", Failure: &engine.Failure{Message: "kubelet.service restarts again and again"}, Restored: &engine.RestoreResult{Steps: 2}}, {Host: "m2", Cancelled: true}},
 			Aborted: `the rollout of "kubelet" has stopped: n1 failed at "the kubelet renews its lease" after it was changed; it was restored (2 steps) and passes its checks again; 3 other hosts were left as they are`},
+		"not-begun": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Failed: 1, FailedStep: "pods leave the node", Failure: &engine.Failure{Message: "node n1 is not drained: timeout after 15m0s"}, Restored: &engine.RestoreResult{NotBegun: true}}, {Host: "n2", Cancelled: true}},
+			Aborted: `the rollout of "minion" has stopped: n1 failed at "pods leave the node"; its change was not begun; 3 other hosts were left as they are`},
+		"restored-and-not-begun": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Failed: 1, FailedStep: "pods leave the node", Failure: &engine.Failure{Message: "node n1 is not drained: timeout after 15m0s"}, Restored: &engine.RestoreResult{NotBegun: true}},
+			{Host: "n2", OK: 9, Changed: 4, Failed: 1, FailedStep: "the kubelet renews its lease", Failure: &engine.Failure{Message: "kubelet.service restarts again and again"}, Restored: &engine.RestoreResult{Steps: 2}}},
+			Aborted: `the rollout of "minion" has stopped`},
 		"interrupted": {Hosts: []engine.HostReport{fine, {Host: "m2", OK: 3, Cancelled: true}}, Interrupted: true},
 		"stopped":     {Hosts: []engine.HostReport{{Host: "m2", Cancelled: true}}, Interrupted: true, Aborted: "stopped by a second interrupt; steps in flight may be half done, and the next run repairs them"},
 	} {
