@@ -1,5 +1,7 @@
 package engine
 
+import "strings"
+
 // PostTasksModule is the name of a module that every agent has in addition to its
 // registry, like [RevertModule]; its arguments are a DuePostTasks.
 const PostTasksModule = "due_post_tasks"
@@ -12,10 +14,22 @@ type DuePostTasks struct {
 	Done    bool   `json:",omitempty"`
 }
 
+// The ids of the steps that make the record begin with these.
+const (
+	postTasksDone = "post_tasks done:"
+	postTasksDue  = "post_tasks due:"
+)
+
 // ID returns the id of the step that makes the record.
 func (p DuePostTasks) ID() string {
 	if p.Done {
-		return "post_tasks done:" + p.Rollout
+		return postTasksDone + p.Rollout
 	}
-	return "post_tasks due:" + p.Rollout
+	return postTasksDue + p.Rollout
+}
+
+// IsPostTasksStep reports whether a step makes the record of a DuePostTasks. The record is
+// one of runs, so a revert has nothing to restore of it.
+func IsPostTasksStep(id string) bool {
+	return strings.HasPrefix(id, postTasksDone) || strings.HasPrefix(id, postTasksDue)
 }

@@ -8,6 +8,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/engine/program"
 )
 
 // TestIrreversibleSharesEntries checks that hosts with the same change share an entry,
@@ -64,6 +65,19 @@ func TestDrainedNodesHaveRemedy(t *testing.T) {
 		{Description: "drain (node n3): the node accepts no pods; run: kubectl uncordon n3", Hosts: []string{"m1"}},
 	}
 	if diff := cmp.Diff(want, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRecordsOfRunsAreNotIrreversible checks that a revert does not list the steps by which
+// hosts record that post_tasks are due: no state of the host differs.
+func TestRecordsOfRunsAreNotIrreversible(t *testing.T) {
+	r := &Revert{log: &runLog{}, program: &program.Program{Tasks: []*program.Task{{ID: "1.play.2", Name: "migrate"}}}}
+	due := engine.DuePostTasks{Rollout: "upgrade/minion"}
+	done := engine.DuePostTasks{Rollout: "upgrade/minion", Done: true}
+	list := &irreversibleList{}
+	r.withoutBackup("n1", map[string]engine.RunHistory{"n1": {WithoutBackup: []string{due.ID(), "1.play.2", done.ID()}}}, list)
+	if diff := cmp.Diff([]Irreversible{{Description: "migrate", Hosts: []string{"n1"}}}, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -19,9 +19,10 @@ import (
 )
 
 // Snapshot saves the data of the host's member to a file of its own, verifies the file,
-// and removes the oldest snapshots.
+// and removes the oldest snapshots. A revert of the run leaves the snapshot and its
+// directory.
 type Snapshot struct {
-	Dir      string `yaml:"dir" required:"true" doc:"directory of the snapshots; it must exist"`
+	Dir      string `yaml:"dir" required:"true" doc:"directory of the snapshots; made with mode 0700 when it is missing, and not removed by a revert"`
 	Name     string `yaml:"name" required:"true" doc:"name of the snapshot, such as the run; the file has the suffix .db"`
 	DataDir  string `yaml:"data_dir" required:"true" doc:"etcd's data directory, for the size of the database"`
 	Endpoint string `yaml:"endpoint" required:"true" doc:"client URL of the member"`
@@ -97,6 +98,9 @@ type status struct {
 // Apply saves the snapshot under a temporary name, which it has until it is verified.
 // The output has path, revision, keys and bytes.
 func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if err := os.MkdirAll(sys.Path(s.Dir), 0o700); err != nil {
+		return nil, fmt.Errorf("making the directory of snapshots: %w", err)
+	}
 	temp := filepath.Join(s.Dir, "."+s.Name+".part")
 	defer os.Remove(sys.Path(temp)) //nolint:errcheck // it is gone after a success
 	if err := os.Remove(sys.Path(temp)); err != nil && !os.IsNotExist(err) {

@@ -109,3 +109,25 @@ func names(t *testing.T, sys *tasktest.System) []string {
 	}
 	return out
 }
+
+// TestDirectoryStays checks that the directory of snapshots is made for root only, and
+// without a backup: a revert must not count it as something that it failed to remove.
+func TestDirectoryStays(t *testing.T) {
+	sys := newHost(t, goodStatus)
+	s := snapshot("run1")
+	s.Dir = "/var/lib/deployer/etcd-snapshots"
+	change, err := s.Check(t.Context(), sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), sys, change); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(sys.Path(s.Dir))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if backups := sys.Kept(); len(backups) > 0 {
+		t.Errorf("backed up: %v", backups)
+	}
+}
