@@ -62,7 +62,29 @@ func VersionChanges(found, wanted []Running) []VersionChange {
 const (
 	CodeUpgrade   = "upgrade"
 	CodeDowngrade = "downgrade"
+	CodeJoin      = "join"
 )
+
+// NotJoined lists the hosts without an etcd, API server or kubelet that they are to have:
+// they are not in the cluster yet, or not with this role, and an upgrade adds none. Every
+// host of wanted must have been examined.
+func NotJoined(found, wanted []Running) Problems {
+	have := map[[2]string]bool{}
+	for _, r := range found {
+		have[[2]string{r.Host, r.Component}] = true
+	}
+	var list problemList
+	last := ""
+	for _, w := range wanted {
+		member := w.Component == "etcd" || w.Component == "kube-apiserver" || w.Component == "kubelet"
+		if !member || w.Host == last || have[[2]string{w.Host, w.Component}] {
+			continue
+		}
+		last = w.Host // one reason is enough
+		list.add(Problem{Code: CodeJoin, Subject: w.Host, Message: fmt.Sprintf("%s was not found: the host is not in the cluster yet, or not with this role, and an upgrade adds no hosts", w.Component)})
+	}
+	return list.problems
+}
 
 // RefuseChanges lists the changes of versions that an ordinary run must not make on hosts
 // in use: downgrades, which only a rollback makes, and upgrades, which have an order and

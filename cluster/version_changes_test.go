@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,5 +95,25 @@ func TestRefuseChanges(t *testing.T) {
 	}
 	if got := cluster.Irreversible(cluster.VersionChanges(patch, v136)); len(got) > 0 {
 		t.Errorf("a patch is irreversible: %v", got)
+	}
+}
+
+// TestNotJoined checks that a host counts as not joined when it has nothing, or lacks what
+// a role of it asks for, and that a component beside these is no reason.
+func TestNotJoined(t *testing.T) {
+	has := func(host string, components ...string) (out []cluster.Running) {
+		for _, c := range components {
+			out = append(out, cluster.Running{Host: host, Component: c, Version: "v1.35.4"})
+		}
+		return out
+	}
+	wanted := slices.Concat(has("m1", "etcd", "kube-apiserver", "kubelet"), has("m2", "etcd", "kube-apiserver", "kubelet", "kube-proxy"), has("n1", "kubelet", "kube-proxy"), has("n2", "kubelet"))
+	found := slices.Concat(has("m1", "etcd", "kube-apiserver", "kubelet"), has("m2", "kubelet"), has("n1", "kubelet"))
+	var got []string
+	for _, p := range cluster.NotJoined(found, wanted) {
+		got = append(got, p.Subject+" "+p.Code+" "+p.Message[:strings.Index(p.Message, ":")])
+	}
+	if diff := cmp.Diff([]string{"m2 join etcd was not found", "n2 join kubelet was not found"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -22,6 +22,7 @@ func clusterServices(p *project.Project) (engine.Services, map[string]remote.Cal
 	engine.Provide(services, ring)
 	engine.Provide(services, kube.NewAccess(ring))
 	engine.Provide(services, c)
-	engine.Provide(services, preflight.Commands{Upgrade: "deployer upgrade -i " + shellquote.Word(p.Inventory.File)})
+	file := shellquote.Word(p.Inventory.File)
+	engine.Provide(services, preflight.Commands{Upgrade: "deployer upgrade -i " + file, ScaleUp: "deployer scale-up -i " + file})
 	return services, control.Calls(ring, c)
 }

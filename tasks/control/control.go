@@ -63,6 +63,7 @@ func Actions() []engine.Kind {
 
 		{Name: "survey_cluster", Doc: "Examines etcd and the nodes of a running cluster, for the verbs that decide by it what to do.", Internal: true, New: func() any { return &survey.Survey{} }},
 		{Name: "version_changes", Doc: "Compares the versions that hosts have with the wanted ones.", Internal: true, New: func() any { return &upgrade.Changes{} }},
+		{Name: "upgrade_report", Doc: "Collects the reasons why an upgrade would fail at a node, as far as the Kubernetes API knows them, and ends the run with one table when there is any.", Internal: true, New: func() any { return &upgrade.Report{} }},
 		{Name: "node_work", Doc: "Decides whether pods must leave the node before an upgrade changes it.", Internal: true, New: func() any { return &upgrade.NodeWork{} }},
 
 		{Name: "verify_cluster", Doc: "Checks that nodes are Ready and the objects of kube-system run; problems are rows of the output, not failures.", Internal: true, New: func() any { return &verify.ClusterTask{} }},

@@ -45,11 +45,16 @@ func impossibleBudget(pod *corev1.Pod, all []policyv1.PodDisruptionBudget) strin
 		return blockingBudget(pod, all)
 	}
 	for _, b := range found {
-		if b.Status.DisruptionsAllowed == 0 && b.Status.ExpectedPods > 0 && b.Status.DesiredHealthy >= b.Status.ExpectedPods {
+		if neverAllows(b) {
 			return fmt.Sprintf("PodDisruptionBudget %s never allows a disruption: all %d pods must be healthy", budgetName(b), b.Status.ExpectedPods)
 		}
 	}
 	return ""
+}
+
+// neverAllows reports whether a budget wants all its pods to be healthy.
+func neverAllows(b policyv1.PodDisruptionBudget) bool {
+	return b.Status.DisruptionsAllowed == 0 && b.Status.ExpectedPods > 0 && b.Status.DesiredHealthy >= b.Status.ExpectedPods
 }
 
 func budgetName(b policyv1.PodDisruptionBudget) string { return b.Namespace + "/" + b.Name }

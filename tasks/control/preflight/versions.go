@@ -14,6 +14,18 @@ import (
 // Commands are the commands that advice of reports names.
 type Commands struct {
 	Upgrade string // upgrades the cluster of the run
+	ScaleUp string // adds hosts to it, whose names follow; without names all that are missing
+}
+
+// Join returns the advice for hosts that are not in the cluster; empty without a command.
+func (c Commands) Join(hosts ...string) string {
+	switch {
+	case c.ScaleUp == "":
+		return ""
+	case len(hosts) > maxNamed:
+		return "run: " + c.ScaleUp
+	}
+	return "run: " + strings.Join(append([]string{c.ScaleUp}, hosts...), " ")
 }
 
 // versions returns the rows of components whose version must not change in this run. In a
@@ -30,7 +42,7 @@ func (r *Report) versions(site engine.ActionContext) []report.Row {
 	}
 	wanted := slices.DeleteFunc(c.Wanted(), func(w cluster.Running) bool { return !slices.Contains(hosts, w.Host) })
 	if r.Upgrade {
-		return versionRows(site, cluster.CheckUpgrade(found, wanted, r.Only...))
+		return versionRows(site, append(cluster.NotJoined(found, wanted), cluster.CheckUpgrade(found, wanted, r.Only...)...))
 	}
 	problems := cluster.RefuseChanges(found, wanted)
 	for _, host := range hosts {
@@ -89,6 +101,9 @@ func versionRows(site engine.ActionContext, problems cluster.Problems) []report.
 		row := report.Bad("versions", p.Subject, "%s", text)
 		if p.Code == cluster.CodeUpgrade && commands.Upgrade != "" {
 			row = row.Advised("run: " + commands.Upgrade)
+		}
+		if p.Code == cluster.CodeJoin {
+			row = row.Advised(commands.Join(append([]string{p.Subject}, p.More...)...))
 		}
 		rows = append(rows, row)
 	}

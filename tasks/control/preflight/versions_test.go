@@ -49,13 +49,15 @@ func TestVersionsInUse(t *testing.T) {
 		"older": {results: []engine.Output{master("v1.35.4"), minion("v1.35.4"), minion("v1.35.4")}, want: []string{
 			"m1 kube-apiserver is v1.35.4, the inventory has v1.36.3: this is an upgrade; run: deployer upgrade -i x.yaml",
 			"m1 kube-controller-manager", "m1 kube-scheduler", "m1 kubelet is v1.35.4, the inventory has v1.36.3: this is an upgrade (also on m2, n1)", "m1 kube-proxy"}},
+		"not in the cluster yet, in an upgrade": {upgrade: true, results: []engine.Output{master("v1.35.4"), none, none}, want: []string{
+			"m2 kubelet was not found: the host is not in the cluster yet, or not with this role, and an upgrade adds no hosts (also on n1); run: deployer scale-up -i x.yaml m2 n1"}},
 		"older, in an upgrade": {upgrade: true, results: []engine.Output{master("v1.35.4"), minion("v1.35.4"), minion("v1.35.4")}},
 		"newer": {spec: cluster.Spec{Kubernetes: "v1.35.4"}, results: []engine.Output{master("v1.36.3"), none, none}, want: []string{
 			"m1 kube-apiserver is v1.36.3, newer than v1.35.4 of the inventory: a downgrade is refused", "m1 kube-controller", "m1 kube-scheduler", "m1 kubelet", "m1 kube-proxy"},
 			forbidden: "run: deployer upgrade"},
-		"two minors behind, in an upgrade": {upgrade: true, results: []engine.Output{master("v1.34.1"), none, none},
+		"two minors behind, in an upgrade": {upgrade: true, results: []engine.Output{master("v1.34.1"), minion("v1.34.1"), minion("v1.34.1")},
 			want: []string{"m1 kube-apiserver is v1.34.1, and v1.36.3 is more than one minor version newer: upgrade to v1.35 first"}},
-		"kubelet newer than the API server": {upgrade: true, results: []engine.Output{master("v1.35.4"), minion("v1.36.3"), none},
+		"kubelet newer than the API server": {upgrade: true, results: []engine.Output{master("v1.35.4"), minion("v1.36.3"), minion("v1.35.4")},
 			want: []string{"m2 kubelet is v1.36.3, newer than an API server", "m2 kube-proxy is v1.36.3, newer"}},
 		"another policy": {spec: cluster.Spec{Overrides: overrides}, results: []engine.Output{master("v1.36.3"), minion("v1.36.3"), none}, want: []string{
 			"m1 the kubelet's cpuManagerPolicy changes from none to static: pods must leave the node first, which an upgrade sees to; run: deployer upgrade", "m2 the kubelet's"}},
@@ -67,7 +69,7 @@ func TestVersionsInUse(t *testing.T) {
 		s := newSite(map[string]machine{"m1": good("m1"), "m2": good("m2"), "n1": good("n1")}, nil)
 		s.Provided = engine.Services{}
 		engine.Provide(s.Provided, resolved)
-		engine.Provide(s.Provided, Commands{Upgrade: "deployer upgrade -i x.yaml"})
+		engine.Provide(s.Provided, Commands{Upgrade: "deployer upgrade -i x.yaml", ScaleUp: "deployer scale-up -i x.yaml"})
 		for i, host := range []string{"m1", "m2", "n1"} {
 			s.Results[host]["versions_found"] = c.results[i]
 		}

@@ -44,19 +44,35 @@ func (n *NodeWork) Check(ctx context.Context, site engine.ActionContext) (engine
 	if err != nil {
 		return engine.Change{}, err
 	}
-	node := want.Nodes[site.Host()]
-	work := cluster.NodeWork{Changes: n.changes(site, want, node)}
-	if policies := preflight.FoundPolicies(site, node.Name, n.Found); policies != nil && n.concerns("kubelet") {
-		work.Policies = cluster.PolicyChanges(policies, node.KubeletConfig)
-	}
 	client, err := kube.Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if err := look(ctx, client, node.Name, &work); err != nil {
+	work, err := n.work(ctx, client, site, want, site.Host())
+	if err != nil {
 		return engine.Change{}, err
 	}
 	return n.decide(work)
+}
+
+// work returns the work on a node, from the versions that its host has and from the API.
+func (n *NodeWork) work(ctx context.Context, client *kube.Client, site engine.ActionContext, want *cluster.Cluster, host string) (cluster.NodeWork, error) {
+	node := want.Nodes[host]
+	work := cluster.NodeWork{Changes: n.changes(site, want, node)}
+	if policies := preflight.FoundPolicies(site, node.Name, n.Found); policies != nil && n.concerns("kubelet") {
+		work.Policies = cluster.PolicyChanges(policies, node.KubeletConfig)
+	}
+	err := look(ctx, client, node.Name, &work)
+	return work, err
+}
+
+// drains reports whether pods leave a node for the work on it. A drain of any node is
+// asked for only where a version or a policy changes.
+func (n *NodeWork) drains(work cluster.NodeWork) bool {
+	if n.Drain == DrainAlways {
+		return len(work.Changes)+len(work.Policies) > 0
+	}
+	return n.Drain != DrainNever && len(work.Intrusive()) > 0
 }
 
 // decide returns the output for the work on a node.
