@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
 	"deployer/cluster"
 )
 
@@ -147,23 +145,25 @@ func extraMembers(want *cluster.Cluster, found Observed) []string {
 	return out
 }
 
-// versions returns the kubelets that are older and newer than wanted. A version that does
-// not parse is reported by nobody: the kubelet writes it itself.
+// versions returns the components that are older and newer than wanted: those that hosts
+// have, and the kubelets of nodes whose hosts were not examined.
 func versions(want *cluster.Cluster, found Observed) (older, newer []Versioned) {
+	var has []cluster.Running
+	known := map[string]bool{}
+	for host, h := range found.Hosts {
+		has, known[host] = append(has, h.Versions...), len(h.Versions) > 0
+	}
 	for _, n := range found.Nodes {
-		node := want.Nodes[n.Name]
-		if !node.IsNode || n.Version == "" {
-			continue
+		if !known[n.Name] {
+			has = append(has, cluster.Running{Host: n.Name, Component: "kubelet", Version: n.Version})
 		}
-		v := Versioned{Host: n.Name, Component: "kubelet", Found: n.Version, Wanted: node.Versions.Kubelet}
-		has, err1 := semver.NewVersion(v.Found)
-		wanted, err2 := semver.NewVersion(v.Wanted)
-		switch {
-		case err1 != nil || err2 != nil:
-		case has.LessThan(wanted):
-			older = append(older, v)
-		case wanted.LessThan(has):
+	}
+	for _, c := range cluster.VersionChanges(has, want.Wanted()) {
+		v := Versioned{Host: c.Host, Component: c.Component, Found: c.From, Wanted: c.To}
+		if c.Older {
 			newer = append(newer, v)
+		} else {
+			older = append(older, v)
 		}
 	}
 	return older, newer

@@ -96,6 +96,15 @@ func TestDifferencesOfRunningCluster(t *testing.T) {
 				Cordoned: []string{"n2"},
 			},
 		},
+		"an older API server, and a kubelet whose host knows better than its node": {
+			func(o *compare.Observed) {
+				host := o.Hosts["m1"]
+				host.Versions = []cluster.Running{{Host: "m1", Component: "kube-apiserver", Version: "v1.35.4"}, {Host: "m1", Component: "kubelet", Version: cluster.DefaultKubernetes}}
+				o.Hosts["m1"] = host
+				node(o, "m1", func(n *compare.Node) { n.Version = "v1.35.4" })
+			},
+			compare.Result{Older: []compare.Versioned{{Host: "m1", Component: "kube-apiserver", Found: "v1.35.4", Wanted: cluster.DefaultKubernetes}}},
+		},
 		"an emptied master": {
 			func(o *compare.Observed) { o.Hosts["m2"] = compare.Host{} },
 			compare.Result{Broken: []compare.Broken{

@@ -57,7 +57,7 @@ func Decide(r Result, rules Rules) Decision {
 		return Decision{ActionRefuse, fmt.Sprintf("%s: a version is lowered by deployer rollback only; write the version that runs into the inventory", describe(r.Newer))}
 	case len(r.Older) > 0 && rules.Upgrade && len(r.Broken) > 0:
 		return Decision{ActionRefuse, "a repair and an upgrade are not done in one go: repair first, without --upgrade"}
-	case len(r.Older) > 0 && rules.Upgrade:
+	case len(r.Older) > 0 && rules.Upgrade && len(r.Joining) == 0:
 		return Decision{ActionUpgrade, describe(r.Older)}
 	case len(r.Older) > 0 && len(r.Broken) == 0 && len(r.Joining) == 0:
 		return Decision{ActionNothing, describe(r.Older)}

@@ -28,6 +28,7 @@ func TestDecide(t *testing.T) {
 		"newer":                       {compare.Result{State: compare.Running, Newer: newer}, true, compare.ActionRefuse},
 		"older":                       {compare.Result{State: compare.Running, Older: older}, false, compare.ActionNothing},
 		"older, with --upgrade":       {compare.Result{State: compare.Running, Older: older}, true, compare.ActionUpgrade},
+		"older, and a host joins":     {compare.Result{State: compare.Running, Older: older, Joining: []string{"n2"}}, true, compare.ActionRefuse},
 		"older and broken":            {compare.Result{State: compare.Running, Older: older, Broken: bad}, true, compare.ActionRefuse},
 		"older and down":              {compare.Result{State: compare.Down, Older: older}, true, compare.ActionStart},
 	} {

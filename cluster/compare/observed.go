@@ -24,6 +24,9 @@ type Host struct {
 	HasAPIServer     bool   // the manifest of an API server is there, which is written only after etcd was healthy
 	HoldsAuthorities bool   // the key of the cluster's authority is there
 	HasProxyUnit     bool   // the unit of the proxy for clients outside is there
+	// Versions are the components that the host has, without those whose version is not
+	// known.
+	Versions []cluster.Running
 	// Broken are the components of the host that fail their checks.
 	Broken []Broken
 }

@@ -29,7 +29,7 @@ and the plan, asks, and executes exactly this plan:
   or objects differ         is removed
   components are broken     they are repaired where that is safe; the order in which
                             broken machines may be replaced is printed
-  versions are older        the upgrade is named, and left to deployer upgrade
+  versions are older        the upgrade is named; --upgrade carries it out
   versions are newer        refused: deployer rollback lowers versions
   etcd has lost its quorum  nothing is changed, exit code 7
   nothing differs           it says so
@@ -42,13 +42,14 @@ step whose effects differ fails before it changes anything.
 
 deployer resume continues an interrupted apply.`,
 		Example: `  deployer apply -i inventory.yaml
+  deployer apply --upgrade
   deployer apply plan.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return o.exitCode(reconcile(cmd.Context(), e, o))
 			}
-			for _, flag := range []string{"inventory", "check", "yes", "detailed-exitcode"} {
+			for _, flag := range []string{"inventory", "check", "yes", "upgrade", "detailed-exitcode"} {
 				if cmd.Flags().Changed(flag) {
 					return usageError(fmt.Errorf("--%s is for an apply without a plan file; leave it out, or leave out %s", flag, args[0]))
 				}
@@ -63,6 +64,7 @@ deployer resume continues an interrupted apply.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.Check, "check", false, "change nothing, show the differences and the plan")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask before the first change")
+	f.BoolVar(&o.upgrade, "upgrade", false, "also upgrade older components of a healthy cluster, as deployer upgrade does without flags")
 	f.BoolVar(&o.detailedExitCode, "detailed-exitcode", false, "end with 0 when nothing differed, 2 when something does or did, and 1 for errors of the command line")
 	return cmd
 }

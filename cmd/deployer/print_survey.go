@@ -52,7 +52,7 @@ func printVersions(w io.Writer, word string, list []compare.Versioned) {
 		fmt.Fprintf(w, "  %s than the inventory says: %s: %s\n", word, text, inventory.CompressText(hosts[text]))
 	}
 	if word == "older" && len(list) > 0 {
-		fmt.Fprintf(w, "    to upgrade: deployer upgrade --to %s\n", list[0].Wanted)
+		fmt.Fprintf(w, "    to upgrade: deployer apply --upgrade, or deployer upgrade with its options\n")
 	}
 }
 

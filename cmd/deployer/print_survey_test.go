@@ -27,7 +27,7 @@ func TestPrintSurvey(t *testing.T) {
   nodes that the inventory does not name: old
   cordoned: n1
   older than the inventory says: kubelet v1.35.4, wanted v1.36.3: n[1:2]
-    to upgrade: deployer upgrade --to v1.36.3
+    to upgrade: deployer apply --upgrade, or deployer upgrade with its options
   broken:
     m2  etcd  its member does not serve; look at journalctl -u etcd
   machines that may be replaced, one at a time in this order: m2

@@ -16,7 +16,7 @@ import (
 // applyOptions are the flags of apply.
 type applyOptions struct {
 	runOptions
-	yes              bool
+	yes, upgrade     bool
 	detailedExitCode bool
 }
 
@@ -94,6 +94,8 @@ func (c *reconciliation) carryOut(ctx context.Context, decision compare.Decision
 		return c.installNew(ctx)
 	case compare.ActionRepair:
 		return c.planAndApply(ctx, c.runner.Install)
+	case compare.ActionUpgrade:
+		return c.planAndUpgrade(ctx)
 	}
 	return errDiffers
 }
@@ -124,7 +126,7 @@ func (c *reconciliation) share(r *runs.Run) {
 }
 
 func (c *reconciliation) decide(found *runs.SurveyResult) compare.Decision {
-	return compare.Decide(found.Result, compare.Rules{Protected: c.survey.Protected()})
+	return compare.Decide(found.Result, compare.Rules{Upgrade: c.upgrade, Protected: c.survey.Protected()})
 }
 
 // installNew installs a cluster. Its plan would list everything, so none is shown.
@@ -153,15 +155,8 @@ func (c *reconciliation) planAndApply(ctx context.Context, prepare func(runs.Opt
 		return err
 	}
 	c.share(planned)
-	found, err := runWithDisplay(ctx, planned, planOptions{runOptions: c.runOptions}.checkDisplay(c.stderr, planned.TargetHosts()), planned.Plan)
-	if err != nil {
-		return err
-	}
-	if found.Plan == nil {
-		view.Summary(c.stderr, "plan of "+planned.Program.Name, found.Report, "")
-		return exitOutcome(found.Report)
-	}
-	if err := c.showPlan(c.stdout, planned, found.Plan); err != nil {
+	found, err := c.plan(ctx, planned, nil)
+	if err != nil || found == nil {
 		return err
 	}
 	if found.Plan.Empty() {
@@ -183,6 +178,68 @@ func (c *reconciliation) planAndApply(ctx context.Context, prepare func(runs.Opt
 	}
 	c.share(r)
 	return firstError(execute(ctx, c.env, r, c.runOptions), errDiffers)
+}
+
+// plan checks the hosts of a run and prints its plan, after the changes of versions when
+// results collects those. It prints the failures of a check that has no plan, and returns
+// their exit code.
+func (c *reconciliation) plan(ctx context.Context, planned *runs.Run, results *upgradeResults) (*runs.PlanResult, error) {
+	shown := planOptions{runOptions: c.runOptions}.checkDisplay(c.stderr, planned.TargetHosts())
+	if results != nil {
+		shown = shown.with(results)
+	}
+	found, err := runWithDisplay(ctx, planned, shown, planned.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if found.Plan == nil {
+		view.Summary(c.stderr, "plan of "+planned.Program.Name, found.Report, "")
+		return nil, exitOutcome(found.Report)
+	}
+	if results != nil && c.output == "text" {
+		results.printChanges(c.stdout)
+		o := defaultUpgrade(c.runOptions)
+		limits, err := o.rollout(planned.Project)
+		if err != nil {
+			return nil, err
+		}
+		printBatches(c.stdout, planned.Project.Cluster, o, limits)
+	}
+	return found, c.showPlan(c.stdout, planned, found.Plan)
+}
+
+// planAndUpgrade plans an upgrade, asks, and executes it. The hosts are checked again as
+// each comes to its turn, because pods move in between. It returns errDiffers when nothing
+// failed.
+func (c *reconciliation) planAndUpgrade(ctx context.Context) error {
+	o := defaultUpgrade(c.runOptions)
+	given, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	check := given
+	check.Check = true
+	planned, err := c.runner.Upgrade(check)
+	if err != nil {
+		return err
+	}
+	c.share(planned)
+	found, err := c.plan(ctx, planned, &upgradeResults{})
+	if err != nil || found == nil {
+		return err
+	}
+	if c.Check {
+		return firstError(exitOutcome(found.Report), errDiffers)
+	}
+	if err := requireYes(c.env, c.yes, "Execute this upgrade?"); err != nil {
+		return err
+	}
+	r, err := c.runner.Upgrade(given)
+	if err != nil {
+		return err
+	}
+	c.share(r)
+	return firstError(runUpgrade(ctx, c.env, r, o), errDiffers)
 }
 
 // showSurvey prints the result of the survey: as text, or as one line of JSON before the

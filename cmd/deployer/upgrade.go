@@ -94,6 +94,14 @@ func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
 		"move pods to other nodes first: auto where the work asks for it, always, or never")
 }
 
+// defaultUpgrade returns the options of an upgrade without flags.
+func defaultUpgrade(run runOptions) upgradeOptions {
+	var o upgradeOptions
+	upgradeFlags(&cobra.Command{}, &o) // sets the defaults
+	o.runOptions = run
+	return o
+}
+
 // resolve returns the options of the run: flags become variables of the playbook.
 func (o upgradeOptions) resolve() (runs.Options, error) {
 	out, err := o.runOptions.resolve()

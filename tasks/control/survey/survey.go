@@ -16,6 +16,7 @@ import (
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
+	"deployer/tasks/control/preflight"
 )
 
 // apiTimeout is the maximum time of all requests to the API together. Without etcd each
@@ -31,6 +32,7 @@ type Survey struct {
 	APIServer   string `yaml:"apiserver" doc:"Name under which masters registered whether the manifest of the API server is there." required:"true"`
 	Authorities string `yaml:"authorities" doc:"Name under which masters registered whether they have the key of the cluster's authority." required:"true"`
 	Proxy       string `yaml:"proxy" doc:"Name under which proxies registered whether their unit is there." required:"true"`
+	Versions    string `yaml:"versions" doc:"Name under which the hosts registered component_versions." required:"true"`
 }
 
 // ReadOnly returns true: the action changes nothing.
@@ -61,6 +63,10 @@ func (*Survey) Apply(context.Context, engine.ActionContext, engine.Change) (engi
 // hosts returns what the hosts of the run have registered.
 func (s *Survey) hosts(site engine.ActionContext) map[string]compare.Host {
 	out := map[string]compare.Host{}
+	versions := map[string][]cluster.Running{}
+	for _, r := range preflight.FoundVersions(site, s.Versions) {
+		versions[r.Host] = append(versions[r.Host], r)
+	}
 	for _, host := range site.Targets() {
 		exists := func(name string) bool {
 			yes, _ := actionctx.Registered(site, host, name)["exists"].(bool)
@@ -69,6 +75,7 @@ func (s *Survey) hosts(site engine.ActionContext) map[string]compare.Host {
 		out[host] = compare.Host{
 			HasKubelet: exists(s.Kubelet), HasEtcdData: exists(s.Etcd), HasAPIServer: exists(s.APIServer),
 			HoldsAuthorities: exists(s.Authorities), HasProxyUnit: exists(s.Proxy),
+			Versions: versions[host],
 		}
 	}
 	return out

@@ -17,7 +17,7 @@ import (
 )
 
 func action() *survey.Survey {
-	return &survey.Survey{Kubelet: "kubelet", Etcd: "etcd", APIServer: "apiserver", Authorities: "authorities", Proxy: "proxy"}
+	return &survey.Survey{Kubelet: "kubelet", Etcd: "etcd", APIServer: "apiserver", Authorities: "authorities", Proxy: "proxy", Versions: "versions"}
 }
 
 // site returns a site of one master and one minion that have registered what a kubelet
@@ -34,7 +34,8 @@ func site(t *testing.T, found *compare.Observed) *sitetest.Site {
 	exists := engine.Output{"exists": true}
 	s := &sitetest.Site{Name: "m1", Hosts: []string{"m1", "n1"}, Provided: engine.Services{},
 		Results: map[string]map[string]engine.Output{
-			"m1": {"kubelet": exists, "etcd": exists, "apiserver": exists, "authorities": exists, "proxy": {"skipped": true, "exists": true}},
+			"m1": {"kubelet": exists, "etcd": exists, "apiserver": exists, "authorities": exists, "proxy": {"skipped": true, "exists": true},
+				"versions": {"versions": map[string]any{"etcd": "v3.6.8"}}},
 			"n1": {"kubelet": {"exists": false}},
 		},
 		RunFunc: func(context.Context, string, string, engine.Module) (engine.Result, error) {
@@ -69,6 +70,9 @@ func TestSurveyWithoutKeysIsAFinding(t *testing.T) {
 			got.HoldsAuthorities != h.HoldsAuthorities || got.HasProxyUnit != h.HasProxyUnit {
 			t.Errorf("%s: %+v, not %+v", name, got, h)
 		}
+	}
+	if got := found.Hosts["m1"].Versions; len(got) != 1 || got[0] != (cluster.Running{Host: "m1", Component: "etcd", Version: "v3.6.8"}) {
+		t.Errorf("versions of m1: %v", got)
 	}
 	if len(found.Hosts) != len(want) {
 		t.Errorf("%d hosts, not %d", len(found.Hosts), len(want))
