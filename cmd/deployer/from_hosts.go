@@ -92,7 +92,7 @@ func (o historyOptions) hasRun(cmd *cobra.Command, args []string) func([]*histor
 	return func(all []*history.Entry) bool {
 		switch {
 		case len(args) == 1:
-			return slices.ContainsFunc(all, func(r *history.Entry) bool { return strings.HasPrefix(r.Header.Run, args[0]) })
+			return slices.ContainsFunc(all, func(r *history.Entry) bool { return strings.HasPrefix(r.Header.Run, args[0]) }) && hasAll(all, selectRun(args)(all))
 		case cmd.Flags().Changed("inventory"):
 			return slices.ContainsFunc(all, o.ofInventory)
 		}
@@ -100,21 +100,27 @@ func (o historyOptions) hasRun(cmd *cobra.Command, args []string) func([]*histor
 	}
 }
 
-// selectRun selects the named run, or the newest.
+// selectRun selects the named run, or the newest, with the runs that it reverts.
 func selectRun(args []string) func([]*history.Entry) []string {
 	return func(all []*history.Entry) []string {
-		switch {
-		case len(args) == 1:
-			return history.Match(all, args[0])
-		case len(all) > 0:
-			return []string{all[0].Header.Run}
+		var newest *history.Entry
+		if len(all) > 0 {
+			newest = all[0]
 		}
-		return nil
+		return history.Follow(all, named(all, args, newest), reverts)
 	}
 }
 
+// reverts returns the run that a run reverts; empty for none.
+func reverts(h journal.Header) string { return h.Invocation.Reverts }
+
+// hasAll reports whether the logs have all runs of a selection.
+func hasAll(all []*history.Entry, selected []string) bool {
+	return !slices.ContainsFunc(selected, func(run string) bool { return len(history.Match(all, run)) == 0 })
+}
+
 // hasUnfinished returns a function that reports whether the logs of this machine are enough
-// to find the run that is to be resumed, and its plan.
+// to find the run that is to be resumed, the runs that it reverts, and its plan.
 func (o historyOptions) hasUnfinished(args []string) func([]*history.Entry) bool {
 	return func(all []*history.Entry) bool {
 		if len(args) == 0 && !slices.ContainsFunc(all, o.ofInventory) {
@@ -123,7 +129,11 @@ func (o historyOptions) hasUnfinished(args []string) func([]*history.Entry) bool
 		if len(args) == 1 && !slices.ContainsFunc(all, func(r *history.Entry) bool { return strings.HasPrefix(r.Header.Run, args[0]) }) {
 			return false
 		}
-		for _, run := range selectUnfinished(args, o.Inventory)(all) {
+		selected := selectUnfinished(args, o.Inventory)(all)
+		if !hasAll(all, selected) {
+			return false
+		}
+		for _, run := range selected {
 			for _, r := range all {
 				if plan := r.Header.Plan; r.Header.Run == run && plan != nil {
 					_, err := os.Stat(plan.File)
@@ -139,7 +149,7 @@ func (o historyOptions) hasUnfinished(args []string) func([]*history.Entry) bool
 func selectUnfinished(args []string, inventory string) func([]*history.Entry) []string {
 	return func(all []*history.Entry) []string {
 		// A revert is continued with the log of the run that it reverts.
-		return history.Follow(all, named(all, args, runs.LastUnfinished(all, inventory)), func(h journal.Header) string { return h.Invocation.Reverts })
+		return history.Follow(all, named(all, args, runs.LastUnfinished(all, inventory)), reverts)
 	}
 }
 
@@ -158,8 +168,8 @@ func named(all []*history.Entry, args []string, without *history.Entry) string {
 // named run or, without a name, an upgrade of the inventory that can be rolled back.
 func (o historyOptions) hasUpgrade(args []string) func([]*history.Entry) bool {
 	return func(all []*history.Entry) bool {
-		run := selectUpgrade(args, o.Inventory)(all)
-		return len(run) > 0 && !slices.ContainsFunc(run, func(id string) bool { return len(history.Match(all, id)) == 0 })
+		selected := selectUpgrade(args, o.Inventory)(all)
+		return len(selected) > 0 && hasAll(all, selected)
 	}
 }
 

@@ -96,23 +96,27 @@ func TestRollbackOnAnotherMachine(t *testing.T) {
 	}
 	_, complaint = s.deployer(exitUsage, "rollback", "--from-hosts")
 	requireTexts(t, complaint, "no upgrade of inventory.yaml is known that has not been rolled back")
-	_, complaint = s.deployer(exitUsage, "revert", s.runs()[0].Header.Run, "--yes", "--from-hosts")
+	_, complaint = s.deployer(exitUsage, "revert", s.runs()[0].Header.Run, "--yes")
 	requireTexts(t, complaint, "took an upgrade back", "deployer upgrade")
 }
 
-// TestResumeRollbackOnAnotherMachine kills a rollback, and resumes it from a machine that
-// has neither its log nor that of the upgrade.
+// TestResumeRollbackOnAnotherMachine kills a rollback, and resumes it from the same
+// machine, which has not the log of the upgrade, and from one that has neither log.
 func TestResumeRollbackOnAnotherMachine(t *testing.T) {
-	s, id := newUpgradedSite(t)
-	s.anotherMachine(nil)
-	s.kill([]string{"behind", `"status":"changed"`}, "rollback", id, "--lower-minor", "--yes")
-	killed := s.runs()[0].Header.Run
-	s.anotherMachine(nil)
-	_, complaint := s.deployer(exitRefused, "resume", "--lock-timeout", "1m")
-	requireTexts(t, complaint, "resuming run "+killed, "it reverts run "+id, "--lower-minor", "confirm with --yes")
-	s.deployer(exitOK, "resume", "--yes", "--lock-timeout", "1m")
-	if got := s.manifest() + s.hostFile(0, "etc/kubernetes/before.conf") + s.hostFile(0, "etc/kubernetes/behind.conf"); got != "v1.35.4--" {
-		t.Errorf("not rolled back: %s", got)
+	for _, third := range []bool{false, true} {
+		s, id := newUpgradedSite(t)
+		s.anotherMachine(nil)
+		s.kill([]string{"behind", `"status":"changed"`}, "rollback", id, "--lower-minor", "--yes")
+		killed := s.runs()[0].Header.Run
+		if third {
+			s.anotherMachine(nil)
+			_, complaint := s.deployer(exitRefused, "resume", "--lock-timeout", "1m")
+			requireTexts(t, complaint, "resuming run "+killed, "it reverts run "+id, "--lower-minor", "confirm with --yes")
+		}
+		s.deployer(exitOK, "resume", "--yes", "--lock-timeout", "1m")
+		if got := s.manifest() + s.hostFile(0, "etc/kubernetes/before.conf") + s.hostFile(0, "etc/kubernetes/behind.conf"); got != "v1.35.4--" {
+			t.Errorf("third machine %t: not rolled back: %s", third, got)
+		}
 	}
 }
 
