@@ -105,7 +105,12 @@ func (c Runner) Start(o Options) (*Run, error) {
 func (c Runner) Upgrade(o Options) (*Run, error) {
 	o.Verb = verbUpgrade
 	c.Options.Kubernetes = o.Kubernetes
-	return c.changing(o)
+	r, err := c.changing(o)
+	if err != nil {
+		return nil, err
+	}
+	r.budget = r.upgradeBudget()
+	return r, nil
 }
 
 // Inspect returns a run of a built-in playbook that changes nothing: status or verify,
