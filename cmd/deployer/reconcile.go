@@ -239,7 +239,7 @@ func (c *reconciliation) planAndUpgrade(ctx context.Context) error {
 		return err
 	}
 	c.share(r)
-	return firstError(runUpgrade(ctx, c.env, r, o), errDiffers)
+	return firstError(runUpgrade(ctx, c.env, c.runner, r, o), errDiffers)
 }
 
 // showSurvey prints the result of the survey: as text, or as one line of JSON before the

@@ -19,6 +19,7 @@ import (
 type upgradeOptions struct {
 	runOptions
 	upgradeLimits
+	autoRollback   autoRollback
 	soak           time.Duration
 	pause          bool
 	to             string
@@ -51,7 +52,8 @@ another minor version, for a runtime that restarts under pods with host ports, a
 another policy of the CPU or memory manager. Otherwise they stay.
 
 An interrupt ends the upgrade between hosts; deployer resume continues it, and deployer
-rollback takes it back.`,
+rollback takes it back. With --auto-rollback, an upgrade that failed hosts have ended is
+taken back at once.`,
 		Example: `  deployer upgrade plan --to v1.36.3
   deployer upgrade --to v1.36.3 --batch-size 5%
   deployer upgrade --only kube-apiserver`,
@@ -61,17 +63,20 @@ rollback takes it back.`,
 			if err != nil {
 				return err
 			}
-			r, err := newRunner(e).Upgrade(given)
+			runner := newRunner(e)
+			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
+			r, err := runner.Upgrade(given)
 			if err != nil {
 				return err
 			}
 			if _, err := o.rollout(r.Project); err != nil {
 				return err
 			}
-			return runUpgrade(cmd.Context(), e, r, o)
+			return runUpgrade(cmd.Context(), e, runner, r, o)
 		},
 	}
 	upgradeFlags(cmd, &o)
+	o.autoRollback.flags(cmd)
 	runFlags(cmd, &o.runOptions)
 	lockFlags(cmd, &o.runOptions)
 	cmd.AddCommand(newUpgradePlan(e))
@@ -113,6 +118,9 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 			return out, usageError(fmt.Errorf("%s: %w", l.flag, err))
 		}
 	}
+	if err := o.autoRollback.check(); err != nil {
+		return out, err
+	}
 	for _, name := range o.only {
 		if !slices.Contains(upgradeComponents, name) {
 			return out, usageError(fmt.Errorf("--only: there is no component %q: use %s", name, strings.Join(upgradeComponents, ", ")))
@@ -132,7 +140,7 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 
 // runUpgrade executes an upgrade and prints where its snapshot is and what the inventory
 // has to say afterwards.
-func runUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions) error {
+func runUpgrade(ctx context.Context, e env, runner runs.Runner, r *runs.Run, o upgradeOptions) error {
 	results := &upgradeResults{}
 	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()).with(results), r.Do)
 	if report == nil {
@@ -141,6 +149,11 @@ func runUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions) error
 	outcome := firstError(err, finishRun(e, r, report, o.runOptions))
 	if o.output == "text" {
 		results.print(e.stdout)
+	}
+	if err == nil && o.autoRollback.after(report) {
+		return rollBackUpgrade(ctx, e, runner, r.ID(), o)
+	}
+	if o.output == "text" {
 		printInventoryLine(e.stdout, r)
 	}
 	return outcome
