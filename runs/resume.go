@@ -25,7 +25,7 @@ func (c Runner) Resume(r *journal.Record, given Options, allowChanged bool) (*Ru
 	if h.Plan != nil {
 		run, err := c.resumeApply(h, given)
 		if err == nil {
-			run.passedPauses = passedPauses(r)
+			run.passedPauses, run.failedBefore = passedPauses(r), slices.Sorted(maps.Keys(r.Parked))
 		}
 		return run, err
 	}
@@ -39,7 +39,7 @@ func (c Runner) Resume(r *journal.Record, given Options, allowChanged bool) (*Ru
 	if changed := c.changedSince(h, run.Project.Digests()); len(changed) > 0 && !allowChanged {
 		return nil, &RefusedError{fmt.Errorf("changed since run %s: %s; to continue with the present files, use --allow-changed-playbook", h.Run, strings.Join(changed, ", "))}
 	}
-	run.resumes, run.passedPauses = h.Run, passedPauses(r)
+	run.resumes, run.passedPauses, run.failedBefore = h.Run, passedPauses(r), slices.Sorted(maps.Keys(r.Parked))
 	return run, nil
 }
 

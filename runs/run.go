@@ -41,8 +41,11 @@ type Run struct {
 	resumes string        // id of the run that this one resumes; empty for none
 	applies *plan.Plan    // plan to apply; nil for none
 	applied *journal.Plan // the file of applies
+
 	// passedPauses are the rollouts that have paused in the runs that this one resumes.
 	passedPauses []string
+	// failedBefore are the hosts that failed in the run that this one resumes.
+	failedBefore []string
 	// observed is filled by a survey; nil for other runs.
 	observed *compare.Observed
 

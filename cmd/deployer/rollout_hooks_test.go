@@ -1,6 +1,13 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"deployer/test/fleet"
+)
 
 // maintained is a playbook whose pre_tasks leave a mark that its post_tasks remove.
 const maintained = `- hosts: all
@@ -75,4 +82,43 @@ func TestRolloutPreTasksFail(t *testing.T) {
 	requireTexts(t, out, `at "mark"`, "its change was not begun", `failed at "mark" in pre_tasks; its change was not begun; 1 other host was left as it is`)
 	shown, _ := s.deployer(exitOK, "runs", "show", s.runs()[0].Header.Run)
 	requireTexts(t, shown, `at "mark"`, "its change was not begun")
+}
+
+// TestResumeTakesNoFailedCanary checks that a resumed run does not begin with a host that
+// failed before: as a canary it would stop the rollout again.
+func TestResumeTakesNoFailedCanary(t *testing.T) {
+	var first atomic.Value // the host whose preview ends before those of the others
+	first.Store("n001")
+	killed := make(chan struct{})
+	s := newTestSiteWith(t, 6, fleet.Options{Before: func(_ context.Context, h *fleet.Host, module string) {
+		if module == "wait_for" && h.Name >= "n005" {
+			<-killed
+		}
+		if module == "file" && h.Name != first.Load() {
+			time.Sleep(500 * time.Millisecond)
+		}
+	}}, map[string]string{"site.yaml": `- hosts: all
+  tasks:
+    - name: site
+      rollout: {canary: [all], max_parallel: 1, max_fail: 1}
+      block:
+        - {name: configuration, file: {path: /srv.conf, content: "new\n"}}
+        - {name: works, wait_for: {path: /srv.conf, search_regex: "old|{{ works_with }}", timeout: 300ms}}
+`})
+	s.site.MaxFail = map[string]string{"all": "1"}
+	s.site.Vars = map[string]any{"works_with": "new"}
+	s.site.HostVars = map[string]map[string]any{"n002": {"works_with": "nothing else"}}
+	s.writeInventory()
+	for i := range 6 {
+		s.writeHostFile(i, "srv.conf", "old\n")
+	}
+	s.kill([]string{`"step.end"`, `"n004"`, `"configuration"`}, "run", "site.yaml")
+	first.Store("n002")
+	close(killed)
+	s.deployer(exitPartial, "resume")
+	for i, want := range []string{"new\n", "old\n", "new\n", "new\n", "new\n", "new\n"} {
+		if got := s.hostFile(i, "srv.conf"); got != want {
+			t.Errorf("host %d has %q, want %q", i, got, want)
+		}
+	}
 }

@@ -8,6 +8,9 @@
 // waits, enters, and leaves with an Outcome, or is passed over because nothing
 // changes on it. A canary or a critical host that fails stops the rollout, and so do
 // more failures than the rules allow. No host enters after that.
+//
+// After an interrupted run some hosts are still out of service. They come first and count
+// for the limits, so that no run adds its own to them.
 package rollout
 
 import (
@@ -45,6 +48,16 @@ type Entrant struct {
 	Spread string
 	// Domains limit the hosts that are inside together with this one.
 	Domains []Domain
+	// Interrupted is true when an earlier run was interrupted while the host was inside, so
+	// that the host may be out of service. It enters before others and, while it waits,
+	// counts as inside for them.
+	Interrupted bool
+	// Finishing is true for an interrupted host on which nothing is left to change: it enters
+	// at once, and is no canary.
+	Finishing bool
+	// FailedBefore is true when the host failed in a run that this one resumes. It enters
+	// after others, and is a canary only when no other host of the group may be one.
+	FailedBefore bool
 }
 
 // Domain is a set of hosts that share a value, such as the nodes of a zone. At most Max of
@@ -128,7 +141,7 @@ func (r *Rollout) Leave(host string, o Outcome) {
 	if !ok {
 		return
 	}
-	canary := r.stage() != nil
+	canary := r.canary[host]
 	delete(r.inside, host)
 	for _, d := range e.Domains {
 		r.insideBy[d.Name]--
@@ -174,7 +187,7 @@ func (r *Rollout) Next() []string {
 		if !ok {
 			return in
 		}
-		r.canary[e.Host] = r.stage() != nil
+		r.canary[e.Host] = r.stage() != nil && !e.Finishing
 		r.waiting = slices.DeleteFunc(r.waiting, func(w Entrant) bool { return w.Host == e.Host })
 		r.inside[e.Host] = e
 		for _, d := range e.Domains {
@@ -189,34 +202,89 @@ func (r *Rollout) next() (e Entrant, ok bool) {
 	if r.stopped {
 		return Entrant{}, false
 	}
+	if e, ok := r.first(func(e Entrant) bool { return e.Finishing && !r.taken(e.Host) }); ok {
+		return e, true
+	}
 	if group := r.stage(); group != nil {
 		// Without a waiting host of the group, one that is undecided may become its canary.
-		return r.first(func(e Entrant) bool { return len(r.inside) == 0 && group[e.Host] })
+		return r.first(func(e Entrant) bool { return group[e.Host] && r.mayBeCanary(e, group) })
 	}
 	if r.atPause() {
 		return Entrant{}, false
 	}
-	return r.first(r.mayEnter)
+	return r.first(r.mayEnter())
 }
 
 // first returns the waiting host that is next among those that test accepts.
 func (r *Rollout) first(test func(Entrant) bool) (next Entrant, ok bool) {
 	for _, e := range r.waiting {
-		if test(e) && (!ok || r.entered[e.Spread] < r.entered[next.Spread]) {
+		if test(e) && (!ok || r.goesBefore(e, next)) {
 			next, ok = e, true
 		}
 	}
 	return next, ok
 }
 
-// mayEnter reports whether the limits let a host enter after the canaries.
-func (r *Rollout) mayEnter(e Entrant) bool {
+// goesBefore reports whether a waiting host enters before another one that is before it in
+// the inventory.
+func (r *Rollout) goesBefore(e, other Entrant) bool {
+	if a, b := e.rank(), other.rank(); a != b {
+		return a < b
+	}
+	return r.entered[e.Spread] < r.entered[other.Spread]
+}
+
+// rank orders hosts by what earlier runs have left there.
+func (e Entrant) rank() int {
+	switch {
+	case e.Interrupted:
+		return 0
+	case e.FailedBefore:
+		return 2
+	}
+	return 1
+}
+
+// mayBeCanary reports whether a host may enter as the canary of its group: alone but for
+// hosts on which nothing is left to change, and not after a failure if another host of the
+// group can prove the change.
+func (r *Rollout) mayBeCanary(e Entrant, group map[string]bool) bool {
+	for _, in := range r.inside {
+		if !in.Finishing {
+			return false
+		}
+	}
 	if len(r.inside) >= e.MaxParallel || r.taken(e.Host) {
 		return false
 	}
-	return !slices.ContainsFunc(e.Domains, func(d Domain) bool {
-		return r.insideBy[d.Name] >= max(d.Max.Of(r.domains[d.Name]), 1)
-	})
+	return !e.FailedBefore || !anyOf(group, r.undecided) &&
+		!slices.ContainsFunc(r.waiting, func(w Entrant) bool { return group[w.Host] && !w.FailedBefore })
+}
+
+// mayEnter returns a test: whether the limits let a waiting host enter after the canaries.
+func (r *Rollout) mayEnter() func(Entrant) bool {
+	interrupted, interruptedBy := 0, map[string]int{}
+	for _, w := range r.waiting {
+		if !w.Interrupted {
+			continue
+		}
+		interrupted++
+		for _, d := range w.Domains {
+			interruptedBy[d.Name]++
+		}
+	}
+	return func(e Entrant) bool {
+		others, othersBy := interrupted, interruptedBy
+		if e.Interrupted {
+			others, othersBy = 0, nil
+		}
+		if len(r.inside)+others >= e.MaxParallel || r.taken(e.Host) {
+			return false
+		}
+		return !slices.ContainsFunc(e.Domains, func(d Domain) bool {
+			return r.insideBy[d.Name]+othersBy[d.Name] >= max(d.Max.Of(r.domains[d.Name]), 1)
+		})
+	}
 }
 
 // stage returns the first group that still needs a canary; nil after the last.

@@ -159,6 +159,47 @@ func TestHostOfTwoDomains(t *testing.T) {
 	}
 }
 
+// TestAfterInterruptedRun follows a rollout over hosts that an earlier run has left inside.
+func TestAfterInterruptedRun(t *testing.T) {
+	hosts := []string{"failed", "fresh1", "cordoned1", "cordoned2", "changed1", "changed2", "fresh2"}
+	group := map[string]bool{}
+	for _, h := range hosts {
+		group[h] = true
+	}
+	r := New(Rules{Canary: []map[string]bool{group}}, hosts)
+	step := func(what, want string) {
+		t.Helper()
+		if got := strings.Trim(fmt.Sprint(r.Next()), "[]"); got != want {
+			t.Errorf("after %s enter %q, want %q", what, got, want)
+		}
+	}
+	wait := func(h string) {
+		changed, cordoned := strings.HasPrefix(h, "changed"), strings.HasPrefix(h, "cordoned")
+		r.Wait(Entrant{Host: h, Order: slices.Index(hosts, h), MaxParallel: 3, MaxFail: 2,
+			Interrupted: changed || cordoned, Finishing: changed, FailedBefore: h == "failed"})
+	}
+	wait("failed")
+	step("a host that failed waits", "")
+	wait("changed1")
+	wait("changed2")
+	step("two hosts lack only their end", "changed1 changed2")
+	wait("fresh1")
+	wait("cordoned1")
+	step("others wait", "cordoned1")
+	wait("cordoned2")
+	wait("fresh2")
+	r.Leave("changed1", Unchanged)
+	step("the canary is inside", "")
+	r.Leave("changed2", Failed)
+	if r.Stopped() {
+		t.Error("the failure of a host that was no canary stopped the rollout")
+	}
+	r.Leave("cordoned1", Proved)
+	step("the canary has proved the change", "cordoned2 fresh1 fresh2")
+	r.Leave("fresh1", Proved)
+	step("a place is free", "failed")
+}
+
 // world is a random rollout, and what an observer knows of it.
 type world struct {
 	rng      *rand.Rand
@@ -192,7 +233,7 @@ func newWorld(seed uint64) *world {
 		}
 		maxima = append(maxima, most)
 	}
-	spreads, criticals := rng.IntN(2) == 0, rng.IntN(4) == 0
+	spreads, criticals, resumed := rng.IntN(2) == 0, rng.IntN(4) == 0, rng.IntN(2) == 0
 	for i := range 1 + rng.IntN(12) {
 		h := fmt.Sprintf("h%d", i)
 		w.hosts = append(w.hosts, h)
@@ -208,6 +249,10 @@ func newWorld(seed uint64) *world {
 		e.Host, e.Order = h, i
 		for n, most := range maxima {
 			e.Domains = append(e.Domains, Domain{fmt.Sprintf("%d%c", n, 'a'+rng.IntN(3)), most})
+		}
+		if resumed {
+			e.Interrupted, e.FailedBefore = rng.IntN(4) == 0, rng.IntN(4) == 0
+			e.Finishing = e.Interrupted && rng.IntN(2) == 0
 		}
 		if spreads {
 			e.Spread = string(rune('a' + rng.IntN(3)))
@@ -281,59 +326,93 @@ func (w *world) needsCanary() map[string]bool {
 	return nil
 }
 
-// full returns a domain of e with more hosts inside than its limit allows, when more would
-// be inside; "" for none.
-func (w *world) full(e Entrant, more int) string {
-	for _, d := range e.Domains {
-		inside := 0
-		for in := range w.inside {
-			if slices.ContainsFunc(w.entrants[in].Domains, func(o Domain) bool { return o.Name == d.Name }) {
-				inside++
-			}
-		}
-		if most := max(d.Max.Of(w.domains[d.Name]), 1); inside+more > most {
-			return fmt.Sprintf("%d hosts of domain %s are inside, at most %d may be", inside+more, d.Name, most)
+// full reports whether a domain of a waiting host has no room for it.
+func (w *world) full(e Entrant) bool {
+	return slices.ContainsFunc(e.Domains, func(d Domain) bool {
+		inside := w.insideOf(!e.Interrupted, func(o Entrant) bool {
+			return o.Host != e.Host && slices.ContainsFunc(o.Domains, func(other Domain) bool { return other.Name == d.Name })
+		})
+		return inside >= max(d.Max.Of(w.domains[d.Name]), 1)
+	})
+}
+
+// insideOf counts the hosts inside that match; with waiting, the interrupted ones that wait
+// too.
+func (w *world) insideOf(waiting bool, match func(Entrant) bool) (n int) {
+	for h := range w.inside {
+		if match(w.entrants[h]) {
+			n++
 		}
 	}
-	return ""
+	for h := range w.waiting {
+		if e := w.entrants[h]; waiting && e.Interrupted && match(e) {
+			n++
+		}
+	}
+	return n
+}
+
+// barred reports whether a rule keeps a waiting host out.
+func (w *world) barred(e Entrant, group map[string]bool) bool {
+	single := w.single[e.Host] && count(w.single, w.inside) > 0
+	if e.Finishing || single {
+		return single
+	}
+	if group == nil {
+		return w.full(e) || w.insideOf(!e.Interrupted, func(Entrant) bool { return true }) >= e.MaxParallel
+	}
+	if !group[e.Host] || w.insideOf(false, func(o Entrant) bool { return !o.Finishing }) > 0 || len(w.inside) >= e.MaxParallel {
+		return true
+	}
+	other := slices.ContainsFunc(w.undecided, func(h string) bool { return group[h] })
+	for h := range w.waiting {
+		other = other || group[h] && !w.entrants[h].FailedBefore
+	}
+	return e.FailedBefore && other
+}
+
+// turn orders entrants: those that are finishing, interrupted ones, and last those that
+// failed before.
+func (w *world) turn(e Entrant) []int {
+	failed, interrupted, finishing := 0, 1, 1
+	if e.Interrupted {
+		interrupted = 0
+	} else if e.FailedBefore {
+		failed = 1
+	}
+	if e.Finishing {
+		finishing = 0
+	}
+	return []int{finishing, interrupted, failed, w.entered[e.Spread], e.Order}
 }
 
 // enter checks the entry of a host, and returns what is wrong with it; "" for nothing.
 func (w *world) enter(h string) string {
 	e, group := w.entrants[h], w.needsCanary()
-	delete(w.waiting, h)
+	wanted := group != nil && !e.Finishing
 	switch {
-	case group != nil && (!group[h] || len(w.inside) > 0 || !w.rollout.IsCanary(h)):
-		return "it is not the next canary, or not alone"
-	case group == nil && w.pause && len(w.groups) > 0 && len(w.proved) > 0:
+	case w.barred(e, group):
+		return "a rule bars it"
+	case w.rollout.IsCanary(h) != wanted:
+		return fmt.Sprintf("it counts as a canary: %t", !wanted)
+	case group == nil && !e.Finishing && w.pause && len(w.groups) > 0 && len(w.proved) > 0:
 		return "the rollout pauses"
-	case group == nil && w.rollout.IsCanary(h):
-		return "it counts as a canary"
 	}
 	for other := range w.waiting {
-		o := w.entrants[other]
-		barred := group != nil && !group[other] || group == nil && (w.full(o, 1) != "" || w.single[other] && count(w.single, w.inside) > 0)
-		if !barred && (w.entered[o.Spread] < w.entered[e.Spread] || w.entered[o.Spread] == w.entered[e.Spread] && o.Order < e.Order) {
+		if o := w.entrants[other]; other != h && !w.barred(o, group) && slices.Compare(w.turn(o), w.turn(e)) < 0 {
 			return "it was the turn of " + other
 		}
 	}
+	delete(w.waiting, h)
 	w.inside[h] = true
 	w.entered[e.Spread]++
-	switch full := w.full(e, 0); {
-	case len(w.inside) > e.MaxParallel:
-		return fmt.Sprintf("%d hosts are inside, at most %d may be", len(w.inside), e.MaxParallel)
-	case full != "":
-		return full
-	case count(w.single, w.inside) > 1:
-		return "two hosts of a group with one place are inside"
-	}
 	return ""
 }
 
 // TestInvariants runs random rollouts: canaries are alone and come before all others, all
 // limits hold, hosts take turns over values, a failure of a canary or of a critical host
 // stops, nobody enters after that, and a rollout that does not stop ends with everybody
-// through.
+// through. In half of them hosts are as an earlier run has left them.
 func TestInvariants(t *testing.T) {
 	for seed := range uint64(4000) {
 		w := newWorld(seed)

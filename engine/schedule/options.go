@@ -87,6 +87,9 @@ type Options struct {
 	RunID string
 	// ResumedRuns are the runs that this run resumes, the newest first.
 	ResumedRuns []string
+	// FailedBefore are the hosts that failed in the newest of ResumedRuns: rollouts leave
+	// them to the end.
+	FailedBefore []string
 	// PassedPauses are the names of rollouts that have paused in ResumedRuns; they do not
 	// pause again.
 	PassedPauses []string

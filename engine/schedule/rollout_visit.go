@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"deployer/engine"
@@ -64,6 +65,9 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 		}
 		return h.acceptPreview(b, found)
 	}
+	limits.Interrupted = h.postTasksDue(b)
+	limits.Finishing = limits.Interrupted && !found.changes
+	limits.FailedBefore = slices.Contains(h.run.opts.FailedBefore, h.name)
 	if err := h.run.coordinator.enterRollout(ctx, h, b.Begin, limits); err != nil {
 		return h.cannotWait(err)
 	}
