@@ -19,6 +19,8 @@ GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
 LINT_VERSION := v2.15.0
 LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
+KWOK_VERSION := v0.8.0
+KWOK := $(CACHE)/tools/kwok-$(KWOK_VERSION)
 
 # Debian packages: those of the tests (the race detector needs cgo), those of the
 # lab and the artifact builder, and those that the benchmark compares with.
@@ -68,6 +70,11 @@ $(LINT):
 	GOBIN=$(dir $(LINT))tmp go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	mv $(dir $(LINT))tmp/golangci-lint $@
 
+$(KWOK):
+	mkdir -p $(dir $(KWOK))
+	GOBIN=$(dir $(KWOK))tmp go install -ldflags "-s -w" sigs.k8s.io/kwok/cmd/kwok@$(KWOK_VERSION)
+	mv $(dir $(KWOK))tmp/kwok $@
+
 .PHONY: lint
 lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
 	$(LINT) run ./...
@@ -88,8 +95,9 @@ faults: ## break runs at every place where they can break
 	go test -count=1 -v -timeout 30m ./test/faults -stride 1 -seeds 5 -hosts 300
 
 .PHONY: e2e
-e2e: build packages faults ## faults, and the lab scenarios on real hosts (needs root)
+e2e: build packages faults $(KWOK) ## faults, and the lab scenarios on real hosts (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 10m ./test/bench/upgrade1000 -kwok $(KWOK)
 	go test -tags lab -count=1 -v -timeout 60m ./test/e2e/...
 
 # SCENARIO=NAME runs one scenario, SEED=N repeats its random instants.
@@ -111,6 +119,11 @@ bench-ansible: build packages ## the same tasks by deployer, Ansible, Mitogen an
 .PHONY: bench-fleet
 bench-fleet: build ## what 100 to 3000 hosts cost the controller
 	go run ./test/bench/fleet
+
+# SEED=N repeats the choice of the hosts that fail; NODES=N plays another number of nodes.
+.PHONY: bench-upgrade1000
+bench-upgrade1000: artifacts $(KWOK) ## a rollout over 1000 nodes that KWOK plays, with pods and a real API server
+	go run ./test/bench/upgrade1000 --kwok $(KWOK) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
 
 .PHONY: docs
 docs: ## generate docs/reference from the code, and docs/security.md from its checks
