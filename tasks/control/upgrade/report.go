@@ -16,15 +16,14 @@ import (
 )
 
 // Report is the action `upgrade_report`. It fails with all reasons, as far as the
-// Kubernetes API knows them, why an upgrade would fail at a node later.
+// Kubernetes API knows them, why an upgrade would fail at a node later. It is no
+// engine.ReadOnlyTask, since a revert repeats those: a rollback must not be refused for a
+// node that is gone or an API that does not answer.
 type Report struct {
 	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
 	Only  []string `yaml:"only" doc:"As in node_work."`
 	Drain string   `yaml:"drain" doc:"As in node_work."`
 }
-
-// ReadOnly is true: a report changes nothing.
-func (*Report) ReadOnly() bool { return true }
 
 // Check collects the rows, and fails when one is a problem. The output has all rows.
 func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
