@@ -35,8 +35,8 @@ func main() {
 	f.IntVar(&b.nodes, "nodes", 1000, "nodes of the cluster")
 	f.IntVar(&b.podsPerNode, "pods-per-node", 3, "pods of Deployments, as a mean")
 	f.IntVar(&b.zones, "zones", 5, "zones that the nodes are in")
-	f.IntVar(&b.batch, "batch", 50, "nodes that may be unavailable at one time")
-	f.IntVar(&b.zoneLimit, "zone-limit", 12, "nodes of one zone that may be unavailable at one time")
+	f.IntVar(&b.batch, "batch", 0, "nodes that may be unavailable at one time; default: one in twenty, at least 6")
+	f.IntVar(&b.zoneLimit, "zone-limit", 0, "nodes of one zone that may be unavailable at one time; default: the zone's part of the batch and a fifth more")
 	f.IntVar(&b.kill, "kill", 0, "number of nodes after which the controller is killed; default: half of them")
 	f.Uint64Var(&b.seed, "seed", uint64(time.Now().UnixNano()%1_000_000), "seed of the choice of hosts that fail; default: a new one")
 	f.StringVar(&b.deployer, "deployer", "bin/deployer", "the program to measure")
@@ -51,6 +51,12 @@ func main() {
 func (b *benchmark) complete() error {
 	if b.kill == 0 {
 		b.kill = b.nodes / 2
+	}
+	if b.batch == 0 {
+		b.batch = max(b.nodes/20, 6)
+	}
+	if b.zoneLimit == 0 && b.zones > 0 {
+		b.zoneLimit = b.batch/b.zones + max(b.batch/b.zones/5, 1)
 	}
 	if b.nodes < 10 || b.zones < 1 || b.batch < 1 || b.zoneLimit < 1 || b.kill < 1 || b.kill >= b.nodes {
 		return fmt.Errorf("--nodes must be at least 10, --kill below it, and --zones, --batch and --zone-limit at least 1")
