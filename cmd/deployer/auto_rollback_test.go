@@ -61,6 +61,9 @@ func TestAutoRollback(t *testing.T) {
 			code, manifest = exitFailed, "v1.36.3"
 			requireTexts(t, err.Error(), "the upgrade is not rolled back", "kube-apiserver of n001: v1.36.3 to v1.35.4", "--lower-minor")
 		}
+		if text := "set the version that the cluster has"; strings.Contains(out.String(), text) {
+			t.Errorf("lower %t: the inventory has the older version, and the output says: %s", lower, text)
+		}
 		if exit.code != code || s.manifest() != manifest {
 			t.Errorf("lower %t: exit code %d, want %d; the manifest is %s\n%s%s", lower, exit.code, code, s.manifest(), out.String(), complaint.String())
 		}

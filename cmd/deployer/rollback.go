@@ -81,7 +81,7 @@ func rollback(ctx context.Context, e env, parts []*runs.Revert, o revertOptions)
 		}
 	}
 	if o.output == "text" && !o.Check {
-		printRolledBack(e, o.Inventory)
+		printRolledBack(e, o.Inventory, parts[0].Invocation.Kubernetes)
 	}
 	return nil
 }
@@ -95,13 +95,14 @@ func printLowered(w io.Writer, parts []*runs.Revert) {
 	}
 }
 
-// printRolledBack says where the inventory still has the newer version.
-func printRolledBack(e env, file string) {
+// printRolledBack says where the inventory still has the newer version. to is the version of
+// upgrade --to, empty for that of the inventory; another one was never in the inventory.
+func printRolledBack(e env, file, to string) {
 	p, err := loadCluster(file)
 	if err != nil {
 		return
 	}
-	if line, err := project.KubernetesLine(p.Inventory); err == nil && line.Version != "" {
+	if line, err := project.KubernetesLine(p.Inventory); err == nil && line.Version != "" && (to == "" || to == line.Version) {
 		fmt.Fprintf(e.stdout, "%s: has kubernetes: %s; set the version that the cluster has again, or deployer install asks for the upgrade\n", line.Place, line.Version)
 	}
 }
