@@ -30,7 +30,7 @@ func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 		return c.originalRevert(r, call)
 	}
 	if way := membershipUndo(call); way != "" {
-		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which changed the members of the cluster and cannot be reverted step by step; %s", r.ID, call.Verb, way))
+		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which cannot be reverted step by step; %s", r.ID, call.Verb, way))
 	}
 	return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which changes nothing that can be reverted", r.ID, call.Verb))
 }

@@ -121,9 +121,9 @@ func refuseLowered(lowered []cluster.VersionChange, accepted bool) error {
 	}
 	switch list := strings.Join(texts, ", "); {
 	case etcd:
-		return &RefusedError{fmt.Errorf("etcd's minor version was raised, and an older etcd does not read its data: %s; restore the snapshot that the upgrade has saved, or keep the version", list)}
+		return &RefusedError{fmt.Errorf("etcd's minor version was raised, and an older etcd does not read its data: %s; restore the snapshot that the upgrade has saved (deployer etcd restore), or keep the version", list)}
 	case len(texts) > 0 && !accepted:
-		return &RefusedError{fmt.Errorf("the newer API servers may have stored objects in a form that the older ones cannot read: %s; roll back all the same with deployer rollback --lower-minor, or restore the snapshot that the upgrade has saved", list)}
+		return &RefusedError{fmt.Errorf("the newer API servers may have stored objects in a form that the older ones cannot read: %s; roll back all the same with deployer rollback --lower-minor, or restore the snapshot that the upgrade has saved (deployer etcd restore)", list)}
 	}
 	return nil
 }

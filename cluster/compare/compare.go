@@ -74,10 +74,10 @@ func stateOf(want *cluster.Cluster, found Observed) (State, string) {
 	case !established:
 		return New, "no host holds an installed cluster"
 	case len(data)+len(silent) < majority:
-		return QuorumLost, fmt.Sprintf("etcd does not serve, and %d of %d members have lost their data: %d are needed for a majority",
+		return QuorumLost, fmt.Sprintf("etcd does not serve, and %d of %d members have lost their data: %d are needed for a majority; deployer etcd backup and deployer etcd restore recover from what is left",
 			len(want.Etcd.Members)-len(data), len(want.Etcd.Members), majority)
 	case len(data) < majority:
-		return QuorumLost, fmt.Sprintf("etcd does not serve, %d of %d members have their data, and %s cannot be examined: bring these hosts back, or restore a backup",
+		return QuorumLost, fmt.Sprintf("etcd does not serve, %d of %d members have their data, and %s cannot be examined: bring these hosts back, or restore a backup with deployer etcd restore",
 			len(data), len(want.Etcd.Members), strings.Join(silent, ", "))
 	}
 	return Down, cmp.Or(found.EtcdError, "no etcd member answers")

@@ -36,10 +36,13 @@ func TestGuides(t *testing.T) {
 	t.Run("node-maintenance", func(t *testing.T) {
 		t.Parallel()
 		blocks := yamlBlocks(t, "node-maintenance.md")
-		if len(blocks) != 1 {
-			t.Fatalf("%d playbooks, want 1", len(blocks))
+		if len(blocks) != 2 {
+			t.Fatalf("%d examples, want a playbook and tasks", len(blocks))
 		}
 		compile(t, fstest.MapFS{"playbook.yaml": {Data: blocks[0]}})
+		// The tasks run where the playbook has registered a result.
+		play := "- hosts: node\n  vars: {now: {reboot: {required: true}}, maintenance_hooks: []}\n  tasks:\n    - block:\n"
+		compile(t, fstest.MapFS{"playbook.yaml": {Data: append([]byte(play), blocks[1]...)}})
 	})
 	t.Run("rollouts", func(t *testing.T) {
 		t.Parallel()

@@ -44,7 +44,8 @@ summary names them, and the same command takes them in later.`,
 			if err != nil {
 				return err
 			}
-			if err := o.confirm(e, r); err != nil {
+			question := fmt.Sprintf("Remove the cluster %s from %d hosts?", r.Project.Cluster.Name, len(r.Hosts))
+			if err := o.confirm(e, r, question); err != nil {
 				return err
 			}
 			if err := execute(cmd.Context(), e, r, o.runOptions); err != nil || o.Check || o.output != "text" {
@@ -66,8 +67,9 @@ summary names them, and the same command takes them in later.`,
 	return cmd
 }
 
-// confirm prompts for the name of the cluster, or compares it with --cluster.
-func (o resetOptions) confirm(e env, r *runs.Run) error {
+// confirm asks a question that is answered with the name of the cluster, or compares the
+// name with --cluster.
+func (o resetOptions) confirm(e env, r *runs.Run, question string) error {
 	name := r.Project.Cluster.Name
 	switch {
 	case o.Check:
@@ -79,5 +81,5 @@ func (o resetOptions) confirm(e env, r *runs.Run) error {
 	case o.cluster != "" && o.cluster != name:
 		return &exitError{exitRefused, errors.New("nothing was changed: the cluster of the inventory is " + name)}
 	}
-	return requireText(e, fmt.Sprintf("Remove the cluster %s from %d hosts? Type its name to confirm:", name, len(r.Hosts)), name)
+	return requireText(e, question+" Type the name of the cluster to confirm:", name)
 }

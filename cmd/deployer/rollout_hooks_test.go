@@ -31,9 +31,18 @@ func TestRolloutPostTasksAfterKill(t *testing.T) {
 	for _, at := range []string{"mark", "configuration", "second file"} {
 		for _, then := range []string{"resume", "revert"} {
 			t.Run(at+", "+then, func(t *testing.T) {
-				s := newTestSite(t, 1, map[string]string{"site.yaml": maintained})
+				// The run that is killed does not get to its end first.
+				var hold atomic.Bool
+				killed := make(chan struct{})
+				s := newTestSiteWith(t, 1, fleet.Options{Before: func(_ context.Context, _ *fleet.Host, module string) {
+					if module == "absent" && hold.Load() {
+						<-killed
+					}
+				}}, map[string]string{"site.yaml": maintained})
 				s.deployer(exitOK, "run", "site.yaml")
+				hold.Store(true)
 				s.kill([]string{`"step.end"`, `"name":"` + at + `"`}, "run", "site.yaml", "-e", "port=81")
+				close(killed)
 				want := "port 81\n"
 				if then == "resume" {
 					s.deployer(exitOK, "resume")

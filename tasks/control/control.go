@@ -47,6 +47,8 @@ func Actions() []engine.Kind {
 		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},
 		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},
 		{Name: "etcd_remove_member", Doc: "Removes a member from a running etcd cluster when the quorum allows it, and ends when no member lists it.", New: func() any { return etcd.NewRemoveMember() }},
+		{Name: "etcd_members", Doc: "Reads the state of each etcd host's member, and which one a snapshot is best taken of.", New: func() any { return &etcd.Members{} }},
+		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
 		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
 
 		{Name: "pod_cidrs", Doc: "Assigns each node its range of pod addresses.", Internal: true, New: func() any { return &kube.PodCIDRs{} }},

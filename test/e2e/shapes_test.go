@@ -38,6 +38,7 @@ func TestSingleNode(t *testing.T) {
 	lostReceipts(t, s, "m1")
 	renewedCertificate(t, s, "m1")
 	lostEncryptionKey(t, s, "m1")
+	restored(t, s, "m1")
 	rebooted(t, s, "m1")
 	started(t, s, "m1")
 }

@@ -49,6 +49,8 @@ var scenarios = []scenario{
 	{name: "upgrade", begin: olderCluster, run: upgradeAll},
 	{name: "rollback_aborted", begin: newerCluster, run: rollbackAborted},
 	{name: "upgrade_killed", begin: olderCluster, run: upgradeKilled},
+	{name: "etcd_restored", run: etcdRestored, outage: true},
+	{name: "quorum_lost", run: quorumLost, outage: true},
 	{name: "drain_and_reboot", run: drainAndReboot, tolerate: prober.Tolerance{Rebooted: []string{"n1"}}},
 	{name: "all_hosts_off", run: allHostsOff, outage: true},
 }

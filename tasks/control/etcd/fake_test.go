@@ -21,10 +21,13 @@ type fake struct {
 	done    []string
 	worst   string // why a change was unsafe when it was asked for
 	nextID  uint64
+	sizes   map[string]int64 // of database files; by default 4 MiB
+	inUse   int64
+	alarms  []string
 }
 
 func newFake(names ...string) *fake {
-	f := &fake{up: map[string]bool{}, leaders: map[string]uint64{}, nextID: 100}
+	f := &fake{up: map[string]bool{}, leaders: map[string]uint64{}, nextID: 100, sizes: map[string]int64{}, inUse: 4 << 20}
 	for i, name := range names {
 		f.entries = append(f.entries, Entry{ID: uint64(i + 1), Name: name, PeerURLs: []string{peer(name)}, ClientURLs: []string{"https://" + address(name)}})
 		f.up[name] = true
@@ -112,7 +115,7 @@ func (m *fakeMember) Status(context.Context) (Status, error) {
 	} else if !m.f.quorum() {
 		leader = 0
 	}
-	return Status{ClusterID: 7, MemberID: e.ID, Leader: leader, Learner: e.Learner, Version: "3.6.8", DBSize: 4 << 20}, nil
+	return Status{ClusterID: 7, MemberID: e.ID, Leader: leader, Learner: e.Learner, Version: "3.6.8", DBSize: max(m.f.sizes[e.Name], m.f.inUse), DBInUse: m.f.inUse}, nil
 }
 
 func (m *fakeMember) Read(context.Context) error {
@@ -171,4 +174,29 @@ func (m *fakeMember) Promote(_ context.Context, id uint64) error {
 	return nil
 }
 
-func (m *fakeMember) Alarms(context.Context) ([]string, error) { return nil, nil }
+func (m *fakeMember) Alarms(context.Context) ([]string, error) {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	return slices.Clone(m.f.alarms), nil
+}
+
+func (m *fakeMember) DisarmNoSpace(context.Context) error {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	m.f.alarms = nil
+	m.f.done = append(m.f.done, "disarm")
+	return nil
+}
+
+// Defragment makes the member's file as large as its data.
+func (m *fakeMember) Defragment(context.Context) error {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	e, err := m.self()
+	if err != nil {
+		return err
+	}
+	m.f.sizes[e.Name] = m.f.inUse
+	m.f.done = append(m.f.done, "defragment "+e.Name)
+	return nil
+}

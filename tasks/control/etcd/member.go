@@ -24,6 +24,7 @@ type Status struct {
 	Learner             bool
 	Version             string
 	DBSize, DBInUse     int64 // bytes
+	Revision            int64 // of the database
 	Errors              []string
 }
 
@@ -47,6 +48,11 @@ type Member interface {
 	AddLearner(ctx context.Context, peerURL string) error
 	Promote(ctx context.Context, id uint64) error
 	Remove(ctx context.Context, id uint64) error
+	// Defragment rewrites the database file of the member, which does not answer others
+	// meanwhile.
+	Defragment(ctx context.Context) error
+	// DisarmNoSpace ends the NOSPACE alarms of all members.
+	DisarmNoSpace(ctx context.Context) error
 	// Alarms lists active alarms, as in "NOSPACE on member 8e9e05c52164694d".
 	Alarms(ctx context.Context) ([]string, error)
 	Close() error
@@ -103,7 +109,7 @@ func (r *remote) Status(ctx context.Context) (Status, error) {
 	return Status{
 		ClusterID: resp.Header.ClusterId, MemberID: resp.Header.MemberId,
 		Leader: resp.Leader, Learner: resp.IsLearner, Version: resp.Version,
-		DBSize: resp.DbSize, DBInUse: resp.DbSizeInUse, Errors: resp.Errors,
+		DBSize: resp.DbSize, DBInUse: resp.DbSizeInUse, Revision: resp.Header.Revision, Errors: resp.Errors,
 	}, nil
 }
 
@@ -137,6 +143,26 @@ func (r *remote) Promote(ctx context.Context, id uint64) error {
 func (r *remote) Remove(ctx context.Context, id uint64) error {
 	_, err := r.client.MemberRemove(ctx, id)
 	return plain(err)
+}
+
+func (r *remote) Defragment(ctx context.Context) error {
+	_, err := pb.NewMaintenanceClient(r.client.ActiveConnection()).Defragment(ctx, &pb.DefragmentRequest{})
+	return plain(err)
+}
+
+func (r *remote) DisarmNoSpace(ctx context.Context) error {
+	resp, err := r.client.AlarmList(ctx)
+	if err != nil {
+		return plain(err)
+	}
+	for _, a := range resp.Alarms {
+		if a.Alarm == pb.AlarmType_NOSPACE {
+			if _, err := r.client.AlarmDisarm(ctx, (*clientv3.AlarmMember)(a)); err != nil {
+				return plain(err)
+			}
+		}
+	}
+	return nil
 }
 
 func (r *remote) Alarms(ctx context.Context) ([]string, error) {

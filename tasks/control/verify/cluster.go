@@ -122,8 +122,10 @@ func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, stat
 	return rows
 }
 
+// staticRow returns the row of a static pod. A kubelet that has just begun, or that has
+// just replaced the pod, reports it late.
 func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) report.Row {
-	const notReported = "the kubelet of this new node has not reported it to the API yet"
+	const notReported = "the kubelet has not reported it to the API yet"
 	if o == nil && fresh {
 		return report.Skip(name, host, notReported)
 	}
@@ -134,7 +136,7 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
 		return report.Bad(name, host, "%v", err)
 	}
-	if fresh && p.Status.Phase == corev1.PodPending && len(p.Status.ContainerStatuses) == 0 {
+	if (fresh || time.Since(p.CreationTimestamp.Time) < newNodeAge) && p.Status.Phase == corev1.PodPending && len(p.Status.ContainerStatuses) == 0 {
 		return report.Skip(name, host, notReported)
 	}
 	restarts := int32(0)

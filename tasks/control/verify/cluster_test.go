@@ -36,14 +36,15 @@ func TestClusterRows(t *testing.T) {
 		pod(name, "True")
 	}
 	pod("kube-proxy-n2", "False")
-	unreported := func(name string) {
+	unreported := func(name string, created time.Time) {
 		w.api.Put("/api/v1/namespaces/kube-system/pods/"+name, map[string]any{
-			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": "kube-system"},
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": "kube-system", "creationTimestamp": created.UTC().Format(time.RFC3339)},
 			"status": map[string]any{"phase": "Pending"},
 		})
 	}
-	unreported("api-proxy-n2")      // its node is new: the kubelet may not have reported it yet
-	unreported("kube-apiserver-n1") // its node is old
+	unreported("api-proxy-n2", time.Now().Add(-time.Hour))      // its node is new: the kubelet may not have reported it yet
+	unreported("kube-apiserver-n1", time.Now().Add(-time.Hour)) // its node is old
+	unreported("kube-controller-manager-n1", time.Now())        // it was just replaced
 	w.api.Put("/apis/apps/v1/namespaces/kube-system/deployments/coredns", map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "coredns", "namespace": "kube-system"},
 		"spec":   map[string]any{"replicas": 2},

@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// EtcdMemberState is what an etcd member reports of itself; without Answers the rest is
+// empty.
+type EtcdMemberState struct {
+	Host     string `json:"host"`    // name of its host
+	Answers  bool   `json:"answers"` // it reports its status
+	Serves   bool   `json:"serves"`  // it serves linearizable reads, which needs a majority
+	Leader   bool   `json:"leader"`
+	Learner  bool   `json:"learner"`
+	Version  string `json:"version"`
+	Revision int64  `json:"revision"`  // of its database
+	DBSize   int64  `json:"db_size"`   // bytes of the database file
+	DBInUse  int64  `json:"db_in_use"` // bytes of it that hold data
+	Problem  string `json:"problem"`   // why it does not serve; empty when it does
+}
+
+// Fragmentation returns the share of the database file that holds no data, from 0 to 1.
+func (m EtcdMemberState) Fragmentation() float64 {
+	if m.DBSize <= 0 || m.DBInUse >= m.DBSize {
+		return 0
+	}
+	return 1 - float64(m.DBInUse)/float64(m.DBSize)
+}
+
+// Defragmentation pays off for files of at least this size, of which at least this share
+// holds no data. Both figures are those of OpenShift's cluster-etcd-operator
+// (pkg/operator/defragcontroller).
+const (
+	MinDefragBytes = 100 << 20
+	MinDefragShare = 0.45
+)
+
+// EtcdSnapshotHost returns the host whose member a snapshot is taken of: a follower that
+// serves, else the leader. Without a majority it is the member with the highest revision:
+// it has the most of what clients have written. It fails when no member answers.
+func EtcdSnapshotHost(all []EtcdMemberState) (string, error) {
+	var best *EtcdMemberState
+	for i, m := range all {
+		if m.Answers && !m.Learner && (best == nil || betterSnapshot(m, *best)) {
+			best = &all[i]
+		}
+	}
+	if best == nil {
+		return "", errors.New("no etcd member answers: start etcd on a host that has its data")
+	}
+	return best.Host, nil
+}
+
+// betterSnapshot reports whether a snapshot of a is better than one of b.
+func betterSnapshot(a, b EtcdMemberState) bool {
+	switch {
+	case a.Serves != b.Serves:
+		return a.Serves
+	case a.Serves:
+		return b.Leader && !a.Leader
+	}
+	return a.Revision > b.Revision
+}
+
+// EtcdDefragOrder returns the hosts whose databases are worth a defragmentation, the
+// leader last: a member does not answer while it works, and the end of a leader's silence
+// is an election. all selects the others too. It fails unless every member of the cluster
+// serves, because a member that is silent counts as one that is down.
+func EtcdDefragOrder(members []EtcdMemberState, all bool) ([]string, error) {
+	hosts, leader := []string{}, ""
+	for _, m := range members {
+		if !m.Serves || m.Learner {
+			return nil, fmt.Errorf("member %s does not serve: %s", m.Host, cmp.Or(m.Problem, "it is a learner"))
+		}
+		switch {
+		case !all && (m.DBSize < MinDefragBytes || m.Fragmentation() < MinDefragShare):
+		case m.Leader:
+			leader = m.Host
+		default:
+			hosts = append(hosts, m.Host)
+		}
+	}
+	if leader != "" {
+		hosts = append(hosts, leader)
+	}
+	return hosts, nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func newEtcdBackup(e env) *cobra.Command {
+	var o runOptions
+	var host, to string
+	var keep int
+	cmd := &cobra.Command{
+		Use:   "backup",
+		Short: "Save a verified snapshot of etcd",
+		Long: `Backup saves a snapshot of etcd on the host of one member, in
+/var/lib/deployer/etcd-snapshots, verifies its hash, and removes the oldest ones beyond
+--keep. It takes a member that serves, and not the leader where there is another. Without
+a majority it takes the member with the newest data.
+
+With --to the file is copied to a directory of this machine, too. A snapshot contains
+all Secrets of the cluster, encrypted as etcd holds them; the keys for that are on the
+masters, not in the file.`,
+		Example: `  deployer etcd backup --to /srv/backups`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if keep < 1 {
+				return usageError(fmt.Errorf("--keep is %d, want at least 1", keep))
+			}
+			given, err := o.resolve()
+			if err != nil {
+				return err
+			}
+			if to != "" {
+				if to, err = filepath.Abs(to); err != nil {
+					return err
+				}
+				if err := os.MkdirAll(to, 0o700); err != nil {
+					return usageError(fmt.Errorf("--to: %w", err))
+				}
+			}
+			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": to, "etcd_backup_keep": keep}
+			r, err := newRunner(e).EtcdBackup(given)
+			if err != nil {
+				return err
+			}
+			if c := r.Project.Cluster; host != "" && !c.Nodes[host].IsEtcd {
+				return usageError(fmt.Errorf("--host: %s is no etcd host of the cluster", host))
+			}
+			results := &upgradeResults{}
+			done, err := runWithDisplay(cmd.Context(), r, o.display(e.stdout, r.TargetHosts()).with(results), r.Do)
+			if done == nil {
+				return err
+			}
+			outcome := firstError(err, finishRun(e, r, done, o))
+			if o.output == "text" {
+				results.print(e.stdout)
+			}
+			return outcome
+		},
+	}
+	runFlags(cmd, &o)
+	f := cmd.Flags()
+	f.StringVar(&host, "host", "", "etcd `host` whose member is saved")
+	f.StringVar(&to, "to", "", "`directory` of this machine for a copy")
+	f.IntVar(&keep, "keep", 15, "number of snapshots that stay on the host")
+	return cmd
+}

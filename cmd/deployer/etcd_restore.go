@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"deployer/engine/journal"
+	"deployer/runs"
+)
+
+// restoreOptions are the flags of etcd restore.
+type restoreOptions struct {
+	resetOptions
+	snapshot string
+}
+
+func newEtcdRestore(e env) *cobra.Command {
+	var o restoreOptions
+	cmd := &cobra.Command{
+		Use:   "restore SNAPSHOT",
+		Short: "Replace the data of etcd by a snapshot",
+		Long: `Restore replaces the data of all members of etcd by a snapshot, which is a file of this
+machine or HOST:PATH. What was written since the snapshot is lost, so it asks for the
+name of the cluster.
+
+The snapshot is verified and prepared on all members first. Then the API servers end,
+the members end, their data is put aside and kept, and all start with the restored data
+as a new etcd cluster. The revision is raised by a thousand million and marked as
+compacted, so that controllers and kubelets read everything anew. The same command
+recovers a cluster that has lost its quorum: back up the member that is left, and take
+the hosts that do not come back out of the inventory.
+
+An interrupted restore is continued by deployer resume.`,
+		Example: `  deployer etcd restore m1:/var/lib/deployer/etcd-snapshots/20261123-101502-1a2b.db
+  deployer etcd restore /srv/backups/20261123-101502-1a2b.db --yes --cluster prod`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.snapshot = args[0]
+			return restoreEtcd(cmd.Context(), e, o)
+		},
+	}
+	runFlags(cmd, &o.runOptions)
+	lockFlags(cmd, &o.runOptions)
+	f := cmd.Flags()
+	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation; needs --cluster")
+	f.StringVar(&o.cluster, "cluster", "", "with --yes: `name` of the cluster, which must be that of the inventory")
+	return cmd
+}
+
+func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
+	given, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	runner := newRunner(e)
+	id := time.Now().UTC().Format("20060102-150405")
+	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": ""}
+	// For the inventory and the name of the cluster, before anything is read from hosts.
+	r, err := runner.EtcdRestore(given)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(e, r, fmt.Sprintf("Replace the data of etcd in the cluster %s by %s?", r.Project.Cluster.Name, o.snapshot)); err != nil {
+		return err
+	}
+	file, err := o.file(ctx, e, runner, r, id)
+	if err != nil {
+		return err
+	}
+	given.Extra["etcd_restore_snapshot"] = file
+	if r, err = runner.EtcdRestore(given); err != nil {
+		return err
+	}
+	err = execute(ctx, e, r, o.runOptions)
+	if err == nil && file != o.snapshot && !o.Check {
+		return os.Remove(file) // the copy for resume
+	}
+	return err
+}
+
+// file returns the path of the snapshot on this machine. One of a host is fetched.
+func (o restoreOptions) file(ctx context.Context, e env, runner runs.Runner, r *runs.Run, id string) (string, error) {
+	host, path, remote := strings.Cut(o.snapshot, ":")
+	if _, known := r.Project.Cluster.Nodes[host]; !remote || !known || !filepath.IsAbs(path) {
+		file, err := filepath.Abs(o.snapshot)
+		if err != nil {
+			return "", err
+		}
+		if info, err := os.Stat(file); err != nil {
+			return "", usageError(fmt.Errorf("reading the snapshot: %w", err))
+		} else if !info.Mode().IsRegular() {
+			return "", usageError(fmt.Errorf("%s is not a file", o.snapshot))
+		}
+		return file, nil
+	}
+	state, err := journal.Dir()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(filepath.Dir(state), "etcd-restore", id+".db")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	given, err := o.resolve()
+	if err != nil {
+		return "", err
+	}
+	given.Verb, given.Limit = "fetch", host
+	fetch, err := runner.Task(map[string]any{"name": "the snapshot", "fetch": map[string]any{"src": path, "dest": file, "flat": true, "max_mib": 16384}}, given)
+	if err != nil {
+		return "", err
+	}
+	fetch.ShareCredentials(r)
+	done, err := runWithDisplay(ctx, fetch, o.progressDisplay(e.stderr, fetch.Hosts), fetch.Do)
+	if err != nil {
+		return "", err
+	}
+	for _, h := range done.Broken() {
+		return "", &exitError{exitFailed, fmt.Errorf("reading the snapshot from %s: %s", h.Host, h.Failure.Message)}
+	}
+	return file, nil
+}

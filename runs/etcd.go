@@ -1,0 +1,57 @@
+package runs
+
+// The verbs of runs that maintain etcd.
+const (
+	verbEtcdBackup  = "etcd-backup"
+	verbEtcdDefrag  = "etcd-defrag"
+	verbEtcdRestore = "etcd-restore"
+)
+
+// EtcdStatus returns a run that reads the state of etcd's members and changes nothing.
+func (c Runner) EtcdStatus(o Options) (*Run, error) {
+	o.Verb = "etcd-status"
+	return c.etcd(o)
+}
+
+// EtcdBackup returns a run that saves a snapshot of etcd. It takes no run lock: a snapshot
+// disturbs no other run.
+func (c Runner) EtcdBackup(o Options) (*Run, error) {
+	o.Verb = verbEtcdBackup
+	r, err := c.etcd(o)
+	if err != nil {
+		return nil, err
+	}
+	r.logged = true
+	return r, nil
+}
+
+// EtcdDefrag returns a run that defragments the members of etcd.
+func (c Runner) EtcdDefrag(o Options) (*Run, error) {
+	o.Verb = verbEtcdDefrag
+	return c.etcdChange(o)
+}
+
+// EtcdRestore returns a run that replaces the data of all members of etcd by a snapshot.
+func (c Runner) EtcdRestore(o Options) (*Run, error) {
+	o.Verb = verbEtcdRestore
+	return c.etcdChange(o)
+}
+
+func (c Runner) etcdChange(o Options) (*Run, error) {
+	r, err := c.etcd(o)
+	if err != nil {
+		return nil, err
+	}
+	r.logged, r.locks = true, true
+	return r, nil
+}
+
+// etcd returns a run that needs no artifacts.
+func (c Runner) etcd(o Options) (*Run, error) {
+	r, err := c.builtin(o)
+	if err != nil {
+		return nil, err
+	}
+	r.fetches = false
+	return r, nil
+}

@@ -1,0 +1,94 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// backup saves a snapshot of etcd and returns the path of its copy.
+func (s *site) backup() string {
+	s.T.Helper()
+	dir := s.T.TempDir()
+	s.Deployer("etcd", "backup", "--to", dir)
+	files, err := filepath.Glob(filepath.Join(dir, "*.db"))
+	if err != nil || len(files) != 1 {
+		s.T.Fatalf("copies of the snapshot: %v, %v; want one", files, err)
+	}
+	return files[0]
+}
+
+// requireRestored checks that the cluster has what was written before a backup, and not
+// what was written after it.
+func (s *site) requireRestored(master string) {
+	s.T.Helper()
+	maps := s.Kubectl(master, "get configmaps -o name")
+	if !strings.Contains(maps, "before-the-backup") || strings.Contains(maps, "after-the-backup") {
+		s.T.Errorf("after the restore there are %s", maps)
+	}
+	if secret := s.Kubectl(master, "get secret before-the-backup -o 'jsonpath={.data.key}'"); secret != "dmFsdWU=" {
+		s.T.Errorf("the Secret has %q after the restore", secret)
+	}
+	s.Kubectl(master, "delete configmap,secret before-the-backup")
+}
+
+// etcdRestored restores an older snapshot on three masters, with a controller that is
+// killed at every change.
+func etcdRestored(s *site) {
+	s.Kubectl("m1", "create configmap before-the-backup")
+	s.Kubectl("m1", "create secret generic before-the-backup --from-literal=key=value")
+	file := s.backup()
+	s.Kubectl("m1", "create configmap after-the-backup")
+	killed := 0
+	args := []string{"etcd", "restore", file, "--yes", "--cluster", "lab"}
+	for ; s.StartRun(args...).KillAt(changed); killed++ {
+		if killed > 60 {
+			s.T.Fatal("the restore makes no progress")
+		}
+		args = []string{"resume"}
+	}
+	s.T.Logf("the controller was killed %d times", killed)
+	if killed < 5 {
+		s.T.Errorf("the controller was killed %d times, want at least 5", killed)
+	}
+	s.RequireReady(nodes)
+	s.requireMembers(masters...)
+	s.requireRestored("m1")
+	s.unchanged("after the restore")
+}
+
+// quorumLost cuts the power of two of three masters, recovers from the one that is left,
+// and lets the others come back as new ones.
+func quorumLost(s *site) {
+	good := s.inventory()
+	s.Kubectl("m1", "create configmap before-the-backup")
+	s.Kubectl("m1", "create secret generic before-the-backup --from-literal=key=value")
+	for _, h := range []string{"m2", "m3"} {
+		if err := s.Kill(s.T.Context(), h); err != nil {
+			s.T.Fatal(err)
+		}
+	}
+	s.RequireExit(s.Deployer("apply", "-i", s.Inventory, "--yes"), 7)
+	file := s.backup()
+	s.setRoles([]string{"m1"}, minions)
+	s.Must("etcd", "restore", file, "--yes", "--cluster", "lab")
+	s.requireRestored("m1")
+	s.requireMembers("m1")
+	s.Must("install")
+	s.setInventory(good)
+	for _, h := range []string{"m2", "m3"} {
+		s.Must("scale-down", "--dead", h, "--yes", "--allow-masters")
+	}
+	for _, h := range []string{"m2", "m3"} {
+		// One at a time: together they would be the old cluster again.
+		if err := s.Start(s.T.Context(), h); err != nil {
+			s.T.Fatal(err)
+		}
+		s.scaleDown(h)
+	}
+	s.Must("scale-up", "m2", "m3")
+	s.RequireReady(nodes)
+	s.requireMembers(masters...)
+	s.Must("verify")
+}
