@@ -222,7 +222,7 @@ func TestRolloutHooksCount(t *testing.T) {
 	w.s.opts = func(o *Options) { o.Forks = 1 }
 	w.s.fleet.connect = func(host string, _ int) error {
 		if host != "h1" {
-			time.Sleep(10 * time.Millisecond) // h1 is the canary
+			time.Sleep(100 * time.Millisecond) // h1 is the canary
 		}
 		return nil
 	}
