@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -14,6 +16,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/record"
 	"deployer/tasks/control/upgrade"
+	"deployer/test/fleet"
 )
 
 // upgraded is the playbook whose changes on the master stand for those of an upgrade.
@@ -30,7 +33,9 @@ const upgraded = `
 // the upgrade.
 func newUpgradedSite(t *testing.T) (*testSite, string) {
 	t.Helper()
-	s := newTestSiteWith(t, 2, slowHosts, map[string]string{"site.yaml": upgraded})
+	// Slow enough for a kill to come before the end.
+	slow := fleet.Options{Before: func(context.Context, *fleet.Host, string) { time.Sleep(100 * time.Millisecond) }}
+	s := newTestSiteWith(t, 2, slow, map[string]string{"site.yaml": upgraded})
 	s.writeHostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml", "v1.35.4")
 	s.deployer(exitOK, "run", "site.yaml")
 	id := s.runs()[0].Header.Run

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,8 +99,15 @@ func TestRolloutPreTasksFail(t *testing.T) {
 func TestResumeTakesNoFailedCanary(t *testing.T) {
 	var first atomic.Value // the host whose preview ends before those of the others
 	first.Store("n001")
-	killed := make(chan struct{})
+	killed, failing := make(chan struct{}), make(chan struct{})
+	var reached sync.Once
 	s := newTestSiteWith(t, 6, fleet.Options{Before: func(_ context.Context, h *fleet.Host, module string) {
+		if module == "wait_for" && h.Name == "n002" {
+			reached.Do(func() { close(failing) })
+		}
+		if module == "file" && h.Name >= "n003" {
+			<-failing // n002 fails before n004 has its turn
+		}
 		if module == "wait_for" && h.Name >= "n005" {
 			<-killed
 		}

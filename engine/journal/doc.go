@@ -12,6 +12,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -63,6 +64,12 @@ type Header struct {
 	// Resumes is the run that this one continues, Plan the plan that it applies.
 	Resumes string `json:"resumes,omitempty"`
 	Plan    *Plan  `json:"plan,omitempty"`
+}
+
+// CompareNewest orders headers by their start, the newest first, and by their ids when they
+// started at the same time.
+func (h Header) CompareNewest(other Header) int {
+	return cmp.Or(other.Started.Compare(h.Started), cmp.Compare(other.Run, h.Run))
 }
 
 // Plan identifies the file of a plan by the hex SHA-256 of its content.

@@ -40,7 +40,7 @@ func List(dir string) ([]*Record, error) {
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b *Record) int { return b.Header.Started.Compare(a.Header.Started) })
+	slices.SortFunc(out, func(a, b *Record) int { return a.Header.CompareNewest(b.Header) })
 	return out, errors.Join(bad...)
 }
 

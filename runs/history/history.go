@@ -56,7 +56,7 @@ func (h *History) List() ([]*Entry, error) {
 		byRun[r.Header.Run] = e
 	}
 	all := slices.Collect(maps.Values(byRun))
-	slices.SortFunc(all, func(a, b *Entry) int { return b.Header.Started.Compare(a.Header.Started) })
+	slices.SortFunc(all, func(a, b *Entry) int { return a.Header.CompareNewest(b.Header) })
 	return all, err
 }
 
