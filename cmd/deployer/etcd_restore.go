@@ -16,7 +16,8 @@ import (
 
 // restoreOptions are the flags of etcd restore.
 type restoreOptions struct {
-	resetOptions
+	runOptions
+	confirmation
 	snapshot string
 }
 
@@ -47,10 +48,8 @@ An interrupted restore is continued by deployer resume.`,
 	}
 	runFlags(cmd, &o.runOptions)
 	lockFlags(cmd, &o.runOptions)
-	f := cmd.Flags()
-	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation; needs --cluster")
-	f.StringVar(&o.cluster, "cluster", "", "with --yes: `name` of the cluster, which must be that of the inventory")
+	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
+	o.flags(cmd)
 	return cmd
 }
 
@@ -67,7 +66,7 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.confirm(e, r, fmt.Sprintf("Replace the data of etcd in the cluster %s by %s?", r.Project.Cluster.Name, o.snapshot)); err != nil {
+	if err := o.confirm(e, r, o.Check, fmt.Sprintf("Replace the data of etcd in the cluster %s by %s?", r.Project.Cluster.Name, o.snapshot)); err != nil {
 		return err
 	}
 	file, err := o.file(ctx, e, runner, r, id)

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"deployer/runs"
 )
 
 // resetOptions are the flags of reset.
 type resetOptions struct {
 	runOptions
-	yes, wipe bool
-	cluster   string
+	confirmation
+	wipe bool
 }
 
 func newResetCommand(e env) *cobra.Command {
@@ -45,7 +42,7 @@ summary names them, and the same command takes them in later.`,
 				return err
 			}
 			question := fmt.Sprintf("Remove the cluster %s from %d hosts?", r.Project.Cluster.Name, len(r.Hosts))
-			if err := o.confirm(e, r, question); err != nil {
+			if err := o.confirm(e, r, o.Check, question); err != nil {
 				return err
 			}
 			if err := execute(cmd.Context(), e, r, o.runOptions); err != nil || o.Check || o.output != "text" {
@@ -61,25 +58,7 @@ summary names them, and the same command takes them in later.`,
 	lockFlags(cmd, &o.runOptions)
 	f := cmd.Flags()
 	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation; needs --cluster")
-	f.StringVar(&o.cluster, "cluster", "", "with --yes: `name` of the cluster, which must be that of the inventory")
+	o.flags(cmd)
 	f.BoolVar(&o.wipe, "wipe", false, "also delete etcd's data, the keys of the cluster, container images and logs of pods")
 	return cmd
-}
-
-// confirm asks a question that is answered with the name of the cluster, or compares the
-// name with --cluster.
-func (o resetOptions) confirm(e env, r *runs.Run, question string) error {
-	name := r.Project.Cluster.Name
-	switch {
-	case o.Check:
-		return nil
-	case o.yes && o.cluster == name:
-		return nil
-	case o.yes || !isTerminal(e.stdin):
-		return &exitError{exitRefused, fmt.Errorf("nothing was changed: confirm with --yes --cluster %s", name)}
-	case o.cluster != "" && o.cluster != name:
-		return &exitError{exitRefused, errors.New("nothing was changed: the cluster of the inventory is " + name)}
-	}
-	return requireText(e, question+" Type the name of the cluster to confirm:", name)
 }
