@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"deployer/tasks/control/kube"
+	"deployer/tasks/control/poll"
 )
 
 const (
@@ -69,7 +70,7 @@ func (d *drainer) evict(ctx context.Context, pods []corev1.Pod) error {
 		if err := d.tell(ctx); err != nil {
 			return err
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := poll.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 		now, err := podsOn(ctx, d.c, d.node, d.o.PodSelector)
@@ -174,15 +175,4 @@ func (d *drainer) stillThere() []string {
 		}
 	}
 	return append(kept, ending...)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/poll"
 )
 
 // Defragment is the action `etcd_defragment`: it rewrites the database files of members,
@@ -75,7 +76,7 @@ func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ eng
 		}
 		if len(done) > 0 {
 			site.Progress(fmt.Sprintf("%s before member %s", d.Pause, order[0]))
-			if err := wait(ctx, d.Pause); err != nil {
+			if err := poll.Sleep(ctx, d.Pause); err != nil {
 				return nil, err
 			}
 		}
@@ -136,15 +137,4 @@ func noSpace(ctx context.Context, open Opener, s *Survey, hosts []Host) bool {
 	defer func() { _ = member.Close() }()
 	alarms, err := member.Alarms(ctx)
 	return err == nil && slices.ContainsFunc(alarms, func(text string) bool { return strings.HasPrefix(text, "NOSPACE ") })
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

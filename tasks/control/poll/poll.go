@@ -20,6 +20,18 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("timeout after %s: %s", e.Timeout, e.Last)
 }
 
+// Sleep waits for d, or until ctx ends, and returns the cause of its end then.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
 // Later marks an error as temporary: Until continues, with its text as the state.
 func Later(err error) error { return &later{err} }
 
