@@ -3,9 +3,7 @@ package staticpod
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"deployer/engine"
@@ -21,49 +19,23 @@ type reading struct {
 
 func (r *Reload) receiptPath() string { return receipt.Path("static-pod", r.Manifest, r.Container) }
 
+// stamps returns the stamps of the files. A missing file has an empty one, so that it
+// counts as changed when it is there.
 func (r *Reload) stamps(sys engine.System) map[string]receipt.Stamp {
 	out := map[string]receipt.Stamp{}
 	for _, path := range r.Files {
-		if s, err := receipt.Take(sys, path); err == nil {
-			out[path] = s
-		}
+		out[path], _ = receipt.Take(sys, path)
 	}
 	return out
 }
 
-// unread returns a file that has changed since the container read it, or that a dry run
-// would change before this step; empty for none. Missing files do not count.
+// unread returns a file that the container has not read since it changed; empty for none.
 func (r *Reload) unread(ctx context.Context, sys engine.System, t target) (string, error) {
 	var last reading
-	known := receipt.Read(sys, r.receiptPath(), &last) && last.Container == t.container
-	var created time.Time
-	for _, path := range r.Files {
-		if view, ok := sys.(engine.DryRunView); ok && view.WouldChange(path) {
-			return path, nil
-		}
-		now, err := receipt.Take(sys, path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("reading the state of %s: %w", path, err)
-		}
-		if known {
-			if now != last.Files[path] {
-				return path, nil
-			}
-			continue
-		}
-		if created.IsZero() {
-			if created, err = r.created(ctx, sys, t.container); err != nil {
-				return "", err
-			}
-		}
-		if time.Unix(0, now.MTime).After(created) {
-			return path, nil
-		}
+	if !receipt.Read(sys, r.receiptPath(), &last) || last.Container != t.container {
+		last = reading{}
 	}
-	return "", nil
+	return receipt.Unread(sys, r.Files, last.Files, func() (time.Time, error) { return r.created(ctx, sys, t.container) })
 }
 
 // created returns when containerd created a container, which is before its program has

@@ -1,10 +1,7 @@
 package unit
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
+	"time"
 
 	"deployer/engine"
 	"deployer/tasks/receipt"
@@ -55,14 +52,17 @@ func (u *Unit) decideStarted(sys engine.System, now status) (action, error) {
 	}
 	var rec marks
 	known := receipt.Read(sys, u.receiptPath(), &rec) && rec.Invocation == now.Invocation
-	changed, err := newest(sys, u.restartPaths(), now.Started, rec.Restart, known)
+	if !known {
+		rec = marks{}
+	}
+	changed, err := receipt.Unread(sys, u.restartPaths(), rec.Restart, func() (time.Time, error) { return wall(now.Started), nil })
 	if err != nil {
 		return action{}, err
 	}
 	if changed != "" {
 		return action{verb: "restart", why: "it started before " + changed + " changed"}, nil
 	}
-	changed, err = newest(sys, u.ReloadIfOlderThan, max(now.Started, now.Changed), rec.Reload, known)
+	changed, err = receipt.Unread(sys, u.ReloadIfOlderThan, rec.Reload, func() (time.Time, error) { return wall(max(now.Started, now.Changed)), nil })
 	if err != nil || changed == "" {
 		return action{}, err
 	}
@@ -107,37 +107,6 @@ func (u *Unit) remember(sys engine.System, act action, after status, seen marks)
 	}
 	seen.Invocation = after.Invocation
 	return receipt.Write(sys, u.receiptPath(), seen)
-}
-
-// newest returns a path that has changed since the process read it, or that a dry
-// run would change before this step; empty for none. Missing files do not count.
-func newest(sys engine.System, paths []string, since int64, seen map[string]receipt.Stamp, known bool) (string, error) {
-	for _, path := range paths {
-		if wouldChange(sys, path) {
-			return path, nil
-		}
-		stamp, err := receipt.Take(sys, path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		if old, ok := seen[path]; known && ok {
-			if stamp != old {
-				return path, nil
-			}
-			continue
-		}
-		info, err := os.Stat(sys.Path(path))
-		if err != nil {
-			return "", fmt.Errorf("looking at %s: %w", path, err)
-		}
-		if info.ModTime().After(wall(since)) {
-			return path, nil
-		}
-	}
-	return "", nil
 }
 
 // wouldChange reports whether a dry run has found the path to be changed before
