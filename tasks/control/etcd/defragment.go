@@ -128,13 +128,6 @@ func (d *Defragment) disarm(ctx context.Context, open Opener, hosts []Host) erro
 
 // noSpace reports whether a member has the alarm of a full database.
 func noSpace(ctx context.Context, open Opener, s *Survey, hosts []Host) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	member, err := s.serving(open, hosts)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = member.Close() }()
-	alarms, err := member.Alarms(ctx)
+	alarms, err := s.alarms(ctx, open, hosts)
 	return err == nil && slices.ContainsFunc(alarms, func(text string) bool { return strings.HasPrefix(text, "NOSPACE ") })
 }

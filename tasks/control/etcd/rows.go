@@ -77,15 +77,20 @@ func nameOf(e Entry) string {
 	return fmt.Sprintf("member %x, which never started", e.ID)
 }
 
-func alarmsRow(ctx context.Context, open Opener, s *Survey, hosts []Host) report.Row {
+// alarms lists the active alarms.
+func (s *Survey) alarms(ctx context.Context, open Opener, hosts []Host) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	member, err := s.serving(open, hosts)
 	if err != nil {
-		return report.Bad("etcd alarms", "", "%v", err)
+		return nil, err
 	}
 	defer func() { _ = member.Close() }()
-	alarms, err := member.Alarms(ctx)
+	return member.Alarms(ctx)
+}
+
+func alarmsRow(ctx context.Context, open Opener, s *Survey, hosts []Host) report.Row {
+	alarms, err := s.alarms(ctx, open, hosts)
 	switch {
 	case err != nil:
 		return report.Bad("etcd alarms", "", "%v", err)
