@@ -30,7 +30,7 @@ func (m EtcdMemberState) Fragmentation() float64 {
 }
 
 // Defragmentation pays off for files of at least this size, of which at least this share
-// holds no data. Both figures are those of OpenShift's cluster-etcd-operator
+// holds no data. Both figures come from OpenShift's cluster-etcd-operator
 // (pkg/operator/defragcontroller).
 const (
 	MinDefragBytes = 100 << 20

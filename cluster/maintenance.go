@@ -30,7 +30,7 @@ type HookRequestSpec struct {
 	SecretHeaders map[string]SecretHeaderSpec `yaml:"secret_headers" doc:"Headers whose values are read on the controller when the request is sent, and are in no output."`
 	Body          string                      `yaml:"body" doc:"Body."`
 	Status        []int                       `yaml:"status" doc:"Expected status codes; default any from 200 to 299."`
-	CA            string                      `yaml:"ca" doc:"File of the controller with the CA certificates to trust; default those of the controller."`
+	CA            string                      `yaml:"ca" doc:"File of the controller with the CA certificates to trust; default the CA certificates of the controller."`
 }
 
 // SecretHeaderSpec is the source of the value of a header; it has file or env.

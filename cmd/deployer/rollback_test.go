@@ -19,7 +19,7 @@ import (
 	"deployer/test/fleet"
 )
 
-// upgraded is the playbook whose changes on the master stand for those of an upgrade.
+// upgraded is a playbook that changes the master as an upgrade does.
 const upgraded = `
 - hosts: n001
   tasks:

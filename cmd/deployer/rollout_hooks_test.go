@@ -97,7 +97,7 @@ func TestRolloutPreTasksFail(t *testing.T) {
 // TestResumeTakesNoFailedCanary checks that a resumed run does not begin with a host that
 // failed before: as a canary it would stop the rollout again.
 func TestResumeTakesNoFailedCanary(t *testing.T) {
-	var first atomic.Value // the host whose preview ends before those of the others
+	var first atomic.Value // the host whose preview ends first
 	first.Store("n001")
 	killed, failing := make(chan struct{}), make(chan struct{})
 	var reached sync.Once

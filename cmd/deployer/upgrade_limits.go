@@ -73,7 +73,7 @@ func (l upgradeLimits) vars(into map[string]any) error {
 	return nil
 }
 
-// rollout returns the limits of the upgrade of a project: those of its inventory, unless
+// rollout returns the limits of the upgrade of a project: the limits of its inventory, unless
 // flags replace them. Labels that no node has and patterns without hosts are usage errors.
 func (l upgradeLimits) rollout(p *project.Project) (cluster.Rollout, error) {
 	out := p.Cluster.Rollout

@@ -37,7 +37,7 @@ var (
 	_ engine.ReadinessGate = (*Reload)(nil)
 )
 
-// signals are those that ask a program to read its configuration again.
+// signals make programs read their configuration again.
 var signals = []string{"HUP", "USR1", "USR2"}
 
 // Gate returns the same reload, for a pod that may not exist any more: when a revert has

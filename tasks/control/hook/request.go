@@ -29,7 +29,7 @@ type Request struct {
 	Secrets map[string]Source `yaml:"secret_headers" doc:"Headers whose values are read on the controller when the request is sent, and are in no output; default none."`
 	Body    string            `yaml:"body" doc:"Body of the request; default empty."`
 	Status  []int             `yaml:"status" doc:"Expected status codes; default any from 200 to 299."`
-	CA      string            `yaml:"ca" doc:"File of the controller with the CA certificates to trust; default those of the controller."`
+	CA      string            `yaml:"ca" doc:"File of the controller with the CA certificates to trust; default the CA certificates of the controller."`
 }
 
 // Source is where the value of a header comes from.
