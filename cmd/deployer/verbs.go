@@ -11,6 +11,7 @@ func verbs(e env) []*cobra.Command {
 		newResetCommand(e),
 		newUpgradeCommand(e),
 		newRollbackCommand(e),
+		newCertsCommand(e),
 		newEtcdCommand(e),
 		newVerifyCommand(e),
 		newStatusCommand(e),

@@ -1,0 +1,11 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func newCertsCommand(_ env) *cobra.Command {
+	return group(&cobra.Command{
+		Use:     "certs",
+		GroupID: "cluster",
+		Short:   "Show and renew certificates, rotate authorities and keys",
+	})
+}
