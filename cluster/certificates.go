@@ -58,6 +58,7 @@ type Certificate struct {
 	KeyPath   string   `json:"key_path"`  // on the host; mode 0600
 	CAPath    string   `json:"ca_path"`   // of the authority's certificate on the host
 	Owner     string   `json:"owner"`     // user whom the files belong to; empty: root
+	Rotated   string   `json:"rotated"`   // file with certificate and key that the program makes of it and prefers to it; empty: none
 }
 
 // CAPath returns the path of an authority's certificate on a host.
@@ -99,6 +100,22 @@ func Certificates(c *Cluster, host string) []Certificate {
 	return out
 }
 
+// authorityCertificates returns the paths of the certificates of authorities that a host
+// has: all on masters, elsewhere those that its components verify with.
+func authorityCertificates(n Node) []string {
+	out := []string{}
+	if n.IsNode {
+		out = append(out, CAPath(AuthorityCluster))
+	}
+	if n.IsEtcd || n.RunsAPIServer {
+		out = append(out, CAPath(AuthorityEtcd))
+	}
+	if n.RunsAPIServer {
+		out = append(out, CAPath(AuthorityFrontProxy))
+	}
+	return out
+}
+
 func masterCertificates(c *Cluster, n Node) []Certificate {
 	names, ips := apiServerSANs(c, n)
 	server := leaf(AuthorityCluster, "apiserver", "kube-apiserver", "server").in(dirAPIServerPKI)
@@ -135,6 +152,7 @@ func nodeCertificates(n Node) []Certificate {
 	identity := "system:node:" + n.Name
 	client := leaf(AuthorityCluster, "kubelet-client", identity, "client")
 	client.Orgs = []string{"system:nodes"}
+	client.Rotated = dirKubeletPKI + "/kubelet-client-current.pem"
 	serving := leaf(AuthorityCluster, "kubelet-serving", identity, "server")
 	serving.Orgs = []string{"system:nodes"}
 	serving.DNS, serving.IPs = localSANs(n)

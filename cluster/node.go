@@ -35,6 +35,7 @@ type Node struct {
 	Containerd      map[string]any `json:"containerd"`        // content of its configuration file, but for the sandbox's image
 
 	Certificates   []Certificate       `json:"certificates"`    // those that it is entitled to
+	Authorities    []string            `json:"authorities"`     // paths of the certificates of authorities that it has
 	FormerFiles    []string            `json:"former_files"`    // of certificates at the paths of earlier versions
 	Kubeconfigs    []Kubeconfig        `json:"kubeconfigs"`     // those of its components
 	APIServerFiles []ConfigFile        `json:"apiserver_files"` // those that the API server reads

@@ -76,6 +76,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 		n.Containerd = r.containerdConfig(n, section(over, componentContainerd))
 	}
 	n.Certificates = Certificates(r.out, n.Name)
+	n.Authorities = authorityCertificates(n)
 	n.FormerFiles = formerFiles(n.Certificates)
 	n.Kubeconfigs = Kubeconfigs(r.out, n.Name)
 	n.Mounts = mounts(n)

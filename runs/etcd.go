@@ -10,14 +10,14 @@ const (
 // EtcdStatus returns a run that reads the state of etcd's members and changes nothing.
 func (c Runner) EtcdStatus(o Options) (*Run, error) {
 	o.Verb = "etcd-status"
-	return c.etcd(o)
+	return c.withoutArtifacts(o)
 }
 
 // EtcdBackup returns a run that saves a snapshot of etcd. It takes no run lock: a snapshot
 // disturbs no other run.
 func (c Runner) EtcdBackup(o Options) (*Run, error) {
 	o.Verb = verbEtcdBackup
-	r, err := c.etcd(o)
+	r, err := c.withoutArtifacts(o)
 	if err != nil {
 		return nil, err
 	}
@@ -38,20 +38,10 @@ func (c Runner) EtcdRestore(o Options) (*Run, error) {
 }
 
 func (c Runner) etcdChange(o Options) (*Run, error) {
-	r, err := c.etcd(o)
+	r, err := c.withoutArtifacts(o)
 	if err != nil {
 		return nil, err
 	}
 	r.logged, r.locks = true, true
-	return r, nil
-}
-
-// etcd returns a run that needs no artifacts.
-func (c Runner) etcd(o Options) (*Run, error) {
-	r, err := c.builtin(o)
-	if err != nil {
-		return nil, err
-	}
-	r.fetches = false
 	return r, nil
 }

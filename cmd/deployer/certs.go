@@ -2,10 +2,10 @@ package main
 
 import "github.com/spf13/cobra"
 
-func newCertsCommand(_ env) *cobra.Command {
+func newCertsCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "certs",
 		GroupID: "cluster",
 		Short:   "Show and renew certificates, rotate authorities and keys",
-	})
+	}, newCertsList(e))
 }

@@ -3,7 +3,6 @@ package certificate
 import (
 	"cmp"
 	"context"
-	"os"
 	"time"
 
 	"deployer/engine"
@@ -20,65 +19,29 @@ type Checks struct {
 
 var _ engine.Module = (*Checks)(nil)
 
-// Check reads the certificates; the output has a row for each.
+// Check reads the certificates. The output has a row for each under "checks", and what
+// the certificates say under "certificates".
 func (c *Checks) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	wants, err := (&Certificates{Certificates: c.Certificates, RenewBefore: c.RenewBefore}).wants()
 	if err != nil {
 		return engine.Change{}, err
 	}
-	var rows []checkresult.Row
+	now := time.Now()
+	var found []finding
 	for _, w := range wants {
-		rows = append(rows, w.check(sys).Named("certificate "+w.CertPath))
+		found = append(found, w.find(sys, now)...)
 	}
 	for _, path := range c.Paths {
-		rows = append(rows, c.checkDates(sys, path).Named("certificate "+path))
+		found = append(found, findAuthority(sys, path, cmp.Or(c.RenewBefore, defaultRenewBefore), now))
 	}
-	return engine.NoChange(checkresult.Output(rows)), nil
-}
-
-const renewFix = "run deployer install: it renews what is due"
-
-func (w Want) check(sys engine.System) checkresult.Row {
-	s, err := look(sys, w, time.Now())
-	switch {
-	case err != nil:
-		return checkresult.Problem("", "%v", err)
-	case s.noKey != "":
-		return checkresult.Problem(renewFix, "key %s: %s", w.KeyPath, s.noKey)
-	case s.stale != "":
-		return checkresult.Problem(renewFix, "%s", s.stale)
-	case len(s.access) > 0:
-		return checkresult.Problem(renewFix, "needs to %s on %s", s.access[0].action, s.access[0].path)
+	rows, list := []checkresult.Row{}, []any{}
+	for _, f := range found {
+		rows = append(rows, f.row())
+		list = append(list, f.output())
 	}
-	return validUntil(sys, w.CertPath)
-}
-
-func (c *Checks) checkDates(sys engine.System, path string) checkresult.Row {
-	data, err := os.ReadFile(sys.Path(path))
-	if err != nil {
-		return checkresult.Problem("", "%v", err)
-	}
-	certs, err := parseCertificates(data)
-	if err != nil {
-		return checkresult.Problem("", "it cannot be read: %v", err)
-	}
-	left := time.Until(certs[0].NotAfter)
-	if left < cmp.Or(c.RenewBefore, defaultRenewBefore) {
-		return checkresult.Problem("", "it expires on %s", day(certs[0].NotAfter))
-	}
-	return validUntil(sys, path)
-}
-
-func validUntil(sys engine.System, path string) checkresult.Row {
-	data, err := os.ReadFile(sys.Path(path))
-	if err != nil {
-		return checkresult.Problem("", "%v", err)
-	}
-	certs, err := parseCertificates(data)
-	if err != nil {
-		return checkresult.Problem("", "it cannot be read: %v", err)
-	}
-	return checkresult.OK("valid until %s", day(certs[0].NotAfter))
+	out := checkresult.Output(rows)
+	out["certificates"] = list
+	return engine.NoChange(out), nil
 }
 
 // Apply is never needed.

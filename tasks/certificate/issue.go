@@ -60,14 +60,30 @@ func (s *state) repair(ctx context.Context, sys engine.System) error {
 	if err := s.want.keyAccess().Set(sys, s.want.KeyPath); err != nil {
 		return err
 	}
-	if s.stale == "" {
+	if s.why().none() {
 		return s.want.certAccess().Set(sys, s.want.CertPath)
 	}
 	cert, err := s.request(ctx, sys)
 	if err != nil {
 		return err
 	}
-	return hostfile.Write(sys, s.want.CertPath, bytes.NewReader(cert), s.want.certAccess())
+	if err := hostfile.Write(sys, s.want.CertPath, bytes.NewReader(cert), s.want.certAccess()); err != nil || s.rotated == nil {
+		return err
+	}
+	return removeRotated(sys, s.want.Rotated)
+}
+
+// removeRotated backs up and removes a file with certificate and key, or a link to it.
+func removeRotated(sys engine.System, path string) error {
+	dir, base, err := hostfile.Parent(sys, path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := sys.Backup(path); err != nil {
+		return err
+	}
+	return dir.RemoveAll(base)
 }
 
 func (s *state) makeKey(sys engine.System) error {
@@ -108,8 +124,10 @@ func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("reading its authority: %w", err)
 	}
-	if why := s.want.validate([]byte(out.Cert), ca, s.key, time.Now()); why != "" {
-		return nil, fmt.Errorf("what the controller signed was not put in place: %s", why)
+	fresh := s.want // an authority that ends soon gives short lifetimes
+	fresh.RenewBefore = 0
+	if why := fresh.validate([]byte(out.Cert), ca, s.key, s.want.KeyPath, time.Now()); !why.none() {
+		return nil, fmt.Errorf("what the controller signed was not put in place: %s", why.reason)
 	}
 	return []byte(out.Cert), nil
 }

@@ -15,20 +15,32 @@ import (
 
 // state has the problems of one certificate on the host.
 type state struct {
-	want   Want
-	key    crypto.Signer // nil: has to be made
-	noKey  string        // why
-	stale  string        // why a new certificate is needed, empty when not
-	access []wrongAccess // differences of owner and mode
+	want    Want
+	key     crypto.Signer // nil: has to be made
+	noKey   string        // why
+	stale   fault         // why a new certificate is needed
+	access  []wrongAccess // differences of owner and mode
+	cert    []byte        // the file; nil when it does not exist
+	rotated []byte        // the file at want.Rotated; nil when it does not exist
+	// rotatedStale is the fault of rotated.
+	rotatedStale fault
 }
 
-func (s state) settled() bool { return s.stale == "" && len(s.access) == 0 }
+func (s state) settled() bool { return s.why().none() && len(s.access) == 0 }
+
+// why returns the reason for a new certificate.
+func (s state) why() fault {
+	if s.stale.none() && !s.rotatedStale.none() {
+		return fault{s.rotatedStale.state, "of " + s.want.Rotated + ": " + s.rotatedStale.reason}
+	}
+	return s.stale
+}
 
 // look reads the files of one certificate. Missing files are to be created; other
 // errors are returned.
 func look(sys engine.System, w Want, now time.Time) (state, error) {
 	s := state{want: w}
-	keyPEM, err := readOptional(sys, w.KeyPath)
+	keyPEM, err := readOptional(sys, w.KeyPath, false)
 	if err != nil {
 		return s, err
 	}
@@ -37,30 +49,48 @@ func look(sys engine.System, w Want, now time.Time) (state, error) {
 	} else if s.key, err = parseKey(keyPEM); err != nil {
 		s.noKey = err.Error()
 	}
-	certPEM, err := readOptional(sys, w.CertPath)
-	if err != nil {
+	if s.cert, err = readOptional(sys, w.CertPath, false); err != nil {
 		return s, err
 	}
-	caPEM, err := readOptional(sys, w.CAPath)
+	caPEM, err := readOptional(sys, w.CAPath, false)
 	if err != nil {
 		return s, err
 	}
 	switch {
-	case certPEM == nil:
-		s.stale = "it does not exist"
+	case s.cert == nil:
+		s.stale = fault{stateMissing, "it does not exist"}
 	case s.key == nil:
-		s.stale = "its key has to be made"
+		s.stale = fault{stateDamaged, "its key has to be made"}
 	default:
-		s.stale = w.validate(certPEM, caPEM, s.key, now)
+		s.stale = w.validate(s.cert, caPEM, s.key, w.KeyPath, now)
 	}
-	if s.stale == "" {
-		s.access, err = w.accessDifferences(sys)
+	if s.stale.none() {
+		if s.access, err = w.accessDifferences(sys); err != nil {
+			return s, err
+		}
+	}
+	if w.Rotated == "" {
+		return s, nil
+	}
+	if s.rotated, err = readOptional(sys, w.Rotated, true); err == nil && s.rotated != nil {
+		s.rotatedStale = w.validateRotated(s.rotated, caPEM, now)
 	}
 	return s, err
 }
 
-func readOptional(sys engine.System, path string) ([]byte, error) {
-	resolved, err := hostfile.Resolve(sys, path, false)
+// validateRotated returns the fault of a file with certificate and key.
+func (w Want) validateRotated(data, caPEM []byte, now time.Time) fault {
+	key, err := parseKey(data)
+	if err != nil {
+		return faultf(stateDamaged, "its key cannot be read: %v", err)
+	}
+	return w.validate(data, caPEM, key, w.Rotated, now)
+}
+
+// readOptional returns the content of a file; nil when it does not exist. With follow the
+// path may be a symbolic link.
+func readOptional(sys engine.System, path string, follow bool) ([]byte, error) {
+	resolved, err := hostfile.Resolve(sys, path, follow)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +155,11 @@ func (s state) effects() []engine.Effect {
 	if s.key == nil {
 		add(s.want.KeyPath, "make a key: "+s.noKey, true)
 	}
-	if s.stale != "" {
-		add(s.want.CertPath, "issue: "+s.stale, false)
+	if why := s.why(); !why.none() {
+		add(s.want.CertPath, "issue: "+why.reason, false)
+		if s.rotated != nil {
+			add(s.want.Rotated, "remove", true)
+		}
 	}
 	for _, wrong := range s.access {
 		add(wrong.path, wrong.action, false)

@@ -37,11 +37,15 @@ func parseCertificates(data []byte) ([]*x509.Certificate, error) {
 	return out, nil
 }
 
-// parseKey reads a private key in any of the forms that Kubernetes accepts.
+// parseKey reads a private key in any of the forms that Kubernetes accepts. Certificates
+// before it in the file are skipped.
 func parseKey(data []byte) (crypto.Signer, error) {
-	block, _ := pem.Decode(data)
+	block, rest := pem.Decode(data)
+	for block != nil && block.Type == "CERTIFICATE" {
+		block, rest = pem.Decode(rest)
+	}
 	if block == nil {
-		return nil, errors.New("no PEM block in it")
+		return nil, errors.New("no private key in it")
 	}
 	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
 		return key, nil
@@ -60,32 +64,37 @@ func parseKey(data []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// validate returns the reason why a certificate is not the wanted one; empty when it
-// is.
-func (w Want) validate(certPEM, caPEM []byte, key crypto.Signer, now time.Time) string {
+// validate returns the fault of a certificate that is not the wanted one. key is the
+// private key at keyPath.
+func (w Want) validate(certPEM, caPEM []byte, key crypto.Signer, keyPath string, now time.Time) fault {
 	certs, err := parseCertificates(certPEM)
 	if err != nil {
-		return "it cannot be read: " + err.Error()
+		return faultf(stateDamaged, "it cannot be read: %v", err)
 	}
 	cert := certs[0]
 	authorities, err := parseCertificates(caPEM)
 	if err != nil {
-		return "its authority " + w.CAPath + " cannot be read: " + err.Error()
+		return faultf(stateAuthority, "its authority %s cannot be read: %v", w.CAPath, err)
 	}
 	signed := func(ca *x509.Certificate) bool { return cert.CheckSignatureFrom(ca) == nil }
 	switch {
 	case !samePublic(cert, key):
-		return "it does not belong to the key " + w.KeyPath
+		return faultf(stateDamaged, "it does not belong to the key %s", keyPath)
 	case !slices.ContainsFunc(authorities, signed):
-		return "it is not signed by " + w.CAPath
+		return faultf(stateAuthority, "it is not signed by %s", w.CAPath)
 	case now.After(cert.NotAfter):
-		return "it expired on " + day(cert.NotAfter)
+		return faultf(stateExpired, "it expired on %s", day(cert.NotAfter))
 	case now.Add(w.RenewBefore).After(cert.NotAfter):
-		return "it expires on " + day(cert.NotAfter)
+		return faultf(stateExpiring, "it expires on %s", day(cert.NotAfter))
 	case now.Before(cert.NotBefore):
-		return fmt.Sprintf("it is valid only from %s: is the clock right?", cert.NotBefore.Format(time.RFC3339))
+		return faultf(stateNotYet, "it is valid only from %s: is the clock right?", cert.NotBefore.Format(time.RFC3339))
+	case cert.NotBefore.Before(w.issuedBefore):
+		return faultf(stateOutdated, "it was issued on %s", day(cert.NotBefore))
 	}
-	return w.validateNames(cert)
+	if why := w.validateNames(cert); why != "" {
+		return fault{stateNames, why}
+	}
+	return fault{}
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

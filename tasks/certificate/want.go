@@ -22,6 +22,7 @@ const defaultRenewBefore = 30 * 24 * time.Hour
 type Certificates struct {
 	Certificates []Want        `yaml:"certificates" required:"true" doc:"the certificates wanted on this host"`
 	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime; a certificate with less is renewed. Default 720h (30 days)"`
+	IssuedBefore string        `yaml:"issued_before" doc:"time as in 2026-11-23T07:00:00Z; a certificate whose validity begins before it is renewed. Default: age does not matter"`
 }
 
 // Want describes one certificate.
@@ -39,6 +40,9 @@ type Want struct {
 	Owner       string        `yaml:"owner" doc:"user name or number, the owner of certificate and key; default: an existing file keeps its owner, a new one belongs to root"`
 	Mode        string        `yaml:"mode" doc:"octal mode of the certificate; default \"0644\""`
 	RenewBefore time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime of this certificate; default: renew_before of the task"`
+	Rotated     string        `yaml:"rotated" doc:"absolute path of a file with certificate and key that the program has made of this certificate itself and prefers to it, as the kubelet does. When that one must be renewed, this one is, and the file is removed. Default none"`
+
+	issuedBefore time.Time
 }
 
 var (
@@ -51,10 +55,17 @@ func (c *Certificates) wants() ([]Want, error) {
 	if len(c.Certificates) == 0 {
 		return nil, nil
 	}
+	var issuedBefore time.Time
+	if c.IssuedBefore != "" {
+		var err error
+		if issuedBefore, err = time.Parse(time.RFC3339, c.IssuedBefore); err != nil {
+			return nil, fmt.Errorf("issued_before: %w", err)
+		}
+	}
 	out := make([]Want, 0, len(c.Certificates))
 	for _, w := range c.Certificates {
 		w.RenewBefore = cmp.Or(w.RenewBefore, c.RenewBefore, defaultRenewBefore)
-		w.Mode = cmp.Or(w.Mode, "0644")
+		w.Mode, w.issuedBefore = cmp.Or(w.Mode, "0644"), issuedBefore
 		if err := w.valid(); err != nil {
 			return nil, fmt.Errorf("certificate %q: %w", w.Name, err)
 		}

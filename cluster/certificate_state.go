@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The states of a certificate on a host that rules look at. Others of the task cert_check
+// are faults, too.
+const (
+	CertificateOK        = "ok"
+	CertificateExpired   = "expired"
+	CertificateExpiring  = "expiring"
+	CertificateMissing   = "missing"
+	CertificateAuthority = "authority" // signed by another authority, or another authority than on the masters
+)
+
+// CertificateState is a certificate on a host as the task cert_check has found it.
+type CertificateState struct {
+	Host        string    `json:"host"`
+	Name        string    `json:"name"`      // as in the table of certificates; that of an authority is its own
+	Path        string    `json:"path"`      // on the host
+	Subject     string    `json:"subject"`   // empty when the file cannot be read
+	Authority   string    `json:"authority"` // that signs it: cluster, etcd or front-proxy
+	Expires     time.Time `json:"expires"`   // UTC; zero when the file cannot be read
+	DaysLeft    int       `json:"days_left"` // whole days until then; negative a day after
+	State       string    `json:"state"`
+	Detail      string    `json:"detail"` // the fault in a sentence; empty when the state is ok
+	Fingerprint string    `json:"fingerprint"`
+}
+
+// Complete sets what follows from the cluster's table and from the time: name and
+// authority by the path, and the days left.
+func (s CertificateState) Complete(c *Cluster, now time.Time) CertificateState {
+	for _, cert := range c.Nodes[s.Host].Certificates {
+		if s.Path == cert.CertPath || s.Path == cert.Rotated {
+			s.Authority = cert.Authority
+		}
+		if s.Path == cert.Rotated {
+			s.Name = cert.Name + ", rotated"
+		}
+	}
+	for _, authority := range []string{AuthorityCluster, AuthorityEtcd, AuthorityFrontProxy} {
+		if s.Path == CAPath(authority) {
+			s.Name, s.Authority = "authority "+authority, authority
+		}
+	}
+	if !s.Expires.IsZero() {
+		s.DaysLeft = int(s.Expires.Sub(now) / (24 * time.Hour))
+	}
+	return s
+}
+
+// ForeignAuthorities marks the certificates of authorities that differ from those of the
+// masters. Without a master in the list nothing can be compared.
+func ForeignAuthorities(c *Cluster, list []CertificateState) []CertificateState {
+	ofMasters := map[string]string{} // path -> fingerprint on the first master that has one
+	for _, s := range list {
+		if strings.HasPrefix(s.Name, "authority ") && c.Nodes[s.Host].IsMaster && s.Fingerprint != "" && ofMasters[s.Path] == "" {
+			ofMasters[s.Path] = s.Fingerprint
+		}
+	}
+	out := slices.Clone(list)
+	for i, s := range out {
+		want := ofMasters[s.Path]
+		if strings.HasPrefix(s.Name, "authority ") && s.State == CertificateOK && want != "" && s.Fingerprint != want {
+			out[i].State, out[i].Detail = CertificateAuthority, "it is not the authority of the masters; run deployer install"
+		}
+	}
+	return out
+}
+
+// SortCertificates sorts the worst first: faults that stop a component before those that
+// will, then what expires first. Equal ones are in inventory order of the hosts.
+func SortCertificates(c *Cluster, list []CertificateState) {
+	rank := map[string]int{}
+	for i, host := range c.Order {
+		rank[host] = i
+	}
+	slices.SortStableFunc(list, func(a, b CertificateState) int {
+		return cmp.Or(
+			cmp.Compare(badness(a.State), badness(b.State)),
+			a.Expires.Compare(b.Expires),
+			cmp.Compare(rank[a.Host], rank[b.Host]),
+			cmp.Compare(a.Path, b.Path),
+		)
+	})
+}
+
+func badness(state string) int {
+	switch state {
+	case CertificateExpired:
+		return 0
+	case CertificateExpiring:
+		return 2
+	case CertificateOK:
+		return 3
+	}
+	return 1 // missing, or of no use for its purpose
+}

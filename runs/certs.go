@@ -1,0 +1,70 @@
+package runs
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+)
+
+// CertsList returns a run that reads the certificates of hosts and changes nothing. It
+// needs neither etcd nor the Kubernetes API.
+func (c Runner) CertsList(o Options) (*Run, error) {
+	o.Verb = "certs-list"
+	return c.withoutArtifacts(o)
+}
+
+// withoutArtifacts returns a run of a built-in playbook that downloads nothing.
+func (c Runner) withoutArtifacts(o Options) (*Run, error) {
+	r, err := c.builtin(o)
+	if err != nil {
+		return nil, err
+	}
+	r.fetches = false
+	return r, nil
+}
+
+// Certificates collects the certificates in the outputs of the task cert_check. It is safe
+// for concurrent use.
+type Certificates struct {
+	mu   sync.Mutex
+	list []cluster.CertificateState
+}
+
+// Emit implements engine.Sink.
+func (s *Certificates) Emit(e engine.Event) {
+	if e.Type != engine.EventStepEnd || e.Result == nil || e.Result.Output["certificates"] == nil {
+		return
+	}
+	text, err := json.Marshal(e.Result.Output["certificates"])
+	if err != nil {
+		return // it came as JSON
+	}
+	var list []cluster.CertificateState
+	if json.Unmarshal(text, &list) != nil {
+		return // the output of another task
+	}
+	for i := range list {
+		list[i].Host = e.Host
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, list...)
+}
+
+// All returns the certificates, the worst first. Names, authorities and days are those of
+// the cluster at a time.
+func (s *Certificates) All(c *cluster.Cluster, now time.Time) []cluster.CertificateState {
+	s.mu.Lock()
+	list := slices.Clone(s.list)
+	s.mu.Unlock()
+	for i := range list {
+		list[i] = list[i].Complete(c, now)
+	}
+	list = cluster.ForeignAuthorities(c, list)
+	cluster.SortCertificates(c, list)
+	return list
+}

@@ -1,0 +1,96 @@
+package certificate
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/checkresult"
+)
+
+// finding is a certificate on the host, compared with the wanted one.
+type finding struct {
+	name string // of the wanted certificate; empty for an authority
+	path string
+	fix  string            // advice for a fault
+	cert *x509.Certificate // nil when it cannot be read
+	fault
+}
+
+const (
+	renewFix  = "run deployer certs renew: it renews what is due"
+	rotateFix = "run deployer certs rotate-ca"
+)
+
+// find returns the finding of a certificate, and another one of the file by which the
+// program has replaced it.
+func (w Want) find(sys engine.System, now time.Time) []finding {
+	s, err := look(sys, w, now)
+	f := finding{name: w.Name, path: w.CertPath, fix: renewFix, cert: first(s.cert), fault: s.stale}
+	switch {
+	case err != nil:
+		f.fix, f.fault = "", faultf(stateUnreadable, "%v", err)
+	case s.noKey != "":
+		f.fault = faultf(stateDamaged, "key %s: %s", w.KeyPath, s.noKey)
+	case s.stale.none() && len(s.access) > 0:
+		f.fault = faultf(stateAccess, "needs to %s on %s", s.access[0].action, s.access[0].path)
+	}
+	if s.rotated == nil {
+		return []finding{f}
+	}
+	return []finding{f, {name: w.Name, path: w.Rotated, fix: renewFix, cert: first(s.rotated), fault: s.rotatedStale}}
+}
+
+// findAuthority returns the finding of an authority's certificate.
+func findAuthority(sys engine.System, path string, renewBefore time.Duration, now time.Time) finding {
+	f := finding{path: path, fix: rotateFix}
+	data, err := readOptional(sys, path, false)
+	f.cert = first(data)
+	switch {
+	case err != nil:
+		f.fix, f.fault = "", faultf(stateUnreadable, "%v", err)
+	case data == nil:
+		f.fix, f.fault = "run deployer install", fault{stateMissing, "it does not exist"}
+	case f.cert == nil:
+		f.fix, f.fault = "", fault{stateDamaged, "it cannot be read"}
+	case now.After(f.cert.NotAfter):
+		f.fault = faultf(stateExpired, "it expired on %s", day(f.cert.NotAfter))
+	case now.Add(renewBefore).After(f.cert.NotAfter):
+		f.fault = faultf(stateExpiring, "it expires on %s", day(f.cert.NotAfter))
+	}
+	return f
+}
+
+// first returns the first certificate of a file; nil without one.
+func first(data []byte) *x509.Certificate {
+	certs, err := parseCertificates(data)
+	if err != nil {
+		return nil
+	}
+	return certs[0]
+}
+
+func (f finding) row() checkresult.Row {
+	row := checkresult.Problem(f.fix, "%s", f.reason)
+	if f.none() {
+		row = checkresult.OK("valid until %s", day(f.cert.NotAfter))
+	}
+	return row.Named("certificate " + f.path)
+}
+
+// output returns the finding as JSON values. The fingerprint is that of openssl x509
+// -fingerprint -sha256, without colons.
+func (f finding) output() map[string]any {
+	out := map[string]any{"name": f.name, "path": f.path, "state": f.state, "detail": f.reason}
+	if f.none() {
+		out["state"] = stateOK
+	}
+	if f.cert != nil {
+		sum := sha256.Sum256(f.cert.Raw)
+		out["subject"], out["fingerprint"] = f.cert.Subject.String(), hex.EncodeToString(sum[:])
+		out["expires"] = f.cert.NotAfter.UTC().Format(time.RFC3339)
+	}
+	return out
+}
