@@ -88,7 +88,7 @@ func (w Want) validate(certPEM, caPEM []byte, key crypto.Signer, keyPath string,
 		return faultf(stateExpiring, "it expires on %s", day(cert.NotAfter))
 	case now.Before(cert.NotBefore):
 		return faultf(stateNotYet, "it is valid only from %s: is the clock right?", cert.NotBefore.Format(time.RFC3339))
-	case cert.NotBefore.Before(w.issuedBefore):
+	case cert.NotBefore.UTC().Format(time.RFC3339) < w.IssuedBefore:
 		return faultf(stateOutdated, "it was issued on %s", day(cert.NotBefore))
 	}
 	if why := w.validateNames(cert); why != "" {

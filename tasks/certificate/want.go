@@ -42,7 +42,7 @@ type Want struct {
 	RenewBefore time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime of this certificate; default: renew_before of the task"`
 	Rotated     string        `yaml:"rotated" doc:"absolute path of a file with certificate and key that the program has made of this certificate itself and prefers to it, as the kubelet does. When that one must be renewed, this one is, and the file is removed. Default none"`
 
-	issuedBefore time.Time
+	IssuedBefore string `yaml:"issued_before" doc:"time as in 2026-11-23T07:00:00Z; default: issued_before of the task"`
 }
 
 var (
@@ -55,17 +55,17 @@ func (c *Certificates) wants() ([]Want, error) {
 	if len(c.Certificates) == 0 {
 		return nil, nil
 	}
-	var issuedBefore time.Time
-	if c.IssuedBefore != "" {
-		var err error
-		if issuedBefore, err = time.Parse(time.RFC3339, c.IssuedBefore); err != nil {
-			return nil, fmt.Errorf("issued_before: %w", err)
-		}
-	}
 	out := make([]Want, 0, len(c.Certificates))
 	for _, w := range c.Certificates {
 		w.RenewBefore = cmp.Or(w.RenewBefore, c.RenewBefore, defaultRenewBefore)
-		w.Mode, w.issuedBefore = cmp.Or(w.Mode, "0644"), issuedBefore
+		w.Mode = cmp.Or(w.Mode, "0644")
+		if w.IssuedBefore = cmp.Or(w.IssuedBefore, c.IssuedBefore); w.IssuedBefore != "" {
+			at, err := time.Parse(time.RFC3339, w.IssuedBefore)
+			if err != nil {
+				return nil, fmt.Errorf("certificate %q: issued_before: %w", w.Name, err)
+			}
+			w.IssuedBefore = at.UTC().Format(time.RFC3339)
+		}
 		if err := w.valid(); err != nil {
 			return nil, fmt.Errorf("certificate %q: %w", w.Name, err)
 		}
