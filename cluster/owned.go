@@ -52,7 +52,7 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		}
 	}
 	if n.IsEtcd {
-		deployer = append(deployer, "etcd-initial.env")
+		deployer = append(deployer, "etcd-initial.env", "etcd-member")
 	}
 	return []Owned{
 		{Path: dirUnits, Files: "deployer-*.service", Keep: units, Units: true},
