@@ -86,7 +86,7 @@ func printBatches(w io.Writer, c *cluster.Cluster, o upgradeOptions, limits clus
 			minions = append(minions, name)
 		}
 	}
-	line("a verified snapshot of etcd on %s", members[0])
+	line("a verified snapshot of etcd, of a follower where there is one")
 	line("etcd: %s, one at a time", inventory.CompressText(members))
 	line("masters: %s, one at a time", inventory.CompressText(c.Masters))
 	if len(minions) == 0 {

@@ -20,7 +20,7 @@ func TestPrintBatches(t *testing.T) {
 	var out bytes.Buffer
 	printBatches(&out, c, upgradeOptions{batch: "50%", canary: 1}, limits)
 	want := `order:
-  1. a verified snapshot of etcd on m1
+  1. a verified snapshot of etcd, of a follower where there is one
   2. etcd: m1, one at a time
   3. masters: m1, one at a time
   4. minions: w[1:4], one first, then at most 2 at a time
