@@ -33,11 +33,11 @@ func stepExisting(probes []EtcdProbe, h EtcdProbe, live *EtcdLive) EtcdStep {
 	case !h.Reachable:
 		return refuse("cannot be reached")
 	case h.HasData && h.ClusterID != 0 && live.ClusterID != 0 && h.ClusterID != live.ClusterID:
-		return refuse("holds the data of another cluster (%x, this one is %x): move it away, then it can join", h.ClusterID, live.ClusterID)
+		return refuse("holds the data of another cluster (%x, this one is %x): deployer etcd replace %s puts it aside and adds the host", h.ClusterID, live.ClusterID, h.Name)
 	case h.HasData && !counted:
-		return refuse("holds data, but the cluster does not count it as a member: it was removed, or the data is foreign; move it away, then it can join")
+		return refuse("holds data, but the cluster does not count it as a member: it was removed, or the data is foreign; deployer etcd replace %s puts the data aside and adds the host again", h.Name)
 	case h.HasData && h.MemberID != 0 && h.MemberID != member.ID:
-		return refuse("holds the data of member %x, but the cluster knows it as %x: move the data away, then it is replaced", h.MemberID, member.ID)
+		return refuse("holds the data of member %x, but the cluster knows it as %x: deployer etcd replace %s puts the data aside and adds the host again", h.MemberID, member.ID, h.Name)
 	case h.HasData:
 		step := keep(probes, "is a member")
 		step.Promote = member.Learner

@@ -6,19 +6,23 @@ import (
 	"fmt"
 )
 
-// EtcdMemberState is what an etcd member reports of itself; without Answers the rest is
-// empty.
+// EtcdMemberState is what the member list has of an etcd member, and what the member
+// reports of itself; without Answers the latter is empty.
 type EtcdMemberState struct {
-	Host     string `json:"host"`    // name of its host
-	Answers  bool   `json:"answers"` // it reports its status
-	Serves   bool   `json:"serves"`  // it serves linearizable reads, which needs a majority
-	Leader   bool   `json:"leader"`
-	Learner  bool   `json:"learner"`
-	Version  string `json:"version"`
-	Revision int64  `json:"revision"`  // of its database
-	DBSize   int64  `json:"db_size"`   // bytes of the database file
-	DBInUse  int64  `json:"db_in_use"` // bytes of it that hold data
-	Problem  string `json:"problem"`   // why it does not serve; empty when it does
+	Host     string   `json:"host"`      // name of its host; empty for a member that no host of the inventory has
+	Member   string   `json:"member"`    // name in the member list; empty until it has started once
+	ID       string   `json:"id"`        // hexadecimal, as etcdctl prints it; empty when the cluster lists no member for the host
+	PeerURLs []string `json:"peer_urls"` // in the member list
+	Listed   bool     `json:"listed"`    // the member list has it; false also when no member can be asked
+	Answers  bool     `json:"answers"`   // it reports its status
+	Serves   bool     `json:"serves"`    // it serves linearizable reads, which needs a majority
+	Leader   bool     `json:"leader"`
+	Learner  bool     `json:"learner"`
+	Version  string   `json:"version"`
+	Revision int64    `json:"revision"`  // of its database
+	DBSize   int64    `json:"db_size"`   // bytes of the database file
+	DBInUse  int64    `json:"db_in_use"` // bytes of it that hold data
+	Problem  string   `json:"problem"`   // why it does not serve; empty when it does
 }
 
 // Fragmentation returns the share of the database file that holds no data, from 0 to 1.

@@ -27,6 +27,8 @@ type machine struct {
 	data    uint64 // cluster id of its data, 0 for none
 	member  uint64
 	running bool
+	stuck   bool     // as a learner it never catches up
+	former  []string // data that replacements have put aside
 }
 
 func newWorld(t *testing.T, n int) *world {
@@ -49,12 +51,15 @@ func (w *world) fail(format string, args ...any) {
 func (w *world) probes() []cluster.EtcdProbe {
 	var out []cluster.EtcdProbe
 	for _, n := range w.names {
-		p := probe(n)
-		m := w.hosts[n]
-		p.HasData, p.ClusterID, p.MemberID, p.Established = m.data != 0, m.data, m.member, w.marked
-		out = append(out, p)
+		out = append(out, w.probe(n))
 	}
 	return out
+}
+
+func (w *world) probe(name string) cluster.EtcdProbe {
+	p, m := probe(name), w.hosts[name]
+	p.HasData, p.ClusterID, p.MemberID, p.Established = m.data != 0, m.data, m.member, w.marked
+	return p
 }
 
 // live is the cluster as it answers: nothing without a majority of its voters.
@@ -236,7 +241,7 @@ func (w *world) add(name string) {
 func (w *world) promote(name string) {
 	live := w.live()
 	for i, m := range w.members {
-		if m.Learner && w.hosts[name].member == m.ID {
+		if m.Learner && w.hosts[name].member == m.ID && !w.hosts[name].stuck {
 			if err := cluster.EtcdMayPromote(live, m.ID); err != nil {
 				w.note("no promotion: %v", err)
 				return

@@ -4,6 +4,7 @@ package runs
 const (
 	verbEtcdBackup  = "etcd-backup"
 	verbEtcdDefrag  = "etcd-defrag"
+	verbEtcdReplace = "etcd-replace"
 	verbEtcdRestore = "etcd-restore"
 )
 
@@ -34,6 +35,20 @@ func (c Runner) EtcdDefrag(o Options) (*Run, error) {
 // EtcdRestore returns a run that replaces the data of all members of etcd by a snapshot.
 func (c Runner) EtcdRestore(o Options) (*Run, error) {
 	o.Verb = verbEtcdRestore
+	return c.etcdChange(o)
+}
+
+// EtcdReplacePlan returns a run that decides whether the member of a host may be replaced,
+// and changes nothing. The variables in Extra are those of the playbook.
+func (c Runner) EtcdReplacePlan(o Options) (*Run, error) {
+	o.Verb = "etcd-replace-plan"
+	return c.withoutArtifacts(o)
+}
+
+// EtcdReplace returns a run that puts a new member of etcd in the place of the member of a
+// host. The variables in Extra are those of the playbook.
+func (c Runner) EtcdReplace(o Options) (*Run, error) {
+	o.Verb = verbEtcdReplace
 	return c.etcdChange(o)
 }
 

@@ -31,9 +31,7 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 		return c.changing(o)
 	case verbUpgrade:
 		return c.Upgrade(o)
-	case verbEtcdBackup:
-		return c.EtcdBackup(o)
-	case verbEtcdDefrag, verbEtcdRestore:
+	case verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore:
 		return c.etcdChange(o)
 	case verbRun:
 		return c.Playbook(o)

@@ -91,9 +91,9 @@ func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Re
 }
 
 // Resumable reports whether runs of an invocation can be resumed. Runs of exec cannot:
-// a command is not repeated.
+// a command is not repeated. Neither can backups of etcd: a new snapshot is newer.
 func Resumable(c journal.Invocation) bool {
-	return slices.Contains([]string{verbRun, verbInstall, verbUpgrade, verbRevert, verbScaleUp, verbScaleDown, verbReset, verbEtcdBackup, verbEtcdDefrag, verbEtcdRestore}, c.Verb)
+	return slices.Contains([]string{verbRun, verbInstall, verbUpgrade, verbRevert, verbScaleUp, verbScaleDown, verbReset, verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore}, c.Verb)
 }
 
 func requireUnfinished(r *history.Entry) error {

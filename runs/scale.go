@@ -108,6 +108,8 @@ func membershipUndo(call journal.Invocation) string {
 		return fmt.Sprintf("the hosts come back with: deployer scale-up %s", strings.Join(append(slices.Clone(call.Leaving), call.Dead...), " "))
 	case verbScaleUp:
 		return fmt.Sprintf("the hosts leave with: deployer scale-down %s", strings.Join(call.Joining, " "))
+	case verbEtcdReplace:
+		return "the data of the former member is kept in its data directory, as before-ID"
 	case verbEtcdRestore:
 		return "the data that each member had before is kept in its data directory, as before-ID"
 	case verbReset:

@@ -10,8 +10,8 @@ func newEtcdCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "etcd",
 		GroupID: "cluster",
-		Short:   "Show, back up, restore and defragment etcd",
-	}, newEtcdStatus(e), newEtcdBackup(e), newEtcdRestore(e), newEtcdDefrag(e))
+		Short:   "Show, back up, restore, defragment and repair etcd",
+	}, newEtcdStatus(e), newEtcdBackup(e), newEtcdRestore(e), newEtcdReplace(e), newEtcdDefrag(e))
 }
 
 func newEtcdDefrag(e env) *cobra.Command {

@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"deployer/engine"
+	"deployer/engine/view"
 )
 
 func newEtcdBackup(e env) *cobra.Command {
@@ -18,7 +22,8 @@ func newEtcdBackup(e env) *cobra.Command {
 		Long: `Backup saves a snapshot of etcd on the host of one member, in
 /var/lib/deployer/etcd-snapshots, verifies its hash, and removes the oldest ones beyond
 --keep. It takes a member that serves, and not the leader where there is another. Without
-a majority it takes the member with the newest data.
+a majority it takes the member with the newest data. Exit code 0 means that the snapshot
+is there, and its copy if one was asked for; other masters and members may be down.
 
 With --to the file is copied to a directory of this machine, too. A snapshot contains
 all Secrets of the cluster, encrypted as etcd holds them; the keys for that are on the
@@ -54,11 +59,11 @@ masters, not in the file.`,
 			if done == nil {
 				return err
 			}
-			outcome := firstError(err, finishRun(e, r, done, o))
 			if o.output == "text" {
+				view.Summary(e.stdout, r.Program.Name, done, "") // a new backup is better than the rest of this one
 				results.print(e.stdout)
 			}
-			return outcome
+			return firstError(err, backupOutcome(done, results.snapshotHost()))
 		},
 	}
 	runFlags(cmd, &o)
@@ -67,4 +72,15 @@ masters, not in the file.`,
 	f.StringVar(&to, "to", "", "`directory` of this machine for a copy")
 	f.IntVar(&keep, "keep", 15, "number of snapshots that stay on the host")
 	return cmd
+}
+
+// backupOutcome returns the exit code of a backup whose snapshot the host saved; the host
+// is empty when none did. Hosts that failed elsewhere take nothing from the snapshot: a
+// backup is needed most when one is down.
+func backupOutcome(report *engine.Report, host string) error {
+	lost := func(h engine.HostReport) bool { return h.Host == host }
+	if host != "" && report.Outcome() == engine.OutcomePartial && !slices.ContainsFunc(report.Broken(), lost) {
+		return nil
+	}
+	return exitOutcome(report)
 }

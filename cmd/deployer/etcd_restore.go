@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,11 +78,32 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if r, err = runner.EtcdRestore(given); err != nil {
 		return err
 	}
-	err = execute(ctx, e, r, o.runOptions)
-	if err == nil && file != o.snapshot && !o.Check {
-		return os.Remove(file) // the copy for resume
+	if err := execute(ctx, e, r, o.runOptions); err != nil {
+		return err
 	}
-	return err
+	return removeFetchedSnapshot(r)
+}
+
+// removeFetchedSnapshot removes the copy of a snapshot that a restore has fetched from a
+// host, when no resume needs it any more. It leaves files of the user, and does nothing
+// for other runs.
+func removeFetchedSnapshot(r *runs.Run) error {
+	file, _ := r.Extra["etcd_restore_snapshot"].(string)
+	dir, err := fetchedSnapshots()
+	if err != nil || r.Verb != "etcd-restore" || filepath.Dir(file) != dir {
+		return err
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing the copy of the snapshot: %w", err)
+	}
+	return nil
+}
+
+// fetchedSnapshots returns the directory of the copies of snapshots that restores have
+// fetched from hosts.
+func fetchedSnapshots() (string, error) {
+	state, err := journal.Dir()
+	return filepath.Join(filepath.Dir(state), "etcd-restore"), err
 }
 
 // file returns the path of the snapshot on this machine. One of a host is fetched.
@@ -99,12 +121,12 @@ func (o restoreOptions) file(ctx context.Context, e env, runner runs.Runner, r *
 		}
 		return file, nil
 	}
-	state, err := journal.Dir()
+	dir, err := fetchedSnapshots()
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(filepath.Dir(state), "etcd-restore", id+".db")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	file := filepath.Join(dir, id+".db")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	given, err := o.resolve()

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 
@@ -19,11 +22,13 @@ func newEtcdStatus(e env) *cobra.Command {
 	var o runOptions
 	var output string
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show the members of etcd and their databases",
-		Long: `Status shows each member of etcd: whether it serves, which one leads, the revision and
-the size of its database, and how much of the file holds no data. Problems and alarms
-follow. It also works without a majority.
+		Use:     "status",
+		Aliases: []string{"members"},
+		Short:   "Show the members of etcd and their databases",
+		Long: `Status shows each member of etcd: its ID, whether it serves, which one leads, the
+revision and size of its database, and how much of the file holds no data. Members that
+no host of the inventory has, problems and alarms follow. It also works without a
+majority. With --output json it has the peer URLs, too.
 
 Exit code 5 means that a member does not serve or that there is an alarm.`,
 		Args: cobra.NoArgs,
@@ -50,9 +55,9 @@ Exit code 5 means that a member does not serve or that there is an alarm.`,
 				problems = append(problems, report.Bad("host", h.Host, "%s", h.Failure.Message))
 			}
 			if output == "json" {
-				err = printJSON(e.stdout, map[string]any{"members": members.list, "problems": problems})
+				err = printJSON(e.stdout, map[string]any{"members": members.list, "others": members.others, "problems": problems})
 			} else {
-				err = printEtcdStatus(e.stdout, members.list, problems)
+				err = printEtcdStatus(e.stdout, slices.Concat(members.list, members.others), problems)
 			}
 			if err == nil && len(problems) > 0 {
 				return exitSilently(exitUnhealthy)
@@ -68,8 +73,9 @@ Exit code 5 means that a member does not serve or that there is an alarm.`,
 
 // etcdMembers keeps the output of the action etcd_members.
 type etcdMembers struct {
-	mu   sync.Mutex
-	list []cluster.EtcdMemberState
+	mu     sync.Mutex
+	list   []cluster.EtcdMemberState // one for each etcd host
+	others []cluster.EtcdMemberState // those of no host
 }
 
 // Emit implements engine.Sink.
@@ -77,27 +83,27 @@ func (m *etcdMembers) Emit(e engine.Event) {
 	if e.Type != engine.EventStepEnd || e.Result == nil || e.Result.Output["snapshot_host"] == nil {
 		return
 	}
-	text, err := json.Marshal(e.Result.Output["members"])
-	if err != nil {
-		return // it came as JSON
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list []cluster.EtcdMemberState
-	if json.Unmarshal(text, &list) == nil {
-		m.list = list
+	for key, list := range map[string]*[]cluster.EtcdMemberState{"members": &m.list, "others": &m.others} {
+		var found []cluster.EtcdMemberState
+		if text, err := json.Marshal(e.Result.Output[key]); err == nil && json.Unmarshal(text, &found) == nil {
+			*list = found
+		}
 	}
 }
 
 func printEtcdStatus(w io.Writer, members []cluster.EtcdMemberState, problems []report.Row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "MEMBER\tSTATE\tVERSION\tREVISION\tDATABASE\tIN USE\tUNUSED")
+	fmt.Fprintln(table, "HOST\tMEMBER\tSTATE\tVERSION\tREVISION\tDATABASE\tIN USE\tUNUSED")
+	listed := slices.ContainsFunc(members, func(m cluster.EtcdMemberState) bool { return m.Listed })
 	for _, m := range members {
+		host, id := cmp.Or(m.Host, "("+cmp.Or(m.Member, strings.Join(m.PeerURLs, ","))+")"), cmp.Or(m.ID, "-")
 		if !m.Answers {
-			fmt.Fprintf(table, "%s\tdown\t-\t-\t-\t-\t-\n", m.Host)
+			fmt.Fprintf(table, "%s\t%s\t%s\t-\t-\t-\t-\t-\n", host, id, etcdState(m, listed))
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%.0f %%\n", m.Host, etcdState(m), m.Version, m.Revision,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%.0f %%\n", host, id, etcdState(m, listed), m.Version, m.Revision,
 			mebibytes(float64(m.DBSize)), mebibytes(float64(m.DBInUse)), 100*m.Fragmentation())
 	}
 	if err := table.Flush(); err != nil {
@@ -112,10 +118,20 @@ func printEtcdStatus(w io.Writer, members []cluster.EtcdMemberState, problems []
 	return nil
 }
 
-func etcdState(m cluster.EtcdMemberState) string {
+// etcdState returns the state of a member in one or two words. listed is true when the
+// member list could be read, which needs a majority.
+func etcdState(m cluster.EtcdMemberState, listed bool) string {
 	switch {
+	case listed && !m.Listed:
+		return "no member"
+	case m.Learner && m.Member == "" && m.Listed:
+		return "not started"
+	case m.Learner && !m.Answers:
+		return "learner, down"
 	case m.Learner:
 		return "learner"
+	case !m.Answers:
+		return "down"
 	case !m.Serves:
 		return "no quorum"
 	case m.Leader:

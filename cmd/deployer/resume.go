@@ -67,7 +67,10 @@ verbs other than install and run, must be confirmed (--yes).`,
 			if err != nil {
 				return printDrift(e, err)
 			}
-			return execute(cmd.Context(), e, r, o)
+			if err := execute(cmd.Context(), e, r, o); err != nil || o.Check {
+				return err
+			}
+			return removeFetchedSnapshot(r)
 		},
 	}
 	runFlags(cmd, &o)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"deployer/engine"
@@ -55,6 +56,12 @@ func (u *upgradeResults) add(component, from, to, host string) {
 		u.changes = append(u.changes, versionChange{component: component, from: from, to: to})
 	}
 	u.changes[i].hosts = append(u.changes[i].hosts, host)
+}
+
+// snapshotHost returns the host that has saved a snapshot; empty for none.
+func (u *upgradeResults) snapshotHost() string {
+	host, _, _ := strings.Cut(u.snapshot, ":")
+	return host
 }
 
 // print prints the snapshot.

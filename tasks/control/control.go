@@ -45,6 +45,7 @@ func Actions() []engine.Kind {
 		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
 
 		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},
+		{Name: "etcd_replacement", Doc: "Decides whether a new etcd member may take the place of the host's member.", Internal: true, New: func() any { return &etcd.Replacement{} }},
 		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},
 		{Name: "etcd_remove_member", Doc: "Removes a member from a running etcd cluster when the quorum allows it, and ends when no member lists it.", New: func() any { return etcd.NewRemoveMember() }},
 		{Name: "etcd_members", Doc: "Reads the state of each etcd host's member, and which one a snapshot is best taken of.", New: func() any { return &etcd.Members{} }},

@@ -12,7 +12,7 @@ import (
 // host and changes nothing. A member that does not answer is a finding, not a failure.
 //
 // Output: members, one for each etcd host in inventory order with the fields of
-// cluster.EtcdMemberState; snapshot_host, the host whose member a snapshot is best taken
+// cluster.EtcdMemberState; others, the listed members that no host has; snapshot_host, the host whose member a snapshot is best taken
 // of, empty when no member answers; problem, the reason for that.
 type Members struct{}
 
@@ -25,12 +25,17 @@ func (*Members) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	if err != nil {
 		return engine.Change{}, err
 	}
-	states := Take(ctx, open, hosts).States(hosts)
+	survey := Take(ctx, open, hosts)
+	states := survey.States(hosts)
 	members, err := plainList(states)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	out := engine.Output{"members": members, "snapshot_host": "", "problem": ""}
+	others, err := plainList(survey.otherStates(hosts))
+	if err != nil {
+		return engine.Change{}, err
+	}
+	out := engine.Output{"members": members, "others": others, "snapshot_host": "", "problem": ""}
 	if host, err := cluster.EtcdSnapshotHost(states); err != nil {
 		out["problem"] = err.Error()
 	} else {
@@ -48,12 +53,11 @@ func (*Members) Apply(context.Context, engine.ActionContext, engine.Change) (eng
 func (s *Survey) States(hosts []Host) []cluster.EtcdMemberState {
 	out := make([]cluster.EtcdMemberState, len(hosts))
 	for i, h := range hosts {
-		look := s.Hosts[h.Name]
 		state := Judge(s, h)
-		out[i] = cluster.EtcdMemberState{
-			Host: h.Name, Answers: look.Answers, Serves: state.OK, Learner: look.Status.Learner, Version: look.Status.Version,
-			Leader:   look.Answers && look.Status.Leader == look.Status.MemberID,
-			Revision: look.Status.Revision, DBSize: look.Status.DBSize, DBInUse: look.Status.DBInUse,
+		out[i] = memberState(s.Hosts[h.Name], state.OK)
+		out[i].Host = h.Name
+		if entry, ok := s.Entry(h); ok {
+			list(&out[i], entry)
 		}
 		if !state.OK {
 			out[i].Problem = state.Text
@@ -62,12 +66,48 @@ func (s *Survey) States(hosts []Host) []cluster.EtcdMemberState {
 	return out
 }
 
+// otherStates returns the state of the listed members that no host has.
+func (s *Survey) otherStates(hosts []Host) []cluster.EtcdMemberState {
+	known := map[uint64]bool{}
+	for _, h := range hosts {
+		if entry, ok := s.Entry(h); ok {
+			known[entry.ID] = true
+		}
+	}
+	out := []cluster.EtcdMemberState{}
+	for _, entry := range s.Entries {
+		if known[entry.ID] {
+			continue
+		}
+		look, found := s.byID(entry.ID)
+		state := memberState(look, found && look.Err == nil)
+		list(&state, entry)
+		state.Problem = "the inventory has no etcd host for it"
+		out = append(out, state)
+	}
+	return out
+}
+
+func memberState(look Look, serves bool) cluster.EtcdMemberState {
+	return cluster.EtcdMemberState{
+		Answers: look.Answers, Serves: serves, Learner: look.Status.Learner, Version: look.Status.Version,
+		Leader:   look.Answers && look.Status.Leader == look.Status.MemberID,
+		Revision: look.Status.Revision, DBSize: look.Status.DBSize, DBInUse: look.Status.DBInUse,
+	}
+}
+
+// list sets what the member list has of a member.
+func list(state *cluster.EtcdMemberState, entry Entry) {
+	state.Listed, state.Member, state.ID, state.PeerURLs = true, entry.Name, formatID(entry.ID), entry.PeerURLs
+	state.Learner = entry.Learner
+}
+
 // plainList returns states as lists and mappings for variables.
 func plainList(states []cluster.EtcdMemberState) ([]any, error) {
 	text, err := json.Marshal(states)
 	if err != nil {
 		return nil, err
 	}
-	var out []any
+	out := []any{}
 	return out, json.Unmarshal(text, &out)
 }

@@ -26,11 +26,16 @@ func Rows(ctx context.Context, open Opener, hosts []Host) []report.Row {
 
 func (s *Survey) row(h Host) report.Row {
 	state := Judge(s, h)
+	if _, listed := s.Entry(h); s.Entries != nil && !listed {
+		return report.Bad("etcd member", h.Name, "the cluster lists no member for this host: it was removed, or never added").
+			Advised("deployer etcd replace " + h.Name + " puts its data aside and adds it again; deployer apply adds a host that has no data")
+	}
 	if !state.OK {
-		return report.Bad("etcd member", h.Name, "%s", state.Text).Advised("look at journalctl -u etcd on the host")
+		return report.Bad("etcd member", h.Name, "%s", state.Text).
+			Advised("look at journalctl -u etcd on the host; deployer etcd replace " + h.Name + " adds the member anew when its data is damaged")
 	}
 	if state.Learner {
-		return report.Bad("etcd member", h.Name, "it is a learner and does not vote").Advised("run install again: it is promoted when it has caught up")
+		return report.Bad("etcd member", h.Name, "it is a learner and does not vote").Advised("run install again: it is promoted when it has caught up; deployer etcd replace " + h.Name + " adds it anew")
 	}
 	status := s.Hosts[h.Name].Status
 	return report.OK("etcd member", h.Name, "etcd %s serves, database %s, %s in use", status.Version, mebibytes(status.DBSize), mebibytes(status.DBInUse))
@@ -96,7 +101,7 @@ func alarmsRow(ctx context.Context, open Opener, s *Survey, hosts []Host) report
 		return report.Bad("etcd alarms", "", "%v", err)
 	case len(alarms) > 0:
 		return report.Bad("etcd alarms", "", "%s", strings.Join(alarms, ", ")).
-			Advised("NOSPACE: free space (defragment, or raise cluster.etcd.quota_backend_bytes), then disarm the alarm; CORRUPT: replace the member")
+			Advised("NOSPACE: free space (defragment, or raise cluster.etcd.quota_backend_bytes), then disarm the alarm; CORRUPT: deployer etcd replace HOST")
 	}
 	return report.OK("etcd alarms", "", "none")
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/runs"
+	"deployer/tasks/control/report"
+)
+
+func TestBackupOutcome(t *testing.T) {
+	t.Parallel()
+	failed := func(hosts ...string) *engine.Report {
+		r := &engine.Report{}
+		for _, name := range []string{"m1", "m2", "m3"} {
+			h := engine.HostReport{Host: name}
+			if strings.Contains(strings.Join(hosts, " "), name) {
+				h.Failure = &engine.Failure{Message: "no route to host"}
+			}
+			r.Hosts = append(r.Hosts, h)
+		}
+		return r
+	}
+	interrupted := failed()
+	interrupted.Interrupted = true
+	for name, tt := range map[string]struct {
+		report   *engine.Report
+		snapshot string // its host
+		want     int
+	}{
+		"all up":                             {failed(), "m2", exitOK},
+		"another master is down":             {failed("m1"), "m2", exitOK},
+		"the copy failed":                    {failed("m2"), "m2", exitPartial},
+		"no snapshot":                        {failed("m1"), "", exitPartial},
+		"all failed":                         {failed("m1", "m2", "m3"), "", exitRefused},
+		"interrupted when it was on a host":  {interrupted, "m2", exitInterrupted},
+		"interrupted before it was anywhere": {interrupted, "", exitInterrupted},
+	} {
+		if got := exitCode(backupOutcome(tt.report, tt.snapshot)); got != tt.want {
+			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestFetchedSnapshotIsRemoved: a copy that a restore has fetched goes after the restore
+// or its resume, a file of the user stays.
+func TestFetchedSnapshotIsRemoved(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	fetched, own := filepath.Join(state, "deployer/etcd-restore/1.db"), filepath.Join(state, "own.db")
+	if err := os.MkdirAll(filepath.Dir(fetched), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		verb, file string
+		stays      bool
+	}{{"etcd-restore", fetched, false}, {"etcd-restore", fetched, false}, {"install", fetched, true}, {"etcd-restore", own, true}} {
+		if c.stays {
+			if err := os.WriteFile(c.file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := &runs.Run{}
+		r.Verb, r.Extra = c.verb, map[string]any{"etcd_restore_snapshot": c.file}
+		if err := removeFetchedSnapshot(r); err != nil {
+			t.Errorf("%s of %s: %v", c.verb, c.file, err)
+		}
+		if _, err := os.Stat(c.file); (err == nil) != c.stays {
+			t.Errorf("after %s of %s: %v", c.verb, c.file, err)
+		}
+	}
+}
+
+func TestPrintEtcdStatus(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	err := printEtcdStatus(&out, []cluster.EtcdMemberState{
+		{Host: "m1", Listed: true, ID: "a1", Member: "m1", Answers: true, Serves: true, Leader: true, Version: "3.6.8", Revision: 7, DBSize: 2 << 20, DBInUse: 1 << 20},
+		{Host: "m2", Problem: "connection refused"},
+		{Host: "m3", Listed: true, ID: "a3", Learner: true},
+		{Listed: true, ID: "a4", Member: "old", PeerURLs: []string{"https://10.0.0.9:2380"}},
+	}, []report.Row{report.Bad("etcd member", "m2", "the cluster lists no member").Advised("deployer etcd replace m2")})
+	want := `HOST   MEMBER  STATE        VERSION  REVISION  DATABASE  IN USE   UNUSED
+m1     a1      leader       3.6.8    7         2.0 MiB   1.0 MiB  50 %
+m2     -       no member    -        -         -         -        -
+m3     a3      not started  -        -         -         -        -
+(old)  a4      down         -        -         -         -        -
+etcd member m2: the cluster lists no member
+  deployer etcd replace m2
+`
+	if err != nil || out.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
+	}
+}
+
+func TestPrintReplacement(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		output engine.Output
+		want   string
+	}{
+		"a broken member":  {engine.Output{"remove_id": "a3", "archive": true}, "- member a3, which does not serve, is removed"},
+		"a serving member": {engine.Output{"remove_id": "a3", "archive": true, "serves": true}, "- member a3, which serves, is removed"},
+		"a learner":        {engine.Output{"remove_id": "a3", "archive": true, "learner": true, "serves": true}, "- member a3, a learner, is removed"},
+		"removed by hand":  {engine.Output{"remove_id": "", "archive": true}, "- the cluster lists no member for the host"},
+	} {
+		tt.output["others"] = []any{"m1", "m2"}
+		var out bytes.Buffer
+		(&replacement{output: tt.output}).print(&out, "m3", "/var/lib/etcd/before-1")
+		want := "the etcd member of m3 is replaced; m1, m2 serve:\n  " + tt.want + "\n  ~ its data is kept as /var/lib/etcd/before-1\n  + an empty member joins as a learner, and votes when it has the data\n"
+		if out.String() != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, out.String(), want)
+		}
+	}
+}
