@@ -10,6 +10,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 )
 
 // Load is the action `ca_load`: it fills the run's keyring with the cluster's keys, from
@@ -33,12 +34,7 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if _, ok := engine.Service[*Keyring](site.Services()); !ok {
 		return engine.Change{}, errors.New("the program that started this run provides no keyring")
 	}
-	held := map[string]Files{}
-	for _, host := range site.Targets() {
-		if out := site.Registered(host, l.Found); out != nil && out["skipped"] != true && out["failed"] != true {
-			held[host] = filesOf(out)
-		}
-	}
+	held := Found(site, l.Found)
 	if len(held) == 0 {
 		return engine.Change{}, fmt.Errorf("no master registered %q; run ca_read on every master before", l.Found)
 	}
@@ -99,6 +95,17 @@ func unheard(site engine.ActionContext, held map[string]Files) []string {
 func fill(site engine.ActionContext, keys *Keys) error {
 	ring, _ := engine.Service[*Keyring](site.Services())
 	return ring.Fill(keys)
+}
+
+// Found returns the files by host that masters registered as the result of ca_read.
+func Found(site engine.ActionContext, name string) map[string]Files {
+	held := map[string]Files{}
+	for _, host := range site.Targets() {
+		if out := actionctx.Registered(site, host, name); out != nil {
+			held[host] = filesOf(out)
+		}
+	}
+	return held
 }
 
 // filesOf parses the output of ca_read: contents by path, at the top or under "files".

@@ -159,3 +159,28 @@ func TestCompleteFailsForFilesOfDifferentClusters(t *testing.T) {
 		t.Errorf("expired authorities: %v", err)
 	}
 }
+
+// TestMergeOfMastersInTheMiddleOfARotation merges encryption configurations that differ by
+// the keys of a rotation; TestMerge of package encryption has the rule.
+func TestMergeOfMastersInTheMiddleOfARotation(t *testing.T) {
+	keys := newKeys(t)
+	file, err := keys.Encryption()
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := file.Add("key-20261123-073015")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := keys.Files()
+	cut[EncryptionConf] = []byte("\n")
+	held := map[string]Files{"m1": keys.Files(), "m2": keys.WithEncryption(added).Files(), "m3": cut}
+	merged, err := Merge(held)
+	if err != nil || string(merged[EncryptionConf]) != string(added.Bytes()) {
+		t.Errorf("merged %s, error %v", merged[EncryptionConf], err)
+	}
+	held["m4"] = newKeys(t).Files()
+	if _, err := Merge(held); err == nil || !strings.Contains(err.Error(), EncryptionConf+" is ") {
+		t.Errorf("merged another cluster's: %v", err)
+	}
+}

@@ -11,9 +11,10 @@ import (
 )
 
 // Merge merges the files of several masters. A file with the same content on every
-// master that has it is taken; the other masters receive it. A file that differs between
-// masters is an error with every host and its fingerprint: no rule can decide which
-// cluster is the right one.
+// master that has it is taken; the other masters receive it. Encryption configurations
+// may differ by the keys of a rotation ([encryption.Merge]). Any other file that differs
+// between masters is an error with every host and its fingerprint: no rule can decide
+// which cluster is the right one.
 func Merge(held map[string]Files) (Files, error) {
 	merged := Files{}
 	var conflicts []string
@@ -48,6 +49,11 @@ func mergeFile(path string, held map[string]Files) (content []byte, conflict str
 	}
 	if len(hosts) < 2 {
 		return content, ""
+	}
+	if path == EncryptionConf {
+		if merged, err := mergeEncryption(held); err == nil {
+			return merged, ""
+		}
 	}
 	var rows []string
 	for _, sum := range slices.Sorted(maps.Keys(hosts)) {
