@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // fake is an etcd cluster: its members, the running ones, and the recorded changes.
@@ -24,6 +26,8 @@ type fake struct {
 	sizes   map[string]int64 // of database files; by default 4 MiB
 	inUse   int64
 	alarms  []string
+	values  []Pair // sorted
+	ranges  int    // requests for values
 }
 
 func newFake(names ...string) *fake {
@@ -101,6 +105,22 @@ func (m *fakeMember) self() (Entry, error) {
 }
 
 func (m *fakeMember) Close() error { return nil }
+
+// Range returns one key a page, and fails like a client whose bound an answer exceeds for
+// more than two keys.
+func (m *fakeMember) Range(_ context.Context, from string, limit int64) ([]Pair, error) {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	m.f.ranges++
+	switch {
+	case limit > 2:
+		return nil, plain(status.Error(codes.ResourceExhausted, "grpc: received message larger than max"))
+	case m.f.ranges%5 == 0:
+		return nil, errors.New("connection reset by peer")
+	}
+	i, _ := slices.BinarySearchFunc(m.f.values, from, func(p Pair, key string) int { return strings.Compare(p.Key, key) })
+	return m.f.values[i:min(i+int(limit), len(m.f.values))], nil
+}
 
 func (m *fakeMember) Status(context.Context) (Status, error) {
 	m.f.mu.Lock()

@@ -55,6 +55,9 @@ type Member interface {
 	DisarmNoSpace(ctx context.Context) error
 	// Alarms lists active alarms, as in "NOSPACE on member 8e9e05c52164694d".
 	Alarms(ctx context.Context) ([]string, error)
+	// Range reads at most limit keys with their values, linearizably, in the order of the
+	// keys and from a key on.
+	Range(ctx context.Context, from string, limit int64) ([]Pair, error)
 	Close() error
 }
 
