@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 )
 
@@ -36,7 +37,9 @@ type Options struct {
 type Client struct {
 	url          string
 	http         *http.Client
+	config       *rest.Config
 	dynamic      dynamic.Interface
+	metadata     metadata.Interface
 	kinds        *kinds
 	retryTimeout time.Duration
 	switchServer func()
@@ -76,7 +79,11 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for %s: %w", o.URL, err)
 	}
-	c := &Client{url: strings.TrimSuffix(o.URL, "/"), http: httpClient, dynamic: objects, retryTimeout: o.RetryTimeout, switchServer: o.SwitchServer}
+	heads, err := metadata.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("creating a client for %s: %w", o.URL, err)
+	}
+	c := &Client{url: strings.TrimSuffix(o.URL, "/"), http: httpClient, config: config, dynamic: objects, metadata: heads, retryTimeout: o.RetryTimeout, switchServer: o.SwitchServer}
 	if c.retryTimeout == 0 {
 		c.retryTimeout = defaultRetryTimeout
 	}
