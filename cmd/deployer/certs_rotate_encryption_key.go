@@ -1,0 +1,46 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"deployer/cluster/encryption"
+)
+
+func newCertsRotateEncryptionKey(e env) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "rotate-encryption-key",
+		Short: "Replace the key with which Secrets are encrypted in etcd",
+		Long: `Rotate-encryption-key replaces the key with which the API servers encrypt Secrets in
+etcd. First every API server gets the new key, then every one encrypts with it, then all
+Secrets are written again, and when etcd holds none with the former key, that is dropped.
+The API servers change one by one, and every Secret is readable through each of them all
+the time.
+
+The files on the masters show how far a rotation has come: the same command continues one
+that was interrupted, from any machine, and so does deployer resume. All masters must be
+reachable.
+
+Snapshots of etcd from before the rotation need the former key. Save a copy of
+/etc/kubernetes/encryption.yaml with them.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given, err := o.resolve()
+			if err != nil {
+				return err
+			}
+			given.Extra = map[string]any{"encryption_key_name": encryption.KeyName(time.Now())}
+			r, err := newRunner(e).RotateEncryptionKey(given)
+			if err != nil {
+				return err
+			}
+			return execute(cmd.Context(), e, r, o)
+		},
+	}
+	runFlags(cmd, &o)
+	lockFlags(cmd, &o)
+	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
+	return cmd
+}

@@ -1,0 +1,172 @@
+package rotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"deployer/cluster/encryption"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/keyring"
+)
+
+// The steps of [Key].
+const (
+	stepAdd   = "add"
+	stepWrite = "write"
+	stepDrop  = "drop"
+)
+
+// Key is the action `encryption_key`: it leads the encryption configuration one step
+// further, in the run's keyring only. The module `ca_files` writes it to masters. A step
+// that a former run has done changes nothing, so a rotation continues where it was.
+//
+//   - add: a new key, behind the one in use. The keys of an unfinished rotation stay as
+//     they are; of one that was dropping keys when it ended, no step but that is left.
+//   - write: the newest key comes first.
+//   - drop: the other keys go. It fails while etcd holds a value that they have encrypted.
+//
+// Before the next step, all API servers must run with the file of this one. The action
+// belongs into a run_once task behind `ca_load`. Output: keys, the names of the keys, the
+// one that encrypts first; stage.
+type Key struct {
+	Step  string `yaml:"step" doc:"add, write or drop." required:"true"`
+	Name  string `yaml:"name" doc:"Name of the key that the step add makes; names of the form key-TIME sort by age."`
+	Found string `yaml:"found" doc:"Name under which the masters registered the result of ca_read."`
+}
+
+// ReadOnly is true: the action changes no host.
+func (*Key) ReadOnly() bool { return true }
+
+// Check takes the step.
+func (k *Key) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+	ring, keys, file, err := load(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	next, action, err := k.next(file)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if k.Step == stepAdd {
+		switch last, begun, err := k.dropping(ctx, site, file); {
+		case err != nil:
+			return engine.Change{}, err
+		case begun:
+			next, action = last, dropAction(file)
+		}
+	}
+	if k.Step == stepDrop && action != "" && !site.CheckOnly() {
+		if err := requireRewritten(ctx, site, file); err != nil {
+			return engine.Change{}, err
+		}
+	}
+	if err := ring.Fill(keys.WithEncryption(next)); err != nil {
+		return engine.Change{}, err
+	}
+	var names []any
+	for _, name := range next.Keys() {
+		names = append(names, name)
+	}
+	change := engine.NoChange(engine.Output{"keys": names, "stage": string(next.Stage())})
+	if action != "" {
+		change.Needed = true
+		change.Effects = []engine.Effect{{Kind: engine.EffectFile, Target: keyring.EncryptionConf, Action: action + ", in memory", Secret: true}}
+	}
+	return change, nil
+}
+
+// Apply reports the result; the step is taken already.
+func (*Key) Apply(_ context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
+	site.Progress(change.Effects[0].Action)
+	return nil, nil
+}
+
+// next returns the file of the step and the change as text; an empty text for no change.
+func (k *Key) next(file *encryption.File) (*encryption.File, string, error) {
+	var next *encryption.File
+	var err error
+	action := ""
+	switch stage := file.Stage(); {
+	case k.Step == stepAdd && stage == encryption.Steady && file.Keys()[0] == k.Name:
+		return file, "", nil // a resumed run whose rotation is complete
+	case k.Step == stepAdd && stage == encryption.Steady:
+		next, err = file.Add(k.Name)
+		action = "add the key " + k.Name
+		if errors.Is(err, encryption.ErrOlder) {
+			err = fmt.Errorf("adding the key %s: %w; a later rotation has made that one, or the clock of this machine is behind", k.Name, err)
+		}
+	case k.Step == stepWrite && stage == encryption.Added:
+		next, err = file.Promote()
+		action = "encrypt with the newest key"
+	case k.Step == stepDrop && stage == encryption.Writing:
+		next, err = file.Drop()
+		action = dropAction(file)
+	case k.Step == stepDrop && stage == encryption.Added:
+		err = fmt.Errorf("the step drop comes after the step write: the key %s does not encrypt yet", file.Keys()[1])
+	case k.Step == stepAdd || k.Step == stepWrite || k.Step == stepDrop:
+		return file, "", nil
+	default:
+		err = fmt.Errorf("unknown step %q: write add, write or drop", k.Step)
+	}
+	return next, action, err
+}
+
+func dropAction(file *encryption.File) string {
+	return "drop the keys " + strings.Join(file.Keys()[1:], ", ")
+}
+
+// dropping returns the file of the step drop when a former run has begun to take it and
+// etcd holds no value of another key.
+func (k *Key) dropping(ctx context.Context, site engine.ActionContext, merged *encryption.File) (*encryption.File, bool, error) {
+	var files []*encryption.File
+	for host, held := range keyring.Found(site, k.Found) {
+		if held[keyring.EncryptionConf] == nil {
+			continue
+		}
+		f, err := encryption.Parse(held[keyring.EncryptionConf])
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %s: %w", host, keyring.EncryptionConf, err)
+		}
+		files = append(files, f)
+	}
+	if len(files) == 0 {
+		return nil, false, nil
+	}
+	last, begun := encryption.Dropping(files)
+	if !begun {
+		return nil, false, nil
+	}
+	found, err := scan(ctx, site, merged, nil)
+	return last, err == nil && len(found.keys) == 0, err
+}
+
+// load returns the keys of the run and their encryption configuration. It fails when
+// deployer cannot rotate the key.
+func load(site engine.ActionContext) (*keyring.Keyring, *keyring.Keys, *encryption.File, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !c.Encryption.AtRest {
+		return nil, nil, nil, errors.New("there is no key to rotate: the inventory says cluster.encryption.at_rest: false")
+	}
+	ring, ok := engine.Service[*keyring.Keyring](site.Services())
+	if !ok {
+		return nil, nil, nil, errors.New("the program that started this run provides no keyring")
+	}
+	keys, err := ring.Keys()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	file, err := keys.Encryption()
+	if err == nil {
+		err = file.Rotatable()
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("rotating the key in %s: %w", keyring.EncryptionConf, err)
+	}
+	return ring, keys, file, nil
+}

@@ -1,0 +1,79 @@
+package rotation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"deployer/cluster/encryption"
+	"deployer/engine"
+	"deployer/tasks/control/etcd"
+)
+
+// maxNamed is the maximum number of objects that an error names.
+const maxNamed = 5
+
+// stale are the keys of etcd whose values former keys have encrypted.
+type stale struct {
+	keys     map[string]bool
+	suffixes map[string]bool // the last one and the last two parts of keys
+}
+
+// scan reads all values of etcd and returns the stale ones. visit is called for every
+// value and may be nil.
+func scan(ctx context.Context, site engine.ActionContext, file *encryption.File, visit func(key string, value []byte)) (*stale, error) {
+	s := &stale{keys: map[string]bool{}, suffixes: map[string]bool{}}
+	former := file.FormerPrefixes()
+	err := etcd.EachValue(ctx, site, func(key string, value []byte) {
+		if visit != nil {
+			visit(key, value)
+		}
+		if slices.ContainsFunc(former, func(prefix string) bool { return bytes.HasPrefix(value, []byte(prefix)) }) {
+			s.add(key)
+		}
+	})
+	return s, err
+}
+
+func (s *stale) add(key string) {
+	s.keys[key] = true
+	parts := strings.Split(key, "/")
+	n := len(parts)
+	s.suffixes[parts[n-1]] = true
+	if n > 1 {
+		s.suffixes[parts[n-2]+"/"+parts[n-1]] = true
+	}
+}
+
+// mayHave reports whether the value of an object may be stale. Objects of different
+// resources may share a suffix, so a true answer costs at most a request too many.
+func (s *stale) mayHave(namespace, name string) bool {
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	return s.suffixes[name]
+}
+
+// String names some of the keys.
+func (s *stale) String() string {
+	names := slices.Sorted(maps.Keys(s.keys))
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// requireRewritten returns an error while etcd holds a stale value.
+func requireRewritten(ctx context.Context, site engine.ActionContext, file *encryption.File) error {
+	found, err := scan(ctx, site, file, nil)
+	switch {
+	case err != nil:
+		return err
+	case len(found.keys) > 0:
+		return fmt.Errorf("the keys %s stay: etcd holds %d objects that they have encrypted: %s", strings.Join(file.Keys()[1:], ", "), len(found.keys), found)
+	}
+	return nil
+}
