@@ -54,6 +54,9 @@ func Merge(files []*File) (*File, error) {
 // with its keys. Then all API servers run with the step before. The file is safe when etcd
 // holds no value of another key, in spite of [Merge], which returns to the step before.
 func Dropping(files []*File) (*File, bool) {
+	if len(files) == 0 {
+		return nil, false
+	}
 	merged, err := Merge(files)
 	if err != nil || merged.Stage() != Writing {
 		return nil, false

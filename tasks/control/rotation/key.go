@@ -24,7 +24,8 @@ const (
 // that a former run has done changes nothing, so a rotation continues where it was.
 //
 //   - add: a new key, behind the one in use. The keys of an unfinished rotation stay as
-//     they are; of one that was dropping keys when it ended, no step but that is left.
+//     they are; of one that was dropping keys when it ended, no step but that is left. It
+//     fails when an API server may run that does not get the key.
 //   - write: the newest key comes first.
 //   - drop: the other keys go. It fails while etcd holds a value that they have encrypted.
 //
@@ -34,7 +35,7 @@ const (
 type Key struct {
 	Step  string `yaml:"step" doc:"add, write or drop." required:"true"`
 	Name  string `yaml:"name" doc:"Name of the key that the step add makes; names of the form key-TIME sort by age."`
-	Found string `yaml:"found" doc:"Name under which the masters registered the result of ca_read."`
+	Found string `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
 }
 
 // ReadOnly is true: the action changes no host.
@@ -51,6 +52,13 @@ func (k *Key) Check(ctx context.Context, site engine.ActionContext) (engine.Chan
 		return engine.Change{}, err
 	}
 	if k.Step == stepAdd {
+		c, err := actionctx.Cluster(site)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		if err := requireAllServers(ctx, site, c, k.Found); err != nil {
+			return engine.Change{}, err
+		}
 		switch last, begun, err := k.dropping(ctx, site, file); {
 		case err != nil:
 			return engine.Change{}, err
@@ -131,9 +139,6 @@ func (k *Key) dropping(ctx context.Context, site engine.ActionContext, merged *e
 			return nil, false, fmt.Errorf("%s: %s: %w", host, keyring.EncryptionConf, err)
 		}
 		files = append(files, f)
-	}
-	if len(files) == 0 {
-		return nil, false, nil
 	}
 	last, begun := encryption.Dropping(files)
 	if !begun {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"deployer/cluster"
 	"deployer/cluster/encryption"
@@ -69,6 +70,8 @@ func newLab(t *testing.T) *lab {
 	engine.Provide(services, &cluster.Cluster{Masters: []string{"m1", "m2"}, API: cluster.API{Port: 6443}, Encryption: cluster.Encryption{AtRest: true},
 		Etcd: cluster.Etcd{Members: []cluster.Endpoint{{Name: "m1", HostPort: "10.0.0.1:2379"}}, Peers: []cluster.Endpoint{{Name: "m1", URL: "https://10.0.0.1:2380"}}}})
 	l.Site = &sitetest.Site{Name: "m1", Run: "r1", Hosts: []string{"m1", "m2"}, Provided: services, DialFunc: l.dial}
+	held := engine.Output{"files": map[string]any{keyring.EncryptionConf: string(keys.Files()[keyring.EncryptionConf])}}
+	l.Results = map[string]map[string]engine.Output{"m1": {"found": held}, "m2": {"found": held}}
 	l.put("/api/v1/namespaces/kube-system", map[string]any{"kind": "Namespace"})
 	l.put("/api/v1/namespaces/default", map[string]any{"kind": "Namespace"})
 	for i := range 7 {
@@ -189,7 +192,7 @@ func (l *lab) stale() int {
 // step takes a step, and requires the names of the keys after it.
 func (l *lab) step(t *testing.T, step string, want ...any) engine.Change {
 	t.Helper()
-	change, err := (&Key{Step: step, Name: newName}).Check(t.Context(), l)
+	change, err := (&Key{Step: step, Name: newName, Found: "found"}).Check(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +249,7 @@ func TestRotation(t *testing.T) {
 	if change := l.step(t, "add", newName); change.Needed {
 		t.Error("a resumed run begins another rotation")
 	}
-	if _, err := (&Key{Step: "add", Name: "key-20261123-073014"}).Check(t.Context(), l); !errors.Is(err, encryption.ErrOlder) {
+	if _, err := (&Key{Step: "add", Name: "key-20261123-073014", Found: "found"}).Check(t.Context(), l); !errors.Is(err, encryption.ErrOlder) {
 		t.Errorf("an older key: %v", err)
 	}
 }
@@ -333,7 +336,28 @@ func TestRotationIsRefused(t *testing.T) {
 	l := newLab(t)
 	c, _ := engine.Service[*cluster.Cluster](l.Provided)
 	c.Encryption.AtRest = false
-	if _, err := (&Key{Step: "add", Name: newName}).Check(t.Context(), l); err == nil || !strings.Contains(err.Error(), "at_rest: false") {
+	add := &Key{Step: "add", Name: newName, Found: "found"}
+	if _, err := add.Check(t.Context(), l); err == nil || !strings.Contains(err.Error(), "at_rest: false") {
 		t.Errorf("without encryption: %v", err)
+	}
+	c.Encryption.AtRest = true
+	lease := func(host string, renewed time.Time) {
+		l.put("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"+host, map[string]any{"kind": "Lease", "spec": map[string]any{"renewTime": renewed.Format(metav1.RFC3339Micro)}})
+		object := l.api.Object("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/" + host)
+		object["metadata"].(map[string]any)["labels"] = map[string]any{"apiserver.kubernetes.io/identity": "kube-apiserver", "kubernetes.io/hostname": host}
+		l.api.Put("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"+host, object)
+	}
+	now := time.Now()
+	lease("m1", now)
+	lease("m2", now.Add(-12*time.Second))
+	lease("former", now.Add(-10*time.Minute))
+	l.step(t, "add", "key1", newName)
+	lease("former", now.Add(-3*time.Second))
+	if _, err := add.Check(t.Context(), l); err == nil || !strings.Contains(err.Error(), "3 API servers run, on former, m1, m2, and the inventory has 2 masters") {
+		t.Errorf("with another API server: %v", err)
+	}
+	delete(l.Results, "m2")
+	if _, err := add.Check(t.Context(), l); err == nil || !strings.Contains(err.Error(), "m2 did not report") {
+		t.Errorf("without a master: %v", err)
 	}
 }
