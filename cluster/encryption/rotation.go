@@ -11,8 +11,17 @@ import (
 // namePrefix is the beginning of the names of keys that rotations have made.
 const namePrefix = "key-"
 
-// KeyName returns the name of a key that is made at a time: names sort by time.
-func KeyName(now time.Time) string { return namePrefix + now.UTC().Format("20060102-150405") }
+// nameTime is the form of the time in a name; names sort by it.
+const nameTime = "20060102-150405"
+
+// KeyName returns the name of a key that a rotation makes at a time.
+func KeyName(now time.Time) string { return namePrefix + now.UTC().Format(nameTime) }
+
+// KeyTime returns the time of [KeyName], false for other names.
+func KeyTime(name string) (time.Time, bool) {
+	t, err := time.Parse(namePrefix+nameTime, name)
+	return t, err == nil
+}
 
 // Stage is the progress of a rotation, as a file shows it.
 type Stage string

@@ -10,6 +10,7 @@ import (
 
 func newCertsRotateEncryptionKey(e env) *cobra.Command {
 	var o runOptions
+	var again bool
 	cmd := &cobra.Command{
 		Use:   "rotate-encryption-key",
 		Short: "Replace the key with which Secrets are encrypted in etcd",
@@ -32,6 +33,9 @@ Snapshots of etcd from before the rotation need the former key. Save a copy of
 				return err
 			}
 			given.Extra = map[string]any{"encryption_key_name": encryption.KeyName(time.Now())}
+			if again {
+				given.Extra["encryption_key_min_age"] = "0s"
+			}
 			r, err := newRunner(e).RotateEncryptionKey(given)
 			if err != nil {
 				return err
@@ -41,6 +45,7 @@ Snapshots of etcd from before the rotation need the former key. Save a copy of
 	}
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
+	cmd.Flags().BoolVar(&again, "again", false, "make another key even if a rotation has made the present one less than a day ago")
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	return cmd
 }

@@ -45,7 +45,7 @@ func Actions() []engine.Kind {
 		{Name: "ca_load", Doc: "Loads the cluster's CA keys from the masters into memory, or creates those of a new cluster.", Internal: true, New: func() any { return &keyring.Load{} }},
 		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
 
-		{Name: "encryption_key", Doc: "Takes the next step in the rotation of the key that encrypts Secrets: a new key, the new key first, the former key dropped.", Internal: true, New: func() any { return &rotation.Key{} }},
+		{Name: "encryption_key", Doc: "Takes the next step in the rotation of the key that encrypts Secrets: a new key, the new key first, the former key dropped.", Internal: true, New: func() any { return rotation.NewKey() }},
 		{Name: "encryption_rewrite", Doc: "Writes again what a former key has encrypted in etcd, until nothing is left.", Internal: true, New: func() any { return rotation.NewRewrite() }},
 
 		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"deployer/cluster/encryption"
 	"deployer/engine"
@@ -33,10 +34,14 @@ const (
 // belongs into a run_once task behind `ca_load`. Output: keys, the names of the keys, the
 // one that encrypts first; stage.
 type Key struct {
-	Step  string `yaml:"step" doc:"add, write or drop." required:"true"`
-	Name  string `yaml:"name" doc:"Name of the key that the step add makes; names of the form key-TIME sort by age."`
-	Found string `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
+	Step   string        `yaml:"step" doc:"add, write or drop." required:"true"`
+	Name   string        `yaml:"name" doc:"Name of the key that the step add makes; names of the form key-TIME sort by age."`
+	Found  string        `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
+	MinAge time.Duration `yaml:"min_age" doc:"Age from which the step add replaces a key that a rotation has made; default 24h. A younger one is the key of a rotation that was interrupted at its very end."`
 }
+
+// NewKey returns the action with its defaults.
+func NewKey() *Key { return &Key{MinAge: 24 * time.Hour} }
 
 // ReadOnly is true: the action changes no host.
 func (*Key) ReadOnly() bool { return true }
@@ -79,6 +84,10 @@ func (k *Key) Check(ctx context.Context, site engine.ActionContext) (engine.Chan
 		names = append(names, name)
 	}
 	change := engine.NoChange(engine.Output{"keys": names, "stage": string(next.Stage())})
+	if k.Step == stepAdd && next.Stage() == encryption.Steady && action == "" {
+		change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: keyring.EncryptionConf,
+			Diff: fmt.Sprintf("the key %s is new, so no other one is made; --again makes one", next.Keys()[0])}}
+	}
 	if action != "" {
 		change.Needed = true
 		change.Effects = []engine.Effect{{Kind: engine.EffectFile, Target: keyring.EncryptionConf, Action: action + ", in memory", Secret: true}}
@@ -98,8 +107,8 @@ func (k *Key) next(file *encryption.File) (*encryption.File, string, error) {
 	var err error
 	action := ""
 	switch stage := file.Stage(); {
-	case k.Step == stepAdd && stage == encryption.Steady && file.Keys()[0] == k.Name:
-		return file, "", nil // a resumed run whose rotation is complete
+	case k.Step == stepAdd && stage == encryption.Steady && k.young(file.Keys()[0]):
+		return file, "", nil // the rotation of this run, or of one that it continues, is complete
 	case k.Step == stepAdd && stage == encryption.Steady:
 		next, err = file.Add(k.Name)
 		action = "add the key " + k.Name
@@ -120,6 +129,14 @@ func (k *Key) next(file *encryption.File) (*encryption.File, string, error) {
 		err = fmt.Errorf("unknown step %q: write add, write or drop", k.Step)
 	}
 	return next, action, err
+}
+
+// young reports whether a rotation made a key too short a time before that of the action,
+// or made that one.
+func (k *Key) young(key string) bool {
+	made, known := encryption.KeyTime(key)
+	now, valid := encryption.KeyTime(k.Name)
+	return key == k.Name || known && valid && !now.Before(made) && now.Sub(made) < k.MinAge
 }
 
 func dropAction(file *encryption.File) string {

@@ -246,8 +246,28 @@ func TestRotation(t *testing.T) {
 		}
 	}
 	l.step(t, "drop", newName)
-	if change := l.step(t, "add", newName); change.Needed {
-		t.Error("a resumed run begins another rotation")
+	const later = "key-20261123-170000"
+	for _, c := range []struct {
+		name   string
+		minAge time.Duration
+		want   []any
+	}{
+		{newName, 0, []any{newName}}, // a resumed run
+		{later, 24 * time.Hour, []any{newName}},
+		{"key-20261124-073015", 24 * time.Hour, []any{newName, "key-20261124-073015"}},
+		{later, 0, []any{newName, later}},
+	} {
+		keys, _ := l.ring.Keys()
+		change, err := (&Key{Step: "add", Name: c.name, Found: "found", MinAge: c.minAge}).Check(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, change.Output["keys"]); diff != "" || change.Needed != (len(c.want) == 2) {
+			t.Errorf("%s from an age of %s on: needed %v, keys %s", c.name, c.minAge, change.Needed, diff)
+		}
+		if err := l.ring.Fill(keys); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := (&Key{Step: "add", Name: "key-20261123-073014", Found: "found"}).Check(t.Context(), l); !errors.Is(err, encryption.ErrOlder) {
 		t.Errorf("an older key: %v", err)
