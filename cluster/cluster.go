@@ -4,34 +4,35 @@ package cluster
 // the variable `cluster`, and each of Nodes as `host` and in `hosts`, by the JSON names.
 // Lists are never null.
 type Cluster struct {
-	Name         string            `json:"name"` // of the cluster; part of contexts and of the etcd token
-	Versions     VersionSet        `json:"versions"`
-	PodCIDRs     []string          `json:"pod_cidrs"`     // one family today; the list is the shape of dual-stack
-	ServiceCIDRs []string          `json:"service_cidrs"` // likewise
-	NodePrefix   int               `json:"node_prefix"`   // prefix length of each node's range
-	ServiceIP    string            `json:"service_ip"`    // of the Service kubernetes.default
-	Masters      []string          `json:"masters"`       // names, inventory order
-	Minions      []string          `json:"minions"`       // names, inventory order
-	NodeNames    []string          `json:"node_names"`    // masters and minions
-	Proxies      []string          `json:"proxies"`       // names of the hosts of role proxy, inventory order
-	DNS          DNS               `json:"dns"`
-	API          API               `json:"api"`
-	Etcd         Etcd              `json:"etcd"`
-	Proxy        Proxy             `json:"proxy"`
-	Network      Network           `json:"network"`
-	KubeProxy    KubeProxy         `json:"kube_proxy"`
-	Containerd   Containerd        `json:"containerd"`
-	Kubelet      Kubelet           `json:"kubelet"`
-	Size         SizeProfile       `json:"size"`
-	Audit        Audit             `json:"audit"`
-	Encryption   Encryption        `json:"encryption"`
-	AdminGroup   string            `json:"admin_group"` // group of admin.conf, bound to cluster-admin
-	Rollout      Rollout           `json:"rollout"`
-	Hooks        []HookSpec        `json:"-"`              // around work on nodes; the variable maintenance_hooks has them
-	Sysctls      map[string]string `json:"sysctls"`        // kernel settings of every node, by their names
-	Modules      []string          `json:"kernel_modules"` // kernel modules that nodes load at boot
-	Nodes        map[string]Node   `json:"-"`              // every host by name, not only those that are nodes
-	Order        []string          `json:"host_names"`     // every host that has a role, inventory order
+	Name         string               `json:"name"` // of the cluster; part of contexts and of the etcd token
+	Versions     VersionSet           `json:"versions"`
+	PodCIDRs     []string             `json:"pod_cidrs"`     // one family today; the list is the shape of dual-stack
+	ServiceCIDRs []string             `json:"service_cidrs"` // likewise
+	NodePrefix   int                  `json:"node_prefix"`   // prefix length of each node's range
+	ServiceIP    string               `json:"service_ip"`    // of the Service kubernetes.default
+	Masters      []string             `json:"masters"`       // names, inventory order
+	Minions      []string             `json:"minions"`       // names, inventory order
+	NodeNames    []string             `json:"node_names"`    // masters and minions
+	Proxies      []string             `json:"proxies"`       // names of the hosts of role proxy, inventory order
+	DNS          DNS                  `json:"dns"`
+	API          API                  `json:"api"`
+	Etcd         Etcd                 `json:"etcd"`
+	Proxy        Proxy                `json:"proxy"`
+	Network      Network              `json:"network"`
+	KubeProxy    KubeProxy            `json:"kube_proxy"`
+	Containerd   Containerd           `json:"containerd"`
+	Kubelet      Kubelet              `json:"kubelet"`
+	Size         SizeProfile          `json:"size"`
+	Audit        Audit                `json:"audit"`
+	Encryption   Encryption           `json:"encryption"`
+	Certificates CertificateLifetimes `json:"certificates"`
+	AdminGroup   string               `json:"admin_group"` // group of admin.conf, bound to cluster-admin
+	Rollout      Rollout              `json:"rollout"`
+	Hooks        []HookSpec           `json:"-"`              // around work on nodes; the variable maintenance_hooks has them
+	Sysctls      map[string]string    `json:"sysctls"`        // kernel settings of every node, by their names
+	Modules      []string             `json:"kernel_modules"` // kernel modules that nodes load at boot
+	Nodes        map[string]Node      `json:"-"`              // every host by name, not only those that are nodes
+	Order        []string             `json:"host_names"`     // every host that has a role, inventory order
 }
 
 // VersionSet is the releases of this cluster's components.

@@ -28,6 +28,7 @@ func (s Spec) WithDefaults() Spec {
 	s.Rollout.MaxParallel = cmp.Or(s.Rollout.MaxParallel, &defaultParallel)
 	s.Maintenance = s.Maintenance.withDefaults()
 	s.Encryption.AtRest = orTrue(s.Encryption.AtRest)
+	s.Certificates = s.Certificates.withDefaults()
 	s.DNS = s.DNS.withDefaults()
 	s.API = s.API.withDefaults()
 	s.Etcd = s.Etcd.withDefaults()

@@ -132,6 +132,9 @@ func (r *resolver) controllerManagerFlags() map[string]string {
 		"terminated-pod-gc-threshold":      "12500", // Kubernetes' default (kube-controller-manager --help); finished pods beyond it are deleted
 		"use-service-account-credentials":  "true",
 	}
+	if leaf := c.Certificates.Leaf; leaf != defaultLeafLifetime { // which is the flag's default, too
+		out["cluster-signing-duration"] = leaf.String()
+	}
 	r.leaderElection(out)
 	return out
 }

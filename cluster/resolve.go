@@ -14,6 +14,7 @@ const localAddress = "127.0.0.1"
 const (
 	portEtcdClient = 2379
 	portEtcdPeer   = 2380
+	portKubelet    = 10250
 )
 
 // resolver holds the intermediate values of one [Resolve].
@@ -90,6 +91,7 @@ func (r *resolver) clusterWide() {
 		Kubelet:      Kubelet{MaxPods: s.Kubelet.MaxPods, SwapAllowed: r.swapAllowed()},
 		Audit:        Audit{Enabled: *s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, MaxMiB: (s.API.Audit.MaxBackups + 1) * s.API.Audit.MaxSizeMiB, Policy: auditPolicy(s.API.Audit)},
 		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},
+		Certificates: s.Certificates.resolve(),
 		AdminGroup:   AdminGroup,
 		Rollout:      s.Rollout.resolve(),
 		Hooks:        s.Maintenance.Hooks,

@@ -13,6 +13,7 @@ type Spec struct {
 	NodePrefix    int               `yaml:"node_prefix" doc:"Prefix length of the part of pod_cidr that each node gets; default 24 for IPv4 (253 pods), 64 for IPv6."`
 	DNS           DNSSpec           `yaml:"dns" doc:"The DNS server inside the cluster."`
 	API           APISpec           `yaml:"api" doc:"The Kubernetes API server."`
+	Certificates  CertificatesSpec  `yaml:"certificates" doc:"Lifetimes of certificates."`
 	Encryption    EncryptionSpec    `yaml:"encryption" doc:"Encryption of what etcd stores."`
 	Etcd          EtcdSpec          `yaml:"etcd" doc:"The etcd cluster."`
 	LeaderElect   LeaderSpec        `yaml:"leader_election" doc:"Leader election of controller manager and scheduler."`

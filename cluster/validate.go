@@ -29,6 +29,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkNames()
 	c.checkPorts()
 	c.checkTimes()
+	c.checkCertificates()
 	c.checkNetwork()
 	c.checkOverrides()
 	c.checkWantedSkew()

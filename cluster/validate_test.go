@@ -99,6 +99,12 @@ var brokenClusters = []struct {
 	{"slow election", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.ElectionTimeout = time.Minute }, "bad-election cluster.etcd.election_timeout", "50s"},
 	{"negative time", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.ConnectTimeout = -time.Second }, "bad-time cluster.proxy.connect_timeout", "1ms"},
 
+	{"short leaves", func(s *cluster.Spec, _ *[]cluster.Host) { s.Certificates.LeafLifetime = time.Second }, "bad-lifetime cluster.certificates.leaf_lifetime", "1m0s"},
+	{"leaves outlive authorities", func(s *cluster.Spec, _ *[]cluster.Host) { s.Certificates.AuthorityLifetime = time.Hour }, "bad-lifetime cluster.certificates.authority_lifetime", "8760h"},
+	{"renewed at once", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Certificates.LeafLifetime, s.Certificates.RenewBefore = time.Hour, 2*time.Hour
+	}, "bad-lifetime cluster.certificates.renew_before", "each run renews"},
+
 	{"reflector unknown", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Reflectors = []string{"n1", "n2", "n9"} }, "unknown-reflector cluster.network.reflectors", `"n9"`},
 	{"reflector twice", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Reflectors = []string{"n1", "n2", "n1"} }, "duplicate-reflector cluster.network.reflectors", "n1"},
 	{"one reflector", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Reflectors = []string{"n1"} }, "single-reflector cluster.network.reflectors", "name two"},

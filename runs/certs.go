@@ -17,6 +17,20 @@ func (c Runner) CertsList(o Options) (*Run, error) {
 	return c.withoutArtifacts(o)
 }
 
+// verbCertsRenew is the verb of runs that renew certificates.
+const verbCertsRenew = "certs-renew"
+
+// CertsRenew returns a run that renews certificates.
+func (c Runner) CertsRenew(o Options) (*Run, error) {
+	o.Verb = verbCertsRenew
+	r, err := c.withoutArtifacts(o)
+	if err != nil {
+		return nil, err
+	}
+	r.logged, r.locks = true, true
+	return r, nil
+}
+
 // withoutArtifacts returns a run of a built-in playbook that downloads nothing.
 func (c Runner) withoutArtifacts(o Options) (*Run, error) {
 	r, err := c.builtin(o)

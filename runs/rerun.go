@@ -33,6 +33,8 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 		return c.Upgrade(o)
 	case verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore:
 		return c.etcdChange(o)
+	case verbCertsRenew:
+		return c.CertsRenew(o)
 	case verbRun:
 		return c.Playbook(o)
 	}

@@ -24,9 +24,19 @@ func (o runOptions) rerunHint(r *runs.Run) string {
 	return strings.Join(append(out, promptWords(r.Prompt)...), " ")
 }
 
+// commandWords returns the command of a verb: etcd-defrag is that of deployer etcd defrag.
+func commandWords(verb string) []string {
+	for _, group := range []string{"certs", "etcd"} {
+		if name, ok := strings.CutPrefix(verb, group+"-"); ok {
+			return []string{group, name}
+		}
+	}
+	return []string{verb}
+}
+
 // invocationWords returns the command of a deployer run or install as it was typed.
 func (o runOptions) invocationWords(r *runs.Run) []string {
-	out := []string{"deployer", r.Verb}
+	out := append([]string{"deployer"}, commandWords(r.Verb)...)
 	add := func(words ...string) {
 		if value := words[len(words)-1]; value != "" {
 			out = append(append(out, words[:len(words)-1]...), shellquote.Word(value))

@@ -13,7 +13,9 @@ func wantedBy(c *cluster.Cluster) keyring.Wanted {
 	return func(host, name string) (keyring.Certificate, bool) {
 		for _, cert := range cluster.Certificates(c, host) {
 			if cert.Name == name {
-				return specOf(cert), true
+				spec := specOf(cert)
+				spec.Validity = c.Certificates.Leaf
+				return spec, true
 			}
 		}
 		return keyring.Certificate{}, false

@@ -20,6 +20,7 @@ import (
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
 	"deployer/tasks/control/rotation"
+	"deployer/tasks/control/served"
 	"deployer/tasks/control/survey"
 	"deployer/tasks/control/upgrade"
 	"deployer/tasks/control/verify"
@@ -55,6 +56,8 @@ func Actions() []engine.Kind {
 		{Name: "etcd_members", Doc: "Reads the state of each etcd host's member, and which one a snapshot is best taken of.", New: func() any { return &etcd.Members{} }},
 		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
 		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
+
+		{Name: "certificates_served", Doc: "Waits until the processes of a host serve the certificates of their files.", New: func() any { return served.NewServed() }},
 
 		{Name: "pod_cidrs", Doc: "Assigns each node its range of pod addresses.", Internal: true, New: func() any { return &kube.PodCIDRs{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},

@@ -25,8 +25,8 @@ type Reload struct {
 	Manifest  string        `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
 	Container string        `yaml:"container" doc:"container whose main process gets the signal; default the first container of the manifest"`
 	Files     []string      `yaml:"files" required:"true" doc:"absolute paths of the program's configuration files on the host"`
-	Signal    string        `yaml:"signal" doc:"HUP, USR1 or USR2; default HUP"`
-	Timeout   time.Duration `yaml:"timeout" doc:"maximum wait for new worker processes; default 30s"`
+	Signal    string        `yaml:"signal" doc:"HUP, USR1 or USR2; or TERM for a program that reads its files only when it starts: it ends, and the kubelet starts it again. Default HUP"`
+	Timeout   time.Duration `yaml:"timeout" doc:"maximum wait for new worker processes; default 30s, with TERM 2m for the new container"`
 	MissingOK bool          `yaml:"missing_ok" doc:"do not fail when the manifest does not exist. Default false"`
 	Ctr       string        `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
 	Socket    string        `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
@@ -37,8 +37,8 @@ var (
 	_ engine.ReadinessGate = (*Reload)(nil)
 )
 
-// signals make programs read their configuration again.
-var signals = []string{"HUP", "USR1", "USR2"}
+// signals make programs read their configuration again; signalEnd by a new start.
+var signals = []string{"HUP", "USR1", "USR2", signalEnd}
 
 // Gate returns the same reload, for a pod that may not exist any more: when a revert has
 // restored the files, the program must read them.
@@ -74,9 +74,12 @@ func (r *Reload) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	if err != nil || changed == "" {
 		return engine.NoChange(nil), err
 	}
+	action := "reload: it has not read " + changed + " since it changed"
+	if r.signal() == signalEnd {
+		action = "restart: it started before " + changed + " changed"
+	}
 	return engine.Change{Needed: true, Effects: []engine.Effect{{
-		Kind: engine.EffectRestart, Target: "static pod " + t.manifest.Metadata.Name,
-		Action: "reload: it has not read " + changed + " since it changed",
+		Kind: engine.EffectRestart, Target: "static pod " + t.manifest.Metadata.Name, Action: action,
 	}}}, nil
 }
 
@@ -105,6 +108,9 @@ func (r *Reload) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	name := t.manifest.Metadata.Name
 	if t.container == "" {
 		return nil, fmt.Errorf("static pod %s does not run as %s says", name, r.Manifest)
+	}
+	if r.signal() == signalEnd {
+		return r.end(ctx, sys, t)
 	}
 	read := r.stamps(sys) // before the program reads them, so that a later change is seen
 	before, err := children(sys, t.pid)

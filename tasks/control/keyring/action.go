@@ -46,7 +46,11 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if err != nil {
 		return engine.Change{}, err
 	}
-	keys, made, err := Complete(merged, time.Now())
+	lifetime := authorityValidity
+	if c, ok := engine.Service[*cluster.Cluster](site.Services()); ok && c.Certificates.Authority > 0 {
+		lifetime = c.Certificates.Authority
+	}
+	keys, made, err := CompleteFor(merged, time.Now(), lifetime)
 	if err != nil {
 		return engine.Change{}, err
 	}

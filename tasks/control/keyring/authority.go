@@ -26,9 +26,9 @@ const (
 const (
 	authorityValidity = 10 * 365 * 24 * time.Hour
 	leafValidity      = 365 * 24 * time.Hour
-	// Certificates start to be valid a little before they are made, because
+	// Backdate is the time by which certificates start to be valid before they are made, because
 	// the clocks of hosts differ.
-	backdate = 5 * time.Minute
+	Backdate = 5 * time.Minute
 )
 
 // Authority is a certificate authority with its key.
@@ -56,7 +56,7 @@ func domains() []domain {
 }
 
 // newAuthority creates an authority with a new ECDSA P-256 key.
-func newAuthority(d domain, now time.Time) (*Authority, error) {
+func newAuthority(d domain, now time.Time, lifetime time.Duration) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("making the key of the %s authority: %w", d.name, err)
@@ -65,13 +65,13 @@ func newAuthority(d domain, now time.Time) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return selfSign(d, key, keyPEM, now)
+	return selfSign(d, key, keyPEM, now, lifetime)
 }
 
 // selfSign creates the certificate of an authority from its key. Subject and key
 // identifier depend only on the domain and the key, so that certificates signed by the
 // key before verify against the new certificate too.
-func selfSign(d domain, key crypto.Signer, keyPEM []byte, now time.Time) (*Authority, error) {
+func selfSign(d domain, key crypto.Signer, keyPEM []byte, now time.Time, lifetime time.Duration) (*Authority, error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func selfSign(d domain, key crypto.Signer, keyPEM []byte, now time.Time) (*Autho
 		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: d.commonName},
 		DNSNames:              []string{d.commonName},
-		NotBefore:             now.Add(-backdate).UTC(),
-		NotAfter:              now.Add(authorityValidity).UTC(),
+		NotBefore:             now.Add(-Backdate).UTC(),
+		NotAfter:              now.Add(lifetime).UTC(),
 		KeyUsage:              x509.KeyUsageKeyEncipherment | x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,

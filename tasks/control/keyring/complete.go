@@ -19,8 +19,15 @@ import (
 //
 // A missing encryption configuration is always created, because the files do not show
 // whether Secrets were encrypted with it: [Load] refuses it when etcd has data.
+//
+// New authorities are valid for ten years, as with kubeadm.
 func Complete(held Files, now time.Time) (*Keys, []string, error) {
-	c := completion{files: Files{}, now: now, young: held[ClusterCert] == nil}
+	return CompleteFor(held, now, authorityValidity)
+}
+
+// CompleteFor is Complete with another lifetime of new authorities.
+func CompleteFor(held Files, now time.Time, lifetime time.Duration) (*Keys, []string, error) {
+	c := completion{files: Files{}, now: now, lifetime: lifetime, young: held[ClusterCert] == nil}
 	for _, path := range Paths() {
 		if held[path] != nil {
 			c.files[path] = held[path]
@@ -52,6 +59,8 @@ type completion struct {
 	files Files
 	now   time.Time
 	young bool
+
+	lifetime time.Duration // of new authorities
 }
 
 func (c *completion) authority(d domain) (*Authority, error) {
@@ -66,7 +75,7 @@ func (c *completion) authority(d domain) (*Authority, error) {
 	case !c.young && d.name != FrontProxy:
 		return nil, fmt.Errorf("the cluster has %s but no master holds %s and its key; restore both on one master", ClusterCert, d.certPath)
 	}
-	a, err := newAuthority(d, c.now)
+	a, err := newAuthority(d, c.now, c.lifetime)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +88,7 @@ func (c *completion) recertify(d domain, keyPEM []byte) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.keyPath, err)
 	}
-	a, err := selfSign(d, key, keyPEM, c.now)
+	a, err := selfSign(d, key, keyPEM, c.now, c.lifetime)
 	if err != nil {
 		return nil, err
 	}

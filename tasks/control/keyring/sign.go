@@ -87,7 +87,7 @@ func leaf(spec Certificate, limit, now time.Time) (*x509.Certificate, error) {
 		Subject:               pkix.Name{CommonName: spec.CommonName, Organization: spec.Organizations},
 		DNSNames:              spec.DNSNames,
 		IPAddresses:           spec.IPs,
-		NotBefore:             now.Add(-backdate).UTC(),
+		NotBefore:             now.Add(-Backdate).UTC(),
 		NotAfter:              end.UTC(),
 		KeyUsage:              x509.KeyUsageKeyEncipherment | x509.KeyUsageDigitalSignature,
 		BasicConstraintsValid: true,

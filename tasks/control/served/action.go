@@ -1,0 +1,147 @@
+// Package served has the gate for renewed certificates: each process of a host that
+// serves one must serve the one that is in its file. It connects as a client does, through
+// the host's SSH connection, and compares the certificate of the TLS handshake.
+package served
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/certificate"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/poll"
+)
+
+// Served is the action `certificates_served`.
+type Served struct {
+	Names   []string      `yaml:"names" doc:"Names of certificates as in host.certificates; default: all that processes of the host serve."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 2m. API servers and kubelets read their files at least once a minute."`
+}
+
+// NewServed returns the action with its defaults.
+func NewServed() *Served { return &Served{Timeout: 2 * time.Minute} }
+
+// Gate repeats the wait after a revert, when the files are the former ones again.
+func (s *Served) Gate() any { return s }
+
+const (
+	pollEvery        = time.Second
+	handshakeTimeout = 5 * time.Second
+)
+
+// Check waits until every process serves the certificate of its file, except in a dry
+// run. The output field `served` has the names.
+func (s *Served) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var names []string
+	for _, cert := range cluster.ServedCertificates(c, site.Host()) {
+		if !s.wants(cert.Name) {
+			continue
+		}
+		names = append(names, cert.Name)
+		if site.CheckOnly() {
+			continue
+		}
+		err := poll.Until(ctx, s.Timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
+			reason := compare(ctx, site, cert)
+			if reason == nil {
+				return "", true, nil
+			}
+			return reason.Error(), false, nil
+		})
+		if err != nil {
+			return engine.Change{}, fmt.Errorf("waiting until %s serves the certificate %s: %w", cert.Address, cert.Path, err)
+		}
+	}
+	return engine.NoChange(engine.Output{"served": names}), nil
+}
+
+// Apply is never called.
+func (*Served) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func (s *Served) wants(name string) bool {
+	for _, n := range s.Names {
+		if n == name {
+			return true
+		}
+	}
+	return len(s.Names) == 0
+}
+
+// compare returns nil when the address serves the certificate of the file.
+func compare(ctx context.Context, site engine.ActionContext, cert cluster.ServedCertificate) error {
+	want, err := fingerprint(ctx, site, cert.Path)
+	if err != nil {
+		return err
+	}
+	got, err := handshake(ctx, site, cert.Address)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(got.Raw)
+	if hex.EncodeToString(sum[:]) != want {
+		return fmt.Errorf("%s serves another certificate, which expires on %s", cert.Address, got.NotAfter.UTC().Format(time.DateOnly))
+	}
+	return nil
+}
+
+// fingerprint returns the SHA-256 of the certificate in a file of the host, as hex.
+func fingerprint(ctx context.Context, site engine.ActionContext, path string) (string, error) {
+	res, err := site.RunOn(ctx, site.Host(), "cert_check", &certificate.Checks{Paths: []string{path}})
+	if err == nil && res.Failure != nil {
+		err = res.Failure
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	list, _ := res.Output["certificates"].([]any)
+	for _, item := range list {
+		row, _ := item.(map[string]any)
+		if sum, _ := row["fingerprint"].(string); sum != "" {
+			return sum, nil
+		}
+	}
+	return "", fmt.Errorf("%s has no certificate that can be read", path)
+}
+
+// handshake returns the certificate that an address serves. Servers that want a client's
+// certificate may refuse the connection after that, which does not matter here.
+func handshake(ctx context.Context, site engine.ActionContext, address string) (*x509.Certificate, error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	conn, err := site.Dial(ctx, site.Host(), "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", address, err)
+	}
+	defer conn.Close()
+	var leaf *x509.Certificate
+	client := tls.Client(conn, &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // the certificate is compared with the file of the host, and nothing is sent
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			if len(raw) == 0 {
+				return errors.New("no certificate")
+			}
+			var err error
+			leaf, err = x509.ParseCertificate(raw[0])
+			return err
+		},
+	})
+	if err := client.HandshakeContext(ctx); leaf == nil {
+		return nil, fmt.Errorf("connecting to %s: %w", address, err)
+	}
+	return leaf, nil
+}
