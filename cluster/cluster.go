@@ -90,6 +90,7 @@ type Etcd struct {
 	InitialCluster string     `json:"initial_cluster"` // of a new cluster
 	Servers        []string   `json:"servers"`         // client URLs
 	MetricsURL     string     `json:"metrics_url"`     // of every member, on its own loopback
+	Backup         EtcdBackup `json:"backup"`          // snapshots that the members save by themselves
 	Dedicated      bool       `json:"dedicated"`       // etcd runs elsewhere than on the masters
 }
 

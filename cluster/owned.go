@@ -26,7 +26,7 @@ const (
 // running.
 func OwnedDirs(c *Cluster, n Node) []Owned {
 	manifests, proxy, certs, authorities := []string{}, []string{}, []string{}, []string{}
-	deployer, units := []string{}, []string{}
+	deployer, units, timers := []string{}, []string{}, []string{}
 	conf := c.Proxy.Kind + ".conf"
 	if n.RunsAPIServer {
 		manifests = append(manifests, "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
@@ -53,8 +53,13 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	}
 	if n.IsEtcd {
 		deployer = append(deployer, "etcd-initial.env", "etcd-member")
+		if c.Etcd.Backup.Scheduled() {
+			deployer = append(deployer, "etcd-backup.sh")
+			units, timers = append(units, "deployer-etcd-backup.service"), append(timers, "deployer-etcd-backup.timer")
+		}
 	}
 	return []Owned{
+		{Path: dirUnits, Files: "deployer-*.timer", Keep: timers, Units: true},
 		{Path: dirUnits, Files: "deployer-*.service", Keep: units, Units: true},
 		{Path: dirManifests, Files: "*.yaml", Keep: manifests},
 		{Path: dirProxy, Files: "*.conf", Keep: proxy},

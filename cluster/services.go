@@ -30,6 +30,7 @@ func (r *resolver) etcd() Etcd {
 		Peers:      r.endpoints(r.place.etcd, portEtcdPeer),
 		Servers:    []string{},
 		MetricsURL: r.spec.Etcd.MetricsURL,
+		Backup:     r.spec.Etcd.Backup,
 		Dedicated:  r.place.etcdDedicated,
 	}
 	for _, m := range e.Members {

@@ -12,8 +12,20 @@ type EtcdSpec struct {
 	AutoCompactionMode      string        `yaml:"auto_compaction_mode" enum:"periodic,revision" default:"periodic" doc:"Whether auto_compaction_retention is a time or a number of revisions."`
 	AutoCompactionRetention string        `yaml:"auto_compaction_retention" default:"0" doc:"History that etcd's own compaction keeps; 0 turns it off, because the API server compacts every five minutes."`
 	MetricsURL              string        `yaml:"metrics_url" default:"http://127.0.0.1:2381" doc:"Where metrics and health are served without a certificate."`
+	Backup                  EtcdBackup    `yaml:"backup" doc:"Snapshots that the members save by themselves."`
 	AllowEven               bool          `yaml:"allow_even" default:"false" doc:"Accept an even number of members, which tolerates no more failures than one member less."`
 }
+
+// EtcdBackup is the `cluster.etcd.backup:` section. The numbers hold for all snapshots on a
+// host, those of backups and upgrades included.
+type EtcdBackup struct {
+	Schedule   string `yaml:"schedule" json:"schedule" default:"daily" doc:"Times of the snapshots, as OnCalendar of systemd.time(7): daily, *-*-* 00/6:00:00. One member saves each time, a follower where there is one. With never none is saved."`
+	Keep       int    `yaml:"keep" json:"keep" default:"15" doc:"Number of snapshots that stay on a host."`
+	MaxSizeMiB int    `yaml:"max_size_mib" json:"max_size_mib" default:"10240" doc:"Size in MiB of all snapshots on a host; the oldest are removed beyond it, never the newest."`
+}
+
+// Scheduled reports whether the members save snapshots by themselves.
+func (b EtcdBackup) Scheduled() bool { return b.Schedule != "never" }
 
 // ProxySpec is the `cluster.proxy:` section.
 type ProxySpec struct {

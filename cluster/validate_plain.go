@@ -28,6 +28,8 @@ func (c *checker) checkPlainValues() {
 		{"cluster.dns.memory_limit_mib", int64(c.spec.DNS.MemoryLimit), 0},
 		{"cluster.etcd.snapshot_count", int64(c.spec.Etcd.SnapshotCount), 1},
 		{"cluster.etcd.quota_backend_bytes", c.spec.Etcd.QuotaBackendBytes, 0},
+		{"cluster.etcd.backup.keep", int64(c.spec.Etcd.Backup.Keep), 1},
+		{"cluster.etcd.backup.max_size_mib", int64(c.spec.Etcd.Backup.MaxSizeMiB), 1},
 		{"cluster.proxy.max_fails", int64(c.spec.Proxy.MaxFails), 1},
 		{"cluster.proxy.worker_connections", int64(c.spec.Proxy.WorkerConnections), 0},
 		{"cluster.api.audit.max_age_days", int64(c.spec.API.Audit.MaxAgeDays), 1},

@@ -19,6 +19,7 @@ import (
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/file"
+	"deployer/tasks/timer"
 )
 
 // site is a sample inventory with its resolved cluster, the compiled install playbook,
@@ -216,6 +217,10 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 		out["kubernetes:"+a.Manifests.Template] = string(text)
 	case *file.File:
 		out[a.Path] = a.Content
+	case *timer.Timer: // the module's own tests have the whole units
+		units := "/etc/systemd/system/" + a.Name
+		out[units+".timer"] = "# Written by deployer.\n[Timer]\nOnCalendar=" + strings.Join(a.OnCalendar, " ") + "\n"
+		out[units+".service"] = "# Written by deployer.\n[Service]\nType=oneshot\nExecStart=" + strings.Join(a.Command, " ") + "\n"
 	case engine.Preparer:
 		_, module, err := a.Prepare(context.Background(), c)
 		if err != nil {

@@ -15,13 +15,14 @@ import (
 func newEtcdBackup(e env) *cobra.Command {
 	var o runOptions
 	var host, to string
-	var keep int
+	var keep, maxSize int
 	cmd := &cobra.Command{
 		Use:   "backup",
 		Short: "Save a verified snapshot of etcd",
 		Long: `Backup saves a snapshot of etcd on the host of one member, in
 /var/lib/deployer/etcd-snapshots, verifies its hash, and removes the oldest ones beyond
---keep. It takes a member that serves, and not the leader where there is another. Without
+--keep and --max-size, those that the members save by themselves (cluster.etcd.backup)
+included. It takes a member that serves, and not the leader where there is another. Without
 a majority it takes the member with the newest data. Exit code 0 means that the snapshot
 is there, and its copy if one was asked for; other masters and members may be down.
 
@@ -31,8 +32,10 @@ masters, not in the file.`,
 		Example: `  deployer etcd backup --to /srv/backups`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if keep < 1 {
-				return usageError(fmt.Errorf("--keep is %d, want at least 1", keep))
+			for flag, n := range map[string]int{"keep": keep, "max-size": maxSize} {
+				if cmd.Flags().Changed(flag) && n < 1 {
+					return usageError(fmt.Errorf("--%s is %d, want at least 1", flag, n))
+				}
 			}
 			given, err := o.resolve()
 			if err != nil {
@@ -46,7 +49,7 @@ masters, not in the file.`,
 					return usageError(fmt.Errorf("--to: %w", err))
 				}
 			}
-			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": to, "etcd_backup_keep": keep}
+			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": to, "etcd_backup_keep": keep, "etcd_backup_max_size": maxSize}
 			r, err := newRunner(e).EtcdBackup(given)
 			if err != nil {
 				return err
@@ -70,7 +73,8 @@ masters, not in the file.`,
 	f := cmd.Flags()
 	f.StringVar(&host, "host", "", "etcd `host` whose member is saved")
 	f.StringVar(&to, "to", "", "`directory` of this machine for a copy")
-	f.IntVar(&keep, "keep", 15, "number of snapshots that stay on the host")
+	f.IntVar(&keep, "keep", 0, "number of snapshots that stay on the host (default: cluster.etcd.backup.keep, 15)")
+	f.IntVar(&maxSize, "max-size", 0, "size in `MiB` of all snapshots on the host, beyond which the oldest are removed (default: cluster.etcd.backup.max_size_mib, 10240)")
 	return cmd
 }
 

@@ -30,6 +30,7 @@ type Snapshot struct {
 	Cert     string `yaml:"cert" required:"true" doc:"path of a client certificate"`
 	Key      string `yaml:"key" required:"true" doc:"path of its key"`
 	Keep     int    `yaml:"keep" doc:"number of snapshots that stay in the directory; default 5"`
+	MaxMiB   int64  `yaml:"max_mib" doc:"size in MiB of all snapshots in the directory, beyond which the oldest are removed, never the new one; default no limit"`
 }
 
 var _ engine.Module = (*Snapshot)(nil)
@@ -137,7 +138,7 @@ func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change
 // 8 GiB at 15 MB/s.
 const saveTimeout = 10 * time.Minute
 
-// prune removes the oldest snapshots beyond Keep, never the new one.
+// prune removes the oldest snapshots beyond Keep and MaxMiB, never the new one.
 func (s *Snapshot) prune(sys engine.System) error {
 	keep := s.Keep
 	if keep < 1 {
@@ -156,8 +157,19 @@ func (s *Snapshot) prune(sys engine.System) error {
 		}
 		return time.Time{}
 	}
+	size := func(path string) int64 {
+		if info, err := os.Lstat(path); err == nil {
+			return info.Size()
+		}
+		return 0
+	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return age(b).Compare(age(a)) })
-	for _, e := range entries[min(keep-1, len(entries)):] {
+	total := size(sys.Path(s.path()))
+	for i, e := range entries {
+		total += size(filepath.Join(sys.Path(s.Dir), e.Name()))
+		if i+1 < keep && (s.MaxMiB <= 0 || total <= s.MaxMiB<<20) {
+			continue
+		}
 		if err := os.Remove(filepath.Join(sys.Path(s.Dir), e.Name())); err != nil {
 			return err
 		}

@@ -72,6 +72,29 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// TestSnapshotsBeyondTheirSizeAreRemoved: the oldest go, the new one stays at any size.
+func TestSnapshotsBeyondTheirSizeAreRemoved(t *testing.T) {
+	sys := newHost(t, goodStatus)
+	for i, name := range []string{"a", "b", "c"} {
+		sys.Write(t, "/snapshots/"+name+".db", name, 0o600)
+		if err := os.Truncate(sys.Path("/snapshots/"+name+".db"), 1<<20-8); err != nil {
+			t.Fatal(err)
+		}
+		when := time.Now().Add(time.Duration(i-10) * time.Hour)
+		if err := os.Chtimes(sys.Path("/snapshots/"+name+".db"), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := snapshot("run1")
+	s.Keep, s.MaxMiB = 15, 2
+	if _, err := s.Apply(t.Context(), sys, engine.Change{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, sys); !slices.Equal(got, []string{"b.db", "c.db", "run1.db"}) {
+		t.Errorf("left: %v", got)
+	}
+}
+
 // TestBrokenSnapshotsLeaveNothing checks that what does not verify is an error and no file.
 func TestBrokenSnapshotsLeaveNothing(t *testing.T) {
 	for _, status := range []string{"", "{}", "nonsense", `{"revision":0,"totalKey":7}`} {

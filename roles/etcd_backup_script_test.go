@@ -1,0 +1,119 @@
+package roles_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fakeEtcdctl prints the states of members in the form of etcdctl, and saves snapshots.
+const fakeEtcdctl = `#!/bin/sh
+case "$*" in
+*"endpoint status"*) cat "$STATES"; exit 1 ;;
+*"snapshot save"*) for last; do :; done; [ ! -e "$BROKEN" ] || exit 1; echo data > "$last" ;;
+esac
+`
+
+// fakeEtcdutl verifies snapshots.
+const fakeEtcdutl = `#!/bin/sh
+echo '{"hash":1,"revision":12,"totalKey":7,"totalSize":4096,"version":"3.6.0"}'
+`
+
+// state is a member as etcdctl endpoint status --write-out=fields prints it.
+func state(host string, leader, learner bool) string {
+	id, leads := 8613432312345678+int(host[1]), 1
+	if leader {
+		leads = id
+	}
+	return fmt.Sprintf("\"ClusterID\" : 1\n\"MemberID\" : %d\n\"Revision\" : 5\n\"Leader\" : %d\n\"IsLearner\" : %t\n\"Endpoint\" : \"https://10.0.0.1%s:2379\"\n\n", id, leads, learner, host[1:])
+}
+
+// TestEtcdBackupScript runs the script of m1, m2 and m3 on the states of the members: one
+// of them saves, and the oldest snapshots go.
+func TestEtcdBackupScript(t *testing.T) {
+	t.Parallel()
+	site := newSite(t, "nginx")
+	for name, tt := range map[string]struct {
+		states string
+		broken bool
+		saves  string // the host
+		wrong  string
+		stay   int // snapshots, when one was saved
+	}{
+		"a follower saves":       {state("m1", true, false) + state("m2", false, false) + state("m3", false, false), false, "m2", "", 15},
+		"the first follower":     {state("m1", false, false) + state("m2", false, false) + state("m3", true, false), false, "m1", "", 15},
+		"the other one is down":  {state("m1", true, false) + state("m3", false, false), false, "m3", "", 15},
+		"no learner":             {state("m1", true, false) + state("m2", false, true), false, "m1", "", 15},
+		"the leader alone":       {state("m3", true, false), false, "m3", "", 15},
+		"old ones are too large": {state("m1", true, false) + state("m3", false, false), false, "m3", "", 6},
+		"nobody answers":         {"", false, "", "no member answers", 0},
+		"the save fails midway":  {state("m1", true, false) + state("m2", false, false), true, "", "", 0},
+	} {
+		for _, host := range []string{"m1", "m2", "m3"} {
+			dir := t.TempDir()
+			bin := filepath.Join(dir, "bin")
+			snapshots := filepath.Join(dir, "snapshots")
+			for _, d := range []string{bin, snapshots, filepath.Join(dir, "member/snap")} {
+				if err := os.MkdirAll(d, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for file, text := range map[string]string{"bin/etcdctl": fakeEtcdctl, "bin/etcdutl": fakeEtcdutl, "states": tt.states, "member/snap/db": "data", "snapshots/.scheduled-killed.part": "x"} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.broken {
+				writeFile(t, filepath.Join(dir, "broken"))
+			}
+			for i := range 20 {
+				file := filepath.Join(snapshots, fmt.Sprintf("old%02d.db", i))
+				if err := os.WriteFile(file, make([]byte, 1024), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				when := time.Now().Add(time.Duration(i-100) * time.Hour)
+				if err := os.Chtimes(file, when, when); err != nil {
+					t.Fatal(err)
+				}
+			}
+			limit := "max_kib=$((10240 * 1024))"
+			if tt.stay == 6 {
+				limit = "max_kib=5"
+			}
+			script := strings.NewReplacer("/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "'/var/lib/etcd'", "'"+dir+"'", "max_kib=$((10240 * 1024))", limit).
+				Replace(site.files(t, host)["/etc/deployer/etcd-backup.sh"])
+			run := exec.Command("/bin/sh", "-c", script)
+			run.Env = append(os.Environ(), "STATES="+filepath.Join(dir, "states"), "BROKEN="+filepath.Join(dir, "broken"))
+			out, err := run.CombinedOutput()
+			saved := strings.Contains(string(out), "saved "+snapshots+"/scheduled-")
+			if saved != (tt.saves == host) || tt.wrong != "" && (err == nil || !strings.Contains(string(out), tt.wrong)) {
+				t.Errorf("%s, on %s: saved %t, %v\n%s", name, host, saved, err, out)
+			}
+			if failed := tt.wrong != "" || tt.broken && host == "m2"; failed != (err != nil) {
+				t.Errorf("%s, on %s: %v\n%s", name, host, err, out)
+			}
+			files, _ := filepath.Glob(filepath.Join(snapshots, "*.db"))
+			parts, _ := filepath.Glob(filepath.Join(snapshots, ".*part"))
+			if want := map[bool]int{true: tt.stay, false: 20}[saved]; len(files) != want {
+				t.Errorf("%s, on %s: %d snapshots stay, want %d", name, host, len(files), want)
+			}
+			if (saved || tt.broken && host == "m2") && len(parts) > 0 {
+				t.Errorf("%s, on %s: parts stay: %v", name, host, parts)
+			}
+			if saved {
+				if info, err := os.Stat(files[len(files)-1]); err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v, %v", name, info, err)
+				}
+				if diff := cmp.Diff(fmt.Sprintf("old%02d.db", 21-tt.stay), filepath.Base(files[0])); diff != "" {
+					t.Errorf("%s: the oldest that stays: %s", name, diff)
+				}
+			}
+		}
+	}
+}
