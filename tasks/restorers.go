@@ -6,6 +6,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/account"
 	"deployer/tasks/identity"
+	"deployer/tasks/image"
 	"deployer/tasks/kernel"
 	"deployer/tasks/mount"
 	"deployer/tasks/packages"
@@ -16,6 +17,7 @@ import (
 var restorers = map[string]*engine.Restorer{
 	"group":         account.GroupRestorer,
 	"hostname":      identity.Restorer,
+	"image_import":  image.PinRestorer,
 	"kernel_module": kernel.ModuleRestorer,
 	mount.Kind:      mount.Restorer,
 	"package":       packages.Restorer,

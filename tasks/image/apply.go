@@ -31,7 +31,11 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	}
 	sweep(sys)
 	c := containerd.Connect(sys, i.Ctr, i.Socket)
-	missing := i.missing(sys, i.read(ctx, sys))
+	before := i.read(ctx, sys)
+	missing := i.missing(sys, before)
+	if err := i.backUp(sys, before); err != nil {
+		return nil, err
+	}
 	failures := make([]error, len(missing))
 	imported := make([]string, len(missing))
 	var group errgroup.Group
