@@ -67,7 +67,7 @@ type PodsTask struct {
 	Nodes   int           `yaml:"nodes" doc:"Maximum number of nodes with a probe pod; default 10."`
 	Include []string      `yaml:"include" doc:"Nodes that have a probe pod in any case, whether they are Ready or cordoned; default none."`
 	Outside string        `yaml:"outside" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 90s."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 200s."`
 }
 
 // Check runs the test pods and removes them again, so the cluster stays unchanged. In a

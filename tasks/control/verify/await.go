@@ -18,9 +18,14 @@ import (
 // running is a probe pod that is ready.
 type running struct{ node, pod, ip string }
 
+// watchDelay is the longest time after which kubelets, kube-proxy and DNS watch again
+// when their API server was away: 30 s, and as much again at random (client-go,
+// tools/cache/reflector.go, defaultBackoffMax and defaultBackoffJitter).
+const watchDelay = 60 * time.Second
+
 // startTimeout is the maximum time until the probe pods are ready; their image is on
 // the nodes already.
-const startTimeout = 45 * time.Second
+const startTimeout = watchDelay + 20*time.Second
 
 // await waits until all probe pods are ready or have failed, at most startTimeout. It
 // returns the pods that are ready, and a row for each node.

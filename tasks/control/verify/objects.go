@@ -23,7 +23,7 @@ import (
 const markLabel = "deployer/verify"
 
 // staleAfter is the age above which the namespace of a check is removed: its check was
-// killed, as no check lasts much longer than its timeout, 90 s by default.
+// killed, as no check lasts much longer than its timeout, 200 s by default.
 const staleAfter = 10 * time.Minute
 
 // serviceName is the name of the Service of the probes.
@@ -89,13 +89,18 @@ func start(ctx context.Context, c *kube.Client, namespace string, nodes []string
 	return ip, nil
 }
 
-// startPod creates a pod, and retries for 15 s while the API server forbids pods in the
-// new namespace: a controller must create its default service account first.
+// accountTimeout is the time during which a pod is retried that the API server forbids
+// in the new namespace: the controller manager must create its default service account
+// first. A leader that ended keeps its lease for 15 s (client-go, --leader-elect-lease-duration),
+// and the kubelet starts a container that has lost its lease after a back-off of 10 s or 20 s.
+const accountTimeout = 45 * time.Second
+
+// startPod creates a pod, and retries as long as the namespace has no service account.
 func startPod(ctx context.Context, c *kube.Client, pod *corev1.Pod) error {
-	return poll.Until(ctx, 15*time.Second, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+	return poll.Until(ctx, accountTimeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		err := create(ctx, c, pod)
 		if apierrors.IsForbidden(err) {
-			return "", false, poll.Later(err)
+			return "", false, poll.Later(fmt.Errorf("%w; the controller manager creates it: has its Lease kube-system/kube-controller-manager a leader?", err))
 		}
 		return "", err == nil, err
 	})

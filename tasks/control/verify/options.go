@@ -25,7 +25,7 @@ type Options struct {
 	// empty the check is skipped with NoOutside as its reason.
 	Outside   string
 	NoOutside string
-	// Timeout is the maximum duration without the cleanup; default 90 s.
+	// Timeout is the maximum duration without the cleanup; default 200 s.
 	Timeout time.Duration
 	// Progress receives texts about the current work; may be nil.
 	Progress func(string)
@@ -33,7 +33,7 @@ type Options struct {
 
 const (
 	defaultNodes   = 10
-	defaultTimeout = 90 * time.Second
+	defaultTimeout = 200 * time.Second
 	// probePort is the port of the probe in its pod.
 	probePort = 8080
 	// targetTimeout is the maximum time of one attempt to reach a target.

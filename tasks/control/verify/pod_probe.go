@@ -18,10 +18,9 @@ import (
 )
 
 // settleTimeout is the time during which failed targets are retried. A new Service takes
-// some seconds to reach the rules of every node and DNS, and up to 30 s where the API
-// server of the node has just restarted: so long do clients wait before they connect again
-// (client-go, NewReflector).
-const settleTimeout = 35 * time.Second
+// some seconds to reach the rules of every node and DNS, and up to watchDelay more where
+// the API server of the node has just restarted.
+const settleTimeout = watchDelay + 5*time.Second
 
 // probeResult is one target with its check and its result.
 type probeResult struct {
