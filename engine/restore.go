@@ -67,9 +67,9 @@ type Revert struct {
 	AfterFiles bool `json:",omitempty"`
 	// Force restores resources also when somebody changed them after the run.
 	Force bool `json:",omitempty"`
-	// SameRun is true when a run restores its own changes, because a host failed in a
-	// rollout.
-	SameRun bool `json:",omitempty"`
+	// InRollout is true when a run restores its own changes, or those of a run that it
+	// resumes, because a host failed in a rollout.
+	InRollout bool `json:",omitempty"`
 	// Preview changes nothing; the output is a RunHistory.
 	Preview bool `json:",omitempty"`
 }

@@ -73,8 +73,8 @@ func TestDrainedNodesHaveRemedy(t *testing.T) {
 // hosts record that post_tasks are due: no state of the host differs.
 func TestRecordsOfRunsAreNotIrreversible(t *testing.T) {
 	r := &Revert{log: &runLog{}, program: &program.Program{Tasks: []*program.Task{{ID: "1.play.2", Name: "migrate"}}}}
-	due := engine.DuePostTasks{Rollout: "upgrade/minion"}
-	done := engine.DuePostTasks{Rollout: "upgrade/minion", Done: true}
+	due := engine.RolloutRecord{Rollout: "upgrade/minion"}
+	done := engine.RolloutRecord{Rollout: "upgrade/minion", Done: true}
 	list := &irreversibleList{}
 	r.withoutBackup("n1", map[string]engine.RunHistory{"n1": {WithoutBackup: []string{due.ID(), "1.play.2", done.ID()}}}, list)
 	if diff := cmp.Diff([]Irreversible{{Description: "migrate", Hosts: []string{"n1"}}}, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {

@@ -48,7 +48,7 @@ func (r *Revert) withoutBackup(host string, all map[string]engine.RunHistory, li
 		listed[c.step] = true
 	}
 	for _, step := range all[host].WithoutBackup {
-		if action, _, ok := cutLast(step, "."); engine.IsPostTasksStep(step) || listed[step] || r.log.unchanged[host][step] || ok && listed[action] {
+		if action, _, ok := cutLast(step, "."); engine.IsRolloutRecord(step) || listed[step] || r.log.unchanged[host][step] || ok && listed[action] {
 			continue // the step of an action stands for the modules that it ran
 		}
 		if _, by, delegated := strings.Cut(step, "/"); delegated && len(r.log.changed[by]) > 0 {

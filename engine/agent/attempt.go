@@ -85,8 +85,8 @@ func (r *stepRun) module() (engine.Module, error) {
 		return &revertModule{step: r}, nil
 	case engine.PurgeModule:
 		return &purgeModule{step: r}, nil
-	case engine.PostTasksModule:
-		return &duePostTasksModule{step: r}, nil
+	case engine.RolloutRecordModule:
+		return &rolloutRecordModule{step: r}, nil
 	}
 	return r.server.registry.Module(r.step.Module)
 }

@@ -42,11 +42,11 @@ func (p *runChanges) has(kind, name string) bool {
 // Check finds the resources to restore. A resource that somebody has changed since
 // is an error, unless Look or Force is set.
 func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if v.SameRun != (v.Run == v.step.run) {
+	if v.InRollout != (v.Run == v.step.run || v.InRollout && slices.Contains(v.step.resumes, v.Run)) {
 		return engine.Change{}, errors.New("a run can restore only the changes of its own rollouts; use `deployer revert` for those of another run")
 	}
 	var err error
-	if v.history, err = v.step.server.state.changesOfRun(v.Run, v.SameRun); err != nil {
+	if v.history, err = v.step.server.state.changesOfRun(v.Run, v.Run == v.step.run); err != nil {
 		return engine.Change{}, err
 	}
 	verdicts, err := v.decisions(ctx, sys)
@@ -68,7 +68,7 @@ func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Cha
 		return engine.Change{}, err
 	}
 	again := ""
-	if !v.SameRun {
+	if !v.InRollout {
 		again = v.step.server.state.unfinished(func(step string) bool { return step == v.ID() }, v.Run, v.step.run)
 	}
 	if again != "" && len(change.Effects) == 0 {
@@ -90,7 +90,7 @@ func (v *revertModule) refuse(verdicts []*restoreDecision) error {
 	switch {
 	case len(names) == 0:
 		return nil
-	case v.SameRun:
+	case v.InRollout:
 		return fmt.Errorf("somebody has changed %s during the run", strings.Join(names, ", "))
 	}
 	return fmt.Errorf("somebody has changed %s since run %s; use --force to restore it anyway", strings.Join(names, ", "), v.Run)

@@ -582,6 +582,36 @@ func TestRestoredMerges(t *testing.T) {
 	}
 }
 
+// TestRestoreOfAResumedRun: a run that resumes another one restores, in a rollout, what
+// both have changed. It does not restore the changes of a run that it does not resume.
+func TestRestoreOfAResumedRun(t *testing.T) {
+	h := newHistory(t)
+	h.does("r0", "write", "/a", "before")
+	before := h.tree()
+	h.does("r1", "write", "/a", "wrong") // 1.play.2
+	h.does("r2", "write", "/a", "worse") // 1.play.3
+	restore := func(run, task string) engine.Result {
+		v := engine.Revert{Run: run, Task: task, InRollout: true}
+		var out engine.Result
+		seg := engine.Segment{Run: "r2", ResumedRuns: []string{"r1"}, Steps: []engine.Step{agenttest.Step(t, v.ID(), engine.RevertModule, v)}}
+		if err := h.Session.Run(t.Context(), seg, func(r engine.Result) { out = r }); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if r := restore("r0", "1.play.1"); r.Failure == nil {
+		t.Errorf("the changes of a run that is not resumed: %s", r.Status)
+	}
+	for _, s := range [][2]string{{"r2", "1.play.3"}, {"r1", "1.play.2"}} {
+		if r := restore(s[0], s[1]); r.Failure != nil || r.Status != engine.StatusChanged {
+			t.Fatalf("%v: %s, %v", s, r.Status, r.Failure)
+		}
+	}
+	if diff := cmp.Diff(before, h.tree()); diff != "" {
+		t.Errorf("(- before, + after it was restored) %s", diff)
+	}
+}
+
 func TestStepsOfATask(t *testing.T) {
 	for step, want := range map[string]bool{"1.web.1": true, "1.web.1#2": true, "1.web.1@2#1": true, "1.web.1.stat": true, "1.web.10": false, "1.web": false} {
 		if isStepOfTask(step, "1.web.1") != want {
@@ -631,13 +661,13 @@ func TestRevertOfTheSameRun(t *testing.T) {
 	h.does("r1", "turn", "lamp", "late")
 	h.does("r1", "turn", "lamp", "on")
 	for _, task := range []string{"1.play.5", "1.play.4", "1.play.3", "1.play.2"} {
-		r := h.reverts("r1", engine.Revert{Run: "r1", Task: task, SameRun: true})
+		r := h.reverts("r1", engine.Revert{Run: "r1", Task: task, InRollout: true})
 		if r.Failure != nil || r.Status != engine.StatusChanged && task != "1.play.5" {
 			t.Fatalf("%s: %s, %v", task, r.Status, r.Failure)
 		}
 	}
 	// The last state that lamp had waits for files; the first one did not.
-	if r := h.reverts("r1", engine.Revert{Run: "r1", Task: "1.play.5", AfterFiles: true, SameRun: true}); r.Failure != nil || r.Status != engine.StatusOK {
+	if r := h.reverts("r1", engine.Revert{Run: "r1", Task: "1.play.5", AfterFiles: true, InRollout: true}); r.Failure != nil || r.Status != engine.StatusOK {
 		t.Fatalf("late: %s, %v", r.Status, r.Failure)
 	}
 	if diff := cmp.Diff(before, h.tree()); diff != "" {
@@ -650,7 +680,7 @@ func TestRevertOfTheSameRun(t *testing.T) {
 		}
 	}
 	for name, v := range map[string]engine.Revert{
-		"another run as the same": {Run: "r0", SameRun: true},
+		"another run as the same": {Run: "r0", InRollout: true},
 		"the same as another run": {Run: "r1"},
 	} {
 		if r := h.reverts("r1", v); r.Failure == nil {

@@ -145,6 +145,11 @@
 // is. A host that is lost inside cannot be restored; the rollout stops, and the report
 // names the host.
 //
+// A host remembers that it has begun the block. After a run that was killed, the next run of
+// the playbook takes it through the gates again, also when nothing is left to change there.
+// When they do not hold, `deployer resume` restores what the killed run has changed; a new
+// run reports the host.
+//
 // Beside block there may be pre_tasks and post_tasks, such as a drain of a node and its end.
 // They run on hosts that would change, and on no others: pre_tasks when the host has its
 // turn, before its change; post_tasks after its change, after its restore, and after a

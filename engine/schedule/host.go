@@ -42,8 +42,8 @@ type host struct {
 	// one, restoring while the host is restored.
 	preview   *preview
 	inRollout *rolloutVisit
-	// hooked is the block whose pre_tasks and post_tasks the host runs.
-	hooked    *program.Block
+	// begun is the block whose rollout the host has begun; nil for none.
+	begun     *program.Block
 	restoring *engine.RestoreResult
 	// retained is the approximate size of the results that the run keeps of the host, in
 	// bytes.

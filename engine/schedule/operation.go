@@ -185,7 +185,7 @@ func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
 	if back, err := h.soak(ctx, b); back || err != nil {
 		return err
 	}
-	if err := h.endHooks(ctx, b); err != nil {
+	if err := h.recordEnd(ctx, b); err != nil {
 		return err
 	}
 	if f := h.pendingFailures[b]; f != nil {

@@ -11,9 +11,9 @@ import (
 	"deployer/engine/program"
 )
 
-// restoreBlock restores what the block of a rollout has changed on the host in this run,
-// the last step first, and then runs the block's readiness gates, as a revert of the run
-// does.
+// restoreBlock restores what the block of a rollout has changed on the host in this run
+// and in the runs that it resumes, the last step first, and then runs the block's readiness
+// gates, as a revert of the runs does.
 func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.RestoreResult {
 	h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: fmt.Sprintf("restoring what %q has changed", b.Name)})
 	out := &engine.RestoreResult{}
@@ -32,6 +32,9 @@ func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.Resto
 	if err == nil {
 		err = h.runRestoreHandlers(ctx, tasks)
 	}
+	if v := h.inRollout; err == nil && v != nil && !v.block.HasHooks() {
+		err = h.recordEnd(ctx, v.block) // post_tasks record it themselves
+	}
 	var f *hostFailure
 	switch {
 	case errors.As(err, &f):
@@ -43,35 +46,51 @@ func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.Resto
 }
 
 // restoreTasks returns the tasks that restore a block: the backups of its tasks in reverse
-// order; then, in their order, resources that need files first, and gates.
+// order, those of the newest run first; then, in their order, resources that need files
+// first, and gates.
 func (r *run) restoreTasks(b *program.Block) ([]*program.Task, error) {
 	var undo, hold []*program.Task
-	for i := b.Begin + 1; i < b.End; i++ {
-		op := r.prog.Ops[i]
-		if op.Kind != program.OpTask {
-			continue
-		}
-		for _, late := range []bool{false, true} {
-			v := engine.Revert{Run: r.opts.RunID, Task: op.Task.ID, AfterFiles: late, SameRun: true}
-			t, err := op.Task.Replacing(v.ID(), engine.RevertModule, v)
-			if err != nil {
-				return nil, err
-			}
-			t.Prefix = "restore: "
-			t.Play, t.Block, t.OnlyHosts, t.Throttle = op.Task.Play, b.Parent, op.Task.OnlyHosts, nil
-			if late {
-				hold = append(hold, t)
-			} else {
+	for _, id := range r.chain() {
+		for i := b.End - 1; i > b.Begin; i-- {
+			if op := r.prog.Ops[i]; op.Kind == program.OpTask {
+				t, err := restoreTask(b, op.Task, engine.Revert{Run: id, Task: op.Task.ID, InRollout: true})
+				if err != nil {
+					return nil, err
+				}
 				t.Notify = op.Task.Notify
 				undo = append(undo, t)
+			}
+		}
+	}
+	for i := b.Begin + 1; i < b.End; i++ {
+		for _, id := range r.chain() {
+			if op := r.prog.Ops[i]; op.Kind == program.OpTask {
+				t, err := restoreTask(b, op.Task, engine.Revert{Run: id, Task: op.Task.ID, InRollout: true, AfterFiles: true})
+				if err != nil {
+					return nil, err
+				}
+				hold = append(hold, t)
 			}
 		}
 		if g := r.gateAt(i, b); g != nil {
 			hold = append(hold, g)
 		}
 	}
-	slices.Reverse(undo)
 	return append(undo, hold...), nil
+}
+
+// chain returns this run and those that it resumes, the newest first.
+func (r *run) chain() []string { return append([]string{r.opts.RunID}, r.opts.ResumedRuns...) }
+
+// restoreTask returns the task that reverts a task of a block.
+func restoreTask(b *program.Block, of *program.Task, v engine.Revert) (*program.Task, error) {
+	t, err := of.Replacing(v.ID(), engine.RevertModule, v)
+	if err != nil {
+		return nil, err
+	}
+	t.Prefix = "restore: "
+	t.Play, t.Block, t.OnlyHosts, t.Throttle = of.Play, b.Parent, of.OnlyHosts, nil
+	return t, nil
 }
 
 // gateAt returns the readiness gate of a task of the body of a rollout; nil for none.

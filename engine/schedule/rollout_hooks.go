@@ -14,7 +14,7 @@ import (
 // Reasons for which a host skips the pre_tasks or post_tasks of a rollout.
 const (
 	unchangedReason = "nothing of the rollout would change this host"
-	dueReason       = "only post_tasks are due, from an earlier run"
+	dueReason       = "an earlier run has changed this host, and did not come to the end of the rollout"
 )
 
 // changeStays describes a host on which only post_tasks have failed.
@@ -65,21 +65,18 @@ func (p rolloutPart) lost() string {
 	return ""
 }
 
-// beginHooks moves the host into the block. changes is false when only post_tasks are due.
-func (h *host) beginHooks(b *program.Block, changes bool) error {
-	if !b.HasHooks() {
-		h.cursor++
-		return nil
-	}
-	h.hooked = b
+// beginRollout moves the host into the block. changes is false when only checks and
+// post_tasks are due.
+func (h *host) beginRollout(b *program.Block, changes bool) error {
+	h.begun = b
 	if !changes {
 		h.skipPreTasks(b, dueReason)
 		return nil
 	}
 	if h.inRollout != nil {
-		h.inRollout.preTasks = true
+		h.inRollout.preTasks = b.HasHooks()
 	}
-	if err := h.recordPostTasks(b, false); err != nil {
+	if err := h.recordRollout(b, false); err != nil {
 		return err
 	}
 	h.cursor++
@@ -88,7 +85,7 @@ func (h *host) beginHooks(b *program.Block, changes bool) error {
 
 // runsAlways reports whether the host runs the always part of a block, which may be
 // post_tasks.
-func (h *host) runsAlways(b *program.Block) bool { return !b.HasHooks() || h.hooked == b }
+func (h *host) runsAlways(b *program.Block) bool { return !b.HasHooks() || h.begun == b }
 
 // skipPreTasks moves the host to the body of a block with a rollout.
 func (h *host) skipPreTasks(b *program.Block, reason string) {
@@ -137,40 +134,38 @@ func (h *host) beginPostTasks(b *program.Block, f *hostFailure) *hostFailure {
 	return f
 }
 
-// endHooks records on the host that the post_tasks of b have run.
-func (h *host) endHooks(ctx context.Context, b *program.Block) error {
-	if h.hooked != b {
+// recordEnd records on the host that it has come to the end of the rollout of b.
+func (h *host) recordEnd(ctx context.Context, b *program.Block) error {
+	if h.begun != b {
 		return nil
 	}
-	if err := h.recordPostTasks(b, true); err != nil {
+	if err := h.recordRollout(b, true); err != nil {
 		return err
 	}
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	h.hooked = nil
+	h.begun = nil
 	delete(h.pendingHandlers, b.Rollout.Name)
 	return nil
 }
 
-// postTasksDue reports whether an earlier run has begun the rollout on the host and has not
-// come to the end of its post_tasks.
-func (h *host) postTasksDue(b *program.Block) bool {
-	return b.HasHooks() && h.pendingHandlers[b.Rollout.Name]
-}
+// begunBefore reports whether an earlier run has begun the rollout on the host and has not
+// come to its end.
+func (h *host) begunBefore(b *program.Block) bool { return h.pendingHandlers[b.Rollout.Name] }
 
-// recordPostTasks adds a step that records on the host that the post_tasks of b are due, or
-// done.
-func (h *host) recordPostTasks(b *program.Block, done bool) error {
-	if h.run.opts.CheckOnly || b.End == b.Always+1 {
+// recordRollout adds a step that records on the host that it has begun the rollout of b, or
+// has come to its end.
+func (h *host) recordRollout(b *program.Block, done bool) error {
+	if h.run.opts.CheckOnly {
 		return nil
 	}
-	record := engine.DuePostTasks{Rollout: b.Rollout.Name, Done: done}
+	record := engine.RolloutRecord{Rollout: b.Rollout.Name, Done: done}
 	args, err := json.Marshal(record)
 	if err != nil {
-		return fmt.Errorf("arguments of %s: %w", engine.PostTasksModule, err)
+		return fmt.Errorf("arguments of %s: %w", engine.RolloutRecordModule, err)
 	}
-	task := &program.Task{ID: record.ID(), Name: record.ID(), Play: h.run.prog.Ops[b.Begin].Play, Block: b, Kind: engine.Kind{Name: engine.PostTasksModule}}
+	task := &program.Task{ID: record.ID(), Name: record.ID(), Play: h.run.prog.Ops[b.Begin].Play, Block: b, Kind: engine.Kind{Name: engine.RolloutRecordModule}}
 	h.seg.entries = append(h.seg.entries, &entry{op: h.cursor, task: task,
 		step: &engine.Step{ID: task.ID, Name: task.Name, Module: task.Kind.Name, Args: args, Quiet: true}})
 	h.seg.steps++

@@ -68,8 +68,8 @@ func newHookedHosts(hosts int) *hookedHosts {
 func (w *hookedHosts) step(host string, check bool, s engine.Step) string {
 	w.mu.Lock()
 	switch {
-	case s.Module == engine.PostTasksModule:
-		var due engine.DuePostTasks
+	case s.Module == engine.RolloutRecordModule:
+		var due engine.RolloutRecord
 		if err := json.Unmarshal(s.Args, &due); err != nil || check || due.Rollout != "site.yaml/rollout/settings" {
 			panic(fmt.Sprintf("%s: %v", s.Args, err))
 		}

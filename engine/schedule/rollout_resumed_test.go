@@ -2,7 +2,9 @@ package schedule
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,5 +48,50 @@ func TestRolloutAfterInterruptedRun(t *testing.T) {
 		if got := w.of(h); got != "healthy uncordon unsilence" {
 			t.Errorf("%s: %s", h, got)
 		}
+	}
+}
+
+// TestRolloutOfAHostThatWasChangedBefore checks a host whose change is of a run that was
+// killed before its gate: nothing is left to change there, and yet it passes the gate, or is
+// restored. Only a run that resumes the killed one may restore its changes.
+func TestRolloutOfAHostThatWasChangedBefore(t *testing.T) {
+	tests := map[string]struct {
+		sick    bool
+		resumes []string
+		log     string
+		outcome engine.Outcome
+		begun   bool // the record after the run
+	}{
+		"its gate holds":                       {resumes: []string{"r0"}, log: "n1 healthy", outcome: engine.OutcomeDone},
+		"its gate does not hold":               {sick: true, resumes: []string{"r0"}, log: "n1 sick,n1 back,n1 healthy", outcome: engine.OutcomeRestored},
+		"its gate does not hold, in a new run": {sick: true, log: "n1 sick,n1 sick", outcome: engine.OutcomeAborted, begun: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newRolloutHosts()
+			w.changer = "r0"
+			w.new["n1"], w.begun["n1"], w.allergy["n1"] = true, true, tt.sick
+			s := rolled(w, 0, 1)
+			s.opts = func(o *Options) { o.ResumedRuns = tt.resumes }
+			r := s.run(t, t.Context(), fmt.Sprintf(rolloutBook, "1"))
+			if got := strings.Join(w.log, ","); got != tt.log || r.Outcome() != tt.outcome || w.begun["n1"] != tt.begun {
+				t.Errorf("%s, begun %t: %s\nwant %s, begun %t: %s\n%s", r.Outcome(), w.begun["n1"], got, tt.outcome, tt.begun, tt.log, summary(r))
+			}
+		})
+	}
+}
+
+// TestRolloutRecord: a host has the record while it is between its change and its gate.
+func TestRolloutRecord(t *testing.T) {
+	w := newRolloutHosts()
+	w.lose["n1"] = true
+	rolled(w, 0, 1).run(t, t.Context(), fmt.Sprintf(rolloutBook, "1"))
+	if !w.begun["n1"] {
+		t.Error("a host that was lost before its gate has no record of the rollout")
+	}
+	w.lose["n1"] = false
+	rolled(w, 0, 1).run(t, t.Context(), fmt.Sprintf(rolloutBook, "1"))
+	if w.begun["n1"] || w.log[len(w.log)-1] != "n1 healthy" {
+		t.Errorf("after the next run: begun %t, %v", w.begun["n1"], w.log)
 	}
 }

@@ -37,7 +37,7 @@ func (h *host) soak(ctx context.Context, b *program.Block) (back bool, err error
 	failure.Message = fmt.Sprintf("after the soak time of %s: %s", limit, failure.Message)
 	f.failure, f.at = &failure, b.Rollout.Body.End
 	v.failure, h.cursor = f, b.End
-	if h.hooked != b {
+	if !b.HasHooks() {
 		return false, f
 	}
 	v.restoring = true

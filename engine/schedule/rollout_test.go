@@ -31,10 +31,12 @@ type rolloutHosts struct {
 	log     []string
 	pause   time.Duration
 	task    string // the number of the task config, with a dot
+	changer string // the run that has changed the hosts; "r1" by default
+	begun   map[string]bool
 }
 
 func newRolloutHosts() *rolloutHosts {
-	return &rolloutHosts{new: map[string]bool{}, allergy: map[string]bool{}, stuck: map[string]bool{}, lose: map[string]bool{}, inside: map[string]bool{}, task: ".1"}
+	return &rolloutHosts{new: map[string]bool{}, allergy: map[string]bool{}, stuck: map[string]bool{}, lose: map[string]bool{}, inside: map[string]bool{}, begun: map[string]bool{}, task: ".1", changer: "r1"}
 }
 
 func (w *rolloutHosts) step(host string, check bool, s engine.Step) string {
@@ -42,12 +44,19 @@ func (w *rolloutHosts) step(host string, check bool, s engine.Step) string {
 	defer w.mu.Unlock()
 	note := func(text string) { w.log = append(w.log, host+" "+text) }
 	switch {
+	case s.Module == engine.RolloutRecordModule:
+		var record engine.RolloutRecord
+		if err := json.Unmarshal(s.Args, &record); err != nil || check {
+			panic(fmt.Sprintf("%s: %v", s.Args, err))
+		}
+		w.begun[host] = !record.Done
+		return "change"
 	case s.Module == engine.RevertModule:
 		var v engine.Revert
 		if err := json.Unmarshal(s.Args, &v); err != nil {
 			panic(err)
 		}
-		if v.Run != "r1" || !v.SameRun || v.AfterFiles || !strings.HasSuffix(v.Task, w.task) || !w.new[host] {
+		if v.Run != w.changer || !v.InRollout || v.AfterFiles || !strings.HasSuffix(v.Task, w.task) || !w.new[host] {
 			return "ok"
 		}
 		if w.stuck[host] {
@@ -111,6 +120,14 @@ func rolled(w *rolloutHosts, masters, minions int) *scenario {
 	}
 	s.inv.hosts = slices.Concat(s.inv.groups["masters"], s.inv.groups["minions"])
 	s.fleet.onSegment = w.step
+	s.fleet.pending = func(host string) []string {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.begun[host] {
+			return []string{"site.yaml/rollout/settings"}
+		}
+		return nil
+	}
 	return s
 }
 
@@ -278,7 +295,7 @@ func TestRolloutInterrupted(t *testing.T) {
 	s.opts = func(o *Options) { o.Interrupt = interrupt }
 	s.fleet.onSegment = func(host string, check bool, step engine.Step) string {
 		did := w.step(host, check, step)
-		if did == "change" && !check {
+		if did == "change" && step.Name == "config" && !check {
 			close(interrupt)
 			time.Sleep(50 * time.Millisecond) // the run takes note of it
 		}

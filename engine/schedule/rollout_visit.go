@@ -57,7 +57,7 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 	if err != nil {
 		return err
 	}
-	if !found.changes && !h.postTasksDue(b) {
+	if !found.changes && !h.begunBefore(b) {
 		h.run.coordinator.passRollout(h, b.Begin, func(r *rollout.Rollout) { r.PassIn(h.name, limits.Domains) })
 		if found.waits && found.failed == nil {
 			h.skipPreTasks(b, unchangedReason)
@@ -65,7 +65,7 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 		}
 		return h.acceptPreview(b, found)
 	}
-	limits.Interrupted = h.postTasksDue(b)
+	limits.Interrupted = h.begunBefore(b)
 	limits.Finishing = limits.Interrupted && !found.changes
 	limits.FailedBefore = slices.Contains(h.run.opts.FailedBefore, h.name)
 	if err := h.run.coordinator.enterRollout(ctx, h, b.Begin, limits); err != nil {
@@ -75,7 +75,7 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 	if h.run.coordinator.isCanary(h, b.Begin) {
 		h.inRollout.soak = soak
 	}
-	return h.beginHooks(b, found.changes)
+	return h.beginRollout(b, found.changes)
 }
 
 // checkRollout decides in check mode whether the host would run pre_tasks and post_tasks.
@@ -90,9 +90,9 @@ func (h *host) checkRollout(ctx context.Context, b *program.Block) error {
 	}
 	switch {
 	case found.changes, found.failed != nil && h.checkState.firstChange != "":
-		return h.beginHooks(b, true)
-	case h.postTasksDue(b):
-		return h.beginHooks(b, false)
+		return h.beginRollout(b, true)
+	case h.begunBefore(b):
+		return h.beginRollout(b, false)
 	}
 	h.skipPreTasks(b, unchangedReason)
 	return nil
@@ -160,7 +160,7 @@ func (h *host) restoreBody(ctx context.Context, f *hostFailure) {
 		f.restored = &engine.RestoreResult{Failure: "left as it is, as asked"}
 	default:
 		f.restored = h.restoreBlock(ctx, h.inRollout.block.Rollout.Body)
-		if f.restored.Clean() && !h.inRollout.changed {
+		if f.restored.Clean() && f.restored.Steps == 0 && !h.inRollout.changed {
 			f.restored = nil
 		}
 	}
@@ -203,7 +203,7 @@ func (h *host) failRollout(ctx context.Context, f *hostFailure) *hostFailure {
 	default:
 		cause = fmt.Sprintf("%s failed at %q after it was changed; %s", h.name, f.step, f.restored)
 	}
-	h.inRollout, h.hooked = nil, nil
+	h.inRollout, h.begun = nil, nil
 	if why := h.run.coordinator.leaveRollout(h, v.block.Begin, outcome, cause); why != nil {
 		h.run.abort(why)
 	}
