@@ -7,6 +7,14 @@ import (
 	"strings"
 )
 
+// writeBeforeBackup writes what requireRestored checks.
+func (s *site) writeBeforeBackup() {
+	s.T.Helper()
+	s.Kubectl("m1", "delete --ignore-not-found configmap/before-the-backup configmap/after-the-backup secret/before-the-backup")
+	s.Kubectl("m1", "create configmap before-the-backup")
+	s.Kubectl("m1", "create secret generic before-the-backup --from-literal=key=value")
+}
+
 // backup saves a snapshot of etcd and returns the path of its copy.
 func (s *site) backup() string {
 	s.T.Helper()
@@ -36,8 +44,7 @@ func (s *site) requireRestored(master string) {
 // etcdRestored restores an older snapshot on three masters, with a controller that is
 // killed at every change.
 func etcdRestored(s *site) {
-	s.Kubectl("m1", "create configmap before-the-backup")
-	s.Kubectl("m1", "create secret generic before-the-backup --from-literal=key=value")
+	s.writeBeforeBackup()
 	file := s.backup()
 	s.Kubectl("m1", "create configmap after-the-backup")
 	killed := 0
@@ -62,8 +69,7 @@ func etcdRestored(s *site) {
 // and lets the others come back as new ones.
 func quorumLost(s *site) {
 	good := s.inventory()
-	s.Kubectl("m1", "create configmap before-the-backup")
-	s.Kubectl("m1", "create secret generic before-the-backup --from-literal=key=value")
+	s.writeBeforeBackup()
 	for _, h := range []string{"m2", "m3"} {
 		if err := s.Kill(s.T.Context(), h); err != nil {
 			s.T.Fatal(err)
