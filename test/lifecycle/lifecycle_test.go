@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"testing"
+	"time"
 
 	"deployer/test/harness"
 	"deployer/test/lab/lab"
@@ -43,7 +44,7 @@ var scenarios = []scenario{
 	{name: "runbooks", run: runbooks},
 	{name: "minion_leaves", run: minionLeaves, tolerate: prober.Tolerance{Rebooted: []string{"n3"}}},
 	{name: "first_master_leaves", run: firstMasterLeaves, tolerate: prober.Tolerance{NotReady: []string{"m1"}}},
-	{name: "dead_master", run: deadMaster, tolerate: prober.Tolerance{NotReady: []string{"m2"}}},
+	{name: "dead_master", run: deadMaster, tolerate: prober.Tolerance{NotReady: []string{"m2"}, DNSGap: time.Minute}},
 	{name: "killed_removal", run: killedRemoval, tolerate: prober.Tolerance{NotReady: []string{"m3"}}},
 	{name: "upgrade_apiserver", begin: olderCluster, run: apiserverOnly},
 	{name: "upgrade", begin: olderCluster, run: upgradeAll},

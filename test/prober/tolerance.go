@@ -12,16 +12,22 @@ import (
 // all nodes are Ready all the time.
 type Tolerance struct {
 	// Gap is how long a gap may be, by default [Retry]. Calls may fail within a longer one.
-	Gap      time.Duration
+	Gap time.Duration
+	// DNSGap is Gap for DNS, where a node with a DNS pod loses its power: until Kubernetes
+	// notices, after 50 s (--node-monitor-grace-period), the Service still has that pod.
+	DNSGap   time.Duration
 	Rebooted []string // hosts that reboot: calls from there and their readiness do not count
 	NotReady []string // nodes that may be not Ready for a while
 }
 
 // Problems returns a line for each breach of the rule that is not tolerated.
 func (r Report) Problems(t Tolerance) (all []string) {
-	gap := cmp.Or(t.Gap, Retry)
 	problem := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	for _, kind := range kinds {
+		gap := cmp.Or(t.Gap, Retry)
+		if kind == KindDNS {
+			gap = cmp.Or(t.DNSGap, gap)
+		}
 		sum := r.Sum(kind, t.Rebooted...)
 		if sum.Calls == 0 {
 			problem("%s: no call was made", kind)
