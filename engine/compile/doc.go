@@ -121,6 +121,12 @@
 //	spread           an expression, such as the label of a zone: waiting hosts take turns over its values
 //	max_fail         the number of hosts that may fail after the canaries before the rollout stops;
 //	                 default 0. The limit of the host that fails counts
+//	steps            a list of {hosts, max_parallel, max_fail}: the hosts of a step are done before those of
+//	                 the next one begin; hosts of no step come last. hosts is a group or pattern, or a list
+//	                 of these. max_parallel holds beside that of the rollout; max_fail replaces it for
+//	                 these hosts. A step {parallel: [...]} has several such groups side by side. A host is
+//	                 in the first group that has it. Canaries are of the first step that has a host of
+//	                 their group. Also an expression that gives such a list
 //	critical         groups or patterns of hosts: when one of them fails, the rollout stops
 //	soak             a duration such as 2m, or an expression that gives one: after the change of a canary
 //	                 and its post_tasks the rollout waits so long, and then the gates of the block must hold

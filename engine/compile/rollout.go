@@ -29,6 +29,7 @@ type rawRollout struct {
 	Spread         yaml.Node `yaml:"spread"`
 	Soak           yaml.Node `yaml:"soak"`
 	Pause          yaml.Node `yaml:"pause"`
+	Steps          yaml.Node `yaml:"steps"`
 }
 
 // rawDomainLimit holds the keys of one limit of max_unavailable as written.
@@ -68,7 +69,45 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 		c.fail(d.At(&raw.Canaries).Errorf("canaries: want a number of hosts of each group, or an expression"))
 	}
 	r.MaxUnavailable = c.domainLimits(d, &raw.MaxUnavailable, "max_unavailable")
+	r.Steps = c.rolloutSteps(d, &raw.Steps)
 	return r
+}
+
+// rolloutSteps compiles the steps of a rollout: a list, or an expression that gives one.
+func (c *compiler) rolloutSteps(d *lang.Document, n *yaml.Node) *lang.Value {
+	if isNull(n) {
+		return nil
+	}
+	out, err := lang.CompileValue(d, n)
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	if len(out.Refs().Names()) > 0 || n.Kind == yaml.ScalarNode {
+		return out
+	}
+	v, err := out.Eval(nil)
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	steps, err := program.ParseSteps(v)
+	if err != nil {
+		c.fail(d.At(n).Errorf("rollout: steps%v", err))
+	}
+	for _, groups := range steps {
+		for _, g := range groups {
+			for _, name := range g.Hosts {
+				if c.lib.Match == nil || name == "all" {
+					continue
+				}
+				if _, err := c.lib.Match(name); err != nil {
+					c.fail(d.At(n).Errorf("rollout: steps: group %q: %v", name, err))
+				}
+			}
+		}
+	}
+	return out
 }
 
 // domainLimits compiles a mapping with by and limit, a list of them, or an expression that

@@ -41,6 +41,8 @@ type Rollout struct {
 	Spread *lang.Expr
 	// Pause are conditions under which the run stops after the canaries, until it is resumed.
 	Pause []*lang.Expr
+	// Steps computes the steps of the rollout; nil for none. See Block.Steps.
+	Steps *lang.Value
 	// Soak is the time after the change of a canary at whose end its gates must hold again.
 	Soak Duration
 }
@@ -109,6 +111,9 @@ func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 	}
 	if unknown(r.Spread) {
 		c.Spread = nil
+	}
+	if r.Steps != nil && !known(r.Steps.Refs()) {
+		c.Steps = nil
 	}
 	return &c
 }

@@ -32,6 +32,10 @@ type Rules struct {
 	Critical map[string]bool
 	// Pause lets no host enter after the canaries.
 	Pause bool
+	// Steps are changed one after the other, and then the hosts that are in no step. Groups
+	// of Canary have their canary when the first of their hosts has its step. Hosts that an
+	// earlier run has left inside wait for no step.
+	Steps []Step
 }
 
 // Entrant is a host that has changes. Its limits hold when it enters, and when it fails.
@@ -80,6 +84,7 @@ const (
 // Rollout is the state of one rollout. It is not safe for concurrent use.
 type Rollout struct {
 	rules     Rules
+	places    map[string]place
 	undecided map[string]bool
 	waiting   []Entrant
 	inside    map[string]Entrant
@@ -95,7 +100,7 @@ type Rollout struct {
 // New returns a rollout over hosts that are all undecided.
 func New(rules Rules, hosts []string) *Rollout {
 	rules.Canaries = max(rules.Canaries, 1)
-	r := &Rollout{rules: rules, undecided: map[string]bool{}, inside: map[string]Entrant{}, canary: map[string]bool{}, proved: map[string]bool{},
+	r := &Rollout{rules: rules, places: places(rules.Steps), undecided: map[string]bool{}, inside: map[string]Entrant{}, canary: map[string]bool{}, proved: map[string]bool{},
 		insideBy: map[string]int{}, entered: map[string]int{}, domains: map[string]int{}}
 	for _, h := range hosts {
 		r.undecided[h] = true
@@ -152,7 +157,7 @@ func (r *Rollout) Leave(host string, o Outcome) {
 		r.proved[host] = true
 	case Failed:
 		r.failed = append(r.failed, host)
-		r.stopped = r.stopped || canary || r.rules.Critical[host] || len(r.failed) > e.MaxFail
+		r.stopped = r.stopped || canary || r.rules.Critical[host] || r.overBudget(e)
 	case Unchanged:
 	}
 }
@@ -168,7 +173,7 @@ func (r *Rollout) Stopped() bool { return r.stopped }
 
 // Paused reports whether hosts wait that only Rules.Pause keeps from entering.
 func (r *Rollout) Paused() bool {
-	return !r.stopped && len(r.waiting) > 0 && r.stage() == nil && r.atPause()
+	return !r.stopped && len(r.waiting) > 0 && r.stage(r.current()) == nil && r.atPause()
 }
 
 // atPause reports whether canaries have proved the change, and a pause follows.
@@ -183,11 +188,11 @@ func (r *Rollout) Untouched() int { return len(r.waiting) + len(r.undecided) }
 func (r *Rollout) Next() []string {
 	var in []string
 	for {
-		e, ok := r.next()
+		e, canary, ok := r.next()
 		if !ok {
 			return in
 		}
-		r.canary[e.Host] = r.stage() != nil && !e.Finishing
+		r.canary[e.Host] = canary
 		r.waiting = slices.DeleteFunc(r.waiting, func(w Entrant) bool { return w.Host == e.Host })
 		r.inside[e.Host] = e
 		for _, d := range e.Domains {
@@ -198,21 +203,26 @@ func (r *Rollout) Next() []string {
 	}
 }
 
-func (r *Rollout) next() (e Entrant, ok bool) {
+func (r *Rollout) next() (e Entrant, canary, ok bool) {
 	if r.stopped {
-		return Entrant{}, false
+		return Entrant{}, false, false
 	}
 	if e, ok := r.first(func(e Entrant) bool { return e.Finishing && !r.taken(e.Host) }); ok {
-		return e, true
+		return e, false, true
 	}
-	if group := r.stage(); group != nil {
+	step := r.current()
+	open := func(e Entrant) bool { return e.Interrupted || r.placeOf(e.Host).step == step }
+	if group := r.stage(step); group != nil {
 		// Without a waiting host of the group, one that is undecided may become its canary.
-		return r.first(func(e Entrant) bool { return group[e.Host] && r.mayBeCanary(e, group) })
+		e, ok := r.first(func(e Entrant) bool { return group[e.Host] && open(e) && r.mayBeCanary(e, group) })
+		return e, ok, ok
 	}
 	if r.atPause() {
-		return Entrant{}, false
+		return Entrant{}, false, false
 	}
-	return r.first(r.mayEnter())
+	mayEnter := r.mayEnter()
+	e, ok = r.first(func(e Entrant) bool { return open(e) && mayEnter(e) && !r.groupFull(e, !e.Interrupted) })
+	return e, false, ok
 }
 
 // first returns the waiting host that is next among those that test accepts.
@@ -254,11 +264,21 @@ func (r *Rollout) mayBeCanary(e Entrant, group map[string]bool) bool {
 			return false
 		}
 	}
-	if len(r.inside) >= e.MaxParallel || r.taken(e.Host) {
+	if len(r.inside) >= e.MaxParallel || r.taken(e.Host) || r.groupFull(e, false) {
 		return false
 	}
-	return !e.FailedBefore || !anyOf(group, r.undecided) &&
-		!slices.ContainsFunc(r.waiting, func(w Entrant) bool { return group[w.Host] && !w.FailedBefore })
+	if !e.FailedBefore {
+		return true
+	}
+	step := r.placeOf(e.Host).step
+	for h := range r.undecided {
+		if group[h] && r.placeOf(h).step == step {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.waiting, func(w Entrant) bool {
+		return group[w.Host] && !w.FailedBefore && (w.Interrupted || r.placeOf(w.Host).step == step)
+	})
 }
 
 // mayEnter returns a test: whether the limits let a waiting host enter after the canaries.
@@ -287,8 +307,8 @@ func (r *Rollout) mayEnter() func(Entrant) bool {
 	}
 }
 
-// stage returns the first group that still needs a canary; nil after the last.
-func (r *Rollout) stage() map[string]bool {
+// stage returns the first group that still needs a canary in a step; nil after the last.
+func (r *Rollout) stage(step int) map[string]bool {
 	for _, group := range r.rules.Canary {
 		proved := 0
 		for h := range r.proved {
@@ -296,17 +316,27 @@ func (r *Rollout) stage() map[string]bool {
 				proved++
 			}
 		}
-		if proved < r.rules.Canaries && r.mayCome(group) {
+		if proved < r.rules.Canaries && r.mayCome(group, step) {
 			return group
 		}
 	}
 	return nil
 }
 
-// mayCome reports whether a host of the group is inside, waits, or is undecided.
-func (r *Rollout) mayCome(group map[string]bool) bool {
-	return r.anyInside(group) || anyOf(group, r.undecided) ||
-		slices.ContainsFunc(r.waiting, func(e Entrant) bool { return group[e.Host] })
+// mayCome reports whether a host of the group is inside, or waits or is undecided in a
+// step.
+func (r *Rollout) mayCome(group map[string]bool, step int) bool {
+	if r.anyInside(group) || slices.ContainsFunc(r.waiting, func(e Entrant) bool {
+		return group[e.Host] && (e.Interrupted || r.placeOf(e.Host).step == step)
+	}) {
+		return true
+	}
+	for h := range r.undecided {
+		if group[h] && r.placeOf(h).step == step {
+			return true
+		}
+	}
+	return false
 }
 
 // taken reports whether a group with one place has another host inside.
@@ -320,16 +350,6 @@ func (r *Rollout) taken(host string) bool {
 func (r *Rollout) anyInside(group map[string]bool) bool {
 	for h := range r.inside {
 		if group[h] {
-			return true
-		}
-	}
-	return false
-}
-
-// anyOf reports whether two sets share a host.
-func anyOf(a, b map[string]bool) bool {
-	for h := range b {
-		if a[h] {
 			return true
 		}
 	}

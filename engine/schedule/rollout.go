@@ -64,7 +64,11 @@ func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout,
 	if canaries.Count == 0 {
 		canary = nil
 	}
-	out.rules = rollout.New(rollout.Rules{Canary: canary, Canaries: canaries.Count, OneAtATime: single, Critical: critical, Pause: pause}, names)
+	steps, err := r.stepsOf(b, vars, names)
+	if err != nil {
+		return nil, err
+	}
+	out.rules = rollout.New(rollout.Rules{Canary: canary, Canaries: canaries.Count, OneAtATime: single, Critical: critical, Pause: pause, Steps: steps}, names)
 	return out, nil
 }
 

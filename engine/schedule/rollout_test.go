@@ -506,3 +506,38 @@ func TestRolloutsAtRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestRolloutSteps: steps are computed once, from an expression too; hosts of one step are
+// done before those of the next begin, and a failure beyond a group's budget stops.
+func TestRolloutSteps(t *testing.T) {
+	book := func(steps string) string {
+		return strings.Replace(fmt.Sprintf(rolloutBook, "100%"), "canary: [minions, masters]", "canary: [], steps: "+steps, 1)
+	}
+	const list = `[{hosts: [n3, n4]}, {parallel: [{hosts: minions, max_parallel: 1, max_fail: 1}, {hosts: [masters]}]}]`
+	changed := func(w *rolloutHosts) (out []string) {
+		for _, line := range w.log {
+			if host, ok := strings.CutSuffix(line, " change"); ok {
+				out = append(out, host)
+			}
+		}
+		return out
+	}
+	for name, steps := range map[string]string{"written": list, "computed": `"{{ order }}"`} {
+		w := newRolloutHosts()
+		w.pause = 2 * time.Millisecond
+		s := rolled(w, 2, 5)
+		r := s.run(t, t.Context(), strings.Replace(book(steps), "- hosts: all\n", "- hosts: all\n  vars: {order: "+list+"}\n", 1))
+		got := changed(w)
+		first := slices.Sorted(slices.Values(got[:min(2, len(got))]))
+		if diff := cmp.Diff([]string{"n3", "n4"}, first); diff != "" || len(got) != 7 || r.Outcome() != engine.OutcomeDone {
+			t.Errorf("%s: %v, %s\n%s", name, got, r.Outcome(), summary(r))
+		}
+	}
+	w := newRolloutHosts()
+	w.allergy = map[string]bool{"n1": true, "n2": true, "n5": true}
+	s := rolled(w, 0, 5)
+	r := s.run(t, t.Context(), book(list))
+	if !strings.Contains(r.Aborted, `the rollout of "settings" has stopped`) || len(changed(w)) != 4 {
+		t.Errorf("the second failure of a group with a budget of one: %q, changed %v", r.Aborted, changed(w))
+	}
+}

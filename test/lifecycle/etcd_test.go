@@ -83,16 +83,16 @@ func quorumLost(s *site) {
 	s.requireMembers("m1")
 	s.Must("install")
 	s.setInventory(good)
-	for _, h := range []string{"m2", "m3"} {
-		s.Must("scale-down", "--dead", h, "--yes", "--allow-masters")
-	}
+	s.Must("scale-down", "--dead", "m2", "m3", "--yes", "--allow-masters")
 	for _, h := range []string{"m2", "m3"} {
 		// One at a time: together they would be the old cluster again.
 		if err := s.Start(s.T.Context(), h); err != nil {
 			s.T.Fatal(err)
 		}
+		s.setRoles([]string{"m1", h}, minions)
 		s.scaleDown(h)
 	}
+	s.setInventory(good)
 	s.Must("scale-up", "m2", "m3")
 	s.RequireReady(nodes)
 	s.requireMembers(masters...)
