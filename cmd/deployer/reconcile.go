@@ -203,7 +203,7 @@ func (c *reconciliation) plan(ctx context.Context, planned *runs.Run, results *u
 		if err != nil {
 			return nil, err
 		}
-		printBatches(c.stdout, planned.Project.Cluster, o, limits)
+		printBatches(c.stdout, planned.Project.Cluster, o, limits, nil)
 	}
 	return found, c.showPlan(c.stdout, planned, found.Plan)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"deployer/limit"
 	"deployer/project"
@@ -27,6 +28,8 @@ type upgradeOptions struct {
 	canary         int
 	only           []string
 	drain          string
+	rolloutFile    string
+	plan           rolloutPlan // of rolloutFile
 }
 
 // upgradeComponents are the values of --only, in the order of an upgrade.
@@ -59,6 +62,9 @@ taken back at once.`,
   deployer upgrade --only kube-apiserver`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.readRollout(cmd.Flags()); err != nil {
+				return err
+			}
 			given, err := o.resolve()
 			if err != nil {
 				return err
@@ -70,6 +76,9 @@ taken back at once.`,
 				return err
 			}
 			if _, err := o.rollout(r.Project); err != nil {
+				return err
+			}
+			if _, err := o.plan.resolve(r.Project); err != nil {
 				return err
 			}
 			return runUpgrade(cmd.Context(), e, runner, r, o)
@@ -93,6 +102,7 @@ func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
 	f.DurationVar(&o.soak, "soak", 0, "time to watch the first master and the first minions before others begin, such as 2m")
 	f.BoolVar(&o.pause, "pause", false, "end after the first minions; deployer resume continues with the others")
 	o.flags(cmd)
+	f.StringVar(&o.rolloutFile, "rollout", "", "`file` with the order of minions and the limits of the upgrade, in steps; see the guide on upgrades. Flags replace its keys")
 	f.StringSliceVar(&o.only, "only", nil, "change only the versions of these components: "+strings.Join(upgradeComponents, ", "))
 	o.drain = upgrade.DrainAuto
 	f.Var(&enumFlag{&o.drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
@@ -105,6 +115,18 @@ func defaultUpgrade(run runOptions) upgradeOptions {
 	upgradeFlags(&cobra.Command{}, &o) // sets the defaults
 	o.runOptions = run
 	return o
+}
+
+// readRollout reads the file of --rollout, if there is one.
+func (o *upgradeOptions) readRollout(flags *pflag.FlagSet) (err error) {
+	if o.rolloutFile == "" {
+		return nil
+	}
+	if o.plan, err = readRolloutPlan(o.rolloutFile); err != nil {
+		return usageError(err)
+	}
+	o.plan.apply(o, flags)
+	return nil
 }
 
 // resolve returns the options of the run: flags become variables of the playbook.
@@ -134,6 +156,9 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 	out.Extra = map[string]any{
 		"upgrade_batch": o.batch, "upgrade_max_fail": o.maxFail, "upgrade_canary": o.canary, "upgrade_soak": o.soak.String(), "upgrade_pause": o.pause,
 		"upgrade_only": only, "upgrade_drain": o.drain,
+	}
+	if steps := o.plan.vars(); len(steps) > 0 {
+		out.Extra["upgrade_steps"] = steps
 	}
 	return out, o.vars(out.Extra)
 }

@@ -26,6 +26,9 @@ that change, in the order of the upgrade, what is irreversible, the batches, and
 the changes of each host, as deployer plan does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.readRollout(cmd.Flags()); err != nil {
+				return err
+			}
 			given, err := o.resolve()
 			if err != nil {
 				return err
@@ -39,7 +42,11 @@ the changes of each host, as deployer plan does.`,
 			if err != nil {
 				return err
 			}
-			return planUpgrade(cmd.Context(), e, r, o, limits)
+			steps, err := o.plan.resolve(r.Project)
+			if err != nil {
+				return err
+			}
+			return planUpgrade(cmd.Context(), e, r, o, limits, steps)
 		},
 	}
 	upgradeFlags(cmd, &o)
@@ -50,7 +57,7 @@ the changes of each host, as deployer plan does.`,
 	return cmd
 }
 
-func planUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions, limits cluster.Rollout) error {
+func planUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions, limits cluster.Rollout, steps [][]stepHosts) error {
 	results := &upgradeResults{}
 	check := planOptions{runOptions: o.runOptions}
 	found, err := runWithDisplay(ctx, r, check.checkDisplay(e.stderr, r.TargetHosts()).with(results), r.Plan)
@@ -62,14 +69,14 @@ func planUpgrade(ctx context.Context, e env, r *runs.Run, o upgradeOptions, limi
 		return exitOutcome(found.Report)
 	}
 	results.printChanges(e.stdout)
-	printBatches(e.stdout, r.Project.Cluster, o, limits)
+	printBatches(e.stdout, r.Project.Cluster, o, limits, steps)
 	printHooks(e.stdout, r.Project.Cluster.Hooks)
 	showPlan(e.stdout, r, found.Plan, o.verbose > 0, check.estimator(ctx, e))
 	return exitOutcome(found.Report)
 }
 
 // printBatches prints the order of hosts with the sizes of batches and the limits.
-func printBatches(w io.Writer, c *cluster.Cluster, o upgradeOptions, limits cluster.Rollout) {
+func printBatches(w io.Writer, c *cluster.Cluster, o upgradeOptions, limits cluster.Rollout, steps [][]stepHosts) {
 	batch, _ := limit.Parse(o.batch) // resolve has parsed it
 	step := 1
 	line := func(format string, args ...any) {
@@ -77,15 +84,11 @@ func printBatches(w io.Writer, c *cluster.Cluster, o upgradeOptions, limits clus
 		step++
 	}
 	fmt.Fprintln(w, "order:")
-	var members, minions []string
+	var members []string
 	for _, m := range c.Etcd.Members {
 		members = append(members, m.Name)
 	}
-	for _, name := range c.Minions {
-		if !c.Nodes[name].IsMaster {
-			minions = append(minions, name)
-		}
-	}
+	minions := minionsOf(c)
 	line("a verified snapshot of etcd, of a follower where there is one")
 	line("etcd: %s, one at a time", inventory.CompressText(members))
 	line("masters: %s, one at a time", inventory.CompressText(c.Masters))
@@ -100,6 +103,7 @@ func printBatches(w io.Writer, c *cluster.Cluster, o upgradeOptions, limits clus
 		first = "one first, then "
 	}
 	line("minions: %s, %sat most %d at a time", inventory.CompressText(minions), first, max(batch.Of(len(minions)), 1))
+	printSteps(w, c, steps)
 	for _, l := range limits.MaxUnavailable {
 		fmt.Fprintf(w, "     at most %s at a time with the same %s\n", l.Limit, l.Label)
 	}

@@ -18,7 +18,7 @@ func TestPrintBatches(t *testing.T) {
 		Spread:         "zone", Critical: []string{"m1", "w2", "w3"},
 	}
 	var out bytes.Buffer
-	printBatches(&out, c, upgradeOptions{batch: "50%", canary: 1}, limits)
+	printBatches(&out, c, upgradeOptions{batch: "50%", canary: 1}, limits, nil)
 	want := `order:
   1. a verified snapshot of etcd, of a follower where there is one
   2. etcd: m1, one at a time

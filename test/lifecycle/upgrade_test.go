@@ -3,6 +3,8 @@
 package lifecycle
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -111,8 +113,12 @@ func upgradeAll(s *site) {
 	}
 	s.RequireTexts(o.All(), "deployer upgrade")
 	s.setInventory(good)
-	s.Must("upgrade", "plan", "--to", newer)
-	s.Must("upgrade", "--to", newer, "--batch-size", "2")
+	file := filepath.Join(s.T.TempDir(), "rollout.yaml")
+	if err := os.WriteFile(file, []byte("steps: [{hosts: n3}, {parallel: [{hosts: n2}, {hosts: n1}]}]\nbatch_size: 2\n"), 0o600); err != nil {
+		s.T.Fatal(err)
+	}
+	s.RequireTexts(s.Must("upgrade", "plan", "--to", newer, "--rollout", file).Stdout, "step 1: n3\n", "step 2: n2\n", "beside it: n1\n")
+	s.Must("upgrade", "--to", newer, "--rollout", file)
 	s.setVersion(newer)
 	s.requireAPIServers(newer)
 	s.requireKubelets(newer)
