@@ -88,7 +88,7 @@ func (c Runner) rollbackOne(name string, o RevertOptions) (*Revert, error) {
 	}
 	// The hosts have what the upgrade wanted, so the rule of the upgrade finds no reason
 	// for a drain. The way back of another minor version needs one, too.
-	if len(back.log.versions) > 0 && back.Invocation.Extra["upgrade_drain"] == upgrade.DrainAuto {
+	if len(back.log.versions) > 0 && back.Invocation.Extra["upgrade_drain"] == upgrade.DrainAuto && o.Extra["upgrade_drain"] == nil {
 		back.options.Extra = mergeVars(map[string]any{"upgrade_drain": upgrade.DrainAlways}, o.Extra)
 	}
 	return back, c.prepareRevert(back)

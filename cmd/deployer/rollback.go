@@ -10,11 +10,13 @@ import (
 
 	"deployer/project"
 	"deployer/runs"
+	"deployer/tasks/control/upgrade"
 )
 
 func newRollbackCommand(e env) *cobra.Command {
 	var o revertOptions
 	var lowerMinor bool
+	var drain string
 	cmd := &cobra.Command{
 		Use:     "rollback [RUN]",
 		GroupID: "cluster",
@@ -29,6 +31,8 @@ servers, which may not read what the newer ones have stored; --lower-minor does 
 the same. It always refuses to lower the minor version of etcd. The snapshot that the
 upgrade has saved is the way back then.
 
+Where no API server answers, --drain never restores hosts without moving their pods.
+
 On another machine than the one of the upgrade, rollback reads the record that hosts
 of the inventory keep of it, with --from-hosts or when this machine has no upgrade of
 the inventory. deployer resume continues a rollback that was cut short.
@@ -42,6 +46,9 @@ Set the older version in the inventory afterwards.`,
 			given, err := o.resolve()
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("drain") {
+				given.Extra = map[string]any{"upgrade_drain": drain}
 			}
 			runner := newRunner(e)
 			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
@@ -68,6 +75,8 @@ Set the older version in the inventory afterwards.`,
 	f.BoolVar(&o.force, "force", false, "also restore resources that have changed since the upgrade")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
 	o.from.fromHostsFlag(cmd)
+	f.Var(&enumFlag{&drain, []string{upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
+		"move pods to other nodes first, always or never; by default as the upgrade did, and for another minor version")
 	f.BoolVar(&lowerMinor, "lower-minor", false, "lower the minor version of API servers, although they may not read what the newer ones have stored")
 	return cmd
 }

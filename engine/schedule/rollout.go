@@ -17,6 +17,7 @@ type blockRollout struct {
 	rules   *rollout.Rollout
 	waiters map[string]*waiter
 	cause   string // the first failure
+	first   string // says for people who comes first
 	run     *run
 	paused  bool
 }
@@ -63,6 +64,9 @@ func (r *run) newBlockRollout(b *program.Block, members []*host) (*blockRollout,
 	}
 	if canaries.Count == 0 {
 		canary = nil
+	}
+	if len(canary) > 0 {
+		out.first = "a canary first, then "
 	}
 	steps, err := r.stepsOf(b, vars, names)
 	if err != nil {
@@ -179,7 +183,7 @@ func (c *coordinator) enterRollout(ctx context.Context, h *host, op int, e rollo
 		c.mu.Unlock()
 		return r.stopped()
 	}
-	w := newWaiter(h, fmt.Sprintf("its turn in the rollout of %q (a canary first, then %d at a time)", r.block.Name, e.MaxParallel))
+	w := newWaiter(h, fmt.Sprintf("its turn in the rollout of %q (%s%d at a time)", r.block.Name, r.first, e.MaxParallel))
 	r.rules.Wait(e)
 	r.waiters[h.name] = w
 	c.releaseWaiters(g)

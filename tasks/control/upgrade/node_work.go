@@ -44,6 +44,9 @@ func (n *NodeWork) Check(ctx context.Context, site engine.ActionContext) (engine
 	if err != nil {
 		return engine.Change{}, err
 	}
+	if n.Drain == DrainNever {
+		return n.decide(n.ofHost(site, want.Nodes[site.Host()], want)) // also without an API server
+	}
 	client, err := kube.Open(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
@@ -58,12 +61,18 @@ func (n *NodeWork) Check(ctx context.Context, site engine.ActionContext) (engine
 // work returns the work on a node, from the versions that its host has and from the API.
 func (n *NodeWork) work(ctx context.Context, client *kube.Client, site engine.ActionContext, want *cluster.Cluster, host string) (cluster.NodeWork, error) {
 	node := want.Nodes[host]
+	work := n.ofHost(site, node, want)
+	err := look(ctx, client, node.Name, &work)
+	return work, err
+}
+
+// ofHost returns the work on a node as far as its host knows it.
+func (n *NodeWork) ofHost(site engine.ActionContext, node cluster.Node, want *cluster.Cluster) cluster.NodeWork {
 	work := cluster.NodeWork{Changes: n.changes(site, want, node)}
 	if policies := preflight.FoundPolicies(site, node.Name, n.Found); policies != nil && n.concerns("kubelet") {
 		work.Policies = cluster.PolicyChanges(policies, node.KubeletConfig)
 	}
-	err := look(ctx, client, node.Name, &work)
-	return work, err
+	return work
 }
 
 // drains reports whether pods leave a node for the work on it. A drain of any node is

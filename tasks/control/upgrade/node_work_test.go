@@ -123,3 +123,16 @@ func TestNodeWork(t *testing.T) {
 		t.Errorf("a policy without a drain: %v", err)
 	}
 }
+
+// TestNodeWorkWithoutAPI: work that never drains is decided without an API server, so that
+// a rollback reaches a cluster of which none answers.
+func TestNodeWorkWithoutAPI(t *testing.T) {
+	site := newSite(t, "v1.35.4") // no client is provided
+	change, err := (&NodeWork{Found: "found", Drain: DrainNever}).Check(t.Context(), site)
+	if err != nil || change.Output["intrusive"] != false {
+		t.Errorf("never: %v, %v", change.Output, err)
+	}
+	if _, err := (&NodeWork{Found: "found"}).Check(t.Context(), site); err == nil {
+		t.Error("auto needs the API, and has found work without it")
+	}
+}
