@@ -43,8 +43,14 @@ func firstError(err, outcome error) error {
 
 // finishRun prints the summary of a run and returns its exit code.
 func finishRun(e env, r *runs.Run, report *engine.Report, o runOptions) error {
+	return finishRunWithHint(e, r, report, o, o.rerunHint(r))
+}
+
+// finishRunWithHint is finishRun with the command that users should type next; empty for
+// none.
+func finishRunWithHint(e env, r *runs.Run, report *engine.Report, o runOptions, hint string) error {
 	if o.output == "text" {
-		view.Summary(e.stdout, r.Program.Name, report, o.rerunHint(r))
+		view.Summary(e.stdout, r.Program.Name, report, hint)
 	}
 	return exitOutcome(report)
 }

@@ -171,11 +171,15 @@ func runUpgrade(ctx context.Context, e env, runner runs.Runner, r *runs.Run, o u
 	if report == nil {
 		return err
 	}
-	outcome := firstError(err, finishRun(e, r, report, o.runOptions))
+	back, hint := err == nil && o.autoRollback.after(report), o.rerunHint(r)
+	if back {
+		hint = "" // the run ends here
+	}
+	outcome := firstError(err, finishRunWithHint(e, r, report, o.runOptions, hint))
 	if o.output == "text" {
 		results.print(e.stdout)
 	}
-	if err == nil && o.autoRollback.after(report) {
+	if back {
 		return rollBackUpgrade(ctx, e, runner, r.ID(), o)
 	}
 	if o.output == "text" {
