@@ -50,7 +50,7 @@ func TestDrainedNodesHaveRemedy(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := &Revert{}
+	r := &Revert{program: &program.Program{}}
 	if r.log, err = readRunLog(journal.Path(dir, "r1")); err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +78,26 @@ func TestRecordsOfRunsAreNotIrreversible(t *testing.T) {
 	list := &irreversibleList{}
 	r.withoutBackup("n1", map[string]engine.RunHistory{"n1": {WithoutBackup: []string{due.ID(), "1.play.2", done.ID()}}}, list)
 	if diff := cmp.Diff([]Irreversible{{Description: "migrate", Hosts: []string{"n1"}}}, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTasksAroundRolloutsAreNotIrreversible checks that a revert does not list what it
+// repeats: the pre_tasks and post_tasks of a rollout.
+func TestTasksAroundRolloutsAreNotIrreversible(t *testing.T) {
+	task := func(id string) program.Op {
+		return program.Op{Kind: program.OpTask, Task: &program.Task{ID: id, Name: id}}
+	}
+	body := &program.Block{Begin: 2, End: 4}
+	block := &program.Block{Begin: 0, End: 7, Always: 5, Rollout: &program.Rollout{Body: body}}
+	ops := []program.Op{
+		{Kind: program.OpBlock, Block: block}, task("silence"), {Kind: program.OpBlock, Block: body}, task("migrate"),
+		{Kind: program.OpEnd, Block: body}, {Kind: program.OpAlways, Block: block}, task("unsilence"), {Kind: program.OpEnd, Block: block},
+	}
+	r := &Revert{log: &runLog{}, program: &program.Program{Ops: ops}}
+	list := &irreversibleList{}
+	r.withoutBackup("n1", map[string]engine.RunHistory{"n1": {WithoutBackup: []string{"silence", "migrate", "unsilence"}}}, list)
+	if diff := cmp.Diff([]Irreversible{{Description: "step migrate", Hosts: []string{"n1"}}}, list.all, cmp.AllowUnexported(Irreversible{})); diff != "" {
 		t.Error(diff)
 	}
 }

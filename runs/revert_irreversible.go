@@ -38,17 +38,23 @@ func (r *Revert) irreversible(preview *RevertPreview) []Irreversible {
 	return list.all
 }
 
-// withoutBackup lists the steps that changed something on a host without a backup.
+// withoutBackup lists the steps that changed something on a host without a backup. Steps of
+// pre_tasks and post_tasks are none of them: the revert runs these tasks again, around its
+// restores. A node that the run has left drained is listed all the same.
 func (r *Revert) withoutBackup(host string, all map[string]engine.RunHistory, list *irreversibleList) {
-	listed := map[string]bool{}
+	listed, repeated := map[string]bool{}, r.program.TasksAroundRollouts()
 	for _, c := range r.log.changed[host] {
+		if repeated[taskOf(c.step)] && !r.log.drained[c.drained] {
+			listed[c.step] = true
+			continue
+		}
 		if where, step := c.backupOf(host); !hasBackup(all[where], step) {
 			list.add(host, c.String()+r.uncordonHint(c), false)
 		}
 		listed[c.step] = true
 	}
 	for _, step := range all[host].WithoutBackup {
-		if action, _, ok := cutLast(step, "."); engine.IsRolloutRecord(step) || listed[step] || r.log.unchanged[host][step] || ok && listed[action] {
+		if action, _, ok := cutLast(step, "."); engine.IsRolloutRecord(step) || listed[step] || r.log.unchanged[host][step] || ok && listed[action] || repeated[taskOf(step)] {
 			continue // the step of an action stands for the modules that it ran
 		}
 		if _, by, delegated := strings.Cut(step, "/"); delegated && len(r.log.changed[by]) > 0 {

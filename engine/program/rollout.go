@@ -54,6 +54,23 @@ func (b *Block) HasHooks() bool { return b.Rollout != nil && b.Rollout.Body != b
 // PostTasks reports whether an operation is in the post_tasks of the block.
 func (b *Block) PostTasks(op int) bool { return b.HasHooks() && op > b.Always && op < b.End }
 
+// TasksAroundRollouts returns the ids of the tasks in pre_tasks and post_tasks of all blocks.
+func (p *Program) TasksAroundRollouts() map[string]bool {
+	out := map[string]bool{}
+	for _, op := range p.Ops {
+		if op.Kind != OpBlock || !op.Block.HasHooks() {
+			continue
+		}
+		b := op.Block
+		for i := b.Begin + 1; i < b.End; i++ {
+			if t := p.Ops[i].Task; t != nil && (i < b.Rollout.Body.Begin || b.PostTasks(i)) {
+				out[t.ID] = true
+			}
+		}
+	}
+	return out
+}
+
 // InForce reports whether the rollout applies to a host. For other hosts the block is a
 // block without rollout.
 func (b *Block) InForce(vars *lang.Vars) (bool, error) {
