@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // writeBeforeBackup writes what requireRestored checks.
@@ -83,6 +84,14 @@ func quorumLost(s *site) {
 	s.requireMembers("m1")
 	s.Must("install")
 	s.setInventory(good)
+	s.Eventually(2*time.Minute, "the restored cluster notices that m2 and m3 are dead", func() error {
+		for _, h := range []string{"m2", "m3"} {
+			if ready := s.Kubectl("m1", "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); ready == "True" {
+				return errNotReady(h + " is Ready")
+			}
+		}
+		return nil
+	})
 	s.Must("scale-down", "--dead", "m2", "m3", "--yes", "--allow-masters")
 	for _, h := range []string{"m2", "m3"} {
 		// One at a time: together they would be the old cluster again.
