@@ -3,8 +3,10 @@
 package lifecycle
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -66,6 +68,21 @@ func etcdRestored(s *site) {
 	s.unchanged("after the restore")
 }
 
+// startWithoutQuorum switches a host on whose etcd finds no majority, so that the boot does
+// not end, and waits until it answers.
+func (s *site) startWithoutQuorum(host string) {
+	s.T.Helper()
+	ctx, stop := context.WithCancel(s.T.Context())
+	var starting sync.WaitGroup
+	starting.Go(func() { _ = s.Start(ctx, host) }) // it is stopped below
+	s.Eventually(2*time.Minute, host+" answers", func() error {
+		_, err := s.SSH(s.T.Context(), host, "true")
+		return err
+	})
+	stop()
+	starting.Wait()
+}
+
 // quorumLost cuts the power of two of three masters, recovers from the one that is left,
 // and lets the others come back as new ones.
 func quorumLost(s *site) {
@@ -95,9 +112,7 @@ func quorumLost(s *site) {
 	s.Must("scale-down", "--dead", "m2", "m3", "--yes", "--allow-masters")
 	for _, h := range []string{"m2", "m3"} {
 		// One at a time: together they would be the old cluster again.
-		if err := s.Start(s.T.Context(), h); err != nil {
-			s.T.Fatal(err)
-		}
+		s.startWithoutQuorum(h)
 		s.setRoles([]string{"m1", h}, minions)
 		s.scaleDown(h)
 	}
