@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -21,6 +22,8 @@ type testSite struct {
 	t     *testing.T
 	fleet *fleet.Fleet
 	site  fleet.Site
+	// killing is true while a command is about to be killed; nil where nobody asks.
+	killing *atomic.Bool
 }
 
 func newTestSite(t *testing.T, hosts int, files map[string]string) *testSite {
@@ -82,6 +85,10 @@ func (s *testSite) deployer(code int, args ...string) (stdout, stderr string) {
 // contains all texts.
 func (s *testSite) kill(texts []string, args ...string) {
 	s.t.Helper()
+	if s.killing != nil {
+		s.killing.Store(true)
+		defer s.killing.Store(false)
+	}
 	victim := exec.CommandContext(s.t.Context(), os.Args[0], append(args, "-o", "json")...)
 	victim.Args[0] = "deployer" // see TestMain
 	out, err := victim.StdoutPipe()

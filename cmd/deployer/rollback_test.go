@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,8 +35,14 @@ const upgraded = `
 func newUpgradedSite(t *testing.T) (*testSite, string) {
 	t.Helper()
 	// Slow enough for a kill to come before the end.
-	slow := fleet.Options{Before: func(context.Context, *fleet.Host, string) { time.Sleep(100 * time.Millisecond) }}
+	killing := &atomic.Bool{}
+	slow := fleet.Options{Before: func(context.Context, *fleet.Host, string) {
+		if killing.Load() {
+			time.Sleep(time.Second)
+		}
+	}}
 	s := newTestSiteWith(t, 2, slow, map[string]string{"site.yaml": upgraded})
+	s.killing = killing
 	s.writeHostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml", "v1.35.4")
 	s.deployer(exitOK, "run", "site.yaml")
 	id := s.runs()[0].Header.Run
