@@ -57,6 +57,7 @@ var scenarios = []scenario{
 	{name: "etcd_restored", run: etcdRestored, outage: true},
 	{name: "quorum_lost", run: quorumLost, outage: true},
 	{name: "encryption_key_rotated", run: encryptionKeyRotated},
+	{name: "certificates_renewed", run: certificatesRenewed},
 	{name: "drain_and_reboot", run: drainAndReboot, tolerate: prober.Tolerance{Rebooted: []string{"n1"}}},
 	{name: "all_hosts_off", run: allHostsOff, outage: true},
 }
