@@ -7,18 +7,7 @@ package lifecycle
 func certificatesRenewed(s *site) {
 	const serving, apiserver = "/var/lib/kubelet/pki/kubelet-serving.crt", "/etc/kubernetes/pki/apiserver/apiserver.crt"
 	kubelets, apiservers := s.Digests(serving, nodes), s.Digests(apiserver, masters)
-	args := []string{"certs", "renew", "--all", "--yes"}
-	killed := 0
-	for ; s.StartRun(args...).KillAt(changed); killed++ {
-		if killed > 60 {
-			s.T.Fatal("the renewal makes no progress")
-		}
-		args = []string{"resume"}
-	}
-	s.T.Logf("the controller was killed %d times", killed)
-	if killed < 5 {
-		s.T.Errorf("the controller was killed %d times, want at least 5", killed)
-	}
+	s.killAtEveryChange([]string{"certs", "renew", "--all", "--yes"}, []string{"resume"})
 	for _, renewed := range []struct{ before, after map[string]string }{
 		{kubelets, s.Digests(serving, nodes)}, {apiservers, s.Digests(apiserver, masters)},
 	} {

@@ -50,18 +50,7 @@ func etcdRestored(s *site) {
 	s.writeBeforeBackup()
 	file := s.backup()
 	s.Kubectl("m1", "create configmap after-the-backup")
-	killed := 0
-	args := []string{"etcd", "restore", file, "--yes", "--cluster", "lab"}
-	for ; s.StartRun(args...).KillAt(changed); killed++ {
-		if killed > 60 {
-			s.T.Fatal("the restore makes no progress")
-		}
-		args = []string{"resume"}
-	}
-	s.T.Logf("the controller was killed %d times", killed)
-	if killed < 5 {
-		s.T.Errorf("the controller was killed %d times, want at least 5", killed)
-	}
+	s.killAtEveryChange([]string{"etcd", "restore", file, "--yes", "--cluster", "lab"}, []string{"resume"})
 	s.RequireReady(nodes)
 	s.requireMembers(masters...)
 	s.requireRestored("m1")

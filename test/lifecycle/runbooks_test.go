@@ -106,9 +106,3 @@ const drainOnly = `
       always:
         - {name: take pods again, kube_uncordon: {timeout: 60s}}
 `
-
-// changed fits the end of a step that has changed something.
-func changed(e map[string]any) bool {
-	result, _ := e["result"].(map[string]any)
-	return e["type"] == "step.end" && result["status"] == "changed"
-}
