@@ -19,9 +19,12 @@ type EtcdSpec struct {
 // EtcdBackup is the `cluster.etcd.backup:` section. The numbers hold for all snapshots on a
 // host, those of backups and upgrades included.
 type EtcdBackup struct {
-	Schedule   string `yaml:"schedule" json:"schedule" default:"daily" doc:"Times of the snapshots, as OnCalendar of systemd.time(7): daily, *-*-* 00/6:00:00. One member saves each time, a follower where there is one. With never none is saved."` // as OnCalendar of systemd.time(7), or never
-	Keep       int    `yaml:"keep" json:"keep" default:"15" doc:"Number of snapshots that stay on a host."`                                                                                                                                           // snapshots that stay on a host
-	MaxSizeMiB int    `yaml:"max_size_mib" json:"max_size_mib" default:"10240" doc:"Size in MiB of all snapshots on a host; the oldest are removed beyond it, never the newest."`                                                                     // MiB of all snapshots on a host
+	// As OnCalendar of systemd.time(7), or never.
+	Schedule string `yaml:"schedule" json:"schedule" default:"daily" doc:"Times of the snapshots, as OnCalendar of systemd.time(7): daily, *-*-* 00/6:00:00. One member saves each time, a follower where there is one. With never none is saved."`
+	// Number of snapshots that stay on a host.
+	Keep int `yaml:"keep" json:"keep" default:"15" doc:"Number of snapshots that stay on a host."`
+	// Size in MiB of all snapshots on a host.
+	MaxSizeMiB int `yaml:"max_size_mib" json:"max_size_mib" default:"10240" doc:"Size in MiB of all snapshots on a host; the oldest are removed beyond it, never the newest."`
 }
 
 // Scheduled reports whether the members save snapshots by themselves.
