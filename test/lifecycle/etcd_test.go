@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"deployer/test/harness"
 )
 
 // writeBeforeBackup writes what requireRestored checks.
@@ -103,6 +105,7 @@ func quorumLost(s *site) {
 		// One at a time: together they would be the old cluster again.
 		s.startWithoutQuorum(h)
 		s.setRoles([]string{"m1", h}, minions)
+		s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "etcd")["allow_even"] = true })
 		s.scaleDown(h)
 	}
 	s.setInventory(good)
