@@ -54,6 +54,11 @@ func (b *Block) HasHooks() bool { return b.Rollout != nil && b.Rollout.Body != b
 // PostTasks reports whether an operation is in the post_tasks of the block.
 func (b *Block) PostTasks(op int) bool { return b.HasHooks() && op > b.Always && op < b.End }
 
+// AroundBody reports whether an operation is in the pre_tasks or post_tasks of the block.
+func (b *Block) AroundBody(op int) bool {
+	return b.HasHooks() && (op > b.Begin && op < b.Rollout.Body.Begin || b.PostTasks(op))
+}
+
 // TasksAroundRollouts returns the ids of the tasks in pre_tasks and post_tasks of all blocks.
 func (p *Program) TasksAroundRollouts() map[string]bool {
 	out := map[string]bool{}
@@ -63,7 +68,7 @@ func (p *Program) TasksAroundRollouts() map[string]bool {
 		}
 		b := op.Block
 		for i := b.Begin + 1; i < b.End; i++ {
-			if t := p.Ops[i].Task; t != nil && (i < b.Rollout.Body.Begin || b.PostTasks(i)) {
+			if t := p.Ops[i].Task; t != nil && b.AroundBody(i) {
 				out[t.ID] = true
 			}
 		}

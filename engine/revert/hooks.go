@@ -6,16 +6,11 @@ import (
 	"deployer/engine/program"
 )
 
-// isHook reports whether an operation is in the pre_tasks or post_tasks of a block.
-func isHook(b *program.Block, i int) bool {
-	return b.HasHooks() && (i > b.Begin && i < b.Rollout.Body.Begin || b.PostTasks(i))
-}
-
 // hookVars returns the variables that the pre_tasks and post_tasks of a block set.
 func (b *builder) hookVars(block *program.Block) map[string]bool {
 	out := map[string]bool{}
 	for i := block.Begin + 1; i < block.End; i++ {
-		if t := b.prog.Ops[i].Task; t != nil && isHook(block, i) {
+		if t := b.prog.Ops[i].Task; t != nil && block.AroundBody(i) {
 			for _, name := range t.Defines() {
 				out[name] = true
 			}

@@ -49,7 +49,7 @@ type reader struct {
 }
 
 func (r *reader) read(i int, op program.Op) {
-	if slices.ContainsFunc(r.blocks, func(b *program.Block) bool { return isHook(b, i) }) {
+	if slices.ContainsFunc(r.blocks, func(b *program.Block) bool { return b.AroundBody(i) }) {
 		return // repeatHooks repeats it as it is
 	}
 	switch op.Kind {
