@@ -23,6 +23,12 @@ const verbCertsRenew = "certs-renew"
 // CertsRenew returns a run that renews certificates.
 func (c Runner) CertsRenew(o Options) (*Run, error) {
 	o.Verb = verbCertsRenew
+	return c.changingWithoutArtifacts(o)
+}
+
+// changingWithoutArtifacts returns a run of a built-in playbook that changes hosts and
+// downloads nothing.
+func (c Runner) changingWithoutArtifacts(o Options) (*Run, error) {
 	r, err := c.withoutArtifacts(o)
 	if err != nil {
 		return nil, err

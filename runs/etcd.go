@@ -29,13 +29,13 @@ func (c Runner) EtcdBackup(o Options) (*Run, error) {
 // EtcdDefrag returns a run that defragments the members of etcd.
 func (c Runner) EtcdDefrag(o Options) (*Run, error) {
 	o.Verb = verbEtcdDefrag
-	return c.etcdChange(o)
+	return c.changingWithoutArtifacts(o)
 }
 
 // EtcdRestore returns a run that replaces the data of all members of etcd by a snapshot.
 func (c Runner) EtcdRestore(o Options) (*Run, error) {
 	o.Verb = verbEtcdRestore
-	return c.etcdChange(o)
+	return c.changingWithoutArtifacts(o)
 }
 
 // EtcdReplacePlan returns a run that decides whether the member of a host may be replaced,
@@ -49,14 +49,5 @@ func (c Runner) EtcdReplacePlan(o Options) (*Run, error) {
 // host. The variables in Extra are those of the playbook.
 func (c Runner) EtcdReplace(o Options) (*Run, error) {
 	o.Verb = verbEtcdReplace
-	return c.etcdChange(o)
-}
-
-func (c Runner) etcdChange(o Options) (*Run, error) {
-	r, err := c.withoutArtifacts(o)
-	if err != nil {
-		return nil, err
-	}
-	r.logged, r.locks = true, true
-	return r, nil
+	return c.changingWithoutArtifacts(o)
 }

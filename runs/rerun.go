@@ -31,10 +31,8 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 		return c.changing(o)
 	case verbUpgrade:
 		return c.Upgrade(o)
-	case verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore:
-		return c.etcdChange(o)
-	case verbCertsRenew:
-		return c.CertsRenew(o)
+	case verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore, verbCertsRenew:
+		return c.changingWithoutArtifacts(o)
 	case verbRun:
 		return c.Playbook(o)
 	}
