@@ -129,12 +129,5 @@ func pause(ctx context.Context, site engine.ActionContext, d time.Duration, when
 		return nil
 	}
 	site.Progress(strings.Join([]string{"pausing", d.String(), when}, " "))
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
+	return poll.Sleep(ctx, d)
 }

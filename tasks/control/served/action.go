@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"deployer/cluster"
@@ -73,12 +74,7 @@ func (*Served) Apply(context.Context, engine.ActionContext, engine.Change) (engi
 }
 
 func (s *Served) wants(name string) bool {
-	for _, n := range s.Names {
-		if n == name {
-			return true
-		}
-	}
-	return len(s.Names) == 0
+	return len(s.Names) == 0 || slices.Contains(s.Names, name)
 }
 
 // compare returns nil when the address serves the certificate of the file.
