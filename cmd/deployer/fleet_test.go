@@ -6,9 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -22,8 +20,6 @@ type testSite struct {
 	t     *testing.T
 	fleet *fleet.Fleet
 	site  fleet.Site
-	// killing is true while a command is about to be killed; nil where nobody asks.
-	killing *atomic.Bool
 }
 
 func newTestSite(t *testing.T, hosts int, files map[string]string) *testSite {
@@ -81,16 +77,13 @@ func (s *testSite) deployer(code int, args ...string) (stdout, stderr string) {
 	return out.String(), complaints.String()
 }
 
-// kill starts deployer in another process, and kills it when it prints an event that
-// contains all texts.
+// kill starts deployer in another process, which stops at the event that contains all
+// texts, and kills it there.
 func (s *testSite) kill(texts []string, args ...string) {
 	s.t.Helper()
-	if s.killing != nil {
-		s.killing.Store(true)
-		defer s.killing.Store(false)
-	}
 	victim := exec.CommandContext(s.t.Context(), os.Args[0], append(args, "-o", "json")...)
 	victim.Args[0] = "deployer" // see TestMain
+	victim.Env = append(os.Environ(), blockVariable+"="+strings.Join(texts, "\n"))
 	out, err := victim.StdoutPipe()
 	if err != nil {
 		s.t.Fatal(err)
@@ -98,13 +91,10 @@ func (s *testSite) kill(texts []string, args ...string) {
 	if err := victim.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	matches := func(line string) bool {
-		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) })
-	}
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && !matches(lines.Text()) {
+	for lines.Scan() && !containsAll(lines.Text(), texts) {
 	}
-	if !matches(lines.Text()) {
+	if !containsAll(lines.Text(), texts) {
 		s.t.Errorf("deployer %s ended without telling of %q", strings.Join(args, " "), texts)
 	}
 	if err := victim.Process.Kill(); err != nil {

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,7 +18,11 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"deployer": func() {
-			code := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+			var stdout io.Writer = os.Stdout
+			if texts := os.Getenv(blockVariable); texts != "" {
+				stdout = &blockingWriter{Writer: stdout, texts: strings.Split(texts, "\n")}
+			}
+			code := run(context.Background(), os.Args[1:], os.Stdin, stdout, os.Stderr)
 			if to := os.Getenv(statusVariable); to != "" {
 				status, err := os.ReadFile("/proc/self/status")
 				if err == nil {
@@ -33,6 +40,30 @@ func TestMain(m *testing.M) {
 // statusVariable names the file to which a deployer of the tests writes at its end
 // what the kernel says of it.
 const statusVariable = "DEPLOYER_TEST_STATUS"
+
+// blockVariable has the texts, one per line, of the event at which a deployer of the tests
+// stops forever; a kill then finds it there, however slow the machine is.
+const blockVariable = "DEPLOYER_TEST_BLOCK"
+
+// blockingWriter blocks forever after it has written a line that contains all texts.
+type blockingWriter struct {
+	io.Writer
+	texts []string
+}
+
+func (w *blockingWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	for line := range strings.Lines(string(p)) {
+		if containsAll(line, w.texts) {
+			select {}
+		}
+	}
+	return n, err
+}
+
+func containsAll(line string, texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) })
+}
 
 // TestScripts runs the scripts of testdata. UPDATE_SCRIPTS=1 rewrites the expected
 // output; read the diff.

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -17,7 +14,6 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/record"
 	"deployer/tasks/control/upgrade"
-	"deployer/test/fleet"
 )
 
 // upgraded is a playbook that changes the master as an upgrade does.
@@ -34,15 +30,7 @@ const upgraded = `
 // the upgrade.
 func newUpgradedSite(t *testing.T) (*testSite, string) {
 	t.Helper()
-	// Slow enough for a kill to come before the end.
-	killing := &atomic.Bool{}
-	slow := fleet.Options{Before: func(context.Context, *fleet.Host, string) {
-		if killing.Load() {
-			time.Sleep(time.Second)
-		}
-	}}
-	s := newTestSiteWith(t, 2, slow, map[string]string{"site.yaml": upgraded})
-	s.killing = killing
+	s := newTestSite(t, 2, map[string]string{"site.yaml": upgraded})
 	s.writeHostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml", "v1.35.4")
 	s.deployer(exitOK, "run", "site.yaml")
 	id := s.runs()[0].Header.Run
