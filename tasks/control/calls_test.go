@@ -132,7 +132,7 @@ func verify(t *testing.T, ring *keyring.Keyring, want cluster.Certificate, text 
 func TestHostsGetTheFilesOfTheirRoles(t *testing.T) {
 	calls := control.Calls(ring(t), resolve(t))
 	for host, want := range map[string][]string{
-		"m1":      keyring.Paths(),
+		"m1":      slices.Insert(keyring.Paths(), len(keyring.Paths())-1, keyring.ClusterSigning),
 		"e1":      {keyring.EtcdCert},
 		"n1":      {keyring.ClusterCert},
 		"p1":      nil,

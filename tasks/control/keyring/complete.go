@@ -28,7 +28,7 @@ func Complete(held Files, now time.Time) (*Keys, []string, error) {
 // CompleteFor is Complete with another lifetime of new authorities.
 func CompleteFor(held Files, now time.Time, lifetime time.Duration) (*Keys, []string, error) {
 	c := completion{files: Files{}, now: now, lifetime: lifetime, young: held[ClusterCert] == nil}
-	for _, path := range Paths() {
+	for _, path := range keptPaths() {
 		if held[path] != nil {
 			c.files[path] = held[path]
 		}
@@ -67,7 +67,7 @@ func (c *completion) authority(d domain) (*Authority, error) {
 	certPEM, keyPEM := c.files[d.certPath], c.files[d.keyPath]
 	switch {
 	case certPEM != nil && keyPEM != nil:
-		return parseAuthority(d, certPEM, keyPEM, c.now)
+		return c.parse(d)
 	case certPEM != nil:
 		return nil, fmt.Errorf("%s exists but no master holds its key; restore %s on one master", d.certPath, d.keyPath)
 	case keyPEM != nil:
@@ -80,6 +80,20 @@ func (c *completion) authority(d domain) (*Authority, error) {
 		return nil, err
 	}
 	c.files[d.certPath], c.files[d.keyPath] = a.certPEM, a.keyPEM
+	return a, nil
+}
+
+// parse parses an authority whose files exist, and corrects the files with which a phase
+// of its rotation was interrupted.
+func (c *completion) parse(d domain) (*Authority, error) {
+	a, err := parseAuthority(d, c.files[d.certPath], c.files[d.keyPath], c.files[d.nextPath], c.now)
+	if err != nil {
+		return nil, err
+	}
+	c.files[d.certPath] = a.certPEM
+	if a.next == nil {
+		delete(c.files, d.nextPath)
+	}
 	return a, nil
 }
 
@@ -123,25 +137,4 @@ func (c *completion) encryption() error {
 	made, err := newEncryption()
 	c.files[EncryptionConf] = made
 	return err
-}
-
-// parseAuthority parses an authority and refuses one that cannot sign.
-func parseAuthority(d domain, certPEM, keyPEM []byte, now time.Time) (*Authority, error) {
-	cert, err := decodeCert(certPEM)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", d.certPath, err)
-	}
-	key, err := decodeKey(keyPEM)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", d.keyPath, err)
-	}
-	switch {
-	case !samePublic(cert.PublicKey, key.Public()):
-		return nil, fmt.Errorf("%s does not belong to %s; restore the right key on one master and remove the wrong one from the others", d.keyPath, d.certPath)
-	case !cert.IsCA:
-		return nil, fmt.Errorf("%s is not the certificate of an authority", d.certPath)
-	case now.After(cert.NotAfter):
-		return nil, fmt.Errorf("%s expired on %s; the authority must be rotated", d.certPath, cert.NotAfter.Format(time.DateOnly))
-	}
-	return &Authority{Name: d.name, Cert: cert, key: key, certPEM: certPEM, keyPEM: keyPEM}, nil
 }

@@ -1,9 +1,11 @@
 package keyring
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"slices"
@@ -47,16 +49,31 @@ func (*Digests) Apply(context.Context, engine.ActionContext, engine.Change) (eng
 	return nil, nil
 }
 
-// Digests returns a digest of each file by path: HMAC-SHA256 with the key of the
-// cluster's authority. Users who can read a digest, in a manifest, cannot test guesses
-// of the secret with it.
+// Digests returns a digest of each file by path: HMAC-SHA256 with the key of service
+// accounts, which the rotation of an authority does not change. Users who can read a
+// digest, in a manifest, cannot test guesses of the secret with it. The digest of a file
+// with certificates does not depend on their order: all of them are trusted alike.
 func (k *Keys) Digests() map[string]string {
 	out := map[string]string{}
-	for path, content := range k.files {
-		mac := hmac.New(sha256.New, k.files[ClusterKey])
+	for path, content := range k.written() {
+		mac := hmac.New(sha256.New, k.files[AccountKey])
 		mac.Write([]byte(path + "\x00"))
-		mac.Write(content)
+		mac.Write(unordered(path, content))
 		out[path] = hex.EncodeToString(mac.Sum(nil))
 	}
 	return out
+}
+
+// unordered returns the content of a file; that of one with the certificates of an
+// authority in the order of their bytes.
+func unordered(path string, content []byte) []byte {
+	if !slices.ContainsFunc(domains(), func(d domain) bool { return d.certPath == path }) {
+		return content
+	}
+	certs, err := decodeCerts(content)
+	if err != nil {
+		return content
+	}
+	slices.SortFunc(certs, func(a, b *x509.Certificate) int { return bytes.Compare(a.Raw, b.Raw) })
+	return encodeCerts(certs)
 }

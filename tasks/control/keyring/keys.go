@@ -3,6 +3,7 @@ package keyring
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -23,8 +24,16 @@ func (k *Keys) Authority(name string) (*Authority, error) {
 	return a, nil
 }
 
-// Files returns a copy of the files that every master must have.
+// Files returns a copy of the files that the masters keep.
 func (k *Keys) Files() Files { return k.files.Clone() }
+
+// written returns the files that every master must have: those that it keeps, and the
+// certificate of the cluster authority alone.
+func (k *Keys) written() Files {
+	files := k.files.Clone()
+	files[ClusterSigning] = encodeCert(k.authorities[Cluster].Cert.Raw)
+	return files
+}
 
 // Keyring stores the keys of a run in memory. The program that starts the run provides
 // an empty Keyring as a service, the action `ca_load` fills it, and signing and the
@@ -47,14 +56,14 @@ func (k *Keyring) Keys() (*Keys, error) {
 	return k.keys, nil
 }
 
-// Fill stores keys. It fails when the keyring has keys with another cluster authority,
-// as a run serves one cluster.
+// Fill stores keys. It fails when the keyring has keys of another cluster, as a run serves
+// one: keys whose cluster authorities trust no certificate of each other.
 func (k *Keyring) Fill(keys *Keys) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.keys != nil {
 		had, has := k.keys.authorities[Cluster], keys.authorities[Cluster]
-		if !had.Cert.Equal(has.Cert) {
+		if !slices.ContainsFunc(had.trusted, has.Trusts) {
 			return errors.New("the keyring already has the keys of another cluster")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // The types of PEM blocks in keyring files and requests.
@@ -60,15 +61,44 @@ func decodeKey(data []byte) (crypto.Signer, error) {
 
 // decodeCert returns the first certificate of a file.
 func decodeCert(data []byte) (*x509.Certificate, error) {
+	certs, err := decodeCerts(data)
+	if err != nil {
+		return nil, err
+	}
+	return certs[0], nil
+}
+
+// decodeCerts returns the certificates of a file, at least one, each once.
+func decodeCerts(data []byte) ([]*x509.Certificate, error) {
 	if len(data) > maxCertPEM {
 		return nil, fmt.Errorf("the certificate has %d bytes, more than the limit of %d", len(data), maxCertPEM)
 	}
+	var certs []*x509.Certificate
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == certBlock {
-			return x509.ParseCertificate(block.Bytes)
+		if block.Type != certBlock {
+			continue
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(certs, cert.Equal) {
+			certs = append(certs, cert)
 		}
 	}
-	return nil, errors.New("the file contains no certificate in PEM form")
+	if len(certs) == 0 {
+		return nil, errors.New("the file contains no certificate in PEM form")
+	}
+	return certs, nil
+}
+
+// encodeCerts returns a file with certificates.
+func encodeCerts(certs []*x509.Certificate) []byte {
+	var out []byte
+	for _, c := range certs {
+		out = append(out, encodeCert(c.Raw)...)
+	}
+	return out
 }
 
 // publicPEM encodes the public key of a private key.

@@ -21,14 +21,15 @@ type File struct {
 // proxies nothing.
 func (k *Keys) Share(s Share) []File {
 	var out []File
-	for _, path := range Paths() {
+	files := k.written()
+	for _, path := range writtenPaths() {
 		needed := s.Master ||
 			s.Etcd && path == EtcdCert ||
 			s.Node && path == ClusterCert
-		if !needed || k.files[path] == nil {
+		if !needed || files[path] == nil {
 			continue
 		}
-		out = append(out, File{Path: path, Mode: Mode(path), Content: string(k.files[path]), Secret: !public(path)})
+		out = append(out, File{Path: path, Mode: Mode(path), Content: string(files[path]), Secret: !public(path)})
 	}
 	return out
 }

@@ -35,6 +35,7 @@ type Access struct {
 	port    int
 	any     *Client
 	pinned  map[string]*Client
+	trusted *keyring.Authority // of which the clients are
 
 	loading    sync.Mutex // is held while the keys are read from a master
 	identityMu sync.Mutex
@@ -82,11 +83,14 @@ func (a *Access) Use(dial Dialer, masters []string, port int) {
 func (a *Access) Any() (*Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.any != nil {
-		return a.any, nil
-	}
 	if len(a.masters) == 0 {
 		return nil, errors.New("the Kubernetes API cannot be reached: the inventory has no master")
+	}
+	if err := a.follow(); err != nil {
+		return nil, err
+	}
+	if a.any != nil {
+		return a.any, nil
 	}
 	client, err := a.client(a.dialAny, a.switchMaster)
 	if err != nil {
@@ -100,6 +104,9 @@ func (a *Access) Any() (*Client, error) {
 func (a *Access) On(master string) (*Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err := a.follow(); err != nil {
+		return nil, err
+	}
 	if c := a.pinned[master]; c != nil {
 		return c, nil
 	}
@@ -114,20 +121,36 @@ func (a *Access) On(master string) (*Client, error) {
 	return c, nil
 }
 
-func (a *Access) client(dial func(context.Context, string, string) (net.Conn, error), switchServer func()) (*Client, error) {
+// follow makes the next clients trust the authority of the keyring and show a certificate
+// of it, when a rotation has changed that. a.mu is held.
+func (a *Access) follow() error {
 	keys, err := a.ring.Keys()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	authority, err := keys.Authority(keyring.Cluster)
-	if err != nil {
-		return nil, err
+	if err != nil || authority == a.trusted {
+		return err
 	}
+	for _, c := range a.pinned {
+		c.Close()
+	}
+	if a.any != nil {
+		a.any.Close()
+	}
+	a.trusted, a.any, a.pinned = authority, nil, map[string]*Client{}
+	a.identityMu.Lock()
+	defer a.identityMu.Unlock()
+	a.identity = nil
+	return nil
+}
+
+func (a *Access) client(dial func(context.Context, string, string) (net.Conn, error), switchServer func()) (*Client, error) {
 	return New(Options{
 		URL: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(a.port)),
 		TLS: &tls.Config{
 			MinVersion: tls.VersionTLS12,
-			RootCAs:    authority.Pool(),
+			RootCAs:    a.trusted.Pool(),
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 				return a.certificate(time.Now())
 			},

@@ -231,3 +231,50 @@ func TestWaitAPINamesTheFailingChecks(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestAccessFollowsTheRotationOfTheAuthority: at each stage the clients trust what hosts
+// trust, and show a certificate of the authority that signs.
+func TestAccessFollowsTheRotationOfTheAuthority(t *testing.T) {
+	ring := filledRing(t)
+	former := newMasters(t, ring, &kubetest.API{}, "m1")
+	access := NewAccess(ring)
+	use := func(m *masters, want bool) {
+		t.Helper()
+		access.Use(m.dial, []string{"m1"}, 6443)
+		for _, open := range []func() (*Client, error){access.Any, func() (*Client, error) { return access.On("m1") }} {
+			client, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := client.Raw(t.Context(), http.MethodGet, "/readyz", nil); (err == nil) != want {
+				t.Errorf("got %v, want success: %v", err, want)
+			}
+			client.Close()
+		}
+	}
+	step := func(take func(*keyring.Keys) (*keyring.Keys, error)) {
+		t.Helper()
+		keys, err := ring.Keys()
+		if err == nil {
+			keys, err = take(keys)
+		}
+		if err == nil {
+			err = ring.Fill(keys)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	use(former, true)
+	step(func(k *keyring.Keys) (*keyring.Keys, error) { return k.Add(keyring.Cluster, time.Now(), time.Hour) })
+	use(former, true)
+	trusting := newMasters(t, ring, &kubetest.API{}, "m1") // a certificate of the former authority, trusts both
+	step(func(k *keyring.Keys) (*keyring.Keys, error) { return k.Promote(keyring.Cluster, time.Now()) })
+	use(trusting, true)
+	use(former, false) // it does not trust the new authority
+	signing := newMasters(t, ring, &kubetest.API{}, "m1")
+	use(signing, true)
+	step(func(k *keyring.Keys) (*keyring.Keys, error) { return k.Drop(keyring.Cluster, time.Now()) })
+	use(signing, true)
+	use(trusting, false) // its certificate is of the former authority
+}
