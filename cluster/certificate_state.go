@@ -53,19 +53,32 @@ func (s CertificateState) Complete(c *Cluster, now time.Time) CertificateState {
 	return s
 }
 
-// ForeignAuthorities marks the certificates of authorities that differ from those of the
-// masters. Without a master in the list nothing can be compared.
+// ForeignAuthorities marks the certificates of authorities on hosts that have none of the
+// masters' ones, and names those that do not sign: during a rotation hosts trust two.
+// Without a master in the list nothing can be compared. The certificates of a file must be
+// in its order.
 func ForeignAuthorities(c *Cluster, list []CertificateState) []CertificateState {
-	ofMasters := map[string]string{} // path -> fingerprint on the first master that has one
-	for _, s := range list {
-		if strings.HasPrefix(s.Name, "authority ") && c.Nodes[s.Host].IsMaster && s.Fingerprint != "" && ofMasters[s.Path] == "" {
-			ofMasters[s.Path] = s.Fingerprint
-		}
-	}
+	type file struct{ host, path string }
+	trusted := map[file][]string{} // fingerprints
+	ofMasters := map[string]file{} // path -> file of the first master that has one
 	out := slices.Clone(list)
 	for i, s := range out {
-		want := ofMasters[s.Path]
-		if strings.HasPrefix(s.Name, "authority ") && s.State == CertificateOK && want != "" && s.Fingerprint != want {
+		f := file{s.Host, s.Path}
+		if !strings.HasPrefix(s.Name, "authority ") || s.Fingerprint == "" {
+			continue
+		}
+		if len(trusted[f]) > 0 {
+			out[i].Name += ", also trusted"
+		}
+		trusted[f] = append(trusted[f], s.Fingerprint)
+		if _, found := ofMasters[s.Path]; !found && c.Nodes[s.Host].IsMaster {
+			ofMasters[s.Path] = f
+		}
+	}
+	for i, s := range out {
+		want := trusted[ofMasters[s.Path]]
+		known := slices.ContainsFunc(trusted[file{s.Host, s.Path}], func(sum string) bool { return slices.Contains(want, sum) })
+		if strings.HasPrefix(s.Name, "authority ") && s.State == CertificateOK && len(want) > 0 && !known {
 			out[i].State, out[i].Detail = CertificateAuthority, "it is not the authority of the masters; run deployer install"
 		}
 	}

@@ -59,3 +59,29 @@ func TestCompleteCertificateState(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignAuthorities: a host is compared with the first master. During a rotation they
+// have one certificate in common.
+func TestForeignAuthorities(t *testing.T) {
+	t.Parallel()
+	c := &cluster.Cluster{Nodes: map[string]cluster.Node{"m1": {IsMaster: true}, "n1": {}, "n2": {}, "n3": {}}}
+	row := func(host, sum string) cluster.CertificateState {
+		return cluster.CertificateState{Host: host, Name: "authority cluster", Path: "/ca.crt", State: cluster.CertificateOK, Fingerprint: sum}
+	}
+	list := cluster.ForeignAuthorities(c, []cluster.CertificateState{
+		row("n1", "old"), row("m1", "new"), row("m1", "old"), row("n2", "older"), row("n3", "new"), row("n3", "old"),
+	})
+	var got []string
+	for _, s := range list {
+		got = append(got, s.Host+" "+s.Fingerprint+" "+s.Name+": "+s.State)
+	}
+	want := []string{
+		"n1 old authority cluster: ok",
+		"m1 new authority cluster: ok", "m1 old authority cluster, also trusted: ok",
+		"n2 older authority cluster: authority",
+		"n3 new authority cluster: ok", "n3 old authority cluster, also trusted: ok",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

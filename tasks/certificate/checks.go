@@ -32,7 +32,7 @@ func (c *Checks) Check(_ context.Context, sys engine.System) (engine.Change, err
 		found = append(found, w.find(sys, now)...)
 	}
 	for _, path := range c.Paths {
-		found = append(found, findAuthority(sys, path, cmp.Or(c.RenewBefore, defaultRenewBefore), now))
+		found = append(found, findAuthorities(sys, path, cmp.Or(c.RenewBefore, defaultRenewBefore), now)...)
 	}
 	rows, list := []checkresult.Row{}, []any{}
 	for _, f := range found {

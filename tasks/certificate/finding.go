@@ -43,24 +43,35 @@ func (w Want) find(sys engine.System, now time.Time) []finding {
 	return []finding{f, {name: w.Name, path: w.Rotated, fix: renewFix, cert: first(s.rotated), fault: s.rotatedStale}}
 }
 
-// findAuthority returns the finding of an authority's certificate.
-func findAuthority(sys engine.System, path string, renewBefore time.Duration, now time.Time) finding {
+// findAuthorities returns the findings of the certificates of authorities in a file: one,
+// or during a rotation several.
+func findAuthorities(sys engine.System, path string, renewBefore time.Duration, now time.Time) []finding {
 	f := finding{path: path, fix: rotateFix}
 	data, err := readOptional(sys, path, false)
-	f.cert = first(data)
+	certs, bad := parseCertificates(data)
 	switch {
 	case err != nil:
 		f.fix, f.fault = "", faultf(stateUnreadable, "%v", err)
 	case data == nil:
 		f.fix, f.fault = "run deployer install", fault{stateMissing, "it does not exist"}
-	case f.cert == nil:
+	case bad != nil:
 		f.fix, f.fault = "", fault{stateDamaged, "it cannot be read"}
-	case now.After(f.cert.NotAfter):
-		f.fault = faultf(stateExpired, "it expired on %s", day(f.cert.NotAfter))
-	case now.Add(renewBefore).After(f.cert.NotAfter):
-		f.fault = faultf(stateExpiring, "it expires on %s", day(f.cert.NotAfter))
 	}
-	return f
+	if !f.none() {
+		return []finding{f}
+	}
+	var out []finding
+	for _, f.cert = range certs {
+		f.fault = fault{}
+		switch {
+		case now.After(f.cert.NotAfter):
+			f.fault = faultf(stateExpired, "it expired on %s", day(f.cert.NotAfter))
+		case now.Add(renewBefore).After(f.cert.NotAfter):
+			f.fault = faultf(stateExpiring, "it expires on %s", day(f.cert.NotAfter))
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // first returns the first certificate of a file; nil without one.

@@ -110,3 +110,30 @@ func TestShortLifetimeIsAccepted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAuthorityInRotation: hosts trust two authorities, and the first one signs. A
+// certificate of the second one is replaced, and so is the one that the program prefers.
+func TestAuthorityInRotation(t *testing.T) {
+	t.Parallel()
+	sys, former := host(t)
+	w := rotatedWant()
+	tasktest.Converge(t, sys, module(w))
+	rotate(t, sys, former, 365*24*time.Hour)
+	next := newAuthority(t)
+	sys.Write(t, w.CAPath, former.pem()+next.pem(), 0o644)
+	if change := tasktest.Check(t, sys, module(w)); change.Needed {
+		t.Errorf("a certificate of the first authority is to be changed: %q", tasktest.Actions(change))
+	}
+	paths := tasktest.Check(t, sys, &Checks{Paths: []string{w.CAPath}}).Output["certificates"].([]any)
+	if len(paths) != 2 || paths[0].(map[string]any)["fingerprint"] == paths[1].(map[string]any)["fingerprint"] {
+		t.Errorf("the two authorities are not listed: %v", paths)
+	}
+	sys.Write(t, w.CAPath, next.pem()+former.pem(), 0o644)
+	if _, _, err := tasktest.Run(t, sys, module(w)); err == nil || !strings.Contains(err.Error(), "was not put in place: it is not signed by") {
+		t.Errorf("the second authority signs: %v", err)
+	}
+	sys.Calls["certificate.sign"] = next.sign(w)
+	if actions := tasktest.Actions(tasktest.Converge(t, sys, module(w))); len(actions) != 2 || !strings.Contains(actions[0], "it is not signed by") || actions[1] != rotatedPath+": remove" {
+		t.Errorf("%q", actions)
+	}
+}

@@ -76,11 +76,10 @@ func (w Want) validate(certPEM, caPEM []byte, key crypto.Signer, keyPath string,
 	if err != nil {
 		return faultf(stateAuthority, "its authority %s cannot be read: %v", w.CAPath, err)
 	}
-	signed := func(ca *x509.Certificate) bool { return cert.CheckSignatureFrom(ca) == nil }
 	switch {
 	case !samePublic(cert, key):
 		return faultf(stateDamaged, "it does not belong to the key %s", keyPath)
-	case !slices.ContainsFunc(authorities, signed):
+	case cert.CheckSignatureFrom(authorities[0]) != nil:
 		return faultf(stateAuthority, "it is not signed by %s", w.CAPath)
 	case now.After(cert.NotAfter):
 		return faultf(stateExpired, "it expired on %s", day(cert.NotAfter))

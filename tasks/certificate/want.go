@@ -36,7 +36,7 @@ type Want struct {
 	Usages      []string      `yaml:"usages" doc:"server, client"`
 	CertPath    string        `yaml:"cert_path" required:"true" doc:"absolute path of the certificate"`
 	KeyPath     string        `yaml:"key_path" required:"true" doc:"absolute path of the key; always mode 0600"`
-	CAPath      string        `yaml:"ca_path" required:"true" doc:"absolute path of the CA certificate, which must have signed the certificate"`
+	CAPath      string        `yaml:"ca_path" required:"true" doc:"absolute path of the CA certificate, which must have signed the certificate; the first one of several"`
 	Owner       string        `yaml:"owner" doc:"user name or number, the owner of certificate and key; default: an existing file keeps its owner, a new one belongs to root"`
 	Mode        string        `yaml:"mode" doc:"octal mode of the certificate; default \"0644\""`
 	RenewBefore time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime of this certificate; default: renew_before of the task"`
