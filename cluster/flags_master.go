@@ -118,7 +118,7 @@ func (r *resolver) controllerManagerFlags() map[string]string {
 		"client-ca-file":                   CAPath(AuthorityCluster),
 		"cluster-cidr":                     strings.Join(c.PodCIDRs, ","),
 		"cluster-name":                     c.Name,
-		"cluster-signing-cert-file":        CAPath(AuthorityCluster),
+		"cluster-signing-cert-file":        pki("ca-signing.crt"), // ca.crt has two certificates during a rotation
 		"cluster-signing-key-file":         pki("ca.key"),
 		"controllers":                      "*",
 		"kube-api-burst":                   strconv.Itoa(c.Size.ControllerBurst),
