@@ -63,6 +63,7 @@ func TestEveryTemplateIsRendered(t *testing.T) {
 	seen := map[string]int{}
 	for name := range goldenHosts() {
 		s := newSite(t, name)
+		s.changeSessions(t)
 		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
 			s.files(t, host)
 		}

@@ -108,8 +108,12 @@ func parseProtocols(out string) map[string]string {
 	return all
 }
 
+// standbyMetric is the metric of the routes that the role bgp-transition sets for the time
+// in which BIRD may have none.
+const standbyMetric = "4096"
+
 // routes returns the IPv4 prefixes of the kernel's main table that have a gateway,
-// without the default route, sorted.
+// without the default route and standby routes, sorted.
 func routes(sys engine.System) ([]string, error) {
 	f, err := os.Open(sys.Path("/proc/net/route"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +131,7 @@ func routes(sys engine.System) ([]string, error) {
 			continue
 		}
 		to, gateway, mask := address(fields[1]), address(fields[2]), address(fields[7])
-		if !to.IsValid() || !mask.IsValid() || !gateway.IsValid() || gateway.IsUnspecified() {
+		if !to.IsValid() || !mask.IsValid() || !gateway.IsValid() || gateway.IsUnspecified() || fields[6] == standbyMetric {
 			continue
 		}
 		if bits := ones(mask); bits > 0 {

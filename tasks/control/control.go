@@ -20,6 +20,7 @@ import (
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
 	"deployer/tasks/control/rotation"
+	"deployer/tasks/control/routes"
 	"deployer/tasks/control/served"
 	"deployer/tasks/control/survey"
 	"deployer/tasks/control/upgrade"
@@ -60,6 +61,7 @@ func Actions() []engine.Kind {
 		{Name: "certificates_served", Doc: "Waits until the processes of a host serve the certificates of their files.", New: func() any { return served.NewServed() }},
 
 		{Name: "pod_cidrs", Doc: "Assigns each node its range of pod addresses.", Internal: true, New: func() any { return &kube.PodCIDRs{} }},
+		{Name: "bgp_transition", Doc: "Decides how the nodes of a running cluster come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &routes.Transition{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},
 		{Name: "kube_version", Doc: "Reads the version that the API servers run.", New: func() any { return &kube.Version{} }},
 		{Name: "kube_apply", Doc: "Applies Kubernetes objects server-side, and waits for their rollout if wait is set.", New: func() any { return kube.NewApplyManifests() }},

@@ -42,6 +42,7 @@ var scenarios = []scenario{
 	{name: "killed_change", run: killedChange},
 	{name: "two_deployers", run: twoDeployers},
 	{name: "runbooks", run: runbooks},
+	{name: "bgp_sessions_change", run: bgpSessionsChange},
 	{name: "minion_leaves", run: minionLeaves, tolerate: prober.Tolerance{Rebooted: []string{"n3"}}},
 	{name: "first_master_leaves", run: firstMasterLeaves, tolerate: prober.Tolerance{NotReady: []string{"m1"}}},
 	{name: "dead_master", run: deadMaster, tolerate: prober.Tolerance{NotReady: []string{"m2"}, DNSGap: time.Minute}},

@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+)
+
+// BGPTransition is the way of a cluster in use from its present BGP sessions to those of
+// the inventory. A session that goes, and one whose end becomes or ceases to be a
+// reflector, carries routes until the sessions that replace it do; so all nodes first
+// have the sessions of both, and then those of the inventory.
+type BGPTransition struct {
+	// Needed reports whether present sessions go or change. New ones alone need no
+	// transition.
+	Needed bool
+	// Both are the sessions of before and after, of each node; nil when not Needed.
+	Both map[string][]Peer
+	// Final are the sessions after the run, of the nodes that have others than the
+	// inventory says: while a node cannot be examined, all keep what it may depend on.
+	Final map[string][]Peer
+}
+
+// PlanBGPTransition decides from the wanted sessions of all nodes, and the present ones of
+// those that could be examined (none, but not nil, for a node that joins). Present
+// sessions with hosts that are not in wanted are with nodes that leave.
+func PlanBGPTransition(wanted, present map[string][]Peer) BGPTransition {
+	t := BGPTransition{Both: map[string][]Peer{}, Final: map[string][]Peer{}}
+	complete := true
+	for node := range wanted {
+		complete = complete && present[node] != nil
+	}
+	for node, want := range wanted {
+		t.Both[node] = mergePeers(want, present[node])
+		final := want
+		if !complete {
+			staying := slices.DeleteFunc(slices.Clone(present[node]), func(p Peer) bool { return wanted[p.Name] == nil })
+			final = mergePeers(want, staying)
+			if !slices.Equal(final, want) {
+				t.Final[node] = final
+			}
+		}
+		t.Needed = t.Needed || slices.ContainsFunc(present[node], func(p Peer) bool {
+			_, stays := wanted[p.Name]
+			return (stays || p.Reflector) && !hasPeer(final, p)
+		})
+	}
+	if !t.Needed {
+		t.Both = nil
+	}
+	return t
+}
+
+// mergePeers returns the sessions of both lists. A session of both lists passes on routes
+// when it does so in one of them.
+func mergePeers(want, present []Peer) []Peer {
+	out := slices.Clone(want)
+	var others []Peer
+	for _, p := range present {
+		i := slices.IndexFunc(out, func(w Peer) bool { return w.Name == p.Name })
+		if i < 0 {
+			others = append(others, p)
+			continue
+		}
+		out[i].Client, out[i].Reflector = out[i].Client || p.Client, out[i].Reflector || p.Reflector
+	}
+	slices.SortFunc(others, func(a, b Peer) int { return cmp.Compare(a.Name, b.Name) })
+	return append(out, others...)
+}
+
+// hasPeer reports whether the list has a session as it is.
+func hasPeer(peers []Peer, p Peer) bool {
+	return slices.ContainsFunc(peers, func(q Peer) bool {
+		return q.Name == p.Name && q.Client == p.Client && q.Reflector == p.Reflector
+	})
+}
