@@ -11,7 +11,7 @@ import (
 // before the manifest with their digests: the hash of a manifest is the proof that the API
 // server has read them.
 func TestAPIServerHasItsKeysBeforeItsManifest(t *testing.T) {
-	for _, book := range []string{"install", "upgrade", "scale-up", "certs-rotate-encryption-key"} {
+	for _, book := range []string{"install", "upgrade", "scale-up", "certs-rotate-encryption-key", "certs-rotate-ca"} {
 		p, err := compiler().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml")
 		if err != nil {
 			t.Fatal(err)

@@ -114,6 +114,8 @@ func membershipUndo(call journal.Invocation) string {
 		return "the data that each member had before is kept in its data directory, as before-ID"
 	case verbRotateEncryptionKey:
 		return "another rotation replaces the key again"
+	case verbRotateCA:
+		return "another rotation replaces the authorities again"
 	case verbReset:
 		return "the cluster comes back with: deployer install"
 	}

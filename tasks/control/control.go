@@ -50,6 +50,9 @@ func Actions() []engine.Kind {
 		{Name: "encryption_key", Doc: "Takes the next step in the rotation of the key that encrypts Secrets: a new key, the new key first, the former key dropped.", Internal: true, New: func() any { return rotation.NewKey() }},
 		{Name: "encryption_rewrite", Doc: "Writes again what a former key has encrypted in etcd, until nothing is left.", Internal: true, New: func() any { return rotation.NewRewrite() }},
 
+		{Name: "ca_rotate", Doc: "Takes the next step in the rotation of certificate authorities: a new one is trusted, it signs, the former one is dropped.", Internal: true, New: func() any { return rotation.NewAuthority() }},
+		{Name: "ca_published", Doc: "Waits until the cluster publishes its authorities, and takes those away that they have replaced.", Internal: true, New: func() any { return rotation.NewPublished() }},
+
 		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},
 		{Name: "etcd_replacement", Doc: "Decides whether a new etcd member may take the place of the host's member.", Internal: true, New: func() any { return &etcd.Replacement{} }},
 		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},

@@ -12,7 +12,7 @@ var timeLimits = map[string]time.Duration{
 	"fetch": 4 * time.Hour, "hook": engine.NoTimeLimit, "reboot": engine.NoTimeLimit,
 
 	"encryption_rewrite":  24 * time.Hour, // 4 million objects at 50 a second
-	"certificates_served": engine.NoTimeLimit,
+	"certificates_served": engine.NoTimeLimit, "ca_published": engine.NoTimeLimit,
 
 	"etcd_add_member": engine.NoTimeLimit, "etcd_remove_member": engine.NoTimeLimit, "etcd_healthy": engine.NoTimeLimit, "etcd_defragment": engine.NoTimeLimit, "kube_apply": engine.NoTimeLimit, "kube_drain": engine.NoTimeLimit,
 	"kube_node": engine.NoTimeLimit, "kube_ready": engine.NoTimeLimit, "kube_rollout": engine.NoTimeLimit, "kube_uncordon": engine.NoTimeLimit,

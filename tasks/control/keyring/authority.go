@@ -110,7 +110,7 @@ func selfSign(d domain, key crypto.Signer, keyPEM []byte, now time.Time, lifetim
 // parseAuthority parses an authority and refuses one that cannot sign. nextPEM may be nil.
 // A next authority that signs already, or that another one has replaced, is left out.
 func parseAuthority(d domain, certPEM, keyPEM, nextPEM []byte, now time.Time) (*Authority, error) {
-	trusted, err := decodeCerts(certPEM)
+	trusted, err := ParseCertificates(certPEM)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.certPath, err)
 	}
@@ -171,7 +171,7 @@ func (a *Authority) arrange() {
 		}
 	}
 	if a.trusted = certs; !slices.EqualFunc(before, certs, (*x509.Certificate).Equal) {
-		a.certPEM = encodeCerts(certs)
+		a.certPEM = EncodeCertificates(certs)
 	}
 }
 
@@ -188,6 +188,12 @@ func (a *Authority) Pool() *x509.CertPool {
 func (a *Authority) Trusts(cert *x509.Certificate) bool {
 	return slices.ContainsFunc(a.trusted, cert.Equal)
 }
+
+// Trusted returns the certificates that hosts trust; the one that signs first.
+func (a *Authority) Trusted() []*x509.Certificate { return slices.Clone(a.trusted) }
+
+// Replaces reports whether the authority was made to replace that of a certificate.
+func (a *Authority) Replaces(former *x509.Certificate) bool { return replaces(a.Cert, former) }
 
 // Bundle returns the certificates that hosts trust in PEM form; the one that signs first.
 func (a *Authority) Bundle() []byte { return slices.Clone(a.certPEM) }

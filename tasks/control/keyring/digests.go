@@ -70,10 +70,10 @@ func unordered(path string, content []byte) []byte {
 	if !slices.ContainsFunc(domains(), func(d domain) bool { return d.certPath == path }) {
 		return content
 	}
-	certs, err := decodeCerts(content)
+	certs, err := ParseCertificates(content)
 	if err != nil {
 		return content
 	}
 	slices.SortFunc(certs, func(a, b *x509.Certificate) int { return bytes.Compare(a.Raw, b.Raw) })
-	return encodeCerts(certs)
+	return EncodeCertificates(certs)
 }

@@ -59,6 +59,12 @@ func keptPaths() []string {
 	return append([]string{FrontProxyNext, EtcdNext, ClusterNext}, Paths()...)
 }
 
+// UnusedPaths returns the paths of next authorities that the keys do not have. A master may
+// still have the file of one that signs by now.
+func (k *Keys) UnusedPaths() []string {
+	return slices.DeleteFunc([]string{FrontProxyNext, EtcdNext, ClusterNext}, func(path string) bool { return k.files[path] != nil })
+}
+
 // writtenPaths returns the paths of all files of a master, in the order in which a host
 // must write them.
 func writtenPaths() []string {

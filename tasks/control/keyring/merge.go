@@ -79,7 +79,7 @@ func mergeFile(path string, held map[string]Files) (content []byte, conflict str
 // its DER form, as openssl x509 -fingerprint prints it, for several ones that of all of
 // them, otherwise the SHA-256 of the bytes. 8 bytes of it suffice to distinguish files.
 func fingerprint(data []byte) string {
-	if certs, err := decodeCerts(data); err == nil {
+	if certs, err := ParseCertificates(data); err == nil {
 		data = nil
 		for _, c := range certs {
 			data = append(data, c.Raw...)

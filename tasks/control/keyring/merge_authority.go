@@ -70,7 +70,7 @@ func mergeAuthority(d domain, held map[string]Files) (Files, error) {
 			}
 		}
 	}
-	merged[d.certPath] = encodeCerts(trusted)
+	merged[d.certPath] = EncodeCertificates(trusted)
 	for _, m := range masters {
 		if m.signer != nil && m.signer.Equal(signer) {
 			merged[d.keyPath] = m.keyPEM
@@ -91,7 +91,7 @@ func heldAuthorities(d domain, held map[string]Files) ([]heldAuthority, error) {
 		m := heldAuthority{certPEM: present(held[host][d.certPath]), keyPEM: present(held[host][d.keyPath]), nextPEM: present(held[host][d.nextPath])}
 		var err error
 		if m.certPEM != nil {
-			m.trusted, err = decodeCerts(m.certPEM)
+			m.trusted, err = ParseCertificates(m.certPEM)
 		}
 		if err == nil && m.nextPEM != nil {
 			m.next, err = parseNext(d, m.nextPEM)

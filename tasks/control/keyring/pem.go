@@ -61,15 +61,15 @@ func decodeKey(data []byte) (crypto.Signer, error) {
 
 // decodeCert returns the first certificate of a file.
 func decodeCert(data []byte) (*x509.Certificate, error) {
-	certs, err := decodeCerts(data)
+	certs, err := ParseCertificates(data)
 	if err != nil {
 		return nil, err
 	}
 	return certs[0], nil
 }
 
-// decodeCerts returns the certificates of a file, at least one, each once.
-func decodeCerts(data []byte) ([]*x509.Certificate, error) {
+// ParseCertificates returns the certificates of a file, at least one, each once.
+func ParseCertificates(data []byte) ([]*x509.Certificate, error) {
 	if len(data) > maxCertPEM {
 		return nil, fmt.Errorf("the certificate has %d bytes, more than the limit of %d", len(data), maxCertPEM)
 	}
@@ -92,8 +92,8 @@ func decodeCerts(data []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// encodeCerts returns a file with certificates.
-func encodeCerts(certs []*x509.Certificate) []byte {
+// EncodeCertificates returns a file with certificates.
+func EncodeCertificates(certs []*x509.Certificate) []byte {
 	var out []byte
 	for _, c := range certs {
 		out = append(out, encodeCert(c.Raw)...)

@@ -72,7 +72,7 @@ func (k *Keys) Promote(name string, now time.Time) (*Keys, error) {
 func (k *Keys) Drop(name string, now time.Time) (*Keys, error) {
 	return k.step(name, Signing, now, func(d domain, a *Authority, files Files) error {
 		former := a.former()
-		files[d.certPath] = encodeCerts(slices.DeleteFunc(slices.Clone(a.trusted), func(c *x509.Certificate) bool {
+		files[d.certPath] = EncodeCertificates(slices.DeleteFunc(slices.Clone(a.trusted), func(c *x509.Certificate) bool {
 			return slices.ContainsFunc(former, c.Equal)
 		}))
 		return nil

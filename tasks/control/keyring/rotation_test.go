@@ -60,7 +60,7 @@ func TestRotationOfAnAuthority(t *testing.T) {
 			t.Errorf("step %d: the first certificate does not sign: %v", i, err)
 		}
 		signs := all[i].written()[ClusterSigning]
-		if certs, err := decodeCerts(signs); err != nil || len(certs) != 1 || !certs[0].Equal(a.Cert) {
+		if certs, err := ParseCertificates(signs); err != nil || len(certs) != 1 || !certs[0].Equal(a.Cert) {
 			t.Errorf("step %d: %s has %d certificates, %v", i, ClusterSigning, len(certs), err)
 		}
 	}
@@ -258,7 +258,7 @@ func (w *world) write(host string, keys *Keys, n int) {
 // renew issues a leaf when the present one is not of the first authority of the host's
 // file, as the module certificate does.
 func (w *world) renew(host string, keys *Keys) {
-	certs, err := decodeCerts(w.files[host][ClusterCert])
+	certs, err := ParseCertificates(w.files[host][ClusterCert])
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func (w *world) renew(host string, keys *Keys) {
 
 // restart starts the process of a host anew.
 func (w *world) restart(host string) {
-	certs, err := decodeCerts(w.files[host][ClusterCert])
+	certs, err := ParseCertificates(w.files[host][ClusterCert])
 	if err != nil {
 		w.t.Fatal(err)
 	}

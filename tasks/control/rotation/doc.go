@@ -1,5 +1,9 @@
-// Package rotation has the actions that replace the key with which API servers encrypt
-// Secrets in etcd. The rules are in deployer/cluster/encryption.
+// Package rotation has the actions that replace keys of a cluster in use: the key with
+// which API servers encrypt Secrets in etcd, and certificate authorities.
+//
+// [Authority] decides the next step of authorities in the controller's memory, by the
+// rules of package keyring, and [Published] waits until the cluster publishes it. The
+// rules for the key of Secrets are in deployer/cluster/encryption.
 //
 // [Key] decides the next file in the controller's memory; the playbook gives it to one
 // master after the other. [Rewrite] makes API servers write again what the former key has

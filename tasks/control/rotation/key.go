@@ -13,11 +13,12 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// The steps of [Key].
+// The steps of [Key] and [Authority].
 const (
 	stepAdd   = "add"
 	stepWrite = "write"
 	stepDrop  = "drop"
+	stepSign  = "sign" // of [Authority], as add and drop
 )
 
 // Key is the action `encryption_key`: it leads the encryption configuration one step

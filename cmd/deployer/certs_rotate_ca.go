@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"deployer/cluster"
+)
+
+// authoritiesOption is the authorities that certs rotate-ca rotates.
+type authoritiesOption struct {
+	names     []string
+	stopAfter string
+	again     bool
+}
+
+func newCertsRotateCA(e env) *cobra.Command {
+	var o runOptions
+	var which authoritiesOption
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "rotate-ca",
+		Short: "Replace the certificate authorities of the cluster",
+		Long: `Rotate-ca replaces certificate authorities in three phases. First every process trusts
+a new authority beside the present one. Then the new one signs, and all certificates are
+issued anew and proved to be in use. At last nothing trusts the former one. Hosts change
+as with certs renew: one minion first, masters and members of etcd one by one. API calls
+do not fail, as long as clients outside of deployer's care follow: restart pods that use
+the API and fetch kubeconfigs again, with --stop-after between the phases.
+
+The files on the masters show how far a rotation has come: the same command continues one
+that was interrupted, from any machine, and so does deployer resume. All masters, all
+members of etcd and all nodes that are Ready must be reachable. A node that is off gets
+the new authority from deployer install when it is back.`,
+		Example: `  deployer certs rotate-ca --check
+  deployer certs rotate-ca --authority etcd
+  deployer certs rotate-ca --stop-after trust`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given, err := o.resolve()
+			if err != nil {
+				return err
+			}
+			if given.Extra, err = which.variables(); err != nil {
+				return usageError(err)
+			}
+			r, err := newRunner(e).RotateCA(given)
+			if err != nil {
+				return err
+			}
+			if !o.Check {
+				if err := requireYes(e, yes, fmt.Sprintf("Replace certificate authorities of the cluster %s, restarting its components one by one?", r.Project.Cluster.Name)); err != nil {
+					return err
+				}
+			}
+			return execute(cmd.Context(), e, r, o)
+		},
+	}
+	runFlags(cmd, &o)
+	lockFlags(cmd, &o)
+	f := cmd.Flags()
+	f.StringSliceVar(&which.names, "authority", nil, "rotate this `authority` only: cluster, etcd or front-proxy; may be repeated (default: all)")
+	f.StringVar(&which.stopAfter, "stop-after", "", "end after the `phase` trust or sign; the same command without this flag continues")
+	f.BoolVar(&which.again, "again", false, "make another authority even if a rotation has made the present one less than a day ago")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
+	return cmd
+}
+
+// variables returns the variables of the playbook.
+func (o authoritiesOption) variables() (map[string]any, error) {
+	all := []string{cluster.AuthorityCluster, cluster.AuthorityEtcd, cluster.AuthorityFrontProxy}
+	for _, name := range o.names {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("--authority is %q: write %s", name, strings.Join(all, ", "))
+		}
+	}
+	if !slices.Contains([]string{"", "trust", "sign"}, o.stopAfter) {
+		return nil, fmt.Errorf("--stop-after is %q: write trust or sign", o.stopAfter)
+	}
+	names := []any{}
+	for _, name := range all {
+		if len(o.names) == 0 || slices.Contains(o.names, name) {
+			names = append(names, name)
+		}
+	}
+	out := map[string]any{"ca_authorities": names, "ca_stop_after": o.stopAfter}
+	if o.again {
+		out["ca_min_age"] = "0s"
+	}
+	return out, nil
+}

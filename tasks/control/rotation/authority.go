@@ -1,0 +1,191 @@
+package rotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
+)
+
+// Authority is the action `ca_rotate`: it leads authorities one step further, in the run's
+// keyring only. The module `ca_files` writes them to hosts, and the first authority of a
+// host's file signs its certificates. A step that a former run has taken changes nothing,
+// so a rotation continues where it was.
+//
+//   - add: hosts trust a next authority beside the present one. It fails when an API
+//     server, a member of etcd or a node in use is not in the run.
+//   - sign: the next authority signs. All processes must trust it.
+//   - drop: hosts no longer trust the former one. No process may use a certificate of it.
+//
+// The action belongs into a run_once task with a barrier. It takes the steps sign and drop
+// only when each host that registered `begun` has registered `done`. Output: stages, the
+// stage of each authority; unused, the paths of next authorities that masters need not have.
+type Authority struct {
+	Step        string        `yaml:"step" doc:"add, sign or drop." required:"true"`
+	Authorities []string      `yaml:"authorities" doc:"Authorities to rotate: cluster, etcd, front-proxy." required:"true"`
+	Found       string        `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
+	Begun       string        `yaml:"begun" doc:"Name that every host of the run has registered." required:"true"`
+	Done        string        `yaml:"done" doc:"Name that a host registers when the phase before has reached it, for the steps sign and drop."`
+	MinAge      time.Duration `yaml:"min_age" doc:"Age from which the step add replaces an authority that a rotation has made; default 24h. A younger one is that of a rotation that was interrupted at its very end."`
+}
+
+// NewAuthority returns the action with its defaults.
+func NewAuthority() *Authority { return &Authority{MinAge: 24 * time.Hour} }
+
+// ReadOnly is true: the action changes no host.
+func (*Authority) ReadOnly() bool { return true }
+
+// Check takes the step.
+func (a *Authority) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	ring, ok := engine.Service[*keyring.Keyring](site.Services())
+	if !ok {
+		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	}
+	keys, err := ring.Keys()
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if err := a.requireHosts(ctx, site, c); err != nil {
+		return engine.Change{}, err
+	}
+	now := time.Now()
+	change := engine.NoChange(engine.Output{})
+	stages := map[string]any{}
+	for _, name := range a.Authorities {
+		next, effect, err := a.next(keys, name, now, c.Certificates.Authority)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		if next != nil {
+			keys = next
+			change.Needed = true
+		}
+		if effect.Target != "" {
+			change.Effects = append(change.Effects, effect)
+		}
+		authority, err := keys.Authority(name)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		stages[name] = string(authority.Stage())
+	}
+	change.Output["stages"], change.Output["unused"] = stages, keys.UnusedPaths()
+	return change, ring.Fill(keys)
+}
+
+// Apply reports the result; the step is taken already.
+func (*Authority) Apply(_ context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
+	for _, e := range change.Effects {
+		site.Progress(e.Target + ": " + e.Action)
+	}
+	return nil, nil
+}
+
+// next returns the keys of the step for one authority, nil when it changes nothing, and
+// the effect to show.
+func (a *Authority) next(keys *keyring.Keys, name string, now time.Time, lifetime time.Duration) (*keyring.Keys, engine.Effect, error) {
+	authority, err := keys.Authority(name)
+	if err != nil {
+		return nil, engine.Effect{}, err
+	}
+	effect := engine.Effect{Kind: engine.EffectFile, Target: cluster.CAPath(name), Secret: true}
+	var next *keyring.Keys
+	switch stage := authority.Stage(); {
+	case a.Step == stepAdd && stage == keyring.Steady && a.young(authority, now):
+		return nil, engine.Effect{Kind: engine.EffectShow, Target: effect.Target,
+			Diff: fmt.Sprintf("the %s authority is new, so no other one is made; --again makes one", name)}, nil
+	case a.Step == stepAdd && stage == keyring.Steady:
+		next, err = keys.Add(name, now, lifetime)
+		effect.Action = "trust a new authority beside the present one, in memory"
+	case a.Step == stepSign && stage == keyring.Trusted:
+		next, err = keys.Promote(name, now)
+		effect.Action = "sign with the new authority, in memory"
+	case a.Step == stepDrop && stage == keyring.Signing:
+		next, err = keys.Drop(name, now)
+		effect.Action = "drop the former authority, in memory"
+	case a.Step == stepDrop && stage == keyring.Trusted:
+		err = fmt.Errorf("the step drop comes after the step sign: the new %s authority does not sign yet", name)
+	case a.Step == stepAdd || a.Step == stepSign || a.Step == stepDrop:
+		return nil, engine.Effect{}, nil
+	default:
+		err = fmt.Errorf("unknown step %q: write add, sign or drop", a.Step)
+	}
+	return next, effect, err
+}
+
+// young reports whether a rotation has made an authority less than MinAge ago.
+func (a *Authority) young(authority *keyring.Authority, now time.Time) bool {
+	return authority.MadeByRotation() && now.Sub(authority.Cert.NotBefore.Add(keyring.Backdate)) < a.MinAge
+}
+
+// requireHosts returns an error when the step would cut off a host that is in use.
+func (a *Authority) requireHosts(ctx context.Context, site engine.ActionContext, c *cluster.Cluster) error {
+	var behind, absent []string
+	for _, host := range c.Order {
+		n := c.Nodes[host]
+		switch {
+		case !n.IsNode && !n.IsEtcd:
+		case actionctx.Registered(site, host, a.Begun) == nil:
+			absent = append(absent, host)
+		case a.Step != stepAdd && actionctx.Registered(site, host, a.Done) == nil:
+			behind = append(behind, host)
+		}
+	}
+	if len(behind) > 0 {
+		return fmt.Errorf("%s did not come to the end of the phase before the step %q, which would cut them off: repair them, or turn them off, and run the same command again",
+			strings.Join(behind, ", "), a.Step)
+	}
+	if a.Step != stepAdd {
+		return nil
+	}
+	for _, host := range absent {
+		if c.Nodes[host].IsEtcd {
+			return fmt.Errorf("%s cannot be reached: a rotation needs every master and every member of etcd", host)
+		}
+	}
+	if err := requireAllServers(ctx, site, c, a.Found); err != nil || len(absent) == 0 {
+		return err
+	}
+	return requireDown(ctx, site, absent)
+}
+
+// requireDown returns an error when one of the hosts, which are not in the run, is a node
+// in use.
+func requireDown(ctx context.Context, site engine.ActionContext, hosts []string) error {
+	client, err := kube.Open(ctx, site)
+	if err != nil {
+		return err
+	}
+	nodes, err := kube.ListAs[corev1.Node](ctx, client, kube.NodeKind(), "", v1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing the nodes: %w", err)
+	}
+	var inUse []string
+	for _, n := range nodes {
+		ready := slices.ContainsFunc(n.Status.Conditions, func(cond corev1.NodeCondition) bool {
+			return cond.Type == corev1.NodeReady && cond.Status == corev1.ConditionTrue
+		})
+		if ready && slices.Contains(hosts, n.Name) {
+			inUse = append(inUse, n.Name)
+		}
+	}
+	if len(inUse) > 0 {
+		return fmt.Errorf("the nodes %s are Ready and cannot be reached over SSH: the rotation would cut them off from the cluster; repair the way to them, or turn them off", strings.Join(inUse, ", "))
+	}
+	return nil
+}
