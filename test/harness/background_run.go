@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,8 +92,8 @@ func (u *BackgroundRun) Interrupt() Outcome {
 }
 
 // KillAt reads events up to the first that fits and kills the command there. It reports
-// false when the command ended before, which must be with exit code 0.
-func (u *BackgroundRun) KillAt(fits func(map[string]any) bool) bool {
+// false when the command ended before, which must be with exit code 0 or one of the others.
+func (u *BackgroundRun) KillAt(fits func(map[string]any) bool, others ...int) bool {
 	u.s.T.Helper()
 	for u.lines.Scan() {
 		fmt.Fprintf(&u.said, "%s\n", u.lines.Text())
@@ -106,7 +107,7 @@ func (u *BackgroundRun) KillAt(fits func(map[string]any) bool) bool {
 			return true
 		}
 	}
-	if o := u.Wait(); o.Code != 0 {
+	if o := u.Wait(); o.Code != 0 && !slices.Contains(others, o.Code) {
 		u.s.T.Fatalf("deployer %v: exit %d\n%s", u.args, o.Code, o.All())
 	}
 	return false

@@ -32,12 +32,12 @@ func (s *Site) ProberTarget(minions ...string) prober.Target {
 	s.Shell("m1", "cat > /tmp/probing.yaml <<'EOF'\n"+probingObjects(s.ProbeImage("m1"), minions)+"EOF")
 	s.Kubectl("m1", "apply -f /tmp/probing.yaml")
 	s.Kubectl("m1", "-n "+probing+" rollout status deployment/probing --timeout=90s")
-	ca := s.Shell("m1", "cat /etc/kubernetes/pki/ca.crt")
+	s.FollowAuthorities()
 	clusterIP := func(namespace, service string) string {
 		return s.Kubectl("m1", "-n "+namespace+" get service "+service+" -o 'jsonpath={.spec.clusterIP}'")
 	}
 	t := prober.Target{
-		API: "https://127.0.0.1:6443", APITLS: s.clientTLS(ca, s.proberCertificate()), Namespace: probing,
+		API: "https://127.0.0.1:6443", APITLS: s.api.config(), EtcdTLS: s.etcd.config(), Namespace: probing,
 		DNS: clusterIP("kube-system", "kube-dns") + ":53", Name: "kubernetes.default.svc.cluster.local.",
 		Service:  "http://" + clusterIP(probing, "probing") + "/ok",
 		EtcdDial: s.Dial,
@@ -45,12 +45,6 @@ func (s *Site) ProberTarget(minions ...string) prober.Target {
 	for _, m := range minions {
 		t.Clients = append(t.Clients, prober.Client{Name: m, Dial: s.dialFrom(m)})
 	}
-	const etcd = "/etc/kubernetes/pki/etcd/"
-	pair, err := tls.X509KeyPair([]byte(s.Shell("m1", "cat "+etcd+"healthcheck-client.crt")), []byte(s.Shell("m1", "cat "+etcd+"healthcheck-client.key")))
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	t.EtcdTLS = s.clientTLS(s.Shell("m1", "cat "+etcd+"ca.crt"), pair)
 	for _, h := range s.Hosts {
 		if h.Role == "master" || h.Role == "etcd" {
 			t.Etcd = append(t.Etcd, "https://"+net.JoinHostPort(h.Address.String(), "2379"))
@@ -83,15 +77,6 @@ func (s *Site) dialFrom(host string) prober.DialFunc {
 		}
 		return conn, err
 	}
-}
-
-func (s *Site) clientTLS(ca string, pair tls.Certificate) *tls.Config {
-	s.T.Helper()
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM([]byte(ca)) {
-		s.T.Fatal("no certificate of the cluster's authority")
-	}
-	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 }
 
 // proberCertificate has the cluster sign a client certificate for the prober's user.

@@ -26,6 +26,8 @@ type Site struct {
 	T         *testing.T // the test or subtest that is charged with failures
 	Inventory string     // path of the inventory that commands use
 	State     string     // XDG_STATE_HOME of commands: where deployer keeps its journals
+
+	api, etcd *identity // of the prober
 }
 
 // New boots hosts for a scenario and removes them at its end. The lab is named after
@@ -41,7 +43,7 @@ func New(t *testing.T, kind string, spec plan.Spec) *Site {
 	if err != nil {
 		t.Fatalf("booting the hosts: %v", err)
 	}
-	s := &Site{Lab: l, T: t}
+	s := &Site{Lab: l, T: t, api: &identity{}, etcd: &identity{}}
 	t.Cleanup(func() {
 		if keep && t.Failed() {
 			t.Logf("kept lab %s", l.Name)
