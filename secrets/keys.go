@@ -55,6 +55,9 @@ func Environment(lookup func(string) (string, bool), home string) *Keys {
 	return &Keys{files: DefaultFiles(home), optional: true}
 }
 
+// Files returns the identities of files, all of which must exist.
+func Files(files ...string) *Keys { return &Keys{files: files} }
+
 // DefaultFiles are looked at without further word: what `deployer secrets
 // keygen` writes, and SSH keys, which age can use too.
 func DefaultFiles(home string) []string {

@@ -57,6 +57,7 @@ func TestSealAndOpen(t *testing.T) {
 		"variable with files":     Environment(environment(map[string]string{FilesVariable: file}), home),
 		"file in its usual place": Environment(environment(nil), defaultHome),
 		"SSH key":                 Environment(environment(nil), sshHome),
+		"files that are named":    Files(file, filepath.Join(sshHome, ".ssh", "id_ed25519")),
 	} {
 		got, err := keys.Open("all.yaml.age", sealed)
 		if err != nil || !bytes.Equal(got, content) {
@@ -100,6 +101,9 @@ func TestOpenErrors(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), key) {
 			t.Errorf("the error quotes the key: %v", err)
 		}
+	}
+	if _, err := Files(filepath.Join(dir, "none")).Open("all.yaml.age", sealed); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("error %v", err)
 	}
 	for text, want := range map[string]string{"": "names no public key", "age1x": "x:1:", "\n# c\nfoo": "x:3:"} {
 		if _, err := ParseRecipients("x", text); err == nil || !strings.Contains(err.Error(), want) {

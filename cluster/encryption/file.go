@@ -148,8 +148,8 @@ func (f *File) prefixes(selected func(int) bool) []string {
 	var out []string
 	for _, e := range f.conf.Resources {
 		for i, k := range e.keys() {
-			if prefix := "k8s:enc:" + e.provider() + ":v1:" + k.name + ":"; selected(i) && !slices.Contains(out, prefix) {
-				out = append(out, prefix)
+			if text := prefix + e.provider() + ":v1:" + k.name + ":"; selected(i) && !slices.Contains(out, text) {
+				out = append(out, text)
 			}
 		}
 	}
@@ -172,7 +172,12 @@ func (e entry) keys() []key {
 	if len(e.Providers) == 0 {
 		return nil
 	}
-	settings, _ := e.Providers[0][e.provider()].(map[string]any)
+	return keysOf(e.Providers[0][e.provider()])
+}
+
+// keysOf returns the keys in the settings of a provider.
+func keysOf(provider any) []key {
+	settings, _ := provider.(map[string]any)
 	rows, _ := settings["keys"].([]any)
 	var out []key
 	for _, row := range rows {
