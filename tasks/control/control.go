@@ -14,6 +14,7 @@ import (
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/fetch"
 	"deployer/tasks/control/hook"
+	"deployer/tasks/control/keybackup"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kubelet"
@@ -22,6 +23,7 @@ import (
 	"deployer/tasks/control/rotation"
 	"deployer/tasks/control/routes"
 	"deployer/tasks/control/served"
+	"deployer/tasks/control/snapshot"
 	"deployer/tasks/control/survey"
 	"deployer/tasks/control/upgrade"
 	"deployer/tasks/control/verify"
@@ -46,6 +48,10 @@ func Actions() []engine.Kind {
 
 		{Name: "ca_load", Doc: "Loads the cluster's CA keys from the masters into memory, or creates those of a new cluster.", Internal: true, New: func() any { return &keyring.Load{} }},
 		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
+
+		{Name: "key_backup", Doc: "Encrypts the cluster's keys for a backup, to recipients of age.", Internal: true, New: func() any { return &keybackup.Save{} }},
+		{Name: "key_backup_read", Doc: "Decrypts the keys of a backup in memory, for a restore.", Internal: true, New: func() any { return &keybackup.Read{} }},
+		{Name: "snapshot_check", Doc: "Verifies a snapshot of etcd on the controller, and that the cluster's keys belong to it.", Internal: true, New: func() any { return &snapshot.Check{} }},
 
 		{Name: "encryption_key", Doc: "Takes the next step in the rotation of the key that encrypts Secrets: a new key, the new key first, the former key dropped.", Internal: true, New: func() any { return rotation.NewKey() }},
 		{Name: "encryption_rewrite", Doc: "Writes again what a former key has encrypted in etcd, until nothing is left.", Internal: true, New: func() any { return rotation.NewRewrite() }},

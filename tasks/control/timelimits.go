@@ -14,6 +14,8 @@ var timeLimits = map[string]time.Duration{
 	"encryption_rewrite":  24 * time.Hour, // 4 million objects at 50 a second
 	"certificates_served": engine.NoTimeLimit, "ca_published": engine.NoTimeLimit,
 
+	"snapshot_check": 4 * time.Hour, // reads the whole file
+
 	"etcd_add_member": engine.NoTimeLimit, "etcd_remove_member": engine.NoTimeLimit, "etcd_healthy": engine.NoTimeLimit, "etcd_defragment": engine.NoTimeLimit, "kube_apply": engine.NoTimeLimit, "kube_drain": engine.NoTimeLimit,
 	"kube_node": engine.NoTimeLimit, "kube_ready": engine.NoTimeLimit, "kube_rollout": engine.NoTimeLimit, "kube_uncordon": engine.NoTimeLimit,
 	"kubelet_ready": engine.NoTimeLimit, "nodes_ready": engine.NoTimeLimit, "verify_pods": engine.NoTimeLimit,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 // run it creates keys too, in memory only, so that later tasks can be checked.
 type Load struct {
 	Found            string `yaml:"found" doc:"Name under which the masters registered the result of ca_read." required:"true"`
+	Backup           string `yaml:"backup" doc:"Name under which key_backup_read was registered, for a restore: its keys are those of the cluster. Default: none."`
 	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is created only when none of them has data."`
 	Existing         bool   `yaml:"existing" doc:"Fail instead of creating keys, for tasks that only read a cluster; default false."`
 	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Create a new encryption key even if the cluster has data and no master holds its key; default false."`
@@ -38,7 +40,7 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if len(held) == 0 {
 		return engine.Change{}, fmt.Errorf("no master registered %q; run ca_read on every master before", l.Found)
 	}
-	merged, err := Merge(held)
+	merged, err := Merge(l.withoutHosts(site, held))
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -75,6 +77,20 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 		})
 	}
 	return change, nil
+}
+
+// withoutHosts returns the files of masters and those that no master has yet: of a backup,
+// and in a dry run those of an earlier play, which has written nothing.
+func (l *Load) withoutHosts(site engine.ActionContext, held map[string]Files) map[string]Files {
+	all := maps.Clone(held)
+	if out := actionctx.Registered(site, site.Host(), l.Backup); l.Backup != "" && out != nil {
+		all["the backup"] = filesOf(out)
+	}
+	ring, _ := engine.Service[*Keyring](site.Services())
+	if keys, err := ring.Keys(); err == nil && site.CheckOnly() {
+		all["this run"] = keys.Files()
+	}
+	return all
 }
 
 // Apply reports the result; the keys are in the keyring already.

@@ -59,6 +59,51 @@ func TestLoadCreatesKeysOnceAndReadsThemLater(t *testing.T) {
 	}
 }
 
+// The keys of a backup are those of masters that hold none, and must be those of masters
+// that hold some.
+func TestLoadTakesTheKeysOfABackup(t *testing.T) {
+	ctx := context.Background()
+	backup, _, err := keyring.Complete(nil, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, _, err := keyring.Complete(nil, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		held  keyring.Files
+		wrong string
+	}{
+		"empty masters":              {nil, ""},
+		"a restore that was killed":  {backup.Files(), ""},
+		"a master of another origin": {others.Files(), "on the backup"},
+	} {
+		s, ring := site(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
+		s.Name = "m1"
+		s.Results["m1"]["backup"] = output(backup.Files())
+		change, err := (&keyring.Load{Found: "found", Backup: "backup", Existing: true}).Check(ctx, s)
+		if c.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%s: %v, want %q", name, err, c.wrong)
+			}
+			continue
+		}
+		if err != nil || change.Needed {
+			t.Fatalf("%s: %+v, %v", name, change, err)
+		}
+		keys, err := ring.Keys()
+		if err != nil || string(keys.Files()[keyring.EncryptionConf]) != string(backup.Files()[keyring.EncryptionConf]) {
+			t.Errorf("%s: other keys, %v", name, err)
+		}
+		// A later play of a dry run finds masters without files.
+		s.Check, s.Results["m1"] = true, map[string]engine.Output{"found": output(nil)}
+		if change, err := (&keyring.Load{Found: "found"}).Check(ctx, s); err != nil || change.Needed {
+			t.Errorf("%s, a later play of a dry run: %+v, %v", name, change, err)
+		}
+	}
+}
+
 // No new key is created when a master has registered no files: that master may hold the
 // CA that has signed the certificates of the others.
 func TestLoadCreatesNoKeysWhenAMasterHasNotRegistered(t *testing.T) {

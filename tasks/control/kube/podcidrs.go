@@ -23,7 +23,8 @@ import (
 //
 // The output maps the name of each node to its range.
 type PodCIDRs struct {
-	Found string `yaml:"found" doc:"Name under which nodes registered their network configuration." required:"true"`
+	Found    string `yaml:"found" doc:"Name under which nodes registered their network configuration." required:"true"`
+	Snapshot string `yaml:"snapshot" doc:"Name under which snapshot_check was registered, in a restore: while no API responds, the Node objects are those of the snapshot. Default: none."`
 }
 
 // nodesTimeout is the maximum time for reading the Node objects. The API of a new
@@ -46,6 +47,9 @@ func (p *PodCIDRs) Check(ctx context.Context, site engine.ActionContext) (engine
 	nodes, err := nodesInAPI(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
+	}
+	if len(nodes) == 0 {
+		nodes = p.nodesInSnapshot(site)
 	}
 	ranges := p.ranges(site, c, nodes)
 	got, err := cluster.AllocatePodCIDRs(c.PodCIDRs[0], c.NodePrefix, ranges)
@@ -112,6 +116,21 @@ func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]Node
 		out[s.Name] = s
 	}
 	return out, nil
+}
+
+// nodesInSnapshot returns the Node objects of the snapshot that is restored by name, none
+// without a restore.
+func (p *PodCIDRs) nodesInSnapshot(site engine.ActionContext) map[string]NodeState {
+	if p.Snapshot == "" {
+		return nil
+	}
+	ranges, _ := actionctx.Registered(site, site.Host(), p.Snapshot)["pod_cidrs"].(map[string]any)
+	out := map[string]NodeState{}
+	for name, cidr := range ranges {
+		text, _ := cidr.(string)
+		out[name] = NodeState{Name: name, PodCIDR: text}
+	}
+	return out
 }
 
 // rangeIn returns the pod range in the registered values of a host: the subnet of the

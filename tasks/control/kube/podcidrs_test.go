@@ -71,6 +71,21 @@ func TestPodCIDRsOfANewClusterDoNotWaitForTheAPI(t *testing.T) {
 	}
 }
 
+// TestPodCIDRsOfARestore: no API responds, and the Node objects of the snapshot keep their
+// ranges, those of hosts that are gone as well.
+func TestPodCIDRsOfARestore(t *testing.T) {
+	s := newSite(t, nil)
+	s.Results["n1"]["restored"] = engine.Output{"pod_cidrs": map[string]any{"m1": "10.244.3.0/24", "old": "10.244.0.0/24"}}
+	s.Results["n2"]["cni"] = conflist("10.244.1.0/24")
+	change, err := (&PodCIDRs{Found: "cni", Snapshot: "restored"}).Check(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(engine.Output{"m1": "10.244.3.0/24", "n1": "10.244.2.0/24", "n2": "10.244.1.0/24"}, change.Output); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPodCIDRsKeepRangesOfHostsAndNodes(t *testing.T) {
 	api := &kubetest.API{}
 	s := newSite(t, api)

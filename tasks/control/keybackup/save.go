@@ -1,0 +1,108 @@
+package keybackup
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/secrets"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/stat"
+)
+
+// Save is the action `key_backup`: it encrypts the keys of the run's keyring to recipients.
+// It changes nothing; the module `copy` writes its output to a host.
+//
+// Output: content, the encrypted archive; empty when the file that is present has the same
+// keys for the same recipients. age encrypts anew each time, so a file with present begins
+// with a line that names the keys in it.
+type Save struct {
+	Recipients []string `yaml:"recipients" required:"true" doc:"public keys of age or SSH that can open the backup: age1..., ssh-ed25519 ..., ssh-rsa ..."`
+	Present    string   `yaml:"present" doc:"path of the file on the host, which is made only when keys or recipients have changed; the content has a first line then, that age does not read. Default: none"`
+}
+
+// ReadOnly is true.
+func (*Save) ReadOnly() bool { return true }
+
+// Check encrypts. It fails when the keyring is empty or incomplete.
+func (s *Save) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	ring, ok := engine.Service[*keyring.Keyring](site.Services())
+	if !ok {
+		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	}
+	keys, err := ring.Keys()
+	if err != nil {
+		return engine.Change{}, err
+	}
+	to, err := secrets.ParseRecipients("recipients", strings.Join(s.Recipients, "\n"))
+	if err != nil {
+		return engine.Change{}, fmt.Errorf("the recipients of the keys: %w", err)
+	}
+	first := ""
+	if s.Present != "" {
+		first = firstLine(c.Name, keys, s.Recipients)
+		present, err := s.present(ctx, site)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		if strings.HasPrefix(present, first) && strings.HasSuffix(present, lastLine) {
+			return engine.NoChange(engine.Output{"content": ""}), nil
+		}
+	}
+	archive, err := pack(c.Name, keys.Files(), time.Now())
+	if err != nil {
+		return engine.Change{}, err
+	}
+	sealed, err := secrets.Seal(archive, to)
+	if err != nil {
+		return engine.Change{}, fmt.Errorf("encrypting the keys of the cluster: %w", err)
+	}
+	return engine.NoChange(engine.Output{"content": first + string(sealed)}), nil
+}
+
+// Apply is never called.
+func (*Save) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// lastLine ends an armored file that is whole.
+const lastLine = "-----END AGE ENCRYPTED FILE-----\n"
+
+// firstLine names the content of a file. The digest has the key of the cluster's authority,
+// so that nobody can test guesses of a secret with it.
+func firstLine(cluster string, keys *keyring.Keys, recipients []string) string {
+	mac := hmac.New(sha256.New, keys.Files()[keyring.ClusterKey])
+	digests := keys.Digests()
+	fmt.Fprintf(mac, "%d %q %q", format, cluster, recipients)
+	for _, path := range slices.Sorted(maps.Keys(digests)) {
+		fmt.Fprintf(mac, "\n%s %s", path, digests[path])
+	}
+	return "# Written by deployer. Keys of the cluster for its backups: " + hex.EncodeToString(mac.Sum(nil)) + "\n"
+}
+
+// present returns the file that the host has; empty for none.
+func (s *Save) present(ctx context.Context, site engine.ActionContext) (string, error) {
+	res, err := site.RunOn(ctx, site.Host(), "read", &stat.Read{Paths: []string{s.Present}, MissingOK: true})
+	if err == nil && res.Failure != nil {
+		err = res.Failure
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the present keys: %w", err)
+	}
+	files, _ := res.Output["files"].(map[string]any)
+	text, _ := files[s.Present].(string)
+	return text, nil
+}

@@ -1,0 +1,57 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/engine"
+	"deployer/tasks/control/keyring"
+)
+
+// Check is the action `snapshot_check`: it verifies a snapshot of etcd on the controller,
+// and that the keys of the run's keyring belong to it. It changes nothing.
+//
+// Output: revision, keys, encrypted (number of encrypted values), pod_cidrs (ranges of Node
+// objects by name).
+type Check struct {
+	File       string `yaml:"file" required:"true" doc:"path of the snapshot on the controller"`
+	IgnoreKeys bool   `yaml:"ignore_keys" doc:"do not compare the keys with the snapshot; default false"`
+}
+
+// ReadOnly is true.
+func (*Check) ReadOnly() bool { return true }
+
+// Check reads the snapshot. It fails when the file is not whole, or when keys do not
+// belong to it.
+func (s *Check) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
+	if err := Verify(s.File); err != nil {
+		return engine.Change{}, err
+	}
+	var files keyring.Files
+	if !s.IgnoreKeys {
+		ring, ok := engine.Service[*keyring.Keyring](site.Services())
+		if !ok {
+			return engine.Change{}, errors.New("the program that started this run provides no keyring")
+		}
+		keys, err := ring.Keys()
+		if err != nil {
+			return engine.Change{}, err
+		}
+		files = keys.Files()
+	}
+	c, err := Read(s.File, files)
+	if err != nil {
+		return engine.Change{}, fmt.Errorf("%s: %w", s.File, err)
+	}
+	ranges := map[string]any{}
+	for name, cidr := range c.PodCIDRs {
+		ranges[name] = cidr
+	}
+	return engine.NoChange(engine.Output{"revision": c.Revision, "keys": c.Keys, "encrypted": c.Encrypted, "pod_cidrs": ranges}), nil
+}
+
+// Apply is never called.
+func (*Check) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}

@@ -1,0 +1,117 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"deployer/cluster/encryption"
+	"deployer/tasks/control/keyring"
+)
+
+// The keys of what is read from a snapshot (k8s.io/kubernetes pkg/registry).
+const (
+	nodesPrefix = "/registry/minions/"
+	// rootCA is a ConfigMap that the controller manager writes, with the certificate of the
+	// authority that pods trust.
+	rootCA = "/registry/configmaps/kube-system/kube-root-ca.crt"
+)
+
+// Content is what a restore needs to know of a snapshot.
+type Content struct {
+	Revision  int64
+	Keys      int               // that exist
+	Encrypted int               // values that API servers have encrypted
+	PodCIDRs  map[string]string // ranges of the Node objects that have one, by name
+}
+
+// Read returns the content of a verified snapshot. It fails when the keys of a cluster do
+// not belong to it: the snapshot has another certificate of the authority that pods trust,
+// or values that the encryption configuration does not decrypt. No keys (nil) belong to any
+// snapshot.
+func Read(path string, keys keyring.Files) (Content, error) {
+	c := Content{PodCIDRs: map[string]string{}}
+	var file *encryption.File
+	if keys != nil {
+		var err error
+		if file, err = encryption.Parse(keys[keyring.EncryptionConf]); err != nil {
+			return c, fmt.Errorf("reading the encryption configuration: %w", err)
+		}
+	}
+	var unreadable []string // keys of etcd with the reason
+	var trusted []byte
+	revision, err := each(path, func(key string, value []byte) {
+		c.Keys++
+		if strings.HasPrefix(key, nodesPrefix) {
+			c.addNode(value)
+		}
+		if key == rootCA {
+			trusted = value
+		}
+		if !bytes.HasPrefix(value, []byte("k8s:enc:")) {
+			return
+		}
+		c.Encrypted++
+		if file == nil {
+			return
+		}
+		if err := file.Readable(key, value); err != nil {
+			unreadable = append(unreadable, fmt.Sprintf("%s: %v", key, err))
+		}
+	})
+	if err != nil {
+		return c, err
+	}
+	c.Revision = revision
+	if keys == nil {
+		return c, nil
+	}
+	if own, others := certificates(keys[keyring.ClusterCert]), certificates(trusted); len(others) > 0 && !slices.ContainsFunc(own, func(o string) bool { return slices.Contains(others, o) }) {
+		return c, fmt.Errorf("the keys do not belong to the snapshot: its cluster has the authority with the fingerprint %s, and the certificate of the keys has %s",
+			strings.Join(others, ", "), strings.Join(own, ", "))
+	}
+	if len(unreadable) > 0 {
+		slices.Sort(unreadable)
+		return c, fmt.Errorf("the keys do not belong to the snapshot: they do not decrypt %d of its %d encrypted values, such as %s",
+			len(unreadable), c.Encrypted, unreadable[0])
+	}
+	return c, nil
+}
+
+// addNode keeps the pod range of a Node object.
+func (c *Content) addNode(value []byte) {
+	raw, found := bytes.CutPrefix(value, []byte("k8s\x00"))
+	var outer runtime.Unknown
+	var node corev1.Node
+	if !found || outer.Unmarshal(raw) != nil || node.Unmarshal(outer.Raw) != nil || node.Spec.PodCIDR == "" {
+		return // encrypted, or of a form that no API server has written so far
+	}
+	c.PodCIDRs[node.Name] = node.Spec.PodCIDR
+}
+
+// certificates returns the fingerprints of the certificates in a text, or in an object that
+// has them as text.
+func certificates(text []byte) []string {
+	const begin = "-----BEGIN CERTIFICATE-----"
+	var out []string
+	for {
+		i := bytes.Index(text, []byte(begin))
+		if i < 0 {
+			return out
+		}
+		block, rest := pem.Decode(text[i:])
+		if block == nil {
+			return out
+		}
+		sum := sha256.Sum256(block.Bytes)
+		out = append(out, "sha256:"+hex.EncodeToString(sum[:8]))
+		text = rest
+	}
+}
