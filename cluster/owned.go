@@ -56,6 +56,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		if c.Etcd.Backup.Scheduled() {
 			deployer = append(deployer, "etcd-backup.sh")
 			units, timers = append(units, "deployer-etcd-backup.service"), append(timers, "deployer-etcd-backup.timer")
+			if len(c.Etcd.Backup.Recipients) > 0 {
+				deployer = append(deployer, "etcd-backup-keys.age")
+			}
 		}
 	}
 	return []Owned{

@@ -25,6 +25,8 @@ type EtcdBackup struct {
 	Keep int `yaml:"keep" json:"keep" default:"15" doc:"Number of snapshots that stay on a host."`
 	// Size in MiB of all snapshots on a host.
 	MaxSizeMiB int `yaml:"max_size_mib" json:"max_size_mib" default:"10240" doc:"Size in MiB of all snapshots on a host; the oldest are removed beyond it, never the newest."`
+	// Public keys of age or SSH.
+	Recipients []string `yaml:"recipients" json:"recipients" doc:"Public keys of age or SSH: each backup has the keys of the cluster beside the snapshot, encrypted to these: age1..., ssh-ed25519 ..., ssh-rsa .... Default: none, and backups have no keys."`
 }
 
 // Scheduled reports whether the members save snapshots by themselves.

@@ -3,6 +3,8 @@ package cluster
 import (
 	"math"
 	"path"
+	"slices"
+	"strings"
 )
 
 // checkPlainValues checks paths, addresses and numbers that do not depend on other
@@ -14,6 +16,11 @@ func (c *checker) checkPlainValues() {
 	} {
 		if !path.IsAbs(p.value) || path.Clean(p.value) != p.value || p.value == "/" {
 			c.add("bad-path", p.key, "%q is not the absolute path of a directory of its own", p.value)
+		}
+	}
+	for _, r := range c.spec.Etcd.Backup.Recipients {
+		if !slices.ContainsFunc([]string{"age1", "ssh-ed25519 ", "ssh-rsa "}, func(kind string) bool { return strings.HasPrefix(r, kind) }) {
+			c.add("bad-recipient", "cluster.etcd.backup.recipients", "%q is no public key of age or SSH: use age1..., ssh-ed25519 ... or ssh-rsa ...", r)
 		}
 	}
 	// 0 cannot occur: it means the default.

@@ -138,6 +138,7 @@ var brokenClusters = []struct {
 	{"authority with its key", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Containerd.Authorities = map[string]string{"mirror:5000": sampleCA + "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n"}
 	}, "bad-certificate cluster.containerd.authorities.mirror:5000", "not a certificate"},
+	{"recipient", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Recipients = []string{"AGE-SECRET-KEY-1"} }, "bad-recipient cluster.etcd.backup.recipients", "no public key of age or SSH"},
 	{"negative number", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Replicas = -1 }, "bad-number cluster.dns.replicas", "at least 1"},
 	{"sysctl of the kubelet", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"kernel.panic": "0"} }, "fixed-sysctl cluster.sysctls", "must be 10"},
 }

@@ -72,6 +72,12 @@ func TestEtcdBackupScript(t *testing.T) {
 			if tt.broken {
 				writeFile(t, filepath.Join(dir, "broken"))
 			}
+			keys := filepath.Join(dir, "etcd-backup-keys.age")
+			for file, text := range map[string]string{keys: "# Written by deployer.\nsealed\n", filepath.Join(snapshots, "removed.keys.age"): "x", filepath.Join(snapshots, "old19.keys.age"): "x"} {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for i := range 20 {
 				file := filepath.Join(snapshots, fmt.Sprintf("old%02d.db", i))
 				if err := os.WriteFile(file, make([]byte, 1024), 0o600); err != nil {
@@ -86,7 +92,7 @@ func TestEtcdBackupScript(t *testing.T) {
 			if tt.stay == 6 {
 				limit = "max_kib=5"
 			}
-			script := strings.NewReplacer("/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "'/var/lib/etcd'", "'"+dir+"'", "max_kib=$((10240 * 1024))", limit).
+			script := strings.NewReplacer("/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", keys, "'/var/lib/etcd'", "'"+dir+"'", "max_kib=$((10240 * 1024))", limit).
 				Replace(site.files(t, host)["/etc/deployer/etcd-backup.sh"])
 			run := exec.Command("/bin/sh", "-c", script)
 			run.Env = append(os.Environ(), "STATES="+filepath.Join(dir, "states"), "BROKEN="+filepath.Join(dir, "broken"))
@@ -109,6 +115,14 @@ func TestEtcdBackupScript(t *testing.T) {
 			if saved {
 				if info, err := os.Stat(files[len(files)-1]); err != nil || info.Mode().Perm() != 0o600 {
 					t.Errorf("%s: %v, %v", name, info, err)
+				}
+				saved := strings.TrimSuffix(filepath.Base(files[len(files)-1]), ".db") + ".keys.age"
+				if text, err := os.ReadFile(filepath.Join(snapshots, saved)); err != nil || string(text) != "sealed\n" {
+					t.Errorf("%s: the keys beside the snapshot: %q, %v", name, text, err)
+				}
+				beside, _ := filepath.Glob(filepath.Join(snapshots, "*.age"))
+				if diff := cmp.Diff([]string{filepath.Join(snapshots, "old19.keys.age"), filepath.Join(snapshots, saved)}, beside); diff != "" {
+					t.Errorf("%s: keys (-want +got):\n%s", name, diff)
 				}
 				if diff := cmp.Diff(fmt.Sprintf("old%02d.db", 21-tt.stay), filepath.Base(files[0])); diff != "" {
 					t.Errorf("%s: the oldest that stays: %s", name, diff)

@@ -121,18 +121,20 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		hosts[name] = map[string]any{"action": step.Action, "initial_cluster": step.InitialCluster, "initial_state": step.InitialState}
 	}
 	return map[string]any{
-		"pod_cidrs":          ranges,
-		"bgp_transition":     map[string]any{"needed": false, "both": map[string]any{}, "final": map[string]any{}},
-		"bgp_transition_now": map[string]any{"changed": false, "failed": false, "skipped": true},
-		"key_digests":        map[string]any{"changed": false, keyring.EncryptionConf: "sample of a digest"},
-		"etcd_plan":          map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
-		"proxy_package":      map[string]any{"changed": false, "failed": false, "skipped": false},
-		"bgp_password":       map[string]any{"changed": true, "failed": false, "skipped": false, "replaced": false},
-		"bird_before":        map[string]any{"sessions": []any{}, "routes": []any{}},
-		"containerd_unit":    map[string]any{"changed": false, "failed": false, "skipped": false, "files": map[string]any{}, "missing": []any{}},
-		"etcd_added":         map[string]any{"changed": false, "failed": false, "skipped": false},
-		"facts":              map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2},
-		"run":                map[string]any{"id": "20260102-030405.000", "check": false},
+		"pod_cidrs":               ranges,
+		"bgp_transition":          map[string]any{"needed": false, "both": map[string]any{}, "final": map[string]any{}},
+		"bgp_transition_now":      map[string]any{"changed": false, "failed": false, "skipped": true},
+		"key_digests":             map[string]any{"changed": false, keyring.EncryptionConf: "sample of a digest"},
+		"etcd_plan":               map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
+		"proxy_package":           map[string]any{"changed": false, "failed": false, "skipped": false},
+		"bgp_password":            map[string]any{"changed": true, "failed": false, "skipped": false, "replaced": false},
+		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}},
+		"containerd_unit":         map[string]any{"changed": false, "failed": false, "skipped": false, "files": map[string]any{}, "missing": []any{}},
+		"etcd_added":              map[string]any{"changed": false, "failed": false, "skipped": false},
+		"facts":                   map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2},
+		"run":                     map[string]any{"id": "20260102-030405.000", "check": false},
+		"etcd_backup_keys":        map[string]any{"content": "# Written by deployer. Sample of encrypted keys.\n"},
+		"etcd_restore_unfinished": map[string]any{"exists": false},
 	}
 }
 

@@ -6,6 +6,8 @@ const (
 	verbEtcdDefrag  = "etcd-defrag"
 	verbEtcdReplace = "etcd-replace"
 	verbEtcdRestore = "etcd-restore"
+
+	verbEtcdRestoreHosts = "etcd-restore-hosts"
 )
 
 // EtcdStatus returns a run that reads the state of etcd's members and changes nothing.
@@ -36,6 +38,13 @@ func (c Runner) EtcdDefrag(o Options) (*Run, error) {
 func (c Runner) EtcdRestore(o Options) (*Run, error) {
 	o.Verb = verbEtcdRestore
 	return c.changingWithoutArtifacts(o)
+}
+
+// EtcdRestoreHosts returns a run that makes a cluster of hosts that have no part of it yet,
+// with the keys and the data of a backup. The variables in Extra are those of the playbook.
+func (c Runner) EtcdRestoreHosts(o Options) (*Run, error) {
+	o.Verb = verbEtcdRestoreHosts
+	return c.changing(o)
 }
 
 // EtcdReplacePlan returns a run that decides whether the member of a host may be replaced,

@@ -27,7 +27,7 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 	switch o.Verb {
 	case verbInstall:
 		return c.Install(o)
-	case verbScaleUp, verbScaleDown, verbReset, verbStart, verbRotateEncryptionKey, verbRotateCA:
+	case verbScaleUp, verbScaleDown, verbReset, verbStart, verbRotateEncryptionKey, verbRotateCA, verbEtcdRestoreHosts:
 		return c.changing(o)
 	case verbUpgrade:
 		return c.Upgrade(o)

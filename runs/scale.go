@@ -112,6 +112,8 @@ func membershipUndo(call journal.Invocation) string {
 		return "the data of the former member is kept in its data directory, as before-ID"
 	case verbEtcdRestore:
 		return "the data that each member had before is kept in its data directory, as before-ID"
+	case verbEtcdRestoreHosts:
+		return "the hosts are empty again with: deployer reset --wipe"
 	case verbRotateEncryptionKey:
 		return "another rotation replaces the key again"
 	case verbRotateCA:

@@ -16,6 +16,7 @@ func newEtcdBackup(e env) *cobra.Command {
 	var o runOptions
 	var host, to string
 	var keep, maxSize int
+	var keys keyRecipients
 	cmd := &cobra.Command{
 		Use:   "backup",
 		Short: "Save a verified snapshot of etcd",
@@ -27,10 +28,17 @@ a majority it takes the member with the newest data. Exit code 0 means that the 
 is there, and its copy if one was asked for; other masters and members may be down.
 
 With --to the file is copied to a directory of this machine, too. A snapshot contains
-all Secrets of the cluster, encrypted as etcd holds them; the keys for that are on the
-masters, not in the file.`,
-		Example: `  deployer etcd backup --to /srv/backups`,
-		Args:    cobra.NoArgs,
+all Secrets of the cluster, encrypted as etcd holds them.
+
+The keys of the cluster are saved beside the snapshot, as NAME.keys.age: the certificate
+authorities, the keys of service accounts and those that encrypt Secrets. The file is
+encrypted with age to the recipients of --recipient and --recipients-file, by default those
+of cluster.etcd.backup.recipients in the inventory. Snapshot and keys together restore the
+cluster on other machines when all masters are lost; without recipients there are no keys,
+and a master must be left.`,
+		Example: `  deployer etcd backup --to /srv/backups
+  deployer etcd backup --to /srv/backups --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for flag, n := range map[string]int{"keep": keep, "max-size": maxSize} {
 				if cmd.Flags().Changed(flag) && n < 1 {
@@ -54,6 +62,14 @@ masters, not in the file.`,
 			if err != nil {
 				return err
 			}
+			recipients, err := keys.list(cmd, r.Project.Cluster.Etcd.Backup.Recipients)
+			if err != nil {
+				return err
+			}
+			given.Extra["etcd_backup_recipients"] = recipients
+			if r, err = newRunner(e).EtcdBackup(given); err != nil {
+				return err
+			}
 			if c := r.Project.Cluster; host != "" && !c.Nodes[host].IsEtcd {
 				return usageError(fmt.Errorf("--host: %s is no etcd host of the cluster", host))
 			}
@@ -65,6 +81,7 @@ masters, not in the file.`,
 			if o.output == "text" {
 				view.Summary(e.stdout, r.Program.Name, done, "") // a new backup is better than the rest of this one
 				results.print(e.stdout)
+				keys.print(e.stdout, results.snapshot, len(recipients) > 0)
 			}
 			return firstError(err, backupOutcome(done, results.snapshotHost()))
 		},
@@ -75,6 +92,7 @@ masters, not in the file.`,
 	f.StringVar(&to, "to", "", "`directory` of this machine for a copy")
 	f.IntVar(&keep, "keep", 0, "number of snapshots that stay on the host (default: cluster.etcd.backup.keep, 15)")
 	f.IntVar(&maxSize, "max-size", 0, "size in `MiB` of all snapshots on the host, beyond which the oldest are removed (default: cluster.etcd.backup.max_size_mib, 10240)")
+	keys.flags(cmd)
 	return cmd
 }
 

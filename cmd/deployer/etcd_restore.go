@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine/journal"
+	"deployer/inventory"
 	"deployer/runs"
 )
 
@@ -19,7 +23,10 @@ import (
 type restoreOptions struct {
 	runOptions
 	confirmation
-	snapshot string
+	snapshot   string
+	keys       string // path of the encrypted keys: the hosts have no part of the cluster yet
+	identity   string
+	ignoreKeys bool
 }
 
 func newEtcdRestore(e env) *cobra.Command {
@@ -38,9 +45,19 @@ compacted, so that controllers and kubelets read everything anew. The same comma
 recovers a cluster that has lost its quorum: back up the member that is left, and take
 the hosts that do not come back out of the inventory.
 
+When all masters are lost, --keys restores the cluster on hosts with nothing but an
+operating system: the ones that the inventory names, with their addresses there. The
+masters get the keys of the backup, etcd gets the data, and everything else is installed.
+Certificates, kubeconfigs and tokens that exist stay valid, Secrets are readable, and
+nodes that still run return. --identity names the key that opens the file.
+
+A snapshot is refused when the keys, those of the masters or of the file, do not decrypt
+its Secrets or are those of another cluster.
+
 An interrupted restore is continued by deployer resume.`,
 		Example: `  deployer etcd restore m1:/var/lib/deployer/etcd-snapshots/20261123-101502-1a2b.db
-  deployer etcd restore /srv/backups/20261123-101502-1a2b.db --yes --cluster prod`,
+  deployer etcd restore /srv/backups/20261123-101502-1a2b.db --yes --cluster prod
+  deployer etcd restore 20261123-101502-1a2b.db --keys 20261123-101502-1a2b.keys.age --identity age.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.snapshot = args[0]
@@ -50,6 +67,9 @@ An interrupted restore is continued by deployer resume.`,
 	runFlags(cmd, &o.runOptions)
 	lockFlags(cmd, &o.runOptions)
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
+	cmd.Flags().StringVar(&o.keys, "keys", "", "`file` with the encrypted keys of the cluster, to restore it on empty hosts")
+	cmd.Flags().StringVar(&o.identity, "identity", "", "with --keys: `file` with the age identity or SSH key that opens it (default: as for encrypted variables)")
+	cmd.Flags().BoolVar(&o.ignoreKeys, "ignore-keys", false, "accept keys that do not belong to the snapshot; Secrets may be unreadable")
 	o.flags(cmd)
 	return cmd
 }
@@ -59,15 +79,22 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := o.keyFiles(); err != nil {
+		return err
+	}
 	runner := newRunner(e)
 	id := time.Now().UTC().Format("20060102-150405")
-	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": ""}
+	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": "", "etcd_restore_ignore_keys": o.ignoreKeys}
 	// For the inventory and the name of the cluster, before anything is read from hosts.
 	r, err := runner.EtcdRestore(given)
 	if err != nil {
 		return err
 	}
-	if err := o.confirm(e, r, o.Check, fmt.Sprintf("Replace the data of etcd in the cluster %s by %s?", r.Project.Cluster.Name, o.snapshot)); err != nil {
+	question := fmt.Sprintf("Replace the data of etcd in the cluster %s by %s?", r.Project.Cluster.Name, o.snapshot)
+	if o.keys != "" {
+		question = fmt.Sprintf("Install the cluster %s on %s with the keys and the data of the backup %s?", r.Project.Cluster.Name, inventory.CompressText(r.Project.Cluster.Masters), o.snapshot)
+	}
+	if err := o.confirm(e, r, o.Check, question); err != nil {
 		return err
 	}
 	file, err := o.file(ctx, e, runner, r, id)
@@ -75,7 +102,15 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 		return err
 	}
 	given.Extra["etcd_restore_snapshot"] = file
-	if r, err = runner.EtcdRestore(given); err != nil {
+	restore := runner.EtcdRestore
+	if o.keys != "" {
+		restore = runner.EtcdRestoreHosts
+		given.Extra["etcd_restore_keys"], given.Extra["etcd_restore_identity"] = o.keys, o.identity
+		if given.Extra["etcd_restore_id"], err = contentName(file); err != nil {
+			return err
+		}
+	}
+	if r, err = restore(given); err != nil {
 		return err
 	}
 	if err := execute(ctx, e, r, o.runOptions); err != nil {
@@ -84,13 +119,51 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	return removeFetchedSnapshot(r)
 }
 
+// keyFiles makes the paths of the flags absolute, for a resume from another directory. It
+// fails when a file does not exist.
+func (o *restoreOptions) keyFiles() error {
+	if o.identity != "" && o.keys == "" {
+		return usageError(errors.New("--identity opens the file of --keys: name that, too"))
+	}
+	for flag, path := range map[string]*string{"keys": &o.keys, "identity": &o.identity} {
+		if *path == "" {
+			continue
+		}
+		if _, err := os.Stat(*path); err != nil {
+			return usageError(fmt.Errorf("--%s: %w", flag, err))
+		}
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		*path = abs
+	}
+	return nil
+}
+
+// contentName returns a name of a file's content, the begin of its SHA-256. The restore of a
+// snapshot on empty hosts has it, so that the same command continues one that was
+// interrupted, from any machine.
+func contentName(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("reading the snapshot: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
+}
+
 // removeFetchedSnapshot removes the copy of a snapshot that a restore has fetched from a
 // host, when no resume needs it any more. It leaves files of the user, and does nothing
 // for other runs.
 func removeFetchedSnapshot(r *runs.Run) error {
 	file, _ := r.Extra["etcd_restore_snapshot"].(string)
 	dir, err := fetchedSnapshots()
-	if err != nil || r.Verb != "etcd-restore" || filepath.Dir(file) != dir {
+	if err != nil || !strings.HasPrefix(r.Verb, "etcd-restore") || filepath.Dir(file) != dir {
 		return err
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -21,6 +21,12 @@ var runbookBlock = regexp.MustCompile("(?ms)^```sh ([a-z-]+)\n(.*?)^```$")
 // the run in question. They end with exit code 0 or one of the others.
 func (s *site) runbook(block, run string, others ...int) (output string) {
 	s.T.Helper()
+	return s.runbookWith(block, []string{"RUN", run}, others...)
+}
+
+// runbookWith is runbook with other words of the page, each before what it stands for.
+func (s *site) runbookWith(block string, words []string, others ...int) (output string) {
+	s.T.Helper()
 	page, err := os.ReadFile("../../docs/guides/runbooks.md")
 	if err != nil {
 		s.T.Fatal(err)
@@ -30,16 +36,16 @@ func (s *site) runbook(block, run string, others ...int) (output string) {
 			continue
 		}
 		for line := range strings.Lines(m[2]) {
-			words := strings.Fields(strings.ReplaceAll(strings.Replace(line, " -i inventory.yaml", "", 1), "RUN", run))
-			switch words[0] {
+			argv := strings.Fields(strings.NewReplacer(append(words, " -i inventory.yaml", "")...).Replace(line))
+			switch argv[0] {
 			case "deployer":
-				o := s.Deployer(words[1:]...)
+				o := s.Deployer(argv[1:]...)
 				if !slices.Contains(others, o.Code) {
 					s.RequireExit(o, 0)
 				}
 				output += o.All()
 			case "kubectl":
-				output += s.Kubectl("m1", strings.Join(words[1:], " "))
+				output += s.Kubectl("m1", strings.Join(argv[1:], " "))
 			default:
 				s.T.Fatalf("the runbooks have a command that is neither deployer nor kubectl: %s", line)
 			}
