@@ -53,7 +53,7 @@ func pack(cluster string, files keyring.Files, now time.Time) ([]byte, error) {
 		return err
 	}
 	errs := []error{add(describedIn, "0600", append(about, '\n'))}
-	for _, path := range keyring.Paths() {
+	for _, path := range keyring.BackupPaths() {
 		if content := files[path]; content != nil {
 			errs = append(errs, add(strings.TrimPrefix(path, "/"), keyring.Mode(path), content))
 		}
@@ -98,7 +98,7 @@ func unpack(archive []byte, now time.Time) (keyring.Files, Description, error) {
 			continue
 		}
 		path := "/" + h.Name
-		if about.Format == 0 || files[path] != nil || !slices.Contains(keyring.Paths(), path) {
+		if about.Format == 0 || files[path] != nil || !slices.Contains(keyring.BackupPaths(), path) {
 			return nil, about, fmt.Errorf("%q is not expected there", h.Name)
 		}
 		files[path] = content

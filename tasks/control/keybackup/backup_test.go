@@ -155,6 +155,21 @@ func TestPresentKeysStay(t *testing.T) {
 	}
 }
 
+// TestNextAuthoritiesAreSaved: a backup during a rotation of authorities has both of them.
+func TestNextAuthoritiesAreSaved(t *testing.T) {
+	t.Parallel()
+	files := newKeys(t).Files()
+	files[keyring.ClusterNext] = append(append([]byte{}, files[keyring.ClusterCert]...), files[keyring.ClusterKey]...)
+	archive, err := pack("prod", files, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := unpack(archive, time.Now())
+	if err != nil || !bytes.Equal(got[keyring.ClusterNext], files[keyring.ClusterNext]) {
+		t.Errorf("%s: %q, %v", keyring.ClusterNext, got[keyring.ClusterNext], err)
+	}
+}
+
 func TestSaveErrors(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newKeys(t), "")
