@@ -22,6 +22,7 @@ type EtcdMemberState struct {
 	Revision int64    `json:"revision"`  // of its database
 	DBSize   int64    `json:"db_size"`   // bytes of the database file
 	DBInUse  int64    `json:"db_in_use"` // bytes of it that hold data
+	Quota    int64    `json:"db_quota"`  // bytes of the file from which on etcd refuses writes; 0 when the member does not say it (etcd 3.5)
 	Problem  string   `json:"problem"`   // why it does not serve; empty when it does
 }
 
@@ -90,4 +91,15 @@ func EtcdDefragOrder(members []EtcdMemberState, all bool) ([]string, error) {
 		hosts = append(hosts, leader)
 	}
 	return hosts, nil
+}
+
+// EtcdBelowQuota returns an error when the database file of a member has reached its quota:
+// then the next write raises the alarm NOSPACE again.
+func EtcdBelowQuota(members []EtcdMemberState) error {
+	for _, m := range members {
+		if m.Quota > 0 && m.DBSize >= m.Quota {
+			return fmt.Errorf("the database of member %s has %d MiB, and its quota is %d MiB", m.Host, m.DBSize>>20, m.Quota>>20)
+		}
+	}
+	return nil
 }

@@ -25,8 +25,9 @@ which at least 45 % holds no data: one member after the other, the leader last, 
 apart, and only while all members serve. A member does not answer while it works, about
 10 s for each GiB of data.
 
-When a database has reached its quota, etcd refuses writes (alarm NOSPACE). Defrag ends
-the alarm when it is done.`,
+When a database has reached its quota, etcd refuses writes (alarm NOSPACE). Then defrag
+compacts the history, rewrites all files without pauses, and ends the alarm. It fails when
+the objects themselves fill the database.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given, err := o.resolve()

@@ -14,8 +14,12 @@ import (
 
 // Defragment is the action `etcd_defragment`: it rewrites the database files of members,
 // one member after the other, the leader last. Before each, every member must serve.
-// Members whose files are small or full are left out. When files have shrunk, it ends the
-// NOSPACE alarm, with which etcd refuses writes.
+// Members whose files are small or full are left out.
+//
+// While the alarm NOSPACE is set, with which etcd refuses writes, all members are
+// defragmented, without a pause, after a compaction of the whole history: API servers
+// cannot compact then, because they write when they do. The alarm ends when all files are
+// smaller than their quota; otherwise the action fails.
 type Defragment struct {
 	All     bool          `yaml:"all" doc:"Include members whose file is smaller than 100 MiB, or of which less than 45 % holds no data. Default false."`
 	Pause   time.Duration `yaml:"pause" doc:"Time between two members; default 36s."`
@@ -37,17 +41,21 @@ func (d *Defragment) Check(ctx context.Context, site engine.ActionContext) (engi
 	}
 	survey := Take(ctx, open, hosts)
 	states := survey.States(hosts)
-	order, err := cluster.EtcdDefragOrder(states, d.All)
+	full := noSpace(ctx, open, survey, hosts)
+	order, err := cluster.EtcdDefragOrder(states, d.All || full)
 	if err != nil {
 		return engine.Change{}, fmt.Errorf("no member is defragmented: %w; repair etcd first", err)
 	}
 	var effects []engine.Effect
+	if full {
+		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "history of etcd", Action: "compact"})
+	}
 	for _, host := range order {
 		m := states[slices.IndexFunc(states, func(m cluster.EtcdMemberState) bool { return m.Host == host })]
 		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + host,
 			Action: fmt.Sprintf("defragment: %s of %s hold data", mebibytes(m.DBInUse), mebibytes(m.DBSize))})
 	}
-	if noSpace(ctx, open, survey, hosts) {
+	if full {
 		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd alarm NOSPACE", Action: "disarm"})
 	}
 	change := engine.Changed(effects...)
@@ -62,11 +70,19 @@ func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ eng
 		return nil, err
 	}
 	var freed int64
-	done := map[string]bool{}
+	done, pause := map[string]bool{}, d.Pause
+	survey := Take(ctx, open, hosts)
+	full := noSpace(ctx, open, survey, hosts)
+	if full {
+		pause = 0 // nobody can write, so each second counts
+		if err := d.compact(ctx, open, survey, hosts, site.Progress); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		survey := Take(ctx, open, hosts)
 		states := survey.States(hosts)
-		order, err := cluster.EtcdDefragOrder(states, d.All)
+		order, err := cluster.EtcdDefragOrder(states, d.All || full)
 		if err != nil {
 			return nil, fmt.Errorf("%d members were defragmented: %w", len(done), err)
 		}
@@ -74,9 +90,9 @@ func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ eng
 		if len(order) == 0 {
 			break
 		}
-		if len(done) > 0 {
-			site.Progress(fmt.Sprintf("%s before member %s", d.Pause, order[0]))
-			if err := poll.Sleep(ctx, d.Pause); err != nil {
+		if len(done) > 0 && pause > 0 {
+			site.Progress(fmt.Sprintf("%s before member %s", pause, order[0]))
+			if err := poll.Sleep(ctx, pause); err != nil {
 				return nil, err
 			}
 		}
@@ -89,9 +105,30 @@ func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ eng
 		}
 		done[order[0]] = true
 		after, _ := look(ctx, open, hosts[i].Name, hosts[i].Address)
+		site.Progress(fmt.Sprintf("member %s: the file had %s and has %s", order[0], mebibytes(before), mebibytes(after.Status.DBSize)))
 		freed += max(0, before-after.Status.DBSize)
 	}
 	return engine.Output{"members": len(done), "freed_bytes": freed}, d.disarm(ctx, open, hosts)
+}
+
+// compact removes the history before the newest revision.
+func (d *Defragment) compact(ctx context.Context, open Opener, s *Survey, hosts []Host, progress func(string)) error {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	member, err := s.serving(open, hosts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = member.Close() }()
+	status, err := member.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("compacting etcd: %w", err)
+	}
+	progress(fmt.Sprintf("compacting the history before revision %d", status.Revision))
+	if err := member.Compact(ctx, status.Revision); err != nil {
+		return fmt.Errorf("compacting etcd: %w", err)
+	}
+	return nil
 }
 
 // one defragments a member and waits until it serves again.
@@ -110,13 +147,17 @@ func (d *Defragment) one(ctx context.Context, open Opener, hosts []Host, h Host)
 	return err
 }
 
-// disarm ends the NOSPACE alarm, if there is one.
+// disarm ends the NOSPACE alarm, if there is one. It fails when a file is not smaller than
+// its quota.
 func (d *Defragment) disarm(ctx context.Context, open Opener, hosts []Host) error {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	survey := Take(ctx, open, hosts)
 	if !noSpace(ctx, open, survey, hosts) {
 		return nil
+	}
+	if err := cluster.EtcdBelowQuota(survey.States(hosts)); err != nil {
+		return fmt.Errorf("the alarm NOSPACE stays: %w; delete objects (etcd allows it), or raise cluster.etcd.quota_backend_bytes and install, and defragment again", err)
 	}
 	member, err := survey.serving(open, hosts)
 	if err != nil {

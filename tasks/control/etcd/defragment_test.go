@@ -12,7 +12,7 @@ import (
 // fragmented returns a cluster whose leader m1 and member m2 have large files.
 func fragmented() *fake {
 	f := newFake("m1", "m2", "m3")
-	f.sizes["m1"], f.sizes["m2"], f.alarms = 400<<20, 200<<20, []string{"NOSPACE on member 1"}
+	f.sizes["m1"], f.sizes["m2"] = 400<<20, 200<<20
 	return f
 }
 
@@ -22,14 +22,14 @@ func TestDefragment(t *testing.T) {
 	action := NewDefragment()
 	action.Pause = time.Millisecond
 	change, err := action.Check(t.Context(), s)
-	if err != nil || !change.Needed || len(change.Effects) != 3 {
-		t.Fatalf("change %+v, error %v; want two members and the alarm", change, err)
+	if err != nil || !change.Needed || len(change.Effects) != 2 {
+		t.Fatalf("change %+v, error %v; want two members", change, err)
 	}
 	out, err := action.Apply(t.Context(), s, change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"defragment m2", "defragment m1", "disarm"}, f.done); diff != "" {
+	if diff := cmp.Diff([]string{"defragment m2", "defragment m1"}, f.done); diff != "" {
 		t.Error(diff)
 	}
 	if want := int64(592 << 20); out["freed_bytes"] != want {
@@ -37,6 +37,35 @@ func TestDefragment(t *testing.T) {
 	}
 	if change, err := action.Check(t.Context(), s); err != nil || change.Needed {
 		t.Errorf("again: %+v, %v", change, err)
+	}
+}
+
+// TestFullDatabase: all members are compacted and defragmented at once, whatever their
+// size, and the alarm ends when that was enough.
+func TestFullDatabase(t *testing.T) {
+	for name, tt := range map[string]struct {
+		history int64
+		done    []string
+		wrong   string
+	}{
+		"history fills it": {30 << 20, []string{"compact 40", "defragment m2", "defragment m3", "defragment m1", "disarm"}, ""},
+		"objects fill it":  {0, []string{"compact 40", "defragment m2", "defragment m3", "defragment m1"}, "the alarm NOSPACE stays: the database of member m1 has 32 MiB, and its quota is 32 MiB"},
+	} {
+		f := newFake("m1", "m2", "m3")
+		f.inUse, f.history, f.quota, f.alarms = 32<<20, tt.history, 32<<20, []string{"NOSPACE on member 1"}
+		s := run(t, f, "m1", nil)
+		action := NewDefragment() // its pause of 36 s is none here
+		change, err := action.Check(t.Context(), s)
+		if err != nil || len(change.Effects) != 5 {
+			t.Fatalf("%s: change %+v, error %v; want history, three members and the alarm", name, change, err)
+		}
+		_, err = action.Apply(t.Context(), s, change)
+		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
+			t.Errorf("%s: %v, want %q", name, err, tt.wrong)
+		}
+		if diff := cmp.Diff(tt.done, f.done); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type fake struct {
 	sizes   map[string]int64 // of database files; by default 4 MiB
 	inUse   int64
 	alarms  []string
+	quota   int64
+	history int64  // bytes of inUse that a compaction removes
 	values  []Pair // sorted
 	ranges  int    // requests for values
 }
@@ -135,7 +137,7 @@ func (m *fakeMember) Status(context.Context) (Status, error) {
 	} else if !m.f.quorum() {
 		leader = 0
 	}
-	return Status{ClusterID: 7, MemberID: e.ID, Leader: leader, Learner: e.Learner, Version: "3.6.8", DBSize: max(m.f.sizes[e.Name], m.f.inUse), DBInUse: m.f.inUse}, nil
+	return Status{ClusterID: 7, MemberID: e.ID, Leader: leader, Learner: e.Learner, Version: "3.6.8", DBSize: max(m.f.sizes[e.Name], m.f.inUse), DBInUse: m.f.inUse, Quota: m.f.quota, Revision: 40}, nil
 }
 
 func (m *fakeMember) Read(context.Context) error {
@@ -198,6 +200,18 @@ func (m *fakeMember) Alarms(context.Context) ([]string, error) {
 	m.f.mu.Lock()
 	defer m.f.mu.Unlock()
 	return slices.Clone(m.f.alarms), nil
+}
+
+func (m *fakeMember) Compact(_ context.Context, revision int64) error {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	for _, e := range m.f.entries { // the files keep their size
+		m.f.sizes[e.Name] = max(m.f.sizes[e.Name], m.f.inUse)
+	}
+	m.f.inUse -= m.f.history
+	m.f.history = 0
+	m.f.done = append(m.f.done, fmt.Sprintf("compact %d", revision))
+	return nil
 }
 
 func (m *fakeMember) DisarmNoSpace(context.Context) error {

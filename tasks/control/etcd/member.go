@@ -3,11 +3,13 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -24,6 +26,7 @@ type Status struct {
 	Learner             bool
 	Version             string
 	DBSize, DBInUse     int64 // bytes
+	Quota               int64 // bytes of the file from which on etcd refuses writes; 0 before etcd 3.6
 	Revision            int64 // of the database
 	Errors              []string
 }
@@ -51,6 +54,9 @@ type Member interface {
 	// Defragment rewrites the database file of the member, which does not answer others
 	// meanwhile.
 	Defragment(ctx context.Context) error
+	// Compact removes the history before a revision on all members, and ends when the member
+	// has done it. History that is gone already is no error.
+	Compact(ctx context.Context, revision int64) error
 	// DisarmNoSpace ends the NOSPACE alarms of all members.
 	DisarmNoSpace(ctx context.Context) error
 	// Alarms lists active alarms, as in "NOSPACE on member 8e9e05c52164694d".
@@ -112,7 +118,7 @@ func (r *remote) Status(ctx context.Context) (Status, error) {
 	return Status{
 		ClusterID: resp.Header.ClusterId, MemberID: resp.Header.MemberId,
 		Leader: resp.Leader, Learner: resp.IsLearner, Version: resp.Version,
-		DBSize: resp.DbSize, DBInUse: resp.DbSizeInUse, Revision: resp.Header.Revision, Errors: resp.Errors,
+		DBSize: resp.DbSize, DBInUse: resp.DbSizeInUse, Quota: resp.DbSizeQuota, Revision: resp.Header.Revision, Errors: resp.Errors,
 	}, nil
 }
 
@@ -151,6 +157,14 @@ func (r *remote) Remove(ctx context.Context, id uint64) error {
 func (r *remote) Defragment(ctx context.Context) error {
 	_, err := pb.NewMaintenanceClient(r.client.ActiveConnection()).Defragment(ctx, &pb.DefragmentRequest{})
 	return plain(err)
+}
+
+func (r *remote) Compact(ctx context.Context, revision int64) error {
+	_, err := r.client.Compact(ctx, revision, clientv3.WithCompactPhysical())
+	if err = plain(err); errors.Is(err, rpctypes.ErrCompacted) {
+		return nil
+	}
+	return err
 }
 
 func (r *remote) DisarmNoSpace(ctx context.Context) error {

@@ -92,7 +92,7 @@ func memberState(look Look, serves bool) cluster.EtcdMemberState {
 	return cluster.EtcdMemberState{
 		Answers: look.Answers, Serves: serves, Learner: look.Status.Learner, Version: look.Status.Version,
 		Leader:   look.Answers && look.Status.Leader == look.Status.MemberID,
-		Revision: look.Status.Revision, DBSize: look.Status.DBSize, DBInUse: look.Status.DBInUse,
+		Revision: look.Status.Revision, DBSize: look.Status.DBSize, DBInUse: look.Status.DBInUse, Quota: look.Status.Quota,
 	}
 }
 

@@ -101,7 +101,7 @@ func alarmsRow(ctx context.Context, open Opener, s *Survey, hosts []Host) report
 		return report.Bad("etcd alarms", "", "%v", err)
 	case len(alarms) > 0:
 		return report.Bad("etcd alarms", "", "%s", strings.Join(alarms, ", ")).
-			Advised("NOSPACE: free space (defragment, or raise cluster.etcd.quota_backend_bytes), then disarm the alarm; CORRUPT: deployer etcd replace HOST")
+			Advised("NOSPACE: delete what filled the database, then deployer etcd defrag frees the space and ends the alarm; CORRUPT: deployer etcd replace HOST")
 	}
 	return report.OK("etcd alarms", "", "none")
 }
