@@ -52,7 +52,7 @@ Certificates, kubeconfigs and tokens that exist stay valid, Secrets are readable
 nodes that still run return. --identity names the key that opens the file.
 
 A snapshot is refused when the keys, those of the masters or of the file, do not decrypt
-its Secrets or are those of another cluster.
+its Secrets.
 
 An interrupted restore is continued by deployer resume.`,
 		Example: `  deployer etcd restore m1:/var/lib/deployer/etcd-snapshots/20261123-101502-1a2b.db

@@ -33,9 +33,9 @@ type Content struct {
 }
 
 // Read returns the content of a verified snapshot. It fails when the keys of a cluster do
-// not belong to it: the snapshot has another certificate of the authority that pods trust,
-// or values that the encryption configuration does not decrypt. No keys (nil) belong to any
-// snapshot.
+// not belong to it: the encryption configuration does not decrypt all values or, where none
+// is encrypted, pods trust another authority than that of the keys. No keys (nil) belong to
+// any snapshot.
 func Read(path string, keys keyring.Files) (Content, error) {
 	c := Content{PodCIDRs: map[string]string{}}
 	var file *encryption.File
@@ -73,14 +73,16 @@ func Read(path string, keys keyring.Files) (Content, error) {
 	if keys == nil {
 		return c, nil
 	}
-	if own, others := certificates(keys[keyring.ClusterCert]), certificates(trusted); len(others) > 0 && !slices.ContainsFunc(own, func(o string) bool { return slices.Contains(others, o) }) {
-		return c, fmt.Errorf("the keys do not belong to the snapshot: its cluster has the authority with the fingerprint %s, and the certificate of the keys has %s",
-			strings.Join(others, ", "), strings.Join(own, ", "))
-	}
 	if len(unreadable) > 0 {
 		slices.Sort(unreadable)
 		return c, fmt.Errorf("the keys do not belong to the snapshot: they do not decrypt %d of its %d encrypted values, such as %s",
 			len(unreadable), c.Encrypted, unreadable[0])
+	}
+	// Keys that decrypt are the right ones, and the authority may have been rotated since.
+	own, others := certificates(keys[keyring.ClusterCert]), certificates(trusted)
+	if c.Encrypted == 0 && len(others) > 0 && !slices.ContainsFunc(own, func(o string) bool { return slices.Contains(others, o) }) {
+		return c, fmt.Errorf("the keys do not belong to the snapshot: its cluster has the authority with the fingerprint %s, and the certificate of the keys has %s",
+			strings.Join(others, ", "), strings.Join(own, ", "))
 	}
 	return c, nil
 }

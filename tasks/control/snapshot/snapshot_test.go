@@ -164,6 +164,17 @@ func TestKeysOfAnotherCluster(t *testing.T) {
 	}
 }
 
+// TestAuthorityThatWasRotated: keys that decrypt are those of the cluster.
+func TestAuthorityThatWasRotated(t *testing.T) {
+	t.Parallel()
+	keys, encrypt := newKeys(t)
+	former, _ := newKeys(t)
+	path := save(t, write{web, encrypt(web, "k8s")}, write{rootCA, "k8s" + string(former.Files()[keyring.ClusterCert])})
+	if _, err := Read(path, keys.Files()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDamagedSnapshots: a file that is not as etcd has written it is refused.
 func TestDamagedSnapshots(t *testing.T) {
 	t.Parallel()
