@@ -31,7 +31,7 @@ func TestGatesAndReadOnlyTasks(t *testing.T) {
 	}
 	slices.Sort(gates)
 	slices.Sort(readOnly)
-	want := []string{"bird_ready", "certificates_served", "command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "kubelet_ready", "nodes_ready", "proxy_ready", "runtime_ready", "script", "service", "shell", "static_pod_ready", "static_pod_reload", "unit", "wait_for"}
+	want := []string{"bird_ready", "certificates_served", "command", "etcd_healthy", "kube_node", "kube_ready", "kube_rollout", "kube_uncordon", "kubelet_ready", "leader_watches", "nodes_ready", "proxy_ready", "runtime_ready", "script", "service", "shell", "static_pod_ready", "static_pod_reload", "unit", "wait_for"}
 	if diff := cmp.Diff(want, gates); diff != "" {
 		t.Error(diff)
 	}

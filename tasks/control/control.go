@@ -18,6 +18,7 @@ import (
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kubelet"
+	"deployer/tasks/control/leader"
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
 	"deployer/tasks/control/rotation"
@@ -72,6 +73,7 @@ func Actions() []engine.Kind {
 		{Name: "pod_cidrs", Doc: "Assigns each node its range of pod addresses.", Internal: true, New: func() any { return &kube.PodCIDRs{} }},
 		{Name: "bgp_transition", Doc: "Decides how the nodes of a running cluster come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &routes.Transition{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},
+		{Name: "leader_watches", Doc: "Waits until the controller manager, where it leads, watches its API server again after a restart; where that takes long, it ends and another master's leads.", Internal: true, New: func() any { return leader.NewWatch() }},
 		{Name: "kube_version", Doc: "Reads the version that the API servers run.", New: func() any { return &kube.Version{} }},
 		{Name: "kube_apply", Doc: "Applies Kubernetes objects server-side, and waits for their rollout if wait is set.", New: func() any { return kube.NewApplyManifests() }},
 		{Name: "kube_rollout", Doc: "Waits until Deployments and DaemonSets have rolled out.", New: func() any { return kube.NewRolledOut() }},

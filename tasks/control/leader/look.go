@@ -1,0 +1,67 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"deployer/engine"
+	"deployer/tasks/control/kube"
+)
+
+// look asks the API server of this host.
+func look(ctx context.Context, site engine.ActionContext) (state, error) {
+	if _, err := kube.Open(ctx, site); err != nil { // it loads the keys
+		return state{}, err
+	}
+	access, err := kube.AccessOf(site)
+	if err != nil {
+		return state{}, err
+	}
+	client, err := access.On(site.Host())
+	if err != nil {
+		return state{}, err
+	}
+	return read(ctx, client)
+}
+
+func read(ctx context.Context, client *kube.Client) (state, error) {
+	var now state
+	o, err := client.WithRetryTimeout(-1).Get(ctx, coordinationv1.SchemeGroupVersion.WithKind("Lease"), metav1.NamespaceSystem, program)
+	var lease coordinationv1.Lease
+	switch {
+	case apierrors.IsNotFound(err):
+		return now, nil
+	case err == nil:
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &lease)
+	}
+	if err != nil {
+		return now, fmt.Errorf("reading the lease of %s: %w", program, err)
+	}
+	if lease.Spec.HolderIdentity != nil {
+		now.leader = *lease.Spec.HolderIdentity
+	}
+	err = client.EachLine(ctx, "/metrics", func(line string) bool {
+		now.watches = watchesLeases(line)
+		return !now.watches
+	})
+	return now, err
+}
+
+// watchesLeases reports whether a metric counts watches of the Leases of all namespaces.
+// Only the node lifecycle controller has one; a kubelet watches nothing there, and API
+// servers watch one namespace.
+func watchesLeases(line string) bool {
+	labels, value, _ := strings.Cut(strings.TrimPrefix(line, "apiserver_longrunning_requests{"), "} ")
+	for _, want := range []string{`group="coordination.k8s.io"`, `resource="leases"`, `scope="cluster"`, `verb="WATCH"`} {
+		if !strings.Contains(labels, want) {
+			return false
+		}
+	}
+	return strings.HasPrefix(line, "apiserver_longrunning_requests{") && value != "0"
+}
