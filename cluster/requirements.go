@@ -21,11 +21,12 @@ type Requirement struct {
 	Name       string   `json:"name"`        // of it in reports; of kind kernel: the feature
 	Port       int      `json:"port"`        // of kind port
 	Protocol   string   `json:"protocol"`    // of kind port: tcp or udp
-	Path       string   `json:"path"`        // of the kinds disk and foreign
+	Path       string   `json:"path"`        // of the kinds disk and foreign; of kind port see Former
 	MinMiB     int      `json:"min_mib"`     // of the kinds disk and memory, in MiB
 	MinPercent float64  `json:"min_percent"` // of kind disk, of the file system's size
 	MinCount   int      `json:"min_count"`   // of kind cpu
 	Owners     []string `json:"owners"`      // program names that may hold the port already
+	Former     []string `json:"former"`      // of kind port: programs that may hold it where the file Path exists
 	Why        string   `json:"why"`         // what needs it, for people
 }
 
@@ -44,7 +45,7 @@ func Requirements(c *Cluster, n Node) []Requirement {
 		out = append(out, foreign(c.Etcd.DataDir+"/member", "the data of another etcd lies here"))
 	}
 	for i := range out {
-		out[i].Owners = orEmpty(out[i].Owners)
+		out[i].Owners, out[i].Former = orEmpty(out[i].Owners), orEmpty(out[i].Former)
 	}
 	return out
 }
@@ -60,6 +61,8 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 	proxies := []string{ProxyNginx, ProxyHAProxy} // the other one holds it when the kind changes
 	if n.RunsAPIServer {
 		tcp(c.API.Port, "kube-apiserver", "the API server listens there", "kube-apiserver")
+		// A minion that becomes a master has had its API proxy there.
+		out[0].Path, out[0].Former = dirManifests+"/api-proxy.yaml", proxies
 		tcp(10257, "kube-controller-manager", "the controller manager listens there", "kube-controller-manager")
 		tcp(10259, "kube-scheduler", "the scheduler listens there", "kube-scheduler")
 	}

@@ -121,6 +121,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		hosts[name] = map[string]any{"action": step.Action, "initial_cluster": step.InitialCluster, "initial_state": step.InitialState}
 	}
 	return map[string]any{
+		"api_proxy":               map[string]any{"changed": false, "failed": false, "skipped": false},
 		"pod_cidrs":               ranges,
 		"bgp_transition":          map[string]any{"needed": false, "both": map[string]any{}, "final": map[string]any{}},
 		"bgp_transition_now":      map[string]any{"changed": false, "failed": false, "skipped": true},

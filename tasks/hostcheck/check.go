@@ -26,11 +26,12 @@ type Requirement struct {
 	Name       string   `yaml:"name" doc:"name of the requirement in the report"`
 	Port       int      `yaml:"port" doc:"of kind port"`
 	Protocol   string   `yaml:"protocol" doc:"of kind port: tcp or udp; default tcp"`
-	Path       string   `yaml:"path" doc:"of the kinds disk and foreign"`
+	Path       string   `yaml:"path" doc:"of the kinds disk and foreign; of kind port: the file of former"`
 	MinMiB     int      `yaml:"min_mib" doc:"of the kinds disk and memory, in MiB"`
 	MinPercent float64  `yaml:"min_percent" doc:"of kind disk: free share of the file system; not required on a host on which deployer has installed before"`
 	MinCount   int      `yaml:"min_count" doc:"of kind cpu"`
 	Owners     []string `yaml:"owners" doc:"of kind port: programs that may hold it"`
+	Former     []string `yaml:"former" doc:"of kind port: programs that may hold it where the file path exists, because they give it up"`
 	Why        string   `yaml:"why" doc:"reason for the requirement"`
 }
 

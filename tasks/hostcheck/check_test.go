@@ -54,6 +54,15 @@ func TestRequirements(t *testing.T) {
 			sys.Write(t, "/proc/net/tcp", tcpTable, 0o644)
 			process(t, sys, "12", "kube-controller", "77")
 		}, Requirement{Kind: "port", Port: 6443, Owners: []string{"kube-controller-manager"}}, true, "held by kube-controller (pid 12)"},
+		"port that is given up": {func(t *testing.T, sys *tasktest.System) {
+			sys.Write(t, "/proc/net/tcp", tcpTable, 0o644)
+			process(t, sys, "12", "haproxy", "77")
+			sys.Write(t, "/manifest", "", 0o600)
+		}, Requirement{Kind: "port", Port: 6443, Path: "/manifest", Owners: []string{"kube-apiserver"}, Former: []string{"haproxy"}}, true, "held by haproxy (pid 12)"},
+		"port of another haproxy": {func(t *testing.T, sys *tasktest.System) {
+			sys.Write(t, "/proc/net/tcp", tcpTable, 0o644)
+			process(t, sys, "12", "haproxy", "77")
+		}, Requirement{Kind: "port", Port: 6443, Path: "/manifest", Owners: []string{"kube-apiserver"}, Former: []string{"haproxy"}}, false, "taken by haproxy (pid 12)"},
 		"port of a hidden process": {func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/proc/net/tcp", tcpTable, 0o644) }, Requirement{Kind: "port", Port: 6443}, false, "cannot be seen"},
 		"disk":                     {nil, Requirement{Kind: "disk", Path: "/var/lib/none/yet", MinMiB: 1}, true, "MiB free"},
 		"small disk":               {nil, Requirement{Kind: "disk", Path: "/", MinMiB: 1 << 40}, false, "are needed"},

@@ -41,6 +41,9 @@ func (r Requirement) port(s *sockets) checkresult.Row {
 		return checkresult.OK("free")
 	}
 	holders := s.of(inodes)
+	if _, err := os.Stat(s.sys.Path(r.Path)); r.Path != "" && err == nil {
+		r.Owners = slices.Concat(r.Owners, r.Former)
+	}
 	strangers := slices.DeleteFunc(slices.Clone(holders), r.owned)
 	switch {
 	case len(holders) == 0:

@@ -43,6 +43,7 @@ var scenarios = []scenario{
 	{name: "two_deployers", run: twoDeployers},
 	{name: "runbooks", run: runbooks},
 	{name: "bgp_sessions_change", run: bgpSessionsChange},
+	{name: "minions_become_masters", run: minionsBecomeMasters, tolerate: prober.Tolerance{Rebooted: []string{"n1", "n2"}}},
 	{name: "minion_leaves", run: minionLeaves, tolerate: prober.Tolerance{Rebooted: []string{"n3"}}},
 	{name: "first_master_leaves", run: firstMasterLeaves, tolerate: prober.Tolerance{NotReady: []string{"m1"}}},
 	{name: "dead_master", run: deadMaster, tolerate: prober.Tolerance{NotReady: []string{"m2"}, DNSGap: time.Minute}},

@@ -101,3 +101,33 @@ func killedRemoval(s *site) {
 	s.requireNodes("m1", "m1", "m2", "n1", "n2", "n3")
 	s.comeBack()
 }
+
+// minionsBecomeMasters makes two minions masters, whose pods run on, and takes them out as
+// masters again: three members of etcd are five and three.
+func minionsBecomeMasters(s *site) {
+	good := s.inventory()
+	more := []string{"m1", "m2", "m3", "n1", "n2"}
+	s.DeployWeb()
+	s.MoveWeb("n1")
+	pods := s.WebPodsOn("n1")
+	s.setRoles(more, []string{"n3"})
+	s.Must("scale-up")
+	s.RequireReady(nodes)
+	s.requireMembers(more...)
+	for _, n := range more {
+		s.Shell(n, "pidof kube-apiserver && kubectl --kubeconfig /etc/kubernetes/admin.conf --server https://127.0.0.1:6443 get --raw /readyz")
+		s.RequireSchedulable(n, "after two minions became masters")
+	}
+	if got := s.WebPodsOn("n1"); got != pods {
+		s.T.Errorf("pods on n1: %s, before it became a master %s", got, pods)
+	}
+	s.RequireTexts(s.Must("scale-up").Stderr, "nothing to do")
+	s.unchanged("as masters")
+
+	s.RemoveWeb()
+	s.scaleDown("n1", "n2")
+	s.requireMembers(masters...)
+	s.setInventory(good)
+	s.comeBack()
+	s.unchanged("as minions again")
+}
