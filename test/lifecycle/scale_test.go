@@ -122,6 +122,7 @@ func minionsBecomeMasters(s *site) {
 		s.T.Errorf("pods on n1: %s, before it became a master %s", got, pods)
 	}
 	s.RequireTexts(s.Must("scale-up").Stderr, "nothing to do")
+	s.Must("install") // backups, DNS and leftovers follow
 	s.unchanged("as masters")
 
 	s.RemoveWeb()
