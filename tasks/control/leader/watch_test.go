@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +28,13 @@ type masters struct {
 
 	began time.Time
 	ended bool
+	heir  atomic.Bool // leads by now
 }
 
 func (m *masters) look(context.Context, engine.ActionContext) (state, error) {
+	if m.heir.Load() {
+		return state{leader: "m2_b"}, nil
+	}
 	return state{leader: m.leader, watches: m.watches > 0 && time.Since(m.began) >= m.watches}, nil
 }
 
@@ -43,7 +48,7 @@ func (m *masters) run(_ context.Context, _, module string, args engine.Module) (
 	}
 	m.ended = true
 	if m.next > 0 {
-		time.AfterFunc(m.next, func() { m.leader = "m2_b" })
+		time.AfterFunc(m.next, func() { m.heir.Store(true) })
 	}
 	return engine.Result{Status: engine.StatusChanged}, nil
 }
@@ -51,23 +56,23 @@ func (m *masters) run(_ context.Context, _, module string, args engine.Module) (
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		masters masters
+		masters *masters
 		check   bool
 		single  bool
 		took    time.Duration
 		ended   bool
 		want    string // of the error
 	}{
-		"leads elsewhere":           {masters: masters{leader: "m10_a"}},
-		"nobody leads":              {masters: masters{}},
-		"a dry run":                 {masters: masters{leader: "m1_a"}, check: true},
-		"the only master":           {masters: masters{leader: "m1_a"}, single: true},
-		"watches":                   {masters: masters{leader: "m1_a", watches: time.Nanosecond}},
-		"watches soon":              {masters: masters{leader: "m1_a", watches: 9 * time.Second}, took: 9 * time.Second},
-		"does not watch":            {masters: masters{leader: "m1_a", watches: time.Minute, next: 12 * time.Second}, took: 27 * time.Second, ended: true},
-		"does not watch, but young": {masters: masters{leader: "m1_a", young: true}, took: 15 * time.Second},
-		"nobody leads after it":     {masters: masters{leader: "m1_a"}, ended: true, want: "no other process leads yet"},
-		"it cannot be ended":        {masters: masters{leader: "m1_a", broken: errors.New("no ctr")}, want: "ending kube-controller-manager: no ctr"},
+		"leads elsewhere":           {masters: &masters{leader: "m10_a"}},
+		"nobody leads":              {masters: &masters{}},
+		"a dry run":                 {masters: &masters{leader: "m1_a"}, check: true},
+		"the only master":           {masters: &masters{leader: "m1_a"}, single: true},
+		"watches":                   {masters: &masters{leader: "m1_a", watches: time.Nanosecond}},
+		"watches soon":              {masters: &masters{leader: "m1_a", watches: 9 * time.Second}, took: 9 * time.Second},
+		"does not watch":            {masters: &masters{leader: "m1_a", watches: time.Minute, next: 12 * time.Second}, took: 27 * time.Second, ended: true},
+		"does not watch, but young": {masters: &masters{leader: "m1_a", young: true}, took: 15 * time.Second},
+		"nobody leads after it":     {masters: &masters{leader: "m1_a"}, ended: true, want: "no other process leads yet"},
+		"it cannot be ended":        {masters: &masters{leader: "m1_a", broken: errors.New("no ctr")}, want: "ending kube-controller-manager: no ctr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,10 +106,10 @@ func TestWatch(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	metrics := ""
+	metrics := atomic.Pointer[string]{}
 	api := &kubetest.API{Before: func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/metrics" {
-			_, _ = w.Write([]byte(metrics))
+			_, _ = w.Write([]byte(*metrics.Load()))
 		}
 		return r.URL.Path == "/metrics"
 	}}
@@ -113,7 +118,8 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func() state {
+	look := func(text string) state {
+		metrics.Store(&text)
 		t.Helper()
 		now, err := read(t.Context(), client)
 		if err != nil {
@@ -121,7 +127,7 @@ func TestRead(t *testing.T) {
 		}
 		return now
 	}
-	if now := look(); now != (state{}) {
+	if now := look(""); now != (state{}) {
 		t.Errorf("without a lease: %+v", now)
 	}
 	api.Put("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager", map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -134,8 +140,7 @@ func TestRead(t *testing.T) {
 		strings.Replace(gauge, "SCOPE", "namespace", 1) + "2":          false,
 		"other_" + strings.Replace(gauge, "SCOPE", "cluster", 1) + "1": false,
 	} {
-		metrics = "# HELP\n" + text + "\nup 1\n"
-		if now := look(); now.leader != "m1_a" || now.watches != want {
+		if now := look("# HELP\n" + text + "\nup 1\n"); now.leader != "m1_a" || now.watches != want {
 			t.Errorf("%q: %+v", text, now)
 		}
 	}
