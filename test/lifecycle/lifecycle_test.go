@@ -58,6 +58,7 @@ var scenarios = []scenario{
 	{name: "member_damaged", run: memberDamaged},
 	{name: "etcd_restored", run: etcdRestored, outage: true},
 	{name: "quorum_lost", run: quorumLost, outage: true},
+	{name: "database_full", run: databaseFull, outage: true},
 	{name: "encryption_key_rotated", run: encryptionKeyRotated},
 	{name: "certificates_renewed", run: certificatesRenewed},
 	{name: "authorities_rotated", run: authoritiesRotated, tolerate: prober.Tolerance{Rebooted: []string{"n3"}, DNSGap: time.Minute}},
