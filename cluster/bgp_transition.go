@@ -7,8 +7,8 @@ import (
 
 // BGPTransition is the way of a cluster in use from its present BGP sessions to those of
 // the inventory. A session that goes, and one whose end becomes or ceases to be a
-// reflector, carries routes until the sessions that replace it do; so all nodes first
-// have the sessions of both, and then those of the inventory.
+// reflector, carries routes until the sessions that replace it do. So all nodes first have
+// the present and the wanted sessions, and then the wanted ones alone.
 type BGPTransition struct {
 	// Needed reports whether present sessions go or change. New ones alone need no
 	// transition.
@@ -20,9 +20,9 @@ type BGPTransition struct {
 	Final map[string][]Peer
 }
 
-// PlanBGPTransition decides from the wanted sessions of all nodes, and the present ones of
-// those that could be examined (none, but not nil, for a node that joins). Present
-// sessions with hosts that are not in wanted are with nodes that leave.
+// PlanBGPTransition compares the wanted sessions of all nodes with the present ones. A node
+// that could not be examined is not in present; one that joins has an empty list there. A
+// peer that is not in wanted leaves the cluster.
 func PlanBGPTransition(wanted, present map[string][]Peer) BGPTransition {
 	t := BGPTransition{Both: map[string][]Peer{}, Final: map[string][]Peer{}}
 	complete := true

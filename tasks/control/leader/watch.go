@@ -26,18 +26,12 @@ type Watch struct {
 	Patience time.Duration `yaml:"patience" doc:"Time for the controller manager to watch again by itself; default 15s. Not waited where no other master can lead."`
 	Timeout  time.Duration `yaml:"timeout" doc:"Maximum wait for another leader; default 90s. A Lease ends after 15 s."`
 
-	look func(ctx context.Context, site engine.ActionContext) (state, error)
-}
-
-// state is what the cluster says of its controller manager.
-type state struct {
-	leader  string // identity of the one that leads; empty for none
-	watches bool   // the API server of this host has a watch of the Leases of all nodes
+	observe func(ctx context.Context, site engine.ActionContext) (state, error)
 }
 
 // NewWatch returns the action with its defaults.
 func NewWatch() *Watch {
-	return &Watch{Patience: 15 * time.Second, Timeout: 90 * time.Second, look: look}
+	return &Watch{Patience: 15 * time.Second, Timeout: 90 * time.Second, observe: observe}
 }
 
 // Gate returns the same: a revert restarts API servers as well.
@@ -61,7 +55,7 @@ func (w *Watch) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	hostname, _ := facts["hostname"].(string)
 	leader, late := "", (*poll.TimeoutError)(nil)
 	err = poll.Until(ctx, w.Patience, pollEvery, func(ctx context.Context) (string, bool, error) {
-		now, err := w.look(ctx, site)
+		now, err := w.observe(ctx, site)
 		if err != nil {
 			return "", false, poll.Later(err)
 		}
@@ -81,7 +75,7 @@ func (w *Watch) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 		return engine.NoChange(engine.Output{"ended": false}), nil // it has just started
 	}
 	err = poll.Until(ctx, w.Timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
-		now, err := w.look(ctx, site)
+		now, err := w.observe(ctx, site)
 		if err != nil {
 			return "", false, poll.Later(err)
 		}

@@ -31,7 +31,7 @@ type masters struct {
 	heir  atomic.Bool // leads by now
 }
 
-func (m *masters) look(context.Context, engine.ActionContext) (state, error) {
+func (m *masters) observe(context.Context, engine.ActionContext) (state, error) {
 	if m.heir.Load() {
 		return state{leader: "m2_b"}, nil
 	}
@@ -84,7 +84,7 @@ func TestWatch(t *testing.T) {
 				}
 				engine.Provide(site.Provided, c)
 				watch := NewWatch()
-				watch.look = tt.masters.look
+				watch.observe = tt.masters.observe
 				tt.masters.began = time.Now()
 				change, err := watch.Check(t.Context(), site)
 				if tt.masters.ended != tt.ended {

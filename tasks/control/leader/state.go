@@ -14,8 +14,14 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// look asks the API server of this host.
-func look(ctx context.Context, site engine.ActionContext) (state, error) {
+// state is the state of the controller manager in the eyes of an API server.
+type state struct {
+	leader  string // identity of the one that leads; empty for none
+	watches bool   // the API server of this host has a watch of the Leases of all nodes
+}
+
+// observe asks the API server of this host.
+func observe(ctx context.Context, site engine.ActionContext) (state, error) {
 	if _, err := kube.Open(ctx, site); err != nil { // it loads the keys
 		return state{}, err
 	}
