@@ -63,12 +63,14 @@ func lostReceipts(t *testing.T, s *site, host string) {
 	}
 }
 
-// rebooted checks that a rebooted host has the same state as before.
+// rebooted checks that a rebooted host has the same state as before. The limit leaves room
+// for the kubelet: a controller manager ends when no API server answers for 10 s, and the
+// kubelet waits 10, 20, 40 and 80 s before it starts it again.
 func rebooted(t *testing.T, s *site, host string) {
 	if err := s.Reboot(t.Context(), host); err != nil {
 		t.Fatal(err)
 	}
-	s.Eventually(2*time.Minute, "the cluster is healthy after a reboot", func() error {
+	s.Eventually(5*time.Minute, "the cluster is healthy after a reboot", func() error {
 		if o := s.Deployer("verify"); o.Code != 0 {
 			return errors.New(o.Stdout)
 		}
