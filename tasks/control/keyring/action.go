@@ -24,6 +24,7 @@ type Load struct {
 	Found            string `yaml:"found" doc:"Name under which the masters registered the result of ca_read." required:"true"`
 	Backup           string `yaml:"backup" doc:"Name under which key_backup_read was registered, for a restore: its keys are those of the cluster. Default: none."`
 	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is created only when none of them has data."`
+	Nodes            string `yaml:"nodes" doc:"Name under which nodes registered whether they have a kubelet (a stat of its configuration). Authorities are created only when neither a node nor a member of etcd is there."`
 	Existing         bool   `yaml:"existing" doc:"Fail instead of creating keys, for tasks that only read a cluster; default false."`
 	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Create a new encryption key even if the cluster has data and no master holds its key; default false."`
 }
@@ -63,6 +64,9 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if silent := unheard(site, held); len(made) > 0 && len(silent) > 0 {
 		return engine.Change{}, fmt.Errorf("no authorities are created for a cluster that may have some: %s did not report its files; "+
 			"the hosts of the run must include every master", strings.Join(silent, ", "))
+	}
+	if err := l.refuseNewAuthority(site, made); err != nil {
+		return engine.Change{}, err
 	}
 	if err := l.refuseNewEncryption(site, held, made); err != nil {
 		return engine.Change{}, err

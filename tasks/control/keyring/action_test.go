@@ -127,6 +127,39 @@ func TestLoadCreatesNoKeysWhenAMasterHasNotRegistered(t *testing.T) {
 	}
 }
 
+// Hosts of a cluster whose masters have lost their files do not trust new authorities.
+func TestLoadCreatesNoAuthorityBesideAClusterInUse(t *testing.T) {
+	there, not := engine.Output{"exists": true}, engine.Output{"exists": false}
+	for name, tt := range map[string]struct {
+		found map[string]engine.Output // host -> stat of the kubelet or of etcd's data
+		text  string
+	}{
+		"new hosts":       {map[string]engine.Output{"n1": not, "e1": not}, ""},
+		"nodes":           {map[string]engine.Output{"n1": there, "n2": there, "e1": not}, "a kubelet runs on n1, n2:"},
+		"etcd":            {map[string]engine.Output{"n1": not, "e1": there}, "etcd has data on e1:"},
+		"both":            {map[string]engine.Output{"n1": there, "e1": there}, "a kubelet runs on n1 and etcd has data on e1:"},
+		"one cannot tell": {map[string]engine.Output{"n1": {"failed": true}, "e1": not}, ""},
+	} {
+		s, _ := site(map[string]engine.Output{"m1": output(nil)})
+		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1"}, NodeNames: []string{"m1", "n1", "n2"}, Etcd: cluster.Etcd{Peers: []cluster.Endpoint{{Name: "e1"}}}})
+		for host, out := range tt.found {
+			s.Hosts = append(s.Hosts, host)
+			registered := "node"
+			if host == "e1" {
+				registered = "etcd"
+			}
+			if s.Results[host] == nil {
+				s.Results[host] = map[string]engine.Output{}
+			}
+			s.Results[host][registered] = out
+		}
+		_, err := (&keyring.Load{Found: "found", Nodes: "node", Etcd: "etcd"}).Check(context.Background(), s)
+		if (err == nil) != (tt.text == "") || err != nil && (!strings.Contains(err.Error(), tt.text) || !strings.Contains(err.Error(), "deployer etcd restore")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestLoadErrors(t *testing.T) {
 	s, _ := site(nil)
 	if _, err := (&keyring.Load{Found: "found"}).Check(context.Background(), s); err == nil || !strings.Contains(err.Error(), `no master registered "found"`) {
