@@ -13,8 +13,8 @@ func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 		plan.Hosts[h.Name] = stepExisting(probes, h, live)
 	}
 	// First come the steps that only start or promote a member, because they strengthen the
-	// quorum, then replacements of lost members, then additions.
-	for _, action := range []string{EtcdMember, EtcdStart, EtcdReplace, EtcdJoin} {
+	// quorum, then members with a new address, replacements of lost members, and additions.
+	for _, action := range []string{EtcdMember, EtcdStart, EtcdReaddress, EtcdReplace, EtcdJoin} {
 		for _, h := range probes {
 			if step := plan.Hosts[h.Name]; step.Action == action && (action != EtcdMember || step.Promote) {
 				plan.Order = append(plan.Order, h.Name)
@@ -38,14 +38,22 @@ func stepExisting(probes []EtcdProbe, h EtcdProbe, live *EtcdLive) EtcdStep {
 		return refuse("holds data, but the cluster does not count it as a member: it was removed, or the data is foreign; deployer etcd replace %s puts the data aside and adds the host again", h.Name)
 	case h.HasData && h.MemberID != 0 && h.MemberID != member.ID:
 		return refuse("holds the data of member %x, but the cluster knows it as %x: deployer etcd replace %s puts the data aside and adds the host again", h.MemberID, member.ID, h.Name)
+	case h.HasData && !slices.Contains(member.PeerURLs, h.PeerURL):
+		step := keep(probes, fmt.Sprintf("has another address than %s, under which the cluster knows it", strings.Join(member.PeerURLs, ", ")))
+		step.Action, step.Promote = EtcdReaddress, member.Learner
+		return guarded(step, EtcdMayReaddress(live, member.ID, h.PeerURL))
 	case h.HasData:
 		step := keep(probes, "is a member")
 		step.Promote = member.Learner
 		return step
 	case !counted:
 		step := EtcdStep{Action: EtcdJoin, InitialState: "existing", Promote: true, Reason: "is not a member yet"}
-		step.InitialCluster = live.InitialCluster(h)
-		return guarded(step, EtcdMayChange(live, 0))
+		if stray, found := live.stray(probes); found {
+			step.Action, step.RemoveID = EtcdReplace, stray.ID
+			step.Reason = fmt.Sprintf("is not a member yet; %s was added, which no host has, and never started", strings.Join(stray.PeerURLs, ", "))
+		}
+		step.InitialCluster = live.without(step.RemoveID).InitialCluster(h)
+		return guarded(step, EtcdMayChange(live, step.RemoveID))
 	case !member.Started:
 		return EtcdStep{
 			Action: EtcdStart, InitialState: "existing", InitialCluster: live.InitialCluster(h),
@@ -128,15 +136,27 @@ func EtcdMayPromote(live *EtcdLive, id uint64) error {
 	return nil
 }
 
-// member returns the live member of a host: by the identity of its data, otherwise by
-// its peer URL, otherwise by its name.
+// member returns the live member of a host: by its name, otherwise by its peer URL. The
+// address of a host may be one that another member has had.
 func (l *EtcdLive) member(h EtcdProbe) (LiveMember, bool) {
 	for _, same := range []func(LiveMember) bool{
-		func(m LiveMember) bool { return slices.Contains(m.PeerURLs, h.PeerURL) },
 		func(m LiveMember) bool { return m.Name == h.Name },
+		func(m LiveMember) bool { return slices.Contains(m.PeerURLs, h.PeerURL) },
 	} {
 		if i := slices.IndexFunc(l.Members, same); i >= 0 {
 			return l.Members[i], true
+		}
+	}
+	return LiveMember{}, false
+}
+
+// stray returns the learner that was added under an address that no host has, as after an
+// address was corrected, and that has never started.
+func (l *EtcdLive) stray(probes []EtcdProbe) (LiveMember, bool) {
+	for _, m := range l.Members {
+		known := slices.ContainsFunc(probes, func(h EtcdProbe) bool { return slices.Contains(m.PeerURLs, h.PeerURL) })
+		if m.Learner && !m.Started && !m.Healthy && !known {
+			return m, true
 		}
 	}
 	return LiveMember{}, false

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The actions of a host for etcd.
@@ -10,6 +11,7 @@ const (
 	EtcdBootstrap = "bootstrap" // start as part of a new cluster, all at once
 	EtcdMember    = "member"    // has its data: start it, if it does not run
 	EtcdStart     = "start"     // counted by the cluster but never started: start it with the live members
+	EtcdReaddress = "readdress" // has its data and a new address: update its peer URL, then start it
 	EtcdJoin      = "join"      // add it as a learner, start it, promote it
 	EtcdReplace   = "replace"   // lost its data: remove the old member, then join
 	EtcdRefuse    = "refuse"    // do nothing, the reason says why
@@ -23,6 +25,9 @@ type EtcdProbe struct {
 	HasData   bool
 	ClusterID uint64 // of the data; 0 when unknown
 	MemberID  uint64 // of the data; 0 when unknown
+	// ListedPeerURL is the peer URL under which the other members know this one, as far as
+	// the host shows it while no cluster answers. Empty when it is unknown.
+	ListedPeerURL string
 	// Established is true when the host proves that an etcd cluster has once worked here: by
 	// deployer's own mark, or by the manifest of an API server, which is written only after
 	// etcd was healthy.
@@ -77,9 +82,41 @@ func PlanEtcd(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	data := slices.ContainsFunc(probes, func(h EtcdProbe) bool { return h.HasData })
 	established := slices.ContainsFunc(probes, func(h EtcdProbe) bool { return h.Established })
 	if data && established {
+		if reason := EtcdAddressesLost(probes); reason != "" {
+			return refuseAll(probes, reason)
+		}
 		return wake(probes)
 	}
 	return bootstrap(probes)
+}
+
+// moved reports whether the host has another address than the one under which the other
+// members know its member.
+func (h EtcdProbe) moved() bool {
+	return h.HasData && h.ListedPeerURL != "" && h.ListedPeerURL != h.PeerURL
+}
+
+// EtcdAddressesLost returns the reason why a cluster that is down stays down: so many hosts
+// have a new address that the members that still find each other are no majority. Then
+// no member list can be changed. Empty when that is not so. Only hosts with data count:
+// others may never have been members. A single member needs no address to agree with itself.
+func EtcdAddressesLost(probes []EtcdProbe) string {
+	var moved []string
+	found := 0
+	for _, h := range probes {
+		switch {
+		case h.moved():
+			moved = append(moved, h.Name)
+		case h.HasData:
+			found++
+		}
+	}
+	if voters := len(moved) + found; len(moved) == 0 || voters == 1 || found >= quorum(voters) {
+		return ""
+	}
+	return fmt.Sprintf("%s have other addresses than those under which the members of etcd know each other, so they have no majority: "+
+		"deployer etcd readdress makes them a cluster again under the addresses of the inventory; or give the machines their former addresses, and change one after the other",
+		strings.Join(moved, ", "))
 }
 
 // silentReason returns the reason why no change is allowed while no cluster answers.
@@ -129,13 +166,19 @@ func bootstrap(probes []EtcdProbe) EtcdPlan {
 	return plan
 }
 
-// wake starts the members that have their data, which can do no harm. The others
-// wait: only the cluster that then answers can say whether they were members, so
+// wake starts the members that have their data, which can do no harm. One whose address
+// changed waits: the others do not find it before the cluster knows the address. Those
+// without data wait, too: only the cluster that then answers can say whether they were members, so
 // the next run decides on them. When too many have lost their data for a
 // majority, nothing answers, and no run will make it.
 func wake(probes []EtcdProbe) EtcdPlan {
 	plan := EtcdPlan{Bootstrap: true, Hosts: map[string]EtcdStep{}, Order: []string{}}
+	alone := len(slices.DeleteFunc(slices.Clone(probes), func(h EtcdProbe) bool { return !h.HasData })) == 1
 	for _, h := range probes {
+		if h.moved() && !alone {
+			plan.Hosts[h.Name] = refuse("has another address than %s, and the cluster is down: run again when the others serve", h.ListedPeerURL)
+			continue
+		}
 		if h.HasData {
 			plan.Hosts[h.Name] = keep(probes, "starts with its data")
 			continue

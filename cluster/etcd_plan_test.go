@@ -18,6 +18,12 @@ func probe(name string, with ...func(*cluster.EtcdProbe)) cluster.EtcdProbe {
 func data(p *cluster.EtcdProbe)        { p.HasData = true }
 func unreachable(p *cluster.EtcdProbe) { p.Reachable = false }
 func established(p *cluster.EtcdProbe) { p.Established = true }
+func at(address string) func(*cluster.EtcdProbe) {
+	return func(p *cluster.EtcdProbe) { p.PeerURL = "https://" + address + ":2380" }
+}
+func listed(address string) func(*cluster.EtcdProbe) {
+	return func(p *cluster.EtcdProbe) { p.ListedPeerURL = "https://" + address + ":2380" }
+}
 func of(id uint64) func(*cluster.EtcdProbe) {
 	return func(p *cluster.EtcdProbe) { p.HasData, p.ClusterID = true, id }
 }
@@ -85,6 +91,24 @@ func TestPlanEtcd(t *testing.T) {
 			live: live(voter(1, "a")), want: "member refuse", reason: "does not count it"},
 		{name: "a member is away", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c", unreachable)},
 			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "member member refuse", reason: "stays a member"},
+		{name: "an address changed", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data, at("b2")), probe("c", data)},
+			live: live(voter(1, "a"), dead(voter(2, "b")), voter(3, "c")), want: "member readdress member", reason: "https://b:2380", order: "b"},
+		{name: "two addresses of five changed", probes: []cluster.EtcdProbe{probe("a", data, at("a2")), probe("b", data, at("b2")), probe("c", data), probe("d", data), probe("e", data)},
+			live: live(dead(voter(1, "a")), dead(voter(2, "b")), voter(3, "c"), voter(4, "d"), voter(5, "e")),
+			want: "readdress readdress member member member", order: "a b"},
+		{name: "an address changed, and its data is lost", probes: []cluster.EtcdProbe{probe("a", data), probe("b", at("b2")), probe("c", data)},
+			live: live(voter(1, "a"), dead(voter(2, "b")), voter(3, "c")), want: "member replace member", order: "b"},
+		{name: "the address of another member", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data, at("c")), probe("c", data, unreachable)},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "member refuse refuse", reason: "member c has the peer URL"},
+		{name: "an address changed beside a member that is down", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data, at("b2")), probe("c", data, unreachable)},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "member refuse refuse", reason: "member c does not serve"},
+		{name: "the only address changed", probes: []cluster.EtcdProbe{probe("a", data, established, at("a2"), listed("a"))}, want: "member"},
+		{name: "one address changed while all are down", probes: []cluster.EtcdProbe{probe("a", data, established, listed("a")), probe("b", data, at("b2"), listed("b")), probe("c", data, listed("c"))},
+			want: "member refuse member", reason: "run again when the others serve"},
+		{name: "two of three addresses changed", probes: []cluster.EtcdProbe{probe("a", data, established, listed("a")), probe("b", data, at("b2"), listed("b")), probe("c", data, at("c2"), listed("c"))},
+			want: "refuse refuse refuse", reason: "b, c have other addresses"},
+		{name: "all addresses changed", probes: []cluster.EtcdProbe{probe("a", data, established, at("a2"), listed("a")), probe("b", data, at("b2"), listed("b")), probe("c", data, at("c2"), listed("c"))},
+			want: "refuse refuse refuse", reason: "deployer etcd readdress"},
 		{name: "data directory was changed", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c")},
 			live: live(voter(1, "a"), voter(2, "b"), voter(3, "c")), want: "member member refuse", reason: "data_dir"},
 	}
@@ -129,6 +153,30 @@ func TestEtcdMayChange(t *testing.T) {
 	}
 	for _, tc := range cases {
 		if err := cluster.EtcdMayChange(tc.live, tc.remove); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+func TestEtcdMayReaddress(t *testing.T) {
+	a, b, c, d := voter(1, "a"), voter(2, "b"), voter(3, "c"), voter(4, "d")
+	for _, tc := range []struct {
+		name string
+		live *cluster.EtcdLive
+		ok   bool
+	}{
+		{"one that is down", live(a, dead(b), c), true},
+		{"one that serves", live(a, b, c), true},
+		{"one that serves, beside one that is down", live(a, b, dead(c), d), false},
+		{"one that is down, beside another", live(a, dead(b), c, dead(d), voter(5, "e")), true},
+		{"the only one", live(b), true},
+		{"no majority", live(a, dead(b)), false},
+		{"a member is joining", live(a, dead(b), c, learner(d)), false},
+		{"a member has not started", live(a, dead(b), c, unstarted(d)), false},
+		{"a learner", live(a, learner(dead(b)), c), true},
+		{"another has the URL", live(a, dead(b), voter(9, "new")), false},
+	} {
+		if err := cluster.EtcdMayReaddress(tc.live, 2, "https://new:2380"); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // harm is what happens between runs.
 func (w *world) harm(r *rand.Rand) {
 	name := w.names[r.IntN(len(w.names))]
-	switch r.IntN(5) {
+	switch r.IntN(6) {
 	case 0:
 		w.note("power is lost")
 		for _, h := range w.hosts {
@@ -21,7 +21,7 @@ func (w *world) harm(r *rand.Rand) {
 	case 2: // a disk dies, never so many that a majority is gone
 		if w.marked && w.majorityWithout(name) {
 			w.note("%s loses its data", name)
-			*w.hosts[name] = machine{}
+			*w.hosts[name] = machine{moves: w.hosts[name].moves}
 		}
 	case 3: // a host is added
 		if w.marked && len(w.names) < 7 {
@@ -30,10 +30,17 @@ func (w *world) harm(r *rand.Rand) {
 			w.names = append(w.names, added)
 			w.hosts[added] = &machine{}
 		}
+	case 4: // a host boots with another address, never so many that a majority is gone
+		if w.marked && w.majorityWithout(name) {
+			w.note("%s has another address", name)
+			w.hosts[name].running = false
+			w.hosts[name].moves++
+		}
 	}
 }
 
-// majorityWithout says whether the voters' data outlives the loss of a host.
+// majorityWithout reports whether a majority of the voters has its data and its address
+// without a host.
 func (w *world) majorityWithout(name string) bool {
 	voters, left := 0, 0
 	for _, m := range w.members {
@@ -41,7 +48,7 @@ func (w *world) majorityWithout(name string) bool {
 			continue
 		}
 		voters++
-		if h := w.hostOf(m.ID); h != nil && h != w.hosts[name] {
+		if h := w.hostOf(m.ID); h != "" && h != name && w.reached(h) {
 			left++
 		}
 	}

@@ -27,6 +27,7 @@ type machine struct {
 	data    uint64 // cluster id of its data, 0 for none
 	member  uint64
 	running bool
+	moves   int      // times that its address has changed
 	stuck   bool     // as a learner it never catches up
 	former  []string // data that replacements have put aside
 }
@@ -56,9 +57,25 @@ func (w *world) probes() []cluster.EtcdProbe {
 	return out
 }
 
+// url returns the peer URL of a host with its present address.
+func (w *world) url(name string) string {
+	return fmt.Sprintf("https://%s-%d:2380", name, w.hosts[name].moves)
+}
+
+// reached reports whether the others find the member of a host under its present address.
+func (w *world) reached(name string) bool {
+	return slices.ContainsFunc(w.members, func(m cluster.LiveMember) bool {
+		return m.ID == w.hosts[name].member && slices.Contains(m.PeerURLs, w.url(name))
+	})
+}
+
 func (w *world) probe(name string) cluster.EtcdProbe {
 	p, m := probe(name), w.hosts[name]
+	p.PeerURL = w.url(name)
 	p.HasData, p.ClusterID, p.MemberID, p.Established = m.data != 0, m.data, m.member, w.marked
+	if i := slices.IndexFunc(w.members, func(e cluster.LiveMember) bool { return e.ID == m.member }); i >= 0 && m.data != 0 {
+		p.ListedPeerURL = w.members[i].PeerURLs[0]
+	}
 	return p
 }
 
@@ -68,7 +85,7 @@ func (w *world) live() *cluster.EtcdLive {
 	voters, up := 0, 0
 	for _, m := range w.members {
 		host := w.hostOf(m.ID)
-		m.Healthy = host != nil && host.running
+		m.Healthy = host != "" && w.hosts[host].running && w.reached(host)
 		if m.Healthy {
 			m.Started = true
 		}
@@ -87,13 +104,14 @@ func (w *world) live() *cluster.EtcdLive {
 	return &cluster.EtcdLive{ClusterID: w.id, Members: slices.Clone(list)}
 }
 
-func (w *world) hostOf(member uint64) *machine {
+// hostOf returns the host with the data of a member; empty for none.
+func (w *world) hostOf(member uint64) string {
 	for _, n := range w.names {
 		if h := w.hosts[n]; h.data != 0 && h.member == member {
-			return h
+			return n
 		}
 	}
-	return nil
+	return ""
 }
 
 // start starts etcd on a host with the flags of its step.
@@ -101,6 +119,9 @@ func (w *world) start(name string, step cluster.EtcdStep) {
 	h := w.hosts[name]
 	w.note("start %s (%s, state %s)", name, step.Action, step.InitialState)
 	if h.data != 0 {
+		if h.data == w.id && w.hostOf(h.member) != "" && w.listed(h.member) && !w.reached(name) {
+			w.fail("%s starts under an address that the others do not know", name)
+		}
 		h.running = true
 		return
 	}
@@ -108,7 +129,7 @@ func (w *world) start(name string, step cluster.EtcdStep) {
 		w.found(name, step)
 		return
 	}
-	i := slices.IndexFunc(w.members, func(m cluster.LiveMember) bool { return slices.Contains(m.PeerURLs, probe(name).PeerURL) })
+	i := slices.IndexFunc(w.members, func(m cluster.LiveMember) bool { return slices.Contains(m.PeerURLs, w.url(name)) })
 	if i < 0 {
 		w.fail("%s starts as a member that nobody added", name)
 	}
@@ -127,7 +148,7 @@ func (w *world) found(name string, step cluster.EtcdStep) {
 		w.id = id
 		for _, n := range w.names {
 			w.members = append(w.members, cluster.LiveMember{
-				ID: fingerprint(n), Name: n, PeerURLs: []string{probe(n).PeerURL},
+				ID: fingerprint(n), Name: n, PeerURLs: []string{w.url(n)},
 			})
 		}
 	}
@@ -188,7 +209,17 @@ func (w *world) change(name string, step cluster.EtcdStep, spent func() bool) bo
 	if live == nil {
 		w.fail("%s is changed while no cluster answers", name)
 	}
-	self := probe(name)
+	self := w.probe(name)
+	if step.Action == cluster.EtcdReaddress {
+		if err := cluster.EtcdMayReaddress(live, w.hosts[name].member, self.PeerURL); err != nil {
+			w.note("not now: %v", err)
+			return true
+		}
+		if spent() {
+			return false
+		}
+		w.readdress(name)
+	}
 	if step.Action == cluster.EtcdReplace || step.Action == cluster.EtcdJoin {
 		if err := cluster.EtcdMayChange(live, step.RemoveID); err != nil {
 			w.note("not now: %v", err)
@@ -234,8 +265,19 @@ func (w *world) add(name string) {
 	}
 	w.nextID++
 	w.note("add %s as %x", name, w.nextID)
-	w.members = append(w.members, cluster.LiveMember{ID: w.nextID, PeerURLs: []string{probe(name).PeerURL}, Learner: true})
+	w.members = append(w.members, cluster.LiveMember{ID: w.nextID, PeerURLs: []string{w.url(name)}, Learner: true})
 	w.mustServe("adding a learner")
+}
+
+func (w *world) readdress(name string) {
+	i := slices.IndexFunc(w.members, func(m cluster.LiveMember) bool { return m.ID == w.hosts[name].member })
+	w.note("%x is at %s", w.members[i].ID, w.url(name))
+	w.members[i].PeerURLs = []string{w.url(name)}
+	w.mustServe("changing a peer URL")
+}
+
+func (w *world) listed(member uint64) bool {
+	return slices.ContainsFunc(w.members, func(m cluster.LiveMember) bool { return m.ID == member })
 }
 
 func (w *world) promote(name string) {

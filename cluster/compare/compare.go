@@ -101,15 +101,13 @@ func joining(want *cluster.Cluster, found Observed) []string {
 	return out
 }
 
-// memberOf returns the member of a host, by its peer URL or its name; nil for none.
+// memberOf returns the member of a host, by its name or its peer URL; nil for none.
 func memberOf(live *cluster.EtcdLive, n cluster.Node) *cluster.LiveMember {
 	if live == nil {
 		return nil
 	}
-	for i, m := range live.Members {
-		if m.Name == n.Name || slices.Contains(m.PeerURLs, n.Etcd.PeerURL) {
-			return &live.Members[i]
-		}
+	if m, listed := live.Member(n.Name, n.Etcd.PeerURL); listed {
+		return &m
 	}
 	return nil
 }

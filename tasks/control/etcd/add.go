@@ -14,9 +14,9 @@ import (
 
 // AddMember is the action `etcd_add_member`: it adds a host to a running cluster, as
 // etcd_plan decided. It removes the member that lost its data, then adds the host as a
-// learner, each only when the quorum is safe. It does nothing for a host that is a
-// member or starts with a new cluster, and fails for a host whose etcd must stay
-// untouched.
+// learner, each only when the quorum is safe. A member whose address changed gets its peer
+// URL. It does nothing for another host that is a member or starts with a new cluster, and
+// fails for a host whose etcd must stay untouched.
 type AddMember struct {
 	Plan    string        `yaml:"plan" doc:"Name under which etcd_plan was registered." required:"true"`
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the quorum allows the change; default 2m."`
@@ -40,7 +40,7 @@ func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engin
 	switch s.action {
 	case cluster.EtcdRefuse:
 		return engine.Change{}, fmt.Errorf("etcd must not be touched on %s: %s", self.Name, s.reason)
-	case cluster.EtcdJoin, cluster.EtcdReplace:
+	case cluster.EtcdJoin, cluster.EtcdReplace, cluster.EtcdReaddress:
 	default:
 		return engine.NoChange(nil), nil
 	}
@@ -48,12 +48,19 @@ func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engin
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if live := Take(ctx, open, hosts).Live(); live != nil && s.removeID == "" && listed(live, self) {
+	survey := Take(ctx, open, hosts)
+	if s.action == cluster.EtcdReaddress {
+		if entry, ok := survey.Entry(self); ok && !slices.Contains(entry.PeerURLs, self.PeerURL) {
+			return engine.Changed(readdressed(self, entry.PeerURLs)), nil
+		}
+		return engine.NoChange(nil), nil // an earlier run has done it
+	}
+	if live := survey.Live(); live != nil && s.removeID == "" && listed(live, self) {
 		return engine.NoChange(nil), nil // an earlier run has done it
 	}
 	var effects []engine.Effect
 	if s.removeID != "" {
-		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + s.removeID, Action: "remove; its data is lost"})
+		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + s.removeID, Action: "remove; " + self.Name + " " + s.reason})
 	}
 	effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + self.Name, Action: "add as a learner"})
 	return engine.Changed(effects...), nil
@@ -77,6 +84,9 @@ func (a *AddMember) Apply(ctx context.Context, site engine.ActionContext, _ engi
 	open, err := opener(site)
 	if err != nil {
 		return nil, err
+	}
+	if s.action == cluster.EtcdReaddress {
+		return nil, Readdress(ctx, open, hosts, self, a.Timeout, site.Progress)
 	}
 	live, err := Add(ctx, open, hosts, self, removeID, a.Timeout, site.Progress)
 	if err != nil {

@@ -180,6 +180,18 @@ func (m *fakeMember) Remove(_ context.Context, id uint64) error {
 	return nil
 }
 
+func (m *fakeMember) Readdress(_ context.Context, id uint64, url string) error {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	for i, e := range m.f.entries {
+		if e.ID == id {
+			m.f.entries[i].PeerURLs = []string{url}
+		}
+	}
+	m.f.change(fmt.Sprintf("readdress %x", id))
+	return nil
+}
+
 func (m *fakeMember) Promote(_ context.Context, id uint64) error {
 	m.f.mu.Lock()
 	defer m.f.mu.Unlock()

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"deployer/cluster"
@@ -13,7 +14,8 @@ import (
 // Healthy is the action `etcd_healthy`: a gate that opens when the host's own member
 // serves linearizable reads, the member list counts it, and it agrees on the leader with
 // all other members that answer. A learner that has caught up is promoted when the
-// quorum is safe with it.
+// quorum is safe with it. A member that serves and is listed with another peer URL than that
+// of its host gets this one: the only member of a cluster has nobody else to change the list.
 type Healthy struct {
 	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 60s."`
 }
@@ -24,7 +26,7 @@ func NewHealthy() *Healthy { return &Healthy{Timeout: time.Minute} }
 // Gate repeats the wait after a revert.
 func (h *Healthy) Gate() any { return h }
 
-// Check waits, and reports whether a promotion is needed. In a dry run it surveys the
+// Check waits, and reports whether a promotion or another peer URL is needed. In a dry run it surveys the
 // cluster once and never fails.
 func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
 	self, hosts, err := place(site)
@@ -44,15 +46,23 @@ func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.
 		return engine.Change{}, err
 	}
 	out := engine.Output{"healthy": true, "detail": state.Text}
-	if !state.Learner {
+	var effects []engine.Effect
+	if state.Learner {
+		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + self.Name, Action: "promote from learner to voting member"})
+	}
+	if !slices.Contains(state.PeerURLs, self.PeerURL) {
+		effects = append(effects, readdressed(self, state.PeerURLs))
+	}
+	if len(effects) == 0 {
 		return engine.NoChange(out), nil
 	}
-	change := engine.Changed(engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + self.Name, Action: "promote from learner to voting member"})
+	change := engine.Changed(effects...)
 	change.Output = out
 	return change, nil
 }
 
-// Apply promotes the learner and waits until it is healthy as a voter.
+// Apply promotes the learner, changes the peer URL, and waits until the member is healthy as
+// a voter.
 func (h *Healthy) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	self, hosts, err := place(site)
 	if err != nil {
@@ -65,15 +75,19 @@ func (h *Healthy) Apply(ctx context.Context, site engine.ActionContext, _ engine
 	if err := Promote(ctx, open, hosts, self, h.Timeout, site.Progress); err != nil {
 		return nil, err
 	}
+	if err := Readdress(ctx, open, hosts, self, h.Timeout, site.Progress); err != nil {
+		return nil, err
+	}
 	state, err := WaitHealthy(ctx, open, hosts, self, h.Timeout, site.Progress)
 	return engine.Output{"detail": state.Text}, err
 }
 
 // State is the health of one host's member.
 type State struct {
-	OK      bool
-	Learner bool   // a learner cannot serve reads; OK is then about the rest
-	Text    string // the problem, or the version and the leader
+	OK       bool
+	Learner  bool     // a learner cannot serve reads; OK is then about the rest
+	PeerURLs []string // in the member list, when OK
+	Text     string   // the problem, or the version and the leader
 }
 
 // Judge evaluates the health of a host's member.
@@ -98,7 +112,7 @@ func Judge(s *Survey, host Host) State {
 		}
 	}
 	text := fmt.Sprintf("etcd %s, %d of %d members, leader %s", look.Status.Version, s.serve(), len(s.Entries), s.leader(look.Status.Leader))
-	return State{OK: true, Learner: look.Status.Learner, Text: text}
+	return State{OK: true, Learner: look.Status.Learner, PeerURLs: entry.PeerURLs, Text: text}
 }
 
 // serve returns the number of members that serve.

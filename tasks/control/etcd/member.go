@@ -51,6 +51,8 @@ type Member interface {
 	AddLearner(ctx context.Context, peerURL string) error
 	Promote(ctx context.Context, id uint64) error
 	Remove(ctx context.Context, id uint64) error
+	// Readdress replaces the peer URLs of a member by one.
+	Readdress(ctx context.Context, id uint64, peerURL string) error
 	// Defragment rewrites the database file of the member, which does not answer others
 	// meanwhile.
 	Defragment(ctx context.Context) error
@@ -151,6 +153,11 @@ func (r *remote) Promote(ctx context.Context, id uint64) error {
 
 func (r *remote) Remove(ctx context.Context, id uint64) error {
 	_, err := r.client.MemberRemove(ctx, id)
+	return plain(err)
+}
+
+func (r *remote) Readdress(ctx context.Context, id uint64, peerURL string) error {
+	_, err := r.client.MemberUpdate(ctx, id, []string{peerURL})
 	return plain(err)
 }
 

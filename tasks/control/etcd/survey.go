@@ -164,11 +164,16 @@ func (s *Survey) Live() *cluster.EtcdLive {
 }
 
 // Entry returns the row of the member list for a host: by the ID that its member
-// reports, otherwise by its peer URL.
+// reports, otherwise by its name, otherwise by its peer URL.
 func (s *Survey) Entry(h Host) (Entry, bool) {
-	for _, e := range s.Entries {
-		if look := s.Hosts[h.Name]; look.Answers && look.Status.MemberID == e.ID || slices.Contains(e.PeerURLs, h.PeerURL) {
-			return e, true
+	found := s.Hosts[h.Name]
+	for _, same := range []func(Entry) bool{
+		func(e Entry) bool { return found.Answers && found.Status.MemberID == e.ID },
+		func(e Entry) bool { return e.Name == h.Name },
+		func(e Entry) bool { return slices.Contains(e.PeerURLs, h.PeerURL) },
+	} {
+		if i := slices.IndexFunc(s.Entries, same); i >= 0 {
+			return s.Entries[i], true
 		}
 	}
 	return Entry{}, false

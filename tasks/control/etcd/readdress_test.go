@@ -1,0 +1,97 @@
+package etcd
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// moveAway makes the member of a host one that is listed under another address and is down.
+func (f *fake) moveAway(name string) {
+	f.up[name] = false
+	for i, e := range f.entries {
+		if e.Name == name {
+			f.entries[i].PeerURLs, f.entries[i].ClientURLs = []string{"https://192.0.2.7:2380"}, []string{"https://192.0.2.7:2379"}
+		}
+	}
+}
+
+func (f *fake) peerURLs(name string) []string {
+	i := slices.IndexFunc(f.entries, func(e Entry) bool { return e.Name == name })
+	return f.entries[i].PeerURLs
+}
+
+func TestMemberWithANewAddressIsListedWithIt(t *testing.T) {
+	ctx := context.Background()
+	f := newFake("m1", "m2", "m3")
+	f.moveAway("m2")
+	s := run(t, f, "m2", map[string]bool{"m1": true, "m2": true, "m3": true})
+	plan, err := (&Plan{Found: "found"}).Check(ctx, s)
+	if err != nil || actions(plan.Output)["m2"] != "readdress" {
+		t.Fatalf("%v %v", plan.Output, err)
+	}
+	s.Results["m2"]["plan"] = plan.Output
+	add := NewAddMember()
+	add.Plan, add.Timeout = "plan", 5*time.Second
+	change, err := add.Check(ctx, s)
+	if err != nil || len(change.Effects) != 1 || change.Effects[0].Action != "change the peer URL from https://192.0.2.7:2380 to "+peer("m2") {
+		t.Fatalf("%+v %v", change, err)
+	}
+	if _, err := add.Apply(ctx, s, change); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.peerURLs("m2"); !slices.Equal(got, []string{peer("m2")}) || f.worst != "" {
+		t.Errorf("peer URLs %v, %s", got, f.worst)
+	}
+	if change, err = add.Check(ctx, s); err != nil || change.Needed {
+		t.Errorf("a second time: %+v %v", change, err)
+	}
+	f.start("m2")
+	if change, err = NewHealthy().Check(ctx, s); err != nil || change.Needed {
+		t.Errorf("when it serves: %+v %v", change, err)
+	}
+}
+
+// TestOnlyMemberChangesItsPeerURL: no other member can change the list of a cluster that has
+// one, so it does so when it serves.
+func TestOnlyMemberChangesItsPeerURL(t *testing.T) {
+	ctx := context.Background()
+	f := newFake("m1")
+	f.entries[0].PeerURLs = []string{"https://192.0.2.7:2380"}
+	s := run(t, f, "m1", nil)
+	change, err := NewHealthy().Check(ctx, s)
+	if err != nil || !change.Needed {
+		t.Fatalf("%+v %v", change, err)
+	}
+	if _, err := NewHealthy().Apply(ctx, s, change); err != nil {
+		t.Fatal(err)
+	}
+	if change, err = NewHealthy().Check(ctx, s); err != nil || change.Needed || f.peerURLs("m1")[0] != peer("m1") {
+		t.Errorf("%+v %v %v", change, f.entries, err)
+	}
+}
+
+func TestPeerURLStaysWhileAnotherMemberIsDown(t *testing.T) {
+	f := newFake("m1", "m2", "m3")
+	f.entries[1].PeerURLs = []string{"https://192.0.2.7:2380"} // it serves under both
+	f.up["m3"] = false
+	hosts := hostsOf("m1", "m2", "m3")
+	err := Readdress(context.Background(), f.open, hosts, hosts[1], time.Second, silent)
+	if err == nil || !strings.Contains(err.Error(), "member m3 does not serve") || len(f.done) != 0 {
+		t.Errorf("%v, done %v", err, f.done)
+	}
+}
+
+// TestAddressOfAnotherMember: a host has the address that another member is listed with.
+func TestAddressOfAnotherMember(t *testing.T) {
+	f := newFake("m1", "m2", "m3")
+	f.moveAway("m2")
+	f.entries[2].PeerURLs = []string{peer("m2")}
+	f.up["m3"] = true
+	survey := Take(context.Background(), f.open, hostsOf("m1", "m2", "m3"))
+	if e, ok := survey.Entry(hostsOf("m2")[0]); !ok || e.Name != "m2" {
+		t.Errorf("the member of m2 is %+v", e)
+	}
+}
