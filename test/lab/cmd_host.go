@@ -43,5 +43,20 @@ func hostCommands(name *string) []*cobra.Command {
 			},
 		})
 	}
-	return commands
+	return append(commands, readdressCommand(name))
+}
+
+func readdressCommand(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "readdress HOST ADDRESS",
+		Short: "Shut a host down cleanly and boot it with another address",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := lab.Open(cmd.Context(), *name)
+			if err != nil {
+				return err
+			}
+			return l.Readdress(cmd.Context(), args[0], args[1])
+		},
+	}
 }

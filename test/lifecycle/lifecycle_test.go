@@ -56,6 +56,7 @@ var scenarios = []scenario{
 	{name: "member_data_lost", run: memberDataLost},
 	{name: "member_stuck", run: memberStuck},
 	{name: "member_damaged", run: memberDamaged},
+	{name: "address_changed", run: addressChanged, tolerate: prober.Tolerance{NotReady: masters, DNSGap: time.Minute}},
 	{name: "etcd_restored", run: etcdRestored, outage: true},
 	{name: "quorum_lost", run: quorumLost, outage: true},
 	{name: "database_full", run: databaseFull, outage: true},

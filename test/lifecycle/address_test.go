@@ -1,0 +1,73 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"net/netip"
+	"os"
+	"strings"
+
+	"deployer/test/harness"
+)
+
+// changeAddress boots a host with another address, and writes it into the inventory: the
+// former address plus 100, or the one that it had before that.
+func (s *site) changeAddress(host string) {
+	s.T.Helper()
+	bytes := netip.MustParseAddr(s.Address(host)).As4()
+	if bytes[3] >= 100 {
+		bytes[3] -= 100
+	} else {
+		bytes[3] += 100
+	}
+	to := netip.AddrFrom4(bytes).String()
+	if err := s.Readdress(s.T.Context(), host, to); err != nil {
+		s.T.Fatal(err)
+	}
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "hosts", host)["address"] = to })
+}
+
+// keepAddresses lets the scenarios that follow begin with the addresses of now.
+func (s *site) keepAddresses() {
+	s.T.Helper()
+	full, err := os.ReadFile(s.Inventory)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.suite.full = full
+	s.suite.target = s.ProberTarget(minions...)
+}
+
+// requireAddresses checks that the members of etcd and the nodes have the addresses of the
+// hosts.
+func (s *site) requireAddresses() {
+	s.T.Helper()
+	s.requireMembers(masters...)
+	list := s.etcdctl("m1", "member list")
+	wide := s.Kubectl("m1", "get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[0].address}{\"\\n\"}{end}'")
+	for _, h := range masters {
+		s.RequireTexts(list, h+", https://"+s.Address(h)+":2380, https://"+s.Address(h)+":2379")
+		s.RequireTexts(wide, h+" "+s.Address(h))
+	}
+}
+
+// addressChanged gives all masters another address, one after the other. The member of etcd
+// keeps its data and its identity.
+func addressChanged(s *site) {
+	for _, host := range []string{"m2", "m1", "m3"} {
+		before := s.etcdMember(host)
+		s.changeAddress(host)
+		if host == "m2" {
+			s.RequireTexts(s.Must("apply", "--check", "-i", s.Inventory).Stdout, "etcd member m2", "change the peer URL from "+strings.Join(before.PeerURLs, ""))
+		}
+		s.Must("install")
+		s.requireAddresses()
+		if now := s.etcdMember(host); now.ID != before.ID || !now.Serves {
+			s.T.Errorf("the member of %s was %+v and is %+v", host, before, now)
+		}
+		s.RequireReady(nodes)
+		s.unchanged("after the address of " + host + " changed")
+	}
+	s.Must("verify")
+	s.keepAddresses()
+}
