@@ -21,6 +21,8 @@ LINT_VERSION := v2.15.0
 LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
 KWOK_VERSION := v0.8.0
 KWOK := $(CACHE)/tools/kwok-$(KWOK_VERSION)
+S3_SERVER_VERSION := v1.8.0
+S3_SERVER := $(CACHE)/tools/versitygw-$(S3_SERVER_VERSION)
 
 # Debian packages: those of the tests (the race detector needs cgo), those of the
 # lab and the artifact builder, and those that the benchmark compares with.
@@ -75,12 +77,22 @@ $(KWOK):
 	GOBIN=$(dir $(KWOK))tmp go install -ldflags "-s -w" sigs.k8s.io/kwok/cmd/kwok@$(KWOK_VERSION)
 	mv $(dir $(KWOK))tmp/kwok $@
 
+$(S3_SERVER):
+	mkdir -p $(dir $(S3_SERVER))
+	GOBIN=$(dir $(S3_SERVER))tmp go install -ldflags "-s -w" github.com/versity/versitygw/cmd/versitygw@$(S3_SERVER_VERSION)
+	mv $(dir $(S3_SERVER))tmp/versitygw $@
+
+# The output is the path: tests of backups call it.
+.PHONY: s3-server
+s3-server: $(S3_SERVER) ## build the S3-compatible object store of the tests (cached)
+	@echo $(S3_SERVER)
+
 .PHONY: lint
 lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
 	$(LINT) run ./...
 
 .PHONY: test
-test: test-packages $(AGENTS) lint ## unit, property, golden, CLI and small fleet tests
+test: test-packages $(AGENTS) $(S3_SERVER) lint ## unit, property, golden, CLI and small fleet tests
 	go vet ./...
 	go test -race ./...
 

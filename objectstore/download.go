@@ -1,0 +1,97 @@
+package objectstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// Download writes an object to a new file with mode 0600. The content must have the SHA-256
+// of the object's metadata, or of the store's checksum; an object with neither is taken as
+// it is. The file exists only when Download succeeds.
+func (s *Store) Download(ctx context.Context, from Location, file string) (err error) {
+	part := file + ".part"
+	if err := os.Remove(part); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(part) //nolint:errcheck // the error that matters is returned
+		}
+	}()
+	sum := sha256.New()
+	info, err := s.read(ctx, from, io.MultiWriter(f, sum))
+	if err == nil {
+		err = matches(info, sum.Sum(nil), from)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(part, file)
+}
+
+// read writes the content of an object to w and returns what the store says of the object.
+func (s *Store) read(ctx context.Context, from Location, w io.Writer) (minio.ObjectInfo, error) {
+	content, err := s.client.GetObject(ctx, from.Bucket, from.Key, minio.GetObjectOptions{Checksum: true})
+	if err != nil {
+		return minio.ObjectInfo{}, explained("reading", from, err)
+	}
+	defer content.Close()
+	info, err := content.Stat()
+	if err != nil {
+		return info, explained("reading", from, err)
+	}
+	out := &writer{w: w}
+	n, err := io.Copy(out, content)
+	switch {
+	case out.err != nil:
+		return info, fmt.Errorf("saving %s: %w", from, out.err)
+	case err != nil:
+		return info, explained("reading", from, err)
+	case n != info.Size:
+		return info, fmt.Errorf("reading %s: it ended after %d of %d bytes; try again", from, n, info.Size)
+	}
+	return info, nil
+}
+
+// writer keeps the error of a write, apart from those of the store.
+type writer struct {
+	w   io.Writer
+	err error
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if err != nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// matches fails when an object says that its content has another SHA-256.
+func matches(info minio.ObjectInfo, got []byte, from Location) error {
+	if want := info.UserMetadata[metadataSHA256]; want != "" && want != hex.EncodeToString(got) {
+		return fmt.Errorf("%s is damaged: its content has the SHA-256 %x, and it was written with %s; take another backup", from, got, want)
+	}
+	// A checksum of parts has a dash and their number behind it.
+	if want, err := base64.StdEncoding.DecodeString(info.ChecksumSHA256); err == nil && len(want) == sha256.Size && string(want) != string(got) {
+		return fmt.Errorf("%s is damaged: its content has the SHA-256 %x, and the store says %x; take another backup", from, got, want)
+	}
+	return nil
+}
