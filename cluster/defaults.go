@@ -89,6 +89,7 @@ func (e EtcdSpec) withDefaults() EtcdSpec {
 	e.Backup.Schedule = cmp.Or(e.Backup.Schedule, "daily")
 	e.Backup.Keep = cmp.Or(e.Backup.Keep, 15)
 	e.Backup.MaxSizeMiB = cmp.Or(e.Backup.MaxSizeMiB, 10240)
+	e.Backup.S3 = e.Backup.S3.withDefaults()
 	e.Backup.Recipients = append([]string{}, e.Backup.Recipients...) // a list in variables, not null
 	return e
 }

@@ -27,6 +27,8 @@ type EtcdBackup struct {
 	MaxSizeMiB int `yaml:"max_size_mib" json:"max_size_mib" default:"10240" doc:"Size in MiB of all snapshots on a host; the oldest are removed beyond it, never the newest."`
 	// Public keys of age or SSH.
 	Recipients []string `yaml:"recipients" json:"recipients" doc:"Public keys of age or SSH: each backup has the keys of the cluster beside the snapshot, encrypted to these: age1..., ssh-ed25519 ..., ssh-rsa .... Default: none, and backups have no keys."`
+	// Object store of backups.
+	S3 ObjectStore `yaml:"s3" json:"s3" doc:"S3-compatible object store of backups: deployer etcd backup, backups and restore take its settings for s3://... from here."`
 }
 
 // Scheduled reports whether the members save snapshots by themselves.

@@ -23,6 +23,7 @@ func (c *checker) checkPlainValues() {
 			c.add("bad-recipient", "cluster.etcd.backup.recipients", "%q is no public key of age or SSH: use age1..., ssh-ed25519 ... or ssh-rsa ...", r)
 		}
 	}
+	c.checkObjectStore()
 	// 0 cannot occur: it means the default.
 	for _, n := range []struct {
 		key    string

@@ -55,7 +55,13 @@ func ResolveWithout(inv *inventory.Inventory, kubernetes string, offered map[str
 	if err != nil && !errors.As(err, &problems) {
 		return nil, fmt.Errorf("%s: %w", inv.File, err)
 	}
-	return c, err
+	if err != nil {
+		return c, err
+	}
+	if problems = cluster.PlainSecrets(c, func(text string) bool { return slices.Contains(inv.Secrets(), text) }); len(problems) > 0 {
+		return nil, problems
+	}
+	return c, nil
 }
 
 // fillVersions sets the versions that the inventory does not name.
