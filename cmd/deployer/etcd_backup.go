@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/view"
+	"deployer/objectstore"
 )
 
 func newEtcdBackup(e env) *cobra.Command {
@@ -27,8 +29,13 @@ included. It takes a member that serves, and not the leader where there is anoth
 a majority it takes the member with the newest data. Exit code 0 means that the snapshot
 is there, and its copy if one was asked for; other masters and members may be down.
 
-With --to the file is copied to a directory of this machine, too. A snapshot contains
-all Secrets of the cluster, encrypted as etcd holds them.
+With --to the file is copied to a directory of this machine, too, or with --to
+s3://BUCKET/PREFIX to an S3-compatible object store, by way of this machine: it is verified
+here, written with its checksum, and counts when it was read back. Endpoint, region and
+authorities come from cluster.etcd.backup.s3, or else from AWS_ENDPOINT_URL_S3, AWS_REGION
+and AWS_CA_BUNDLE; credentials from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or else
+~/.aws/credentials, or else the inventory. A snapshot contains all Secrets of the cluster,
+encrypted as etcd holds them.
 
 The keys of the cluster are saved beside the snapshot, as NAME.keys.age: the certificate
 authorities, the keys of service accounts and those that encrypt Secrets. The file is
@@ -37,6 +44,7 @@ of cluster.etcd.backup.recipients in the inventory. Snapshot and keys together r
 cluster on other machines when all masters are lost; without recipients there are no keys,
 and a master must be left.`,
 		Example: `  deployer etcd backup --to /srv/backups
+  deployer etcd backup --to s3://backups/prod
   deployer etcd backup --to /srv/backups --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,6 +57,19 @@ and a master must be left.`,
 			if err != nil {
 				return err
 			}
+			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": "", "etcd_backup_keep": keep, "etcd_backup_max_size": maxSize}
+			r, err := newRunner(e).EtcdBackup(given)
+			if err != nil {
+				return err
+			}
+			var remote *storeCopy
+			if objectstore.IsLocation(to) {
+				if remote, err = newStoreCopy(r.Project.Cluster, to); err != nil {
+					return err
+				}
+				defer remote.close() //nolint:errcheck // the next backup removes it
+				to = remote.dir
+			}
 			if to != "" {
 				if to, err = filepath.Abs(to); err != nil {
 					return err
@@ -57,11 +78,7 @@ and a master must be left.`,
 					return usageError(fmt.Errorf("--to: %w", err))
 				}
 			}
-			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": to, "etcd_backup_keep": keep, "etcd_backup_max_size": maxSize}
-			r, err := newRunner(e).EtcdBackup(given)
-			if err != nil {
-				return err
-			}
+			given.Extra["etcd_backup_to"] = to
 			recipients, err := keys.list(cmd, r.Project.Cluster.Etcd.Backup.Recipients)
 			if err != nil {
 				return err
@@ -83,13 +100,16 @@ and a master must be left.`,
 				results.print(e.stdout)
 				keys.print(e.stdout, results.snapshot, len(recipients) > 0)
 			}
-			return firstError(err, backupOutcome(done, results.snapshotHost()))
+			if err := firstError(err, backupOutcome(done, results.snapshotHost())); err != nil || remote == nil {
+				return err
+			}
+			return transfer(cmd.Context(), func(ctx context.Context) error { return remote.upload(ctx, e.stderr) })
 		},
 	}
 	runFlags(cmd, &o)
 	f := cmd.Flags()
 	f.StringVar(&host, "host", "", "etcd `host` whose member is saved")
-	f.StringVar(&to, "to", "", "`directory` of this machine for a copy")
+	f.StringVar(&to, "to", "", "`directory` of this machine for a copy, or s3://BUCKET/PREFIX")
 	f.IntVar(&keep, "keep", 0, "number of snapshots that stay on the host (default: cluster.etcd.backup.keep, 15)")
 	f.IntVar(&maxSize, "max-size", 0, "size in `MiB` of all snapshots on the host, beyond which the oldest are removed (default: cluster.etcd.backup.max_size_mib, 10240)")
 	keys.flags(cmd)

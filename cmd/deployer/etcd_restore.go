@@ -16,6 +16,7 @@ import (
 
 	"deployer/engine/journal"
 	"deployer/inventory"
+	"deployer/objectstore"
 	"deployer/runs"
 )
 
@@ -24,7 +25,7 @@ type restoreOptions struct {
 	runOptions
 	confirmation
 	snapshot   string
-	keys       string // path of the encrypted keys: the hosts have no part of the cluster yet
+	keys       string // path of the encrypted keys, or s3://...: the hosts have no part of the cluster yet
 	identity   string
 	ignoreKeys bool
 }
@@ -35,7 +36,7 @@ func newEtcdRestore(e env) *cobra.Command {
 		Use:   "restore SNAPSHOT",
 		Short: "Replace the data of etcd by a snapshot",
 		Long: `Restore replaces the data of all members of etcd by a snapshot, which is a file of this
-machine or HOST:PATH. What was written since the snapshot is lost, so it asks for the
+machine, HOST:PATH, or s3://BUCKET/NAME.db in an object store. What was written since the snapshot is lost, so it asks for the
 name of the cluster.
 
 The snapshot is verified and prepared on all members first. Then the API servers end,
@@ -51,12 +52,16 @@ masters get the keys of the backup, etcd gets the data, and everything else is i
 Certificates, kubeconfigs and tokens that exist stay valid, Secrets are readable, and
 nodes that still run return. --identity names the key that opens the file.
 
+Objects of an object store are read with the settings of cluster.etcd.backup.s3 or of the
+environment, see deployer etcd backup, and compared with their SHA-256.
+
 A snapshot is refused when the keys, those of the masters or of the file, do not decrypt
 its Secrets.
 
 An interrupted restore is continued by deployer resume.`,
 		Example: `  deployer etcd restore m1:/var/lib/deployer/etcd-snapshots/20261123-101502-1a2b.db
   deployer etcd restore /srv/backups/20261123-101502-1a2b.db --yes --cluster prod
+  deployer etcd restore s3://backups/prod/20261123-101502-1a2b.db
   deployer etcd restore 20261123-101502-1a2b.db --keys 20261123-101502-1a2b.keys.age --identity age.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +72,7 @@ An interrupted restore is continued by deployer resume.`,
 	runFlags(cmd, &o.runOptions)
 	lockFlags(cmd, &o.runOptions)
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
-	cmd.Flags().StringVar(&o.keys, "keys", "", "`file` with the encrypted keys of the cluster, to restore it on empty hosts")
+	cmd.Flags().StringVar(&o.keys, "keys", "", "`file` with the encrypted keys of the cluster, or s3://BUCKET/NAME.keys.age, to restore it on empty hosts")
 	cmd.Flags().StringVar(&o.identity, "identity", "", "with --keys: `file` with the age identity or SSH key that opens it (default: as for encrypted variables)")
 	cmd.Flags().BoolVar(&o.ignoreKeys, "ignore-keys", false, "accept keys that do not belong to the snapshot; Secrets may be unreadable")
 	o.flags(cmd)
@@ -97,6 +102,9 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err := o.confirm(e, r, o.Check, question); err != nil {
 		return err
 	}
+	if err := o.fetchFromStore(ctx, r.Project.Cluster, id); err != nil {
+		return err
+	}
 	file, err := o.file(ctx, e, runner, r, id)
 	if err != nil {
 		return err
@@ -120,13 +128,13 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 }
 
 // keyFiles makes the paths of the flags absolute, for a resume from another directory. It
-// fails when a file does not exist.
+// fails when a file does not exist; keys in an object store are left to fetchFromStore.
 func (o *restoreOptions) keyFiles() error {
 	if o.identity != "" && o.keys == "" {
 		return usageError(errors.New("--identity opens the file of --keys: name that, too"))
 	}
 	for flag, path := range map[string]*string{"keys": &o.keys, "identity": &o.identity} {
-		if *path == "" {
+		if *path == "" || flag == "keys" && objectstore.IsLocation(*path) {
 			continue
 		}
 		if _, err := os.Stat(*path); err != nil {
@@ -157,23 +165,28 @@ func contentName(file string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// removeFetchedSnapshot removes the copy of a snapshot that a restore has fetched from a
-// host, when no resume needs it any more. It leaves files of the user, and does nothing
-// for other runs.
+// removeFetchedSnapshot removes the copies of a snapshot and its keys that a restore has
+// fetched, from a host or an object store, when no resume needs them any more. It leaves
+// files of the user, and does nothing for other runs.
 func removeFetchedSnapshot(r *runs.Run) error {
-	file, _ := r.Extra["etcd_restore_snapshot"].(string)
 	dir, err := fetchedSnapshots()
-	if err != nil || !strings.HasPrefix(r.Verb, "etcd-restore") || filepath.Dir(file) != dir {
+	if err != nil || !strings.HasPrefix(r.Verb, "etcd-restore") {
 		return err
 	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("removing the copy of the snapshot: %w", err)
+	for _, variable := range []string{"etcd_restore_snapshot", "etcd_restore_keys"} {
+		file, _ := r.Extra[variable].(string)
+		if filepath.Dir(file) != dir {
+			continue
+		}
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("removing the copy of the backup: %w", err)
+		}
 	}
 	return nil
 }
 
-// fetchedSnapshots returns the directory of the copies of snapshots that restores have
-// fetched from hosts.
+// fetchedSnapshots returns the directory of the copies of snapshots, and of their keys, that
+// restores have fetched from hosts and object stores.
 func fetchedSnapshots() (string, error) {
 	state, err := journal.Dir()
 	return filepath.Join(filepath.Dir(state), "etcd-restore"), err

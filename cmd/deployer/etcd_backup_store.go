@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine/journal"
+	"deployer/objectstore"
+)
+
+// storeCopy is the copy of a backup in an object store. The files of the backup are in a
+// private directory of this machine until they are there.
+type storeCopy struct {
+	store *objectstore.Store
+	to    objectstore.Location
+	dir   string
+}
+
+// newStoreCopy returns a copy to s3://BUCKET/PREFIX. The caller must call close. It asks the
+// store nothing.
+func newStoreCopy(c *cluster.Cluster, to string) (*storeCopy, error) {
+	at, err := objectstore.ParseLocation(to)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--to: %w", err))
+	}
+	store, err := openObjectStore(c)
+	if err != nil {
+		return nil, err
+	}
+	state, err := journal.Dir()
+	if err != nil {
+		return nil, err
+	}
+	parent := filepath.Join(filepath.Dir(state), "etcd-backup")
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, err
+	}
+	removeOldCopies(parent)
+	dir, err := os.MkdirTemp(parent, "")
+	return &storeCopy{store, at, dir}, err
+}
+
+// abandonedAfter is the age at which files of a backup that was killed are removed. No
+// backup takes that long.
+const abandonedAfter = 24 * time.Hour
+
+// removeOldCopies removes what killed backups have left on this machine.
+func removeOldCopies(parent string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandonedAfter {
+			os.RemoveAll(filepath.Join(parent, e.Name())) //nolint:errcheck // the next backup tries again
+		}
+	}
+}
+
+func (s *storeCopy) close() error {
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("removing the local copy of the backup: %w", err)
+	}
+	return nil
+}
+
+// upload copies the files of the backup to the store, the keys first: a snapshot there is a
+// whole backup. When it fails, the store has neither.
+func (s *storeCopy) upload(ctx context.Context, out io.Writer) error {
+	var files []string
+	for _, pattern := range []string{"*.keys.age", "*.db"} {
+		found, err := filepath.Glob(filepath.Join(s.dir, pattern))
+		if err != nil {
+			return err
+		}
+		files = append(files, found...)
+	}
+	var written []objectstore.Location
+	for _, file := range files {
+		at := s.to.Join(filepath.Base(file))
+		if err := s.store.Upload(ctx, file, at); err != nil {
+			for _, other := range written {
+				err = errors.Join(err, s.store.Remove(ctx, other))
+			}
+			return fmt.Errorf("the backup stays on its host and is not in the object store: %w", err)
+		}
+		written = append(written, at)
+	}
+	for _, at := range written {
+		fmt.Fprintf(out, "copied to %s\n", at)
+	}
+	return nil
+}
