@@ -91,6 +91,7 @@ type Etcd struct {
 	Servers        []string   `json:"servers"`         // client URLs
 	MetricsURL     string     `json:"metrics_url"`     // of every member, on its own loopback
 	Backup         EtcdBackup `json:"backup"`          // snapshots that the members save by themselves
+	BackupURL      string     `json:"backup_url"`      // below which the members copy snapshots to an object store; empty when they copy none
 	Dedicated      bool       `json:"dedicated"`       // etcd runs elsewhere than on the masters
 }
 

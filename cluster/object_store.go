@@ -32,7 +32,7 @@ type ObjectStore struct {
 	// ID of the access key; empty for none.
 	AccessKey string `yaml:"access_key" json:"access_key" doc:"ID of the access key, with secret_key."`
 	// The secret access key; empty for none.
-	SecretKey string `yaml:"secret_key" json:"secret_key" doc:"The secret access key, as !env NAME or !secret TEXT. Commands use it when the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and the files of AWS (~/.aws/credentials) have none."`
+	SecretKey string `yaml:"secret_key" json:"secret_key" doc:"The secret access key, as !env NAME or !secret TEXT. With it the members copy their scheduled snapshots to the store, for which it needs s3:PutObject and nothing else. Commands use it when the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and the files of AWS (~/.aws/credentials) have none."`
 }
 
 // keySecretKey is the key of the inventory whose value must be marked as secret.
@@ -45,8 +45,10 @@ var (
 	// objectPrefix has the characters that need no escapes in URLs and shells.
 	objectPrefix = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
 	regionName   = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
-	// accessKey excludes what ends a word in a file of settings.
-	accessKey = regexp.MustCompile(`^[\x21-\x7e]+$`)
+	// accessKeyID has the characters that need no quotes in settings of curl.
+	accessKeyID = regexp.MustCompile(`^[A-Za-z0-9_.@=+/:-]+$`)
+	// secretKey excludes what ends a line or a word.
+	secretKey = regexp.MustCompile(`^[\x21-\x7e]+$`)
 )
 
 func (o ObjectStore) withDefaults() ObjectStore {
@@ -57,6 +59,33 @@ func (o ObjectStore) withDefaults() ObjectStore {
 
 // Configured reports whether there is an object store.
 func (o ObjectStore) Configured() bool { return o.Bucket != "" }
+
+// url returns the URL below which the members copy their scheduled snapshots, without a
+// slash at its end: that of the bucket and the prefix. It is empty when they copy none: they
+// save none, or the inventory has no bucket or no credentials for them.
+func (b EtcdBackup) url() string {
+	o := b.S3
+	if !b.Scheduled() || !o.Configured() || o.SecretKey == "" {
+		return ""
+	}
+	endpoint, virtual := o.Endpoint, o.Addressing == AddressingVirtual
+	if endpoint == "" {
+		endpoint = "https://s3." + o.Region + ".amazonaws.com"
+		// No certificate covers a name with further dots.
+		virtual = virtual || o.Addressing == AddressingAuto && !strings.Contains(o.Bucket, ".")
+	}
+	scheme, host, _ := strings.Cut(strings.TrimSuffix(endpoint, "/"), "://")
+	// Clients leave the port of the scheme out, and the name of the host is signed.
+	host = strings.TrimSuffix(host, map[string]string{"https": ":443", "http": ":80"}[scheme])
+	out := scheme + "://" + host + "/" + o.Bucket
+	if virtual {
+		out = scheme + "://" + o.Bucket + "." + host
+	}
+	if o.Prefix != "" {
+		out += "/" + o.Prefix
+	}
+	return out
+}
 
 // checkObjectStore checks cluster.etcd.backup.s3.
 func (c *checker) checkObjectStore() {
@@ -90,10 +119,11 @@ func (c *checker) checkObjectStore() {
 	if (o.AccessKey == "") != (o.SecretKey == "") {
 		c.add("bad-object-store", section, "access_key and secret_key belong together: set both, or none")
 	}
-	for _, k := range []struct{ key, text string }{{".access_key", o.AccessKey}, {".secret_key", o.SecretKey}} {
-		if k.text != "" && !accessKey.MatchString(k.text) {
-			c.add("bad-object-store", section+k.key, "it has spaces or other characters that no access key has")
-		}
+	if o.AccessKey != "" && !accessKeyID.MatchString(o.AccessKey) {
+		c.add("bad-object-store", section+".access_key", "it has characters that no access key has")
+	}
+	if o.SecretKey != "" && !secretKey.MatchString(o.SecretKey) {
+		c.add("bad-object-store", section+".secret_key", "it has spaces or characters that are not of ASCII")
 	}
 }
 

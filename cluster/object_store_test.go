@@ -27,6 +27,7 @@ func TestObjectStoreIsChecked(t *testing.T) {
 		"region":           {func(o *cluster.ObjectStore) { o.Region = "a b" }, "s3.region"},
 		"authority":        {func(o *cluster.ObjectStore) { o.CA = "x" }, "s3.ca"},
 		"half credentials": {func(o *cluster.ObjectStore) { o.SecretKey = "" }, "belong together"},
+		"quoted key":       {func(o *cluster.ObjectStore) { o.AccessKey = `a"b` }, "s3.access_key"},
 		"two lines":        {func(o *cluster.ObjectStore) { o.SecretKey = "a\nb" }, "s3.secret_key"},
 	} {
 		store := good
@@ -48,6 +49,50 @@ func TestObjectStoreIsChecked(t *testing.T) {
 			}
 			if p := cluster.PlainSecrets(c, func(string) bool { return false }); len(p) != 1 || strings.Contains(p.Error(), store.SecretKey) {
 				t.Errorf("%s: a secret in the clear: %v", name, p)
+			}
+		}
+	}
+}
+
+// TestBackupURL: the members copy their snapshots where they have a store, credentials of it
+// and a timer.
+func TestBackupURL(t *testing.T) {
+	t.Parallel()
+	hosts := []cluster.Host{{Name: "m1", Address: "10.0.0.1", Roles: []string{"master"}}}
+	full := cluster.ObjectStore{Endpoint: "https://minio.example:9000", Bucket: "backups", Prefix: "prod", AccessKey: "a", SecretKey: "s"}
+	for want, change := range map[string]func(*cluster.EtcdBackup){
+		"https://minio.example:9000/backups/prod":             func(*cluster.EtcdBackup) {},
+		"https://minio.example/backups":                       func(b *cluster.EtcdBackup) { b.S3.Endpoint, b.S3.Prefix = "https://minio.example:443/", "" },
+		"https://backups.minio.example:9000/prod":             func(b *cluster.EtcdBackup) { b.S3.Addressing = "virtual" },
+		"https://backups.s3.eu-west-1.amazonaws.com/prod":     func(b *cluster.EtcdBackup) { b.S3.Endpoint, b.S3.Region = "", "eu-west-1" },
+		"https://s3.us-east-1.amazonaws.com/backups/prod":     func(b *cluster.EtcdBackup) { b.S3.Endpoint, b.S3.Addressing = "", "path" },
+		"https://s3.us-east-1.amazonaws.com/backups.one/prod": func(b *cluster.EtcdBackup) { b.S3.Endpoint, b.S3.Bucket = "", "backups.one" },
+	} {
+		var spec cluster.Spec
+		spec.Etcd.Backup.S3 = full
+		change(&spec.Etcd.Backup)
+		if c, err := cluster.Resolve(spec, hosts); err != nil || c.Etcd.BackupURL != want {
+			t.Errorf("%v, want %s; %v", c.Etcd.BackupURL, want, err)
+		}
+	}
+	for name, change := range map[string]func(*cluster.EtcdBackup){
+		"no store":       func(b *cluster.EtcdBackup) { b.S3 = cluster.ObjectStore{} },
+		"no credentials": func(b *cluster.EtcdBackup) { b.S3.AccessKey, b.S3.SecretKey = "", "" },
+		"no timer":       func(b *cluster.EtcdBackup) { b.Schedule = "never" },
+	} {
+		var spec cluster.Spec
+		spec.Etcd.Backup.S3 = full
+		change(&spec.Etcd.Backup)
+		c, err := cluster.Resolve(spec, hosts)
+		if err != nil || c.Etcd.BackupURL != "" {
+			t.Errorf("%s: %v, %v", name, c.Etcd.BackupURL, err)
+			continue
+		}
+		for _, owned := range cluster.OwnedDirs(c, c.Nodes["m1"]) {
+			for _, file := range owned.Keep {
+				if strings.Contains(file, "s3") || strings.Contains(file, "copy") {
+					t.Errorf("%s: the host keeps %s", name, file)
+				}
 			}
 		}
 	}

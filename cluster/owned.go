@@ -56,6 +56,12 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		if c.Etcd.Backup.Scheduled() {
 			deployer = append(deployer, "etcd-backup.sh")
 			units, timers = append(units, "deployer-etcd-backup.service"), append(timers, "deployer-etcd-backup.timer")
+			if c.Etcd.BackupURL != "" {
+				deployer = append(deployer, "etcd-backup-copy.sh", "etcd-backup-s3.conf")
+				if c.Etcd.Backup.S3.CA != "" {
+					deployer = append(deployer, "etcd-backup-s3.crt")
+				}
+			}
 			if len(c.Etcd.Backup.Recipients) > 0 {
 				deployer = append(deployer, "etcd-backup-keys.age")
 			}

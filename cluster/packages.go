@@ -16,6 +16,7 @@ var (
 		suse:   []string{"conntrack-tools", "iptables", "nftables", "iproute2", "util-linux"},
 	}
 	birdPackages    = packageNames{debian: []string{"bird2"}, redhat: []string{"bird"}, suse: []string{"bird"}}
+	curlPackages    = packageNames{debian: []string{"curl"}, redhat: []string{"curl"}, suse: []string{"curl"}}
 	haproxyPackages = packageNames{debian: []string{"haproxy"}, redhat: []string{"haproxy"}, suse: []string{"haproxy"}}
 	nginxPackages   = packageNames{
 		debian: []string{"nginx", "libnginx-mod-stream"},
@@ -25,7 +26,8 @@ var (
 )
 
 // packages lists the host packages of a host for each family: those of a node,
-// BIRD for the routes, and the proxy itself when no kubelet can run it.
+// BIRD for the routes, curl for copies of backups in an object store, and the proxy
+// itself when no kubelet can run it.
 func (r *resolver) packages(n Node) map[string][]string {
 	var wanted []packageNames
 	if n.IsNode {
@@ -33,6 +35,9 @@ func (r *resolver) packages(n Node) map[string][]string {
 		if r.spec.Network.Plugin == PluginBGP {
 			wanted = append(wanted, birdPackages)
 		}
+	}
+	if n.IsEtcd && r.spec.Etcd.Backup.url() != "" {
+		wanted = append(wanted, curlPackages)
 	}
 	if n.RunsProxyUnit {
 		if r.spec.Proxy.Kind == ProxyHAProxy {

@@ -33,6 +33,13 @@ func TestEveryFamilyGetsEveryComponent(t *testing.T) {
 			}
 		}
 	}
+	r.spec.Etcd.Backup.S3 = ObjectStore{Bucket: "backups", AccessKey: "a", SecretKey: "s"}
+	for family, names := range r.packages(Node{IsEtcd: true}) {
+		if !slices.Equal(names, []string{"curl"}) {
+			t.Errorf("an etcd host that copies snapshots needs %v of %s, want curl", names, family)
+		}
+	}
+	r.spec.Etcd.Backup.S3 = ObjectStore{}
 	for family, names := range r.packages(Node{IsEtcd: true}) {
 		if names == nil || len(names) != 0 {
 			t.Errorf("an etcd host needs %v of %s, want an empty list", names, family)

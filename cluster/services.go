@@ -31,6 +31,7 @@ func (r *resolver) etcd() Etcd {
 		Servers:    []string{},
 		MetricsURL: r.spec.Etcd.MetricsURL,
 		Backup:     r.spec.Etcd.Backup,
+		BackupURL:  r.spec.Etcd.Backup.url(),
 		Dedicated:  r.place.etcdDedicated,
 	}
 	for _, m := range e.Members {

@@ -28,7 +28,7 @@ type EtcdBackup struct {
 	// Public keys of age or SSH.
 	Recipients []string `yaml:"recipients" json:"recipients" doc:"Public keys of age or SSH: each backup has the keys of the cluster beside the snapshot, encrypted to these: age1..., ssh-ed25519 ..., ssh-rsa .... Default: none, and backups have no keys."`
 	// Object store of backups.
-	S3 ObjectStore `yaml:"s3" json:"s3" doc:"S3-compatible object store of backups: deployer etcd backup, backups and restore take its settings for s3://... from here."`
+	S3 ObjectStore `yaml:"s3" json:"s3" doc:"S3-compatible object store of backups. With credentials the members copy their scheduled snapshots to it; deployer etcd backup, backups and restore take its settings for s3://... from here."`
 }
 
 // Scheduled reports whether the members save snapshots by themselves.

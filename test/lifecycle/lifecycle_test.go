@@ -58,6 +58,7 @@ var scenarios = []scenario{
 	{name: "member_damaged", run: memberDamaged},
 	{name: "address_changed", run: addressChanged, tolerate: prober.Tolerance{NotReady: masters, DNSGap: time.Minute}},
 	{name: "etcd_restored", run: etcdRestored, outage: true},
+	{name: "object_store", run: backupsInObjectStore, outage: true},
 	{name: "quorum_lost", run: quorumLost, outage: true},
 	{name: "database_full", run: databaseFull, outage: true},
 	{name: "encryption_key_rotated", run: encryptionKeyRotated},
