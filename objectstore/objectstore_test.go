@@ -306,7 +306,7 @@ func TestBrokenUpload(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
 			var broken atomic.Bool
-			relay := startRelay(t, strings.TrimPrefix(server.Endpoint, "https://"), 8<<20, func() {
+			relay := startRelay(t, strings.TrimPrefix(server.Endpoint, "https://"), 8<<20, 1000, func() {
 				broken.Store(true)
 				if tt.interrupted {
 					interrupt()
@@ -327,9 +327,29 @@ func TestBrokenUpload(t *testing.T) {
 	}
 }
 
+// TestUploadIsTriedAgain: a connection that breaks once costs another attempt.
+func TestUploadIsTriedAgain(t *testing.T) {
+	withoutAWS(t)
+	server := s3server.Start(t)
+	server.Bucket("backups")
+	var broken atomic.Int32
+	c := configOf(server)
+	c.Endpoint = "https://" + startRelay(t, strings.TrimPrefix(server.Endpoint, "https://"), 8<<20, 1, func() { broken.Add(1) })
+	from, at := file(t, 20<<20), Location{"backups", "again"}
+	if err := open(t, c).Upload(t.Context(), from, at); err != nil || broken.Load() != 1 {
+		t.Fatalf("%v, broken %d times", err, broken.Load())
+	}
+	back := filepath.Join(t.TempDir(), "back")
+	if err := open(t, c).Download(t.Context(), at, back); err != nil {
+		t.Fatal(err)
+	}
+	requireSame(t, from, back)
+}
+
 // startRelay passes connections on to a server. When all together have sent more than a
-// number of bytes, it breaks each that sends more than a MiB. It returns its address.
-func startRelay(t *testing.T, server string, limit int64, breaking func()) string {
+// number of bytes, it breaks each that sends more than a MiB, but no more than times. breaking
+// is called at the first. It returns its address.
+func startRelay(t *testing.T, server string, limit int64, times int32, breaking func()) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -338,6 +358,7 @@ func startRelay(t *testing.T, server string, limit int64, breaking func()) strin
 	var open sync.WaitGroup
 	var once sync.Once
 	var total atomic.Int64
+	var breaks atomic.Int32
 	open.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -357,7 +378,7 @@ func startRelay(t *testing.T, server string, limit int64, breaking func()) strin
 					own += n
 					if all := total.Add(n); err != nil {
 						return
-					} else if own > 1<<20 && all > limit {
+					} else if own > 1<<20 && all > limit && breaks.Add(1) <= times {
 						once.Do(breaking)
 						return
 					}
