@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"crypto"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
@@ -16,6 +17,7 @@ type finding struct {
 	path string
 	fix  string            // advice for a fault
 	cert *x509.Certificate // nil when it cannot be read
+	key  crypto.Signer     // of the wanted certificate; nil when there is none
 	fault
 }
 
@@ -28,7 +30,7 @@ const (
 // program has replaced it.
 func (w Want) find(sys engine.System, now time.Time) []finding {
 	s, err := look(sys, w, now)
-	f := finding{name: w.Name, path: w.CertPath, fix: renewFix, cert: first(s.cert), fault: s.stale}
+	f := finding{name: w.Name, path: w.CertPath, fix: renewFix, cert: first(s.cert), key: s.key, fault: s.stale}
 	switch {
 	case err != nil:
 		f.fix, f.fault = "", faultf(stateUnreadable, "%v", err)
@@ -92,11 +94,18 @@ func (f finding) row() checkresult.Row {
 }
 
 // output returns the finding as JSON values. The fingerprint is that of openssl x509
-// -fingerprint -sha256, without colons.
+// -fingerprint -sha256, without colons; public_key is the SHA-256 of the public half of the
+// key on the host, in the form of a SubjectPublicKeyInfo.
 func (f finding) output() map[string]any {
 	out := map[string]any{"name": f.name, "path": f.path, "state": f.state, "detail": f.reason}
 	if f.none() {
 		out["state"] = stateOK
+	}
+	if f.key != nil {
+		if public, err := x509.MarshalPKIXPublicKey(f.key.Public()); err == nil {
+			sum := sha256.Sum256(public)
+			out["public_key"] = hex.EncodeToString(sum[:])
+		}
 	}
 	if f.cert != nil {
 		sum := sha256.Sum256(f.cert.Raw)

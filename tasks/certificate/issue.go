@@ -3,12 +3,10 @@ package certificate
 import (
 	"bytes"
 	"context"
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"time"
@@ -28,6 +26,9 @@ func (c *Certificates) Apply(ctx context.Context, sys engine.System, _ engine.Ch
 	}
 	if err := receipt.Claim(sys); err != nil {
 		return nil, err
+	}
+	if c.Requests {
+		return c.requestOutput(sys, wants)
 	}
 	issued := []string{}
 	for _, w := range wants {
@@ -106,7 +107,7 @@ func (s *state) makeKey(sys engine.System) error {
 // request has the controller sign a certificate and verifies the result: a wrong
 // table on the controller must not end in a file with which a component fails.
 func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) {
-	csr, err := requestFor(s.want.CN, s.key)
+	csr, err := s.want.requestFor(s.key)
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +131,4 @@ func (s *state) request(ctx context.Context, sys engine.System) ([]byte, error) 
 		return nil, fmt.Errorf("what the controller signed was not put in place: %s", why.reason)
 	}
 	return []byte(out.Cert), nil
-}
-
-// requestFor creates a signing request. The controller reads only the public key
-// from it; the name is for people.
-func requestFor(cn string, key crypto.Signer) ([]byte, error) {
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: cn}}, key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
 }

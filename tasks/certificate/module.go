@@ -141,19 +141,26 @@ func (c *Certificates) Check(_ context.Context, sys engine.System) (engine.Chang
 		if err != nil {
 			return engine.Change{}, fmt.Errorf("certificate %s: %w", w.Name, err)
 		}
-		change.Effects = append(change.Effects, s.effects()...)
+		change.Effects = append(change.Effects, s.effects(c.Requests)...)
 	}
 	change.Needed = len(change.Effects) > 0
-	return change, nil
+	if c.Requests && !change.Needed {
+		change.Output, err = c.requestOutput(sys, wants)
+	}
+	return change, err
 }
 
-func (s state) effects() []engine.Effect {
+// effects returns the changes; with keysOnly those of missing keys.
+func (s state) effects(keysOnly bool) []engine.Effect {
 	var out []engine.Effect
 	add := func(path, action string, secret bool) {
 		out = append(out, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action, Secret: secret})
 	}
 	if s.key == nil {
 		add(s.want.KeyPath, "make a key: "+s.noKey, true)
+	}
+	if keysOnly {
+		return out
 	}
 	if why := s.why(); !why.none() {
 		add(s.want.CertPath, "issue: "+why.reason, false)

@@ -23,6 +23,7 @@ type Certificates struct {
 	Certificates []Want        `yaml:"certificates" required:"true" doc:"the certificates wanted on this host"`
 	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime; a certificate with less is renewed. Default 720h (30 days)"`
 	IssuedBefore string        `yaml:"issued_before" doc:"time as in 2026-11-23T07:00:00Z; a certificate whose validity begins before it is renewed. Default: age does not matter"`
+	Requests     bool          `yaml:"requests" doc:"make missing keys only, and output a signing request for each certificate that has to be issued, as requests: [{name, csr}], for an authority that the controller does not have; default false"`
 }
 
 // Want describes one certificate.
