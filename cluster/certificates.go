@@ -40,6 +40,13 @@ const UserEtcd = "etcd"
 // rights that can be revoked; the rights of system:masters cannot be revoked.
 const AdminGroup = "deployer:cluster-admins"
 
+// The certificates by which the controller reaches API servers and etcd when it cannot sign
+// one for itself, because the authority is external.
+const (
+	CertificateSuperAdmin  = "super-admin" // as that of kubeadm
+	CertificateHealthcheck = "etcd/healthcheck-client"
+)
+
 // userKubeletClient is the API server's user at the kubelets. As with AdminGroup, a
 // binding gives it its rights.
 const userKubeletClient = "kube-apiserver-kubelet-client"
@@ -59,6 +66,9 @@ type Certificate struct {
 	CAPath    string   `json:"ca_path"`   // of the authority's certificate on the host
 	Owner     string   `json:"owner"`     // user whom the files belong to; empty: root
 	Rotated   string   `json:"rotated"`   // file with certificate and key that the program makes of it and prefers to it; empty: none
+	// IssuedBefore is the time before which the one on the host was issued when an external
+	// authority has issued a newer one; empty without one.
+	IssuedBefore string `json:"issued_before,omitempty"`
 }
 
 // CAPath returns the path of an authority's certificate on a host.
@@ -95,7 +105,7 @@ func Certificates(c *Cluster, host string) []Certificate {
 		out = append(out, etcdCertificates(n)...)
 	}
 	if n.IsNode {
-		out = append(out, nodeCertificates(n)...)
+		out = append(out, nodeCertificates(c, n)...)
 	}
 	return out
 }
@@ -122,7 +132,7 @@ func masterCertificates(c *Cluster, n Node) []Certificate {
 	server.DNS, server.IPs = names, ips
 	admin := leaf(AuthorityCluster, "admin", "kubernetes-admin", "client")
 	admin.Orgs = []string{c.AdminGroup}
-	return []Certificate{
+	out := []Certificate{
 		server,
 		leaf(AuthorityCluster, "apiserver-kubelet-client", userKubeletClient, "client").in(dirAPIServerPKI),
 		leaf(AuthorityEtcd, "apiserver-etcd-client", "kube-apiserver-etcd-client", "client").in(dirAPIServerPKI),
@@ -131,6 +141,12 @@ func masterCertificates(c *Cluster, n Node) []Certificate {
 		leaf(AuthorityCluster, "scheduler", "system:kube-scheduler", "client").in(dirSchedulerPKI),
 		admin,
 	}
+	if c.External(AuthorityCluster) {
+		super := leaf(AuthorityCluster, CertificateSuperAdmin, "kubernetes-super-admin", "client")
+		super.Orgs = []string{"system:masters"}
+		out = append(out, super)
+	}
+	return out
 }
 
 // etcdCertificates returns the certificates of an etcd host. The server certificate has
@@ -144,15 +160,17 @@ func etcdCertificates(n Node) []Certificate {
 		cert.CertPath, cert.KeyPath = dirEtcdPKI+"/"+file+".crt", dirEtcdPKI+"/"+file+".key"
 		cert.Owner = UserEtcd
 	}
-	health := leaf(AuthorityEtcd, "etcd/healthcheck-client", "kube-etcd-healthcheck-client", "client")
+	health := leaf(AuthorityEtcd, CertificateHealthcheck, "kube-etcd-healthcheck-client", "client")
 	return []Certificate{server, peer, health}
 }
 
-func nodeCertificates(n Node) []Certificate {
+func nodeCertificates(c *Cluster, n Node) []Certificate {
 	identity := "system:node:" + n.Name
 	client := leaf(AuthorityCluster, "kubelet-client", identity, "client")
 	client.Orgs = []string{"system:nodes"}
-	client.Rotated = dirKubeletPKI + "/kubelet-client-current.pem"
+	if !c.External(AuthorityCluster) {
+		client.Rotated = dirKubeletPKI + "/kubelet-client-current.pem"
+	}
 	serving := leaf(AuthorityCluster, "kubelet-serving", identity, "server")
 	serving.Orgs = []string{"system:nodes"}
 	serving.DNS, serving.IPs = localSANs(n)

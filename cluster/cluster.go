@@ -33,6 +33,9 @@ type Cluster struct {
 	Modules      []string             `json:"kernel_modules"` // kernel modules that nodes load at boot
 	Nodes        map[string]Node      `json:"-"`              // every host by name, not only those that are nodes
 	Order        []string             `json:"host_names"`     // every host that has a role, inventory order
+
+	// ExternalAuthorities are the authorities whose keys neither a host nor the controller has.
+	ExternalAuthorities ExternalAuthorities `json:"external_authorities"`
 }
 
 // VersionSet is the releases of this cluster's components.

@@ -58,8 +58,8 @@ func (r *resolver) kubeletConfig(n Node) map[string]any {
 		"podPidsLimit":             podPidsLimit,
 		"readOnlyPort":             0,
 		"registerWithTaints":       taints,
-		"rotateCertificates":       true,
-		"seccompDefault":           true, // the runtime's filter of system calls for pods that choose none
+		"rotateCertificates":       !r.out.External(AuthorityCluster), // the controller manager has no key to sign with
+		"seccompDefault":           true,                              // the runtime's filter of system calls for pods that choose none
 		"staticPodPath":            manifestsDir,
 		"tlsCertFile":              dirKubeletPKI + "/kubelet-serving.crt",
 		"tlsPrivateKeyFile":        dirKubeletPKI + "/kubelet-serving.key",

@@ -118,8 +118,6 @@ func (r *resolver) controllerManagerFlags() map[string]string {
 		"client-ca-file":                   CAPath(AuthorityCluster),
 		"cluster-cidr":                     strings.Join(c.PodCIDRs, ","),
 		"cluster-name":                     c.Name,
-		"cluster-signing-cert-file":        pki("ca-signing.crt"), // ca.crt has two certificates during a rotation
-		"cluster-signing-key-file":         pki("ca.key"),
 		"controllers":                      "*",
 		"kube-api-burst":                   strconv.Itoa(c.Size.ControllerBurst),
 		"kube-api-qps":                     strconv.Itoa(c.Size.ControllerQPS),
@@ -132,8 +130,12 @@ func (r *resolver) controllerManagerFlags() map[string]string {
 		"terminated-pod-gc-threshold":      "12500", // Kubernetes' default (kube-controller-manager --help); finished pods beyond it are deleted
 		"use-service-account-credentials":  "true",
 	}
-	if leaf := c.Certificates.Leaf; leaf != defaultLeafLifetime { // which is the flag's default, too
-		out["cluster-signing-duration"] = leaf.String()
+	if !c.External(AuthorityCluster) { // without the files it signs nothing
+		out["cluster-signing-cert-file"] = pki("ca-signing.crt") // ca.crt has two certificates during a rotation
+		out["cluster-signing-key-file"] = pki("ca.key")
+		if leaf := c.Certificates.Leaf; leaf != defaultLeafLifetime { // which is the flag's default, too
+			out["cluster-signing-duration"] = leaf.String()
+		}
 	}
 	r.leaderElection(out)
 	return out

@@ -102,6 +102,7 @@ func (r *resolver) clusterWide() {
 			Plugin: s.Network.Plugin, CNI: s.Network.CNI, ASN: s.Network.ASN, MTU: s.Network.MTU,
 			Authentication: s.Network.Authentication,
 		},
+		ExternalAuthorities: s.Certificates.External.resolve(),
 	}
 	for _, h := range r.hosts {
 		r.out.Order = append(r.out.Order, h.Name)

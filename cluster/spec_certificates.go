@@ -10,6 +10,8 @@ type CertificatesSpec struct {
 	LeafLifetime      time.Duration `yaml:"leaf_lifetime" default:"8760h" doc:"Lifetime of new certificates of components, and of those that kubelets renew themselves; 8760h is a year. Existing ones are renewed with deployer certs renew --all."`
 	AuthorityLifetime time.Duration `yaml:"authority_lifetime" default:"87600h" doc:"Lifetime of new authorities; 87600h is ten years."`
 	RenewBefore       time.Duration `yaml:"renew_before" doc:"Remaining lifetime from which on a certificate is renewed; default 720h, or a twelfth of leaf_lifetime where that is less, because kubelets renew theirs with a tenth left at the latest."`
+
+	External ExternalAuthoritiesSpec `yaml:"external_authorities" doc:"Authorities whose keys are kept outside of the cluster. Their owner signs the requests that deployer certs requests writes."`
 }
 
 // The default lifetimes are kubeadm's: CertificateValidityPeriod and
@@ -27,6 +29,7 @@ func (s CertificatesSpec) withDefaults() CertificatesSpec {
 	// client-go renews a certificate when 70 % to 90 % of its lifetime have passed
 	// (util/certificate, jitteryDuration).
 	s.RenewBefore = cmp.Or(s.RenewBefore, min(defaultRenewBefore, s.LeafLifetime/12))
+	s.External.Requests = cmp.Or(s.External.Requests, certificateRequests)
 	return s
 }
 

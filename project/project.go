@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"deployer/cluster"
 	"deployer/cluster/componentconfig"
@@ -106,6 +107,9 @@ func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 	if err := p.resolveCluster(); err != nil {
 		return err
+	}
+	if err := p.readExternalAuthorities(time.Now()); err != nil {
+		return AsUserError(err)
 	}
 	if err := componentErrors(p.Inventory, componentconfig.Check(p.Cluster)); err != nil {
 		return AsUserError(err)
